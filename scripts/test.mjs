@@ -1,0 +1,17 @@
+// Runs the test files below src/ and test/ with Node's runner; arguments narrow it: `npm test -- kv` runs
+// the files whose path contains "kv".
+import { spawnSync } from 'node:child_process'
+import { globSync } from 'node:fs'
+
+const words = process.argv.slice(2)
+const files = globSync('{src,test}/**/*.test.ts')
+  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+  .sort()
+if (files.length === 0) {
+  console.error(`no test file matches ${words.join(' ')}`)
+  process.exit(1)
+}
+const { status } = spawnSync(process.execPath, ['--test', '--test-reporter=dot', ...files], {
+  stdio: 'inherit',
+})
+process.exit(status ?? 1)

@@ -1,0 +1,24 @@
+// Content is a map of slices. A slice is a run of bytes written once into an extent; a piece is the
+// part of a slice that some content still shows. Nothing is overwritten in place, so snapshots and
+// copies share slices and a reader keeps the state it began with.
+
+/** Bytes as they were written: whole, with the CRC-32 that `fsck` checks. */
+export type Slice = {
+  readonly extent: number
+  readonly offset: number
+  readonly lengthBytes: number
+  readonly crc32: number
+}
+
+/** `lengthBytes` bytes of `slice`, from its byte `from` on. */
+export type Piece = {
+  readonly slice: Slice
+  readonly from: number
+  readonly lengthBytes: number
+}
+
+/**
+ * Content that lives in extents. A record that holds one has it in a field named `content`, so that
+ * compaction and fsck find slices in any record. The id is what references are counted by.
+ */
+export type Content = { readonly id: number; readonly pieces: readonly Piece[] }

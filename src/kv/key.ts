@@ -1,0 +1,155 @@
+// Tuple keys: a key is a list of strings and whole numbers, and keys sort like their parts. Strings
+// sort by UTF-16 code unit, as JavaScript's `<` and Azure's ordinal order do.
+//
+//   number  0x01, 7 bytes big-endian                     0 … 2^53-1
+//   string  0x02, its bytes with 00 as 00 FF, then 00    CESU-8
+//
+// CESU-8 is UTF-8 but for code points above U+FFFF, which are written as their two surrogates of three
+// bytes each. That makes byte order the order of UTF-16 code units, and 1,024 units at most 3,072 bytes.
+//
+//   [1]            01 00000000000001
+//   ['a', 2]       02 61 00 01 00000000000002
+//   ['a\0b']       02 61 00 ff 62 00
+import assert from 'node:assert/strict'
+import type { Key } from './kv.ts'
+
+export type KeyPart = string | number
+
+const NUMBER = 0x01
+const STRING = 0x02
+const TERMINATOR = 0x00
+const ESCAPED = 0xff
+
+/** 8 KiB pages allow 4,026 bytes in a key; the longest that names make is some way below that. */
+export const KEY_LENGTH_MAX = 4_000
+
+const scratch = Buffer.allocUnsafeSlow(1 << 16)
+
+export function encodeKey(...parts: readonly KeyPart[]): Key {
+  let end = 0
+  for (const part of parts) {
+    if (typeof part === 'number') {
+      end = writeNumber(part, end)
+    } else {
+      end = writeString(part, end)
+      scratch[end++] = TERMINATOR
+    }
+  }
+  return take(end)
+}
+
+/** The beginning of every key whose parts are `parts` and then a string that starts with `start`. */
+export function encodeKeyPrefix(parts: readonly KeyPart[], start: string): Key {
+  const head = encodeKey(...parts)
+  scratch.set(head, 0)
+  return take(writeString(start, head.length))
+}
+
+export function decodeKey(key: Key): KeyPart[] {
+  const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength)
+  const parts: KeyPart[] = []
+  let at = 0
+  while (at < bytes.length) {
+    const code = bytes[at]
+    assert(code === NUMBER || code === STRING, 'a key part is a number or a string')
+    at += 1
+    if (code === NUMBER) {
+      parts.push(bytes.readUInt8(at) * 2 ** 48 + bytes.readUIntBE(at + 1, 6))
+      at += 7
+    } else {
+      const end = stringEnd(bytes, at)
+      parts.push(readString(bytes.subarray(at, end)))
+      at = end + 1
+    }
+  }
+  return parts
+}
+
+export function compareKeys(a: Key, b: Key): number {
+  return Buffer.compare(a, b)
+}
+
+function take(length: number): Key {
+  assert(length <= KEY_LENGTH_MAX, `a key of ${length} bytes`)
+  return Buffer.from(scratch.subarray(0, length))
+}
+
+function writeNumber(value: number, at: number): number {
+  assert(Number.isSafeInteger(value) && value >= 0, `${value} as a key part`)
+  scratch[at] = NUMBER
+  scratch[at + 1] = Math.floor(value / 2 ** 48)
+  scratch.writeUIntBE(value % 2 ** 48, at + 2, 6)
+  return at + 8
+}
+
+function writeString(text: string, at: number): number {
+  assert(text.length <= 4_096, 'a string in a key is short')
+  scratch[at] = STRING
+  const start = at + 1
+  let end = start + scratch.write(text, start, 'utf8')
+  if (end - start !== text.length && /[\ud800-\udfff]/.test(text)) end = writeCesu8(text, start)
+  return text.includes('\0') ? escapeZeros(start, end) : end
+}
+
+function writeCesu8(text: string, start: number): number {
+  let end = start
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i)
+    if (unit < 0x80) {
+      scratch[end++] = unit
+    } else if (unit < 0x800) {
+      scratch[end++] = 0xc0 | (unit >> 6)
+      scratch[end++] = 0x80 | (unit & 0x3f)
+    } else {
+      scratch[end++] = 0xe0 | (unit >> 12)
+      scratch[end++] = 0x80 | ((unit >> 6) & 0x3f)
+      scratch[end++] = 0x80 | (unit & 0x3f)
+    }
+  }
+  return end
+}
+
+function escapeZeros(start: number, end: number): number {
+  const plain = Buffer.from(scratch.subarray(start, end))
+  let at = start
+  for (const byte of plain) {
+    scratch[at++] = byte
+    if (byte === TERMINATOR) scratch[at++] = ESCAPED
+  }
+  return at
+}
+
+function stringEnd(bytes: Buffer, start: number): number {
+  let end = bytes.indexOf(TERMINATOR, start)
+  while (end >= 0 && bytes[end + 1] === ESCAPED) end = bytes.indexOf(TERMINATOR, end + 2)
+  assert(end >= 0, 'a string part has an end')
+  return end
+}
+
+function readString(bytes: Buffer): string {
+  let plain = bytes
+  if (bytes.includes(TERMINATOR)) {
+    plain = Buffer.from(bytes.filter((_, i) => i === 0 || bytes[i - 1] !== TERMINATOR || bytes[i] !== ESCAPED))
+  }
+  // 0xED 0xA0.. begins a surrogate, which UTF-8 does not have.
+  return plain.includes(0xed) ? readCesu8(plain) : plain.toString('utf8')
+}
+
+function readCesu8(bytes: Buffer): string {
+  const units: number[] = []
+  for (let i = 0; i < bytes.length; ) {
+    const a = bytes[i] ?? 0
+    const b = (bytes[i + 1] ?? 0) & 0x3f
+    if (a < 0x80) {
+      units.push(a)
+      i += 1
+    } else if (a < 0xe0) {
+      units.push(((a & 0x1f) << 6) | b)
+      i += 2
+    } else {
+      units.push(((a & 0x0f) << 12) | (b << 6) | ((bytes[i + 2] ?? 0) & 0x3f))
+      i += 3
+    }
+  }
+  return String.fromCharCode(...units)
+}

@@ -1,0 +1,10 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { kvConformance } from './conformance.ts'
+import { openLmdbKv } from './lmdb.ts'
+import { openMemoryKv } from './memory.ts'
+
+kvConformance('memory', async () => openMemoryKv())
+kvConformance('memory that waits', async () => openMemoryKv({ waits: true }))
+kvConformance('LMDB', async () => openLmdbKv(mkdtempSync(join(tmpdir(), 'lazuli-kv-'))))

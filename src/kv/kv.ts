@@ -1,0 +1,65 @@
+// The lower of the two seams: an ordered map from bytes to bytes with transactions. Every rule of
+// Azure Storage is written once above it; an engine knows nothing of blobs or messages.
+//
+// A transaction body is a generator. It reads with `yield* tx.get(key)`, writes with `tx.put`, and
+// touches nothing else: time, ids and ETags come in as arguments, because an engine may run the body
+// again (a serialization failure) and because nothing but the transaction may happen inside it.
+
+export type Key = Uint8Array
+export type Value = Uint8Array
+
+export type Entry = { readonly key: Key; readonly value: Value }
+
+/** What a body is: a generator that ends with T. What it yields is between `Tx` and its engine. */
+export type Step<T> = Generator<unknown, T, unknown>
+
+/** Keys in [from, to), at most `countMax` of them; the last ones first when `reverse`. */
+export type ScanRange = {
+  readonly from: Key
+  readonly to: Key
+  readonly countMax: number
+  readonly reverse?: boolean
+}
+
+export interface ReadTx {
+  get(key: Key): Step<Value | undefined>
+  scan(range: ScanRange): Step<readonly Entry[]>
+}
+
+/** Reads in a write transaction see its own writes. */
+export interface Tx extends ReadTx {
+  put(key: Key, value: Value): void
+  delete(key: Key): void
+}
+
+export interface Kv {
+  /** Runs a body on one snapshot: all its reads see the same committed state. */
+  read<T>(body: (tx: ReadTx) => Step<T>): Promise<T>
+  /**
+   * Runs a body as one serializable transaction: all its writes or, if it throws, none. The promise
+   * resolves only when they are durable, and every read that begins after that sees them.
+   */
+  write<T>(body: (tx: Tx) => Step<T>): Promise<T>
+  /** Bytes that the engine occupies, for metrics. */
+  sizeBytes(): number
+  /** Waits for the transactions under way, then lets go of the store. */
+  close(): Promise<void>
+}
+
+/** The keys that begin with `prefix`, as the bounds of a scan. */
+export function prefixRange(prefix: Key): { readonly from: Key; readonly to: Key } {
+  return { from: prefix, to: keyAfterPrefix(prefix) }
+}
+
+/** The first key that is greater than every key that begins with `prefix`. */
+export function keyAfterPrefix(prefix: Key): Key {
+  let last = prefix.length - 1
+  while (last >= 0 && prefix[last] === 0xff) last -= 1
+  if (last < 0) return KEY_END
+  const after = Uint8Array.prototype.slice.call(prefix, 0, last + 1)
+  after[last] = (after[last] ?? 0) + 1
+  return after
+}
+
+/** Greater than every key: tuple keys begin with a small byte. */
+export const KEY_END: Key = new Uint8Array([0xff])

@@ -1,0 +1,90 @@
+// The embedded default: LMDB. Readers keep their snapshot, writers are serialized across processes, and
+// a crash at any point leaves the last commit. The only file that knows lmdb.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { open, type Database } from 'lmdb'
+import type { Entry, Key, Kv, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
+import { bufferWrites, runStraight } from './transaction.ts'
+
+// Keys reach 3.1 KiB (a name of 1,024 characters of three bytes); pages of 4 KiB allow only 1,978.
+const PAGE_SIZE_BYTES = 8_192
+
+type Outcome<T> = { readonly value: T } | { readonly error: unknown }
+
+export function openLmdbKv(folder: string): Kv {
+  const store: Database<Buffer, Buffer> = open({
+    path: folder,
+    noSubdir: false,
+    pageSize: PAGE_SIZE_BYTES,
+    keyEncoding: 'binary',
+    encoding: 'binary',
+    cache: false,
+    // On, a commit's promise would resolve before its data is flushed; a success that we answer must
+    // survive a power cut.
+    overlappingSync: false,
+  })
+  const reads = readsOf(store)
+  return {
+    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(reads)),
+    write: async <T>(body: (tx: Tx) => Step<T>) => {
+      // lmdb runs the bodies that arrive together in one native transaction, with one sync for all. It
+      // does not undo the writes of a callback that throws, so they are applied after the body's end.
+      const outcome: Outcome<T> = await store.transaction(() => {
+        try {
+          const tx = bufferWrites(reads)
+          const value = runStraight(body(tx))
+          for (const write of tx.writes()) {
+            if (write.value === undefined) store.remove(asBuffer(write.key))
+            else store.put(asBuffer(write.key), asBuffer(write.value))
+          }
+          return { value }
+        } catch (error) {
+          return { error }
+        }
+      })
+      if ('error' in outcome) throw outcome.error
+      return outcome.value
+    },
+    sizeBytes: () => statSync(join(folder, 'data.mdb')).size,
+    close: () => store.close(),
+  }
+}
+
+/** Reads of one turn of the event loop share a snapshot; inside a transaction they see its writes. */
+function readsOf(store: Database<Buffer, Buffer>): ReadTx {
+  return {
+    *get(key: Key): Step<Value | undefined> {
+      // The fast form gives a view that the next read overwrites: it is copied at once.
+      const view = store.getBinaryFast(asBuffer(key))
+      if (view === undefined) return undefined
+      const value = Buffer.allocUnsafe(view.length)
+      view.copy(value, 0, 0, view.length)
+      return value
+    },
+    *scan(range: ScanRange): Step<readonly Entry[]> {
+      const found: Entry[] = []
+      for (const { key, value } of store.getRange(boundsOf(range))) found.push({ key, value })
+      return found
+    },
+  }
+}
+
+/** lmdb excludes the start of a reverse range and includes its end; ours is [from, to) both ways. */
+function boundsOf({ from, to, countMax, reverse }: ScanRange) {
+  const limits = { limit: countMax, snapshot: true } as const
+  if (reverse !== true) return { start: asBuffer(from), end: asBuffer(to), ...limits }
+  return {
+    start: asBuffer(to),
+    end: asBuffer(from),
+    exclusiveStart: true,
+    inclusiveEnd: true,
+    reverse: true,
+    ...limits,
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

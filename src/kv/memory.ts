@@ -1,0 +1,95 @@
+// The memory engine: for tests and `--inMemoryPersistence`. With `waits` every read of a body waits a
+// turn and commits are optimistic, as in a database on another machine: bodies interleave, and one
+// whose reads have been overtaken is run again. What works on it works on an engine with real waits.
+import type { Entry, Key, Kv, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
+import { compareKeys } from './key.ts'
+import { applyWrites, EMPTY_MAP, getEntry, scanEntries, type SortedMap } from './sorted-map.ts'
+import { bufferWrites, isInside, runAwaiting, runStraight, type Write } from './transaction.ts'
+
+export function openMemoryKv(options: { readonly waits?: boolean } = {}): Kv {
+  return options.waits === true ? openWaitingKv() : openStraightKv()
+}
+
+function openStraightKv(): Kv {
+  let map = EMPTY_MAP
+  let sizeBytes = 0
+  const commit = (writes: readonly Write[]): void => {
+    for (const { key, value } of writes) {
+      sizeBytes += (value === undefined ? 0 : key.length + value.length) - weightOf(map, key)
+    }
+    if (writes.length > 0) map = applyWrites(map, writes)
+  }
+  return {
+    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(straightReads(map))),
+    write: async <T>(body: (tx: Tx) => Step<T>) => {
+      const tx = bufferWrites(straightReads(map))
+      const result = runStraight(body(tx))
+      commit(tx.writes())
+      return result
+    },
+    sizeBytes: () => sizeBytes,
+    close: async () => {},
+  }
+}
+
+function weightOf(map: SortedMap, key: Key): number {
+  const value = getEntry(map, key)
+  return value === undefined ? 0 : key.length + value.length
+}
+
+function straightReads(map: SortedMap): ReadTx {
+  return {
+    *get(key: Key): Step<Value | undefined> {
+      return getEntry(map, key)
+    },
+    *scan(range: ScanRange): Step<readonly Entry[]> {
+      return scanEntries(map, range)
+    },
+  }
+}
+
+function openWaitingKv(): Kv {
+  let map = EMPTY_MAP
+  /** The keys of each commit, to see what a body's reads missed. */
+  const commits: (readonly Key[])[] = []
+  return {
+    read: async <T>(body: (tx: ReadTx) => Step<T>) => runAwaiting(body(waitingReads(map, []))),
+    write: async <T>(body: (tx: Tx) => Step<T>): Promise<T> => {
+      for (;;) {
+        const begun = commits.length
+        const reads: ScanRange[] = []
+        const tx = bufferWrites(waitingReads(map, reads))
+        const result = await runAwaiting(body(tx))
+        const missed = commits.slice(begun).flat()
+        if (missed.some((key) => reads.some((range) => wasRead(key, range)))) continue
+        const writes = tx.writes()
+        map = applyWrites(map, writes)
+        commits.push(writes.map((write) => write.key))
+        return result
+      }
+    },
+    sizeBytes: () => 0,
+    close: async () => {},
+  }
+}
+
+function wasRead(key: Key, range: ScanRange): boolean {
+  return isInside(key, range) || compareKeys(key, range.from) === 0
+}
+
+function waitingReads(map: SortedMap, reads: ScanRange[]): ReadTx {
+  return {
+    *get(key: Key): Step<Value | undefined> {
+      reads.push({ from: key, to: key, countMax: 1 })
+      return (yield nextTurn(() => getEntry(map, key))) as Value | undefined
+    },
+    *scan(range: ScanRange): Step<readonly Entry[]> {
+      reads.push(range)
+      return (yield nextTurn(() => scanEntries(map, range))) as readonly Entry[]
+    },
+  }
+}
+
+function nextTurn<T>(read: () => T): Promise<T> {
+  return new Promise((resolve) => setImmediate(() => resolve(read())))
+}

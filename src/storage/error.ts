@@ -1,0 +1,132 @@
+// Every error that Azure Storage answers with: one table of code, HTTP status and the service's own
+// message. Rules throw a StorageError; each front end encodes it once, at its edge.
+
+// prettier-ignore
+export const ERRORS = {
+  // 304, 412: conditions
+  ConditionNotMet: [412, 'The condition specified using HTTP conditional header(s) is not met.'],
+  SourceConditionNotMet: [412, 'The source condition specified using HTTP conditional header(s) is not met.'],
+  // 400: the request itself
+  ConditionHeadersNotSupported: [400, 'Condition headers are not supported.'],
+  MultipleConditionHeadersNotSupported: [400, 'Multiple condition headers are not supported.'],
+  UnsatisfiableCondition: [400, 'The request includes an unsatisfiable condition for this operation.'],
+  EmptyMetadataKey: [400, 'The key for one of the metadata key-value pairs is empty.'],
+  InvalidAuthenticationInfo: [400, 'Authentication information is not given in the correct format. Check the value of Authorization header.'],
+  InvalidHeaderValue: [400, 'The value for one of the HTTP headers is not in the correct format.'],
+  InvalidHttpVerb: [400, 'The HTTP verb specified is invalid.'],
+  InvalidInput: [400, 'One of the request inputs is not valid.'],
+  InvalidMd5: [400, 'The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded.'],
+  InvalidMetadata: [400, 'The metadata specified is invalid. It has characters that are not permitted.'],
+  InvalidQueryParameterValue: [400, 'Value for one of the query parameters specified in the request URI is invalid.'],
+  InvalidResourceName: [400, 'The specified resource name contains invalid characters.'],
+  InvalidUri: [400, 'The requested URI does not represent any resource on the server.'],
+  InvalidXmlDocument: [400, 'XML specified is not syntactically valid.'],
+  InvalidXmlNodeValue: [400, 'The value for one of the XML nodes is not in the correct format.'],
+  Md5Mismatch: [400, 'The MD5 value specified in the request did not match with the MD5 value calculated by the server.'],
+  Crc64Mismatch: [400, 'The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.'],
+  BothCrc64AndMd5HeaderPresent: [400, 'Both x-ms-content-crc64 header and Content-MD5 header are present.'],
+  MetadataTooLarge: [400, 'The size of the specified metadata exceeds the maximum size permitted.'],
+  MissingRequiredHeader: [400, 'An HTTP header that\'s mandatory for this request is not specified.'],
+  MissingRequiredQueryParameter: [400, 'A query parameter that\'s mandatory for this request is not specified.'],
+  MissingRequiredXmlNode: [400, 'A required XML node was not specified in the request body.'],
+  OutOfRangeInput: [400, 'One of the request inputs is out of range.'],
+  OutOfRangeQueryParameterValue: [400, 'One of the query parameters specified in the request URI is outside the permissible range.'],
+  RequestUrlFailedToParse: [400, 'The url in the request could not be parsed.'],
+  UnsupportedHeader: [400, 'One of the headers specified in the request is not supported.'],
+  UnsupportedQueryParameter: [400, 'One of the query parameters specified in the request URI is not supported.'],
+  UnsupportedXmlNode: [400, 'One of the XML nodes specified in the request body is not supported.'],
+  // 401, 403: who asks
+  NoAuthenticationInformation: [401, 'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.'],
+  AuthenticationFailed: [403, 'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.'],
+  AuthorizationFailure: [403, 'This request is not authorized to perform this operation.'],
+  AuthorizationPermissionMismatch: [403, 'This request is not authorized to perform this operation using this permission.'],
+  AuthorizationProtocolMismatch: [403, 'This request is not authorized to perform this operation using this protocol.'],
+  AuthorizationResourceTypeMismatch: [403, 'This request is not authorized to perform this operation using this resource type.'],
+  AuthorizationServiceMismatch: [403, 'This request is not authorized to perform this operation using this service.'],
+  AuthorizationSourceIPMismatch: [403, 'This request is not authorized to perform this operation using this source IP.'],
+  CorsPreflightFailure: [403, 'CORS not enabled or no matching rule found for this request.'],
+  InsufficientAccountPermissions: [403, 'The account being accessed does not have sufficient permissions to execute this operation.'],
+  UnauthorizedBlobOverwrite: [403, 'This request is not authorized to perform blob overwrites.'],
+  WriteOperationNotSupportedOnSecondary: [403, 'Write operations are not allowed on the secondary endpoint.'],
+  // 404
+  BlobNotFound: [404, 'The specified blob does not exist.'],
+  ContainerNotFound: [404, 'The specified container does not exist.'],
+  ResourceNotFound: [404, 'The specified resource does not exist.'],
+  // 405
+  UnsupportedHttpVerb: [405, 'The resource doesn\'t support specified Http Verb.'],
+  // 409
+  BlobAlreadyExists: [409, 'The specified blob already exists.'],
+  ContainerAlreadyExists: [409, 'The specified container already exists.'],
+  ContainerBeingDeleted: [409, 'The specified container is being deleted. Try operation later.'],
+  InvalidBlobType: [409, 'The blob type is invalid for this operation.'],
+  LeaseAlreadyPresent: [409, 'There is already a lease present.'],
+  MemoryExtentStoreAtSizeLimit: [409, 'The in-memory extent store is at its size limit. No new extents can be added.'],
+  PublicAccessNotPermitted: [409, 'Public access is not permitted on this storage account.'],
+  ResourceAlreadyExists: [409, 'The specified resource already exists.'],
+  ResourceTypeMismatch: [409, 'The specified resource type does not match the type of the existing resource.'],
+  // 411, 413, 416
+  MissingContentLengthHeader: [411, 'The Content-Length header was not specified.'],
+  RequestBodyTooLarge: [413, 'The request body is too large and exceeds the maximum permissible limit.'],
+  InvalidRange: [416, 'The range specified is invalid for the current size of the resource.'],
+  // 412: leases on data operations
+  LeaseIdMissing: [412, 'There is currently a lease on the resource and no lease ID was specified in the request.'],
+  LeaseIdMismatchWithBlobOperation: [412, 'The lease ID specified did not match the lease ID for the blob.'],
+  LeaseIdMismatchWithContainerOperation: [412, 'The lease ID specified did not match the lease ID for the container.'],
+  LeaseLost: [412, 'A lease ID was specified, but the lease for the resource has expired.'],
+  LeaseNotPresentWithBlobOperation: [412, 'There is currently no lease on the blob.'],
+  LeaseNotPresentWithContainerOperation: [412, 'There is currently no lease on the container.'],
+  // 5xx
+  InternalError: [500, 'Server encountered an internal error. Please try again after some time.'],
+  OperationTimedOut: [500, 'Operation could not be completed within the permitted time.'],
+  APINotImplemented: [501, 'The requested operation is not implemented.'],
+  ServerBusy: [503, 'The server is currently unable to receive requests. Please retry your request.'],
+} as const satisfies Record<string, readonly [status: number, message: string]>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** Further nodes of the error body, e.g. HeaderName and HeaderValue. */
+export type ErrorDetails = Readonly<Record<string, string>>
+
+export class StorageError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, details: ErrorDetails = {}, message: string = ERRORS[code][1]) {
+    super(message)
+    this.name = 'StorageError'
+    this.code = code
+    this.status = ERRORS[code][0]
+    this.details = details
+  }
+}
+
+export function invalidHeader(name: string, value: string): StorageError {
+  return new StorageError('InvalidHeaderValue', { HeaderName: name, HeaderValue: value })
+}
+
+export function missingHeader(name: string): StorageError {
+  return new StorageError('MissingRequiredHeader', { HeaderName: name })
+}
+
+export function invalidQuery(name: string, value: string, reason?: string): StorageError {
+  return new StorageError('InvalidQueryParameterValue', {
+    QueryParameterName: name,
+    QueryParameterValue: value,
+    ...(reason === undefined ? {} : { Reason: reason }),
+  })
+}
+
+/** Bounds are the ones that the service would name. */
+export function outOfRangeQuery(
+  name: string,
+  value: string,
+  bounds: { readonly min: number; readonly max: number },
+): StorageError {
+  return new StorageError('OutOfRangeQueryParameterValue', {
+    QueryParameterName: name,
+    QueryParameterValue: value,
+    MinimumAllowed: String(bounds.min),
+    MaximumAllowed: String(bounds.max),
+  })
+}

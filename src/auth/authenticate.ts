@@ -1,0 +1,101 @@
+// Who sent a request. An Authorization header decides when there is one; else the signature in the
+// query; else the request is anonymous, and whether that is enough is for authorize to say.
+import type { Account } from '../storage/account.ts'
+import { StorageError } from '../storage/error.ts'
+import { authenticateAccountSas } from './account-sas.ts'
+import { authenticationFailed } from './failure.ts'
+import type { BearerIdentity, Identity, UserDelegationSasIdentity } from './identity.ts'
+import { queryField, type AuthRequest } from './request.ts'
+import { authenticateServiceSas } from './service-sas.ts'
+import { authenticateSharedKey, type SharedKeyScheme } from './shared-key.ts'
+import { authenticateUserDelegationSas } from './user-delegation-sas.ts'
+import type { AuthWorld } from './world.ts'
+
+const ANONYMOUS: Identity = { kind: 'anonymous' }
+
+export function authenticate(request: AuthRequest, world: AuthWorld): Promise<Identity> | Identity {
+  const account = world.accounts.get(request.account)
+  if (account === undefined) throw new StorageError('ResourceNotFound')
+  const { query } = request
+  if (query.has('sduoid')) return authenticateDelegatedUser(request, account, world)
+  const authorization = request.headers.authorization
+  if (authorization !== undefined) {
+    return authenticateHeader(request, authorization, account, world)
+  }
+  if (query.has('sig') || query.has('sv')) return authenticateSas(request, account, world)
+  return ANONYMOUS
+}
+
+function authenticateHeader(
+  request: AuthRequest,
+  authorization: string,
+  account: Account,
+  world: AuthWorld,
+): Promise<Identity> | Identity {
+  const space = authorization.indexOf(' ')
+  const scheme = authorization.slice(0, Math.max(space, 0)).toLowerCase()
+  const credential = authorization.slice(space + 1).trim()
+  if (scheme === 'sharedkey' || scheme === 'sharedkeylite') {
+    return verifySharedKey(request, scheme, credential, { account, wallNowMs: world.wallNowMs })
+  }
+  if (scheme === 'bearer') return authenticateBearer(request, credential, world)
+  throw new StorageError('InvalidAuthenticationInfo')
+}
+
+function verifySharedKey(
+  request: AuthRequest,
+  scheme: 'sharedkey' | 'sharedkeylite',
+  credential: string,
+  signer: { readonly account: Account; readonly wallNowMs: number },
+): Identity {
+  const colon = credential.indexOf(':')
+  const signature = credential.slice(colon + 1)
+  if (colon <= 0 || signature === '') throw new StorageError('InvalidAuthenticationInfo')
+  if (credential.slice(0, colon) !== request.account) throw new StorageError('AuthenticationFailed')
+  const name: SharedKeyScheme = scheme === 'sharedkey' ? 'SharedKey' : 'SharedKeyLite'
+  return authenticateSharedKey(request, name, signature, signer)
+}
+
+function authenticateBearer(
+  request: AuthRequest,
+  token: string,
+  world: AuthWorld,
+): Promise<BearerIdentity> | BearerIdentity {
+  if (world.bearer === undefined) {
+    throw authenticationFailed('Authentication scheme Bearer is not supported.')
+  }
+  return world.bearer.validate(request, token, world.wallNowMs)
+}
+
+/** An account SAS is told by its services and resource types, a user delegation SAS by its key. */
+function authenticateSas(
+  request: AuthRequest,
+  account: Account,
+  world: AuthWorld,
+): Promise<Identity> | Identity {
+  const { query } = request
+  if (query.has('ss') || query.has('srt')) {
+    return authenticateAccountSas(request, account, world.nowMs)
+  }
+  if (query.has('skoid')) return authenticateUserDelegationSas(request, account, world.nowMs)
+  return authenticateServiceSas(request, account, world)
+}
+
+/** A user delegation SAS for one user (`sduoid`) holds only together with that user's own token. */
+async function authenticateDelegatedUser(
+  request: AuthRequest,
+  account: Account,
+  world: AuthWorld,
+): Promise<UserDelegationSasIdentity> {
+  const identity = authenticateUserDelegationSas(request, account, world.nowMs)
+  const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (token === undefined) {
+    throw authenticationFailed('The signed delegated user must authenticate with a bearer token.')
+  }
+  const { claims } = await authenticateBearer(request, token, world)
+  const tenant = queryField(request, 'skdutid') || identity.tenantId
+  if (claims['oid'] !== queryField(request, 'sduoid') || claims['tid'] !== tenant) {
+    throw new StorageError('AuthorizationFailure')
+  }
+  return identity
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { authorize, hasPermission } from './authorize.ts'
+import { outcome, requestOf, WORLD } from './example.ts'
+import {
+  isInKeyRange,
+  type Identity,
+  type ServiceSasIdentity,
+  type TableKeyRange,
+} from './identity.ts'
+import { isGranted, type Permission } from './permission.ts'
+import type { AuthRequest, ServiceName } from './request.ts'
+
+const request = (service: ServiceName = 'blob', more: Partial<AuthRequest> = {}) =>
+  requestOf(service, { url: 'http://127.0.0.1:10000/devstoreaccount1/c/b' }, more)
+
+const getBlob: Permission = {
+  resourceType: 'o',
+  accountSas: 'r',
+  serviceSas: 'r',
+  anonymous: 'blob',
+}
+const putBlob: Permission = { resourceType: 'o', accountSas: 'wc', serviceSas: 'wc' }
+const listBlobs: Permission = {
+  resourceType: 'c',
+  accountSas: 'l',
+  serviceSas: 'l',
+  anonymous: 'container',
+}
+const setAcl: Permission = {
+  resourceType: 'c',
+  accountSas: undefined,
+  serviceSas: undefined,
+  bearer: false,
+}
+const getKey: Permission = { ...setAcl, resourceType: 's', bearer: 'only' }
+const upsert: Permission = { resourceType: 'o', accountSas: 'au', serviceSas: 'au', all: true }
+
+const sharedKey: Identity = { kind: 'sharedKey' }
+const bearer: Identity = { kind: 'bearer', claims: {} }
+const accountSas = (permissions: string, resourceTypes: string): Identity => {
+  return { kind: 'accountSas', permissions, resourceTypes, encryptionScope: undefined }
+}
+const serviceSas = (permissions: string): ServiceSasIdentity => ({
+  kind: 'serviceSas',
+  permissions,
+  resource: 'c',
+  table: undefined,
+  keyRange: {},
+  responseHeaders: {},
+  encryptionScope: undefined,
+})
+const delegationSas = (permissions: string): Identity => ({
+  ...serviceSas(permissions),
+  kind: 'userDelegationSas',
+  objectId: 'o',
+  tenantId: 't',
+})
+
+test('identities and permissions', async () => {
+  const onlyBearer = '403 AuthenticationFailed Only authentication scheme Bearer is supported'
+  const rows: [identity: Identity, permission: Permission, expected: string][] = [
+    [sharedKey, putBlob, 'ok'],
+    [sharedKey, setAcl, 'ok'],
+    [sharedKey, getKey, onlyBearer],
+    [bearer, putBlob, 'ok'],
+    [bearer, getKey, 'ok'],
+    [bearer, setAcl, '403 AuthorizationFailure'],
+    [accountSas('r', 'o'), getBlob, 'ok'],
+    [accountSas('rc', 'so'), putBlob, 'ok'],
+    [accountSas('r', 'o'), putBlob, '403 AuthorizationPermissionMismatch'],
+    [accountSas('r', 'sc'), getBlob, '403 AuthorizationResourceTypeMismatch'],
+    [accountSas('rwdl', 'sco'), setAcl, '403 AuthorizationFailure'],
+    [accountSas('rwdl', 'sco'), getKey, onlyBearer],
+    [accountSas('a', 'o'), upsert, '403 AuthorizationPermissionMismatch'],
+    [accountSas('ua', 'o'), upsert, 'ok'],
+    [serviceSas('r'), getBlob, 'ok'],
+    [serviceSas('r'), putBlob, '403 AuthorizationPermissionMismatch'],
+    [serviceSas('rwdl'), setAcl, '403 AuthorizationFailure'],
+    [serviceSas('u'), upsert, '403 AuthorizationPermissionMismatch'],
+    [delegationSas('w'), putBlob, 'ok'],
+    [delegationSas('r'), putBlob, '403 AuthorizationPermissionMismatch'],
+  ]
+  for (const [identity, permission, expected] of rows) {
+    const result = await outcome(() => authorize(identity, permission, request(), WORLD))
+    assert.equal(result, expected, JSON.stringify([identity, permission]))
+  }
+})
+
+test('anonymous requests', async () => {
+  const [old, recent] = ['2019-07-07', '2019-12-12']
+  const asks = '401 NoAuthenticationInformation challenge'
+  const hides = '404 ResourceNotFound'
+  type Access = 'container' | 'blob' | undefined
+  const rows: [Permission, ServiceName, version: string, Access, expected: string][] = [
+    [getBlob, 'blob', recent, 'blob', 'ok'],
+    [getBlob, 'blob', old, 'container', 'ok'],
+    [listBlobs, 'blob', recent, 'container', 'ok'],
+    [listBlobs, 'blob', recent, 'blob', asks],
+    [listBlobs, 'blob', old, 'blob', hides],
+    [getBlob, 'blob', recent, undefined, asks],
+    [getBlob, 'blob', old, undefined, hides],
+    [putBlob, 'blob', recent, 'container', asks],
+    [putBlob, 'blob', old, 'container', hides],
+    [getBlob, 'queue', recent, 'container', asks],
+    [getBlob, 'queue', old, 'container', hides],
+    [getBlob, 'table', recent, undefined, asks],
+    [getBlob, 'file', recent, undefined, hides],
+  ]
+  for (const [permission, service, version, access, expected] of rows) {
+    const world = { ...WORLD, publicAccess: async () => access }
+    const sent = request(service, { version })
+    const result = await outcome(() => authorize({ kind: 'anonymous' }, permission, sent, world))
+    assert.equal(result, expected, `${service} ${version} ${access}`)
+  }
+})
+
+test('anonymous requests where public access is disabled', async () => {
+  const publicAccess = async () => 'container' as const
+  const world = { ...WORLD, publicAccessPermitted: false, publicAccess }
+  const result = (permission: Permission) =>
+    outcome(() => authorize({ kind: 'anonymous' }, permission, request(), world))
+  assert.equal(await result(getBlob), '409 PublicAccessNotPermitted')
+  assert.equal(await result(putBlob), '401 NoAuthenticationInformation challenge')
+})
+
+test('Files takes tokens from backup operators only', async () => {
+  const rows: [headers: Record<string, string>, expected: string][] = [
+    [{}, '400 MissingRequiredHeader'],
+    [{ 'x-ms-file-request-intent': 'other' }, '400 InvalidHeaderValue'],
+    [{ 'x-ms-file-request-intent': 'backup' }, 'ok'],
+  ]
+  for (const [headers, expected] of rows) {
+    const sent = request('file', { headers })
+    assert.equal(await outcome(() => authorize(bearer, getBlob, sent, WORLD)), expected)
+  }
+})
+
+test('letters', () => {
+  assert.equal(isGranted('rw', 'wc', false), true)
+  assert.equal(isGranted('r', 'wc', false), false)
+  assert.equal(isGranted('ra', 'au', true), false)
+  assert.equal(isGranted('ura', 'au', true), true)
+  assert.equal(hasPermission(sharedKey, 'w'), true)
+  assert.equal(hasPermission(bearer, 'w'), true)
+  assert.equal(hasPermission({ kind: 'anonymous' }, 'w'), false)
+  assert.equal(hasPermission(serviceSas('c'), 'w'), false)
+  assert.equal(hasPermission(accountSas('w', 'o'), 'w'), true)
+})
+
+test('the key range of a table SAS', () => {
+  const start = { startPartitionKey: 'b', startRowKey: '5' }
+  const end = { endPartitionKey: 'd', endRowKey: '5' }
+  const rows: [range: TableKeyRange, partitionKey: string, rowKey: string, inside: boolean][] = [
+    [{}, 'z', 'z', true],
+    [{ startPartitionKey: 'b' }, 'a', '9', false],
+    [{ startPartitionKey: 'b' }, 'b', '', true],
+    [start, 'b', '4', false],
+    [start, 'b', '5', true],
+    [start, 'c', '0', true],
+    [{ endPartitionKey: 'd' }, 'd', '9', true],
+    [end, 'd', '5', true],
+    [end, 'd', '6', false],
+    [end, 'c', '9', true],
+    [end, 'e', '0', false],
+    [{ ...start, ...end }, 'c', 'x', true],
+  ]
+  for (const [range, partitionKey, rowKey, inside] of rows) {
+    assert.equal(isInKeyRange(range, partitionKey, rowKey), inside)
+  }
+})

@@ -1,0 +1,84 @@
+// Whether an identity may do what an operation is: permissions, resource types, public access. What
+// was wrong with the credentials themselves has been said before, by authenticate.
+import { missingHeader, StorageError } from '../storage/error.ts'
+import { authenticationFailed, ChallengeError, CHALLENGE_DEFAULT, hasChallenge } from './failure.ts'
+import type { AccountSasIdentity, Identity } from './identity.ts'
+import { isGranted, type Permission } from './permission.ts'
+import { headerText, type AuthRequest } from './request.ts'
+import type { AuthWorld } from './world.ts'
+
+export function authorize(
+  identity: Identity,
+  permission: Permission,
+  request: AuthRequest,
+  world: AuthWorld,
+): Promise<void> | void {
+  if (identity.kind === 'anonymous') return authorizeAnonymous(permission, request, world)
+  if (identity.kind === 'bearer') return authorizeBearer(permission, request)
+  if (permission.bearer === 'only') {
+    throw authenticationFailed('Only authentication scheme Bearer is supported')
+  }
+  if (identity.kind === 'sharedKey') return
+  if (identity.kind === 'accountSas') return authorizeAccountSas(identity, permission)
+  checkLetters(identity.permissions, permission.serviceSas, permission)
+}
+
+/**
+ * Whether the caller holds one of the letters, for rules inside an operation: with `c` and without
+ * `w`, a blob may be created but not overwritten (UnauthorizedBlobOverwrite).
+ */
+export function hasPermission(identity: Identity, letters: string): boolean {
+  if (identity.kind === 'anonymous') return false
+  if (identity.kind === 'sharedKey' || identity.kind === 'bearer') return true
+  return isGranted(identity.permissions, letters, false)
+}
+
+function authorizeAccountSas(identity: AccountSasIdentity, permission: Permission): void {
+  if (!identity.resourceTypes.includes(permission.resourceType)) {
+    throw new StorageError('AuthorizationResourceTypeMismatch')
+  }
+  checkLetters(identity.permissions, permission.accountSas, permission)
+}
+
+function checkLetters(
+  permissions: string,
+  letters: string | undefined,
+  permission: Permission,
+): void {
+  if (letters === undefined) throw new StorageError('AuthorizationFailure')
+  if (isGranted(permissions, letters, permission.all === true)) return
+  throw new StorageError('AuthorizationPermissionMismatch')
+}
+
+/** Files takes a token only from those who say that they act as backup operators. */
+function authorizeBearer(permission: Permission, request: AuthRequest): void {
+  if (permission.bearer === false) throw new StorageError('AuthorizationFailure')
+  if (request.service !== 'file') return
+  const intent = headerText(request, 'x-ms-file-request-intent')
+  if (intent === '') throw missingHeader('x-ms-file-request-intent')
+  if (intent.toLowerCase() === 'backup') return
+  throw new StorageError('InvalidHeaderValue', {
+    HeaderName: 'x-ms-file-request-intent',
+    HeaderValue: intent,
+  })
+}
+
+async function authorizeAnonymous(
+  permission: Permission,
+  request: AuthRequest,
+  world: AuthWorld,
+): Promise<void> {
+  if (request.service === 'blob' && permission.anonymous !== undefined) {
+    if (world.publicAccessPermitted === false) throw new StorageError('PublicAccessNotPermitted')
+    const access = await world.publicAccess(request)
+    if (access === 'container' || (access === 'blob' && permission.anonymous === 'blob')) return
+  }
+  throw anonymousRefusal(request, world)
+}
+
+/** Older versions, and Files, do not say that there is anything to authenticate for. */
+function anonymousRefusal(request: AuthRequest, world: AuthWorld): StorageError {
+  if (!hasChallenge(request)) return new StorageError('ResourceNotFound')
+  const challenge = world.bearer?.challenge ?? CHALLENGE_DEFAULT
+  return new ChallengeError('NoAuthenticationInformation', challenge)
+}

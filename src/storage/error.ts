@@ -5,6 +5,8 @@
 export const ERRORS = {
   // 304, 412: conditions
   ConditionNotMet: [412, 'The condition specified using HTTP conditional header(s) is not met.'],
+  /** ConditionNotMet on the wire, as an unmet read condition has 304. */
+  NotModified: [304, 'The condition specified using HTTP conditional header(s) is not met.'],
   SourceConditionNotMet: [412, 'The source condition specified using HTTP conditional header(s) is not met.'],
   // 400: the request itself
   ConditionHeadersNotSupported: [400, 'Condition headers are not supported.'],

@@ -1,0 +1,52 @@
+// Which account a request is for. Path style has it as first segment (`/devstoreaccount1/c/b`), host style
+// as first label of the host (`devstoreaccount1.blob.localhost`). The two are told apart by the accounts
+// that exist, so no flag is needed; `-secondary` behind the name is the read-only endpoint.
+import type { Accounts } from '../storage/account.ts'
+import { StorageError } from '../storage/error.ts'
+
+export type Address = {
+  readonly account: string
+  readonly secondary: boolean
+  readonly pathStyle: boolean
+  /** The path without the account, still encoded, without its first slash. */
+  readonly resource: string
+}
+
+const SECONDARY = '-secondary'
+
+export function addressOf(
+  accounts: Accounts,
+  host: string | undefined,
+  rawPath: string,
+  pathStyleOnly: boolean,
+): Address {
+  const label = pathStyleOnly ? undefined : firstLabel(host)
+  const named = label === undefined ? undefined : knownAccount(accounts, label)
+  if (named !== undefined) return { ...named, pathStyle: false, resource: rawPath.slice(1) }
+
+  const end = rawPath.indexOf('/', 1)
+  const segment = end < 0 ? rawPath.slice(1) : rawPath.slice(1, end)
+  const account = knownAccount(accounts, segment)
+  if (account === undefined) {
+    const message = `The account '${printable(segment)}' does not exist on this server.`
+    throw new StorageError('ResourceNotFound', {}, message)
+  }
+  return { ...account, pathStyle: true, resource: end < 0 ? '' : rawPath.slice(end + 1) }
+}
+
+function knownAccount(accounts: Accounts, name: string) {
+  if (accounts.get(name) !== undefined) return { account: name, secondary: false }
+  if (!name.endsWith(SECONDARY)) return undefined
+  const primary = name.slice(0, -SECONDARY.length)
+  return accounts.get(primary) === undefined ? undefined : { account: primary, secondary: true }
+}
+
+/** A host of one label, or an IP address, names no account. */
+function firstLabel(host: string | undefined): string | undefined {
+  const dot = host === undefined ? -1 : host.indexOf('.')
+  return dot <= 0 ? undefined : host?.slice(0, dot)
+}
+
+function printable(text: string): string {
+  return text.slice(0, 64).replace(/[^\w.-]/g, '?')
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { ERRORS, invalidHeader, StorageError, type ErrorCode } from '../storage/error.ts'
+import { encodeErrorJson, encodeErrorXml, errorHeaders } from './error.ts'
+import { parseXml } from './xml.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+
+test('an error in XML', () => {
+  assert.equal(
+    encodeErrorXml(invalidHeader('x-ms-version', '<1>'), 'id-1', NOW_MS),
+    '<?xml version="1.0" encoding="utf-8"?><Error><Code>InvalidHeaderValue</Code>' +
+      '<Message>The value for one of the HTTP headers is not in the correct format.\n' +
+      'RequestId:id-1\nTime:2026-01-02T03:04:05.6780000Z</Message>' +
+      '<HeaderName>x-ms-version</HeaderName><HeaderValue>&lt;1&gt;</HeaderValue></Error>',
+  )
+})
+
+test('an error in JSON', () => {
+  assert.deepEqual(JSON.parse(encodeErrorJson(new StorageError('InvalidInput'), 'id-1', NOW_MS)), {
+    'odata.error': {
+      code: 'InvalidInput',
+      message: {
+        lang: 'en-US',
+        value:
+          'One of the request inputs is not valid.\nRequestId:id-1\nTime:2026-01-02T03:04:05.6780000Z',
+      },
+    },
+  })
+})
+
+test('304 is ConditionNotMet and carries the validators as headers', () => {
+  const error = new StorageError('NotModified', { ETag: '"1"', 'Last-Modified': 'then' })
+  assert.equal(error.status, 304)
+  assert.deepEqual(errorHeaders(error), {
+    'x-ms-error-code': 'ConditionNotMet',
+    ETag: '"1"',
+    'Last-Modified': 'then',
+  })
+})
+
+test('416 has Content-Range in its headers and not in its body', () => {
+  const error = new StorageError('InvalidRange', { 'Content-Range': 'bytes */5' })
+  assert.equal(errorHeaders(error)['Content-Range'], 'bytes */5')
+  assert.doesNotMatch(encodeErrorXml(error, 'id-1', NOW_MS), /Content-Range/)
+})
+
+test('every error with any detail is well-formed', () => {
+  const code = fc.constantFrom(...(Object.keys(ERRORS) as ErrorCode[]))
+  fc.assert(
+    fc.property(code, fc.string({ unit: 'binary' }), (code, value) => {
+      const error = new StorageError(code, { HeaderValue: value })
+      assert.equal(parseXml(encodeErrorXml(error, 'id-1', NOW_MS)).name, 'Error')
+      JSON.parse(encodeErrorJson(error, 'id-1', NOW_MS))
+    }),
+  )
+})

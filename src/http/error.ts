@@ -1,0 +1,52 @@
+// A StorageError as an answer: XML for blobs, queues and files, OData JSON for tables, and the headers
+// that go with it. What a detail is called says where it goes: a header's name into the headers, any
+// other into a node of the XML.
+import type { ErrorCode, StorageError } from '../storage/error.ts'
+import { XML_DECLARATION, xmlElement, xmlEscape } from './xml.ts'
+
+/** Details that belong into headers. */
+const HEADER_DETAILS: ReadonlySet<string> = new Set([
+  'Allow',
+  'Content-Range',
+  'ETag',
+  'Last-Modified',
+  'Retry-After',
+  'WWW-Authenticate',
+])
+
+/** The code that clients see: an unmet condition is ConditionNotMet, whether 304 or 412. */
+export function wireCode(code: ErrorCode): string {
+  return code === 'NotModified' ? 'ConditionNotMet' : code
+}
+
+/** `x-ms-error-code` and what else this error has. Content-Type goes with the body. */
+export function errorHeaders(error: StorageError): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = { 'x-ms-error-code': wireCode(error.code) }
+  for (const [name, value] of Object.entries(error.details)) {
+    if (HEADER_DETAILS.has(name)) headers[name] = value
+  }
+  return headers
+}
+
+export function encodeErrorXml(error: StorageError, requestId: string, nowMs: number): string {
+  let body = `${XML_DECLARATION}<Error><Code>${wireCode(error.code)}</Code>`
+  body += `<Message>${xmlEscape(message(error, requestId, nowMs))}</Message>`
+  for (const [name, value] of Object.entries(error.details)) {
+    if (!HEADER_DETAILS.has(name)) body += xmlElement(name, value)
+  }
+  return `${body}</Error>`
+}
+
+export function encodeErrorJson(error: StorageError, requestId: string, nowMs: number): string {
+  return JSON.stringify({
+    'odata.error': {
+      code: wireCode(error.code),
+      message: { lang: 'en-US', value: message(error, requestId, nowMs) },
+    },
+  })
+}
+
+function message(error: StorageError, requestId: string, nowMs: number): string {
+  const time = new Date(nowMs).toISOString().replace('Z', '0000Z')
+  return `${error.message}\nRequestId:${requestId}\nTime:${time}`
+}

@@ -1,0 +1,86 @@
+// The socket side of a front: node:http with its limits set, so that a slow, silent or malformed client is
+// cut off and none of them reaches an operation.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { Duplex } from 'node:stream'
+import type { SecureContextOptions } from 'node:tls'
+import { handle, type Front } from './serve.ts'
+
+export type ListenerLimits = {
+  /** How long an idle connection is kept for the next request. */
+  readonly keepAliveMs: number
+  /** How long the header of a request may take. */
+  readonly headersMs: number
+  /** How long a connection may be silent in the middle of a request or an answer. */
+  readonly silenceMs: number
+  readonly headerBytesMax: number
+}
+
+export const LISTENER_LIMITS: ListenerLimits = {
+  keepAliveMs: 5_000,
+  headersMs: 60_000,
+  silenceMs: 120_000,
+  // URLs reach 64 KiB in theory; names, SAS and 8 KiB of metadata fit in this many times over.
+  headerBytesMax: 64 * 1024,
+}
+
+export type Listener = {
+  readonly server: Server
+  /** Takes no more connections, lets requests under way end, then resolves. */
+  close(): Promise<void>
+}
+
+export function createListener<Service>(
+  front: Front<Service>,
+  limits: ListenerLimits,
+  tls: Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase'> | undefined,
+): Listener {
+  const options = {
+    maxHeaderSize: limits.headerBytesMax,
+    headersTimeout: limits.headersMs,
+    // The whole of a request may take long (5,000 MiB over a thin line); silence may not.
+    requestTimeout: 0,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: Math.min(limits.headersMs, 5_000),
+    noDelay: true,
+  }
+  let closing = false
+  const onRequest = (waits: boolean) => (req: IncomingMessage, res: ServerResponse) => {
+    if (closing) res.shouldKeepAlive = false
+    // `handle` answers every error that a request can cause; what it can't name is a fault of ours.
+    handle(front, req, res, waits).catch((error: unknown) => {
+      front.logFault(error, '-')
+      res.destroy()
+    })
+  }
+  const server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls })
+  server.on('request', onRequest(false))
+  server.on('checkContinue', onRequest(true))
+  server.on('clientError', refuse)
+  server.on('tlsClientError', (_error: Error, socket: Duplex) => socket.destroy())
+  server.setTimeout(limits.silenceMs, (socket: Duplex) => socket.destroy())
+  return {
+    server,
+    close: () =>
+      new Promise((resolve) => {
+        closing = true
+        server.close(() => resolve())
+        server.closeIdleConnections()
+      }),
+  }
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+}
+
+/** Bytes that are no HTTP, too many header bytes, a header that never ends. */
+function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const status = REFUSALS[error.code ?? ''] ?? '400 Bad Request'
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+}

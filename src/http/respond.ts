@@ -1,0 +1,73 @@
+// Writes an answer. Small bodies go out with their header in one piece; streams as fast as the client
+// takes them, and are let go of when the client does.
+import type { ServerResponse } from 'node:http'
+import type { Answer } from './operation.ts'
+
+/** The bytes of the body that were handed to the connection. */
+export async function respond(
+  res: ServerResponse,
+  answer: Answer,
+  common: string[],
+  { headOnly }: { readonly headOnly: boolean },
+): Promise<number> {
+  const { status, headers, body } = answer
+  common.push(...headers)
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
+    return respondWhole(res, status, common, headOnly ? undefined : body)
+  }
+  res.writeHead(status, common)
+  if (headOnly) {
+    res.end()
+    return 0
+  }
+  return stream(res, body)
+}
+
+function respondWhole(
+  res: ServerResponse,
+  status: number,
+  headers: string[],
+  body: string | Uint8Array | undefined,
+): number {
+  const lengthBytes = body === undefined ? 0 : Buffer.byteLength(body)
+  if (status !== 204 && status !== 304 && !hasContentLength(headers)) {
+    headers.push('Content-Length', String(lengthBytes))
+  }
+  res.writeHead(status, headers)
+  if (body === undefined) res.end()
+  else res.end(body)
+  return lengthBytes
+}
+
+function hasContentLength(headers: readonly string[]): boolean {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'Content-Length') return true
+  return false
+}
+
+async function stream(res: ServerResponse, body: AsyncIterable<Uint8Array>): Promise<number> {
+  let sentBytes = 0
+  try {
+    for await (const chunk of body) {
+      if (res.destroyed) break
+      sentBytes += chunk.length
+      if (!res.write(chunk)) await drained(res)
+    }
+    res.end()
+  } catch {
+    // The header is out: all that is left is to let the client see that the body is not whole.
+    res.destroy()
+  }
+  return sentBytes
+}
+
+function drained(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      res.off('drain', done)
+      res.off('close', done)
+      resolve()
+    }
+    res.on('drain', done)
+    res.on('close', done)
+  })
+}

@@ -1,0 +1,236 @@
+// The front door. A request is one straight line: decode, match, authenticate, authorize, run, answer.
+// Errors of every step meet in one place, and what is not a StorageError is our own fault: it is logged
+// with its stack and answered with 500.
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+import { authenticate } from '../auth/authenticate.ts'
+import { authorize } from '../auth/authorize.ts'
+import { wwwAuthenticate } from '../auth/failure.ts'
+import type { ServiceName } from '../auth/request.ts'
+import type { AuthWorld } from '../auth/world.ts'
+import type { Accounts } from '../storage/account.ts'
+import { invalidQuery, StorageError } from '../storage/error.ts'
+import type { ServiceProperties } from '../storage/service-properties.ts'
+import { addressOf } from './address.ts'
+import { bodyOf, ClientGone, tooLarge } from './body.ts'
+import { corsHeaders, preflightAnswer } from './cors.ts'
+import { encodeErrorJson, encodeErrorXml, errorHeaders, wireCode } from './error.ts'
+import type { Answer, Operation, OperationTable, Request } from './operation.ts'
+import { decodeSegments, parseQuery } from './query.ts'
+import { respond } from './respond.ts'
+import { FALLBACK_VERSION, serviceVersion } from './version.ts'
+
+/** One service on one port, with all that its requests need. */
+export type Front<Service> = {
+  readonly name: ServiceName
+  readonly serverHeader: string
+  readonly table: OperationTable<Service>
+  readonly service: Service
+  readonly accounts: Accounts
+  readonly pathStyleOnly: boolean
+  readonly strictVersion: boolean
+  /** Headers of features that are not there are ignored instead of refused. */
+  readonly loose: boolean
+  world(): AuthWorld
+  properties(account: string): Promise<ServiceProperties>
+  observe(report: RequestReport): void
+  logFault(error: unknown, requestId: string): void
+}
+
+export type RequestReport = {
+  readonly operation: string
+  readonly requestId: string
+  readonly method: string
+  readonly url: string
+  readonly httpVersion: string
+  readonly remoteAddress: string
+  readonly status: number
+  readonly errorCode: string | undefined
+  readonly requestBytes: number
+  readonly responseBytes: number
+  readonly durationMs: number
+}
+
+export async function handle<Service>(
+  front: Front<Service>,
+  req: IncomingMessage,
+  res: ServerResponse,
+  waits: boolean,
+): Promise<void> {
+  const startedMs = performance.now()
+  const requestId = randomUUID()
+  let request: Request | undefined
+  let operation: Operation<Service> | undefined
+  let answer: Answer
+  let errorCode: string | undefined
+  try {
+    request = await withVersion(front, decodeRequest(front, req, res, { requestId, waits }))
+    if (request.method === 'OPTIONS') {
+      const { cors } = await front.properties(request.account)
+      answer = preflightAnswer(cors, request.headers)
+    } else {
+      operation = front.table.find(request)
+      answer = await runOperation(front, operation, request)
+    }
+    answer = await withCors(front, request, answer)
+  } catch (error) {
+    if (error instanceof ClientGone || res.destroyed) {
+      res.destroy()
+      return
+    }
+    const known = error instanceof StorageError ? error : new StorageError('InternalError')
+    if (known !== error) front.logFault(error, requestId)
+    errorCode = wireCode(known.code)
+    answer = errorAnswer(front, known, requestId)
+    if (request !== undefined) answer = await withCors(front, request, answer).catch(() => answer)
+  }
+  const responseBytes = await respond(res, answer, commonHeaders(front, req, request, requestId), {
+    headOnly: req.method === 'HEAD',
+  })
+  front.observe({
+    operation: operation?.name ?? (request?.method === 'OPTIONS' ? 'Preflight' : 'Unknown'),
+    requestId,
+    method: req.method ?? '',
+    url: req.url ?? '',
+    httpVersion: req.httpVersion,
+    remoteAddress: req.socket.remoteAddress ?? '',
+    status: answer.status,
+    errorCode,
+    requestBytes: request?.body.lengthBytes ?? 0,
+    responseBytes,
+    durationMs: performance.now() - startedMs,
+  })
+}
+
+async function runOperation<Service>(
+  front: Front<Service>,
+  operation: Operation<Service>,
+  request: Request,
+): Promise<Answer> {
+  const world = front.world()
+  const identity = await authenticate(request, world)
+  await authorize(identity, operation.permission, request, world)
+  if (operation.writes && request.secondary) {
+    const message = 'Write operations are not allowed.'
+    throw new StorageError('InsufficientAccountPermissions', {}, message)
+  }
+  checkBodyLength(operation, request)
+  const running = operation.run({ request, identity, service: front.service })
+  const timeout = request.query.get('timeout')
+  return timeout === undefined ? running : withinTimeout(running, timeout)
+}
+
+function decodeRequest<Service>(
+  front: Front<Service>,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { requestId, waits }: { readonly requestId: string; readonly waits: boolean },
+): Request {
+  const url = originForm(req.url ?? '')
+  const question = url.indexOf('?')
+  const rawPath = question < 0 ? url : url.slice(0, question)
+  const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
+  const address = addressOf(front.accounts, req.headers.host, rawPath, front.pathStyleOnly)
+  const secure = (req.socket as Partial<TLSSocket>).encrypted === true
+  const host = req.headers.host ?? 'localhost'
+  const endpoint = `${secure ? 'https' : 'http'}://${host}`
+  return {
+    service: front.name,
+    method: req.method ?? '',
+    headers: req.headers,
+    rawHeaders: req.rawHeaders,
+    account: address.account,
+    secondary: address.secondary,
+    rawPath,
+    pathStyle: address.pathStyle,
+    path: decodeSegments(address.resource),
+    query,
+    version: serviceVersion(req.headers, query, front.strictVersion, NO_VERSION),
+    secure,
+    remoteAddress: req.socket.remoteAddress ?? '',
+    requestId,
+    loose: front.loose,
+    endpoint: address.pathStyle ? `${endpoint}/${address.account}` : endpoint,
+    body: bodyOf(req, res, waits),
+  }
+}
+
+const NO_VERSION = ''
+
+/** A request that names no version gets the one that the account is set to. */
+async function withVersion<Service>(front: Front<Service>, request: Request): Promise<Request> {
+  if (request.version !== NO_VERSION) return request
+  const { defaultServiceVersion } = await front.properties(request.account)
+  return { ...request, version: defaultServiceVersion ?? FALLBACK_VERSION }
+}
+
+/** `GET http://host/path` is what a proxy is asked; only the path counts. */
+function originForm(url: string): string {
+  if (url.startsWith('/')) return url
+  const match = /^https?:\/\/[^/?]*(.*)$/i.exec(url)
+  const rest = match?.[1]
+  if (rest === undefined) throw new StorageError('InvalidUri')
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+function checkBodyLength<Service>(operation: Operation<Service>, request: Request): void {
+  const bytesMax = operation.bodyBytesMax
+  if (bytesMax !== undefined && request.body.lengthBytes === undefined) {
+    throw new StorageError('MissingContentLengthHeader')
+  }
+  if ((request.body.lengthBytes ?? 0) > (bytesMax ?? 0)) throw tooLarge(bytesMax ?? 0)
+}
+
+/** The service's own limit is 30 seconds, and a client may ask for less. */
+const TIMEOUT_SECONDS_MAX = 30
+
+function withinTimeout(running: Promise<Answer>, text: string): Promise<Answer> {
+  if (!/^\d{1,9}$/.test(text)) throw invalidQuery('timeout', text)
+  const seconds = Math.min(Number(text) || TIMEOUT_SECONDS_MAX, TIMEOUT_SECONDS_MAX)
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new StorageError('OperationTimedOut')), seconds * 1_000)
+    running.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+async function withCors<Service>(
+  front: Front<Service>,
+  request: Request,
+  answer: Answer,
+): Promise<Answer> {
+  const { method, headers } = request
+  if (headers.origin === undefined && method !== 'GET' && method !== 'HEAD') return answer
+  const { cors } = await front.properties(request.account)
+  if (cors.length === 0) return answer
+  const added = corsHeaders(cors, method, headers.origin, answer.headers)
+  return { ...answer, headers: [...answer.headers, ...added] }
+}
+
+function commonHeaders<Service>(
+  front: Front<Service>,
+  req: IncomingMessage,
+  request: Request | undefined,
+  requestId: string,
+): string[] {
+  const headers = ['Server', front.serverHeader, 'x-ms-request-id', requestId]
+  if (request !== undefined) headers.push('x-ms-version', request.version)
+  const clientRequestId = req.headers['x-ms-client-request-id']
+  if (typeof clientRequestId === 'string') headers.push('x-ms-client-request-id', clientRequestId)
+  return headers
+}
+
+function errorAnswer<Service>(
+  front: Front<Service>,
+  error: StorageError,
+  requestId: string,
+): Answer {
+  const headers = Object.entries(errorHeaders(error)).flat()
+  const challenge = wwwAuthenticate(error)
+  if (challenge !== undefined) headers.push('WWW-Authenticate', challenge)
+  if (error.status === 304) return { status: 304, headers }
+  const json = front.name === 'table'
+  const encode = json ? encodeErrorJson : encodeErrorXml
+  headers.push('Content-Type', json ? 'application/json' : 'application/xml')
+  return { status: error.status, headers, body: encode(error, requestId, Date.now()) }
+}

@@ -1,0 +1,36 @@
+// The Blob service as the front door sees it: its table, and what authentication asks of its containers.
+import type { AuthRequest } from '../../auth/request.ts'
+import type { StoredPolicy } from '../../auth/world.ts'
+import { parseSasTime } from '../../auth/sas-time.ts'
+import { getContainer, type Container } from '../../storage/blob/container.ts'
+import type { BlobService } from './service.ts'
+
+export const BLOB_SERVER_HEADER = 'Windows-Azure-Blob/1.0 Microsoft-HTTPAPI/2.0'
+
+export async function blobAccessPolicy(
+  service: BlobService,
+  request: AuthRequest,
+  id: string,
+): Promise<StoredPolicy | undefined> {
+  const container = await containerOf(service, request)
+  const found = container?.policies.find((identifier) => identifier.id === id)
+  if (found === undefined) return undefined
+  const { start, expiry, permission } = found.policy
+  return {
+    startMs: start === undefined ? undefined : parseSasTime(start),
+    expiryMs: expiry === undefined ? undefined : parseSasTime(expiry),
+    permissions: permission,
+  }
+}
+
+export async function blobPublicAccess(service: BlobService, request: AuthRequest) {
+  return (await containerOf(service, request))?.publicAccess
+}
+
+/** The container of a blob that names none is `$root`. */
+function containerOf(service: BlobService, request: AuthRequest): Promise<Container | undefined> {
+  const [first = '', second] = request.path
+  const isRoot = second === undefined && !request.query.has('restype')
+  const address = { account: request.account, container: isRoot ? '$root' : first }
+  return service.kv.read((tx) => getContainer(tx, address))
+}

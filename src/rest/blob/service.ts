@@ -1,0 +1,45 @@
+// What the Blob service's operations work with, and how a request names a container or a blob.
+import type { Identity } from '../../auth/identity.ts'
+import type { ExtentStore } from '../../extent/extent.ts'
+import type { Call, Level, Request } from '../../http/operation.ts'
+import type { BlobAddress } from '../../storage/blob/blob.ts'
+import type { ContainerAddress } from '../../storage/blob/container.ts'
+import { canonicalBlobName, checkBlobName, checkContainerName } from '../../storage/name.ts'
+import type { AccountService } from '../service.ts'
+
+export type BlobService = AccountService & {
+  readonly extents: ExtentStore
+  newId(): number
+}
+
+export type BlobCall = Call<BlobService>
+
+/** The container that a path of one segment without `restype` leaves out. */
+const ROOT = '$root'
+
+export function levelOf(request: Request): Level {
+  const [container, blob] = request.path
+  if (container === undefined) return 'service'
+  if (blob !== undefined) return 'object'
+  return request.query.has('restype') ? 'container' : 'object'
+}
+
+export function containerAddress(request: Request): ContainerAddress {
+  const container = request.path[0] ?? ''
+  checkContainerName(container)
+  return { account: request.account, container }
+}
+
+export function blobAddress(request: Request): BlobAddress {
+  const [first = '', second] = request.path
+  const [container, given] = second === undefined ? [ROOT, first] : [first, second]
+  checkContainerName(container)
+  const blob = canonicalBlobName(given)
+  checkBlobName(blob)
+  return { account: request.account, container, blob }
+}
+
+/** A SAS with `c` and without `w` may create blobs, but not replace them. */
+export function isCreateOnly(identity: Identity): boolean {
+  return 'permissions' in identity && !identity.permissions.includes('w')
+}

@@ -1,0 +1,47 @@
+// Numbers that are never used twice: ids of containers and of contents. They are reserved in blocks, so
+// taking one touches no disk, and a crash loses the rest of a block, which nobody misses.
+import assert from 'node:assert/strict'
+import { encodeKey } from '../kv/key.ts'
+import type { Kv, Step, Tx } from '../kv/kv.ts'
+import { decodeRecord, encodeRecord } from '../kv/record.ts'
+
+export type Ids = () => number
+
+const BLOCK = 100_000
+const NEXT_ID_KEY = encodeKey('next-id')
+
+export async function openIds(kv: Kv, block: number = BLOCK): Promise<Ids> {
+  let next = await kv.write((tx) => reserve(tx, block))
+  let end = next + block
+  let following: number | undefined
+  let reserving = false
+  const reserveNext = async (): Promise<void> => {
+    reserving = true
+    try {
+      following = await kv.write((tx) => reserve(tx, block))
+    } finally {
+      reserving = false
+    }
+  }
+  return () => {
+    if (next === end && following !== undefined) {
+      next = following
+      end = next + block
+      following = undefined
+    }
+    assert(next < end, 'the next block of ids was not reserved in time')
+    // A failed reservation is tried again at the next id; only a store that fails throughout a block shows.
+    if (following === undefined && !reserving && end - next <= block / 2) {
+      reserveNext().catch(() => {})
+    }
+    next += 1
+    return next - 1
+  }
+}
+
+function* reserve(tx: Tx, block: number): Step<number> {
+  const value = yield* tx.get(NEXT_ID_KEY)
+  const next = value === undefined ? 1 : decodeRecord<{ next: number }>(value).next
+  tx.put(NEXT_ID_KEY, encodeRecord({ next: next + block }))
+  return next
+}

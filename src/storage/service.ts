@@ -1,0 +1,54 @@
+// The record of an account's service: its properties. Absent until the first Set Service Properties.
+import { encodeKey } from '../kv/key.ts'
+import type { ReadTx, Step, Tx } from '../kv/kv.ts'
+import { decodeRecord, encodeRecord } from '../kv/record.ts'
+import { StorageError } from './error.ts'
+import {
+  DEFAULT_SERVICE_PROPERTIES,
+  setServiceProperties,
+  type ServiceProperties,
+  type ServicePropertiesUpdate,
+  type StorageService,
+} from './service-properties.ts'
+
+export type ServiceAddress = { readonly account: string; readonly service: StorageService }
+
+/** → ServiceProperties */
+function servicePropertiesKey({ account, service }: ServiceAddress) {
+  return encodeKey('service-properties', account, service)
+}
+
+export function* getServiceProperties(
+  tx: ReadTx,
+  address: ServiceAddress,
+): Step<ServiceProperties> {
+  const value = yield* tx.get(servicePropertiesKey(address))
+  if (value === undefined) return DEFAULT_SERVICE_PROPERTIES
+  return decodeRecord<ServiceProperties>(value)
+}
+
+export function* changeServiceProperties(
+  tx: Tx,
+  address: ServiceAddress,
+  update: ServicePropertiesUpdate,
+): Step<void> {
+  refuseWithoutEffect(update)
+  const current = yield* getServiceProperties(tx, address)
+  const changed = setServiceProperties(current, update)
+  tx.put(servicePropertiesKey(address), encodeRecord(changed))
+}
+
+/** A setting that would have no effect is refused: being told is better than losing a deleted blob. */
+function refuseWithoutEffect(update: ServicePropertiesUpdate): void {
+  const { logging, hourMetrics, minuteMetrics } = update
+  const asked = {
+    Logging: logging?.read === true || logging?.write === true || logging?.delete === true,
+    HourMetrics: hourMetrics?.enabled === true,
+    MinuteMetrics: minuteMetrics?.enabled === true,
+    DeleteRetentionPolicy: update.deleteRetentionPolicy?.enabled === true,
+    StaticWebsite: update.staticWebsite?.enabled === true,
+  }
+  for (const [name, enabled] of Object.entries(asked)) {
+    if (enabled) throw new StorageError('UnsupportedXmlNode', { XmlNodeName: name })
+  }
+}

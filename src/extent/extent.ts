@@ -1,6 +1,6 @@
 // The other seam: bulk bytes, written once, in append-only extents that many objects share. Bytes are
 // durable before any record points at them; what no record points at, a sweep gives back to the disk.
-import type { Piece, Slice } from './slice.ts'
+import type { Hole, Piece, Slice } from './slice.ts'
 
 /** Sees every byte of a write in order, in the same pass that stores it (MD5, CRC-64). */
 export interface Hasher {
@@ -22,8 +22,24 @@ export interface ExtentStore {
    * Streams pieces in order; reads ahead only as fast as it is consumed. From the moment it is called
    * until the stream ends or is returned, the extents it needs stay, whatever is deleted meanwhile.
    */
-  read(pieces: readonly Piece[]): AsyncIterableIterator<Uint8Array>
+  read(pieces: readonly (Piece | Hole)[]): AsyncIterableIterator<Uint8Array>
   /** Bytes on disk, for metrics. */
   sizeBytes(): number
   close(): Promise<void>
+}
+
+/** What the sweep and fsck need besides: an extent as a thing that is sealed and removed. */
+export interface SweptExtentStore extends ExtentStore {
+  /** Bytes taken so far of an extent that this store still writes to; undefined of any other. */
+  openBytes(extent: number): number | undefined
+  /** No more writes begin in this extent; it is sealed when those under way are done. */
+  seal(extent: number): Promise<void>
+  /** Whether a reader of this process needs it. */
+  isPinned(extent: number): boolean
+  /** Removes the bytes for good. Extents that are not there are not missed: a crash repeats this. */
+  remove(extents: readonly number[]): Promise<void>
+  /** The extents whose bytes are there, in no order. */
+  list(): Promise<readonly number[]>
+  /** How many bytes are there; undefined if the extent is not. */
+  storedBytes(extent: number): Promise<number | undefined>
 }

@@ -17,8 +17,12 @@ export type Piece = {
   readonly lengthBytes: number
 }
 
+/** Bytes that were never written or were cleared; they read as zeros and take no space. */
+export type Hole = { readonly slice: undefined; readonly lengthBytes: number }
+
 /**
  * Content that lives in extents. A record that holds one has it in a field named `content`, so that
- * compaction and fsck find slices in any record. The id is what references are counted by.
+ * compaction and fsck find slices in any record. The id is what references are counted by: it belongs
+ * to one record alone, so a snapshot or a copy takes the pieces under an id of its own.
  */
 export type Content = { readonly id: number; readonly pieces: readonly Piece[] }

@@ -1,0 +1,104 @@
+// The benchmark: Lazuli, Azurite and a bare node:http server under the same load on this machine.
+// Only ratios within one run mean something; the goals in the tables are such ratios.
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { measureMillion } from './million.ts'
+import { profileRow } from './profile.ts'
+import { loadTable } from './report.ts'
+import { measureRounds } from './rounds.ts'
+import { ROWS } from './rows.ts'
+import { measureStartUp, type StartUp, startUpTable } from './start-up.ts'
+import { killAll, type Running, start, TARGETS } from './target.ts'
+import { requireWrk } from './wrk.ts'
+
+const USAGE = `npm run bench -- [options]
+
+  --quick              short rounds: a look, not a verdict
+  --only get-4k,list   these rows (${ROWS.map((row) => row.name).join(', ')})
+  --targets lazuli     these servers (${TARGETS.map((target) => target.name).join(', ')})
+  --profile            Lazuli under --cpu-prof: the heaviest functions of each row
+  --million            Lazuli with a million blobs: growth of Put, memory, start, lists
+  --count 100000       another number of blobs for --million
+`
+
+type Options = ReturnType<typeof readOptions>
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      targets: { type: 'string' },
+      profile: { type: 'boolean', default: false },
+      million: { type: 'boolean', default: false },
+      count: { type: 'string', default: '1000000' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  return {
+    ...values,
+    rows: choose(ROWS, values.only),
+    targets: choose(TARGETS, values.targets),
+    blobCount: Number(values.count),
+    roundCount: values.quick ? 2 : 3,
+    durationS: values.quick ? 1 : 5,
+    startCount: values.quick ? 1 : 3,
+  }
+}
+
+function choose<T extends { readonly name: string }>(all: readonly T[], names: string | undefined) {
+  const wanted = names?.split(',')
+  const unknown = wanted?.find((name) => all.every((one) => one.name !== name))
+  if (unknown !== undefined) throw new Error(`There is no '${unknown}'.\n${USAGE}`)
+  return wanted === undefined ? all : all.filter((one) => wanted.includes(one.name))
+}
+
+function lazuli() {
+  const target = TARGETS.find((target) => target.name === 'lazuli')
+  if (target === undefined) throw new Error('no Lazuli among the targets')
+  return target
+}
+
+async function profile({ rows, quick }: Options, folder: string): Promise<void> {
+  for (const row of rows) console.log(await profileRow(row, lazuli(), folder, quick ? 2 : 6))
+}
+
+async function compare(options: Options, folder: string): Promise<boolean> {
+  const startUps: StartUp[] = []
+  for (const target of options.targets)
+    startUps.push(await measureStartUp(target, folder, options.startCount))
+  const servers: Running[] = []
+  for (const target of options.targets)
+    servers.push(await start(target, { location: join(folder, target.name) }))
+  const results = await measureRounds({ ...options, servers, folder })
+  await Promise.all(servers.map((server) => server.stop()))
+  console.log(`${loadTable(results)}\n\n${startUpTable(startUps)}`)
+  return results.every(({ rates }) => [...rates.values()].every((rate) => !rate.failure))
+}
+
+async function main(): Promise<void> {
+  const options = readOptions()
+  if (options.help) return console.log(USAGE)
+  const wrk = requireWrk()
+  const cores = cpus()
+  // Not the system's temporary folder: where that is memory, a sync costs nothing.
+  await mkdir('.lazuli', { recursive: true })
+  const folder = await mkdtemp('.lazuli/bench-')
+  process.on('SIGINT', () => process.exit(130))
+  process.on('SIGTERM', () => process.exit(143))
+  process.on('exit', killAll)
+  console.log(`${cores.length} × ${cores[0]?.model}, Node ${process.version}, ${wrk}\n`)
+  try {
+    if (options.profile) await profile(options, folder)
+    else if (options.million)
+      console.log(await measureMillion({ ...options, target: lazuli(), folder }))
+    else if (!(await compare(options, folder))) process.exitCode = 1
+  } finally {
+    killAll()
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+await main()

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { heaviest } from './profile.ts'
+
+const url = pathToFileURL(import.meta.filename).href
+const frame = (functionName: string, url: string, lineNumber: number) => ({
+  functionName,
+  url,
+  lineNumber,
+})
+
+const PROFILE = {
+  nodes: [
+    { id: 1, callFrame: frame('(idle)', '', -1) },
+    { id: 2, callFrame: frame('putBlob', url, 9) },
+    { id: 3, callFrame: frame('', 'node:http', 4) },
+    { id: 4, callFrame: frame('putBlob', url, 9) },
+  ],
+  // A sample lasts until the next: the first delta is before all samples, the last sample has none.
+  samples: [1, 2, 3, 4, 1],
+  timeDeltas: [7, 50_000, 2000, 1000, 4000],
+}
+
+test('self time is summed by function, idle time left out', () => {
+  assert.deepEqual(heaviest([PROFILE], 9), [
+    { function: 'putBlob bench/profile.test.ts:10', selfMs: 6, share: 6 / 7 },
+    { function: '(anonymous) node:http:5', selfMs: 1, share: 1 / 7 },
+  ])
+})
+
+test('several threads count together, and only the heaviest are told', () => {
+  const [first, ...rest] = heaviest([PROFILE, PROFILE], 1)
+  assert.equal(first?.selfMs, 12)
+  assert.deepEqual(rest, [])
+})

@@ -1,0 +1,104 @@
+// Where Lazuli's time goes: each row under --cpu-prof, then the functions with the most time of
+// their own. The .cpuprofile files stay in the working folder, for DevTools or speedscope.
+import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { number, table } from './report.ts'
+import { CONNECTION_COUNT, failureOf } from './rounds.ts'
+import type { Row } from './rows.ts'
+import { start, type Target } from './target.ts'
+import { drive } from './wrk.ts'
+
+/** The part of V8's format that counts: sample i is a node's id and lasts until sample i + 1. */
+export type CpuProfile = {
+  readonly nodes: readonly {
+    readonly id: number
+    readonly callFrame: {
+      readonly functionName: string
+      readonly url: string
+      readonly lineNumber: number
+    }
+  }[]
+  readonly samples: readonly number[]
+  readonly timeDeltas: readonly number[]
+}
+
+export type Hot = { readonly function: string; readonly selfMs: number; readonly share: number }
+
+const HEAVIEST_COUNT = 25
+
+/** The functions with the most time of their own, shares of the time that was not idle. */
+export function heaviest(profiles: readonly CpuProfile[], countMax: number): readonly Hot[] {
+  const selfUs = new Map<string, number>()
+  for (const { nodes, samples, timeDeltas } of profiles) {
+    const names = new Map(nodes.map((node) => [node.id, frameName(node.callFrame)]))
+    for (const [i, id] of samples.entries()) {
+      const name = names.get(id) ?? '(unknown)'
+      selfUs.set(name, (selfUs.get(name) ?? 0) + (timeDeltas[i + 1] ?? 0))
+    }
+  }
+  selfUs.delete('(idle)')
+  const busyUs = [...selfUs.values()].reduce((sum, us) => sum + us, 0)
+  return [...selfUs]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, countMax)
+    .map(([name, us]) => ({ function: name, selfMs: us / 1000, share: us / busyUs }))
+}
+
+function frameName(frame: CpuProfile['nodes'][number]['callFrame']): string {
+  const name = frame.functionName === '' ? '(anonymous)' : frame.functionName
+  return frame.url === '' ? name : `${name} ${place(frame.url)}:${frame.lineNumber + 1}`
+}
+
+function place(url: string): string {
+  const path = url.startsWith('file:') ? fileURLToPath(url) : url
+  const root = join(import.meta.dirname, '..')
+  return path.startsWith(root) ? path.slice(root.length + 1) : path
+}
+
+/** One run of one row in a fresh server, and its profile as a table. */
+export async function profileRow(row: Row, target: Target, folder: string, durationS: number) {
+  const profileFolder = join(folder, `profile-${row.name}`)
+  await mkdir(profileFolder)
+  const location = join(folder, `${target.name}-${row.name}`)
+  const nodeArgs = ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
+  const server = await start(target, { location, nodeArgs })
+  await row.prepare(server)
+  const outcome = await drive({
+    request: row.request(server),
+    numberCount: row.numberCount,
+    firstNumber: 0,
+    connectionCount: CONNECTION_COUNT,
+    durationS,
+    folder,
+  })
+  await server.stop()
+  const failure = failureOf(row, outcome)
+  if (failure !== undefined) throw new Error(`${row.name}: ${failure}`)
+  const perSecond = number((outcome.requests * 1e6) / outcome.durationUs)
+  const hot = heaviest(await readProfiles(profileFolder, row.name), HEAVIEST_COUNT)
+  return `## ${row.work}: ${perSecond}/s while profiled\n\n${hotTable(hot)}\n`
+}
+
+/** A worker thread writes a profile of its own: all of them count. */
+async function readProfiles(folder: string, rowName: string): Promise<readonly CpuProfile[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.cpuprofile'))
+  if (files.length === 0) throw new Error('no profile was written: did the server end by itself?')
+  const profiles: CpuProfile[] = []
+  for (const [i, file] of files.entries()) {
+    const kept = `${rowName}${i === 0 ? '' : `-${i}`}.cpuprofile`
+    await copyFile(join(folder, file), kept)
+    console.error(`kept ${basename(kept)}`)
+    profiles.push(JSON.parse(await readFile(join(folder, file), 'utf8')) as CpuProfile)
+  }
+  return profiles
+}
+
+function hotTable(hot: readonly Hot[]): string {
+  const rows = hot.map(({ function: name, selfMs, share }) => [
+    `${(share * 100).toFixed(1)} %`,
+    number(selfMs),
+    name,
+  ])
+  return table(['self', 'ms', 'function'], rows)
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { atMost, loadTable, median, number, spread, type Rates } from './report.ts'
+import { ROWS } from './rows.ts'
+import type { TargetName } from './target.ts'
+
+const MEDIANS: readonly [values: readonly number[], expected: number][] = [
+  [[3], 3],
+  [[9, 1, 5], 5],
+  [[4, 1, 3, 2], 2.5],
+  [[], Number.NaN],
+]
+for (const [values, expected] of MEDIANS)
+  test(`the median of ${JSON.stringify(values)} is ${expected}`, () =>
+    assert.equal(median(values), expected))
+
+const NUMBERS: readonly [value: number, expected: string][] = [
+  [41234.5, '41,235'],
+  [22.46, '22.5'],
+  [0.317, '0.32'],
+  [Number.NaN, '–'],
+]
+for (const [value, expected] of NUMBERS)
+  test(`${value} is written ${expected}`, () => assert.equal(number(value), expected))
+
+test('a spread is the median with the range, and one value alone', () => {
+  assert.equal(spread([100, 300, 200]), '200 (100–300)')
+  assert.equal(spread([200]), '200')
+})
+
+test('a value at its goal is good, above it is not', () => {
+  assert.equal(atMost(0.4, 0.4, ' s'), '0.4 s (0.4 s) ✓')
+  assert.equal(atMost(0.41, 0.4, ' s'), '0.41 s (0.4 s) ✗')
+})
+
+/** The cells of the only row of a table. */
+function cells(rates: readonly (readonly [TargetName, Rates])[]): readonly string[] {
+  const row = ROWS.find((row) => row.name === 'get-4k')
+  assert(row)
+  const line = loadTable([{ row, rates: new Map(rates) }]).split('\n')[2]
+  assert(line)
+  return line.split('|').map((cell) => cell.trim()).slice(2, -1) // prettier-ignore
+}
+
+test('Get Blob 4 KiB is set against both servers with its goals', () => {
+  const rates = [
+    ['lazuli', { perSecond: [18_000] }],
+    ['azurite', { perSecond: [1000] }],
+    ['bare', { perSecond: [40_000] }],
+  ] as const
+  const expected = ['18,000', '1,000', '40,000', '18× (18×) ✓', '0.45× (0.5×) ✗']
+  assert.deepEqual(cells(rates), expected)
+})
+
+test('a rate with errors has no ratio', () => {
+  const rates = [
+    ['lazuli', { perSecond: [18_000], failure: '3 of 9 answers were errors' }],
+    ['azurite', { perSecond: [1000] }],
+  ] as const
+  const expected = ['failed: 3 of 9 answers were errors', '1,000', '–', '–', '–']
+  assert.deepEqual(cells(rates), expected)
+})

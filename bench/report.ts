@@ -1,0 +1,79 @@
+// Markdown for people: medians of the rounds with their range, and each goal with ✓ or ✗.
+import type { Row } from './rows.ts'
+import type { TargetName } from './target.ts'
+
+/** Answers a second of one server at one kind of work, a number for each round. */
+export type Rates = {
+  readonly perSecond: readonly number[]
+  /** Why the numbers don't count: answers that were errors. */
+  readonly failure?: string
+}
+
+export type Measured = {
+  readonly row: Row
+  readonly rates: ReadonlyMap<TargetName, Rates>
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const high = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? high : ((sorted[middle - 1] ?? Number.NaN) + high) / 2
+}
+
+/** Three digits say all that such a measurement knows. */
+export function number(value: number): string {
+  if (!Number.isFinite(value)) return '–'
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
+  return value.toLocaleString('en', { maximumFractionDigits: digits })
+}
+
+export function spread(values: readonly number[]): string {
+  if (values.length < 2) return number(median(values))
+  return `${number(median(values))} (${number(Math.min(...values))}–${number(Math.max(...values))})`
+}
+
+function rateCell(rates: Rates | undefined): string {
+  if (rates === undefined) return '–'
+  return rates.failure === undefined ? spread(rates.perSecond) : `failed: ${rates.failure}`
+}
+
+/** Lazuli's rate by another's: '20.1× (18×) ✓'. */
+function ratioCell(measured: Measured, other: 'azurite' | 'bare'): string {
+  const ours = measured.rates.get('lazuli')
+  const theirs = measured.rates.get(other)
+  const goal = measured.row.goal[other]
+  if ((ours === undefined || theirs === undefined || ours.failure) ?? theirs.failure) return '–'
+  const ratio = median(ours.perSecond) / median(theirs.perSecond)
+  if (goal === undefined) return `${number(ratio)}×`
+  return `${number(ratio)}× (${goal}×) ${ratio >= goal ? '✓' : '✗'}`
+}
+
+export function loadTable(results: readonly Measured[]): string {
+  const header = ['work', 'Lazuli/s', 'Azurite/s', 'bare/s', '÷ Azurite (goal)', '÷ bare (goal)']
+  const rows = results.map((measured) => [
+    measured.row.work,
+    rateCell(measured.rates.get('lazuli')),
+    rateCell(measured.rates.get('azurite')),
+    rateCell(measured.rates.get('bare')),
+    ratioCell(measured, 'azurite'),
+    ratioCell(measured, 'bare'),
+  ])
+  return table(header, rows)
+}
+
+/** A measured value that should stay below its goal: '0.21 s (0.4 s) ✓'. */
+export function atMost(value: number, goal: number, unit: string): string {
+  return `${number(value)}${unit} (${goal}${unit}) ${value <= goal ? '✓' : '✗'}`
+}
+
+/** Columns are padded, so that the table reads well in a terminal too. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = header.map((title, column) =>
+    Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map((cell) => cell.length)),
+  )
+  const line = (cells: readonly string[]) =>
+    `| ${widths.map((width, column) => (cells[column] ?? '').padEnd(width)).join(' | ')} |`
+  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
+  return [line(header), rule, ...rows.map(line)].join('\n')
+}

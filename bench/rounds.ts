@@ -1,0 +1,91 @@
+// The rounds of load: every row on every server in turn, again and again, so that a slow minute of
+// the machine hits all of them. A server that isn't measured is paused and takes no time.
+import type { Measured } from './report.ts'
+import type { Row } from './rows.ts'
+import { mustCall } from './call.ts'
+import type { Running, TargetName } from './target.ts'
+import { drive, type Outcome } from './wrk.ts'
+
+export type RoundsOptions = {
+  readonly rows: readonly Row[]
+  readonly servers: readonly Running[]
+  readonly roundCount: number
+  readonly durationS: number
+  readonly folder: string
+}
+
+export const CONNECTION_COUNT = 32
+/** Far enough apart that no round repeats the names of another. */
+const NUMBERS_A_ROUND = 10_000_000
+
+type RoundRate = { perSecond: number[]; failure?: string }
+type RoundRates = Map<TargetName, RoundRate>
+
+export async function measureRounds(options: RoundsOptions): Promise<readonly Measured[]> {
+  await prepareAll(options)
+  const results = options.rows.map((row) => ({ row, rates: new Map<TargetName, RoundRate>() }))
+  for (let round = 0; round <= options.roundCount; round++) {
+    console.error(round === 0 ? 'warming up' : `round ${round} of ${options.roundCount}`)
+    for (const { row, rates } of results) await measureRow(row, rates, round, options)
+  }
+  for (const server of options.servers) server.resume()
+  return results
+}
+
+async function measureRow(row: Row, rates: RoundRates, round: number, options: RoundsOptions) {
+  for (const server of options.servers.filter((server) => runsOn(row, server))) {
+    const outcome = await measureOnce(row, server, round, options)
+    // Round 0 only warms up: what Node compiles, what the disk caches.
+    if (round === 0) continue
+    const measured = rates.get(server.target.name) ?? { perSecond: [] }
+    rates.set(server.target.name, measured)
+    measured.perSecond.push((outcome.requests * 1e6) / outcome.durationUs)
+    const failure = failureOf(row, outcome)
+    if (failure !== undefined) measured.failure = failure
+  }
+}
+
+function runsOn(row: Row, server: Running): boolean {
+  return row.onBare || server.target.name !== 'bare'
+}
+
+async function prepareAll({ rows, servers }: RoundsOptions): Promise<void> {
+  for (const server of servers) {
+    console.error(`preparing ${server.target.title}`)
+    for (const row of rows.filter((row) => runsOn(row, server))) await row.prepare(server)
+    server.pause()
+  }
+}
+
+async function measureOnce(row: Row, server: Running, round: number, options: RoundsOptions) {
+  const firstNumber = round * NUMBERS_A_ROUND
+  server.resume()
+  await settle(server)
+  const outcome = await drive({
+    request: row.request(server),
+    numberCount: row.numberCount,
+    firstNumber,
+    connectionCount: CONNECTION_COUNT,
+    durationS: round === 0 ? 1 : Math.max(options.durationS, row.durationSMin),
+    folder: options.folder,
+  })
+  await settle(server)
+  await row.check(server, firstNumber)
+  server.pause()
+  return outcome
+}
+
+/** wrk leaves requests behind that the server still works at; a new one waits for its turn. */
+async function settle(server: Running): Promise<void> {
+  await mustCall(`${server.endpoint('blob')}?comp=list&${server.sas}`)
+}
+
+/** A rate counts only if every answer was the right one. */
+export function failureOf(row: Row, outcome: Outcome): string | undefined {
+  if (outcome.refused > 0) return `${outcome.refused} of ${outcome.requests} answers were errors`
+  if (outcome.broken > 0) return `${outcome.broken} connections broke`
+  if (outcome.requests === 0) return 'no answers'
+  const answerBytes = outcome.bytes / outcome.requests
+  if (answerBytes < row.answerBytesMin) return `answers of ${Math.round(answerBytes)} bytes`
+  return undefined
+}

@@ -1,0 +1,160 @@
+// What is measured, as a table: a row is a kind of work, its goals, what must be stored before, and
+// the request that is sent over and over. A new kind of work is a new row.
+import { mustCall } from './call.ts'
+import type { Running, Service } from './target.ts'
+import { type LoadRequest, numbered } from './wrk.ts'
+
+export type Row = {
+  readonly name: string
+  readonly work: string
+  readonly service: Service
+  /** Times Azurite's and the bare server's rate; no `bare` where such a server has no like. */
+  readonly goal: { readonly azurite: number; readonly bare?: number }
+  readonly onBare: boolean
+  /** Numbers in the names before they repeat; 0 for never. */
+  readonly numberCount: number
+  readonly answerBytesMin: number
+  /** Short runs say nothing of work that Azurite does twenty times a second. */
+  readonly durationSMin: number
+  request(server: Running): LoadRequest
+  prepare(server: Running): Promise<void>
+  /** Throws unless the work with this number was really done. */
+  check(server: Running, number: number): Promise<void>
+}
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const LIST_COUNT = 1000
+const PREPARE_CONCURRENCY = 16
+
+/** Each row has a container of its own, by its name. */
+function blobUrl(server: Running, container: string, blob = 'blob-{n}'): string {
+  return `${server.endpoint('blob')}/${container}/${blob}?${server.sas}`
+}
+
+function listUrl(server: Running, container: string): string {
+  const query = `restype=container&comp=list&maxresults=${LIST_COUNT}`
+  return `${server.endpoint('blob')}/${container}?${query}&${server.sas}`
+}
+
+export function putRequest(server: Running, container: string, bodyBytes: number): LoadRequest {
+  return {
+    method: 'PUT',
+    url: blobUrl(server, container),
+    headers: { 'x-ms-blob-type': 'BlockBlob', 'Content-Type': 'application/octet-stream' },
+    body: 'x'.repeat(bodyBytes),
+  }
+}
+
+export async function createContainer(server: Running, container: string): Promise<void> {
+  const url = `${server.endpoint('blob')}/${container}?restype=container&${server.sas}`
+  await mustCall(url, { method: 'PUT', body: '' })
+}
+
+async function fill(server: Running, container: string, count: number, bodyBytes: number) {
+  await createContainer(server, container)
+  const { url, ...request } = putRequest(server, container, bodyBytes)
+  let next = 0
+  const worker = async () => {
+    while (next < count) await mustCall(numbered(url, next++), request)
+  }
+  await Promise.all(Array.from({ length: PREPARE_CONCURRENCY }, worker))
+}
+
+async function checkLength(url: string, lengthBytes: number): Promise<void> {
+  const body = await mustCall(url)
+  if (body.length !== lengthBytes) throw new Error(`${url}: ${body.length} bytes`)
+}
+
+type BlobRow = Pick<Row, 'name' | 'work' | 'goal' | 'numberCount'> & { readonly bodyBytes: number }
+
+function getRow(row: BlobRow): Row {
+  const { name, bodyBytes, numberCount } = row
+  return {
+    ...row,
+    service: 'blob',
+    onBare: true,
+    answerBytesMin: bodyBytes,
+    durationSMin: 1,
+    request: (server) => ({ method: 'GET', url: blobUrl(server, name) }),
+    prepare: (server) => fill(server, name, numberCount, bodyBytes),
+    check: (server, number) =>
+      checkLength(numbered(blobUrl(server, name), number % numberCount), bodyBytes),
+  }
+}
+
+function putRow(row: BlobRow): Row {
+  const { name, bodyBytes, numberCount } = row
+  return {
+    ...row,
+    service: 'blob',
+    onBare: true,
+    answerBytesMin: 0,
+    durationSMin: 1,
+    request: (server) => putRequest(server, name, bodyBytes),
+    prepare: (server) => createContainer(server, name),
+    check(server, number) {
+      const stored = numberCount === 0 ? number : number % numberCount
+      return checkLength(numbered(blobUrl(server, name), stored), bodyBytes)
+    },
+  }
+}
+
+const listRow: Row = {
+  name: 'list',
+  work: `List Blobs, pages of ${LIST_COUNT.toLocaleString('en')}`,
+  service: 'blob',
+  goal: { azurite: 15 },
+  onBare: false,
+  numberCount: 1,
+  answerBytesMin: LIST_COUNT * 100,
+  durationSMin: 3,
+  request: (server) => ({ method: 'GET', url: listUrl(server, 'list') }),
+  prepare: (server) => fill(server, 'list', LIST_COUNT, 100),
+  async check(server) {
+    const page = (await mustCall(listUrl(server, 'list'))).toString()
+    const count = page.split('<Name>').length - 1
+    if (count !== LIST_COUNT) throw new Error(`a page of ${count} blobs`)
+  },
+}
+
+// Goals: the ratios this project set itself. Puts of 1 MiB go round 32 names, so that a fast server doesn't
+// fill the disk.
+export const ROWS: readonly Row[] = [
+  getRow({
+    name: 'get-4k',
+    work: 'Get Blob 4 KiB',
+    goal: { azurite: 18, bare: 0.5 },
+    numberCount: 1000,
+    bodyBytes: 4 * KIB,
+  }),
+  putRow({
+    name: 'put-4k',
+    work: 'Put Blob 4 KiB, other names',
+    goal: { azurite: 25, bare: 0.3 },
+    numberCount: 0,
+    bodyBytes: 4 * KIB,
+  }),
+  putRow({
+    name: 'put-4k-one',
+    work: 'Put Blob 4 KiB, one name',
+    goal: { azurite: 25, bare: 0.3 },
+    numberCount: 1,
+    bodyBytes: 4 * KIB,
+  }),
+  getRow({
+    name: 'get-1m',
+    work: 'Get Blob 1 MiB',
+    goal: { azurite: 8 },
+    numberCount: 16,
+    bodyBytes: MIB,
+  }),
+  putRow({
+    name: 'put-1m',
+    work: 'Put Blob 1 MiB',
+    goal: { azurite: 4 },
+    numberCount: 32,
+    bodyBytes: MIB,
+  }),
+  listRow,
+]

@@ -1,0 +1,28 @@
+// The account every target knows (the emulators' well-known one) and an account SAS for it, made
+// by the official SDK.
+import {
+  AccountSASPermissions,
+  AccountSASResourceTypes,
+  AccountSASServices,
+  generateAccountSASQueryParameters,
+  SASProtocol,
+  StorageSharedKeyCredential,
+} from '@azure/storage-blob'
+
+export const ACCOUNT = 'devstoreaccount1'
+const KEY =
+  'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
+const DAY_MS = 24 * 60 * 60 * 1000
+
+export function accountSas(): string {
+  return generateAccountSASQueryParameters(
+    {
+      expiresOn: new Date(Date.now() + DAY_MS),
+      permissions: AccountSASPermissions.parse('rwdlacup'),
+      protocol: SASProtocol.HttpsAndHttp,
+      resourceTypes: AccountSASResourceTypes.parse('sco').toString(),
+      services: AccountSASServices.parse('bqt').toString(),
+    },
+    new StorageSharedKeyCredential(ACCOUNT, KEY),
+  ).toString()
+}

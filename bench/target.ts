@@ -1,0 +1,158 @@
+// The servers that are compared, each a child process on free ports with a folder of its own. They
+// tell their ports in the same words ('Blob service is successfully listening at …').
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { call } from './call.ts'
+import { ACCOUNT, accountSas } from './sas.ts'
+
+export type TargetName = 'lazuli' | 'azurite' | 'bare'
+export type Service = 'blob' | 'queue' | 'table'
+
+export type Target = {
+  readonly name: TargetName
+  readonly title: string
+  readonly args: (location: string) => readonly string[]
+}
+
+const ROOT = join(import.meta.dirname, '..')
+const AZURITE = join(ROOT, 'node_modules/azurite/dist/src/azurite.js')
+const LAZULI = join(ROOT, 'src/main.ts')
+
+export const TARGETS: readonly Target[] = [
+  {
+    name: 'lazuli',
+    title: 'Lazuli',
+    args: (location) => [
+      LAZULI,
+      ...'--blobPort 0 --queuePort 0 --tablePort 0 --filePort 0 --smbPort 0'.split(' '),
+      ...'--adminPort 0 --silent --location'.split(' '),
+      location,
+    ],
+  },
+  {
+    name: 'azurite',
+    title: 'Azurite',
+    args: (location) => [
+      AZURITE,
+      ...'--blobPort 0 --queuePort 0 --tablePort 0 --silent'.split(' '),
+      ...'--skipApiVersionCheck --disableTelemetry --location'.split(' '),
+      location,
+    ],
+  },
+  { name: 'bare', title: 'bare', args: () => [join(ROOT, 'bench/bare.ts')] },
+]
+
+export type StartOptions = {
+  readonly location: string
+  readonly nodeArgs?: readonly string[]
+}
+
+/** A started server, and how long it took from spawn to its first successful answer. */
+export type Running = {
+  readonly target: Target
+  readonly pid: number
+  readonly sas: string
+  readonly listeningMs: number
+  readonly readyMs: number
+  /** 'http://127.0.0.1:1234/devstoreaccount1', of a service that the server has. */
+  endpoint(service: Service): string
+  pause(): void
+  resume(): void
+  stop(): Promise<void>
+}
+
+const START_MS_MAX = 30_000
+const STOP_MS_MAX = 30_000
+const children = new Set<ChildProcess>()
+
+/** Nothing may outlive the benchmark, also not a paused server. */
+export function killAll(): void {
+  for (const child of children) child.kill('SIGKILL')
+}
+
+export async function start(target: Target, options: StartOptions): Promise<Running> {
+  await mkdir(options.location, { recursive: true })
+  const args = [...(options.nodeArgs ?? []), ...target.args(options.location)]
+  const startedMs = performance.now()
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  children.add(child)
+  child.once('exit', () => children.delete(child))
+  const endpoints = await listening(child, target)
+  const listeningMs = performance.now() - startedMs
+  const sas = accountSas()
+  await firstAnswer(`${endpoints.get('blob')}?comp=list&${sas}`, startedMs)
+  return {
+    target,
+    pid: child.pid ?? 0,
+    sas,
+    listeningMs,
+    readyMs: performance.now() - startedMs,
+    endpoint(service) {
+      const url = endpoints.get(service)
+      if (url === undefined) throw new Error(`${target.title} has no ${service} service`)
+      return url
+    },
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    stop: () => stop(child, target),
+  }
+}
+
+/** Waits for the Blob service's line; those of the other services are taken as they come. */
+function listening(child: ChildProcess, target: Target): Promise<Map<string, string>> {
+  const endpoints = new Map<string, string>()
+  return new Promise((resolve, reject) => {
+    let said = ''
+    const fail = (why: string) => reject(new Error(`${target.title} ${why}\n${said.slice(-2000)}`))
+    const timer = setTimeout(() => fail('was not ready in time'), START_MS_MAX)
+    child.once('exit', (code) => fail(`ended with ${code} before it was ready`))
+    child.stderr?.on('data', (chunk) => (said = (said + chunk).slice(-10_000)))
+    child.stdout?.on('data', (chunk) => {
+      said = (said + chunk).slice(-10_000)
+      for (const [, service = '', origin] of said.matchAll(LISTENING))
+        endpoints.set(service.toLowerCase(), `${origin}/${ACCOUNT}`)
+      if (!endpoints.has('blob')) return
+      clearTimeout(timer)
+      resolve(endpoints)
+    })
+  })
+}
+
+const LISTENING = /(\w+) service is successfully listening at (http:\/\/[\w.]+:\d+)\b/g
+
+async function firstAnswer(url: string, startedMs: number): Promise<void> {
+  for (;;) {
+    const status = await call(url).then(
+      (answer) => answer.status,
+      () => 0,
+    )
+    if (status === 200) return
+    if (performance.now() - startedMs > START_MS_MAX) throw new Error(`${url}: last ${status}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+async function stop(child: ChildProcess, target: Target): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  child.kill('SIGCONT')
+  child.kill('SIGTERM')
+  const timer = setTimeout(() => {
+    console.error(`${target.title} did not stop on SIGTERM; killed`)
+    child.kill('SIGKILL')
+  }, STOP_MS_MAX)
+  await ended
+  clearTimeout(timer)
+}
+
+export type Memory = { readonly totalMiB: number; readonly anonymousMiB: number }
+
+/** Resident memory; pages of mapped files, which the system takes back at will, are in the total. */
+export function memory(pid: number): Memory {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const mib = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN) / 1024
+  return { totalMiB: mib('VmRSS'), anonymousMiB: mib('RssAnon') }
+}

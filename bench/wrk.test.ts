@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { failureOf } from './rounds.ts'
+import { ROWS } from './rows.ts'
+import { decodeOutcome, encodeRequest, numbered } from './wrk.ts'
+
+test('a request is sent as it stands, with the length of its body once numbered', () => {
+  const text = encodeRequest({
+    method: 'PUT',
+    url: 'http://127.0.0.1:1234/account/container/blob-{n}?sig=a%2Bb',
+    headers: { 'x-ms-blob-type': 'BlockBlob' },
+    body: '{n} é',
+  })
+  const expected = [
+    'PUT /account/container/blob-{n}?sig=a%2Bb HTTP/1.1',
+    'Host: 127.0.0.1:1234',
+    'Content-Length: 13',
+    'x-ms-blob-type: BlockBlob',
+    '',
+    '{n} é',
+  ]
+  assert.equal(text, expected.join('\r\n'))
+})
+
+test('numbers have ten digits', () => assert.equal(numbered('b-{n}', 7), 'b-0000000007'))
+
+const OUTCOME = {
+  requests: 10,
+  durationUs: 1e6,
+  bytes: 10 * 5000,
+  refused: 0,
+  broken: 0,
+  p50Us: 1,
+  p99Us: 2,
+  nextNumber: 11,
+}
+
+test('the outcome is the line of JSON among what wrk prints', () => {
+  const output = `Running 1s test @ http://127.0.0.1\n  1 threads\n\n${JSON.stringify(OUTCOME)}\n`
+  assert.deepEqual(decodeOutcome(output), OUTCOME)
+  assert.throws(() => decodeOutcome('unable to connect'), /unable to connect/)
+})
+
+const FAILURES: readonly [change: Partial<typeof OUTCOME>, failure: string | undefined][] = [
+  [{}, undefined],
+  [{ refused: 2 }, '2 of 10 answers were errors'],
+  [{ broken: 1 }, '1 connections broke'],
+  [{ bytes: 10 * 300 }, 'answers of 300 bytes'],
+  [{ requests: 0, bytes: 0 }, 'no answers'],
+]
+for (const [change, failure] of FAILURES)
+  test(`Get Blob 4 KiB with ${JSON.stringify(change)}: ${failure ?? 'good'}`, () => {
+    const row = ROWS.find((row) => row.name === 'get-4k')
+    assert(row)
+    assert.equal(failureOf(row, { ...OUTCOME, ...change }), failure)
+  })

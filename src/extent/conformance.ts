@@ -1,0 +1,413 @@
+// What every extent store must do, run over each of them. Blobs here are the smallest that storage could
+// have: a record with a content, its references changed in the same transaction.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { encodeKey } from '../kv/key.ts'
+import type { Key, Kv } from '../kv/kv.ts'
+import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
+import { ExtentRetired, TornWrite } from './error.ts'
+import type { SweptExtentStore } from './extent.ts'
+import { checkStore } from './fsck.ts'
+import { crc64Hasher, md5Hasher } from './hash.ts'
+import { addReferences, removeReferences, replaceReferences } from './reference.ts'
+import { concatenatePieces, subRangeOfPieces, wholeSlice } from './slice-list.ts'
+import type { Content, Hole, Piece } from './slice.ts'
+import { sweepExtents, type SweepOptions } from './sweep.ts'
+
+export type OpenStore = (clock: () => number) => Promise<{
+  readonly kv: Kv
+  readonly store: SweptExtentStore
+  close(): Promise<void>
+}>
+
+/** Bytes that tell each other apart: no two seeds, and no two offsets, look alike. */
+export function patternBytes(seed: number, lengthBytes: number): Buffer {
+  const bytes = Buffer.allocUnsafe(lengthBytes)
+  let state = (seed * 2_654_435_761 + 1) >>> 0
+  for (let i = 0; i < lengthBytes; i += 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    bytes[i] = state >>> 24
+  }
+  return bytes
+}
+
+export async function* chunksOf(
+  bytes: Uint8Array,
+  chunkBytes = 65_536,
+): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
+}
+
+export async function readAll(
+  store: SweptExtentStore,
+  pieces: readonly (Piece | Hole)[],
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of store.read(pieces)) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+export const GRACE_MS = 1_000
+
+/** A store with blobs in it, and a clock that is moved by hand. */
+export class Harness {
+  readonly kv: Kv
+  readonly store: SweptExtentStore
+  readonly #now: { ms: number }
+  #contentId = 0
+
+  constructor(kv: Kv, store: SweptExtentStore, now: { ms: number }) {
+    this.kv = kv
+    this.store = store
+    this.#now = now
+  }
+
+  async write(bytes: Uint8Array, chunkBytes?: number): Promise<Piece> {
+    return wholeSlice(await this.store.write(chunksOf(bytes, chunkBytes), bytes.length, []))
+  }
+
+  /** Writes a record in place of the one that is there, with inline bytes beside its content. */
+  async point(name: string, pieces: readonly Piece[]): Promise<void> {
+    const key = blobKey(name)
+    this.#contentId += 1
+    const content: Content = { id: this.#contentId, pieces }
+    await this.kv.write(function* (tx) {
+      const old = yield* tx.get(key)
+      if (old !== undefined) yield* removeReferences(tx, contentOf(old))
+      yield* addReferences(tx, key, content)
+      tx.put(key, encodeRecord({ name, content }, Buffer.from(`inline ${name}`)))
+    })
+  }
+
+  async put(name: string, bytes: Uint8Array): Promise<void> {
+    await this.point(name, [await this.write(bytes)])
+  }
+
+  async delete(name: string): Promise<void> {
+    const key = blobKey(name)
+    await this.kv.write(function* (tx) {
+      const old = yield* tx.get(key)
+      if (old === undefined) return
+      yield* removeReferences(tx, contentOf(old))
+      tx.delete(key)
+    })
+  }
+
+  async pieces(name: string): Promise<readonly Piece[] | undefined> {
+    const value = await this.kv.read((tx) => tx.get(blobKey(name)))
+    if (value === undefined) return undefined
+    assert.equal(Buffer.from(recordBytes(value)).toString(), `inline ${name}`)
+    return contentOf(value).pieces
+  }
+
+  async get(name: string): Promise<Buffer | undefined> {
+    const pieces = await this.pieces(name)
+    return pieces === undefined ? undefined : readAll(this.store, pieces)
+  }
+
+  async sweep(options: Partial<SweepOptions> = {}) {
+    this.#now.ms += GRACE_MS
+    const nowMs = this.#now.ms
+    return sweepExtents(this.kv, this.store, {
+      graceMs: GRACE_MS,
+      sealBytesMin: 1,
+      ...options,
+      nowMs,
+    })
+  }
+
+  /** Seal, retire or compact, retire what was compacted, remove. */
+  async sweepAll(): Promise<void> {
+    for (let pass = 0; pass < 5; pass += 1) await this.sweep()
+  }
+
+  async checkSound(): Promise<void> {
+    assert.deepEqual((await checkStore(this.kv, this.store)).problems, [])
+  }
+}
+
+export function blobKey(name: string): Key {
+  return encodeKey('blob', 1, name)
+}
+
+function contentOf(value: Uint8Array): Content {
+  return decodeRecord<{ content: Content }>(value).content
+}
+
+export function extentConformance(name: string, open: OpenStore): void {
+  const check = (title: string, body: (harness: Harness) => Promise<void>): void => {
+    test(`${name}: ${title}`, { timeout: 60_000 }, async () => {
+      const now = { ms: 1_000_000 }
+      const { kv, store, close } = await open(() => now.ms)
+      try {
+        await body(new Harness(kv, store, now))
+      } finally {
+        await close()
+      }
+    })
+  }
+  checkBytes(check)
+  checkTorn(check)
+  checkSweep(check)
+  checkCompaction(check)
+  checkModel(check)
+}
+
+type Check = (title: string, body: (harness: Harness) => Promise<void>) => void
+
+function checkBytes(check: Check): void {
+  for (const lengthBytes of [0, 1, 1_000, 262_144, 262_145, 3_000_000]) {
+    check(`${lengthBytes} bytes come back, and the hashers saw them`, async (harness) => {
+      const bytes = patternBytes(lengthBytes, lengthBytes)
+      const [md5, crc64] = [md5Hasher(), crc64Hasher()]
+      const slice = await harness.store.write(chunksOf(bytes, 9_999), lengthBytes, [md5, crc64])
+      assert.equal(slice.lengthBytes, lengthBytes)
+      assert.deepEqual(await readAll(harness.store, [wholeSlice(slice)]), bytes)
+      const [again, againCrc64] = [md5Hasher(), crc64Hasher()]
+      again.update(bytes)
+      againCrc64.update(bytes)
+      assert.deepEqual(md5.digest(), again.digest())
+      assert.deepEqual(crc64.digest(), againCrc64.digest())
+    })
+  }
+
+  check('ranges of pieces and holes come back', async (harness) => {
+    const bytes = patternBytes(7, 700_000)
+    const parts = [0, 100_000, 100_001, 400_000, 700_000]
+    const written: Piece[] = []
+    for (const [i, from] of parts.slice(0, -1).entries()) {
+      written.push(await harness.write(bytes.subarray(from, parts[i + 1])))
+    }
+    const pieces = concatenatePieces(written)
+    for (const [from, to] of [
+      [0, 700_000],
+      [99_999, 100_002],
+      [1, 650_000],
+      [399_999, 400_001],
+    ] as const) {
+      const range = subRangeOfPieces(pieces, from, to)
+      assert.deepEqual(await readAll(harness.store, range), bytes.subarray(from, to))
+    }
+    const hole: Hole = { slice: undefined, lengthBytes: 300_000 }
+    const [first] = subRangeOfPieces(pieces, 10, 20)
+    assert(first !== undefined)
+    const sparse = await readAll(harness.store, [hole, first, hole])
+    const zeros = Buffer.alloc(300_000)
+    assert.deepEqual(sparse, Buffer.concat([zeros, bytes.subarray(10, 20), zeros]))
+  })
+
+  check('many writes at once stay apart', async (harness) => {
+    const bodies = Array.from({ length: 100 }, (_, i) => patternBytes(i, (i * 7_919) % 40_000))
+    const pieces = await Promise.all(bodies.map((body) => harness.write(body, 1_000)))
+    const read = await Promise.all(pieces.map((piece) => readAll(harness.store, [piece])))
+    for (const [i, body] of bodies.entries()) assert.deepEqual(read[i], body)
+  })
+
+  check('a reader that is never started lets go when it is returned', async (harness) => {
+    const piece = await harness.write(patternBytes(1, 100))
+    const reader = harness.store.read([piece])
+    await reader.return?.()
+    assert.equal(harness.store.isPinned(piece.slice.extent), false)
+    assert.deepEqual(await reader.next(), { value: undefined, done: true })
+  })
+}
+
+function checkTorn(check: Check): void {
+  const bytes = patternBytes(3, 20_000)
+  async function* failing(): AsyncGenerator<Uint8Array> {
+    yield bytes.subarray(0, 10_000)
+    throw new RangeError('the client went away')
+  }
+  const sources: readonly [
+    string,
+    () => AsyncIterable<Uint8Array>,
+    new (...args: never) => Error,
+  ][] = [
+    ['ends early', () => chunksOf(bytes.subarray(0, 19_999)), TornWrite],
+    ['is too long', () => chunksOf(Buffer.concat([bytes, bytes])), TornWrite],
+    ['fails', failing, RangeError],
+  ]
+  for (const [title, source, error] of sources) {
+    check(`a source that ${title} is refused and leaves nothing`, async (harness) => {
+      await assert.rejects(harness.store.write(source(), bytes.length, []), error)
+      await harness.sweepAll()
+      assert.deepEqual(await harness.store.list(), [])
+      assert.equal(harness.store.sizeBytes(), 0)
+    })
+  }
+
+  check('a torn write does not harm its neighbours', async (harness) => {
+    const good = harness.put('good', bytes)
+    await assert.rejects(harness.store.write(failing(), bytes.length, []), RangeError)
+    await good
+    await harness.sweepAll()
+    assert.deepEqual(await harness.get('good'), bytes)
+    await harness.checkSound()
+  })
+}
+
+function checkSweep(check: Check): void {
+  check('space comes back after deletes', async (harness) => {
+    for (let i = 0; i < 10; i += 1) await harness.put(`b${i}`, patternBytes(i, 30_000))
+    assert(harness.store.sizeBytes() >= 300_000)
+    for (let i = 0; i < 10; i += 1) await harness.delete(`b${i}`)
+    await harness.sweepAll()
+    assert.deepEqual(await harness.store.list(), [])
+    assert.equal(harness.store.sizeBytes(), 0)
+    assert.equal(await harness.kv.read(countEverything), 1) // the next id
+  })
+
+  check('a reader keeps its bytes while all is deleted and swept', async (harness) => {
+    const bytes = patternBytes(5, 2_000_000)
+    await harness.put('b', bytes)
+    const reader = harness.store.read((await harness.pieces('b')) ?? [])
+    const first = await reader.next()
+    assert(first.done !== true)
+    await harness.delete('b')
+    await harness.sweepAll()
+    const chunks = [first.value]
+    for await (const chunk of reader) chunks.push(chunk)
+    assert.deepEqual(Buffer.concat(chunks), bytes)
+    await harness.sweepAll()
+    assert.equal(harness.store.sizeBytes(), 0)
+  })
+
+  check('bytes are safe while their record is being written', async (harness) => {
+    const bytes = patternBytes(5, 50_000)
+    const piece = await harness.write(bytes)
+    await harness.put('gone', bytes)
+    await harness.delete('gone')
+    await harness.store.seal(piece.slice.extent)
+    for (let pass = 0; pass < 3; pass += 1) await harness.sweep({ graceMs: 10 * GRACE_MS })
+    await harness.point('b', [piece])
+    await harness.sweepAll()
+    assert.deepEqual(await harness.get('b'), bytes)
+  })
+
+  check('what a sweep gave up can not be pointed at', async (harness) => {
+    const piece = await harness.write(patternBytes(5, 50_000))
+    await harness.store.seal(piece.slice.extent)
+    await harness.sweep()
+    await assert.rejects(harness.point('b', [piece]), ExtentRetired)
+    await harness.sweep()
+    await assert.rejects(harness.point('b', [piece]), ExtentRetired)
+    assert.equal(await harness.get('b'), undefined)
+  })
+
+  check('a pass is bounded, and the next goes on', async (harness) => {
+    for (let i = 0; i < 70; i += 1) {
+      const piece = await harness.write(patternBytes(i, 10))
+      await harness.store.seal(piece.slice.extent)
+    }
+    let removedCount = 0
+    while (removedCount < 70) {
+      const swept = await harness.sweep({ extentsMax: 1 })
+      assert(swept.retiredCount + swept.removedCount > 0)
+      assert(swept.retiredCount + swept.removedCount <= 64, 'one step')
+      removedCount += swept.removedCount
+    }
+    assert.deepEqual(await harness.store.list(), [])
+  })
+}
+
+function checkCompaction(check: Check): void {
+  check('the living move out of an extent that is mostly dead', async (harness) => {
+    const bodies = Array.from({ length: 40 }, (_, i) => patternBytes(i, 10_000))
+    for (const [i, body] of bodies.entries()) await harness.put(`b${i}`, body)
+    for (let i = 0; i < 40; i += 1) if (i % 4 !== 0) await harness.delete(`b${i}`)
+    await harness.sweepAll()
+    for (const [i, body] of bodies.entries()) {
+      assert.deepEqual(await harness.get(`b${i}`), i % 4 === 0 ? body : undefined)
+    }
+    assert(harness.store.sizeBytes() <= 200_000, `${harness.store.sizeBytes()} bytes for 100,000`)
+    await harness.checkSound()
+  })
+
+  check('owners that share a slice still share it when it has moved', async (harness) => {
+    await harness.put('dead', patternBytes(1, 60_000))
+    const bytes = patternBytes(2, 20_000)
+    await harness.put('b', bytes)
+    const pieces = (await harness.pieces('b')) ?? []
+    for (let i = 0; i < 300; i += 1) await harness.point(`snapshot${i}`, pieces)
+    await harness.point('half', subRangeOfPieces(pieces, 5_000, 15_000))
+    await harness.delete('dead')
+    await harness.sweepAll()
+    const moved = (await harness.pieces('b')) ?? []
+    assert.deepEqual(await harness.pieces('snapshot299'), moved)
+    assert.deepEqual(await harness.get('half'), bytes.subarray(5_000, 15_000))
+    await harness.delete('b')
+    for (let i = 0; i < 300; i += 1) await harness.delete(`snapshot${i}`)
+    await harness.sweepAll()
+    assert.deepEqual(await harness.get('half'), bytes.subarray(5_000, 15_000))
+    await harness.checkSound()
+  })
+
+  check('a content that changes under its id keeps what it still shows', async (harness) => {
+    const [a, b] = [
+      await harness.write(patternBytes(1, 9_000)),
+      await harness.write(patternBytes(2, 9)),
+    ]
+    const key = blobKey('b')
+    const before: Content = { id: 9_999, pieces: [a] }
+    const after: Content = { id: 9_999, pieces: [...subRangeOfPieces([a], 0, 10), b] }
+    for (const [old, content] of [
+      [{ id: 9_999, pieces: [] }, before],
+      [before, after],
+    ] as const) {
+      await harness.kv.write(function* (tx) {
+        yield* replaceReferences(tx, key, old, content)
+        tx.put(key, encodeRecord({ content }, Buffer.from('inline b')))
+      })
+    }
+    await harness.sweepAll()
+    const expected = Buffer.concat([patternBytes(1, 9_000).subarray(0, 10), patternBytes(2, 9)])
+    assert.deepEqual(await harness.get('b'), expected)
+    await harness.checkSound()
+  })
+}
+
+const command = fc.oneof(
+  fc.record({ do: fc.constant('put' as const), blob: fc.nat(5), kib: fc.nat(40) }),
+  fc.record({ do: fc.constant('copy' as const), blob: fc.nat(5), from: fc.nat(5) }),
+  fc.record({ do: fc.constant('delete' as const), blob: fc.nat(5) }),
+  fc.record({ do: fc.constant('sweep' as const) }),
+)
+
+function checkModel(check: Check): void {
+  check('puts, copies, deletes and sweeps in any order', async (harness) => {
+    let seed = 0
+    const model = new Map<string, Buffer>()
+    const run = async (
+      commands: readonly (typeof command extends fc.Arbitrary<infer C> ? C : never)[],
+    ) => {
+      for (const step of commands) {
+        if (step.do === 'sweep') await harness.sweep()
+        if (step.do === 'put') {
+          const bytes = patternBytes((seed += 1), step.kib * 1_024)
+          await harness.put(`b${step.blob}`, bytes)
+          model.set(`b${step.blob}`, bytes)
+        }
+        if (step.do === 'delete') {
+          await harness.delete(`b${step.blob}`)
+          model.delete(`b${step.blob}`)
+        }
+        if (step.do === 'copy') {
+          const pieces = await harness.pieces(`b${step.from}`)
+          const bytes = model.get(`b${step.from}`)
+          if (pieces === undefined || bytes === undefined) continue
+          await harness.point(`b${step.blob}`, pieces)
+          model.set(`b${step.blob}`, bytes)
+        }
+      }
+      for (const [name, bytes] of model) assert.deepEqual(await harness.get(name), bytes)
+      await harness.checkSound()
+    }
+    await fc.assert(fc.asyncProperty(fc.array(command, { maxLength: 30 }), run), { numRuns: 25 })
+  })
+}
+
+function* countEverything(tx: Parameters<Parameters<Kv['read']>[0]>[0]) {
+  const range = { from: new Uint8Array(0), to: new Uint8Array([0xff]), countMax: 1_000 }
+  return (yield* tx.scan(range)).length
+}

@@ -1,0 +1,111 @@
+// A disk in memory that knows what is durable, for tests: a crash loses or keeps what was not synced,
+// and any call can be the one at which the machine stops.
+import type { Disk } from './disk.ts'
+
+type File = { bytes: Buffer; synced: Buffer }
+
+export type Crash = {
+  /** The call that fails, counted from 1, and whether it still took effect. */
+  readonly atCall: number
+  readonly takesEffect: boolean
+  /** Whether the kernel had written out what nobody synced. */
+  readonly keepsUnsynced: boolean
+}
+
+export class MachineStopped extends Error {
+  override readonly name = 'MachineStopped'
+}
+
+/** Counts calls of the disk and of the kv alike; from the chosen one on, every call fails. */
+export class Machine {
+  readonly #crash: Crash | undefined
+  callCount = 0
+
+  constructor(crash?: Crash) {
+    this.#crash = crash
+  }
+
+  async call<T>(action: () => Promise<T>): Promise<T> {
+    this.callCount += 1
+    const atCall = this.#crash?.atCall ?? Infinity
+    if (this.callCount < atCall) return action()
+    if (this.callCount === atCall && this.#crash?.takesEffect === true) await action()
+    throw new MachineStopped()
+  }
+}
+
+export class SimulatedDisk {
+  #names = new Map<string, File>()
+  #syncedNames = new Map<string, File>()
+  #open: File[] = []
+
+  /** What a machine that starts again finds. */
+  restart(keepsUnsynced: boolean): void {
+    this.#open = []
+    if (keepsUnsynced) return
+    this.#names = new Map(this.#syncedNames)
+    for (const file of this.#names.values()) file.bytes = Buffer.from(file.synced)
+  }
+
+  totalBytes(): number {
+    return [...this.#names.values()].reduce((total, file) => total + file.bytes.length, 0)
+  }
+
+  on(machine: Machine): Disk {
+    return {
+      makeFolder: () => machine.call(async () => {}),
+      list: () =>
+        machine.call(async () =>
+          [...this.#names.keys()].map((path) => path.split('/').at(-1) ?? ''),
+        ),
+      syncFolder: () =>
+        machine.call(async () => {
+          this.#syncedNames = new Map(this.#names)
+        }),
+      create: (path) => machine.call(async () => this.#create(path)),
+      open: (path) => machine.call(async () => this.#openFile(path)),
+      read: (fd, buffer, position) =>
+        machine.call(async () => this.#file(fd).bytes.copy(buffer, 0, position)),
+      write: (fd, chunks, position) => machine.call(async () => this.#write(fd, chunks, position)),
+      sync: (fd) =>
+        machine.call(async () => {
+          const file = this.#file(fd)
+          file.synced = Buffer.from(file.bytes)
+        }),
+      close: () => machine.call(async () => {}),
+      remove: (path) =>
+        machine.call(async () => {
+          this.#names.delete(path)
+        }),
+      sizeBytes: (path) => machine.call(async () => this.#names.get(path)?.bytes.length),
+    }
+  }
+
+  #create(path: string): number {
+    if (this.#names.has(path)) throw Object.assign(new Error(path), { code: 'EEXIST' })
+    const file = { bytes: Buffer.alloc(0), synced: Buffer.alloc(0) }
+    this.#names.set(path, file)
+    return this.#open.push(file) - 1
+  }
+
+  #openFile(path: string): number {
+    const file = this.#names.get(path)
+    if (file === undefined) throw Object.assign(new Error(path), { code: 'ENOENT' })
+    return this.#open.push(file) - 1
+  }
+
+  #write(fd: number, chunks: readonly Uint8Array[], position: number): void {
+    const file = this.#file(fd)
+    const added = Buffer.concat(chunks)
+    const bytes = Buffer.alloc(Math.max(file.bytes.length, position + added.length))
+    file.bytes.copy(bytes)
+    added.copy(bytes, position)
+    file.bytes = bytes
+  }
+
+  #file(fd: number): File {
+    const file = this.#open[fd]
+    if (file === undefined) throw Object.assign(new Error(`${fd}`), { code: 'EBADF' })
+    return file
+  }
+}

@@ -1,0 +1,147 @@
+// Every extent store against the one conformance suite, and what each has of its own.
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openMemoryKv } from '../kv/memory.ts'
+import { chunksOf, extentConformance, Harness, patternBytes, readAll } from './conformance.ts'
+import { ExtentDamaged, ExtentLimitReached } from './error.ts'
+import { openLocalExtents, type LocalExtentOptions } from './local.ts'
+import { openMemoryExtents } from './memory.ts'
+import { wholeSlice } from './slice-list.ts'
+
+const EXTENT_BYTES = 100_000
+
+extentConformance('memory', async (clock) => {
+  const kv = openMemoryKv()
+  const store = openMemoryExtents({ kv, clock })
+  return { kv, store, close: () => store.close() }
+})
+
+for (const waits of [false, true]) {
+  extentConformance(`local${waits ? ', a kv that waits' : ''}`, async (clock) => {
+    const folder = await mkdtemp(join(tmpdir(), 'extent-'))
+    const kv = openMemoryKv({ waits })
+    const options = { folder, kv, clock, writerId: 'a', extentBytes: EXTENT_BYTES, openFilesMax: 2 }
+    const store = await openLocalExtents(options)
+    const close = async () => {
+      await store.close()
+      await rm(folder, { recursive: true })
+    }
+    return { kv, store, close }
+  })
+}
+
+async function inFolder(
+  body: (options: LocalExtentOptions, now: { ms: number }) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'extent-'))
+  const now = { ms: 1_000_000 }
+  const clock = () => now.ms
+  try {
+    const kv = openMemoryKv()
+    await body({ folder, kv, clock, writerId: 'a', extentBytes: EXTENT_BYTES }, now)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function folderBytes(folder: string): Promise<number> {
+  let total = 0
+  for (const name of await readdir(folder)) total += (await stat(join(folder, name))).size
+  return total
+}
+
+test('local: space really comes back on disk', { timeout: 60_000 }, () =>
+  inFolder(async (options, now) => {
+    const store = await openLocalExtents(options)
+    const harness = new Harness(options.kv, store, now)
+    for (let i = 0; i < 50; i += 1) await harness.put(`b${i}`, patternBytes(i, 20_000))
+    assert.equal(await folderBytes(options.folder), 1_000_000)
+    for (let i = 0; i < 45; i += 1) await harness.delete(`b${i}`)
+    await harness.sweepAll()
+    assert((await folderBytes(options.folder)) <= 200_000)
+    for (let i = 45; i < 50; i += 1) {
+      assert.deepEqual(await harness.get(`b${i}`), patternBytes(i, 20_000))
+      await harness.delete(`b${i}`)
+    }
+    await harness.sweepAll()
+    assert.deepEqual(await readdir(options.folder), [])
+    await store.close()
+  }),
+)
+
+test('local: a new process writes to new extents, and the old ones are read and swept', () =>
+  inFolder(async (options, now) => {
+    const first = new Harness(options.kv, await openLocalExtents(options), now)
+    await first.put('b', patternBytes(1, 1_000))
+    const old = await first.pieces('b')
+    await first.write(patternBytes(2, 50_000)) // Nobody ever points at these.
+    const second = new Harness(options.kv, await openLocalExtents(options), now)
+    await second.sweep()
+    assert.deepEqual(await second.get('b'), patternBytes(1, 1_000))
+    const piece = await second.write(patternBytes(3, 10))
+    assert.notEqual(piece.slice.extent, old?.[0]?.slice.extent)
+    await second.sweepAll()
+    assert.deepEqual(await second.get('b'), patternBytes(1, 1_000))
+    assert((await folderBytes(options.folder)) < 3_000)
+    await second.checkSound()
+    await second.store.close()
+  }))
+
+test('local: the open extents of a live sibling are left alone', () =>
+  inFolder(async (options, now) => {
+    const first = new Harness(options.kv, await openLocalExtents(options), now)
+    const piece = await first.write(patternBytes(1, 1_000))
+    const siblings = { ...options, writerId: 'b', liveWriters: new Set(['a']) }
+    const second = new Harness(options.kv, await openLocalExtents(siblings), now)
+    await second.sweepAll()
+    await first.point('b', [piece])
+    assert.deepEqual(await second.get('b'), patternBytes(1, 1_000))
+    await first.store.close()
+    await second.store.close()
+  }))
+
+test('local: a file that no record knows is removed, and its number is not given again', () =>
+  inFolder(async (options, now) => {
+    const lost = new Harness(options.kv, await openLocalExtents(options), now)
+    const piece = await lost.write(patternBytes(1, 1_000))
+    await lost.store.close()
+    const kv = openMemoryKv()
+    const harness = new Harness(kv, await openLocalExtents({ ...options, kv }), now)
+    await harness.put('b', patternBytes(2, 1_000))
+    const next = await harness.pieces('b')
+    assert((next?.[0]?.slice.extent ?? 0) > piece.slice.extent)
+    assert.equal((await harness.sweep()).orphanCount, 1)
+    assert.equal((await readdir(options.folder)).length, 1)
+    await harness.checkSound()
+    await harness.store.close()
+  }))
+
+test('local: bytes that are not there are told from a disk that fails', () =>
+  inFolder(async (options) => {
+    const store = await openLocalExtents(options)
+    const slice = await store.write(chunksOf(patternBytes(1, 1_000)), 1_000, [])
+    const beyond = { ...slice, lengthBytes: 2_000 }
+    await assert.rejects(readAll(store, [wholeSlice(beyond)]), ExtentDamaged)
+    const absent = { ...slice, extent: 77 }
+    await assert.rejects(readAll(store, [wholeSlice(absent)]), ExtentDamaged)
+    await store.close()
+    await assert.rejects(store.write(chunksOf(patternBytes(1, 1)), 1, []), /closed/)
+  }))
+
+test('memory: at its limit it refuses, until a sweep has made space', async () => {
+  const now = { ms: 1_000_000 }
+  const kv = openMemoryKv()
+  const store = openMemoryExtents({ kv, clock: () => now.ms, limitBytes: 10_000 })
+  const harness = new Harness(kv, store, now)
+  await harness.put('a', patternBytes(1, 6_000))
+  await assert.rejects(harness.put('b', patternBytes(2, 4_001)), ExtentLimitReached)
+  await harness.put('b', patternBytes(2, 4_000))
+  await harness.delete('a')
+  await harness.sweepAll()
+  await harness.put('c', patternBytes(3, 6_000))
+  assert.deepEqual(await harness.get('b'), patternBytes(2, 4_000))
+  assert.equal(store.sizeBytes(), 10_000)
+})

@@ -1,0 +1,71 @@
+// Descriptors of extents for reading, kept open between reads: a bounded number of them, the longest
+// unused one closed first, and none while a read is under way on it (its number would be given anew).
+import type { Disk } from './disk.ts'
+
+type OpenFile = { readonly fd: Promise<number>; users: number; isDropped: boolean }
+
+export class FileCache {
+  readonly #disk: Disk
+  readonly #pathOf: (extent: number) => string
+  readonly #countMax: number
+  /** In the order of last use. */
+  readonly #files = new Map<number, OpenFile>()
+
+  constructor(disk: Disk, pathOf: (extent: number) => string, countMax: number) {
+    this.#disk = disk
+    this.#pathOf = pathOf
+    this.#countMax = countMax
+  }
+
+  async read(extent: number, buffer: Uint8Array, position: number): Promise<number> {
+    const file = this.#acquire(extent)
+    try {
+      return await this.#disk.read(await file.fd, buffer, position)
+    } finally {
+      file.users -= 1
+      if (file.users === 0 && file.isDropped) await this.#close(file)
+      else if (this.#files.size > this.#countMax) await this.#shrink()
+    }
+  }
+
+  /** Forgets a file that is removed. */
+  async drop(extent: number): Promise<void> {
+    const file = this.#files.get(extent)
+    if (file === undefined) return
+    this.#files.delete(extent)
+    file.isDropped = true
+    if (file.users === 0) await this.#close(file)
+  }
+
+  async close(): Promise<void> {
+    for (const extent of this.#files.keys()) await this.drop(extent)
+  }
+
+  #acquire(extent: number): OpenFile {
+    let file = this.#files.get(extent)
+    if (file === undefined) {
+      file = { fd: this.#disk.open(this.#pathOf(extent)), users: 0, isDropped: false }
+      const opened = file
+      file.fd.catch(() => {
+        // A failure is not kept: the reader gets it, the next one tries again.
+        if (this.#files.get(extent) === opened) this.#files.delete(extent)
+      })
+    } else {
+      this.#files.delete(extent)
+    }
+    this.#files.set(extent, file)
+    file.users += 1
+    return file
+  }
+
+  async #shrink(): Promise<void> {
+    for (const [extent, file] of this.#files) {
+      if (file.users === 0) return this.drop(extent)
+    }
+  }
+
+  async #close(file: OpenFile): Promise<void> {
+    const fd = await file.fd.catch(() => undefined)
+    if (fd !== undefined) await this.#disk.close(fd)
+  }
+}

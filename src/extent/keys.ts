@@ -1,0 +1,117 @@
+// All keys of the extent layer, and the record of an extent with the few transitions it makes:
+//
+//   open ──seal──▶ sealed ──retire──▶ retired ──forget──▶ gone
+//
+//   ['extent', id]                                   the record
+//   ['extent-next']                                  the next id
+//   ['extent-reference', extent, offset, contentId]  a content shows this slice; bytes: its owner's key
+//   ['extent-dirty', extent]                         a reference went away: look whether space is free
+//   ['extent-due', atMs, extent]                     look at this extent when it has rested since then
+import assert from 'node:assert/strict'
+import { decodeKey, encodeKey } from '../kv/key.ts'
+import { prefixRange, type Key, type ReadTx, type Step, type Tx } from '../kv/kv.ts'
+import { decodeRecord, encodeRecord } from '../kv/record.ts'
+import { ExtentRetired } from './error.ts'
+
+export type ExtentRecord = {
+  readonly state: 'open' | 'sealed' | 'retired'
+  /** 0 while it is open. */
+  readonly sizeBytes: number
+  /** The process that writes to it. */
+  readonly writer: string
+  readonly sealedAtMs?: number
+  readonly retiredAtMs?: number
+}
+
+export const EXTENT_RANGE = prefixRange(encodeKey('extent'))
+export const REFERENCE_RANGE = prefixRange(encodeKey('extent-reference'))
+export const DIRTY_RANGE = prefixRange(encodeKey('extent-dirty'))
+const NEXT_KEY = encodeKey('extent-next')
+
+export function extentKey(extent: number): Key {
+  return encodeKey('extent', extent)
+}
+
+export function referenceKey(extent: number, offset: number, contentId: number): Key {
+  return encodeKey('extent-reference', extent, offset, contentId)
+}
+
+export function referencesOf(extent: number): { readonly from: Key; readonly to: Key } {
+  return prefixRange(encodeKey('extent-reference', extent))
+}
+
+export function dirtyKey(extent: number): Key {
+  return encodeKey('extent-dirty', extent)
+}
+
+function dueKey(atMs: number, extent: number): Key {
+  return encodeKey('extent-due', atMs, extent)
+}
+
+/** The looks that are due at `atMs` or were before. */
+export function dueUntil(atMs: number): { readonly from: Key; readonly to: Key } {
+  return { from: encodeKey('extent-due'), to: dueKey(atMs + 1, 0) }
+}
+
+export function markDue(tx: Tx, atMs: number, extent: number): void {
+  tx.put(dueKey(atMs, extent), encodeRecord({}))
+}
+
+/** The numbers behind the name in any key of this layer. */
+export function keyNumbers(key: Key): number[] {
+  return decodeKey(key)
+    .slice(1)
+    .map((part) => {
+      assert(typeof part === 'number', 'keys of extents are numbers')
+      return part
+    })
+}
+
+export function* getExtent(tx: ReadTx, extent: number): Step<ExtentRecord | undefined> {
+  const value = yield* tx.get(extentKey(extent))
+  return value === undefined ? undefined : decodeRecord<ExtentRecord>(value)
+}
+
+/** Bytes may be pointed at only while no sweep has given their extent up. */
+export function* requireExtent(tx: ReadTx, extent: number): Step<void> {
+  const record = yield* getExtent(tx, extent)
+  if (record === undefined || record.state === 'retired') throw new ExtentRetired(extent)
+}
+
+/** Takes the next id and registers it, before any byte exists under it. */
+export function* registerExtent(tx: Tx, record: ExtentRecord): Step<number> {
+  const value = yield* tx.get(NEXT_KEY)
+  const extent = value === undefined ? 1 : decodeRecord<{ next: number }>(value).next
+  tx.put(NEXT_KEY, encodeRecord({ next: extent + 1 }))
+  tx.put(extentKey(extent), encodeRecord(record))
+  if (record.sealedAtMs !== undefined) markDue(tx, record.sealedAtMs, extent)
+  return extent
+}
+
+/** Ids are never given twice, not even when the records come from a backup older than the files. */
+export function* skipExtentIds(tx: Tx, used: number): Step<void> {
+  const value = yield* tx.get(NEXT_KEY)
+  const next = value === undefined ? 1 : decodeRecord<{ next: number }>(value).next
+  if (next <= used) tx.put(NEXT_KEY, encodeRecord({ next: used + 1 }))
+}
+
+/** Every extent gets one look after it is sealed: torn and abandoned writes leave no other trace. */
+export function* sealExtent(tx: Tx, extent: number, sizeBytes: number, nowMs: number): Step<void> {
+  const record = yield* getExtent(tx, extent)
+  if (record === undefined || record.state !== 'open') return
+  const sealed: ExtentRecord = { ...record, state: 'sealed', sizeBytes, sealedAtMs: nowMs }
+  tx.put(extentKey(extent), encodeRecord(sealed))
+  markDue(tx, nowMs, extent)
+}
+
+/** Gives an extent up if nothing references it; from then on nothing can. */
+export function* retireExtent(tx: Tx, extent: number, nowMs: number): Step<boolean> {
+  const record = yield* getExtent(tx, extent)
+  if (record === undefined || record.state !== 'sealed') return false
+  const references = yield* tx.scan({ ...referencesOf(extent), countMax: 1 })
+  if (references.length > 0) return false
+  const retired: ExtentRecord = { ...record, state: 'retired', retiredAtMs: nowMs }
+  tx.put(extentKey(extent), encodeRecord(retired))
+  markDue(tx, nowMs, extent)
+  return true
+}

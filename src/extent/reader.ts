@@ -1,0 +1,100 @@
+// Streams pieces as chunks, one chunk ahead of its consumer. An object and not a generator: a generator
+// that was never started does not run its `finally`, and the extents would stay pinned.
+import type { Hole, Piece } from './slice.ts'
+
+/** A run of bytes in one extent, or of zeros. */
+export type Span = {
+  readonly extent: number | undefined
+  readonly offset: number
+  readonly lengthBytes: number
+}
+
+/** Bytes that nobody may write to. */
+export type FetchChunk = (span: Span) => Promise<Uint8Array>
+
+export const CHUNK_LENGTH_MAX = 256 * 1_024
+const ZEROS = new Uint8Array(CHUNK_LENGTH_MAX)
+
+/** Pieces as spans; those that lie one behind the other in an extent are read as one. */
+export function planSpans(pieces: readonly (Piece | Hole)[]): Span[] {
+  const spans: Span[] = []
+  for (const piece of pieces) {
+    if (piece.lengthBytes === 0) continue
+    const extent = piece.slice?.extent
+    const offset = piece.slice === undefined ? 0 : piece.slice.offset + piece.from
+    const last = spans.at(-1)
+    const continued = last !== undefined && extent !== undefined && last.extent === extent
+    if (continued && last.offset + last.lengthBytes === offset) {
+      const lengthBytes = last.lengthBytes + piece.lengthBytes
+      spans[spans.length - 1] = { extent, offset: last.offset, lengthBytes }
+    } else {
+      spans.push({ extent, offset, lengthBytes: piece.lengthBytes })
+    }
+  }
+  return spans
+}
+
+export class SpanReader implements AsyncIterableIterator<Uint8Array> {
+  readonly #spans: readonly Span[]
+  readonly #fetch: FetchChunk
+  readonly #release: () => void
+  #index = 0
+  #offset = 0
+  #ahead: Promise<Uint8Array> | undefined
+  #isDone = false
+
+  /** `release` is called once, when no more will be fetched. */
+  constructor(spans: readonly Span[], fetch: FetchChunk, release: () => void) {
+    this.#spans = spans
+    this.#fetch = fetch
+    this.#release = release
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    const fetching = this.#ahead ?? this.#fetchNext()
+    this.#ahead = undefined
+    if (fetching === undefined) return this.return()
+    try {
+      const value = await fetching
+      this.#ahead ??= this.#fetchNext()
+      return { value, done: false }
+    } catch (error) {
+      this.#end()
+      throw error
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.#end()
+    return { value: undefined, done: true }
+  }
+
+  #end(): void {
+    if (this.#isDone) return
+    this.#isDone = true
+    this.#ahead = undefined
+    this.#release()
+  }
+
+  /** Moves on before it waits, so that calls without waiting keep their order. */
+  #fetchNext(): Promise<Uint8Array> | undefined {
+    const span = this.#spans[this.#index]
+    if (this.#isDone || span === undefined) return undefined
+    const lengthBytes = Math.min(span.lengthBytes - this.#offset, CHUNK_LENGTH_MAX)
+    const offset = span.offset + this.#offset
+    this.#offset += lengthBytes
+    if (this.#offset === span.lengthBytes) {
+      this.#index += 1
+      this.#offset = 0
+    }
+    if (span.extent === undefined) return Promise.resolve(ZEROS.subarray(0, lengthBytes))
+    const fetching = this.#fetch({ extent: span.extent, offset, lengthBytes })
+    // It may fail before the consumer comes to wait for it.
+    fetching.catch(() => undefined)
+    return fetching
+  }
+}

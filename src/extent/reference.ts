@@ -1,0 +1,92 @@
+// The reference index: which content shows which slice, sorted by place. Live bytes, owners, compaction
+// and fsck read it instead of all records. It changes in the transaction that changes the owner.
+import assert from 'node:assert/strict'
+import type { Entry, Key, Step, Tx } from '../kv/kv.ts'
+import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
+import { dirtyKey, keyNumbers, referenceKey, requireExtent } from './keys.ts'
+import type { Content, Slice } from './slice.ts'
+
+export type Reference = {
+  readonly slice: Slice
+  readonly contentId: number
+  readonly ownerKey: Key
+}
+
+/**
+ * The record under `ownerKey` now holds `content`. The same content under another key (a blob that
+ * becomes a version of itself) is added again and thereby moves.
+ */
+export function* addReferences(tx: Tx, ownerKey: Key, content: Content): Step<void> {
+  const slices = slicesOf(content)
+  yield* requireExtents(tx, slices)
+  for (const slice of slices) putReference(tx, { slice, contentId: content.id, ownerKey })
+}
+
+/** No record holds `content` any more. */
+export function* removeReferences(tx: Tx, content: Content): Step<void> {
+  dropReferences(tx, content.id, slicesOf(content))
+}
+
+/** The owner's content changed under the same id: touches only the slices that came or went. */
+export function* replaceReferences(
+  tx: Tx,
+  ownerKey: Key,
+  before: Content,
+  after: Content,
+): Step<void> {
+  assert.equal(before.id, after.id)
+  const old = slicesOf(before)
+  const now = slicesOf(after)
+  const oldPlaces = new Set(old.map(placeOf))
+  const nowPlaces = new Set(now.map(placeOf))
+  const added = now.filter((slice) => !oldPlaces.has(placeOf(slice)))
+  yield* requireExtents(tx, added)
+  for (const slice of added) putReference(tx, { slice, contentId: after.id, ownerKey })
+  const gone = old.filter((slice) => !nowPlaces.has(placeOf(slice)))
+  dropReferences(tx, before.id, gone)
+}
+
+export function putReference(tx: Tx, { slice, contentId, ownerKey }: Reference): void {
+  const { extent, offset, lengthBytes, crc32 } = slice
+  const value = encodeRecord({ lengthBytes, crc32 }, ownerKey)
+  tx.put(referenceKey(extent, offset, contentId), value)
+}
+
+export function decodeReference({ key, value }: Entry): Reference {
+  const [extent = 0, offset = 0, contentId = 0] = keyNumbers(key)
+  const { lengthBytes, crc32 } = decodeRecord<{ lengthBytes: number; crc32: number }>(value)
+  const ownerKey = Uint8Array.from(recordBytes(value))
+  return { slice: { extent, offset, lengthBytes, crc32 }, contentId, ownerKey }
+}
+
+/** Lets the next sweep look at the extent; a marker that a sweep has claimed is claimed no more. */
+export function markDirty(tx: Tx, extent: number): void {
+  tx.put(dirtyKey(extent), encodeRecord({}))
+}
+
+/** The extents of these slices, each checked once. */
+export function* requireExtents(tx: Tx, slices: readonly Slice[]): Step<void> {
+  for (const extent of extentsOf(slices)) yield* requireExtent(tx, extent)
+}
+
+/** Each slice once, however many pieces show parts of it. */
+export function slicesOf(content: Content): Slice[] {
+  const [first] = content.pieces
+  if (first === undefined) return []
+  if (content.pieces.length === 1) return [first.slice]
+  const slices = new Map(content.pieces.map(({ slice }) => [placeOf(slice), slice]))
+  return [...slices.values()]
+}
+
+function dropReferences(tx: Tx, contentId: number, slices: readonly Slice[]): void {
+  for (const { extent, offset } of slices) tx.delete(referenceKey(extent, offset, contentId))
+  for (const extent of extentsOf(slices)) markDirty(tx, extent)
+}
+
+function extentsOf(slices: readonly Slice[]): ReadonlySet<number> {
+  return new Set(slices.map((slice) => slice.extent))
+}
+
+function placeOf(slice: Slice): string {
+  return `${slice.extent}:${slice.offset}`
+}

@@ -1,0 +1,97 @@
+// One body into its region of an extent: hashed as it comes, gathered so that the disk sees few large
+// writes, and never more than one of them ahead of the source.
+import { crc32 } from 'node:zlib'
+import type { Disk } from './disk.ts'
+import { TornWrite } from './error.ts'
+import type { Hasher } from './extent.ts'
+
+export type Region = {
+  readonly fd: number
+  readonly offset: number
+  readonly lengthBytes: number
+}
+
+const GATHER_BYTES = 512 * 1_024
+const GATHER_COUNT = 1_024
+
+/** Writes the whole source and returns its CRC-32. It is in the file, not yet durable. */
+export async function writeRegion(
+  disk: Disk,
+  region: Region,
+  source: AsyncIterable<Uint8Array>,
+  hashers: readonly Hasher[],
+): Promise<number> {
+  const gathered = new Gathered(disk, region)
+  let crc = 0
+  try {
+    for await (const chunk of sized(source, region.lengthBytes)) {
+      crc = crc32(chunk, crc)
+      for (const hasher of hashers) hasher.update(chunk)
+      if (gathered.add(chunk)) await gathered.flush()
+    }
+    await gathered.finish()
+    return crc
+  } finally {
+    // Also on failure: the descriptor is closed after this.
+    await gathered.settled()
+  }
+}
+
+/** Passes a source on that has exactly `lengthBytes`; anything else is torn. */
+export async function* sized(
+  source: AsyncIterable<Uint8Array>,
+  lengthBytes: number,
+): AsyncGenerator<Uint8Array> {
+  let receivedBytes = 0
+  for await (const chunk of source) {
+    receivedBytes += chunk.length
+    if (receivedBytes > lengthBytes) throw new TornWrite(lengthBytes, receivedBytes)
+    if (chunk.length > 0) yield chunk
+  }
+  if (receivedBytes < lengthBytes) throw new TornWrite(lengthBytes, receivedBytes)
+}
+
+/** Chunks on their way to the disk, for as long as one body is written. */
+class Gathered {
+  readonly #disk: Disk
+  readonly #fd: number
+  #position: number
+  #chunks: Uint8Array[] = []
+  #lengthBytes = 0
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(disk: Disk, region: Region) {
+    this.#disk = disk
+    this.#fd = region.fd
+    this.#position = region.offset
+  }
+
+  /** True when it is time to flush. */
+  add(chunk: Uint8Array): boolean {
+    this.#chunks.push(chunk)
+    this.#lengthBytes += chunk.length
+    return this.#lengthBytes >= GATHER_BYTES || this.#chunks.length >= GATHER_COUNT
+  }
+
+  /** Waits for the write before, and starts the next. */
+  async flush(): Promise<void> {
+    await this.#writing
+    if (this.#chunks.length === 0) return
+    this.#writing = this.#disk.write(this.#fd, this.#chunks, this.#position)
+    // Whoever waits for it next gets the failure.
+    this.#writing.catch(() => undefined)
+    this.#position += this.#lengthBytes
+    this.#chunks = []
+    this.#lengthBytes = 0
+  }
+
+  async finish(): Promise<void> {
+    await this.flush()
+    await this.#writing
+  }
+
+  /** Nothing is under way any more; a failure is reported by `flush` and `finish`. */
+  async settled(): Promise<void> {
+    await this.#writing.catch(() => undefined)
+  }
+}

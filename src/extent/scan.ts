@@ -1,0 +1,37 @@
+// A whole range in bounded steps, each a read of its own, with a turn of the event loop between: no scan
+// holds a snapshot or the process for long. What changes meanwhile may be seen or not.
+import { setImmediate } from 'node:timers/promises'
+import type { Entry, Key, Kv } from '../kv/kv.ts'
+
+const STEP_COUNT = 256
+
+export async function* scanPages(
+  kv: Kv,
+  range: { readonly from: Key; readonly to: Key },
+  countMax: number = STEP_COUNT,
+): AsyncGenerator<readonly Entry[]> {
+  let from = range.from
+  for (;;) {
+    const start = from
+    const page = await kv.read((tx) => tx.scan({ from: start, to: range.to, countMax }))
+    if (page.length > 0) yield page
+    const last = page.at(-1)
+    if (last === undefined || page.length < countMax) return
+    from = keyAfter(last.key)
+    await setImmediate()
+  }
+}
+
+export async function* scanSteps(
+  kv: Kv,
+  range: { readonly from: Key; readonly to: Key },
+): AsyncGenerator<Entry> {
+  for await (const page of scanPages(kv, range)) yield* page
+}
+
+/** The smallest key greater than `key`. */
+export function keyAfter(key: Key): Key {
+  const after = new Uint8Array(key.length + 1)
+  after.set(key)
+  return after
+}

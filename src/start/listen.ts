@@ -1,0 +1,30 @@
+// Listening that either works or says in one line why not: a taken port is the commonest mistake.
+import type { AddressInfo, Server } from 'node:net'
+import { reasonOf, StartError } from './start-error.ts'
+
+export type ListenPlace = {
+  /** What wants to listen, for the message: "the blob service". */
+  readonly what: string
+  /** The flag that moves it elsewhere: "--blobPort". */
+  readonly flag: string
+  readonly host: string
+  readonly port: number
+}
+
+export function listen(server: Server, place: ListenPlace): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(listenError(error, place))
+    server.once('error', fail)
+    server.listen({ host: place.host, port: place.port }, () => {
+      server.off('error', fail)
+      const address = server.address()
+      if (address === null || typeof address === 'string') fail(new Error('it has no port'))
+      else resolve(address)
+    })
+  })
+}
+
+function listenError(error: Error, { what, flag, host, port }: ListenPlace): StartError {
+  const message = `${what} cannot listen on ${host}:${port}: ${reasonOf(error)}`
+  return new StartError(`${message}; choose another with ${flag}`, 1, error)
+}

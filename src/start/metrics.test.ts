@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { conflictKind, createMetrics, type RequestOutcome } from './metrics.ts'
+
+const OK: RequestOutcome = {
+  status: 200,
+  errorCode: undefined,
+  durationMs: 0.3,
+  requestBytes: 0,
+  responseBytes: 4096,
+}
+
+const KINDS: readonly [number, string | undefined, string | undefined][] = [
+  [200, undefined, undefined],
+  [404, 'BlobNotFound', undefined],
+  [409, 'BlobAlreadyExists', '409'],
+  [409, 'LeaseAlreadyPresent', 'lease'],
+  [412, 'LeaseIdMissing', 'lease'],
+  [412, 'ConditionNotMet', '412'],
+  [412, undefined, '412'],
+  [409, 'SharingViolation', 'share violation'],
+]
+
+for (const [status, code, kind] of KINDS) {
+  test(`${status} ${code} is a conflict of kind ${kind}`, () => {
+    assert.equal(conflictKind(status, code), kind)
+  })
+}
+
+async function exposed(
+  use: (metrics: ReturnType<typeof createMetrics>) => void,
+): Promise<string[]> {
+  let sizeBytes = 0
+  const store = { name: 'lazuli_store_bytes', help: 'Bytes on disk' }
+  const metrics = createMetrics([
+    { ...store, labels: { part: 'records' }, read: () => (sizeBytes += 10) },
+    { ...store, labels: { part: 'extents' }, read: () => 7 },
+  ])
+  use(metrics)
+  const { contentType, text } = await metrics.expose()
+  assert.match(contentType, /^text\/plain; version=0\.0\.4/)
+  return text.split('\n')
+}
+
+test('requests, time, bytes and conflicts by operation', async () => {
+  const lines = await exposed((metrics) => {
+    const get = metrics.operation('blob', 'Get Blob')
+    get.record(OK)
+    get.record({ ...OK, durationMs: 0.25 })
+    get.record({ ...OK, durationMs: 60_000 })
+    const put = metrics.operation('blob', 'Put Blob')
+    put.record({ ...OK, status: 201, requestBytes: 100, responseBytes: 0 })
+    put.record({ ...OK, status: 412, errorCode: 'LeaseIdMissing' })
+    metrics
+      .operation('blob', 'Put Blob')
+      .record({ ...OK, status: 412, errorCode: 'ConditionNotMet' })
+  })
+  const get = 'service="blob",operation="Get Blob"'
+  const put = 'service="blob",operation="Put Blob"'
+  for (const line of [
+    '# TYPE lazuli_requests_total counter',
+    `lazuli_requests_total{${get},status="200"} 3`,
+    `lazuli_requests_total{${put},status="201"} 1`,
+    `lazuli_requests_total{${put},status="412"} 2`,
+    '# TYPE lazuli_request_duration_seconds histogram',
+    `lazuli_request_duration_seconds_bucket{le="0.00025",${get}} 1`,
+    `lazuli_request_duration_seconds_bucket{le="0.0005",${get}} 2`,
+    `lazuli_request_duration_seconds_bucket{le="30",${get}} 2`,
+    `lazuli_request_duration_seconds_bucket{le="+Inf",${get}} 3`,
+    `lazuli_request_duration_seconds_count{${get}} 3`,
+    `lazuli_request_duration_seconds_sum{${get}} 60.00055`,
+    `lazuli_request_bytes_total{${put}} 100`,
+    `lazuli_response_bytes_total{${get}} 12288`,
+    `lazuli_conflicts_total{${put},kind="lease"} 1`,
+    `lazuli_conflicts_total{${put},kind="412"} 1`,
+    `lazuli_conflicts_total{${get},kind="409"} 0`,
+    '# TYPE lazuli_store_bytes gauge',
+    'lazuli_store_bytes{part="records"} 10',
+    'lazuli_store_bytes{part="extents"} 7',
+  ]) {
+    assert(lines.includes(line), `${line}\nis not in\n${lines.join('\n')}`)
+  }
+})
+
+test('each asking shows the numbers of that moment, and servers do not share them', async () => {
+  const metrics = createMetrics([])
+  const get = metrics.operation('blob', 'Get Blob')
+  for (const count of [1, 2]) {
+    get.record(OK)
+    const { text } = await metrics.expose()
+    assert.match(text, new RegExp(`^lazuli_requests_total\\{.*\\} ${count}$`, 'm'))
+  }
+  const other = await createMetrics([]).expose()
+  assert.doesNotMatch(other.text, /Get Blob/)
+})

@@ -1,0 +1,68 @@
+// How a running server is asked to stop: SIGINT, SIGTERM or, from a parent process as with Azurite,
+// the message 'shutdown'. The first asks it to finish what is under way; a second ends it at once.
+
+export const SHUTDOWN_GRACE_MS = 30_000
+
+/** What is needed of `process`. */
+export type SignalSource = {
+  on(event: string, listener: (...args: unknown[]) => void): unknown
+  off(event: string, listener: (...args: unknown[]) => void): unknown
+}
+
+export type Shutdown = {
+  readonly process: SignalSource
+  /** Finishes requests in flight, then closes everything. Called once. */
+  readonly close: () => Promise<void>
+  readonly exit: (code: number) => void
+  /** Told why it did not end well. */
+  readonly report: (message: string) => void
+  /** A client that never finishes must not keep the server for ever. */
+  readonly graceMs?: number
+}
+
+// A shell's convention: 128 and the signal's number.
+const EXIT_CODES: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 }
+
+/** Returns a function that stops listening, for a server that was closed otherwise. */
+export function onShutdown(shutdown: Shutdown): () => void {
+  let stopping = false
+  const stop = (reason: string): void => {
+    if (stopping) {
+      shutdown.exit(EXIT_CODES[reason] ?? 1)
+      return
+    }
+    stopping = true
+    void closeAndExit(shutdown)
+  }
+  const onInterrupt = (): void => stop('SIGINT')
+  const onTerminate = (): void => stop('SIGTERM')
+  const onMessage = (message: unknown): void => {
+    if (message === 'shutdown') stop('message')
+  }
+  const listeners = [
+    ['SIGINT', onInterrupt],
+    ['SIGTERM', onTerminate],
+    ['message', onMessage],
+  ] as const
+  for (const [event, listener] of listeners) shutdown.process.on(event, listener)
+  return () => {
+    for (const [event, listener] of listeners) shutdown.process.off(event, listener)
+  }
+}
+
+async function closeAndExit({ close, exit, report, graceMs }: Shutdown): Promise<void> {
+  const limitMs = graceMs ?? SHUTDOWN_GRACE_MS
+  const late = setTimeout(() => {
+    report(`requests were still in flight after ${limitMs / 1000} s; stopping without them`)
+    exit(1)
+  }, limitMs)
+  try {
+    await close()
+    exit(0)
+  } catch (error) {
+    report(`did not close cleanly: ${error instanceof Error ? error.message : String(error)}`)
+    exit(1)
+  } finally {
+    clearTimeout(late)
+  }
+}

@@ -1,0 +1,104 @@
+// Opens a store: the kv and the extents of a folder, or of memory, with the ids, the moments and the
+// sweep that go with them.
+import { join } from 'node:path'
+import type { SweptExtentStore } from '../extent/extent.ts'
+import { openLocalExtents } from '../extent/local.ts'
+import { openMemoryExtents } from '../extent/memory.ts'
+import { sweepExtents } from '../extent/sweep.ts'
+import { openFormat } from '../kv/format.ts'
+import { encodeKey } from '../kv/key.ts'
+import type { Kv } from '../kv/kv.ts'
+import { openLmdbKv } from '../kv/lmdb.ts'
+import { openMemoryKv } from '../kv/memory.ts'
+import { takeOwnership, type Owner } from '../kv/owner.ts'
+import { decodeRecord, encodeRecord } from '../kv/record.ts'
+import { sweepDeletedContainers } from '../storage/blob/sweep.ts'
+import { openIds, type Ids } from '../storage/id.ts'
+import { createMoments, type Moment } from '../storage/moment.ts'
+
+export type Clock = () => number
+
+export type Store = {
+  readonly kv: Kv
+  readonly extents: SweptExtentStore
+  readonly newId: Ids
+  moment(): Moment
+  sizeBytes(): number
+  /** Gives back what deletes have left; called now and then, and once at the end. */
+  sweep(options?: { readonly graceMs?: number }): Promise<void>
+  close(): Promise<void>
+}
+
+export type StorePlace =
+  | { readonly folder: string; readonly pid: number; readonly ownerToken?: string }
+  | { readonly memoryLimitBytes?: number }
+
+const MOMENT_FLOOR_KEY = encodeKey('moment-floor')
+
+export async function openStore(place: StorePlace, clock: Clock): Promise<Store> {
+  if (!('folder' in place)) {
+    const kv = openMemoryKv()
+    const limit = place.memoryLimitBytes === undefined ? {} : { limitBytes: place.memoryLimitBytes }
+    return storeOf(kv, openMemoryExtents({ kv, clock, ...limit }), clock, undefined)
+  }
+  const kv = openLmdbKv(join(place.folder, 'store'))
+  try {
+    const owner = await takeOwnership(kv, place.folder, place.pid, place.ownerToken)
+    try {
+      await openFormat(kv)
+      const folder = join(place.folder, 'extents')
+      const extents = await openLocalExtents({ folder, kv, clock, writerId: owner.token })
+      return await storeOf(kv, extents, clock, owner)
+    } catch (error) {
+      await owner.release()
+      throw error
+    }
+  } catch (error) {
+    await kv.close()
+    throw error
+  }
+}
+
+async function storeOf(
+  kv: Kv,
+  extents: SweptExtentStore,
+  clock: Clock,
+  owner: Owner | undefined,
+): Promise<Store> {
+  const newId = await openIds(kv)
+  const floor = await readFloor(kv)
+  const moment = createMoments(clock, floor)
+  let saved = floor
+  const saveFloor = async (): Promise<void> => {
+    // Taking a moment is how the last one is known; one that nobody uses is no loss.
+    const { stamp } = moment()
+    if (stamp <= saved + 1) return
+    saved = stamp
+    await kv.write(function* (tx) {
+      tx.put(MOMENT_FLOOR_KEY, encodeRecord({ stamp }))
+    })
+  }
+  return {
+    kv,
+    extents,
+    newId,
+    moment,
+    sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
+    async sweep(options = {}) {
+      await sweepDeletedContainers(kv)
+      await sweepExtents(kv, extents, { nowMs: clock(), ...options })
+      await saveFloor()
+    },
+    async close() {
+      await extents.close()
+      await saveFloor()
+      await owner?.release()
+      await kv.close()
+    },
+  }
+}
+
+async function readFloor(kv: Kv): Promise<number> {
+  const value = await kv.read((tx) => tx.get(MOMENT_FLOOR_KEY))
+  return value === undefined ? 0 : decodeRecord<{ stamp: number }>(value).stamp
+}

@@ -99,14 +99,17 @@ async function load(server: Running, options: LoadOptions): Promise<readonly Sli
   return slices
 }
 
-/** The slices nearest to none, a quarter, a half and all. */
+/** The slices nearest to none, the quarters and all, each once. */
 function growthTable(slices: readonly Slice[], blobCount: number): string {
-  const rows = [0, 0.25, 0.5, 0.75, 1].map((share) => {
+  const nearest = [0, 0.25, 0.5, 0.75, 1].map((share) => {
     const distance = (slice: Slice) => Math.abs(slice.stored - share * blobCount)
-    const nearest = slices.toSorted((a, b) => distance(a) - distance(b))[0]
-    if (nearest === undefined) return []
-    return [number(nearest.stored), number(nearest.perSecond), number(nearest.p99Ms)]
+    return slices.toSorted((a, b) => distance(a) - distance(b)).slice(0, 1)
   })
+  const rows = [...new Set(nearest.flat())].map(({ stored, perSecond, p99Ms }) => [
+    number(stored),
+    number(perSecond),
+    number(p99Ms),
+  ])
   return table(['stored', `Put Blob ${BODY_BYTES} bytes/s`, 'p99 ms'], rows)
 }
 

@@ -19,20 +19,28 @@ export type CpuProfile = {
       readonly lineNumber: number
     }
   }[]
+  /** Microseconds of the machine's monotonic clock, as process.hrtime tells it. */
+  readonly startTime: number
   readonly samples: readonly number[]
   readonly timeDeltas: readonly number[]
 }
+
+/** When the load ran: starting, preparing and stopping don't count. */
+export type Span = { readonly fromUs: number; readonly toUs: number }
 
 export type Hot = { readonly function: string; readonly selfMs: number; readonly share: number }
 
 const HEAVIEST_COUNT = 25
 
 /** The functions with the most time of their own, shares of the time that was not idle. */
-export function heaviest(profiles: readonly CpuProfile[], countMax: number): readonly Hot[] {
+export function heaviest(profiles: readonly CpuProfile[], span: Span, countMax: number) {
   const selfUs = new Map<string, number>()
-  for (const { nodes, samples, timeDeltas } of profiles) {
+  for (const { nodes, samples, startTime, timeDeltas } of profiles) {
     const names = new Map(nodes.map((node) => [node.id, frameName(node.callFrame)]))
+    let atUs = startTime
     for (const [i, id] of samples.entries()) {
+      atUs += timeDeltas[i] ?? 0
+      if (atUs < span.fromUs || atUs >= span.toUs) continue
       const name = names.get(id) ?? '(unknown)'
       selfUs.set(name, (selfUs.get(name) ?? 0) + (timeDeltas[i + 1] ?? 0))
     }
@@ -42,7 +50,7 @@ export function heaviest(profiles: readonly CpuProfile[], countMax: number): rea
   return [...selfUs]
     .sort(([, a], [, b]) => b - a)
     .slice(0, countMax)
-    .map(([name, us]) => ({ function: name, selfMs: us / 1000, share: us / busyUs }))
+    .map(([name, us]): Hot => ({ function: name, selfMs: us / 1000, share: us / busyUs }))
 }
 
 function frameName(frame: CpuProfile['nodes'][number]['callFrame']): string {
@@ -64,6 +72,7 @@ export async function profileRow(row: Row, target: Target, folder: string, durat
   const nodeArgs = ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
   const server = await start(target, { location, nodeArgs })
   await row.prepare(server)
+  const fromUs = monotonicUs()
   const outcome = await drive({
     request: row.request(server),
     numberCount: row.numberCount,
@@ -72,12 +81,18 @@ export async function profileRow(row: Row, target: Target, folder: string, durat
     durationS,
     folder,
   })
+  const span = { fromUs, toUs: monotonicUs() }
   await server.stop()
   const failure = failureOf(row, outcome)
   if (failure !== undefined) throw new Error(`${row.name}: ${failure}`)
   const perSecond = number((outcome.requests * 1e6) / outcome.durationUs)
-  const hot = heaviest(await readProfiles(profileFolder, row.name), HEAVIEST_COUNT)
+  const profiles = await readProfiles(profileFolder, row.name)
+  const hot = heaviest(profiles, span, HEAVIEST_COUNT)
   return `## ${row.work}: ${perSecond}/s while profiled\n\n${hotTable(hot)}\n`
+}
+
+function monotonicUs(): number {
+  return Number(process.hrtime.bigint() / 1000n)
 }
 
 /** A worker thread writes a profile of its own: all of them count. */

@@ -13,7 +13,7 @@ export type StartUp = {
   readonly anonymousMiB: number
 }
 
-const REST_MS = 1500
+const REST_MS = 1000
 const READY_S_GOAL = 0.4
 const REST_MIB_GOAL = 120
 

@@ -5,7 +5,14 @@ import { platform, totalmem } from 'node:os'
 import { runServer, type RunningServer } from './server.ts'
 import { openAccounts, wellKnownKeyWarning } from './start/accounts.ts'
 import { startAdmin, type Admin } from './start/admin.ts'
-import { bannerLines, closedLine, closingLine, listeningLine, memoryLine } from './start/banner.ts'
+import {
+  bannerLines,
+  closedLine,
+  closingLine,
+  listeningLine,
+  memoryLine,
+  startingLine,
+} from './start/banner.ts'
 import { decodeCommand, type StartCommand } from './start/command.ts'
 import { checkLocation } from './start/fsck.ts'
 import { checkHealth } from './start/health.ts'
@@ -24,6 +31,9 @@ const { version } = JSON.parse(
 
 /** The services that are there; the flags of the others are accepted and wait for them. */
 const BUILT: readonly ServiceName[] = ['blob']
+
+// `lazuli | head -1` closes the pipe; that is no reason to stop serving.
+process.stdout.on('error', () => {})
 
 try {
   process.exitCode = await main()
@@ -74,7 +84,7 @@ async function start(command: StartCommand): Promise<void> {
     report: (level, message) => log[level](message),
   })
   const memoryLimitBytes =
-    location === undefined ? extentMemoryLimitBytes(options, totalmem()) : undefined
+    location === undefined ? extentMemoryLimitBytes(options, memoryBytes()) : undefined
   const services = BUILT.filter((service) => command.services.includes(service))
   if (services.length === 0) throw new StartError(`${program}: that service is not there yet`)
   let ready = false
@@ -111,8 +121,11 @@ async function start(command: StartCommand): Promise<void> {
     warnings: warning === undefined ? [] : [warning],
   })
   for (const line of banner) log.say(line)
-  if (memoryLimitBytes !== undefined) log.say(memoryLine(memoryLimitBytes, totalmem()))
-  for (const endpoint of server.endpoints) log.say(listeningLine(program, endpoint))
+  if (memoryLimitBytes !== undefined) log.say(memoryLine(memoryLimitBytes, memoryBytes()))
+  for (const endpoint of server.endpoints) {
+    if (program !== 'lazuli') log.say(startingLine(program, endpoint))
+    log.say(listeningLine(program, endpoint))
+  }
   ready = true
 }
 
@@ -136,6 +149,12 @@ async function startAdminOrClose(
     await server.close()
     throw error
   }
+}
+
+/** A container's limit, where there is one, is what there is to share. */
+function memoryBytes(): number {
+  const limit = process.constrainedMemory()
+  return limit > 0 && limit < totalmem() ? limit : totalmem()
 }
 
 function errorText(error: unknown): string {

@@ -23,7 +23,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   lmdb: ['src/kv/lmdb.ts'],
   saxes: ['src/http/xml.ts'],
-  jose: ['src/auth/bearer.ts'],
+  jose: ['src/auth/token.ts'],
   pino: ['src/start/log.ts'],
   'prom-client': ['src/start/metrics.ts'],
   '@peculiar/x509': ['src/start/certificate.ts'],
@@ -33,7 +33,7 @@ type Import = { readonly file: string; readonly target: string }
 
 const files = globSync('src/**/*.ts').filter((file) => !/\.test\.ts$|conformance\.ts$/.test(file))
 const imports: readonly Import[] = files.flatMap((file) =>
-  [...readFileSync(file, 'utf8').matchAll(/(?:from|import\(|^import)\s*'([^']+)'/gm)].map(
+  [...readFileSync(file, 'utf8').matchAll(/(?:^|\s)(?:from |import\(|import )'([^'\n]+)'/g)].map(
     ([, target = '']) => ({ file, target }),
   ),
 )

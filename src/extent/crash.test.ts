@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Kv } from '../kv/kv.ts'
 import { openMemoryKv } from '../kv/memory.ts'
-import { Harness, patternBytes } from './conformance.ts'
+import { Harness, patternBytes } from './harness.ts'
 import { Machine, MachineStopped, SimulatedDisk, type Crash } from './disk-simulation.ts'
 import { openLocalExtents } from './local.ts'
 

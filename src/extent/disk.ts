@@ -1,6 +1,7 @@
 // What the local store asks of a file system, as a parameter, so that a test can fail the n-th call.
 // The callback functions of node:fs on plain descriptors cost less per call than FileHandle.
 import fs from 'node:fs'
+import { platform } from 'node:os'
 
 export interface Disk {
   /** Creates the folder if it is not there. */
@@ -57,7 +58,7 @@ function openFile(path: string, flags: 'r' | 'wx'): Promise<number> {
 
 async function syncFolder(folder: string): Promise<void> {
   // Windows has no descriptor of a folder; NTFS journals names by itself.
-  if (process.platform === 'win32') return
+  if (platform() === 'win32') return
   const fd = await openFile(folder, 'r')
   try {
     await done((callback) => fs.fsync(fd, callback))

@@ -23,6 +23,11 @@ export interface ExtentStore {
    * until the stream ends or is returned, the extents it needs stay, whatever is deleted meanwhile.
    */
   read(pieces: readonly (Piece | Hole)[]): AsyncIterableIterator<Uint8Array>
+  /**
+   * For speed, if the consumer likes: a chunk that `read` gave is needed by nobody any more (the socket
+   * has it), and its memory may be used for another.
+   */
+  recycle(chunk: Uint8Array): void
   /** Bytes on disk, for metrics. */
   sizeBytes(): number
   close(): Promise<void>

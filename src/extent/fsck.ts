@@ -197,7 +197,10 @@ function* checkOwner(tx: ReadTx, key: Key, reference: Reference): Step<Problem |
 async function checkBytes(store: SweptExtentStore, slice: Slice): Promise<string | undefined> {
   let crc = 0
   try {
-    for await (const chunk of store.read([wholeSlice(slice)])) crc = crc32(chunk, crc)
+    for await (const chunk of store.read([wholeSlice(slice)])) {
+      crc = crc32(chunk, crc)
+      store.recycle(chunk)
+    }
   } catch (error) {
     return String(error)
   }

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { Kv } from '../kv/kv.ts'
 import { decodeRecord } from '../kv/record.ts'
+import { ChunkPool } from './chunk-pool.ts'
 import { nodeDisk, type Disk } from './disk.ts'
 import { ExtentDamaged } from './error.ts'
 import type { Hasher, SweptExtentStore } from './extent.ts'
@@ -18,7 +19,7 @@ import {
   type ExtentRecord,
 } from './keys.ts'
 import { OpenExtent } from './open-extent.ts'
-import { planSpans, SpanReader, type Span } from './reader.ts'
+import { CHUNK_LENGTH_MAX, planSpans, SpanReader, type Span } from './reader.ts'
 import { markDirty } from './reference.ts'
 import { scanSteps } from './scan.ts'
 import type { Hole, Piece, Slice } from './slice.ts'
@@ -40,6 +41,7 @@ export type LocalExtentOptions = {
 
 const EXTENT_BYTES = 64 * 1_024 * 1_024
 const OPEN_FILES_MAX = 128
+const CHUNKS_KEPT_MAX = 64
 const ID_DIGITS = 14
 const FILE_NAME = /^[0-9a-f]{14}\.extent$/
 
@@ -57,6 +59,7 @@ class LocalExtents implements SweptExtentStore {
   readonly #extentBytes: number
   readonly #disk: Disk
   readonly #files: FileCache
+  readonly #chunks = new ChunkPool(CHUNK_LENGTH_MAX, CHUNKS_KEPT_MAX)
   readonly #pins = new Map<number, number>()
   /** Bytes of the extents that are not open here, by id. */
   readonly #sealedBytes = new Map<number, number>()
@@ -129,6 +132,10 @@ class LocalExtents implements SweptExtentStore {
       (span) => this.#fetch(span),
       () => this.#unpin(extents),
     )
+  }
+
+  recycle(chunk: Uint8Array): void {
+    this.#chunks.giveBack(chunk)
   }
 
   sizeBytes(): number {
@@ -251,7 +258,7 @@ class LocalExtents implements SweptExtentStore {
   }
 
   async #fetch({ extent = 0, offset, lengthBytes }: Span): Promise<Uint8Array> {
-    const buffer = Buffer.allocUnsafeSlow(lengthBytes)
+    const buffer = this.#chunks.take(lengthBytes)
     const count = await this.#files.read(extent, buffer, offset).catch((error: unknown) => {
       if (!isMissing(error)) throw error
       throw new ExtentDamaged(extent, 'its file is not there')

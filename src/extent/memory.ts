@@ -78,6 +78,9 @@ class MemoryExtents implements SweptExtentStore {
     )
   }
 
+  /** Its chunks are the stored bytes themselves. */
+  recycle(_chunk: Uint8Array): void {}
+
   sizeBytes(): number {
     return this.#takenBytes
   }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Kv } from '../kv/kv.ts'
 import { openMemoryKv } from '../kv/memory.ts'
-import { Harness, patternBytes } from './conformance.ts'
+import { Harness, patternBytes } from './harness.ts'
 import { Machine, SimulatedDisk } from './disk-simulation.ts'
 import { ExtentRetired } from './error.ts'
 import { openLocalExtents } from './local.ts'
@@ -137,4 +137,23 @@ test('a pass that has copied enough leaves the rest to the next', async () => {
   assert.equal(swept.compactedCount, 1)
   const next = await sweepExtents(harness.kv, harness.store, { nowMs: now.ms, ...options })
   assert.equal(next.compactedCount, 1)
+})
+
+test('a reference that goes while the sweep looks is looked at by the next', async () => {
+  for (let atCall = 1, last = 2; atCall <= last; atCall += 1) {
+    const { harness, now, model, loose } = await prepare()
+    for (const name of model.keys()) await harness.delete(name)
+    for (const name of ['a', 'b']) await harness.put(name, patternBytes(1, 5_000))
+    await harness.point('loose', [loose])
+    await harness.sweepAll()
+    // Half of the extent lives on: no reason to compact it, until the other half goes too.
+    await harness.delete('a')
+    const interrupted = kvWith(harness.kv, atCall, () => harness.delete('b'))
+    await sweepExtents(interrupted.kv, harness.store, { ...OPTIONS, nowMs: now.ms })
+    last = interrupted.count()
+    if (atCall <= last) {
+      await harness.sweepAll()
+      assert.equal(harness.store.sizeBytes(), 10_000)
+    }
+  }
 })

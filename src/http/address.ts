@@ -44,7 +44,7 @@ function knownAccount(accounts: Accounts, name: string) {
 /** A host of one label, or an IP address, names no account. */
 function firstLabel(host: string | undefined): string | undefined {
   const dot = host === undefined ? -1 : host.indexOf('.')
-  return dot <= 0 ? undefined : host?.slice(0, dot)
+  return dot <= 0 ? undefined : host?.slice(0, dot).toLowerCase()
 }
 
 function printable(text: string): string {

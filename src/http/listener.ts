@@ -2,6 +2,7 @@
 // cut off and none of them reaches an operation.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContextOptions } from 'node:tls'
 import { handle, type Front } from './serve.ts'
@@ -44,16 +45,22 @@ export function createListener<Service>(
     connectionsCheckingInterval: Math.min(limits.headersMs, 5_000),
     noDelay: true,
   }
-  let closing = false
+  const handshakeTimeout = Math.min(limits.headersMs, 10_000)
+  const server =
+    tls === undefined
+      ? createServer(options)
+      : createTlsServer({ ...options, ...tls, handshakeTimeout })
+  const connections = trackConnections(server, tls === undefined ? 'connection' : 'secureConnection')
   const onRequest = (waits: boolean) => (req: IncomingMessage, res: ServerResponse) => {
-    if (closing) res.shouldKeepAlive = false
+    connections.begin(res)
     // `handle` answers every error that a request can cause; what it can't name is a fault of ours.
-    handle(front, req, res, waits).catch((error: unknown) => {
-      front.logFault(error, '-')
-      res.destroy()
-    })
+    handle(front, req, res, waits)
+      .catch((error: unknown) => {
+        front.logFault(error, '-')
+        res.destroy()
+      })
+      .finally(() => connections.end(res))
   }
-  const server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls })
   server.on('request', onRequest(false))
   server.on('checkContinue', onRequest(true))
   server.on('clientError', refuse)
@@ -63,10 +70,43 @@ export function createListener<Service>(
     server,
     close: () =>
       new Promise((resolve) => {
-        closing = true
         server.close(() => resolve())
-        server.closeIdleConnections()
+        connections.close()
       }),
+  }
+}
+
+/**
+ * Which connections have requests under way. Node's own closeIdleConnections knows only those that have
+ * had a request: one that is open and silent, as browsers and pools keep them, would hold up the end.
+ */
+function trackConnections(server: Server, event: 'connection' | 'secureConnection') {
+  const open = new Set<Socket>()
+  const underWay = new Set<ServerResponse>()
+  let closing = false
+  server.on(event, (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  const lastOf = (): Map<Socket, ServerResponse> =>
+    new Map([...underWay].map((res) => [res.req.socket, res]))
+  return {
+    begin(res: ServerResponse): void {
+      underWay.add(res)
+      if (closing) res.shouldKeepAlive = false
+    },
+    end(res: ServerResponse): void {
+      underWay.delete(res)
+      const { socket } = res.req
+      if (closing && !lastOf().has(socket)) socket.destroySoon()
+    },
+    /** The last answer of each busy connection says that it is the last; the others go at once. */
+    close(): void {
+      closing = true
+      const last = lastOf()
+      for (const res of last.values()) res.shouldKeepAlive = false
+      for (const socket of open) if (!last.has(socket)) socket.destroy()
+    },
   }
 }
 

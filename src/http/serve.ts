@@ -116,9 +116,9 @@ async function runOperation<Service>(
     throw new StorageError('InsufficientAccountPermissions', {}, message)
   }
   checkBodyLength(operation, request)
+  const limitMs = timeoutMs(request)
   const running = operation.run({ request, identity, service: front.service })
-  const timeout = request.query.get('timeout')
-  return timeout === undefined ? running : withinTimeout(running, timeout)
+  return limitMs === undefined ? running : withinTimeout(running, limitMs)
 }
 
 function decodeRequest<Service>(
@@ -184,12 +184,22 @@ function checkBodyLength<Service>(operation: Operation<Service>, request: Reques
 
 /** The service's own limit is 30 seconds, and a client may ask for less. */
 const TIMEOUT_SECONDS_MAX = 30
+/** A body may take 10 minutes for each MiB of it. */
+const TIMEOUT_SECONDS_PER_MIB = 600
+const TIMER_MS_MAX = 2 ** 31 - 1
 
-function withinTimeout(running: Promise<Answer>, text: string): Promise<Answer> {
+function timeoutMs({ query, body }: Request): number | undefined {
+  const text = query.get('timeout')
+  if (text === undefined || text === '') return undefined
   if (!/^\d{1,9}$/.test(text)) throw invalidQuery('timeout', text)
-  const seconds = Math.min(Number(text) || TIMEOUT_SECONDS_MAX, TIMEOUT_SECONDS_MAX)
+  const bodyMib = Math.ceil((body.lengthBytes ?? 0) / (1 << 20))
+  const secondsMax = Math.max(TIMEOUT_SECONDS_MAX, bodyMib * TIMEOUT_SECONDS_PER_MIB)
+  return Math.min((Number(text) || secondsMax) * 1_000, secondsMax * 1_000, TIMER_MS_MAX)
+}
+
+function withinTimeout(running: Promise<Answer>, limitMs: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new StorageError('OperationTimedOut')), seconds * 1_000)
+    const timer = setTimeout(() => reject(new StorageError('OperationTimedOut')), limitMs)
     running.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

@@ -104,8 +104,8 @@ function serverExtensions(
 
 /** Not for long enough any more, counted so that what it signs is never valid longer than it is. */
 export function isCaStale(ca: Certificate, nowMs: number): boolean {
-  const { validToDate } = new X509Certificate(ca.certPem)
-  return validToDate.getTime() < nowMs + SERVER_VALID_MS + RENEW_BEFORE_MS
+  const { validTo } = new X509Certificate(ca.certPem)
+  return Date.parse(validTo) < nowMs + SERVER_VALID_MS + RENEW_BEFORE_MS
 }
 
 /** From another CA, about to expire, or for other names. */
@@ -117,7 +117,7 @@ export function isServerStale(
   const certificate = new X509Certificate(server.certPem)
   if (!certificate.verify(new X509Certificate(ca.certPem).publicKey)) return true
   if (!certificate.checkPrivateKey(createPrivateKey(server.keyPem))) return true
-  if (certificate.validToDate.getTime() < nowMs + RENEW_BEFORE_MS) return true
+  if (Date.parse(certificate.validTo) < nowMs + RENEW_BEFORE_MS) return true
   return !hasExactlyNames(certificate, names)
 }
 

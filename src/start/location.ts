@@ -28,7 +28,7 @@ export async function prepareLocation(path: string): Promise<void> {
  * Not mkdir's own `recursive`: where the file system answers ENOENT below a folder that exists, as in
  * /proc, that tries for ever.
  */
-async function makeFolder(path: string): Promise<void> {
+export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path)
   } catch (error) {

@@ -1,9 +1,10 @@
 // The log: for people as text, or for machines as JSON, to stdout and, with --debug, all of it to a
 // file as well. pino makes the JSON and is loaded only for it (about 16 ms and 2 MiB); text needs none.
-import { createWriteStream, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { createWriteStream, openSync, type WriteStream } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { accessFields, accessLine, type AccessEntry } from './access-log.ts'
 import { LineBuffer, type LineStream } from './line-buffer.ts'
+import { makeFolder } from './location.ts'
 import type { Options } from './options.ts'
 import { reasonOf, StartError } from './start-error.ts'
 
@@ -42,7 +43,7 @@ type Writer = {
 const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 }
 
 export async function openLog({ options, stdout, clock }: LogSettings): Promise<Log> {
-  const debugFile = options.debug === undefined ? undefined : openDebugFile(options.debug)
+  const debugFile = options.debug === undefined ? undefined : await openDebugFile(options.debug)
   const makeWriter = options.log === 'json' ? await jsonWriters(clock) : textWriters(clock)
   const lostLine = (msg: string): string =>
     options.log === 'json' ? JSON.stringify({ level: 'warn', msg }) : msg
@@ -131,9 +132,9 @@ async function jsonWriters(clock: () => number): Promise<(lines: LineBuffer) => 
 }
 
 /** Opened at once, so that a path that does not work is told before anything starts. */
-function openDebugFile(path: string): ReturnType<typeof createWriteStream> {
+async function openDebugFile(path: string): Promise<WriteStream> {
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    await makeFolder(dirname(resolve(path)))
     return createWriteStream(path, { fd: openSync(path, 'a') })
   } catch (error) {
     throw new StartError(`cannot write the debug log ${path}: ${reasonOf(error)}`)

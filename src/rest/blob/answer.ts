@@ -69,7 +69,7 @@ function setHeader(headers: string[], name: string, value: string | undefined): 
   if (value === undefined) return
   const at = headers.findIndex((each, i) => i % 2 === 0 && each === name)
   // A header's bytes are Latin-1 to Node; text from a query goes out as its UTF-8 bytes, without breaks.
-  const safe = Buffer.from(value.replace(/[\0-\x08\n-\x1f\x7f]/g, '')).toString('latin1')
+  const safe = Buffer.from(value.replaceAll(/\p{Cc}/gu, '')).toString('latin1')
   if (at < 0) headers.push(name, safe)
   else headers[at + 1] = safe
 }

@@ -35,8 +35,7 @@ export async function runPutBlob({ request, identity, service }: BlobCall): Prom
     (request.body.lengthBytes ?? 0) <= INLINE_BYTES_MAX
       ? await readInline(request, hashes)
       : await writeExtent({ request, identity, service }, address, put, hashes)
-  const contentMd5 = put.headers.contentMd5 ?? stored.md5
-  const withMd5 = { ...put, headers: { ...put.headers, contentMd5 } }
+  const withMd5 = { ...put, headers: { ...put.headers, contentMd5: stored.md5 } }
   const moment = service.moment()
   const blob = await service.kv
     .write((tx) => putBlob(tx, address, withMd5, stored.body, moment))
@@ -96,8 +95,9 @@ function crc64Of(bytes: Uint8Array): Buffer {
 }
 
 function checkHashes(sent: BodyHashes, md5: string, crc64: () => Buffer | undefined): void {
-  if (sent.md5 !== undefined && sent.md5 !== md5) {
-    const details = { UserSpecifiedMd5: sent.md5, ServerCalculatedMd5: md5 }
+  for (const sentMd5 of [sent.md5, sent.blobMd5]) {
+    if (sentMd5 === undefined || sentMd5 === md5) continue
+    const details = { UserSpecifiedMd5: sentMd5, ServerCalculatedMd5: md5 }
     throw new StorageError('Md5Mismatch', details)
   }
   if (sent.crc64 === undefined) return

@@ -11,6 +11,7 @@ import {
   type ContainerGuard,
   type PublicAccess,
 } from '../../storage/blob/container.ts'
+import { checkNoConditions } from '../../storage/condition.ts'
 import { LEASE_HEADERS, metadataHeaders, validators } from './answer.ts'
 import { refuseUnbuilt } from './header.ts'
 import { containerAddress, type BlobCall } from './service.ts'
@@ -20,6 +21,7 @@ export const ACL_BYTES_MAX = 64 * 1024
 
 export async function runCreateContainer({ request, service }: BlobCall): Promise<Answer> {
   refuseUnbuilt(request, ['x-ms-default-encryption-scope', 'x-ms-deny-encryption-scope-override'])
+  checkNoConditions(decodeConditions(request.headers))
   const created = {
     id: service.newId(),
     metadata: decodeMetadata(request.rawHeaders),
@@ -88,7 +90,8 @@ export async function runDeleteContainer({ request, service }: BlobCall): Promis
 }
 
 function read({ request, service }: BlobCall): Promise<Container> {
-  const { leaseId } = containerGuard(request)
+  const { conditions, leaseId } = containerGuard(request)
+  checkNoConditions(conditions)
   return service.kv.read((tx) => readContainer(tx, containerAddress(request), leaseId))
 }
 

@@ -9,11 +9,17 @@ import {
   requiredHeader,
 } from '../../http/header.ts'
 import type { Request } from '../../http/operation.ts'
+import { readRule } from '../../http/version.ts'
 import type { BlobGuard, BlobHttpHeaders, PutBlob } from '../../storage/blob/blob.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
 
 /** Checksums of the body that the client sent along, in base64. */
-export type BodyHashes = { readonly md5: string | undefined; readonly crc64: string | undefined }
+export type BodyHashes = {
+  readonly md5: string | undefined
+  /** Put Blob checks this one against the body too (azure-storage-ruby#64, Azurite#822). */
+  readonly blobMd5: string | undefined
+  readonly crc64: string | undefined
+}
 
 // What these would do is not there yet; to ignore them would be to lose what they ask for.
 // prettier-ignore
@@ -40,7 +46,8 @@ export function blobGuard(request: Request): BlobGuard {
   refuseSubresource(request)
   const conditions = decodeConditions(request.headers)
   const leaseId = optionalGuid(request.headers, 'x-ms-lease-id')
-  return leaseId === undefined ? { conditions } : { conditions, leaseId }
+  const guard = { conditions, readRule: readRule(request.version) }
+  return leaseId === undefined ? guard : { ...guard, leaseId }
 }
 
 export function decodePutBlob(
@@ -64,7 +71,7 @@ function decodeHashes({ headers }: Request): BodyHashes {
   if (md5 !== undefined && crc64 !== undefined) {
     throw new StorageError('BothCrc64AndMd5HeaderPresent')
   }
-  return { md5, crc64 }
+  return { md5, blobMd5: optionalMd5(headers, 'x-ms-blob-content-md5'), crc64 }
 }
 
 /** Set Blob Properties: what is not sent is cleared. */

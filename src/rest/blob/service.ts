@@ -4,6 +4,7 @@ import type { ExtentStore } from '../../extent/extent.ts'
 import type { Call, Level, Request } from '../../http/operation.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
 import type { ContainerAddress } from '../../storage/blob/container.ts'
+import { StorageError } from '../../storage/error.ts'
 import { canonicalBlobName, checkBlobName, checkContainerName } from '../../storage/name.ts'
 import type { AccountService } from '../service.ts'
 
@@ -32,6 +33,8 @@ export function containerAddress(request: Request): ContainerAddress {
 
 export function blobAddress(request: Request): BlobAddress {
   const [first = '', second] = request.path
+  // In $root a name has no slash, so neither has the path that leaves `$root` out.
+  if (second === undefined && request.rawPath.endsWith('/')) throw new StorageError('InvalidUri')
   const [container, given] = second === undefined ? [ROOT, first] : [first, second]
   checkContainerName(container)
   const blob = canonicalBlobName(given)

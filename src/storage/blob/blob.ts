@@ -8,6 +8,7 @@ import {
   checkReadConditions,
   checkWriteConditions,
   type Conditions,
+  type ReadRule,
   type Validators,
 } from '../condition.ts'
 import { StorageError } from '../error.ts'
@@ -47,7 +48,11 @@ export type Blob = {
 
 export type StoredBlob = { readonly blob: Blob; readonly bytes: Uint8Array }
 
-export type BlobGuard = { readonly conditions: Conditions; readonly leaseId?: string }
+export type BlobGuard = {
+  readonly conditions: Conditions
+  readonly readRule: ReadRule
+  readonly leaseId?: string
+}
 
 /** A body as Put Blob stores it: small ones as bytes, others already durable in extents. */
 export type PutBody =
@@ -85,7 +90,7 @@ export function* putBlob(
     type: 'BlockBlob',
     stamp: nextStamp(current?.stamp, moment),
     createdMs: current?.createdMs ?? moment.nowMs,
-    modifiedMs: moment.nowMs,
+    modifiedMs: modifiedMs(current, moment),
     lengthBytes: inline ? body.bytes.length : body.lengthBytes,
     headers: put.headers,
     metadata: put.metadata,
@@ -101,7 +106,7 @@ export function* putBlob(
 export function* readBlob(tx: ReadTx, address: BlobAddress, guard: BlobGuard): Step<StoredBlob> {
   const { stored } = yield* targetOf(tx, address)
   if (stored === undefined) throw new StorageError('BlobNotFound')
-  checkReadConditions(guard.conditions, conditionState(stored.blob))
+  checkReadConditions(guard.conditions, conditionState(stored.blob), guard.readRule)
   checkLeaseId(guard.leaseId)
   return stored
 }
@@ -116,7 +121,7 @@ export function* changeBlob(
 ): Step<Blob> {
   const { key, stored } = yield* existingTarget(tx, address, guard)
   const stamp = nextStamp(stored.blob.stamp, moment)
-  const blob = { ...stored.blob, ...change, stamp, modifiedMs: moment.nowMs }
+  const blob = { ...stored.blob, ...change, stamp, modifiedMs: modifiedMs(stored.blob, moment) }
   tx.put(key, encodeRecord(blob, stored.bytes))
   return blob
 }
@@ -152,6 +157,11 @@ function* existingTarget(tx: ReadTx, address: BlobAddress, guard: BlobGuard) {
   checkWriteConditions(guard.conditions, conditionState(stored.blob), 'update')
   checkLeaseId(guard.leaseId)
   return { key, stored }
+}
+
+/** Last-Modified never goes back, whichever of two writers took its moment first. */
+function modifiedMs(current: Blob | undefined, moment: Moment): number {
+  return current === undefined ? moment.nowMs : Math.max(current.modifiedMs, moment.nowMs)
 }
 
 function conditionState(blob: Blob): Validators {

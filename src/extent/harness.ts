@@ -1,0 +1,129 @@
+// A small world for the tests of extents: blobs that are the smallest storage could have (a record with
+// a content, its references changed in the same transaction), and a clock that is moved by hand.
+import assert from 'node:assert/strict'
+import { encodeKey } from '../kv/key.ts'
+import type { Key, Kv } from '../kv/kv.ts'
+import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
+import type { SweptExtentStore } from './extent.ts'
+import { checkStore } from './fsck.ts'
+import { addReferences, removeReferences } from './reference.ts'
+import { wholeSlice } from './slice-list.ts'
+import type { Content, Hole, Piece } from './slice.ts'
+import { sweepExtents, type SweepOptions, type Swept } from './sweep.ts'
+
+/** Bytes that tell each other apart: no two seeds, and no two offsets, look alike. */
+export function patternBytes(seed: number, lengthBytes: number): Buffer {
+  const bytes = Buffer.allocUnsafe(lengthBytes)
+  let state = (seed * 2_654_435_761 + 1) >>> 0
+  for (let i = 0; i < lengthBytes; i += 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    bytes[i] = state >>> 24
+  }
+  return bytes
+}
+
+export async function* chunksOf(
+  bytes: Uint8Array,
+  chunkBytes = 65_536,
+): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
+}
+
+export async function readAll(
+  store: SweptExtentStore,
+  pieces: readonly (Piece | Hole)[],
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of store.read(pieces)) {
+    chunks.push(Buffer.from(chunk))
+    store.recycle(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+export const GRACE_MS = 1_000
+
+/** A store with blobs in it, and a clock that is moved by hand. */
+export class Harness {
+  readonly kv: Kv
+  readonly store: SweptExtentStore
+  readonly #now: { ms: number }
+  #contentId = 0
+
+  constructor(kv: Kv, store: SweptExtentStore, now: { ms: number }) {
+    this.kv = kv
+    this.store = store
+    this.#now = now
+  }
+
+  async write(bytes: Uint8Array, chunkBytes?: number): Promise<Piece> {
+    return wholeSlice(await this.store.write(chunksOf(bytes, chunkBytes), bytes.length, []))
+  }
+
+  /** Writes a record in place of the one that is there, with inline bytes beside its content. */
+  async point(name: string, pieces: readonly Piece[]): Promise<void> {
+    const key = blobKey(name)
+    this.#contentId += 1
+    const content: Content = { id: this.#contentId, pieces }
+    await this.kv.write(function* (tx) {
+      const old = yield* tx.get(key)
+      if (old !== undefined) yield* removeReferences(tx, contentOf(old))
+      yield* addReferences(tx, key, content)
+      tx.put(key, encodeRecord({ name, content }, Buffer.from(`inline ${name}`)))
+    })
+  }
+
+  async put(name: string, bytes: Uint8Array): Promise<void> {
+    await this.point(name, [await this.write(bytes)])
+  }
+
+  async delete(name: string): Promise<void> {
+    const key = blobKey(name)
+    await this.kv.write(function* (tx) {
+      const old = yield* tx.get(key)
+      if (old === undefined) return
+      yield* removeReferences(tx, contentOf(old))
+      tx.delete(key)
+    })
+  }
+
+  async pieces(name: string): Promise<readonly Piece[] | undefined> {
+    const value = await this.kv.read((tx) => tx.get(blobKey(name)))
+    if (value === undefined) return undefined
+    assert.equal(Buffer.from(recordBytes(value)).toString(), `inline ${name}`)
+    return contentOf(value).pieces
+  }
+
+  async get(name: string): Promise<Buffer | undefined> {
+    const pieces = await this.pieces(name)
+    return pieces === undefined ? undefined : readAll(this.store, pieces)
+  }
+
+  async sweep(options: Partial<SweepOptions> = {}): Promise<Swept> {
+    this.#now.ms += GRACE_MS
+    const nowMs = this.#now.ms
+    return sweepExtents(this.kv, this.store, {
+      graceMs: GRACE_MS,
+      sealBytesMin: 1,
+      ...options,
+      nowMs,
+    })
+  }
+
+  /** Seal, retire or compact, retire what was compacted, remove. */
+  async sweepAll(): Promise<void> {
+    for (let pass = 0; pass < 5; pass += 1) await this.sweep()
+  }
+
+  async checkSound(): Promise<void> {
+    assert.deepEqual((await checkStore(this.kv, this.store)).problems, [])
+  }
+}
+
+export function blobKey(name: string): Key {
+  return encodeKey('blob', 1, name)
+}
+
+function contentOf(value: Uint8Array): Content {
+  return decodeRecord<{ content: Content }>(value).content
+}

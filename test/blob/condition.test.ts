@@ -1,0 +1,350 @@
+// Conditional headers, operation by operation, as "Specifying conditional headers for Blob service
+// operations" has them: what a condition says of a blob that exists, of one that doesn't, of a container,
+// and that a write whose condition fails changes nothing.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { rawRequest, startTestServer, type RawResponse, type TestServer } from '../harness.ts'
+
+let server: TestServer
+
+before(async () => {
+  const startMs = Math.floor(Date.now() / 1000) * 1000 + 400
+  let nowMs = startMs
+  const started = await startTestServer({ clock: () => nowMs })
+  server = {
+    ...started,
+    advance: (byMs) => {
+      nowMs += byMs
+    },
+  }
+  await send('PUT', '/box?restype=container')
+})
+
+after(() => server.close())
+
+type Headers = Readonly<Record<string, string>>
+
+function send(method: string, path: string, headers: Headers = {}, body?: string) {
+  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
+}
+
+const PUT_HEADERS = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-state': 'first' }
+
+/** What came back: `200`, or status and code. */
+function outcome(response: RawResponse): string {
+  const code = response.headers['x-ms-error-code']
+  return code === undefined ? String(response.status) : `${response.status} ${String(code)}`
+}
+
+type Target = { readonly etag: string; readonly modifiedMs: number }
+
+/** A blob's ETag and Last-Modified, or a container's. */
+function targetOf(response: RawResponse): Target {
+  const { etag = '', 'last-modified': modified = '' } = response.headers
+  return { etag, modifiedMs: Date.parse(modified) }
+}
+
+// What may stand in a condition: the ETag (E), another (O), any; a second before, at, after (T).
+const VALUES: Readonly<Record<string, (target: Target) => string>> = {
+  E: ({ etag }) => etag,
+  'E bare': ({ etag }) => etag.replaceAll('"', ''),
+  O: () => '"0x8D000000000000"',
+  '*': () => '*',
+  'O, E': ({ etag }) => `"0x8D000000000000", ${etag}`,
+  'O, P': () => '"0x8D000000000000", "0x8D000000000001"',
+  'T-1': ({ modifiedMs }) => new Date(modifiedMs - 1000).toUTCString(),
+  T: ({ modifiedMs }) => new Date(modifiedMs).toUTCString(),
+  'T+1': ({ modifiedMs }) => new Date(modifiedMs + 1000).toUTCString(),
+  'no date': () => 'yesterday',
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  IM: 'if-match',
+  INM: 'if-none-match',
+  IMS: 'if-modified-since',
+  IUS: 'if-unmodified-since',
+}
+
+/** `IM=E IUS=T-1` as headers. */
+function conditionHeaders(text: string, target: Target): Headers {
+  const pairs = text.split('; ').map((part) => {
+    const [name = '', value = ''] = part.split('=')
+    return [NAMES[name] ?? name, VALUES[value]?.(target) ?? value] as const
+  })
+  return Object.fromEntries(pairs)
+}
+
+const MET = 'ok'
+const UNMET = '412 ConditionNotMet'
+const SAME = '304 ConditionNotMet'
+const MANY = '400 MultipleConditionHeadersNotSupported'
+const EXISTS = '409 BlobAlreadyExists'
+const NEVER = '400 UnsatisfiableCondition'
+const NO_DATE = '400 InvalidHeaderValue'
+
+// condition                      reads    Put Blob updates
+const EXISTING: readonly (readonly [string, string, string, string])[] = [
+  ['IM=E',                        MET,     MET,     MET],
+  ['IM=E bare',                   MET,     MET,     MET],
+  ['IM=*',                        MET,     MET,     MET],
+  ['IM=O',                        UNMET,   UNMET,   UNMET],
+  ['IM=O, E',                     MET,     MANY,    MANY],
+  ['IM=O, P',                     UNMET,   MANY,    MANY],
+  ['INM=E',                       SAME,    UNMET,   UNMET],
+  ['INM=E bare',                  SAME,    UNMET,   UNMET],
+  ['INM=O',                       MET,     MET,     MET],
+  ['INM=*',                       NEVER,   EXISTS,  UNMET],
+  ['INM=O, E',                    SAME,    MANY,    MANY],
+  ['INM=O, P',                    MET,     MANY,    MANY],
+  ['IMS=T-1',                     MET,     MET,     MET],
+  ['IMS=T',                       SAME,    UNMET,   UNMET],
+  ['IMS=T+1',                     SAME,    UNMET,   UNMET],
+  ['IMS=no date',                 NO_DATE, NO_DATE, NO_DATE],
+  ['IUS=T-1',                     UNMET,   UNMET,   UNMET],
+  ['IUS=T',                       MET,     MET,     MET],
+  ['IUS=T+1',                     MET,     MET,     MET],
+  ['IUS=no date',                 NO_DATE, NO_DATE, NO_DATE],
+  // Writes look at the ETag alone where it comes with its date; reads at both.
+  ['IM=E; IUS=T',                 MET,     MET,     MET],
+  ['IM=E; IUS=T-1',               UNMET,   MET,     MET],
+  ['IM=O; IUS=T',                 UNMET,   UNMET,   UNMET],
+  ['INM=O; IMS=T',                MET,     MET,     MET],
+  ['INM=E; IMS=T-1',              MET,     UNMET,   UNMET],
+  ['INM=E; IMS=T',                SAME,    UNMET,   UNMET],
+  ['INM=*; IMS=T-1',              NEVER,   EXISTS,  UNMET],
+  // Other pairs are for reads only, where 412 wins over 304.
+  ['IM=E; INM=O',                 MET,     MANY,    MANY],
+  ['IM=E; INM=E',                 SAME,    MANY,    MANY],
+  ['IM=O; INM=E',                 UNMET,   MANY,    MANY],
+  ['IM=E; IMS=T-1',               MET,     MANY,    MANY],
+  ['IM=E; IMS=T',                 SAME,    MANY,    MANY],
+  ['IUS=T; INM=O',                MET,     MANY,    MANY],
+  ['IUS=T-1; INM=E',              UNMET,   MANY,    MANY],
+  ['IUS=T; IMS=T',                SAME,    MANY,    MANY],
+  ['IUS=T-1; IMS=T',              UNMET,   MANY,    MANY],
+  ['IM=E; IUS=T; INM=O; IMS=T-1', MET,     MANY,    MANY],
+  ['IM=E; IUS=T; INM=E; IMS=T-1', MET,     MANY,    MANY],
+  ['IM=E; IUS=T; INM=E; IMS=T',   SAME,    MANY,    MANY],
+] // prettier-ignore
+
+type Kind = 'read' | 'put' | 'update'
+type Operation = {
+  readonly name: string
+  readonly kind: Kind
+  readonly ok: string
+  readonly method: string
+  readonly query?: string
+  readonly headers?: Headers
+  readonly body?: string
+}
+
+const PUT = { kind: 'put', ok: '201', method: 'PUT' } as const
+const OPERATIONS: readonly Operation[] = [
+  { name: 'Get Blob', kind: 'read', ok: '200', method: 'GET' },
+  { name: 'Get Blob Properties', kind: 'read', ok: '200', method: 'HEAD' },
+  { name: 'Get Blob Metadata', kind: 'read', ok: '200', method: 'GET', query: '?comp=metadata' },
+  { name: 'Head Blob Metadata', kind: 'read', ok: '200', method: 'HEAD', query: '?comp=metadata' },
+  { ...PUT, name: 'Put Blob', headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'new' },
+  {
+    ...PUT,
+    name: 'Put Blob of many bytes',
+    headers: { 'x-ms-blob-type': 'BlockBlob' },
+    body: 'new'.repeat(10_000),
+  },
+  {
+    name: 'Set Blob Metadata',
+    kind: 'update',
+    ok: '200',
+    method: 'PUT',
+    query: '?comp=metadata',
+    headers: { 'x-ms-meta-state': 'second' },
+  },
+  {
+    name: 'Set Blob Properties',
+    kind: 'update',
+    ok: '200',
+    method: 'PUT',
+    query: '?comp=properties',
+    headers: { 'x-ms-blob-content-type': 'text/second' },
+  },
+  { name: 'Delete Blob', kind: 'update', ok: '202', method: 'DELETE' },
+]
+
+function run(operation: Operation, path: string, conditions: Headers): Promise<RawResponse> {
+  const { method, query = '', headers = {}, body } = operation
+  return send(method, path + query, { ...headers, ...conditions }, body)
+}
+
+async function state(path: string) {
+  const { status, headers, text } = await send('GET', path)
+  const { date: _date, 'x-ms-request-id': _id, ...kept } = headers
+  return { status, headers: kept, text }
+}
+
+describe('a condition on a blob that exists', () => {
+  let count = 0
+  for (const operation of OPERATIONS) {
+    for (const [condition, read, put, update] of EXISTING) {
+      const said = { read, put, update }[operation.kind]
+      test(`${operation.name}, ${condition} → ${said}`, async () => {
+        const path = `/box/existing-${(count += 1)}`
+        const target = targetOf(await send('PUT', path, PUT_HEADERS, 'old'))
+        const before = await state(path)
+        const response = await run(operation, path, conditionHeaders(condition, target))
+        assert.equal(outcome(response), said === MET ? operation.ok : said)
+        if (said !== MET || operation.kind === 'read') assert.deepEqual(await state(path), before)
+        else assert.notDeepEqual(await state(path), before)
+        if (operation.method === 'HEAD') assert.equal(response.text, '')
+      })
+    }
+  }
+})
+
+test('304 has ETag, Last-Modified and the code, and neither body nor its length', async () => {
+  const put = await send('PUT', '/box/not-modified', PUT_HEADERS, 'old')
+  const { etag = '', 'last-modified': modified } = put.headers
+  for (const method of ['GET', 'HEAD']) {
+    const { status, headers, text } = await send(method, '/box/not-modified', {
+      'If-None-Match': etag,
+    })
+    assert.equal(status, 304)
+    assert.equal(headers.etag, etag)
+    assert.equal(headers['last-modified'], modified)
+    assert.equal(headers['x-ms-error-code'], 'ConditionNotMet')
+    assert.equal(headers['content-length'], undefined)
+    assert.equal(headers['content-type'], undefined)
+    assert.equal(text, '')
+  }
+})
+
+describe('before 2013-08-15 reads take the pairs that writes take', () => {
+  for (const [condition, , , update] of EXISTING) {
+    if (!condition.includes('; ') || condition.includes('INM=*')) continue
+    test(`Get Blob, ${condition}`, async () => {
+      const target = targetOf(await send('PUT', '/box/pairs', PUT_HEADERS, 'old'))
+      const headers = { ...conditionHeaders(condition, target), 'x-ms-version': '2012-02-12' }
+      const said = await send('GET', '/box/pairs', headers)
+      const isSame = update === UNMET && condition.startsWith('INM')
+      assert.equal(said.status, update === MET ? 200 : isSame ? 304 : Number(update.slice(0, 3)))
+    })
+  }
+})
+
+describe('a condition on a blob that does not exist', () => {
+  const ABSENT_TARGET: Target = { etag: '"0x8D000000000009"', modifiedMs: 1_700_000_000_000 }
+  for (const operation of OPERATIONS) {
+    for (const condition of ['IM=E', 'IM=*', 'INM=E', 'INM=*', 'IMS=T', 'IUS=T']) {
+      const isUnmetPut = condition.startsWith('IM=')
+      const said = operation.kind !== 'put' ? '404 BlobNotFound' : isUnmetPut ? UNMET : operation.ok
+      test(`${operation.name}, ${condition} → ${said}`, async () => {
+        const path = `/box/absent-${operation.name.replaceAll(' ', '-')}-${NAMES[condition.split('=')[0] ?? '']}${condition.endsWith('*') ? '-any' : ''}`
+        const headers = conditionHeaders(condition, ABSENT_TARGET)
+        assert.equal(outcome(await run(operation, path, headers)), said)
+        const found = (await send('HEAD', path)).status
+        assert.equal(found, said === '201' ? 200 : 404)
+        assert.equal(
+          outcome(await run(operation, '/nobox/absent', headers)),
+          '404 ContainerNotFound',
+        )
+      })
+    }
+  }
+})
+
+describe('dates have no fraction of a second', () => {
+  test('a blob that changed again in the same second is unmodified since then', async () => {
+    const first = targetOf(await send('PUT', '/box/second', PUT_HEADERS, 'one'))
+    server.advance(300)
+    const second = targetOf(await send('PUT', '/box/second', PUT_HEADERS, 'two'))
+    assert.equal(second.modifiedMs, first.modifiedMs)
+    assert.notEqual(second.etag, first.etag)
+    const since = new Date(first.modifiedMs).toUTCString()
+    const headers: readonly (readonly [string, number])[] = [
+      ['If-Unmodified-Since', 200],
+      ['If-Modified-Since', 304],
+    ]
+    for (const [name, status] of headers) {
+      assert.equal((await send('GET', '/box/second', { [name]: since })).status, status)
+    }
+  })
+
+  test('a blob that changed in the next second is modified since', async () => {
+    const first = targetOf(await send('PUT', '/box/next', PUT_HEADERS, 'one'))
+    server.advance(1000)
+    await send('PUT', '/box/next', PUT_HEADERS, 'two')
+    const since = new Date(first.modifiedMs).toUTCString()
+    assert.equal((await send('GET', '/box/next', { 'If-Modified-Since': since })).status, 200)
+    assert.equal((await send('GET', '/box/next', { 'If-Unmodified-Since': since })).status, 412)
+  })
+})
+
+const REFUSED = '400 ConditionHeadersNotSupported'
+
+// condition   Delete   Set ACL  Set Metadata  others
+const CONTAINER: readonly (readonly [string, string, string, string, string])[] = [
+  ['IMS=T-1',  MET,     MET,     MET,          REFUSED],
+  ['IMS=T',    UNMET,   UNMET,   UNMET,        REFUSED],
+  ['IMS=T+1',  UNMET,   UNMET,   UNMET,        REFUSED],
+  ['IUS=T-1',  UNMET,   UNMET,   REFUSED,      REFUSED],
+  ['IUS=T',    MET,     MET,     REFUSED,      REFUSED],
+  ['IUS=T+1',  MET,     MET,     REFUSED,      REFUSED],
+  ['IM=E',     REFUSED, REFUSED, REFUSED,      REFUSED],
+  ['IM=*',     REFUSED, REFUSED, REFUSED,      REFUSED],
+  ['INM=O',    REFUSED, REFUSED, REFUSED,      REFUSED],
+  ['INM=*',    REFUSED, REFUSED, REFUSED,      REFUSED],
+  ['IUS=T; IMS=T-1', MANY, MANY, REFUSED,      REFUSED],
+] // prettier-ignore
+
+const CONTAINER_OPERATIONS: readonly (readonly [string, 1 | 2 | 3 | 4, string, string, string])[] =
+  [
+    ['Delete Container', 1, '202', 'DELETE', ''],
+    ['Set Container ACL', 2, '200', 'PUT', '&comp=acl'],
+    ['Set Container Metadata', 3, '200', 'PUT', '&comp=metadata'],
+    ['Get Container Properties', 4, '200', 'GET', ''],
+    ['Get Container Metadata', 4, '200', 'HEAD', '&comp=metadata'],
+    ['Get Container ACL', 4, '200', 'GET', '&comp=acl'],
+  ]
+
+describe('a condition on a container', () => {
+  let count = 0
+  for (const [name, column, ok, method, comp] of CONTAINER_OPERATIONS) {
+    for (const row of CONTAINER) {
+      const said = row[column]
+      test(`${name}, ${row[0]} → ${said}`, async () => {
+        const path = `/conditions-${(count += 1)}?restype=container`
+        const created = await send('PUT', path, { 'x-ms-meta-state': 'first' })
+        const target = targetOf(created)
+        const response = await send(method, path + comp, conditionHeaders(row[0], target))
+        assert.equal(outcome(response), said === MET ? ok : said)
+        const now = await send('HEAD', path)
+        if (said !== MET) assert.equal(now.headers.etag, target.etag)
+        else if (method === 'DELETE') assert.equal(now.status, 404)
+        else assert.notEqual(now.headers.etag, target.etag)
+      })
+    }
+  }
+
+  test('Create Container takes none', async () => {
+    const path = '/conditional?restype=container'
+    const response = await send('PUT', path, { 'If-None-Match': '*' })
+    assert.equal(outcome(response), REFUSED)
+    assert.equal((await send('HEAD', path)).status, 404)
+  })
+})
+
+test('a lease id where there is no lease is an unmet condition', async () => {
+  const lease = { 'x-ms-lease-id': '6e3ea2a3-8d3c-4b6d-8c4c-7d7a3a1f0c11' }
+  await send('PUT', '/box/lease', PUT_HEADERS, 'old')
+  const before = await state('/box/lease')
+  for (const operation of OPERATIONS) {
+    const said = outcome(await run(operation, '/box/lease', lease))
+    assert.equal(said, '412 LeaseNotPresentWithBlobOperation', operation.name)
+  }
+  assert.deepEqual(await state('/box/lease'), before)
+  const missing = await run({ ...PUT, name: '', headers: PUT_HEADERS, body: '' }, '/box/new', lease)
+  assert.equal(outcome(missing), '412 LeaseNotPresentWithBlobOperation')
+  for (const [name, , , method, comp] of CONTAINER_OPERATIONS) {
+    const said = outcome(await send(method, `/box?restype=container${comp}`, lease))
+    assert.equal(said, '412 LeaseNotPresentWithContainerOperation', name)
+  }
+})

@@ -1,0 +1,159 @@
+// A success is answered only after its bytes and its record are on the disk. A killed process can't show
+// a missing sync, since the kernel keeps what was written; the order of the system calls does.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import {
+  cleanUp,
+  createContainer,
+  MAIN,
+  putBlob,
+  startServerProcess,
+  stop,
+  tempFolder,
+} from './server-process.ts'
+import { readSystemCalls, straceMissing, straceProgram, type SystemCall } from './system-calls.ts'
+
+const missing = straceMissing()
+const isSync = ({ name }: SystemCall): boolean => /^(fdatasync|fsync|msync)$/.test(name)
+const isWrite = ({ name }: SystemCall): boolean => /^(p?writev?|pwrite64)$/.test(name)
+const isStore = ({ path }: SystemCall): boolean => path.endsWith('/store/data.mdb')
+const isExtent = ({ path }: SystemCall): boolean => path.endsWith('.extent')
+const isCreated = ({ text }: SystemCall): boolean => text.includes('"HTTP/1.1 201')
+
+after(cleanUp)
+
+/** Starts a server under strace, works with it, and returns what it did once it has ended. */
+async function trace(
+  work: (server: { readonly blobPort: number }) => Promise<void>,
+  more: readonly string[] = [],
+): Promise<{ readonly folder: string; readonly calls: readonly SystemCall[] }> {
+  const folder = tempFolder('durability')
+  const file = join(tempFolder('trace'), 'calls')
+  const location = join(folder, 'data')
+  const server = await startServerProcess({
+    program: ['env', ...straceProgram(file, more), process.execPath, MAIN],
+    args: ['--silent', '--location', location],
+  })
+  await work(server)
+  assert.equal((await stop(server)).code, 0)
+  return { folder: location, calls: readSystemCalls(file) }
+}
+
+describe('order of writes, syncs and answers', { skip: missing ?? false }, () => {
+  let folder: string
+  let calls: readonly SystemCall[]
+  /** Of Create Container, the small Put Blob and the large one. */
+  let answers: readonly SystemCall[]
+
+  before(async () => {
+    const traced = await trace(async (server) => {
+      assert.equal((await createContainer(server, 'durable')).status, 201)
+      assert.equal((await putBlob(server, '/durable/inline', Buffer.alloc(1_024, 1))).status, 201)
+      assert.equal((await putBlob(server, '/durable/large', Buffer.alloc(262_144, 2))).status, 201)
+    })
+    folder = traced.folder
+    calls = traced.calls
+    answers = calls.filter(isCreated)
+    assert.equal(answers.length, 3)
+  })
+
+  /** What was done for the n-th request: after the answer before it and before its own. */
+  function callsOf(index: number): readonly SystemCall[] {
+    const from = answers[index - 1]?.doneAt ?? 0
+    const to = answers[index]?.begunAt ?? 0
+    return calls.filter(({ begunAt, doneAt }) => begunAt > from && doneAt < to)
+  }
+
+  /** The sync after which nothing more was written to the file, and the write before it. */
+  function lastSync(
+    during: readonly SystemCall[],
+    isFile: (call: SystemCall) => boolean,
+  ): { readonly write: SystemCall; readonly sync: SystemCall } {
+    const write = during.findLast((call) => isFile(call) && isWrite(call) && !isSynced(call))
+    assert(write !== undefined, 'it was written')
+    const sync = during.find((call) => {
+      return isFile(call) && isSync(call) && call.begunAt > write.doneAt
+    })
+    assert(sync !== undefined, 'it was synced after its last write, and before the answer')
+    return { write, sync }
+  }
+
+  /** LMDB writes the page that makes a commit valid through a descriptor that syncs by itself. */
+  function isSynced(call: SystemCall): boolean {
+    const opened = calls.findLast(({ name, text, doneAt }) => {
+      return (
+        name === 'openat' && doneAt < call.begunAt && text.includes(` = ${call.fd}<${call.path}>`)
+      )
+    })
+    return opened?.text.includes('O_DSYNC') === true
+  }
+
+  for (const [index, what] of [
+    [0, 'Create Container'],
+    [1, 'Put Blob of 1 KiB'],
+    [2, 'Put Blob of 256 KiB'],
+  ] as const) {
+    test(`${what} is answered after the store is synced and its commit is valid`, () => {
+      const during = callsOf(index)
+      const { sync } = lastSync(during, isStore)
+      const commit = during.findLast((call) => isStore(call) && isWrite(call) && isSynced(call))
+      assert(commit !== undefined && commit.begunAt > sync.doneAt)
+    })
+  }
+
+  test('Put Blob of 256 KiB: first the bytes, then the record that points at them', () => {
+    const during = callsOf(2)
+    const bytes = lastSync(during, isExtent)
+    const record = lastSync(during, isStore)
+    assert(bytes.sync.doneAt < record.write.begunAt)
+  })
+
+  test('Put Blob of 1 KiB lives in its record and needs one sync', () => {
+    assert.deepEqual(callsOf(1).filter(isExtent), [])
+    assert.equal(callsOf(1).filter(isSync).length, 1)
+  })
+
+  test('the names of new files and folders are durable before the first answer', () => {
+    const during = callsOf(0).filter(isSync)
+    for (const made of [folder, join(folder, 'store'), join(folder, '..')]) {
+      assert(during.some(({ path }) => path === made), `${made} was synced`) // prettier-ignore
+    }
+  })
+
+  test('the name of a new extent is durable before a record points into it', () => {
+    const during = callsOf(2)
+    const named = during.find((call) => call.path === join(folder, 'extents') && isSync(call))
+    assert(named !== undefined && named.doneAt < lastSync(during, isStore).write.begunAt)
+  })
+})
+
+describe('syncs are shared', { skip: missing ?? false }, () => {
+  const COUNT = 32
+  /** As slow as a real disk: a sync of 10 ms, in which other requests arrive. */
+  const SLOW_SYNC = ['-e', 'inject=fdatasync:delay_enter=10000']
+
+  for (const [lengthBytes, isFile] of [
+    [1_024, isStore],
+    [65_536, isExtent],
+    [65_536, isStore],
+  ] as const) {
+    const what = `${COUNT} parallel Put Blob of ${lengthBytes} bytes`
+    test(`${what} need few syncs of ${isFile.name}`, async () => {
+      const { calls } = await trace(async (server) => {
+        await createContainer(server, 'shared')
+        const names = Array.from({ length: COUNT }, (_, index) => `/shared/${index}`)
+        const body = Buffer.alloc(lengthBytes, 3)
+        const puts = await Promise.all(names.map((name) => putBlob(server, name, body)))
+        assert.deepEqual(new Set(puts.map(({ status }) => status)), new Set([201]))
+      }, SLOW_SYNC)
+      const [container, ...puts] = calls.filter(isCreated)
+      assert.equal(puts.length, COUNT)
+      const syncs = calls.filter((call) => {
+        if (!isFile(call) || !isSync(call)) return false
+        return call.begunAt > (container?.doneAt ?? 0) && call.doneAt < (puts.at(-1)?.begunAt ?? 0)
+      })
+      assert(syncs.length >= 1 && syncs.length <= COUNT / 2, `${syncs.length} syncs`)
+    })
+  }
+})

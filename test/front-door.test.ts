@@ -1,0 +1,273 @@
+// What every request meets before its operation: the address, the headers, the version, the size and
+// CORS. Through real sockets, as clients see it.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { BlobServiceClient } from '@azure/storage-blob'
+import { askBare, BareSocket, headBytes } from './bare-socket.ts'
+import {
+  ACCOUNT,
+  API_VERSION,
+  rawRequest,
+  startTestServer,
+  xmlText,
+  type RawRequest,
+  type RawResponse,
+  type TestServer,
+} from './harness.ts'
+import { runTestServer } from './running-server.ts'
+
+const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
+
+let server: TestServer
+before(async () => {
+  server = await startTestServer()
+  await ask({ method: 'PUT', path: '/box?restype=container' })
+  await ask({ method: 'PUT', path: '/box/b', headers: BLOCK_BLOB, body: 'hello' })
+})
+after(() => server.close())
+
+function ask(request: RawRequest): Promise<RawResponse> {
+  return rawRequest(server, request)
+}
+
+function outcome({ status, headers }: RawResponse): string {
+  const code = headers['x-ms-error-code']
+  return code === undefined ? String(status) : `${status} ${String(code)}`
+}
+
+// prettier-ignore
+const ADDRESSES: readonly [what: string, method: string, path: string, host: string, outcome: string][] = [
+  ['path style', 'GET', `/${ACCOUNT}/box/b`, '127.0.0.1', '200'],
+  ['path style, any host', 'GET', `/${ACCOUNT}/box/b`, 'storage.example:10000', '200'],
+  ['host style', 'GET', '/box/b', `${ACCOUNT}.blob.localhost`, '200'],
+  ['host style, capitals and a port', 'GET', '/box/b', `DevStoreAccount1.blob.localhost:1`, '200'],
+  ['host style, the service', 'GET', '/?comp=list', `${ACCOUNT}.blob.localhost`, '200'],
+  ['the service, without a last slash', 'GET', `/${ACCOUNT}?comp=list`, '127.0.0.1', '200'],
+  ['secondary, path style, read', 'GET', `/${ACCOUNT}-secondary/box/b`, '127.0.0.1', '200'],
+  ['secondary, host style, read', 'GET', '/box/b', `${ACCOUNT}-secondary.blob.localhost`, '200'],
+  ['secondary, write', 'PUT', `/${ACCOUNT}-secondary/box?restype=container`, '127.0.0.1', '403 InsufficientAccountPermissions'],
+  ['secondary, delete', 'DELETE', '/box/b', `${ACCOUNT}-secondary.blob.localhost`, '403 InsufficientAccountPermissions'],
+  ['an account that is not there', 'GET', '/nobody/box/b', '127.0.0.1', '404 ResourceNotFound'],
+  ['a host that is no account', 'GET', '/box/b', 'nobody.blob.localhost', '404 ResourceNotFound'],
+  ['no account at all', 'GET', '/', '127.0.0.1', '404 ResourceNotFound'],
+]
+
+for (const [what, method, path, host, expected] of ADDRESSES) {
+  test(`address: ${what} → ${expected}`, async () => {
+    const answer = await ask({ method, path, headers: { host }, wholePath: true })
+    assert.equal(outcome(answer), expected, answer.text)
+  })
+}
+
+test('--disableProductStyleUrl takes the account from the path only', async (t) => {
+  const running = await runTestServer({ disableProductStyleUrl: true, silent: true })
+  t.after(() => running.close())
+  const headers = { host: `${ACCOUNT}.blob.localhost` }
+  const hostStyle = await rawRequest(running, {
+    method: 'GET',
+    path: '/?comp=list',
+    headers,
+    wholePath: true,
+  })
+  assert.equal(outcome(hostStyle), '404 ResourceNotFound')
+  assert.equal(
+    outcome(await rawRequest(running, { method: 'GET', path: '?comp=list', headers })),
+    '200',
+  )
+})
+
+test('service statistics are known to the secondary only', async () => {
+  const path = (account: string) => `/${account}/?restype=service&comp=stats`
+  const secondary = await ask({
+    method: 'GET',
+    path: path(`${ACCOUNT}-secondary`),
+    wholePath: true,
+  })
+  assert.equal(xmlText(secondary.text, 'Status'), 'live')
+  const primary = await ask({ method: 'GET', path: path(ACCOUNT), wholePath: true })
+  assert.equal(outcome(primary), '400 InvalidQueryParameterValue')
+})
+
+// prettier-ignore
+const HEADERED: readonly [string, RawRequest, string][] = [
+  ['success', { method: 'GET', path: '/box/b' }, '200'],
+  ['not found', { method: 'GET', path: '/box/none' }, '404 BlobNotFound'],
+  ['HEAD of nothing', { method: 'HEAD', path: '/box/none' }, '404 BlobNotFound'],
+  ['not modified', { method: 'GET', path: '/box/b', headers: { 'if-none-match': '*' } }, '304 ConditionNotMet'],
+  ['refused', { method: 'GET', path: '/box/b', sign: 'none' }, '401 NoAuthenticationInformation'],
+  ['no such operation', { method: 'GET', path: '/box/b?comp=nothing' }, '400 InvalidQueryParameterValue'],
+  ['a path that does not decode', { method: 'GET', path: '/box/%ff' }, '400 InvalidUri'],
+]
+
+for (const [what, request, expected] of HEADERED) {
+  test(`every answer has its headers: ${what}`, async () => {
+    const headers = { ...request.headers, 'x-ms-client-request-id': 'mine ü' }
+    const answer = await ask({ ...request, headers })
+    assert.equal(outcome(answer), expected)
+    assert.match(String(answer.headers['x-ms-request-id']), /^[0-9a-f-]{36}$/)
+    assert.equal(answer.headers['x-ms-version'], API_VERSION)
+    assert.equal(answer.headers['x-ms-client-request-id'], 'mine ü')
+    assert.match(String(answer.headers.server), /^Windows-Azure-Blob\//)
+    assert.ok(Math.abs(Date.parse(String(answer.headers.date)) - Date.now()) < 5_000)
+  })
+}
+
+test('an error is XML with code, message, request id and time', async () => {
+  const answer = await ask({ method: 'GET', path: '/box/none' })
+  const id = String(answer.headers['x-ms-request-id'])
+  assert.equal(answer.headers['content-type'], 'application/xml')
+  assert.equal(answer.headers['content-length'], String(answer.body.length))
+  assert.match(answer.text, /^<\?xml version="1.0" encoding="utf-8"\?><Error><Code>BlobNotFound</)
+  const message = `The specified blob does not exist.\nRequestId:${id}\nTime:`
+  assert.ok(xmlText(answer.text, 'Message')?.startsWith(message))
+  assert.match(answer.text, /Time:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z<\/Message><\/Error>$/)
+})
+
+test('an error names the parameter or the header, escaped', async () => {
+  const query = await ask({ method: 'GET', path: '/box/b?timeout=%3Cx%3E' })
+  assert.equal(xmlText(query.text, 'QueryParameterName'), 'timeout')
+  assert.equal(xmlText(query.text, 'QueryParameterValue'), '&lt;x&gt;')
+  const header = await ask({
+    method: 'GET',
+    path: '/box/b',
+    headers: { 'if-modified-since': 'a & b' },
+  })
+  assert.equal(xmlText(header.text, 'HeaderValue'), 'a &amp; b')
+})
+
+test('an answer to HEAD or a 304 has no body', async () => {
+  for (const request of [
+    { method: 'HEAD', path: '/box/none' },
+    { method: 'HEAD', path: '/box/b' },
+    { method: 'GET', path: '/box/b', headers: { 'if-none-match': '*' } },
+  ]) {
+    const socket = await BareSocket.open(server.blobPort)
+    socket.send(headBytes(request) + headBytes({ method: 'GET', path: '/box/b' }))
+    await socket.answer({ headOnly: true })
+    assert.equal((await socket.answer())?.text, 'hello', `after ${request.method} ${request.path}`)
+    socket.close()
+  }
+})
+
+// prettier-ignore
+const REQUEST_LINES: readonly [method: string, path: string, outcome: string][] = [
+  ['PATCH', '/box/b', '405 UnsupportedHttpVerb'],
+  ['POST', '/box?restype=container', '405 UnsupportedHttpVerb'],
+  ['GET', '/box/b?comp=nothing', '400 InvalidQueryParameterValue'],
+  ['GET', '/box?restype=nothing', '400 InvalidQueryParameterValue'],
+  ['GET', '/box?restype=container&comp=nothing', '400 InvalidQueryParameterValue'],
+  ['GET', '/box?RESTYPE=Container&Comp=LIST', '200'],
+  ['GET', '/box/b?timeout=0', '200'],
+  ['GET', '/box/b?timeout=30', '200'],
+  ['GET', '/box/b?timeout=999999', '200'],
+  ['GET', '/box/b?timeout=-1', '400 InvalidQueryParameterValue'],
+  ['GET', '/box/b?timeout=soon', '400 InvalidQueryParameterValue'],
+  ['GET', '/box/b?unknown=ignored', '200'],
+  ['GET', '/box/%zz', '400 InvalidUri'],
+  ['GET', '/box/%c3%28', '400 InvalidUri'],
+  ['GET', '/box/%ed%a0%80', '400 InvalidUri'],
+  ['GET', '/box/b?prefix=%ff', '400 RequestUrlFailedToParse'],
+  ['GET', '/box/b?%zz=1', '400 RequestUrlFailedToParse'],
+]
+
+for (const [method, path, expected] of REQUEST_LINES) {
+  test(`${method} ${path} → ${expected}`, async () => {
+    // What does not decode can't be signed either: it is refused before anyone looks at the signature.
+    const sign = /%(zz|ff)/.test(path) || /%(c3|ed)/.test(path) ? 'none' : 'sharedKey'
+    const answer = await ask({ method, path, sign })
+    assert.equal(outcome(answer), expected, answer.text)
+  })
+}
+
+test('a refused timeout leaves nothing behind', async () => {
+  const refused = await ask({ method: 'PUT', path: '/unmade?restype=container&timeout=x' })
+  assert.equal(outcome(refused), '400 InvalidQueryParameterValue')
+  const failing = await ask({ method: 'GET', path: '/box/none?timeout=x' })
+  assert.equal(outcome(failing), '400 InvalidQueryParameterValue')
+  assert.equal(
+    outcome(await ask({ method: 'GET', path: '/unmade?restype=container' })),
+    '404 ContainerNotFound',
+  )
+})
+
+test('405 says what is allowed', async () => {
+  const answer = await ask({ method: 'POST', path: '/box?restype=container' })
+  assert.equal(answer.headers.allow, 'PUT, GET, HEAD, DELETE')
+})
+
+// prettier-ignore
+const TARGETS: readonly [string, string, number | undefined][] = [
+  ['absolute form', `GET http://other.example/${ACCOUNT}/box/b`, 401],
+  ['absolute form without a path', 'GET http://other.example', 404],
+  ['asterisk form', 'OPTIONS *', 400],
+  ['authority form', 'CONNECT 127.0.0.1:80', undefined],
+  ['a method that HTTP does not have', 'NONSENSE /', 400],
+]
+
+for (const [what, line, expected] of TARGETS) {
+  test(`${what}: ${line} → ${expected ?? 'closed'}`, async () => {
+    const head = `${line} HTTP/1.1\r\nHost: x\r\nx-ms-version: ${API_VERSION}\r\n\r\n`
+    assert.equal((await askBare(server.blobPort, head))?.status, expected)
+  })
+}
+
+test('an absolute form is signed by its path', async () => {
+  const head = headBytes({ method: 'GET', path: '/box/b' }).replace(' /', ' http://other.example/')
+  assert.equal((await askBare(server.blobPort, head))?.text, 'hello')
+})
+
+test('bytes of UTF-8 in a path mean what they are encoded', async () => {
+  const path = `/box/${encodeURIComponent('grün')}`
+  await ask({ method: 'PUT', path, headers: BLOCK_BLOB, body: 'leaf' })
+  await ask({
+    method: 'PUT',
+    path: '/box?restype=container&comp=acl',
+    headers: { 'x-ms-blob-public-access': 'blob' },
+  })
+  const line = (name: string) =>
+    Buffer.concat([
+      Buffer.from(`GET /${ACCOUNT}/box/`),
+      Buffer.from(name, 'latin1'),
+      Buffer.from(' HTTP/1.1\r\nHost: x\r\n\r\n'),
+    ])
+  const utf8 = Buffer.from('grün').toString('latin1')
+  assert.equal((await askBare(server.blobPort, line(utf8)))?.text, 'leaf')
+  const latin1 = await askBare(server.blobPort, line('grün'))
+  assert.equal(latin1?.headers['x-ms-error-code'], 'InvalidUri')
+  await ask({ method: 'PUT', path: '/box?restype=container&comp=acl' })
+})
+
+// prettier-ignore
+const VERSIONS: readonly [version: string, strict: boolean, outcome: string][] = [
+  ['2009-09-19', false, '200'],
+  ['2026-10-06', false, '200'],
+  ['2099-12-31', false, '200'],
+  ['2099-12-31', true, '400 InvalidHeaderValue'],
+  ['2026-10-06', true, '200'],
+  ['2026-13-01', false, '400 InvalidHeaderValue'],
+  ['latest', false, '400 InvalidHeaderValue'],
+]
+
+test('x-ms-version: any well-formed one is taken and echoed', async (t) => {
+  const strict = await runTestServer({ strictApiVersion: true, silent: true })
+  t.after(() => strict.close())
+  for (const [version, isStrict, expected] of VERSIONS) {
+    const path = '?comp=list'
+    const request = { method: 'GET', path, headers: { 'x-ms-version': version } }
+    const answer = await rawRequest(isStrict ? strict : server, request)
+    assert.equal(outcome(answer), expected, `${version}, strict: ${isStrict}`)
+    if (answer.status === 200) assert.equal(answer.headers['x-ms-version'], version)
+  }
+})
+
+test('a request without a version gets the default of the account', async (t) => {
+  const own = await startTestServer()
+  t.after(() => own.close())
+  const bare = `GET /${ACCOUNT}/box/b HTTP/1.1\r\nHost: x\r\n\r\n`
+  assert.equal((await askBare(own.blobPort, bare))?.headers['x-ms-version'], '2014-02-14')
+  const client = BlobServiceClient.fromConnectionString(own.connectionString)
+  await client.setProperties({ defaultServiceVersion: '2021-12-02' })
+  const answer = await askBare(own.blobPort, bare)
+  assert.equal(answer?.headers['x-ms-version'], '2021-12-02')
+  assert.equal(answer?.status, 401)
+})

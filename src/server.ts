@@ -171,7 +171,8 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
 
 function blobFront(settings: RunSettings, store: Store, metrics: Metrics): Front<BlobService> {
   const { options, accounts, clock } = settings
-  const service: BlobService = { ...store, accounts }
+  const recycle = (chunk: Uint8Array) => store.extents.recycle(chunk)
+  const service: BlobService = { ...store, accounts, recycle }
   const bearer =
     options.oauth === undefined
       ? undefined

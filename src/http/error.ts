@@ -1,7 +1,8 @@
 // A StorageError as an answer: XML for blobs, queues and files, OData JSON for tables, and the headers
 // that go with it. What a detail is called says where it goes: a header's name into the headers, any
 // other into a node of the XML.
-import type { ErrorCode, StorageError } from '../storage/error.ts'
+import { ExtentLimitReached, ExtentRetired } from '../extent/error.ts'
+import { StorageError, type ErrorCode } from '../storage/error.ts'
 import { XML_DECLARATION, xmlElement, xmlEscape } from './xml.ts'
 
 /** Details that belong into headers. */
@@ -13,6 +14,15 @@ const HEADER_DETAILS: ReadonlySet<string> = new Set([
   'Retry-After',
   'WWW-Authenticate',
 ])
+
+/** What the client is told of an error; undefined of one that is our own fault. */
+export function storageErrorOf(error: unknown): StorageError | undefined {
+  if (error instanceof StorageError) return error
+  if (error instanceof ExtentLimitReached) return new StorageError('MemoryExtentStoreAtSizeLimit')
+  // The upload took so long to commit that its bytes were given up: it may be sent again.
+  if (error instanceof ExtentRetired) return new StorageError('ServerBusy')
+  return undefined
+}
 
 /** The code that clients see: an unmet condition is ConditionNotMet, whether 304 or 412. */
 export function wireCode(code: ErrorCode): string {

@@ -50,7 +50,10 @@ export function createListener<Service>(
     tls === undefined
       ? createServer(options)
       : createTlsServer({ ...options, ...tls, handshakeTimeout })
-  const connections = trackConnections(server, tls === undefined ? 'connection' : 'secureConnection')
+  const connections = trackConnections(
+    server,
+    tls === undefined ? 'connection' : 'secureConnection',
+  )
   const onRequest = (waits: boolean) => (req: IncomingMessage, res: ServerResponse) => {
     connections.begin(res)
     // `handle` answers every error that a request can cause; what it can't name is a fault of ours.

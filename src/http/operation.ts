@@ -24,6 +24,8 @@ export type Answer = {
   readonly headers: readonly string[]
   /** With a stream, `headers` has its Content-Length. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>
+  /** Takes back the memory of a streamed chunk that is on its way. */
+  readonly recycle?: (chunk: Uint8Array) => void
 }
 
 /** What an operation works on, by the length of the path. */
@@ -90,10 +92,12 @@ function noSuchOperation<Service>(
   request: Request,
 ): StorageError {
   const [restype = '', comp = ''] = [request.query.get('restype'), request.query.get('comp')]
-  const others = operations.filter(
-    (row) => row.level === level && (row.restype ?? '') === restype && (row.comp ?? '') === comp,
-  )
-  if (others.length > 0) return new StorageError('UnsupportedHttpVerb')
-  const known = operations.some((row) => row.comp === comp)
+  const line = lineOf('', level, restype, comp)
+  const others = operations.filter((row) => lineOf('', row.level, row.restype, row.comp) === line)
+  if (others.length > 0) {
+    const allowed = new Set(others.flatMap((row) => row.methods))
+    return new StorageError('UnsupportedHttpVerb', { Allow: [...allowed].join(', ') })
+  }
+  const known = operations.some((row) => row.comp === comp.toLowerCase())
   return comp === '' || known ? invalidQuery('restype', restype) : invalidQuery('comp', comp)
 }

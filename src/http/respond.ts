@@ -20,7 +20,7 @@ export async function respond(
     res.end()
     return 0
   }
-  return stream(res, body)
+  return stream(res, body, answer.recycle)
 }
 
 function respondWhole(
@@ -29,13 +29,15 @@ function respondWhole(
   headers: string[],
   body: string | Uint8Array | undefined,
 ): number {
-  const lengthBytes = body === undefined ? 0 : Buffer.byteLength(body)
+  // Node would write header and text in one encoding, and a header's bytes are Latin-1.
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  const lengthBytes = bytes?.length ?? 0
   if (status !== 204 && status !== 304 && !hasContentLength(headers)) {
     headers.push('Content-Length', String(lengthBytes))
   }
   res.writeHead(status, headers)
-  if (body === undefined) res.end()
-  else res.end(body)
+  if (bytes === undefined) res.end()
+  else res.end(bytes)
   return lengthBytes
 }
 
@@ -44,13 +46,17 @@ function hasContentLength(headers: readonly string[]): boolean {
   return false
 }
 
-async function stream(res: ServerResponse, body: AsyncIterable<Uint8Array>): Promise<number> {
+async function stream(
+  res: ServerResponse,
+  body: AsyncIterable<Uint8Array>,
+  recycle: Answer['recycle'],
+): Promise<number> {
   let sentBytes = 0
   try {
     for await (const chunk of body) {
       if (res.destroyed) break
       sentBytes += chunk.length
-      if (!res.write(chunk)) await drained(res)
+      if (!res.write(chunk, recycle && (() => recycle(chunk)))) await drained(res)
     }
     res.end()
   } catch {

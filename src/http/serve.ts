@@ -15,11 +15,11 @@ import type { ServiceProperties } from '../storage/service-properties.ts'
 import { addressOf } from './address.ts'
 import { bodyOf, ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
-import { encodeErrorJson, encodeErrorXml, errorHeaders, wireCode } from './error.ts'
+import { encodeErrorJson, encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
 import { decodeSegments, parseQuery } from './query.ts'
 import { respond } from './respond.ts'
-import { FALLBACK_VERSION, serviceVersion } from './version.ts'
+import { echoedVersion, FALLBACK_VERSION, serviceVersion } from './version.ts'
 
 /** One service on one port, with all that its requests need. */
 export type Front<Service> = {
@@ -79,8 +79,8 @@ export async function handle<Service>(
       res.destroy()
       return
     }
-    const known = error instanceof StorageError ? error : new StorageError('InternalError')
-    if (known !== error) front.logFault(error, requestId)
+    const known = storageErrorOf(error) ?? new StorageError('InternalError')
+    if (known.code === 'InternalError') front.logFault(error, requestId)
     errorCode = wireCode(known.code)
     answer = errorAnswer(front, known, requestId)
     if (request !== undefined) answer = await withCors(front, request, answer).catch(() => answer)
@@ -127,7 +127,7 @@ function decodeRequest<Service>(
   res: ServerResponse,
   { requestId, waits }: { readonly requestId: string; readonly waits: boolean },
 ): Request {
-  const url = originForm(req.url ?? '')
+  const url = asciiUrl(originForm(req.url ?? ''))
   const question = url.indexOf('?')
   const rawPath = question < 0 ? url : url.slice(0, question)
   const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
@@ -163,6 +163,12 @@ async function withVersion<Service>(front: Front<Service>, request: Request): Pr
   if (request.version !== NO_VERSION) return request
   const { defaultServiceVersion } = await front.properties(request.account)
   return { ...request, version: defaultServiceVersion ?? FALLBACK_VERSION }
+}
+
+/** Bytes that a client should have encoded, as Node reads them, mean what they would mean encoded. */
+function asciiUrl(url: string): string {
+  if (!/[\x80-\xff]/.test(url)) return url
+  return url.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`)
 }
 
 /** `GET http://host/path` is what a proxy is asked; only the path counts. */
@@ -223,8 +229,9 @@ function commonHeaders<Service>(
   request: Request | undefined,
   requestId: string,
 ): string[] {
+  const version = request?.version ?? echoedVersion(req.headers)
   const headers = ['Server', front.serverHeader, 'x-ms-request-id', requestId]
-  if (request !== undefined) headers.push('x-ms-version', request.version)
+  headers.push('x-ms-version', version)
   const clientRequestId = req.headers['x-ms-client-request-id']
   if (typeof clientRequestId === 'string') headers.push('x-ms-client-request-id', clientRequestId)
   return headers

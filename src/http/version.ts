@@ -37,6 +37,12 @@ export function serviceVersion(
   return fallback
 }
 
+/** What an answer says when the request could not be read far enough to know its version. */
+export function echoedVersion(headers: HeaderFields): string {
+  const header = optionalHeader(headers, 'x-ms-version')
+  return header !== undefined && isWellFormed(header) ? header : FALLBACK_VERSION
+}
+
 function checked(version: string, strict: boolean, refuse: () => StorageError): string {
   if (KNOWN_VERSIONS.has(version)) return version
   if (strict || !isWellFormed(version)) throw refuse()

@@ -3,6 +3,7 @@
 // .gitignore would hide its owner's work.
 import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { nodeDisk } from '../extent/disk.ts'
 import { errorCode, reasonOf, StartError } from './start-error.ts'
 
 export const DEFAULT_LOCATION = '.lazuli'
@@ -15,6 +16,7 @@ export function locationPath(location: string | undefined, cwd: string): string 
 export async function prepareLocation(path: string): Promise<void> {
   try {
     await makeFolder(path)
+    await nodeDisk.syncFolder(dirname(path))
     if ((await readdir(path)).length === 0) await writeFile(join(path, '.gitignore'), '*\n')
     else await checkWritable(path)
   } catch (error) {

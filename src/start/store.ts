@@ -1,6 +1,8 @@
 // Opens a store: the kv and the extents of a folder, or of memory, with the ids, the moments and the
-// sweep that go with them.
+// sweep that go with them. Extents rest and are swept by the machine's clock: a clock that a caller holds
+// must not keep garbage, or take bytes from under a reader.
 import { join } from 'node:path'
+import { nodeDisk } from '../extent/disk.ts'
 import type { SweptExtentStore } from '../extent/extent.ts'
 import { openLocalExtents } from '../extent/local.ts'
 import { openMemoryExtents } from '../extent/memory.ts'
@@ -39,7 +41,7 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
   if (!('folder' in place)) {
     const kv = openMemoryKv()
     const limit = place.memoryLimitBytes === undefined ? {} : { limitBytes: place.memoryLimitBytes }
-    return storeOf(kv, openMemoryExtents({ kv, clock, ...limit }), clock, undefined)
+    return storeOf(kv, openMemoryExtents({ kv, clock: Date.now, ...limit }), clock, undefined)
   }
   const kv = openLmdbKv(join(place.folder, 'store'))
   try {
@@ -47,7 +49,10 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
     try {
       await openFormat(kv)
       const folder = join(place.folder, 'extents')
-      const extents = await openLocalExtents({ folder, kv, clock, writerId: owner.token })
+      const extents = await openLocalExtents({ folder, kv, clock: Date.now, writerId: owner.token })
+      // LMDB syncs its file, not the file's name: without that, a power cut could take a new store whole.
+      await nodeDisk.syncFolder(join(place.folder, 'store'))
+      await nodeDisk.syncFolder(place.folder)
       return await storeOf(kv, extents, clock, owner)
     } catch (error) {
       await owner.release()
@@ -86,7 +91,7 @@ async function storeOf(
     sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
     async sweep(options = {}) {
       await sweepDeletedContainers(kv)
-      await sweepExtents(kv, extents, { nowMs: clock(), ...options })
+      await sweepExtents(kv, extents, { nowMs: Date.now(), ...options })
       await saveFloor()
     },
     async close() {

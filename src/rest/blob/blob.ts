@@ -118,7 +118,8 @@ export async function runGetBlob({ request, identity, service }: BlobCall): Prom
   const headers = withOverrides(blobHeaders(blob, part, range !== undefined), identity)
   const status = range === undefined ? 200 : 206
   const hashed = decodeRangeHash(request.headers, range)
-  if (hashed === undefined) return { status, headers, body: bodyOf(service, stored, part) }
+  const { recycle } = service
+  if (hashed === undefined) return { status, headers, body: bodyOf(service, stored, part), recycle }
   const bytes = await collect(bodyOf(service, stored, part))
   if (hashed === 'md5') headers.push('Content-MD5', hash('md5', bytes, 'base64'))
   else headers.push('x-ms-content-crc64', crc64Of(bytes).toString('base64'))

@@ -10,6 +10,7 @@ import type { AccountService } from '../service.ts'
 
 export type BlobService = AccountService & {
   readonly extents: ExtentStore
+  readonly recycle: ExtentStore['recycle']
   newId(): number
 }
 

@@ -1,0 +1,114 @@
+// Many clients at one blob: of those that create it one wins, a counter that is read and written under
+// If-Match adds up, and a reader sees one write or another, never a mix. In memory and on disk.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { BlobServiceClient, RestError, type ContainerClient } from '@azure/storage-blob'
+import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
+
+const CLIENTS = 100
+
+for (const onDisk of [false, true]) {
+  describe(onDisk ? 'on disk' : 'in memory', () => {
+    let server: TestServer
+    let container: ContainerClient
+
+    before(async () => {
+      server = await startTestServer({ onDisk })
+      const options = { retryOptions: { maxTries: 1 } }
+      const service = BlobServiceClient.fromConnectionString(server.connectionString, options)
+      container = service.getContainerClient('race')
+      await container.create()
+    })
+
+    after(() => server.close())
+
+    for (const lengthBytes of [10, 20_000]) {
+      test(`of ${CLIENTS} that create a blob of ${lengthBytes} bytes one succeeds`, async () => {
+        const path = `/race/one-${lengthBytes}`
+        const racers = Array.from({ length: CLIENTS }, async (_, i) => {
+          const body = String.fromCharCode(97 + (i % 26)).repeat(lengthBytes)
+          const headers = { 'x-ms-blob-type': 'BlockBlob', 'If-None-Match': '*' }
+          const { status, headers: got } = await rawRequest(server, {
+            method: 'PUT',
+            path,
+            headers,
+            body,
+          })
+          return { status, code: got['x-ms-error-code'], body, etag: got.etag }
+        })
+        const answers = await Promise.all(racers)
+        const winners = answers.filter(({ status }) => status === 201)
+        assert.equal(winners.length, 1)
+        for (const { status, code } of answers) {
+          if (status !== 201) assert.deepEqual([status, code], [409, 'BlobAlreadyExists'])
+        }
+        const stored = await rawRequest(server, { method: 'GET', path })
+        assert.equal(stored.text, winners[0]?.body)
+        assert.equal(stored.headers.etag, winners[0]?.etag)
+      })
+    }
+
+    test(`${CLIENTS} that count under If-Match reach ${CLIENTS}`, async () => {
+      const blob = container.getBlockBlobClient('counter')
+      await blob.upload('0', 1)
+      let refused = 0
+      const count = async (): Promise<void> => {
+        for (;;) {
+          const read = await blob.downloadToBuffer(0, undefined, { concurrency: 1 })
+          const { etag = '' } = await blob.getProperties()
+          // What was read belongs to the ETag only if the blob has not changed between the two.
+          const again = await blob.downloadToBuffer()
+          if (!again.equals(read)) continue
+          const text = String(Number(read.toString()) + 1)
+          try {
+            await blob.upload(text, text.length, { conditions: { ifMatch: etag } })
+            return
+          } catch (error) {
+            assert.ok(error instanceof RestError)
+            assert.deepEqual([error.statusCode, error.code], [412, 'ConditionNotMet'])
+            refused += 1
+          }
+        }
+      }
+      await Promise.all(Array.from({ length: CLIENTS }, count))
+      assert.equal((await blob.downloadToBuffer()).toString(), String(CLIENTS))
+      assert.ok(refused > 0, 'nobody was in anybody’s way')
+    })
+
+    test('a reader sees one write whole, whatever is written meanwhile', async () => {
+      let done = false
+      const written = new Map<string, number>()
+      const write = async (): Promise<void> => {
+        for (let i = 0; i < 200; i += 1) {
+          // Bodies of all places: in the record, in one extent, in many chunks.
+          const body = Buffer.alloc([100, 20_000, 300_000][i % 3] ?? 0, i)
+          const headers = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-fill': String(i) }
+          const put = await rawRequest(server, { method: 'PUT', path: '/race/mix', headers, body })
+          assert.equal(put.status, 201)
+          written.set(put.headers.etag ?? '', i)
+        }
+        done = true
+      }
+      const seen: { readonly etag: string; readonly fill: number }[] = []
+      const read = async (): Promise<void> => {
+        while (!done) {
+          const got = await rawRequest(server, { method: 'GET', path: '/race/mix' })
+          if (got.status === 404) continue
+          const fill = Number(got.headers['x-ms-meta-fill'])
+          assert.equal(got.status, 200)
+          assert.ok(
+            got.body.every((byte) => byte === fill),
+            'the body is of one write',
+          )
+          const md5 = createHash('md5').update(got.body).digest('base64')
+          assert.equal(got.headers['content-md5'], md5)
+          seen.push({ etag: got.headers.etag ?? '', fill })
+        }
+      }
+      await Promise.all([write(), ...Array.from({ length: 4 }, read)])
+      assert.ok(seen.length > 0)
+      for (const { etag, fill } of seen) assert.equal(written.get(etag), fill)
+    })
+  })
+}

@@ -1,0 +1,188 @@
+// A server that is killed while clients write loses nothing that it has acknowledged, shows nothing half
+// written, and leaves nothing on the disk that a sweep does not take away. Where it is killed depends on
+// a seed; CRASH_SEED=n runs another.
+import assert from 'node:assert/strict'
+import { createCipheriv, createHash } from 'node:crypto'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { startServer } from '../src/server.ts'
+import {
+  cleanUp,
+  createContainer,
+  deleteBlob,
+  getBlob,
+  putBlob,
+  run,
+  startServerProcess,
+  stop,
+  tempFolder,
+} from './server-process.ts'
+
+const SEED = Number(process.env.CRASH_SEED ?? 1)
+const ROUNDS = 3
+const CLIENTS = 16
+const NAMES_PER_CLIENT = 5
+const SMALL_BYTES_MAX = 12 * 1_024
+const LARGE_BYTES_MIN = 64 * 1_024
+const LARGE_BYTES_MAX = 1_024 * 1_024
+
+type Server = { readonly blobPort: number }
+
+/** What a name holds: the number of the write that it shows; undefined: no blob. */
+type Version = number | undefined
+
+/** What is known of a name: what was acknowledged, and what was sent since without an answer. */
+type Known = { acknowledged: Version; sent?: { readonly version: Version } }
+
+/** One per client; nobody else writes its names, so it knows what they must hold. */
+type Client = { readonly known: Map<string, Known>; readonly random: () => number }
+
+after(cleanUp)
+
+/** mulberry32: small, and the same everywhere. */
+function randomOf(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Every byte depends on name, version and position, so bytes of another write are seen. */
+function contentOf(name: string, version: number): Buffer {
+  const digest = createHash('sha256').update(`${name} ${version}`).digest()
+  const share = digest.readUInt32LE(28) / 2 ** 32
+  const isLarge = digest.readUInt8(27) < 100
+  const lengthBytes = isLarge
+    ? LARGE_BYTES_MIN + Math.floor(share * (LARGE_BYTES_MAX - LARGE_BYTES_MIN))
+    : Math.floor(share * SMALL_BYTES_MAX)
+  const stream = createCipheriv('aes-128-ctr', digest.subarray(0, 16), Buffer.alloc(16))
+  return stream.update(Buffer.alloc(lengthBytes))
+}
+
+function clientOf(index: number): Client {
+  const names = Array.from({ length: NAMES_PER_CLIENT }, (_, n) => `/crash/client-${index}/${n}`)
+  const known = new Map(names.map((name): [string, Known] => [name, { acknowledged: undefined }]))
+  return { known, random: randomOf(SEED * 1_000 + index) }
+}
+
+let lastVersion = 0
+
+/** Overwrites, and deletes now and then, until the connection breaks. Returns how many were answered. */
+async function writeUntilKilled(server: Server, { known, random }: Client): Promise<number> {
+  const names = [...known.keys()]
+  for (let count = 0; ; count += 1) {
+    const name = names[Math.floor(random() * names.length)] ?? ''
+    const blob = known.get(name)
+    assert(blob !== undefined)
+    const deletes = blob.acknowledged !== undefined && random() < 0.2
+    const version = deletes ? undefined : (lastVersion += 1)
+    blob.sent = { version }
+    let status: number
+    try {
+      status = await write(server, name, version)
+    } catch {
+      return count
+    }
+    assert.equal(status, deletes ? 202 : 201)
+    known.set(name, { acknowledged: version })
+  }
+}
+
+async function write(server: Server, name: string, version: Version): Promise<number> {
+  const answered =
+    version === undefined
+      ? await deleteBlob(server, name)
+      : await putBlob(server, name, contentOf(name, version))
+  return answered.status
+}
+
+/** Every blob is what was acknowledged or, whole, what was sent after it. That is what it is from now on. */
+async function check(server: Server, { known }: Client): Promise<void> {
+  for (const [name, { acknowledged, sent }] of known) {
+    const { status, body } = await getBlob(server, name)
+    const allowed = [acknowledged, ...(sent === undefined ? [] : [sent.version])]
+    const found = allowed.findIndex((version) =>
+      version === undefined
+        ? status === 404
+        : status === 200 && body.equals(contentOf(name, version)),
+    )
+    const wanted = allowed.map((version) => version ?? 'no blob').join(' or ')
+    assert(found >= 0, `${name}: ${status} with ${body.length} bytes instead of ${wanted}`)
+    known.set(name, { acknowledged: allowed[found] })
+  }
+}
+
+async function checkAll(server: Server, clients: readonly Client[]): Promise<void> {
+  await Promise.all(clients.map((client) => check(server, client)))
+}
+
+function filesBelow(folder: string): readonly string[] {
+  const entries = readdirSync(folder, { withFileTypes: true, recursive: true })
+  return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name)
+}
+
+function extentBytes(folder: string): number {
+  const extents = join(folder, 'extents')
+  return readdirSync(extents).reduce((sum, name) => sum + statSync(join(extents, name)).size, 0)
+}
+
+test(`what was acknowledged outlives SIGKILL (seed ${SEED})`, async (context) => {
+  const folder = tempFolder('crash')
+  const args = ['--silent', '--location', folder]
+  const random = randomOf(SEED)
+  const clients = Array.from({ length: CLIENTS }, (_, index) => clientOf(index))
+
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const server = await startServerProcess({ args })
+    if (round === 0) assert.equal((await createContainer(server, 'crash')).status, 201)
+    else await checkAll(server, clients)
+    const writing = clients.map((client) => writeUntilKilled(server, client))
+    const killAfterMs = 100 + Math.floor(random() * 500)
+    // Time is what the test is about: the kill comes at any moment of the writes.
+    await setTimeout(killAfterMs)
+    assert.equal((await stop(server, 'SIGKILL')).signal, 'SIGKILL')
+    const counts = await Promise.all(writing)
+    const answered = counts.reduce((sum, count) => sum + count, 0)
+    context.diagnostic(`killed after ${killAfterMs} ms and ${answered} answered writes`)
+    assert(answered > 0, 'something was acknowledged')
+    const fsck = await run({ args: ['fsck', '--location', folder] })
+    assert.deepEqual([fsck.code, fsck.stderr], [0, ''], fsck.stdout)
+    assert.match(fsck.stdout, /\nno problems\n$/)
+  }
+  await checkRemains(folder, clients)
+})
+
+/** In this process, for its `sweep`. */
+async function checkRemains(folder: string, clients: readonly Client[]): Promise<void> {
+  const server = await startServer({ location: folder })
+  try {
+    await checkAll(server, clients)
+    // Once to retire, once to remove, and once for what compaction wrote and sealed.
+    for (let pass = 0; pass < 3; pass += 1) await server.sweep()
+    await checkAll(server, clients)
+    const blobs = clients.flatMap(({ known }) => [...known])
+    const liveBytes = blobs.reduce((sum, [name, { acknowledged }]) => {
+      return sum + (acknowledged === undefined ? 0 : contentOf(name, acknowledged).length)
+    }, 0)
+    const spareBytes = 2 * LARGE_BYTES_MAX
+    const usedBytes = extentBytes(folder)
+    assert(usedBytes <= 2 * liveBytes + spareBytes, `${usedBytes} bytes for ${liveBytes}`)
+
+    for (const [name, { acknowledged }] of blobs) {
+      if (acknowledged !== undefined) await deleteBlob(server, name)
+    }
+    for (let pass = 0; pass < 3; pass += 1) await server.sweep()
+    assert(extentBytes(folder) <= spareBytes, `${extentBytes(folder)} bytes for nothing`)
+  } finally {
+    await server.close()
+  }
+  const strange = filesBelow(folder).filter((name) => {
+    return !/^(\.gitignore|data\.mdb|lock\.mdb|[0-9a-f]{14}\.extent)$/.test(name)
+  })
+  assert.deepEqual(strange, [])
+}

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { platform, totalmem } from 'node:os'
 import { runServer, type RunningServer } from './server.ts'
 import { openAccounts, wellKnownKeyWarning } from './start/accounts.ts'
-import { startAdmin, type Admin } from './start/admin.ts'
+import { checkAdminPort, startAdmin, type Admin } from './start/admin.ts'
 import {
   bannerLines,
   closedLine,
@@ -87,6 +87,7 @@ async function start(command: StartCommand): Promise<void> {
     location === undefined ? extentMemoryLimitBytes(options, memoryBytes()) : undefined
   const services = BUILT.filter((service) => command.services.includes(service))
   if (services.length === 0) throw new StartError(`${program}: that service is not there yet`)
+  await checkAdminPort(adminPlace(command))
   let ready = false
   const clock = Date.now
   const server = await runServer({
@@ -129,17 +130,20 @@ async function start(command: StartCommand): Promise<void> {
   ready = true
 }
 
+function adminPlace({ options, given }: StartCommand) {
+  const { adminHost: host, adminPort: port } = options
+  return { host, port, portMayMove: !given.has('adminPort') }
+}
+
 async function startAdminOrClose(
-  { options, given }: StartCommand,
+  command: StartCommand,
   server: RunningServer,
   log: Log,
   ready: () => boolean,
 ): Promise<Admin> {
   try {
     return await startAdmin({
-      host: options.adminHost,
-      port: options.adminPort,
-      portMayMove: !given.has('adminPort'),
+      ...adminPlace(command),
       ready,
       metrics: server.metrics,
       caPem: server.tls?.ca?.pem,

@@ -9,7 +9,7 @@ import type { BlobService } from './rest/blob/service.ts'
 import { decodeAccountsJson } from './start/account-list.ts'
 import { fixedAccounts } from './start/accounts.ts'
 import { connectionString, type Endpoint } from './start/banner.ts'
-import { listen } from './start/listen.ts'
+import { checkCanListen, listen } from './start/listen.ts'
 import { prepareLocation } from './start/location.ts'
 import { openLog, type Log } from './start/log.ts'
 import { createMetrics, type Metrics, type OperationMetrics } from './start/metrics.ts'
@@ -120,6 +120,9 @@ export type RunningServer = {
 
 export async function runServer(settings: RunSettings): Promise<RunningServer> {
   const { options, location, clock, log } = settings
+  const { blobHost: host, blobPort } = options
+  const place = { what: 'the blob service', flag: '--blobPort', host, port: blobPort }
+  if (settings.services.includes('blob')) await checkCanListen(place)
   if (location !== undefined) await prepareLocation(location)
   const tls = await loadTls({ options, location, nowMs: Date.now() })
   const store = await openStore(
@@ -146,8 +149,6 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
       const front = blobFront(settings, store, metrics)
       const limits = { ...LISTENER_LIMITS, keepAliveMs: options.blobKeepAliveTimeout * 1_000 }
       const listener = createListener(front, limits, tls?.context)
-      const { blobHost: host, blobPort } = options
-      const place = { what: 'the blob service', flag: '--blobPort', host, port: blobPort }
       const { port } = await listen(listener.server, place)
       listeners.push(listener)
       endpoints.push({ service: 'blob', protocol: tls ? 'https' : 'http', host, port })

@@ -23,16 +23,21 @@ const isCreated = ({ text }: SystemCall): boolean => text.includes('"HTTP/1.1 20
 
 after(cleanUp)
 
+/**
+ * Each sync takes 10 ms more, as on a real disk: an answer that does not wait for it comes before it, and
+ * other requests arrive meanwhile.
+ */
+const SLOW_SYNC = ['-e', 'inject=fdatasync,fsync,msync:delay_enter=10000']
+
 /** Starts a server under strace, works with it, and returns what it did once it has ended. */
 async function trace(
   work: (server: { readonly blobPort: number }) => Promise<void>,
-  more: readonly string[] = [],
 ): Promise<{ readonly folder: string; readonly calls: readonly SystemCall[] }> {
   const folder = tempFolder('durability')
   const file = join(tempFolder('trace'), 'calls')
   const location = join(folder, 'data')
   const server = await startServerProcess({
-    program: ['env', ...straceProgram(file, more), process.execPath, MAIN],
+    program: ['env', ...straceProgram(file, SLOW_SYNC), process.execPath, MAIN],
     args: ['--silent', '--location', location],
   })
   await work(server)
@@ -130,8 +135,6 @@ describe('order of writes, syncs and answers', { skip: missing ?? false }, () =>
 
 describe('syncs are shared', { skip: missing ?? false }, () => {
   const COUNT = 32
-  /** As slow as a real disk: a sync of 10 ms, in which other requests arrive. */
-  const SLOW_SYNC = ['-e', 'inject=fdatasync:delay_enter=10000']
 
   const FILES = { store: isStore, extent: isExtent }
 
@@ -146,7 +149,7 @@ describe('syncs are shared', { skip: missing ?? false }, () => {
         const body = Buffer.alloc(lengthBytes, 3)
         const puts = await Promise.all(names.map((name) => putBlob(server, name, body)))
         assert.deepEqual(new Set(puts.map(({ status }) => status)), new Set([201]))
-      }, SLOW_SYNC)
+      })
       const [container, ...puts] = calls.filter(isCreated)
       assert.equal(puts.length, COUNT)
       const [from, to] = [container?.doneAt ?? 0, puts.at(-1)?.begunAt ?? 0]

@@ -217,25 +217,11 @@ test('an absolute form is signed by its path', async () => {
   assert.equal((await askBare(server.blobPort, head))?.text, 'hello')
 })
 
-test('bytes of UTF-8 in a path mean what they are encoded', async () => {
-  const path = `/box/${encodeURIComponent('grün')}`
-  await ask({ method: 'PUT', path, headers: BLOCK_BLOB, body: 'leaf' })
-  await ask({
-    method: 'PUT',
-    path: '/box?restype=container&comp=acl',
-    headers: { 'x-ms-blob-public-access': 'blob' },
-  })
-  const line = (name: string) =>
-    Buffer.concat([
-      Buffer.from(`GET /${ACCOUNT}/box/`),
-      Buffer.from(name, 'latin1'),
-      Buffer.from(' HTTP/1.1\r\nHost: x\r\n\r\n'),
-    ])
-  const utf8 = Buffer.from('grün').toString('latin1')
-  assert.equal((await askBare(server.blobPort, line(utf8)))?.text, 'leaf')
-  const latin1 = await askBare(server.blobPort, line('grün'))
-  assert.equal(latin1?.headers['x-ms-error-code'], 'InvalidUri')
-  await ask({ method: 'PUT', path: '/box?restype=container&comp=acl' })
+test('bytes in a path that a client should have encoded: 400', async () => {
+  const head = `GET /${ACCOUNT}/box/grün HTTP/1.1\r\nHost: x\r\n\r\n`
+  for (const encoding of ['utf8', 'latin1'] as const) {
+    assert.equal((await askBare(server.blobPort, Buffer.from(head, encoding)))?.status, 400)
+  }
 })
 
 // prettier-ignore
@@ -271,4 +257,90 @@ test('a request without a version gets the default of the account', async (t) =>
   const answer = await askBare(own.blobPort, bare)
   assert.equal(answer?.headers['x-ms-version'], '2021-12-02')
   assert.equal(answer?.status, 401)
+})
+
+// prettier-ignore
+const PREFLIGHTS: readonly [origin: string, method: string, headers: string | undefined, expected: string][] = [
+  ['https://app.example', 'PUT', 'x-ms-meta-one, content-type', '200'],
+  ['https://app.example', 'PUT', undefined, '200'],
+  ['https://app.example', 'DELETE', undefined, '403 CorsPreflightFailure'],
+  ['https://app.example', 'PUT', 'x-secret', '403 CorsPreflightFailure'],
+  ['https://other.example', 'PUT', undefined, '403 CorsPreflightFailure'],
+]
+
+test('CORS, from the rules to the browser', async (t) => {
+  const own = await startTestServer()
+  t.after(() => own.close())
+  const client = BlobServiceClient.fromConnectionString(own.connectionString)
+  const preflight = (origin: string, method: string, wanted?: string) => {
+    const headers = { origin, 'access-control-request-method': method }
+    const more = wanted === undefined ? {} : { 'access-control-request-headers': wanted }
+    const all = { ...headers, ...more }
+    return rawRequest(own, { method: 'OPTIONS', path: '/box/b', headers: all, sign: 'none' })
+  }
+  const get = (headers: Record<string, string> = {}) =>
+    rawRequest(own, { method: 'GET', path: '/box/b', headers })
+
+  await t.test('without rules there is none of it', async () => {
+    const refused = await preflight('https://app.example', 'GET')
+    assert.equal(outcome(refused), '403 CorsPreflightFailure')
+    const answer = await get({ origin: 'https://app.example' })
+    assert.equal(answer.headers['access-control-allow-origin'], undefined)
+    assert.equal(answer.headers.vary, undefined)
+  })
+
+  const rule = {
+    allowedOrigins: 'https://app.example',
+    allowedMethods: 'GET,PUT',
+    allowedHeaders: 'x-ms-meta-*,content-type',
+    exposedHeaders: 'x-ms-*,ETag',
+    maxAgeInSeconds: 60,
+  }
+  await client.setProperties({ cors: [rule] })
+
+  for (const [origin, method, wanted, expected] of PREFLIGHTS) {
+    await t.test(`preflight ${origin} ${method} ${wanted ?? '-'} → ${expected}`, async () => {
+      const answer = await preflight(origin, method, wanted)
+      assert.equal(outcome(answer), expected)
+      if (answer.status !== 200) return
+      assert.equal(answer.headers['access-control-allow-origin'], origin)
+      assert.equal(answer.headers['access-control-allow-methods'], method)
+      assert.equal(answer.headers['access-control-allow-headers'], wanted)
+      assert.equal(answer.headers['access-control-max-age'], '60')
+      assert.equal(answer.headers['access-control-allow-credentials'], 'true')
+    })
+  }
+
+  await t.test('a preflight without its headers: 400', async () => {
+    const answer = await rawRequest(own, { method: 'OPTIONS', path: '/box/b', sign: 'none' })
+    assert.equal(outcome(answer), '400 InvalidHeaderValue')
+  })
+
+  await t.test('an answer names its origin, and an error does as well', async () => {
+    await client.getContainerClient('box').create()
+    await client.getContainerClient('box').getBlockBlobClient('b').upload('hello', 5)
+    for (const path of ['/box/b', '/box/none']) {
+      const headers = { origin: 'https://app.example' }
+      const answer = await rawRequest(own, { method: 'GET', path, headers })
+      assert.equal(answer.headers['access-control-allow-origin'], 'https://app.example')
+      assert.match(String(answer.headers['access-control-expose-headers']), /x-ms-request-id/)
+      assert.equal(answer.headers.vary, 'Origin')
+    }
+  })
+
+  await t.test('without an origin, or with another, caches are told', async () => {
+    for (const headers of [{}, { origin: 'https://other.example' }]) {
+      const answer = await get(headers)
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers['access-control-allow-origin'], undefined)
+      assert.equal(answer.headers.vary, 'Origin')
+    }
+  })
+
+  await t.test('a rule for every origin says *, and needs no Vary', async () => {
+    await client.setProperties({ cors: [{ ...rule, allowedOrigins: '*' }] })
+    const answer = await get({ origin: 'https://any.example' })
+    assert.equal(answer.headers['access-control-allow-origin'], '*')
+    assert.equal(answer.headers.vary, undefined)
+  })
 })

@@ -152,7 +152,7 @@ function sharedKey(
 ): string {
   const text = (name: string): string => {
     const value = headers[name]
-    return value === undefined ? '' : typeof value === 'string' ? value : value.join(',')
+    return value === undefined ? '' : typeof value === 'string' ? value : value.join(', ')
   }
   const standard = SIGNED_HEADERS.map((name) => {
     if (name === 'content-length' && text(name) === '0') return ''

@@ -10,6 +10,9 @@ import { rawRequest, type RawResponse } from './harness.ts'
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
+/** Node keeps what it has compiled there: a start takes half the time. */
+const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/lazuli-test', import.meta.url))
+
 export type Launch = {
   /** The program and what comes before the arguments; left out, Lazuli from its source. */
   readonly program?: readonly [string, ...string[]]
@@ -85,7 +88,8 @@ export function launch({ program = [process.execPath, MAIN], args, cwd, env }: L
 /** What the one who runs the tests has set for a server of his own must not reach these. */
 function plainEnv(): NodeJS.ProcessEnv {
   const foreign = /^(LAZULI|AZURITE)_|^NODE_TEST_CONTEXT$|^NODE_OPTIONS$/
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)))
+  const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name))
+  return { ...Object.fromEntries(kept), NODE_COMPILE_CACHE: COMPILE_CACHE }
 }
 
 /** Runs to the end. */

@@ -5,7 +5,7 @@ import { authenticationFailed, ChallengeError, CHALLENGE_DEFAULT, hasChallenge }
 import type { BearerIdentity, Claims } from './identity.ts'
 import type { AuthRequest } from './request.ts'
 import { isLoopback } from './sas-address.ts'
-import { setBounded } from './signature.ts'
+import { setBounded } from '../kv/remember.ts'
 import { tokenReader, type TokenReader } from './token.ts'
 
 export type BearerOptions = {

@@ -1,10 +1,13 @@
 // The times of a SAS, in the ISO 8601 forms that the service takes: a day alone, or with hours and
 // minutes, seconds, and up to seven digits of a second, in UTC or at an offset.
+import { remembering } from '../kv/remember.ts'
 
 const FORM =
   /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,7}))?)?(Z|[+-]\d{2}:\d{2}))?$/
 
-export function parseSasTime(text: string): number | undefined {
+export const parseSasTime: (text: string) => number | undefined = remembering(parse)
+
+function parse(text: string): number | undefined {
   const match = FORM.exec(text)
   if (match === null) return undefined
   const field = (index: number) => Number(match[index] ?? 0)

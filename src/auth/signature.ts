@@ -2,6 +2,7 @@
 // request costs more than the HMAC) and compared in constant time. Clients repeat a SAS many times,
 // so the signatures of strings that proved right are remembered, within a bound.
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { setBounded } from '../kv/remember.ts'
 
 const REMEMBERED_COUNT_MAX = 2000
 const REMEMBERED_LENGTH_MAX = 4096
@@ -36,14 +37,4 @@ function remember(secret: KeyObject, text: string, signature: string): void {
   const map = remembered.get(secret) ?? new Map<string, string>()
   remembered.set(secret, map)
   setBounded(map, text, signature, REMEMBERED_COUNT_MAX)
-}
-
-/** Sets an entry and drops the oldest one when there are too many. */
-export function setBounded<V>(map: Map<string, V>, key: string, value: V, countMax: number): void {
-  map.set(key, value)
-  if (map.size <= countMax) return
-  for (const oldest of map.keys()) {
-    map.delete(oldest)
-    return
-  }
 }

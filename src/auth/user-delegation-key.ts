@@ -5,7 +5,8 @@ import type { Account, AccountKey } from '../storage/account.ts'
 import { authenticationFailed } from './failure.ts'
 import type { Claims } from './identity.ts'
 import { formatSasTime } from './sas-time.ts'
-import { setBounded, sign } from './signature.ts'
+import { setBounded } from '../kv/remember.ts'
+import { sign } from './signature.ts'
 
 const DAYS_7_MS = 7 * 24 * 60 * 60 * 1000
 /** A client whose clock is a little ahead may still ask for seven full days. */

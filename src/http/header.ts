@@ -136,6 +136,10 @@ export function decodeConditions(
   const ifUnmodifiedSinceMs = optionalDateMs(headers, `${prefix}if-unmodified-since`)
   const etags = ifMatch ?? ifNoneMatch
   if ((etags ?? ifModifiedSinceMs ?? ifUnmodifiedSinceMs) === undefined) return NO_CONDITIONS
+  const none = ifMatch === undefined && ifNoneMatch === undefined
+  if (none && ifModifiedSinceMs === undefined && ifUnmodifiedSinceMs === undefined) {
+    return NO_CONDITIONS
+  }
   return {
     ...(ifMatch === undefined ? {} : { ifMatch }),
     ...(ifNoneMatch === undefined ? {} : { ifNoneMatch }),

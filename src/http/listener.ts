@@ -57,12 +57,10 @@ export function createListener<Service>(
   const onRequest = (waits: boolean) => (req: IncomingMessage, res: ServerResponse) => {
     connections.begin(res)
     // `handle` answers every error that a request can cause; what it can't name is a fault of ours.
-    handle(front, req, res, waits)
-      .catch((error: unknown) => {
-        front.logFault(error, '-')
-        res.destroy()
-      })
-      .finally(() => connections.end(res))
+    handle(front, req, res, waits).catch((error: unknown) => {
+      front.logFault(error, '-')
+      res.destroy()
+    })
   }
   server.on('request', onRequest(false))
   server.on('checkContinue', onRequest(true))
@@ -80,35 +78,35 @@ export function createListener<Service>(
 }
 
 /**
- * Which connections have requests under way. Node's own closeIdleConnections knows only those that have
- * had a request: one that is open and silent, as browsers and pools keep them, would hold up the end.
+ * Which answers are under way on which connection. Node's own closeIdleConnections knows only those that
+ * have had a request: one that is open and silent, as browsers and pools keep them, would hold up the end.
  */
 function trackConnections(server: Server, event: 'connection' | 'secureConnection') {
-  const open = new Set<Socket>()
-  const underWay = new Set<ServerResponse>()
+  const answers = new Map<Socket, Set<ServerResponse>>()
   let closing = false
   server.on(event, (socket: Socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
+    answers.set(socket, new Set())
+    socket.once('close', () => answers.delete(socket))
   })
-  const lastOf = (): Map<Socket, ServerResponse> =>
-    new Map([...underWay].map((res) => [res.req.socket, res]))
   return {
     begin(res: ServerResponse): void {
-      underWay.add(res)
-      if (closing) res.shouldKeepAlive = false
-    },
-    end(res: ServerResponse): void {
-      underWay.delete(res)
       const { socket } = res.req
-      if (closing && !lastOf().has(socket)) socket.destroySoon()
+      const underWay = answers.get(socket)
+      underWay?.add(res)
+      if (closing) res.shouldKeepAlive = false
+      res.once('close', () => {
+        underWay?.delete(res)
+        if (closing && underWay?.size === 0) socket.destroySoon()
+      })
     },
     /** The last answer of each busy connection says that it is the last; the others go at once. */
     close(): void {
       closing = true
-      const last = lastOf()
-      for (const res of last.values()) res.shouldKeepAlive = false
-      for (const socket of open) if (!last.has(socket)) socket.destroy()
+      for (const [socket, underWay] of answers) {
+        const last = [...underWay].at(-1)
+        if (last === undefined) socket.destroy()
+        else last.shouldKeepAlive = false
+      }
     },
   }
 }

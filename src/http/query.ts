@@ -1,6 +1,7 @@
 // The request's URL, decoded once. Names of query parameters don't heed case; the values of a repeated
 // one are sorted and joined with commas, as Shared Key signs them. A path is decoded exactly: percent
 // signs that don't decode to UTF-8 are errors, never replaced.
+import { remembering } from '../kv/remember.ts'
 import { StorageError } from '../storage/error.ts'
 
 const QUERY_LENGTH_MAX = 64 * 1024
@@ -8,7 +9,12 @@ const NO_QUERY: ReadonlyMap<string, string> = new Map()
 
 /** `raw` is what follows the question mark. */
 export function parseQuery(raw: string): ReadonlyMap<string, string> {
-  if (raw === '') return NO_QUERY
+  return raw === '' ? NO_QUERY : parseRemembered(raw)
+}
+
+const parseRemembered = remembering(parse)
+
+function parse(raw: string): ReadonlyMap<string, string> {
   if (raw.length > QUERY_LENGTH_MAX) throw new StorageError('RequestUrlFailedToParse')
   const values = new Map<string, string>()
   let repeated: Map<string, string[]> | undefined

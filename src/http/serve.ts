@@ -127,7 +127,7 @@ function decodeRequest<Service>(
   res: ServerResponse,
   { requestId, waits }: { readonly requestId: string; readonly waits: boolean },
 ): Request {
-  const url = asciiUrl(originForm(req.url ?? ''))
+  const url = originForm(req.url ?? '')
   const question = url.indexOf('?')
   const rawPath = question < 0 ? url : url.slice(0, question)
   const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
@@ -163,12 +163,6 @@ async function withVersion<Service>(front: Front<Service>, request: Request): Pr
   if (request.version !== NO_VERSION) return request
   const { defaultServiceVersion } = await front.properties(request.account)
   return { ...request, version: defaultServiceVersion ?? FALLBACK_VERSION }
-}
-
-/** Bytes that a client should have encoded, as Node reads them, mean what they would mean encoded. */
-function asciiUrl(url: string): string {
-  if (!/[\x80-\xff]/.test(url)) return url
-  return url.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`)
 }
 
 /** `GET http://host/path` is what a proxy is asked; only the path counts. */

@@ -83,7 +83,10 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
 
       test('of a thousand is complete', async () => {
         const found = await scan(range(0, 1_000))
-        assert.deepEqual(found, Array.from({ length: 1_000 }, (_, n) => n))
+        assert.deepEqual(
+          found,
+          Array.from({ length: 1_000 }, (_, n) => n),
+        )
       })
     })
 
@@ -183,7 +186,10 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
         return next
       }
       const given = await Promise.all(Array.from({ length: 30 }, () => kv.write(insertNext)))
-      assert.deepEqual(given.toSorted((a, b) => a - b), Array.from({ length: 30 }, (_, n) => n))
+      assert.deepEqual(
+        given.toSorted((a, b) => a - b),
+        Array.from({ length: 30 }, (_, n) => n),
+      )
     })
 
     test('a read sees one state while writers move it: the sum never changes', async () => {
@@ -191,7 +197,10 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
       for (let n = 0; n < 10; n += 1) await put(key(n), '10')
       const move = (from: number, to: number) =>
         kv.write(function* (tx) {
-          const [a, b] = [Number(text(yield* tx.get(key(from)))), Number(text(yield* tx.get(key(to))))]
+          const [a, b] = [
+            Number(text(yield* tx.get(key(from)))),
+            Number(text(yield* tx.get(key(to)))),
+          ]
           tx.put(key(from), bytes(String(a - 1)))
           tx.put(key(to), bytes(String(b + 1)))
         })

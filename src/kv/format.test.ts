@@ -5,8 +5,7 @@ import { encodeKey } from './key.ts'
 import { openMemoryKv } from './memory.ts'
 
 const key = encodeKey('x')
-const append =
-  (letter: string): Migration =>
+const append = (letter: string): Migration =>
   function* (tx) {
     const old = (yield* tx.get(key)) ?? Buffer.from('')
     tx.put(key, Buffer.concat([old, Buffer.from(letter)]))
@@ -46,5 +45,8 @@ test('a migration that fails half way goes on where it stopped', async () => {
 test('a newer store is refused with what to do', async () => {
   const kv = openMemoryKv()
   await openFormat(kv, 7, [])
-  await assert.rejects(openFormat(kv, 1), /format 7, but this version of Lazuli reads up to format 1/)
+  await assert.rejects(
+    openFormat(kv, 1),
+    /format 7, but this version of Lazuli reads up to format 1/,
+  )
 })

@@ -46,7 +46,7 @@ export function encodeKeyPrefix(parts: readonly KeyPart[], start: string): Key {
 }
 
 export function decodeKey(key: Key): KeyPart[] {
-  const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength)
+  const bytes = asBuffer(key)
   const parts: KeyPart[] = []
   let at = 0
   while (at < bytes.length) {
@@ -65,8 +65,19 @@ export function decodeKey(key: Key): KeyPart[] {
   return parts
 }
 
+/** The string part that begins at byte `at` of a key and is its last. */
+export function lastKeyString(key: Key, at: number): string {
+  const bytes = asBuffer(key)
+  assert(bytes[at] === STRING, 'a string part begins here')
+  return readString(bytes.subarray(at + 1, bytes.length - 1))
+}
+
 export function compareKeys(a: Key, b: Key): number {
   return Buffer.compare(a, b)
+}
+
+function asBuffer(key: Key): Buffer {
+  return Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.byteLength)
 }
 
 function take(length: number): Key {
@@ -129,7 +140,9 @@ function stringEnd(bytes: Buffer, start: number): number {
 function readString(bytes: Buffer): string {
   let plain = bytes
   if (bytes.includes(TERMINATOR)) {
-    plain = Buffer.from(bytes.filter((_, i) => i === 0 || bytes[i - 1] !== TERMINATOR || bytes[i] !== ESCAPED))
+    plain = Buffer.from(
+      bytes.filter((_, i) => i === 0 || bytes[i - 1] !== TERMINATOR || bytes[i] !== ESCAPED),
+    )
   }
   // 0xED 0xA0.. begins a surrogate, which UTF-8 does not have.
   return plain.includes(0xed) ? readCesu8(plain) : plain.toString('utf8')
@@ -137,7 +150,7 @@ function readString(bytes: Buffer): string {
 
 function readCesu8(bytes: Buffer): string {
   const units: number[] = []
-  for (let i = 0; i < bytes.length; ) {
+  for (let i = 0; i < bytes.length;) {
     const a = bytes[i] ?? 0
     const b = (bytes[i + 1] ?? 0) & 0x3f
     if (a < 0x80) {

@@ -24,6 +24,11 @@ export type ScanRange = {
 export interface ReadTx {
   get(key: Key): Step<Value | undefined>
   scan(range: ScanRange): Step<readonly Entry[]>
+  /**
+   * The same without copies: makes of each entry what the caller needs. The key and the value that `pick`
+   * sees are there only during the call.
+   */
+  scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]>
 }
 
 /** Reads in a write transaction see its own writes. */

@@ -45,6 +45,9 @@ function straightReads(map: SortedMap): ReadTx {
     *scan(range: ScanRange): Step<readonly Entry[]> {
       return scanEntries(map, range)
     },
+    *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+      return scanEntries(map, range).map(({ key, value }) => pick(key, value))
+    },
   }
 }
 
@@ -78,14 +81,18 @@ function wasRead(key: Key, range: ScanRange): boolean {
 }
 
 function waitingReads(map: SortedMap, reads: ScanRange[]): ReadTx {
+  function* scan(range: ScanRange): Step<readonly Entry[]> {
+    reads.push(range)
+    return (yield nextTurn(() => scanEntries(map, range))) as readonly Entry[]
+  }
   return {
+    scan,
+    *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+      return (yield* scan(range)).map(({ key, value }) => pick(key, value))
+    },
     *get(key: Key): Step<Value | undefined> {
       reads.push({ from: key, to: key, countMax: 1 })
       return (yield nextTurn(() => getEntry(map, key))) as Value | undefined
-    },
-    *scan(range: ScanRange): Step<readonly Entry[]> {
-      reads.push(range)
-      return (yield nextTurn(() => scanEntries(map, range))) as readonly Entry[]
     },
   }
 }

@@ -11,16 +11,21 @@ export type BufferedTx = Tx & { writes(): readonly Write[] }
 
 export function bufferWrites(store: ReadTx): BufferedTx {
   const pending = new Map<string, Write>()
+  function* scan(range: ScanRange): Step<readonly Entry[]> {
+    if (pending.size === 0) return yield* store.scan(range)
+    const mine = [...pending.values()].filter((write) => isInside(write.key, range))
+    const stored = yield* store.scan({ ...range, countMax: range.countMax + mine.length })
+    return merge(stored, mine, range)
+  }
   return {
+    scan,
+    *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+      if (pending.size === 0) return yield* store.scanWith(range, pick)
+      return (yield* scan(range)).map(({ key, value }) => pick(key, value))
+    },
     *get(key: Key): Step<Value | undefined> {
       const write = pending.size === 0 ? undefined : pending.get(nameOf(key))
       return write === undefined ? yield* store.get(key) : write.value
-    },
-    *scan(range: ScanRange): Step<readonly Entry[]> {
-      if (pending.size === 0) return yield* store.scan(range)
-      const mine = [...pending.values()].filter((write) => isInside(write.key, range))
-      const stored = yield* store.scan({ ...range, countMax: range.countMax + mine.length })
-      return merge(stored, mine, range)
     },
     put(key: Key, value: Value): void {
       pending.set(nameOf(key), { key, value })

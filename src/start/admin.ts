@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { urlOf } from './host.ts'
-import { listen } from './listen.ts'
+import { checkCanListen, listen } from './listen.ts'
 import type { Metrics } from './metrics.ts'
 import { errorCode } from './start-error.ts'
 
@@ -59,8 +59,17 @@ export async function startAdmin(settings: AdminSettings): Promise<Admin> {
   return { url: urlOf('http', settings.host, port), close: () => closeServer(server) }
 }
 
-async function listenSomewhere(server: Server, settings: AdminSettings): Promise<number> {
-  const place = { what: 'the admin port', flag: '--adminPort', ...settings }
+type AdminPlace = Pick<AdminSettings, 'host' | 'port' | 'portMayMove'>
+
+/** Before anything else is started: a port that was asked for and is taken. */
+export async function checkAdminPort({ host, port, portMayMove }: AdminPlace): Promise<void> {
+  if (!portMayMove) await checkCanListen({ ...ADMIN_PORT, host, port })
+}
+
+const ADMIN_PORT = { what: 'the admin port', flag: '--adminPort' }
+
+async function listenSomewhere(server: Server, settings: AdminPlace): Promise<number> {
+  const place = { ...ADMIN_PORT, ...settings }
   try {
     return (await listen(server, place)).port
   } catch (error) {

@@ -1,5 +1,5 @@
 // Listening that either works or says in one line why not: a taken port is the commonest mistake.
-import type { AddressInfo, Server } from 'node:net'
+import { createServer, type AddressInfo, type Server } from 'node:net'
 import { reasonOf, StartError } from './start-error.ts'
 
 export type ListenPlace = {
@@ -22,6 +22,13 @@ export function listen(server: Server, place: ListenPlace): Promise<AddressInfo>
       else resolve(address)
     })
   })
+}
+
+/** Asked before a store is made: a start that fails leaves no folder behind. */
+export async function checkCanListen(place: ListenPlace): Promise<void> {
+  const probe = createServer()
+  await listen(probe, place)
+  await new Promise((resolve) => probe.close(resolve))
 }
 
 function listenError(error: Error, { what, flag, host, port }: ListenPlace): StartError {

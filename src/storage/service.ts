@@ -1,7 +1,7 @@
 // The record of an account's service: its properties. Absent until the first Set Service Properties.
 import { encodeKey } from '../kv/key.ts'
 import type { ReadTx, Step, Tx } from '../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../kv/record.ts'
+import { decodeRecordOnce, encodeRecord } from '../kv/record.ts'
 import { StorageError } from './error.ts'
 import {
   DEFAULT_SERVICE_PROPERTIES,
@@ -24,7 +24,7 @@ export function* getServiceProperties(
 ): Step<ServiceProperties> {
   const value = yield* tx.get(servicePropertiesKey(address))
   if (value === undefined) return DEFAULT_SERVICE_PROPERTIES
-  return decodeRecord<ServiceProperties>(value)
+  return decodeRecordOnce<ServiceProperties>(value)
 }
 
 export function* changeServiceProperties(

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, RestError, type ContainerClient } from '@azure/storage-blob'
+import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
 import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
 
 const CLIENTS = 100
@@ -15,8 +15,7 @@ for (const onDisk of [false, true]) {
 
     before(async () => {
       server = await startTestServer({ onDisk })
-      const options = { retryOptions: { maxTries: 1 } }
-      const service = BlobServiceClient.fromConnectionString(server.connectionString, options)
+      const service = BlobServiceClient.fromConnectionString(server.connectionString)
       container = service.getContainerClient('race')
       await container.create()
     })
@@ -50,30 +49,33 @@ for (const onDisk of [false, true]) {
     }
 
     test(`${CLIENTS} that count under If-Match reach ${CLIENTS}`, async () => {
-      const blob = container.getBlockBlobClient('counter')
-      await blob.upload('0', 1)
-      let refused = 0
-      const count = async (): Promise<void> => {
-        for (;;) {
-          const read = await blob.downloadToBuffer(0, undefined, { concurrency: 1 })
-          const { etag = '' } = await blob.getProperties()
-          // What was read belongs to the ETag only if the blob has not changed between the two.
-          const again = await blob.downloadToBuffer()
-          if (!again.equals(read)) continue
-          const text = String(Number(read.toString()) + 1)
-          try {
-            await blob.upload(text, text.length, { conditions: { ifMatch: etag } })
-            return
-          } catch (error) {
-            assert.ok(error instanceof RestError)
-            assert.deepEqual([error.statusCode, error.code], [412, 'ConditionNotMet'])
-            refused += 1
-          }
+      await container.uploadBlockBlob('counter', '0', 1)
+      const tryToCount = async (): Promise<boolean> => {
+        const read = await rawRequest(server, { method: 'GET', path: '/race/counter' })
+        const put = await rawRequest(server, {
+          method: 'PUT',
+          path: '/race/counter',
+          headers: { 'x-ms-blob-type': 'BlockBlob', 'If-Match': read.headers.etag ?? '' },
+          body: String(Number(read.text) + 1),
+        })
+        if (put.status === 201) return true
+        const code = put.headers['x-ms-error-code']
+        assert.deepEqual([put.status, code], [412, 'ConditionNotMet'])
+        return false
+      }
+      const all = await Promise.all(Array.from({ length: CLIENTS }, tryToCount))
+      let waiting = all.filter((counted) => !counted).length
+      assert.ok(waiting > 0, 'nobody was in anybody’s way')
+      // Those who were refused go on, a few at a time: all at once they would need CLIENTS² / 2 tries.
+      const goOn = async (): Promise<void> => {
+        while (waiting > 0) {
+          waiting -= 1
+          while (!(await tryToCount()));
         }
       }
-      await Promise.all(Array.from({ length: CLIENTS }, count))
-      assert.equal((await blob.downloadToBuffer()).toString(), String(CLIENTS))
-      assert.ok(refused > 0, 'nobody was in anybody’s way')
+      await Promise.all(Array.from({ length: 6 }, goOn))
+      const counter = await container.getBlobClient('counter').downloadToBuffer()
+      assert.equal(counter.toString(), String(CLIENTS))
     })
 
     test('a reader sees one write whole, whatever is written meanwhile', async () => {
@@ -82,7 +84,7 @@ for (const onDisk of [false, true]) {
       const write = async (): Promise<void> => {
         for (let i = 0; i < 200; i += 1) {
           // Bodies of all places: in the record, in one extent, in many chunks.
-          const body = Buffer.alloc([100, 20_000, 300_000][i % 3] ?? 0, i)
+          const body = Buffer.alloc([100, 20_000, 150_000][i % 3] ?? 0, i)
           const headers = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-fill': String(i) }
           const put = await rawRequest(server, { method: 'PUT', path: '/race/mix', headers, body })
           assert.equal(put.status, 201)
@@ -97,16 +99,13 @@ for (const onDisk of [false, true]) {
           if (got.status === 404) continue
           const fill = Number(got.headers['x-ms-meta-fill'])
           assert.equal(got.status, 200)
-          assert.ok(
-            got.body.every((byte) => byte === fill),
-            'the body is of one write',
-          )
+          assert.ok(got.body.equals(Buffer.alloc(got.body.length, fill)), 'a body of one write')
           const md5 = createHash('md5').update(got.body).digest('base64')
           assert.equal(got.headers['content-md5'], md5)
           seen.push({ etag: got.headers.etag ?? '', fill })
         }
       }
-      await Promise.all([write(), ...Array.from({ length: 4 }, read)])
+      await Promise.all([write(), ...Array.from({ length: 2 }, read)])
       assert.ok(seen.length > 0)
       for (const { etag, fill } of seen) assert.equal(written.get(etag), fill)
     })

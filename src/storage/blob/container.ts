@@ -2,7 +2,7 @@
 // operations never change a container's ETag.
 import { keyAfterPrefix, type ReadTx, type Step, type Tx, type Value } from '../../kv/kv.ts'
 import { decodeKey } from '../../kv/key.ts'
-import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { decodeRecordOnce, encodeRecord } from '../../kv/record.ts'
 import type { SignedIdentifier } from '../access-policy.ts'
 import { checkContainerConditions, type Conditions } from '../condition.ts'
 import { StorageError } from '../error.ts'
@@ -141,7 +141,7 @@ function saveContainer(tx: Tx, address: ContainerAddress, container: Container):
 }
 
 function decodeContainer(value: Value): Container {
-  return decodeRecord<Container>(value)
+  return decodeRecordOnce<Container>(value)
 }
 
 function checkGuard(

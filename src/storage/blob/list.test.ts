@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { openMemoryKv } from '../../kv/memory.ts'
 import { encodeRecord } from '../../kv/record.ts'
-import type { Kv } from '../../kv/kv.ts'
+import type { Kv, ReadTx } from '../../kv/kv.ts'
 import { blobKey } from './keys.ts'
 import { listBlobs, type ListBlobs, type ListPosition } from './list.ts'
 
@@ -95,12 +95,12 @@ test('a list by hierarchy costs what it returns: 30,000 blobs under two prefixes
   const kv = await storeOf(names)
   let scanned = 0
   const items = await kv.read(function* (tx) {
-    const counting = {
-      get: tx.get,
-      *scan(range: Parameters<typeof tx.scan>[0]) {
-        const entries = yield* tx.scan(range)
-        scanned += entries.length
-        return entries
+    const counting: ReadTx = {
+      ...tx,
+      *scanWith(range, pick) {
+        const found = yield* tx.scanWith(range, pick)
+        scanned += found.length
+        return found
       },
     }
     const list = { prefix: '', delimiter: '/', start: undefined, countMax: 100 }

@@ -1,7 +1,7 @@
 // List Blobs: a walk over the names of a container that costs what it returns. Where a delimiter folds
 // many names into one prefix, the walk seeks past all of them at once.
-import { decodeKey } from '../../kv/key.ts'
-import { keyAfterPrefix, type Key, type ReadTx, type Step } from '../../kv/kv.ts'
+import { lastKeyString } from '../../kv/key.ts'
+import { keyAfterPrefix, type Key, type ReadTx, type Step, type Value } from '../../kv/kv.ts'
 import { decodeBlob, type Blob } from './blob.ts'
 import { blobKey, blobKeyPrefix } from './keys.ts'
 
@@ -23,36 +23,35 @@ export type BlobPage = {
   readonly next: ListPosition | undefined
 }
 
-/** The most records that are held at a time; small ones carry their bytes. */
+/** The most records that one scan looks at. */
 const BATCH_MAX = 1_000
 /** After a jump few names may follow before the next one: begin small, then grow. */
 const BATCH_MIN = 8
 
 export function* listBlobs(tx: ReadTx, containerId: number, list: ListBlobs): Step<BlobPage> {
+  const nameAt = blobKeyPrefix(containerId, '').length - 1
+  const pick = (key: Key, value: Value): BlobItem => {
+    const name = lastKeyString(key, nameAt)
+    const prefix = foldedPrefix(name, list)
+    return prefix === undefined ? { name, blob: decodeBlob(value) } : { prefix }
+  }
   const to = keyAfterPrefix(blobKeyPrefix(containerId, list.prefix))
   const items: BlobItem[] = []
   let from = firstKey(containerId, list)
   let batch = list.delimiter === undefined ? BATCH_MAX : BATCH_MIN
   while (Buffer.compare(from, to) < 0) {
     const countMax = Math.min(batch, list.countMax + 1 - items.length)
-    const entries = yield* tx.scan({ from, to, countMax })
-    let jumped = false
-    for (const { key, value } of entries) {
-      if (items.length === list.countMax) return { items, next: positionAfter(items.at(-1)) }
-      const name = String(decodeKey(key)[2])
-      const folded = foldedPrefix(name, list)
-      if (folded === undefined) {
-        items.push({ name, blob: decodeBlob(value) })
-        from = keyAfter(key)
-        continue
-      }
-      items.push({ prefix: folded })
-      from = keyAfterPrefix(blobKeyPrefix(containerId, folded))
-      jumped = true
-      break
+    const found = yield* tx.scanWith({ from, to, countMax }, pick)
+    const folded = found.findIndex((item) => 'prefix' in item)
+    items.push(...(folded < 0 ? found : found.slice(0, folded + 1)))
+    if (items.length > list.countMax) {
+      const page = items.slice(0, list.countMax)
+      return { items: page, next: positionAfter(page.at(-1)) }
     }
-    if (!jumped && entries.length < countMax) break
-    batch = jumped ? BATCH_MIN : Math.min(batch * 4, BATCH_MAX)
+    const next = positionAfter(items.at(-1))
+    if (next === undefined || (folded < 0 && found.length < countMax)) break
+    from = startKey(containerId, next)
+    batch = folded < 0 ? Math.min(batch * 4, BATCH_MAX) : BATCH_MIN
   }
   return { items, next: undefined }
 }

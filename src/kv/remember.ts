@@ -1,0 +1,31 @@
+// Results that are asked for again and again, kept within bounds: a client sends the same SAS with every
+// request, and almost every request reads the same few records.
+
+export type RememberLimits = { readonly countMax: number; readonly lengthMax: number }
+
+const LIMITS: RememberLimits = { countMax: 1_000, lengthMax: 1_024 }
+
+/** `make`, which must depend on nothing but its text, called once for each text while it is remembered. */
+export function remembering<T>(
+  make: (text: string) => T,
+  { countMax, lengthMax }: RememberLimits = LIMITS,
+): (text: string) => T {
+  const remembered = new Map<string, { readonly made: T }>()
+  return (text) => {
+    const known = remembered.get(text)
+    if (known !== undefined) return known.made
+    const made = make(text)
+    if (text.length <= lengthMax) setBounded(remembered, text, { made }, countMax)
+    return made
+  }
+}
+
+/** Sets an entry and drops the oldest one when there are too many. */
+export function setBounded<V>(map: Map<string, V>, key: string, value: V, countMax: number): void {
+  map.set(key, value)
+  if (map.size <= countMax) return
+  for (const oldest of map.keys()) {
+    map.delete(oldest)
+    return
+  }
+}

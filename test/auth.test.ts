@@ -1,0 +1,198 @@
+// Who may ask, over the wire: keys and anonymous access. Clients are the SDK, and requests written by
+// hand where the SDK would not make the mistake.
+import assert from 'node:assert/strict'
+import { createHmac, randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
+import {
+  ACCOUNT,
+  ACCOUNT_KEY,
+  API_VERSION,
+  rawRequest,
+  startTestServer,
+  xmlText,
+  type RawRequest,
+  type RawResponse,
+  type TestServer,
+} from './harness.ts'
+
+const SECOND_KEY = randomBytes(64).toString('base64')
+const WRONG_KEY = randomBytes(64).toString('base64')
+const MINUTE_MS = 60_000
+const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
+
+let server: TestServer
+before(async () => {
+  server = await startTestServer({ accounts: { [ACCOUNT]: [ACCOUNT_KEY, SECOND_KEY] } })
+  for (const access of ['private', 'blob', 'container'] as const) {
+    const container = clientWith(ACCOUNT_KEY).getContainerClient(access)
+    await container.create(access === 'private' ? {} : { access })
+    await container.getBlockBlobClient('b').upload('hello', 5)
+  }
+})
+after(() => server.close())
+
+function clientWith(key: string, account = ACCOUNT): BlobServiceClient {
+  const credential = new StorageSharedKeyCredential(account, key)
+  return new BlobServiceClient(server.blobEndpoint, credential, { retryOptions: { maxTries: 1 } })
+}
+
+function ask(request: RawRequest): Promise<RawResponse> {
+  return rawRequest(server, request)
+}
+
+function outcome({ status, headers }: RawResponse): string {
+  const code = headers['x-ms-error-code']
+  return code === undefined ? String(status) : `${status} ${String(code)}`
+}
+
+for (const [which, key] of [
+  ['first', ACCOUNT_KEY],
+  ['second', SECOND_KEY],
+] as const) {
+  test(`Shared Key with the ${which} key, by the SDK`, async () => {
+    const blob = clientWith(key).getContainerClient('private').getBlockBlobClient('näme with +%/é')
+    await blob.upload('text', 4, { metadata: { one: 'ein  Wort' } })
+    assert.equal(String(await blob.downloadToBuffer()), 'text')
+    await blob.delete()
+  })
+}
+
+test('Shared Key with another key, or another account: 403', async () => {
+  for (const client of [clientWith(WRONG_KEY), clientWith(ACCOUNT_KEY, 'someoneelse')]) {
+    await assert.rejects(client.getContainerClient('private').getProperties(), {
+      statusCode: 403,
+      code: 'AuthenticationFailed',
+    })
+  }
+})
+
+const minutesAgo = (minutes: number): string =>
+  new Date(Date.now() - minutes * MINUTE_MS).toUTCString()
+
+// prettier-ignore
+const DATES: readonly [string, Readonly<Record<string, string>>, string][] = [
+  ['14 minutes old', { 'x-ms-date': minutesAgo(14) }, '200'],
+  ['16 minutes old', { 'x-ms-date': minutesAgo(16) }, '403 AuthenticationFailed'],
+  ['16 minutes ahead', { 'x-ms-date': minutesAgo(-16) }, '403 AuthenticationFailed'],
+  ['in Date', { date: minutesAgo(0) }, '200'],
+  ['16 minutes old, in Date', { date: minutesAgo(16) }, '403 AuthenticationFailed'],
+  ['x-ms-date counts, not Date', { date: minutesAgo(16), 'x-ms-date': minutesAgo(0) }, '200'],
+  ['no date at all', { date: '' }, '403 AuthenticationFailed'],
+  ['no date that can be read', { 'x-ms-date': 'yesterday' }, '403 AuthenticationFailed'],
+]
+
+for (const [what, headers, expected] of DATES) {
+  test(`a Shared Key date ${what} → ${expected}`, async () => {
+    const answer = await ask({ method: 'GET', path: '/private/b', headers })
+    assert.equal(outcome(answer), expected, answer.text)
+  })
+}
+
+test("the held clock does not age a client's requests", async () => {
+  server.advance(60 * MINUTE_MS)
+  assert.equal(outcome(await ask({ method: 'GET', path: '/private/b' })), '200')
+})
+
+// prettier-ignore
+const AUTHORIZATIONS: readonly [string, string][] = [
+  ['SharedKey', '400 InvalidAuthenticationInfo'],
+  ['SharedKey ', '400 InvalidAuthenticationInfo'],
+  [`SharedKey ${ACCOUNT}`, '400 InvalidAuthenticationInfo'],
+  [`SharedKey ${ACCOUNT}:`, '400 InvalidAuthenticationInfo'],
+  [`SharedKey ${ACCOUNT}:AAAA`, '403 AuthenticationFailed'],
+  ['SharedKey nobody:AAAA', '403 AuthenticationFailed'],
+  ['Basic dXNlcjpwYXNz', '400 InvalidAuthenticationInfo'],
+  ['Bearer token', '403 AuthenticationFailed'],
+]
+
+for (const [authorization, expected] of AUTHORIZATIONS) {
+  test(`Authorization: ${authorization} → ${expected}`, async () => {
+    const headers = { authorization, 'x-ms-date': minutesAgo(0) }
+    const answer = await ask({ method: 'GET', path: '/private/b', headers, sign: 'none' })
+    assert.equal(outcome(answer), expected, answer.text)
+  })
+}
+
+test('a wrong signature is told what should have been signed', async () => {
+  const headers = { authorization: `SharedKey ${ACCOUNT}:AAAA`, 'x-ms-date': minutesAgo(0) }
+  const answer = await ask({ method: 'GET', path: '/private/b', headers, sign: 'none' })
+  const detail = xmlText(answer.text, 'AuthenticationErrorDetail') ?? ''
+  assert.match(detail, /^The MAC signature found in the HTTP request 'AAAA' is not the same/)
+  assert.ok(detail.includes(`x-ms-version:${API_VERSION}\n/${ACCOUNT}/${ACCOUNT}/private/b`))
+})
+
+/** https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key, "Shared Key Lite". */
+function liteHeaders(method: string, path: string, key: string): Record<string, string> {
+  const headers = { 'x-ms-date': minutesAgo(0), 'x-ms-version': API_VERSION }
+  const signed = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`)
+  const text = `${method}\n\n\n\n${signed.join('')}/${ACCOUNT}/${ACCOUNT}${path}`
+  const signature = createHmac('sha256', Buffer.from(key, 'base64')).update(text).digest('base64')
+  return { ...headers, authorization: `SharedKeyLite ${ACCOUNT}:${signature}` }
+}
+
+// prettier-ignore
+const LITE: readonly [string, string, string, string, string][] = [
+  ['of a blob', '/private/b', '/private/b', ACCOUNT_KEY, '200'],
+  ['with the second key', '/private/b', '/private/b', SECOND_KEY, '200'],
+  ['of comp, and of no other parameter', '/private?restype=container&comp=metadata', '/private?comp=metadata', ACCOUNT_KEY, '200'],
+  ['with another key', '/private/b', '/private/b', WRONG_KEY, '403 AuthenticationFailed'],
+  ['of another path', '/private/b', '/private/c', ACCOUNT_KEY, '403 AuthenticationFailed'],
+]
+
+for (const [what, path, signedPath, key, expected] of LITE) {
+  test(`Shared Key Lite ${what} → ${expected}`, async () => {
+    const headers = liteHeaders('GET', signedPath, key)
+    const answer = await ask({ method: 'GET', path, headers, sign: 'none' })
+    assert.equal(outcome(answer), expected, answer.text)
+  })
+}
+
+// prettier-ignore
+const ANONYMOUS: readonly [method: string, path: string, outcome: string][] = [
+  ['GET', '/private/b', '401 NoAuthenticationInformation'],
+  ['GET', '/private/none', '401 NoAuthenticationInformation'],
+  ['GET', '/none/b', '401 NoAuthenticationInformation'],
+  ['GET', '/blob/b', '200'],
+  ['HEAD', '/blob/b', '200'],
+  ['GET', '/blob/b?comp=metadata', '200'],
+  ['GET', '/blob/none', '404 BlobNotFound'],
+  ['GET', '/blob?restype=container', '401 NoAuthenticationInformation'],
+  ['GET', '/blob?restype=container&comp=list', '401 NoAuthenticationInformation'],
+  ['PUT', '/blob/b', '401 NoAuthenticationInformation'],
+  ['DELETE', '/blob/b', '401 NoAuthenticationInformation'],
+  ['GET', '/container/b', '200'],
+  ['GET', '/container?restype=container', '200'],
+  ['GET', '/container?restype=container&comp=list', '200'],
+  ['GET', '/container?restype=container&comp=acl', '401 NoAuthenticationInformation'],
+  ['PUT', '/container/b', '401 NoAuthenticationInformation'],
+  ['DELETE', '/container?restype=container', '401 NoAuthenticationInformation'],
+  ['GET', '?comp=list', '401 NoAuthenticationInformation'],
+]
+
+for (const [method, path, expected] of ANONYMOUS) {
+  test(`nobody: ${method} ${path} → ${expected}`, async () => {
+    const answer = await ask({ method, path, headers: BLOCK_BLOB, sign: 'none' })
+    assert.equal(outcome(answer), expected, answer.text)
+    if (answer.status === 401) {
+      assert.match(String(answer.headers['www-authenticate']), /^Bearer authorization_uri=https:/)
+    }
+  })
+}
+
+test('versions before 2019-12-12 say 404 instead of 401', async () => {
+  const headers = { 'x-ms-version': '2019-07-07' }
+  const answer = await ask({ method: 'GET', path: '/private/b', headers, sign: 'none' })
+  assert.equal(outcome(answer), '404 ResourceNotFound')
+  assert.equal(answer.headers['www-authenticate'], undefined)
+})
+
+test('public access ends with the ACL that gave it', async () => {
+  const container = clientWith(ACCOUNT_KEY).getContainerClient('ends')
+  await container.create({ access: 'container' })
+  const path = '/ends?restype=container&comp=list'
+  assert.equal(outcome(await ask({ method: 'GET', path, sign: 'none' })), '200')
+  await container.setAccessPolicy()
+  const answer = await ask({ method: 'GET', path, sign: 'none' })
+  assert.equal(outcome(answer), '401 NoAuthenticationInformation')
+})

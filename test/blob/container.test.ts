@@ -1,0 +1,248 @@
+// Containers: create, read, metadata, access policies, public access, delete. A container of the same name
+// that comes after a deleted one is empty.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { BlobServiceClient } from '@azure/storage-blob'
+import { rawRequest, startTestServer, xmlText, xmlTexts, type TestServer } from '../harness.ts'
+
+let server: TestServer
+let service: BlobServiceClient
+
+before(async () => {
+  server = await startTestServer()
+  service = BlobServiceClient.fromConnectionString(server.connectionString)
+})
+
+after(() => server.close())
+
+type Headers = Readonly<Record<string, string>>
+
+function send(method: string, path: string, headers: Headers = {}, body?: string) {
+  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
+}
+
+async function assertRefused(
+  sent: ReturnType<typeof send>,
+  status: number,
+  code: string,
+): Promise<void> {
+  const answer = await sent
+  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
+}
+
+describe('Create Container', () => {
+  test('201 with ETag and Last-Modified; a second time 409', async () => {
+    const created = await send('PUT', '/new?restype=container')
+    assert.equal(created.status, 201)
+    assert.match(String(created.headers.etag), /^"0x/)
+    assert.equal(created.headers['last-modified'], new Date(server.now()).toUTCString())
+    await assertRefused(send('PUT', '/new?restype=container'), 409, 'ContainerAlreadyExists')
+    assert.equal((await service.getContainerClient('new').createIfNotExists()).succeeded, false)
+  })
+
+  // name → code; '' is a name that may be
+  const NAMES: readonly (readonly [string, string])[] = [
+    ['abc', ''],
+    ['0-9', ''],
+    ['a'.repeat(63), ''],
+    ['$root', ''],
+    ['$web', ''],
+    ['ab', 'OutOfRangeInput'],
+    ['a'.repeat(64), 'OutOfRangeInput'],
+    ['Abc', 'InvalidResourceName'],
+    ['a_bc', 'InvalidResourceName'],
+    ['-abc', 'InvalidResourceName'],
+    ['abc-', 'InvalidResourceName'],
+    ['a--bc', 'InvalidResourceName'],
+    ['a.bc', 'InvalidResourceName'],
+    ['%C3%A4bc', 'InvalidResourceName'],
+    ['$other', 'InvalidResourceName'],
+  ]
+  for (const [name, code] of NAMES) {
+    test(`${name.slice(0, 20)} → ${code || 'created'}`, async () => {
+      const sent = send('PUT', `/${name}?restype=container`)
+      if (code === '') assert.equal((await sent).status, 201)
+      else await assertRefused(sent, 400, code)
+    })
+  }
+
+  const REFUSED: readonly (readonly [string, string, string])[] = [
+    ['x-ms-meta-', 'v', 'EmptyMetadataKey'],
+    ['x-ms-meta-a-b', 'v', 'InvalidMetadata'],
+    ['x-ms-meta-a', 'v'.repeat(8_192), 'MetadataTooLarge'],
+    ['x-ms-blob-public-access', 'all', 'InvalidHeaderValue'],
+  ]
+  for (const [name, value, code] of REFUSED) {
+    test(`${name} ${value.slice(0, 10)} → ${code}`, async () => {
+      await assertRefused(send('PUT', '/refused?restype=container', { [name]: value }), 400, code)
+      await assertRefused(send('HEAD', '/refused?restype=container'), 404, 'ContainerNotFound')
+    })
+  }
+})
+
+describe('Get Container Properties', () => {
+  test('has metadata, lease state, access and policies, for GET and HEAD', async () => {
+    const headers = { 'x-ms-meta-Team': 'blue', 'x-ms-blob-public-access': 'blob' }
+    const created = await send('PUT', '/read?restype=container', headers)
+    for (const method of ['GET', 'HEAD']) {
+      const got = await send(method, '/read?restype=container')
+      assert.equal(got.status, 200)
+      assert.equal(got.text, '')
+      const expected = {
+        etag: created.headers.etag,
+        'last-modified': created.headers['last-modified'],
+        'x-ms-meta-team': 'blue',
+        'x-ms-blob-public-access': 'blob',
+        'x-ms-lease-status': 'unlocked',
+        'x-ms-lease-state': 'available',
+        'x-ms-has-immutability-policy': 'false',
+        'x-ms-has-legal-hold': 'false',
+        'x-ms-immutable-storage-with-versioning-enabled': 'false',
+        'x-ms-default-encryption-scope': '$account-encryption-key',
+        'x-ms-deny-encryption-scope-override': 'false',
+      }
+      for (const [name, value] of Object.entries(expected)) {
+        assert.equal(got.headers[name], value, name)
+      }
+    }
+  })
+
+  test('a trailing slash is the same container', async () => {
+    assert.equal((await send('GET', '/read/?restype=container')).status, 200)
+  })
+})
+
+describe('Set Container Metadata', () => {
+  test('replaces it whole', async () => {
+    const container = service.getContainerClient('metadata')
+    await container.create({ metadata: { a: '1', b: '2' } })
+    await container.setMetadata({ C: '3' })
+    assert.deepEqual((await container.getProperties()).metadata, { c: '3' })
+    const got = await send('GET', '/metadata?restype=container&comp=metadata')
+    assert.equal(got.headers['x-ms-meta-c'], '3')
+    assert.equal(got.headers['x-ms-lease-state'], undefined)
+    await container.setMetadata()
+    assert.deepEqual((await container.getProperties()).metadata, {})
+  })
+})
+
+function identifiers(ids: readonly string[]): string {
+  const policy =
+    '<AccessPolicy><Start>2026-01-01T00:00:00.0000000Z</Start>' +
+    '<Expiry>2026-01-02T00:00:00.0000000Z</Expiry><Permission>rwd</Permission></AccessPolicy>'
+  const items = ids.map((id) => `<SignedIdentifier><Id>${id}</Id>${policy}</SignedIdentifier>`)
+  return `<?xml version="1.0" encoding="utf-8"?><SignedIdentifiers>${items.join('')}</SignedIdentifiers>`
+}
+
+describe('container ACL', () => {
+  const ACL = '/acl?restype=container&comp=acl'
+  before(() => send('PUT', '/acl?restype=container'))
+
+  test('is empty at first', async () => {
+    const { status, text, headers } = await send('GET', ACL)
+    assert.equal(status, 200)
+    assert.deepEqual(xmlTexts(text, 'Id'), [])
+    assert.match(text, /<SignedIdentifiers ?\/>|<SignedIdentifiers><\/SignedIdentifiers>/)
+    assert.equal(headers['x-ms-blob-public-access'], undefined)
+  })
+
+  test('comes back as it was set, up to five', async () => {
+    const ids = ['one', 'two', 'three', 'four', 'x'.repeat(64)]
+    const set = await send('PUT', ACL, { 'x-ms-blob-public-access': 'container' }, identifiers(ids))
+    assert.equal(set.status, 200)
+    const got = await send('GET', ACL)
+    assert.deepEqual(xmlTexts(got.text, 'Id'), ids)
+    assert.equal(xmlText(got.text, 'Permission'), 'rwd')
+    assert.match(xmlText(got.text, 'Start') ?? '', /^2026-01-01T00:00:00/)
+    assert.equal(got.headers['x-ms-blob-public-access'], 'container')
+    assert.equal(got.headers.etag, set.headers.etag)
+  })
+
+  test('is replaced whole, public access too', async () => {
+    await send('PUT', ACL, {}, identifiers(['only']))
+    const got = await send('GET', ACL)
+    assert.deepEqual(xmlTexts(got.text, 'Id'), ['only'])
+    assert.equal(got.headers['x-ms-blob-public-access'], undefined)
+    await send('PUT', ACL)
+    assert.deepEqual(xmlTexts((await send('GET', ACL)).text, 'Id'), [])
+  })
+
+  const REFUSED: Readonly<Record<string, string>> = {
+    'six policies': identifiers(['1', '2', '3', '4', '5', '6']),
+    'an id of 65': identifiers(['x'.repeat(65)]),
+    'no id': identifiers(['']),
+    'no XML': 'policies',
+    'another root': '<Policies />',
+  }
+  for (const [name, body] of Object.entries(REFUSED)) {
+    test(`${name} → 400, and nothing changes`, async () => {
+      const before = await send('GET', ACL)
+      assert.equal((await send('PUT', ACL, {}, body)).status, 400)
+      assert.equal((await send('GET', ACL)).headers.etag, before.headers.etag)
+    })
+  }
+
+  test('through the SDK', async () => {
+    const container = service.getContainerClient('acl')
+    const accessPolicy = {
+      startsOn: new Date('2026-01-01T00:00:00Z'),
+      expiresOn: new Date('2026-02-01T00:00:00Z'),
+      permissions: 'rl',
+    }
+    await container.setAccessPolicy('blob', [{ id: 'mine', accessPolicy }])
+    const got = await container.getAccessPolicy()
+    assert.equal(got.blobPublicAccess, 'blob')
+    assert.deepEqual(got.signedIdentifiers, [{ id: 'mine', accessPolicy }])
+  })
+})
+
+describe('Public access', () => {
+  // level → may read a blob, may list
+  const LEVELS: readonly (readonly [string, number, number])[] = [
+    ['', 401, 401],
+    ['blob', 200, 401],
+    ['container', 200, 200],
+  ]
+  for (const [level, read, list] of LEVELS) {
+    test(`${level || 'none'}: read ${read}, list ${list}`, async () => {
+      const path = `/public${level}`
+      const headers: Headers = level === '' ? {} : { 'x-ms-blob-public-access': level }
+      await send('PUT', `${path}?restype=container`, headers)
+      await send('PUT', `${path}/b`, { 'x-ms-blob-type': 'BlockBlob' }, 'x')
+      const anonymous = (method: string, query: string) =>
+        rawRequest(server, { method, path: path + query, sign: 'none' })
+      assert.equal((await anonymous('GET', '/b')).status, read)
+      assert.equal((await anonymous('GET', '?restype=container&comp=list')).status, list)
+      assert.equal((await anonymous('GET', '?restype=container')).status, list)
+      assert.ok((await anonymous('DELETE', '/b')).status >= 401)
+      assert.equal((await send('HEAD', `${path}/b`)).status, 200)
+    })
+  }
+})
+
+describe('Delete Container', () => {
+  test('202, then nothing of it is there, and a new one is empty', async () => {
+    const container = service.getContainerClient('gone')
+    await container.create({ metadata: { a: '1' } })
+    await container.uploadBlockBlob('b', 'x', 1)
+    assert.equal((await send('DELETE', '/gone?restype=container')).status, 202)
+    const paths: readonly (readonly [string, string])[] = [
+      ['GET', '/gone/b'],
+      ['GET', '/gone?restype=container'],
+      ['GET', '/gone?restype=container&comp=list'],
+      ['GET', '/gone?restype=container&comp=acl'],
+      ['PUT', '/gone?restype=container&comp=metadata'],
+      ['PUT', '/gone?restype=container&comp=acl'],
+      ['DELETE', '/gone?restype=container'],
+      ['DELETE', '/gone/b'],
+    ]
+    for (const [method, path] of paths) {
+      await assertRefused(send(method, path), 404, 'ContainerNotFound')
+    }
+    await container.create()
+    assert.equal((await send('GET', '/gone/b')).headers['x-ms-error-code'], 'BlobNotFound')
+    assert.deepEqual((await container.getProperties()).metadata, {})
+    const listed = await send('GET', '/gone?restype=container&comp=list')
+    assert.deepEqual(xmlTexts(listed.text, 'Name'), [])
+  })
+})

@@ -1,0 +1,232 @@
+// List Containers and List Blobs: order, prefix, delimiter, pages, what is included, what is refused.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
+import { rawRequest, startTestServer, xmlText, xmlTexts, type TestServer } from '../harness.ts'
+
+let server: TestServer
+let service: BlobServiceClient
+let container: ContainerClient
+
+/** In the order in which they must come: upper case first, then by code point. */
+const NAMES = [
+  'A', 'B/x', 'a', 'a-', 'a.txt', 'a/', 'a//z', 'a/b', 'a/b/c', 'a/b/d', 'a/c', 'a0', 'aa', 'b',
+  'b/c/d/e', 'c|d', 'c|e', 'z', 'é', '日/本',
+] // prettier-ignore
+
+before(async () => {
+  server = await startTestServer()
+  service = BlobServiceClient.fromConnectionString(server.connectionString)
+  container = service.getContainerClient('list')
+  await container.create()
+  for (const name of NAMES.toReversed()) {
+    await container.getBlockBlobClient(name).upload(name, Buffer.byteLength(name))
+  }
+})
+
+after(() => server.close())
+
+async function list(query: string, path = '/list?restype=container&comp=list') {
+  const answer = await rawRequest(server, { method: 'GET', path: path + query })
+  const names = xmlTexts(answer.text, 'Name')
+  return { ...answer, names, next: xmlText(answer.text, 'NextMarker') ?? '' }
+}
+
+const q = encodeURIComponent
+
+// query → what is listed; prefixes end in the delimiter
+const LISTS: readonly (readonly [string, readonly string[]])[] = [
+  ['', NAMES],
+  ['&prefix=', NAMES],
+  ['&prefix=a/b', ['a/b', 'a/b/c', 'a/b/d']],
+  ['&prefix=A', ['A']],
+  ['&prefix=nothing', []],
+  [`&prefix=${q('日')}`, ['日/本']],
+  ['&maxresults=2', ['A', 'B/x']],
+  ['&maxresults=9999', NAMES],
+  ['&delimiter=/', [
+    'A', 'B/', 'a', 'a-', 'a.txt', 'a/', 'a0', 'aa', 'b', 'b/', 'c|d', 'c|e', 'z', 'é', '日/',
+  ]],
+  ['&delimiter=/&prefix=a/', ['a/', 'a//', 'a/b', 'a/b/', 'a/c']],
+  ['&delimiter=/&prefix=a', ['a', 'a-', 'a.txt', 'a/', 'a0', 'aa']],
+  ['&delimiter=/&prefix=a/b', ['a/b', 'a/b/']],
+  ['&delimiter=/&prefix=b/c/', ['b/c/d/']],
+  ['&delimiter=%7C&prefix=c', ['c|']],
+  ['&delimiter=c/&prefix=b', ['b', 'b/c/']],
+  ['&delimiter=/&maxresults=3', ['A', 'B/', 'a']],
+  ['&startFrom=b', ['b', 'b/c/d/e', 'c|d', 'c|e', 'z', 'é', '日/本']],
+  ['&startFrom=b0&maxresults=1', ['c|d']],
+  ['&startFrom=a/b&prefix=a/', ['a/b', 'a/b/c', 'a/b/d', 'a/c']],
+  ['&startFrom=a/b&delimiter=/&prefix=a/', ['a/b', 'a/b/', 'a/c']],
+] // prettier-ignore
+
+describe('List Blobs', () => {
+  for (const [query, names] of LISTS) {
+    test(`${query || 'all'} → ${names.join(' ').slice(0, 60)}`, async () => {
+      const listed = await list(query)
+      assert.equal(listed.status, 200)
+      assert.equal(listed.headers['content-type'], 'application/xml')
+      assert.deepEqual(listed.names.toSorted(), [...names].toSorted())
+      assert.deepEqual(listed.names, names)
+    })
+
+    for (const size of [1, 2, 3, 7]) {
+      if (query.includes('maxresults')) continue
+      test(`${query || 'all'}, ${size} at a time`, async () => {
+        const pages: string[] = []
+        let marker = ''
+        do {
+          const page = await list(`${query}&maxresults=${size}&marker=${q(marker)}`)
+          assert.equal(page.status, 200)
+          assert.ok(page.names.length <= size)
+          pages.push(...page.names)
+          marker = page.next
+        } while (marker !== '')
+        assert.deepEqual(pages, names)
+      })
+    }
+  }
+
+  test('says again what was asked, and only that', async () => {
+    const { text } = await list('&prefix=a%26&delimiter=%2F&maxresults=4')
+    const root = `<EnumerationResults ServiceEndpoint="${server.blobEndpoint}/" ContainerName="list">`
+    const echo = '<Prefix>a&amp;</Prefix><MaxResults>4</MaxResults><Delimiter>/</Delimiter>'
+    assert.ok(text.includes(root + echo), text)
+    assert.match(text, /<Blobs><\/Blobs><NextMarker \/><\/EnumerationResults>$|<Blobs \/>/)
+    const bare = (await list('')).text
+    for (const name of ['Prefix', 'Marker', 'MaxResults', 'Delimiter']) {
+      assert.ok(!bare.includes(`<${name}`), name)
+    }
+  })
+
+  test('an item has its properties, and its metadata if asked for', async () => {
+    const blob = container.getBlockBlobClient('z')
+    const blobHTTPHeaders = { blobContentType: 'text/css', blobContentLanguage: 'la' }
+    const put = await blob.upload('z', 1, { blobHTTPHeaders, metadata: { Team: 'a<b' } })
+    const [plain] = await itemsOf({ prefix: 'z' })
+    assert.equal(plain?.metadata, undefined)
+    const [item] = await itemsOf({ prefix: 'z', includeMetadata: true })
+    assert.deepEqual(item?.metadata, { Team: 'a<b' })
+    assert.equal(`"${item?.properties.etag}"`, put.etag)
+    assert.equal(item?.properties.contentLength, 1)
+    assert.equal(item?.properties.contentType, 'text/css')
+    assert.equal(item?.properties.contentLanguage, 'la')
+    assert.equal(item?.properties.blobType, 'BlockBlob')
+    assert.equal(item?.properties.leaseState, 'available')
+    assert.equal(item?.properties.leaseStatus, 'unlocked')
+    assert.equal(item?.properties.lastModified.getTime(), put.lastModified?.getTime())
+    const properties = await blob.getProperties()
+    assert.deepEqual(item?.properties.contentMD5, properties.contentMD5)
+    assert.deepEqual(item?.properties.createdOn, properties.createdOn)
+  })
+
+  async function itemsOf(options: { prefix: string; includeMetadata?: boolean }) {
+    const items = []
+    for await (const item of container.listBlobsFlat(options)) items.push(item)
+    return items
+  }
+
+  test('the SDK by hierarchy', async () => {
+    const seen: string[] = []
+    for await (const item of container.listBlobsByHierarchy('/', { prefix: 'a/' })) {
+      seen.push(`${item.kind} ${item.name}`)
+    }
+    assert.deepEqual(seen, ['blob a/', 'prefix a//', 'blob a/b', 'prefix a/b/', 'blob a/c'])
+  })
+
+  test('a marker holds while blobs come and go', async () => {
+    const moving = service.getContainerClient('moving')
+    await moving.create()
+    for (const name of ['b', 'd', 'f', 'h']) await moving.uploadBlockBlob(name, '', 0)
+    const path = '/moving?restype=container&comp=list&maxresults=2'
+    const first = await list('', path)
+    assert.deepEqual(first.names, ['b', 'd'])
+    await moving.deleteBlob('d')
+    await moving.deleteBlob('b')
+    for (const name of ['a', 'c', 'e']) await moving.uploadBlockBlob(name, '', 0)
+    const second = await list(`&marker=${q(first.next)}`, path)
+    assert.deepEqual(second.names, ['e', 'f'])
+  })
+
+  // query → code
+  const REFUSED: readonly (readonly [string, string])[] = [
+    ['&maxresults=0', 'OutOfRangeQueryParameterValue'],
+    ['&maxresults=-1', 'OutOfRangeQueryParameterValue'],
+    ['&maxresults=many', 'InvalidQueryParameterValue'],
+    ['&include=everything', 'InvalidQueryParameterValue'],
+    ['&include=metadata,everything', 'InvalidQueryParameterValue'],
+    ['&marker=none%20of%20ours', 'InvalidQueryParameterValue'],
+    ['&delimiter=/&include=snapshots', 'InvalidQueryParameterValue'],
+  ]
+  for (const [query, code] of REFUSED) {
+    test(`${query} → 400 ${code}`, async () => {
+      const { status, text } = await list(query)
+      assert.deepEqual([status, xmlText(text, 'Code')], [400, code])
+    })
+  }
+
+  test('every word that include knows is taken', async () => {
+    const words = 'copy,deleted,metadata,snapshots,tags,uncommittedblobs,versions,legalhold'
+    assert.equal((await list(`&include=${words}`)).status, 200)
+    assert.equal((await list('&include=Metadata&include=copy')).status, 200)
+  })
+
+  test('of no container → ContainerNotFound', async () => {
+    const { status, text } = await list('', '/nolist?restype=container&comp=list')
+    assert.deepEqual([status, xmlText(text, 'Code')], [404, 'ContainerNotFound'])
+  })
+})
+
+describe('List Containers', () => {
+  const CONTAINERS = ['alpha', 'alpha-1', 'alpha1', 'beta', 'beta-2']
+  before(async () => {
+    for (const name of CONTAINERS.toReversed()) {
+      await service.createContainer(name, { metadata: { Of: name } })
+    }
+  })
+
+  // query → names
+  const CASES: readonly (readonly [string, readonly string[]])[] = [
+    ['&prefix=alpha', ['alpha', 'alpha-1', 'alpha1']],
+    ['&prefix=alpha&maxresults=1', ['alpha']],
+    ['&prefix=beta-', ['beta-2']],
+    ['&prefix=gamma', []],
+    ['', [...CONTAINERS, 'list', 'moving']],
+  ]
+  for (const [query, names] of CASES) {
+    test(`${query || 'all'} → ${names.join(' ')}`, async () => {
+      assert.deepEqual((await list(query, '/?comp=list')).names, names)
+    })
+  }
+
+  for (const size of [1, 2, 100]) {
+    test(`${size} at a time`, async () => {
+      const seen: string[] = []
+      for await (const page of service.listContainers().byPage({ maxPageSize: size })) {
+        seen.push(...page.containerItems.map((item) => item.name))
+      }
+      assert.deepEqual(seen, [...CONTAINERS, 'list', 'moving'])
+    })
+  }
+
+  test('an item has its properties, and its metadata if asked for', async () => {
+    const items = []
+    for await (const item of service.listContainers({ prefix: 'beta-2', includeMetadata: true })) {
+      items.push(item)
+    }
+    const properties = await service.getContainerClient('beta-2').getProperties()
+    assert.equal(items.length, 1)
+    assert.deepEqual(items[0]?.metadata, { Of: 'beta-2' })
+    assert.equal(items[0]?.properties.etag, properties.etag)
+    assert.deepEqual(items[0]?.properties.lastModified, properties.lastModified)
+    assert.equal(items[0]?.properties.leaseState, 'available')
+    const bare = await list('&prefix=beta-2', '/?comp=list')
+    assert.ok(!bare.text.includes('Metadata'))
+  })
+
+  for (const query of ['&maxresults=0', '&maxresults=x', '&include=x', '&marker=%21']) {
+    test(`${query} → 400`, async () => {
+      assert.equal((await list(query, '/?comp=list')).status, 400)
+    })
+  }
+})

@@ -1,0 +1,120 @@
+// What the account itself answers: service properties, statistics of the secondary, account information.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { BlobServiceClient } from '@azure/storage-blob'
+import { ACCOUNT, rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
+
+let server: TestServer
+let service: BlobServiceClient
+
+before(async () => {
+  server = await startTestServer()
+  service = BlobServiceClient.fromConnectionString(server.connectionString)
+})
+
+after(() => server.close())
+
+const PROPERTIES = '/?restype=service&comp=properties'
+
+describe('service properties', () => {
+  test('what is set comes back, what is left out stays', async () => {
+    const cors = {
+      allowedOrigins: 'https://example.org',
+      allowedMethods: 'GET,PUT',
+      allowedHeaders: 'x-ms-*',
+      exposedHeaders: 'x-ms-meta-*',
+      maxAgeInSeconds: 60,
+    }
+    await service.setProperties({ cors: [cors], defaultServiceVersion: '2021-12-02' })
+    await service.setProperties({ deleteRetentionPolicy: { enabled: true, days: 7 } })
+    const got = await service.getProperties()
+    assert.deepEqual(got.cors, [cors])
+    assert.equal(got.defaultServiceVersion, '2021-12-02')
+    assert.deepEqual(got.deleteRetentionPolicy?.days, 7)
+    const anonymous = await rawRequest(server, {
+      method: 'GET',
+      path: '/box/b',
+      sign: 'none',
+      headers: { 'x-ms-version': '' },
+    })
+    assert.equal(anonymous.headers['x-ms-version'], '2021-12-02')
+    await service.setProperties({ cors: [], deleteRetentionPolicy: { enabled: false } })
+    assert.deepEqual((await service.getProperties()).cors ?? [], [])
+  })
+
+  test('set is answered with 202 and no body', async () => {
+    const body = '<StorageServiceProperties />'
+    const { status, text } = await rawRequest(server, { method: 'PUT', path: PROPERTIES, body })
+    assert.deepEqual([status, text], [202, ''])
+  })
+
+  const rule =
+    '<CorsRule><AllowedOrigins>*</AllowedOrigins><AllowedMethods>GET</AllowedMethods>' +
+    '<AllowedHeaders>*</AllowedHeaders><ExposedHeaders>*</ExposedHeaders>' +
+    '<MaxAgeInSeconds>1</MaxAgeInSeconds></CorsRule>'
+  const retention = (days: number) =>
+    `<DeleteRetentionPolicy><Enabled>true</Enabled><Days>${days}</Days></DeleteRetentionPolicy>`
+  const REFUSED: Readonly<Record<string, string>> = {
+    'no XML': 'x',
+    'six CORS rules': `<Cors>${rule.repeat(6)}</Cors>`,
+    'a CORS rule without methods': `<Cors>${rule.replace(/<AllowedMethods>.*?Methods>/, '')}</Cors>`,
+    'no day': retention(0),
+    '366 days': retention(366),
+    'logging in part': '<Logging><Version>1.0</Version></Logging>',
+  }
+  for (const [name, inner] of Object.entries(REFUSED)) {
+    test(`${name} → 400, and nothing changes`, async () => {
+      const before = await rawRequest(server, { method: 'GET', path: PROPERTIES })
+      const body = `<StorageServiceProperties>${inner}</StorageServiceProperties>`
+      const set = { method: 'PUT', path: PROPERTIES, body: name === 'no XML' ? inner : body }
+      assert.equal((await rawRequest(server, set)).status, 400)
+      const now = await rawRequest(server, { method: 'GET', path: PROPERTIES })
+      assert.equal(now.text, before.text)
+    })
+  }
+})
+
+describe('the secondary endpoint', () => {
+  const secondary = (method: string, path: string, headers = {}) =>
+    rawRequest(server, {
+      method,
+      path: `/${ACCOUNT}-secondary${path}`,
+      wholePath: true,
+      headers,
+    })
+
+  test('has statistics, which the primary has not', async () => {
+    const stats = '/?restype=service&comp=stats'
+    const got = await secondary('GET', stats)
+    assert.equal(got.status, 200)
+    assert.equal(xmlText(got.text, 'Status'), 'live')
+    const lastSync = xmlText(got.text, 'LastSyncTime')
+    assert.equal(lastSync, new Date(server.now()).toUTCString())
+    const primary = await rawRequest(server, { method: 'GET', path: stats })
+    assert.equal(primary.status, 400)
+    assert.equal(primary.headers['x-ms-error-code'], 'InvalidQueryParameterValue')
+  })
+
+  test('reads what was written to the primary, and writes nothing', async () => {
+    await service.createContainer('both')
+    assert.equal((await secondary('GET', '/both?restype=container')).status, 200)
+    const put = await secondary('PUT', '/both/b', { 'x-ms-blob-type': 'BlockBlob' })
+    assert.equal(put.status, 403)
+    assert.equal((await secondary('DELETE', '/both?restype=container')).status, 403)
+    assert.equal((await secondary('GET', '/both?restype=container')).status, 200)
+  })
+})
+
+test('account information, of the account, a container and a blob', async () => {
+  for (const path of ['/', '/box', '/box/b']) {
+    for (const method of ['GET', 'HEAD']) {
+      const query = '?restype=account&comp=properties'
+      const { status, headers } = await rawRequest(server, { method, path: path + query })
+      assert.equal(status, 200)
+      assert.equal(headers['x-ms-sku-name'], 'Standard_RAGRS')
+      assert.equal(headers['x-ms-account-kind'], 'StorageV2')
+      assert.equal(headers['x-ms-is-hns-enabled'], 'false')
+    }
+  }
+  assert.equal((await service.getAccountInfo()).skuName, 'Standard_RAGRS')
+})

@@ -1,0 +1,244 @@
+// Bodies on their way in and out: a download keeps its bytes whatever happens to the blob meanwhile, and
+// an upload that fails leaves nothing, neither to see nor on the disk.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readdir, stat } from 'node:fs/promises'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { rawRequest, startTestServer, wireRequest, type TestServer } from '../harness.ts'
+
+const MIB = 1024 * 1024
+const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
+
+/** Bytes that differ everywhere, so that a shifted or mixed body shows. */
+function patternOf(lengthBytes: number, seed: number): Buffer {
+  const words = new Uint32Array(lengthBytes / 4)
+  let word = seed
+  for (let i = 0; i < words.length; i += 1) {
+    word = (Math.imul(word, 1_664_525) + 1_013_904_223) >>> 0
+    words[i] = word
+  }
+  return Buffer.from(words.buffer)
+}
+
+/** What all files under the folder hold; a folder that is not there holds nothing. */
+async function folderBytes(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  let total = 0
+  for (const entry of entries) {
+    if (entry.isFile()) total += (await stat(join(entry.parentPath, entry.name))).size
+  }
+  return total
+}
+
+function extentBytes(server: TestServer): Promise<number> {
+  assert.ok(server.folder !== undefined)
+  return folderBytes(join(server.folder, 'extents'))
+}
+
+async function sweptExtentBytes(server: TestServer): Promise<number> {
+  await server.sweep()
+  await server.sweep()
+  return extentBytes(server)
+}
+
+/** Asks for a blob and takes nothing of its body yet: the socket's buffers fill and the server waits. */
+function openDownload(server: TestServer, path: string): Promise<IncomingMessage> {
+  const wire = wireRequest({ method: 'GET', path })
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: server.blobPort, agent: false, ...wire }
+    const req = httpRequest(options, (res) => {
+      res.pause()
+      resolve(res)
+    })
+    req.on('error', reject)
+    req.end()
+  })
+}
+
+async function readAll(res: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of res) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+for (const onDisk of [false, true]) {
+  describe(onDisk ? 'downloads from disk' : 'downloads from memory', () => {
+    let server: TestServer
+
+    before(async () => {
+      server = await startTestServer({ onDisk })
+      await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
+    })
+
+    after(() => server.close())
+
+    const put = async (path: string, body: Uint8Array): Promise<void> => {
+      const { status } = await rawRequest(server, {
+        method: 'PUT',
+        path,
+        headers: BLOCK_BLOB,
+        body,
+      })
+      assert.equal(status, 201)
+    }
+
+    const EVENTS: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
+      overwritten: (path) => put(path, patternOf(1 * MIB, 99)),
+      deleted: (path) => rawRequest(server, { method: 'DELETE', path }),
+      'lost with its container': async () => {
+        await rawRequest(server, { method: 'DELETE', path: '/box?restype=container' })
+        await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
+      },
+    }
+
+    for (const [event, happen] of Object.entries(EVENTS)) {
+      test(`a blob that is ${event} and swept meanwhile arrives whole`, async () => {
+        const path = `/box/long-${event.replaceAll(' ', '-')}`
+        const body = patternOf(32 * MIB, 7)
+        await put(path, body)
+        const res = await openDownload(server, path)
+        const { etag } = res.headers
+        await happen(path)
+        await server.sweep()
+        await put('/box/other', patternOf(2 * MIB, 5))
+        await server.sweep()
+        const got = await readAll(res)
+        assert.equal(got.length, body.length)
+        assert.ok(got.equals(body), 'every byte of the old state')
+        const md5 = createHash('md5').update(body).digest('base64')
+        assert.equal(res.headers['content-md5'], md5)
+        const now = await rawRequest(server, { method: 'HEAD', path })
+        assert.notEqual(now.headers.etag, etag)
+      })
+    }
+
+    test('a download that its client gives up lets go of the bytes', async () => {
+      if (!onDisk) return
+      const before = await sweptExtentBytes(server)
+      await put('/box/given-up', patternOf(16 * MIB, 3))
+      const res = await openDownload(server, '/box/given-up')
+      const closed = new Promise((resolve) => res.once('close', resolve))
+      res.destroy()
+      await closed
+      await rawRequest(server, { method: 'DELETE', path: '/box/given-up' })
+      // The server hears of it when its socket closes, some turns of the loop later.
+      await until(async () => (await sweptExtentBytes(server)) <= before)
+    })
+  })
+}
+
+/** Asks again until it holds; what never holds fails. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 200; i += 1) {
+    if (await holds()) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.fail('it did not come to hold')
+}
+
+describe('an upload that fails leaves nothing', () => {
+  let server: TestServer
+  const OLD = patternOf(64 * 1024, 1)
+
+  before(async () => {
+    server = await startTestServer({ onDisk: true })
+    await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
+    await send({ path: '/box/old' }, OLD)
+  })
+
+  after(() => server.close())
+
+  function send(
+    { path, headers = {} }: { readonly path: string; readonly headers?: Record<string, string> },
+    body: Uint8Array,
+  ) {
+    return rawRequest(server, {
+      method: 'PUT',
+      path,
+      headers: { ...BLOCK_BLOB, ...headers },
+      body,
+    })
+  }
+
+  /** Sends the header and the first part of a body, and hangs up. */
+  async function sendHalf(path: string, body: Uint8Array): Promise<void> {
+    const wire = wireRequest({ method: 'PUT', path, headers: BLOCK_BLOB, body })
+    const lines = Object.entries(wire.headers).map(([name, value]) => `${name}: ${String(value)}`)
+    const socket = connect({ host: '127.0.0.1', port: server.blobPort })
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.on('error', () => undefined)
+    socket.write(`PUT ${wire.path} HTTP/1.1\r\nHost: localhost\r\n${lines.join('\r\n')}\r\n\r\n`)
+    await new Promise((resolve) => socket.write(body.subarray(0, body.length / 2), resolve))
+    socket.destroy()
+    await closed
+  }
+
+  async function assertUntouched(beforeBytes: number): Promise<void> {
+    const old = await rawRequest(server, { method: 'GET', path: '/box/old' })
+    assert.ok(old.body.equals(OLD))
+    assert.equal((await rawRequest(server, { method: 'HEAD', path: '/box/new' })).status, 404)
+    await until(async () => (await sweptExtentBytes(server)) <= beforeBytes)
+  }
+
+  const body = patternOf(4 * MIB, 2)
+
+  for (const path of ['/box/old', '/box/new']) {
+    test(`the client goes away in the middle of ${path}`, async () => {
+      const beforeBytes = await sweptExtentBytes(server)
+      for (let i = 0; i < 3; i += 1) await sendHalf(path, body)
+      await assertUntouched(beforeBytes)
+    })
+
+    const WRONG: readonly (readonly [string, string, string])[] = [
+      ['Content-MD5', 'AAAAAAAAAAAAAAAAAAAAAA==', 'Md5Mismatch'],
+      ['x-ms-blob-content-md5', 'AAAAAAAAAAAAAAAAAAAAAA==', 'Md5Mismatch'],
+      ['x-ms-content-crc64', 'AAAAAAAAAAA=', 'Crc64Mismatch'],
+    ]
+    for (const [name, value, code] of WRONG) {
+      test(`a wrong ${name} for ${path}`, async () => {
+        const beforeBytes = await sweptExtentBytes(server)
+        for (const part of [body, body.subarray(0, 100)]) {
+          const answer = await send({ path, headers: { [name]: value } }, part)
+          assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [400, code])
+        }
+        await assertUntouched(beforeBytes)
+      })
+    }
+  }
+
+  test('a condition that holds at the start and no more at the end', async () => {
+    const beforeBytes = await sweptExtentBytes(server)
+    const path = '/box/raced'
+    const headers = { ...BLOCK_BLOB, 'If-None-Match': '*' }
+    const wire = wireRequest({ method: 'PUT', path, headers, body })
+    const options = { host: '127.0.0.1', port: server.blobPort, agent: false, method: 'PUT' }
+    const slow = httpRequest({ ...options, ...wire })
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      slow.on('response', resolve)
+      slow.on('error', reject)
+    })
+    await new Promise((resolve) => slow.write(body.subarray(0, 3 * MIB), resolve))
+    // While the long body is on its way, a short one is there first.
+    assert.equal((await send({ path, headers: { 'If-None-Match': '*' } }, OLD)).status, 201)
+    slow.end(body.subarray(3 * MIB))
+    const answer = await answered
+    assert.equal(answer.statusCode, 409)
+    assert.equal(answer.headers['x-ms-error-code'], 'BlobAlreadyExists')
+    answer.resume()
+    assert.ok((await rawRequest(server, { method: 'GET', path })).body.equals(OLD))
+    await rawRequest(server, { method: 'DELETE', path })
+    await assertUntouched(beforeBytes)
+  })
+
+  test('an overwrite and a delete give the space back', async () => {
+    const beforeBytes = await sweptExtentBytes(server)
+    const path = '/box/space'
+    for (let i = 0; i < 4; i += 1) await send({ path }, body)
+    assert.ok((await extentBytes(server)) >= beforeBytes + body.length)
+    await rawRequest(server, { method: 'DELETE', path })
+    await assertUntouched(beforeBytes)
+  })
+})

@@ -1,0 +1,245 @@
+// The command as a user meets it while it runs: what it logs, how it stops, whether it is healthy, what
+// it counts, and how its data is checked.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { closeSync, openSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { rawRequest, wireRequest } from './harness.ts'
+import {
+  accountSas,
+  cleanUp,
+  createContainer,
+  getBlob,
+  putBlob,
+  run,
+  startServerProcess,
+  stop,
+  tempFolder,
+  type ServerProcess,
+} from './server-process.ts'
+
+after(cleanUp)
+
+const MEMORY = '--inMemoryPersistence'
+
+describe('what it says', { concurrency: 2 }, () => {
+  /** A request whose signature must stay out of every log. */
+  async function listContainers(server: ServerProcess): Promise<string> {
+    const key = Buffer.alloc(32, 7).toString('base64')
+    const sign = accountSas({ name: 'devstoreaccount1', key })
+    await rawRequest(server, { method: 'GET', path: '/?comp=list', sign })
+    const [, signature = ''] = /sig=([^&]+)/.exec(sign) ?? []
+    return signature
+  }
+
+  const ENTRY =
+    /^127\.0\.0\.1 - - \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000\] "PUT \/devstoreaccount1\/said\?restype=container HTTP\/1\.1" 201 0$/m
+
+  test('one line a request, in the form of Apache and Azurite', async () => {
+    const server = await startServerProcess({ args: [MEMORY] })
+    await createContainer(server, 'said')
+    const signature = await listContainers(server)
+    await server.said(/"GET \/devstoreaccount1\/\?comp=list[^"]* HTTP\/1\.1" 403 \d+\n/)
+    assert.match(server.stdout(), ENTRY)
+    assert.match(server.stdout(), /sig=REDACTED/)
+    assert(!server.stdout().includes(signature))
+  })
+
+  test('--silent: no requests', async () => {
+    const server = await startServerProcess({ args: [MEMORY, '--silent'] })
+    await createContainer(server, 'said')
+    const { stdout, stderr } = await stop(server)
+    assert.doesNotMatch(stdout, /"PUT/)
+    assert.match(stdout, /Lazuli Blob service is closing\.\.\.\nLazuli Blob service successfully closed\n$/)
+    assert.equal(stderr, '')
+  })
+
+  test('--log json: every line is JSON, requests with their fields', async () => {
+    const server = await startServerProcess({ args: [MEMORY, '--log', 'json'] })
+    const { headers } = await createContainer(server, 'said')
+    const { stdout } = await stop(server)
+    const lines = stdout.trimEnd().split('\n').map((line): unknown => JSON.parse(line)) // prettier-ignore
+    const entry = lines.find(
+      (line) => typeof line === 'object' && line !== null && 'method' in line,
+    )
+    assert.partialDeepStrictEqual(entry, {
+      level: 'info',
+      msg: 'request',
+      method: 'PUT',
+      url: '/devstoreaccount1/said?restype=container',
+      status: 201,
+      requestId: headers['x-ms-request-id'],
+    })
+  })
+
+  test('--debug FILE: everything, whatever the screen shows', async () => {
+    const file = join(tempFolder('debug'), 'logs', 'debug.log')
+    const server = await startServerProcess({ args: [MEMORY, '--silent', '--debug', file] })
+    await createContainer(server, 'said')
+    const signature = await listContainers(server)
+    await stop(server)
+    const text = readFileSync(file, 'utf8')
+    assert.match(text, ENTRY)
+    assert.match(text, /successfully listening at/)
+    assert.match(text, /successfully closed\n$/)
+    assert(!text.includes(signature))
+  })
+})
+
+describe('how it stops', { concurrency: 2 }, () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`${signal}: an upload under way is finished, and kept`, async () => {
+      const args = ['--silent', '--location', tempFolder('stop')]
+      const server = await startServerProcess({ args })
+      assert.equal((await createContainer(server, 'stop')).status, 201)
+      const body = Buffer.alloc(1_000_000, signal)
+      const upload = uploadHalf(server, '/stop/upload', body)
+      await upload.begun
+      server.child.kill(signal)
+      await server.said(/Blob service is closing\.\.\./)
+      assert.equal(await upload.finish(), 201)
+      assert.equal((await server.ended).code, 0)
+      await assert.rejects(getBlob(server, '/stop/upload'), /ECONNREFUSED/)
+
+      const again = await startServerProcess({ args })
+      assert((await getBlob(again, '/stop/upload')).body.equals(body))
+    })
+  }
+
+  test('takes no new connection while it finishes', async () => {
+    const server = await startServerProcess({ args: [MEMORY, '--silent'] })
+    assert.equal((await createContainer(server, 'stop')).status, 201)
+    const upload = uploadHalf(server, '/stop/upload', Buffer.alloc(1_000_000))
+    await upload.begun
+    server.child.kill()
+    await server.said(/Blob service is closing\.\.\./)
+    const socket = connect(server.blobPort, '127.0.0.1')
+    await assert.rejects(once(socket, 'connect'), /ECONNREFUSED/)
+    assert.equal(await upload.finish(), 201)
+    assert.equal((await server.ended).code, 0)
+  })
+
+  test('a second signal ends it at once', async () => {
+    const server = await startServerProcess({ args: [MEMORY, '--silent'] })
+    assert.equal((await createContainer(server, 'stop')).status, 201)
+    const upload = uploadHalf(server, '/stop/upload', Buffer.alloc(1_000_000))
+    await upload.begun
+    server.child.kill()
+    await server.said(/Blob service is closing\.\.\./)
+    server.child.kill()
+    await assert.rejects(upload.finish())
+    assert.equal((await server.ended).code, 143)
+  })
+
+  /** Sends a Put Blob in two halves. Begun: the server waits for the second one. */
+  function uploadHalf({ blobPort: port }: ServerProcess, path: string, body: Buffer) {
+    const headers = { 'x-ms-blob-type': 'BlockBlob', expect: '100-continue' }
+    const wire = wireRequest({ method: 'PUT', path, headers, body })
+    const sent = request({ host: '127.0.0.1', port, agent: false, method: 'PUT', ...wire })
+    const status = new Promise<number>((resolve, reject) => {
+      sent.once('error', reject)
+      sent.once('response', (response) => resolve(response.resume().statusCode ?? 0))
+    })
+    // A rejection is for the one who asks for the end.
+    status.catch(() => undefined)
+    const begun = once(sent, 'continue').then(() => {
+      return new Promise<void>((resolve) => {
+        sent.write(body.subarray(0, body.length / 2), () => resolve())
+      })
+    })
+    sent.flushHeaders()
+    const finish = (): Promise<number> => {
+      sent.end(body.subarray(body.length / 2))
+      return status
+    }
+    return { begun, finish }
+  }
+})
+
+describe('health and metrics', () => {
+  let server: ServerProcess
+  before(async () => {
+    server = await startServerProcess({ args: [MEMORY, '--silent'] })
+    assert.equal((await createContainer(server, 'metered')).status, 201)
+    assert.equal((await createContainer(server, 'metered')).status, 409)
+    assert.equal((await putBlob(server, '/metered/blob', Buffer.alloc(1_000))).status, 201)
+    const stale = { 'x-ms-blob-type': 'BlockBlob', 'if-match': '"0x1"' }
+    const put = { method: 'PUT', path: '/metered/blob', headers: stale, body: 'no' }
+    assert.equal((await rawRequest(server, put)).status, 412)
+    assert.equal((await getBlob(server, '/metered/blob')).body.length, 1_000)
+    assert.equal((await getBlob(server, '/metered/none')).status, 404)
+  })
+
+  for (const [path, text] of [
+    ['/health/live', 'live\n'],
+    ['/health/ready', 'ready\n'],
+  ] as const) {
+    test(path, async () => {
+      const answer = await fetch(`${server.adminUrl}${path}`)
+      assert.deepEqual([answer.status, await answer.text()], [200, text])
+    })
+  }
+
+  test('/metrics', async () => {
+    const answer = await fetch(`${server.adminUrl}/metrics`)
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/)
+    const lines = new Set((await answer.text()).split('\n'))
+    const put = 'service="blob",operation="Put Blob"'
+    for (const line of [
+      'lazuli_requests_total{service="blob",operation="Create Container",status="201"} 1',
+      'lazuli_requests_total{service="blob",operation="Create Container",status="409"} 1',
+      'lazuli_conflicts_total{service="blob",operation="Create Container",kind="409"} 1',
+      `lazuli_requests_total{${put},status="201"} 1`,
+      `lazuli_conflicts_total{${put},kind="412"} 1`,
+      `lazuli_conflicts_total{${put},kind="lease"} 0`,
+      `lazuli_request_bytes_total{${put}} 1002`,
+      `lazuli_request_duration_seconds_count{${put}} 2`,
+      'lazuli_requests_total{service="blob",operation="Get Blob",status="404"} 1',
+    ]) {
+      assert(lines.has(line), `${line}\nis not in\n${[...lines].join('\n')}`)
+    }
+    const stored = [...lines].find((line) => line.startsWith('lazuli_store_bytes '))
+    assert(Number(stored?.split(' ')[1]) > 1_000)
+  })
+
+  test('lazuli health: 0 when ready, 1 when not there', async () => {
+    const args = ['health', '--adminPort', new URL(server.adminUrl).port]
+    const ready = await run({ args })
+    assert.deepEqual([ready.code, ready.stdout, ready.stderr], [0, 'ready\n', ''])
+    await stop(server)
+    const gone = await run({ args })
+    assert.equal(gone.code, 1)
+    assert.match(gone.stdout, /^not ready: http:\/\/127\.0\.0\.1:\d+\/health\/ready: nothing listens/)
+  })
+})
+
+test('lazuli fsck: 0 on good data, 1 on a damaged extent, which it names', async () => {
+  const location = tempFolder('fsck')
+  const server = await startServerProcess({ args: ['--silent', '--location', location] })
+  assert.equal((await createContainer(server, 'checked')).status, 201)
+  for (const name of ['first', 'second']) {
+    assert.equal((await putBlob(server, `/checked/${name}`, Buffer.alloc(100_000, name))).status, 201)
+  }
+  assert.equal((await stop(server)).code, 0)
+
+  const good = await run({ args: ['fsck', '--location', location] })
+  assert.match(good.stdout, /^\d+ records, 1 extents, 200000 bytes of content checked\nno problems\n$/)
+  assert.equal(good.code, 0)
+
+  const [extent = ''] = readdirSync(join(location, 'extents'))
+  flipByte(join(location, 'extents', extent), 150_000)
+  const damaged = await run({ args: ['fsck', '--location', location] })
+  assert.match(damaged.stdout, /\nsliceDamaged [^\n]*100000[^\n]*: CRC-32 \d+ instead of \d+\n1 problems\n$/)
+  assert.equal(damaged.code, 1)
+})
+
+function flipByte(path: string, position: number): void {
+  const file = openSync(path, 'r+')
+  const byte = Buffer.alloc(1)
+  readSync(file, byte, 0, 1, position)
+  writeSync(file, Buffer.of((byte[0] ?? 0) ^ 1), 0, 1, position)
+  closeSync(file)
+}

@@ -1,0 +1,296 @@
+// The command as a user meets it before it runs: what it refuses, in one line and without a trace; where
+// settings and accounts come from; and what it writes to the disk.
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { FORMAT_VERSION, openFormat } from '../src/kv/format.ts'
+import { openLmdbKv } from '../src/kv/lmdb.ts'
+import { decodeCommand } from '../src/start/command.ts'
+import { envName, SETTING_NAMES, SETTINGS, type SettingName } from '../src/start/options.ts'
+import { ACCOUNT_KEY, rawRequest } from './harness.ts'
+import {
+  accountSas,
+  cleanUp,
+  createContainer,
+  putBlob,
+  run,
+  startServerProcess,
+  stop,
+  tempFolder,
+  type Account,
+  type Launch,
+  type ServerProcess,
+} from './server-process.ts'
+
+after(cleanUp)
+
+const OWN: Account = { name: 'own', key: Buffer.alloc(32, 7).toString('base64') }
+const NEW: Account = { name: 'own', key: Buffer.alloc(32, 8).toString('base64') }
+
+function tree(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()
+}
+
+async function statusAs(server: ServerProcess, account: Account): Promise<number> {
+  const path = `/${account.name}/?comp=list`
+  const sign = accountSas(account)
+  const { status } = await rawRequest(server, { method: 'GET', path, wholePath: true, sign })
+  return status
+}
+
+describe('what it refuses', () => {
+  const taken = createServer()
+  let takenPort: string
+  let owner: ServerProcess
+  let owned: string
+
+  before(async () => {
+    owned = tempFolder('owned')
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    takenPort = String((taken.address() as AddressInfo).port)
+    owner = await startServerProcess({ args: ['--location', owned] })
+  })
+  after(() => taken.close())
+
+  type Refusal = {
+    readonly exitCode: 1 | 2
+    readonly says: RegExp
+    readonly args?: () => readonly string[]
+    readonly env?: Readonly<Record<string, string>>
+    /** Prepares the folder that the command runs in. */
+    readonly given?: (cwd: string) => void | Promise<void>
+  }
+
+  const inPlace = (cwd: string): void => writeFileSync(join(cwd, 'file'), '')
+  const config = (text: string) => (cwd: string) => writeFileSync(join(cwd, 'lazuli.json'), text)
+  const newer = async (cwd: string): Promise<void> => {
+    const kv = openLmdbKv(join(cwd, 'data', 'store'))
+    await openFormat(kv, FORMAT_VERSION + 1)
+    await kv.close()
+  }
+
+  // prettier-ignore
+  const REFUSALS: Readonly<Record<string, Refusal>> = {
+    'an unknown flag': { exitCode: 2, args: () => ['--blob-port', '1'],
+      says: /unknown flag --blob-port; did you mean --blobPort\?/ },
+    'an unknown command': { exitCode: 2, args: () => ['serve'], says: /unknown command serve/ },
+    'a bad value': { exitCode: 2, args: () => ['--blobPort', '70000'],
+      says: /--blobPort must be a port from 0 to 65535 .*, not 70000/ },
+    'a bad value in the environment': { exitCode: 2, env: { LAZULI_LOG_LEVEL: 'loud' },
+      says: /LAZULI_LOG_LEVEL must be error or warn or info or debug, not loud/ },
+    'a config file that is no JSON': { exitCode: 2, given: config('{'), says: /lazuli\.json is not valid JSON/ },
+    'an unknown setting': { exitCode: 2, given: config('{ "port": 1 }'),
+      says: /lazuli\.json: "port" is not a setting/ },
+    'a key that is not base64': { exitCode: 2, env: { LAZULI_ACCOUNTS: 'me:hush!' },
+      says: /LAZULI_ACCOUNTS: key 1 of account "me" is not base64$/m },
+    'an accounts file that is not there': { exitCode: 2, args: () => ['--accountsFile', 'none'],
+      says: /cannot read the accounts file none: no such file/ },
+    'a taken port': { exitCode: 1, args: () => ['--blobPort', takenPort],
+      says: /cannot listen on 127\.0\.0\.1:\d+: the port is taken; choose another with --blobPort/ },
+    'a taken admin port': { exitCode: 1, args: () => ['--adminPort', takenPort],
+      says: /the admin port cannot listen on .*: the port is taken; choose another with --adminPort/ },
+    'an address of another machine': { exitCode: 1, args: () => ['--blobHost', '192.0.2.1'],
+      says: /cannot listen on 192\.0\.2\.1:0: this machine does not have that address/ },
+    'a file in place of the folder': { exitCode: 1, args: () => ['--location', 'file'], given: inPlace,
+      says: /cannot write to the location .*file: a file of that name is in the way; .*--location/ },
+    'a file in place of its parent': { exitCode: 1, args: () => ['--location', 'file/data'], given: inPlace,
+      says: /cannot write to the location .*: a part of the path is not a folder/ },
+    'a debug log in a file': { exitCode: 1, args: () => ['--debug', 'file/log'], given: inPlace,
+      says: /cannot write the debug log file\/log/ },
+    'a folder that another server has': { exitCode: 1, args: () => ['--location', owned],
+      says: /is in use by another Lazuli server \(process \d+\)/ },
+    'data of a newer Lazuli': { exitCode: 1, args: () => ['--location', 'data'], given: newer,
+      says: /the data has format 2, but this version of Lazuli reads up to format 1/ },
+    'fsck of a folder that is not there': { exitCode: 1, args: () => ['fsck', '--location', 'none'],
+      says: /cannot read the location .*none: no such file or folder/ },
+    'fsck of a folder that a server has': { exitCode: 1, args: () => ['fsck', '--location', owned],
+      says: /is in use by another Lazuli server/ },
+  }
+
+  describe('and leaves nothing behind', { concurrency: 3 }, () => {
+    for (const [what, refusal] of Object.entries(REFUSALS)) test(what, () => checkRefusal(refusal))
+  })
+
+  async function checkRefusal({ exitCode, says, args, env, given }: Refusal): Promise<void> {
+    const cwd = tempFolder('refused')
+    await given?.(cwd)
+    const before = tree(cwd)
+    const ports = { LAZULI_BLOB_PORT: '0', LAZULI_ADMIN_PORT: '0' }
+    const ended = await run({ args: args?.() ?? [], cwd, env: { ...ports, ...env } })
+    assert.match(ended.stderr, says)
+    assert.match(ended.stderr, /^lazuli: [^\n]+\n$/, 'one line')
+    assert.deepEqual([ended.code, ended.stdout], [exitCode, ''])
+    assert.deepEqual(tree(cwd), before)
+  }
+
+  test(
+    'a folder that may not be written to',
+    { skip: !readdirSync('/').includes('proc') },
+    async () => {
+      const ended = await run({ args: ['--blobPort', '0', '--location', '/proc/lazuli'] })
+      assert.match(ended.stderr, /^lazuli: cannot write to the location \/proc\/lazuli: [^\n]+\n$/)
+      assert.equal(ended.code, 1)
+    },
+  )
+
+  test('the server whose folder was asked for never notices', async () => {
+    assert.equal((await createContainer(owner, 'still-here')).status, 201)
+    const strange = tree(owned).filter((name) => !/^(\.gitignore|extents|store.*)$/.test(name))
+    assert.equal(strange.length, 1, 'only its own socket')
+  })
+})
+
+describe('where settings come from', { concurrency: 2 }, () => {
+  /** A value of each that differs from its default; a new setting needs a row. */
+  const EXAMPLES: Readonly<Record<SettingName, string>> = {
+    blobHost: '0.0.0.0', blobPort: '1', blobKeepAliveTimeout: '7',
+    queueHost: '0.0.0.0', queuePort: '2', queueKeepAliveTimeout: '7',
+    tableHost: '0.0.0.0', tablePort: '3', tableKeepAliveTimeout: '7',
+    fileHost: '0.0.0.0', filePort: '4', fileKeepAliveTimeout: '7',
+    smbHost: '0.0.0.0', smbPort: '5', adminHost: '0.0.0.0', adminPort: '6',
+    location: 'data', inMemoryPersistence: 'true', extentMemoryLimit: '100',
+    https: 'auto', httpsNames: 'storage.test', cert: 'cert.pem', key: 'key.pem', pwd: 'secret',
+    accountsFile: 'accounts', oauth: 'basic', oauthIssuer: 'https://issuer.test/', oauthJwks: 'jwks.json',
+    strictApiVersion: 'true', skipApiVersionCheck: 'true', loose: 'true',
+    disableProductStyleUrl: 'true', disableTelemetry: 'true',
+    silent: 'true', log: 'json', logLevel: 'warn', debug: 'debug.log',
+  } // prettier-ignore
+
+  /** What a setting is refused without. */
+  const COMPANIONS: Partial<Record<SettingName, SettingName>> = {
+    extentMemoryLimit: 'inMemoryPersistence',
+    httpsNames: 'https',
+    key: 'cert',
+    pwd: 'cert',
+    oauthIssuer: 'oauth',
+    oauthJwks: 'oauth',
+  }
+
+  for (const name of SETTING_NAMES) {
+    test(`--${name}, ${envName(name)} and "${name}" mean the same`, () => {
+      const companion = COMPANIONS[name]
+      const names = companion === undefined ? [name] : [name, companion]
+      const cwd = tempFolder('settings')
+      const decode = (args: readonly string[], env: Readonly<Record<string, string>>) => {
+        const command = decodeCommand({ argv: ['node', 'lazuli', ...args], env, cwd, version: '1' })
+        assert(command.kind === 'start')
+        return command.options
+      }
+      const flags = names.map((each) => `--${each}=${EXAMPLES[each]}`)
+      const byFlag = decode(flags, {})
+      assert.notDeepEqual(byFlag[name], SETTINGS[name].default)
+      const env = Object.fromEntries(names.map((each) => [envName(each), EXAMPLES[each]]))
+      assert.deepEqual(decode([], env), byFlag)
+      const isSwitch = (each: SettingName) => SETTINGS[each].placeholder === undefined
+      const file = Object.fromEntries(
+        names.map((each) => [each, isSwitch(each) ? true : EXAMPLES[each]]),
+      )
+      writeFileSync(join(cwd, 'lazuli.json'), JSON.stringify(file))
+      assert.deepEqual(decode([], {}), byFlag)
+    })
+  }
+
+  const SOURCES: Readonly<Record<string, (cwd: string) => Partial<Launch>>> = {
+    'the environment': () => ({
+      env: { LAZULI_LOCATION: 'here', LAZULI_DEBUG: 'all.log', LAZULI_SILENT: 'true' },
+    }),
+    'lazuli.json': (cwd) => {
+      const settings = { location: 'here', debug: 'all.log', silent: true }
+      writeFileSync(join(cwd, 'lazuli.json'), JSON.stringify(settings))
+      return {}
+    },
+  }
+  for (const [what, prepare] of Object.entries(SOURCES)) {
+    test(`a server set by ${what}`, async () => {
+      const cwd = tempFolder('set')
+      const server = await startServerProcess({ args: [], cwd, ...prepare(cwd) })
+      assert.equal((await createContainer(server, 'set')).status, 201)
+      assert.equal((await stop(server)).code, 0)
+      assert(readdirSync(join(cwd, 'here')).includes('store'))
+      assert.match(readFileSync(join(cwd, 'all.log'), 'utf8'), /"PUT \/devstoreaccount1\/set\?/)
+      assert.doesNotMatch(server.stdout(), /PUT/)
+    })
+  }
+})
+
+describe('accounts', { concurrency: 2 }, () => {
+  for (const name of ['LAZULI_ACCOUNTS', 'AZURITE_ACCOUNTS']) {
+    test(`${name} replaces the well-known account`, async () => {
+      const env = { [name]: `${OWN.name}:${OWN.key}` }
+      const args = ['--inMemoryPersistence', '--silent', '--blobHost', '0.0.0.0']
+      const server = await startServerProcess({ args, env })
+      assert.equal(await statusAs(server, OWN), 200)
+      assert.equal(await statusAs(server, NEW), 403)
+      assert.notEqual(await statusAs(server, { name: 'devstoreaccount1', key: ACCOUNT_KEY }), 200)
+      assert.match(server.stdout(), /Accounts +own\n/)
+      assert.doesNotMatch(server.stdout(), /WARNING/)
+      assert(!server.stdout().includes(OWN.key), 'a key of its own is not printed')
+    })
+  }
+
+  test('a changed accounts file counts while it runs', async () => {
+    const cwd = tempFolder('accounts')
+    const file = join(cwd, 'accounts')
+    writeFileSync(file, `${OWN.name}:${OWN.key}\n`)
+    const args = ['--inMemoryPersistence', '--silent', '--accountsFile', file]
+    const server = await startServerProcess({ args, cwd })
+    assert.equal(await statusAs(server, OWN), 200)
+    assert.equal(await statusAs(server, NEW), 403)
+    writeFileSync(file, `# rotated\n${NEW.name}:${NEW.key}\n`)
+    // The file is looked at once a second.
+    const deadlineMs = Date.now() + 5_000
+    while ((await statusAs(server, NEW)) !== 200 && Date.now() < deadlineMs) await setTimeout(50)
+    assert.deepEqual([await statusAs(server, NEW), await statusAs(server, OWN)], [200, 403])
+    await server.said(/accounts read again from .*accounts: own/)
+    writeFileSync(file, 'own:oh no\n')
+    await setTimeout(1_100)
+    assert.equal(await statusAs(server, NEW), 200, 'a wrong file changes nothing')
+    await server.said(/warn: accounts stay as they were/)
+  })
+
+  test('the well-known key on an open address is warned of', async () => {
+    const args = ['--inMemoryPersistence', '--silent', '--blobHost', '0.0.0.0']
+    const server = await startServerProcess({ args })
+    assert.match(
+      server.stdout(),
+      /WARNING: listening on 0\.0\.0\.0 with the well-known key of devstoreaccount1: .*LAZULI_ACCOUNTS/,
+    )
+    assert.match(server.stdout(), /BlobEndpoint=http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1;/)
+  })
+})
+
+describe('what it writes', { concurrency: 2 }, () => {
+  test('./.lazuli with a .gitignore, and nothing else', async () => {
+    const cwd = tempFolder('litter')
+    const server = await startServerProcess({ args: ['--silent'], cwd })
+    assert.equal((await createContainer(server, 'litter')).status, 201)
+    assert.equal((await putBlob(server, '/litter/large', Buffer.alloc(100_000))).status, 201)
+    assert.equal((await stop(server)).code, 0)
+    assert.deepEqual(tree(cwd), [
+      '.lazuli',
+      '.lazuli/.gitignore',
+      '.lazuli/extents',
+      '.lazuli/extents/00000000000001.extent',
+      '.lazuli/store',
+      '.lazuli/store/data.mdb',
+      '.lazuli/store/lock.mdb',
+    ])
+    assert.equal(readFileSync(join(cwd, '.lazuli/.gitignore'), 'utf8'), '*\n')
+  })
+
+  test('--inMemoryPersistence: nothing at all', async () => {
+    const home = tempFolder('home')
+    const cwd = join(home, 'work')
+    mkdirSync(cwd)
+    const env = { HOME: home, TMPDIR: home, XDG_CACHE_HOME: home }
+    const server = await startServerProcess({ args: ['--inMemoryPersistence'], cwd, env })
+    assert.match(server.stdout(), /Location +in memory, gone when it stops/)
+    assert.equal((await createContainer(server, 'memory')).status, 201)
+    assert.equal((await putBlob(server, '/memory/large', Buffer.alloc(3_000_000))).status, 201)
+    assert.equal((await stop(server)).code, 0)
+    assert.deepEqual(tree(home), ['work'])
+  })
+})

@@ -1,0 +1,237 @@
+// Connections: how many bytes a header may have, how long a client may take, how requests follow each
+// other on one connection, and what happens to them when the server closes.
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { createListener, LISTENER_LIMITS, type ListenerLimits } from '../src/http/listener.ts'
+import { tableOf, type Answer, type Operation } from '../src/http/operation.ts'
+import type { Front } from '../src/http/serve.ts'
+import { fixedAccounts } from '../src/start/accounts.ts'
+import { listen } from '../src/start/listen.ts'
+import { DEFAULT_SERVICE_PROPERTIES } from '../src/storage/service-properties.ts'
+import { askBare, BareSocket, headBytes } from './bare-socket.ts'
+import { ACCOUNT, rawRequest, startTestServer } from './harness.ts'
+import { runTestServer } from './running-server.ts'
+
+/** Operations that a test holds up and lets go. */
+class Gate {
+  readonly #held: (() => void)[] = []
+  #wake: () => void = () => undefined
+
+  async pass(): Promise<Answer> {
+    await new Promise<void>((resolve) => {
+      this.#held.push(resolve)
+      this.#wake()
+    })
+    return { status: 200, headers: [], body: 'done' }
+  }
+
+  async entered(count: number): Promise<void> {
+    while (this.#held.length < count) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  open(): void {
+    for (const release of this.#held.splice(0)) release()
+  }
+}
+
+const accounts = fixedAccounts()
+
+function gatedFront(gate: Gate): Front<Gate> {
+  const permission = { resourceType: 's', accountSas: undefined, serviceSas: undefined } as const
+  const row = (comp: string, run: Operation<Gate>['run']): Operation<Gate> => ({
+    name: comp, methods: ['GET', 'PUT'], level: 'service', comp, writes: false, bodyBytesMax: 1 << 20,
+    permission: { ...permission, anonymous: 'container' }, run,
+  }) // prettier-ignore
+  const wait = row('wait', ({ service }) => service.pass())
+  const quick = row('quick', async () => ({ status: 200, headers: [], body: 'quick' }))
+  const sink = row('sink', async ({ request }) => {
+    const { length } = await request.body.read(1 << 20)
+    return { status: 200, headers: [], body: String(length) }
+  })
+  return {
+    name: 'blob',
+    serverHeader: 'test',
+    table: tableOf([wait, quick, sink], () => 'service'),
+    service: gate,
+    accounts,
+    pathStyleOnly: false,
+    strictVersion: false,
+    loose: false,
+    world: () => ({
+      accounts,
+      nowMs: 0,
+      wallNowMs: 0,
+      accessPolicy: async () => undefined,
+      publicAccess: async () => 'container',
+      bearer: undefined,
+    }),
+    properties: async () => DEFAULT_SERVICE_PROPERTIES,
+    observe: () => undefined,
+    logFault: (error) => {
+      throw error
+    },
+  }
+}
+
+async function startGated(t: TestContext, limits: Partial<ListenerLimits> = {}) {
+  const gate = new Gate()
+  const listener = createListener(gatedFront(gate), { ...LISTENER_LIMITS, ...limits }, undefined)
+  const place = { what: 'test', flag: '', host: '127.0.0.1', port: 0 }
+  const { port }: AddressInfo = await listen(listener.server, place)
+  t.after(() => {
+    gate.open()
+    listener.server.closeAllConnections()
+    listener.server.close()
+  })
+  return { gate, port, close: () => listener.close() }
+}
+
+function get(comp: string, more = ''): string {
+  return `GET /${ACCOUNT}/?comp=${comp} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n${more}\r\n`
+}
+
+test('keep-alive is for as long as it is set, and is said', async (t) => {
+  const { port } = await startGated(t, { keepAliveMs: 2_000 })
+  const socket = await BareSocket.open(port)
+  socket.send(get('quick'))
+  assert.equal((await socket.answer())?.headers['keep-alive'], 'timeout=2')
+  socket.close()
+  const running = await runTestServer({ blobKeepAliveTimeout: 7, silent: true })
+  t.after(() => running.close())
+  const answer = await rawRequest(running, {
+    method: 'GET',
+    path: '?comp=list',
+    headers: { connection: 'keep-alive' },
+  })
+  assert.equal(answer.headers['keep-alive'], 'timeout=7')
+})
+
+test('an idle connection is closed', async (t) => {
+  const { port } = await startGated(t, { keepAliveMs: 1 })
+  const socket = await BareSocket.open(port)
+  socket.send(get('quick'))
+  assert.equal((await socket.answer())?.text, 'quick')
+  assert.equal(await socket.rest(), '')
+})
+
+test('Connection: close, and HTTP/1.0, end after one answer', async (t) => {
+  const { port } = await startGated(t)
+  for (const head of [
+    get('quick', 'Connection: close\r\n'),
+    get('quick').replace('/1.1', '/1.0'),
+  ]) {
+    const socket = await BareSocket.open(port)
+    socket.send(head)
+    const answer = await socket.answer()
+    assert.equal(answer?.headers.connection, 'close')
+    assert.equal(await socket.rest(), '')
+  }
+})
+
+test('a header of too many bytes: 431', async () => {
+  const server = await startTestServer()
+  const long = (bytes: number) =>
+    headBytes({ method: 'GET', path: '?comp=list' }, { 'x-long': 'x'.repeat(bytes) })
+  assert.equal((await askBare(server.blobPort, long(60_000)))?.status, 200)
+  assert.equal((await askBare(server.blobPort, long(70_000)))?.status, 431)
+  await server.close()
+})
+
+for (const beginning of ['', 'GET / HT', `GET / HTTP/1.1\r\nHost: x\r\nx-slow: `]) {
+  test(`a header that does not come (${JSON.stringify(beginning)}) is not waited for`, async (t) => {
+    const { port } = await startGated(t, { headersMs: 20 })
+    const socket = await BareSocket.open(port)
+    socket.send(beginning)
+    assert.match(await socket.rest(), /^HTTP\/1\.1 408 Request Timeout\r\nConnection: close\r\n/)
+  })
+}
+
+test('a body that does not come is not waited for', async (t) => {
+  const { port } = await startGated(t, { silenceMs: 20 })
+  const socket = await BareSocket.open(port)
+  socket.send(`PUT /${ACCOUNT}/?comp=sink HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf`)
+  assert.equal(await socket.rest(), '')
+})
+
+test('requests on one connection are answered in their order', async (t) => {
+  const { port, gate } = await startGated(t)
+  const socket = await BareSocket.open(port)
+  socket.send(get('wait') + get('quick') + get('nothing') + get('quick'))
+  await gate.entered(1)
+  assert.equal(socket.waiting, '')
+  gate.open()
+  const answers = [
+    await socket.answer(),
+    await socket.answer(),
+    await socket.answer(),
+    await socket.answer(),
+  ]
+  assert.deepEqual(
+    answers.map((answer) => answer?.status),
+    [200, 200, 400, 200],
+  )
+  assert.deepEqual(
+    [answers[0]?.text, answers[1]?.text, answers[3]?.text],
+    ['done', 'quick', 'quick'],
+  )
+  socket.close()
+})
+
+test('a request and its body come in single bytes', async (t) => {
+  const { port } = await startGated(t)
+  const socket = await BareSocket.open(port)
+  const request = `PUT /${ACCOUNT}/?comp=sink HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc`
+  for (const byte of request) socket.send(byte)
+  assert.equal((await socket.answer())?.text, '3')
+  socket.close()
+})
+
+test('timeout: an operation that takes longer is 500 OperationTimedOut', async (t) => {
+  const { port } = await startGated(t)
+  const answer = await askBare(port, get('wait&timeout=1'))
+  assert.equal(`${answer?.status} ${answer?.headers['x-ms-error-code']}`, '500 OperationTimedOut')
+})
+
+test('close: what is under way is finished, and nothing new begins', async (t) => {
+  const { port, gate, close } = await startGated(t)
+  const [busy, idle, silent, half] = await Promise.all(
+    [1, 2, 3, 4].map(() => BareSocket.open(port)),
+  )
+  assert.ok(busy && idle && silent && half)
+  idle.send(get('quick'))
+  await idle.answer()
+  half.send('GET / HTTP/1.1\r\nHo')
+  busy.send(get('wait') + get('wait'))
+  await gate.entered(2)
+
+  const closed = close()
+  await assert.rejects(BareSocket.open(port), { code: 'ECONNREFUSED' })
+  for (const socket of [idle, silent, half]) assert.equal(await socket.rest(), '')
+  gate.open()
+  assert.equal((await busy.answer())?.text, 'done')
+  const last = await busy.answer()
+  assert.equal(last?.text, 'done')
+  assert.equal(last?.headers.connection, 'close')
+  assert.equal(await busy.rest(), '')
+  await closed
+})
+
+test('close: an upload under way is stored', async () => {
+  const server = await startTestServer({ onDisk: true })
+  await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
+  const socket = await BareSocket.open(server.blobPort)
+  const headers = { 'x-ms-blob-type': 'BlockBlob', 'content-length': '100000' }
+  socket.send(headBytes({ method: 'PUT', path: '/box/b', headers }, { expect: '100-continue' }))
+  assert.equal((await socket.answer())?.status, 100)
+  const closed = server.close()
+  socket.send(Buffer.alloc(100_000))
+  const answer = await socket.answer()
+  assert.equal(answer?.status, 201)
+  assert.equal(answer?.headers.connection, 'close')
+  await closed
+})

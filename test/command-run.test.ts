@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -53,7 +53,10 @@ describe('what it says', { concurrency: 2 }, () => {
     await createContainer(server, 'said')
     const { stdout, stderr } = await stop(server)
     assert.doesNotMatch(stdout, /"PUT/)
-    assert.match(stdout, /Lazuli Blob service is closing\.\.\.\nLazuli Blob service successfully closed\n$/)
+    assert.match(
+      stdout,
+      /Lazuli Blob service is closing\.\.\.\nLazuli Blob service successfully closed\n$/,
+    )
     assert.equal(stderr, '')
   })
 
@@ -130,22 +133,41 @@ describe('how it stops', { concurrency: 2 }, () => {
     server.child.kill()
     await server.said(/Blob service is closing\.\.\./)
     server.child.kill()
-    await assert.rejects(upload.finish())
     assert.equal((await server.ended).code, 143)
+    await assert.rejects(upload.finish())
+  })
+
+  test('a connection that is kept alive does not keep it', async () => {
+    const server = await startServerProcess({ args: [MEMORY, '--blobKeepAliveTimeout', '600'] })
+    assert.equal((await createContainer(server, 'stop')).status, 201)
+    const upload = uploadHalf(server, '/stop/upload', Buffer.alloc(1_000_000), new Agent({ keepAlive: true }))
+    await upload.begun
+    server.child.kill()
+    await server.said(/Blob service is closing\.\.\./)
+    assert.equal(await upload.finish(), 201)
+    const endedMs = performance.now()
+    assert.equal((await server.ended).code, 0)
+    assert(performance.now() - endedMs < 3_000)
   })
 
   /** Sends a Put Blob in two halves. Begun: the server waits for the second one. */
-  function uploadHalf({ blobPort: port }: ServerProcess, path: string, body: Buffer) {
+  function uploadHalf(
+    { blobPort: port }: ServerProcess,
+    path: string,
+    body: Buffer,
+    agent: Agent | false = false,
+  ) {
     const headers = { 'x-ms-blob-type': 'BlockBlob', expect: '100-continue' }
     const wire = wireRequest({ method: 'PUT', path, headers, body })
-    const sent = request({ host: '127.0.0.1', port, agent: false, method: 'PUT', ...wire })
+    const sent = request({ host: '127.0.0.1', port, agent, method: 'PUT', ...wire })
     const status = new Promise<number>((resolve, reject) => {
       sent.once('error', reject)
       sent.once('response', (response) => resolve(response.resume().statusCode ?? 0))
     })
     // A rejection is for the one who asks for the end.
     status.catch(() => undefined)
-    const begun = once(sent, 'continue').then(() => {
+    const begun = Promise.race([once(sent, 'continue'), status]).then((first) => {
+      assert(typeof first !== 'number', `answered ${String(first)} before the body`)
       return new Promise<void>((resolve) => {
         sent.write(body.subarray(0, body.length / 2), () => resolve())
       })
@@ -212,7 +234,10 @@ describe('health and metrics', () => {
     await stop(server)
     const gone = await run({ args })
     assert.equal(gone.code, 1)
-    assert.match(gone.stdout, /^not ready: http:\/\/127\.0\.0\.1:\d+\/health\/ready: nothing listens/)
+    assert.match(
+      gone.stdout,
+      /^not ready: http:\/\/127\.0\.0\.1:\d+\/health\/ready: nothing listens/,
+    )
   })
 })
 
@@ -221,18 +246,27 @@ test('lazuli fsck: 0 on good data, 1 on a damaged extent, which it names', async
   const server = await startServerProcess({ args: ['--silent', '--location', location] })
   assert.equal((await createContainer(server, 'checked')).status, 201)
   for (const name of ['first', 'second']) {
-    assert.equal((await putBlob(server, `/checked/${name}`, Buffer.alloc(100_000, name))).status, 201)
+    assert.equal(
+      (await putBlob(server, `/checked/${name}`, Buffer.alloc(100_000, name))).status,
+      201,
+    )
   }
   assert.equal((await stop(server)).code, 0)
 
   const good = await run({ args: ['fsck', '--location', location] })
-  assert.match(good.stdout, /^\d+ records, 1 extents, 200000 bytes of content checked\nno problems\n$/)
+  assert.match(
+    good.stdout,
+    /^\d+ records, 1 extents, 200000 bytes of content checked\nno problems\n$/,
+  )
   assert.equal(good.code, 0)
 
   const [extent = ''] = readdirSync(join(location, 'extents'))
   flipByte(join(location, 'extents', extent), 150_000)
   const damaged = await run({ args: ['fsck', '--location', location] })
-  assert.match(damaged.stdout, /\nsliceDamaged [^\n]*100000[^\n]*: CRC-32 \d+ instead of \d+\n1 problems\n$/)
+  assert.match(
+    damaged.stdout,
+    /\nsliceDamaged [^\n]*100000[^\n]*: CRC-32 \d+ instead of \d+\n1 problems\n$/,
+  )
   assert.equal(damaged.code, 1)
 })
 

@@ -222,8 +222,8 @@ function spoilt(random: Random): Buffer {
 }
 
 const ROUND_COUNT = 10
-const CONNECTION_COUNT = 100
-const REQUEST_COUNT = 10
+const CONNECTION_COUNT = 250
+const REQUEST_COUNT = 4
 
 test('10,000 spoilt requests', { timeout: 60_000 }, async () => {
   const random = randomFrom(20_261_115)

@@ -25,12 +25,11 @@ describe('service properties', () => {
       exposedHeaders: 'x-ms-meta-*',
       maxAgeInSeconds: 60,
     }
-    await service.setProperties({ cors: [cors], defaultServiceVersion: '2021-12-02' })
-    await service.setProperties({ deleteRetentionPolicy: { enabled: true, days: 7 } })
+    await service.setProperties({ cors: [cors] })
+    await service.setProperties({ defaultServiceVersion: '2021-12-02' })
     const got = await service.getProperties()
     assert.deepEqual(got.cors, [cors])
     assert.equal(got.defaultServiceVersion, '2021-12-02')
-    assert.deepEqual(got.deleteRetentionPolicy?.days, 7)
     const anonymous = await rawRequest(server, {
       method: 'GET',
       path: '/box/b',
@@ -38,7 +37,7 @@ describe('service properties', () => {
       headers: { 'x-ms-version': '' },
     })
     assert.equal(anonymous.headers['x-ms-version'], '2021-12-02')
-    await service.setProperties({ cors: [], deleteRetentionPolicy: { enabled: false } })
+    await service.setProperties({ cors: [] })
     assert.deepEqual((await service.getProperties()).cors ?? [], [])
   })
 

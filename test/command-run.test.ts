@@ -140,7 +140,12 @@ describe('how it stops', { concurrency: 2 }, () => {
   test('a connection that is kept alive does not keep it', async () => {
     const server = await startServerProcess({ args: [MEMORY, '--blobKeepAliveTimeout', '600'] })
     assert.equal((await createContainer(server, 'stop')).status, 201)
-    const upload = uploadHalf(server, '/stop/upload', Buffer.alloc(1_000_000), new Agent({ keepAlive: true }))
+    const upload = uploadHalf(
+      server,
+      '/stop/upload',
+      Buffer.alloc(1_000_000),
+      new Agent({ keepAlive: true }),
+    )
     await upload.begun
     server.child.kill()
     await server.said(/Blob service is closing\.\.\./)

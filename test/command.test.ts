@@ -240,16 +240,22 @@ describe('accounts', { concurrency: 2 }, () => {
     assert.equal(await statusAs(server, OWN), 200)
     assert.equal(await statusAs(server, NEW), 403)
     writeFileSync(file, `# rotated\n${NEW.name}:${NEW.key}\n`)
-    // The file is looked at once a second.
-    const deadlineMs = Date.now() + 5_000
-    while ((await statusAs(server, NEW)) !== 200 && Date.now() < deadlineMs) await setTimeout(50)
+    await askUntil(server, /accounts read again from .*accounts: own/)
     assert.deepEqual([await statusAs(server, NEW), await statusAs(server, OWN)], [200, 403])
-    await server.said(/accounts read again from .*accounts: own/)
     writeFileSync(file, 'own:oh no\n')
-    await setTimeout(1_100)
+    await askUntil(server, /warn: accounts stay as they were/)
     assert.equal(await statusAs(server, NEW), 200, 'a wrong file changes nothing')
-    await server.said(/warn: accounts stay as they were/)
   })
+
+  /** The file is looked at when a request comes, once a second. */
+  async function askUntil(server: ServerProcess, said: RegExp): Promise<void> {
+    const deadlineMs = Date.now() + 10_000
+    while (!said.test(server.stdout()) && Date.now() < deadlineMs) {
+      await statusAs(server, OWN)
+      await setTimeout(20)
+    }
+    assert.match(server.stdout(), said)
+  }
 
   test('the well-known key on an open address is warned of', async () => {
     const args = ['--inMemoryPersistence', '--silent', '--blobHost', '0.0.0.0']

@@ -182,6 +182,20 @@ test('requests on one connection are answered in their order', async (t) => {
   socket.close()
 })
 
+for (const behind of ['nonsense\r\n\r\n', `${get('quick').slice(0, 30)}\0\r\n\r\n`]) {
+  test(`a good request is answered before ${JSON.stringify(behind)} ends the connection`, async (t) => {
+    const { port, gate } = await startGated(t)
+    const socket = await BareSocket.open(port)
+    socket.send(get('wait') + behind)
+    await gate.entered(1)
+    gate.open()
+    const answer = await socket.answer()
+    assert.equal(answer?.text, 'done')
+    assert.equal(answer?.headers.connection, 'close')
+    assert.equal(await socket.rest(), '')
+  })
+}
+
 test('a request and its body come in single bytes', async (t) => {
   const { port } = await startGated(t)
   const socket = await BareSocket.open(port)

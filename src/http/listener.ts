@@ -64,7 +64,7 @@ export function createListener<Service>(
   }
   server.on('request', onRequest(false))
   server.on('checkContinue', onRequest(true))
-  server.on('clientError', refuse)
+  server.on('clientError', connections.refuse)
   server.on('tlsClientError', (_error: Error, socket: Duplex) => socket.destroy())
   server.setTimeout(limits.silenceMs, (socket: Duplex) => socket.destroy())
   return {
@@ -85,27 +85,44 @@ function trackConnections(server: Server, event: 'connection' | 'secureConnectio
   const answers = new Map<Socket, Set<ServerResponse>>()
   let closing = false
   server.on(event, (socket: Socket) => {
+    // A handshake may end after the server has closed.
+    if (closing) socket.destroy()
     answers.set(socket, new Set())
     socket.once('close', () => answers.delete(socket))
   })
+  const ending = new WeakSet<Socket>()
+  /** The last answer under way says that it is the last, and the connection ends with it. */
+  const endAfter = (socket: Socket, last: ServerResponse): void => {
+    last.shouldKeepAlive = false
+    ending.add(socket)
+  }
   return {
     begin(res: ServerResponse): void {
       const { socket } = res.req
       const underWay = answers.get(socket)
       underWay?.add(res)
-      if (closing) res.shouldKeepAlive = false
+      if (closing) endAfter(socket, res)
       res.once('close', () => {
         underWay?.delete(res)
-        if (closing && underWay?.size === 0) socket.destroySoon()
+        if (ending.has(socket) && underWay?.size === 0) socket.destroySoon()
       })
     },
-    /** The last answer of each busy connection says that it is the last; the others go at once. */
+    /** Bytes that are no HTTP, too many header bytes, a header or a body that never ends. */
+    refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+      const [first, ...others] = answers.get(socket) ?? []
+      const last = others.at(-1) ?? first
+      const isGone = !socket.writable || error.code === 'ECONNRESET'
+      // What came whole before is answered; a refusal now would be taken for its answer.
+      if (!isGone && last?.req.complete === true) endAfter(socket, last)
+      else if (isGone || others.length > 0 || first?.headersSent === true) socket.destroy()
+      else socket.end(refusal(error))
+    },
     close(): void {
       closing = true
       for (const [socket, underWay] of answers) {
         const last = [...underWay].at(-1)
         if (last === undefined) socket.destroy()
-        else last.shouldKeepAlive = false
+        else endAfter(socket, last)
       }
     },
   }
@@ -116,12 +133,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 }
 
-/** Bytes that are no HTTP, too many header bytes, a header that never ends. */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
-  }
+function refusal(error: NodeJS.ErrnoException): string {
   const status = REFUSALS[error.code ?? ''] ?? '400 Bad Request'
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  return `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`
 }

@@ -22,8 +22,12 @@ export type Answer = {
   readonly status: number
   /** Name, value, name, value …: what `writeHead` takes without a second look. */
   readonly headers: readonly string[]
-  /** With a stream, `headers` has its Content-Length. */
-  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>
+  readonly body?: string | Uint8Array
+  /**
+   * A body that is too long to hold; `headers` has its Content-Length. It is opened when the answer is
+   * written, so that one that never is leaves nothing open.
+   */
+  readonly stream?: () => AsyncIterable<Uint8Array>
   /** Takes back the memory of a streamed chunk that is on its way. */
   readonly recycle?: (chunk: Uint8Array) => void
 }

@@ -10,17 +10,13 @@ export async function respond(
   common: string[],
   { headOnly }: { readonly headOnly: boolean },
 ): Promise<number> {
-  const { status, headers, body } = answer
-  common.push(...headers)
-  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
+  const { status, headers, body, stream, recycle } = answer
+  for (const text of headers) common.push(text)
+  if (stream === undefined || headOnly) {
     return respondWhole(res, status, common, headOnly ? undefined : body)
   }
   res.writeHead(status, common)
-  if (headOnly) {
-    res.end()
-    return 0
-  }
-  return stream(res, body, answer.recycle)
+  return sendStream(res, stream(), recycle)
 }
 
 function respondWhole(
@@ -46,7 +42,7 @@ function hasContentLength(headers: readonly string[]): boolean {
   return false
 }
 
-async function stream(
+async function sendStream(
   res: ServerResponse,
   body: AsyncIterable<Uint8Array>,
   recycle: Answer['recycle'],

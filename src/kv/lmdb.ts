@@ -78,10 +78,13 @@ function readsOf(store: Database<Buffer, Buffer>): ReadTx {
   }
 }
 
-/** The package's fast form gives a view that the next read overwrites, with a length of its own making. */
+/**
+ * The package's fast form gives a view that the next read overwrites, with a length of its own making:
+ * Node 20's `copy` believes the one and uses the other, so the bytes that count are cut out first.
+ */
 function copyOf(view: Uint8Array): Value {
   const copy = Buffer.allocUnsafe(view.length)
-  asBuffer(view).copy(copy, 0, 0, view.length)
+  copy.set(new Uint8Array(view.buffer, view.byteOffset, view.length))
   return copy
 }
 

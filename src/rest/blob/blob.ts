@@ -118,19 +118,19 @@ export async function runGetBlob({ request, identity, service }: BlobCall): Prom
   const headers = withOverrides(blobHeaders(blob, part, range !== undefined), identity)
   const status = range === undefined ? 200 : 206
   const hashed = decodeRangeHash(request.headers, range)
-  const { recycle } = service
-  if (hashed === undefined) return { status, headers, body: bodyOf(service, stored, part), recycle }
-  const bytes = await collect(bodyOf(service, stored, part))
+  const body = bodyOf(service, stored, part)
+  if (hashed === undefined) return { status, headers, ...body }
+  const bytes = await collect(body)
   if (hashed === 'md5') headers.push('Content-MD5', hash('md5', bytes, 'base64'))
   else headers.push('x-ms-content-crc64', crc64Of(bytes).toString('base64'))
   return { status, headers, body: bytes }
 }
 
 /** At most the 4 MiB whose hash may be asked for. */
-async function collect(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  if (body instanceof Uint8Array) return body
+async function collect(body: Pick<Answer, 'stream'> & { body?: Uint8Array }): Promise<Uint8Array> {
+  if (body.stream === undefined) return body.body ?? Buffer.alloc(0)
   const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
+  for await (const chunk of body.stream()) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
@@ -175,8 +175,9 @@ export async function runDeleteBlob({ request, service }: BlobCall): Promise<Ans
   return { status: 202, headers: ['x-ms-delete-type-permanent', 'true'] }
 }
 
-function bodyOf(service: BlobCall['service'], stored: StoredBlob, { from, to }: ByteRange) {
+function bodyOf({ extents, recycle }: BlobCall['service'], stored: StoredBlob, part: ByteRange) {
   const { blob, bytes } = stored
-  if (blob.content === undefined) return bytes.subarray(from, to)
-  return service.extents.read(subRangeOfPieces(blob.content.pieces, from, to))
+  if (blob.content === undefined) return { body: bytes.subarray(part.from, part.to) }
+  const pieces = subRangeOfPieces(blob.content.pieces, part.from, part.to)
+  return { stream: () => extents.read(pieces), recycle }
 }

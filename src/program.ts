@@ -1,0 +1,166 @@
+// The command: reads what is asked for, starts the server, says where it is, and stops it when told to. Run by
+// being imported.
+import { readFileSync } from 'node:fs'
+import { platform, totalmem } from 'node:os'
+import { runServer, type RunningServer } from './server.ts'
+import { openAccounts, wellKnownKeyWarning } from './start/accounts.ts'
+import { checkAdminPort, startAdmin, type Admin } from './start/admin.ts'
+import {
+  bannerLines,
+  closedLine,
+  closingLine,
+  listeningLine,
+  memoryLine,
+  startingLine,
+} from './start/banner.ts'
+import { decodeCommand, type StartCommand } from './start/command.ts'
+import { checkLocation } from './start/fsck.ts'
+import { checkHealth } from './start/health.ts'
+import { locationPath } from './start/location.ts'
+import { openLog, type Log } from './start/log.ts'
+import { extentMemoryLimitBytes } from './start/options.ts'
+import { onShutdown } from './start/shutdown.ts'
+import { reasonOf, StartError } from './start/start-error.ts'
+import { StoreInUse } from './kv/owner.ts'
+import { FormatError } from './kv/format.ts'
+import type { ServiceName } from './auth/request.ts'
+
+const { version } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { readonly version: string }
+
+/** The services that are there; the flags of the others are accepted and wait for them. */
+const BUILT: readonly ServiceName[] = ['blob']
+
+// `lazuli | head -1` closes the pipe; that is no reason to stop serving.
+process.stdout.on('error', () => {})
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const named =
+    error instanceof StartError || error instanceof StoreInUse || error instanceof FormatError
+  process.stderr.write(`lazuli: ${named ? error.message : errorText(error)}\n`)
+  process.exitCode = error instanceof StartError ? error.exitCode : 1
+}
+
+async function main(): Promise<number> {
+  const { argv, env } = process
+  const command = decodeCommand({ argv, env, cwd: process.cwd(), version })
+  switch (command.kind) {
+    case 'print':
+      process.stdout.write(`${command.text}\n`)
+      return 0
+    case 'health': {
+      const { exitCode, line } = await checkHealth(command.options)
+      process.stdout.write(`${line}\n`)
+      return exitCode
+    }
+    case 'fsck': {
+      const location = locationPath(command.options.location, process.cwd())
+      const { exitCode, lines } = await checkLocation(location, process.pid)
+      process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+      return exitCode
+    }
+    case 'start':
+      await start(command)
+      return 0
+  }
+}
+
+async function start(command: StartCommand): Promise<void> {
+  const { options, program } = command
+  const log = await openLog({ options, stdout: process.stdout, clock: Date.now })
+  const location = options.inMemoryPersistence
+    ? undefined
+    : locationPath(options.location, process.cwd())
+  const accounts = openAccounts({
+    sources: {
+      env: process.env,
+      accountsFile: options.accountsFile,
+      configPath: command.configPath,
+    },
+    clock: Date.now,
+    report: (level, message) => log[level](message),
+  })
+  const memoryLimitBytes =
+    location === undefined ? extentMemoryLimitBytes(options, memoryBytes()) : undefined
+  const services = BUILT.filter((service) => command.services.includes(service))
+  if (services.length === 0) throw new StartError(`${program}: that service is not there yet`)
+  await checkAdminPort(adminPlace(command))
+  let ready = false
+  const clock = Date.now
+  const server = await runServer({
+    options, location, memoryLimitBytes, accounts, clock, log, services,
+  }) // prettier-ignore
+  const admin = await startAdminOrClose(command, server, log, () => ready)
+  const close = async (): Promise<void> => {
+    ready = false
+    for (const { service } of server.endpoints) log.say(closingLine(program, service))
+    await server.close()
+    await admin.close()
+    for (const { service } of server.endpoints) log.say(closedLine(program, service))
+    await log.close()
+  }
+  onShutdown({
+    process,
+    close,
+    exit: (code) => process.exit(code),
+    report: (text) => log.error(text),
+  })
+  const known = accounts.names().flatMap((name) => accounts.get(name) ?? [])
+  const hosts = server.endpoints.map(({ host }) => host)
+  const warning = wellKnownKeyWarning(hosts, known)
+  const banner = bannerLines({
+    version,
+    endpoints: server.endpoints,
+    adminUrl: admin.url,
+    location,
+    accounts: known,
+    ca: server.tls?.ca,
+    platform: platform(),
+    warnings: warning === undefined ? [] : [warning],
+  })
+  for (const line of banner) log.say(line)
+  if (memoryLimitBytes !== undefined) log.say(memoryLine(memoryLimitBytes, memoryBytes()))
+  for (const endpoint of server.endpoints) {
+    if (program !== 'lazuli') log.say(startingLine(program, endpoint))
+    log.say(listeningLine(program, endpoint))
+  }
+  ready = true
+}
+
+function adminPlace({ options, given }: StartCommand) {
+  const { adminHost: host, adminPort: port } = options
+  return { host, port, portMayMove: !given.has('adminPort') }
+}
+
+async function startAdminOrClose(
+  command: StartCommand,
+  server: RunningServer,
+  log: Log,
+  ready: () => boolean,
+): Promise<Admin> {
+  try {
+    return await startAdmin({
+      ...adminPlace(command),
+      ready,
+      metrics: server.metrics,
+      caPem: server.tls?.ca?.pem,
+      report: (message, error) => log.error(message, { error }),
+    })
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+}
+
+/** A container's limit, where there is one, is what there is to share. */
+function memoryBytes(): number {
+  const limit = process.constrainedMemory()
+  return limit > 0 && limit < totalmem() ? limit : totalmem()
+}
+
+function errorText(error: unknown): string {
+  return error instanceof Error && error.stack !== undefined ? error.stack : reasonOf(error)
+}

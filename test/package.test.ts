@@ -1,0 +1,197 @@
+// What is published, installed as a user installs it and run by the Nodes that users have: the oldest one
+// that is promised, if this machine has it, and the one that Lazuli is made with.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { rawRequest, xmlTexts } from './harness.ts'
+import {
+  cleanUp,
+  createContainer,
+  getBlob,
+  putBlob,
+  run,
+  startServerProcess,
+  stop,
+  tempFolder,
+  type Ended,
+} from './server-process.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const FOLDER = tempFolder('package')
+const APP = join(FOLDER, 'app')
+const BIN = join(APP, 'node_modules', '.bin')
+
+after(cleanUp)
+
+type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] }
+
+function isPacked(value: unknown): value is readonly [Packed] {
+  return Array.isArray(value) && value.length === 1
+}
+
+/** npm in a folder of its own, as outside of this checkout. */
+function npm(cwd: string, ...args: string[]): Promise<Ended> {
+  return run({ program: ['npm'], args, cwd })
+}
+
+async function pack(): Promise<Packed> {
+  const ended = await npm(ROOT, 'pack', '--json', '--pack-destination', FOLDER)
+  assert.equal(ended.code, 0, ended.stderr)
+  const packed: unknown = JSON.parse(ended.stdout.slice(ended.stdout.indexOf('[')))
+  assert(isPacked(packed))
+  return packed[0]
+}
+
+const OFFLINE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED|E50\d/
+const INSTALL = ['install', '--omit=dev', '--ignore-scripts=false', '--prefer-offline'] as const
+
+/** Why it could not be installed; undefined if it is. */
+async function install(tarball: string): Promise<string | undefined> {
+  mkdirSync(APP)
+  writeFileSync(join(APP, 'package.json'), '{ "type": "module", "private": true }')
+  const ended = await npm(APP, ...INSTALL, '--no-audit', '--no-fund', tarball)
+  if (ended.code === 0) return undefined
+  const code = OFFLINE.exec(ended.stderr)
+  assert(code !== null, ended.stderr)
+  return `the npm registry can't be reached (${code[0]})`
+}
+
+const packed = await pack()
+const missing = await install(join(FOLDER, packed.filename))
+
+test('the tarball holds what runs, and nothing of how it is made', () => {
+  const paths = packed.files.map(({ path }) => path)
+  const besides = paths.filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path)).toSorted()
+  assert.deepEqual(besides, ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+  assert.deepEqual(paths.filter((path) => /\.test\.|conformance/.test(path)), []) // prettier-ignore
+  for (const path of ['dist/main.js', 'dist/server.js', 'dist/server.d.ts']) {
+    assert(paths.includes(path), path)
+  }
+})
+
+describe('installed', { skip: missing ?? false }, () => {
+  test('without a Node of its own, and without a compiler', () => {
+    const modules = join(APP, 'node_modules')
+    assert(!existsSync(join(modules, 'node')))
+    assert(!existsSync(join(modules, 'typescript')))
+    for (const name of ['lmdb', 'msgpackr-extract']) {
+      assert(!existsSync(join(modules, name, 'build')), `${name} was built`)
+    }
+  })
+
+  test('as the commands lazuli and azurite', () => {
+    const commands = ['azurite', 'azurite-blob', 'azurite-queue', 'azurite-table', 'lazuli']
+    assert.deepEqual(commands.filter((name) => !readdirSync(BIN).includes(name)), []) // prettier-ignore
+    const { mode } = statSync(join(APP, 'node_modules', 'lazuli', 'dist', 'main.js'))
+    assert.equal(mode & 0o111, 0o111)
+  })
+
+  test('with types', async () => {
+    const consumer = `
+      import { startServer, type LazuliServer, type ServerOptions } from 'lazuli'
+      const options: ServerOptions = { accounts: { me: 'AAAA' }, clock: () => 0 }
+      const server: LazuliServer = await startServer(options)
+      export const endpoint: string = server.blobEndpoint
+      // @ts-expect-error a port is a number
+      await startServer({ blobPort: '10000' })
+      await server.close()`
+    writeFileSync(join(APP, 'consumer.ts'), consumer)
+    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+    const strict = ['--noEmit', '--strict', '--target', 'es2023', '--module', 'nodenext']
+    const types = ['--typeRoots', join(ROOT, 'node_modules', '@types'), '--types', 'node']
+    const args = [...strict, ...types, 'consumer.ts']
+    const ended = await run({ program: [process.execPath, tsc], args, cwd: APP })
+    assert.deepEqual([ended.stdout, ended.code], ['', 0])
+  })
+})
+
+for (const { version, folder } of [systemNode(), nodeOf(dirname(process.execPath))].flat()) {
+  const path = [folder, process.env.PATH ?? ''].join(delimiter)
+  describe(`with Node ${version}`, { skip: missing ?? false }, () => {
+    test('npx lazuli --version', async () => {
+      const args = ['--no-install', 'lazuli', '--version']
+      const ended = await run({ program: ['npx'], args, cwd: APP, env: { PATH: path } })
+      assert.match(ended.stdout, /^\d+\.\d+\.\d+\n$/)
+      assert.equal(ended.code, 0)
+    })
+
+    for (const [command, args] of [
+      ['lazuli', ['--inMemoryPersistence']],
+      ['azurite', ['--inMemoryPersistence']],
+      ['azurite-blob', ['--location', join(FOLDER, `blob-${version}`)]],
+      ['azurite', ['--location', join(FOLDER, `all-${version}`)]],
+    ] as const) {
+      test(`${command} ${args[0]}`, async () => {
+        const program = [join(BIN, command)] as const
+        const server = await startServerProcess({ program, args, cwd: APP, env: { PATH: path } })
+        await checkServes(server)
+        const ended = await stop(server)
+        assert.deepEqual([ended.code, ended.stderr], [0, ''])
+        const at = `127.0.0.1:${server.blobPort}`
+        const lines = ended.stdout.split('\n')
+        for (const line of LINES[command](at))
+          assert(lines.includes(line), `${line}\nin\n${ended.stdout}`)
+      })
+    }
+
+    test("import { startServer } from 'lazuli'", async () => {
+      const text = `
+        import { startServer } from 'lazuli'
+        const servers = await Promise.all([startServer(), startServer({ location: process.argv[2] })])
+        const answers = await Promise.all(servers.map(({ blobEndpoint }) => fetch(blobEndpoint)))
+        console.log(answers.map(({ status, headers }) => status + ' ' + headers.get('server')).join())
+        for (const server of servers) await server.close()`
+      writeFileSync(join(APP, 'consumer.mjs'), text)
+      const program = [join(folder, 'node')] as const
+      const args = ['consumer.mjs', join(FOLDER, `library-${version}`)]
+      const ended = await run({ program, args, cwd: APP })
+      assert.match(ended.stdout, /^4\d\d \S*Blob\S*\/.*,4\d\d /)
+      assert.deepEqual([ended.code, ended.stderr], [0, ''])
+    })
+  })
+}
+
+/** What other tools wait for, to the letter. */
+const LINES = {
+  lazuli: (at: string) => [`Lazuli Blob service is successfully listening at http://${at}`],
+  azurite: (at: string) => [
+    `Azurite Blob service is successfully listening at http://${at}`,
+    'Azurite Blob service is closing...',
+    'Azurite Blob service successfully closed',
+  ],
+  'azurite-blob': (at: string) => [`Azurite Blob service successfully listens on http://${at}`],
+}
+
+/** A small blob and a large one, by way of the store and of an extent. */
+async function checkServes(server: { readonly blobPort: number }): Promise<void> {
+  assert.equal((await createContainer(server, 'packed')).status, 201)
+  for (const lengthBytes of [1_000, 1_000_000]) {
+    const body = Buffer.alloc(lengthBytes, 'packed')
+    assert.equal((await putBlob(server, '/packed/blob', body)).status, 201)
+    assert((await getBlob(server, '/packed/blob')).body.equals(body))
+  }
+  const list = { method: 'GET', path: '/packed?restype=container&comp=list' }
+  assert.deepEqual(xmlTexts((await rawRequest(server, list)).text, 'Name'), ['blob'])
+}
+
+type Node = { readonly version: string; readonly folder: string }
+
+function nodeOf(folder: string): readonly Node[] {
+  const version = execFileSync(join(folder, 'node'), ['--version'], { encoding: 'utf8' })
+  return [{ version: version.trim().slice(1), folder }]
+}
+
+/** The one that users of this machine have, if it is another one and not too old. */
+function systemNode(): readonly Node[] {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const found = folders.find((folder) => {
+    return !folder.includes('node_modules') && existsSync(join(folder, 'node'))
+  })
+  if (found === undefined) return []
+  const [node] = nodeOf(found)
+  if (node === undefined || Number.parseInt(node.version) < 20) return []
+  return node.version === process.versions.node ? [] : [node]
+}

@@ -15,6 +15,7 @@ import {
   signedPermissions,
   signedTime,
   signedVersion,
+  type Validity,
 } from './sas.ts'
 import { isSignedByRemembered } from './signature.ts'
 
@@ -28,11 +29,37 @@ export const SERVICE_LETTERS: Readonly<Record<ServiceName, string>> = {
 const OLDEST_VERSION = '2015-04-05'
 const ENCRYPTION_SCOPE_VERSION = '2020-12-06'
 
+/** What a signed query says; where and when it may be used is looked at for each request. */
+type SignedSas = {
+  /** Whose keys it was checked with: an account with other keys is another object. */
+  readonly account: Account
+  readonly services: string
+  readonly validity: Validity
+  readonly identity: AccountSasIdentity
+}
+
+// A client sends the same query with every request, and the front door gives the same map for it.
+const verified = new WeakMap<AuthRequest['query'], SignedSas>()
+
 export function authenticateAccountSas(
   request: AuthRequest,
   account: Account,
   nowMs: number,
 ): AccountSasIdentity {
+  let sas = verified.get(request.query)
+  if (sas?.account !== account) {
+    sas = verifySas(request, account)
+    verified.set(request.query, sas)
+  }
+  checkValidity(sas.validity, nowMs)
+  checkSource(request)
+  if (!sas.services.includes(SERVICE_LETTERS[request.service])) {
+    throw new StorageError('AuthorizationServiceMismatch')
+  }
+  return sas.identity
+}
+
+function verifySas(request: AuthRequest, account: Account): SignedSas {
   const text = accountSasStringToSign(request)
   const signature = requiredField(request, 'sig')
   const permissions = signedPermissions(request)
@@ -48,13 +75,13 @@ export function authenticateAccountSas(
   if (!keys.some((key) => isSignedByRemembered(key.secret, text, signature))) {
     throw signatureMismatch(text)
   }
-  checkValidity({ startMs, expiryMs }, nowMs)
-  checkSource(request)
-  if (!services.includes(SERVICE_LETTERS[request.service])) {
-    throw new StorageError('AuthorizationServiceMismatch')
-  }
   const scope = encryptionScope(request)
-  return { kind: 'accountSas', permissions, resourceTypes, encryptionScope: scope }
+  return {
+    account,
+    services,
+    validity: { startMs, expiryMs },
+    identity: { kind: 'accountSas', permissions, resourceTypes, encryptionScope: scope },
+  }
 }
 
 export function accountSasStringToSign(request: AuthRequest): string {

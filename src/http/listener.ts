@@ -96,16 +96,19 @@ function trackConnections(server: Server, event: 'connection' | 'secureConnectio
     last.shouldKeepAlive = false
     ending.add(socket)
   }
+  /** One function for all: a listener made for each request would cost more than all else here. */
+  function onClose(this: ServerResponse): void {
+    const { socket } = this.req
+    const underWay = answers.get(socket)
+    underWay?.delete(this)
+    if (ending.has(socket) && underWay?.size === 0) socket.destroySoon()
+  }
   return {
     begin(res: ServerResponse): void {
       const { socket } = res.req
-      const underWay = answers.get(socket)
-      underWay?.add(res)
+      answers.get(socket)?.add(res)
       if (closing) endAfter(socket, res)
-      res.once('close', () => {
-        underWay?.delete(res)
-        if (ending.has(socket) && underWay?.size === 0) socket.destroySoon()
-      })
+      res.on('close', onClose)
     },
     /** Bytes that are no HTTP, too many header bytes, a header or a body that never ends. */
     refuse(error: NodeJS.ErrnoException, socket: Socket): void {

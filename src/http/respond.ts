@@ -31,10 +31,27 @@ function respondWhole(
   if (status !== 204 && status !== 304 && !hasContentLength(headers)) {
     headers.push('Content-Length', String(lengthBytes))
   }
-  res.writeHead(status, headers)
-  if (bytes === undefined) res.end()
-  else res.end(bytes)
+  atEndOfTurn(() => {
+    res.writeHead(status, headers)
+    if (bytes === undefined) res.end()
+    else res.end(bytes)
+  })
   return lengthBytes
+}
+
+// Answers of one turn of the event loop go out together. Each by itself would wake a client that has gone
+// to sleep since the one before, which costs more than all of our own work for a Get Blob (measured with
+// 32 connections: 95 µs a request against 60).
+let waiting: (() => void)[] = []
+
+function atEndOfTurn(write: () => void): void {
+  if (waiting.push(write) === 1) setImmediate(writeWaiting)
+}
+
+function writeWaiting(): void {
+  const writes = waiting
+  waiting = []
+  for (const write of writes) write()
 }
 
 function hasContentLength(headers: readonly string[]): boolean {

@@ -164,8 +164,14 @@ function modifiedMs(current: Blob | undefined, moment: Moment): number {
   return current === undefined ? moment.nowMs : Math.max(current.modifiedMs, moment.nowMs)
 }
 
+/** Most requests have no conditions, so the ETag is made when somebody looks at it. */
 function conditionState(blob: Blob): Validators {
-  return { etag: etagOf(blob.stamp), lastModifiedMs: blob.modifiedMs }
+  return {
+    get etag() {
+      return etagOf(blob.stamp)
+    },
+    lastModifiedMs: blob.modifiedMs,
+  }
 }
 
 /** No operation takes a lease on a blob yet, so an id that is sent matches none. */

@@ -10,8 +10,6 @@ import { bufferWrites, runStraight } from './transaction.ts'
 // Keys reach 3.1 KiB (a name of 1,024 characters of three bytes); pages of 4 KiB allow only 1,978.
 const PAGE_SIZE_BYTES = 8_192
 
-type Outcome<T> = { readonly value: T } | { readonly error: unknown }
-
 export function openLmdbKv(folder: string): Kv {
   const store: Database<Buffer, Buffer> = open({
     path: folder,
@@ -25,29 +23,73 @@ export function openLmdbKv(folder: string): Kv {
     overlappingSync: false,
   })
   const reads = readsOf(store)
+  const commits = createCommits(store, reads)
   return {
     read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(reads)),
-    write: async <T>(body: (tx: Tx) => Step<T>) => {
-      // lmdb runs the bodies that arrive together in one native transaction, with one sync for all. It
-      // does not undo the writes of a callback that throws, so they are applied after the body's end.
-      const outcome: Outcome<T> = await store.transaction(() => {
-        try {
-          const tx = bufferWrites(reads)
-          const value = runStraight(body(tx))
-          for (const write of tx.writes()) {
-            if (write.value === undefined) store.remove(asBuffer(write.key))
-            else store.put(asBuffer(write.key), asBuffer(write.value))
-          }
-          return { value }
-        } catch (error) {
-          return { error }
-        }
-      })
-      if ('error' in outcome) throw outcome.error
-      return outcome.value
-    },
+    write: commits.write,
     sizeBytes: () => statSync(join(folder, 'data.mdb')).size,
     close: () => store.close(),
+  }
+}
+
+/** A body that waits for its transaction. Run in it, it gives what is to be called after the commit. */
+type Waiting = { readonly run: () => () => void; readonly reject: (error: unknown) => void }
+
+// Bodies that arrive together are run in one native transaction and share its sync. Half of those that wait
+// go into one commit, if they are many: while it is synced, the others' requests are read and the answers of
+// those before are written, instead of all of them standing still at once.
+const COMMIT_COUNT_MIN = 16
+
+function createCommits(store: Database<Buffer, Buffer>, reads: ReadTx) {
+  let waiting: Waiting[] = []
+  let committing = false
+
+  function* applied<T>(body: (tx: Tx) => Step<T>): Step<T> {
+    // The package does not undo the writes of a callback that throws, so they are applied when it has ended.
+    const tx = bufferWrites(reads)
+    const value = yield* body(tx)
+    for (const write of tx.writes()) {
+      if (write.value === undefined) store.remove(asBuffer(write.key))
+      else store.put(asBuffer(write.key), asBuffer(write.value))
+    }
+    return value
+  }
+
+  async function commitWaiting(): Promise<void> {
+    committing = true
+    while (waiting.length > 0) {
+      let taken: readonly Waiting[] = []
+      let committed: readonly (() => void)[] = []
+      try {
+        await store.transaction(() => {
+          const count = Math.max(COMMIT_COUNT_MIN, Math.ceil(waiting.length / 2))
+          taken = waiting.slice(0, count)
+          waiting = waiting.slice(count)
+          committed = taken.map(({ run }) => run())
+        })
+        for (const resolve of committed) resolve()
+      } catch (error) {
+        // The commit itself failed (a full disk): none of its bodies has happened.
+        for (const { reject } of taken) reject(error)
+      }
+    }
+    committing = false
+  }
+
+  return {
+    write: <T>(body: (tx: Tx) => Step<T>): Promise<T> =>
+      new Promise((resolve, reject) => {
+        const run = () => {
+          try {
+            const value = runStraight(applied(body))
+            return () => resolve(value)
+          } catch (error) {
+            return () => reject(error)
+          }
+        }
+        waiting.push({ run, reject })
+        if (!committing) void commitWaiting()
+      }),
   }
 }
 

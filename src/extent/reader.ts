@@ -12,7 +12,7 @@ export type Span = {
 /** Bytes that nobody may write to. */
 export type FetchChunk = (span: Span) => Promise<Uint8Array>
 
-export const CHUNK_LENGTH_MAX = 256 * 1_024
+export const CHUNK_LENGTH_MAX = 512 * 1_024
 const ZEROS = new Uint8Array(CHUNK_LENGTH_MAX)
 
 /** Pieces as spans; those that lie one behind the other in an extent are read as one. */

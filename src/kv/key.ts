@@ -69,7 +69,14 @@ export function decodeKey(key: Key): KeyPart[] {
 export function lastKeyString(key: Key, at: number): string {
   const bytes = asBuffer(key)
   assert(bytes[at] === STRING, 'a string part begins here')
-  return readString(bytes.subarray(at + 1, bytes.length - 1))
+  const [start, end] = [at + 1, bytes.length - 1]
+  const text = bytes.toString('latin1', start, end)
+  return isPlain(text) ? text : readString(bytes.subarray(start, end))
+}
+
+/** ASCII without controls: each byte is its character. */
+function isPlain(text: string): boolean {
+  return /^[ -~]*$/.test(text)
 }
 
 export function compareKeys(a: Key, b: Key): number {

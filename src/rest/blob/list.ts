@@ -1,7 +1,7 @@
-// List Blobs and List Containers as XML. A page of 5,000 items is text that is built once, so this is
-// plain concatenation. Elements and their order are the service's.
+// List Blobs and List Containers as XML. Elements and their order are the service's.
 import { formatHttpDate } from '../../http/date.ts'
 import type { Answer, Request } from '../../http/operation.ts'
+import { createTextWriter } from '../../http/text-writer.ts'
 import {
   XML_DECLARATION,
   xmlElement,
@@ -65,14 +65,17 @@ export async function runListBlobs({ request, service }: BlobCall): Promise<Answ
     const container = yield* requireContainer(tx, address)
     return yield* listBlobs(tx, container.id, list)
   })
-  let items = ''
-  for (const item of page.items) items += blobItemXml(item, include.has('metadata'))
-  return xmlAnswer(
+  const xml = createTextWriter(page.items.length * ITEM_BYTES_LIKELY + 1_024)
+  xml.add(
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${endpointOf(request)}" ` +
-      `ContainerName="${xmlEscapeAttribute(address.container)}">${echo(request)}` +
-      `<Blobs>${items}</Blobs>${nextMarkerXml(page.next)}</EnumerationResults>`,
+      `ContainerName="${xmlEscapeAttribute(address.container)}">${echo(request)}<Blobs>`,
   )
+  for (const item of page.items) xml.add(blobItemXml(item, include.has('metadata')))
+  xml.add(`</Blobs>${nextMarkerXml(page.next)}</EnumerationResults>`)
+  return xmlAnswer(xml.bytes())
 }
+
+const ITEM_BYTES_LIKELY = 2_400
 
 function containerXml(name: string, container: Container, withMetadata: boolean): string {
   return (
@@ -99,23 +102,40 @@ function blobItemXml(item: BlobItem, withMetadata: boolean): string {
 
 function propertiesXml(blob: Blob): string {
   const { headers } = blob
+  const created = formatHttpDate(blob.createdMs)
+  const modified = formatHttpDate(blob.modifiedMs)
   return (
-    `<Properties><Creation-Time>${formatHttpDate(blob.createdMs)}</Creation-Time>` +
-    `<Last-Modified>${formatHttpDate(blob.modifiedMs)}</Last-Modified>` +
+    `<Properties><Creation-Time>${created}</Creation-Time>` +
+    `<Last-Modified>${modified}</Last-Modified>` +
     // Without quotes here, and only here.
     `<Etag>${etagOf(blob.stamp).slice(1, -1)}</Etag>` +
     `<Content-Length>${blob.lengthBytes}</Content-Length>` +
-    xmlElement('Content-Type', headers.contentType ?? 'application/octet-stream') +
-    xmlElement('Content-Encoding', headers.contentEncoding ?? '') +
-    xmlElement('Content-Language', headers.contentLanguage ?? '') +
-    `<Content-CRC64 />${xmlElement('Content-MD5', headers.contentMd5 ?? '')}` +
-    xmlElement('Cache-Control', headers.cacheControl ?? '') +
-    xmlElement('Content-Disposition', headers.contentDisposition ?? '') +
-    `<BlobType>${blob.type}</BlobType><AccessTier>Hot</AccessTier>` +
-    '<AccessTierInferred>true</AccessTierInferred><LeaseStatus>unlocked</LeaseStatus>' +
-    '<LeaseState>available</LeaseState><ServerEncrypted>false</ServerEncrypted></Properties>'
+    (headers.contentType === undefined
+      ? '<Content-Type>application/octet-stream</Content-Type>'
+      : xmlElement('Content-Type', headers.contentType)) +
+    (headers.contentEncoding === undefined
+      ? '<Content-Encoding />'
+      : xmlElement('Content-Encoding', headers.contentEncoding)) +
+    (headers.contentLanguage === undefined
+      ? '<Content-Language />'
+      : xmlElement('Content-Language', headers.contentLanguage)) +
+    (headers.contentMd5 === undefined
+      ? '<Content-CRC64 /><Content-MD5 />'
+      : `<Content-CRC64 /><Content-MD5>${headers.contentMd5}</Content-MD5>`) +
+    (headers.cacheControl === undefined
+      ? '<Cache-Control />'
+      : xmlElement('Cache-Control', headers.cacheControl)) +
+    (headers.contentDisposition === undefined
+      ? '<Content-Disposition />'
+      : xmlElement('Content-Disposition', headers.contentDisposition)) +
+    FIXED_PROPERTIES
   )
 }
+
+const FIXED_PROPERTIES =
+  '<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier>' +
+  '<AccessTierInferred>true</AccessTierInferred><LeaseStatus>unlocked</LeaseStatus>' +
+  '<LeaseState>available</LeaseState><ServerEncrypted>false</ServerEncrypted></Properties>'
 
 function metadataXml(metadata: Metadata): string {
   if (metadata.length === 0) return '<Metadata />'
@@ -138,7 +158,7 @@ function endpointOf(request: Request): string {
   return xmlEscapeAttribute(`${request.endpoint}/`)
 }
 
-function xmlAnswer(body: string): Answer {
+function xmlAnswer(body: string | Uint8Array): Answer {
   return { status: 200, headers: ['Content-Type', 'application/xml'], body }
 }
 

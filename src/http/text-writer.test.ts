@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createTextWriter } from './text-writer.ts'
+
+test('what was added is there, in UTF-8 and in order', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ unit: 'grapheme' })),
+      fc.integer({ min: 0, max: 64 }),
+      (texts, likely) => {
+        const writer = createTextWriter(likely)
+        for (const text of texts) writer.add(text)
+        assert.deepEqual(Buffer.from(writer.bytes()), Buffer.from(texts.join('')))
+      },
+    ),
+  )
+})

@@ -11,7 +11,11 @@ if (files.length === 0) {
   console.error(`no test file matches ${words.join(' ')}`)
   process.exit(1)
 }
-const { status } = spawnSync(process.execPath, ['--test', '--test-reporter=dot', ...files], {
-  stdio: 'inherit',
-})
+const { status } = spawnSync(
+  process.execPath,
+  ['--test', '--test-reporter=./scripts/reporter.mjs', ...files],
+  {
+    stdio: 'inherit',
+  },
+)
 process.exit(status ?? 1)

@@ -2,7 +2,7 @@
 // being imported.
 import { readFileSync } from 'node:fs'
 import { platform, totalmem } from 'node:os'
-import { runServer, type RunningServer } from './server.ts'
+import { runServer, type RunningServer } from './run-server.ts'
 import { openAccounts, wellKnownKeyWarning } from './start/accounts.ts'
 import { checkAdminPort, startAdmin, type Admin } from './start/admin.ts'
 import {

@@ -270,7 +270,7 @@ test('lazuli fsck: 0 on good data, 1 on a damaged extent, which it names', async
   const damaged = await run({ args: ['fsck', '--location', location] })
   assert.match(
     damaged.stdout,
-    /\nsliceDamaged [^\n]*100000[^\n]*: CRC-32 \d+ instead of \d+\n1 problems\n$/,
+    /\nsliceDamaged \["blob",\d+,"second"\]: CRC-32 \d+ instead of \d+ \(extent 1, offset 100000\)\n1 problems\n$/,
   )
   assert.equal(damaged.code, 1)
 })

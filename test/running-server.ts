@@ -1,6 +1,6 @@
 // A server with settings, as the command would start it: for tests of what `startServer` has no option
 // for. Its log is kept as text.
-import { runServer, type RunningServer } from '../src/server.ts'
+import { runServer, type RunningServer } from '../src/run-server.ts'
 import { decodeAccountsJson } from '../src/start/account-list.ts'
 import { fixedAccounts } from '../src/start/accounts.ts'
 import { openLog } from '../src/start/log.ts'

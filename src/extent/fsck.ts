@@ -172,7 +172,9 @@ async function checkReferences(
     if (damage === undefined) continue
     // It may have been moved or deleted since it was listed.
     const isStill = await kv.read((tx) => tx.get(entry.key))
-    if (isStill !== undefined) report(problem('sliceDamaged', entry.key, damage))
+    const { extent, offset } = last
+    const detail = `${damage} (extent ${extent}, offset ${offset})`
+    if (isStill !== undefined) report(problem('sliceDamaged', reference.ownerKey, detail))
   }
 }
 

@@ -37,7 +37,8 @@ const parseRemembered = remembering((latin1): unknown =>
 
 export function recordBytes(value: Value): Uint8Array {
   const buffer = asBuffer(value)
-  return buffer.subarray(4 + buffer.readUInt32LE(0))
+  // With its end: the store's own views are longer than what they show.
+  return buffer.subarray(4 + buffer.readUInt32LE(0), buffer.length)
 }
 
 function asBuffer(value: Value): Buffer {

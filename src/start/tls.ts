@@ -149,7 +149,12 @@ async function checkContext(
 
 // OpenSSL's words, said so that one knows which file to change.
 function tlsReason(reason: string, context: Tls['context']): string {
-  if (/mac verify failure|bad decrypt|interrupted or cancelled|bad password/i.test(reason)) {
+  // A wrong password decrypts to noise, which now and then has the right padding and only then fails.
+  const isNoise = context.passphrase !== undefined && String(context.key).includes('ENCRYPTED')
+  if (
+    isNoise ||
+    /mac verify failure|bad decrypt|interrupted or cancelled|bad password/i.test(reason)
+  ) {
     return context.passphrase === undefined
       ? 'it is encrypted; give its password with --pwd'
       : 'the password (--pwd) is wrong'

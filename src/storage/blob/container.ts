@@ -89,7 +89,8 @@ export function* changeContainer(
   // Set Container Metadata knows If-Modified-Since only (blob.md 3.1).
   checkGuard(change.guard, current, { ifUnmodifiedSince: 'policies' in change.set })
   const stamp = nextStamp(current.stamp, moment)
-  const { publicAccess, ...rest } = { ...current, ...change.set, stamp, modifiedMs: moment.nowMs }
+  const modifiedMs = Math.max(current.modifiedMs, moment.nowMs)
+  const { publicAccess, ...rest } = { ...current, ...change.set, stamp, modifiedMs }
   const container = publicAccess === undefined ? rest : { ...rest, publicAccess }
   saveContainer(tx, address, container)
   return container

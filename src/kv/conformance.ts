@@ -215,6 +215,18 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
       assert.deepEqual(new Set(totals), new Set([100]))
     })
 
+    test('closing waits for the writes under way', async () => {
+      const closing = await open()
+      const writes = Array.from({ length: 50 }, (_, n) =>
+        closing.write(function* (tx) {
+          tx.put(encodeKey('closing', n), bytes(''))
+          return n
+        }),
+      )
+      await closing.close()
+      assert.deepEqual(await Promise.all(writes), Array.from({ length: 50 }, (_, n) => n))
+    })
+
     test('a body may be run twice and does its work once', async () => {
       const [a, b] = [encodeKey('twice', 'a'), encodeKey('twice', 'b')]
       let runs = 0

@@ -28,7 +28,10 @@ export function openLmdbKv(folder: string): Kv {
     read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(reads)),
     write: commits.write,
     sizeBytes: () => statSync(join(folder, 'data.mdb')).size,
-    close: () => store.close(),
+    close: async () => {
+      await commits.settled()
+      await store.close()
+    },
   }
 }
 
@@ -42,7 +45,7 @@ const COMMIT_COUNT_MIN = 16
 
 function createCommits(store: Database<Buffer, Buffer>, reads: ReadTx) {
   let waiting: Waiting[] = []
-  let committing = false
+  let committing: Promise<void> | undefined
 
   function* applied<T>(body: (tx: Tx) => Step<T>): Step<T> {
     // The package does not undo the writes of a callback that throws, so they are applied when it has ended.
@@ -56,7 +59,6 @@ function createCommits(store: Database<Buffer, Buffer>, reads: ReadTx) {
   }
 
   async function commitWaiting(): Promise<void> {
-    committing = true
     while (waiting.length > 0) {
       let taken: readonly Waiting[] = []
       let committed: readonly (() => void)[] = []
@@ -69,11 +71,12 @@ function createCommits(store: Database<Buffer, Buffer>, reads: ReadTx) {
         })
         for (const resolve of committed) resolve()
       } catch (error) {
-        // The commit itself failed (a full disk): none of its bodies has happened.
-        for (const { reject } of taken) reject(error)
+        // The commit failed (a full disk), or did not even begin: none of its bodies has happened.
+        const failed = taken.length > 0 ? taken : waiting.splice(0)
+        for (const { reject } of failed) reject(error)
       }
     }
-    committing = false
+    committing = undefined
   }
 
   return {
@@ -88,8 +91,10 @@ function createCommits(store: Database<Buffer, Buffer>, reads: ReadTx) {
           }
         }
         waiting.push({ run, reject })
-        if (!committing) void commitWaiting()
+        committing ??= commitWaiting()
       }),
+    /** When nothing waits any more. */
+    settled: async () => committing,
   }
 }
 

@@ -224,7 +224,10 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
         }),
       )
       await closing.close()
-      assert.deepEqual(await Promise.all(writes), Array.from({ length: 50 }, (_, n) => n))
+      assert.deepEqual(
+        await Promise.all(writes),
+        Array.from({ length: 50 }, (_, n) => n),
+      )
     })
 
     test('a body may be run twice and does its work once', async () => {

@@ -38,11 +38,7 @@ export function openLmdbKv(folder: string): Kv {
 /** A body that waits for its transaction. Run in it, it gives what is to be called after the commit. */
 type Waiting = { readonly run: () => () => void; readonly reject: (error: unknown) => void }
 
-// Bodies that arrive together are run in one native transaction and share its sync. Half of those that wait
-// go into one commit, if they are many: while it is synced, the others' requests are read and the answers of
-// those before are written, instead of all of them standing still at once.
-const COMMIT_COUNT_MIN = 16
-
+// Bodies that arrive together, and those that come while a commit is synced, share the next one.
 function createCommits(store: Database<Buffer, Buffer>, reads: ReadTx) {
   let waiting: Waiting[] = []
   let committing: Promise<void> | undefined
@@ -64,9 +60,8 @@ function createCommits(store: Database<Buffer, Buffer>, reads: ReadTx) {
       let committed: readonly (() => void)[] = []
       try {
         await store.transaction(() => {
-          const count = Math.max(COMMIT_COUNT_MIN, Math.ceil(waiting.length / 2))
-          taken = waiting.slice(0, count)
-          waiting = waiting.slice(count)
+          taken = waiting
+          waiting = []
           committed = taken.map(({ run }) => run())
         })
         for (const resolve of committed) resolve()

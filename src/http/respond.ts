@@ -24,19 +24,19 @@ function respondWhole(
   status: number,
   headers: string[],
   body: string | Uint8Array | undefined,
-): number {
+): Promise<number> {
   // Node would write header and text in one encoding, and a header's bytes are Latin-1.
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   const lengthBytes = bytes?.length ?? 0
   if (status !== 204 && status !== 304 && !hasContentLength(headers)) {
     headers.push('Content-Length', String(lengthBytes))
   }
-  atEndOfTurn(() => {
+  return atEndOfTurn(() => {
     res.writeHead(status, headers)
     if (bytes === undefined) res.end()
     else res.end(bytes)
+    return lengthBytes
   })
-  return lengthBytes
 }
 
 // Answers of one turn of the event loop go out together. Each by itself would wake a client that has gone
@@ -44,8 +44,17 @@ function respondWhole(
 // 32 connections: 95 µs a request against 60).
 let waiting: (() => void)[] = []
 
-function atEndOfTurn(write: () => void): void {
-  if (waiting.push(write) === 1) setImmediate(writeWaiting)
+function atEndOfTurn<T>(write: () => T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const attempt = (): void => {
+      try {
+        resolve(write())
+      } catch (error) {
+        reject(error)
+      }
+    }
+    if (waiting.push(attempt) === 1) setImmediate(writeWaiting)
+  })
 }
 
 function writeWaiting(): void {

@@ -109,9 +109,7 @@ function checkHashes(sent: BodyHashes, md5: string, crc64: () => Buffer | undefi
 }
 
 export async function runGetBlob({ request, identity, service }: BlobCall): Promise<Answer> {
-  const stored = await service.kv.read((tx) =>
-    readBlob(tx, blobAddress(request), blobGuard(request)),
-  )
+  const stored = await read({ request, service })
   const { blob } = stored
   const range = decodeRange(request.headers, request.version, blob.lengthBytes)
   const part = range ?? { from: 0, to: blob.lengthBytes }
@@ -135,18 +133,13 @@ async function collect(body: Pick<Answer, 'stream'> & { body?: Uint8Array }): Pr
 }
 
 export async function runGetBlobProperties(call: BlobCall): Promise<Answer> {
-  const { request, identity, service } = call
-  const { blob } = await service.kv.read((tx) =>
-    readBlob(tx, blobAddress(request), blobGuard(request)),
-  )
+  const { blob } = await read(call)
   const part = { from: 0, to: blob.lengthBytes }
-  return { status: 200, headers: withOverrides(blobHeaders(blob, part, false), identity) }
+  return { status: 200, headers: withOverrides(blobHeaders(blob, part, false), call.identity) }
 }
 
-export async function runGetBlobMetadata({ request, service }: BlobCall): Promise<Answer> {
-  const { blob } = await service.kv.read((tx) =>
-    readBlob(tx, blobAddress(request), blobGuard(request)),
-  )
+export async function runGetBlobMetadata(call: BlobCall): Promise<Answer> {
+  const { blob } = await read(call)
   return { status: 200, headers: [...validators(blob), ...metadataHeaders(blob.metadata)] }
 }
 
@@ -160,18 +153,25 @@ export async function runSetBlobMetadata({ request, service }: BlobCall): Promis
   return change({ request, service }, { metadata })
 }
 
+type Target = Pick<BlobCall, 'request' | 'service'>
+
+function read({ request, service }: Target): Promise<StoredBlob> {
+  const [address, guard] = [blobAddress(request), blobGuard(request)]
+  return service.kv.read((tx) => readBlob(tx, address, guard))
+}
+
 async function change(
-  { request, service }: Pick<BlobCall, 'request' | 'service'>,
+  { request, service }: Target,
   set: Pick<Blob, 'headers'> | Pick<Blob, 'metadata'>,
 ): Promise<Answer> {
-  const blob = await service.kv.write((tx) =>
-    changeBlob(tx, blobAddress(request), blobGuard(request), set, service.moment()),
-  )
+  const [address, guard, moment] = [blobAddress(request), blobGuard(request), service.moment()]
+  const blob = await service.kv.write((tx) => changeBlob(tx, address, guard, set, moment))
   return { status: 200, headers: validators(blob) }
 }
 
 export async function runDeleteBlob({ request, service }: BlobCall): Promise<Answer> {
-  await service.kv.write((tx) => deleteBlob(tx, blobAddress(request), blobGuard(request)))
+  const [address, guard] = [blobAddress(request), blobGuard(request)]
+  await service.kv.write((tx) => deleteBlob(tx, address, guard))
   return { status: 202, headers: ['x-ms-delete-type-permanent', 'true'] }
 }
 

@@ -27,9 +27,8 @@ export async function runCreateContainer({ request, service }: BlobCall): Promis
     metadata: decodeMetadata(request.rawHeaders),
     ...publicAccessOf(request),
   }
-  const container = await service.kv.write((tx) =>
-    createContainer(tx, containerAddress(request), created, service.moment()),
-  )
+  const [address, moment] = [containerAddress(request), service.moment()]
+  const container = await service.kv.write((tx) => createContainer(tx, address, created, moment))
   return { status: 201, headers: validators(container) }
 }
 
@@ -92,7 +91,8 @@ export async function runDeleteContainer({ request, service }: BlobCall): Promis
 function read({ request, service }: BlobCall): Promise<Container> {
   const { conditions, leaseId } = containerGuard(request)
   checkNoConditions(conditions)
-  return service.kv.read((tx) => readContainer(tx, containerAddress(request), leaseId))
+  const address = containerAddress(request)
+  return service.kv.read((tx) => readContainer(tx, address, leaseId))
 }
 
 async function change(
@@ -100,8 +100,9 @@ async function change(
   set: Parameters<typeof changeContainer>[2]['set'],
 ): Promise<Answer> {
   const [address, guard] = [containerAddress(request), containerGuard(request)]
+  const moment = service.moment()
   const container = await service.kv.write((tx) =>
-    changeContainer(tx, address, { guard, set }, service.moment()),
+    changeContainer(tx, address, { guard, set }, moment),
   )
   return { status: 200, headers: validators(container) }
 }

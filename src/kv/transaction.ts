@@ -10,30 +10,45 @@ export type Write = { readonly key: Key; readonly value: Value | undefined }
 export type BufferedTx = Tx & { writes(): readonly Write[] }
 
 export function bufferWrites(store: ReadTx): BufferedTx {
-  const pending = new Map<string, Write>()
-  function* scan(range: ScanRange): Step<readonly Entry[]> {
-    if (pending.size === 0) return yield* store.scan(range)
-    const mine = [...pending.values()].filter((write) => isInside(write.key, range))
-    const stored = yield* store.scan({ ...range, countMax: range.countMax + mine.length })
+  return new Buffered(store)
+}
+
+/** A class, because there is one for each transaction: its functions are made once. */
+class Buffered implements BufferedTx {
+  readonly #store: ReadTx
+  readonly #pending = new Map<string, Write>()
+
+  constructor(store: ReadTx) {
+    this.#store = store
+  }
+
+  *get(key: Key): Step<Value | undefined> {
+    const write = this.#pending.size === 0 ? undefined : this.#pending.get(nameOf(key))
+    return write === undefined ? yield* this.#store.get(key) : write.value
+  }
+
+  *scan(range: ScanRange): Step<readonly Entry[]> {
+    if (this.#pending.size === 0) return yield* this.#store.scan(range)
+    const mine = [...this.#pending.values()].filter((write) => isInside(write.key, range))
+    const stored = yield* this.#store.scan({ ...range, countMax: range.countMax + mine.length })
     return merge(stored, mine, range)
   }
-  return {
-    scan,
-    *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
-      if (pending.size === 0) return yield* store.scanWith(range, pick)
-      return (yield* scan(range)).map(({ key, value }) => pick(key, value))
-    },
-    *get(key: Key): Step<Value | undefined> {
-      const write = pending.size === 0 ? undefined : pending.get(nameOf(key))
-      return write === undefined ? yield* store.get(key) : write.value
-    },
-    put(key: Key, value: Value): void {
-      pending.set(nameOf(key), { key, value })
-    },
-    delete(key: Key): void {
-      pending.set(nameOf(key), { key, value: undefined })
-    },
-    writes: () => [...pending.values()],
+
+  *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+    if (this.#pending.size === 0) return yield* this.#store.scanWith(range, pick)
+    return (yield* this.scan(range)).map(({ key, value }) => pick(key, value))
+  }
+
+  put(key: Key, value: Value): void {
+    this.#pending.set(nameOf(key), { key, value })
+  }
+
+  delete(key: Key): void {
+    this.#pending.set(nameOf(key), { key, value: undefined })
+  }
+
+  writes(): readonly Write[] {
+    return [...this.#pending.values()]
   }
 }
 

@@ -144,7 +144,7 @@ export async function runGetBlobMetadata(call: BlobCall): Promise<Answer> {
 }
 
 export async function runSetBlobProperties({ request, service }: BlobCall): Promise<Answer> {
-  const headers = decodeHttpHeaders(request)
+  const headers = decodeHttpHeaders(request, 'own')
   return change({ request, service }, { headers })
 }
 

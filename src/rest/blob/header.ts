@@ -59,7 +59,7 @@ export function decodePutBlob(
   if (type !== 'BlockBlob') throw invalidHeader('x-ms-blob-type', type)
   return {
     guard: blobGuard(request),
-    headers: decodePutHttpHeaders(request),
+    headers: decodeHttpHeaders(request, 'plain too'),
     metadata: decodeMetadata(request.rawHeaders),
     hashes: decodeHashes(request),
   }
@@ -74,33 +74,33 @@ function decodeHashes({ headers }: Request): BodyHashes {
   return { md5, blobMd5: optionalMd5(headers, 'x-ms-blob-content-md5'), crc64 }
 }
 
-/** Set Blob Properties: what is not sent is cleared. */
-export function decodeHttpHeaders({ headers }: Request): BlobHttpHeaders {
+// prettier-ignore
+const HTTP_HEADERS = [
+  ['contentType', 'content-type', 'x-ms-blob-content-type'],
+  ['contentEncoding', 'content-encoding', 'x-ms-blob-content-encoding'],
+  ['contentLanguage', 'content-language', 'x-ms-blob-content-language'],
+  ['cacheControl', 'cache-control', 'x-ms-blob-cache-control'],
+  // The plain one is about the message, not about the blob.
+  ['contentDisposition', undefined, 'x-ms-blob-content-disposition'],
+] as const
+
+/**
+ * Put Blob takes the plain headers too, where the x-ms-blob- ones are not sent. Set Blob Properties takes
+ * only those, and what is not sent is cleared.
+ */
+export function decodeHttpHeaders(
+  { headers }: Request,
+  plain: 'plain too' | 'own',
+): BlobHttpHeaders {
+  const decoded: { -readonly [K in keyof BlobHttpHeaders]: BlobHttpHeaders[K] } = {}
+  for (const [name, plainHeader, own] of HTTP_HEADERS) {
+    let value = optionalHeader(headers, own)
+    if (plain === 'plain too' && plainHeader !== undefined) {
+      value ??= optionalHeader(headers, plainHeader)
+    }
+    if (value !== undefined) decoded[name] = value
+  }
   const contentMd5 = optionalMd5(headers, 'x-ms-blob-content-md5')
-  const read = (name: string) => optionalHeader(headers, `x-ms-blob-${name}`)
-  return {
-    ...present('contentType', read('content-type')),
-    ...present('contentEncoding', read('content-encoding')),
-    ...present('contentLanguage', read('content-language')),
-    ...present('contentDisposition', read('content-disposition')),
-    ...present('cacheControl', read('cache-control')),
-    ...present('contentMd5', contentMd5),
-  }
-}
-
-/** Put Blob also takes the plain headers, where the x-ms-blob- ones are not sent. */
-function decodePutHttpHeaders(request: Request): BlobHttpHeaders {
-  const { headers } = request
-  const plain = (name: string) => optionalHeader(headers, name)
-  return {
-    ...present('contentType', plain('content-type')),
-    ...present('contentEncoding', plain('content-encoding')),
-    ...present('contentLanguage', plain('content-language')),
-    ...present('cacheControl', plain('cache-control')),
-    ...decodeHttpHeaders(request),
-  }
-}
-
-function present<Name extends string>(name: Name, value: string | undefined) {
-  return value === undefined ? {} : { [name]: value }
+  if (contentMd5 !== undefined) decoded.contentMd5 = contentMd5
+  return decoded
 }

@@ -1,6 +1,7 @@
 // A running server: the store, the services on their ports and the sweep, put together.
 import { createBearerValidator } from './auth/bearer.ts'
 import type { ServiceName } from './auth/request.ts'
+import type { AuthWorld } from './auth/world.ts'
 import { createListener, LISTENER_LIMITS, type Listener } from './http/listener.ts'
 import type { Front, RequestReport } from './http/serve.ts'
 import { blobAccessPolicy, blobPublicAccess, BLOB_SERVER_HEADER } from './rest/blob/front.ts'
@@ -95,6 +96,9 @@ function blobFront(settings: RunSettings, store: Store, metrics: Metrics): Front
   const { options, accounts, clock } = settings
   const recycle = (chunk: Uint8Array) => store.extents.recycle(chunk)
   const service: BlobService = { ...store, accounts, recycle }
+  const accessPolicy: AuthWorld['accessPolicy'] = (request, id) =>
+    blobAccessPolicy(service, request, id)
+  const publicAccess: AuthWorld['publicAccess'] = (request) => blobPublicAccess(service, request)
   const bearer =
     options.oauth === undefined
       ? undefined
@@ -116,8 +120,8 @@ function blobFront(settings: RunSettings, store: Store, metrics: Metrics): Front
       accounts,
       nowMs: clock(),
       wallNowMs: Date.now(),
-      accessPolicy: (request, id) => blobAccessPolicy(service, request, id),
-      publicAccess: (request) => blobPublicAccess(service, request),
+      accessPolicy,
+      publicAccess,
       bearer,
     }),
     properties: (account) =>

@@ -21,21 +21,37 @@ const BODY_MS_PER_MIB = 600_000
 const MIB = 1 << 20
 
 export function bodyOf(req: IncomingMessage, res: ServerResponse, waits: boolean): Body {
-  const lengthBytes = contentLength(req)
-  const begin = (): void => {
-    if (waits) res.writeContinue()
+  return new IncomingBody(req, res, waits)
+}
+
+/** A class, because there is one for each request: its functions are made once. */
+class IncomingBody implements Body {
+  readonly lengthBytes: number | undefined
+  readonly #req: IncomingMessage
+  readonly #res: ServerResponse
+  /** The client waits for `100 Continue` before it sends. */
+  readonly #waits: boolean
+
+  constructor(req: IncomingMessage, res: ServerResponse, waits: boolean) {
+    this.lengthBytes = contentLength(req)
+    this.#req = req
+    this.#res = res
+    this.#waits = waits
   }
-  return {
-    lengthBytes,
-    read(bytesMax) {
-      if ((lengthBytes ?? 0) > bytesMax) return Promise.reject(tooLarge(bytesMax))
-      begin()
-      return readWhole(req, bytesMax)
-    },
-    stream() {
-      begin()
-      return streamOnce(req, lengthBytes ?? 0)
-    },
+
+  read(bytesMax: number): Promise<Buffer> {
+    if ((this.lengthBytes ?? 0) > bytesMax) return Promise.reject(tooLarge(bytesMax))
+    this.#begin()
+    return readWhole(this.#req, bytesMax)
+  }
+
+  stream(): AsyncIterable<Uint8Array> {
+    this.#begin()
+    return streamOnce(this.#req, this.lengthBytes ?? 0)
+  }
+
+  #begin(): void {
+    if (this.#waits) this.#res.writeContinue()
   }
 }
 
@@ -59,12 +75,12 @@ function readWhole(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
       if (lengthBytes > bytesMax) reject(tooLarge(bytesMax))
       else chunks.push(chunk)
     })
-    req.once('end', () => {
+    req.on('end', () => {
       clearTimeout(deadline)
       const [first] = chunks
       resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
     })
-    req.once('close', () => {
+    req.on('close', () => {
       clearTimeout(deadline)
       if (!req.complete) reject(new ClientGone())
     })

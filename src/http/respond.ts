@@ -81,9 +81,10 @@ async function sendStream(
       if (!res.write(chunk, recycle && (() => recycle(chunk)))) await drained(res)
     }
     res.end()
-  } catch {
+  } catch (error) {
     // The header is out: all that is left is to let the client see that the body is not whole.
     res.destroy()
+    throw error
   }
   return sentBytes
 }

@@ -45,8 +45,11 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   const { blobHost: host, blobPort } = options
   const place = { what: 'the blob service', flag: '--blobPort', host, port: blobPort }
   if (settings.services.includes('blob')) await checkCanListen(place)
+  const tlsSettings = { options, location, nowMs: Date.now() }
+  // A certificate that can't be used is told before anything is written; one of our own is kept in the location.
+  const givenTls = options.cert === undefined ? undefined : await loadTls(tlsSettings)
   if (location !== undefined) await prepareLocation(location)
-  const tls = await loadTls({ options, location, nowMs: Date.now() })
+  const tls = givenTls ?? (await loadTls(tlsSettings))
   const store = await openStore(
     location === undefined
       ? {

@@ -92,6 +92,8 @@ describe('what it refuses', () => {
       says: /cannot listen on 127\.0\.0\.1:\d+: the port is taken; choose another with --blobPort/ },
     'a taken admin port': { exitCode: 1, args: () => ['--adminPort', takenPort],
       says: /the admin port cannot listen on .*: the port is taken; choose another with --adminPort/ },
+    'a certificate that is none': { exitCode: 1, args: () => ['--cert', 'file'], given: inPlace,
+      says: /cannot use --cert file: / },
     'an address of another machine': { exitCode: 1, args: () => ['--blobHost', '192.0.2.1'],
       says: /cannot listen on 192\.0\.2\.1:0: this machine does not have that address/ },
     'a file in place of the folder': { exitCode: 1, args: () => ['--location', 'file'], given: inPlace,

@@ -31,8 +31,8 @@ export type LocalExtentOptions = {
   readonly clock: () => number
   /** Names this process among those that share the folder. */
   readonly writerId: string
-  /** The other processes that write now: their open extents are left alone. */
-  readonly liveWriters?: ReadonlySet<string>
+  /** The other processes that write now: their open extents are left alone. All, to one that joins them. */
+  readonly liveWriters?: ReadonlySet<string> | 'all'
   /** An extent of this size takes no more bodies. */
   readonly extentBytes?: number
   readonly openFilesMax?: number
@@ -82,7 +82,7 @@ class LocalExtents implements SweptExtentStore {
   }
 
   /** Seals what a process that is gone left open. */
-  async recover(liveWriters: ReadonlySet<string>): Promise<void> {
+  async recover(liveWriters: ReadonlySet<string> | 'all'): Promise<void> {
     await this.#disk.makeFolder(this.#folder)
     const used = (await this.list()).reduce((most, extent) => Math.max(most, extent), 0)
     await this.#kv.write((tx) => skipExtentIds(tx, used))
@@ -90,7 +90,8 @@ class LocalExtents implements SweptExtentStore {
       const [extent = 0] = keyNumbers(key)
       const record = decodeRecord<ExtentRecord>(value)
       this.#sealedBytes.set(extent, record.sizeBytes)
-      if (record.state !== 'open' || liveWriters.has(record.writer)) continue
+      const isLive = liveWriters === 'all' || liveWriters.has(record.writer)
+      if (record.state !== 'open' || isLive) continue
       const sizeBytes = (await this.storedBytes(extent)) ?? 0
       const nowMs = this.#clock()
       await this.#kv.write((tx) => sealExtent(tx, extent, sizeBytes, nowMs))

@@ -11,7 +11,12 @@ import { encodeKey } from './key.ts'
 import type { Kv } from './kv.ts'
 import { decodeRecord, encodeRecord } from './record.ts'
 
-export type Owner = { readonly token: string; release(): Promise<void> }
+export type Owner = {
+  readonly token: string
+  /** The store is another process's, which this one works for. */
+  readonly isShared: boolean
+  release(): Promise<void>
+}
 type Mark = { readonly token: string; readonly socket: string; readonly pid: number }
 
 const OWNER_KEY = encodeKey('owner')
@@ -31,7 +36,7 @@ export async function takeOwnership(
   ownerToken?: string,
 ): Promise<Owner> {
   if (ownerToken !== undefined && (await readMark(kv))?.token === ownerToken) {
-    return { token: ownerToken, release: async () => {} }
+    return { token: ownerToken, isShared: true, release: async () => {} }
   }
   const token = randomUUID()
   const { server, path } = await listen(folder, token)
@@ -43,6 +48,7 @@ export async function takeOwnership(
   }
   return {
     token,
+    isShared: false,
     release: async () => {
       await kv.write(function* (tx) {
         const value = yield* tx.get(OWNER_KEY)

@@ -1,6 +1,7 @@
 // Opens a store: the kv and the extents of a folder, or of memory, with the ids, the moments and the
 // sweep that go with them. Extents rest and are swept by the machine's clock: a clock that a caller holds
 // must not keep garbage, or take bytes from under a reader.
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { nodeDisk } from '../extent/disk.ts'
 import type { SweptExtentStore } from '../extent/extent.ts'
@@ -24,6 +25,8 @@ export type Store = {
   readonly kv: Kv
   readonly extents: SweptExtentStore
   readonly newId: Ids
+  /** What a worker process needs to share this store; in memory there is nothing to share. */
+  readonly ownerToken: string | undefined
   moment(): Moment
   sizeBytes(): number
   /** Gives back what deletes have left; called now and then, and once at the end. */
@@ -49,7 +52,14 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
     try {
       await openFormat(kv)
       const folder = join(place.folder, 'extents')
-      const extents = await openLocalExtents({ folder, kv, clock: Date.now, writerId: owner.token })
+      const extents = await openLocalExtents({
+        folder,
+        kv,
+        clock: Date.now,
+        writerId: randomUUID(),
+        // The owner has sealed what a crash left open; what is open now is its own and its workers'.
+        ...(owner.isShared && { liveWriters: 'all' }),
+      })
       // LMDB syncs its file, not the file's name: without that, a power cut could take a new store whole.
       await nodeDisk.syncFolder(join(place.folder, 'store'))
       await nodeDisk.syncFolder(place.folder)
@@ -87,6 +97,7 @@ async function storeOf(
     kv,
     extents,
     newId,
+    ownerToken: owner?.token,
     moment,
     sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
     async sweep(options = {}) {

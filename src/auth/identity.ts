@@ -33,8 +33,7 @@ export type AccountSasIdentity = {
   readonly encryptionScope: string | undefined
 }
 
-type ResourceSas = {
-  readonly permissions: string
+export type SasScope = {
   readonly resource: SasResource
   /** The table that a table SAS names, in lower case. */
   readonly table: string | undefined
@@ -42,6 +41,8 @@ type ResourceSas = {
   readonly responseHeaders: ResponseHeaderOverrides
   readonly encryptionScope: string | undefined
 }
+
+type ResourceSas = SasScope & { readonly permissions: string }
 
 export type ServiceSasIdentity = ResourceSas & { readonly kind: 'serviceSas' }
 

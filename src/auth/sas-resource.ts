@@ -1,8 +1,14 @@
 // What a service or user delegation SAS is for. The string to sign names the resource by the address
 // of the request, cut to the extent that `sr` says: a SAS for another resource simply does not match.
-import type { SasResource, TableKeyRange } from './identity.ts'
+import type { SasResource, SasScope, TableKeyRange } from './identity.ts'
 import { headerText, queryField, type AuthRequest, type ServiceName } from './request.ts'
-import { malformedField, optionalField, requiredField } from './sas.ts'
+import {
+  encryptionScope,
+  malformedField,
+  optionalField,
+  requiredField,
+  responseHeaderOverrides,
+} from './sas.ts'
 
 /** By version, newest first: the fields of the string to sign. */
 export type Layouts = readonly (readonly [version: string, fields: readonly string[]])[]
@@ -23,7 +29,18 @@ const SERVICE_PREFIX_VERSION = '2015-02-21'
 /** The first version with directories. */
 const DIRECTORY_VERSION = '2020-02-10'
 
-export function sasResource(request: AuthRequest): SasResource {
+/** What both kinds say of their use, besides who may and when. */
+export function sasScope(request: AuthRequest): SasScope {
+  return {
+    resource: sasResource(request),
+    table: request.service === 'table' ? sasTable(request) : undefined,
+    keyRange: tableKeyRange(request),
+    responseHeaders: responseHeaderOverrides(request),
+    encryptionScope: encryptionScope(request),
+  }
+}
+
+function sasResource(request: AuthRequest): SasResource {
   const { service } = request
   if (service === 'queue') return 'q'
   if (service === 'table') return 't'
@@ -34,14 +51,14 @@ export function sasResource(request: AuthRequest): SasResource {
 }
 
 /** By the address where it names a table: a batch ($batch) goes by `tn` alone. */
-export function sasTable(request: AuthRequest): string {
+function sasTable(request: AuthRequest): string {
   const named = requiredField(request, 'tn')
   const addressed = request.path[0]
   const table = addressed === undefined || addressed.startsWith('$') ? named : addressed
   return table.toLowerCase()
 }
 
-export function tableKeyRange(request: AuthRequest): TableKeyRange {
+function tableKeyRange(request: AuthRequest): TableKeyRange {
   if (request.service !== 'table') return {}
   const fields = {
     startPartitionKey: optionalField(request, 'spk'),

@@ -5,21 +5,12 @@ import type { Account } from '../storage/account.ts'
 import { authenticationFailed } from './failure.ts'
 import type { ServiceSasIdentity } from './identity.ts'
 import { queryField, type AuthRequest, type ServiceName } from './request.ts'
-import {
-  layouts,
-  sasResource,
-  sasTable,
-  signedFields,
-  tableKeyRange,
-  type Layouts,
-} from './sas-resource.ts'
+import { layouts, sasScope, signedFields, type Layouts } from './sas-resource.ts'
 import {
   checkSource,
   checkValidity,
-  encryptionScope,
   missingField,
   requiredField,
-  responseHeaderOverrides,
   signatureMismatch,
   signedPermissions,
   signedTime,
@@ -119,11 +110,7 @@ function serviceSasIdentity(request: AuthRequest, terms: Terms, nowMs: number): 
   return {
     kind: 'serviceSas',
     permissions,
-    resource: sasResource(request),
-    table: request.service === 'table' ? sasTable(request) : undefined,
-    keyRange: tableKeyRange(request),
-    responseHeaders: responseHeaderOverrides(request),
-    encryptionScope: encryptionScope(request),
+    ...sasScope(request),
   }
 }
 

@@ -6,23 +6,14 @@ import { StorageError } from '../storage/error.ts'
 import { SERVICE_LETTERS } from './account-sas.ts'
 import type { UserDelegationSasIdentity } from './identity.ts'
 import { queryField, type AuthRequest, type ServiceName } from './request.ts'
-import {
-  layouts,
-  sasResource,
-  sasTable,
-  signedFields,
-  tableKeyRange,
-  type Layouts,
-} from './sas-resource.ts'
+import { layouts, sasScope, signedFields, type Layouts } from './sas-resource.ts'
 import { formatSasTime } from './sas-time.ts'
 import {
   checkSource,
   checkValidity,
-  encryptionScope,
   malformedField,
   missingField,
   requiredField,
-  responseHeaderOverrides,
   signatureMismatch,
   signedPermissions,
   signedTime,
@@ -75,11 +66,7 @@ export function authenticateUserDelegationSas(
   return {
     kind: 'userDelegationSas',
     permissions,
-    resource: sasResource(request),
-    table: request.service === 'table' ? sasTable(request) : undefined,
-    keyRange: tableKeyRange(request),
-    responseHeaders: responseHeaderOverrides(request),
-    encryptionScope: encryptionScope(request),
+    ...sasScope(request),
     objectId: fields.signedOid,
     tenantId: fields.signedTid,
   }

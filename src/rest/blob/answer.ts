@@ -1,7 +1,7 @@
 // Response headers of containers and blobs, made the same way wherever they appear.
 import type { Identity } from '../../auth/identity.ts'
 import { formatHttpDate } from '../../http/date.ts'
-import type { ByteRange } from '../../http/range.ts'
+import { contentRange, type ByteRange } from '../../http/range.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
 import { etagOf } from '../../storage/etag.ts'
 import type { Metadata } from '../../storage/metadata.ts'
@@ -40,7 +40,7 @@ export function blobHeaders(blob: Blob, part: ByteRange, ranged: boolean): strin
   if (stored.contentMd5 !== undefined) {
     headers.push(ranged ? 'x-ms-blob-content-md5' : 'Content-MD5', stored.contentMd5)
   }
-  if (ranged) headers.push('Content-Range', `bytes ${part.from}-${part.to - 1}/${blob.lengthBytes}`)
+  if (ranged) headers.push('Content-Range', contentRange(part, blob.lengthBytes))
   pushIf(headers, 'Content-Encoding', stored.contentEncoding)
   pushIf(headers, 'Content-Language', stored.contentLanguage)
   pushIf(headers, 'Content-Disposition', stored.contentDisposition)

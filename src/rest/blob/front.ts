@@ -1,7 +1,7 @@
 // The Blob service as the front door sees it: its table, and what authentication asks of its containers.
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
-import { parseSasTime } from '../../auth/sas-time.ts'
+import { policyTimeMs } from '../../storage/access-policy.ts'
 import { getContainer, type Container } from '../../storage/blob/container.ts'
 import type { BlobService } from './service.ts'
 
@@ -17,8 +17,8 @@ export async function blobAccessPolicy(
   if (found === undefined) return undefined
   const { start, expiry, permission } = found.policy
   return {
-    startMs: start === undefined ? undefined : parseSasTime(start),
-    expiryMs: expiry === undefined ? undefined : parseSasTime(expiry),
+    startMs: start === undefined ? undefined : policyTimeMs(start),
+    expiryMs: expiry === undefined ? undefined : policyTimeMs(expiry),
     permissions: permission,
   }
 }

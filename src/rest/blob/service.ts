@@ -1,4 +1,5 @@
 // What the Blob service's operations work with, and how a request names a container or a blob.
+import { hasPermission } from '../../auth/authorize.ts'
 import type { Identity } from '../../auth/identity.ts'
 import type { ExtentStore } from '../../extent/extent.ts'
 import type { Call, Level, Request } from '../../http/operation.ts'
@@ -45,5 +46,5 @@ export function blobAddress(request: Request): BlobAddress {
 
 /** A SAS with `c` and without `w` may create blobs, but not replace them. */
 export function isCreateOnly(identity: Identity): boolean {
-  return 'permissions' in identity && !identity.permissions.includes('w')
+  return !hasPermission(identity, 'w')
 }

@@ -9,11 +9,12 @@ import { test } from 'node:test'
 /** Each folder, and the folders that it may import besides itself. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   kv: [],
+  query: [],
   extent: ['kv'],
   storage: ['kv', 'extent'],
   auth: ['kv', 'extent', 'storage'],
   http: ['kv', 'extent', 'storage', 'auth'],
-  rest: ['kv', 'extent', 'storage', 'auth', 'http'],
+  rest: ['kv', 'extent', 'storage', 'auth', 'http', 'query'],
   start: ['kv', 'extent', 'storage', 'auth', 'http'],
   // server.ts and main.ts put it all together.
   '': ['kv', 'extent', 'storage', 'auth', 'http', 'rest', 'start'],

@@ -8,10 +8,10 @@ import { ExtentDamaged } from './error.ts'
 import type { ExtentStore } from './extent.ts'
 import { referenceKey, referencesOf } from './keys.ts'
 import { keyAfter } from './scan.ts'
-import { decodeReference, markDirty, putReference, requireExtents } from './reference.ts'
+import { decodeReference, isSameContent, markDirty, putReference, requireExtents } from './reference.ts'
 import type { Reference } from './reference.ts'
 import { isSameSlice, wholeSlice } from './slice-list.ts'
-import type { Content, Slice } from './slice.ts'
+import type { Content, ContentId, Slice } from './slice.ts'
 
 export type Compaction = { readonly movedCount: number; readonly copiedBytes: number }
 
@@ -19,7 +19,7 @@ type Copy = { readonly from: Slice; readonly to: Slice }
 /** The copies that an owner should take, by their old offset in the extent. */
 type Owner = {
   readonly key: Key
-  readonly contentId: number
+  readonly content: ContentId
   readonly copies: Map<number, Copy>
 }
 
@@ -52,7 +52,7 @@ export async function compactExtent(
     copies = [...known, ...added]
     const owners = ownersOf(page, copies)
     movedCount += await kv.write((tx) => repoint(tx, extent, owners))
-    from = keyAfter(referenceKey(extent, last.slice.offset, last.contentId))
+    from = keyAfter(referenceKey(extent, last.slice.offset, last.content))
     await setImmediate()
   }
 }
@@ -103,11 +103,11 @@ async function copySlice(store: ExtentStore, from: Slice): Promise<Copy | undefi
 function ownersOf(references: readonly Reference[], copies: readonly Copy[]): Owner[] {
   const copyAt = new Map(copies.map((copy) => [copy.from.offset, copy]))
   const owners = new Map<string, Owner>()
-  for (const { slice, contentId, ownerKey } of references) {
+  for (const { slice, content, ownerKey } of references) {
     const copy = copyAt.get(slice.offset)
     if (copy === undefined) continue
-    const name = `${contentId}:${Buffer.from(ownerKey).toString('latin1')}`
-    const owner = owners.get(name) ?? { key: ownerKey, contentId, copies: new Map<number, Copy>() }
+    const name = `${content.id}:${Buffer.from(ownerKey).toString('latin1')}`
+    const owner = owners.get(name) ?? { key: ownerKey, content, copies: new Map<number, Copy>() }
     owner.copies.set(slice.offset, copy)
     owners.set(name, owner)
   }
@@ -127,11 +127,11 @@ function* repoint(tx: Tx, extent: number, owners: readonly Owner[]): Step<number
   return movedCount
 }
 
-function* repointOwner(tx: Tx, extent: number, { key, contentId, copies }: Owner): Step<number> {
+function* repointOwner(tx: Tx, extent: number, { key, content: owned, copies }: Owner): Step<number> {
   const value = yield* tx.get(key)
   if (value === undefined) return 0
   const record = decodeRecord<{ content?: Content }>(value)
-  if (record.content?.id !== contentId) return 0
+  if (record.content === undefined || !isSameContent(record.content, owned)) return 0
   const held = new Set<Copy>()
   const pieces = record.content.pieces.map((piece) => {
     const copy = piece.slice.extent === extent ? copies.get(piece.slice.offset) : undefined
@@ -147,8 +147,8 @@ function* repointOwner(tx: Tx, extent: number, { key, contentId, copies }: Owner
   const content: Content = { ...record.content, pieces }
   tx.put(key, encodeRecord({ ...record, content }, recordBytes(value)))
   for (const { from, to } of held) {
-    tx.delete(referenceKey(extent, from.offset, contentId))
-    putReference(tx, { slice: to, contentId, ownerKey: key })
+    tx.delete(referenceKey(extent, from.offset, owned))
+    putReference(tx, { slice: to, content: owned, ownerKey: key })
   }
   return held.size
 }

@@ -8,7 +8,7 @@ import { decodeRecord, recordBytes } from '../kv/record.ts'
 import type { SweptExtentStore } from './extent.ts'
 import { EXTENT_RANGE, getExtent, keyNumbers, REFERENCE_RANGE, referenceKey } from './keys.ts'
 import type { ExtentRecord } from './keys.ts'
-import { decodeReference, slicesOf, type Reference } from './reference.ts'
+import { decodeReference, isSameContent, slicesOf, type Reference } from './reference.ts'
 import { keyAfter, scanSteps } from './scan.ts'
 import { isSameSlice, wholeSlice } from './slice-list.ts'
 import type { Content, Slice } from './slice.ts'
@@ -108,7 +108,7 @@ function* checkRecordStep(tx: ReadTx, from: Key): Step<RecordStep> {
     step.contentCount += 1
     step.problems.push(...checkPieces(entry.key, record.content))
     for (const slice of slicesOf(record.content)) {
-      const key = referenceKey(slice.extent, slice.offset, record.content.id)
+      const key = referenceKey(slice.extent, slice.offset, record.content)
       if (yield* hasReference(tx, key, entry.key)) continue
       step.problems.push(problem('referenceMissing', entry.key, sliceName(slice)))
     }
@@ -180,7 +180,7 @@ async function checkReferences(
 
 function* checkOwner(tx: ReadTx, key: Key, reference: Reference): Step<Problem | undefined> {
   if ((yield* tx.get(key)) === undefined) return undefined
-  const { slice, contentId, ownerKey } = reference
+  const { slice, content: owned, ownerKey } = reference
   const extent = yield* getExtent(tx, slice.extent)
   if (extent === undefined || extent.state === 'retired') {
     return problem('extentMissing', key, `extent ${slice.extent}`)
@@ -191,7 +191,7 @@ function* checkOwner(tx: ReadTx, key: Key, reference: Reference): Step<Problem |
   }
   const value = yield* tx.get(ownerKey)
   const content = value === undefined ? undefined : readRecord({ key, value })?.content
-  const holds = isContent(content) && content.id === contentId
+  const holds = isContent(content) && isSameContent(content, owned)
   if (holds && content.pieces.some((piece) => isSameSlice(piece.slice, slice))) return undefined
   return problem('referenceWithoutOwner', key, keyName(ownerKey))
 }

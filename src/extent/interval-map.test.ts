@@ -162,3 +162,21 @@ test('an edit of the overlapping intervals alone does the same to a keyed map', 
     }),
   )
 })
+
+test('an encrypted piece keeps its nonce however it is cut, cleared and merged', () => {
+  const nonce = 'MDEyMzQ1Njc4OWFi'
+  const piece: Piece = { ...pieceOf(1, 40), nonce }
+  const other: Piece = { ...pieceOf(2, 10), nonce: 'YmE5ODc2NTQzMjEw' }
+  const map = clear(overwrite(overwrite([], 0, piece), 10, other), { from: 30, to: 35 })
+  const noncesOf = (intervals: IntervalMap) => intervals.map((each) => each.piece.nonce)
+  assert.deepEqual(noncesOf(map), [nonce, other.nonce, nonce, nonce])
+  assert.deepEqual(
+    readIntervals(map, { from: 5, to: 33 }).map((each) => 'nonce' in each && each.nonce),
+    [nonce, other.nonce, nonce, false],
+  )
+  const halves = [
+    { offset: 0, piece: { ...piece, lengthBytes: 15 } },
+    { offset: 15, piece: { ...piece, from: piece.from + 15, lengthBytes: 25 } },
+  ]
+  assert.deepEqual(mergeIntervals(halves), [{ offset: 0, piece }])
+})

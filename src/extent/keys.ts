@@ -5,6 +5,7 @@
 //   ['extent', id]                                   the record
 //   ['extent-next']                                  the next id
 //   ['extent-reference', extent, offset, contentId]  a content shows this slice; bytes: its owner's key
+//   ['extent-reference', extent, offset, contentId, at]  the same for a record of a map
 //   ['extent-dirty', extent]                         a reference went away: look whether space is free
 //   ['extent-due', atMs, extent]                     look at this extent when it has rested since then
 import assert from 'node:assert/strict'
@@ -12,6 +13,7 @@ import { decodeKey, encodeKey } from '../kv/key.ts'
 import { prefixRange, type Key, type ReadTx, type Step, type Tx } from '../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
 import { ExtentRetired } from './error.ts'
+import type { ContentId } from './slice.ts'
 
 export type ExtentRecord = {
   readonly state: 'open' | 'sealed' | 'retired'
@@ -32,8 +34,9 @@ export function extentKey(extent: number): Key {
   return encodeKey('extent', extent)
 }
 
-export function referenceKey(extent: number, offset: number, contentId: number): Key {
-  return encodeKey('extent-reference', extent, offset, contentId)
+export function referenceKey(extent: number, offset: number, { id, at = 0 }: ContentId): Key {
+  if (at === 0) return encodeKey('extent-reference', extent, offset, id)
+  return encodeKey('extent-reference', extent, offset, id, at)
 }
 
 export function referencesOf(extent: number): { readonly from: Key; readonly to: Key } {

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import type { Entry, Key, Step, Tx } from '../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
 import { dirtyKey, keyNumbers, referenceKey, requireExtent } from './keys.ts'
-import type { Content, Slice } from './slice.ts'
+import type { Content, ContentId, Slice } from './slice.ts'
 
 export type Reference = {
   readonly slice: Slice
-  readonly contentId: number
+  readonly content: ContentId
   readonly ownerKey: Key
 }
 
@@ -19,12 +19,12 @@ export type Reference = {
 export function* addReferences(tx: Tx, ownerKey: Key, content: Content): Step<void> {
   const slices = slicesOf(content)
   yield* requireExtents(tx, slices)
-  for (const slice of slices) putReference(tx, { slice, contentId: content.id, ownerKey })
+  for (const slice of slices) putReference(tx, { slice, content, ownerKey })
 }
 
 /** No record holds `content` any more. */
 export function* removeReferences(tx: Tx, content: Content): Step<void> {
-  dropReferences(tx, content.id, slicesOf(content))
+  dropReferences(tx, content, slicesOf(content))
 }
 
 /** The owner's content changed under the same id: touches only the slices that came or went. */
@@ -34,29 +34,29 @@ export function* replaceReferences(
   before: Content,
   after: Content,
 ): Step<void> {
-  assert.equal(before.id, after.id)
+  assert(isSameContent(before, after))
   const old = slicesOf(before)
   const now = slicesOf(after)
   const oldPlaces = new Set(old.map(placeOf))
   const nowPlaces = new Set(now.map(placeOf))
   const added = now.filter((slice) => !oldPlaces.has(placeOf(slice)))
   yield* requireExtents(tx, added)
-  for (const slice of added) putReference(tx, { slice, contentId: after.id, ownerKey })
+  for (const slice of added) putReference(tx, { slice, content: after, ownerKey })
   const gone = old.filter((slice) => !nowPlaces.has(placeOf(slice)))
-  dropReferences(tx, before.id, gone)
+  dropReferences(tx, before, gone)
 }
 
-export function putReference(tx: Tx, { slice, contentId, ownerKey }: Reference): void {
+export function putReference(tx: Tx, { slice, content, ownerKey }: Reference): void {
   const { extent, offset, lengthBytes, crc32 } = slice
   const value = encodeRecord({ lengthBytes, crc32 }, ownerKey)
-  tx.put(referenceKey(extent, offset, contentId), value)
+  tx.put(referenceKey(extent, offset, content), value)
 }
 
 export function decodeReference({ key, value }: Entry): Reference {
-  const [extent = 0, offset = 0, contentId = 0] = keyNumbers(key)
+  const [extent = 0, offset = 0, id = 0, at = 0] = keyNumbers(key)
   const { lengthBytes, crc32 } = decodeRecord<{ lengthBytes: number; crc32: number }>(value)
   const ownerKey = Uint8Array.from(recordBytes(value))
-  return { slice: { extent, offset, lengthBytes, crc32 }, contentId, ownerKey }
+  return { slice: { extent, offset, lengthBytes, crc32 }, content: { id, at }, ownerKey }
 }
 
 /** Lets the next sweep look at the extent; a marker that a sweep has claimed is claimed no more. */
@@ -78,13 +78,17 @@ export function slicesOf(content: Content): Slice[] {
   return [...slices.values()]
 }
 
-function dropReferences(tx: Tx, contentId: number, slices: readonly Slice[]): void {
-  for (const { extent, offset } of slices) tx.delete(referenceKey(extent, offset, contentId))
+function dropReferences(tx: Tx, content: ContentId, slices: readonly Slice[]): void {
+  for (const { extent, offset } of slices) tx.delete(referenceKey(extent, offset, content))
   for (const extent of extentsOf(slices)) markDirty(tx, extent)
 }
 
 function extentsOf(slices: readonly Slice[]): ReadonlySet<number> {
   return new Set(slices.map((slice) => slice.extent))
+}
+
+export function isSameContent(a: ContentId, b: ContentId): boolean {
+  return a.id === b.id && (a.at ?? 0) === (b.at ?? 0)
 }
 
 function placeOf(slice: Slice): string {

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { concatenatePieces, piecesLengthBytes, subRangeOfPieces } from './slice-list.ts'
+import {
+  concatenatePieces,
+  cutPiece,
+  encryptedSlice,
+  piecesLengthBytes,
+  subRangeOfPieces,
+} from './slice-list.ts'
 import type { Piece, Slice } from './slice.ts'
 
 /** Each byte as the place it comes from. */
@@ -45,3 +51,38 @@ test('a range cut in two and joined again is what it was', () => {
   const parts = [subRangeOfPieces(whole, 0, 40), subRangeOfPieces(whole, 40, 100)]
   assert.deepEqual(concatenatePieces(...parts), whole)
 })
+
+const NONCE = Buffer.from('0123456789ab')
+const encrypted = encryptedSlice({ extent: 1, offset: 0, lengthBytes: 100, crc32: 7 }, NONCE)
+const plain: Piece = {
+  slice: { extent: 1, offset: 100, lengthBytes: 50, crc32: 8 },
+  from: 0,
+  lengthBytes: 50,
+}
+const nonce = NONCE.toString('base64')
+
+// What is done to an encrypted piece, and what is left of it: the nonce stays with its slice's bytes.
+const KEPT: readonly (readonly [title: string, pieces: Piece[], expected: object[]])[] = [
+  ['whole', [encrypted], [{ from: 0, lengthBytes: 100, nonce }]],
+  ['cut', [cutPiece(encrypted, 7, 20)], [{ from: 7, lengthBytes: 20, nonce }]],
+  ['a sub-range', subRangeOfPieces([encrypted], 30, 40), [{ from: 30, lengthBytes: 10, nonce }]],
+  [
+    'cut in two and joined',
+    concatenatePieces([cutPiece(encrypted, 0, 7)], [cutPiece(encrypted, 7, 93)]),
+    [{ from: 0, lengthBytes: 100, nonce }],
+  ],
+  [
+    'beside a plain one',
+    concatenatePieces([encrypted], [plain]),
+    [
+      { from: 0, lengthBytes: 100, nonce },
+      { from: 0, lengthBytes: 50 },
+    ],
+  ],
+]
+for (const [title, pieces, expected] of KEPT) {
+  test(`an encrypted slice, ${title}, keeps its nonce`, () => {
+    const shown = pieces.map(({ slice: _slice, ...rest }) => rest)
+    assert.deepEqual(shown, expected)
+  })
+}

@@ -7,6 +7,11 @@ export function wholeSlice(slice: Slice): Piece {
   return { slice, from: 0, lengthBytes: slice.lengthBytes }
 }
 
+/** A slice whose bytes were encrypted under `nonce` (cipher.ts). */
+export function encryptedSlice(slice: Slice, nonce: Uint8Array): Piece {
+  return { ...wholeSlice(slice), nonce: Buffer.from(nonce).toString('base64') }
+}
+
 /** Slices are written once, so the place says which one it is. */
 export function isSameSlice(a: Slice, b: Slice): boolean {
   return a.extent === b.extent && a.offset === b.offset
@@ -20,7 +25,7 @@ export function piecesLengthBytes(pieces: readonly Piece[]): number {
 export function cutPiece(piece: Piece, start: number, lengthBytes: number): Piece {
   assert(start >= 0 && lengthBytes >= 0 && start + lengthBytes <= piece.lengthBytes)
   if (lengthBytes === piece.lengthBytes) return piece
-  return { slice: piece.slice, from: piece.from + start, lengthBytes }
+  return { ...piece, from: piece.from + start, lengthBytes }
 }
 
 /** One list after another; pieces that continue each other become one, empty ones go. */

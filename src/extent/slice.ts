@@ -15,6 +15,11 @@ export type Piece = {
   readonly slice: Slice
   readonly from: number
   readonly lengthBytes: number
+  /**
+   * Base64 of 12 random bytes: the slice is AES-256-CTR ciphertext under them (cipher.ts). A slice is
+   * written once under one nonce, so all its pieces have the same, wherever compaction moves it.
+   */
+  readonly nonce?: string
 }
 
 /** Bytes that were never written or were cleared; they read as zeros and take no space. */
@@ -23,6 +28,9 @@ export type Hole = { readonly slice: undefined; readonly lengthBytes: number }
 /**
  * Content that lives in extents. A record that holds one has it in a field named `content`, so that
  * compaction and fsck find slices in any record. The id is what references are counted by: it belongs
- * to one record alone, so a snapshot or a copy takes the pieces under an id of its own.
+ * to one record alone, so a snapshot or a copy takes the pieces under an id of its own. Content in many
+ * records (a map) has one id, and each of its records says where it stands.
  */
-export type Content = { readonly id: number; readonly pieces: readonly Piece[] }
+export type Content = ContentId & { readonly pieces: readonly Piece[] }
+
+export type ContentId = { readonly id: number; readonly at?: number }

@@ -34,6 +34,9 @@ const ROOT_NAMES: Readonly<Record<Root, string>> = {
   defaultServiceVersion: 'DefaultServiceVersion',
   deleteRetentionPolicy: 'DeleteRetentionPolicy',
   staticWebsite: 'StaticWebsite',
+  isVersioningEnabled: 'IsVersioningEnabled',
+  containerDeleteRetentionPolicy: 'ContainerDeleteRetentionPolicy',
+  lastAccessTimeTrackingPolicy: 'LastAccessTimeTrackingPolicy',
   shareDeleteRetentionPolicy: 'ShareDeleteRetentionPolicy',
   protocolSettings: 'ProtocolSettings',
 }
@@ -67,6 +70,13 @@ const DECODERS: Readonly<Record<Root, (node: XmlNode) => ServicePropertiesUpdate
   defaultServiceVersion: (node) => ({ defaultServiceVersion: node.text.trim() }),
   deleteRetentionPolicy: (node) => ({ deleteRetentionPolicy: decodeDeleteRetention(node) }),
   staticWebsite: (node) => ({ staticWebsite: decodeStaticWebsite(node) }),
+  isVersioningEnabled: (node) => ({ isVersioningEnabled: decodeBoolean(node) }),
+  containerDeleteRetentionPolicy: (node) => ({
+    containerDeleteRetentionPolicy: decodeRetention(node),
+  }),
+  lastAccessTimeTrackingPolicy: (node) => ({
+    lastAccessTimeTrackingPolicy: { enabled: decodeBoolean(required(node, 'Enable')) },
+  }),
   shareDeleteRetentionPolicy: (node) => ({ shareDeleteRetentionPolicy: decodeRetention(node) }),
   protocolSettings: (node) => ({ protocolSettings: decodeProtocolSettings(node) }),
 }
@@ -259,6 +269,15 @@ const ENCODERS: Readonly<Record<Root, (properties: ServiceProperties) => string>
   deleteRetentionPolicy: ({ deleteRetentionPolicy }) =>
     encodeRetention('DeleteRetentionPolicy', deleteRetentionPolicy),
   staticWebsite: ({ staticWebsite }) => encodeStaticWebsite(staticWebsite),
+  // No client library knows the next three, so they are shown only when they are on.
+  isVersioningEnabled: ({ isVersioningEnabled }) =>
+    isVersioningEnabled ? '<IsVersioningEnabled>true</IsVersioningEnabled>' : '',
+  containerDeleteRetentionPolicy: ({ containerDeleteRetentionPolicy: policy }) =>
+    policy.enabled ? encodeRetention('ContainerDeleteRetentionPolicy', policy) : '',
+  lastAccessTimeTrackingPolicy: ({ lastAccessTimeTrackingPolicy: { enabled } }) =>
+    enabled
+      ? '<LastAccessTimeTrackingPolicy><Enable>true</Enable></LastAccessTimeTrackingPolicy>'
+      : '',
   shareDeleteRetentionPolicy: ({ shareDeleteRetentionPolicy }) =>
     encodeRetention('ShareDeleteRetentionPolicy', shareDeleteRetentionPolicy),
   protocolSettings: ({ protocolSettings }) => encodeProtocolSettings(protocolSettings),

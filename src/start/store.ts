@@ -15,7 +15,7 @@ import { openLmdbKv } from '../kv/lmdb.ts'
 import { openMemoryKv } from '../kv/memory.ts'
 import { takeOwnership, type Owner } from '../kv/owner.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
-import { sweepDeletedContainers } from '../storage/blob/sweep.ts'
+import { sweepBlobs } from '../storage/blob/sweep.ts'
 import { openIds, type Ids } from '../storage/id.ts'
 import { createMoments, type Moment } from '../storage/moment.ts'
 
@@ -101,7 +101,7 @@ async function storeOf(
     moment,
     sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
     async sweep(options = {}) {
-      await sweepDeletedContainers(kv)
+      await sweepBlobs(kv, moment().nowMs)
       await sweepExtents(kv, extents, { nowMs: Date.now(), ...options })
       await saveFloor()
     },

@@ -2,6 +2,8 @@
 // what they say of an object. An unmet one is 412 ConditionNotMet, or for reads 304, which is
 // ConditionNotMet on the wire too and has its own row (NotModified) in the table of errors.
 // "Specifying conditional headers for Blob service operations" is the page that this follows.
+import { matchesTags, type TagExpression } from './blob/tag-filter.ts'
+import type { Tags } from './blob/tags.ts'
 import { StorageError } from './error.ts'
 
 /** `*`, or a list of ETags with their quotes. */
@@ -12,12 +14,18 @@ export type Conditions = {
   readonly ifNoneMatch?: ETags
   readonly ifModifiedSinceMs?: number
   readonly ifUnmodifiedSinceMs?: number
+  /** x-ms-if-tags: holds besides all the others. */
+  readonly ifTags?: TagExpression
 }
 
 export const NO_CONDITIONS: Conditions = {}
 
 /** What a condition looks at. */
-export type Validators = { readonly etag: string; readonly lastModifiedMs: number }
+export type Validators = {
+  readonly etag: string
+  readonly lastModifiedMs: number
+  readonly tags?: Tags
+}
 
 /** `create` writes the object if it is missing (Put Blob, Put Block List, Copy); `update` needs it. */
 export type WriteKind = 'create' | 'update'
@@ -34,7 +42,9 @@ export function checkReadConditions(
   if (conditions === NO_CONDITIONS) return
   if (conditions.ifNoneMatch === '*') throw new StorageError('UnsatisfiableCondition')
   const considered = rule === 'any' ? conditions : pairedConditions(conditions)
-  if (!isUnchanged(considered, current)) throw new StorageError('ConditionNotMet')
+  if (!isUnchanged(considered, current) || !isTagged(conditions, current)) {
+    throw new StorageError('ConditionNotMet')
+  }
   if (!isChanged(considered, current)) throw notModified(current)
 }
 
@@ -46,13 +56,16 @@ export function checkWriteConditions(
   if (conditions === NO_CONDITIONS) return
   const considered = pairedConditions(conditions)
   if (current === undefined) {
-    if (considered.ifMatch !== undefined) throw new StorageError('ConditionNotMet')
+    if (considered.ifMatch !== undefined || !isTagged(conditions, current)) {
+      throw new StorageError('ConditionNotMet')
+    }
     return
   }
   if (considered.ifNoneMatch === '*') {
     throw new StorageError(kind === 'create' ? 'BlobAlreadyExists' : 'ConditionNotMet')
   }
-  if (!isUnchanged(considered, current) || !isChanged(considered, current)) {
+  const isMet = isUnchanged(considered, current) && isChanged(considered, current)
+  if (!isMet || !isTagged(conditions, current)) {
     throw new StorageError('ConditionNotMet')
   }
 }
@@ -60,7 +73,8 @@ export function checkWriteConditions(
 /** The source of a copy is read, but what it answers with belongs to a write: never 304. */
 export function checkSourceConditions(conditions: Conditions, source: Validators): void {
   if (conditions.ifNoneMatch === '*') throw new StorageError('UnsatisfiableCondition')
-  if (!isUnchanged(conditions, source) || !isChanged(conditions, source)) {
+  const isMet = isUnchanged(conditions, source) && isChanged(conditions, source)
+  if (!isMet || !isTagged(conditions, source)) {
     throw new StorageError('SourceConditionNotMet')
   }
 }
@@ -76,6 +90,7 @@ export function checkContainerConditions(
   if (
     conditions.ifMatch !== undefined ||
     conditions.ifNoneMatch !== undefined ||
+    conditions.ifTags !== undefined ||
     isUnmodifiedRefused
   ) {
     throw new StorageError('ConditionHeadersNotSupported')
@@ -85,8 +100,8 @@ export function checkContainerConditions(
 
 /** For operations that take none at all. */
 export function checkNoConditions(conditions: Conditions): void {
-  const { ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs } = conditions
-  const all = [ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs]
+  const { ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs, ifTags } = conditions
+  const all = [ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs, ifTags]
   if (all.some((condition) => condition !== undefined)) {
     throw new StorageError('ConditionHeadersNotSupported')
   }
@@ -98,6 +113,11 @@ function isUnchanged(conditions: Conditions, current: Validators): boolean {
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(current.etag)) return false
   if (ifUnmodifiedSinceMs === undefined) return true
   return seconds(current.lastModifiedMs) <= seconds(ifUnmodifiedSinceMs)
+}
+
+/** What is not there has no tags. */
+function isTagged({ ifTags }: Conditions, current: Validators | undefined): boolean {
+  return ifTags === undefined || matchesTags(ifTags, current?.tags ?? [])
 }
 
 /** If-None-Match or If-Modified-Since: one of them holds, or neither was sent. */

@@ -37,6 +37,24 @@ export const ERRORS = {
   UnsupportedHeader: [400, 'One of the headers specified in the request is not supported.'],
   UnsupportedQueryParameter: [400, 'One of the query parameters specified in the request URI is not supported.'],
   UnsupportedXmlNode: [400, 'One of the XML nodes specified in the request body is not supported.'],
+  // 400: tags, blocks, leases, copies, pages
+  DuplicateTagNames: [400, 'The tags specified contain duplicate names.'],
+  EmptyTagName: [400, 'The name of one of the tag key-value pairs is empty.'],
+  InvalidTag: [400, 'The tags specified are invalid. It contains characters that are not permitted.'],
+  TagsTooLarge: [400, 'The tags specified exceed the maximum permissible limit.'],
+  BothUserTagsAndSourceTagsCopyPresentException: [400, 'x-ms-tags header and x-ms-copy-source-tag-option with value COPY are both present.'],
+  BlockListTooLong: [400, 'The block list may not contain more than 50,000 blocks.'],
+  InvalidBlobOrBlock: [400, 'The specified blob or block content is invalid.'],
+  InvalidBlobTier: [400, 'The specified blob tier is invalid.'],
+  InvalidBlockId: [400, 'The specified block ID is invalid. The block ID must be Base64-encoded.'],
+  InvalidBlockList: [400, 'The specified block list is invalid.'],
+  InvalidOperation: [400, 'Invalid operation against a blob snapshot.'],
+  InvalidVersionForPageBlobOperation: [400, 'All operations on page blobs require at least version 2009-09-19.'],
+  CopyAcrossAccountsNotSupported: [400, 'The copy source account and destination account must be the same.'],
+  PreviousSnapshotCannotBeNewer: [400, 'The prevsnapshot query parameter value cannot be newer than snapshot query parameter value.'],
+  // 400: batches
+  AllBatchSubRequestsShouldBeSameApi: [400, 'All batch subrequests should be the same api.'],
+  ExceedsMaxBatchRequestCount: [400, 'The batch operation exceeds maximum number of allowed subrequests.'],
   // 401, 403: who asks
   NoAuthenticationInformation: [401, 'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.'],
   AuthenticationFailed: [403, 'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.'],
@@ -50,9 +68,13 @@ export const ERRORS = {
   InsufficientAccountPermissions: [403, 'The account being accessed does not have sufficient permissions to execute this operation.'],
   UnauthorizedBlobOverwrite: [403, 'This request is not authorized to perform blob overwrites.'],
   WriteOperationNotSupportedOnSecondary: [403, 'Write operations are not allowed on the secondary endpoint.'],
+  OperationNotAllowedOnRootBlob: [403, 'The operation is not allowed on the current version of the blob.'],
+  RequestForbiddenByContainerEncryptionPolicy: [403, 'The request is forbidden by the container encryption policy.'],
   // 404
   BlobNotFound: [404, 'The specified blob does not exist.'],
   ContainerNotFound: [404, 'The specified container does not exist.'],
+  CannotVerifyCopySource: [404, 'The specified resource does not exist.'],
+  EncryptionScopeNotFound: [404, 'The specified encryption scope does not exist.'],
   ResourceNotFound: [404, 'The specified resource does not exist.'],
   // 405
   UnsupportedHttpVerb: [405, 'The resource doesn\'t support specified Http Verb.'],
@@ -60,16 +82,58 @@ export const ERRORS = {
   BlobAlreadyExists: [409, 'The specified blob already exists.'],
   ContainerAlreadyExists: [409, 'The specified container already exists.'],
   ContainerBeingDeleted: [409, 'The specified container is being deleted. Try operation later.'],
+  BlobAccessTierNotSupportedForAccountType: [409, 'The access tier is not supported for this storage account type.'],
+  BlobArchived: [409, 'This operation is not permitted on an archived blob.'],
+  BlobBeingRehydrated: [409, 'This operation is not permitted because the blob is being rehydrated.'],
+  BlobCustomerSpecifiedEncryptionMismatch: [409, 'The given customer specified encryption does not match the encryption used to encrypt the blob.'],
+  BlobImmutableDueToLegalHold: [409, 'This operation is not permitted as the blob is immutable due to one or more legal holds.'],
+  BlobImmutableDueToPolicy: [409, 'This operation is not permitted as the blob is immutable due to a policy.'],
+  BlobIsSealed: [409, 'The specified blob is sealed and its contents can\'t be modified unless the blob is re-created after a delete.'],
+  BlobNotSealed: [409, 'The specified blob is not sealed.'],
+  BlobOverwritten: [409, 'The blob has been recreated since the previous snapshot was taken.'],
+  BlobUsesCustomerSpecifiedEncryption: [409, 'The blob is encrypted with customer specified encryption, but it was not provided in the request.'],
+  BlobDoesNotUseCustomerSpecifiedEncryption: [409, 'The blob is not encrypted with customer specified encryption, but one was provided in the request.'],
+  BlockCountExceedsLimit: [409, 'The committed block count cannot exceed the maximum limit of 50,000 blocks.'],
+  UncommittedBlockCountExceedsLimit: [409, 'The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.'],
+  CannotChangeToLowerTier: [409, 'A higher blob tier has already been explicitly set.'],
+  ContainerHasLegalHold: [409, 'The container has one or more legal holds.'],
+  ContainerImmutabilityPolicyLocked: [409, 'The immutability policy of the container is locked.'],
+  CopyIdMismatch: [409, 'The specified copy ID did not match the copy ID for the pending copy operation.'],
+  FeatureVersionMismatch: [409, 'The operation for the blob requires a later version of the service.'],
+  IncrementalCopyBlobMismatch: [409, 'The specified source blob is different than the copy source of the existing incremental copy blob.'],
+  IncrementalCopyOfEarlierSnapshotNotAllowed: [409, 'The specified snapshot is earlier than the last snapshot copied into the incremental copy blob.'],
+  IncrementalCopySourceMustBeSnapshot: [409, 'The source for incremental copy request must be a snapshot.'],
   InvalidBlobType: [409, 'The blob type is invalid for this operation.'],
+  InvalidSourceBlobType: [409, 'The copy source blob type is invalid for this operation.'],
+  InvalidSourceBlobUrl: [409, 'The source URL for incremental copy request must be a valid snapshot URL.'],
   LeaseAlreadyPresent: [409, 'There is already a lease present.'],
+  LeaseIdMismatchWithLeaseOperation: [409, 'The lease ID specified did not match the lease ID for the resource with the specified lease operation.'],
+  LeaseIsBreakingAndCannotBeAcquired: [409, 'The lease ID matched, but the lease is currently in breaking state and cannot be acquired until it is broken.'],
+  LeaseIsBreakingAndCannotBeChanged: [409, 'The lease ID matched, but the lease is currently in breaking state and cannot be changed.'],
+  LeaseIsBrokenAndCannotBeRenewed: [409, 'The lease ID matched, but the lease has been broken explicitly and cannot be renewed.'],
+  LeaseNotPresentWithLeaseOperation: [409, 'There is currently no lease on the resource.'],
   MemoryExtentStoreAtSizeLimit: [409, 'The in-memory extent store is at its size limit. No new extents can be added.'],
+  NoPendingCopyOperation: [409, 'There is currently no pending copy operation.'],
+  OperationNotAllowedOnIncrementalCopyBlob: [409, 'The specified operation is not allowed on an incremental copy blob.'],
+  PendingCopyOperation: [409, 'There is currently a pending copy operation.'],
+  PreviousSnapshotNotFound: [409, 'The previous snapshot is not found.'],
+  PreviousSnapshotOperationNotSupported: [409, 'Differential Get Page Ranges is not supported on the previous snapshot.'],
   PublicAccessNotPermitted: [409, 'Public access is not permitted on this storage account.'],
   ResourceAlreadyExists: [409, 'The specified resource already exists.'],
   ResourceTypeMismatch: [409, 'The specified resource type does not match the type of the existing resource.'],
+  SequenceNumberIncrementTooLarge: [409, 'The sequence number increment cannot be performed because it would result in overflow of the sequence number.'],
+  SnapshotCountExceeded: [409, 'The snapshot count against this blob has been exceeded.'],
+  SnapshotsPresent: [409, 'This operation is not permitted while the blob has snapshots.'],
   // 411, 413, 416
   MissingContentLengthHeader: [411, 'The Content-Length header was not specified.'],
   RequestBodyTooLarge: [413, 'The request body is too large and exceeds the maximum permissible limit.'],
   InvalidRange: [416, 'The range specified is invalid for the current size of the resource.'],
+  InvalidPageRange: [416, 'The page range specified is invalid.'],
+  // 412: conditions of appends, pages and copies
+  AppendPositionConditionNotMet: [412, 'The append position condition specified was not met.'],
+  InfiniteLeaseDurationRequired: [412, 'The lease ID matched, but the specified lease must be an infinite-duration lease.'],
+  MaxBlobSizeConditionNotMet: [412, 'The max blob size condition specified was not met.'],
+  SequenceNumberConditionNotMet: [412, 'The sequence number condition specified was not met.'],
   // 412: leases on data operations
   LeaseIdMissing: [412, 'There is currently a lease on the resource and no lease ID was specified in the request.'],
   LeaseIdMismatchWithBlobOperation: [412, 'The lease ID specified did not match the lease ID for the blob.'],
@@ -94,11 +158,17 @@ export class StorageError extends Error {
   readonly status: number
   readonly details: ErrorDetails
 
-  constructor(code: ErrorCode, details: ErrorDetails = {}, message: string = ERRORS[code][1]) {
+  constructor(
+    code: ErrorCode,
+    details: ErrorDetails = {},
+    message: string = ERRORS[code][1],
+    /** CannotVerifyCopySource has the status that the source gave. */
+    status: number = ERRORS[code][0],
+  ) {
     super(message)
     this.name = 'StorageError'
     this.code = code
-    this.status = ERRORS[code][0]
+    this.status = status
     this.details = details
   }
 }

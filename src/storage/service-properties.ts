@@ -62,6 +62,10 @@ export type ServiceProperties = {
   readonly defaultServiceVersion?: string
   readonly deleteRetentionPolicy: DeleteRetentionPolicy
   readonly staticWebsite: StaticWebsite
+  /** The next three are set by Azure's management plane; here they are properties of the service. */
+  readonly isVersioningEnabled: boolean
+  readonly containerDeleteRetentionPolicy: RetentionPolicy
+  readonly lastAccessTimeTrackingPolicy: { readonly enabled: boolean }
   readonly shareDeleteRetentionPolicy: RetentionPolicy
   readonly protocolSettings: ProtocolSettings
 }
@@ -79,13 +83,17 @@ export const DEFAULT_SERVICE_PROPERTIES: ServiceProperties = {
   cors: [],
   deleteRetentionPolicy: DISABLED,
   staticWebsite: { enabled: false },
+  isVersioningEnabled: false,
+  containerDeleteRetentionPolicy: DISABLED,
+  lastAccessTimeTrackingPolicy: { enabled: false },
   shareDeleteRetentionPolicy: { enabled: true, days: 7 },
   protocolSettings: { smb: { multichannelEnabled: false } },
 }
 
 // prettier-ignore
 export const SERVICE_PROPERTY_ROOTS: Readonly<Record<StorageService, readonly (keyof ServiceProperties)[]>> = {
-  blob: ['logging', 'hourMetrics', 'minuteMetrics', 'cors', 'defaultServiceVersion', 'deleteRetentionPolicy', 'staticWebsite'],
+  blob: ['logging', 'hourMetrics', 'minuteMetrics', 'cors', 'defaultServiceVersion', 'deleteRetentionPolicy', 'staticWebsite',
+    'isVersioningEnabled', 'containerDeleteRetentionPolicy', 'lastAccessTimeTrackingPolicy'],
   queue: ['logging', 'hourMetrics', 'minuteMetrics', 'cors'],
   table: ['logging', 'hourMetrics', 'minuteMetrics', 'cors'],
   file: ['hourMetrics', 'minuteMetrics', 'cors', 'shareDeleteRetentionPolicy', 'protocolSettings'],
@@ -106,6 +114,9 @@ export function checkServiceProperties(update: ServicePropertiesUpdate): void {
   if (update.minuteMetrics !== undefined) checkMetrics(update.minuteMetrics)
   if (update.cors !== undefined) checkCors(update.cors)
   if (update.deleteRetentionPolicy !== undefined) checkRetention(update.deleteRetentionPolicy)
+  if (update.containerDeleteRetentionPolicy !== undefined) {
+    checkRetention(update.containerDeleteRetentionPolicy)
+  }
   if (update.shareDeleteRetentionPolicy !== undefined) {
     checkRetention(update.shareDeleteRetentionPolicy)
   }

@@ -24,7 +24,8 @@ export function* getServiceProperties(
 ): Step<ServiceProperties> {
   const value = yield* tx.get(servicePropertiesKey(address))
   if (value === undefined) return DEFAULT_SERVICE_PROPERTIES
-  return decodeRecordOnce<ServiceProperties>(value)
+  // A record of an older server lacks what came later.
+  return { ...DEFAULT_SERVICE_PROPERTIES, ...decodeRecordOnce<ServiceProperties>(value) }
 }
 
 export function* changeServiceProperties(
@@ -38,14 +39,13 @@ export function* changeServiceProperties(
   tx.put(servicePropertiesKey(address), encodeRecord(changed))
 }
 
-/** A setting that would have no effect is refused: being told is better than losing a deleted blob. */
+/** A setting that would have no effect is refused: being told is better than to rely on it. */
 function refuseWithoutEffect(update: ServicePropertiesUpdate): void {
   const { logging, hourMetrics, minuteMetrics } = update
   const asked = {
     Logging: logging?.read === true || logging?.write === true || logging?.delete === true,
     HourMetrics: hourMetrics?.enabled === true,
     MinuteMetrics: minuteMetrics?.enabled === true,
-    DeleteRetentionPolicy: update.deleteRetentionPolicy?.enabled === true,
     StaticWebsite: update.staticWebsite?.enabled === true,
   }
   for (const [name, enabled] of Object.entries(asked)) {

@@ -97,7 +97,7 @@ describe('Get Container Properties', () => {
         'x-ms-lease-state': 'available',
         'x-ms-has-immutability-policy': 'false',
         'x-ms-has-legal-hold': 'false',
-        'x-ms-immutable-storage-with-versioning-enabled': 'false',
+        'x-ms-immutable-storage-with-versioning-enabled': 'true',
         'x-ms-default-encryption-scope': '$account-encryption-key',
         'x-ms-deny-encryption-scope-override': 'false',
       }

@@ -1,14 +1,38 @@
 // Response headers of containers and blobs, made the same way wherever they appear.
 import type { Identity } from '../../auth/identity.ts'
 import { formatHttpDate } from '../../http/date.ts'
+import { leaseHeaders } from '../../http/lease-header.ts'
 import { contentRange, type ByteRange } from '../../http/range.ts'
-import type { Blob } from '../../storage/blob/blob.ts'
-import { etagOf } from '../../storage/etag.ts'
+import type { Blob, CopyState } from '../../storage/blob/blob.ts'
+import type { BlobEncryption } from '../../storage/blob/encryption.ts'
+import { tierOf } from '../../storage/blob/tier.ts'
+import { etagOf, timestampOf } from '../../storage/etag.ts'
 import type { Metadata } from '../../storage/metadata.ts'
 
 /** ETag and Last-Modified. */
 export function validators(object: { readonly stamp: number; readonly modifiedMs: number }) {
   return ['ETag', etagOf(object.stamp), 'Last-Modified', formatHttpDate(object.modifiedMs)]
+}
+
+/** What a write answers with: the validators, the version it made, and how the bytes are encrypted. */
+export function writtenHeaders(blob: Blob): string[] {
+  const headers = [...validators(blob), ...versionHeaders(blob)]
+  return [...headers, ...requestEncryptionHeaders(blob.encryption)]
+}
+
+export function versionHeaders({ version }: Blob): string[] {
+  return version === undefined ? [] : ['x-ms-version-id', timestampOf(version)]
+}
+
+export function requestEncryptionHeaders(encryption: BlobEncryption | undefined): string[] {
+  const isEncrypted = encryption === undefined ? 'false' : 'true'
+  return ['x-ms-request-server-encrypted', isEncrypted, ...keyHeaders(encryption)]
+}
+
+function keyHeaders(encryption: BlobEncryption | undefined): string[] {
+  if (encryption === undefined) return []
+  if ('scope' in encryption) return ['x-ms-encryption-scope', encryption.scope]
+  return ['x-ms-encryption-key-sha256', encryption.keySha256]
 }
 
 export function metadataHeaders(metadata: Metadata): string[] {
@@ -17,11 +41,20 @@ export function metadataHeaders(metadata: Metadata): string[] {
   return headers
 }
 
-/** Leases come with their operations; until then nothing is ever leased. */
-export const LEASE_HEADERS = ['x-ms-lease-status', 'unlocked', 'x-ms-lease-state', 'available']
+/** What was read: a blob as it is current, or one of its past states. */
+export type ReadState = {
+  readonly nowMs: number
+  /** Whether the blob was found under its name, not as a snapshot or an older version. */
+  readonly isCurrent: boolean
+}
 
 /** Get Blob and Get Blob Properties; `ranged` when only `part` was asked for. */
-export function blobHeaders(blob: Blob, part: ByteRange, ranged: boolean): string[] {
+export function blobHeaders(
+  blob: Blob,
+  part: ByteRange,
+  ranged: boolean,
+  state: ReadState,
+): string[] {
   const { headers: stored } = blob
   const headers = [
     'Content-Length', String(part.to - part.from),
@@ -31,12 +64,9 @@ export function blobHeaders(blob: Blob, part: ByteRange, ranged: boolean): strin
     'Last-Modified', formatHttpDate(blob.modifiedMs),
     'x-ms-creation-time', formatHttpDate(blob.createdMs),
     'x-ms-blob-type', blob.type,
-    'x-ms-lease-status', 'unlocked',
-    'x-ms-lease-state', 'available',
-    'x-ms-access-tier', 'Hot',
-    'x-ms-access-tier-inferred', 'true',
-    'x-ms-server-encrypted', 'false',
+    'x-ms-server-encrypted', blob.encryption === undefined ? 'false' : 'true',
   ] // prettier-ignore
+  if (state.isCurrent) headers.push(...leaseHeaders(blob.lease, state.nowMs))
   if (stored.contentMd5 !== undefined) {
     headers.push(ranged ? 'x-ms-blob-content-md5' : 'Content-MD5', stored.contentMd5)
   }
@@ -46,7 +76,71 @@ export function blobHeaders(blob: Blob, part: ByteRange, ranged: boolean): strin
   pushIf(headers, 'Content-Disposition', stored.contentDisposition)
   pushIf(headers, 'Cache-Control', stored.cacheControl)
   for (const [name, value] of blob.metadata) headers.push(`x-ms-meta-${name}`, value)
+  if (blob.encryption !== undefined) headers.push(...keyHeaders(blob.encryption))
+  if (blob.tags !== undefined) headers.push('x-ms-tag-count', String(blob.tags.length))
+  if (blob.type !== 'BlockBlob') pushTypeHeaders(headers, blob)
+  pushTierHeaders(headers, blob, state.nowMs)
+  if (blob.copy !== undefined) headers.push(...copyHeaders(blob.copy))
+  if (blob.version !== undefined) {
+    headers.push('x-ms-version-id', timestampOf(blob.version))
+    if (state.isCurrent) headers.push('x-ms-is-current-version', 'true')
+  }
+  pushRetention(headers, blob)
   return headers
+}
+
+function pushTypeHeaders(headers: string[], blob: Blob): void {
+  if (blob.type === 'PageBlob') {
+    headers.push('x-ms-blob-sequence-number', blob.sequenceNumber ?? '0')
+    return
+  }
+  headers.push('x-ms-blob-committed-block-count', String(blob.blockCount ?? 0))
+  if (blob.isSealed === true) headers.push('x-ms-blob-sealed', 'true')
+}
+
+/** Append blobs have no tier; page blobs only one that was set, since standard disks have none. */
+function pushTierHeaders(headers: string[], blob: Blob, nowMs: number): void {
+  if (blob.type !== 'BlockBlob' && blob.tier === undefined) return
+  const tier = tierOf(blob, nowMs)
+  headers.push('x-ms-access-tier', tier.name)
+  if (tier.isInferred) headers.push('x-ms-access-tier-inferred', 'true')
+  if (tier.setMs !== undefined) {
+    headers.push('x-ms-access-tier-change-time', formatHttpDate(tier.setMs))
+  }
+  if (tier.rehydration === undefined) return
+  const { to, priority } = tier.rehydration
+  headers.push('x-ms-archive-status', `rehydrate-pending-to-${to.toLowerCase()}`)
+  headers.push('x-ms-rehydrate-priority', priority)
+}
+
+export function copyHeaders(copy: CopyState): string[] {
+  const headers = [
+    'x-ms-copy-id', copy.id,
+    'x-ms-copy-source', copy.source,
+    'x-ms-copy-status', copy.status,
+    'x-ms-copy-progress', `${copy.copiedBytes}/${copy.totalBytes}`,
+  ] // prettier-ignore
+  if (copy.completedMs !== undefined) {
+    headers.push('x-ms-copy-completion-time', formatHttpDate(copy.completedMs))
+  }
+  pushIf(headers, 'x-ms-copy-status-description', copy.description)
+  if (copy.isIncremental === true) headers.push('x-ms-incremental-copy', 'true')
+  if (copy.destinationSnapshot !== undefined) {
+    headers.push('x-ms-copy-destination-snapshot', timestampOf(copy.destinationSnapshot))
+  }
+  return headers
+}
+
+function pushRetention(headers: string[], blob: Blob): void {
+  const { immutability, legalHold, expiresMs, accessedMs } = blob
+  if (immutability !== undefined) {
+    const { untilMs, mode } = immutability
+    headers.push('x-ms-immutability-policy-until-date', formatHttpDate(untilMs))
+    headers.push('x-ms-immutability-policy-mode', mode.toLowerCase())
+  }
+  if (legalHold === true) headers.push('x-ms-legal-hold', 'true')
+  if (expiresMs !== undefined) headers.push('x-ms-expiry-time', formatHttpDate(expiresMs))
+  if (accessedMs !== undefined) headers.push('x-ms-last-access-time', formatHttpDate(accessedMs))
 }
 
 function pushIf(headers: string[], name: string, value: string | undefined): void {

@@ -1,183 +1,372 @@
-// Put Blob, Get Blob, properties, metadata, Delete Blob: decode once, call storage, encode.
-import { hash } from 'node:crypto'
-import { crc64Hasher, md5Hasher } from '../../extent/hash.ts'
-import { removeReferences } from '../../extent/reference.ts'
-import type { Content } from '../../extent/slice.ts'
-import { subRangeOfPieces, wholeSlice } from '../../extent/slice-list.ts'
-import { decodeMetadata } from '../../http/header.ts'
+// Put Blob and what is the same for every type of blob: reading, properties, metadata, snapshots, deleting.
+// Decode once, call storage, encode.
+import { decryptPieces } from '../../extent/cipher.ts'
+import {
+  decodeMetadata,
+  optionalHeader,
+  optionalInt,
+  optionalWord,
+  requiredHeader,
+} from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { decodeRange, decodeRangeHash, type ByteRange } from '../../http/range.ts'
 import {
-  changeBlob,
-  checkPutBlob,
-  deleteBlob,
-  putBlob,
+  encodeStructuredBody,
+  isStructuredBodyAsked,
+  STRUCTURED_BODY,
+  structuredBodyLength,
+} from '../../http/structured-body.ts'
+import {
   readBlob,
+  readBlobBytes,
   type Blob,
   type BlobAddress,
-  type PutBlob,
-  type PutBody,
-  type StoredBlob,
+  type ExistingTarget,
 } from '../../storage/blob/blob.ts'
-import { StorageError } from '../../storage/error.ts'
-import { metadataHeaders, blobHeaders, validators, withOverrides } from './answer.ts'
-import { blobGuard, decodeHttpHeaders, decodePutBlob, type BodyHashes } from './header.ts'
-import { blobAddress, isCreateOnly, type BlobCall } from './service.ts'
+import {
+  setBlobMetadata,
+  isAccessStale,
+  setBlobProperties,
+  touchBlob,
+  type PageProperties,
+  type SequenceNumberChange,
+} from '../../storage/blob/change.ts'
+import { readContent, type BlobBytes } from '../../storage/blob/content.ts'
+import { deleteBlob, undeleteBlob } from '../../storage/blob/delete.ts'
+import { checkEncryption } from '../../storage/blob/encryption.ts'
+import { getProtection } from '../../storage/blob/protection.ts'
+import { checkPutBlob, EncryptionNeeded, putBlob, type PutBlob } from '../../storage/blob/put.ts'
+import { snapshotBlob } from '../../storage/blob/snapshot.ts'
+import { invalidHeader, invalidQuery, missingHeader, StorageError } from '../../storage/error.ts'
+import { timestampOf } from '../../storage/etag.ts'
+import {
+  blobHeaders,
+  metadataHeaders,
+  requestEncryptionHeaders,
+  validators,
+  versionHeaders,
+  withOverrides,
+  writtenHeaders,
+} from './answer.ts'
+import { cipherForWrite, cipherOf, type Cipher } from './cipher.ts'
+import { blobGuard, decodeHashes, decodeHttpHeaders, decodePutBlob } from './header.ts'
+import { blobAddress, blobAddressAt, isCreateOnly, type BlobCall } from './service.ts'
+import {
+  bodySource,
+  checkHashes,
+  checkMd5,
+  crc64Of,
+  discard,
+  INLINE_BYTES_MAX,
+  md5Of,
+  readInline,
+  structuredHeaders,
+  upload,
+  type Source,
+} from './upload.ts'
 
-/** Bodies up to this live in their record: one write and one sync instead of two. */
-export const INLINE_BYTES_MAX = 8 * 1024
-
-export async function runPutBlob({ request, identity, service }: BlobCall): Promise<Answer> {
-  const address = blobAddress(request)
-  const { hashes, ...decoded } = decodePutBlob(request)
-  const put: PutBlob = { ...decoded, createOnly: isCreateOnly(identity) }
-  const stored =
-    (request.body.lengthBytes ?? 0) <= INLINE_BYTES_MAX
-      ? await readInline(request, hashes)
-      : await writeExtent({ request, identity, service }, address, put, hashes)
-  const withMd5 = { ...put, headers: { ...put.headers, contentMd5: stored.md5 } }
-  const moment = service.moment()
-  const blob = await service.kv
-    .write((tx) => putBlob(tx, address, withMd5, stored.body, moment))
-    .catch((error: unknown) => discard(service, stored.body, error))
-  const headers = [...validators(blob), 'Content-MD5', stored.md5]
-  if (hashes.crc64 !== undefined) headers.push('x-ms-content-crc64', hashes.crc64)
-  return { status: 201, headers: [...headers, 'x-ms-request-server-encrypted', 'false'] }
+export async function runPutBlob(call: BlobCall): Promise<Answer> {
+  const { request, identity } = call
+  const type = requiredHeader(request.headers, 'x-ms-blob-type')
+  if (type !== 'BlockBlob') throw invalidHeader('x-ms-blob-type', type)
+  const put = { ...decodePutBlob(request), createOnly: isCreateOnly(identity) }
+  const isSmall = (request.body.lengthBytes ?? 0) <= INLINE_BYTES_MAX
+  if (!isSmall || put.guard.encryption !== undefined) {
+    return putInExtent(call, put, bodySource(request))
+  }
+  const bytes = await readInline(request)
+  try {
+    return await putInline(call, put, bytes)
+  } catch (error) {
+    if (!(error instanceof EncryptionNeeded)) throw error
+    const source = { lengthBytes: bytes.length, stream: () => once(bytes) }
+    return putInExtent(call, put, source)
+  }
 }
 
-/** The bytes are there and nothing shows them: the next sweep takes them. */
-async function discard(
-  service: BlobCall['service'],
-  body: PutBody,
-  error: unknown,
-): Promise<never> {
-  if ('content' in body) await service.kv.write((tx) => removeReferences(tx, body.content))
-  throw error
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
 }
 
-type StoredBody = { readonly body: PutBody; readonly md5: string }
+type Put = ReturnType<typeof decodePutBlob> & Pick<PutBlob, 'createOnly'>
 
-async function readInline(request: Request, hashes: BodyHashes): Promise<StoredBody> {
-  const bytes = await request.body.read(INLINE_BYTES_MAX)
-  const md5 = hash('md5', bytes, 'base64')
-  checkHashes(hashes, md5, () => crc64Of(bytes))
-  return { body: { bytes }, md5 }
+async function putInline({ request, service }: BlobCall, put: Put, bytes: Buffer): Promise<Answer> {
+  const hashes = decodeHashes(request)
+  const md5 = md5Of(bytes)
+  const crc64 = hashes.crc64 === undefined ? undefined : crc64Of(bytes)
+  checkHashes(hashes, { md5, crc64 })
+  const [address, moment] = [blobAddress(request), service.moment()]
+  const withMd5 = withBodyMd5(put, md5)
+  const blob = await service.kv.write((tx) => putBlob(tx, address, withMd5, { bytes }, moment))
+  return putAnswer(request, blob, md5, crc64)
 }
 
 /** Bytes first, record second. What is bound to fail is refused before the body is read. */
-async function writeExtent(
-  { request, service }: BlobCall,
+async function putInExtent(call: BlobCall, put: Put, source: Source): Promise<Answer> {
+  const { request, service } = call
+  const [address, hashes] = [blobAddress(request), decodeHashes(request)]
+  const cipher = await service.kv.read((tx) => putCipher(tx, address, put, service.moment().nowMs))
+  const body = await upload(service, source, { cipher, hashes, wants: 'md5' })
+  const moment = service.moment()
+  const blob = await service.kv
+    .write((tx) => {
+      const whole = withBodyMd5(put, body.md5 ?? '')
+      const encrypted = cipher === undefined ? whole : { ...whole, encryption: cipher.encryption }
+      return putBlob(tx, address, encrypted, body, moment)
+    })
+    .catch((error: unknown) => discard(service, body, error))
+  return putAnswer(request, blob, body.md5, hashes.crc64)
+}
+
+function* putCipher(
+  tx: Parameters<typeof checkPutBlob>[0],
   address: BlobAddress,
-  put: PutBlob,
-  hashes: BodyHashes,
-): Promise<StoredBody> {
-  await service.kv.read((tx) => checkPutBlob(tx, address, put))
-  const lengthBytes = request.body.lengthBytes ?? 0
-  const md5 = md5Hasher()
-  const crc64 = hashes.crc64 === undefined ? undefined : crc64Hasher()
-  const hashers = crc64 === undefined ? [md5] : [md5, crc64]
-  const slice = await service.extents.write(request.body.stream(), lengthBytes, hashers)
-  const digest = md5.digest().toString('base64')
-  const content: Content = { id: service.newId(), pieces: [wholeSlice(slice)] }
-  const body = { lengthBytes, content }
-  try {
-    checkHashes(hashes, digest, () => crc64?.digest())
-  } catch (error) {
-    return discard(service, body, error)
-  }
-  return { body, md5: digest }
+  put: Put,
+  nowMs: number,
+) {
+  const { container } = yield* checkPutBlob(tx, address, put, nowMs)
+  return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
 }
 
-function crc64Of(bytes: Uint8Array): Buffer {
-  const crc64 = crc64Hasher()
-  crc64.update(bytes)
-  return crc64.digest()
+/** x-ms-blob-content-md5 is checked against the body too (azure-storage-ruby#64, Azurite#822). */
+function withBodyMd5(put: Put, md5: string): Put {
+  if (put.headers.contentMd5 !== undefined) checkMd5(put.headers.contentMd5, md5)
+  return { ...put, headers: { ...put.headers, contentMd5: md5 } }
 }
 
-function checkHashes(sent: BodyHashes, md5: string, crc64: () => Buffer | undefined): void {
-  for (const sentMd5 of [sent.md5, sent.blobMd5]) {
-    if (sentMd5 === undefined || sentMd5 === md5) continue
-    const details = { UserSpecifiedMd5: sentMd5, ServerCalculatedMd5: md5 }
-    throw new StorageError('Md5Mismatch', details)
-  }
-  if (sent.crc64 === undefined) return
-  const computed = crc64()?.toString('base64') ?? ''
-  if (sent.crc64 !== computed) {
-    const details = { UserSpecifiedCrc: sent.crc64, ServerCalculatedCrc: computed }
-    throw new StorageError('Crc64Mismatch', details)
-  }
+function putAnswer(
+  request: Request,
+  blob: Blob,
+  md5: string | undefined,
+  crc64: string | undefined,
+): Answer {
+  const headers = [...writtenHeaders(blob), ...structuredHeaders(request)]
+  if (md5 !== undefined) headers.push('Content-MD5', md5)
+  if (crc64 !== undefined) headers.push('x-ms-content-crc64', crc64)
+  return { status: 201, headers }
 }
 
-export async function runGetBlob({ request, identity, service }: BlobCall): Promise<Answer> {
-  const stored = await read({ request, service })
-  const { blob } = stored
-  const range = decodeRange(request.headers, request.version, blob.lengthBytes)
+/** What Get Blob needs of one snapshot of the store. */
+export type ReadBytes = {
+  readonly target: ExistingTarget
+  readonly range: ByteRange | undefined
+  readonly content: BlobBytes
+  readonly cipher: Cipher | undefined
+  /** The first read of the day, where such are noted. */
+  readonly isAccessNew: boolean
+}
+
+/** All that is read of a blob, on one snapshot of the store. */
+export function readBytes({ request, service }: BlobCall): Promise<ReadBytes> {
+  const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
+  const { nowMs } = service.moment()
+  return service.kv.read(function* (tx) {
+    const target = yield* readBlobBytes(tx, address, guard, nowMs)
+    const { blob } = target.stored
+    const range = decodeRange(request.headers, request.version, blob.lengthBytes)
+    const part = range ?? { from: 0, to: blob.lengthBytes }
+    const content = yield* readContent(tx, target.stored, part)
+    const { customerKey } = guard.encryption ?? {}
+    const cipher = yield* cipherOf(tx, address.account, blob.encryption, customerKey)
+    const { isAccessTimeTracked } = yield* getProtection(tx, address.account)
+    const isAccessNew = isAccessTimeTracked && isAccessStale(blob, nowMs)
+    return { target, range, content, cipher, isAccessNew }
+  })
+}
+
+export async function runGetBlob(call: BlobCall): Promise<Answer> {
+  const { request, service } = call
+  const read = await readBytes(call)
+  const { range } = read
+  const { blob } = read.target.stored
   const part = range ?? { from: 0, to: blob.lengthBytes }
-  const headers = withOverrides(blobHeaders(blob, part, range !== undefined), identity)
-  const status = range === undefined ? 200 : 206
+  const isRanged = range !== undefined
+  const headers = withOverrides(readHeaders(call, blob, part, isRanged), call.identity)
+  const status = isRanged ? 206 : 200
+  if (read.isAccessNew) await touch(call)
   const hashed = decodeRangeHash(request.headers, range)
-  const body = bodyOf(service, stored, part)
+  const body = bodyOf(service, read)
+  if (isStructuredBodyAsked(request.headers)) return structured(status, headers, part, body)
   if (hashed === undefined) return { status, headers, ...body }
   const bytes = await collect(body)
-  if (hashed === 'md5') headers.push('Content-MD5', hash('md5', bytes, 'base64'))
-  else headers.push('x-ms-content-crc64', crc64Of(bytes).toString('base64'))
+  if (hashed === 'md5') headers.push('Content-MD5', md5Of(bytes))
+  else headers.push('x-ms-content-crc64', crc64Of(bytes))
   return { status, headers, body: bytes }
 }
 
+async function touch({ request, service }: BlobCall): Promise<void> {
+  const [address, { nowMs }] = [blobAddressAt(request), service.moment()]
+  await service.kv.write((tx) => touchBlob(tx, address, nowMs))
+}
+
+type ReadBody = { readonly body: Uint8Array } | Required<Pick<Answer, 'stream' | 'recycle'>>
+
+export function bodyOf(
+  { extents, recycle }: BlobCall['service'],
+  { content, cipher }: Pick<ReadBytes, 'content' | 'cipher'>,
+): ReadBody {
+  if ('bytes' in content) return { body: content.bytes }
+  const { pieces } = content
+  if (cipher === undefined) return { stream: () => extents.read(pieces), recycle }
+  return { stream: () => decryptPieces(extents.read(pieces), pieces, cipher.key, recycle), recycle }
+}
+
+/** The length that is sent is the message's; the content's own stands beside it. */
+function structured(status: number, headers: string[], part: ByteRange, body: ReadBody): Answer {
+  const contentBytes = part.to - part.from
+  headers[headers.indexOf('Content-Length') + 1] = String(structuredBodyLength(contentBytes))
+  headers.push('x-ms-structured-body', STRUCTURED_BODY)
+  headers.push('x-ms-structured-content-length', String(contentBytes))
+  const stream = () => encodeStructuredBody(sourceOf(body), contentBytes)
+  return { status, headers, stream }
+}
+
+function sourceOf(body: ReadBody): AsyncIterable<Uint8Array> {
+  return 'body' in body ? once(body.body) : body.stream()
+}
+
 /** At most the 4 MiB whose hash may be asked for. */
-async function collect(body: Pick<Answer, 'stream'> & { body?: Uint8Array }): Promise<Uint8Array> {
-  if (body.stream === undefined) return body.body ?? Buffer.alloc(0)
+async function collect(body: ReadBody): Promise<Uint8Array> {
+  if ('body' in body) return body.body
   const chunks: Uint8Array[] = []
   for await (const chunk of body.stream()) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
+function readHeaders(
+  { service }: BlobCall,
+  blob: Blob,
+  part: ByteRange,
+  isRanged: boolean,
+): string[] {
+  const isCurrent = !('kind' in blob)
+  return blobHeaders(blob, part, isRanged, { nowMs: service.moment().nowMs, isCurrent })
+}
+
 export async function runGetBlobProperties(call: BlobCall): Promise<Answer> {
-  const { blob } = await read(call)
+  const blob = await read(call)
   const part = { from: 0, to: blob.lengthBytes }
-  return { status: 200, headers: withOverrides(blobHeaders(blob, part, false), call.identity) }
+  const headers = readHeaders(call, blob, part, false)
+  return { status: 200, headers: withOverrides(headers, call.identity) }
 }
 
 export async function runGetBlobMetadata(call: BlobCall): Promise<Answer> {
-  const { blob } = await read(call)
+  const blob = await read(call)
   return { status: 200, headers: [...validators(blob), ...metadataHeaders(blob.metadata)] }
 }
 
-export async function runSetBlobProperties({ request, service }: BlobCall): Promise<Answer> {
-  const headers = decodeHttpHeaders(request, 'own')
-  return change({ request, service }, { headers })
+/** Properties and metadata of a blob with a customer's key are secret too; those of a scope are not. */
+async function read({ request, service }: BlobCall): Promise<Blob> {
+  const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
+  const { nowMs } = service.moment()
+  const { stored } = await service.kv.read((tx) => readBlob(tx, address, guard, nowMs))
+  checkEncryption(stored.blob.encryption, guard.encryption ?? {}, 'read')
+  return stored.blob
 }
 
 export async function runSetBlobMetadata({ request, service }: BlobCall): Promise<Answer> {
   const metadata = decodeMetadata(request.rawHeaders)
-  return change({ request, service }, { metadata })
-}
-
-type Target = Pick<BlobCall, 'request' | 'service'>
-
-function read({ request, service }: Target): Promise<StoredBlob> {
-  const [address, guard] = [blobAddress(request), blobGuard(request)]
-  return service.kv.read((tx) => readBlob(tx, address, guard))
-}
-
-async function change(
-  { request, service }: Target,
-  set: Pick<Blob, 'headers'> | Pick<Blob, 'metadata'>,
-): Promise<Answer> {
   const [address, guard, moment] = [blobAddress(request), blobGuard(request), service.moment()]
-  const blob = await service.kv.write((tx) => changeBlob(tx, address, guard, set, moment))
-  return { status: 200, headers: validators(blob) }
+  const newId = service.newId()
+  const blob = await service.kv.write((tx) =>
+    setBlobMetadata(tx, address, guard, metadata, newId, moment),
+  )
+  return { status: 200, headers: writtenHeaders(blob) }
+}
+
+/** One request may set the headers, the length and the sequence number (blob.md 2, dispatch traps). */
+export async function runSetBlobProperties({ request, service }: BlobCall): Promise<Answer> {
+  const page = decodePageProperties(request)
+  const sent = decodeHttpHeaders(request, 'own')
+  const isPageOnly = Object.keys(page).length > 0 && Object.keys(sent).length === 0
+  const set = { headers: isPageOnly ? undefined : sent, page }
+  const [address, guard, moment] = [blobAddress(request), blobGuard(request), service.moment()]
+  const blob = await service.kv.write((tx) => setBlobProperties(tx, address, guard, set, moment))
+  const headers = validators(blob)
+  if (blob.type === 'PageBlob') {
+    headers.push('x-ms-blob-sequence-number', blob.sequenceNumber ?? '0')
+  }
+  return { status: 200, headers }
+}
+
+const PAGE_BYTES = 512
+const PAGE_BLOB_BYTES_MAX = 8 * 2 ** 40
+
+/** The length of a page blob: whole pages, at most 8 TiB. */
+export function decodePageBlobLength({ headers }: Request): number | undefined {
+  const name = 'x-ms-blob-content-length'
+  const lengthBytes = optionalInt(headers, name, { min: 0, max: PAGE_BLOB_BYTES_MAX })
+  if (lengthBytes === undefined || lengthBytes % PAGE_BYTES === 0) return lengthBytes
+  throw invalidHeader(name, String(lengthBytes))
+}
+
+function decodePageProperties(request: Request): PageProperties {
+  const lengthBytes = decodePageBlobLength(request)
+  const sequenceNumber = decodeSequenceNumberChange(request)
+  return {
+    ...(lengthBytes === undefined ? undefined : { lengthBytes }),
+    ...(sequenceNumber === undefined ? undefined : { sequenceNumber }),
+  }
+}
+
+const SEQUENCE_NUMBER = 'x-ms-blob-sequence-number'
+const ACTION = 'x-ms-sequence-number-action'
+
+function decodeSequenceNumberChange(request: Request): SequenceNumberChange | undefined {
+  const action = optionalWord(request.headers, ACTION, ['max', 'update', 'increment'])
+  const value = decodeSequenceNumber(request)
+  if (action === undefined) {
+    if (value !== undefined) throw missingHeader(ACTION)
+    return undefined
+  }
+  if (action === 'increment') {
+    if (value !== undefined) throw invalidHeader(SEQUENCE_NUMBER, String(value))
+    return { action }
+  }
+  if (value === undefined) throw missingHeader(SEQUENCE_NUMBER)
+  return { action, value }
+}
+
+/** 0 to 2^63-1. */
+export function decodeSequenceNumber({ headers }: Request): bigint | undefined {
+  const text = optionalHeader(headers, SEQUENCE_NUMBER)
+  if (text === undefined) return undefined
+  const value = /^\d{1,19}$/.test(text) ? BigInt(text) : -1n
+  if (value < 0n || value >= 2n ** 63n) throw invalidHeader(SEQUENCE_NUMBER, text)
+  return value
+}
+
+export async function runSnapshotBlob({ request, service }: BlobCall): Promise<Answer> {
+  const given = decodeMetadata(request.rawHeaders)
+  const metadata = given.length === 0 ? undefined : given
+  const [address, guard, moment] = [blobAddress(request), blobGuard(request), service.moment()]
+  const newIds = [service.newId(), service.newId()] as const
+  const taken = await service.kv.write((tx) =>
+    snapshotBlob(tx, address, guard, { metadata, newIds }, moment),
+  )
+  const { blob, version } = taken
+  const headers = ['x-ms-snapshot', timestampOf(taken.snapshot), ...validators(blob)]
+  if (version !== undefined) headers.push(...versionHeaders({ ...blob, version }))
+  return { status: 201, headers: [...headers, ...requestEncryptionHeaders(blob.encryption)] }
 }
 
 export async function runDeleteBlob({ request, service }: BlobCall): Promise<Answer> {
-  const [address, guard] = [blobAddress(request), blobGuard(request)]
-  await service.kv.write((tx) => deleteBlob(tx, address, guard))
-  return { status: 202, headers: ['x-ms-delete-type-permanent', 'true'] }
+  const [address, guard, moment] = [blobAddressAt(request), blobGuard(request), service.moment()]
+  const snapshots = optionalWord(request.headers, 'x-ms-delete-snapshots', ['include', 'only'])
+  if (snapshots !== undefined && address.at !== undefined) {
+    throw new StorageError('InvalidHeaderValue', { HeaderName: 'x-ms-delete-snapshots' })
+  }
+  const type = request.query.get('deletetype')
+  if (type !== undefined && type.toLowerCase() !== 'permanent') {
+    throw invalidQuery('deletetype', type)
+  }
+  const asked = { guard, isPermanent: type !== undefined, ...(snapshots && { snapshots }) }
+  const { isPermanent } = await service.kv.write((tx) => deleteBlob(tx, address, asked, moment))
+  return { status: 202, headers: ['x-ms-delete-type-permanent', String(isPermanent)] }
 }
 
-function bodyOf({ extents, recycle }: BlobCall['service'], stored: StoredBlob, part: ByteRange) {
-  const { blob, bytes } = stored
-  if (blob.content === undefined) return { body: bytes.subarray(part.from, part.to) }
-  const pieces = subRangeOfPieces(blob.content.pieces, part.from, part.to)
-  return { stream: () => extents.read(pieces), recycle }
+export async function runUndeleteBlob({ request, service }: BlobCall): Promise<Answer> {
+  const [address, moment] = [blobAddress(request), service.moment()]
+  await service.kv.write((tx) => undeleteBlob(tx, address, moment))
+  return { status: 200, headers: [] }
 }

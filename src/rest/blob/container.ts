@@ -1,48 +1,83 @@
 // Create, Get, Set and Delete Container: decode once, call storage, encode.
+import { randomUUID } from 'node:crypto'
 import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/access-policy-xml.ts'
-import { decodeConditions, decodeMetadata, optionalGuid, optionalWord } from '../../http/header.ts'
+import {
+  decodeConditions,
+  decodeMetadata,
+  optionalBoolean,
+  optionalGuid,
+  optionalHeader,
+  optionalWord,
+  requiredHeader,
+} from '../../http/header.ts'
+import { decodeLeaseAction, leaseAnswer, leaseHeaders } from '../../http/lease-header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import {
   changeContainer,
   createContainer,
   deleteContainer,
+  leaseContainer,
   readContainer,
+  renameContainer,
+  restoreContainer,
   type Container,
   type ContainerGuard,
   type PublicAccess,
 } from '../../storage/blob/container.ts'
+import type { ContainerEncryption } from '../../storage/blob/encryption.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
-import { LEASE_HEADERS, metadataHeaders, validators } from './answer.ts'
-import { refuseUnbuilt } from './header.ts'
+import { ACCOUNT_ENCRYPTION_KEY, requireEncryptionScope } from '../../storage/encryption-scope.ts'
+import { invalidHeader, missingHeader } from '../../storage/error.ts'
+import { checkContainerName } from '../../storage/name.ts'
+import { metadataHeaders, validators } from './answer.ts'
 import { containerAddress, type BlobCall } from './service.ts'
 
 /** Five policies of at most a few hundred bytes each. */
 export const ACL_BYTES_MAX = 64 * 1024
 
 export async function runCreateContainer({ request, service }: BlobCall): Promise<Answer> {
-  refuseUnbuilt(request, ['x-ms-default-encryption-scope', 'x-ms-deny-encryption-scope-override'])
   checkNoConditions(decodeConditions(request.headers))
+  const encryption = encryptionPolicyOf(request)
   const created = {
     id: service.newId(),
     metadata: decodeMetadata(request.rawHeaders),
     ...publicAccessOf(request),
+    ...encryption,
   }
   const [address, moment] = [containerAddress(request), service.moment()]
-  const container = await service.kv.write((tx) => createContainer(tx, address, created, moment))
+  const container = await service.kv.write(function* (tx) {
+    const { defaultEncryptionScope: scope } = encryption
+    if (scope !== undefined) yield* requireEncryptionScope(tx, address.account, scope)
+    return yield* createContainer(tx, address, created, moment)
+  })
   return { status: 201, headers: validators(container) }
+}
+
+const SCOPE = 'x-ms-default-encryption-scope'
+const DENY = 'x-ms-deny-encryption-scope-override'
+
+/** Both headers or none (pulumi-azure-nextgen#222). */
+function encryptionPolicyOf({ headers }: Request): ContainerEncryption {
+  const scope = optionalHeader(headers, SCOPE)
+  const deny = optionalBoolean(headers, DENY)
+  if (scope === undefined && deny === undefined) return {}
+  if (scope === undefined) throw missingHeader(SCOPE)
+  if (deny === undefined) throw missingHeader(DENY)
+  if (scope === ACCOUNT_ENCRYPTION_KEY) return { denyEncryptionScopeOverride: deny }
+  return { defaultEncryptionScope: scope, denyEncryptionScopeOverride: deny }
 }
 
 export async function runGetContainerProperties(call: BlobCall): Promise<Answer> {
   const container = await read(call)
   const headers = [
     ...validators(container),
-    ...LEASE_HEADERS,
+    ...leaseHeaders(container.lease, call.service.moment().nowMs),
     ...publicAccessHeaders(container),
     'x-ms-has-immutability-policy', 'false',
     'x-ms-has-legal-hold', 'false',
-    'x-ms-immutable-storage-with-versioning-enabled', 'false',
-    'x-ms-default-encryption-scope', '$account-encryption-key',
-    'x-ms-deny-encryption-scope-override', 'false',
+    'x-ms-immutable-storage-with-versioning-enabled', 'true',
+    SCOPE, container.defaultEncryptionScope ?? ACCOUNT_ENCRYPTION_KEY,
+    DENY, String(container.denyEncryptionScopeOverride ?? false),
     ...metadataHeaders(container.metadata),
   ] // prettier-ignore
   return { status: 200, headers }
@@ -84,15 +119,52 @@ export async function runSetContainerAcl({ request, service }: BlobCall): Promis
 
 export async function runDeleteContainer({ request, service }: BlobCall): Promise<Answer> {
   const [address, guard] = [containerAddress(request), containerGuard(request)]
-  await service.kv.write((tx) => deleteContainer(tx, address, guard))
+  const moment = service.moment()
+  await service.kv.write((tx) => deleteContainer(tx, address, guard, moment))
   return { status: 202, headers: [] }
+}
+
+export async function runLeaseContainer({ request, service }: BlobCall): Promise<Answer> {
+  const action = decodeLeaseAction(request.headers, randomUUID)
+  const { conditions } = containerGuard(request)
+  const [address, moment] = [containerAddress(request), service.moment()]
+  const { container, result } = await service.kv.write((tx) =>
+    leaseContainer(tx, address, { conditions }, action, moment),
+  )
+  const { status, headers } = leaseAnswer(result)
+  return { status, headers: [...validators(container), ...headers] }
+}
+
+/** The versions of deleted containers, as List Containers shows them: the id, in 16 hexadecimal digits. */
+export function containerVersion(id: number): string {
+  return id.toString(16).toUpperCase().padStart(16, '0')
+}
+
+export async function runRestoreContainer({ request, service }: BlobCall): Promise<Answer> {
+  const name = requiredHeader(request.headers, 'x-ms-deleted-container-name')
+  const version = requiredHeader(request.headers, 'x-ms-deleted-container-version')
+  checkContainerName(name)
+  const id = /^[0-9A-F]{16}$/i.test(version) ? Number.parseInt(version, 16) : Number.NaN
+  if (!Number.isSafeInteger(id)) throw invalidHeader('x-ms-deleted-container-version', version)
+  const [address, moment] = [containerAddress(request), service.moment()]
+  await service.kv.write((tx) => restoreContainer(tx, address, { name, version: id }, moment))
+  return { status: 201, headers: [] }
+}
+
+export async function runRenameContainer({ request, service }: BlobCall): Promise<Answer> {
+  const name = requiredHeader(request.headers, 'x-ms-source-container-name')
+  const leaseId = optionalGuid(request.headers, 'x-ms-source-lease-id')
+  checkContainerName(name)
+  const [address, moment] = [containerAddress(request), service.moment()]
+  await service.kv.write((tx) => renameContainer(tx, address, { name, leaseId }, moment))
+  return { status: 200, headers: [] }
 }
 
 function read({ request, service }: BlobCall): Promise<Container> {
   const { conditions, leaseId } = containerGuard(request)
   checkNoConditions(conditions)
-  const address = containerAddress(request)
-  return service.kv.read((tx) => readContainer(tx, address, leaseId))
+  const [address, { nowMs }] = [containerAddress(request), service.moment()]
+  return service.kv.read((tx) => readContainer(tx, address, leaseId, nowMs))
 }
 
 async function change(

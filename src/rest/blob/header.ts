@@ -1,77 +1,139 @@
 // The headers of blob operations, decoded once.
+import { decodeCustomerKey, type CustomerKey } from '../../http/customer-key.ts'
 import {
   decodeConditions,
   decodeMetadata,
+  optionalBoolean,
   optionalCrc64,
+  optionalDateMs,
   optionalGuid,
   optionalHeader,
   optionalMd5,
-  requiredHeader,
+  optionalWord,
 } from '../../http/header.ts'
 import type { Request } from '../../http/operation.ts'
 import { readRule } from '../../http/version.ts'
-import type { BlobGuard, BlobHttpHeaders, PutBlob } from '../../storage/blob/blob.ts'
-import { invalidHeader, StorageError } from '../../storage/error.ts'
+import type { BlobGuard, BlobHttpHeaders, ImmutabilityPolicy } from '../../storage/blob/blob.ts'
+import type { RequestEncryption } from '../../storage/blob/encryption.ts'
+import type { PutBlob } from '../../storage/blob/put.ts'
+import { decodeTagsHeader } from '../../storage/blob/tags.ts'
+import { parseIfTags } from '../../storage/blob/tag-filter.ts'
+import { decodeAccessTier } from '../../storage/blob/tier.ts'
+import type { Conditions } from '../../storage/condition.ts'
+import { missingHeader, StorageError } from '../../storage/error.ts'
 
 /** Checksums of the body that the client sent along, in base64. */
 export type BodyHashes = {
   readonly md5: string | undefined
-  /** Put Blob checks this one against the body too (azure-storage-ruby#64, Azurite#822). */
-  readonly blobMd5: string | undefined
   readonly crc64: string | undefined
 }
 
-// What these would do is not there yet; to ignore them would be to lose what they ask for.
-// prettier-ignore
-const UNBUILT = [
-  'x-ms-access-tier', 'x-ms-copy-source', 'x-ms-encryption-algorithm', 'x-ms-encryption-key',
-  'x-ms-encryption-key-sha256', 'x-ms-encryption-scope', 'x-ms-if-tags', 'x-ms-immutability-policy-mode',
-  'x-ms-immutability-policy-until-date', 'x-ms-legal-hold', 'x-ms-structured-body', 'x-ms-tags',
-]
+/** What a request says of encryption, with the key itself, which storage never sees. */
+export type RequestKey = Omit<RequestEncryption, 'customerKey'> & {
+  readonly customerKey?: CustomerKey
+}
 
-export function refuseUnbuilt(request: Request, names: readonly string[] = UNBUILT): void {
-  for (const name of names) {
+export type RequestGuard = BlobGuard & { readonly encryption?: RequestKey }
+
+// Of accounts with a hierarchical namespace, which this one is not.
+const UNSUPPORTED = ['x-ms-encryption-context', 'x-ms-acl', 'x-ms-owner', 'x-ms-group']
+
+export function refuseUnsupported(request: Request): void {
+  for (const name of UNSUPPORTED) {
     if (request.headers[name] === undefined || request.loose) continue
     throw new StorageError('UnsupportedHeader', { HeaderName: name })
   }
 }
 
-/** Snapshots and versions don't exist yet: a request for one finds none. */
-export function refuseSubresource({ query }: Request): void {
-  if (query.has('snapshot') || query.has('versionid')) throw new StorageError('BlobNotFound')
+/** Conditions, lease and key. */
+export function blobGuard(request: Request, use: 'read' | 'write' = 'write'): RequestGuard {
+  refuseUnsupported(request)
+  return guardWith(request, blobConditions(request), use)
 }
 
-export function blobGuard(request: Request): BlobGuard {
-  refuseUnbuilt(request)
-  refuseSubresource(request)
-  const conditions = decodeConditions(request.headers)
-  const leaseId = optionalGuid(request.headers, 'x-ms-lease-id')
-  const guard = { conditions, readRule: readRule(request.version) }
-  return leaseId === undefined ? guard : { ...guard, leaseId }
-}
-
-export function decodePutBlob(
+/** The same for operations that take no conditions: to send one is an error, but for x-ms-if-tags here and there. */
+export function guardWith(
   request: Request,
-): Omit<PutBlob, 'createOnly'> & { readonly hashes: BodyHashes } {
+  conditions: Conditions,
+  use: 'read' | 'write' = 'write',
+): RequestGuard {
+  const leaseId = optionalGuid(request.headers, 'x-ms-lease-id')
+  const encryption = requestKey(request, use)
+  return {
+    conditions,
+    readRule: readRule(request.version),
+    ...(leaseId === undefined ? undefined : { leaseId }),
+    ...(encryption === undefined ? undefined : { encryption }),
+  }
+}
+
+export function blobConditions({ headers }: Request): Conditions {
+  return withTags(decodeConditions(headers), headers['x-ms-if-tags'], 'x-ms-if-tags')
+}
+
+export function sourceConditions({ headers }: Request): Conditions {
+  const name = 'x-ms-source-if-tags'
+  return withTags(decodeConditions(headers, 'x-ms-source-'), headers[name], name)
+}
+
+export function withTags(
+  conditions: Conditions,
+  text: string | readonly string[] | undefined,
+  name: string,
+): Conditions {
+  if (typeof text !== 'string' || text === '') return conditions
+  return { ...conditions, ifTags: parseIfTags(text, name) }
+}
+
+function requestKey(request: Request, use: 'read' | 'write'): RequestKey | undefined {
+  const { headers, secure } = request
+  const customerKey = decodeCustomerKey(headers, secure, '', use)
+  const scope = use === 'write' ? optionalHeader(headers, 'x-ms-encryption-scope') : undefined
+  if (customerKey === undefined && scope === undefined) return undefined
+  return {
+    ...(customerKey === undefined ? undefined : { customerKey }),
+    ...(scope === undefined ? undefined : { scope }),
+  }
+}
+
+/** What every operation that makes a blob takes: Put Blob, Put Block List, copies. */
+export function decodePutBlob(request: Request): Omit<PutBlob, 'createOnly'> & {
+  readonly guard: RequestGuard
+} {
   const { headers } = request
-  const type = requiredHeader(headers, 'x-ms-blob-type')
-  if (type === 'PageBlob' || type === 'AppendBlob') throw new StorageError('APINotImplemented')
-  if (type !== 'BlockBlob') throw invalidHeader('x-ms-blob-type', type)
+  const tags = optionalHeader(headers, 'x-ms-tags')
+  const tier = optionalHeader(headers, 'x-ms-access-tier')
+  const immutability = decodeImmutability(request)
+  const legalHold = optionalBoolean(headers, 'x-ms-legal-hold')
   return {
     guard: blobGuard(request),
     headers: decodeHttpHeaders(request, 'plain too'),
     metadata: decodeMetadata(request.rawHeaders),
-    hashes: decodeHashes(request),
+    ...(tags === undefined ? undefined : { tags: decodeTagsHeader(tags) }),
+    ...(tier === undefined ? undefined : { tier: decodeAccessTier(tier) }),
+    ...(immutability === undefined ? undefined : { immutability }),
+    ...(legalHold === undefined ? undefined : { legalHold }),
   }
 }
 
-function decodeHashes({ headers }: Request): BodyHashes {
+const UNTIL = 'x-ms-immutability-policy-until-date'
+const MODE = 'x-ms-immutability-policy-mode'
+
+export function decodeImmutability({ headers }: Request): ImmutabilityPolicy | undefined {
+  const untilMs = optionalDateMs(headers, UNTIL)
+  const mode = optionalWord(headers, MODE, ['Unlocked', 'Locked'])
+  if (untilMs === undefined && mode === undefined) return undefined
+  if (untilMs === undefined) throw missingHeader(UNTIL)
+  return { untilMs, mode: mode ?? 'Unlocked' }
+}
+
+export function decodeHashes({ headers }: Request): BodyHashes {
   const md5 = optionalMd5(headers, 'content-md5')
   const crc64 = optionalCrc64(headers, 'x-ms-content-crc64')
   if (md5 !== undefined && crc64 !== undefined) {
     throw new StorageError('BothCrc64AndMd5HeaderPresent')
   }
-  return { md5, blobMd5: optionalMd5(headers, 'x-ms-blob-content-md5'), crc64 }
+  return { md5, crc64 }
 }
 
 // prettier-ignore
@@ -85,8 +147,8 @@ const HTTP_HEADERS = [
 ] as const
 
 /**
- * Put Blob takes the plain headers too, where the x-ms-blob- ones are not sent. Set Blob Properties takes
- * only those, and what is not sent is cleared.
+ * Put Blob takes the plain headers too, where the x-ms-blob- ones are not sent. Set Blob Properties and Put
+ * Block List take only those, and what is not sent is cleared.
  */
 export function decodeHttpHeaders(
   { headers }: Request,

@@ -10,7 +10,8 @@ import {
   xmlNameElement,
   xmlOptional,
 } from '../../http/xml.ts'
-import { requireContainer, listContainers, type Container } from '../../storage/blob/container.ts'
+import { requireContainer, type Container } from '../../storage/blob/container.ts'
+import { listContainers } from '../../storage/blob/container-list.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
 import { listBlobs, type BlobItem, type ListPosition } from '../../storage/blob/list.ts'
 import { invalidQuery, outOfRangeQuery, StorageError } from '../../storage/error.ts'
@@ -33,13 +34,23 @@ export async function runListContainers({ request, service }: BlobCall): Promise
   const marker = decodeMarker(request)
   const after = marker !== undefined && 'afterName' in marker ? marker.afterName : undefined
   const page = await service.kv.read((tx) =>
-    listContainers(tx, account, { prefix: query.get('prefix') ?? '', after, countMax }),
+    listContainers(
+      tx,
+      account,
+      {
+        prefix: query.get('prefix') ?? '',
+        after: after === undefined ? undefined : { name: after },
+        countMax,
+        isDeletedIncluded: false,
+      },
+      service.moment().nowMs,
+    ),
   )
   let items = ''
   for (const { name, container } of page.items) {
     items += containerXml(name, container, include.has('metadata'))
   }
-  const next = page.nextAfter === undefined ? undefined : { afterName: page.nextAfter }
+  const next = page.next === undefined ? undefined : { afterName: page.next.name }
   return xmlAnswer(
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${endpointOf(request)}">` +
       `${echo(request)}<Containers>${items}</Containers>${nextMarkerXml(next)}</EnumerationResults>`,

@@ -10,6 +10,8 @@ import {
   runPutBlob,
   runSetBlobMetadata,
   runSetBlobProperties,
+  runSnapshotBlob,
+  runUndeleteBlob,
 } from './blob.ts'
 import {
   ACL_BYTES_MAX,
@@ -18,6 +20,9 @@ import {
   runGetContainerAcl,
   runGetContainerMetadata,
   runGetContainerProperties,
+  runLeaseContainer,
+  runRenameContainer,
+  runRestoreContainer,
   runSetContainerAcl,
   runSetContainerMetadata,
 } from './container.ts'
@@ -73,6 +78,12 @@ export const BLOB_OPERATIONS: readonly Row[] = [
     permission: { ...container(''), accountSas: undefined }, run: runGetContainerAcl },
   { name: 'Set Container ACL', methods: PUT, level: 'container', restype: 'container', comp: 'acl', writes: true,
     permission: { ...container(''), accountSas: undefined }, bodyBytesMax: ACL_BYTES_MAX, run: runSetContainerAcl },
+  { name: 'Lease Container', methods: PUT, level: 'container', restype: 'container', comp: 'lease', writes: true,
+    permission: container('wd'), run: runLeaseContainer },
+  { name: 'Restore Container', methods: PUT, level: 'container', restype: 'container', comp: 'undelete', writes: true,
+    permission: container('w'), run: runRestoreContainer },
+  { name: 'Rename Container', methods: PUT, level: 'container', restype: 'container', comp: 'rename', writes: true,
+    permission: container('w'), run: runRenameContainer },
   { name: 'List Blobs', methods: ['GET'], level: 'container', restype: 'container', comp: 'list', writes: false,
     permission: { resourceType: 'c', accountSas: 'l', serviceSas: 'l', anonymous: 'container' }, run: runListBlobs },
 
@@ -87,7 +98,15 @@ export const BLOB_OPERATIONS: readonly Row[] = [
     run: runSetBlobMetadata },
   { name: 'Set Blob Properties', methods: PUT, level: 'object', comp: 'properties', writes: true, permission: blob('w'),
     run: runSetBlobProperties },
+  { name: 'Delete Blob', methods: ['DELETE'], level: 'object', writes: true, permission: blob('y'),
+    when: (request) => request.query.has('deletetype'), run: runDeleteBlob },
+  { name: 'Delete Blob', methods: ['DELETE'], level: 'object', writes: true, permission: blob('x'),
+    when: (request) => request.query.has('versionid'), run: runDeleteBlob },
   { name: 'Delete Blob', methods: ['DELETE'], level: 'object', writes: true, permission: blob('d'), run: runDeleteBlob },
+  { name: 'Undelete Blob', methods: PUT, level: 'object', comp: 'undelete', writes: true, permission: blob('w'),
+    run: runUndeleteBlob },
+  { name: 'Snapshot Blob', methods: PUT, level: 'object', comp: 'snapshot', writes: true, permission: blob('cw'),
+    run: runSnapshotBlob },
 ]
 
 export const BLOB_TABLE: OperationTable<BlobService> = tableOf(BLOB_OPERATIONS, levelOf)

@@ -5,7 +5,8 @@ import type { ExtentStore } from '../../extent/extent.ts'
 import type { Call, Level, Request } from '../../http/operation.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
 import type { ContainerAddress } from '../../storage/blob/container.ts'
-import { StorageError } from '../../storage/error.ts'
+import { invalidQuery, StorageError } from '../../storage/error.ts'
+import { parseTimestamp } from '../../storage/etag.ts'
 import { canonicalBlobName, checkBlobName, checkContainerName } from '../../storage/name.ts'
 import type { AccountService } from '../service.ts'
 
@@ -33,7 +34,34 @@ export function containerAddress(request: Request): ContainerAddress {
   return { account: request.account, container }
 }
 
+/** The current blob. Snapshots and versions can be read and deleted; to change one is an error. */
 export function blobAddress(request: Request): BlobAddress {
+  for (const name of ['snapshot', 'versionid']) {
+    const value = request.query.get(name)
+    if (value) throw invalidQuery(name, value)
+  }
+  return blobPlace(request)
+}
+
+/** The current blob, or the snapshot or version that the query names. */
+export function blobAddressAt(request: Request): BlobAddress {
+  const address = blobPlace(request)
+  const [snapshot, version] = [request.query.get('snapshot'), request.query.get('versionid')]
+  if (snapshot && version) throw invalidQuery('versionid', version)
+  if (snapshot) return { ...address, at: { snapshot: stampOf('snapshot', snapshot) } }
+  return version ? { ...address, at: { version: stampOf('versionid', version) } } : address
+}
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z$/
+
+/** What is a time but none of ours names nothing that is there. */
+function stampOf(name: string, text: string): number {
+  const stamp = parseTimestamp(text)
+  if (stamp !== undefined) return stamp
+  throw TIMESTAMP.test(text) ? new StorageError('BlobNotFound') : invalidQuery(name, text)
+}
+
+function blobPlace(request: Request): BlobAddress {
   const [first = '', second] = request.path
   // In $root a name has no slash, so neither has the path that leaves `$root` out.
   if (second === undefined && request.rawPath.endsWith('/')) throw new StorageError('InvalidUri')

@@ -1,24 +1,31 @@
-// Blobs: one record each, with a small body inside it or a map of slices. Each operation is one
-// transaction; what it reads and what it writes is one state.
-import { addReferences, removeReferences } from '../../extent/reference.ts'
-import type { Content } from '../../extent/slice.ts'
-import type { Key, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
-import { decodeRecord, encodeRecord, recordBytes } from '../../kv/record.ts'
+// A blob: one record, with its bytes as content.ts keeps them. How a request finds it (the current one, a
+// snapshot, a version), and what guards it: conditions, then the lease, then the blob's own state.
+import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
+import { decodeRecord, recordBytes } from '../../kv/record.ts'
 import {
   checkReadConditions,
   checkWriteConditions,
   type Conditions,
   type ReadRule,
   type Validators,
+  type WriteKind,
 } from '../condition.ts'
 import { StorageError } from '../error.ts'
 import { etagOf } from '../etag.ts'
+import { checkLeaseForRead, checkLeaseForWrite, type Lease } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
-import { nextStamp, type Moment } from '../moment.ts'
-import { requireContainer, type ContainerAddress } from './container.ts'
-import { blobKey } from './keys.ts'
+import type { Moment } from '../moment.ts'
+import { requireContainer, type Container, type ContainerAddress } from './container.ts'
+import type { BlobContent } from './content.ts'
+import { checkEncryption, type BlobEncryption, type RequestEncryption } from './encryption.ts'
+import { blobKey, pastBlobKey } from './keys.ts'
+import type { Tags } from './tags.ts'
+import { checkOnline, type AccessTier, type Rehydration } from './tier.ts'
 
-export type BlobAddress = ContainerAddress & { readonly blob: string }
+/** A snapshot or a version, by the stamp that its id is made from. */
+export type BlobAt = { readonly snapshot: number } | { readonly version: number }
+
+export type BlobAddress = ContainerAddress & { readonly blob: string; readonly at?: BlobAt }
 
 /** The entity headers that a blob keeps and gives back. */
 export type BlobHttpHeaders = {
@@ -31,150 +38,241 @@ export type BlobHttpHeaders = {
   readonly contentMd5?: string
 }
 
-export type Blob = {
-  readonly type: 'BlockBlob'
+export type BlobType = 'BlockBlob' | 'PageBlob' | 'AppendBlob'
+
+export type CopyState = {
+  readonly id: string
+  /** The whole URL, as the client sent it. */
+  readonly source: string
+  readonly status: 'pending' | 'success' | 'aborted' | 'failed'
+  readonly copiedBytes: number
+  readonly totalBytes: number
+  readonly completedMs?: number
+  readonly description?: string
+  readonly isIncremental?: true
+  /** The snapshot that an incremental copy made last. */
+  readonly destinationSnapshot?: number
+}
+
+export type ImmutabilityPolicy = {
+  readonly untilMs: number
+  readonly mode: 'Unlocked' | 'Locked'
+}
+
+export type Blob = BlobContent & {
+  readonly type: BlobType
   /** Gives the ETag; greater after every write. */
   readonly stamp: number
   readonly createdMs: number
   readonly modifiedMs: number
-  readonly lengthBytes: number
   readonly headers: BlobHttpHeaders
   readonly metadata: Metadata
-  /** The bytes stand behind the record … */
-  readonly inline?: true
-  /** … or in extents. */
-  readonly content?: Content
+  readonly tags?: Tags
+  readonly lease?: Lease
+  /** Append blobs: how many blocks were appended. */
+  readonly blockCount?: number
+  readonly isSealed?: true
+  /** Page blobs: up to 2^63-1, so in decimal. */
+  readonly sequenceNumber?: string
+  /** Page blobs: the write that last replaced all of it; a diff reaches back to it and no further. */
+  readonly origin?: number
+  /** Set by somebody; without it the tier is the account's default. */
+  readonly tier?: {
+    readonly name: AccessTier
+    readonly setMs: number
+    readonly rehydration?: Rehydration
+  }
+  readonly copy?: CopyState
+  readonly encryption?: BlobEncryption
+  readonly immutability?: ImmutabilityPolicy
+  readonly legalHold?: true
+  readonly expiresMs?: number
+  /** With last access time tracking on: when it was last read or written, to the day. */
+  readonly accessedMs?: number
+  /** The id of this version, if versioning was on when it was written. */
+  readonly version?: number
+  /** How many snapshots there are that are not deleted. */
+  readonly snapshotCount?: number
 }
 
-export type StoredBlob = { readonly blob: Blob; readonly bytes: Uint8Array }
+/** A snapshot, a version, or a blob that was soft-deleted (`root`); see history.ts. */
+export type PastBlob = Blob & {
+  readonly kind: 'snapshot' | 'version' | 'root'
+  readonly deleted?: Deleted
+}
+
+/** Soft-deleted; how long it can be had back was decided when it was deleted. */
+export type Deleted = { readonly atMs: number; readonly untilMs: number }
+
+export type StoredBlob<T extends Blob = Blob> = { readonly blob: T; readonly bytes: Uint8Array }
 
 export type BlobGuard = {
   readonly conditions: Conditions
   readonly readRule: ReadRule
   readonly leaseId?: string
+  readonly encryption?: RequestEncryption
 }
 
-/** A body as Put Blob stores it: small ones as bytes, others already durable in extents. */
-export type PutBody =
-  { readonly bytes: Uint8Array } | { readonly lengthBytes: number; readonly content: Content }
-
-export type PutBlob = {
-  readonly guard: BlobGuard
-  /** The caller may create blobs but not replace them (a SAS with `c` and without `w`). */
-  readonly createOnly: boolean
-  readonly headers: BlobHttpHeaders
-  readonly metadata: Metadata
+/** The place of a blob, and what is there. */
+export type Target = {
+  readonly container: Container
+  readonly key: Key
+  /** What a client can see. */
+  readonly stored: StoredBlob | undefined
+  /** A blob past its expiry that no sweep has met yet: to be dropped by whoever writes here. */
+  readonly expired?: Blob
 }
 
-/** What Put Blob would fail with now; asked before a long body is read, and again when it is stored. */
-export function* checkPutBlob(tx: ReadTx, address: BlobAddress, put: PutBlob): Step<Target> {
-  const target = yield* targetOf(tx, address)
-  const current = target.stored?.blob
-  checkWriteConditions(put.guard.conditions, current && conditionState(current), 'create')
-  checkLeaseId(put.guard.leaseId)
-  if (put.createOnly && current !== undefined) throw new StorageError('UnauthorizedBlobOverwrite')
+export type ExistingTarget = Target & { readonly stored: StoredBlob }
+
+/** The current blob. */
+export function* findBlob(tx: ReadTx, address: BlobAddress, nowMs: number): Step<Target> {
+  const container = yield* requireContainer(tx, address)
+  const key = blobKey(container.id, address.blob)
+  const value = yield* tx.get(key)
+  if (value === undefined) return { container, key, stored: undefined }
+  const stored = decodeStored<Blob>(value)
+  if (stored.blob.expiresMs !== undefined && stored.blob.expiresMs <= nowMs) {
+    return { container, key, stored: undefined, expired: stored.blob }
+  }
+  return { container, key, stored }
+}
+
+/** What the address names: the current blob, a snapshot or a version. Deleted ones are not there. */
+export function* findBlobAt(tx: ReadTx, address: BlobAddress, nowMs: number): Step<Target> {
+  const { at } = address
+  if (at === undefined) return yield* findBlob(tx, address, nowMs)
+  if ('version' in at) {
+    const current = yield* findBlob(tx, address, nowMs)
+    if (current.stored?.blob.version === at.version) return current
+  }
+  const container = yield* requireContainer(tx, address)
+  const stamp = 'version' in at ? at.version : at.snapshot
+  const key = pastBlobKey(container.id, address.blob, stamp)
+  const value = yield* tx.get(key)
+  const stored = value === undefined ? undefined : decodeStored<PastBlob>(value)
+  const isIt =
+    stored !== undefined &&
+    stored.blob.deleted === undefined &&
+    stored.blob.kind === ('version' in at ? 'version' : 'snapshot')
+  return { container, key, stored: isIt ? stored : undefined }
+}
+
+/** Get Blob Properties, Get Blob Metadata and whatever else reads without the bytes. */
+export function* readBlob(
+  tx: ReadTx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  nowMs: number,
+): Step<ExistingTarget> {
+  const target = requireBlob(yield* findBlobAt(tx, address, nowMs))
+  const { blob } = target.stored
+  checkReadConditions(guard.conditions, conditionState(blob), guard.readRule)
+  checkLeaseForRead(blob.lease, guard.leaseId, nowMs, 'blob')
   return target
 }
 
-export function* putBlob(
-  tx: Tx,
-  address: BlobAddress,
-  put: PutBlob,
-  body: PutBody,
-  moment: Moment,
-): Step<Blob> {
-  const { key, stored } = yield* checkPutBlob(tx, address, put)
-  const current = stored?.blob
-  const inline = 'bytes' in body
-  const blob: Blob = {
-    type: 'BlockBlob',
-    stamp: nextStamp(current?.stamp, moment),
-    createdMs: current?.createdMs ?? moment.nowMs,
-    modifiedMs: modifiedMs(current, moment),
-    lengthBytes: inline ? body.bytes.length : body.lengthBytes,
-    headers: put.headers,
-    metadata: put.metadata,
-    ...(inline ? { inline: true } : { content: body.content }),
-  }
-  if (current?.content !== undefined) yield* removeReferences(tx, current.content)
-  if (blob.content !== undefined) yield* addReferences(tx, key, blob.content)
-  tx.put(key, encodeRecord(blob, inline ? body.bytes : undefined))
-  return blob
-}
-
-/** Get Blob, Get Blob Properties, Get Blob Metadata. */
-export function* readBlob(tx: ReadTx, address: BlobAddress, guard: BlobGuard): Step<StoredBlob> {
-  const { stored } = yield* targetOf(tx, address)
-  if (stored === undefined) throw new StorageError('BlobNotFound')
-  checkReadConditions(guard.conditions, conditionState(stored.blob), guard.readRule)
-  checkLeaseId(guard.leaseId)
-  return stored
-}
-
-/** Set Blob Properties, Set Blob Metadata: the named part is replaced whole. */
-export function* changeBlob(
-  tx: Tx,
+/** Get Blob, Query Blob Contents: the bytes must be at hand, and the key the right one. */
+export function* readBlobBytes(
+  tx: ReadTx,
   address: BlobAddress,
   guard: BlobGuard,
-  change: Pick<Blob, 'headers'> | Pick<Blob, 'metadata'>,
+  nowMs: number,
+): Step<ExistingTarget> {
+  const target = yield* readBlob(tx, address, guard, nowMs)
+  const { blob } = target.stored
+  checkOnline(blob, nowMs)
+  if (blob.copy?.isIncremental === true && !('kind' in blob)) {
+    throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob')
+  }
+  checkEncryption(blob.encryption, guard.encryption ?? {}, 'read')
+  return target
+}
+
+/** The current blob for a change of it; `lease` is what stays of its lease. */
+export function* findForUpdate(
+  tx: ReadTx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  nowMs: number,
+): Step<ExistingTarget & { readonly lease: Lease | undefined }> {
+  const target = requireBlob(yield* findBlob(tx, address, nowMs))
+  const lease = checkWrite(target.stored.blob, guard, nowMs, 'update')
+  return { ...target, lease }
+}
+
+/** Conditions, then the lease, then a copy under way. Answers with what stays of the lease. */
+export function checkWrite(
+  current: Blob | undefined,
+  guard: BlobGuard,
+  nowMs: number,
+  kind: WriteKind,
+  lease: Lease | undefined = current?.lease,
+): Lease | undefined {
+  checkWriteConditions(guard.conditions, current && conditionState(current), kind)
+  const kept = checkLeaseForWrite(lease, guard.leaseId, nowMs, 'blob')
+  if (current?.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
+  return kept
+}
+
+export function requireBlob(target: Target): ExistingTarget {
+  const { stored } = target
+  if (stored === undefined) throw new StorageError('BlobNotFound')
+  return { ...target, stored }
+}
+
+export function requireType(blob: Blob, type: BlobType): void {
+  if (blob.type !== type) throw new StorageError('InvalidBlobType')
+}
+
+/** Neither a policy nor a hold keeps this state from being replaced or deleted. */
+export function checkMutable(blob: Blob, nowMs: number): void {
+  if (blob.legalHold === true) throw new StorageError('BlobImmutableDueToLegalHold')
+  const { immutability } = blob
+  if (immutability !== undefined && immutability.untilMs > nowMs) {
+    throw new StorageError('BlobImmutableDueToPolicy')
+  }
+}
+
+/** The record after a write: a lease that ended is forgotten, a finished copy is history. */
+export function afterWrite(
+  blob: Blob,
+  lease: Lease | undefined,
   moment: Moment,
-): Step<Blob> {
-  const { key, stored } = yield* existingTarget(tx, address, guard)
-  const stamp = nextStamp(stored.blob.stamp, moment)
-  const blob = { ...stored.blob, ...change, stamp, modifiedMs: modifiedMs(stored.blob, moment) }
-  tx.put(key, encodeRecord(blob, stored.bytes))
-  return blob
+  stamp: number,
+  keeps: { readonly copy: boolean } = { copy: false },
+): Blob {
+  const { lease: _lease, copy, ...rest } = blob
+  return {
+    ...rest,
+    ...(lease === undefined ? {} : { lease }),
+    ...(keeps.copy && copy !== undefined ? { copy } : {}),
+    stamp,
+    modifiedMs: laterMs(blob, moment),
+    ...(blob.accessedMs === undefined ? {} : { accessedMs: moment.nowMs }),
+  }
 }
 
-export function* deleteBlob(tx: Tx, address: BlobAddress, guard: BlobGuard): Step<void> {
-  const { key, stored } = yield* existingTarget(tx, address, guard)
-  yield* removeBlob(tx, key, stored.blob)
-}
-
-/** Takes the record away and lets go of its bytes. */
-export function* removeBlob(tx: Tx, key: Key, blob: Blob): Step<void> {
-  if (blob.content !== undefined) yield* removeReferences(tx, blob.content)
-  tx.delete(key)
+/** Last-Modified never goes back, whichever of two writers took its moment first. */
+export function laterMs(current: Blob | undefined, moment: Moment): number {
+  return current === undefined ? moment.nowMs : Math.max(current.modifiedMs, moment.nowMs)
 }
 
 export function decodeBlob(value: Value): Blob {
   return decodeRecord<Blob>(value)
 }
 
-type Target = { readonly key: Key; readonly stored: StoredBlob | undefined }
-
-function* targetOf(tx: ReadTx, address: BlobAddress): Step<Target> {
-  const container = yield* requireContainer(tx, address)
-  const key = blobKey(container.id, address.blob)
-  const value = yield* tx.get(key)
-  if (value === undefined) return { key, stored: undefined }
-  return { key, stored: { blob: decodeBlob(value), bytes: recordBytes(value) } }
-}
-
-function* existingTarget(tx: ReadTx, address: BlobAddress, guard: BlobGuard) {
-  const { key, stored } = yield* targetOf(tx, address)
-  if (stored === undefined) throw new StorageError('BlobNotFound')
-  checkWriteConditions(guard.conditions, conditionState(stored.blob), 'update')
-  checkLeaseId(guard.leaseId)
-  return { key, stored }
-}
-
-/** Last-Modified never goes back, whichever of two writers took its moment first. */
-function modifiedMs(current: Blob | undefined, moment: Moment): number {
-  return current === undefined ? moment.nowMs : Math.max(current.modifiedMs, moment.nowMs)
+export function decodeStored<T extends Blob>(value: Value): StoredBlob<T> {
+  return { blob: decodeRecord<T>(value), bytes: recordBytes(value) }
 }
 
 /** Most requests have no conditions, so the ETag is made when somebody looks at it. */
-function conditionState(blob: Blob): Validators {
+export function conditionState(blob: Blob): Validators {
   return {
     get etag() {
       return etagOf(blob.stamp)
     },
     lastModifiedMs: blob.modifiedMs,
+    tags: blob.tags ?? [],
   }
-}
-
-/** No operation takes a lease on a blob yet, so an id that is sent matches none. */
-function checkLeaseId(leaseId: string | undefined): void {
-  if (leaseId !== undefined) throw new StorageError('LeaseNotPresentWithBlobOperation')
 }

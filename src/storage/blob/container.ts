@@ -1,15 +1,29 @@
 // Containers: a record each, found by account and name. Conditions are time conditions only; blob
 // operations never change a container's ETag.
-import { keyAfterPrefix, type ReadTx, type Step, type Tx, type Value } from '../../kv/kv.ts'
-import { decodeKey } from '../../kv/key.ts'
-import { decodeRecordOnce, encodeRecord } from '../../kv/record.ts'
+import type { ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
+import { decodeRecord, decodeRecordOnce, encodeRecord } from '../../kv/record.ts'
 import type { SignedIdentifier } from '../access-policy.ts'
 import { checkContainerConditions, type Conditions } from '../condition.ts'
 import { StorageError } from '../error.ts'
 import { etagOf } from '../etag.ts'
+import {
+  checkLeaseForRead,
+  checkLeaseForWrite,
+  runLeaseAction,
+  type Lease,
+  type LeaseAction,
+  type LeaseResult,
+} from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
-import { containerKey, containerKeyPrefix, deletedContainerKey } from './keys.ts'
+import {
+  containerKey,
+  containerNameKey,
+  deletedContainerKey,
+  dueKey,
+  pastContainerKey,
+} from './keys.ts'
+import { deletedNow, getProtection } from './protection.ts'
 
 export type ContainerAddress = { readonly account: string; readonly container: string }
 
@@ -22,7 +36,18 @@ export type Container = {
   readonly metadata: Metadata
   readonly publicAccess?: PublicAccess
   readonly policies: readonly SignedIdentifier[]
+  readonly lease?: Lease
+  readonly defaultEncryptionScope?: string
+  readonly denyEncryptionScopeOverride?: boolean
 }
+
+/** One that was deleted and can be restored until its time is over. */
+export type DeletedContainer = Container & {
+  readonly deleted: { readonly atMs: number; readonly untilMs: number }
+}
+
+/** Of which account and name the container with some id is. */
+export type ContainerName = { readonly account: string; readonly name: string }
 
 /** What guards an operation on a container: conditions, and a lease id that must be the right one. */
 export type ContainerGuard = { readonly conditions: Conditions; readonly leaseId?: string }
@@ -41,21 +66,31 @@ export function* requireContainer(tx: ReadTx, address: ContainerAddress): Step<C
   return container
 }
 
+/** The container's name, as long as it is there under it: for an index that knows ids only. */
+export function* nameOfContainer(tx: ReadTx, id: number): Step<ContainerName | undefined> {
+  const value = yield* tx.get(containerNameKey(id))
+  if (value === undefined) return undefined
+  const found = decodeRecord<ContainerName>(value)
+  const container = yield* getContainer(tx, { account: found.account, container: found.name })
+  return container?.id === id ? found : undefined
+}
+
 /** Reads of a container take a lease id as a condition, but need none. */
 export function* readContainer(
   tx: ReadTx,
   address: ContainerAddress,
   leaseId: string | undefined,
+  nowMs: number,
 ): Step<Container> {
   const container = yield* requireContainer(tx, address)
-  checkLeaseId(leaseId)
+  checkLeaseForRead(container.lease, leaseId, nowMs, 'container')
   return container
 }
 
 export function* createContainer(
   tx: Tx,
   address: ContainerAddress,
-  created: Pick<Container, 'id' | 'metadata' | 'publicAccess'>,
+  created: Omit<Container, 'stamp' | 'modifiedMs' | 'policies' | 'lease'>,
   moment: Moment,
 ): Step<Container> {
   if (IMPLICIT.has(address.container)) throw new StorageError('InvalidResourceName')
@@ -63,19 +98,105 @@ export function* createContainer(
   if (existing !== undefined) throw new StorageError('ContainerAlreadyExists')
   const stamp = nextStamp(undefined, moment)
   const container = { ...created, stamp, modifiedMs: moment.nowMs, policies: [] }
-  saveContainer(tx, address, container)
+  placeContainer(tx, address, container)
   return container
 }
 
+/** A container that the service itself writes to ($logs) is made when it first does. */
+export function* ensureContainer(
+  tx: Tx,
+  address: ContainerAddress,
+  newId: number,
+  moment: Moment,
+): Step<Container> {
+  const existing = yield* getContainer(tx, address)
+  if (existing !== undefined) return existing
+  const stamp = nextStamp(undefined, moment)
+  const { nowMs: modifiedMs } = moment
+  const container = { id: newId, metadata: [], stamp, modifiedMs, policies: [] }
+  placeContainer(tx, address, container)
+  return container
+}
+
+/** Where containers are kept for some days, it can be restored; else it is gone and its blobs are swept. */
 export function* deleteContainer(
   tx: Tx,
   address: ContainerAddress,
   guard: ContainerGuard,
+  moment: Moment,
 ): Step<void> {
   const container = yield* requireContainer(tx, address)
-  checkGuard(guard, container, { ifUnmodifiedSince: true })
-  tx.delete(containerKey(address.account, address.container))
-  tx.put(deletedContainerKey(container.id), encodeRecord({}))
+  if (IMPLICIT.has(address.container)) throw new StorageError('AuthorizationFailure')
+  checkConditions(guard, container, { ifUnmodifiedSince: true })
+  checkLeaseForWrite(container.lease, guard.leaseId, moment.nowMs, 'container')
+  const { containerRetentionDays: days } = yield* getProtection(tx, address.account)
+  const { account, container: name } = address
+  tx.delete(containerKey(account, name))
+  if (days === undefined) {
+    tx.put(deletedContainerKey(container.id), encodeRecord({}))
+    return
+  }
+  const { lease: _lease, ...rest } = container
+  const deleted = deletedNow(moment.nowMs, days)
+  const past: DeletedContainer = { ...rest, deleted }
+  // The id is in the key too, so that two of one name never meet.
+  tx.put(pastContainerKey(account, name, container.id), encodeRecord(past))
+  tx.put(dueKey(deleted.untilMs, 'container', container.id, name), encodeRecord({ account }))
+}
+
+/** Restore Container. `version` is the id that List Containers shows of a deleted one. */
+export function* restoreContainer(
+  tx: Tx,
+  address: ContainerAddress,
+  deleted: { readonly name: string; readonly version: number },
+  moment: Moment,
+): Step<Container> {
+  const existing = yield* getContainer(tx, address)
+  if (existing !== undefined) throw new StorageError('ContainerAlreadyExists')
+  const key = pastContainerKey(address.account, deleted.name, deleted.version)
+  const value = yield* tx.get(key)
+  if (value === undefined) throw new StorageError('ContainerNotFound')
+  const { deleted: term, ...container } = decodeRecord<DeletedContainer>(value)
+  if (term.untilMs <= moment.nowMs) throw new StorageError('ContainerNotFound')
+  tx.delete(key)
+  tx.delete(dueKey(term.untilMs, 'container', container.id, deleted.name))
+  placeContainer(tx, address, container)
+  return container
+}
+
+/** Rename Container: the id stays, so the blobs come along. */
+export function* renameContainer(
+  tx: Tx,
+  address: ContainerAddress,
+  source: { readonly name: string; readonly leaseId: string | undefined },
+  moment: Moment,
+): Step<Container> {
+  const from = { account: address.account, container: source.name }
+  const container = yield* requireContainer(tx, from)
+  if (IMPLICIT.has(address.container)) throw new StorageError('InvalidResourceName')
+  checkLeaseForWrite(container.lease, source.leaseId, moment.nowMs, 'container')
+  const existing = yield* getContainer(tx, address)
+  if (existing !== undefined) throw new StorageError('ContainerAlreadyExists')
+  tx.delete(containerKey(from.account, from.container))
+  placeContainer(tx, address, container)
+  return container
+}
+
+/** Lease Container: the ETag stays as it is. */
+export function* leaseContainer(
+  tx: Tx,
+  address: ContainerAddress,
+  guard: ContainerGuard,
+  action: LeaseAction,
+  moment: Moment,
+): Step<{ readonly container: Container; readonly result: LeaseResult }> {
+  const current = yield* requireContainer(tx, address)
+  checkConditions(guard, current, { ifUnmodifiedSince: true })
+  const result = runLeaseAction(current.lease, action, moment.nowMs)
+  const { lease: _lease, ...rest } = current
+  const container = result.lease === undefined ? rest : { ...rest, lease: result.lease }
+  saveContainer(tx, address, container)
+  return { container, result }
 }
 
 /** Set Container Metadata and Set Container ACL: the named parts are replaced whole. */
@@ -87,7 +208,8 @@ export function* changeContainer(
 ): Step<Container> {
   const current = yield* requireContainer(tx, address)
   // Set Container Metadata knows If-Modified-Since only (blob.md 3.1).
-  checkGuard(change.guard, current, { ifUnmodifiedSince: 'policies' in change.set })
+  checkConditions(change.guard, current, { ifUnmodifiedSince: 'policies' in change.set })
+  checkLeaseForRead(current.lease, change.guard.leaseId, moment.nowMs, 'container')
   const stamp = nextStamp(current.stamp, moment)
   const modifiedMs = Math.max(current.modifiedMs, moment.nowMs)
   const { publicAccess, ...rest } = { ...current, ...change.set, stamp, modifiedMs }
@@ -106,56 +228,26 @@ type Change = {
       }
 }
 
-export type ContainerItem = { readonly name: string; readonly container: Container }
-export type ContainerPage = {
-  readonly items: readonly ContainerItem[]
-  /** The name that the next page begins after. */
-  readonly nextAfter: string | undefined
-}
-
-export function* listContainers(
-  tx: ReadTx,
-  account: string,
-  query: { readonly prefix: string; readonly after: string | undefined; readonly countMax: number },
-): Step<ContainerPage> {
-  const prefix = containerKeyPrefix(account, query.prefix)
-  const after = query.after === undefined ? undefined : containerKey(account, query.after)
-  // The zero byte makes the start exclusive: it is the next key after `after`.
-  const from =
-    after !== undefined && Buffer.compare(after, prefix) > 0
-      ? Buffer.concat([after, Buffer.of(0)])
-      : prefix
-  const entries = yield* tx.scan({
-    from,
-    to: keyAfterPrefix(prefix),
-    countMax: query.countMax + 1,
-  })
-  const items = entries.slice(0, query.countMax).map(({ key, value }) => {
-    return { name: String(decodeKey(key)[2]), container: decodeContainer(value) }
-  })
-  const more = entries.length > query.countMax
-  return { items, nextAfter: more ? items.at(-1)?.name : undefined }
+/** A container that comes to a name. */
+function placeContainer(tx: Tx, address: ContainerAddress, container: Container): void {
+  saveContainer(tx, address, container)
+  const name: ContainerName = { account: address.account, name: address.container }
+  tx.put(containerNameKey(container.id), encodeRecord(name))
 }
 
 function saveContainer(tx: Tx, address: ContainerAddress, container: Container): void {
   tx.put(containerKey(address.account, address.container), encodeRecord(container))
 }
 
-function decodeContainer(value: Value): Container {
+export function decodeContainer(value: Value): Container {
   return decodeRecordOnce<Container>(value)
 }
 
-function checkGuard(
+function checkConditions(
   guard: ContainerGuard,
   container: Container,
   takes: { readonly ifUnmodifiedSince: boolean },
 ): void {
   const current = { etag: etagOf(container.stamp), lastModifiedMs: container.modifiedMs }
   checkContainerConditions(guard.conditions, current, takes)
-  checkLeaseId(guard.leaseId)
-}
-
-/** No operation takes a lease on a container yet, so an id that is sent matches none. */
-function checkLeaseId(leaseId: string | undefined): void {
-  if (leaseId !== undefined) throw new StorageError('LeaseNotPresentWithContainerOperation')
 }

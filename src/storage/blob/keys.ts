@@ -1,7 +1,7 @@
 // Every key of the Blob service. Names are keys, objects are ids: a container's blobs are found by its id,
 // so deleting it is one record and a new one of the same name starts empty.
 import { encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
-import type { Key } from '../../kv/kv.ts'
+import { prefixRange, type Key } from '../../kv/kv.ts'
 
 /** → Container */
 export function containerKey(account: string, name: string): Key {
@@ -10,6 +10,25 @@ export function containerKey(account: string, name: string): Key {
 
 export function containerKeyPrefix(account: string, namePrefix: string): Key {
   return encodeKeyPrefix(['container', account], namePrefix)
+}
+
+/** → ContainerName: whose container an id is; as long as it has blobs, even if it is deleted */
+export function containerNameKey(containerId: number): Key {
+  return encodeKey('container-name', containerId)
+}
+
+/** → DeletedContainer: one that can be restored */
+export function pastContainerKey(account: string, name: string, stamp: number): Key {
+  return encodeKey('container-past', account, name, stamp)
+}
+
+export function pastContainerKeyPrefix(account: string, namePrefix: string): Key {
+  return encodeKeyPrefix(['container-past', account], namePrefix)
+}
+
+/** → {}: a container that is gone for good and whose blobs are still to be swept */
+export function deletedContainerKey(containerId: number): Key {
+  return encodeKey('deleted-container', containerId)
 }
 
 /** → Blob, and behind it the bytes of a small one */
@@ -21,7 +40,72 @@ export function blobKeyPrefix(containerId: number, namePrefix: string): Key {
   return encodeKeyPrefix(['blob', containerId], namePrefix)
 }
 
-/** → {}: a container that was deleted and whose blobs are still to be swept */
-export function deletedContainerKey(containerId: number): Key {
-  return encodeKey('deleted-container', containerId)
+/** The stamp under which a blob that was soft-deleted stands: after its snapshots and versions. */
+export const DELETED_ROOT = Number.MAX_SAFE_INTEGER
+
+/** → PastBlob: a snapshot, a version or a soft-deleted blob; the stamp is its id */
+export function pastBlobKey(containerId: number, name: string, stamp: number): Key {
+  return encodeKey('blob-past', containerId, name, stamp)
 }
+
+export function pastBlobKeyPrefix(containerId: number, namePrefix: string): Key {
+  return encodeKeyPrefix(['blob-past', containerId], namePrefix)
+}
+
+/** All of one blob's past. */
+export function pastBlobRange(containerId: number, name: string) {
+  return prefixRange(encodeKey('blob-past', containerId, name))
+}
+
+/** → Staging: a blob to which blocks were put that no list has committed yet */
+export function stagingKey(containerId: number, name: string): Key {
+  return encodeKey('blob-staging', containerId, name)
+}
+
+export function stagingKeyPrefix(containerId: number, namePrefix: string): Key {
+  return encodeKeyPrefix(['blob-staging', containerId], namePrefix)
+}
+
+/** → StagedBlock, by its id in base64 */
+export function stagedBlockKey(containerId: number, name: string, blockId: string): Key {
+  return encodeKey('blob-block', containerId, name, blockId)
+}
+
+export function stagedBlockRange(containerId: number, name: string) {
+  return prefixRange(encodeKey('blob-block', containerId, name))
+}
+
+/** → MapRecord: the part of a map's content that begins at `offset` */
+export function mapKey(mapId: number, offset: number): Key {
+  return encodeKey('map', mapId, offset)
+}
+
+/** → {}: a map that no blob has any more and that is still to be swept */
+export function deletedMapKey(mapId: number): Key {
+  return encodeKey('deleted-map', mapId)
+}
+
+/** What becomes due: soft-deleted blobs and containers, expired blobs, blocks that nobody committed. */
+export type DueKind = 'past' | 'expiry' | 'staging' | 'container'
+
+/** → {}: look at this then, in the order of time */
+export function dueKey(
+  atMs: number,
+  kind: DueKind,
+  containerId: number,
+  name: string,
+  stamp = 0,
+): Key {
+  return encodeKey('due', atMs, kind, containerId, name, stamp)
+}
+
+export function dueRange(untilMs: number) {
+  return { from: encodeKey('due', 0), to: encodeKey('due', untilMs + 1) }
+}
+
+/** → PendingCopy: a copy from elsewhere that is under way, to be taken up again after a crash */
+export function pendingCopyKey(containerId: number, name: string): Key {
+  return encodeKey('pending-copy', containerId, name)
+}
+
+export const PENDING_COPIES = prefixRange(encodeKey('pending-copy'))

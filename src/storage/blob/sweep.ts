@@ -1,34 +1,185 @@
-// What a deleted container leaves behind: its blobs, taken away in bounded transactions while others
-// write. Nobody can see them meanwhile: their keys begin with an id that no container has any more.
+// What deletes and the clock leave behind, taken away in bounded transactions while others write: the blobs
+// of deleted containers, maps that no blob has any more, and what has become due (soft-deleted blobs whose
+// days are over, expired blobs, blocks that nobody committed). Nobody can see any of it meanwhile.
 import { decodeKey, encodeKey } from '../../kv/key.ts'
-import { prefixRange, type Kv, type Step, type Tx } from '../../kv/kv.ts'
-import { decodeBlob, removeBlob } from './blob.ts'
-import { blobKeyPrefix, deletedContainerKey } from './keys.ts'
+import { prefixRange, type Key, type Kv, type Step, type Tx } from '../../kv/kv.ts'
+import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { decodeBlob } from './blob.ts'
+import type { DeletedContainer, ContainerName } from './container.ts'
+import { dropContent, mapIdOf, sweepMap } from './content.ts'
+import {
+  blobKey,
+  blobKeyPrefix,
+  containerNameKey,
+  deletedContainerKey,
+  dueRange,
+  pastBlobKey,
+  pastBlobKeyPrefix,
+  pastContainerKey,
+  stagingKey,
+  stagingKeyPrefix,
+  type DueKind,
+} from './keys.ts'
+import { dropOverdue } from './past.ts'
+import { decodeStaging, discardStaging, isOver, scheduleStaging } from './staging.ts'
+import { changeTagIndex } from './tag-index.ts'
+import { NO_TAGS } from './tags.ts'
 
 /** Small enough that a write that comes meanwhile waits a few milliseconds only. */
-const BLOBS_PER_STEP = 200
+const RECORDS_PER_STEP = 200
 
-export async function sweepDeletedContainers(kv: Kv): Promise<{ readonly blobCount: number }> {
-  let blobCount = 0
+export type SweptBlobs = { readonly recordCount: number }
+
+/** One pass, at the time of the store's clock. */
+export async function sweepBlobs(kv: Kv, nowMs: number): Promise<SweptBlobs> {
+  let recordCount = await sweepDue(kv, nowMs)
+  recordCount += await sweepMarked(kv, 'deleted-container', removeSomeOfContainer)
+  recordCount += await sweepMarked(kv, 'deleted-map', (tx, id) =>
+    sweepMap(tx, id, RECORDS_PER_STEP),
+  )
+  return { recordCount }
+}
+
+/** Steps for each id that has a mark, until a step finds nothing and takes the mark away. */
+async function sweepMarked(
+  kv: Kv,
+  mark: 'deleted-container' | 'deleted-map',
+  step: (tx: Tx, id: number) => Step<number>,
+): Promise<number> {
+  let count = 0
   for (;;) {
-    const [first] = await kv.read((tx) =>
-      tx.scan({ ...prefixRange(encodeKey('deleted-container')), countMax: 1 }),
-    )
-    if (first === undefined) return { blobCount }
-    const containerId = Number(decodeKey(first.key)[1])
+    const range = prefixRange(encodeKey(mark))
+    const [first] = await kv.read((tx) => tx.scan({ ...range, countMax: 1 }))
+    if (first === undefined) return count
+    const id = mapIdOf(first.key)
     let removed: number
     do {
-      removed = await kv.write((tx) => removeSomeBlobs(tx, containerId))
-      blobCount += removed
+      removed = await kv.write((tx) => step(tx, id))
+      count += removed
     } while (removed > 0)
   }
 }
 
-/** The last step, which finds none, takes the mark away. */
+/** The last step, which finds none, takes the mark and the name away. */
+function* removeSomeOfContainer(tx: Tx, containerId: number): Step<number> {
+  const removed =
+    (yield* removeSomeBlobs(tx, containerId)) ||
+    (yield* removeSomePast(tx, containerId)) ||
+    (yield* removeSomeStaging(tx, containerId))
+  if (removed > 0) return removed
+  tx.delete(deletedContainerKey(containerId))
+  tx.delete(containerNameKey(containerId))
+  return 0
+}
+
 function* removeSomeBlobs(tx: Tx, containerId: number): Step<number> {
   const range = prefixRange(blobKeyPrefix(containerId, ''))
-  const entries = yield* tx.scan({ ...range, countMax: BLOBS_PER_STEP })
-  for (const { key, value } of entries) yield* removeBlob(tx, key, decodeBlob(value))
-  if (entries.length === 0) tx.delete(deletedContainerKey(containerId))
+  const entries = yield* tx.scan({ ...range, countMax: RECORDS_PER_STEP })
+  if (entries.length === 0) return 0
+  const account = (yield* accountOf(tx, containerId)) ?? ''
+  for (const { key, value } of entries) {
+    const blob = decodeBlob(value)
+    const place = { account, containerId, blob: String(decodeKey(key)[2]) }
+    changeTagIndex(tx, place, blob.tags ?? NO_TAGS, NO_TAGS)
+    yield* dropContent(tx, blob)
+    tx.delete(key)
+  }
   return entries.length
+}
+
+function* removeSomePast(tx: Tx, containerId: number): Step<number> {
+  const range = prefixRange(pastBlobKeyPrefix(containerId, ''))
+  const entries = yield* tx.scan({ ...range, countMax: RECORDS_PER_STEP })
+  for (const { key, value } of entries) {
+    yield* dropContent(tx, decodeBlob(value))
+    tx.delete(key)
+  }
+  return entries.length
+}
+
+function* removeSomeStaging(tx: Tx, containerId: number): Step<number> {
+  const range = prefixRange(stagingKeyPrefix(containerId, ''))
+  const [entry] = yield* tx.scan({ ...range, countMax: 1 })
+  if (entry === undefined) return 0
+  yield* discardStaging(tx, containerId, String(decodeKey(entry.key)[2]))
+  return 1
+}
+
+async function sweepDue(kv: Kv, nowMs: number): Promise<number> {
+  let count = 0
+  for (;;) {
+    const keys = await kv.read((tx) =>
+      tx.scanWith({ ...dueRange(nowMs), countMax: RECORDS_PER_STEP }, (key) => Buffer.from(key)),
+    )
+    if (keys.length === 0) return count
+    await kv.write(function* (tx) {
+      for (const key of keys) yield* settleDue(tx, key, nowMs)
+    })
+    count += keys.length
+  }
+}
+
+type Due = {
+  readonly kind: DueKind
+  readonly containerId: number
+  readonly name: string
+  readonly stamp: number
+}
+
+/** Each looks again at what it is about: it may have been undeleted, renewed or written since. */
+function* settleDue(tx: Tx, key: Key, nowMs: number): Step<void> {
+  tx.delete(key)
+  const due = decodeDue(key)
+  const { kind, containerId, name, stamp } = due
+  if (kind === 'past') yield* dropOverdue(tx, pastBlobKey(containerId, name, stamp), nowMs)
+  if (kind === 'expiry') yield* dropExpired(tx, due, nowMs)
+  if (kind === 'staging') yield* dropStaging(tx, due, nowMs)
+  if (kind === 'container') yield* dropContainer(tx, due, nowMs)
+}
+
+function decodeDue(key: Key): Due {
+  const [, , kind, containerId, name, stamp] = decodeKey(key)
+  return {
+    kind: String(kind) as DueKind,
+    containerId: Number(containerId),
+    name: String(name),
+    stamp: Number(stamp),
+  }
+}
+
+function* dropExpired(tx: Tx, { containerId, name }: Due, nowMs: number): Step<void> {
+  const key = blobKey(containerId, name)
+  const value = yield* tx.get(key)
+  if (value === undefined) return
+  const blob = decodeBlob(value)
+  if (blob.expiresMs === undefined || blob.expiresMs > nowMs) return
+  const account = (yield* accountOf(tx, containerId)) ?? ''
+  changeTagIndex(tx, { account, containerId, blob: name }, blob.tags ?? NO_TAGS, NO_TAGS)
+  yield* dropContent(tx, blob)
+  tx.delete(key)
+}
+
+function* dropStaging(tx: Tx, { containerId, name }: Due, nowMs: number): Step<void> {
+  const value = yield* tx.get(stagingKey(containerId, name))
+  if (value === undefined) return
+  const staging = decodeStaging(value)
+  // Another block came meanwhile: its week counts.
+  if (isOver(staging, nowMs)) yield* discardStaging(tx, containerId, name)
+  else scheduleStaging(tx, containerId, name, staging)
+}
+
+function* dropContainer(tx: Tx, { containerId, name }: Due, nowMs: number): Step<void> {
+  const account = yield* accountOf(tx, containerId)
+  if (account === undefined) return
+  const key = pastContainerKey(account, name, containerId)
+  const value = yield* tx.get(key)
+  if (value === undefined) return
+  if (decodeRecord<DeletedContainer>(value).deleted.untilMs > nowMs) return
+  tx.delete(key)
+  tx.put(deletedContainerKey(containerId), encodeRecord({}))
+}
+
+function* accountOf(tx: Tx, containerId: number): Step<string | undefined> {
+  const value = yield* tx.get(containerNameKey(containerId))
+  return value === undefined ? undefined : decodeRecord<ContainerName>(value).account
 }

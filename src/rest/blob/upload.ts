@@ -1,0 +1,145 @@
+// The body of a write on its way to the store: taken out of its structured message, hashed, encrypted and
+// written in one pass. Bytes first, record second: nothing here is seen before a record points at it.
+import { hash, randomBytes } from 'node:crypto'
+import { encryptSource, NONCE_BYTES } from '../../extent/cipher.ts'
+import { crc64Hasher, md5Hasher } from '../../extent/hash.ts'
+import { removeReferences } from '../../extent/reference.ts'
+import { encryptedSlice, wholeSlice } from '../../extent/slice-list.ts'
+import type { Piece } from '../../extent/slice.ts'
+import type { Request } from '../../http/operation.ts'
+import {
+  decodeStructuredBody,
+  parseStructuredBodyHeader,
+  STRUCTURED_BODY,
+} from '../../http/structured-body.ts'
+import type { PutBody } from '../../storage/blob/put.ts'
+import { StorageError } from '../../storage/error.ts'
+import type { Cipher } from './cipher.ts'
+import type { BodyHashes } from './header.ts'
+import type { BlobService } from './service.ts'
+
+/** Bodies up to this live in their record: one write and one sync instead of two. */
+export const INLINE_BYTES_MAX = 8 * 1024
+
+/** Bytes to be stored, from the request's body or from another place. */
+export type Source = {
+  readonly lengthBytes: number
+  stream(): AsyncIterable<Uint8Array>
+}
+
+/** Durable bytes that no record shows yet. */
+export type Upload = {
+  readonly id: number
+  readonly lengthBytes: number
+  readonly pieces: readonly Piece[]
+  /** Base64, of the bytes before encryption. */
+  readonly md5: string | undefined
+  readonly crc64: string | undefined
+}
+
+export function bodySource(request: Request): Source {
+  const { body, headers } = request
+  const messageBytes = body.lengthBytes ?? 0
+  const structured = parseStructuredBodyHeader(headers)
+  if (structured === undefined) return { lengthBytes: messageBytes, stream: () => body.stream() }
+  const { contentBytes } = structured
+  const stream = () => decodeStructuredBody(body.stream(), { messageBytes, contentBytes })
+  return { lengthBytes: contentBytes, stream }
+}
+
+/** Tells the client that its structured body was read as one. */
+export function structuredHeaders(request: Request): string[] {
+  if (request.headers['x-ms-structured-body'] === undefined) return []
+  return ['x-ms-structured-body', STRUCTURED_BODY]
+}
+
+/** A body that is small enough to live in its record. */
+export async function readInline(request: Request): Promise<Buffer> {
+  if (request.headers['x-ms-structured-body'] === undefined) {
+    return request.body.read(INLINE_BYTES_MAX)
+  }
+  const chunks: Uint8Array[] = []
+  for await (const chunk of bodySource(request).stream()) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+export type UploadSettings = {
+  readonly cipher: Cipher | undefined
+  /** What the client says that the bytes hash to. */
+  readonly hashes: BodyHashes
+  /** Which hashes to compute, whether or not the client sent them. */
+  readonly wants: 'md5' | 'crc64' | 'sent'
+}
+
+/** Throws what is wrong with the hashes only after the bytes are given back. */
+export async function upload(
+  service: BlobService,
+  source: Source,
+  { cipher, hashes, wants }: UploadSettings,
+): Promise<Upload> {
+  const md5 = wants === 'md5' || hashes.md5 !== undefined ? md5Hasher() : undefined
+  const crc64 = wants === 'crc64' || hashes.crc64 !== undefined ? crc64Hasher() : undefined
+  const hashers = [md5, crc64].filter((hasher) => hasher !== undefined)
+  const { lengthBytes } = source
+  const id = service.newId()
+  const pieces: Piece[] = []
+  if (lengthBytes === 0) {
+    for await (const chunk of source.stream()) void chunk
+  } else if (cipher === undefined) {
+    pieces.push(wholeSlice(await service.extents.write(source.stream(), lengthBytes, hashers)))
+  } else {
+    const nonce = randomBytes(NONCE_BYTES)
+    const sealed = encryptSource(source.stream(), cipher.key, nonce, hashers)
+    pieces.push(encryptedSlice(await service.extents.write(sealed, lengthBytes, []), nonce))
+  }
+  const uploaded: Upload = {
+    id,
+    lengthBytes,
+    pieces,
+    md5: md5?.digest().toString('base64'),
+    crc64: crc64?.digest().toString('base64'),
+  }
+  try {
+    checkHashes(hashes, uploaded)
+  } catch (error) {
+    return discard(service, uploaded, error)
+  }
+  return uploaded
+}
+
+/** The bytes are there and nothing shows them: the next sweep takes them. */
+export async function discard(
+  service: BlobService,
+  body: Upload | PutBody,
+  error: unknown,
+): Promise<never> {
+  if ('pieces' in body) await service.kv.write((tx) => removeReferences(tx, body))
+  throw error
+}
+
+export function md5Of(bytes: Uint8Array): string {
+  return hash('md5', bytes, 'base64')
+}
+
+export function crc64Of(bytes: Uint8Array): string {
+  const crc64 = crc64Hasher()
+  crc64.update(bytes)
+  return crc64.digest().toString('base64')
+}
+
+export function checkHashes(
+  sent: BodyHashes,
+  computed: { readonly md5: string | undefined; readonly crc64: string | undefined },
+): void {
+  if (sent.md5 !== undefined) checkMd5(sent.md5, computed.md5 ?? '')
+  if (sent.crc64 !== undefined && sent.crc64 !== computed.crc64) {
+    const details = { UserSpecifiedCrc: sent.crc64, ServerCalculatedCrc: computed.crc64 ?? '' }
+    throw new StorageError('Crc64Mismatch', details)
+  }
+}
+
+export function checkMd5(sent: string, computed: string): void {
+  if (sent === computed) return
+  const details = { UserSpecifiedMd5: sent, ServerCalculatedMd5: computed }
+  throw new StorageError('Md5Mismatch', details)
+}

@@ -1,0 +1,176 @@
+// Changes of a blob that leave its bytes alone: headers, metadata, tags, leases, and what page blobs have
+// besides. Whether one changes the ETag is the specification's choice, not ours (blob.md 4).
+import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { encodeRecord } from '../../kv/record.ts'
+import { checkWriteConditions } from '../condition.ts'
+import { StorageError } from '../error.ts'
+import { runLeaseAction, type Lease, type LeaseAction, type LeaseResult } from '../lease.ts'
+import type { Metadata } from '../metadata.ts'
+import { nextStamp, type Moment } from '../moment.ts'
+import {
+  afterWrite,
+  checkMutable,
+  checkWrite,
+  conditionState,
+  findBlob,
+  findBlobAt,
+  findForUpdate,
+  readBlob,
+  requireBlob,
+  requireType,
+  type Blob,
+  type BlobAddress,
+  type BlobGuard,
+  type BlobHttpHeaders,
+} from './blob.ts'
+import { clearMap } from './content.ts'
+import { checkEncryption } from './encryption.ts'
+import { newVersion, placeOf } from './past.ts'
+import { getStaging, saveStaging } from './staging.ts'
+import { changeTagIndex } from './tag-index.ts'
+import { NO_TAGS, type Tags } from './tags.ts'
+
+/** Set Blob Metadata: all of it is replaced. With versioning on, this makes a version. */
+export function* setBlobMetadata(
+  tx: Tx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  metadata: Metadata,
+  newId: number,
+  moment: Moment,
+): Step<Blob> {
+  const target = yield* findForUpdate(tx, address, guard, moment.nowMs)
+  const { blob: current, bytes } = target.stored
+  checkEncryption(current.encryption, guard.encryption ?? {}, 'write', target.container)
+  const kept = yield* newVersion(tx, address, target, newId, moment)
+  if (kept === undefined) checkMutable(current, moment.nowMs)
+  const stamp = nextStamp(current.stamp, moment)
+  const { version: _version, ...changed } = afterWrite(current, target.lease, moment, stamp)
+  const blob: Blob = { ...changed, metadata, ...(kept !== undefined && { version: stamp }) }
+  tx.put(target.key, encodeRecord(blob, bytes))
+  return blob
+}
+
+/** Of a page blob: the new length and the new sequence number. */
+export type PageProperties = {
+  readonly lengthBytes?: number
+  readonly sequenceNumber?: SequenceNumberChange
+}
+
+export type SequenceNumberChange =
+  { readonly action: 'max' | 'update'; readonly value: bigint } | { readonly action: 'increment' }
+
+/** Set Blob Properties: the headers, if any is named, are replaced whole. */
+export function* setBlobProperties(
+  tx: Tx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  set: { readonly headers: BlobHttpHeaders | undefined; readonly page: PageProperties },
+  moment: Moment,
+): Step<Blob> {
+  const target = yield* findForUpdate(tx, address, guard, moment.nowMs)
+  const { blob: current, bytes } = target.stored
+  checkMutable(current, moment.nowMs)
+  const stamp = nextStamp(current.stamp, moment)
+  let blob: Blob = afterWrite(current, target.lease, moment, stamp)
+  if (set.headers !== undefined) blob = { ...blob, headers: set.headers }
+  const { lengthBytes, sequenceNumber } = set.page
+  if (lengthBytes !== undefined || sequenceNumber !== undefined) requireType(current, 'PageBlob')
+  if (lengthBytes !== undefined) {
+    if (current.map !== undefined)
+      yield* clearMap(tx, current.map, { from: lengthBytes, to: Infinity })
+    blob = { ...blob, lengthBytes }
+  }
+  if (sequenceNumber !== undefined) {
+    blob = { ...blob, sequenceNumber: changedSequenceNumber(current, sequenceNumber) }
+  }
+  tx.put(target.key, encodeRecord(blob, bytes))
+  return blob
+}
+
+const SEQUENCE_NUMBER_MAX = 2n ** 63n - 1n
+
+function changedSequenceNumber(blob: Blob, change: SequenceNumberChange): string {
+  const current = BigInt(blob.sequenceNumber ?? '0')
+  if (change.action === 'increment') {
+    if (current >= SEQUENCE_NUMBER_MAX) throw new StorageError('SequenceNumberIncrementTooLarge')
+    return String(current + 1n)
+  }
+  if (change.action === 'update') return String(change.value)
+  return String(change.value > current ? change.value : current)
+}
+
+/** Lease Blob: the ETag stays. A blob of which there are only uncommitted blocks can be leased too. */
+export function* leaseBlob(
+  tx: Tx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  action: LeaseAction,
+  moment: Moment,
+): Step<{ readonly result: LeaseResult; readonly blob: Blob | undefined }> {
+  const { nowMs } = moment
+  const target = yield* findBlob(tx, address, nowMs)
+  if (target.stored === undefined) {
+    const { id } = target.container
+    const staging = yield* getStaging(tx, id, address.blob, nowMs)
+    if (staging === undefined) throw new StorageError('BlobNotFound')
+    checkWriteConditions(guard.conditions, undefined, 'update')
+    const result = runLeaseAction(staging.lease, action, nowMs)
+    saveStaging(tx, id, address.blob, withLease(staging, result))
+    return { result, blob: undefined }
+  }
+  const { blob: current, bytes } = target.stored
+  checkWriteConditions(guard.conditions, conditionState(current), 'update')
+  if (current.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
+  const result = runLeaseAction(current.lease, action, nowMs)
+  const blob = withLease(current, result)
+  tx.put(target.key, encodeRecord(blob, bytes))
+  return { result, blob }
+}
+
+function withLease<T extends { readonly lease?: Lease }>(record: T, { lease }: LeaseResult) {
+  const { lease: _lease, ...rest } = record
+  return lease === undefined ? rest : { ...rest, lease }
+}
+
+/** Get Blob Tags, of the current blob, a snapshot or a version. */
+export function* getBlobTags(
+  tx: ReadTx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  nowMs: number,
+): Step<Tags> {
+  const { stored } = yield* readBlob(tx, address, guard, nowMs)
+  return stored.blob.tags ?? NO_TAGS
+}
+
+/** Set Blob Tags: replaced whole; the ETag stays. Only the current blob's are found by Find Blobs. */
+export function* setBlobTags(
+  tx: Tx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  tags: Tags,
+  moment: Moment,
+): Step<void> {
+  const target = requireBlob(yield* findBlobAt(tx, address, moment.nowMs))
+  const { blob: current, bytes } = target.stored
+  const lease = checkWrite(current, guard, moment.nowMs, 'update')
+  const { tags: before = NO_TAGS, lease: _lease, ...rest } = current
+  const blob = { ...rest, ...(lease && { lease }), ...(tags.length > 0 && { tags }) }
+  if (!('kind' in current)) changeTagIndex(tx, placeOf(address, target), before, tags)
+  tx.put(target.key, encodeRecord(blob, bytes))
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/** Last access is kept to the day, so that reading seldom writes. */
+export function isAccessStale({ accessedMs = 0 }: Blob, nowMs: number): boolean {
+  return accessedMs + DAY_MS <= nowMs
+}
+
+/** Notes that a blob was read. */
+export function* touchBlob(tx: Tx, address: BlobAddress, nowMs: number): Step<void> {
+  const { key, stored } = yield* findBlobAt(tx, address, nowMs)
+  if (stored === undefined || !isAccessStale(stored.blob, nowMs)) return
+  tx.put(key, encodeRecord({ ...stored.blob, accessedMs: nowMs }, stored.bytes))
+}

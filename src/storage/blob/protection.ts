@@ -1,0 +1,33 @@
+// What keeps a blob's former states: versioning, and the days for which deleted things can be had back. It
+// is read in the transaction that writes, so a change of the properties holds from the next write on.
+import type { ReadTx, Step } from '../../kv/kv.ts'
+import { getServiceProperties } from '../service.ts'
+import type { Deleted } from './blob.ts'
+
+export type Protection = {
+  readonly isVersioningEnabled: boolean
+  /** undefined: a deleted blob is gone. */
+  readonly blobRetentionDays: number | undefined
+  readonly allowPermanentDelete: boolean
+  readonly containerRetentionDays: number | undefined
+  readonly isAccessTimeTracked: boolean
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+export function* getProtection(tx: ReadTx, account: string): Step<Protection> {
+  const properties = yield* getServiceProperties(tx, { account, service: 'blob' })
+  const { deleteRetentionPolicy: blobs, containerDeleteRetentionPolicy: containers } = properties
+  return {
+    isVersioningEnabled: properties.isVersioningEnabled,
+    blobRetentionDays: blobs.enabled ? blobs.days : undefined,
+    allowPermanentDelete: blobs.enabled && blobs.allowPermanentDelete === true,
+    containerRetentionDays: containers.enabled ? containers.days : undefined,
+    isAccessTimeTracked: properties.lastAccessTimeTrackingPolicy.enabled,
+  }
+}
+
+/** How long something that is deleted now can be had back; later changes of the policy don't count. */
+export function deletedNow(nowMs: number, days: number): Deleted {
+  return { atMs: nowMs, untilMs: nowMs + days * DAY_MS }
+}

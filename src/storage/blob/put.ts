@@ -1,0 +1,183 @@
+// Writes that make a blob anew, whatever was there: Put Blob of each type, Put Block List, Copy Blob. What
+// they replace becomes a version, a soft-deleted snapshot, or nothing, as the account's properties say.
+import { addReferences } from '../../extent/reference.ts'
+import type { Piece } from '../../extent/slice.ts'
+import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { encodeRecord } from '../../kv/record.ts'
+import { StorageError } from '../error.ts'
+import type { Lease } from '../lease.ts'
+import type { Metadata } from '../metadata.ts'
+import { nextStamp, type Moment } from '../moment.ts'
+import {
+  checkMutable,
+  checkWrite,
+  findBlob,
+  laterMs,
+  type Blob,
+  type BlobAddress,
+  type BlobGuard,
+  type BlobHttpHeaders,
+  type CopyState,
+  type ImmutabilityPolicy,
+  type Target,
+} from './blob.ts'
+import { dropContent, type BlobContent } from './content.ts'
+import { encryptionForWrite, type BlobEncryption } from './encryption.ts'
+import { demoteDeletedRoot, keepReplaced } from './past.ts'
+import { getProtection, type Protection } from './protection.ts'
+import { discardStaging, getStaging, type Staging } from './staging.ts'
+import { changeTagIndex } from './tag-index.ts'
+import { NO_TAGS, type Tags } from './tags.ts'
+import { checkOnline, tierOf, type AccessTier } from './tier.ts'
+
+/** What a client says of a blob that it makes, but for the bytes. */
+export type PutBlob = {
+  readonly guard: BlobGuard
+  /** The caller may create blobs but not replace them (a SAS with `c` and without `w`). */
+  readonly createOnly: boolean
+  readonly headers: BlobHttpHeaders
+  readonly metadata: Metadata
+  readonly tags?: Tags
+  readonly tier?: AccessTier
+  readonly encryption?: BlobEncryption
+  readonly immutability?: ImmutabilityPolicy
+  readonly legalHold?: boolean
+}
+
+/** A body as Put Blob stores it: small ones as bytes, others already durable in extents. */
+export type PutBody =
+  | { readonly bytes: Uint8Array }
+  | { readonly lengthBytes: number; readonly id: number; readonly pieces: readonly Piece[] }
+
+export type PutTarget = Target & {
+  readonly staging: Staging | undefined
+  readonly protection: Protection
+  /** What stays of the lease. */
+  readonly lease: Lease | undefined
+}
+
+/** What a put would fail with now; asked before a long body is read, and again when it is stored. */
+export function* checkPutBlob(
+  tx: ReadTx,
+  address: BlobAddress,
+  put: Pick<PutBlob, 'guard' | 'createOnly'>,
+  nowMs: number,
+): Step<PutTarget> {
+  const target = yield* findBlob(tx, address, nowMs)
+  const staging = yield* getStaging(tx, target.container.id, address.blob, nowMs)
+  const current = target.stored?.blob
+  // An uncommitted blob has no ETag, so conditions see nothing there; its lease counts all the same.
+  const held = current === undefined ? staging?.lease : current.lease
+  const lease = checkWrite(current, put.guard, nowMs, 'create', held)
+  const protection = yield* getProtection(tx, address.account)
+  if (current === undefined) return { ...target, staging, protection, lease }
+  if (put.createOnly) throw new StorageError('UnauthorizedBlobOverwrite')
+  if (current.copy?.isIncremental === true) {
+    throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob')
+  }
+  checkOnline(current, nowMs)
+  if (!isKeptAsVersion(current, protection)) checkMutable(current, nowMs)
+  return { ...target, staging, protection, lease }
+}
+
+/**
+ * The state that a write replaces stays as a version while versioning is on; and once more when it has been
+ * turned off, since a version persists.
+ */
+export function isKeptAsVersion(current: Blob, protection: Protection): boolean {
+  return protection.isVersioningEnabled || current.version !== undefined
+}
+
+/** The container has come to encrypt what is put, and the bytes are not encrypted so: to be put anew. */
+export class EncryptionNeeded extends Error {}
+
+function checkEncryptedFor({ container }: PutTarget, put: PutBlob): void {
+  const wanted = encryptionForWrite(put.guard.encryption ?? {}, container)
+  if (JSON.stringify(wanted) !== JSON.stringify(put.encryption)) throw new EncryptionNeeded()
+}
+
+/** Put Blob of a block blob. */
+export function* putBlob(
+  tx: Tx,
+  address: BlobAddress,
+  put: PutBlob,
+  body: PutBody,
+  moment: Moment,
+): Step<Blob> {
+  const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
+  checkEncryptedFor(target, put)
+  if ('bytes' in body) {
+    const content: BlobContent = { lengthBytes: body.bytes.length, inline: true }
+    return yield* replaceBlob(
+      tx,
+      address,
+      target,
+      put,
+      { type: 'BlockBlob', content, bytes: body.bytes },
+      moment,
+    )
+  }
+  const { lengthBytes, id, pieces } = body
+  const content: BlobContent = { lengthBytes, content: { id, pieces } }
+  yield* addReferences(tx, target.key, { id, pieces })
+  return yield* replaceBlob(tx, address, target, put, { type: 'BlockBlob', content }, moment)
+}
+
+/** What a write makes besides what the client said: the bytes, whose references are there already. */
+export type Replacement = Pick<Blob, 'type' | 'blockCount' | 'isSealed' | 'sequenceNumber'> & {
+  readonly content: BlobContent
+  /** Of inline content. */
+  readonly bytes?: Uint8Array
+  readonly copy?: CopyState
+  /** Left out, it is the one of the blob that is replaced, or now. */
+  readonly createdMs?: number
+}
+
+/** Stores a new blob over whatever is there. The caller has asked checkPutBlob in this transaction. */
+export function* replaceBlob(
+  tx: Tx,
+  address: BlobAddress,
+  target: PutTarget,
+  put: Omit<PutBlob, 'guard' | 'createOnly'>,
+  { content, bytes, ...made }: Replacement,
+  moment: Moment,
+): Step<Blob> {
+  const { key, stored, container, protection } = target
+  const current = stored?.blob
+  const place = { account: address.account, containerId: container.id, blob: address.blob }
+  if (stored !== undefined) yield* keepReplaced(tx, place, stored, protection, moment)
+  else yield* demoteDeletedRoot(tx, place, moment)
+  if (target.expired !== undefined) yield* dropContent(tx, target.expired)
+  if (target.staging !== undefined) yield* discardStaging(tx, container.id, address.blob)
+  const stamp = nextStamp(current?.stamp, moment)
+  const blob: Blob = {
+    stamp,
+    createdMs: current?.createdMs ?? moment.nowMs,
+    modifiedMs: laterMs(current, moment),
+    headers: put.headers,
+    metadata: put.metadata,
+    ...made,
+    ...content,
+    ...(made.type === 'PageBlob' && { origin: stamp }),
+    ...tierAfter(put.tier, current, moment.nowMs),
+    ...(put.tags !== undefined && put.tags.length > 0 && { tags: put.tags }),
+    ...(put.encryption && { encryption: put.encryption }),
+    ...(put.immutability && { immutability: put.immutability }),
+    ...(put.legalHold === true && { legalHold: true }),
+    ...(target.lease && { lease: target.lease }),
+    ...(current?.snapshotCount !== undefined && { snapshotCount: current.snapshotCount }),
+    ...(protection.isVersioningEnabled && { version: stamp }),
+    ...(protection.isAccessTimeTracked && { accessedMs: moment.nowMs }),
+  }
+  changeTagIndex(tx, place, current?.tags ?? NO_TAGS, blob.tags ?? NO_TAGS)
+  tx.put(key, encodeRecord(blob, bytes))
+  return blob
+}
+
+/** A blob that replaces another takes over the tier that somebody set, if this write sets none. */
+function tierAfter(tier: AccessTier | undefined, current: Blob | undefined, nowMs: number) {
+  if (tier !== undefined) return { tier: { name: tier, setMs: nowMs } }
+  if (current?.tier === undefined) return {}
+  const { name, setMs = nowMs } = tierOf(current, nowMs)
+  return { tier: { name, setMs } }
+}

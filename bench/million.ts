@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { mustCall } from './call.ts'
 import { atMost, median, number, table } from './report.ts'
 import { CONNECTION_COUNT } from './rounds.ts'
-import { createContainer, putRequest } from './rows.ts'
+import { createContainer, putRequest } from './row.ts'
 import { memory, type Running, start, type Target } from './target.ts'
 import { drive, type Load } from './wrk.ts'
 

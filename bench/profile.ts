@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { number, table } from './report.ts'
 import { CONNECTION_COUNT, failureOf } from './rounds.ts'
-import type { Row } from './rows.ts'
+import type { Row } from './row.ts'
 import { start, type Target } from './target.ts'
 import { drive } from './wrk.ts'
 

@@ -1,5 +1,5 @@
 // Markdown for people: medians of the rounds with their range, and each goal with ✓ or ✗.
-import type { Row } from './rows.ts'
+import type { Row } from './row.ts'
 import type { TargetName } from './target.ts'
 
 /** Answers a second of one server at one kind of work, a number for each round. */

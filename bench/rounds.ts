@@ -1,7 +1,7 @@
 // The rounds of load: every row on every server in turn, again and again, so that a slow minute of
 // the machine hits all of them. A server that isn't measured is paused and takes no time.
 import type { Measured } from './report.ts'
-import type { Row } from './rows.ts'
+import type { Row } from './row.ts'
 import { mustCall } from './call.ts'
 import type { Running, TargetName } from './target.ts'
 import { drive, type Outcome } from './wrk.ts'
@@ -62,14 +62,15 @@ async function measureOnce(row: Row, server: Running, round: number, options: Ro
   const leastS = server.target.name === 'azurite' ? row.azuriteSMin : 1
   server.resume()
   await settle(server)
-  const outcome = await drive({
-    request: row.request(server),
-    numberCount: row.numberCount,
-    firstNumber,
-    connectionCount: CONNECTION_COUNT,
-    durationS: round === 0 ? 1 : Math.max(options.durationS, leastS),
-    folder: options.folder,
-  })
+  const outcome = await (row.drive?.(server, round) ??
+    drive({
+      request: row.request(server),
+      numberCount: row.numberCount,
+      firstNumber,
+      connectionCount: CONNECTION_COUNT,
+      durationS: round === 0 ? 1 : Math.max(options.durationS, leastS),
+      folder: options.folder,
+    }))
   await settle(server)
   await row.check(server, firstNumber)
   server.pause()

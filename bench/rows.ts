@@ -1,54 +1,19 @@
 // What is measured, as a table: a row is a kind of work, its goals, what must be stored before, and
 // the request that is sent over and over. A new kind of work is a new row.
 import { mustCall } from './call.ts'
-import type { Running, Service } from './target.ts'
-import { type LoadRequest, numbered } from './wrk.ts'
-
-export type Row = {
-  readonly name: string
-  readonly work: string
-  readonly service: Service
-  /** Times Azurite's and the bare server's rate; no `bare` where such a server has no like. */
-  readonly goal: { readonly azurite: number; readonly bare?: number }
-  readonly onBare: boolean
-  /** Numbers in the names before they repeat; 0 for never. */
-  readonly numberCount: number
-  readonly answerBytesMin: number
-  /** On Azurite: a second says nothing of work that it does twenty times a second. */
-  readonly azuriteSMin: number
-  request(server: Running): LoadRequest
-  prepare(server: Running): Promise<void>
-  /** Throws unless the work with this number was really done. */
-  check(server: Running, number: number): Promise<void>
-}
+import { blobUrl, checkLength, createContainer, putRequest, type Row } from './row.ts'
+import type { Running } from './target.ts'
+import { numbered } from './wrk.ts'
+import { writeRows } from './write-rows.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
 const LIST_COUNT = 1000
 const PREPARE_CONCURRENCY = 16
 
-/** Each row has a container of its own, by its name. */
-function blobUrl(server: Running, container: string, blob = 'blob-{n}'): string {
-  return `${server.endpoint('blob')}/${container}/${blob}?${server.sas}`
-}
-
 function listUrl(server: Running, container: string): string {
   const query = `restype=container&comp=list&maxresults=${LIST_COUNT}`
   return `${server.endpoint('blob')}/${container}?${query}&${server.sas}`
-}
-
-export function putRequest(server: Running, container: string, bodyBytes: number): LoadRequest {
-  return {
-    method: 'PUT',
-    url: blobUrl(server, container),
-    headers: { 'x-ms-blob-type': 'BlockBlob', 'Content-Type': 'application/octet-stream' },
-    body: 'x'.repeat(bodyBytes),
-  }
-}
-
-export async function createContainer(server: Running, container: string): Promise<void> {
-  const url = `${server.endpoint('blob')}/${container}?restype=container&${server.sas}`
-  await mustCall(url, { method: 'PUT', body: '' })
 }
 
 async function fill(server: Running, container: string, count: number, bodyBytes: number) {
@@ -59,11 +24,6 @@ async function fill(server: Running, container: string, count: number, bodyBytes
     while (next < count) await mustCall(numbered(url, next++), request)
   }
   await Promise.all(Array.from({ length: PREPARE_CONCURRENCY }, worker))
-}
-
-async function checkLength(url: string, lengthBytes: number): Promise<void> {
-  const body = await mustCall(url)
-  if (body.length !== lengthBytes) throw new Error(`${url}: ${body.length} bytes`)
 }
 
 type BlobRow = Pick<Row, 'name' | 'work' | 'goal' | 'numberCount'> & { readonly bodyBytes: number }
@@ -157,4 +117,5 @@ export const ROWS: readonly Row[] = [
     bodyBytes: MIB,
   }),
   listRow,
+  ...writeRows(),
 ]

@@ -1,4 +1,6 @@
 // What a test run says: failures in full, skipped tests by name with their reason, and one closing line.
+import { inspect } from 'node:util'
+
 export default async function* reporter(events) {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   for await (const { type, data } of events) {
@@ -23,5 +25,5 @@ function failureText({ name, file, line, details }) {
   // A suite fails because one of its tests did, which has said why.
   if (error?.failureType === 'subtestsFailed') return ''
   const cause = error?.cause ?? error
-  return `\nFAILED ${name}\n  at ${file}:${line}\n${cause?.stack ?? String(cause)}\n`
+  return `\nFAILED ${name}\n  at ${file}:${line}\n${cause?.stack ?? inspect(cause)}\n`
 }

@@ -10,10 +10,20 @@ import { fileURLToPath } from 'node:url'
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const stamp = join(root, 'node_modules', '.lazuli-setup')
 
-/** Test-only programs of the system: [command, Debian package, what is skipped without it]. */
+/**
+ * Test-only packages of the system: [what shows that it is there, Debian package, what is skipped
+ * without it]. A command is looked for on the path; what has none shows itself by a file.
+ */
 const SYSTEM_PACKAGES = [
   ['strace', 'strace', 'durability as the kernel sees it'],
   ['wrk', 'wrk', 'the benchmark'],
+  ['rclone', 'rclone', 'the Blob service through rclone'],
+  ['az', 'azure-cli', 'the Blob service through the Azure CLI'],
+  [
+    '/usr/lib/python3/dist-packages/azure/storage/blob/__init__.py',
+    'python3-azure-storage',
+    'the Blob service through the SDK for Python',
+  ],
 ]
 
 installDependencies()
@@ -36,21 +46,30 @@ function installDependencies() {
 }
 
 function installSystemPackages() {
-  const missing = SYSTEM_PACKAGES.filter(([command]) => !isOnPath(command))
+  const missing = SYSTEM_PACKAGES.filter(([shown]) => !isInstalled(shown))
   if (missing.length === 0) return
   const packages = missing.map(([, name]) => name)
   if (process.getuid?.() === 0 && isOnPath('apt-get')) {
     console.log(`Installing for the tests: ${packages.join(' ')} …`)
-    try {
-      run('apt-get', ['update', '-qq'])
-      run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages])
-    } catch {
-      console.log('apt-get could not install them.')
-    }
+    aptGet('update')
+    // One at a time: a distribution that lacks one of them still gets the others.
+    for (const name of packages) aptGet('install', '-y', '--no-install-recommends', name)
   }
-  for (const [command, name, what] of SYSTEM_PACKAGES) {
-    if (!isOnPath(command)) console.log(`Without ${command} (package ${name}), skipped: ${what}.`)
+  for (const [shown, name, what] of missing) {
+    if (!isInstalled(shown)) console.log(`Without the package ${name}, skipped: ${what}.`)
   }
+}
+
+function aptGet(...args) {
+  try {
+    run('apt-get', ['-qq', ...args])
+  } catch {
+    console.log(`apt-get ${args.join(' ')} failed.`)
+  }
+}
+
+function isInstalled(shown) {
+  return shown.startsWith('/') ? existsSync(shown) : isOnPath(shown)
 }
 
 function isOnPath(command) {

@@ -16,6 +16,7 @@ import {
 import { decodeCommand, type StartCommand } from './start/command.ts'
 import { checkLocation } from './start/fsck.ts'
 import { checkHealth } from './start/health.ts'
+import { urlOf } from './start/host.ts'
 import { locationPath } from './start/location.ts'
 import { openLog, type Log } from './start/log.ts'
 import { extentMemoryLimitBytes } from './start/options.ts'
@@ -92,6 +93,7 @@ async function start(command: StartCommand): Promise<void> {
   const clock = Date.now
   const server = await runServer({
     options, location, memoryLimitBytes, accounts, clock, log, services,
+    webPortMayMove: !command.given.has('webPort'),
   }) // prettier-ignore
   const admin = await startAdminOrClose(command, server, log, () => ready)
   const close = async (): Promise<void> => {
@@ -115,6 +117,7 @@ async function start(command: StartCommand): Promise<void> {
     version,
     endpoints: server.endpoints,
     adminUrl: admin.url,
+    websiteUrl: urlOf(server.tls ? 'https' : 'http', options.webHost, server.webPort),
     location,
     accounts: known,
     ca: server.tls?.ca,

@@ -1,4 +1,5 @@
 // Lazuli as a library: a server in the process of a program or a test.
+import { parseAllowCopyFrom } from './http/copy-source.ts'
 import { runServer } from './run-server.ts'
 import { decodeAccountsJson } from './start/account-list.ts'
 import { fixedAccounts } from './start/accounts.ts'
@@ -17,15 +18,23 @@ export type ServerOptions = {
   readonly host?: string
   /** 0, the default, is any free port. */
   readonly blobPort?: number
+  /** Of static websites; 0, the default, is any free port. */
+  readonly webPort?: number
+  /** Other servers that copies may read from: `https://*.example.com`, `http://127.0.0.1:8080`. */
+  readonly allowCopyFrom?: readonly string[]
   /** Bytes of content to hold in memory. */
   readonly memoryLimitBytes?: number
+  /** Names of the encryption scopes that every account has; a new one gets a random key. */
+  readonly encryptionScopes?: readonly string[]
 }
 
 export type LazuliServer = {
   readonly connectionString: string
   readonly blobEndpoint: string
   readonly blobPort: number
-  /** Gives back the space of what was deleted, now instead of within a minute. */
+  /** Static websites: the container $web of an account that has one. */
+  readonly webPort: number
+  /** Puts analytics logs and gives back the space of what was deleted: now instead of within a minute. */
   sweep(): Promise<void>
   /** Finishes the requests under way, makes everything durable and lets go of ports and folder. */
   close(): Promise<void>
@@ -43,7 +52,15 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
   const host = options.host ?? '127.0.0.1'
   const port = options.blobPort ?? 0
   const accounts = accountsOf(options.accounts)
-  const settings = defaultOptions({ blobHost: host, blobPort: port, silent: true })
+  const settings = defaultOptions({
+    blobHost: host,
+    blobPort: port,
+    webHost: host,
+    webPort: options.webPort ?? 0,
+    encryptionScopes: options.encryptionScopes ?? [],
+    allowCopyFrom: parseAllowCopyFrom(options.allowCopyFrom ?? []),
+    silent: true,
+  })
   const log = await openLog({
     options: { ...settings, logLevel: 'error' },
     stdout: process.stderr,
@@ -57,6 +74,7 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     clock: options.clock ?? Date.now,
     log,
     services: ['blob'],
+    webPortMayMove: true,
   })
   const [account] = accounts.names().flatMap((name) => accounts.get(name) ?? [])
   const blob = running.endpoints[0]
@@ -65,7 +83,11 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     connectionString: connectionStringOf(running.endpoints, account),
     blobEndpoint: `${blob.protocol}://${blob.host}:${blob.port}/${account.name}`,
     blobPort: blob.port,
-    sweep: () => running.store.sweep({ graceMs: 0 }),
+    webPort: running.webPort,
+    sweep: async () => {
+      await running.flushLogs()
+      await running.store.sweep({ graceMs: 0 })
+    },
     close: async () => {
       await running.close()
       await log.close()

@@ -148,14 +148,16 @@ describe('what it refuses', () => {
 describe('where settings come from', { concurrency: 2 }, () => {
   /** A value of each that differs from its default; a new setting needs a row. */
   const EXAMPLES: Readonly<Record<SettingName, string>> = {
-    blobHost: '0.0.0.0', blobPort: '1', blobKeepAliveTimeout: '7',
+    blobHost: '0.0.0.0', blobPort: '1', blobKeepAliveTimeout: '7', webHost: '0.0.0.0', webPort: '8',
     queueHost: '0.0.0.0', queuePort: '2', queueKeepAliveTimeout: '7',
     tableHost: '0.0.0.0', tablePort: '3', tableKeepAliveTimeout: '7',
     fileHost: '0.0.0.0', filePort: '4', fileKeepAliveTimeout: '7',
     smbHost: '0.0.0.0', smbPort: '5', adminHost: '0.0.0.0', adminPort: '6',
     location: 'data', inMemoryPersistence: 'true', extentMemoryLimit: '100',
+    encryptionScopes: 'scope-1,scope-2',
     https: 'auto', httpsNames: 'storage.test', cert: 'cert.pem', key: 'key.pem', pwd: 'secret',
     accountsFile: 'accounts', oauth: 'basic', oauthIssuer: 'https://issuer.test/', oauthJwks: 'jwks.json',
+    allowCopyFrom: 'https://*.example.com',
     strictApiVersion: 'true', skipApiVersionCheck: 'true', loose: 'true',
     disableProductStyleUrl: 'true', disableTelemetry: 'true',
     silent: 'true', log: 'json', logLevel: 'warn', debug: 'debug.log',

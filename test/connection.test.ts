@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { createListener, LISTENER_LIMITS, type ListenerLimits } from '../src/http/listener.ts'
 import { tableOf, type Answer, type Operation } from '../src/http/operation.ts'
-import type { Front } from '../src/http/serve.ts'
+import { handlerOf, type Front } from '../src/http/serve.ts'
 import { fixedAccounts } from '../src/start/accounts.ts'
 import { listen } from '../src/start/listen.ts'
 import { DEFAULT_SERVICE_PROPERTIES } from '../src/storage/service-properties.ts'
@@ -80,7 +80,11 @@ function gatedFront(gate: Gate): Front<Gate> {
 
 async function startGated(t: TestContext, limits: Partial<ListenerLimits> = {}) {
   const gate = new Gate()
-  const listener = createListener(gatedFront(gate), { ...LISTENER_LIMITS, ...limits }, undefined)
+  const listener = createListener(
+    handlerOf(gatedFront(gate)),
+    { ...LISTENER_LIMITS, ...limits },
+    undefined,
+  )
   const place = { what: 'test', flag: '', host: '127.0.0.1', port: 0 }
   const { port }: AddressInfo = await listen(listener.server, place)
   t.after(() => {

@@ -23,7 +23,7 @@ export type RunningTestOptions = Partial<Options> & {
 /** The clock stands still until the test advances it. */
 export async function runTestServer(given: RunningTestOptions = {}): Promise<RunningTestServer> {
   const { accounts, folder, ...values } = given
-  const options = defaultOptions({ blobPort: 0, ...values })
+  const options = defaultOptions({ blobPort: 0, webPort: 0, ...values })
   let text = ''
   const stdout = {
     write: (more: string) => {
@@ -42,6 +42,7 @@ export async function runTestServer(given: RunningTestOptions = {}): Promise<Run
     clock: () => heldMs,
     log,
     services: ['blob'],
+    webPortMayMove: true,
   })
   return {
     ...running,

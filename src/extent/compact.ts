@@ -8,7 +8,13 @@ import { ExtentDamaged } from './error.ts'
 import type { ExtentStore } from './extent.ts'
 import { referenceKey, referencesOf } from './keys.ts'
 import { keyAfter } from './scan.ts'
-import { decodeReference, isSameContent, markDirty, putReference, requireExtents } from './reference.ts'
+import {
+  decodeReference,
+  isSameContent,
+  markDirty,
+  putReference,
+  requireExtents,
+} from './reference.ts'
 import type { Reference } from './reference.ts'
 import { isSameSlice, wholeSlice } from './slice-list.ts'
 import type { Content, ContentId, Slice } from './slice.ts'
@@ -127,7 +133,11 @@ function* repoint(tx: Tx, extent: number, owners: readonly Owner[]): Step<number
   return movedCount
 }
 
-function* repointOwner(tx: Tx, extent: number, { key, content: owned, copies }: Owner): Step<number> {
+function* repointOwner(
+  tx: Tx,
+  extent: number,
+  { key, content: owned, copies }: Owner,
+): Step<number> {
   const value = yield* tx.get(key)
   if (value === undefined) return 0
   const record = decodeRecord<{ content?: Content }>(value)

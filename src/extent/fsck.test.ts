@@ -76,7 +76,8 @@ const WRONGS: readonly [string, (setting: Setting) => Promise<void>, readonly Pr
     ],
     [
       'a reference that is gone',
-      ({ harness, slice }) => deleteRecord(harness, referenceKey(slice.extent, slice.offset, { id: 1 })),
+      ({ harness, slice }) =>
+        deleteRecord(harness, referenceKey(slice.extent, slice.offset, { id: 1 })),
       ['referenceMissing'],
     ],
     [

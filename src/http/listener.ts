@@ -5,7 +5,6 @@ import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContextOptions } from 'node:tls'
-import { handle, type Front } from './serve.ts'
 
 export type ListenerLimits = {
   /** How long an idle connection is kept for the next request. */
@@ -25,14 +24,21 @@ export const LISTENER_LIMITS: ListenerLimits = {
   headerBytesMax: 64 * 1024,
 }
 
+/** What answers the requests of a port. */
+export type RequestHandler = {
+  /** Answers every error that a request can cause; what it can't name is a fault of ours. */
+  handle(req: IncomingMessage, res: ServerResponse, waits: boolean): Promise<void>
+  logFault(error: unknown, requestId: string): void
+}
+
 export type Listener = {
   readonly server: Server
   /** Takes no more connections, lets requests under way end, then resolves. */
   close(): Promise<void>
 }
 
-export function createListener<Service>(
-  front: Front<Service>,
+export function createListener(
+  handler: RequestHandler,
   limits: ListenerLimits,
   tls: Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase'> | undefined,
 ): Listener {
@@ -56,9 +62,8 @@ export function createListener<Service>(
   )
   const onRequest = (waits: boolean) => (req: IncomingMessage, res: ServerResponse) => {
     connections.begin(res)
-    // `handle` answers every error that a request can cause; what it can't name is a fault of ours.
-    handle(front, req, res, waits).catch((error: unknown) => {
-      front.logFault(error, '-')
+    handler.handle(req, res, waits).catch((error: unknown) => {
+      handler.logFault(error, '-')
       res.destroy()
     })
   }

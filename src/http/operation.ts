@@ -102,6 +102,6 @@ function noSuchOperation<Service>(
     const allowed = new Set(others.flatMap((row) => row.methods))
     return new StorageError('UnsupportedHttpVerb', { Allow: [...allowed].join(', ') })
   }
-  const known = operations.some((row) => row.comp === comp.toLowerCase())
+  const known = operations.some((row) => row.comp?.toLowerCase() === comp.toLowerCase())
   return comp === '' || known ? invalidQuery('restype', restype) : invalidQuery('comp', comp)
 }

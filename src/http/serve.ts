@@ -7,6 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import { authenticate } from '../auth/authenticate.ts'
 import { authorize } from '../auth/authorize.ts'
 import { wwwAuthenticate } from '../auth/failure.ts'
+import type { Identity } from '../auth/identity.ts'
 import type { ServiceName } from '../auth/request.ts'
 import type { AuthWorld } from '../auth/world.ts'
 import type { Accounts } from '../storage/account.ts'
@@ -16,9 +17,11 @@ import { addressOf } from './address.ts'
 import { bodyOf, ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
 import { encodeErrorJson, encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
+import type { RequestHandler } from './listener.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
 import { decodeSegments, parseQuery } from './query.ts'
 import { respond } from './respond.ts'
+import { parseStructuredBodyHeader } from './structured-body.ts'
 import { echoedVersion, FALLBACK_VERSION, serviceVersion } from './version.ts'
 
 /** One service on one port, with all that its requests need. */
@@ -40,6 +43,11 @@ export type Front<Service> = {
 
 export type RequestReport = {
   readonly operation: string
+  /** What analytics logs tell besides; undefined for what could not be read as a request. */
+  readonly request: Request | undefined
+  readonly identity: Identity | undefined
+  readonly answerHeaders: readonly string[]
+  readonly writes: boolean
   readonly requestId: string
   readonly method: string
   readonly url: string
@@ -50,6 +58,13 @@ export type RequestReport = {
   readonly requestBytes: number
   readonly responseBytes: number
   readonly durationMs: number
+}
+
+export function handlerOf<Service>(front: Front<Service>): RequestHandler {
+  return {
+    handle: (req, res, waits) => handle(front, req, res, waits),
+    logFault: (error, requestId) => front.logFault(error, requestId),
+  }
 }
 
 export async function handle<Service>(
@@ -63,6 +78,7 @@ export async function handle<Service>(
   let request: Request | undefined
   let operation: Operation<Service> | undefined
   let answer: Answer
+  let identity: Identity | undefined
   let errorCode: string | undefined
   try {
     request = await withVersion(front, decodeRequest(front, req, res, { requestId, waits }))
@@ -71,7 +87,10 @@ export async function handle<Service>(
       answer = preflightAnswer(cors, request.headers)
     } else {
       operation = front.table.find(request)
-      answer = await runOperation(front, operation, request)
+      const world = front.world()
+      identity = await authenticate(request, world)
+      await authorize(identity, operation.permission, request, world)
+      answer = await runOperation(front, operation, request, identity)
     }
     answer = await withCors(front, request, answer)
   } catch (error) {
@@ -90,6 +109,10 @@ export async function handle<Service>(
   })
   front.observe({
     operation: operation?.name ?? (request?.method === 'OPTIONS' ? 'Preflight' : 'Unknown'),
+    request,
+    identity,
+    answerHeaders: answer.headers,
+    writes: operation?.writes ?? false,
     requestId,
     method: req.method ?? '',
     url: req.url ?? '',
@@ -107,10 +130,8 @@ async function runOperation<Service>(
   front: Front<Service>,
   operation: Operation<Service>,
   request: Request,
+  identity: Identity,
 ): Promise<Answer> {
-  const world = front.world()
-  const identity = await authenticate(request, world)
-  await authorize(identity, operation.permission, request, world)
   if (operation.writes && request.secondary) {
     const message = 'Write operations are not allowed.'
     throw new StorageError('InsufficientAccountPermissions', {}, message)
@@ -179,7 +200,13 @@ function checkBodyLength<Service>(operation: Operation<Service>, request: Reques
   if (bytesMax !== undefined && request.body.lengthBytes === undefined) {
     throw new StorageError('MissingContentLengthHeader')
   }
-  if ((request.body.lengthBytes ?? 0) > (bytesMax ?? 0)) throw tooLarge(bytesMax ?? 0)
+  const lengthBytes = bytesMax ? contentBytes(request) : (request.body.lengthBytes ?? 0)
+  if (lengthBytes > (bytesMax ?? 0)) throw tooLarge(bytesMax ?? 0)
+}
+
+/** Limits are of the content; that a structured message is no longer than it needs is seen as it is read. */
+function contentBytes({ headers, body }: Request): number {
+  return parseStructuredBodyHeader(headers)?.contentBytes ?? body.lengthBytes ?? 0
 }
 
 /** The service's own limit is 30 seconds, and a client may ask for less. */

@@ -4,9 +4,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { urlOf } from './host.ts'
-import { checkCanListen, listen } from './listen.ts'
+import { checkCanListen, listenOrMove } from './listen.ts'
 import type { Metrics } from './metrics.ts'
-import { errorCode } from './start-error.ts'
 
 const CONNECTIONS_MAX = 256
 const REQUEST_TIMEOUT_MS = 10_000
@@ -55,7 +54,8 @@ export async function startAdmin(settings: AdminSettings): Promise<Admin> {
   })
   server.maxConnections = CONNECTIONS_MAX
   server.on('clientError', refuse)
-  const port = await listenSomewhere(server, settings)
+  const place = { ...ADMIN_PORT, ...settings }
+  const { port } = await listenOrMove(server, place, settings.portMayMove)
   return { url: urlOf('http', settings.host, port), close: () => closeServer(server) }
 }
 
@@ -67,17 +67,6 @@ export async function checkAdminPort({ host, port, portMayMove }: AdminPlace): P
 }
 
 const ADMIN_PORT = { what: 'the admin port', flag: '--adminPort' }
-
-async function listenSomewhere(server: Server, settings: AdminPlace): Promise<number> {
-  const place = { ...ADMIN_PORT, ...settings }
-  try {
-    return (await listen(server, place)).port
-  } catch (error) {
-    const taken = error instanceof Error && errorCode(error.cause) === 'EADDRINUSE'
-    if (!taken || !settings.portMayMove) throw error
-    return (await listen(server, { ...place, port: 0 })).port
-  }
-}
 
 async function answer(
   settings: AdminSettings,

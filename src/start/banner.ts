@@ -71,6 +71,8 @@ export type Banner = {
   readonly version: string
   readonly endpoints: readonly Endpoint[]
   readonly adminUrl: string
+  /** Where the container $web of an account is shown, if the account has a static website. */
+  readonly websiteUrl: string
   /** undefined: in memory. */
   readonly location: string | undefined
   readonly accounts: readonly Account[]
@@ -82,7 +84,7 @@ export type Banner = {
 
 /** For a person: where it listens, what to copy, where data is, what to mind. */
 export function bannerLines(banner: Banner): readonly string[] {
-  const { version, endpoints, adminUrl, location, accounts, warnings } = banner
+  const { version, endpoints, adminUrl, websiteUrl, location, accounts, warnings } = banner
   const [account] = accounts
   const row = (title: string, text: string): string => `  ${title.padEnd(9)}  ${text}`
   return [
@@ -90,6 +92,7 @@ export function bannerLines(banner: Banner): readonly string[] {
     `Lazuli ${version}`,
     '',
     ...endpoints.map((endpoint) => row(TITLES[endpoint.service], accountUrl(endpoint, account))),
+    row('Website', websiteUrl),
     row('Admin', `${adminUrl}/health/ready and ${adminUrl}/metrics`),
     row('Location', location ?? 'in memory, gone when it stops'),
     row('Accounts', accounts.map(({ name }) => name).join(', ')),

@@ -51,6 +51,27 @@ const ACCEPTED: readonly [string, Line, Partial<Options>][] = [
     { config: { https: 'auto', httpsNames: ['A', 'b'] } },
     { httpsNames: ['a', 'b'] },
   ],
+  ['scopes', { args: '--encryptionScopes One,two-2' }, { encryptionScopes: ['One', 'two-2'] }],
+  [
+    'scopes in a file',
+    { config: { encryptionScopes: ['one', ' two'] } },
+    { encryptionScopes: ['one', 'two'] },
+  ],
+  [
+    'a list given twice',
+    { args: '--https auto --httpsNames a,b --httpsNames c' },
+    { httpsNames: ['a', 'b', 'c'] },
+  ],
+  [
+    'servers to copy from',
+    { args: '--allowCopyFrom https://*.example.com --allowCopyFrom http://127.0.0.1:8080/x/*' },
+    {
+      allowCopyFrom: [
+        { protocol: 'https:', hostname: '*.example.com', port: '', path: undefined, prefix: false },
+        { protocol: 'http:', hostname: '127.0.0.1', port: '8080', path: '/x/', prefix: true },
+      ],
+    },
+  ],
   ['accounts in a file', { config: { $schema: 'x', accounts: { a: 'AAAA' } } }, {}],
   ['a byte order mark', { config: '\uFEFF{ "blobPort": 8 }' }, { blobPort: 8 }],
   ['env over file', { env: { LAZULI_BLOB_PORT: '2' }, config: { blobPort: 3 } }, { blobPort: 2 }],
@@ -87,6 +108,14 @@ for (const [name, line, expected] of ACCEPTED) {
 }
 
 const REFUSED: readonly [Line, RegExp][] = [
+  [
+    { args: '--allowCopyFrom example.com' },
+    /^--allowCopyFrom example\.com is no pattern: it must begin with a scheme/,
+  ],
+  [
+    { args: '--allowCopyFrom https://example.com/x?sig=secret' },
+    /^--allowCopyFrom https:\/\/example\.com\/x is no pattern: it must not hold a query/,
+  ],
   [{ args: '--blobPrt 1' }, /^unknown flag --blobPrt; --help lists all$/],
   [{ args: '--blob-port 1' }, /^unknown flag --blob-port; did you mean --blobPort\?$/],
   [{ args: '-x' }, /^unknown flag -x/],
@@ -101,6 +130,8 @@ const REFUSED: readonly [Line, RegExp][] = [
   [{ args: '--silent=maybe' }, /^--silent must be true or false, not maybe$/],
   [{ args: '--log xml' }, /^--log must be text or json, not xml$/],
   [{ args: '--oauth full' }, /^--oauth must be basic, not full$/],
+  [{ args: '--encryptionScopes one,-two' }, /^--encryptionScopes must be names .*, not one,-two$/],
+  [{ config: { encryptionScopes: ['ab'] } }, /"encryptionScopes" must be names .*, not ab$/],
   [{ args: '--blobKeepAliveTimeout forever' }, /^--blobKeepAliveTimeout must be seconds/],
   [{ args: 'serve' }, /^unknown command serve/],
   [{ args: 'start now' }, /^unexpected argument now/],

@@ -15,7 +15,7 @@ type CommandFlag = keyof typeof COMMAND_FLAGS
 
 export type Flags = {
   readonly words: readonly string[]
-  /** The text of each flag; the last counts. A switch without a value is 'true'. */
+  /** The text of each flag; the last counts, but lists are put together. A switch without a value is 'true'. */
   readonly settings: ReadonlyMap<SettingName, string>
   readonly config: string | undefined
   readonly help: boolean
@@ -36,7 +36,13 @@ export function decodeFlags(args: readonly string[]): Flags {
   const values = new Map<string, string>()
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value)
-    if (token.kind === 'option') values.set(token.name, decodeFlag(token))
+    if (token.kind === 'option') {
+      const [text, before] = [decodeFlag(token), values.get(token.name)]
+      values.set(
+        token.name,
+        before !== undefined && isList(token.name) ? `${before},${text}` : text,
+      )
+    }
   }
   const settings = new Map([...values].flatMap(([k, v]) => (isSettingName(k) ? [[k, v]] : [])))
   return {
@@ -46,6 +52,10 @@ export function decodeFlags(args: readonly string[]): Flags {
     help: values.has('help'),
     version: values.has('version'),
   }
+}
+
+function isList(name: string): boolean {
+  return isSettingName(name) && Array.isArray(SETTINGS[name].default)
 }
 
 function flagConfigs(): Record<string, FlagConfig> {

@@ -1,6 +1,6 @@
 // Listening that either works or says in one line why not: a taken port is the commonest mistake.
 import { createServer, type AddressInfo, type Server } from 'node:net'
-import { reasonOf, StartError } from './start-error.ts'
+import { errorCode, reasonOf, StartError } from './start-error.ts'
 
 export type ListenPlace = {
   /** What wants to listen, for the message: "the blob service". */
@@ -22,6 +22,21 @@ export function listen(server: Server, place: ListenPlace): Promise<AddressInfo>
       else resolve(address)
     })
   })
+}
+
+/** On the port that was asked for or, if that is taken and nobody asked for it, on any other. */
+export async function listenOrMove(
+  server: Server,
+  place: ListenPlace,
+  portMayMove: boolean,
+): Promise<AddressInfo> {
+  try {
+    return await listen(server, place)
+  } catch (error) {
+    const taken = error instanceof Error && errorCode(error.cause) === 'EADDRINUSE'
+    if (!taken || !portMayMove) throw error
+    return listen(server, { ...place, port: 0 })
+  }
 }
 
 /** Asked before a store is made: a start that fails leaves no folder behind. */

@@ -4,6 +4,8 @@
 import { usageError } from './start-error.ts'
 import {
   choiceSetting,
+  copyPatternListSetting,
+  encryptionScopesSetting,
   hostListSetting,
   hostSetting,
   megabytesSetting,
@@ -25,6 +27,8 @@ export const SETTINGS = {
   blobHost: hostSetting({ group: LISTEN, help: 'address of the blob service' }),
   blobPort: portSetting(10_000, { group: LISTEN, help: 'port of the blob service; 0 is any free one' }),
   blobKeepAliveTimeout: secondsSetting(5, { group: LISTEN, help: 'how long an idle connection stays open' }),
+  webHost: hostSetting({ group: LISTEN, help: 'address of static websites ($web)' }),
+  webPort: portSetting(10_004, { group: LISTEN, help: 'port of static websites' }),
   queueHost: hostSetting({ group: LISTEN, help: 'address of the queue service' }),
   queuePort: portSetting(10_001, { group: LISTEN, help: 'port of the queue service' }),
   queueKeepAliveTimeout: secondsSetting(5, { group: LISTEN, help: 'how long an idle connection stays open' }),
@@ -42,6 +46,7 @@ export const SETTINGS = {
   location: textSetting({ group: STORE, short: 'l', help: 'folder of the data; ./.lazuli if not given' }, 'FOLDER'),
   inMemoryPersistence: switchSetting({ group: STORE, help: 'keep everything in memory, write nothing' }),
   extentMemoryLimit: megabytesSetting({ group: STORE, help: 'memory for content with --inMemoryPersistence; half of the RAM if not given' }),
+  encryptionScopes: encryptionScopesSetting({ group: STORE, help: 'encryption scopes that every account has; a new one gets a random key' }),
 
   https: choiceSetting(['auto', 'off'], 'off', { group: HTTPS, help: 'auto makes a CA and a certificate and keeps them in the location' }),
   httpsNames: hostListSetting({ group: HTTPS, help: 'further names for the certificate of --https auto' }),
@@ -53,6 +58,7 @@ export const SETTINGS = {
   oauth: choiceSetting(['basic'], undefined, { group: ACCESS, help: 'accept bearer tokens' }),
   oauthIssuer: textSetting({ group: ACCESS, help: 'the only issuer whose tokens are accepted' }, 'URL'),
   oauthJwks: textSetting({ group: ACCESS, help: 'keys that the signatures of tokens are checked with' }, 'URL|FILE'),
+  allowCopyFrom: copyPatternListSetting({ group: ACCESS, help: 'other servers that copies may read from, such as https://*.example.com' }),
   strictApiVersion: switchSetting({ group: ACCESS, help: 'refuse a version of the API that Azure does not know' }),
   skipApiVersionCheck: switchSetting({ group: ACCESS, envAlias: 'AZURITE_SKIP_API_VERSION_CHECK', help: 'accept any version of the API, as is the default (for Azurite)' }),
   loose: switchSetting({ group: ACCESS, short: 'L', help: 'ignore headers and parameters that are not supported' }),

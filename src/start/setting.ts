@@ -1,5 +1,8 @@
 // The kinds of settings: how each is written, what it defaults to and what its text means. The table
 // of all settings is in options.ts; flags, environment variables and lazuli.json share these decoders.
+import { isEncryptionScopeName } from '../storage/encryption-scope.ts'
+import { parseAllowCopyFrom, type CopyPattern } from '../http/copy-source.ts'
+import { reasonOf, usageError } from './start-error.ts'
 
 export type Setting<T> = {
   readonly group: string
@@ -81,6 +84,28 @@ export function hostListSetting(about: About): Setting<readonly string[]> {
     return hosts.every((host) => host !== undefined) ? hosts : undefined
   }
   return { ...about, default: [], placeholder: 'HOST,…', expected, decode }
+}
+
+export function encryptionScopesSetting(about: About): Setting<readonly string[]> {
+  const expected = 'names of 3 to 63 letters, digits and dashes with commas between them'
+  const decode = (text: string): readonly string[] | undefined => {
+    const names = text.split(',').map((name) => name.trim())
+    return names.every(isEncryptionScopeName) ? names : undefined
+  }
+  return { ...about, default: [], placeholder: 'NAME,…', expected, decode }
+}
+
+/** Its errors hide what may be secret in a URL, so they are told as they are. */
+export function copyPatternListSetting(about: About): Setting<readonly CopyPattern[]> {
+  const expected = 'URLs with commas between them, such as https://*.example.com'
+  const decode = (text: string): readonly CopyPattern[] => {
+    try {
+      return parseAllowCopyFrom([text])
+    } catch (error) {
+      throw usageError(reasonOf(error))
+    }
+  }
+  return { ...about, default: [], placeholder: 'URL,…', expected, decode }
 }
 
 function decodeLine(text: string): string | undefined {

@@ -41,12 +41,10 @@ export function* changeServiceProperties(
 
 /** A setting that would have no effect is refused: being told is better than to rely on it. */
 function refuseWithoutEffect(update: ServicePropertiesUpdate): void {
-  const { logging, hourMetrics, minuteMetrics } = update
+  const { hourMetrics, minuteMetrics } = update
   const asked = {
-    Logging: logging?.read === true || logging?.write === true || logging?.delete === true,
     HourMetrics: hourMetrics?.enabled === true,
     MinuteMetrics: minuteMetrics?.enabled === true,
-    StaticWebsite: update.staticWebsite?.enabled === true,
   }
   for (const [name, enabled] of Object.entries(asked)) {
     if (enabled) throw new StorageError('UnsupportedXmlNode', { XmlNodeName: name })

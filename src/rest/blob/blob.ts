@@ -1,4 +1,4 @@
-// Put Blob and what is the same for every type of blob: reading, properties, metadata, snapshots, deleting.
+// Put Blob and what is the same for every type of blob: reading, properties, metadata.
 // Decode once, call storage, encode.
 import { decryptPieces } from '../../extent/cipher.ts'
 import {
@@ -32,25 +32,28 @@ import {
   type SequenceNumberChange,
 } from '../../storage/blob/change.ts'
 import { readContent, type BlobBytes } from '../../storage/blob/content.ts'
-import { deleteBlob, undeleteBlob } from '../../storage/blob/delete.ts'
 import { checkEncryption } from '../../storage/blob/encryption.ts'
-import { getProtection } from '../../storage/blob/protection.ts'
+import { getProtection, shownAccess } from '../../storage/blob/protection.ts'
 import { checkPutBlob, EncryptionNeeded, putBlob, type PutBlob } from '../../storage/blob/put.ts'
-import { snapshotBlob } from '../../storage/blob/snapshot.ts'
-import { invalidHeader, invalidQuery, missingHeader, StorageError } from '../../storage/error.ts'
-import { timestampOf } from '../../storage/etag.ts'
+import { checkTierOfType } from '../../storage/blob/tier.ts'
+import { invalidHeader, missingHeader, StorageError } from '../../storage/error.ts'
 import {
   blobHeaders,
   metadataHeaders,
-  requestEncryptionHeaders,
   validators,
-  versionHeaders,
   withOverrides,
   writtenHeaders,
 } from './answer.ts'
 import { cipherForWrite, cipherOf, type Cipher } from './cipher.ts'
 import { blobGuard, decodeHashes, decodeHttpHeaders, decodePutBlob } from './header.ts'
-import { blobAddress, blobAddressAt, isCreateOnly, type BlobCall } from './service.ts'
+import { checkLength, PUT_BLOB_LIMITS } from './length-limit.ts'
+import {
+  blobAddress,
+  blobAddressAt,
+  checkTagPermission,
+  isCreateOnly,
+  type BlobCall,
+} from './service.ts'
 import {
   bodySource,
   checkHashes,
@@ -69,18 +72,19 @@ export async function runPutBlob(call: BlobCall): Promise<Answer> {
   const { request, identity } = call
   const type = requiredHeader(request.headers, 'x-ms-blob-type')
   if (type !== 'BlockBlob') throw invalidHeader('x-ms-blob-type', type)
+  checkTagPermission(identity, request)
   const put = { ...decodePutBlob(request), createOnly: isCreateOnly(identity) }
-  const isSmall = (request.body.lengthBytes ?? 0) <= INLINE_BYTES_MAX
-  if (!isSmall || put.guard.encryption !== undefined) {
-    return putInExtent(call, put, bodySource(request))
-  }
+  if (put.tier !== undefined) checkTierOfType(put.tier, 'BlockBlob')
+  const source = bodySource(request)
+  checkLength(PUT_BLOB_LIMITS, request.version, source.lengthBytes)
+  const isSmall = source.lengthBytes <= INLINE_BYTES_MAX
+  if (!isSmall || put.guard.encryption !== undefined) return putInExtent(call, put, source)
   const bytes = await readInline(request)
   try {
     return await putInline(call, put, bytes)
   } catch (error) {
     if (!(error instanceof EncryptionNeeded)) throw error
-    const source = { lengthBytes: bytes.length, stream: () => once(bytes) }
-    return putInExtent(call, put, source)
+    return putInExtent(call, put, { lengthBytes: bytes.length, stream: () => once(bytes) })
   }
 }
 
@@ -114,8 +118,13 @@ async function putInExtent(call: BlobCall, put: Put, source: Source): Promise<An
       const encrypted = cipher === undefined ? whole : { ...whole, encryption: cipher.encryption }
       return putBlob(tx, address, encrypted, body, moment)
     })
-    .catch((error: unknown) => discard(service, body, error))
+    .catch((error: unknown) => discard(service, body, busyIfChanged(error)))
   return putAnswer(request, blob, body.md5, hashes.crc64)
+}
+
+/** Another container came to the name while the body was read, and it encrypts otherwise: the client may retry. */
+export function busyIfChanged(error: unknown): unknown {
+  return error instanceof EncryptionNeeded ? new StorageError('ServerBusy') : error
 }
 
 function* putCipher(
@@ -149,6 +158,8 @@ function putAnswer(
 /** What Get Blob needs of one snapshot of the store. */
 export type ReadBytes = {
   readonly target: ExistingTarget
+  /** What clients see of it. */
+  readonly blob: Blob
   readonly range: ByteRange | undefined
   readonly content: BlobBytes
   readonly cipher: Cipher | undefined
@@ -168,17 +179,17 @@ export function readBytes({ request, service }: BlobCall): Promise<ReadBytes> {
     const content = yield* readContent(tx, target.stored, part)
     const { customerKey } = guard.encryption ?? {}
     const cipher = yield* cipherOf(tx, address.account, blob.encryption, customerKey)
-    const { isAccessTimeTracked } = yield* getProtection(tx, address.account)
-    const isAccessNew = isAccessTimeTracked && isAccessStale(blob, nowMs)
-    return { target, range, content, cipher, isAccessNew }
+    const protection = yield* getProtection(tx, address.account)
+    const isAccessNew = protection.isAccessTimeTracked && isAccessStale(blob, nowMs)
+    const shown = shownAccess(blob, protection)
+    return { target, blob: shown, range, content, cipher, isAccessNew }
   })
 }
 
 export async function runGetBlob(call: BlobCall): Promise<Answer> {
   const { request, service } = call
   const read = await readBytes(call)
-  const { range } = read
-  const { blob } = read.target.stored
+  const { range, blob } = read
   const part = range ?? { from: 0, to: blob.lengthBytes }
   const isRanged = range !== undefined
   const headers = withOverrides(readHeaders(call, blob, part, isRanged), call.identity)
@@ -259,9 +270,12 @@ export async function runGetBlobMetadata(call: BlobCall): Promise<Answer> {
 async function read({ request, service }: BlobCall): Promise<Blob> {
   const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
   const { nowMs } = service.moment()
-  const { stored } = await service.kv.read((tx) => readBlob(tx, address, guard, nowMs))
-  checkEncryption(stored.blob.encryption, guard.encryption ?? {}, 'read')
-  return stored.blob
+  return service.kv.read(function* (tx) {
+    const { blob } = (yield* readBlob(tx, address, guard, nowMs)).stored
+    checkEncryption(blob.encryption, guard.encryption ?? {}, 'read')
+    if (blob.accessedMs === undefined) return blob
+    return shownAccess(blob, yield* getProtection(tx, address.account))
+  })
 }
 
 export async function runSetBlobMetadata({ request, service }: BlobCall): Promise<Answer> {
@@ -334,39 +348,4 @@ export function decodeSequenceNumber({ headers }: Request): bigint | undefined {
   const value = /^\d{1,19}$/.test(text) ? BigInt(text) : -1n
   if (value < 0n || value >= 2n ** 63n) throw invalidHeader(SEQUENCE_NUMBER, text)
   return value
-}
-
-export async function runSnapshotBlob({ request, service }: BlobCall): Promise<Answer> {
-  const given = decodeMetadata(request.rawHeaders)
-  const metadata = given.length === 0 ? undefined : given
-  const [address, guard, moment] = [blobAddress(request), blobGuard(request), service.moment()]
-  const newIds = [service.newId(), service.newId()] as const
-  const taken = await service.kv.write((tx) =>
-    snapshotBlob(tx, address, guard, { metadata, newIds }, moment),
-  )
-  const { blob, version } = taken
-  const headers = ['x-ms-snapshot', timestampOf(taken.snapshot), ...validators(blob)]
-  if (version !== undefined) headers.push(...versionHeaders({ ...blob, version }))
-  return { status: 201, headers: [...headers, ...requestEncryptionHeaders(blob.encryption)] }
-}
-
-export async function runDeleteBlob({ request, service }: BlobCall): Promise<Answer> {
-  const [address, guard, moment] = [blobAddressAt(request), blobGuard(request), service.moment()]
-  const snapshots = optionalWord(request.headers, 'x-ms-delete-snapshots', ['include', 'only'])
-  if (snapshots !== undefined && address.at !== undefined) {
-    throw new StorageError('InvalidHeaderValue', { HeaderName: 'x-ms-delete-snapshots' })
-  }
-  const type = request.query.get('deletetype')
-  if (type !== undefined && type.toLowerCase() !== 'permanent') {
-    throw invalidQuery('deletetype', type)
-  }
-  const asked = { guard, isPermanent: type !== undefined, ...(snapshots && { snapshots }) }
-  const { isPermanent } = await service.kv.write((tx) => deleteBlob(tx, address, asked, moment))
-  return { status: 202, headers: ['x-ms-delete-type-permanent', String(isPermanent)] }
-}
-
-export async function runUndeleteBlob({ request, service }: BlobCall): Promise<Answer> {
-  const [address, moment] = [blobAddress(request), service.moment()]
-  await service.kv.write((tx) => undeleteBlob(tx, address, moment))
-  return { status: 200, headers: [] }
 }

@@ -1,22 +1,16 @@
-// List Blobs and List Containers as XML. Elements and their order are the service's.
-import { formatHttpDate } from '../../http/date.ts'
+// List Containers and List Blobs: what the query asks for, decoded once, and the frame of the answer. A
+// client that would rather have Apache Arrow gets XML, as from accounts that have no Arrow.
+import { hasPermission } from '../../auth/authorize.ts'
+import type { Identity } from '../../auth/identity.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { createTextWriter } from '../../http/text-writer.ts'
-import {
-  XML_DECLARATION,
-  xmlElement,
-  xmlEscape,
-  xmlEscapeAttribute,
-  xmlNameElement,
-  xmlOptional,
-} from '../../http/xml.ts'
-import { requireContainer, type Container } from '../../storage/blob/container.ts'
-import { listContainers } from '../../storage/blob/container-list.ts'
-import type { Blob } from '../../storage/blob/blob.ts'
-import { listBlobs, type BlobItem, type ListPosition } from '../../storage/blob/list.ts'
+import { XML_DECLARATION, xmlEscapeAttribute, xmlOptional } from '../../http/xml.ts'
+import { requireContainer } from '../../storage/blob/container.ts'
+import { listContainers, type ContainerPosition } from '../../storage/blob/container-list.ts'
+import { listBlobs } from '../../storage/blob/list.ts'
+import type { ListBlobs, ListPosition } from '../../storage/blob/list-page.ts'
 import { invalidQuery, outOfRangeQuery, StorageError } from '../../storage/error.ts'
-import { etagOf } from '../../storage/etag.ts'
-import type { Metadata } from '../../storage/metadata.ts'
+import { blobItemXml, containerXml } from './list-xml.ts'
 import { containerAddress, type BlobCall } from './service.ts'
 
 const COUNT_MAX = 5_000
@@ -24,135 +18,83 @@ const COUNT_MAX = 5_000
 const CONTAINER_INCLUDES = new Set(['metadata', 'deleted', 'system'])
 const BLOB_INCLUDES = new Set([
   'copy', 'deleted', 'deletedwithversions', 'immutabilitypolicy', 'legalhold', 'metadata',
-  'permissions', 'snapshots', 'tags', 'uncommittedblobs', 'versions',
+  // Only where there is a hierarchical namespace is there anything to show for it.
+  'permissions',
+  'snapshots', 'tags', 'uncommittedblobs', 'versions',
 ]) // prettier-ignore
 
 export async function runListContainers({ request, service }: BlobCall): Promise<Answer> {
   const { query, account } = request
   const include = decodeInclude(request, CONTAINER_INCLUDES)
-  const countMax = decodeMaxResults(request)
-  const marker = decodeMarker(request)
-  const after = marker !== undefined && 'afterName' in marker ? marker.afterName : undefined
-  const page = await service.kv.read((tx) =>
-    listContainers(
-      tx,
-      account,
-      {
-        prefix: query.get('prefix') ?? '',
-        after: after === undefined ? undefined : { name: after },
-        countMax,
-        isDeletedIncluded: false,
-      },
-      service.moment().nowMs,
-    ),
-  )
-  let items = ''
-  for (const { name, container } of page.items) {
-    items += containerXml(name, container, include.has('metadata'))
+  const list = {
+    prefix: query.get('prefix') ?? '',
+    after: decodeContainerMarker(request),
+    countMax: decodeMaxResults(request),
+    isDeletedIncluded: include.has('deleted'),
+    isSystemIncluded: include.has('system'),
   }
-  const next = page.next === undefined ? undefined : { afterName: page.next.name }
+  const { nowMs } = service.moment()
+  const page = await service.kv.read((tx) => listContainers(tx, account, list, nowMs))
+  let items = ''
+  for (const item of page.items) items += containerXml(item, include, nowMs)
   return xmlAnswer(
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${endpointOf(request)}">` +
-      `${echo(request)}<Containers>${items}</Containers>${nextMarkerXml(next)}</EnumerationResults>`,
+      `${echo(request)}<Containers>${items}</Containers>` +
+      `${nextMarkerXml(containerMarker(page.next))}</EnumerationResults>`,
   )
 }
 
-export async function runListBlobs({ request, service }: BlobCall): Promise<Answer> {
-  const { query } = request
+export async function runListBlobs({ request, identity, service }: BlobCall): Promise<Answer> {
   const include = decodeInclude(request, BLOB_INCLUDES)
-  const delimiter = query.get('delimiter') || undefined
-  if (delimiter !== undefined && (include.has('snapshots') || include.has('versions'))) {
-    const both = 'snapshots and versions can not be listed with a delimiter'
-    throw invalidQuery('include', query.get('include') ?? '', both)
-  }
-  const list = {
-    prefix: query.get('prefix') ?? '',
-    delimiter,
-    start: decodeMarker(request) ?? decodeStartFrom(request),
-    countMax: decodeMaxResults(request),
-  }
-  const address = containerAddress(request)
+  checkTagsPermission(include, identity)
+  const list = decodeListBlobs(request, include)
+  const [address, { nowMs }] = [containerAddress(request), service.moment()]
   const page = await service.kv.read(function* (tx) {
     const container = yield* requireContainer(tx, address)
-    return yield* listBlobs(tx, container.id, list)
+    return yield* listBlobs(tx, container.id, list, nowMs)
   })
   const xml = createTextWriter(page.items.length * ITEM_BYTES_LIKELY + 1_024)
   xml.add(
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${endpointOf(request)}" ` +
       `ContainerName="${xmlEscapeAttribute(address.container)}">${echo(request)}<Blobs>`,
   )
-  for (const item of page.items) xml.add(blobItemXml(item, include.has('metadata')))
-  xml.add(`</Blobs>${nextMarkerXml(page.next)}</EnumerationResults>`)
+  for (const item of page.items) xml.add(blobItemXml(item, include, nowMs))
+  xml.add(`</Blobs>${nextMarkerXml(blobMarker(page.next))}</EnumerationResults>`)
   return xmlAnswer(xml.bytes())
 }
 
 const ITEM_BYTES_LIKELY = 2_400
 
-function containerXml(name: string, container: Container, withMetadata: boolean): string {
-  return (
-    `<Container><Name>${xmlEscape(name)}</Name><Properties>` +
-    `<Last-Modified>${formatHttpDate(container.modifiedMs)}</Last-Modified>` +
-    `<Etag>${etagOf(container.stamp)}</Etag>` +
-    '<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>' +
-    xmlOptional('PublicAccess', container.publicAccess) +
-    '<DefaultEncryptionScope>$account-encryption-key</DefaultEncryptionScope>' +
-    '<DenyEncryptionScopeOverride>false</DenyEncryptionScopeOverride>' +
-    '<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold>' +
-    '<ImmutableStorageWithVersioningEnabled>false</ImmutableStorageWithVersioningEnabled>' +
-    `</Properties>${withMetadata ? metadataXml(container.metadata) : ''}</Container>`
-  )
+/** Reading tags is a permission of its own, also in a list (azure-sdk-for-python#35718). */
+function checkTagsPermission(include: ReadonlySet<string>, identity: Identity): void {
+  if (!include.has('tags') || hasPermission(identity, 't')) return
+  throw new StorageError('AuthorizationPermissionMismatch')
 }
 
-function blobItemXml(item: BlobItem, withMetadata: boolean): string {
-  if ('prefix' in item) return `<BlobPrefix>${xmlNameElement('Name', item.prefix)}</BlobPrefix>`
-  return (
-    `<Blob>${xmlNameElement('Name', item.name)}${propertiesXml(item.blob)}` +
-    `${withMetadata ? metadataXml(item.blob.metadata) : ''}<OrMetadata /></Blob>`
-  )
-}
-
-function propertiesXml(blob: Blob): string {
-  const { headers } = blob
-  const created = formatHttpDate(blob.createdMs)
-  const modified = formatHttpDate(blob.modifiedMs)
-  return (
-    `<Properties><Creation-Time>${created}</Creation-Time>` +
-    `<Last-Modified>${modified}</Last-Modified>` +
-    // Without quotes here, and only here.
-    `<Etag>${etagOf(blob.stamp).slice(1, -1)}</Etag>` +
-    `<Content-Length>${blob.lengthBytes}</Content-Length>` +
-    (headers.contentType === undefined
-      ? '<Content-Type>application/octet-stream</Content-Type>'
-      : xmlElement('Content-Type', headers.contentType)) +
-    (headers.contentEncoding === undefined
-      ? '<Content-Encoding />'
-      : xmlElement('Content-Encoding', headers.contentEncoding)) +
-    (headers.contentLanguage === undefined
-      ? '<Content-Language />'
-      : xmlElement('Content-Language', headers.contentLanguage)) +
-    (headers.contentMd5 === undefined
-      ? '<Content-CRC64 /><Content-MD5 />'
-      : `<Content-CRC64 /><Content-MD5>${headers.contentMd5}</Content-MD5>`) +
-    (headers.cacheControl === undefined
-      ? '<Cache-Control />'
-      : xmlElement('Cache-Control', headers.cacheControl)) +
-    (headers.contentDisposition === undefined
-      ? '<Content-Disposition />'
-      : xmlElement('Content-Disposition', headers.contentDisposition)) +
-    FIXED_PROPERTIES
-  )
-}
-
-const FIXED_PROPERTIES =
-  '<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier>' +
-  '<AccessTierInferred>true</AccessTierInferred><LeaseStatus>unlocked</LeaseStatus>' +
-  '<LeaseState>available</LeaseState><ServerEncrypted>false</ServerEncrypted></Properties>'
-
-function metadataXml(metadata: Metadata): string {
-  if (metadata.length === 0) return '<Metadata />'
-  let items = ''
-  for (const [name, value] of metadata) items += `<${name}>${xmlEscape(value)}</${name}>`
-  return `<Metadata>${items}</Metadata>`
+function decodeListBlobs(request: Request, include: ReadonlySet<string>): ListBlobs {
+  const { query } = request
+  const delimiter = query.get('delimiter') || undefined
+  if (delimiter !== undefined && (include.has('snapshots') || include.has('versions'))) {
+    const both = 'snapshots and versions can not be listed with a delimiter'
+    throw invalidQuery('include', query.get('include') ?? '', both)
+  }
+  const showOnly = query.get('showonly')
+  if (showOnly) throw invalidQuery('showonly', showOnly, 'it needs a hierarchical namespace')
+  const startFrom = query.get('startfrom')
+  return {
+    prefix: query.get('prefix') ?? '',
+    delimiter,
+    start: decodeBlobMarker(request) ?? (startFrom ? { fromName: startFrom } : undefined),
+    endBefore: query.get('endbefore') || undefined,
+    countMax: decodeMaxResults(request),
+    include: {
+      snapshots: include.has('snapshots'),
+      versions: include.has('versions'),
+      deleted: include.has('deleted'),
+      deletedWithVersions: include.has('deletedwithversions'),
+      uncommitted: include.has('uncommittedblobs'),
+    },
+  }
 }
 
 /** What was asked, said again: only what was sent. */
@@ -182,43 +124,67 @@ function decodeMaxResults({ query }: Request): number {
   return Math.min(count, COUNT_MAX)
 }
 
+const NO_INCLUDES: ReadonlySet<string> = new Set()
+
 function decodeInclude({ query }: Request, known: ReadonlySet<string>): ReadonlySet<string> {
   const text = query.get('include') ?? ''
-  const asked =
-    text === ''
-      ? []
-      : text
-          .toLowerCase()
-          .split(',')
-          .map((word) => word.trim())
-  if (asked.some((word) => !known.has(word))) throw invalidQuery('include', text)
-  return new Set(asked)
+  if (text === '') return NO_INCLUDES
+  const words = text.toLowerCase().split(',')
+  const asked = new Set(words.map((word) => word.trim()))
+  for (const word of asked) {
+    if (!known.has(word)) throw invalidQuery('include', text)
+  }
+  return asked
 }
 
-function decodeStartFrom({ query }: Request): ListPosition | undefined {
-  const name = query.get('startfrom')
-  return name === undefined || name === '' ? undefined : { fromName: name }
-}
+// A marker is opaque to clients: base64 of a letter, perhaps a number, and a name. It names a place between
+// names, not a count, so it holds while blobs come and go.
 
-// A marker is opaque to clients. It names a place between names, not a count, so it holds while blobs
-// come and go.
-function nextMarkerXml(next: ListPosition | undefined): string {
-  if (next === undefined) return '<NextMarker />'
-  const text =
-    'afterPrefix' in next ? `p${next.afterPrefix}` : `n${'afterName' in next ? next.afterName : ''}`
+function nextMarkerXml(text: string | undefined): string {
+  if (text === undefined) return '<NextMarker />'
   return `<NextMarker>${Buffer.from(text).toString('base64url')}</NextMarker>`
 }
 
-function decodeMarker({ query }: Request): ListPosition | undefined {
+function blobMarker(next: ListPosition | undefined): string | undefined {
+  if (next === undefined) return undefined
+  if ('afterPrefix' in next) return `p${next.afterPrefix}`
+  if ('afterPast' in next) return `s${next.stamp}:${next.afterPast}`
+  return `n${'afterName' in next ? next.afterName : next.fromName}`
+}
+
+function decodeBlobMarker(request: Request): ListPosition | undefined {
+  const marker = decodeMarker(request, 's')
+  if (marker === undefined) return undefined
+  const { kind, name, number } = marker
+  if (kind === 'p') return { afterPrefix: name }
+  return kind === 'n' ? { afterName: name } : { afterPast: name, stamp: number }
+}
+
+function containerMarker(next: ContainerPosition | undefined): string | undefined {
+  if (next === undefined) return undefined
+  return next.deletedId === undefined ? `n${next.name}` : `d${next.deletedId}:${next.name}`
+}
+
+function decodeContainerMarker(request: Request): ContainerPosition | undefined {
+  const marker = decodeMarker(request, 'd')
+  if (marker === undefined) return undefined
+  const { kind, name, number } = marker
+  return kind === 'n' || kind === 'p' ? { name } : { name, deletedId: number }
+}
+
+type Marker = { readonly kind: string; readonly number: number; readonly name: string }
+
+/** A letter, in a marker of the numbered kind a number and a colon, and then a name. */
+const MARKER = /^(?:([np])|([sd])(\d{1,16}):)(.{0,1024})$/su
+
+function decodeMarker({ query }: Request, numbered: 's' | 'd'): Marker | undefined {
   const marker = query.get('marker')
   if (marker === undefined || marker === '') return undefined
   const text = Buffer.from(marker, 'base64url').toString('utf8')
-  const isOurs = Buffer.from(text).toString('base64url') === marker && text.length <= 1_025
-  const position = text.slice(1)
-  if (isOurs && text.startsWith('p')) return { afterPrefix: position }
-  if (isOurs && text.startsWith('n')) return { afterName: position }
-  throw new StorageError('InvalidQueryParameterValue', {
-    QueryParameterName: 'marker',
-    QueryParameterValue: marker,
-  })
+  const isOurs = Buffer.from(text).toString('base64url') === marker
+  const [, plain, kind, digits = '0', name = ''] = (isOurs && MARKER.exec(text)) || []
+  const number = Number(digits)
+  const isKnown = plain !== undefined || kind === numbered
+  if (!isKnown || !Number.isSafeInteger(number)) throw invalidQuery('marker', marker)
+  return { kind: plain ?? numbered, number, name }
 }

@@ -1,18 +1,20 @@
 // The Blob service's API as a table. What is not here does not exist.
 import type { Permission } from '../../auth/permission.ts'
-import { tableOf, type Operation, type OperationTable } from '../../http/operation.ts'
+import { BLOCK_LIST_BYTES_MAX } from '../../http/block-list-xml.ts'
+import { tableOf, type Operation, type OperationTable, type Request } from '../../http/operation.ts'
+import { structuredBodyLength } from '../../http/structured-body.ts'
 import { runGetAccountInformation, serviceOperations } from '../service.ts'
+import { runAppendBlock, runPutAppendBlob, runSealAppendBlob } from './append.ts'
+import { BATCH_BYTES_MAX, runSubmitBatch } from './batch.ts'
 import {
-  runDeleteBlob,
   runGetBlob,
   runGetBlobMetadata,
   runGetBlobProperties,
   runPutBlob,
   runSetBlobMetadata,
   runSetBlobProperties,
-  runSnapshotBlob,
-  runUndeleteBlob,
 } from './blob.ts'
+import { runGetBlockList, runPutBlock, runPutBlockList } from './block.ts'
 import {
   ACL_BYTES_MAX,
   runCreateContainer,
@@ -26,12 +28,34 @@ import {
   runSetContainerAcl,
   runSetContainerMetadata,
 } from './container.ts'
+import { runCopyBlobFromUrl, runPutBlobFromUrl } from './copy-from-url.ts'
+import { runAbortCopyBlob, runCopyBlob } from './copy.ts'
+import {
+  runDeleteImmutabilityPolicy,
+  runSetBlobExpiry,
+  runSetImmutabilityPolicy,
+  runSetLegalHold,
+} from './immutability.ts'
+import { runIncrementalCopyBlob } from './incremental-copy.ts'
+import { runLeaseBlob } from './lease.ts'
 import { runListBlobs, runListContainers } from './list.ts'
+import { runClearPages, runPutPage, runPutPageBlob } from './page.ts'
+import { runGetPageRanges, runGetPageRangesDiff } from './page-range.ts'
+import { runDeleteBlob, runSnapshotBlob, runUndeleteBlob } from './past.ts'
+import { QUERY_BYTES_MAX, runQueryBlobContents } from './query.ts'
+import { withSasScope } from './sas-scope.ts'
 import { levelOf, type BlobService } from './service.ts'
+import { runFindBlobsByTags, runGetBlobTags, runSetBlobTags, TAGS_BYTES_MAX } from './tags.ts'
+import { runSetBlobTier } from './tier.ts'
+import { runAppendBlockFromUrl, runPutBlockFromUrl, runPutPageFromUrl } from './write-from-url.ts'
 
 const MIB = 1024 * 1024
-/** Put Blob since 2019-12-12. */
+/** Put Blob and Put Block since 2019-12-12; what an older version may send is smaller (block.ts). */
 const PUT_BLOB_BYTES_MAX = 5_000 * MIB
+const PUT_BLOCK_BYTES_MAX = 4_000 * MIB
+const PUT_PAGE_BYTES_MAX = 4 * MIB
+/** Of the block; the message around it may be a little longer (append.ts). */
+const APPEND_BLOCK_BYTES_MAX = 100 * MIB
 
 const container = (accountSas: string): Permission => {
   return { resourceType: 'c', accountSas, serviceSas: undefined }
@@ -55,6 +79,36 @@ const PUT = ['PUT']
 
 type Row = Operation<BlobService>
 
+const has = (name: string) => (request: Request) => Boolean(request.headers[name])
+const hasCopySource = has('x-ms-copy-source')
+const isType = (type: string) => (request: Request) =>
+  !hasCopySource(request) && request.headers['x-ms-blob-type'] === type
+/** Copy Blob From URL: the same request line and source, but done before it is answered. */
+const isSync = (request: Request) =>
+  hasCopySource(request) && String(request.headers['x-ms-requires-sync']).toLowerCase() === 'true'
+const isDiff = (request: Request) =>
+  request.query.has('prevsnapshot') || has('x-ms-previous-snapshot-url')(request)
+const isUncommittedAsked = ({ query }: Request) =>
+  (query.get('blocklisttype') ?? 'committed').toLowerCase() !== 'committed'
+/** Who may delete may break a lease too. */
+const isBreak = (request: Request) =>
+  String(request.headers['x-ms-lease-action']).toLowerCase() === 'break'
+const isClear = (request: Request) =>
+  String(request.headers['x-ms-page-write']).toLowerCase() === 'clear'
+
+/** What a batch may be made of. */
+// prettier-ignore
+const BATCHED: readonly Row[] = [
+  { name: 'Delete Blob', methods: ['DELETE'], level: 'object', writes: true, permission: blob('y'),
+    when: (request) => request.query.has('deletetype'), run: runDeleteBlob },
+  { name: 'Delete Blob', methods: ['DELETE'], level: 'object', writes: true, permission: blob('x'),
+    when: (request) => request.query.has('versionid'), run: runDeleteBlob },
+  { name: 'Delete Blob', methods: ['DELETE'], level: 'object', writes: true, permission: blob('d'), run: runDeleteBlob },
+  { name: 'Set Blob Tier', methods: PUT, level: 'object', comp: 'tier', writes: true, permission: blob('w'),
+    run: runSetBlobTier },
+]
+const BATCH_TABLE = tableOf(BATCHED, levelOf)
+
 // prettier-ignore
 export const BLOB_OPERATIONS: readonly Row[] = [
   ...serviceOperations<BlobService>(),
@@ -63,6 +117,15 @@ export const BLOB_OPERATIONS: readonly Row[] = [
     permission: ACCOUNT, run: runGetAccountInformation })),
   { name: 'List Containers', methods: ['GET'], level: 'service', comp: 'list', writes: false,
     permission: { resourceType: 's', accountSas: 'l', serviceSas: undefined }, run: runListContainers },
+
+  { name: 'Find Blobs by Tags', methods: ['GET'], level: 'service', comp: 'blobs', writes: false,
+    permission: { resourceType: 's', accountSas: 'f', serviceSas: undefined }, run: runFindBlobsByTags },
+  // The second: @azure/storage-blob takes the account in a path-style URL for a container.
+  ...[undefined, 'container'].map((restype): Row => ({
+    name: 'Submit Batch', methods: ['POST'], level: 'service', comp: 'batch', writes: true, bodyBytesMax: BATCH_BYTES_MAX,
+    ...(restype === undefined ? undefined : { restype }),
+    permission: { resourceType: 's', accountSas: 'rwdlacuptfxi', serviceSas: undefined },
+    run: (call) => runSubmitBatch(call, BATCH_TABLE) })),
 
   { name: 'Create Container', methods: PUT, level: 'container', restype: 'container', writes: true,
     permission: container('cw'), run: runCreateContainer },
@@ -79,14 +142,32 @@ export const BLOB_OPERATIONS: readonly Row[] = [
   { name: 'Set Container ACL', methods: PUT, level: 'container', restype: 'container', comp: 'acl', writes: true,
     permission: { ...container(''), accountSas: undefined }, bodyBytesMax: ACL_BYTES_MAX, run: runSetContainerAcl },
   { name: 'Lease Container', methods: PUT, level: 'container', restype: 'container', comp: 'lease', writes: true,
-    permission: container('wd'), run: runLeaseContainer },
+    permission: container('wd'), when: isBreak, run: runLeaseContainer },
+  { name: 'Lease Container', methods: PUT, level: 'container', restype: 'container', comp: 'lease', writes: true,
+    permission: container('w'), run: runLeaseContainer },
   { name: 'Restore Container', methods: PUT, level: 'container', restype: 'container', comp: 'undelete', writes: true,
     permission: container('w'), run: runRestoreContainer },
   { name: 'Rename Container', methods: PUT, level: 'container', restype: 'container', comp: 'rename', writes: true,
     permission: container('w'), run: runRenameContainer },
   { name: 'List Blobs', methods: ['GET'], level: 'container', restype: 'container', comp: 'list', writes: false,
     permission: { resourceType: 'c', accountSas: 'l', serviceSas: 'l', anonymous: 'container' }, run: runListBlobs },
+  { name: 'Find Blobs by Tags in Container', methods: ['GET'], level: 'container', restype: 'container', comp: 'blobs', writes: false,
+    permission: { resourceType: 'c', accountSas: 'f', serviceSas: 'f' }, run: runFindBlobsByTags },
+  { name: 'Submit Batch', methods: ['POST'], level: 'container', restype: 'container', comp: 'batch', writes: true,
+    bodyBytesMax: BATCH_BYTES_MAX, permission: { resourceType: 'c', accountSas: 'rwdlacuptfxi', serviceSas: 'rwdlacuptfxi' },
+    run: (call) => runSubmitBatch(call, BATCH_TABLE) },
 
+  // PUT of a blob without comp: told apart by what it copies and by the type (blob.md 2, dispatch traps).
+  { name: 'Put Blob From URL', methods: PUT, level: 'object', writes: true, permission: blob('cw'), bodyBytesMax: 0,
+    when: (request) => hasCopySource(request) && has('x-ms-blob-type')(request), run: runPutBlobFromUrl },
+  { name: 'Copy Blob From URL', methods: PUT, level: 'object', writes: true, permission: blob('cw'), when: isSync,
+    run: runCopyBlobFromUrl },
+  { name: 'Copy Blob', methods: PUT, level: 'object', writes: true, permission: blob('cw'), when: hasCopySource,
+    run: runCopyBlob },
+  { name: 'Put Page Blob', methods: PUT, level: 'object', writes: true, permission: blob('cw'), bodyBytesMax: 0,
+    when: isType('PageBlob'), run: runPutPageBlob },
+  { name: 'Put Append Blob', methods: PUT, level: 'object', writes: true, permission: blob('cw'), bodyBytesMax: PUT_BLOB_BYTES_MAX,
+    when: isType('AppendBlob'), run: runPutAppendBlob },
   { name: 'Put Blob', methods: PUT, level: 'object', writes: true, bodyBytesMax: PUT_BLOB_BYTES_MAX,
     permission: blob('cw'), run: runPutBlob },
   { name: 'Get Blob', methods: ['GET'], level: 'object', writes: false, permission: READ_BLOB, run: runGetBlob },
@@ -98,15 +179,66 @@ export const BLOB_OPERATIONS: readonly Row[] = [
     run: runSetBlobMetadata },
   { name: 'Set Blob Properties', methods: PUT, level: 'object', comp: 'properties', writes: true, permission: blob('w'),
     run: runSetBlobProperties },
-  { name: 'Delete Blob', methods: ['DELETE'], level: 'object', writes: true, permission: blob('y'),
-    when: (request) => request.query.has('deletetype'), run: runDeleteBlob },
-  { name: 'Delete Blob', methods: ['DELETE'], level: 'object', writes: true, permission: blob('x'),
-    when: (request) => request.query.has('versionid'), run: runDeleteBlob },
-  { name: 'Delete Blob', methods: ['DELETE'], level: 'object', writes: true, permission: blob('d'), run: runDeleteBlob },
+  ...BATCHED,
   { name: 'Undelete Blob', methods: PUT, level: 'object', comp: 'undelete', writes: true, permission: blob('w'),
     run: runUndeleteBlob },
   { name: 'Snapshot Blob', methods: PUT, level: 'object', comp: 'snapshot', writes: true, permission: blob('cw'),
     run: runSnapshotBlob },
+  { name: 'Lease Blob', methods: PUT, level: 'object', comp: 'lease', writes: true, permission: blob('wd'),
+    when: isBreak, run: runLeaseBlob },
+  { name: 'Lease Blob', methods: PUT, level: 'object', comp: 'lease', writes: true, permission: blob('w'),
+    run: runLeaseBlob },
+  { name: 'Abort Copy Blob', methods: PUT, level: 'object', comp: 'copy', writes: true, permission: blob('w'),
+    run: runAbortCopyBlob },
+  { name: 'Get Blob Tags', methods: ['GET'], level: 'object', comp: 'tags', writes: false, permission: blob('t'),
+    run: runGetBlobTags },
+  { name: 'Set Blob Tags', methods: PUT, level: 'object', comp: 'tags', writes: true, permission: blob('t'),
+    bodyBytesMax: TAGS_BYTES_MAX, run: runSetBlobTags },
+  { name: 'Set Blob Expiry', methods: PUT, level: 'object', comp: 'expiry', writes: true, permission: blob('w'),
+    run: runSetBlobExpiry },
+  { name: 'Set Blob Immutability Policy', methods: PUT, level: 'object', comp: 'immutabilityPolicies', writes: true,
+    permission: blob('i'), run: runSetImmutabilityPolicy },
+  { name: 'Delete Blob Immutability Policy', methods: ['DELETE'], level: 'object', comp: 'immutabilityPolicies', writes: true,
+    permission: blob('i'), run: runDeleteImmutabilityPolicy },
+  { name: 'Set Blob Legal Hold', methods: PUT, level: 'object', comp: 'legalhold', writes: true, permission: blob('i'),
+    run: runSetLegalHold },
+  { name: 'Query Blob Contents', methods: ['POST'], level: 'object', comp: 'query', writes: false, permission: blob('r'),
+    bodyBytesMax: QUERY_BYTES_MAX, run: runQueryBlobContents },
+
+  { name: 'Put Block From URL', methods: PUT, level: 'object', comp: 'block', writes: true, permission: blob('cw'), bodyBytesMax: 0,
+    when: hasCopySource, run: runPutBlockFromUrl },
+  { name: 'Put Block', methods: PUT, level: 'object', comp: 'block', writes: true, permission: blob('cw'),
+    bodyBytesMax: PUT_BLOCK_BYTES_MAX, run: runPutBlock },
+  { name: 'Put Block List', methods: PUT, level: 'object', comp: 'blocklist', writes: true, permission: blob('cw'),
+    bodyBytesMax: BLOCK_LIST_BYTES_MAX, run: runPutBlockList },
+  // Who is anonymous sees committed blocks only (Get Block List, remarks on authorization).
+  { name: 'Get Block List', methods: ['GET'], level: 'object', comp: 'blocklist', writes: false, permission: blob('r'),
+    when: isUncommittedAsked, run: runGetBlockList },
+  { name: 'Get Block List', methods: ['GET'], level: 'object', comp: 'blocklist', writes: false, permission: READ_BLOB,
+    run: runGetBlockList },
+
+  { name: 'Put Page From URL', methods: PUT, level: 'object', comp: 'page', writes: true, permission: blob('w'), bodyBytesMax: 0,
+    when: hasCopySource, run: runPutPageFromUrl },
+  { name: 'Clear Pages', methods: PUT, level: 'object', comp: 'page', writes: true, permission: blob('w'), bodyBytesMax: 0,
+    when: isClear, run: runClearPages },
+  { name: 'Put Page', methods: PUT, level: 'object', comp: 'page', writes: true, permission: blob('w'),
+    bodyBytesMax: PUT_PAGE_BYTES_MAX, run: runPutPage },
+  { name: 'Get Page Ranges Diff', methods: ['GET'], level: 'object', comp: 'pagelist', writes: false, permission: READ_BLOB,
+    when: isDiff, run: runGetPageRangesDiff },
+  { name: 'Get Page Ranges', methods: ['GET'], level: 'object', comp: 'pagelist', writes: false, permission: READ_BLOB,
+    run: runGetPageRanges },
+  { name: 'Incremental Copy Blob', methods: PUT, level: 'object', comp: 'incrementalcopy', writes: true, permission: blob('w'),
+    run: runIncrementalCopyBlob },
+
+  { name: 'Append Block From URL', methods: PUT, level: 'object', comp: 'appendblock', writes: true, permission: blob('aw'), bodyBytesMax: 0,
+    when: hasCopySource, run: runAppendBlockFromUrl },
+  { name: 'Append Block', methods: PUT, level: 'object', comp: 'appendblock', writes: true, permission: blob('aw'),
+    bodyBytesMax: structuredBodyLength(APPEND_BLOCK_BYTES_MAX), run: runAppendBlock },
+  { name: 'Seal Append Blob', methods: PUT, level: 'object', comp: 'seal', writes: true, permission: blob('w'),
+    run: runSealAppendBlob },
 ]
 
-export const BLOB_TABLE: OperationTable<BlobService> = tableOf(BLOB_OPERATIONS, levelOf)
+export const BLOB_TABLE: OperationTable<BlobService> = tableOf(
+  BLOB_OPERATIONS.map(withSasScope),
+  levelOf,
+)

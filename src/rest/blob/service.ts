@@ -1,10 +1,13 @@
 // What the Blob service's operations work with, and how a request names a container or a blob.
 import { hasPermission } from '../../auth/authorize.ts'
 import type { Identity } from '../../auth/identity.ts'
+import type { AuthWorld } from '../../auth/world.ts'
 import type { ExtentStore } from '../../extent/extent.ts'
+import type { CopyPattern } from '../../http/copy-source.ts'
 import type { Call, Level, Request } from '../../http/operation.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
 import type { ContainerAddress } from '../../storage/blob/container.ts'
+import type { CopyPlace } from '../../storage/blob/pending-copy.ts'
 import { invalidQuery, StorageError } from '../../storage/error.ts'
 import { parseTimestamp } from '../../storage/etag.ts'
 import { canonicalBlobName, checkBlobName, checkContainerName } from '../../storage/name.ts'
@@ -14,6 +17,33 @@ export type BlobService = AccountService & {
   readonly extents: ExtentStore
   readonly recycle: ExtentStore['recycle']
   newId(): number
+  /** For requests within a request: the parts of a batch, the source of a copy. */
+  world(): AuthWorld
+  readonly copySources: CopySources
+  readonly copyJobs: CopyJobQueue
+}
+
+/** What copies from a URL need of the server around them. */
+export type CopySources = {
+  /** `--allowCopyFrom` */
+  readonly patterns: readonly CopyPattern[]
+  /** `--disableProductStyleUrl` */
+  readonly pathStyleOnly: boolean
+  /** Ends reading from elsewhere, when the server closes. */
+  readonly signal: AbortSignal
+  /** Where the Blob service listens. */
+  listens(): readonly ListenAddress[]
+}
+
+export type ListenAddress = { readonly host: string; readonly port: number }
+
+/** Copies from elsewhere, which go on when their request has been answered. */
+export type CopyJobQueue = {
+  /** Asked before a copy is promised. */
+  checkFree(): void
+  begin(place: CopyPlace): void
+  /** The copy was aborted: its job has nothing to do any more. */
+  cancel(place: CopyPlace): void
 }
 
 export type BlobCall = Call<BlobService>
@@ -47,7 +77,7 @@ export function blobAddress(request: Request): BlobAddress {
 export function blobAddressAt(request: Request): BlobAddress {
   const address = blobPlace(request)
   const [snapshot, version] = [request.query.get('snapshot'), request.query.get('versionid')]
-  if (snapshot && version) throw invalidQuery('versionid', version)
+  if (snapshot && version) throw new StorageError('MutuallyExclusiveQueryParameters')
   if (snapshot) return { ...address, at: { snapshot: stampOf('snapshot', snapshot) } }
   return version ? { ...address, at: { version: stampOf('versionid', version) } } : address
 }
@@ -70,6 +100,12 @@ function blobPlace(request: Request): BlobAddress {
   const blob = canonicalBlobName(given)
   checkBlobName(blob)
   return { account: request.account, container, blob }
+}
+
+/** To write tags with a blob takes `t` besides; an empty header counts too (goofys#816). */
+export function checkTagPermission(identity: Identity, { headers }: Request): void {
+  if (headers['x-ms-tags'] === undefined || hasPermission(identity, 't')) return
+  throw new StorageError('AuthorizationPermissionMismatch')
 }
 
 /** A SAS with `c` and without `w` may create blobs, but not replace them. */

@@ -68,17 +68,19 @@ export type UploadSettings = {
   /** What the client says that the bytes hash to. */
   readonly hashes: BodyHashes
   /** Which hashes to compute, whether or not the client sent them. */
-  readonly wants: 'md5' | 'crc64' | 'sent'
+  readonly wants: 'md5' | 'crc64' | 'both' | 'sent'
 }
 
 /** Throws what is wrong with the hashes only after the bytes are given back. */
 export async function upload(
-  service: BlobService,
+  service: Pick<BlobService, 'kv' | 'extents' | 'newId'>,
   source: Source,
   { cipher, hashes, wants }: UploadSettings,
 ): Promise<Upload> {
-  const md5 = wants === 'md5' || hashes.md5 !== undefined ? md5Hasher() : undefined
-  const crc64 = wants === 'crc64' || hashes.crc64 !== undefined ? crc64Hasher() : undefined
+  const isBoth = wants === 'both'
+  const md5 = isBoth || wants === 'md5' || hashes.md5 !== undefined ? md5Hasher() : undefined
+  const crc64 =
+    isBoth || wants === 'crc64' || hashes.crc64 !== undefined ? crc64Hasher() : undefined
   const hashers = [md5, crc64].filter((hasher) => hasher !== undefined)
   const { lengthBytes } = source
   const id = service.newId()
@@ -109,7 +111,7 @@ export async function upload(
 
 /** The bytes are there and nothing shows them: the next sweep takes them. */
 export async function discard(
-  service: BlobService,
+  service: Pick<BlobService, 'kv'>,
   body: Upload | PutBody,
   error: unknown,
 ): Promise<never> {

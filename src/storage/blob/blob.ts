@@ -95,7 +95,7 @@ export type Blob = BlobContent & {
   readonly snapshotCount?: number
 }
 
-/** A snapshot, a version, or a blob that was soft-deleted (`root`); see history.ts. */
+/** A snapshot, a version, or a blob that was soft-deleted (`root`); see past.ts. */
 export type PastBlob = Blob & {
   readonly kind: 'snapshot' | 'version' | 'root'
   readonly deleted?: Deleted
@@ -132,7 +132,7 @@ export function* findBlob(tx: ReadTx, address: BlobAddress, nowMs: number): Step
   const value = yield* tx.get(key)
   if (value === undefined) return { container, key, stored: undefined }
   const stored = decodeStored<Blob>(value)
-  if (stored.blob.expiresMs !== undefined && stored.blob.expiresMs <= nowMs) {
+  if (isExpired(stored.blob, nowMs)) {
     return { container, key, stored: undefined, expired: stored.blob }
   }
   return { container, key, stored }
@@ -223,6 +223,18 @@ export function requireBlob(target: Target): ExistingTarget {
 
 export function requireType(blob: Blob, type: BlobType): void {
   if (blob.type !== type) throw new StorageError('InvalidBlobType')
+}
+
+/** From when on a blob that was given an expiry is gone: not while a policy or a hold keeps it. */
+export function expiresAtMs({ expiresMs, immutability, legalHold }: Blob): number | undefined {
+  if (expiresMs === undefined || legalHold === true) return undefined
+  return Math.max(expiresMs, immutability?.untilMs ?? 0)
+}
+
+/** Nobody sees an expired blob, whether or not a sweep has met it. */
+export function isExpired(blob: Blob, nowMs: number): boolean {
+  const atMs = expiresAtMs(blob)
+  return atMs !== undefined && atMs <= nowMs
 }
 
 /** Neither a policy nor a hold keeps this state from being replaced or deleted. */

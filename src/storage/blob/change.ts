@@ -1,5 +1,5 @@
-// Changes of a blob that leave its bytes alone: headers, metadata, tags, leases, and what page blobs have
-// besides. Whether one changes the ETag is the specification's choice, not ours (blob.md 4).
+// Changes of a blob that leave its bytes alone: headers, metadata, tags, leases, tiers, and what page blobs
+// have besides. Whether one changes the ETag is the specification's choice, not ours (blob.md 4).
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { checkWriteConditions } from '../condition.ts'
@@ -25,10 +25,12 @@ import {
 } from './blob.ts'
 import { clearMap } from './content.ts'
 import { checkEncryption } from './encryption.ts'
-import { newVersion, placeOf } from './past.ts'
+import { copyToVersion, nextPastStamp, placeOf } from './past.ts'
+import { getProtection, isKeptAsVersion } from './protection.ts'
 import { getStaging, saveStaging } from './staging.ts'
 import { changeTagIndex } from './tag-index.ts'
 import { NO_TAGS, type Tags } from './tags.ts'
+import { changedTier, type SetTier, type TierChange } from './tier.ts'
 
 /** Set Blob Metadata: all of it is replaced. With versioning on, this makes a version. */
 export function* setBlobMetadata(
@@ -42,11 +44,15 @@ export function* setBlobMetadata(
   const target = yield* findForUpdate(tx, address, guard, moment.nowMs)
   const { blob: current, bytes } = target.stored
   checkEncryption(current.encryption, guard.encryption ?? {}, 'write', target.container)
-  const kept = yield* newVersion(tx, address, target, newId, moment)
-  if (kept === undefined) checkMutable(current, moment.nowMs)
-  const stamp = nextStamp(current.stamp, moment)
+  const [place, protection] = [placeOf(address, target), yield* getProtection(tx, address.account)]
+  const isVersion = protection.isVersioningEnabled
+  if (isKeptAsVersion(current, protection)) yield* copyToVersion(tx, place, target.stored, newId)
+  else checkMutable(current, moment.nowMs)
+  const stamp = isVersion
+    ? yield* nextPastStamp(tx, place, current, moment)
+    : nextStamp(current.stamp, moment)
   const { version: _version, ...changed } = afterWrite(current, target.lease, moment, stamp)
-  const blob: Blob = { ...changed, metadata, ...(kept !== undefined && { version: stamp }) }
+  const blob: Blob = { ...changed, metadata, ...(isVersion && { version: stamp }) }
   tx.put(target.key, encodeRecord(blob, bytes))
   return blob
 }
@@ -159,6 +165,24 @@ export function* setBlobTags(
   const blob = { ...rest, ...(lease && { lease }), ...(tags.length > 0 && { tags }) }
   if (!('kind' in current)) changeTagIndex(tx, placeOf(address, target), before, tags)
   tx.put(target.key, encodeRecord(blob, bytes))
+}
+
+/** Set Blob Tier, of the current blob, a snapshot or a version; the ETag stays. */
+export function* setBlobTier(
+  tx: Tx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  asked: SetTier,
+  nowMs: number,
+): Step<TierChange> {
+  const target = requireBlob(yield* findBlobAt(tx, address, nowMs))
+  const { blob: current, bytes } = target.stored
+  const lease = checkWrite(current, guard, nowMs, 'update')
+  const change = changedTier(current, asked, nowMs)
+  const { lease: _lease, ...rest } = current
+  const blob: Blob = { ...rest, ...(lease && { lease }), tier: change.tier }
+  tx.put(target.key, encodeRecord(blob, bytes))
+  return change
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000

@@ -1,15 +1,17 @@
 // List Containers: the containers of an account by name, and with them, if asked for, the deleted ones that
-// can be restored.
+// can be restored. Those stand before the container that has their name now.
 import { decodeKey } from '../../kv/key.ts'
-import { keyAfterPrefix, type Entry, type Key, type ReadTx, type Step } from '../../kv/kv.ts'
+import { keyAfterPrefix, type Key, type ReadTx, type Step, type Value } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { decodeContainer, type Container, type DeletedContainer } from './container.ts'
+import { keyAfter, openCursor, type Cursor, type KeyRange } from './cursor.ts'
 import {
   containerKey,
   containerKeyPrefix,
   pastContainerKey,
   pastContainerKeyPrefix,
 } from './keys.ts'
+import { SKIP_MAX } from './list-page.ts'
 
 export type ContainerItem = {
   readonly name: string
@@ -30,7 +32,11 @@ export type ListContainers = {
   readonly after: ContainerPosition | undefined
   readonly countMax: number
   readonly isDeletedIncluded: boolean
+  readonly isSystemIncluded: boolean
 }
+
+/** What the service makes for itself. $root and $web are made by users and listed like any other. */
+const SYSTEM: ReadonlySet<string> = new Set(['$logs', '$blobchangefeed'])
 
 export function* listContainers(
   tx: ReadTx,
@@ -38,70 +44,75 @@ export function* listContainers(
   list: ListContainers,
   nowMs: number,
 ): Step<ContainerPage> {
-  const countMax = list.countMax + 1
-  const live = yield* liveContainers(tx, account, list, countMax)
-  const deleted = list.isDeletedIncluded
-    ? yield* deletedContainers(tx, account, list, countMax, nowMs)
-    : []
-  const all = [...deleted, ...live].sort(byPlace)
-  const items = all.slice(0, list.countMax)
-  const last = items.at(-1)
-  const next = all.length > list.countMax && last !== undefined ? positionOf(last) : undefined
-  return { items, next }
+  const live = openCursor(tx, liveRange(account, list), pickContainer)
+  const deleted = openCursor(tx, deletedRange(account, list), pickDeleted)
+  const items: ContainerItem[] = []
+  let next: ContainerPosition | undefined
+  let skipped = 0
+  for (;;) {
+    const item = yield* takeFirst(deleted, live)
+    if (item === undefined) return { items, next: undefined }
+    if (!isListed(item, list, nowMs)) skipped += 1
+    else if (items.length === list.countMax) return { items, next }
+    else items.push(item)
+    next = positionOf(item)
+    if (skipped > SKIP_MAX) return { items, next }
+  }
 }
 
-function* liveContainers(
-  tx: ReadTx,
-  account: string,
-  { prefix, after }: ListContainers,
-  countMax: number,
-): Step<ContainerItem[]> {
+function* takeFirst(
+  deleted: Cursor<ContainerItem>,
+  live: Cursor<ContainerItem>,
+): Step<ContainerItem | undefined> {
+  const [past, present] = [yield* deleted.peek(), yield* live.peek()]
+  const isPastFirst = past !== undefined && (present === undefined || past.name <= present.name)
+  const cursor = isPastFirst ? deleted : live
+  cursor.advance()
+  return isPastFirst ? past : present
+}
+
+function isListed({ name, deleted }: ContainerItem, list: ListContainers, nowMs: number): boolean {
+  if (deleted !== undefined && deleted.untilMs <= nowMs) return false
+  return list.isSystemIncluded || !SYSTEM.has(name)
+}
+
+function liveRange(account: string, { prefix, after }: ListContainers): KeyRange {
   const start = containerKeyPrefix(account, prefix)
-  const from = later(start, after && startAfter(account, after))
-  const entries = yield* tx.scan({ from, to: keyAfterPrefix(start), countMax })
-  return entries.map((entry) => ({ name: nameOf(entry), container: decodeContainer(entry.value) }))
+  const to = keyAfterPrefix(start)
+  if (after === undefined) return { from: start, to }
+  const key = containerKey(account, after.name)
+  return { from: later(start, after.deletedId === undefined ? keyAfter(key) : key), to }
 }
 
-/** A deleted one stands before the container that has its name now. */
-function startAfter(account: string, { name, deletedId }: ContainerPosition): Key {
-  const key = containerKey(account, name)
-  // The zero byte makes the start exclusive: it is the next key.
-  return deletedId === undefined ? Buffer.concat([key, Buffer.of(0)]) : key
-}
-
-function* deletedContainers(
-  tx: ReadTx,
+function deletedRange(
   account: string,
-  { prefix, after }: ListContainers,
-  countMax: number,
-  nowMs: number,
-): Step<ContainerItem[]> {
+  { prefix, after, isDeletedIncluded }: ListContainers,
+): KeyRange {
   const start = pastContainerKeyPrefix(account, prefix)
-  const id = after?.deletedId ?? Number.MAX_SAFE_INTEGER - 1
-  const from = later(start, after && pastContainerKey(account, after.name, id + 1))
-  const entries = yield* tx.scan({ from, to: keyAfterPrefix(start), countMax })
-  const items = entries.map((entry): ContainerItem => {
-    const { deleted, ...container } = decodeRecord<DeletedContainer>(entry.value)
-    return { name: nameOf(entry), container, deleted }
-  })
-  return items.filter(({ deleted }) => deleted !== undefined && deleted.untilMs > nowMs)
+  const to = keyAfterPrefix(start)
+  if (!isDeletedIncluded) return { from: to, to }
+  if (after === undefined) return { from: start, to }
+  const id = after.deletedId ?? Number.MAX_SAFE_INTEGER
+  return { from: later(start, keyAfter(pastContainerKey(account, after.name, id))), to }
 }
 
-function later(a: Key, b: Key | undefined): Key {
-  return b !== undefined && Buffer.compare(b, a) > 0 ? b : a
+function later(a: Key, b: Key): Key {
+  return Buffer.compare(b, a) > 0 ? b : a
 }
 
-function nameOf({ key }: Entry): string {
+function pickContainer(key: Key, value: Value): ContainerItem {
+  return { name: nameOf(key), container: decodeContainer(value) }
+}
+
+function pickDeleted(key: Key, value: Value): ContainerItem {
+  const { deleted, ...container } = decodeRecord<DeletedContainer>(value)
+  return { name: nameOf(key), container, deleted }
+}
+
+function nameOf(key: Key): string {
   return String(decodeKey(key)[2])
 }
 
 function positionOf({ name, container, deleted }: ContainerItem): ContainerPosition {
   return deleted === undefined ? { name } : { name, deletedId: container.id }
-}
-
-function byPlace(a: ContainerItem, b: ContainerItem): number {
-  if (a.name !== b.name) return a.name < b.name ? -1 : 1
-  if ((a.deleted === undefined) !== (b.deleted === undefined))
-    return a.deleted === undefined ? 1 : -1
-  return a.container.id - b.container.id
 }

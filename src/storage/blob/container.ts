@@ -151,6 +151,7 @@ export function* restoreContainer(
   deleted: { readonly name: string; readonly version: number },
   moment: Moment,
 ): Step<Container> {
+  if (IMPLICIT.has(address.container)) throw new StorageError('InvalidResourceName')
   const existing = yield* getContainer(tx, address)
   if (existing !== undefined) throw new StorageError('ContainerAlreadyExists')
   const key = pastContainerKey(address.account, deleted.name, deleted.version)
@@ -173,6 +174,7 @@ export function* renameContainer(
 ): Step<Container> {
   const from = { account: address.account, container: source.name }
   const container = yield* requireContainer(tx, from)
+  if (IMPLICIT.has(from.container)) throw new StorageError('AuthorizationFailure')
   if (IMPLICIT.has(address.container)) throw new StorageError('InvalidResourceName')
   checkLeaseForWrite(container.lease, source.leaseId, moment.nowMs, 'container')
   const existing = yield* getContainer(tx, address)

@@ -1,5 +1,5 @@
-// Delete Blob and Undelete Blob, with what the account's properties keep: versions, and for some days the
-// blob itself and its snapshots.
+// Delete Blob, with what the account's properties keep: versions, and for some days the blob itself and its
+// snapshots.
 import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
@@ -14,52 +14,114 @@ import {
   requireBlob,
   type Blob,
   type BlobAddress,
+  type BlobAt,
   type BlobGuard,
   type ExistingTarget,
   type PastBlob,
-  type StoredBlob,
 } from './blob.ts'
-import { requireContainer } from './container.ts'
-import { dropContent, moveContent } from './content.ts'
-import { DELETED_ROOT, dueKey, pastBlobKey } from './keys.ts'
-import { movePast, pastOf, placeOf, removePast, type BlobPlace } from './past.ts'
-import { deletedNow, getProtection, type Protection } from './protection.ts'
+import { dropContent } from './content.ts'
+import { DELETED_ROOT } from './keys.ts'
+import {
+  movePast,
+  moveToVersion,
+  pastOf,
+  placeOf,
+  removePast,
+  type BlobPlace,
+  type Past,
+} from './past.ts'
+import { deletedNow, getProtection, isKeptAsVersion, type Protection } from './protection.ts'
+import { countSnapshots, withSnapshots } from './snapshot.ts'
 import { changeTagIndex } from './tag-index.ts'
 import { NO_TAGS } from './tags.ts'
+import { tierOf } from './tier.ts'
 
 export type DeleteBlob = {
   readonly guard: BlobGuard
   readonly snapshots?: 'include' | 'only'
+  /** x-ms-access-tier-if-modified-since and -if-unmodified-since */
+  readonly tier?: TierConditions
   /** Of what is soft-deleted already: without waiting for its time to be over. */
   readonly isPermanent?: boolean
 }
 
-/** Answers whether what was deleted is gone for good. */
+export type TierConditions = {
+  readonly ifModifiedSinceMs?: number
+  readonly ifUnmodifiedSinceMs?: number
+}
+
+/** Whether what was deleted is gone for good. */
+export type Deletion = { readonly isPermanent: boolean }
+
 export function* deleteBlob(
   tx: Tx,
   address: BlobAddress,
-  { guard, snapshots, isPermanent = false }: DeleteBlob,
+  asked: DeleteBlob,
   moment: Moment,
-): Step<{ readonly isPermanent: boolean }> {
+): Step<Deletion> {
   const protection = yield* getProtection(tx, address.account)
-  if (isPermanent) return yield* deletePermanently(tx, address, protection, moment)
-  if (address.at !== undefined) return yield* deletePast(tx, address, guard, protection, moment)
-  const target = yield* findForUpdate(tx, address, guard, moment.nowMs)
-  const { blob } = target.stored
-  const count = blob.snapshotCount ?? 0
-  if (count > 0 && snapshots === undefined) throw new StorageError('SnapshotsPresent')
-  const place = placeOf(address, target)
-  if (snapshots === 'only') {
-    yield* deleteSnapshots(tx, place, protection, moment)
-    const { snapshotCount: _none, ...base } = blob
-    tx.put(target.key, encodeRecord(base, target.stored.bytes))
-    return { isPermanent: protection.blobRetentionDays === undefined }
+  if (asked.isPermanent === true) {
+    return yield* deletePermanently(tx, address, asked.guard, protection, moment)
   }
-  const isVersioned = protection.isVersioningEnabled || blob.version !== undefined
-  if (!isVersioned) checkMutable(blob, moment.nowMs)
-  if (count > 0) yield* deleteSnapshots(tx, place, protection, moment)
-  yield* removeCurrent(tx, place, target, protection, moment)
-  return { isPermanent: protection.blobRetentionDays === undefined }
+  if (address.at !== undefined) {
+    return yield* deletePast(tx, address, address.at, asked, protection, moment)
+  }
+  return yield* deleteCurrent(tx, address, asked, protection, moment)
+}
+
+function* deleteCurrent(
+  tx: Tx,
+  address: BlobAddress,
+  asked: DeleteBlob,
+  protection: Protection,
+  moment: Moment,
+): Step<Deletion> {
+  const target = yield* findForUpdate(tx, address, asked.guard, moment.nowMs)
+  const { blob, bytes } = target.stored
+  checkTierConditions(asked.tier, blob, moment.nowMs)
+  const place = placeOf(address, target)
+  const snapshots = yield* snapshotsInTheWay(tx, place, blob, protection, moment)
+  if (snapshots.length > 0 && asked.snapshots === undefined) {
+    throw new StorageError('SnapshotsPresent')
+  }
+  const isOnly = asked.snapshots === 'only'
+  const isVersion = !isOnly && isKeptAsVersion(blob, protection)
+  if (!isOnly && !isVersion) checkMutable(blob, moment.nowMs)
+  for (const past of snapshots) {
+    checkMutable(past.stored.blob, moment.nowMs)
+    yield* removePast(tx, place, past, protection, moment)
+  }
+  if (isOnly) tx.put(target.key, encodeRecord(withSnapshots(blob, 0), bytes))
+  else yield* removeCurrent(tx, place, target, protection, moment)
+  return { isPermanent: !isVersion && protection.blobRetentionDays === undefined }
+}
+
+/** The tier of a blob on which none was set has never been modified. */
+function checkTierConditions(tier: TierConditions = {}, blob: Blob, nowMs: number): void {
+  const { ifModifiedSinceMs = -Infinity, ifUnmodifiedSinceMs = Infinity } = tier
+  const setMs = tierOf(blob, nowMs).setMs ?? -Infinity
+  const isMet =
+    (ifModifiedSinceMs === -Infinity || setMs > ifModifiedSinceMs) && setMs <= ifUnmodifiedSinceMs
+  if (!isMet) throw new StorageError('ConditionNotMet')
+}
+
+/**
+ * The live snapshots; and where soft delete was turned off, those that it still holds, which would outlive
+ * their blob (AzureStorageExplorer#486).
+ */
+function* snapshotsInTheWay(
+  tx: Tx,
+  place: BlobPlace,
+  blob: Blob,
+  protection: Protection,
+  { nowMs }: Moment,
+): Step<Past[]> {
+  const isHeldToo = protection.blobRetentionDays === undefined && !isKeptAsVersion(blob, protection)
+  if (blob.snapshotCount === undefined && !isHeldToo) return []
+  return (yield* pastOf(tx, place)).filter(({ stored: { blob: past } }) => {
+    if (past.kind !== 'snapshot') return false
+    return past.deleted === undefined || (isHeldToo && past.deleted.untilMs > nowMs)
+  })
 }
 
 /** The current blob goes: to its versions, to what can be undeleted, or for good. */
@@ -74,8 +136,8 @@ function* removeCurrent(
   const { blob } = stored
   changeTagIndex(tx, place, blob.tags ?? NO_TAGS, NO_TAGS)
   tx.delete(key)
-  if (protection.isVersioningEnabled || blob.version !== undefined) {
-    yield* movePast(tx, place, blob.version ?? blob.stamp, stored, { kind: 'version' })
+  if (isKeptAsVersion(blob, protection)) {
+    yield* moveToVersion(tx, place, stored)
   } else if (days !== undefined) {
     const deleted = deletedNow(moment.nowMs, days)
     yield* movePast(tx, place, DELETED_ROOT, stored, { kind: 'root', deleted })
@@ -84,104 +146,78 @@ function* removeCurrent(
   }
 }
 
-function* deleteSnapshots(
-  tx: Tx,
-  place: BlobPlace,
-  protection: Protection,
-  moment: Moment,
-): Step<void> {
-  for (const { key, stamp, stored } of yield* pastOf(tx, place)) {
-    if (stored.blob.kind !== 'snapshot' || stored.blob.deleted !== undefined) continue
-    checkMutable(stored.blob, moment.nowMs)
-    yield* removePast(tx, place, { key, stamp, stored }, protection, moment)
-  }
-}
-
 /** One snapshot or version. */
 function* deletePast(
   tx: Tx,
   address: BlobAddress,
-  guard: BlobGuard,
+  at: BlobAt,
+  { guard, tier }: DeleteBlob,
   protection: Protection,
   moment: Moment,
-): Step<{ readonly isPermanent: boolean }> {
+): Step<Deletion> {
   const target = requireBlob(yield* findBlobAt(tx, address, moment.nowMs))
-  const { blob } = target.stored
+  const { blob, bytes } = target.stored
   if (!isPast(blob)) throw new StorageError('OperationNotAllowedOnRootBlob')
   checkWrite(blob, guard, moment.nowMs, 'update')
+  checkTierConditions(tier, blob, moment.nowMs)
   checkMutable(blob, moment.nowMs)
   const place = placeOf(address, target)
-  const stored = { blob, bytes: target.stored.bytes }
-  const past = { key: target.key, stamp: stampOf(address), stored }
+  const past = { key: target.key, stamp: stampOf(at), stored: { blob, bytes } }
   yield* removePast(tx, place, past, protection, moment)
-  if (blob.kind === 'snapshot') yield* countSnapshots(tx, address, -1, moment)
+  if (blob.kind === 'snapshot') {
+    const current = yield* findBlob(tx, address, moment.nowMs)
+    yield* countSnapshots(tx, place, current, -1)
+  }
   return { isPermanent: protection.blobRetentionDays === undefined }
 }
 
+/** Only of a snapshot or a version that is soft-deleted, and only where the account allows it. */
 function* deletePermanently(
   tx: Tx,
   address: BlobAddress,
+  guard: BlobGuard,
   protection: Protection,
-  moment: Moment,
-): Step<{ readonly isPermanent: boolean }> {
-  const { id } = yield* requireContainer(tx, address)
-  const key = pastBlobKey(id, address.blob, stampOf(address))
-  const value = yield* tx.get(key)
-  if (value === undefined) throw new StorageError('BlobNotFound')
-  const { blob } = decodeStored<PastBlob>(value)
-  if (!protection.allowPermanentDelete || blob.deleted === undefined) {
-    throw new StorageError('ResourceTypeMismatch')
+  { nowMs }: Moment,
+): Step<Deletion> {
+  const { at } = address
+  const { key, stored } = yield* findBlobAt(tx, address, nowMs)
+  if (at === undefined || (stored !== undefined && !isPast(stored.blob))) {
+    throw new StorageError('OperationNotAllowedOnRootBlob')
   }
-  checkMutable(blob, moment.nowMs)
+  if (stored !== undefined) throw new StorageError('BlobSnapshotNotSoftDeleted')
+  const value = yield* tx.get(key)
+  const blob = value === undefined ? undefined : decodeStored<PastBlob>(value).blob
+  const kind = 'version' in at ? 'version' : 'snapshot'
+  if (blob?.deleted === undefined || blob.kind !== kind || blob.deleted.untilMs <= nowMs) {
+    throw new StorageError('BlobNotFound')
+  }
+  if (!protection.allowPermanentDelete) {
+    const message = 'Permanent delete is not enabled for this storage account.'
+    throw new StorageError('ResourceTypeMismatch', {}, message)
+  }
+  checkWrite(blob, guard, nowMs, 'update')
+  checkMutable(blob, nowMs)
   yield* dropContent(tx, blob)
   tx.delete(key)
   return { isPermanent: true }
 }
 
-/** Undelete Blob: everything of this name that is soft-deleted comes back. */
-export function* undeleteBlob(tx: Tx, address: BlobAddress, moment: Moment): Step<void> {
-  const target = yield* findBlob(tx, address, moment.nowMs)
-  const place = placeOf(address, target)
-  let restored = 0
-  let snapshots = 0
-  let root: StoredBlob | undefined
-  for (const { key, stamp, stored } of yield* pastOf(tx, place)) {
-    const { deleted, ...blob } = stored.blob
-    if (deleted === undefined || deleted.untilMs <= moment.nowMs) continue
-    tx.delete(dueKey(deleted.untilMs, 'past', place.containerId, place.blob, stamp))
-    restored += 1
-    if (blob.kind === 'root') {
-      const { kind: _kind, ...current } = blob
-      root = { blob: current, bytes: stored.bytes }
-      tx.delete(key)
-    } else {
-      if (blob.kind === 'snapshot') snapshots += 1
-      tx.put(key, encodeRecord(blob, stored.bytes))
-    }
+/**
+ * A blob past its expiry goes with its snapshots, for good: soft delete doesn't hold what has expired. The
+ * record is the caller's to delete or to overwrite.
+ */
+export function* dropExpired(tx: Tx, place: BlobPlace, blob: Blob): Step<void> {
+  changeTagIndex(tx, place, blob.tags ?? NO_TAGS, NO_TAGS)
+  yield* dropContent(tx, blob)
+  if (blob.snapshotCount === undefined) return
+  for (const { key, stored } of yield* pastOf(tx, place)) {
+    if (stored.blob.kind !== 'snapshot' || stored.blob.deleted !== undefined) continue
+    yield* dropContent(tx, stored.blob)
+    tx.delete(key)
   }
-  const base = root ?? target.stored
-  if (base === undefined && restored === 0) throw new StorageError('BlobNotFound')
-  if (base === undefined || (root === undefined && snapshots === 0)) return
-  const snapshotCount = (base.blob.snapshotCount ?? 0) + snapshots
-  const blob: Blob = snapshotCount === 0 ? base.blob : { ...base.blob, snapshotCount }
-  if (root !== undefined) {
-    yield* moveContent(tx, blob, target.key)
-    changeTagIndex(tx, place, NO_TAGS, blob.tags ?? NO_TAGS)
-  }
-  tx.put(target.key, encodeRecord(blob, base.bytes))
 }
 
-/** The base, if it is there, says how many snapshots it has; its ETag stays. */
-function* countSnapshots(tx: Tx, address: BlobAddress, by: number, moment: Moment): Step<void> {
-  const { key, stored } = yield* findBlob(tx, address, moment.nowMs)
-  if (stored === undefined) return
-  const { snapshotCount = 0, ...rest } = stored.blob
-  const count = Math.max(0, snapshotCount + by)
-  tx.put(key, encodeRecord(count === 0 ? rest : { ...rest, snapshotCount: count }, stored.bytes))
-}
-
-function stampOf({ at }: BlobAddress): number {
-  if (at === undefined) return DELETED_ROOT
+function stampOf(at: BlobAt): number {
   return 'version' in at ? at.version : at.snapshot
 }
 

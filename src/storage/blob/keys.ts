@@ -57,6 +57,15 @@ export function pastBlobRange(containerId: number, name: string) {
   return prefixRange(encodeKey('blob-past', containerId, name))
 }
 
+/** → { snapshotCount }: of a name that has live snapshots but no blob, see snapshot.ts */
+export function orphanSnapshotsKey(containerId: number, name: string): Key {
+  return encodeKey('blob-orphans', containerId, name)
+}
+
+export function orphanSnapshotsKeyPrefix(containerId: number): Key {
+  return encodeKey('blob-orphans', containerId)
+}
+
 /** → Staging: a blob to which blocks were put that no list has committed yet */
 export function stagingKey(containerId: number, name: string): Key {
   return encodeKey('blob-staging', containerId, name)

@@ -9,14 +9,13 @@ import {
   decodeStored,
   type Blob,
   type BlobAddress,
-  type ExistingTarget,
   type PastBlob,
   type StoredBlob,
   type Target,
 } from './blob.ts'
 import { copyContent, dropContent, moveContent } from './content.ts'
 import { DELETED_ROOT, dueKey, pastBlobKey, pastBlobRange } from './keys.ts'
-import { deletedNow, getProtection, type Protection } from './protection.ts'
+import { deletedNow, isKeptAsVersion, type Protection } from './protection.ts'
 
 /** Where a blob is, for what is kept beside its record. */
 export type BlobPlace = {
@@ -29,60 +28,86 @@ export function placeOf(address: BlobAddress, { container }: Target): BlobPlace 
   return { account: address.account, containerId: container.id, blob: address.blob }
 }
 
-/** The blob is about to be replaced: its state is kept as the account's properties say, or let go. */
-export function* keepReplaced(
+/**
+ * A blob is about to come where `stored`, a soft-deleted one or none is: what is there is kept as the
+ * account's properties say, or let go. Answers with the stamp of the one that comes.
+ */
+export function* makeRoom(
+  tx: Tx,
+  place: BlobPlace,
+  stored: StoredBlob | undefined,
+  protection: Protection,
+  moment: Moment,
+): Step<number> {
+  const isKept =
+    stored === undefined
+      ? yield* demoteDeletedRoot(tx, place, moment)
+      : yield* keepReplaced(tx, place, stored, protection, moment)
+  if (isKept || protection.isVersioningEnabled) {
+    return yield* nextPastStamp(tx, place, stored?.blob, moment)
+  }
+  return nextStamp(stored?.blob.stamp, moment)
+}
+
+function* keepReplaced(
   tx: Tx,
   place: BlobPlace,
   stored: StoredBlob,
   protection: Protection,
   moment: Moment,
-): Step<void> {
+): Step<boolean> {
   const { blob } = stored
   const days = protection.blobRetentionDays
-  if (protection.isVersioningEnabled || blob.version !== undefined) {
-    yield* movePast(tx, place, blob.version ?? blob.stamp, stored, { kind: 'version' })
+  if (isKeptAsVersion(blob, protection)) {
+    yield* moveToVersion(tx, place, stored)
   } else if (days !== undefined) {
-    const stamp = yield* freeStamp(tx, place, moment.stamp)
+    const stamp = yield* nextPastStamp(tx, place, blob, moment)
     const deleted = deletedNow(moment.nowMs, days)
     yield* movePast(tx, place, stamp, stored, { kind: 'snapshot', deleted })
   } else {
     yield* dropContent(tx, blob)
+    return false
   }
+  return true
 }
 
 /** A new blob comes where one was soft-deleted: that one is from now on a deleted snapshot of it. */
-export function* demoteDeletedRoot(tx: Tx, place: BlobPlace, moment: Moment): Step<void> {
+function* demoteDeletedRoot(tx: Tx, place: BlobPlace, moment: Moment): Step<boolean> {
   const key = pastBlobKey(place.containerId, place.blob, DELETED_ROOT)
   const value = yield* tx.get(key)
-  if (value === undefined) return
+  if (value === undefined) return false
   const stored = decodeStored<PastBlob>(value)
   tx.delete(key)
   const { deleted } = stored.blob
   if (deleted === undefined || deleted.untilMs <= moment.nowMs) {
     yield* dropContent(tx, stored.blob)
-    return
+    return false
   }
-  const stamp = yield* freeStamp(tx, place, moment.stamp)
+  const stamp = yield* nextPastStamp(tx, place, stored.blob, moment)
   yield* movePast(tx, place, stamp, stored, { kind: 'snapshot', deleted })
+  return true
 }
 
-/**
- * With versioning on, a change that leaves the bytes as they are (Set Blob Metadata, Snapshot Blob) keeps
- * the state before it as a version too. Answers with the id that the current version gets.
- */
-export function* newVersion(
+/** The current blob, which is replaced or deleted, stays as a version. */
+export function* moveToVersion(tx: Tx, place: BlobPlace, stored: StoredBlob): Step<void> {
+  const stamp = yield* versionStamp(tx, place, stored.blob)
+  yield* movePast(tx, place, stamp, stored, { kind: 'version' })
+}
+
+/** The same before a change that leaves the bytes where they are: Set Blob Metadata, Snapshot Blob. */
+export function* copyToVersion(
   tx: Tx,
-  address: BlobAddress,
-  target: ExistingTarget,
+  place: BlobPlace,
+  stored: StoredBlob,
   newId: number,
-  moment: Moment,
-): Step<number | undefined> {
-  const { blob } = target.stored
-  const { isVersioningEnabled } = yield* getProtection(tx, address.account)
-  if (!isVersioningEnabled && blob.version === undefined) return undefined
-  const place = placeOf(address, target)
-  yield* copyPast(tx, place, blob.version ?? blob.stamp, target.stored, { kind: 'version' }, newId)
-  return isVersioningEnabled ? nextStamp(blob.stamp, moment) : undefined
+): Step<void> {
+  const stamp = yield* versionStamp(tx, place, stored.blob)
+  yield* copyPast(tx, place, stamp, stored, { kind: 'version' }, newId)
+}
+
+/** A blob from before versioning was turned on gets an id when it becomes a version: its last write's. */
+function* versionStamp(tx: ReadTx, place: BlobPlace, { version, stamp }: Blob): Step<number> {
+  return version ?? (yield* freeStamp(tx, place, stamp))
 }
 
 /** Takes away a past state whose time is over; the sweep calls it, and it looks again. */
@@ -112,7 +137,7 @@ export function* pastOf(tx: ReadTx, { containerId, blob }: BlobPlace): Step<Past
   for (;;) {
     const entries = yield* tx.scan({ from, to: range.to, countMax: SCAN_COUNT })
     for (const { key, value } of entries) {
-      past.push({ key, stamp: Number(decodeKey(key)[3]), stored: decodeStored<PastBlob>(value) })
+      past.push({ key, stamp: stampOfKey(key), stored: decodeStored<PastBlob>(value) })
     }
     const last = entries.at(-1)
     if (last === undefined || entries.length < SCAN_COUNT) return past
@@ -149,7 +174,7 @@ export function* movePast(
 ): Step<void> {
   const key = pastBlobKey(place.containerId, place.blob, stamp)
   yield* moveContent(tx, blob, key)
-  putPast(tx, place, stamp, key, { blob: pastOfBlob(blob, past), bytes })
+  putPast(tx, place, stamp, key, { blob: pastOfBlob(blob, stamp, past), bytes })
 }
 
 /** A state of its own beside the current blob, sharing no record with it. */
@@ -163,7 +188,7 @@ export function* copyPast(
 ): Step<void> {
   const key = pastBlobKey(place.containerId, place.blob, stamp)
   const content = yield* copyContent(tx, blob, key, newId)
-  putPast(tx, place, stamp, key, { blob: { ...pastOfBlob(blob, past), ...content }, bytes })
+  putPast(tx, place, stamp, key, { blob: { ...pastOfBlob(blob, stamp, past), ...content }, bytes })
 }
 
 function putPast(
@@ -181,19 +206,42 @@ function scheduleDue(tx: Tx, { containerId, blob }: BlobPlace, stamp: number, at
   tx.put(dueKey(atMs, 'past', containerId, blob, stamp), encodeRecord({}))
 }
 
-/** A past state is never leased, and only the current blob counts snapshots. */
-function pastOfBlob(blob: Blob, past: Pick<PastBlob, 'kind' | 'deleted'>): PastBlob {
-  const { lease: _lease, snapshotCount: _count, ...rest } = blob
-  return { ...rest, ...past }
+/**
+ * A past state is never leased and never expires, only the current blob counts snapshots, and a snapshot is
+ * no version.
+ */
+function pastOfBlob(blob: Blob, stamp: number, past: Pick<PastBlob, 'kind' | 'deleted'>): PastBlob {
+  const { lease: _lease, snapshotCount: _count, version: _version, expiresMs, ...rest } = blob
+  // A blob that is undeleted expires as it would have.
+  const isKept = past.kind === 'root' && expiresMs !== undefined
+  const isVersion = past.kind === 'version'
+  return { ...rest, ...past, ...(isKept && { expiresMs }), ...(isVersion && { version: stamp }) }
+}
+
+/**
+ * The id of the next snapshot or version, or the stamp of a blob that becomes one: above all that this
+ * name has, so that ids are in the order of the states and none ever takes another's place. Moments alone
+ * don't grant it: of two writers the one that took its moment first may be the second to commit.
+ */
+export function* nextPastStamp(
+  tx: ReadTx,
+  { containerId, blob }: BlobPlace,
+  current: Blob | undefined,
+  moment: Moment,
+): Step<number> {
+  const { from } = pastBlobRange(containerId, blob)
+  const to = pastBlobKey(containerId, blob, DELETED_ROOT)
+  const [last] = yield* tx.scanWith({ from, to, countMax: 1, reverse: true }, stampOfKey)
+  return nextStamp(Math.max(last ?? 0, current?.stamp ?? 0, current?.version ?? 0), moment)
 }
 
 /** The stamp, or the next one that no past state of this blob has. */
-export function* freeStamp(
-  tx: ReadTx,
-  { containerId, blob }: BlobPlace,
-  stamp: number,
-): Step<number> {
+function* freeStamp(tx: ReadTx, { containerId, blob }: BlobPlace, stamp: number): Step<number> {
   let free = stamp
   while ((yield* tx.get(pastBlobKey(containerId, blob, free))) !== undefined) free += 1
   return free
+}
+
+function stampOfKey(key: Key): number {
+  return Number(decodeKey(key)[3])
 }

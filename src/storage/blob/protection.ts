@@ -2,7 +2,7 @@
 // is read in the transaction that writes, so a change of the properties holds from the next write on.
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { getServiceProperties } from '../service.ts'
-import type { Deleted } from './blob.ts'
+import type { Blob, Deleted } from './blob.ts'
 
 export type Protection = {
   readonly isVersioningEnabled: boolean
@@ -30,4 +30,19 @@ export function* getProtection(tx: ReadTx, account: string): Step<Protection> {
 /** How long something that is deleted now can be had back; later changes of the policy don't count. */
 export function deletedNow(nowMs: number, days: number): Deleted {
   return { atMs: nowMs, untilMs: nowMs + days * DAY_MS }
+}
+
+/**
+ * The state that a write replaces stays as a version while versioning is on; and once more when it has been
+ * turned off, since a version persists.
+ */
+export function isKeptAsVersion(current: Blob, protection: Protection): boolean {
+  return protection.isVersioningEnabled || current.version !== undefined
+}
+
+/** When a blob was last accessed is shown only as long as it is tracked. */
+export function shownAccess<T extends Blob>(blob: T, { isAccessTimeTracked }: Protection): T {
+  if (blob.accessedMs === undefined || isAccessTimeTracked) return blob
+  const { accessedMs: _accessedMs, ...shown } = blob
+  return shown as T
 }

@@ -7,7 +7,7 @@ import { encodeRecord } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
 import type { Lease } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
-import { nextStamp, type Moment } from '../moment.ts'
+import type { Moment } from '../moment.ts'
 import {
   checkMutable,
   checkWrite,
@@ -21,14 +21,17 @@ import {
   type ImmutabilityPolicy,
   type Target,
 } from './blob.ts'
-import { dropContent, type BlobContent } from './content.ts'
+import type { BlobContent } from './content.ts'
+import { dropExpired } from './delete.ts'
 import { encryptionForWrite, type BlobEncryption } from './encryption.ts'
-import { demoteDeletedRoot, keepReplaced } from './past.ts'
-import { getProtection, type Protection } from './protection.ts'
+import { checkPolicyTime } from './immutability.ts'
+import { makeRoom } from './past.ts'
+import { getProtection, isKeptAsVersion, type Protection } from './protection.ts'
+import { takeOrphanSnapshots } from './snapshot.ts'
 import { discardStaging, getStaging, type Staging } from './staging.ts'
 import { changeTagIndex } from './tag-index.ts'
 import { NO_TAGS, type Tags } from './tags.ts'
-import { checkOnline, tierOf, type AccessTier } from './tier.ts'
+import { checkOnline, checkTierOfType, tierOf, type AccessTier } from './tier.ts'
 
 /** What a client says of a blob that it makes, but for the bytes. */
 export type PutBlob = {
@@ -80,18 +83,10 @@ export function* checkPutBlob(
   return { ...target, staging, protection, lease }
 }
 
-/**
- * The state that a write replaces stays as a version while versioning is on; and once more when it has been
- * turned off, since a version persists.
- */
-export function isKeptAsVersion(current: Blob, protection: Protection): boolean {
-  return protection.isVersioningEnabled || current.version !== undefined
-}
-
 /** The container has come to encrypt what is put, and the bytes are not encrypted so: to be put anew. */
 export class EncryptionNeeded extends Error {}
 
-function checkEncryptedFor({ container }: PutTarget, put: PutBlob): void {
+export function checkEncryptedFor({ container }: PutTarget, put: PutBlob): void {
   const wanted = encryptionForWrite(put.guard.encryption ?? {}, container)
   if (JSON.stringify(wanted) !== JSON.stringify(put.encryption)) throw new EncryptionNeeded()
 }
@@ -144,12 +139,13 @@ export function* replaceBlob(
 ): Step<Blob> {
   const { key, stored, container, protection } = target
   const current = stored?.blob
+  if (put.tier !== undefined) checkTierOfType(put.tier, made.type)
+  if (put.immutability !== undefined) checkPolicyTime(put.immutability, moment.nowMs)
   const place = { account: address.account, containerId: container.id, blob: address.blob }
-  if (stored !== undefined) yield* keepReplaced(tx, place, stored, protection, moment)
-  else yield* demoteDeletedRoot(tx, place, moment)
-  if (target.expired !== undefined) yield* dropContent(tx, target.expired)
+  if (target.expired !== undefined) yield* dropExpired(tx, place, target.expired)
+  const stamp = yield* makeRoom(tx, place, stored, protection, moment)
+  const snapshotCount = current ? current.snapshotCount : yield* takeOrphanSnapshots(tx, place)
   if (target.staging !== undefined) yield* discardStaging(tx, container.id, address.blob)
-  const stamp = nextStamp(current?.stamp, moment)
   const blob: Blob = {
     stamp,
     createdMs: current?.createdMs ?? moment.nowMs,
@@ -159,13 +155,13 @@ export function* replaceBlob(
     ...made,
     ...content,
     ...(made.type === 'PageBlob' && { origin: stamp }),
-    ...tierAfter(put.tier, current, moment.nowMs),
+    ...tierAfter(put.tier, current?.type === made.type ? current : undefined, moment.nowMs),
     ...(put.tags !== undefined && put.tags.length > 0 && { tags: put.tags }),
     ...(put.encryption && { encryption: put.encryption }),
     ...(put.immutability && { immutability: put.immutability }),
     ...(put.legalHold === true && { legalHold: true }),
     ...(target.lease && { lease: target.lease }),
-    ...(current?.snapshotCount !== undefined && { snapshotCount: current.snapshotCount }),
+    ...(snapshotCount !== undefined && { snapshotCount }),
     ...(protection.isVersioningEnabled && { version: stamp }),
     ...(protection.isAccessTimeTracked && { accessedMs: moment.nowMs }),
   }
@@ -174,7 +170,7 @@ export function* replaceBlob(
   return blob
 }
 
-/** A blob that replaces another takes over the tier that somebody set, if this write sets none. */
+/** A blob that replaces one of its type takes over the tier that somebody set, if this write sets none. */
 function tierAfter(tier: AccessTier | undefined, current: Blob | undefined, nowMs: number) {
   if (tier !== undefined) return { tier: { name: tier, setMs: nowMs } }
   if (current?.tier === undefined) return {}

@@ -95,7 +95,18 @@ export function* scanStagedBlocks(tx: ReadTx, containerId: number, name: string)
 
 /** The blob was written: what was not committed is discarded. */
 export function* discardStaging(tx: Tx, containerId: number, name: string): Step<void> {
-  for (const { key, value } of yield* scanStagedBlocks(tx, containerId, name)) {
+  const entries = yield* scanStagedBlocks(tx, containerId, name)
+  yield* discardStaged(tx, containerId, name, entries)
+}
+
+/** The same, by who has all the blocks at hand. */
+export function* discardStaged(
+  tx: Tx,
+  containerId: number,
+  name: string,
+  entries: readonly Entry[],
+): Step<void> {
+  for (const { key, value } of entries) {
     yield* removeReferences(tx, decodeRecord<StagedBlock>(value).content)
     tx.delete(key)
   }

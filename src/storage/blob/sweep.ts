@@ -4,15 +4,17 @@
 import { decodeKey, encodeKey } from '../../kv/key.ts'
 import { prefixRange, type Key, type Kv, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import { decodeBlob } from './blob.ts'
+import { decodeBlob, isExpired } from './blob.ts'
 import type { DeletedContainer, ContainerName } from './container.ts'
 import { dropContent, mapIdOf, sweepMap } from './content.ts'
+import { dropExpired } from './delete.ts'
 import {
   blobKey,
   blobKeyPrefix,
   containerNameKey,
   deletedContainerKey,
   dueRange,
+  orphanSnapshotsKeyPrefix,
   pastBlobKey,
   pastBlobKeyPrefix,
   pastContainerKey,
@@ -65,7 +67,8 @@ function* removeSomeOfContainer(tx: Tx, containerId: number): Step<number> {
   const removed =
     (yield* removeSomeBlobs(tx, containerId)) ||
     (yield* removeSomePast(tx, containerId)) ||
-    (yield* removeSomeStaging(tx, containerId))
+    (yield* removeSomeStaging(tx, containerId)) ||
+    (yield* removeSomeOrphanCounts(tx, containerId))
   if (removed > 0) return removed
   tx.delete(deletedContainerKey(containerId))
   tx.delete(containerNameKey(containerId))
@@ -105,6 +108,13 @@ function* removeSomeStaging(tx: Tx, containerId: number): Step<number> {
   return 1
 }
 
+function* removeSomeOrphanCounts(tx: Tx, containerId: number): Step<number> {
+  const range = prefixRange(orphanSnapshotsKeyPrefix(containerId))
+  const entries = yield* tx.scan({ ...range, countMax: RECORDS_PER_STEP })
+  for (const { key } of entries) tx.delete(key)
+  return entries.length
+}
+
 async function sweepDue(kv: Kv, nowMs: number): Promise<number> {
   let count = 0
   for (;;) {
@@ -132,7 +142,7 @@ function* settleDue(tx: Tx, key: Key, nowMs: number): Step<void> {
   const due = decodeDue(key)
   const { kind, containerId, name, stamp } = due
   if (kind === 'past') yield* dropOverdue(tx, pastBlobKey(containerId, name, stamp), nowMs)
-  if (kind === 'expiry') yield* dropExpired(tx, due, nowMs)
+  if (kind === 'expiry') yield* dropExpiredBlob(tx, due, nowMs)
   if (kind === 'staging') yield* dropStaging(tx, due, nowMs)
   if (kind === 'container') yield* dropContainer(tx, due, nowMs)
 }
@@ -147,15 +157,14 @@ function decodeDue(key: Key): Due {
   }
 }
 
-function* dropExpired(tx: Tx, { containerId, name }: Due, nowMs: number): Step<void> {
+function* dropExpiredBlob(tx: Tx, { containerId, name }: Due, nowMs: number): Step<void> {
   const key = blobKey(containerId, name)
   const value = yield* tx.get(key)
   if (value === undefined) return
   const blob = decodeBlob(value)
-  if (blob.expiresMs === undefined || blob.expiresMs > nowMs) return
+  if (!isExpired(blob, nowMs)) return
   const account = (yield* accountOf(tx, containerId)) ?? ''
-  changeTagIndex(tx, { account, containerId, blob: name }, blob.tags ?? NO_TAGS, NO_TAGS)
-  yield* dropContent(tx, blob)
+  yield* dropExpired(tx, { account, containerId, blob: name }, blob)
   tx.delete(key)
 }
 

@@ -1,0 +1,111 @@
+// Append blobs over HTTP: create, Append Block, Seal. Decode once, call storage, encode.
+import { tooLarge } from '../../http/body.ts'
+import { optionalInt } from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { isAtLeast } from '../../http/version.ts'
+import {
+  appendBlock as storeBlock,
+  checkAppendBlock,
+  putAppendBlob,
+  sealAppendBlob,
+  type AppendBlock,
+} from '../../storage/blob/append.ts'
+import { invalidHeader, StorageError } from '../../storage/error.ts'
+import { requestEncryptionHeaders, validators, writtenHeaders } from './answer.ts'
+import { cipherOf } from './cipher.ts'
+import {
+  blobGuard,
+  decodeHashes,
+  decodePutBlob,
+  type BodyHashes,
+  type RequestGuard,
+} from './header.ts'
+import { blobAddress, isCreateOnly, type BlobCall, checkTagPermission } from './service.ts'
+import { bodySource, discard, structuredHeaders, upload, type Source } from './upload.ts'
+
+const MIB = 1024 * 1024
+
+/** An append blob begins empty, whatever the request says of its length. */
+export async function runPutAppendBlob({ request, identity, service }: BlobCall): Promise<Answer> {
+  const { lengthBytes = 0 } = request.body
+  if (lengthBytes !== 0) throw invalidHeader('Content-Length', String(lengthBytes))
+  checkTagPermission(identity, request)
+  const put = { ...decodePutBlob(request), createOnly: isCreateOnly(identity) }
+  const [address, newId, moment] = [blobAddress(request), service.newId(), service.moment()]
+  const blob = await service.kv.write((tx) => putAppendBlob(tx, address, put, newId, moment))
+  return { status: 201, headers: writtenHeaders(blob) }
+}
+
+export async function runAppendBlock(call: BlobCall): Promise<Answer> {
+  const { request } = call
+  const answer = await appendBlock(call, bodySource(request), decodeHashes(request))
+  return { ...answer, headers: [...answer.headers, ...structuredHeaders(request)] }
+}
+
+/**
+ * Append Block, from wherever the bytes come; `hashes` are what the client says that they hash to. Bytes
+ * first, record second, and what is bound to fail is refused before they are read.
+ */
+export async function appendBlock(
+  { request, service }: BlobCall,
+  source: Source,
+  hashes: BodyHashes,
+): Promise<Answer> {
+  checkBlockLength(request, source.lengthBytes)
+  const [address, append] = [blobAddress(request), decodeAppendBlock(request, source)]
+  const cipher = await service.kv.read(function* (tx) {
+    const { stored } = yield* checkAppendBlock(tx, address, append, service.moment().nowMs)
+    const { customerKey } = append.guard.encryption ?? {}
+    return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
+  })
+  // The service answers with the checksum that it was sent, else with a CRC-64 (blob.md 16).
+  const wants = hashes.md5 === undefined ? 'crc64' : 'sent'
+  const body = await upload(service, source, { cipher, hashes, wants })
+  const bytes = { ...body, encryption: cipher?.encryption }
+  const moment = service.moment()
+  const { offset, blob } = await service.kv
+    .write((tx) => storeBlock(tx, address, append, bytes, moment))
+    .catch((error: unknown) => discard(service, body, error))
+  const headers = [...validators(blob), ...requestEncryptionHeaders(blob.encryption)]
+  headers.push('x-ms-blob-append-offset', String(offset))
+  headers.push('x-ms-blob-committed-block-count', String(blob.blockCount ?? 0))
+  if (body.md5 !== undefined) headers.push('Content-MD5', body.md5)
+  if (body.crc64 !== undefined) headers.push('x-ms-content-crc64', body.crc64)
+  return { status: 201, headers }
+}
+
+/** 4 MiB, and since 2022-11-02 100 MiB ("Append Block", remarks); a block has at least a byte. */
+function checkBlockLength({ version }: Request, lengthBytes: number): void {
+  if (lengthBytes === 0) throw invalidHeader('Content-Length', '0')
+  const bytesMax = isAtLeast(version, '2022-11-02') ? 100 * MIB : 4 * MIB
+  if (lengthBytes > bytesMax) throw tooLarge(bytesMax)
+}
+
+function decodeAppendBlock(
+  request: Request,
+  { lengthBytes }: Source,
+): AppendBlock & { readonly guard: RequestGuard } {
+  return {
+    guard: blobGuard(request),
+    lengthBytes,
+    appendPosition: decodeAppendPosition(request),
+    blobBytesMax: optionalInt(request.headers, 'x-ms-blob-condition-maxsize'),
+  }
+}
+
+function decodeAppendPosition({ headers }: Request): number | undefined {
+  return optionalInt(headers, 'x-ms-blob-condition-appendpos')
+}
+
+/** Takes the four conditions, but not that of tags (blob.md 3.1). */
+export async function runSealAppendBlob({ request, service }: BlobCall): Promise<Answer> {
+  const [address, guard] = [blobAddress(request), blobGuard(request)]
+  if (guard.conditions.ifTags !== undefined) {
+    throw new StorageError('ConditionHeadersNotSupported')
+  }
+  const [appendPosition, { nowMs }] = [decodeAppendPosition(request), service.moment()]
+  const blob = await service.kv.write((tx) =>
+    sealAppendBlob(tx, address, guard, appendPosition, nowMs),
+  )
+  return { status: 200, headers: [...validators(blob), 'x-ms-blob-sealed', 'true'] }
+}

@@ -1,0 +1,152 @@
+// Submit Batch: up to 256 requests to delete blobs or to set their tier in one. Each part is a request of
+// its own, with its own credentials and its own answer; what can't be read as a batch at all is refused
+// before any part of it is run.
+import { STATUS_CODES } from 'node:http'
+import { randomUUID } from 'node:crypto'
+import { authenticate } from '../../auth/authenticate.ts'
+import { authorize } from '../../auth/authorize.ts'
+import type { Body } from '../../http/body.ts'
+import { encodeErrorXml, errorHeaders, storageErrorOf } from '../../http/error.ts'
+import { optionalHeader } from '../../http/header.ts'
+import {
+  encodeHttpResponsePart,
+  encodeMultipart,
+  headerFields,
+  parseHttpRequestPart,
+  parseMultipart,
+  parseMultipartBoundary,
+  type HttpRequestPart,
+  type MultipartSource,
+} from '../../http/multipart.ts'
+import type { Answer, Operation, OperationTable, Request } from '../../http/operation.ts'
+import { decodeSegments, parseQuery } from '../../http/query.ts'
+import { StorageError } from '../../storage/error.ts'
+import type { BlobCall, BlobService } from './service.ts'
+
+export const BATCH_BYTES_MAX = 4 * 1024 * 1024
+const PART_COUNT_MAX = 256
+/** Parts that run at a time: enough that their writes share a sync. */
+const PARTS_AT_ONCE = 32
+
+type Part = {
+  readonly contentId: string | undefined
+  readonly request: Request
+  readonly operation: Operation<BlobService>
+}
+
+export async function runSubmitBatch(
+  call: BlobCall,
+  table: OperationTable<BlobService>,
+): Promise<Answer> {
+  const { request } = call
+  const boundary = parseMultipartBoundary(optionalHeader(request.headers, 'content-type'))
+  const body = await request.body.read(BATCH_BYTES_MAX)
+  const parts = decodeParts(request, parseMultipart(body, boundary, PART_COUNT_MAX + 1), table)
+  const answers: MultipartSource[] = []
+  for (let at = 0; at < parts.length; at += PARTS_AT_ONCE) {
+    const some = parts.slice(at, at + PARTS_AT_ONCE)
+    answers.push(...(await Promise.all(some.map((part) => runPart(call, part)))))
+  }
+  const answered = `batchresponse_${randomUUID()}`
+  const headers = ['Content-Type', `multipart/mixed; boundary=${answered}`]
+  return { status: 202, headers, body: encodeMultipart(answered, answers) }
+}
+
+function decodeParts(
+  outer: Request,
+  parts: ReturnType<typeof parseMultipart>,
+  table: OperationTable<BlobService>,
+): Part[] {
+  if (parts.length === 0) throw new StorageError('InvalidInput')
+  if (parts.length > PART_COUNT_MAX) throw new StorageError('ExceedsMaxBatchRequestCount')
+  const decoded = parts.map(({ headers, body }): Part => {
+    const request = partRequest(outer, parseHttpRequestPart(body))
+    const operation = operationOf(table, request)
+    return { contentId: optionalHeader(headers, 'content-id'), request, operation }
+  })
+  if (new Set(decoded.map(({ operation }) => operation.name)).size > 1) {
+    throw new StorageError('AllBatchSubRequestsShouldBeSameApi')
+  }
+  const [container] = outer.path
+  const isElsewhere = decoded.some(({ request }) => request.path[0] !== container)
+  if (container !== undefined && isElsewhere) {
+    throw new StorageError('InvalidInput', {}, 'A part names another container than the batch.')
+  }
+  return decoded
+}
+
+function operationOf(table: OperationTable<BlobService>, request: Request) {
+  try {
+    return table.find(request)
+  } catch {
+    throw new StorageError('InvalidInput', {}, 'A part is neither Delete Blob nor Set Blob Tier.')
+  }
+}
+
+/**
+ * The account of a part is the batch's, whether or not its path has it: clients for Python leave it out in
+ * path style (Azurite#1809), and clients for .NET leave out the first slash.
+ */
+function partRequest(outer: Request, part: HttpRequestPart): Request {
+  const url = part.url.startsWith('/') ? part.url : `/${part.url}`
+  const question = url.indexOf('?')
+  const rawPath = question < 0 ? url : url.slice(0, question)
+  const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
+  const account = `/${outer.account}/`
+  const isWhole = outer.pathStyle && rawPath.startsWith(account)
+  return {
+    ...outer,
+    method: part.method,
+    headers: headerFields(part.headers) as Request['headers'],
+    rawHeaders: part.headers,
+    rawPath,
+    path: decodeSegments(rawPath.slice(isWhole ? account.length : 1)),
+    query,
+    requestId: randomUUID(),
+    body: NO_BODY,
+  }
+}
+
+/** Neither of the two operations has one. */
+const NO_BODY: Body = {
+  lengthBytes: 0,
+  read: () => Promise.resolve(Buffer.alloc(0)),
+  async *stream() {},
+}
+
+async function runPart(call: BlobCall, part: Part): Promise<MultipartSource> {
+  const { request, contentId } = part
+  const answer = await answerOf(call, part)
+  const reason = STATUS_CODES[answer.status] ?? ''
+  const headers = [...answer.headers, 'x-ms-request-id', request.requestId]
+  headers.push('x-ms-version', request.version)
+  const clientId = optionalHeader(request.headers, 'x-ms-client-request-id')
+  if (clientId !== undefined) headers.push('x-ms-client-request-id', clientId)
+  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body
+  if (body !== undefined) headers.push('Content-Length', String(body.length))
+  const partHeaders = ['Content-Type', 'application/http']
+  if (contentId !== undefined) partHeaders.push('Content-ID', contentId)
+  return {
+    headers: partHeaders,
+    body: encodeHttpResponsePart(answer.status, reason, headers, body),
+  }
+}
+
+async function answerOf({ service }: BlobCall, { request, operation }: Part): Promise<Answer> {
+  const world = service.world()
+  try {
+    const identity = await authenticate(request, world)
+    await authorize(identity, operation.permission, request, world)
+    return await operation.run({ request, identity, service })
+  } catch (error) {
+    const known = storageErrorOf(error)
+    if (known === undefined) throw error
+    const headers = [
+      ...Object.entries(errorHeaders(known)).flat(),
+      'Content-Type',
+      'application/xml',
+    ]
+    const body = encodeErrorXml(known, request.requestId, world.wallNowMs)
+    return { status: known.status, headers, body }
+  }
+}

@@ -1,0 +1,190 @@
+// Put Block, Put Block List and Get Block List. A block's bytes are made durable before a record shows them;
+// a list is small enough to be read whole.
+import {
+  encodeBlockListXml,
+  decodeBlockListXml,
+  BLOCK_LIST_BYTES_MAX,
+} from '../../http/block-list-xml.ts'
+import { decodeConditions, optionalHeader } from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { isAtLeast } from '../../http/version.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
+import type { BlobAddress } from '../../storage/blob/blob.ts'
+import { BLOCK_ID_BYTES_MAX, blockIdBytes, canonicalBlockId } from '../../storage/blob/block-id.ts'
+import {
+  checkPutBlock,
+  getBlockList,
+  putBlock,
+  putBlockList,
+  type BlockLists,
+  type BlockListType,
+  type PutBlock,
+} from '../../storage/blob/block.ts'
+import type { StagedBlock } from '../../storage/blob/staging.ts'
+import { checkNoConditions, NO_CONDITIONS } from '../../storage/condition.ts'
+import { invalidHeader, invalidQuery, StorageError } from '../../storage/error.ts'
+import { requestEncryptionHeaders, validators, writtenHeaders } from './answer.ts'
+import { cipherForWrite, type Cipher } from './cipher.ts'
+import {
+  blobConditions,
+  decodeHashes,
+  decodeHttpHeaders,
+  decodePutBlob,
+  guardWith,
+  withTags,
+  type BodyHashes,
+  type RequestGuard,
+} from './header.ts'
+import { checkLength, lengthBytesMax, PUT_BLOCK_LIMITS } from './length-limit.ts'
+import {
+  blobAddress,
+  blobAddressAt,
+  checkTagPermission,
+  isCreateOnly,
+  type BlobCall,
+} from './service.ts'
+import {
+  bodySource,
+  checkHashes,
+  crc64Of,
+  discard,
+  md5Of,
+  structuredHeaders,
+  upload,
+  type Source,
+  type UploadSettings,
+} from './upload.ts'
+
+export async function runPutBlock(call: BlobCall): Promise<Answer> {
+  return stageBlock(call, bodySource(call.request), decodeHashes(call.request))
+}
+
+/** Put Block, wherever the bytes come from. */
+export async function stageBlock(
+  call: BlobCall,
+  source: Source,
+  hashes: BodyHashes,
+): Promise<Answer> {
+  const { request, service } = call
+  const put = decodePutBlock(request)
+  if (source.lengthBytes === 0) throw invalidHeader('Content-Length', '0')
+  checkLength(PUT_BLOCK_LIMITS, request.version, source.lengthBytes)
+  const [address, { nowMs }] = [blobAddress(request), service.moment()]
+  const cipher = await service.kv.read((tx) => blockCipher(tx, address, put, nowMs))
+  const wants = wantedHashes(request.version, hashes)
+  const body = await upload(service, source, { cipher, hashes, wants })
+  const { id, lengthBytes, pieces } = body
+  const content = { id, pieces }
+  const encryption = cipher?.encryption
+  const block: StagedBlock = { lengthBytes, content, ...(encryption && { encryption }) }
+  const moment = service.moment()
+  await service.kv
+    .write((tx) => putBlock(tx, address, put, block, moment))
+    .catch((error: unknown) => discard(service, body, error))
+  const headers = [...requestEncryptionHeaders(encryption), ...structuredHeaders(request)]
+  return { status: 201, headers: [...headers, ...hashHeaders(request.version, hashes, body)] }
+}
+
+type PutBlockRequest = PutBlock & { readonly guard: RequestGuard }
+
+function decodePutBlock(request: Request): PutBlockRequest {
+  checkNoConditions(blobConditions(request))
+  return { blockId: decodeBlockId(request), guard: guardWith(request, NO_CONDITIONS) }
+}
+
+function decodeBlockId({ query }: Request): string {
+  const text = query.get('blockid')
+  if (text === undefined) {
+    throw new StorageError('MissingRequiredQueryParameter', { QueryParameterName: 'blockid' })
+  }
+  // A plus sign that is sent as it is comes here as a space, which base64 doesn't have (jclouds#208).
+  const blockId = canonicalBlockId(text.replaceAll(' ', '+'))
+  if (blockId === undefined) throw invalidQuery('blockid', text, 'Not a valid base64 string.')
+  if (blockIdBytes(blockId) > BLOCK_ID_BYTES_MAX) {
+    throw invalidQuery('blockid', text, `Longer than ${BLOCK_ID_BYTES_MAX} bytes.`)
+  }
+  return blockId
+}
+
+/** A block is encrypted as the blob that it is for will be, whatever the one in that place is now. */
+function* blockCipher(
+  tx: ReadTx,
+  address: BlobAddress,
+  put: PutBlockRequest,
+  nowMs: number,
+): Step<Cipher | undefined> {
+  const { container } = yield* checkPutBlock(tx, address, put, nowMs)
+  return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
+}
+
+/** Before 2019-02-02 always the MD5; then the CRC-64 unless an MD5 was sent; of late both. */
+function wantedHashes(version: string, { md5 }: BodyHashes): UploadSettings['wants'] {
+  if (isAtLeast(version, '2026-10-06')) return 'both'
+  if (!isAtLeast(version, '2019-02-02')) return 'md5'
+  return md5 === undefined ? 'crc64' : 'sent'
+}
+
+type Computed = { readonly md5: string | undefined; readonly crc64: string | undefined }
+
+function hashHeaders(version: string, sent: BodyHashes, { md5, crc64 }: Computed): string[] {
+  const wants = wantedHashes(version, sent)
+  const isMd5Shown = wants !== 'crc64' && md5 !== undefined
+  const isCrc64Shown = (wants === 'crc64' || wants === 'both') && crc64 !== undefined
+  return [
+    ...(isMd5Shown ? ['Content-MD5', md5] : []),
+    ...(isCrc64Shown ? ['x-ms-content-crc64', crc64] : []),
+  ]
+}
+
+/** Content-MD5 and x-ms-content-crc64 are the list's; the blob's own MD5 is stored as the client says it is. */
+export async function runPutBlockList(call: BlobCall): Promise<Answer> {
+  const { request, identity, service } = call
+  checkTagPermission(identity, request)
+  const headers = decodeHttpHeaders(request, 'own')
+  const put = { ...decodePutBlob(request), headers, createOnly: isCreateOnly(identity) }
+  const hashes = decodeHashes(request)
+  const body = await request.body.read(BLOCK_LIST_BYTES_MAX)
+  const computed = { md5: md5Of(body), crc64: crc64Of(body) }
+  checkHashes(hashes, computed)
+  const entries = decodeBlockListXml(body)
+  const [address, newId, moment] = [blobAddress(request), service.newId(), service.moment()]
+  const blob = await service.kv.write((tx) =>
+    putBlockList(tx, address, put, { entries, newId }, moment),
+  )
+  const answered = hashHeaders(request.version, hashes, computed)
+  return { status: 201, headers: [...writtenHeaders(blob), ...answered] }
+}
+
+export async function runGetBlockList({ request, service }: BlobCall): Promise<Answer> {
+  const type = decodeBlockListType(request)
+  checkNoConditions(decodeConditions(request.headers))
+  const tags = optionalHeader(request.headers, 'x-ms-if-tags')
+  const guard = guardWith(request, withTags(NO_CONDITIONS, tags, 'x-ms-if-tags'), 'read')
+  const [address, { nowMs }] = [blobAddressAt(request), service.moment()]
+  const lists = await service.kv.read((tx) => getBlockList(tx, address, guard, type, nowMs))
+  checkVersionFor(lists, request.version)
+  const { blob } = lists
+  const headers = blob === undefined ? [] : validators(blob)
+  headers.push('Content-Type', 'application/xml')
+  headers.push('x-ms-blob-content-length', String(blob?.lengthBytes ?? 0))
+  return { status: 200, headers, body: encodeBlockListXml(lists) }
+}
+
+const TYPES: readonly BlockListType[] = ['committed', 'uncommitted', 'all']
+
+function decodeBlockListType({ query }: Request): BlockListType {
+  const text = query.get('blocklisttype')
+  if (!text) return 'committed'
+  const type = TYPES.find((each) => each === text.toLowerCase())
+  if (type === undefined) throw invalidQuery('blocklisttype', text)
+  return type
+}
+
+/** A version that knows only smaller blocks can't be told of these. */
+function checkVersionFor({ committed = [], uncommitted = [] }: BlockLists, version: string): void {
+  const max = lengthBytesMax(PUT_BLOCK_LIMITS, version)
+  const isLong = ([, lengthBytes]: readonly [string, number]) => lengthBytes > max
+  if (committed.some(isLong) || uncommitted.some(isLong)) {
+    throw new StorageError('FeatureVersionMismatch')
+  }
+}

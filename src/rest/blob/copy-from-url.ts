@@ -1,0 +1,197 @@
+// Copy Blob From URL and Put Blob From URL: done before they are answered, and both make block blobs. The
+// first makes what Copy Blob makes, block list and all; the second a blob as if its bytes had been put.
+import { randomUUID } from 'node:crypto'
+import { crc64Hasher, md5Hasher } from '../../extent/hash.ts'
+import { optionalBoolean, requiredHeader } from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import type { Blob, BlobHttpHeaders } from '../../storage/blob/blob.ts'
+import { storeCopied } from '../../storage/blob/copy-body.ts'
+import { checkPutBlob, putBlob } from '../../storage/blob/put.ts'
+import { invalidHeader, StorageError } from '../../storage/error.ts'
+import { writtenHeaders } from './answer.ts'
+import { busyIfChanged } from './blob.ts'
+import { cipherForWrite, type Cipher } from './cipher.ts'
+import { copyAnswer, decodeCopy, storeCopy, type AskedCopy } from './copy.ts'
+import { decodeHashes, decodeHttpHeaders, type BodyHashes } from './header.ts'
+import { lengthBytesMax, PUT_BLOB_LIMITS } from './length-limit.ts'
+import {
+  decodeSourceHashes,
+  openLocal,
+  openRemote,
+  openSource,
+  sourceRead,
+  tooLong,
+  type OpenSource,
+} from './open-source.ts'
+import { blobAddress, type BlobCall } from './service.ts'
+import { resolveSource, type LocalSource, type RemoteSource } from './source.ts'
+import { checkHashes, checkMd5, discard, upload } from './upload.ts'
+
+const MIB = 2 ** 20
+const COPY_BYTES_MAX = 256 * MIB
+/** How often a source that changes while it is looked at is looked at again. */
+const LOOKS_MAX = 3
+
+export async function runCopyBlobFromUrl(call: BlobCall): Promise<Answer> {
+  const asked = decodeCopy(call)
+  const hashes = decodeSourceHashes(call.request)
+  blobAddress(call.request)
+  const source = await resolveSource(call, { tags: asked.copiesTags })
+  const { blob, md5, crc64 } = await (source.kind === 'local'
+    ? copyLocal(call, source, asked, hashes)
+    : copyRemote(call, source, asked, hashes))
+  return copyAnswer(blob, hashHeaders(hashes, { md5, crc64 }))
+}
+
+/** The hash that was sent, or CRC64 if none was (Copy Blob From URL, response headers). */
+function hashHeaders(sent: BodyHashes, computed: BodyHashes): string[] {
+  if (sent.md5 !== undefined) return ['Content-MD5', computed.md5 ?? '']
+  return ['x-ms-content-crc64', computed.crc64 ?? '']
+}
+
+type Copied = BodyHashes & { readonly blob: Blob }
+
+/** The bytes are hashed first, and shared then if they are still those of the source. */
+async function copyLocal(
+  call: BlobCall,
+  source: LocalSource,
+  asked: AskedCopy,
+  hashes: BodyHashes,
+): Promise<Copied> {
+  const { request, service } = call
+  const state = { id: randomUUID(), source: source.text }
+  const read = sourceRead(request, source)
+  for (let look = 1; ; look += 1) {
+    const opened = await openLocal(call, source, {})
+    checkCopied(opened)
+    const computed = await hashesOf(opened, hashes)
+    checkHashes(hashes, computed)
+    const { stamp = 0 } = opened
+    try {
+      const blob = await storeCopy(call, {
+        ...asked,
+        source: { ...read, stamp },
+        state,
+        newId: service.newId(),
+        seal: undefined,
+        rehydratePriority: undefined,
+      })
+      return { blob, ...computed }
+    } catch (error) {
+      const isChanged = error instanceof StorageError && error.code === 'SourceConditionNotMet'
+      if (!isChanged || look === LOOKS_MAX) throw error
+    }
+  }
+}
+
+function checkCopied({ lengthBytes, properties }: OpenSource): void {
+  if (properties.type !== 'BlockBlob') throw new StorageError('InvalidSourceBlobType')
+  if (lengthBytes > COPY_BYTES_MAX) throw tooLong(COPY_BYTES_MAX)
+}
+
+async function hashesOf(opened: OpenSource, sent: BodyHashes): Promise<BodyHashes> {
+  const md5 = sent.md5 === undefined ? undefined : md5Hasher()
+  const crc64 = crc64Hasher()
+  for await (const chunk of opened.stream()) {
+    md5?.update(chunk)
+    crc64.update(chunk)
+  }
+  return {
+    md5: md5?.digest().toString('base64'),
+    crc64: crc64.digest().toString('base64'),
+  }
+}
+
+async function copyRemote(
+  call: BlobCall,
+  source: RemoteSource,
+  asked: AskedCopy,
+  hashes: BodyHashes,
+): Promise<Copied> {
+  const { request, service } = call
+  const { put, copiesTags } = asked
+  const address = blobAddress(request)
+  const cipher = await putCipher(call, asked)
+  const opened = await openRemote(call, source, { tags: copiesTags })
+  try {
+    checkCopied(opened)
+    const body = await upload(service, opened, { cipher, hashes, wants: 'crc64' })
+    const made = {
+      ...put,
+      headers: opened.headers,
+      metadata: asked.metadata ?? opened.metadata,
+      ...(copiesTags && { tags: opened.tags }),
+      ...(cipher && { encryption: cipher.encryption }),
+    }
+    const [state, moment] = [{ id: randomUUID(), source: source.text }, service.moment()]
+    const blob = await service.kv
+      .write((tx) => storeCopied(tx, address, made, body, state, moment))
+      .catch((error: unknown) => discard(service, body, busyIfChanged(error)))
+    return { blob, md5: body.md5, crc64: body.crc64 }
+  } finally {
+    opened.close()
+  }
+}
+
+/** What is bound to fail is refused before the source is read. */
+function putCipher({ request, service }: BlobCall, { put }: AskedCopy) {
+  const [address, { nowMs }] = [blobAddress(request), service.moment()]
+  return service.kv.read(function* (tx) {
+    const { container } = yield* checkPutBlob(tx, address, put, nowMs)
+    return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
+  })
+}
+
+export async function runPutBlobFromUrl(call: BlobCall): Promise<Answer> {
+  const { request } = call
+  const type = requiredHeader(request.headers, 'x-ms-blob-type')
+  if (type !== 'BlockBlob') throw invalidHeader('x-ms-blob-type', type)
+  const asked = decodeCopy(call)
+  const cipher = await putCipher(call, asked)
+  const bytesMax = lengthBytesMax(PUT_BLOB_LIMITS, request.version)
+  const opened = await openSource(call, { tags: asked.copiesTags, bytesMax })
+  try {
+    return await putOpened(call, asked, opened, cipher)
+  } finally {
+    opened.close()
+  }
+}
+
+async function putOpened(
+  { request, service }: BlobCall,
+  { put, metadata, copiesTags }: AskedCopy,
+  opened: OpenSource,
+  cipher: Cipher | undefined,
+): Promise<Answer> {
+  const address = blobAddress(request)
+  const hashes = decodeSourceHashes(request)
+  const body = await upload(service, opened, { cipher, hashes, wants: 'md5' })
+  const made = {
+    ...put,
+    headers: { ...headersFor(request, opened), contentMd5: body.md5 ?? '' },
+    metadata: metadata ?? opened.metadata,
+    ...(copiesTags && { tags: opened.tags }),
+    ...(cipher && { encryption: cipher.encryption }),
+  }
+  const moment = service.moment()
+  const stored = service.kv.write((tx) => {
+    checkAsked(request, body)
+    return putBlob(tx, address, made, body, moment)
+  })
+  const blob = await stored.catch((error: unknown) => discard(service, body, busyIfChanged(error)))
+  return { status: 201, headers: [...writtenHeaders(blob), 'Content-MD5', body.md5 ?? ''] }
+}
+
+/** Those of the source, unless the client wants none of them; what it sends itself counts in any case. */
+function headersFor(request: Request, { headers }: OpenSource): BlobHttpHeaders {
+  const own = decodeHttpHeaders(request, 'own')
+  const isCopied = optionalBoolean(request.headers, 'x-ms-copy-source-blob-properties') ?? true
+  return isCopied ? { ...headers, ...own } : own
+}
+
+/** Content-MD5 and x-ms-blob-content-md5 are about the same bytes, since there is no body. */
+function checkAsked(request: Request, body: BodyHashes): void {
+  const { md5 } = decodeHashes(request)
+  const { contentMd5 } = decodeHttpHeaders(request, 'own')
+  for (const sent of [md5, contentMd5]) if (sent !== undefined) checkMd5(sent, body.md5 ?? '')
+}

@@ -1,0 +1,150 @@
+// Copy Blob and Abort Copy Blob. A source in this store is copied before the answer; one elsewhere is
+// looked at before the answer, and read after it (copy-job.ts).
+import { randomUUID } from 'node:crypto'
+import { decodeMetadata, optionalBoolean, optionalGuid, optionalWord } from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import type { Blob } from '../../storage/blob/blob.ts'
+import { copiedProperties, copyBlob, type CopyBlob } from '../../storage/blob/copy.ts'
+import { abortCopy, startCopy } from '../../storage/blob/pending-copy.ts'
+import { EncryptionNeeded, type PutBlob } from '../../storage/blob/put.ts'
+import { checkNoConditions } from '../../storage/condition.ts'
+import { invalidQuery, missingHeader, StorageError } from '../../storage/error.ts'
+import type { Metadata } from '../../storage/metadata.ts'
+import { writtenHeaders } from './answer.ts'
+import { busyIfChanged } from './blob.ts'
+import { blobConditions, decodePutBlob, guardWith, type RequestGuard } from './header.ts'
+import { openRemote, sourceRead } from './open-source.ts'
+import { reseal } from './reseal.ts'
+import { blobAddress, checkTagPermission, isCreateOnly, type BlobCall } from './service.ts'
+import { resolveSource, type LocalSource, type RemoteSource } from './source.ts'
+import { discard } from './upload.ts'
+
+/** What every copy of a whole blob is told of its destination. */
+export type AskedCopy = {
+  readonly put: PutBlob & { readonly guard: RequestGuard }
+  /** Given, it replaces that of the source. */
+  readonly metadata: Metadata | undefined
+  readonly copiesTags: boolean
+}
+
+export function decodeCopy({ request, identity }: BlobCall): AskedCopy {
+  checkTagPermission(identity, request)
+  const put = { ...decodePutBlob(request), createOnly: isCreateOnly(identity) }
+  const metadata = decodeMetadata(request.rawHeaders)
+  const option = optionalWord(request.headers, 'x-ms-copy-source-tag-option', ['REPLACE', 'COPY'])
+  if (option === 'COPY' && put.tags !== undefined) {
+    throw new StorageError('BothUserTagsAndSourceTagsCopyPresentException')
+  }
+  return {
+    put,
+    metadata: metadata.length === 0 ? undefined : metadata,
+    copiesTags: option === 'COPY',
+  }
+}
+
+export async function runCopyBlob(call: BlobCall): Promise<Answer> {
+  const asked = decodeCopy(call)
+  blobAddress(call.request)
+  const source = await resolveSource(call, { tags: asked.copiesTags })
+  const blob = await (source.kind === 'local'
+    ? copyLocal(call, source, asked)
+    : copyRemote(call, source, asked))
+  return copyAnswer(blob)
+}
+
+export function copyAnswer(blob: Blob, more: readonly string[] = []): Answer {
+  const { id = '', status = 'success' } = blob.copy ?? {}
+  const headers = [...writtenHeaders(blob), 'x-ms-copy-id', id, 'x-ms-copy-status', status]
+  return { status: 202, headers: [...headers, ...more] }
+}
+
+function copyLocal(call: BlobCall, source: LocalSource, asked: AskedCopy): Promise<Blob> {
+  const { request, service } = call
+  const read = { ...sourceRead(request, source), mayBeArchived: true }
+  return storeCopy(call, {
+    ...asked,
+    source: read,
+    state: { id: randomUUID(), source: source.text },
+    newId: service.newId(),
+    seal: sealOf(request),
+    rehydratePriority: optionalWord(request.headers, 'x-ms-rehydrate-priority', [
+      'Standard',
+      'High',
+    ]),
+  })
+}
+
+/** In one transaction; if the destination has another key than the source, after its bytes were written. */
+export async function storeCopy(call: BlobCall, copy: CopyBlob & AskedCopy): Promise<Blob> {
+  const { request, service } = call
+  const address = blobAddress(request)
+  try {
+    const moment = service.moment()
+    return await service.kv.write((tx) => copyBlob(tx, address, copy, moment))
+  } catch (error) {
+    if (!(error instanceof EncryptionNeeded)) throw error
+  }
+  const { resealed, body, stamp } = await reseal(call, copy)
+  const pinned = { ...copy, resealed, source: { ...copy.source, stamp } }
+  const moment = service.moment()
+  return service.kv
+    .write((tx) => copyBlob(tx, address, pinned, moment))
+    .catch((error: unknown) => discard(service, body, busyIfChanged(error)))
+}
+
+/** GET and not HEAD: a URL that is signed for reading may be signed for GET alone. */
+async function copyRemote(call: BlobCall, source: RemoteSource, asked: AskedCopy): Promise<Blob> {
+  const { request, service } = call
+  const { put, copiesTags } = asked
+  // Neither is ever stored, and when the bytes come the request is over.
+  for (const HeaderName of ['x-ms-encryption-key', 'x-ms-copy-source-authorization']) {
+    if (request.headers[HeaderName]) throw new StorageError('UnsupportedHeader', { HeaderName })
+  }
+  service.copyJobs.checkFree()
+  const opened = await openRemote(call, source, { tags: copiesTags })
+  opened.close()
+  const remote = {
+    properties: copiedProperties(opened.properties, sealOf(request)),
+    headers: opened.headers,
+    metadata: asked.metadata ?? opened.metadata,
+    ...(copiesTags && { tags: opened.tags }),
+    lengthBytes: opened.lengthBytes,
+    isRanged: opened.isRanged,
+    ...(opened.etag !== undefined && { etag: opened.etag }),
+  }
+  const state = { id: randomUUID(), source: source.text }
+  const newIds = [service.newId(), service.newId()] as const
+  const [address, moment] = [blobAddress(request), service.moment()]
+  const start = { put, remote, state, newIds }
+  const { blob, place } = await service.kv.write((tx) => startCopy(tx, address, start, moment))
+  service.copyJobs.begin(place)
+  return blob
+}
+
+function sealOf({ headers }: Request): boolean | undefined {
+  return optionalBoolean(headers, 'x-ms-seal-blob')
+}
+
+export async function runAbortCopyBlob({ request, service }: BlobCall): Promise<Answer> {
+  const action = optionalWord(request.headers, 'x-ms-copy-action', ['abort'])
+  if (action === undefined) throw missingHeader('x-ms-copy-action')
+  const conditions = blobConditions(request)
+  checkNoConditions(conditions)
+  const { leaseId } = guardWith(request, conditions)
+  const [address, moment] = [blobAddress(request), service.moment()]
+  const asked = { copyId: decodeCopyId(request), leaseId }
+  const place = await service.kv.write((tx) => abortCopy(tx, address, asked, moment))
+  service.copyJobs.cancel(place)
+  return { status: 204, headers: [] }
+}
+
+function decodeCopyId({ query }: Request): string {
+  const text = query.get('copyid') ?? ''
+  try {
+    const id = optionalGuid({ copyid: text }, 'copyid')
+    if (id !== undefined) return id
+  } catch {
+    throw invalidQuery('copyid', text)
+  }
+  throw new StorageError('MissingRequiredQueryParameter', { QueryParameterName: 'copyid' })
+}

@@ -1,0 +1,93 @@
+// What decides how long a blob stays: Set Blob Expiry, immutability policies and legal holds.
+import { formatHttpDate } from '../../http/date.ts'
+import {
+  optionalBoolean,
+  optionalDateMs,
+  optionalHeader,
+  optionalInt,
+  optionalWord,
+} from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { setBlobExpiry, type Expiry } from '../../storage/blob/expiry.ts'
+import {
+  deleteImmutabilityPolicy,
+  setImmutabilityPolicy,
+  setLegalHold,
+} from '../../storage/blob/immutability.ts'
+import { checkNoConditions, NO_CONDITIONS, type Conditions } from '../../storage/condition.ts'
+import { invalidHeader, missingHeader } from '../../storage/error.ts'
+import { validators } from './answer.ts'
+import { blobConditions, decodeImmutability, guardWith } from './header.ts'
+import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
+
+/** Azure has it in accounts with a hierarchical namespace only; here every blob may expire. */
+export async function runSetBlobExpiry({ request, service }: BlobCall): Promise<Answer> {
+  checkNoConditions(blobConditions(request))
+  const [address, guard] = [blobAddress(request), guardWith(request, NO_CONDITIONS)]
+  const [expiry, moment] = [decodeExpiry(request), service.moment()]
+  const blob = await service.kv.write((tx) => setBlobExpiry(tx, address, guard, expiry, moment))
+  return { status: 200, headers: validators(blob) }
+}
+
+const OPTION = 'x-ms-expiry-option'
+const TIME = 'x-ms-expiry-time'
+
+/** Milliseconds since the creation or from now on, or a date, as the option says. */
+function decodeExpiry({ headers }: Request): Expiry {
+  const option = optionalWord(headers, OPTION, [
+    'NeverExpire',
+    'RelativeToCreation',
+    'RelativeToNow',
+    'Absolute',
+  ])
+  if (option === undefined) throw missingHeader(OPTION)
+  if (option === 'NeverExpire') {
+    const time = optionalHeader(headers, TIME)
+    if (time !== undefined) throw invalidHeader(TIME, time)
+    return { option }
+  }
+  if (option === 'Absolute') {
+    const atMs = optionalDateMs(headers, TIME)
+    if (atMs === undefined) throw missingHeader(TIME)
+    return { option, atMs }
+  }
+  const afterMs = optionalInt(headers, TIME)
+  if (afterMs === undefined) throw missingHeader(TIME)
+  return { option, afterMs }
+}
+
+export async function runSetImmutabilityPolicy({ request, service }: BlobCall): Promise<Answer> {
+  const policy = decodeImmutability(request)
+  if (policy === undefined) throw missingHeader('x-ms-immutability-policy-until-date')
+  const conditions = timeCondition(request)
+  const [address, { nowMs }] = [blobAddressAt(request), service.moment()]
+  await service.kv.write((tx) => setImmutabilityPolicy(tx, address, conditions, policy, nowMs))
+  const headers = [
+    'x-ms-immutability-policy-until-date', formatHttpDate(policy.untilMs),
+    'x-ms-immutability-policy-mode', policy.mode.toLowerCase(),
+  ] // prettier-ignore
+  return { status: 200, headers }
+}
+
+/** If-Unmodified-Since, and no other (blob.md 3.1). */
+function timeCondition(request: Request): Conditions {
+  const { ifUnmodifiedSinceMs, ...others } = blobConditions(request)
+  checkNoConditions(others)
+  return ifUnmodifiedSinceMs === undefined ? NO_CONDITIONS : { ifUnmodifiedSinceMs }
+}
+
+export async function runDeleteImmutabilityPolicy({ request, service }: BlobCall): Promise<Answer> {
+  checkNoConditions(blobConditions(request))
+  const [address, { nowMs }] = [blobAddressAt(request), service.moment()]
+  await service.kv.write((tx) => deleteImmutabilityPolicy(tx, address, nowMs))
+  return { status: 200, headers: [] }
+}
+
+export async function runSetLegalHold({ request, service }: BlobCall): Promise<Answer> {
+  checkNoConditions(blobConditions(request))
+  const isHeld = optionalBoolean(request.headers, 'x-ms-legal-hold')
+  if (isHeld === undefined) throw missingHeader('x-ms-legal-hold')
+  const [address, { nowMs }] = [blobAddressAt(request), service.moment()]
+  await service.kv.write((tx) => setLegalHold(tx, address, isHeld, nowMs))
+  return { status: 200, headers: ['x-ms-legal-hold', String(isHeld)] }
+}

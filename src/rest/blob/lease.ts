@@ -1,0 +1,21 @@
+// Lease Blob. The ETag stays; a blob that has only uncommitted blocks has none to answer with.
+import { randomUUID } from 'node:crypto'
+import { decodeLeaseAction, leaseAnswer } from '../../http/lease-header.ts'
+import type { Answer } from '../../http/operation.ts'
+import { readRule } from '../../http/version.ts'
+import { leaseBlob } from '../../storage/blob/change.ts'
+import { validators } from './answer.ts'
+import { blobConditions } from './header.ts'
+import { blobAddress, type BlobCall } from './service.ts'
+
+export async function runLeaseBlob({ request, service }: BlobCall): Promise<Answer> {
+  const action = decodeLeaseAction(request.headers, randomUUID)
+  // x-ms-lease-id is part of the action here, and no key is needed: the bytes are left alone.
+  const guard = { conditions: blobConditions(request), readRule: readRule(request.version) }
+  const [address, moment] = [blobAddress(request), service.moment()]
+  const { blob, result } = await service.kv.write((tx) =>
+    leaseBlob(tx, address, guard, action, moment),
+  )
+  const { status, headers } = leaseAnswer(result)
+  return { status, headers: blob === undefined ? headers : [...validators(blob), ...headers] }
+}

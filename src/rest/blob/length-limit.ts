@@ -1,0 +1,30 @@
+// How long the body of an upload may be. Each new limit came with a service version, and a request of an older
+// one is held to the older limit.
+import { tooLarge } from '../../http/body.ts'
+import { isAtLeast } from '../../http/version.ts'
+
+const MIB = 1024 * 1024
+
+type LengthLimits = readonly (readonly [since: string, lengthBytesMax: number])[]
+
+/** The newest first; what came before all of them has the last. */
+export const PUT_BLOB_LIMITS: LengthLimits = [
+  ['2019-12-12', 5_000 * MIB],
+  ['2016-05-31', 256 * MIB],
+  ['', 64 * MIB],
+]
+
+export const PUT_BLOCK_LIMITS: LengthLimits = [
+  ['2019-12-12', 4_000 * MIB],
+  ['2016-05-31', 100 * MIB],
+  ['', 4 * MIB],
+]
+
+export function lengthBytesMax(limits: LengthLimits, version: string): number {
+  return limits.find(([since]) => isAtLeast(version, since))?.[1] ?? 0
+}
+
+export function checkLength(limits: LengthLimits, version: string, lengthBytes: number): void {
+  const max = lengthBytesMax(limits, version)
+  if (lengthBytes > max) throw tooLarge(max)
+}

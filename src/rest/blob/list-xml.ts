@@ -1,0 +1,265 @@
+// The items of List Containers and List Blobs as XML. Elements and their order are the service's, as its
+// answers to the SDKs' own tests show them. Most blobs have little of what there may be, so what is missing
+// costs a comparison.
+import { formatHttpDate } from '../../http/date.ts'
+import { xmlTags } from '../../http/tags-xml.ts'
+import { xmlElement, xmlEscape, xmlNameElement, xmlOptional } from '../../http/xml.ts'
+import type { Blob, CopyState, Deleted } from '../../storage/blob/blob.ts'
+import type { ContainerItem } from '../../storage/blob/container-list.ts'
+import type { BlobEncryption } from '../../storage/blob/encryption.ts'
+import type { BlobItem } from '../../storage/blob/list-page.ts'
+import type { Staging } from '../../storage/blob/staging.ts'
+import { tierOf } from '../../storage/blob/tier.ts'
+import { ACCOUNT_ENCRYPTION_KEY } from '../../storage/encryption-scope.ts'
+import { etagOf, timestampOf } from '../../storage/etag.ts'
+import { leaseStatus, type Lease } from '../../storage/lease.ts'
+import type { Metadata } from '../../storage/metadata.ts'
+import { containerVersion } from './container.ts'
+
+type Include = ReadonlySet<string>
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+export function containerXml(
+  { name, container, deleted }: ContainerItem,
+  include: Include,
+  nowMs: number,
+): string {
+  const { defaultEncryptionScope: scope, denyEncryptionScopeOverride: deny } = container
+  return (
+    `<Container><Name>${xmlEscape(name)}</Name>` +
+    (deleted === undefined
+      ? ''
+      : `<Deleted>true</Deleted><Version>${containerVersion(container.id)}</Version>`) +
+    `<Properties><Last-Modified>${formatHttpDate(container.modifiedMs)}</Last-Modified>` +
+    `<Etag>${etagOf(container.stamp)}</Etag>` +
+    // The service shows the lease of a deleted one as expired, whether or not there was one.
+    (deleted === undefined
+      ? leaseXml(container.lease, nowMs)
+      : '<LeaseStatus>unlocked</LeaseStatus><LeaseState>expired</LeaseState>') +
+    xmlOptional('PublicAccess', container.publicAccess) +
+    xmlElement('DefaultEncryptionScope', scope ?? ACCOUNT_ENCRYPTION_KEY) +
+    `<DenyEncryptionScopeOverride>${deny ?? false}</DenyEncryptionScopeOverride>` +
+    '<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold>' +
+    '<ImmutableStorageWithVersioningEnabled>true</ImmutableStorageWithVersioningEnabled>' +
+    (deleted === undefined ? '' : deletedXml(deleted, nowMs)) +
+    `</Properties>${include.has('metadata') ? metadataXml(container.metadata) : ''}</Container>`
+  )
+}
+
+export function blobItemXml(item: BlobItem, include: Include, nowMs: number): string {
+  if ('prefix' in item) return `<BlobPrefix>${xmlNameElement('Name', item.prefix)}</BlobPrefix>`
+  const name = `<Blob>${xmlNameElement('Name', item.name)}`
+  if ('staging' in item) return `${name}${uncommittedXml(item.staging, nowMs)}</Blob>`
+  if ('past' in item) {
+    const { past, stamp } = item
+    const properties = propertiesXml(past, stateXml(past, '', past.deleted, include, nowMs))
+    return name + pastIdXml(past.kind, stamp, past.deleted) + properties + detailsXml(past, include)
+  }
+  const { blob } = item
+  const id = item.hasVersionsOnly === true ? VERSIONS_ONLY : currentIdXml(blob)
+  const state = isPlain(blob)
+    ? PLAIN_STATE
+    : stateXml(blob, leaseXml(blob.lease, nowMs), undefined, include, nowMs)
+  return name + id + propertiesXml(blob, state) + detailsXml(blob, include)
+}
+
+const VERSIONS_ONLY = '<HasVersionsOnly>true</HasVersionsOnly>'
+
+/** Whether or not versions are asked for. */
+function currentIdXml({ version }: Blob): string {
+  if (version === undefined) return ''
+  return `<VersionId>${timestampOf(version)}</VersionId><IsCurrentVersion>true</IsCurrentVersion>`
+}
+
+function pastIdXml(kind: string, stamp: number, deleted: Deleted | undefined): string {
+  const isDeleted = deleted === undefined ? '' : '<Deleted>true</Deleted>'
+  if (kind === 'root') return isDeleted
+  const element = kind === 'snapshot' ? 'Snapshot' : 'VersionId'
+  return `<${element}>${timestampOf(stamp)}</${element}>${isDeleted}`
+}
+
+/** "List Blobs", on uncommitted blobs: without validators, content headers and metadata. */
+function uncommittedXml({ createdMs, lease }: Staging, nowMs: number): string {
+  return (
+    `<Properties><Creation-Time>${formatHttpDate(createdMs)}</Creation-Time>` +
+    '<Content-Length>0</Content-Length><BlobType>BlockBlob</BlobType>' +
+    `${leaseXml(lease, nowMs)}<ServerEncrypted>false</ServerEncrypted></Properties>`
+  )
+}
+
+function detailsXml(blob: Blob, include: Include): string {
+  if (include.size === 0) return '<OrMetadata /></Blob>'
+  const metadata = include.has('metadata') ? blobMetadataXml(blob) : ''
+  const tags = blob.tags !== undefined && include.has('tags') ? xmlTags(blob.tags) : ''
+  return `${metadata}${tags}<OrMetadata /></Blob>`
+}
+
+/** `state` is the part behind the content headers. */
+function propertiesXml(blob: Blob, state: string): string {
+  return (
+    `<Properties><Creation-Time>${formatHttpDate(blob.createdMs)}</Creation-Time>` +
+    `<Last-Modified>${formatHttpDate(blob.modifiedMs)}</Last-Modified>` +
+    dateXml('Expiry-Time', blob.expiresMs) +
+    // Without quotes here, and only here.
+    `<Etag>${etagOf(blob.stamp).slice(1, -1)}</Etag>` +
+    `<Content-Length>${blob.lengthBytes}</Content-Length>` +
+    contentXml(blob) +
+    dateXml('LastAccessTime', blob.accessedMs) +
+    state
+  )
+}
+
+const NO_LEASE = '<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>'
+
+/** What almost every blob of a long list has. */
+const PLAIN_STATE =
+  '<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier>' +
+  `<AccessTierInferred>true</AccessTierInferred>${NO_LEASE}` +
+  '<ServerEncrypted>false</ServerEncrypted></Properties>'
+
+function isPlain({ type, tier, lease, copy, encryption, tags, immutability, legalHold }: Blob) {
+  return (
+    type === 'BlockBlob' &&
+    tier === undefined &&
+    lease === undefined &&
+    copy === undefined &&
+    encryption === undefined &&
+    tags === undefined &&
+    immutability === undefined &&
+    legalHold === undefined
+  )
+}
+
+function stateXml(
+  blob: Blob,
+  lease: string,
+  deleted: Deleted | undefined,
+  include: Include,
+  nowMs: number,
+): string {
+  return (
+    typeXml(blob) +
+    tierXml(blob, nowMs) +
+    lease +
+    (blob.copy === undefined ? '' : copyXml(blob.copy, include.has('copy'))) +
+    encryptionXml(blob.encryption) +
+    (deleted === undefined ? '' : deletedXml(deleted, nowMs)) +
+    (blob.tags === undefined ? '' : `<TagCount>${blob.tags.length}</TagCount>`) +
+    (blob.isSealed === true ? '<Sealed>true</Sealed>' : '') +
+    `${retentionXml(blob, include)}</Properties>`
+  )
+}
+
+function contentXml({ headers }: Blob): string {
+  return (
+    (headers.contentType === undefined
+      ? '<Content-Type>application/octet-stream</Content-Type>'
+      : xmlElement('Content-Type', headers.contentType)) +
+    (headers.contentEncoding === undefined
+      ? '<Content-Encoding />'
+      : xmlElement('Content-Encoding', headers.contentEncoding)) +
+    (headers.contentLanguage === undefined
+      ? '<Content-Language />'
+      : xmlElement('Content-Language', headers.contentLanguage)) +
+    (headers.contentMd5 === undefined
+      ? '<Content-CRC64 /><Content-MD5 />'
+      : `<Content-CRC64 /><Content-MD5>${headers.contentMd5}</Content-MD5>`) +
+    (headers.cacheControl === undefined
+      ? '<Cache-Control />'
+      : xmlElement('Cache-Control', headers.cacheControl)) +
+    (headers.contentDisposition === undefined
+      ? '<Content-Disposition />'
+      : xmlElement('Content-Disposition', headers.contentDisposition))
+  )
+}
+
+function typeXml({ type, sequenceNumber = '0' }: Blob): string {
+  if (type !== 'PageBlob') return `<BlobType>${type}</BlobType>`
+  const element = 'x-ms-blob-sequence-number'
+  return `<${element}>${sequenceNumber}</${element}><BlobType>PageBlob</BlobType>`
+}
+
+/** Append blobs have no tier; page blobs only one that was set, since standard disks have none. */
+function tierXml(blob: Blob, nowMs: number): string {
+  if (blob.tier === undefined && blob.type !== 'BlockBlob') return ''
+  const { name, isInferred, setMs, rehydration } = tierOf(blob, nowMs)
+  let xml = `<AccessTier>${name}</AccessTier>`
+  if (isInferred) return `${xml}<AccessTierInferred>true</AccessTierInferred>`
+  if (rehydration !== undefined) {
+    const { to, priority } = rehydration
+    xml += `<ArchiveStatus>rehydrate-pending-to-${to.toLowerCase()}</ArchiveStatus>`
+    xml += `<RehydratePriority>${priority}</RehydratePriority>`
+  }
+  return xml + dateXml('AccessTierChangeTime', setMs)
+}
+
+function leaseXml(lease: Lease | undefined, nowMs: number): string {
+  if (lease === undefined) return NO_LEASE
+  const { status, state, duration } = leaseStatus(lease, nowMs)
+  return (
+    `<LeaseStatus>${status}</LeaseStatus><LeaseState>${state}</LeaseState>` +
+    xmlOptional('LeaseDuration', duration)
+  )
+}
+
+/** That a copy is incremental shows always, the rest of its state if asked for. */
+function copyXml(copy: CopyState, isAsked: boolean): string {
+  const incremental = copy.isIncremental === true ? '<IncrementalCopy>true</IncrementalCopy>' : ''
+  if (!isAsked) return incremental
+  const { destinationSnapshot: snapshot } = copy
+  return (
+    xmlElement('CopyId', copy.id) +
+    xmlElement('CopySource', copy.source) +
+    `<CopyStatus>${copy.status}</CopyStatus>` +
+    `<CopyProgress>${copy.copiedBytes}/${copy.totalBytes}</CopyProgress>` +
+    dateXml('CopyCompletionTime', copy.completedMs) +
+    xmlOptional('CopyStatusDescription', copy.description) +
+    incremental +
+    // The SDKs look for DestinationSnapshot; this is what the service sends.
+    (snapshot === undefined ? '' : xmlElement('CopyDestinationSnapshot', timestampOf(snapshot)))
+  )
+}
+
+function encryptionXml(encryption: BlobEncryption | undefined): string {
+  if (encryption === undefined) return '<ServerEncrypted>false</ServerEncrypted>'
+  const key =
+    'scope' in encryption
+      ? xmlElement('EncryptionScope', encryption.scope)
+      : xmlElement('CustomerProvidedKeySha256', encryption.keySha256)
+  return `<ServerEncrypted>true</ServerEncrypted>${key}`
+}
+
+/** Whole days: one that was deleted a moment ago and is kept for 7 has 6 left. */
+function deletedXml({ atMs, untilMs }: Deleted, nowMs: number): string {
+  const days = Math.max(0, Math.floor((untilMs - nowMs) / DAY_MS))
+  return `${dateXml('DeletedTime', atMs)}<RemainingRetentionDays>${days}</RemainingRetentionDays>`
+}
+
+function retentionXml({ immutability, legalHold }: Blob, include: Include): string {
+  let xml = ''
+  if (immutability !== undefined && include.has('immutabilitypolicy')) {
+    const mode = immutability.mode.toLowerCase()
+    xml += dateXml('ImmutabilityPolicyUntilDate', immutability.untilMs)
+    xml += `<ImmutabilityPolicyMode>${mode}</ImmutabilityPolicyMode>`
+  }
+  if (legalHold === true && include.has('legalhold')) xml += '<LegalHold>true</LegalHold>'
+  return xml
+}
+
+function dateXml(element: string, timeMs: number | undefined): string {
+  return timeMs === undefined ? '' : `<${element}>${formatHttpDate(timeMs)}</${element}>`
+}
+
+/** What was encrypted with a customer's key can't be read without it, and a list has none. */
+function blobMetadataXml({ metadata, encryption }: Blob): string {
+  const isSecret = encryption !== undefined && 'keySha256' in encryption && metadata.length > 0
+  return isSecret ? '<Metadata Encrypted="true" />' : metadataXml(metadata)
+}
+
+function metadataXml(metadata: Metadata): string {
+  if (metadata.length === 0) return '<Metadata />'
+  let items = ''
+  for (const [name, value] of metadata) items += `<${name}>${xmlEscape(value)}</${name}>`
+  return `<Metadata>${items}</Metadata>`
+}

@@ -1,0 +1,105 @@
+// Get Page Ranges, of a page blob, a snapshot or a version: all that was written, or what differs from an
+// older snapshot.
+import { optionalHeader } from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { encodePageListXml } from '../../http/page-list-xml.ts'
+import { decodePath } from '../../http/query.ts'
+import { decodeRange } from '../../http/range.ts'
+import { isAtLeast } from '../../http/version.ts'
+import { getPageRanges, type PageRangeQuery } from '../../storage/blob/page-range.ts'
+import { invalidHeader, invalidQuery, outOfRangeQuery } from '../../storage/error.ts'
+import { parseTimestamp } from '../../storage/etag.ts'
+import { validators } from './answer.ts'
+import { blobGuard } from './header.ts'
+import { checkVersion } from './page.ts'
+import { blobAddressAt, type BlobCall } from './service.ts'
+
+const RANGE_COUNT_MAX = 10_000
+/** Before, all ranges came at once. */
+const PAGED_SINCE = '2020-10-02'
+
+export async function runGetPageRanges(call: BlobCall): Promise<Answer> {
+  return pageList(call, undefined)
+}
+
+export async function runGetPageRangesDiff(call: BlobCall): Promise<Answer> {
+  return pageList(call, decodePrevious(call.request))
+}
+
+async function pageList(
+  { request, service }: BlobCall,
+  previous: PageRangeQuery['previous'],
+): Promise<Answer> {
+  checkVersion(request)
+  const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
+  const { headers, version } = request
+  // Where it ends is for the blob to say.
+  const range = decodeRange(headers, version, Infinity) ?? { from: 0, to: Infinity }
+  const page = isAtLeast(version, PAGED_SINCE) ? decodePage(request) : undefined
+  const query = { range, ...(previous && { previous }), ...(page && { page }) }
+  const { nowMs } = service.moment()
+  const { blob, ranges, next } = await service.kv.read((tx) =>
+    getPageRanges(tx, address, guard, query, nowMs),
+  )
+  const nextMarker = page === undefined ? undefined : encodeMarker(next)
+  const told = ['x-ms-blob-content-length', String(blob.lengthBytes)]
+  return {
+    status: 200,
+    headers: ['Content-Type', 'application/xml', ...validators(blob), ...told],
+    body: encodePageListXml({ ranges, nextMarker }),
+  }
+}
+
+function decodePage({ query }: Request): NonNullable<PageRangeQuery['page']> {
+  const marker = query.get('marker')
+  const from = marker ? decodeMarker(marker) : 0
+  const text = query.get('maxresults')
+  if (!text) return { from, countMax: RANGE_COUNT_MAX }
+  if (!/^-?\d{1,15}$/.test(text)) throw invalidQuery('maxresults', text)
+  const count = Number(text)
+  if (count <= 0) throw outOfRangeQuery('maxresults', text, { min: 1, max: RANGE_COUNT_MAX })
+  return { from, countMax: Math.min(count, RANGE_COUNT_MAX) }
+}
+
+// A marker is opaque to clients. It names an offset, so it holds while pages are written.
+function encodeMarker(next: number | undefined): string {
+  return next === undefined ? '' : Buffer.from(String(next)).toString('base64url')
+}
+
+function decodeMarker(marker: string): number {
+  const text = Buffer.from(marker, 'base64url').toString('latin1')
+  const offset = /^\d{1,15}$/.test(text) ? Number(text) : -1
+  if (offset < 0 || encodeMarker(offset) !== marker) throw invalidQuery('marker', marker)
+  return offset
+}
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z$/
+const PREVIOUS_URL = 'x-ms-previous-snapshot-url'
+
+/** `prevsnapshot`, or a URL of the same blob that says which snapshot. */
+function decodePrevious(request: Request): PageRangeQuery['previous'] {
+  const given = request.query.get('prevsnapshot')
+  const text = given || snapshotOfUrl(request)
+  const snapshot = parseTimestamp(text)
+  if (snapshot !== undefined) return { snapshot }
+  if (TIMESTAMP.test(text)) return 'none of ours'
+  if (given === undefined) throw invalidHeader(PREVIOUS_URL, urlOf(request))
+  throw invalidQuery('prevsnapshot', text)
+}
+
+function urlOf({ headers }: Request): string {
+  return optionalHeader(headers, PREVIOUS_URL) ?? ''
+}
+
+function snapshotOfUrl(request: Request): string {
+  const text = urlOf(request)
+  if (text === '') return ''
+  if (!URL.canParse(text)) throw invalidHeader(PREVIOUS_URL, text)
+  const url = new URL(text)
+  // With the account in the path the host says nothing: a server has many names.
+  const isHere = request.pathStyle || url.host === request.headers['host']
+  if (!isHere || decodePath(url.pathname) !== decodePath(request.rawPath)) {
+    throw invalidHeader(PREVIOUS_URL, text)
+  }
+  return url.searchParams.get('snapshot') ?? ''
+}

@@ -1,0 +1,160 @@
+// Page blobs: create, Put Page, Clear Pages. Resizing and sequence numbers are Set Blob Properties
+// (blob.ts); Get Page Ranges is page-range.ts.
+import { optionalHeader, optionalWord, requiredHeader } from '../../http/header.ts'
+import type { HeaderFields } from '../../http/header.ts'
+import { tooLarge } from '../../http/body.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { decodeWriteRange, type ByteRange } from '../../http/range.ts'
+import { isAtLeast } from '../../http/version.ts'
+import type { Blob } from '../../storage/blob/blob.ts'
+import {
+  checkPageWrite,
+  clearPages,
+  putPage,
+  putPageBlob,
+  type PageWrite,
+  type SequenceConditions,
+} from '../../storage/blob/page.ts'
+import { PAGE_BYTES } from '../../storage/blob/page-range.ts'
+import { checkTierOfType } from '../../storage/blob/tier.ts'
+import { invalidHeader, missingHeader, StorageError } from '../../storage/error.ts'
+import { requestEncryptionHeaders, validators, writtenHeaders } from './answer.ts'
+import { decodePageBlobLength, decodeSequenceNumber } from './blob.ts'
+import { cipherOf } from './cipher.ts'
+import { blobGuard, decodeHashes, decodePutBlob } from './header.ts'
+import type { BodyHashes, RequestGuard } from './header.ts'
+import { blobAddress, isCreateOnly, type BlobCall, checkTagPermission } from './service.ts'
+import {
+  bodySource,
+  discard,
+  structuredHeaders,
+  upload,
+  type Source,
+  type Upload,
+} from './upload.ts'
+
+const PUT_PAGE_BYTES_MAX = 4 * 1024 * 1024
+/** Since when a write answers with one hash that need not be the MD5, and since when with both. */
+const ONE_HASH_SINCE = '2019-02-02'
+const BOTH_HASHES_SINCE = '2026-10-06'
+
+export async function runPutPageBlob({ request, service, identity }: BlobCall): Promise<Answer> {
+  checkVersion(request)
+  checkTagPermission(identity, request)
+  const put = { ...decodePutBlob(request), createOnly: isCreateOnly(identity) }
+  const lengthBytes = decodePageBlobLength(request)
+  if (lengthBytes === undefined) throw missingHeader('x-ms-blob-content-length')
+  if (put.tier !== undefined) checkTierOfType(put.tier, 'PageBlob')
+  const sequenceNumber = decodeSequenceNumber(request) ?? 0n
+  const page = { lengthBytes, sequenceNumber, mapId: service.newId() }
+  const [address, moment] = [blobAddress(request), service.moment()]
+  const blob = await service.kv.write((tx) => putPageBlob(tx, address, put, page, moment))
+  return { status: 201, headers: writtenHeaders(blob) }
+}
+
+export function checkVersion({ version }: Request): void {
+  if (!isAtLeast(version, '2009-09-19')) {
+    throw new StorageError('InvalidVersionForPageBlobOperation')
+  }
+}
+
+/** Put Page with `update`; `clear` has a row of its own. */
+export async function runPutPage(call: BlobCall): Promise<Answer> {
+  const { request } = call
+  requiredHeader(request.headers, 'x-ms-page-write')
+  optionalWord(request.headers, 'x-ms-page-write', ['update'])
+  return putPages(call, bodySource(request), decodeHashes(request), decodePageRange(request))
+}
+
+/** Pages from the request's body or from another place: bytes first, record second. */
+export async function putPages(
+  call: BlobCall,
+  source: Source,
+  hashes: BodyHashes,
+  range: ByteRange,
+): Promise<Answer> {
+  const { request, service } = call
+  checkVersion(request)
+  if (source.lengthBytes > PUT_PAGE_BYTES_MAX) throw tooLarge(PUT_PAGE_BYTES_MAX)
+  if (source.lengthBytes !== range.to - range.from) {
+    throw invalidHeader('Content-Length', String(source.lengthBytes))
+  }
+  const [address, write] = [blobAddress(request), pageWrite(request, range)]
+  const { nowMs } = service.moment()
+  const cipher = await service.kv.read(function* (tx) {
+    const { stored } = yield* checkPageWrite(tx, address, write, nowMs)
+    const { customerKey } = write.guard.encryption ?? {}
+    return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
+  })
+  const body = await upload(service, source, { cipher, hashes, wants: wantedHash(request, hashes) })
+  const moment = service.moment()
+  const pages = { pieces: body.pieces, encryption: cipher?.encryption }
+  const blob = await service.kv
+    .write((tx) => putPage(tx, address, write, pages, moment))
+    .catch((error: unknown) => discard(service, body, error))
+  const headers = [...pageHeaders(blob), ...hashHeaders(request, hashes, body)]
+  const encrypted = requestEncryptionHeaders(blob.encryption)
+  return { status: 201, headers: [...headers, ...structuredHeaders(request), ...encrypted] }
+}
+
+export async function runClearPages({ request, service }: BlobCall): Promise<Answer> {
+  checkVersion(request)
+  const write = pageWrite(request, decodePageRange(request))
+  const [address, moment] = [blobAddress(request), service.moment()]
+  const blob = await service.kv.write((tx) => clearPages(tx, address, write, moment))
+  return { status: 201, headers: pageHeaders(blob) }
+}
+
+function pageWrite(
+  request: Request,
+  range: ByteRange,
+): PageWrite & { readonly guard: RequestGuard } {
+  return { guard: blobGuard(request), sequence: decodeSequenceConditions(request.headers), range }
+}
+
+function pageHeaders(blob: Blob): string[] {
+  return [...validators(blob), 'x-ms-blob-sequence-number', blob.sequenceNumber ?? '0']
+}
+
+/** The hash that the client sent, or else the CRC-64; before there was one, always the MD5. */
+function wantedHash({ version }: Request, { md5 }: BodyHashes): 'md5' | 'crc64' | 'sent' {
+  if (!isAtLeast(version, ONE_HASH_SINCE)) return 'md5'
+  return md5 !== undefined && !isAtLeast(version, BOTH_HASHES_SINCE) ? 'sent' : 'crc64'
+}
+
+function hashHeaders({ version }: Request, sent: BodyHashes, { md5, crc64 }: Upload): string[] {
+  const headers: string[] = []
+  const isMd5Told = sent.md5 !== undefined || !isAtLeast(version, ONE_HASH_SINCE)
+  if (isMd5Told && md5 !== undefined) headers.push('Content-MD5', md5)
+  if (crc64 !== undefined) headers.push('x-ms-content-crc64', crc64)
+  return headers
+}
+
+/** Both ends are needed and are those of pages. */
+export function decodePageRange({ headers }: Request): ByteRange {
+  const range = decodeWriteRange(headers)
+  if (range.from % PAGE_BYTES === 0 && range.to % PAGE_BYTES === 0) return range
+  const own = optionalHeader(headers, 'x-ms-range')
+  if (own !== undefined) throw invalidHeader('x-ms-range', own)
+  throw invalidHeader('Range', optionalHeader(headers, 'range') ?? '')
+}
+
+function decodeSequenceConditions(headers: HeaderFields): SequenceConditions {
+  const lessOrEqual = decodeNumber(headers, 'x-ms-if-sequence-number-le')
+  const less = decodeNumber(headers, 'x-ms-if-sequence-number-lt')
+  const equal = decodeNumber(headers, 'x-ms-if-sequence-number-eq')
+  return {
+    ...(lessOrEqual === undefined ? undefined : { lessOrEqual }),
+    ...(less === undefined ? undefined : { less }),
+    ...(equal === undefined ? undefined : { equal }),
+  }
+}
+
+/** A negative one is InvalidInput, as the service's own clients test it. */
+function decodeNumber(headers: HeaderFields, name: string): bigint | undefined {
+  const text = optionalHeader(headers, name)
+  if (text === undefined) return undefined
+  if (/^-\d{1,19}$/.test(text)) throw new StorageError('InvalidInput')
+  if (!/^\d{1,19}$/.test(text) || BigInt(text) >= 2n ** 63n) throw invalidHeader(name, text)
+  return BigInt(text)
+}

@@ -1,0 +1,57 @@
+// Snapshot Blob, Delete Blob and Undelete Blob: decode once, call storage, encode.
+import { decodeMetadata, optionalDateMs, optionalWord } from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { deleteBlob, type TierConditions } from '../../storage/blob/delete.ts'
+import { snapshotBlob } from '../../storage/blob/snapshot.ts'
+import { undeleteBlob } from '../../storage/blob/undelete.ts'
+import { invalidQuery, StorageError } from '../../storage/error.ts'
+import { timestampOf } from '../../storage/etag.ts'
+import { requestEncryptionHeaders, validators, versionHeaders } from './answer.ts'
+import { blobGuard } from './header.ts'
+import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
+
+export async function runSnapshotBlob({ request, service }: BlobCall): Promise<Answer> {
+  const given = decodeMetadata(request.rawHeaders)
+  const metadata = given.length === 0 ? undefined : given
+  const [address, guard, moment] = [blobAddress(request), blobGuard(request), service.moment()]
+  const newIds = [service.newId(), service.newId()] as const
+  const taken = await service.kv.write((tx) =>
+    snapshotBlob(tx, address, guard, { metadata, newIds }, moment),
+  )
+  const { blob, version } = taken
+  const headers = ['x-ms-snapshot', timestampOf(taken.snapshot), ...validators(blob)]
+  if (version !== undefined) headers.push(...versionHeaders({ ...blob, version }))
+  return { status: 201, headers: [...headers, ...requestEncryptionHeaders(blob.encryption)] }
+}
+
+export async function runDeleteBlob({ request, service }: BlobCall): Promise<Answer> {
+  const [address, guard, moment] = [blobAddressAt(request), blobGuard(request), service.moment()]
+  const snapshots = optionalWord(request.headers, 'x-ms-delete-snapshots', ['include', 'only'])
+  // The code is that of Azure's own test of it (blobversioning.spec.ts of its SDK for JavaScript).
+  if (snapshots !== undefined && address.at !== undefined) {
+    throw new StorageError('InvalidQueryParameterValue')
+  }
+  const type = request.query.get('deletetype')
+  if (type !== undefined && type.toLowerCase() !== 'permanent') {
+    throw invalidQuery('deletetype', type)
+  }
+  const tier = decodeTierConditions(request)
+  const asked = { guard, tier, isPermanent: type !== undefined, ...(snapshots && { snapshots }) }
+  const { isPermanent } = await service.kv.write((tx) => deleteBlob(tx, address, asked, moment))
+  return { status: 202, headers: ['x-ms-delete-type-permanent', String(isPermanent)] }
+}
+
+function decodeTierConditions({ headers }: Request): TierConditions {
+  const ifModifiedSinceMs = optionalDateMs(headers, 'x-ms-access-tier-if-modified-since')
+  const ifUnmodifiedSinceMs = optionalDateMs(headers, 'x-ms-access-tier-if-unmodified-since')
+  return {
+    ...(ifModifiedSinceMs === undefined ? undefined : { ifModifiedSinceMs }),
+    ...(ifUnmodifiedSinceMs === undefined ? undefined : { ifUnmodifiedSinceMs }),
+  }
+}
+
+export async function runUndeleteBlob({ request, service }: BlobCall): Promise<Answer> {
+  const [address, moment] = [blobAddress(request), service.moment()]
+  await service.kv.write((tx) => undeleteBlob(tx, address, moment))
+  return { status: 200, headers: [] }
+}

@@ -1,0 +1,41 @@
+// Encrypts the bytes of a blob anew, for a copy whose key is not the source's: read, decrypted, encrypted
+// and written in one pass, and stored by the transaction that makes the copy.
+import { checkPutBlob } from '../../storage/blob/put.ts'
+import { findSource, type CopyBlob } from '../../storage/blob/copy.ts'
+import { planReseal, type Resealed } from '../../storage/blob/reseal.ts'
+import { cipherForWrite, cipherOf } from './cipher.ts'
+import type { RequestGuard } from './header.ts'
+import { sourceKey, streamOf, tooLong } from './open-source.ts'
+import { blobAddress, type BlobCall } from './service.ts'
+import { upload, type Upload } from './upload.ts'
+
+/** The client waits for it, so it is no longer than what one Put Blob may bring. */
+const RESEAL_BYTES_MAX = 5_000 * 2 ** 20
+
+export async function reseal(
+  { request, service }: BlobCall,
+  { put, source }: Pick<CopyBlob, 'source'> & { put: CopyBlob['put'] & { guard: RequestGuard } },
+): Promise<{ readonly resealed: Resealed; readonly body: Upload; readonly stamp: number }> {
+  const address = blobAddress(request)
+  const { nowMs } = service.moment()
+  const found = await service.kv.read(function* (tx) {
+    const { container } = yield* checkPutBlob(tx, address, put, nowMs)
+    const { stored } = yield* findSource(tx, source, nowMs)
+    const { encryption, stamp } = stored.blob
+    const asked = put.guard.encryption ?? {}
+    const to = yield* cipherForWrite(tx, address.account, asked, container)
+    const { account } = source.address
+    const from = yield* cipherOf(tx, account, encryption, sourceKey(request))
+    return { plan: yield* planReseal(tx, stored), from, to, stamp }
+  })
+  const { source: bytes, ...plan } = found.plan
+  if (plan.runBytes > RESEAL_BYTES_MAX) throw tooLong(RESEAL_BYTES_MAX)
+  const run = {
+    lengthBytes: plan.runBytes,
+    stream: () => streamOf(service, bytes, found.from),
+  }
+  const hashes = { md5: undefined, crc64: undefined }
+  const body = await upload(service, run, { cipher: found.to, hashes, wants: 'sent' })
+  const resealed = { ...plan, encryption: found.to?.encryption, pieces: body.pieces }
+  return { resealed, body, stamp: found.stamp }
+}

@@ -1,0 +1,28 @@
+// A SAS may name the encryption scope of what is written with it (`ses`): to the operations it is as if the
+// request had said so itself. Reads are free ("Create a service SAS", specify the encryption scope).
+import type { Identity } from '../../auth/identity.ts'
+import { optionalHeader } from '../../http/header.ts'
+import type { Operation } from '../../http/operation.ts'
+import { invalidHeader } from '../../storage/error.ts'
+import type { BlobCall, BlobService } from './service.ts'
+
+const SCOPE = 'x-ms-encryption-scope'
+
+export function withSasScope(operation: Operation<BlobService>): Operation<BlobService> {
+  if (!operation.writes || operation.level !== 'object') return operation
+  return { ...operation, run: (call) => operation.run(scopedCall(call)) }
+}
+
+function scopedCall(call: BlobCall): BlobCall {
+  const scope = sasScope(call.identity)
+  if (scope === undefined) return call
+  const { request } = call
+  const own = optionalHeader(request.headers, SCOPE)
+  // "Shared access signature error codes": a mismatch of the two.
+  if (own !== undefined && own !== scope) throw invalidHeader(SCOPE, own)
+  return { ...call, request: { ...request, headers: { ...request.headers, [SCOPE]: scope } } }
+}
+
+function sasScope(identity: Identity): string | undefined {
+  return 'encryptionScope' in identity ? identity.encryptionScope : undefined
+}

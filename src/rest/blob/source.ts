@@ -1,0 +1,137 @@
+// Where a copy reads from. A URL that names this very server is looked up in the store without a socket,
+// once the URL itself has been authorized as a request for it would be; anything else is for
+// fetch-source.ts, within what --allowCopyFrom permits.
+import { authenticate } from '../../auth/authenticate.ts'
+import { authorize, hasPermission } from '../../auth/authorize.ts'
+import type { Permission } from '../../auth/permission.ts'
+import type { AuthRequest } from '../../auth/request.ts'
+import { addressOf } from '../../http/address.ts'
+import { optionalHeader, requiredHeader } from '../../http/header.ts'
+import type { Request } from '../../http/operation.ts'
+import { decodeSegments, parseQuery } from '../../http/query.ts'
+import type { Accounts } from '../../storage/account.ts'
+import type { BlobAddress } from '../../storage/blob/blob.ts'
+import { ofSource } from '../../storage/blob/copy.ts'
+import { invalidHeader, StorageError } from '../../storage/error.ts'
+import { blobAddressAt, type BlobCall, type CopySources } from './service.ts'
+
+export type CopySource = LocalSource | RemoteSource
+
+export type LocalSource = {
+  readonly kind: 'local'
+  /** As the client wrote it; a SAS stands in it, and stays (blob.md 6). */
+  readonly text: string
+  readonly address: BlobAddress
+}
+
+export type RemoteSource = {
+  readonly kind: 'remote'
+  readonly text: string
+  readonly url: URL
+}
+
+const SOURCE = 'x-ms-copy-source'
+const AUTHORIZATION = 'x-ms-copy-source-authorization'
+const SOURCE_LENGTH_MAX = 2 * 1024
+const READ_SOURCE: Permission = {
+  resourceType: 'o',
+  accountSas: 'r',
+  serviceSas: 'r',
+  anonymous: 'blob',
+}
+
+/** The source of a copy, authorized if it is ours. Its tags need a permission of their own. */
+export async function resolveSource(
+  call: BlobCall,
+  wants: { readonly tags: boolean } = { tags: false },
+): Promise<CopySource> {
+  const { request, service } = call
+  const text = requiredHeader(request.headers, SOURCE)
+  const url = text.length <= SOURCE_LENGTH_MAX && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw invalidHeader(SOURCE, text.slice(0, SOURCE_LENGTH_MAX))
+  }
+  if (!isOwn(url, request, service.copySources, service.accounts)) {
+    return { kind: 'remote', text, url }
+  }
+  try {
+    const asked = sourceRequest(call, url, text)
+    await authorizeSource(call, asked, wants.tags)
+    return { kind: 'local', text, address: blobAddressAt({ ...request, ...asked }) }
+  } catch (error) {
+    throw ofSource(error)
+  }
+}
+
+/** The token that the source is to be read with, if one was sent. */
+export function sourceAuthorization({ headers }: Request): string | undefined {
+  const authorization = optionalHeader(headers, AUTHORIZATION)
+  if (authorization === undefined || /^bearer +\S+$/i.test(authorization)) return authorization
+  throw new StorageError('InvalidHeaderValue', { HeaderName: AUTHORIZATION })
+}
+
+/** The request that a client would have sent to read the source. */
+function sourceRequest({ request, service }: BlobCall, url: URL, text: string): AuthRequest {
+  // Not url.pathname, which is the path after dots and characters were resolved.
+  const [, path = '', search = ''] = /^https?:\/\/[^/?#]*([^?#]*)(?:\?([^#]*))?/i.exec(text) ?? []
+  const rawPath = path === '' ? '/' : path
+  const { pathStyleOnly } = service.copySources
+  const address = addressOf(service.accounts, url.host, rawPath, pathStyleOnly)
+  const authorization = sourceAuthorization(request)
+  return {
+    service: 'blob',
+    method: 'GET',
+    headers: authorization === undefined ? {} : { authorization },
+    account: address.account,
+    rawPath,
+    pathStyle: address.pathStyle,
+    path: decodeSegments(address.resource),
+    query: parseQuery(search),
+    version: request.version,
+    // A token came with this request, so its way is the one that counts; a SAS came in the URL.
+    secure: authorization === undefined ? url.protocol === 'https:' : request.secure,
+    remoteAddress: request.remoteAddress,
+  }
+}
+
+/** A key or a token of the account is good for both ends of a copy inside it. */
+async function authorizeSource(call: BlobCall, asked: AuthRequest, tags: boolean): Promise<void> {
+  const { request, identity } = call
+  const world = call.service.world()
+  const isSigned =
+    asked.headers.authorization !== undefined || asked.query.has('sig') || asked.query.has('sv')
+  const isHolder = identity.kind === 'sharedKey' || identity.kind === 'bearer'
+  const isShared = !isSigned && isHolder && asked.account === request.account
+  const reader = isShared ? identity : await authenticate(asked, world)
+  await authorize(reader, READ_SOURCE, asked, world)
+  if (tags && !hasPermission(reader, 't')) {
+    throw new StorageError('AuthorizationPermissionMismatch')
+  }
+}
+
+/** The name by which the client came, or one of those under which it could have come. */
+function isOwn(url: URL, request: Request, sources: CopySources, accounts: Accounts): boolean {
+  // The development account is nobody's in Azure, but the azure CLI writes its sources so.
+  if (url.hostname === 'devstoreaccount1.blob.core.windows.net') return true
+  const hostname = withoutAccount(url.hostname, accounts)
+  const came = `${url.protocol}//${request.headers.host ?? ''}`
+  const asked = URL.canParse(came) ? new URL(came) : undefined
+  if (asked?.port === url.port && withoutAccount(asked.hostname, accounts) === hostname) return true
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
+  return sources.listens().some((place) => place.port === port && reaches(hostname, place.host))
+}
+
+/** Host style: what follows the account in `account.blob.localhost`. */
+function withoutAccount(hostname: string, accounts: Accounts): string {
+  const dot = hostname.indexOf('.')
+  const label = hostname.slice(0, Math.max(dot, 0)).replace(/-secondary$/, '')
+  return accounts.get(label) === undefined ? hostname : hostname.slice(dot + 1)
+}
+
+const LOOPBACK = /^(?:127\.0\.0\.1|\[::1\]|(?:.+\.)?localhost)$/
+const ON_LOOPBACK = /^(?:127\.0\.0\.1|::1|localhost|0\.0\.0\.0|::)$/
+
+function reaches(hostname: string, listenHost: string): boolean {
+  if (hostname === listenHost.toLowerCase()) return true
+  return LOOPBACK.test(hostname) && ON_LOOPBACK.test(listenHost)
+}

@@ -1,0 +1,175 @@
+// The static website of an account: the container $web, given to anybody by GET and HEAD on a port of its
+// own. Nothing of the Blob API is there: no credentials, no operations, no CORS, and errors are pages.
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { formatHttpDate } from '../../http/date.ts'
+import { errorHeaders, storageErrorOf } from '../../http/error.ts'
+import { decodeConditions } from '../../http/header.ts'
+import type { RequestHandler } from '../../http/listener.ts'
+import type { Answer } from '../../http/operation.ts'
+import { decodePath } from '../../http/query.ts'
+import { contentRange, decodeRange } from '../../http/range.ts'
+import { respond } from '../../http/respond.ts'
+import { readBlobBytes, type Blob, type BlobGuard } from '../../storage/blob/blob.ts'
+import { readContent } from '../../storage/blob/content.ts'
+import { NO_CONDITIONS } from '../../storage/condition.ts'
+import { StorageError } from '../../storage/error.ts'
+import { etagOf } from '../../storage/etag.ts'
+import { checkBlobName } from '../../storage/name.ts'
+import { getServiceProperties } from '../../storage/service.ts'
+import type { StaticWebsite } from '../../storage/service-properties.ts'
+import { bodyOf } from './blob.ts'
+import { cipherOf } from './cipher.ts'
+import type { BlobService } from './service.ts'
+
+const CONTAINER = '$web'
+/** Ranges without an end are allowed: the web has no version of the API. */
+const VERSION = '2026-04-06'
+
+export function websiteHandler(
+  service: BlobService,
+  logFault: RequestHandler['logFault'],
+): RequestHandler {
+  return {
+    logFault,
+    async handle(req, res): Promise<void> {
+      const requestId = randomUUID()
+      const answer = await answerOf(service, req).catch((error: unknown) => {
+        if (storageErrorOf(error) === undefined) logFault(error, requestId)
+        return pageOf(storageErrorOf(error) ?? new StorageError('InternalError'))
+      })
+      await send(req, res, answer, requestId)
+    },
+  }
+}
+
+async function send(req: IncomingMessage, res: ServerResponse, answer: Answer, requestId: string) {
+  if (res.destroyed) return
+  // A body that nobody asked for is not read; the connection ends with the answer.
+  if (!req.complete && hasBody(req)) res.shouldKeepAlive = false
+  const common = ['Server', 'Windows-Azure-Web/1.0 Microsoft-HTTPAPI/2.0']
+  common.push('x-ms-request-id', requestId, 'x-ms-version', '2018-03-28')
+  await respond(res, answer, common, { headOnly: req.method === 'HEAD' })
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+async function answerOf(service: BlobService, req: IncomingMessage): Promise<Answer> {
+  if (req.method !== 'GET' && req.method !== 'HEAD') {
+    throw new StorageError('UnsupportedHttpVerb', { Allow: 'GET, HEAD' })
+  }
+  const { account, path } = siteOf(service, req)
+  const site = await service.kv.read((tx) => getServiceProperties(tx, { account, service: 'blob' }))
+  if (!site.staticWebsite.enabled) throw new StorageError('WebContentNotFound')
+  const guard = { conditions: decodeConditions(req.headers), readRule: 'any' as const }
+  for (const blob of documentsOf(path, site.staticWebsite)) {
+    const found = await read(service, { account, blob }, guard, req)
+    if (found !== undefined) return found
+  }
+  const { errorDocument404Path: missing } = site.staticWebsite
+  const plain = { conditions: NO_CONDITIONS, readRule: 'any' as const }
+  const page = missing && (await read(service, { account, blob: missing }, plain, undefined))
+  if (!page) throw new StorageError('WebContentNotFound')
+  return { ...page, status: 404 }
+}
+
+/**
+ * The account is the first label of the host or, where that is none, the first segment of the path; and
+ * where that is none either, the only account there is, so that a site works at the port's own root.
+ */
+function siteOf({ accounts }: BlobService, { headers, url = '/' }: IncomingMessage) {
+  const rawPath = url.split('?', 1)[0] ?? '/'
+  const label = headers.host?.split('.', 1)[0]?.toLowerCase() ?? ''
+  if (accounts.get(label) !== undefined)
+    return { account: label, path: decodePath(rawPath.slice(1)) }
+  const [segment = '', ...rest] = rawPath.slice(1).split('/')
+  if (accounts.get(segment) !== undefined) {
+    return { account: segment, path: decodePath(rest.join('/')) }
+  }
+  const [only, ...others] = accounts.names()
+  if (only === undefined || others.length > 0) throw new StorageError('WebContentNotFound')
+  return { account: only, path: decodePath(rawPath.slice(1)) }
+}
+
+/** The blobs that a path may mean, in order: itself, or the index of the folder that it is. */
+function documentsOf(path: string, site: StaticWebsite): readonly string[] {
+  const { indexDocument, defaultIndexDocumentPath } = site
+  const isFolder = path === '' || path.endsWith('/')
+  const index = indexDocument === undefined ? [] : [indexDocument]
+  if (isFolder) {
+    const inFolder = index.map((name) => `${path}${name}`)
+    return defaultIndexDocumentPath === undefined ? inFolder : [defaultIndexDocumentPath]
+  }
+  return [path, ...index.map((name) => `${path}/${name}`)]
+}
+
+/** What can't be the name of a blob names none. */
+const NOT_THERE: ReadonlySet<string> = new Set([
+  'BlobNotFound',
+  'ContainerNotFound',
+  'InvalidResourceName',
+  'InvalidUri',
+  'OutOfRangeInput',
+])
+
+/** undefined: there is no such blob. A request is given where its range counts. */
+async function read(
+  service: BlobService,
+  { account, blob: name }: { readonly account: string; readonly blob: string },
+  guard: BlobGuard,
+  req: IncomingMessage | undefined,
+): Promise<Answer | undefined> {
+  const address = { account, container: CONTAINER, blob: name }
+  const { nowMs } = service.moment()
+  try {
+    checkBlobName(name)
+    const found = await service.kv.read(function* (tx) {
+      const { stored } = yield* readBlobBytes(tx, address, guard, nowMs)
+      const { lengthBytes, encryption } = stored.blob
+      const range = req && decodeRange(req.headers, VERSION, lengthBytes)
+      const part = range ?? { from: 0, to: lengthBytes }
+      const content = yield* readContent(tx, stored, part)
+      const cipher = yield* cipherOf(tx, account, encryption, undefined)
+      return { blob: stored.blob, range, part, content, cipher }
+    })
+    const headers = documentHeaders(found.blob, found.part.to - found.part.from)
+    const body = bodyOf(service, found)
+    if (found.range === undefined) return { status: 200, headers, ...body }
+    headers.push('Content-Range', contentRange(found.range, found.blob.lengthBytes))
+    return { status: 206, headers, ...body }
+  } catch (error) {
+    if (error instanceof StorageError && NOT_THERE.has(error.code)) return undefined
+    throw error
+  }
+}
+
+function documentHeaders({ headers: stored, stamp, modifiedMs }: Blob, lengthBytes: number) {
+  const headers = [
+    'Content-Length', String(lengthBytes),
+    'Content-Type', stored.contentType ?? 'application/octet-stream',
+    'Accept-Ranges', 'bytes',
+    'ETag', etagOf(stamp),
+    'Last-Modified', formatHttpDate(modifiedMs),
+  ] // prettier-ignore
+  const optional = [
+    ['Content-MD5', stored.contentMd5],
+    ['Content-Encoding', stored.contentEncoding],
+    ['Content-Language', stored.contentLanguage],
+    ['Content-Disposition', stored.contentDisposition],
+    ['Cache-Control', stored.cacheControl],
+  ] as const
+  for (const [name, value] of optional) if (value !== undefined) headers.push(name, value)
+  return headers
+}
+
+function pageOf(error: StorageError): Answer {
+  const headers = Object.entries(errorHeaders(error)).flat()
+  if (error.status === 304) return { status: 304, headers }
+  const body =
+    `<!DOCTYPE html><html><head><title>${error.code}</title></head><body>` +
+    `<h1>${error.message}</h1><ul><li>HttpStatusCode: ${error.status}</li>` +
+    `<li>ErrorCode: ${error.code}</li></ul></body></html>\n`
+  return { status: error.status, headers: [...headers, 'Content-Type', 'text/html'], body }
+}

@@ -1,0 +1,72 @@
+// What the fronts of all services share: accounts, clocks, tokens, properties, logs and metrics.
+import { createBearerValidator } from './auth/bearer.ts'
+import type { ServiceName } from './auth/request.ts'
+import type { AuthWorld } from './auth/world.ts'
+import type { Front, RequestReport } from './http/serve.ts'
+import type { Log } from './start/log.ts'
+import type { Metrics, OperationMetrics } from './start/metrics.ts'
+import type { Options } from './start/options.ts'
+import type { Clock, Store } from './start/store.ts'
+import type { Accounts } from './storage/account.ts'
+import { getServiceProperties } from './storage/service.ts'
+
+/** What a service is started with. */
+export type RunContext = {
+  readonly options: Options
+  readonly accounts: Accounts
+  readonly clock: Clock
+  readonly log: Log
+  readonly store: Store
+  readonly metrics: Metrics
+}
+
+type Own<Service> = Pick<Front<Service>, 'name' | 'serverHeader' | 'table' | 'service'>
+
+export function frontOf<Service>(
+  context: RunContext,
+  own: Own<Service>,
+  world: () => AuthWorld,
+): Front<Service> {
+  const { options, accounts, store, log, metrics } = context
+  return {
+    ...own,
+    accounts,
+    pathStyleOnly: options.disableProductStyleUrl,
+    strictVersion: options.strictApiVersion && !options.skipApiVersionCheck,
+    loose: options.loose,
+    world,
+    properties: (account) =>
+      store.kv.read((tx) => getServiceProperties(tx, { account, service: own.name })),
+    observe: observer(own.name, log, metrics),
+    logFault: (error, requestId) => log.error('request failed', { requestId, error }),
+  }
+}
+
+/** The world of authentication, but for what only the service itself knows. */
+export function worldOf(
+  { options, accounts, clock }: RunContext,
+  own: Pick<AuthWorld, 'accessPolicy' | 'publicAccess'>,
+): () => AuthWorld {
+  const bearer =
+    options.oauth === undefined
+      ? undefined
+      : createBearerValidator({
+          mode: options.oauth,
+          ...(options.oauthIssuer !== undefined && { issuer: options.oauthIssuer }),
+          ...(options.oauthJwks !== undefined && { jwks: options.oauthJwks }),
+        })
+  return () => ({ accounts, nowMs: clock(), wallNowMs: Date.now(), bearer, ...own })
+}
+
+function observer(service: ServiceName, log: Log, metrics: Metrics) {
+  const operations = new Map<string, OperationMetrics>()
+  return (report: RequestReport): void => {
+    let operation = operations.get(report.operation)
+    if (operation === undefined) {
+      operation = metrics.operation(service, report.operation)
+      operations.set(report.operation, operation)
+    }
+    operation.record(report)
+    log.access?.({ ...report, nowMs: Date.now(), bytes: report.responseBytes })
+  }
+}

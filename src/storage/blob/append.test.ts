@@ -1,0 +1,149 @@
+// Appending as the store sees it: the same few reads and writes however long the blob is, the limit of
+// 50,000 blocks, and bodies that interleave.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { wholeSlice } from '../../extent/slice-list.ts'
+import { openMemoryExtents } from '../../extent/memory.ts'
+import type { Piece } from '../../extent/slice.ts'
+import type { Kv, Tx } from '../../kv/kv.ts'
+import { openMemoryKv } from '../../kv/memory.ts'
+import { encodeRecord } from '../../kv/record.ts'
+import { NO_CONDITIONS } from '../condition.ts'
+import { createMoments } from '../moment.ts'
+import { APPEND_BLOCK_COUNT_MAX, appendBlock, putAppendBlob, sealAppendBlob } from './append.ts'
+import { findBlob, requireBlob, type Blob } from './blob.ts'
+import { createContainer } from './container.ts'
+import { mapIntervals } from './content.ts'
+
+const ADDRESS = { account: 'a', container: 'c', blob: 'log' }
+const MAP_ID = 2
+const GUARD = { conditions: NO_CONDITIONS, readRule: 'any' } as const
+const moment = createMoments(() => 1_000_000, 0)
+
+async function withBlob(kv: Kv): Promise<void> {
+  const container = { id: 1, metadata: [] }
+  await kv.write((tx) => createContainer(tx, ADDRESS, container, moment()))
+  const put = { guard: GUARD, createOnly: false, headers: {}, metadata: [] }
+  await kv.write((tx) => putAppendBlob(tx, ADDRESS, put, MAP_ID, moment()))
+}
+
+/** Blocks of other lengths, durable in extents. */
+async function makeBlocks(kv: Kv, count: number): Promise<Piece[]> {
+  const extents = openMemoryExtents({ kv, clock: () => 1_000_000 })
+  const pieces: Piece[] = []
+  for (let i = 0; i < count; i += 1) {
+    const bytes = Buffer.alloc(1 + (i % 7), i)
+    const source = (async function* () {
+      yield bytes
+    })()
+    pieces.push(wholeSlice(await extents.write(source, bytes.length, [])))
+  }
+  return pieces
+}
+
+function append(tx: Tx, piece: Piece) {
+  const { lengthBytes } = piece
+  const asked = { guard: GUARD, lengthBytes, appendPosition: undefined, blobBytesMax: undefined }
+  const bytes = { lengthBytes, pieces: [piece], encryption: undefined }
+  return appendBlock(tx, ADDRESS, asked, bytes, moment())
+}
+
+const current = (kv: Kv) =>
+  kv.read(function* (tx) {
+    return requireBlob(yield* findBlob(tx, ADDRESS, 1_000_000)).stored.blob
+  })
+
+/** A transaction that counts what a body asks of it. */
+function counting(tx: Tx, counts: Record<string, number>): Tx {
+  const count = (name: string): void => {
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return {
+    get: (key) => (count('get'), tx.get(key)),
+    scan: (range) => (count('scan'), tx.scan(range)),
+    scanWith: (range, pick) => (count('scan'), tx.scanWith(range, pick)),
+    put: (key, value) => (count('put'), tx.put(key, value)),
+    delete: (key) => (count('delete'), tx.delete(key)),
+  }
+}
+
+test('an append costs the same in a blob of one block and of a thousand', async () => {
+  const kv = openMemoryKv()
+  await withBlob(kv)
+  const costs: Record<string, number>[] = []
+  for (const piece of await makeBlocks(kv, 1_000)) {
+    const counts: Record<string, number> = {}
+    await kv.write((tx) => append(counting(tx, counts), piece))
+    costs.push(counts)
+  }
+  const [first] = costs
+  // The container, the blob and the extent are read; the block, its reference and the blob are written.
+  assert.deepEqual(first, { get: 3, put: 3 })
+  for (const cost of costs) assert.deepEqual(cost, first)
+})
+
+test('appends whose transactions interleave get offsets and counts without gap or overlap', async () => {
+  const kv = openMemoryKv({ waits: true })
+  await withBlob(kv)
+  const blocks = await makeBlocks(kv, 60)
+  const done = await Promise.all(
+    blocks.map(async (piece) => {
+      const { offset, blob } = await kv.write((tx) => append(tx, piece))
+      return { offset, blockCount: blob.blockCount ?? 0, piece, stamp: blob.stamp }
+    }),
+  )
+  const sorted = done.toSorted((a, b) => a.offset - b.offset)
+  let [end, count, stamp] = [0, 0, 0]
+  for (const block of sorted) {
+    count += 1
+    assert.deepEqual([block.offset, block.blockCount], [end, count])
+    assert.ok(block.stamp > stamp, 'a later block has a later ETag')
+    end += block.piece.lengthBytes
+    stamp = block.stamp
+  }
+  const blob = await current(kv)
+  assert.deepEqual([blob.lengthBytes, blob.blockCount, blob.stamp], [end, 60, stamp])
+  const intervals = await kv.read((tx) => mapIntervals(tx, MAP_ID, { from: 0, to: end }))
+  assert.deepEqual(
+    intervals,
+    sorted.map(({ offset, piece }) => ({ offset, piece })),
+  )
+})
+
+test('block 50,000 is the last', async () => {
+  const kv = openMemoryKv()
+  await withBlob(kv)
+  const [one, two] = await makeBlocks(kv, 2)
+  assert(one !== undefined && two !== undefined)
+  await kv.write(function* (tx) {
+    const { key, stored } = requireBlob(yield* findBlob(tx, ADDRESS, 1_000_000))
+    const full: Blob = { ...stored.blob, blockCount: APPEND_BLOCK_COUNT_MAX - 1 }
+    tx.put(key, encodeRecord(full))
+  })
+  const { blob } = await kv.write((tx) => append(tx, one))
+  assert.equal(blob.blockCount, 50_000)
+  await assert.rejects(
+    kv.write((tx) => append(tx, two)),
+    { code: 'BlockCountExceedsLimit' },
+  )
+  assert.deepEqual(await current(kv), blob)
+})
+
+test('of an append and a seal at once, the one that comes second sees the first', async () => {
+  const kv = openMemoryKv({ waits: true })
+  await withBlob(kv)
+  const [piece] = await makeBlocks(kv, 1)
+  assert(piece !== undefined)
+  const [appended] = await Promise.all([
+    kv
+      .write((tx) => append(tx, piece))
+      .then(
+        () => 'appended',
+        (error: unknown) => (error instanceof Error && 'code' in error ? error.code : error),
+      ),
+    kv.write((tx) => sealAppendBlob(tx, ADDRESS, GUARD, undefined, 1_000_000)),
+  ])
+  const { isSealed, blockCount } = await current(kv)
+  assert.equal(isSealed, true)
+  assert.equal(appended, blockCount === 1 ? 'appended' : 'BlobIsSealed')
+})

@@ -1,0 +1,232 @@
+// Block blobs: blocks are put one by one, in any order and by anybody, and a list of them becomes the blob in
+// one step. Put Block makes bytes durable beside the blob; Put Block List only moves references, so that a
+// commit of any length shows whole or not at all.
+import { removeReferences } from '../../extent/reference.ts'
+import { decodeKey } from '../../kv/key.ts'
+import type { Entry, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
+import { decodeRecord } from '../../kv/record.ts'
+import { checkReadConditions, type Validators } from '../condition.ts'
+import { requireEncryptionScope } from '../encryption-scope.ts'
+import { StorageError } from '../error.ts'
+import { checkLeaseForRead } from '../lease.ts'
+import type { Moment } from '../moment.ts'
+import {
+  checkWrite,
+  conditionState,
+  findBlob,
+  findBlobAt,
+  requireType,
+  type Blob,
+  type BlobAddress,
+  type BlobGuard,
+} from './blob.ts'
+import { blockIdBytes } from './block-id.ts'
+import type { Container } from './container.ts'
+import { committedBlocks, putBlocks, type Block, type BlockPieces } from './content.ts'
+import { checkEncryption, encryptionForWrite } from './encryption.ts'
+import { checkPutBlob, replaceBlob, type PutBlob, type PutTarget } from './put.ts'
+import {
+  discardStaged,
+  discardStaging,
+  getStagedBlock,
+  getStaging,
+  putStagedBlock,
+  saveStaging,
+  scanStagedBlocks,
+  scheduleStaging,
+  type StagedBlock,
+  type Staging,
+} from './staging.ts'
+import { checkOnline } from './tier.ts'
+
+/** Blocks that a list may name, and blocks that may wait to be named. */
+export const COMMITTED_BLOCKS_MAX = 50_000
+const UNCOMMITTED_BLOCKS_MAX = 100_000
+
+export type PutBlock = {
+  /** In canonical base64. */
+  readonly blockId: string
+  readonly guard: BlobGuard
+}
+
+export type BlockTarget = {
+  readonly container: Container
+  readonly staging: Staging | undefined
+}
+
+/** What a Put Block would fail with now; asked before a long body is read, and again when it is stored. */
+export function* checkPutBlock(
+  tx: ReadTx,
+  address: BlobAddress,
+  { blockId, guard }: PutBlock,
+  nowMs: number,
+): Step<BlockTarget> {
+  const { container, stored } = yield* findBlob(tx, address, nowMs)
+  const staging = yield* getStaging(tx, container.id, address.blob, nowMs)
+  const current = stored?.blob
+  const held = current === undefined ? staging?.lease : current.lease
+  // The blob itself stays as it is, so a lease that ended is not forgotten and can still be renewed.
+  checkWrite(current, guard, nowMs, 'update', held)
+  if (current !== undefined) {
+    requireType(current, 'BlockBlob')
+    checkOnline(current, nowMs)
+  }
+  if (staging === undefined) return { container, staging }
+  if (staging.blockIdBytes !== blockIdBytes(blockId)) throw new StorageError('InvalidBlobOrBlock')
+  if (staging.blockCount >= UNCOMMITTED_BLOCKS_MAX) {
+    const replaced = yield* getStagedBlock(tx, container.id, address.blob, blockId)
+    if (replaced === undefined) throw tooManyUncommitted()
+  }
+  return { container, staging }
+}
+
+/** The code is that of the other limit, the message its own (azure-sdk-for-net#22856, xtdb#5394). */
+function tooManyUncommitted(): StorageError {
+  const message = 'The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.'
+  return new StorageError('BlockCountExceedsLimit', {}, message)
+}
+
+/** Put Block: neither the ETag nor anything that can be read changes. A block of the same id is replaced. */
+export function* putBlock(
+  tx: Tx,
+  address: BlobAddress,
+  put: PutBlock,
+  block: StagedBlock,
+  { nowMs }: Moment,
+): Step<void> {
+  const { container, staging } = yield* checkPutBlock(tx, address, put, nowMs)
+  const [{ id }, { blob: name }, { blockId }] = [container, address, put]
+  // Blocks whose week is over and that no sweep has met yet don't come back with a new one.
+  if (staging === undefined) yield* discardStaging(tx, id, name)
+  const replaced = yield* getStagedBlock(tx, id, name, blockId)
+  if (replaced !== undefined) yield* removeReferences(tx, replaced.content)
+  yield* putStagedBlock(tx, id, name, blockId, block)
+  const before = staging ?? { blockCount: 0, createdMs: nowMs, touchedMs: nowMs }
+  const after: Staging = {
+    ...before,
+    blockCount: before.blockCount + (replaced === undefined ? 1 : 0),
+    blockIdBytes: blockIdBytes(blockId),
+    touchedMs: Math.max(before.touchedMs, nowMs),
+  }
+  saveStaging(tx, id, name, after)
+  if (staging === undefined) scheduleStaging(tx, id, name, after)
+}
+
+/** Where a list says that a block is; the latest is the uncommitted one, if there is one. */
+export type BlockPlace = 'Committed' | 'Uncommitted' | 'Latest'
+
+export type BlockListEntry = readonly [place: BlockPlace, blockId: string]
+
+/** Put Block List: the blocks that it names are the blob, and the others that were put are discarded. */
+export function* putBlockList(
+  tx: Tx,
+  address: BlobAddress,
+  put: PutBlob,
+  { entries, newId }: { readonly entries: readonly BlockListEntry[]; readonly newId: number },
+  moment: Moment,
+): Step<Blob> {
+  const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
+  if (target.stored !== undefined) requireType(target.stored.blob, 'BlockBlob')
+  const encryption = encryptionForWrite(put.guard.encryption ?? {}, target.container)
+  if (encryption !== undefined && 'scope' in encryption) {
+    yield* requireEncryptionScope(tx, address.account, encryption.scope)
+  }
+  const { container, staging } = target
+  const staged = staging && (yield* scanStagedBlocks(tx, container.id, address.blob))
+  const blocks = yield* namedBlocks(tx, target, staged ?? [], put.guard, entries)
+  // Discarded here and not by replaceBlob, whose scan would go over 50,000 writes of this transaction each time.
+  if (staged !== undefined) yield* discardStaged(tx, container.id, address.blob, staged)
+  const content = yield* putBlocks(tx, target.key, newId, blocks)
+  const { encryption: _none, ...rest } = put
+  const encrypted = encryption === undefined ? rest : { ...rest, encryption }
+  const made = { type: 'BlockBlob', content } as const
+  return yield* replaceBlob(tx, address, { ...target, staging: undefined }, encrypted, made, moment)
+}
+
+/** The blocks of a list in its order. What is not where the list says it is fails the whole of it. */
+function* namedBlocks(
+  tx: ReadTx,
+  { container, stored }: PutTarget,
+  stagedEntries: readonly Entry[],
+  guard: BlobGuard,
+  entries: readonly BlockListEntry[],
+): Step<BlockPieces[]> {
+  const staged = valuesById(stagedEntries)
+  const isCommittedNamed = entries.some(([place]) => place !== 'Uncommitted')
+  const committed =
+    stored === undefined || !isCommittedNamed ? [] : yield* committedBlocks(tx, stored.blob)
+  const committedById = new Map(committed.map((block) => [block.id, block]))
+  const asked = guard.encryption ?? {}
+  return entries.map(([place, id]) => {
+    const value = place === 'Committed' ? undefined : staged.get(id)
+    if (value !== undefined) {
+      const { lengthBytes, content, encryption } = decodeRecord<StagedBlock>(value)
+      checkEncryption(encryption, asked, 'append', container)
+      return { id, lengthBytes, pieces: content.pieces }
+    }
+    const block = place === 'Uncommitted' ? undefined : committedById.get(id)
+    if (block === undefined) throw new StorageError('InvalidBlockList')
+    checkEncryption(stored?.blob.encryption, asked, 'append', container)
+    return block
+  })
+}
+
+function valuesById(staged: readonly Entry[]): ReadonlyMap<string, Value> {
+  return new Map(staged.map(({ key, value }) => [String(decodeKey(key)[3]), value]))
+}
+
+export type BlockLists = {
+  /** Undefined while there are uncommitted blocks only. */
+  readonly blob: Blob | undefined
+  /** In the order of the content; undefined if nobody asked. */
+  readonly committed: readonly Block[] | undefined
+  /** In the order of the ids. */
+  readonly uncommitted: readonly Block[] | undefined
+}
+
+export type BlockListType = 'committed' | 'uncommitted' | 'all'
+
+/** An uncommitted blob has no tags, so a condition on them is not met. */
+const UNCOMMITTED: Validators = { etag: '', lastModifiedMs: 0, tags: [] }
+
+/** Get Block List. A snapshot or a version has no uncommitted blocks. */
+export function* getBlockList(
+  tx: ReadTx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  type: BlockListType,
+  nowMs: number,
+): Step<BlockLists> {
+  const { container, stored } = yield* findBlobAt(tx, address, nowMs)
+  const { id } = container
+  const staging =
+    address.at === undefined ? yield* getStaging(tx, id, address.blob, nowMs) : undefined
+  const blob = stored?.blob
+  const found = blob ?? staging
+  if (found === undefined) throw new StorageError('BlobNotFound')
+  const state = blob === undefined ? UNCOMMITTED : conditionState(blob)
+  checkReadConditions(guard.conditions, state, guard.readRule)
+  checkLeaseForRead(found.lease, guard.leaseId, nowMs, 'blob')
+  if (blob !== undefined) {
+    requireType(blob, 'BlockBlob')
+    checkOnline(blob, nowMs)
+  }
+  const committed = blob === undefined || type === 'uncommitted' ? [] : yield* committedOf(tx, blob)
+  const uncommitted =
+    staging === undefined || type === 'committed' ? [] : yield* uncommittedOf(tx, id, address.blob)
+  return {
+    blob,
+    committed: type === 'uncommitted' ? undefined : committed,
+    uncommitted: type === 'committed' ? undefined : uncommitted,
+  }
+}
+
+function* committedOf(tx: ReadTx, blob: Blob): Step<Block[]> {
+  const blocks = yield* committedBlocks(tx, blob)
+  return blocks.map(({ id, lengthBytes }) => [id, lengthBytes])
+}
+
+function* uncommittedOf(tx: ReadTx, containerId: number, name: string): Step<Block[]> {
+  const values = valuesById(yield* scanStagedBlocks(tx, containerId, name))
+  return [...values].map(([id, value]) => [id, decodeRecord<StagedBlock>(value).lengthBytes])
+}

@@ -1,0 +1,234 @@
+// Copies of a blob that is in this store: one transaction that shares the slices of the bytes and nothing
+// that can change, so that whatever becomes of either blob, the other stays. What is wrong with the source
+// is told as CannotVerifyCopySource with the status that reading it would have had (blob.md 6).
+import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { encodeRecord } from '../../kv/record.ts'
+import { checkSourceConditions, type Conditions } from '../condition.ts'
+import { requireEncryptionScope } from '../encryption-scope.ts'
+import { StorageError } from '../error.ts'
+import { isInfinite } from '../lease.ts'
+import type { Metadata } from '../metadata.ts'
+import type { Moment } from '../moment.ts'
+import {
+  conditionState,
+  findBlobAt,
+  requireBlob,
+  type Blob,
+  type BlobAddress,
+  type BlobType,
+  type CopyState,
+  type ExistingTarget,
+} from './blob.ts'
+import { copyContent, type BlobContent } from './content.ts'
+import {
+  checkEncryption,
+  encryptionForWrite,
+  type BlobEncryption,
+  type RequestEncryption,
+} from './encryption.ts'
+import {
+  checkPutBlob,
+  EncryptionNeeded,
+  replaceBlob,
+  type PutBlob,
+  type PutTarget,
+  type Replacement,
+} from './put.ts'
+import { putResealed, type Resealed } from './reseal.ts'
+import {
+  checkOnline,
+  rehydrationTo,
+  tierOf,
+  type AccessTier,
+  type RehydratePriority,
+} from './tier.ts'
+
+/** A blob of this store as the source of a copy. */
+export type SourceRead = {
+  readonly address: BlobAddress
+  readonly conditions: Conditions
+  readonly encryption: RequestEncryption
+  /** The state that was looked at before and must still be there. */
+  readonly stamp?: number
+  /** Bytes in the archive can't be read, but a copy can bring them out of it. */
+  readonly mayBeArchived?: boolean
+}
+
+export function* findSource(tx: ReadTx, source: SourceRead, nowMs: number): Step<ExistingTarget> {
+  try {
+    const target = requireBlob(yield* findBlobAt(tx, source.address, nowMs))
+    checkSource(target.stored.blob, source, nowMs)
+    return target
+  } catch (error) {
+    throw ofSource(error)
+  }
+}
+
+function checkSource(blob: Blob, source: SourceRead, nowMs: number): void {
+  checkSourceConditions(source.conditions, conditionState(blob))
+  if (source.stamp !== undefined && source.stamp !== blob.stamp) {
+    throw new StorageError('SourceConditionNotMet')
+  }
+  if (blob.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
+  if (source.mayBeArchived !== true) checkOnline(blob, nowMs)
+  if (blob.copy?.isIncremental === true && !('kind' in blob)) {
+    throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob')
+  }
+  checkEncryption(blob.encryption, source.encryption, 'read')
+}
+
+/** What the request itself says wrongly of the source keeps its own code. */
+const OWN_CODES: readonly string[] = [
+  'SourceConditionNotMet',
+  'UnsatisfiableCondition',
+  'MultipleConditionHeadersNotSupported',
+  'InvalidHeaderValue',
+  'CannotVerifyCopySource',
+]
+
+export function ofSource(error: unknown): unknown {
+  if (!(error instanceof StorageError) || OWN_CODES.includes(error.code)) return error
+  const details = {
+    CopySourceStatusCode: String(error.status),
+    CopySourceErrorCode: error.code,
+    CopySourceErrorMessage: error.message,
+  }
+  return new StorageError('CannotVerifyCopySource', details, error.message, error.status)
+}
+
+export type CopyBlob = {
+  /** Its headers are the source's, whatever stands here, and so is its metadata unless `metadata` is given. */
+  readonly put: PutBlob
+  readonly metadata: Metadata | undefined
+  readonly source: SourceRead
+  readonly state: Pick<CopyState, 'id' | 'source'>
+  readonly newId: number
+  readonly copiesTags: boolean
+  /** x-ms-seal-blob; without it an append blob is sealed if its source is. */
+  readonly seal: boolean | undefined
+  readonly rehydratePriority: RehydratePriority | undefined
+  /** The bytes under the key of the destination, if that is not the source's. */
+  readonly resealed?: Resealed
+}
+
+/** Copy Blob from this store, and Copy Blob From URL after it has looked at the bytes. */
+export function* copyBlob(
+  tx: Tx,
+  address: BlobAddress,
+  copy: CopyBlob,
+  moment: Moment,
+): Step<Blob> {
+  const { put } = copy
+  const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
+  const { stored } = yield* findSource(tx, copy.source, moment.nowMs)
+  const source = stored.blob
+  checkCopyTarget(target, source.type)
+  checkCopyTier(put.tier, source, moment.nowMs)
+  const encryption = encryptionForWrite(put.guard.encryption ?? {}, target.container)
+  const content = yield* copiedContent(tx, address, target, copy, source, encryption)
+  const tags = copy.copiesTags ? source.tags : put.tags
+  const { tags: _tags, ...asked } = put
+  const made = {
+    ...asked,
+    headers: source.headers,
+    metadata: copy.metadata ?? source.metadata,
+    ...(tags && { tags }),
+    ...(encryption && { encryption }),
+  }
+  const total = source.lengthBytes
+  const state: CopyState = {
+    ...copy.state,
+    status: 'success',
+    copiedBytes: total,
+    totalBytes: total,
+    completedMs: moment.nowMs,
+  }
+  const replacement: Replacement = {
+    ...copiedProperties(source, copy.seal),
+    content,
+    copy: state,
+    ...(content.inline === true && { bytes: stored.bytes }),
+  }
+  const blob = yield* replaceBlob(tx, address, target, made, replacement, moment)
+  return leaveArchive(tx, target, { blob, bytes: replacement.bytes }, copy, source, moment)
+}
+
+/** The destination of a copy: of the source's type, and leased for ever or not at all. */
+export function checkCopyTarget({ stored, lease }: PutTarget, type: BlobType): void {
+  if (lease !== undefined && !isInfinite(lease)) {
+    throw new StorageError('InfiniteLeaseDurationRequired')
+  }
+  if (stored !== undefined && stored.blob.type !== type) throw new StorageError('InvalidBlobType')
+}
+
+/** An archived source is copied only to a tier that is online. */
+function checkCopyTier(tier: AccessTier | undefined, source: Blob, nowMs: number): void {
+  if (tier === undefined || tier === 'Archive') checkOnline(source, nowMs)
+}
+
+function* copiedContent(
+  tx: Tx,
+  { account }: BlobAddress,
+  { key }: PutTarget,
+  copy: CopyBlob,
+  source: Blob,
+  encryption: BlobEncryption | undefined,
+): Step<BlobContent> {
+  const { resealed, newId } = copy
+  if (resealed !== undefined) {
+    if (JSON.stringify(resealed.encryption) !== JSON.stringify(encryption)) {
+      throw new EncryptionNeeded()
+    }
+    return yield* putResealed(tx, key, newId, resealed)
+  }
+  if (!isShareable(source, copy.source.address, encryption, account)) throw new EncryptionNeeded()
+  if (encryption !== undefined && 'scope' in encryption) {
+    yield* requireEncryptionScope(tx, account, encryption.scope)
+  }
+  return yield* copyContent(tx, source, key, newId)
+}
+
+/** Under the same key. A scope is its account's own: another account may have another of that name. */
+export function isShareable(
+  source: Blob,
+  from: BlobAddress,
+  encryption: BlobEncryption | undefined,
+  account: string,
+): boolean {
+  if (JSON.stringify(source.encryption) !== JSON.stringify(encryption)) return false
+  return encryption === undefined || 'keySha256' in encryption || from.account === account
+}
+
+/** What belongs to the type of a blob. */
+export function copiedProperties(
+  { type, blockCount, isSealed, sequenceNumber }: Pick<Blob, keyof TypeProperties>,
+  seal: boolean | undefined,
+): TypeProperties {
+  if (seal === true && type !== 'AppendBlob') throw new StorageError('InvalidBlobType')
+  return {
+    type,
+    ...(blockCount !== undefined && { blockCount }),
+    ...((seal ?? isSealed === true) && { isSealed: true }),
+    ...(sequenceNumber !== undefined && { sequenceNumber }),
+  }
+}
+
+export type TypeProperties = Pick<Blob, 'type' | 'blockCount' | 'isSealed' | 'sequenceNumber'>
+
+/** The copy of an archived blob is archived too, and on its way to the tier that was asked for. */
+function leaveArchive(
+  tx: Tx,
+  { key }: PutTarget,
+  { blob, bytes }: { readonly blob: Blob; readonly bytes: Uint8Array | undefined },
+  { put, rehydratePriority = 'Standard' }: CopyBlob,
+  source: Blob,
+  { nowMs }: Moment,
+): Blob {
+  const to = put.tier
+  const isArchived = source.tier !== undefined && tierOf(source, nowMs).name === 'Archive'
+  if (!isArchived || (to !== 'Hot' && to !== 'Cool' && to !== 'Cold')) return blob
+  const rehydration = rehydrationTo(to, rehydratePriority, nowMs)
+  const archived: Blob = { ...blob, tier: { name: 'Archive', setMs: nowMs, rehydration } }
+  tx.put(key, encodeRecord(archived, bytes))
+  return archived
+}

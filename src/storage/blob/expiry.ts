@@ -1,0 +1,60 @@
+// Set Blob Expiry: a time from which on a blob is gone. Nobody sees it after that (findBlob), and the sweep
+// takes it away.
+import type { Step, Tx } from '../../kv/kv.ts'
+import { encodeRecord } from '../../kv/record.ts'
+import { invalidHeader } from '../error.ts'
+import { nextStamp, type Moment } from '../moment.ts'
+import {
+  afterWrite,
+  checkMutable,
+  expiresAtMs,
+  findForUpdate,
+  type Blob,
+  type BlobAddress,
+  type BlobGuard,
+} from './blob.ts'
+import { dueKey } from './keys.ts'
+import { placeOf, type BlobPlace } from './past.ts'
+
+export type Expiry =
+  | { readonly option: 'NeverExpire' }
+  | { readonly option: 'RelativeToCreation' | 'RelativeToNow'; readonly afterMs: number }
+  | { readonly option: 'Absolute'; readonly atMs: number }
+
+/** The last second of the year 9999, which a header can still show. */
+const EXPIRY_MS_MAX = Date.UTC(10_000, 0) - 1
+
+/** Set Blob Expiry. */
+export function* setBlobExpiry(
+  tx: Tx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  expiry: Expiry,
+  moment: Moment,
+): Step<Blob> {
+  const target = yield* findForUpdate(tx, address, guard, moment.nowMs)
+  const { blob: current, bytes } = target.stored
+  checkMutable(current, moment.nowMs)
+  const expiresMs = expiryMs(expiry, current.createdMs, moment.nowMs)
+  const stamp = nextStamp(current.stamp, moment)
+  const { expiresMs: _before, ...changed } = afterWrite(current, target.lease, moment, stamp)
+  const blob: Blob = { ...changed, ...(expiresMs !== undefined && { expiresMs }) }
+  scheduleExpiry(tx, placeOf(address, target), blob)
+  tx.put(target.key, encodeRecord(blob, bytes))
+  return blob
+}
+
+function expiryMs(expiry: Expiry, createdMs: number, nowMs: number): number | undefined {
+  if (expiry.option === 'NeverExpire') return undefined
+  const sinceMs = expiry.option === 'RelativeToNow' ? nowMs : createdMs
+  const atMs = 'atMs' in expiry ? expiry.atMs : sinceMs + expiry.afterMs
+  if (atMs > nowMs && atMs <= EXPIRY_MS_MAX) return atMs
+  const value = 'atMs' in expiry ? new Date(expiry.atMs).toUTCString() : String(expiry.afterMs)
+  throw invalidHeader('x-ms-expiry-time', value)
+}
+
+/** When a sweep should look whether the blob is gone; it looks at the blob then, so one too many is no harm. */
+export function scheduleExpiry(tx: Tx, { containerId, blob: name }: BlobPlace, blob: Blob): void {
+  const atMs = expiresAtMs(blob)
+  if (atMs !== undefined) tx.put(dueKey(atMs, 'expiry', containerId, name), encodeRecord({}))
+}

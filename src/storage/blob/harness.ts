@@ -1,0 +1,182 @@
+// A small world for the tests of blobs below HTTP: a store in memory, one container, a clock that is moved by
+// hand, and the operations as the front end calls them.
+import assert from 'node:assert/strict'
+import { checkStore } from '../../extent/fsck.ts'
+import { chunksOf, readAll } from '../../extent/harness.ts'
+import { openMemoryExtents } from '../../extent/memory.ts'
+import { wholeSlice } from '../../extent/slice-list.ts'
+import type { Piece } from '../../extent/slice.ts'
+import { sweepExtents } from '../../extent/sweep.ts'
+import { decodeKey } from '../../kv/key.ts'
+import { KEY_END, type Key, type Step, type Tx } from '../../kv/kv.ts'
+import { openMemoryKv } from '../../kv/memory.ts'
+import { NO_CONDITIONS } from '../condition.ts'
+import { openIds } from '../id.ts'
+import { createMoments } from '../moment.ts'
+import type { ServicePropertiesUpdate } from '../service-properties.ts'
+import { changeServiceProperties } from '../service.ts'
+import { findBlobAt, type Blob, type BlobAddress, type BlobAt, type BlobGuard } from './blob.ts'
+import { setBlobMetadata } from './change.ts'
+import { createContainer, deleteContainer } from './container.ts'
+import { overwriteMap, putBlocks, readContent, type BlobContent } from './content.ts'
+import { deleteBlob, type DeleteBlob, type Deletion } from './delete.ts'
+import { checkPutBlob, putBlob, replaceBlob, type PutBody, type Replacement } from './put.ts'
+import { snapshotBlob } from './snapshot.ts'
+import { sweepBlobs } from './sweep.ts'
+import { undeleteBlob } from './undelete.ts'
+
+export const GUARD: BlobGuard = { conditions: NO_CONDITIONS, readRule: 'any' }
+export const DAY_MS = 24 * 60 * 60 * 1_000
+const ACCOUNT = 'account'
+export const CONTAINER = { account: ACCOUNT, container: 'box' }
+const PUT = { guard: GUARD, createOnly: false, headers: {}, metadata: [] }
+
+export type World = Awaited<ReturnType<typeof openWorld>>
+
+export async function openWorld(options: { readonly waits?: boolean } = {}) {
+  const kv = openMemoryKv(options)
+  const now = { ms: Date.UTC(2024, 0) }
+  const extents = openMemoryExtents({ kv, clock: () => now.ms })
+  const newId = await openIds(kv)
+  const moment = createMoments(() => now.ms, 0)
+  const addressOf = (blob: string, at?: BlobAt): BlobAddress => {
+    return { ...CONTAINER, blob, ...(at && { at }) }
+  }
+
+  /** Bytes that are durable, as a body of some size is before its record is written. */
+  async function write(bytes: Uint8Array): Promise<Piece> {
+    return wholeSlice(await extents.write(chunksOf(bytes), bytes.length, []))
+  }
+
+  async function putBody(name: string, body: PutBody): Promise<Blob> {
+    const taken = moment()
+    return kv.write((tx) => putBlob(tx, addressOf(name), PUT, body, taken))
+  }
+
+  async function replace(
+    name: string,
+    type: Replacement['type'],
+    store: (tx: Tx, key: Key) => Step<BlobContent>,
+  ): Promise<Blob> {
+    const taken = moment()
+    return kv.write(function* (tx) {
+      const target = yield* checkPutBlob(tx, addressOf(name), PUT, taken.nowMs)
+      const content = yield* store(tx, target.key)
+      return yield* replaceBlob(tx, addressOf(name), target, PUT, { type, content }, taken)
+    })
+  }
+
+  await kv.write((tx) => {
+    return createContainer(tx, CONTAINER, { id: newId(), metadata: [] }, moment())
+  })
+
+  return {
+    kv,
+    now,
+    newId,
+    moment,
+    write,
+    advance: (byMs: number) => {
+      now.ms += byMs
+    },
+    setProperties: (update: ServicePropertiesUpdate) => {
+      return kv.write((tx) =>
+        changeServiceProperties(tx, { account: ACCOUNT, service: 'blob' }, update),
+      )
+    },
+    putInline: (name: string, bytes: Uint8Array) => putBody(name, { bytes }),
+    putWhole: async (name: string, bytes: Uint8Array) => {
+      const pieces = [await write(bytes)]
+      return putBody(name, { lengthBytes: bytes.length, id: newId(), pieces })
+    },
+    /** All blocks are parts of one slice, as after a copy of a blob to another block by block. */
+    putBlockList: async (name: string, blocks: readonly Uint8Array[]) => {
+      const whole = await write(Buffer.concat(blocks))
+      let from = 0
+      const list = blocks.map(({ length: lengthBytes }, i) => {
+        const pieces = [{ ...whole, from, lengthBytes }]
+        from += lengthBytes
+        return { id: String(i), pieces, lengthBytes }
+      })
+      const id = newId()
+      return replace(name, 'BlockBlob', (tx, key) => putBlocks(tx, key, id, list))
+    },
+    putPages: async (
+      name: string,
+      lengthBytes: number,
+      pages: readonly (readonly [number, Uint8Array])[],
+    ) => {
+      const written: [number, Piece][] = []
+      for (const [offset, bytes] of pages) written.push([offset, await write(bytes)])
+      const map = newId()
+      return replace(name, 'PageBlob', function* (tx) {
+        for (const [offset, piece] of written) yield* overwriteMap(tx, map, offset, piece)
+        return { lengthBytes, map }
+      })
+    },
+    snapshot: (name: string) => {
+      const [taken, newIds] = [moment(), [newId(), newId()] as const]
+      return kv.write((tx) => {
+        return snapshotBlob(tx, addressOf(name), GUARD, { metadata: undefined, newIds }, taken)
+      })
+    },
+    setMetadata: (name: string, value: string) => {
+      const [taken, id] = [moment(), newId()]
+      return kv.write((tx) =>
+        setBlobMetadata(tx, addressOf(name), GUARD, [['a', value]], id, taken),
+      )
+    },
+    delete: (name: string, asked: Partial<DeleteBlob> = {}, at?: BlobAt): Promise<Deletion> => {
+      const taken = moment()
+      return kv.write((tx) =>
+        deleteBlob(tx, addressOf(name, at), { guard: GUARD, ...asked }, taken),
+      )
+    },
+    undelete: (name: string) => {
+      const taken = moment()
+      return kv.write((tx) => undeleteBlob(tx, addressOf(name), taken))
+    },
+    deleteContainer: () => {
+      const taken = moment()
+      return kv.write((tx) => deleteContainer(tx, CONTAINER, { conditions: NO_CONDITIONS }, taken))
+    },
+    find: async (name: string, at?: BlobAt): Promise<Blob | undefined> => {
+      const { stored } = await kv.read((tx) => findBlobAt(tx, addressOf(name, at), now.ms))
+      return stored?.blob
+    },
+    read: async (name: string, at?: BlobAt): Promise<Buffer | undefined> => {
+      const content = await kv.read(function* (tx) {
+        const { stored } = yield* findBlobAt(tx, addressOf(name, at), now.ms)
+        if (stored === undefined) return undefined
+        return yield* readContent(tx, stored, { from: 0, to: stored.blob.lengthBytes })
+      })
+      if (content === undefined) return undefined
+      return 'bytes' in content ? Buffer.from(content.bytes) : readAll(extents, content.pieces)
+    },
+    sweep: async () => {
+      await sweepBlobs(kv, now.ms)
+      const options = { nowMs: now.ms, graceMs: 0, sealBytesMin: 1 }
+      for (let pass = 0; pass < 4; pass += 1) await sweepExtents(kv, extents, options)
+    },
+    checkSound: async () => {
+      assert.deepEqual((await checkStore(kv, extents)).problems, [])
+    },
+    /** How many records of each kind there are. */
+    counts: async (): Promise<Record<string, number>> => {
+      const range = { from: new Uint8Array(0), to: KEY_END, countMax: 1_000_000 }
+      const kinds = await kv.read((tx) => tx.scanWith(range, (key) => String(decodeKey(key)[0])))
+      const counts: Record<string, number> = {}
+      for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
+      return counts
+    },
+  }
+}
+
+/** What a store keeps when nothing is in it. */
+const LASTING = ['next-id', 'extent-next', 'service-properties', 'container', 'container-name']
+
+/** Nothing is left of any blob: no record, no reference, no part of a map, no mark for a sweep. */
+export async function checkEmpty(world: World): Promise<void> {
+  const left = Object.entries(await world.counts()).filter(([kind]) => !LASTING.includes(kind))
+  assert.deepEqual(left, [])
+}

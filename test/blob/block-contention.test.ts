@@ -1,0 +1,123 @@
+// Many clients with the blocks of one blob: each block that was answered is there, each commit is whole, and a
+// reader sees one commit or another, never a mix. In memory and on disk.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { BlobServiceClient, type BlockBlobClient, type ContainerClient } from '@azure/storage-blob'
+import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
+
+const idOf = (text: string) => Buffer.from(text).toString('base64')
+const BLOCK_BYTES = 10_000
+
+for (const onDisk of [false, true]) {
+  describe(onDisk ? 'on disk' : 'in memory', () => {
+    let server: TestServer
+    let container: ContainerClient
+
+    before(async () => {
+      server = await startTestServer({ onDisk })
+      const service = BlobServiceClient.fromConnectionString(server.connectionString)
+      container = service.getContainerClient('race')
+      await container.create()
+    })
+
+    after(() => server.close())
+
+    const send = (method: string, path: string, body?: string | Uint8Array) =>
+      rawRequest(server, { method, path: `/race/${path}`, ...(body !== undefined && { body }) })
+    const putBlock = (blob: string, id: string, body: Uint8Array) =>
+      send('PUT', `${blob}?comp=block&blockid=${encodeURIComponent(id)}`, body)
+    const commit = (blob: string, ids: readonly string[]) => {
+      const blocks = ids.map((id) => `<Latest>${id}</Latest>`).join('')
+      return send('PUT', `${blob}?comp=blocklist`, `<BlockList>${blocks}</BlockList>`)
+    }
+
+    test('64 blocks, 16 at a time: all are there, each with its own bytes', async () => {
+      const blob: BlockBlobClient = container.getBlockBlobClient('parallel')
+      const ids = Array.from({ length: 64 }, (_, i) => idOf(String(i).padStart(2, '0')))
+      let next = 0
+      const stage = async (): Promise<void> => {
+        while (next < ids.length) {
+          const at = next++
+          await blob.stageBlock(ids[at] ?? '', Buffer.alloc(BLOCK_BYTES, at), BLOCK_BYTES)
+        }
+      }
+      await Promise.all(Array.from({ length: 16 }, stage))
+      const { uncommittedBlocks = [] } = await blob.getBlockList('uncommitted')
+      assert.deepEqual(
+        uncommittedBlocks.map(({ name }) => name),
+        ids.toSorted(),
+      )
+      await blob.commitBlockList(ids)
+      const whole = Buffer.concat(ids.map((_, i) => Buffer.alloc(BLOCK_BYTES, i)))
+      assert.ok((await blob.downloadToBuffer()).equals(whole))
+    })
+
+    test('16 clients put the same block: one of them is committed, whole', async () => {
+      const puts = Array.from({ length: 16 }, (_, i) =>
+        putBlock('same', idOf('a'), Buffer.alloc(BLOCK_BYTES, i)),
+      )
+      for (const { status } of await Promise.all(puts)) assert.equal(status, 201)
+      assert.equal((await commit('same', [idOf('a')])).status, 201)
+      const { body } = await send('GET', 'same')
+      assert.equal(body.length, BLOCK_BYTES)
+      assert.ok(body.equals(Buffer.alloc(BLOCK_BYTES, body[0])))
+    })
+
+    test('clients that stage and commit one blob at the same time: each commit is whole or refused', async () => {
+      const [clients, rounds, blocks] = [4, 15, 5]
+      const committed = new Map<string, number>()
+      let refused = 0
+      const over = new AbortController()
+      const write = async (client: number): Promise<void> => {
+        for (let round = 0; round < rounds; round += 1) {
+          const fill = client * rounds + round
+          const ids = Array.from({ length: blocks }, (_, i) => idOf(`${client}-${i}`))
+          const body = Buffer.alloc(BLOCK_BYTES, fill)
+          for (const { status } of await Promise.all(ids.map((id) => putBlock('mix', id, body)))) {
+            assert.equal(status, 201)
+          }
+          const { status, headers } = await commit('mix', ids)
+          if (status === 201) committed.set(String(headers.etag), fill)
+          // The commit of another came between and discarded these blocks, as it does in the service; those
+          // that were committed before are not in the blob any more either.
+          else assert.equal(headers['x-ms-error-code'], 'InvalidBlockList')
+          if (status !== 201) refused += 1
+        }
+      }
+      const seen: { readonly etag: string; readonly fill: number }[] = []
+      const read = async (): Promise<void> => {
+        while (!over.signal.aborted) {
+          const { status, headers, body } = await send('GET', 'mix')
+          if (status === 404) continue
+          const [fill = 0] = body
+          assert.equal(body.length, blocks * BLOCK_BYTES)
+          assert.ok(body.equals(Buffer.alloc(body.length, fill)), 'a body of one commit')
+          seen.push({ etag: String(headers.etag), fill })
+        }
+      }
+      const writers = Array.from({ length: clients }, (_, client) => write(client))
+      const readers = [read(), read()]
+      await Promise.all(writers).finally(() => over.abort())
+      await Promise.all(readers)
+      assert.ok(seen.length > 0 && committed.size > 0)
+      assert.equal(committed.size + refused, clients * rounds)
+      for (const { etag, fill } of seen) assert.equal(committed.get(etag), fill)
+    })
+
+    test('of 20 that commit a new blob under If-None-Match one succeeds', async () => {
+      await putBlock('one', idOf('a'), Buffer.from('x'))
+      const racers = Array.from({ length: 20 }, () =>
+        rawRequest(server, {
+          method: 'PUT',
+          path: '/race/one?comp=blocklist',
+          headers: { 'If-None-Match': '*' },
+          body: `<BlockList><Latest>${idOf('a')}</Latest></BlockList>`,
+        }),
+      )
+      const answers = await Promise.all(racers)
+      assert.equal(answers.filter(({ status }) => status === 201).length, 1)
+      const codes = new Set(answers.map(({ headers }) => headers['x-ms-error-code']))
+      assert.deepEqual(codes, new Set([undefined, 'BlobAlreadyExists']))
+    })
+  })
+}

@@ -1,0 +1,257 @@
+// What refuses a Copy Blob: conditions of either end, leases and types of the destination, the archive, and
+// a URL that is none.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
+import { rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
+
+let server: TestServer
+let container: ContainerClient
+
+before(async () => {
+  server = await startTestServer()
+  const service = BlobServiceClient.fromConnectionString(server.connectionString)
+  container = service.getContainerClient('box')
+  await container.create()
+  await put('source', 'text')
+})
+
+after(() => server.close())
+
+type Headers = Readonly<Record<string, string>>
+
+const urlOf = (name: string) => container.getBlobClient(name).url
+const put = (name: string, text: string) =>
+  container.getBlockBlobClient(name).upload(text, text.length)
+
+function copy(to: string, headers: Headers = {}, path = `/box/${to}`) {
+  const all = { 'x-ms-copy-source': urlOf('source'), ...headers }
+  return rawRequest(server, { method: 'PUT', path, headers: all })
+}
+
+async function assertRefused(
+  sent: ReturnType<typeof copy>,
+  status: number,
+  code: string,
+): Promise<void> {
+  const { headers, ...answer } = await sent
+  assert.deepEqual([answer.status, headers['x-ms-error-code']], [status, code])
+}
+
+const outcomeOf = async (sent: ReturnType<typeof copy>) => {
+  const { status, headers } = await sent
+  return status === 202 ? 202 : `${status} ${String(headers['x-ms-error-code'])}`
+}
+
+describe('conditions', () => {
+  const OLD = new Date(0).toUTCString()
+  const NEW = new Date(Date.now() + 86_400_000).toUTCString()
+
+  // prettier-ignore
+  const SOURCE: readonly (readonly [Headers, 202 | string])[] = [
+    [{ 'x-ms-source-if-match': '*' }, 202],
+    [{ 'x-ms-source-if-match': '"0x1"' }, '412 SourceConditionNotMet'],
+    [{ 'x-ms-source-if-none-match': '"0x1"' }, 202],
+    [{ 'x-ms-source-if-none-match': 'ETAG' }, '412 SourceConditionNotMet'],
+    [{ 'x-ms-source-if-modified-since': OLD }, 202],
+    [{ 'x-ms-source-if-modified-since': NEW }, '412 SourceConditionNotMet'],
+    [{ 'x-ms-source-if-unmodified-since': NEW }, 202],
+    [{ 'x-ms-source-if-unmodified-since': OLD }, '412 SourceConditionNotMet'],
+    [{ 'x-ms-source-if-tags': '"a" = \'1\'' }, '412 SourceConditionNotMet'],
+  ]
+  for (const [headers, expected] of SOURCE) {
+    test(`${JSON.stringify(headers)} → ${expected}`, async () => {
+      const { etag = '' } = await container.getBlobClient('source').getProperties()
+      const sent = Object.entries(headers).map(([name, value]) => [
+        name,
+        value.replace('ETAG', etag),
+      ])
+      assert.equal(await outcomeOf(copy('conditioned', Object.fromEntries(sent))), expected)
+    })
+  }
+
+  // prettier-ignore
+  const TARGET: readonly (readonly [Headers, 202 | string])[] = [
+    [{ 'if-match': '*' }, 202],
+    [{ 'if-match': '"0x1"' }, '412 ConditionNotMet'],
+    [{ 'if-none-match': '"0x1"' }, 202],
+    [{ 'if-none-match': '*' }, '409 BlobAlreadyExists'],
+    [{ 'if-modified-since': NEW }, '412 ConditionNotMet'],
+    [{ 'if-unmodified-since': OLD }, '412 ConditionNotMet'],
+    [{ 'x-ms-if-tags': '"a" = \'1\'' }, '412 ConditionNotMet'],
+  ]
+  for (const [headers, expected] of TARGET) {
+    test(`${JSON.stringify(headers)} on the destination → ${expected}`, async () => {
+      await put('present', 'x')
+      assert.equal(await outcomeOf(copy('present', headers)), expected)
+    })
+  }
+
+  test('If-Match on a destination that is missing', () =>
+    assertRefused(copy('missing', { 'if-match': '*' }), 412, 'ConditionNotMet'))
+})
+
+describe('leases', () => {
+  const leaseOf = async (name: string, seconds: number) => {
+    await put(name, 'old')
+    const lease = container.getBlobClient(name).getBlobLeaseClient()
+    return (await lease.acquireLease(seconds)).leaseId ?? ''
+  }
+
+  test('a leased destination needs the id', async () => {
+    const id = await leaseOf('leased', -1)
+    await assertRefused(copy('leased'), 412, 'LeaseIdMissing')
+    const other = { 'x-ms-lease-id': '00000000-0000-4000-8000-000000000000' }
+    await assertRefused(copy('leased', other), 412, 'LeaseIdMismatchWithBlobOperation')
+    assert.equal((await copy('leased', { 'x-ms-lease-id': id })).status, 202)
+    const { leaseState, leaseDuration } = await container.getBlobClient('leased').getProperties()
+    assert.deepEqual([leaseState, leaseDuration], ['leased', 'infinite'])
+  })
+
+  test('and the lease has to be infinite', async () => {
+    const id = await leaseOf('briefly', 60)
+    const sent = copy('briefly', { 'x-ms-lease-id': id })
+    await assertRefused(sent, 412, 'InfiniteLeaseDurationRequired')
+    server.advance(61_000)
+    await assertRefused(copy('briefly', { 'x-ms-lease-id': id }), 412, 'LeaseLost')
+    assert.equal((await copy('briefly')).status, 202)
+  })
+
+  test('an id where there is no lease', async () => {
+    await put('free', 'x')
+    const id = { 'x-ms-lease-id': '00000000-0000-4000-8000-000000000000' }
+    await assertRefused(copy('free', id), 412, 'LeaseNotPresentWithBlobOperation')
+    await assertRefused(copy('none', id), 412, 'LeaseNotPresentWithBlobOperation')
+  })
+})
+
+describe('what there is', () => {
+  test('the destination is of the type of the source', async () => {
+    await container.getAppendBlobClient('append').create()
+    await assertRefused(copy('append'), 409, 'InvalidBlobType')
+    await container.getPageBlobClient('page').create(512)
+    await assertRefused(copy('page'), 409, 'InvalidBlobType')
+  })
+
+  test('the container of the destination', () =>
+    assertRefused(copy('b', {}, '/nobox/b'), 404, 'ContainerNotFound'))
+
+  for (const query of ['snapshot', 'versionid']) {
+    test(`a destination with ?${query}`, () => {
+      const path = `/box/source?${query}=2026-01-01T00:00:00.0000000Z`
+      return assertRefused(copy('', {}, path), 400, 'InvalidQueryParameterValue')
+    })
+  }
+
+  for (const [what, path] of [
+    ['blob', 'box/nothing'],
+    ['container', 'nobox/nothing'],
+    ['snapshot', 'box/source?snapshot=2026-01-01T00:00:00.0000000Z'],
+    ['version', 'box/source?versionid=2026-01-01T00:00:00.0000000Z'],
+  ]) {
+    test(`a source whose ${what} is not there`, async () => {
+      const source = `${server.blobEndpoint}/${path}`
+      const answer = copy('x', { 'x-ms-copy-source': source })
+      await assertRefused(answer, 404, 'CannotVerifyCopySource')
+      const { text } = await answer
+      const expected = what === 'container' ? 'ContainerNotFound' : 'BlobNotFound'
+      assert.equal(xmlText(text, 'CopySourceErrorCode'), expected)
+      assert.equal(xmlText(text, 'CopySourceStatusCode'), '404')
+    })
+  }
+
+  for (const [what, url] of Object.entries({
+    'no URL': 'box/source',
+    'a path': '/devstoreaccount1/box/source',
+    'another scheme': 'ftp://example.com/file',
+    'too long': `http://127.0.0.1/${'x'.repeat(2_048)}`,
+  })) {
+    test(`a source that is ${what}`, () =>
+      assertRefused(copy('x', { 'x-ms-copy-source': url }), 400, 'InvalidHeaderValue'))
+  }
+
+  test('an account that is not there', () => {
+    const source = `http://127.0.0.1:${server.blobPort}/nobody/box/source`
+    return assertRefused(copy('x', { 'x-ms-copy-source': source }), 404, 'CannotVerifyCopySource')
+  })
+
+  test('a SAS that may create may not overwrite', async () => {
+    const { BlobSASPermissions } = await import('@azure/storage-blob')
+    const client = container.getBlobClient('created-once')
+    const permissions = BlobSASPermissions.parse('c')
+    const expiresOn = new Date(server.now() + 3_600_000)
+    const sas = (await client.generateSasUrl({ permissions, expiresOn })).split('?')[1] ?? ''
+    const source = container.getBlobClient('source')
+    const read = BlobSASPermissions.parse('r')
+    const url = await source.generateSasUrl({ permissions: read, expiresOn })
+    const path = '/box/created-once'
+    const request = { method: 'PUT', path, headers: { 'x-ms-copy-source': url }, sign: sas }
+    assert.equal((await rawRequest(server, request)).status, 202)
+    const { status, headers } = await rawRequest(server, request)
+    assert.deepEqual([status, headers['x-ms-error-code']], [403, 'UnauthorizedBlobOverwrite'])
+  })
+})
+
+describe('the archive', () => {
+  before(async () => {
+    await put('archived', 'x')
+    await container.getBlobClient('archived').setAccessTier('Archive')
+  })
+  const archived = () => ({ 'x-ms-copy-source': urlOf('archived') })
+
+  test('an archived destination is not overwritten', () =>
+    assertRefused(copy('archived'), 409, 'BlobArchived'))
+
+  test('an archived source is copied only to a tier that is online', async () => {
+    await assertRefused(copy('out', archived()), 409, 'BlobArchived')
+    const tier = { ...archived(), 'x-ms-access-tier': 'Archive' }
+    await assertRefused(copy('out', tier), 409, 'BlobArchived')
+  })
+
+  test('it is archived too until its time on the clock has come', async () => {
+    const headers = { 'x-ms-access-tier': 'Cool', 'x-ms-rehydrate-priority': 'High' }
+    assert.equal((await copy('out', { ...archived(), ...headers })).status, 202)
+    const client = container.getBlobClient('out')
+    const { accessTier, archiveStatus, rehydratePriority } = await client.getProperties()
+    assert.deepEqual(
+      [accessTier, archiveStatus, rehydratePriority],
+      ['Archive', 'rehydrate-pending-to-cool', 'High'],
+    )
+    await assert.rejects(client.downloadToBuffer(), { code: 'BlobBeingRehydrated' })
+    server.advance(3_600_000)
+    assert.equal((await client.getProperties()).accessTier, 'Cool')
+    assert.equal((await client.downloadToBuffer()).toString(), 'x')
+    await assert.rejects(container.getBlobClient('archived').downloadToBuffer(), {
+      code: 'BlobArchived',
+    })
+  })
+
+  test('a tier that the type does not have', async () => {
+    await assertRefused(copy('tier', { 'x-ms-access-tier': 'P10' }), 400, 'InvalidBlobTier')
+    await assertRefused(copy('tier', { 'x-ms-access-tier': 'Warm' }), 400, 'InvalidHeaderValue')
+    assert.equal((await copy('tier', { 'x-ms-access-tier': 'Cold' })).status, 202)
+    assert.equal((await container.getBlobClient('tier').getProperties()).accessTier, 'Cold')
+  })
+})
+
+describe('Abort Copy Blob of what is done', () => {
+  const abort = (path: string, headers: Headers = { 'x-ms-copy-action': 'abort' }) =>
+    rawRequest(server, { method: 'PUT', path, headers })
+  const ID = '00000000-0000-4000-8000-000000000000'
+
+  // prettier-ignore
+  const REFUSED: readonly (readonly [string, Headers | undefined, number, string])[] = [
+    [`/box/source?comp=copy&copyid=${ID}`, undefined, 409, 'NoPendingCopyOperation'],
+    [`/box/nothing?comp=copy&copyid=${ID}`, undefined, 404, 'BlobNotFound'],
+    [`/nobox/b?comp=copy&copyid=${ID}`, undefined, 404, 'ContainerNotFound'],
+    ['/box/source?comp=copy&copyid=no-guid', undefined, 400, 'InvalidQueryParameterValue'],
+    ['/box/source?comp=copy', undefined, 400, 'MissingRequiredQueryParameter'],
+    [`/box/source?comp=copy&copyid=${ID}`, {}, 400, 'MissingRequiredHeader'],
+    [`/box/source?comp=copy&copyid=${ID}`, { 'x-ms-copy-action': 'stop' }, 400, 'InvalidHeaderValue'],
+    [`/box/source?comp=copy&copyid=${ID}`, { 'x-ms-copy-action': 'abort', 'if-match': '*' }, 400, 'ConditionHeadersNotSupported'],
+  ]
+  for (const [path, headers, status, code] of REFUSED) {
+    test(`${path} ${JSON.stringify(headers ?? {})} → ${code}`, () =>
+      assertRefused(abort(path, headers), status, code))
+  }
+})

@@ -1,0 +1,269 @@
+// Copy Blob within a server: what a copy takes over, what it is told, what refuses it, and that a copy and
+// its source share nothing that can change.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { BlobServiceClient, type BlobClient, type ContainerClient } from '@azure/storage-blob'
+import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
+
+let server: TestServer
+let service: BlobServiceClient
+let container: ContainerClient
+
+before(async () => {
+  server = await startTestServer()
+  service = BlobServiceClient.fromConnectionString(server.connectionString)
+  container = service.getContainerClient('box')
+  await container.create()
+})
+
+after(() => server.close())
+
+type Headers = Readonly<Record<string, string>>
+
+function send(method: string, path: string, headers: Headers = {}, body?: string) {
+  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
+}
+
+const urlOf = (name: string) => container.getBlobClient(name).url
+
+function copy(from: string, to: string, headers: Headers = {}) {
+  return send('PUT', `/box/${to}`, { 'x-ms-copy-source': urlOf(from), ...headers })
+}
+
+async function assertRefused(sent: ReturnType<typeof send>, status: number, code: string) {
+  const answer = await sent
+  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
+}
+
+const putBlock = (name: string, text: string) =>
+  container.getBlockBlobClient(name).upload(text, text.length)
+
+async function textOf(blob: BlobClient): Promise<string> {
+  return (await blob.downloadToBuffer()).toString()
+}
+
+const contentOf = (name: string) => textOf(container.getBlobClient(name))
+
+async function putPages(name: string, lengthBytes: number, byte: number) {
+  const client = container.getPageBlobClient(name)
+  await client.create(lengthBytes, { blobSequenceNumber: 7 })
+  await client.uploadPages(Buffer.alloc(512, byte), 512, 512)
+  return client
+}
+
+async function putAppended(name: string, ...texts: readonly string[]) {
+  const client = container.getAppendBlobClient(name)
+  await client.create()
+  for (const text of texts) await client.appendBlock(text, text.length)
+  return client
+}
+
+describe('what a copy is', () => {
+  test('the answer names the copy, and so do the properties of the destination', async () => {
+    await putBlock('answer', 'text')
+    const poller = await container.getBlobClient('answer-copy').beginCopyFromURL(urlOf('answer'))
+    const { copyId, copyStatus, etag, lastModified } = await poller.pollUntilDone()
+    assert.match(copyId ?? '', /^[0-9a-f-]{36}$/)
+    assert.equal(copyStatus, 'success')
+    const properties = await container.getBlobClient('answer-copy').getProperties()
+    assert.equal(properties.copyId, copyId)
+    assert.equal(properties.copySource, urlOf('answer'))
+    assert.equal(properties.copyProgress, '4/4')
+    assert.equal(properties.copyStatus, 'success')
+    assert.equal(properties.etag, etag)
+    assert.deepEqual(properties.lastModified, lastModified)
+    assert.equal(properties.copyCompletedOn?.getTime(), Math.floor(server.now() / 1000) * 1000)
+    assert.equal((await copy('answer', 'answer-copy')).status, 202)
+  })
+
+  test('properties and metadata come along, tags, leases and tiers do not', async () => {
+    await container.getBlockBlobClient('rich').upload('text', 4, {
+      blobHTTPHeaders: {
+        blobContentType: 'text/plain',
+        blobContentLanguage: 'de',
+        blobCacheControl: 'no-cache',
+        blobContentDisposition: 'inline',
+        blobContentEncoding: 'x',
+      },
+      metadata: { One: '1', two: '2' },
+      tags: { t: 'v' },
+      tier: 'Cool',
+    })
+    await container.getBlobClient('rich').getBlobLeaseClient().acquireLease(-1)
+    await copy('rich', 'rich-copy')
+    const source = await container.getBlobClient('rich').getProperties()
+    const made = await container.getBlobClient('rich-copy').getProperties()
+    for (const name of [
+      'contentType', 'contentLanguage', 'cacheControl', 'contentDisposition', 'contentEncoding',
+      'contentMD5', 'contentLength', 'blobType', 'metadata',
+    ] as const) assert.deepEqual(made[name], source[name], name) // prettier-ignore
+    assert.notEqual(made.etag, source.etag)
+    assert.equal(made.leaseState, 'available')
+    assert.equal(made.tagCount, undefined)
+    assert.equal(made.accessTier, 'Hot')
+  })
+
+  test('metadata that is sent replaces that of the source', async () => {
+    await container.getBlockBlobClient('meta').upload('text', 4, { metadata: { a: '1', b: '2' } })
+    await copy('meta', 'meta-copy', { 'x-ms-meta-c': '3' })
+    const { metadata } = await container.getBlobClient('meta-copy').getProperties()
+    assert.deepEqual(metadata, { c: '3' })
+  })
+
+  test('tags are set by x-ms-tags, or taken with the option COPY, not both', async () => {
+    await container.getBlockBlobClient('tags').upload('text', 4, { tags: { from: 'source' } })
+    const tagsOf = async (name: string) => (await container.getBlobClient(name).getTags()).tags
+    await copy('tags', 'tags-1', { 'x-ms-tags': 'own=1' })
+    assert.deepEqual(await tagsOf('tags-1'), { own: '1' })
+    await copy('tags', 'tags-2', { 'x-ms-copy-source-tag-option': 'COPY' })
+    assert.deepEqual(await tagsOf('tags-2'), { from: 'source' })
+    await copy('tags', 'tags-3', { 'x-ms-copy-source-tag-option': 'REPLACE', 'x-ms-tags': 'own=3' })
+    assert.deepEqual(await tagsOf('tags-3'), { own: '3' })
+    const both = { 'x-ms-copy-source-tag-option': 'COPY', 'x-ms-tags': 'own=1' }
+    const code = 'BothUserTagsAndSourceTagsCopyPresentException'
+    await assertRefused(copy('tags', 'tags-4', both), 400, code)
+  })
+
+  test('a block list comes along, uncommitted blocks of the destination go', async () => {
+    const source = container.getBlockBlobClient('blocks')
+    const ids = ['a', 'b'].map((text) => Buffer.from(text).toString('base64'))
+    for (const id of ids) await source.stageBlock(id, `block ${id}`, 10)
+    await source.commitBlockList(ids)
+    const made = container.getBlockBlobClient('blocks-copy')
+    await made.stageBlock(Buffer.from('x').toString('base64'), 'staged', 6)
+    await copy('blocks', 'blocks-copy')
+    const list = await made.getBlockList('all')
+    assert.deepEqual(
+      list.committedBlocks?.map(({ name }) => name),
+      ids,
+    )
+    assert.deepEqual(list.uncommittedBlocks ?? [], [])
+    assert.equal(await contentOf('blocks-copy'), `block ${ids[0]}block ${ids[1]}`)
+  })
+
+  test('an append blob keeps its block count and its seal, unless told otherwise', async () => {
+    const source = await putAppended('sealed', 'a', 'b')
+    await source.seal()
+    const propertiesOf = (name: string) => container.getBlobClient(name).getProperties()
+    await copy('sealed', 'sealed-1')
+    const made = await propertiesOf('sealed-1')
+    assert.deepEqual(
+      [made.blobType, made.blobCommittedBlockCount, made.isSealed],
+      ['AppendBlob', 2, true],
+    )
+    await copy('sealed', 'sealed-2', { 'x-ms-seal-blob': 'false' })
+    assert.equal((await propertiesOf('sealed-2')).isSealed, undefined)
+    await copy('sealed-2', 'sealed-3', { 'x-ms-seal-blob': 'true' })
+    assert.equal((await propertiesOf('sealed-3')).isSealed, true)
+    await putBlock('unsealable', 'x')
+    await assertRefused(
+      copy('unsealable', 'unsealed', { 'x-ms-seal-blob': 'true' }),
+      409,
+      'InvalidBlobType',
+    )
+  })
+
+  test('a page blob keeps its sequence number and its holes', async () => {
+    await putPages('pages', 2048, 1)
+    await copy('pages', 'pages-copy')
+    const made = container.getPageBlobClient('pages-copy')
+    const { blobSequenceNumber, contentLength } = await made.getProperties()
+    assert.deepEqual([blobSequenceNumber, contentLength], [7, 2048])
+    const ranges = await made.getPageRanges()
+    // The SDK's count is the distance to the last byte.
+    assert.deepEqual(ranges.pageRange, [{ offset: 512, count: 511 }])
+  })
+})
+
+describe('a copy and its source share nothing', () => {
+  const CHANGES: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
+    'overwriting a block blob': (name) => putBlock(name, 'other'),
+    'deleting a block blob': (name) => container.deleteBlob(name),
+  }
+  for (const [what, change] of Object.entries(CHANGES)) {
+    for (const size of ['small', 'large']) {
+      test(`${what} (${size}) leaves the other`, async () => {
+        const text = size === 'small' ? 'text' : 'x'.repeat(100_000)
+        await putBlock('source', text)
+        await copy('source', 'copied')
+        await change('source')
+        assert.equal(await contentOf('copied'), text)
+        await putBlock('source', text)
+        await copy('source', 'copied')
+        await change('copied')
+        assert.equal(await contentOf('source'), text)
+        await server.sweep()
+        assert.equal(await contentOf('source'), text)
+        await container.deleteBlob('source')
+        await container.getBlobClient('copied').deleteIfExists()
+      })
+    }
+  }
+
+  test('appending to either leaves the other', async () => {
+    const source = await putAppended('log', 'one')
+    await copy('log', 'log-copy')
+    await source.appendBlock(' two', 4)
+    assert.equal(await contentOf('log-copy'), 'one')
+    await container.getAppendBlobClient('log-copy').appendBlock(' three', 6)
+    assert.deepEqual(
+      [await contentOf('log'), await contentOf('log-copy')],
+      ['one two', 'one three'],
+    )
+    await source.delete()
+    await server.sweep()
+    assert.equal(await contentOf('log-copy'), 'one three')
+  })
+
+  test('writing a page of either leaves the other', async () => {
+    const source = await putPages('disk', 1024, 1)
+    await copy('disk', 'disk-copy')
+    const made = container.getPageBlobClient('disk-copy')
+    await source.uploadPages(Buffer.alloc(512, 2), 0, 512)
+    await made.clearPages(512, 512)
+    const bytesOf = async (blob: BlobClient) => {
+      const bytes = await blob.downloadToBuffer()
+      return [bytes[0], bytes[512]]
+    }
+    assert.deepEqual(
+      [await bytesOf(source), await bytesOf(made)],
+      [
+        [2, 1],
+        [0, 0],
+      ],
+    )
+    await source.delete()
+    await server.sweep()
+    assert.deepEqual(await bytesOf(made), [0, 0])
+  })
+
+  test('a blob can be copied to itself: metadata change, staged blocks go', async () => {
+    await putBlock('self', 'x'.repeat(20_000))
+    const client = container.getBlockBlobClient('self')
+    await client.stageBlock(Buffer.from('x').toString('base64'), 'staged', 6)
+    assert.equal((await copy('self', 'self', { 'x-ms-meta-new': '1' })).status, 202)
+    assert.deepEqual((await client.getProperties()).metadata, { new: '1' })
+    assert.deepEqual((await client.getBlockList('uncommitted')).uncommittedBlocks ?? [], [])
+    await server.sweep()
+    assert.equal(await contentOf('self'), 'x'.repeat(20_000))
+  })
+
+  test('a snapshot can be promoted to its base, which keeps it', async () => {
+    await putBlock('promoted', 'old')
+    const client = container.getBlobClient('promoted')
+    const { snapshot = '' } = await client.createSnapshot()
+    await putBlock('promoted', 'new')
+    const { url } = client.withSnapshot(snapshot)
+    await send('PUT', '/box/promoted', { 'x-ms-copy-source': url })
+    assert.equal(await contentOf('promoted'), 'old')
+    assert.equal(await textOf(client.withSnapshot(snapshot)), 'old')
+  })
+
+  test('what the copy said of itself vanishes with the next write', async () => {
+    await putBlock('said', 'x')
+    await copy('said', 'said-copy')
+    const client = container.getBlobClient('said-copy')
+    await client.setMetadata({ a: '1' })
+    assert.equal((await client.getProperties()).copyId, undefined)
+  })
+})

@@ -1,0 +1,175 @@
+// What lies on the disk: of a blob that was written with a key or in a scope not one readable byte, of the
+// customer's key nothing at all. Deleting, compacting, restarting and checking the store need no key.
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import type { ContainerClient } from '@azure/storage-blob'
+import { checkLocation } from '../../src/start/fsck.ts'
+import { newKey, startSecureServer, type SecureServer } from './secure-server.ts'
+
+const KEY = newKey()
+const SCOPE = 'at-rest'
+const MARKER = 'a secret nobody should read '
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lazuli-at-rest-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+function start(folder: string): Promise<SecureServer> {
+  return startSecureServer({ folder, encryptionScopes: [SCOPE] })
+}
+
+/** Which files under the folder hold the bytes. */
+function filesWith(folder: string, bytes: string | Buffer): string[] {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return files
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readFileSync(path).includes(bytes))
+}
+
+async function assertSound(folder: string): Promise<void> {
+  const { exitCode, lines } = await checkLocation(folder, process.pid)
+  assert.equal(exitCode, 0, lines.join('\n'))
+}
+
+type Write = (container: ContainerClient, name: string, how: object) => Promise<unknown>
+
+/** Every way that bytes come to a store, small and large. */
+const WRITES: Readonly<Record<string, Write>> = {
+  small: (container, name, how) =>
+    container.getBlockBlobClient(name).upload(MARKER, MARKER.length, how),
+  large: (container, name, how) => {
+    const body = Buffer.alloc(100_000, MARKER)
+    return container.getBlockBlobClient(name).upload(body, body.length, how)
+  },
+  blocks: async (container, name, how) => {
+    const blob = container.getBlockBlobClient(name)
+    await blob.stageBlock('AAAA', MARKER, MARKER.length, how)
+    await blob.commitBlockList(['AAAA'], how)
+  },
+  'uncommitted blocks': (container, name, how) =>
+    container.getBlockBlobClient(name).stageBlock('AAAA', MARKER, MARKER.length, how),
+  append: async (container, name, how) => {
+    const blob = container.getAppendBlobClient(name)
+    await blob.create(how)
+    await blob.appendBlock(MARKER, MARKER.length, how)
+  },
+  pages: async (container, name, how) => {
+    const blob = container.getPageBlobClient(name)
+    await blob.create(512, how)
+    await blob.uploadPages(Buffer.alloc(512, MARKER), 0, 512, how)
+  },
+  snapshot: async (container, name, how) => {
+    const blob = container.getBlockBlobClient(name)
+    await blob.upload(MARKER, MARKER.length, how)
+    await blob.createSnapshot(how)
+  },
+}
+
+const BY_KEY = { customerProvidedKey: KEY }
+const HOWS: Readonly<Record<string, object>> = {
+  'with a key': BY_KEY,
+  'in a scope': { encryptionScope: SCOPE },
+  'in the scope of the container': {},
+}
+
+for (const [how, options] of Object.entries(HOWS)) {
+  test(`${how}, no byte can be read on the disk; without, it can`, async (t) => {
+    const folder = newFolder(t)
+    const server = await start(folder)
+    const policy = { defaultEncryptionScope: SCOPE, preventEncryptionScopeOverride: false }
+    const isPolicy = Object.keys(options).length === 0
+    const container = server.client.getContainerClient('box')
+    await container.create(isPolicy ? { containerEncryptionScope: policy } : {})
+    for (const [name, write] of Object.entries(WRITES)) await write(container, name, options)
+    await server.close()
+    assert.deepEqual(filesWith(folder, MARKER), [])
+    assert.equal(filesWith(folder, 'uncommitted blocks').length, 1, 'names are there to be found')
+    await assertSound(folder)
+  })
+}
+
+for (const [name, write] of Object.entries(WRITES)) {
+  test(`plain bytes are found: ${name}`, async (t) => {
+    const folder = newFolder(t)
+    const server = await start(folder)
+    const container = server.client.getContainerClient('box')
+    await container.create()
+    await write(container, name, {})
+    await server.close()
+    assert.equal(filesWith(folder, MARKER).length, 1)
+  })
+}
+
+test('the customer’s key is neither on the disk nor in the log, nor is a scope’s in any answer', async (t) => {
+  const folder = newFolder(t)
+  const server = await start(folder)
+  const container = server.client.getContainerClient('box')
+  await container.create()
+  for (const [name, write] of Object.entries(WRITES)) await write(container, name, BY_KEY)
+  const other = { customerProvidedKey: newKey() }
+  await assert.rejects(container.getBlobClient('small').download(0, 1, other))
+  const wrong = { ...KEY, encryptionKeySha256: 'AAAA' }
+  await assert.rejects(
+    container.getBlobClient('small').download(0, 1, { customerProvidedKey: wrong }),
+  )
+  await server.close()
+  assert.match(server.logged(), /PUT .*\/box\/small/)
+  for (const { encryptionKey } of [KEY, other.customerProvidedKey]) {
+    const bytes = Buffer.from(encryptionKey, 'base64')
+    assert.ok(!server.logged().includes(encryptionKey))
+    for (const form of [
+      encryptionKey,
+      bytes,
+      bytes.toString('hex'),
+      encodeURIComponent(encryptionKey),
+    ]) {
+      assert.deepEqual(filesWith(folder, form), [])
+    }
+  }
+  assert.equal(filesWith(folder, KEY.encryptionKeySha256).length, 1)
+})
+
+test('what is left after deletes is moved and read again, and a restart changes nothing', async (t) => {
+  const folder = newFolder(t)
+  const server = await start(folder)
+  const container = server.client.getContainerClient('box')
+  await container.create()
+  const body = Buffer.alloc(400_000, 'no two blocks of sixteen are alike: ')
+  body.forEach((_, i) => i % 7 === 0 && body.writeUInt8((i * 31) % 256, i))
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    await container.getBlockBlobClient(`key-${name}`).upload(body, body.length, BY_KEY)
+    const scoped = { encryptionScope: SCOPE }
+    await container.getBlockBlobClient(`scope-${name}`).upload(body, body.length, scoped)
+  }
+  const page = container.getPageBlobClient('page')
+  await page.create(1_024, BY_KEY)
+  await page.uploadPages(body.subarray(0, 1_024), 0, 1_024, BY_KEY)
+  for (const name of ['a', 'b', 'd', 'e']) {
+    await container.deleteBlob(`key-${name}`)
+    await container.deleteBlob(`scope-${name}`)
+  }
+  const before = server.store.sizeBytes()
+  for (let pass = 0; pass < 3; pass += 1) await server.store.sweep({ graceMs: 0 })
+  assert.ok(server.store.sizeBytes() < before - 8 * 400_000 * 0.9, 'the space came back')
+  await assertReadable(container, body)
+  await server.close()
+  await assertSound(folder)
+  const again = await start(folder)
+  t.after(() => again.close())
+  await assertReadable(again.client.getContainerClient('box'), body)
+})
+
+async function assertReadable(container: ContainerClient, body: Buffer): Promise<void> {
+  const byKey = await container.getBlobClient('key-c').downloadToBuffer(0, undefined, BY_KEY)
+  assert.ok(byKey.equals(body))
+  const byScope = await container.getBlobClient('scope-c').downloadToBuffer(100_001, 77)
+  assert.ok(byScope.equals(body.subarray(100_001, 100_078)))
+  const page = await container.getBlobClient('page').downloadToBuffer(0, undefined, BY_KEY)
+  assert.ok(page.equals(body.subarray(0, 1_024)))
+}

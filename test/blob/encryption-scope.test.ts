@@ -1,0 +1,335 @@
+// Encryption scopes: keys that the server has, named by a request, by a container for all that is written to
+// it, or by a SAS for all that is written with it. Reads name none.
+import assert from 'node:assert/strict'
+import { request as httpRequest } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import {
+  AccountSASPermissions,
+  BlobSASPermissions,
+  BlobServiceClient,
+  ContainerSASPermissions,
+  generateAccountSASQueryParameters,
+  generateBlobSASQueryParameters,
+  StorageSharedKeyCredential,
+} from '@azure/storage-blob'
+import {
+  ACCOUNT,
+  ACCOUNT_KEY,
+  rawRequest,
+  startTestServer,
+  wireRequest,
+  xmlText,
+  type RawResponse,
+  type TestServer,
+} from '../harness.ts'
+import { outcomeOf } from './secure-server.ts'
+
+const [ONE, TWO] = ['scope-1', 'scope-2']
+/** The scope that is none. */
+const OWN = '$account-encryption-key'
+const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
+const USES = '409 BlobUsesCustomerSpecifiedEncryption'
+const USES_NOT = '409 BlobDoesNotUseCustomerSpecifiedEncryption'
+const MISMATCH = '409 BlobCustomerSpecifiedEncryptionMismatch'
+const FORBIDDEN = '403 RequestForbiddenByContainerEncryptionPolicy'
+const UNKNOWN = '404 EncryptionScopeNotFound'
+
+let server: TestServer
+let client: BlobServiceClient
+
+before(async () => {
+  server = await startTestServer({ encryptionScopes: [ONE, TWO] })
+  client = BlobServiceClient.fromConnectionString(server.connectionString)
+  await client.createContainer('box')
+  for (const [name, deny] of [
+    ['scoped', false],
+    ['strict', true],
+  ] as const) {
+    const options = { defaultEncryptionScope: ONE, preventEncryptionScopeOverride: deny }
+    await client.createContainer(name, { containerEncryptionScope: options })
+  }
+  const own = { defaultEncryptionScope: OWN, preventEncryptionScopeOverride: true }
+  await client.createContainer('own', { containerEncryptionScope: own })
+})
+
+after(() => server.close())
+
+type Headers = Readonly<Record<string, string>>
+
+function send(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array) {
+  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
+}
+
+const scopeHeader = (scope: string | undefined): Headers =>
+  scope === undefined ? {} : { 'x-ms-encryption-scope': scope }
+
+function put(path: string, scope?: string, body: string | Uint8Array = 'hello') {
+  return send('PUT', path, { ...BLOCK_BLOB, ...scopeHeader(scope) }, body)
+}
+
+/** What a write says of the encryption, or the error. */
+function encryptionOf(answer: RawResponse): string {
+  if (answer.status >= 300) return outcomeOf(answer)
+  const { headers } = answer
+  const name = headers['x-ms-request-server-encrypted'] ?? headers['x-ms-server-encrypted']
+  assert.equal(name, headers['x-ms-encryption-scope'] === undefined ? 'false' : 'true')
+  return String(headers['x-ms-encryption-scope'] ?? 'plain')
+}
+
+describe('which scope a new blob gets', () => {
+  // prettier-ignore
+  const CASES: readonly (readonly [container: string, asked: string | undefined, outcome: string])[] = [
+    ['box',    undefined, 'plain'],
+    ['box',    ONE,       ONE],
+    ['box',    OWN,       'plain'],
+    ['box',    'scope-9', UNKNOWN],
+    ['box',    'no scope', UNKNOWN],
+    ['scoped', undefined, ONE],
+    ['scoped', TWO,       TWO],
+    ['scoped', OWN,       'plain'],
+    ['strict', undefined, ONE],
+    ['strict', ONE,       ONE],
+    ['strict', TWO,       FORBIDDEN],
+    ['strict', OWN,       FORBIDDEN],
+    ['own',    undefined, 'plain'],
+    ['own',    OWN,       'plain'],
+    ['own',    ONE,       FORBIDDEN],
+  ]
+  for (const [container, asked, outcome] of CASES) {
+    for (const lengthBytes of [0, 1, 20_000]) {
+      test(`${container}, ${asked ?? 'none named'}, ${lengthBytes} bytes → ${outcome}`, async () => {
+        const path = `/${container}/new-${asked ?? ''}-${lengthBytes}`.replaceAll(/[ $]/g, '')
+        const body = Buffer.alloc(lengthBytes, 'text')
+        assert.equal(encryptionOf(await put(path, asked, body)), outcome)
+        const got = await send('GET', path)
+        if (/^\d/.test(outcome)) return assert.equal(outcomeOf(got), '404 BlobNotFound')
+        assert.ok(got.body.equals(body), 'reads name no scope')
+        assert.equal(encryptionOf(got), outcome)
+        assert.equal(encryptionOf(await send('HEAD', path)), outcome)
+      })
+    }
+  }
+
+  test('every type of blob, with the SDK', async () => {
+    const container = client.getContainerClient('scoped')
+    const append = container.getAppendBlobClient('append')
+    assert.equal((await append.create()).encryptionScope, ONE)
+    assert.equal((await append.appendBlock('hello', 5)).encryptionScope, ONE)
+    assert.equal(String(await append.downloadToBuffer()), 'hello')
+    const page = container.getPageBlobClient('page')
+    const options = { encryptionScope: TWO }
+    assert.equal((await page.create(1_024, options)).encryptionScope, TWO)
+    const bytes = Buffer.alloc(512, 'page')
+    assert.equal((await page.uploadPages(bytes, 512, 512, options)).encryptionScope, TWO)
+    assert.ok((await page.downloadToBuffer(512, 512)).equals(bytes))
+    const block = container.getBlockBlobClient('block')
+    assert.equal((await block.stageBlock('AAAA', 'hello', 5)).encryptionScope, ONE)
+    assert.equal((await block.commitBlockList(['AAAA'])).encryptionScope, ONE)
+    assert.equal(String(await block.downloadToBuffer()), 'hello')
+    const parts = { blockSize: 1_000_000, maxSingleShotSize: 1_000_000, ...options }
+    await container.getBlockBlobClient('cut').uploadData(Buffer.alloc(2_500_000, 'x'), parts)
+    assert.equal((await container.getBlockBlobClient('cut').getProperties()).encryptionScope, TWO)
+    const names: Record<string, string | undefined> = {}
+    for await (const { name, properties } of container.listBlobsFlat()) {
+      names[name] = properties.encryptionScope
+      assert.equal(properties.serverEncrypted, properties.encryptionScope !== undefined)
+    }
+    assert.deepEqual([names['append'], names['page'], names['block']], [ONE, TWO, ONE])
+  })
+})
+
+describe('a blob that is there', () => {
+  before(async () => {
+    assert.equal((await put('/box/one', ONE)).status, 201)
+    assert.equal((await put('/box/plain')).status, 201)
+    assert.equal((await put('/scoped/two', TWO)).status, 201)
+    for (const path of ['/box/append', '/scoped/append-2']) {
+      const headers = { 'x-ms-blob-type': 'AppendBlob', ...scopeHeader(ONE) }
+      assert.equal((await send('PUT', path, headers)).status, 201)
+    }
+  })
+
+  // prettier-ignore
+  const CASES: readonly (readonly [path: string, asked: string | undefined, outcome: string])[] = [
+    ['/box/one',    ONE,       ONE],
+    ['/box/one',    undefined, USES],
+    ['/box/one',    OWN,       USES],
+    ['/box/one',    TWO,       MISMATCH],
+    ['/box/plain',  undefined, 'plain'],
+    ['/box/plain',  ONE,       USES_NOT],
+    ['/scoped/two', TWO,       TWO],
+    ['/scoped/two', undefined, MISMATCH],
+  ]
+  for (const comp of ['metadata', 'snapshot']) {
+    for (const [path, asked, outcome] of CASES) {
+      test(`${comp} of ${path} with ${asked ?? 'none named'} → ${outcome}`, async () => {
+        const answer = await send('PUT', `${path}?comp=${comp}`, scopeHeader(asked))
+        assert.equal(encryptionOf(answer), outcome)
+      })
+    }
+  }
+
+  // prettier-ignore
+  const APPENDS: readonly (readonly [string, string | undefined, string])[] = [
+    ['/box/append',      ONE,       ONE],
+    ['/box/append',      undefined, USES],
+    ['/box/append',      TWO,       MISMATCH],
+    ['/scoped/append-2', undefined, ONE],
+  ]
+  for (const [path, asked, outcome] of APPENDS) {
+    test(`Append Block to ${path} with ${asked ?? 'none named'} → ${outcome}`, async () => {
+      const answer = await send('PUT', `${path}?comp=appendblock`, scopeHeader(asked), 'more')
+      assert.equal(encryptionOf(answer), outcome)
+    })
+  }
+
+  test('blocks of one scope make no blob of another', async () => {
+    const blob = client.getContainerClient('box').getBlockBlobClient('blocks')
+    await blob.stageBlock('AAAA', 'hello', 5, { encryptionScope: ONE })
+    const commit = (scope?: string) =>
+      blob.commitBlockList(['AAAA'], scope === undefined ? {} : { encryptionScope: scope })
+    await assert.rejects(commit(), { code: 'BlobUsesCustomerSpecifiedEncryption' })
+    await assert.rejects(commit(TWO), { code: 'BlobCustomerSpecifiedEncryptionMismatch' })
+    assert.equal((await commit(ONE)).encryptionScope, ONE)
+    assert.equal(String(await blob.downloadToBuffer()), 'hello')
+  })
+})
+
+describe('containers', () => {
+  test('tell their scope, in their properties and in lists', async () => {
+    const all: Record<string, unknown> = {}
+    for await (const { name, properties } of client.listContainers()) {
+      all[name] = [properties.defaultEncryptionScope, properties.preventEncryptionScopeOverride]
+    }
+    const expected = {
+      box: [OWN, false],
+      scoped: [ONE, false],
+      strict: [ONE, true],
+      own: [OWN, true],
+    }
+    assert.partialDeepStrictEqual(all, expected)
+    for (const [name, [scope, deny]] of Object.entries(expected)) {
+      const properties = await client.getContainerClient(name).getProperties()
+      assert.equal(properties.defaultEncryptionScope, scope)
+      assert.equal(properties.denyEncryptionScopeOverride, deny)
+    }
+  })
+
+  // prettier-ignore
+  const CASES: readonly (readonly [Headers, string, string | undefined])[] = [
+    [{ 'x-ms-default-encryption-scope': ONE }, '400 MissingRequiredHeader', 'x-ms-deny-encryption-scope-override'],
+    [{ 'x-ms-deny-encryption-scope-override': 'true' }, '400 MissingRequiredHeader', 'x-ms-default-encryption-scope'],
+    [{ 'x-ms-default-encryption-scope': ONE, 'x-ms-deny-encryption-scope-override': 'maybe' }, '400 InvalidHeaderValue', 'x-ms-deny-encryption-scope-override'],
+    [{ 'x-ms-default-encryption-scope': 'scope-9', 'x-ms-deny-encryption-scope-override': 'false' }, UNKNOWN, undefined],
+  ]
+  for (const [headers, outcome, name] of CASES) {
+    test(`${JSON.stringify(headers)} → ${outcome}`, async () => {
+      const answer = await send('PUT', '/refused?restype=container', headers)
+      assert.equal(outcomeOf(answer), outcome)
+      assert.equal(xmlText(answer.text, 'HeaderName'), name)
+      assert.equal((await send('GET', '/refused?restype=container')).status, 404)
+    })
+  }
+})
+
+describe('a SAS that names a scope (ses)', () => {
+  const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
+  const expiresOn = () => new Date(server.now() + 60_000)
+
+  const MAKERS: Readonly<Record<string, (container: string, scope: string) => string>> = {
+    'a container’s': (containerName, encryptionScope) => {
+      const permissions = ContainerSASPermissions.parse('racwdlt')
+      const values = { containerName, permissions, expiresOn: expiresOn(), encryptionScope }
+      return String(generateBlobSASQueryParameters(values, credential))
+    },
+    'a blob’s': (containerName, encryptionScope) => {
+      const permissions = BlobSASPermissions.parse('racwdt')
+      const values = {
+        containerName,
+        blobName: 'b',
+        permissions,
+        expiresOn: expiresOn(),
+        encryptionScope,
+      }
+      return String(generateBlobSASQueryParameters(values, credential))
+    },
+    'an account’s': (_container, encryptionScope) => {
+      const permissions = AccountSASPermissions.parse('racwdlt')
+      const values = {
+        services: 'b',
+        resourceTypes: 'sco',
+        permissions,
+        expiresOn: expiresOn(),
+        encryptionScope,
+      }
+      return String(generateAccountSASQueryParameters(values, credential))
+    },
+  }
+
+  // prettier-ignore
+  const CASES: readonly (readonly [string, ses: string, header: string | undefined, outcome: string])[] = [
+    ['box',    ONE,       undefined, ONE],
+    ['box',    ONE,       ONE,       ONE],
+    ['box',    ONE,       TWO,       '400 InvalidHeaderValue'],
+    ['box',    'scope-9', undefined, UNKNOWN],
+    ['scoped', TWO,       undefined, TWO],
+    ['strict', ONE,       undefined, ONE],
+    ['strict', TWO,       undefined, FORBIDDEN],
+  ]
+  for (const [what, make] of Object.entries(MAKERS)) {
+    for (const [container, ses, header, outcome] of CASES) {
+      const asked = header === undefined ? '' : `, ${header} in the header`
+      test(`${what} with ${ses} for ${container}${asked} → ${outcome}`, async () => {
+        const sign = make(container, ses)
+        const path = `/${container}/b`
+        const headers = { ...BLOCK_BLOB, ...scopeHeader(header) }
+        const answer = await rawRequest(server, {
+          method: 'PUT',
+          path,
+          headers,
+          body: 'by SAS',
+          sign,
+        })
+        assert.equal(encryptionOf(answer), outcome)
+      })
+    }
+  }
+
+  test('it does not bind reads, and binds whatever is written', async () => {
+    const sign = MAKERS['a container’s']?.('box', ONE) ?? ''
+    const by = (method: string, path: string, headers: Headers = {}, body = '') =>
+      rawRequest(server, { method, path, headers, sign, ...(method === 'PUT' && { body }) })
+    await put('/box/two', TWO)
+    assert.equal((await by('GET', '/box/two')).text, 'hello')
+    assert.equal(encryptionOf(await by('PUT', '/box/two?comp=metadata')), MISMATCH)
+    const block = await by('PUT', '/box/by-block?comp=block&blockid=AAAA', {}, 'block')
+    assert.equal(encryptionOf(block), ONE)
+    const append = await by('PUT', '/box/by-append', { 'x-ms-blob-type': 'AppendBlob' })
+    assert.equal(encryptionOf(append), ONE)
+    assert.equal(encryptionOf(await by('PUT', '/box/by-append?comp=appendblock', {}, 'x')), ONE)
+    assert.equal((await by('DELETE', '/box/two')).status, 202)
+  })
+})
+
+test('a container that comes to encrypt while a body is on its way: the client is told to retry', async () => {
+  await send('PUT', '/race?restype=container')
+  const body = Buffer.alloc(20_000)
+  const headers = { ...BLOCK_BLOB, 'content-length': String(body.length) }
+  const wire = wireRequest({ method: 'PUT', path: '/race/b', headers })
+  const options = { host: '127.0.0.1', port: server.blobPort, method: 'PUT', path: wire.path }
+  const req = httpRequest({ ...options, headers: { ...wire.headers, expect: '100-continue' } })
+  const answered = new Promise<number>((resolve, reject) => {
+    req.on('response', (res) => resolve(res.resume().statusCode ?? 0)).on('error', reject)
+  })
+  await new Promise((resolve) => req.once('continue', resolve).flushHeaders())
+  await client.deleteContainer('race')
+  const scope = { defaultEncryptionScope: ONE, preventEncryptionScopeOverride: false }
+  await client.createContainer('race', { containerEncryptionScope: scope })
+  req.end(body)
+  assert.equal(await answered, 503)
+  assert.equal(outcomeOf(await send('GET', '/race/b')), '404 BlobNotFound')
+})
+
+test('a name that no scope can have keeps the server from starting', async () => {
+  await assert.rejects(startTestServer({ encryptionScopes: ['-'] }), /name of an encryption scope/)
+})

@@ -1,0 +1,230 @@
+// What an item of List Blobs has, against what Get Blob Properties says of the same blob, and what shows only
+// if it is asked for: metadata, tags, copies, policies, holds.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import {
+  BlobServiceClient,
+  ContainerSASPermissions,
+  type BlobItem,
+  type ContainerClient,
+} from '@azure/storage-blob'
+import { rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
+
+let server: TestServer
+let service: BlobServiceClient
+let container: ContainerClient
+const LEASE_ID = '11111111-aaaa-4aaa-8aaa-111111111111'
+const HOUR_MS = 60 * 60 * 1_000
+
+before(async () => {
+  server = await startTestServer()
+  service = BlobServiceClient.fromConnectionString(server.connectionString)
+  container = service.getContainerClient('items')
+  await container.create()
+})
+
+after(() => server.close())
+
+type Options = NonNullable<Parameters<ContainerClient['listBlobsFlat']>[0]>
+
+async function itemOf(name: string, options: Options = {}): Promise<BlobItem> {
+  const list = container.listBlobsFlat({ ...options, prefix: name })
+  for await (const item of list) if (item.name === name) return item
+  assert.fail(`${name} is not listed`)
+}
+
+const EVERYTHING: Options = {
+  includeCopy: true,
+  includeDeleted: true,
+  includeDeletedWithVersions: true,
+  includeImmutabilityPolicy: true,
+  includeLegalHold: true,
+  includeMetadata: true,
+  includeSnapshots: true,
+  includeTags: true,
+  includeUncommitedBlobs: true,
+  includeVersions: true,
+}
+
+/** What both answers name alike. */
+const SHARED = [
+  'accessTier', 'accessTierInferred', 'archiveStatus', 'blobSequenceNumber', 'blobType',
+  'cacheControl', 'contentDisposition', 'contentEncoding', 'contentLanguage', 'contentLength',
+  'contentMD5', 'contentType', 'copyCompletedOn', 'copyId', 'copyProgress', 'copySource',
+  'copyStatus', 'encryptionScope', 'lastModified', 'leaseDuration', 'leaseState', 'leaseStatus',
+  'rehydratePriority',
+] as const // prettier-ignore
+
+async function assertAlike(name: string): Promise<BlobItem> {
+  const item = await itemOf(name, EVERYTHING)
+  const properties = await container.getBlobClient(name).getProperties()
+  const got: Record<string, unknown> = { ...properties }
+  const listed: Record<string, unknown> = { ...item.properties }
+  // The list has an empty element where the other has no header.
+  const known = (value: unknown) =>
+    value === '' || (value instanceof Uint8Array && value.length === 0) ? undefined : value
+  for (const key of SHARED) {
+    assert.deepEqual(known(listed[key]), known(got[key]), `${name} ${key}`)
+  }
+  assert.equal(`"${item.properties.etag}"`, properties.etag)
+  assert.deepEqual(item.properties.createdOn, properties.createdOn)
+  assert.deepEqual(item.properties.accessTierChangedOn, properties.accessTierChangedOn)
+  return item
+}
+
+const put = (name: string, options = {}) =>
+  container.getBlockBlobClient(name).upload('hello', 5, options)
+
+describe('an item says what Get Blob Properties says', () => {
+  test('of a block blob with every header, metadata and tags', async () => {
+    const blobHTTPHeaders = {
+      blobCacheControl: 'no-store',
+      blobContentDisposition: 'inline; filename="a&b"',
+      blobContentEncoding: 'br',
+      blobContentLanguage: 'la',
+      blobContentType: 'text/css',
+    }
+    await put('block', { blobHTTPHeaders, metadata: { Team: 'a<b' }, tags: { k: 'v w', z: '' } })
+    const item = await assertAlike('block')
+    assert.deepEqual(item.metadata, { Team: 'a<b' })
+    assert.deepEqual(item.tags, { k: 'v w', z: '' })
+    assert.equal(item.properties.tagCount, 2)
+    const plain = await itemOf('block')
+    assert.deepEqual([plain.tags, plain.metadata], [undefined, undefined])
+    assert.equal(plain.properties.tagCount, 2)
+  })
+
+  test('of a page blob', async () => {
+    await container.getPageBlobClient('page').create(1_024, { blobSequenceNumber: 7 })
+    const item = await assertAlike('page')
+    assert.equal(item.properties.blobSequenceNumber, 7)
+    assert.equal(item.properties.accessTier, undefined)
+  })
+
+  test('of an append blob, open and sealed', async () => {
+    const blob = container.getAppendBlobClient('append')
+    await blob.create()
+    await blob.appendBlock('abc', 3)
+    assert.equal((await assertAlike('append')).properties.contentLength, 3)
+    const sealed = () =>
+      rawRequest(server, {
+        method: 'GET',
+        path: '/items?restype=container&comp=list&prefix=append',
+      }).then(({ text }) => xmlText(text, 'Sealed'))
+    assert.equal(await sealed(), undefined)
+    await blob.seal()
+    assert.equal(await sealed(), 'true')
+  })
+
+  test('of a blob in each tier, and on its way out of the archive', async () => {
+    for (const tier of ['Hot', 'Cool', 'Cold', 'Archive']) {
+      await put(`tier-${tier}`, { tier })
+      assert.equal((await assertAlike(`tier-${tier}`)).properties.accessTier, tier)
+    }
+    const archived = container.getBlobClient('tier-Archive')
+    await archived.setAccessTier('Cool', { rehydratePriority: 'High' })
+    const item = await assertAlike('tier-Archive')
+    assert.equal(item.properties.archiveStatus, 'rehydrate-pending-to-cool')
+    assert.equal(item.properties.rehydratePriority, 'High')
+  })
+
+  test('of a leased blob, while it is and when its time is over', async () => {
+    await put('leased')
+    await container.getBlobClient('leased').getBlobLeaseClient(LEASE_ID).acquireLease(15)
+    assert.equal((await assertAlike('leased')).properties.leaseDuration, 'fixed')
+    server.advance(15_000)
+    assert.equal((await assertAlike('leased')).properties.leaseState, 'expired')
+  })
+
+  test('of a copy, whose state shows only if asked for', async () => {
+    await put('source')
+    const { url } = container.getBlobClient('source')
+    await (await container.getBlobClient('copy').beginCopyFromURL(url)).pollUntilDone()
+    const item = await assertAlike('copy')
+    assert.equal(item.properties.copyStatus, 'success')
+    assert.equal(item.properties.copyProgress, '5/5')
+    assert.equal(item.properties.copySource, url)
+    const plain = await itemOf('copy')
+    assert.deepEqual([plain.properties.copyId, plain.properties.copyStatus], [undefined, undefined])
+  })
+
+  test('of a blob with a policy and a hold, which show only if asked for', async () => {
+    await put('kept')
+    const blob = container.getBlobClient('kept')
+    const expiriesOn = new Date(Math.floor((server.now() + HOUR_MS) / 1_000) * 1_000)
+    await blob.setImmutabilityPolicy({ expiriesOn, policyMode: 'Unlocked' })
+    await blob.setLegalHold(true)
+    const item = await assertAlike('kept')
+    assert.deepEqual(item.properties.immutabilityPolicyExpiresOn, expiriesOn)
+    assert.equal(item.properties.immutabilityPolicyMode, 'unlocked')
+    assert.equal(item.properties.legalHold, true)
+    const plain = await itemOf('kept', { includeLegalHold: true })
+    assert.equal(plain.properties.immutabilityPolicyExpiresOn, undefined)
+    assert.equal(plain.properties.legalHold, true)
+    assert.equal((await itemOf('kept')).properties.legalHold, undefined)
+  })
+})
+
+test('a blob that expires says when, and then is not there', async () => {
+  await put('brief')
+  const set = await rawRequest(server, {
+    method: 'PUT',
+    path: '/items/brief?comp=expiry',
+    headers: { 'x-ms-expiry-option': 'RelativeToNow', 'x-ms-expiry-time': String(HOUR_MS) },
+  })
+  assert.equal(set.status, 200)
+  const path = '/items?restype=container&comp=list&prefix=brief'
+  const before = await rawRequest(server, { method: 'GET', path })
+  const expiry = new Date(server.now() + HOUR_MS).toUTCString()
+  assert.equal(xmlText(before.text, 'Expiry-Time'), expiry)
+  server.advance(HOUR_MS)
+  for (const more of [
+    '',
+    '&delimiter=/',
+    '&delimiter=i',
+    '&include=snapshots',
+    '&include=deleted',
+  ]) {
+    const after = await rawRequest(server, { method: 'GET', path: path + more })
+    assert.ok(after.text.includes('<Blobs></Blobs><NextMarker />'), more)
+  }
+})
+
+test('a name that XML can not hold is encoded, as a blob and as a prefix', async () => {
+  const name = 'odd\uffff/\ufffe'
+  await put(name)
+  assert.equal((await itemOf(name)).name, name)
+  const path = `/items?restype=container&comp=list&prefix=odd`
+  const flat = await rawRequest(server, { method: 'GET', path })
+  assert.match(flat.text, /<Name Encoded="true">odd%EF%BF%BF%2F%EF%BF%BE<\/Name>/)
+  const folded = await rawRequest(server, { method: 'GET', path: `${path}&delimiter=/` })
+  assert.match(
+    folded.text,
+    /<BlobPrefix><Name Encoded="true">odd%EF%BF%BF%2F<\/Name><\/BlobPrefix>/,
+  )
+})
+
+describe('tags in a list are a permission of their own', () => {
+  // letters of the SAS → include → status
+  const CASES: readonly (readonly [string, string, number])[] = [
+    ['l', '', 200],
+    ['l', '&include=metadata,snapshots', 200],
+    ['l', '&include=tags', 403],
+    ['lt', '&include=tags', 200],
+    ['t', '&include=tags', 403],
+  ]
+  for (const [letters, include, status] of CASES) {
+    test(`sp=${letters} ${include} → ${status}`, async () => {
+      const permissions = ContainerSASPermissions.parse(letters)
+      const expiresOn = new Date(server.now() + HOUR_MS)
+      const startsOn = new Date(server.now() - HOUR_MS)
+      const url = await container.generateSasUrl({ permissions, startsOn, expiresOn })
+      const path = `/items?restype=container&comp=list${include}`
+      const sign = new URL(url).search
+      const answer = await rawRequest(server, { method: 'GET', path, sign })
+      assert.equal(answer.status, status)
+      if (status === 200) return
+      assert.equal(answer.headers['x-ms-error-code'], 'AuthorizationPermissionMismatch')
+    })
+  }
+})

@@ -1,0 +1,133 @@
+// Storage Analytics logging: requests as lines in blobs of $logs, for as long as the account keeps them.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
+import { ACCOUNT, ACCOUNT_KEY, rawRequest, startTestServer, type TestServer } from '../harness.ts'
+
+let server: TestServer
+let service: BlobServiceClient
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+before(async () => {
+  server = await startTestServer()
+  const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
+  service = new BlobServiceClient(server.blobEndpoint, credential)
+  await service.getContainerClient('box').create()
+})
+after(() => server.close())
+
+type Logging = NonNullable<
+  Parameters<BlobServiceClient['setProperties']>[0]['blobAnalyticsLogging']
+>
+
+const set = (logging: Partial<Logging>) =>
+  service.setProperties({
+    blobAnalyticsLogging: {
+      version: '1.0',
+      read: false,
+      write: false,
+      deleteProperty: false,
+      retentionPolicy: { enabled: false },
+      ...logging,
+    },
+  })
+
+/** Every line of $logs, split into its fields. */
+async function logged(): Promise<string[][]> {
+  await server.sweep()
+  const logs = service.getContainerClient('$logs')
+  if (!(await logs.exists())) return []
+  const lines: string[] = []
+  for await (const { name } of logs.listBlobsFlat()) {
+    const bytes = await logs.getBlobClient(name).downloadToBuffer()
+    lines.push(...bytes.toString().trimEnd().split('\n'))
+  }
+  return lines.map((line) => line.match(/"[^"]*"|[^;]+|(?<=;|^)(?=;|$)/g) ?? [])
+}
+
+const operations = async () => (await logged()).map((fields) => fields[2])
+
+describe('logging', () => {
+  test('is off until it is asked for', async () => {
+    await service.getContainerClient('box').getBlockBlobClient('a').upload('x', 1)
+    assert.deepEqual(await logged(), [])
+  })
+
+  test('tells of the kinds that are switched on, and of no other', async () => {
+    await set({ write: true, deleteProperty: true })
+    const blob = service.getContainerClient('box').getBlockBlobClient('b')
+    await blob.upload('x', 1)
+    await blob.getProperties()
+    await blob.delete()
+    await set({ deleteProperty: true })
+    await blob.upload('x', 1)
+    await set({})
+    assert.deepEqual(
+      (await operations()).filter((name) => name !== 'SetBlobServiceProperties'),
+      ['PutBlob', 'DeleteBlob'],
+    )
+  })
+
+  test('has a line of 30 fields, with who asked, what for and how it ended', async () => {
+    await set({ read: true })
+    const path = '/box/none%3B%22x'
+    const headers = { 'user-agent': 'a "quoted"; agent', 'x-ms-client-request-id': 'mine' }
+    const answer = await rawRequest(server, { method: 'GET', path, headers })
+    await set({})
+    const line = (await logged()).find((fields) => fields.includes('"mine"')) ?? []
+    assert.equal(line.length, 30)
+    assert.equal(line[0], '1.0')
+    assert.match(line[1] ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z$/)
+    assert.deepEqual(line.slice(2, 5), ['GetBlob', 'ClientOtherError', '404'])
+    assert.deepEqual(line.slice(7, 11), ['authenticated', ACCOUNT, ACCOUNT, 'blob'])
+    assert.equal(line[12], `"/${ACCOUNT}/box/none;&quot;x"`)
+    assert.equal(line[13], answer.headers['x-ms-request-id'])
+    assert.equal(line[27], '"a &quot;quoted&quot;; agent"')
+  })
+
+  test('never shows the signature of a SAS', async () => {
+    await set({ read: true })
+    await rawRequest(server, { method: 'GET', path: '/box/x', sign: 'sv=2022-11-02&sig=c2VjcmV0' })
+    await set({})
+    const text = JSON.stringify(await logged())
+    assert.match(text, /sig=XXXXX/)
+    assert.doesNotMatch(text, /c2VjcmV0/)
+  })
+
+  test('puts blobs by the hour, with what is in them in their metadata', async () => {
+    await set({ write: true, version: '2.0' })
+    await service.getContainerClient('box').getBlockBlobClient('c').upload('x', 1)
+    await set({})
+    await server.sweep()
+    const logs = service.getContainerClient('$logs')
+    const items = []
+    for await (const item of logs.listBlobsFlat({ includeMetadata: true })) items.push(item)
+    const hour = new Date(server.now()).toISOString().slice(0, 13).replaceAll(/[-T]/g, '/')
+    assert(items.length > 0)
+    for (const [at, item] of items.entries()) {
+      assert.equal(item.name, `blob/${hour}00/${String(at).padStart(6, '0')}.log`)
+      assert.match(item.metadata?.StartTime ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    }
+    assert.equal(items.at(-1)?.metadata?.LogVersion, '2.0')
+    assert.equal(items.at(-1)?.metadata?.LogType, 'write')
+    const line = (await logged()).find(([version]) => version === '2.0') ?? []
+    assert.equal(line.length, 38)
+  })
+
+  test('keeps them as long as it was told to', async () => {
+    await set({ write: true, retentionPolicy: { enabled: true, days: 2 } })
+    await service.getContainerClient('box').getBlockBlobClient('kept').upload('x', 1)
+    await set({})
+    const all = (await operations()).length
+    server.advance(2 * DAY_MS - 1_000)
+    assert.equal((await operations()).length, all)
+    server.advance(2_000)
+    assert((await operations()).length < all)
+  })
+
+  test('has a container that nobody can delete or make', async () => {
+    const logs = service.getContainerClient('$logs')
+    await assert.rejects(logs.delete(), { statusCode: 403 })
+    await assert.rejects(logs.create(), { statusCode: 400 })
+  })
+})

@@ -1,0 +1,84 @@
+// Another server for copies to read from: answers for a path what the test says, and remembers what it was
+// asked. A test can hold an answer in the middle of its body.
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type SourceServer = {
+  readonly origin: string
+  readonly asked: readonly { readonly path: string; readonly headers: IncomingHttpHeaders }[]
+  /** What a path answers from now on. */
+  answer(path: string, respond: Respond): void
+  close(): Promise<void>
+}
+
+export type Respond = (res: ServerResponse, headers: IncomingHttpHeaders) => void
+
+export async function startSourceServer(): Promise<SourceServer> {
+  const answers = new Map<string, Respond>()
+  const asked: { path: string; headers: IncomingHttpHeaders }[] = []
+  const server = createServer((req, res) => {
+    const path = req.url ?? ''
+    asked.push({ path, headers: req.headers })
+    const respond = answers.get(path)
+    if (respond !== undefined) return respond(res, req.headers)
+    res.writeHead(404, { 'x-ms-error-code': 'BlobNotFound' }).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    answer: (path, respond) => answers.set(path, respond),
+    close: () => {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+/** A file as web servers have it: with an ETag, If-Match and ranges. */
+export function file(bytes: Buffer, headers: Readonly<Record<string, string>> = {}): Respond {
+  return (res, asked) => {
+    const etag = headers['etag'] ?? '"1"'
+    const all = { etag, 'accept-ranges': 'bytes', 'content-type': 'text/plain', ...headers }
+    if (asked['if-match'] !== undefined && asked['if-match'] !== etag) {
+      res.writeHead(412).end()
+      return
+    }
+    const from = Number(/^bytes=(\d+)-/.exec(asked.range ?? '')?.[1] ?? -1)
+    if (from < 0) {
+      res.writeHead(200, { ...all, 'content-length': bytes.length }).end(bytes)
+      return
+    }
+    const end = /-(\d+)$/.exec(asked.range ?? '')?.[1]
+    const part = bytes.subarray(from, end === undefined ? undefined : Number(end) + 1)
+    const range = `bytes ${from}-${from + part.length - 1}/${bytes.length}`
+    const partHeaders = { 'content-range': range, 'content-length': part.length }
+    res.writeHead(206, { ...all, ...partHeaders }).end(part)
+  }
+}
+
+/** A gate in the middle of an answer. */
+export type Gate = { readonly opened: Promise<void>; open(): void }
+
+export function gate(): Gate {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
+/** The first `firstBytes` at once, and the others when the gate is opened. */
+export function heldFile(
+  bytes: Buffer,
+  firstBytes: number,
+  { opened }: Gate,
+  headers: Readonly<Record<string, string>> = {},
+): Respond {
+  return (res) => {
+    const all = { etag: '"1"', 'accept-ranges': 'bytes', ...headers }
+    res.writeHead(200, { ...all, 'content-length': bytes.length })
+    res.write(bytes.subarray(0, firstBytes))
+    void opened.then(() => res.end(bytes.subarray(firstBytes)))
+  }
+}

@@ -8,6 +8,7 @@ export const ERRORS = {
   /** ConditionNotMet on the wire, as an unmet read condition has 304. */
   NotModified: [304, 'The condition specified using HTTP conditional header(s) is not met.'],
   SourceConditionNotMet: [412, 'The source condition specified using HTTP conditional header(s) is not met.'],
+  UpdateConditionNotSatisfied: [412, 'The update condition specified in the request was not satisfied.'],
   // 400: the request itself
   ConditionHeadersNotSupported: [400, 'Condition headers are not supported.'],
   MultipleConditionHeadersNotSupported: [400, 'Multiple condition headers are not supported.'],
@@ -54,6 +55,19 @@ export const ERRORS = {
   InvalidVersionForPageBlobOperation: [400, 'All operations on page blobs require at least version 2009-09-19.'],
   CopyAcrossAccountsNotSupported: [400, 'The copy source account and destination account must be the same.'],
   PreviousSnapshotCannotBeNewer: [400, 'The prevsnapshot query parameter value cannot be newer than snapshot query parameter value.'],
+  // 400: tables and entities
+  DuplicatePropertiesSpecified: [400, 'A property is specified more than one time.'],
+  EntityTooLarge: [400, 'The entity is larger than the maximum size permitted.'],
+  HostInformationNotPresent: [400, 'The required host information is not present in the request. You must send a non-empty Host header or include the absolute URI in the request line.'],
+  InvalidValueType: [400, 'The value specified is invalid.'],
+  PropertiesNeedValue: [400, 'Values have not been specified for all properties in the entity.'],
+  PropertyNameInvalid: [400, 'The property name is invalid.'],
+  PropertyNameTooLong: [400, 'The property name exceeds the maximum allowed length.'],
+  PropertyValueTooLarge: [400, 'The property value is larger than the maximum size permitted.'],
+  TooManyProperties: [400, 'The entity contains more properties than allowed.'],
+  XMethodIncorrectCount: [400, 'More than one X-HTTP-Method is specified.'],
+  XMethodIncorrectValue: [400, 'The specified X-HTTP-Method is invalid.'],
+  XMethodNotUsingPost: [400, 'The request uses X-HTTP-Method with an HTTP verb other than POST.'],
   // 400: queues
   InvalidMarker: [400, 'The specified marker is invalid.'],
   MessageTooLarge: [400, 'The message exceeds the maximum allowed size.'],
@@ -61,6 +75,8 @@ export const ERRORS = {
   // 400: batches
   AllBatchSubRequestsShouldBeSameApi: [400, 'All batch subrequests should be the same api.'],
   ExceedsMaxBatchRequestCount: [400, 'The batch operation exceeds maximum number of allowed subrequests.'],
+  CommandsInBatchActOnDifferentPartitions: [400, 'All commands in a batch must operate on same entity group.'],
+  InvalidDuplicateRow: [400, 'The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.'],
   // 401, 403: who asks
   NoAuthenticationInformation: [401, 'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.'],
   AuthenticationFailed: [403, 'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.'],
@@ -85,12 +101,17 @@ export const ERRORS = {
   QueueNotFound: [404, 'The specified queue does not exist.'],
   WebContentNotFound: [404, 'The requested content does not exist.'],
   ResourceNotFound: [404, 'The specified resource does not exist.'],
+  TableNotFound: [404, 'The table specified does not exist.'],
   // 405
   UnsupportedHttpVerb: [405, 'The resource doesn\'t support specified Http Verb.'],
+  MethodNotAllowed: [405, 'The requested method is not allowed on the specified resource.'],
   // 409
   BlobAlreadyExists: [409, 'The specified blob already exists.'],
   ContainerAlreadyExists: [409, 'The specified container already exists.'],
   ContainerBeingDeleted: [409, 'The specified container is being deleted. Try operation later.'],
+  EntityAlreadyExists: [409, 'The specified entity already exists.'],
+  TableAlreadyExists: [409, 'The table specified already exists.'],
+  TableBeingDeleted: [409, 'The specified table is being deleted.'],
   BlobAccessTierNotSupportedForAccountType: [409, 'The access tier is not supported for this storage account type.'],
   BlobArchived: [409, 'This operation is not permitted on an archived blob.'],
   BlobBeingRehydrated: [409, 'This operation is not permitted because the blob is being rehydrated.'],
@@ -141,9 +162,11 @@ export const ERRORS = {
   SequenceNumberIncrementTooLarge: [409, 'The sequence number increment cannot be performed because it would result in overflow of the sequence number.'],
   SnapshotCountExceeded: [409, 'The snapshot count against this blob has been exceeded.'],
   SnapshotsPresent: [409, 'This operation is not permitted while the blob has snapshots.'],
-  // 411, 413, 416
+  // 411, 413, 415, 416
   MissingContentLengthHeader: [411, 'The Content-Length header was not specified.'],
   RequestBodyTooLarge: [413, 'The request body is too large and exceeds the maximum permissible limit.'],
+  AtomFormatNotSupported: [415, 'Atom format is not supported.'],
+  JsonFormatNotSupported: [415, 'JSON format is not supported.'],
   InvalidRange: [416, 'The range specified is invalid for the current size of the resource.'],
   InvalidPageRange: [416, 'The page range specified is invalid.'],
   // 412: conditions of appends, pages and copies
@@ -162,6 +185,7 @@ export const ERRORS = {
   InternalError: [500, 'Server encountered an internal error. Please try again after some time.'],
   OperationTimedOut: [500, 'Operation could not be completed within the permitted time.'],
   APINotImplemented: [501, 'The requested operation is not implemented.'],
+  NotImplemented: [501, 'The requested operation is not implemented on the specified resource.'],
   ServerBusy: [503, 'The server is currently unable to receive requests. Please retry your request.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>
 

@@ -302,3 +302,30 @@ describe('a lease', () => {
     })
   }
 })
+
+describe('Delete Blob', () => {
+  test('of a blob that has only uncommitted blocks discards them', async () => {
+    await putBlock('only-blocks', 'a', 'one')
+    assert.equal((await send('DELETE', '/box/only-blocks')).status, 202)
+    assert.equal(await uncommitted('only-blocks'), 404)
+    await assertRefused(send('DELETE', '/box/only-blocks'), 404, 'BlobNotFound')
+  })
+
+  test('takes uncommitted blocks along', async () => {
+    await putBlock('with-blocks', 'a', 'one')
+    await putList('with-blocks', ['a'])
+    await putBlock('with-blocks', 'b', 'two')
+    assert.equal((await send('DELETE', '/box/with-blocks')).status, 202)
+    assert.equal(await uncommitted('with-blocks'), 404)
+  })
+
+  test('needs the lease of a blob that has only uncommitted blocks', async () => {
+    await putBlock('leased-blocks', 'a', 'one')
+    const acquire = { 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': '-1' }
+    const leased = await send('PUT', '/box/leased-blocks?comp=lease', acquire)
+    await assertRefused(send('DELETE', '/box/leased-blocks'), 412, 'LeaseIdMissing')
+    assert.deepEqual(await uncommitted('leased-blocks'), ['a'])
+    const lease = { 'x-ms-lease-id': String(leased.headers['x-ms-lease-id']) }
+    assert.equal((await send('DELETE', '/box/leased-blocks', lease)).status, 202)
+  })
+})

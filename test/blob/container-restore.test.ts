@@ -215,6 +215,13 @@ describe('Rename Container', () => {
     assert.equal(await box.read('/new-name/b'), 'one')
   })
 
+  test("and Restore Container make none that is the service's own", async () => {
+    await create('mine')
+    await assertRefused(rename('$logs', { [SOURCE]: 'mine' }), 400, 'InvalidResourceName')
+    await remove('mine')
+    await assertRefused(restoreFirst('mine', '$logs'), 400, 'InvalidResourceName')
+  })
+
   test('is refused without a source, where the name is taken, or without the lease', async () => {
     await create('source')
     await assertRefused(rename('target', {}), 400, 'MissingRequiredHeader')

@@ -13,14 +13,32 @@ const KEY = newKey()
 const SCOPE = 'at-rest'
 const MARKER = 'a secret nobody should read '
 
-function newFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lazuli-at-rest-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  return folder
+type Place = {
+  readonly folder: string
+  /** The server of the folder; a second one after the first was closed. */
+  start(): Promise<SecureServer>
 }
 
-function start(folder: string): Promise<SecureServer> {
-  return startSecureServer({ folder, encryptionScopes: [SCOPE] })
+/** Also a test that fails leaves no server and no folder behind. */
+function newPlace(t: TestContext): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'lazuli-at-rest-'))
+  const running = new Set<SecureServer>()
+  t.after(async () => {
+    for (const server of running) await server.close()
+    rmSync(folder, { recursive: true })
+  })
+  return {
+    folder,
+    async start() {
+      const server = await startSecureServer({ folder, encryptionScopes: [SCOPE] })
+      running.add(server)
+      const close = async (): Promise<void> => {
+        running.delete(server)
+        await server.close()
+      }
+      return { ...server, close }
+    },
+  }
 }
 
 /** Which files under the folder hold the bytes. */
@@ -80,8 +98,8 @@ const HOWS: Readonly<Record<string, object>> = {
 
 for (const [how, options] of Object.entries(HOWS)) {
   test(`${how}, no byte can be read on the disk; without, it can`, async (t) => {
-    const folder = newFolder(t)
-    const server = await start(folder)
+    const { folder, start } = newPlace(t)
+    const server = await start()
     const policy = { defaultEncryptionScope: SCOPE, preventEncryptionScopeOverride: false }
     const isPolicy = Object.keys(options).length === 0
     const container = server.client.getContainerClient('box')
@@ -96,8 +114,8 @@ for (const [how, options] of Object.entries(HOWS)) {
 
 for (const [name, write] of Object.entries(WRITES)) {
   test(`plain bytes are found: ${name}`, async (t) => {
-    const folder = newFolder(t)
-    const server = await start(folder)
+    const { folder, start } = newPlace(t)
+    const server = await start()
     const container = server.client.getContainerClient('box')
     await container.create()
     await write(container, name, {})
@@ -107,8 +125,8 @@ for (const [name, write] of Object.entries(WRITES)) {
 }
 
 test('the customer’s key is neither on the disk nor in the log, nor is a scope’s in any answer', async (t) => {
-  const folder = newFolder(t)
-  const server = await start(folder)
+  const { folder, start } = newPlace(t)
+  const server = await start()
   const container = server.client.getContainerClient('box')
   await container.create()
   for (const [name, write] of Object.entries(WRITES)) await write(container, name, BY_KEY)
@@ -136,8 +154,8 @@ test('the customer’s key is neither on the disk nor in the log, nor is a scope
 })
 
 test('what is left after deletes is moved and read again, and a restart changes nothing', async (t) => {
-  const folder = newFolder(t)
-  const server = await start(folder)
+  const { folder, start } = newPlace(t)
+  const server = await start()
   const container = server.client.getContainerClient('box')
   await container.create()
   const body = Buffer.alloc(400_000, 'no two blocks of sixteen are alike: ')
@@ -160,8 +178,7 @@ test('what is left after deletes is moved and read again, and a restart changes 
   await assertReadable(container, body)
   await server.close()
   await assertSound(folder)
-  const again = await start(folder)
-  t.after(() => again.close())
+  const again = await start()
   await assertReadable(again.client.getContainerClient('box'), body)
 })
 

@@ -262,6 +262,27 @@ describe('Delete Blob', () => {
     assert.equal(await box.read(`/box/kept?snapshot=${id}`), 'one')
   })
 
+  const KEPT: readonly (readonly [(untilMs: number) => Headers, string])[] = [
+    [() => ({ 'x-ms-legal-hold': 'true' }), 'BlobImmutableDueToLegalHold'],
+    [
+      (untilMs) => ({ 'x-ms-immutability-policy-until-date': new Date(untilMs).toUTCString() }),
+      'BlobImmutableDueToPolicy',
+    ],
+  ]
+  for (const [headers, code] of KEPT) {
+    test(`of what is kept → 409 ${code}, of its snapshots too`, async () => {
+      await box.put(code, 'one', headers(box.server.now() + 60_000))
+      const at = `/box/${code}?snapshot=${await box.snapshot(code)}`
+      await assertRefused(box.send('DELETE', at), 409, code)
+      const all = { [DELETE_SNAPSHOTS]: 'include' }
+      await assertRefused(box.send('DELETE', `/box/${code}`, all), 409, code)
+      assert.equal(await box.read(at), 'one')
+      box.server.advance(61_000)
+      const status = code === 'BlobImmutableDueToPolicy' ? 202 : 409
+      assert.equal((await box.send('DELETE', `/box/${code}`, all)).status, status)
+    })
+  }
+
   const TIER: readonly (readonly [set: boolean, name: string, byMs: number, status: number])[] = [
     [true, 'modified', -2_000, 202],
     [true, 'modified', 2_000, 412],

@@ -203,7 +203,7 @@ for (const [name, { path, headers, lengthBytes, stored }] of Object.entries(UPLO
         const message = await messageOf(content)
         damage(message)
         assert.equal(outcomeOf(await put(message)), outcome)
-        assert.equal(await stored(), undefined)
+        assert.equal((await stored())?.length, undefined)
       })
     }
 
@@ -222,7 +222,7 @@ for (const [name, { path, headers, lengthBytes, stored }] of Object.entries(UPLO
           outcomeOf(answer).startsWith(outcome),
           `${JSON.stringify(more)}: ${outcomeOf(answer)}`,
         )
-        assert.equal(await stored(), undefined)
+        assert.equal((await stored())?.length, undefined)
       }
     })
 
@@ -232,7 +232,7 @@ for (const [name, { path, headers, lengthBytes, stored }] of Object.entries(UPLO
       const wrong = await put(message, { 'content-md5': md5Of(message) })
       assert.equal(outcomeOf(wrong), '400 Md5Mismatch')
       assert.equal(xmlText(wrong.text, 'ServerCalculatedMd5'), md5Of(content))
-      assert.equal(await stored(), undefined)
+      assert.equal((await stored())?.length, undefined)
       const right = await put(message, { 'content-md5': md5Of(content) })
       assert.equal(outcomeOf(right), '201')
       assert.equal(right.headers['content-md5'], md5Of(content))

@@ -184,6 +184,15 @@ describe('with versioning on', () => {
     await assertRefused(box.send('DELETE', '/box/leased'), 412, 'LeaseIdMissing')
   })
 
+  test('a legal hold keeps a version, and not the blob from being written or deleted', async () => {
+    const first = await box.put('hold', 'one', { 'x-ms-legal-hold': 'true' })
+    await box.put('hold', 'two')
+    assert.equal((await box.send('DELETE', '/box/hold')).status, 202)
+    const sent = box.send('DELETE', `/box/hold?versionid=${first}`)
+    await assertRefused(sent, 409, 'BlobImmutableDueToLegalHold')
+    assert.equal(await box.read(`/box/hold?versionid=${first}`), 'one')
+  })
+
   test('the SDK reads and deletes versions', async () => {
     const blob = box.container.getBlockBlobClient('sdk')
     const { versionId = '' } = await blob.upload('one', 3)

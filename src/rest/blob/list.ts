@@ -8,12 +8,12 @@ import { XML_DECLARATION, xmlEscapeAttribute, xmlOptional } from '../../http/xml
 import { requireContainer } from '../../storage/blob/container.ts'
 import { listContainers, type ContainerPosition } from '../../storage/blob/container-list.ts'
 import { listBlobs } from '../../storage/blob/list.ts'
-import type { ListBlobs, ListPosition } from '../../storage/blob/list-page.ts'
-import { invalidQuery, outOfRangeQuery, StorageError } from '../../storage/error.ts'
+import type { BlobItem, ListBlobs, ListPosition } from '../../storage/blob/list-page.ts'
+import { getProtection, shownAccess, type Protection } from '../../storage/blob/protection.ts'
+import { invalidQuery, StorageError } from '../../storage/error.ts'
+import { decodeInclude, decodeMaxResults, listEchoXml, serviceEndpointXml } from '../list-query.ts'
 import { blobItemXml, containerXml } from './list-xml.ts'
 import { containerAddress, type BlobCall } from './service.ts'
-
-const COUNT_MAX = 5_000
 
 const CONTAINER_INCLUDES = new Set(['metadata', 'deleted', 'system'])
 const BLOB_INCLUDES = new Set([
@@ -38,7 +38,7 @@ export async function runListContainers({ request, service }: BlobCall): Promise
   let items = ''
   for (const item of page.items) items += containerXml(item, include, nowMs)
   return xmlAnswer(
-    `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${endpointOf(request)}">` +
+    `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${serviceEndpointXml(request)}">` +
       `${echo(request)}<Containers>${items}</Containers>` +
       `${nextMarkerXml(containerMarker(page.next))}</EnumerationResults>`,
   )
@@ -51,16 +51,25 @@ export async function runListBlobs({ request, identity, service }: BlobCall): Pr
   const [address, { nowMs }] = [containerAddress(request), service.moment()]
   const page = await service.kv.read(function* (tx) {
     const container = yield* requireContainer(tx, address)
-    return yield* listBlobs(tx, container.id, list, nowMs)
+    const protection = yield* getProtection(tx, address.account)
+    return { ...(yield* listBlobs(tx, container.id, list, nowMs)), protection }
   })
   const xml = createTextWriter(page.items.length * ITEM_BYTES_LIKELY + 1_024)
   xml.add(
-    `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${endpointOf(request)}" ` +
+    `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${serviceEndpointXml(request)}" ` +
       `ContainerName="${xmlEscapeAttribute(address.container)}">${echo(request)}<Blobs>`,
   )
-  for (const item of page.items) xml.add(blobItemXml(item, include, nowMs))
+  for (const item of page.items) {
+    xml.add(blobItemXml(withShownAccess(item, page.protection), include, nowMs))
+  }
   xml.add(`</Blobs>${nextMarkerXml(blobMarker(page.next))}</EnumerationResults>`)
   return xmlAnswer(xml.bytes())
+}
+
+/** Last access times are shown while they are tracked. */
+function withShownAccess(item: BlobItem, protection: Protection): BlobItem {
+  if (!('blob' in item) || item.blob.accessedMs === undefined) return item
+  return { ...item, blob: shownAccess(item.blob, protection) }
 }
 
 const ITEM_BYTES_LIKELY = 2_400
@@ -98,43 +107,12 @@ function decodeListBlobs(request: Request, include: ReadonlySet<string>): ListBl
 }
 
 /** What was asked, said again: only what was sent. */
-function echo({ query }: Request): string {
-  return (
-    xmlOptional('Prefix', query.get('prefix')) +
-    xmlOptional('Marker', query.get('marker')) +
-    xmlOptional('MaxResults', query.get('maxresults')) +
-    xmlOptional('Delimiter', query.get('delimiter'))
-  )
-}
-
-function endpointOf(request: Request): string {
-  return xmlEscapeAttribute(`${request.endpoint}/`)
+function echo(request: Request): string {
+  return listEchoXml(request) + xmlOptional('Delimiter', request.query.get('delimiter'))
 }
 
 function xmlAnswer(body: string | Uint8Array): Answer {
   return { status: 200, headers: ['Content-Type', 'application/xml'], body }
-}
-
-function decodeMaxResults({ query }: Request): number {
-  const text = query.get('maxresults')
-  if (text === undefined || text === '') return COUNT_MAX
-  if (!/^-?\d{1,15}$/.test(text)) throw invalidQuery('maxresults', text)
-  const count = Number(text)
-  if (count <= 0) throw outOfRangeQuery('maxresults', text, { min: 1, max: COUNT_MAX })
-  return Math.min(count, COUNT_MAX)
-}
-
-const NO_INCLUDES: ReadonlySet<string> = new Set()
-
-function decodeInclude({ query }: Request, known: ReadonlySet<string>): ReadonlySet<string> {
-  const text = query.get('include') ?? ''
-  if (text === '') return NO_INCLUDES
-  const words = text.toLowerCase().split(',')
-  const asked = new Set(words.map((word) => word.trim()))
-  for (const word of asked) {
-    if (!known.has(word)) throw invalidQuery('include', text)
-  }
-  return asked
 }
 
 // A marker is opaque to clients: base64 of a letter, perhaps a number, and a name. It names a place between

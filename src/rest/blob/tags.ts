@@ -21,7 +21,8 @@ import {
 } from '../../storage/blob/tag-index.ts'
 import { NO_TAGS } from '../../storage/blob/tags.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
-import { invalidQuery, outOfRangeQuery, StorageError } from '../../storage/error.ts'
+import { StorageError } from '../../storage/error.ts'
+import { decodeMaxResults } from '../list-query.ts'
 import { decodeHashes, guardWith, withTags, type RequestGuard } from './header.ts'
 import { blobAddressAt, containerAddress, levelOf, type BlobCall } from './service.ts'
 import { checkHashes, crc64Of, md5Of } from './upload.ts'
@@ -58,8 +59,6 @@ function tagsGuard(request: Request, use: 'read' | 'write'): RequestGuard {
   const own = decodeConditions(headers, 'x-ms-blob-')
   return guardWith(request, withTags(own, headers['x-ms-if-tags'], 'x-ms-if-tags'), use)
 }
-
-const COUNT_MAX = 5_000
 
 export async function runFindBlobsByTags({ request, service }: BlobCall): Promise<Answer> {
   const scope = levelOf(request) === 'service' ? 'account' : 'container'
@@ -125,13 +124,4 @@ function loadTagged(tx: ReadTx, nowMs: number): LoadTagged {
     const { stored } = yield* findBlob(tx, { account, container, blob }, nowMs)
     return stored && { container, tags: stored.blob.tags ?? NO_TAGS }
   }
-}
-
-function decodeMaxResults({ query }: Request): number {
-  const text = query.get('maxresults')
-  if (text === undefined || text === '') return COUNT_MAX
-  if (!/^-?\d{1,15}$/.test(text)) throw invalidQuery('maxresults', text)
-  const count = Number(text)
-  if (count <= 0) throw outOfRangeQuery('maxresults', text, { min: 1, max: COUNT_MAX })
-  return Math.min(count, COUNT_MAX)
 }

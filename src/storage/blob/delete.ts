@@ -10,7 +10,6 @@ import {
   decodeStored,
   findBlob,
   findBlobAt,
-  findForUpdate,
   requireBlob,
   type Blob,
   type BlobAddress,
@@ -32,6 +31,7 @@ import {
 } from './past.ts'
 import { deletedNow, getProtection, isKeptAsVersion, type Protection } from './protection.ts'
 import { countSnapshots, withSnapshots } from './snapshot.ts'
+import { discardStaging, getStaging } from './staging.ts'
 import { changeTagIndex } from './tag-index.ts'
 import { NO_TAGS } from './tags.ts'
 import { tierOf } from './tier.ts'
@@ -69,6 +69,10 @@ export function* deleteBlob(
   return yield* deleteCurrent(tx, address, asked, protection, moment)
 }
 
+/**
+ * Uncommitted blocks go with the blob, and where there are only such, deleting it discards them
+ * (azure-storage-node#350, azure-sdk-for-net#22856).
+ */
 function* deleteCurrent(
   tx: Tx,
   address: BlobAddress,
@@ -76,8 +80,17 @@ function* deleteCurrent(
   protection: Protection,
   moment: Moment,
 ): Step<Deletion> {
-  const target = yield* findForUpdate(tx, address, asked.guard, moment.nowMs)
+  const found = yield* findBlob(tx, address, moment.nowMs)
+  const { id } = found.container
+  const staging = yield* getStaging(tx, id, address.blob, moment.nowMs)
+  if (found.stored === undefined && staging !== undefined && asked.snapshots !== 'only') {
+    checkWrite(undefined, asked.guard, moment.nowMs, 'update', staging.lease)
+    yield* discardStaging(tx, id, address.blob)
+    return { isPermanent: true }
+  }
+  const target = requireBlob(found)
   const { blob, bytes } = target.stored
+  checkWrite(blob, asked.guard, moment.nowMs, 'update')
   checkTierConditions(asked.tier, blob, moment.nowMs)
   const place = placeOf(address, target)
   const snapshots = yield* snapshotsInTheWay(tx, place, blob, protection, moment)
@@ -93,6 +106,7 @@ function* deleteCurrent(
   }
   if (isOnly) tx.put(target.key, encodeRecord(withSnapshots(blob, 0), bytes))
   else yield* removeCurrent(tx, place, target, protection, moment)
+  if (!isOnly && staging !== undefined) yield* discardStaging(tx, id, address.blob)
   return { isPermanent: !isVersion && protection.blobRetentionDays === undefined }
 }
 

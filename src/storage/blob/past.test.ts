@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { patternBytes } from '../../extent/harness.ts'
-import { checkEmpty, DAY_MS, openWorld, type World } from './harness.ts'
+import type { BlobGuard } from './blob.ts'
+import { checkEmpty, CONTAINER, DAY_MS, GUARD, openWorld, type World } from './harness.ts'
+import { putBlob } from './put.ts'
+import { snapshotBlob } from './snapshot.ts'
 
 const [ONE, TWO] = [patternBytes(1, 20_000), patternBytes(2, 30_000)]
 
@@ -157,6 +160,22 @@ for (const waits of [false, true]) {
       await assert.rejects(world.delete('b'), { code: 'SnapshotsPresent' })
       await world.delete('b', { snapshots: 'include' })
       assert.equal(await world.read('b', { snapshot }), undefined)
+    })
+
+    test('a snapshot of a blob with an encryption scope needs the scope named', async () => {
+      const world = await openWorld({ waits })
+      const address = { ...CONTAINER, blob: 'b' }
+      const encryption = { scope: 'scope' }
+      const guard = { ...GUARD, encryption }
+      const put = { guard, createOnly: false, headers: {}, metadata: [], encryption }
+      const bytes = Buffer.from('x')
+      await world.kv.write((tx) => putBlob(tx, address, put, { bytes }, world.moment()))
+      const asked = { metadata: undefined, newIds: [world.newId(), world.newId()] as const }
+      const take = (as: BlobGuard) =>
+        world.kv.write((tx) => snapshotBlob(tx, address, as, asked, world.moment()))
+      await assert.rejects(take(GUARD), { code: 'BlobUsesCustomerSpecifiedEncryption' })
+      const { snapshot } = await take(guard)
+      assert.deepEqual((await world.find('b', { snapshot }))?.encryption, encryption)
     })
 
     test('of two writers the one with the earlier moment may be the later: ids stay in order', async () => {

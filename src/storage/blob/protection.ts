@@ -41,8 +41,8 @@ export function isKeptAsVersion(current: Blob, protection: Protection): boolean 
 }
 
 /** When a blob was last accessed is shown only as long as it is tracked. */
-export function shownAccess<T extends Blob>(blob: T, { isAccessTimeTracked }: Protection): T {
+export function shownAccess(blob: Blob, { isAccessTimeTracked }: Protection): Blob {
   if (blob.accessedMs === undefined || isAccessTimeTracked) return blob
   const { accessedMs: _accessedMs, ...shown } = blob
-  return shown as T
+  return shown
 }

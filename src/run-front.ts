@@ -20,6 +20,9 @@ export type RunContext = {
   readonly metrics: Metrics
 }
 
+/** Only containers of blobs can be opened to everybody. */
+export const NO_PUBLIC_ACCESS: AuthWorld['publicAccess'] = () => Promise.resolve(undefined)
+
 type Own<Service> = Pick<Front<Service>, 'name' | 'serverHeader' | 'table' | 'service'>
 
 export function frontOf<Service>(

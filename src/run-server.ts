@@ -7,6 +7,7 @@ import {
   type RequestHandler,
 } from './http/listener.ts'
 import { runBlob, type RunningBlob } from './run-blob.ts'
+import { runQueue } from './run-queue.ts'
 import type { RunContext } from './run-front.ts'
 import type { Endpoint } from './start/banner.ts'
 import { createEncryptionScopes } from './start/encryption-scopes.ts'
@@ -101,8 +102,9 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   }
 }
 
-function handlerFor(service: ServiceName, _context: RunContext, blob: RunningBlob): RequestHandler {
+function handlerFor(service: ServiceName, context: RunContext, blob: RunningBlob): RequestHandler {
   if (service === 'blob') return blob.handler
+  if (service === 'queue') return runQueue(context, blob.analytics)
   throw new Error(`there is no ${service} service`)
 }
 

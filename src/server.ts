@@ -18,6 +18,7 @@ export type ServerOptions = {
   readonly host?: string
   /** 0, the default, is any free port. */
   readonly blobPort?: number
+  readonly queuePort?: number
   /** Of static websites; 0, the default, is any free port. */
   readonly webPort?: number
   /** Other servers that copies may read from: `https://*.example.com`, `http://127.0.0.1:8080`. */
@@ -32,6 +33,8 @@ export type LazuliServer = {
   readonly connectionString: string
   readonly blobEndpoint: string
   readonly blobPort: number
+  readonly queueEndpoint: string
+  readonly queuePort: number
   /** Static websites: the container $web of an account that has one. */
   readonly webPort: number
   /** Puts analytics logs and gives back the space of what was deleted: now instead of within a minute. */
@@ -50,11 +53,12 @@ export type LazuliServer = {
  */
 export async function startServer(options: ServerOptions = {}): Promise<LazuliServer> {
   const host = options.host ?? '127.0.0.1'
-  const port = options.blobPort ?? 0
   const accounts = accountsOf(options.accounts)
   const settings = defaultOptions({
     blobHost: host,
-    blobPort: port,
+    blobPort: options.blobPort ?? 0,
+    queueHost: host,
+    queuePort: options.queuePort ?? 0,
     webHost: host,
     webPort: options.webPort ?? 0,
     encryptionScopes: options.encryptionScopes ?? [],
@@ -73,16 +77,21 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     accounts,
     clock: options.clock ?? Date.now,
     log,
-    services: ['blob'],
+    services: ['blob', 'queue'],
     webPortMayMove: true,
   })
   const [account] = accounts.names().flatMap((name) => accounts.get(name) ?? [])
-  const blob = running.endpoints[0]
-  if (account === undefined || blob === undefined) throw new Error('there is no account')
+  if (account === undefined) throw new Error('there is no account')
+  const endpointOf = ({ protocol, host: at, port }: Endpoint): string =>
+    `${protocol}://${at}:${port}/${account.name}`
+  const [blob, queue] = running.endpoints
+  if (blob === undefined || queue === undefined) throw new Error('a service did not start')
   return {
     connectionString: connectionStringOf(running.endpoints, account),
-    blobEndpoint: `${blob.protocol}://${blob.host}:${blob.port}/${account.name}`,
+    blobEndpoint: endpointOf(blob),
     blobPort: blob.port,
+    queueEndpoint: endpointOf(queue),
+    queuePort: queue.port,
     webPort: running.webPort,
     sweep: async () => {
       await running.flushLogs()

@@ -53,10 +53,10 @@ describe('what it says', { concurrency: 2 }, () => {
     await createContainer(server, 'said')
     const { stdout, stderr } = await stop(server)
     assert.doesNotMatch(stdout, /"PUT/)
-    assert.match(
-      stdout,
-      /Lazuli Blob service is closing\.\.\.\nLazuli Blob service successfully closed\n$/,
-    )
+    for (const service of ['Blob', 'Queue']) {
+      assert.match(stdout, new RegExp(`Lazuli ${service} service is closing\\.\\.\\.\n`))
+    }
+    assert.match(stdout, /Lazuli Blob service successfully closed\n[^]*successfully closed\n$/)
     assert.equal(stderr, '')
   })
 

@@ -57,7 +57,8 @@ export function launch({ program = [process.execPath, MAIN], args, cwd, env }: L
   const [file, ...before] = program
   const child = spawn(file, [...before, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...plainEnv(), ...env },
+    // Tests run side by side: what one does not ask for is on any free port.
+    env: { ...plainEnv(), LAZULI_QUEUE_PORT: '0', LAZULI_TABLE_PORT: '0', ...env },
     ...(cwd !== undefined && { cwd }),
   })
   children.add(child)

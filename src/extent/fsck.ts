@@ -11,7 +11,8 @@ import type { ExtentRecord } from './keys.ts'
 import { decodeReference, isSameContent, slicesOf, type Reference } from './reference.ts'
 import { keyAfter, scanSteps } from './scan.ts'
 import { isSameSlice, wholeSlice } from './slice-list.ts'
-import type { Content, Slice } from './slice.ts'
+import { SMALL_EXTENT, type Content, type Slice } from './slice.ts'
+import { hasSmallSlice } from './small.ts'
 
 export type Problem = {
   readonly kind:
@@ -181,19 +182,28 @@ async function checkReferences(
 function* checkOwner(tx: ReadTx, key: Key, reference: Reference): Step<Problem | undefined> {
   if ((yield* tx.get(key)) === undefined) return undefined
   const { slice, content: owned, ownerKey } = reference
-  const extent = yield* getExtent(tx, slice.extent)
-  if (extent === undefined || extent.state === 'retired') {
-    return problem('extentMissing', key, `extent ${slice.extent}`)
-  }
-  const end = slice.offset + slice.lengthBytes
-  if (extent.state === 'sealed' && end > extent.sizeBytes) {
-    return problem('sliceOutsideExtent', key, `it ends at ${end} of ${extent.sizeBytes}`)
-  }
+  const missing = yield* checkPlace(tx, key, slice)
+  if (missing !== undefined) return missing
   const value = yield* tx.get(ownerKey)
   const content = value === undefined ? undefined : readRecord({ key, value })?.content
   const holds = isContent(content) && isSameContent(content, owned)
   if (holds && content.pieces.some((piece) => isSameSlice(piece.slice, slice))) return undefined
   return problem('referenceWithoutOwner', key, keyName(ownerKey))
+}
+
+/** Whether there are bytes where the slice says they are. */
+function* checkPlace(tx: ReadTx, key: Key, slice: Slice): Step<Problem | undefined> {
+  if (slice.extent === SMALL_EXTENT) {
+    if (yield* hasSmallSlice(tx, slice.offset)) return undefined
+    return problem('extentMissing', key, `small slice ${slice.offset}`)
+  }
+  const extent = yield* getExtent(tx, slice.extent)
+  if (extent === undefined || extent.state === 'retired') {
+    return problem('extentMissing', key, `extent ${slice.extent}`)
+  }
+  const end = slice.offset + slice.lengthBytes
+  if (extent.state !== 'sealed' || end <= extent.sizeBytes) return undefined
+  return problem('sliceOutsideExtent', key, `it ends at ${end} of ${extent.sizeBytes}`)
 }
 
 async function checkBytes(store: SweptExtentStore, slice: Slice): Promise<string | undefined> {

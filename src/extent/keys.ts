@@ -8,6 +8,7 @@
 //   ['extent-reference', extent, offset, contentId, at]  the same for a record of a map
 //   ['extent-dirty', extent]                         a reference went away: look whether space is free
 //   ['extent-due', atMs, extent]                     look at this extent when it has rested since then
+//   ['small-slice', id], ['small-dropped', id]       see small.ts
 import assert from 'node:assert/strict'
 import { decodeKey, encodeKey } from '../kv/key.ts'
 import { prefixRange, type Key, type ReadTx, type Step, type Tx } from '../kv/kv.ts'
@@ -41,6 +42,10 @@ export function referenceKey(extent: number, offset: number, { id, at = 0 }: Con
 
 export function referencesOf(extent: number): { readonly from: Key; readonly to: Key } {
   return prefixRange(encodeKey('extent-reference', extent))
+}
+
+export function referencesOfSlice(extent: number, offset: number) {
+  return prefixRange(encodeKey('extent-reference', extent, offset))
 }
 
 export function dirtyKey(extent: number): Key {

@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict'
 import type { Entry, Key, Step, Tx } from '../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
+import { ExtentRetired } from './error.ts'
 import { dirtyKey, keyNumbers, referenceKey, requireExtent } from './keys.ts'
-import type { Content, ContentId, Slice } from './slice.ts'
+import { hasSmallSlice, smallDroppedKey } from './small.ts'
+import { SMALL_EXTENT, type Content, type ContentId, type Slice } from './slice.ts'
 
 export type Reference = {
   readonly slice: Slice
@@ -64,9 +66,13 @@ export function markDirty(tx: Tx, extent: number): void {
   tx.put(dirtyKey(extent), encodeRecord({}))
 }
 
-/** The extents of these slices, each checked once. */
+/** The extents of these slices, each checked once, and the bytes of small ones. */
 export function* requireExtents(tx: Tx, slices: readonly Slice[]): Step<void> {
   for (const extent of extentsOf(slices)) yield* requireExtent(tx, extent)
+  for (const { extent, offset } of slices) {
+    if (extent !== SMALL_EXTENT || (yield* hasSmallSlice(tx, offset))) continue
+    throw new ExtentRetired(SMALL_EXTENT)
+  }
 }
 
 /** Each slice once, however many pieces show parts of it. */
@@ -80,11 +86,17 @@ export function slicesOf(content: Content): Slice[] {
 
 function dropReferences(tx: Tx, content: ContentId, slices: readonly Slice[]): void {
   for (const { extent, offset } of slices) tx.delete(referenceKey(extent, offset, content))
+  for (const { extent, offset } of slices) {
+    if (extent === SMALL_EXTENT) tx.put(smallDroppedKey(offset), encodeRecord({}))
+  }
   for (const extent of extentsOf(slices)) markDirty(tx, extent)
 }
 
+/** Those that have a file. */
 function extentsOf(slices: readonly Slice[]): ReadonlySet<number> {
-  return new Set(slices.map((slice) => slice.extent))
+  const extents = new Set(slices.map((slice) => slice.extent))
+  extents.delete(SMALL_EXTENT)
+  return extents
 }
 
 export function isSameContent(a: ContentId, b: ContentId): boolean {

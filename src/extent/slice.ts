@@ -10,6 +10,9 @@ export type Slice = {
   readonly crc32: number
 }
 
+/** The extent of slices that live in the kv (small.ts). */
+export const SMALL_EXTENT = 0
+
 /** `lengthBytes` bytes of `slice`, from its byte `from` on. */
 export type Piece = {
   readonly slice: Slice

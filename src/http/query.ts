@@ -57,6 +57,19 @@ export function decodeSegments(rawPath: string): readonly string[] {
   return slash === rawPath.length - 1 ? [first] : [first, decodePath(rawPath.slice(slash + 1))]
 }
 
+/**
+ * Tables have their keys inside the path: `T(PartitionKey='a',RowKey='b')` is the table and what stands in
+ * parentheses, where a slash is a character like others. `T` and `T()` are the same.
+ */
+export function decodeTableSegments(rawPath: string): readonly string[] {
+  const path = decodePath(rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath)
+  if (path === '') return []
+  const open = path.indexOf('(')
+  if (open < 0) return [path]
+  const keys = path.slice(open)
+  return keys === '()' ? [path.slice(0, open)] : [path.slice(0, open), keys]
+}
+
 export function decodePath(text: string): string {
   return decodePercent(text, 'InvalidUri')
 }

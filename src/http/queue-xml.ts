@@ -4,7 +4,7 @@ import { StorageError } from '../storage/error.ts'
 import type { Message } from '../storage/queue/message.ts'
 import { encodePopReceipt } from '../storage/queue/pop-receipt.ts'
 import { formatHttpDate } from './date.ts'
-import { parseXml, XML_DECLARATION, xmlChild, xmlElement } from './xml.ts'
+import { parseXml, XML_DECLARATION, xmlChild } from './xml.ts'
 
 /** Every byte of a text of 64 KiB may need several in XML; the service allows twice as many and a frame. */
 export const QUEUE_MESSAGE_BYTES_MAX = 131_584
@@ -63,8 +63,24 @@ function encodeMessage(message: Message, { receipt, content }: Shown): string {
       `<TimeNextVisible>${formatHttpDate(visibleAtMs)}</TimeNextVisible>`
   }
   if (content) {
-    xml += `<DequeueCount>${dequeueCount}</DequeueCount>`
-    xml += xmlElement('MessageText', Buffer.from(text).toString('utf8'))
+    xml += `<DequeueCount>${dequeueCount}</DequeueCount>${encodeText(text)}`
   }
   return `${xml}</QueueMessage>`
+}
+
+/** It came out of an XML document, so every character may stand in one. */
+function encodeText(text: Uint8Array): string {
+  if (text.length === 0) return '<MessageText />'
+  const escaped = Buffer.from(text)
+    .toString('utf8')
+    .replace(/[&<>\r]/g, (character) => ESCAPES[character] ?? '')
+  return `<MessageText>${escaped}</MessageText>`
+}
+
+/** A parser would read a bare carriage return as a line feed. */
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '\r': '&#xD;',
 }

@@ -19,7 +19,7 @@ import { corsHeaders, preflightAnswer } from './cors.ts'
 import { encodeErrorJson, encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
 import type { RequestHandler } from './listener.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
-import { decodeSegments, parseQuery } from './query.ts'
+import { decodeSegments, decodeTableSegments, parseQuery } from './query.ts'
 import { respond } from './respond.ts'
 import { parseStructuredBodyHeader } from './structured-body.ts'
 import { echoedVersion, FALLBACK_VERSION, serviceVersion } from './version.ts'
@@ -165,7 +165,10 @@ function decodeRequest<Service>(
     secondary: address.secondary,
     rawPath,
     pathStyle: address.pathStyle,
-    path: decodeSegments(address.resource),
+    path:
+      front.name === 'table'
+        ? decodeTableSegments(address.resource)
+        : decodeSegments(address.resource),
     query,
     version: serviceVersion(req.headers, query, front.strictVersion, NO_VERSION),
     secure,
@@ -258,6 +261,8 @@ function commonHeaders<Service>(
   return headers
 }
 
+const ERROR_JSON = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8'
+
 function errorAnswer<Service>(
   front: Front<Service>,
   error: StorageError,
@@ -269,6 +274,6 @@ function errorAnswer<Service>(
   if (error.status === 304) return { status: 304, headers }
   const json = front.name === 'table'
   const encode = json ? encodeErrorJson : encodeErrorXml
-  headers.push('Content-Type', json ? 'application/json' : 'application/xml')
+  headers.push('Content-Type', json ? ERROR_JSON : 'application/xml')
   return { status: error.status, headers, body: encode(error, requestId, Date.now()) }
 }

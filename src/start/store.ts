@@ -7,6 +7,7 @@ import { nodeDisk } from '../extent/disk.ts'
 import type { SweptExtentStore } from '../extent/extent.ts'
 import { openLocalExtents } from '../extent/local.ts'
 import { openMemoryExtents } from '../extent/memory.ts'
+import { sweepSmallSlices, withSmallSlices, type SmallSliceStore } from '../extent/small.ts'
 import { sweepExtents } from '../extent/sweep.ts'
 import { openFormat } from '../kv/format.ts'
 import { encodeKey } from '../kv/key.ts'
@@ -18,6 +19,7 @@ import { decodeRecord, encodeRecord } from '../kv/record.ts'
 import { sweepBlobs } from '../storage/blob/sweep.ts'
 import { openIds, type Ids } from '../storage/id.ts'
 import { createMoments, type Moment } from '../storage/moment.ts'
+import { sweepQueues } from '../storage/queue/sweep.ts'
 
 export type Clock = () => number
 
@@ -44,7 +46,8 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
   if (!('folder' in place)) {
     const kv = openMemoryKv()
     const limit = place.memoryLimitBytes === undefined ? {} : { limitBytes: place.memoryLimitBytes }
-    return storeOf(kv, openMemoryExtents({ kv, clock: Date.now, ...limit }), clock, undefined)
+    const extents = openMemoryExtents({ kv, clock: Date.now, ...limit })
+    return storeOf(kv, withSmallSlices(extents, kv), clock, undefined)
   }
   const kv = openLmdbKv(join(place.folder, 'store'))
   try {
@@ -63,7 +66,7 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
       // LMDB syncs its file, not the file's name: without that, a power cut could take a new store whole.
       await nodeDisk.syncFolder(join(place.folder, 'store'))
       await nodeDisk.syncFolder(place.folder)
-      return await storeOf(kv, extents, clock, owner)
+      return await storeOf(kv, withSmallSlices(extents, kv), clock, owner)
     } catch (error) {
       await owner.release()
       throw error
@@ -76,7 +79,7 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
 
 async function storeOf(
   kv: Kv,
-  extents: SweptExtentStore,
+  extents: SmallSliceStore,
   clock: Clock,
   owner: Owner | undefined,
 ): Promise<Store> {
@@ -102,6 +105,9 @@ async function storeOf(
     sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
     async sweep(options = {}) {
       await sweepBlobs(kv, moment().nowMs)
+      await sweepQueues(kv, moment().nowMs)
+      const isPinned = (id: number) => extents.isSmallPinned(id)
+      await sweepSmallSlices(kv, { nowMs: Date.now(), isPinned, ...options })
       await sweepExtents(kv, extents, { nowMs: Date.now(), ...options })
       await saveFloor()
     },

@@ -166,6 +166,8 @@ export const ERRORS = {
   MissingContentLengthHeader: [411, 'The Content-Length header was not specified.'],
   RequestBodyTooLarge: [413, 'The request body is too large and exceeds the maximum permissible limit.'],
   AtomFormatNotSupported: [415, 'Atom format is not supported.'],
+  JsonVerboseFormatNotSupported: [415, 'Verbose JSON format is not supported.'],
+  MediaTypeNotSupported: [415, 'None of the provided media types are supported'],
   JsonFormatNotSupported: [415, 'JSON format is not supported.'],
   InvalidRange: [416, 'The range specified is invalid for the current size of the resource.'],
   InvalidPageRange: [416, 'The page range specified is invalid.'],

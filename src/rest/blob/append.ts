@@ -21,7 +21,7 @@ import {
   type RequestGuard,
 } from './header.ts'
 import { blobAddress, isCreateOnly, type BlobCall, checkTagPermission } from './service.ts'
-import { bodySource, discard, structuredHeaders, upload, type Source } from './upload.ts'
+import { bodySource, discard, structuredHeaders, upload, type Source, storing } from './upload.ts'
 
 const MIB = 1024 * 1024
 
@@ -60,11 +60,11 @@ export async function appendBlock(
   })
   // The service answers with the checksum that it was sent, else with a CRC-64 (blob.md 16).
   const wants = hashes.md5 === undefined ? 'crc64' : 'sent'
-  const body = await upload(service, source, { cipher, hashes, wants })
+  const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const bytes = { ...body, encryption: cipher?.encryption }
   const moment = service.moment()
   const { offset, blob } = await service.kv
-    .write((tx) => storeBlock(tx, address, append, bytes, moment))
+    .write(storing(body, (tx) => storeBlock(tx, address, append, bytes, moment)))
     .catch((error: unknown) => discard(service, body, error))
   const headers = [...validators(blob), ...requestEncryptionHeaders(blob.encryption)]
   headers.push('x-ms-blob-append-offset', String(offset))

@@ -53,6 +53,7 @@ import {
   upload,
   type Source,
   type UploadSettings,
+  storing,
 } from './upload.ts'
 
 export async function runPutBlock(call: BlobCall): Promise<Answer> {
@@ -72,14 +73,14 @@ export async function stageBlock(
   const [address, { nowMs }] = [blobAddress(request), service.moment()]
   const cipher = await service.kv.read((tx) => blockCipher(tx, address, put, nowMs))
   const wants = wantedHashes(request.version, hashes)
-  const body = await upload(service, source, { cipher, hashes, wants })
+  const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const { id, lengthBytes, pieces } = body
   const content = { id, pieces }
   const encryption = cipher?.encryption
   const block: StagedBlock = { lengthBytes, content, ...(encryption && { encryption }) }
   const moment = service.moment()
   await service.kv
-    .write((tx) => putBlock(tx, address, put, block, moment))
+    .write(storing(body, (tx) => putBlock(tx, address, put, block, moment)))
     .catch((error: unknown) => discard(service, body, error))
   const headers = [...requestEncryptionHeaders(encryption), ...structuredHeaders(request)]
   return { status: 201, headers: [...headers, ...hashHeaders(request.version, hashes, body)] }

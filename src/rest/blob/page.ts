@@ -31,6 +31,7 @@ import {
   upload,
   type Source,
   type Upload,
+  storing,
 } from './upload.ts'
 
 const PUT_PAGE_BYTES_MAX = 4 * 1024 * 1024
@@ -86,11 +87,12 @@ export async function putPages(
     const { customerKey } = write.guard.encryption ?? {}
     return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
   })
-  const body = await upload(service, source, { cipher, hashes, wants: wantedHash(request, hashes) })
+  const wants = wantedHash(request, hashes)
+  const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const moment = service.moment()
   const pages = { pieces: body.pieces, encryption: cipher?.encryption }
   const blob = await service.kv
-    .write((tx) => putPage(tx, address, write, pages, moment))
+    .write(storing(body, (tx) => putPage(tx, address, write, pages, moment)))
     .catch((error: unknown) => discard(service, body, error))
   const headers = [...pageHeaders(blob), ...hashHeaders(request, hashes, body)]
   const encrypted = requestEncryptionHeaders(blob.encryption)

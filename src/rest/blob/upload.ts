@@ -1,9 +1,11 @@
 // The body of a write on its way to the store: taken out of its structured message, hashed, encrypted and
 // written in one pass. Bytes first, record second: nothing here is seen before a record points at it.
+import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
-import { encryptSource, NONCE_BYTES } from '../../extent/cipher.ts'
+import { cipherBytes, encryptSource, NONCE_BYTES } from '../../extent/cipher.ts'
 import { crc64Hasher, md5Hasher } from '../../extent/hash.ts'
 import { removeReferences } from '../../extent/reference.ts'
+import { putSmallSlice, smallSlice } from '../../extent/small.ts'
 import { encryptedSlice, wholeSlice } from '../../extent/slice-list.ts'
 import type { Piece } from '../../extent/slice.ts'
 import type { Request } from '../../http/operation.ts'
@@ -13,6 +15,7 @@ import {
   STRUCTURED_BODY,
 } from '../../http/structured-body.ts'
 import type { PutBody } from '../../storage/blob/put.ts'
+import type { Step, Tx } from '../../kv/kv.ts'
 import { StorageError } from '../../storage/error.ts'
 import type { Cipher } from './cipher.ts'
 import type { BodyHashes } from './header.ts'
@@ -25,6 +28,8 @@ export const INLINE_BYTES_MAX = 8 * 1024
 export type Source = {
   readonly lengthBytes: number
   stream(): AsyncIterable<Uint8Array>
+  /** All at once, where that is cheaper for a few bytes. */
+  read?(): Promise<Uint8Array>
 }
 
 /** Durable bytes that no record shows yet. */
@@ -35,13 +40,21 @@ export type Upload = {
   /** Base64, of the bytes before encryption. */
   readonly md5: string | undefined
   readonly crc64: string | undefined
+  /** Bytes that are few enough to be written by the transaction that shows them (extent/small.ts). */
+  readonly small?: Uint8Array
 }
+
+/** Slices up to this live in the kv. */
+const SMALL_BYTES_MAX = 8 * 1024
 
 export function bodySource(request: Request): Source {
   const { body, headers } = request
   const messageBytes = body.lengthBytes ?? 0
   const structured = parseStructuredBodyHeader(headers)
-  if (structured === undefined) return { lengthBytes: messageBytes, stream: () => body.stream() }
+  if (structured === undefined) {
+    const read = () => body.read(messageBytes)
+    return { lengthBytes: messageBytes, stream: () => body.stream(), read }
+  }
   const { contentBytes } = structured
   const stream = () => decodeStructuredBody(body.stream(), { messageBytes, contentBytes })
   return { lengthBytes: contentBytes, stream }
@@ -69,13 +82,15 @@ export type UploadSettings = {
   readonly hashes: BodyHashes
   /** Which hashes to compute, whether or not the client sent them. */
   readonly wants: 'md5' | 'crc64' | 'both' | 'sent'
+  /** The caller shows the bytes through `storing`, so that small ones need no write of their own. */
+  readonly maySmall?: boolean
 }
 
 /** Throws what is wrong with the hashes only after the bytes are given back. */
 export async function upload(
   service: Pick<BlobService, 'kv' | 'extents' | 'newId'>,
   source: Source,
-  { cipher, hashes, wants }: UploadSettings,
+  { cipher, hashes, wants, maySmall = false }: UploadSettings,
 ): Promise<Upload> {
   const isBoth = wants === 'both'
   const md5 = isBoth || wants === 'md5' || hashes.md5 !== undefined ? md5Hasher() : undefined
@@ -85,7 +100,15 @@ export async function upload(
   const { lengthBytes } = source
   const id = service.newId()
   const pieces: Piece[] = []
-  if (lengthBytes === 0) {
+  let small: Uint8Array | undefined
+  if (maySmall && lengthBytes > 0 && lengthBytes <= SMALL_BYTES_MAX) {
+    const bytes = await readSmall(source)
+    for (const hasher of hashers) hasher.update(bytes)
+    const nonce = cipher === undefined ? undefined : randomBytes(NONCE_BYTES)
+    small = cipher && nonce ? cipherBytes(bytes, cipher.key, nonce) : bytes
+    const slice = smallSlice(id, small)
+    pieces.push(nonce === undefined ? wholeSlice(slice) : encryptedSlice(slice, nonce))
+  } else if (lengthBytes === 0) {
     for await (const chunk of source.stream()) void chunk
   } else if (cipher === undefined) {
     pieces.push(wholeSlice(await service.extents.write(source.stream(), lengthBytes, hashers)))
@@ -100,6 +123,7 @@ export async function upload(
     pieces,
     md5: md5?.digest().toString('base64'),
     crc64: crc64?.digest().toString('base64'),
+    ...(small === undefined ? undefined : { small }),
   }
   try {
     checkHashes(hashes, uploaded)
@@ -109,13 +133,34 @@ export async function upload(
   return uploaded
 }
 
+/** The transaction that shows the bytes, and writes them first if they are small. */
+export function storing<T>(body: Upload, show: (tx: Tx) => Step<T>): (tx: Tx) => Step<T> {
+  const { id, small } = body
+  if (small === undefined) return show
+  return function* (tx) {
+    putSmallSlice(tx, id, small)
+    return yield* show(tx)
+  }
+}
+
+async function readSmall(source: Source): Promise<Uint8Array> {
+  if (source.read !== undefined) return source.read()
+  const chunks: Uint8Array[] = []
+  for await (const chunk of source.stream()) chunks.push(chunk)
+  const bytes = Buffer.concat(chunks)
+  assert.equal(bytes.length, source.lengthBytes, 'a source is as long as it says')
+  return bytes
+}
+
 /** The bytes are there and nothing shows them: the next sweep takes them. */
 export async function discard(
   service: Pick<BlobService, 'kv'>,
   body: Upload | PutBody,
   error: unknown,
 ): Promise<never> {
-  if ('pieces' in body) await service.kv.write((tx) => removeReferences(tx, body))
+  // What is small was never written.
+  const isStored = 'pieces' in body && !('small' in body)
+  if (isStored) await service.kv.write((tx) => removeReferences(tx, body))
   throw error
 }
 

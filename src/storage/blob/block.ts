@@ -2,6 +2,7 @@
 // one step. Put Block makes bytes durable beside the blob; Put Block List only moves references, so that a
 // commit of any length shows whole or not at all.
 import { removeReferences } from '../../extent/reference.ts'
+import type { Content } from '../../extent/slice.ts'
 import { decodeKey } from '../../kv/key.ts'
 import type { Entry, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
@@ -22,8 +23,15 @@ import {
 } from './blob.ts'
 import { blockIdBytes } from './block-id.ts'
 import type { Container } from './container.ts'
-import { committedBlocks, putBlocks, type Block, type BlockPieces } from './content.ts'
+import {
+  committedBlocks,
+  putBlocks,
+  RECORD_BLOCKS_MAX,
+  type Block,
+  type BlockPieces,
+} from './content.ts'
 import { checkEncryption, encryptionForWrite } from './encryption.ts'
+import { isKeptAsVersion } from './protection.ts'
 import { checkPutBlob, replaceBlob, type PutBlob, type PutTarget } from './put.ts'
 import {
   discardStaged,
@@ -136,11 +144,32 @@ export function* putBlockList(
   const blocks = yield* namedBlocks(tx, target, staged ?? [], put.guard, entries)
   // Discarded here and not by replaceBlob, whose scan would go over 50,000 writes of this transaction each time.
   if (staged !== undefined) yield* discardStaged(tx, container.id, address.blob, staged)
-  const content = yield* putBlocks(tx, target.key, newId, blocks)
+  const reused = reusedContent(target, blocks.length)
+  const content = yield* putBlocks(tx, target.key, newId, blocks, reused)
   const { encryption: _none, ...rest } = put
   const encrypted = encryption === undefined ? rest : { ...rest, encryption }
   const made = { type: 'BlockBlob', content } as const
-  return yield* replaceBlob(tx, address, { ...target, staging: undefined }, encrypted, made, moment)
+  const before = reused === undefined ? target : withoutContent(target)
+  return yield* replaceBlob(tx, address, { ...before, staging: undefined }, encrypted, made, moment)
+}
+
+/**
+ * Most lists are a few blocks more than the one before. Where nothing keeps that one, the new list takes over
+ * its references and touches only what differs.
+ */
+function reusedContent({ stored, protection }: PutTarget, blockCount: number): Content | undefined {
+  if (stored === undefined || blockCount > RECORD_BLOCKS_MAX) return undefined
+  if (protection.blobRetentionDays !== undefined || isKeptAsVersion(stored.blob, protection)) {
+    return undefined
+  }
+  return stored.blob.content
+}
+
+/** What is about to be replaced has handed its bytes over. */
+function withoutContent(target: PutTarget): PutTarget {
+  if (target.stored === undefined) return target
+  const { content: _content, ...blob } = target.stored.blob
+  return { ...target, stored: { ...target.stored, blob } }
 }
 
 /** The blocks of a list in its order. What is not where the list says it is fails the whole of it. */

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { overwriteOverlapping, clearOverlapping, readIntervals } from '../../extent/interval-map.ts'
 import type { ByteRange, Interval, IntervalEdit } from '../../extent/interval-map.ts'
-import { addReferences, removeReferences } from '../../extent/reference.ts'
+import { addReferences, removeReferences, replaceReferences } from '../../extent/reference.ts'
 import { subRangeOfPieces } from '../../extent/slice-list.ts'
 import type { Content, Hole, Piece } from '../../extent/slice.ts'
 import { decodeKey } from '../../kv/key.ts'
@@ -131,17 +131,23 @@ export type BlockPieces = {
   readonly lengthBytes: number
 }
 
-/** Stores a block list under a new id: in the record if it is short, else as a map. */
+/**
+ * Stores a block list under a new id: in the record if it is short, else as a map. A short one may take over
+ * the content of the record that it replaces.
+ */
 export function* putBlocks(
   tx: Tx,
   key: Key,
   id: number,
   blocks: readonly BlockPieces[],
+  reused?: Content,
 ): Step<BlobContent> {
   const lengthBytes = blocks.reduce((sum, block) => sum + block.lengthBytes, 0)
   if (blocks.length <= RECORD_BLOCKS_MAX) {
-    const content = { id, pieces: blocks.flatMap((block) => block.pieces) }
-    yield* addReferences(tx, key, content)
+    const pieces = blocks.flatMap((block) => block.pieces)
+    const content = { id: reused?.id ?? id, pieces }
+    if (reused === undefined) yield* addReferences(tx, key, content)
+    else yield* replaceReferences(tx, key, reused, content)
     return { lengthBytes, content, blocks: blocks.map(blockOf) }
   }
   let offset = 0

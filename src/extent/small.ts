@@ -1,0 +1,216 @@
+// Slices of a few KiB, which live in the kv and not in an extent's file: their bytes are written by the
+// transaction that shows them, so an appended line or a page costs one sync instead of two. To everybody
+// else they are slices like others, of the extent 0, which has no file; the offset is the id.
+import { crc32 } from 'node:zlib'
+import { setImmediate } from 'node:timers/promises'
+import { decodeKey, encodeKey } from '../kv/key.ts'
+import { prefixRange, type Key, type Kv, type ReadTx, type Step, type Tx } from '../kv/kv.ts'
+import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
+import { ExtentDamaged } from './error.ts'
+import type { SweptExtentStore } from './extent.ts'
+import { referencesOfSlice } from './keys.ts'
+import { scanPages } from './scan.ts'
+import { SMALL_EXTENT, type Hole, type Piece, type Slice } from './slice.ts'
+
+/** → {}, and behind it the bytes */
+export function smallKey(id: number): Key {
+  return encodeKey('small-slice', id)
+}
+
+/** → { sinceMs? }: a reference went away; since when a sweep knows of it */
+export function smallDroppedKey(id: number): Key {
+  return encodeKey('small-dropped', id)
+}
+
+const DROPPED_RANGE = prefixRange(encodeKey('small-dropped'))
+
+export function smallSlice(id: number, bytes: Uint8Array): Slice {
+  return { extent: SMALL_EXTENT, offset: id, lengthBytes: bytes.length, crc32: crc32(bytes) }
+}
+
+/** In the transaction that adds the first reference to the slice. */
+export function putSmallSlice(tx: Tx, id: number, bytes: Uint8Array): void {
+  tx.put(smallKey(id), encodeRecord({}, bytes))
+}
+
+export function* hasSmallSlice(tx: ReadTx, id: number): Step<boolean> {
+  return (yield* tx.get(smallKey(id))) !== undefined
+}
+
+/** The store with small slices; what it reads of them stays while it is read. */
+export type SmallSliceStore = SweptExtentStore & { isSmallPinned(id: number): boolean }
+
+export function withSmallSlices(store: SweptExtentStore, kv: Kv): SmallSliceStore {
+  const pins = new Map<number, number>()
+  return {
+    write: (source, lengthBytes, hashers) => store.write(source, lengthBytes, hashers),
+    read(pieces) {
+      if (!pieces.some(isSmall)) return store.read(pieces)
+      const ids = pieces.flatMap((piece) => (isSmall(piece) ? [piece.slice.offset] : []))
+      for (const id of ids) pins.set(id, (pins.get(id) ?? 0) + 1)
+      const release = (): void => {
+        for (const id of ids) {
+          const count = (pins.get(id) ?? 0) - 1
+          if (count > 0) pins.set(id, count)
+          else pins.delete(id)
+        }
+      }
+      return new MixedReader(runsOf(pieces), store, kv, release)
+    },
+    recycle: (chunk) => store.recycle(chunk),
+    sizeBytes: () => store.sizeBytes(),
+    close: () => store.close(),
+    openBytes: (extent) => store.openBytes(extent),
+    seal: (extent) => store.seal(extent),
+    isPinned: (extent) => store.isPinned(extent),
+    remove: (extents) => store.remove(extents),
+    list: () => store.list(),
+    storedBytes: (extent) => store.storedBytes(extent),
+    isSmallPinned: (id) => pins.has(id),
+  }
+}
+
+type SmallPiece = Piece
+
+function isSmall(piece: Piece | Hole): piece is SmallPiece {
+  return piece.slice?.extent === SMALL_EXTENT
+}
+
+/** Pieces of one kind, one behind the other. */
+type Run =
+  { readonly small: readonly SmallPiece[] } | { readonly others: readonly (Piece | Hole)[] }
+
+/** Small pieces that one read of the kv takes: about half a MiB. */
+const SMALL_AT_ONCE = 64
+
+function runsOf(pieces: readonly (Piece | Hole)[]): Run[] {
+  const runs: Run[] = []
+  let at = 0
+  while (at < pieces.length) {
+    const first = pieces[at]
+    const small = first !== undefined && isSmall(first)
+    let end = at + 1
+    for (let piece = pieces[end]; piece !== undefined && isSmall(piece) === small;) {
+      if (small && end - at === SMALL_AT_ONCE) break
+      end += 1
+      piece = pieces[end]
+    }
+    const run = pieces.slice(at, end)
+    runs.push(small ? { small: run.filter(isSmall) } : { others: run })
+    at = end
+  }
+  return runs
+}
+
+/** An object and not a generator, as SpanReader is and for its reason: what it pins must be let go of. */
+class MixedReader implements AsyncIterableIterator<Uint8Array> {
+  readonly #parts: (Extract<Run, { small: unknown }> | AsyncIterableIterator<Uint8Array>)[]
+  readonly #kv: Kv
+  readonly #release: () => void
+  #isDone = false
+
+  constructor(runs: readonly Run[], store: SweptExtentStore, kv: Kv, release: () => void) {
+    // All begin now: from here on the extents stay.
+    this.#parts = runs.map((run) => ('small' in run ? run : store.read(run.others)))
+    this.#kv = kv
+    this.#release = release
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    try {
+      for (;;) {
+        const [part] = this.#parts
+        if (part === undefined || this.#isDone) return await this.return()
+        if ('small' in part) {
+          this.#parts.shift()
+          return { value: await readSmall(this.#kv, part.small), done: false }
+        }
+        const { value, done } = await part.next()
+        if (done !== true) return { value, done: false }
+        this.#parts.shift()
+      }
+    } catch (error) {
+      await this.return()
+      throw error
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    if (!this.#isDone) {
+      this.#isDone = true
+      for (const part of this.#parts) if (!('small' in part)) await part.return?.()
+      this.#release()
+    }
+    return { value: undefined, done: true }
+  }
+}
+
+async function readSmall(kv: Kv, pieces: readonly SmallPiece[]): Promise<Uint8Array> {
+  const parts = await kv.read(function* (tx) {
+    const read: Uint8Array[] = []
+    for (const { slice, from, lengthBytes } of pieces) {
+      const value = yield* tx.get(smallKey(slice.offset))
+      if (value === undefined) throw new ExtentDamaged(SMALL_EXTENT, `no bytes of ${slice.offset}`)
+      const bytes = recordBytes(value)
+      if (bytes.length !== slice.lengthBytes) {
+        throw new ExtentDamaged(SMALL_EXTENT, `other bytes of ${slice.offset}`)
+      }
+      read.push(bytes.subarray(from, from + lengthBytes))
+    }
+    return read
+  })
+  const [only] = parts
+  return only !== undefined && parts.length === 1 ? only : Buffer.concat(parts)
+}
+
+export type SmallSweep = {
+  readonly nowMs: number
+  /** How long bytes stay that a reader may know of and the references do not. */
+  readonly graceMs?: number
+  isPinned(id: number): boolean
+}
+
+const GRACE_MS = 30_000
+const STEP_COUNT = 256
+
+/** Removes the bytes that nothing has shown for a while; answers how many slices went. */
+export async function sweepSmallSlices(
+  kv: Kv,
+  { nowMs, graceMs = GRACE_MS, isPinned }: SmallSweep,
+): Promise<number> {
+  let removed = 0
+  for await (const page of scanPages(kv, DROPPED_RANGE, STEP_COUNT)) {
+    const free = page
+      .map(({ key }) => ({ key, id: Number(decodeKey(key)[1]) }))
+      .filter(({ id }) => !isPinned(id))
+    removed += await kv.write(function* (tx) {
+      let count = 0
+      for (const { key, id } of free) count += yield* settle(tx, key, id, nowMs, graceMs)
+      return count
+    })
+    await setImmediate()
+  }
+  return removed
+}
+
+function* settle(tx: Tx, key: Key, id: number, nowMs: number, graceMs: number): Step<0 | 1> {
+  const value = yield* tx.get(key)
+  if (value === undefined) return 0
+  const references = yield* tx.scan({ ...referencesOfSlice(SMALL_EXTENT, id), countMax: 1 })
+  if (references.length > 0) {
+    tx.delete(key)
+    return 0
+  }
+  const { sinceMs } = decodeRecord<{ sinceMs?: number }>(value)
+  if ((sinceMs ?? nowMs) + graceMs <= nowMs) {
+    tx.delete(key)
+    tx.delete(smallKey(id))
+    return 1
+  }
+  if (sinceMs === undefined) tx.put(key, encodeRecord({ sinceMs: nowMs }))
+  return 0
+}

@@ -1,0 +1,129 @@
+// Put, Get, Peek, Clear, Update and Delete Message: decode once, call storage, encode.
+import { randomUUID } from 'node:crypto'
+import { tooLarge } from '../../http/body.ts'
+import { formatHttpDate } from '../../http/date.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import {
+  decodeMessageText,
+  encodeGetMessages,
+  encodePeekMessages,
+  encodePutMessage,
+  QUEUE_MESSAGE_BYTES_MAX,
+} from '../../http/queue-xml.ts'
+import { isAtLeast } from '../../http/version.ts'
+import { invalidQuery } from '../../storage/error.ts'
+import { removeExpiredOf } from '../../storage/queue/expiry.ts'
+import {
+  deleteMessage,
+  getMessages,
+  peekMessages,
+  putMessage,
+  updateMessage,
+} from '../../storage/queue/message.ts'
+import { messageIdAt } from '../../storage/queue/message-id.ts'
+import { encodePopReceipt } from '../../storage/queue/pop-receipt.ts'
+import { clearMessages } from '../../storage/queue/queue.ts'
+import {
+  decodeMessageCount,
+  decodePopReceiptParameter,
+  decodeTimeToLive,
+  decodeVisibilityTimeout,
+  requiredParameter,
+} from './parameter.ts'
+import { messageIdOf, queueAddress, type QueueCall } from './service.ts'
+
+const TEXT_BYTES_MAX = 64 * 1024
+const OLD_TEXT_BYTES_MAX = 8 * 1024
+
+const XML = ['Cache-Control', 'no-cache', 'Content-Type', 'application/xml']
+const NO_CONTENT: Answer = { status: 204, headers: [] }
+
+export async function runPutMessage({ request, service }: QueueCall): Promise<Answer> {
+  const address = queueAddress(request)
+  const visibilityTimeoutMs = decodeVisibilityTimeout(request, { min: 0, otherwise: 0 })
+  const timeToLiveMs = decodeTimeToLive(request)
+  if (timeToLiveMs !== undefined && visibilityTimeoutMs >= timeToLiveMs) {
+    const reason = 'It must be smaller than the time to live.'
+    throw invalidQuery('visibilitytimeout', String(visibilityTimeoutMs / 1_000), reason)
+  }
+  const text = messageText(request, await request.body.read(QUEUE_MESSAGE_BYTES_MAX))
+  const { nowMs } = service.moment()
+  const id = messageIdAt(nowMs, randomUUID())
+  const put = { id, text, visibilityTimeoutMs, timeToLiveMs }
+  const message = await service.kv.write((tx) => putMessage(tx, address, put, nowMs))
+  if (!isAtLeast(request.version, '2016-05-31')) return { status: 201, headers: [] }
+  return { status: 201, headers: XML, body: encodePutMessage(message) }
+}
+
+export async function runGetMessages({ request, service }: QueueCall): Promise<Answer> {
+  const address = queueAddress(request)
+  checkPeekOnly(request)
+  const get = {
+    countMax: decodeMessageCount(request),
+    visibilityTimeoutMs: decodeVisibilityTimeout(request, { min: 1, otherwise: 30 }),
+  }
+  const { nowMs } = service.moment()
+  await removeExpiredOf(service.kv, address, nowMs)
+  const messages = await service.kv.write((tx) => getMessages(tx, address, get, nowMs))
+  return { status: 200, headers: XML, body: encodeGetMessages(messages) }
+}
+
+export async function runPeekMessages({ request, service }: QueueCall): Promise<Answer> {
+  const address = queueAddress(request)
+  const countMax = decodeMessageCount(request)
+  const { nowMs } = service.moment()
+  await removeExpiredOf(service.kv, address, nowMs)
+  const messages = await service.kv.read((tx) => peekMessages(tx, address, countMax, nowMs))
+  return { status: 200, headers: XML, body: encodePeekMessages(messages) }
+}
+
+export async function runClearMessages({ request, service }: QueueCall): Promise<Answer> {
+  const [address, newId] = [queueAddress(request), service.newId()]
+  await service.kv.write((tx) => clearMessages(tx, address, newId))
+  return NO_CONTENT
+}
+
+export async function runUpdateMessage({ request, service }: QueueCall): Promise<Answer> {
+  const address = queueAddress(request)
+  requiredParameter(request, 'visibilitytimeout')
+  const receipt = decodePopReceiptParameter(request)
+  const visibilityTimeoutMs = decodeVisibilityTimeout(request, { min: 0, otherwise: 0 })
+  const claim = { messageId: messageIdOf(request), receipt }
+  const body = await request.body.read(QUEUE_MESSAGE_BYTES_MAX)
+  const text = body.length === 0 ? {} : { text: messageText(request, body) }
+  const { nowMs } = service.moment()
+  const { id, sequence, visibleAtMs } = await service.kv.write((tx) =>
+    updateMessage(tx, address, claim, { visibilityTimeoutMs, ...text }, nowMs),
+  )
+  const headers = [
+    'x-ms-popreceipt', encodePopReceipt({ messageId: id, sequence }),
+    'x-ms-time-next-visible', formatHttpDate(visibleAtMs),
+  ] // prettier-ignore
+  return { status: 204, headers }
+}
+
+export async function runDeleteMessage({ request, service }: QueueCall): Promise<Answer> {
+  const address = queueAddress(request)
+  const receipt = decodePopReceiptParameter(request)
+  const claim = { messageId: messageIdOf(request), receipt }
+  const { nowMs } = service.moment()
+  await service.kv.write((tx) => deleteMessage(tx, address, claim, nowMs))
+  return NO_CONTENT
+}
+
+/**
+ * What counts is the text as UTF-8, not as XML; one that is too long has the code of a body that is too
+ * long (Azurite#314, onefuzz#1900).
+ */
+function messageText({ version }: Request, body: Uint8Array): Uint8Array {
+  const text = decodeMessageText(body)
+  const bytesMax = isAtLeast(version, '2011-08-18') ? TEXT_BYTES_MAX : OLD_TEXT_BYTES_MAX
+  if (text.length > bytesMax) throw tooLarge(bytesMax)
+  return text
+}
+
+/** `true` is another operation. */
+function checkPeekOnly({ query }: Request): void {
+  const text = query.get('peekonly')
+  if (text && text.toLowerCase() !== 'false') throw invalidQuery('peekonly', text)
+}

@@ -1,0 +1,69 @@
+// Create and Delete Queue, its metadata and its access policies: decode once, call storage, encode.
+import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/access-policy-xml.ts'
+import { decodeMetadata } from '../../http/header.ts'
+import type { Answer } from '../../http/operation.ts'
+import type { Metadata } from '../../storage/metadata.ts'
+import { removeExpiredOf } from '../../storage/queue/expiry.ts'
+import {
+  changeQueue,
+  createQueue,
+  deleteQueue,
+  readQueueCount,
+  requireQueue,
+} from '../../storage/queue/queue.ts'
+import { queueAddress, type QueueCall } from './service.ts'
+
+/** Five policies of at most a few hundred bytes each. */
+export const ACL_BYTES_MAX = 64 * 1024
+
+const NO_CONTENT: Answer = { status: 204, headers: [] }
+
+export async function runCreateQueue({ request, service }: QueueCall): Promise<Answer> {
+  const created = { id: service.newId(), metadata: decodeMetadata(request.rawHeaders) }
+  const address = queueAddress(request)
+  const outcome = await service.kv.write((tx) => createQueue(tx, address, created))
+  return outcome === 'created' ? { status: 201, headers: [] } : NO_CONTENT
+}
+
+export async function runDeleteQueue({ request, service }: QueueCall): Promise<Answer> {
+  const address = queueAddress(request)
+  await service.kv.write((tx) => deleteQueue(tx, address))
+  return NO_CONTENT
+}
+
+export async function runGetQueueMetadata({ request, service }: QueueCall): Promise<Answer> {
+  const address = queueAddress(request)
+  await removeExpiredOf(service.kv, address, service.moment().nowMs)
+  const { queue, messageCount } = await service.kv.read((tx) => readQueueCount(tx, address))
+  const headers = [
+    'Cache-Control', 'no-cache',
+    'x-ms-approximate-messages-count', String(messageCount),
+    ...metadataHeaders(queue.metadata),
+  ] // prettier-ignore
+  return { status: 200, headers }
+}
+
+export async function runSetQueueMetadata({ request, service }: QueueCall): Promise<Answer> {
+  const metadata = decodeMetadata(request.rawHeaders)
+  const address = queueAddress(request)
+  await service.kv.write((tx) => changeQueue(tx, address, { metadata }))
+  return NO_CONTENT
+}
+
+export async function runGetQueueAcl({ request, service }: QueueCall): Promise<Answer> {
+  const address = queueAddress(request)
+  const { policies } = await service.kv.read((tx) => requireQueue(tx, address))
+  const headers = ['Cache-Control', 'no-cache', 'Content-Type', 'application/xml']
+  return { status: 200, headers, body: encodeSignedIdentifiers(policies) }
+}
+
+export async function runSetQueueAcl({ request, service }: QueueCall): Promise<Answer> {
+  const address = queueAddress(request)
+  const policies = decodeSignedIdentifiers(await request.body.read(ACL_BYTES_MAX))
+  await service.kv.write((tx) => changeQueue(tx, address, { policies }))
+  return NO_CONTENT
+}
+
+function metadataHeaders(metadata: Metadata): string[] {
+  return metadata.flatMap(([name, value]) => [`x-ms-meta-${name}`, value])
+}

@@ -1,0 +1,46 @@
+// What the Queue service's operations work with, and how a request names a queue or a message.
+import type { Call, Level, Request } from '../../http/operation.ts'
+import { StorageError } from '../../storage/error.ts'
+import { checkQueueName } from '../../storage/name.ts'
+import type { QueueAddress } from '../../storage/queue/queue.ts'
+import type { AccountService } from '../service.ts'
+
+export type QueueService = AccountService & { newId(): number }
+
+export type QueueCall = Call<QueueService>
+
+/** `/{queue}`, without `restype`; then `/{queue}/messages` and `/{queue}/messages/{id}`. */
+export function levelOf(request: Request): Level {
+  const [queue, rest] = request.path
+  if (queue === undefined) return 'service'
+  if (rest === undefined) return 'container'
+  if (!isMessages(request) && !isMessage(request)) throw new StorageError('InvalidUri')
+  return 'object'
+}
+
+/** All of a queue's messages. */
+export function isMessages({ path }: Request): boolean {
+  return path[1] === 'messages' || path[1] === 'messages/'
+}
+
+const MESSAGE = /^messages\/([^/]+)\/?$/
+
+/** One of them. */
+export function isMessage({ path }: Request): boolean {
+  return MESSAGE.test(path[1] ?? '')
+}
+
+export function queueAddress(request: Request): QueueAddress {
+  const queue = request.path[0] ?? ''
+  checkQueueName(queue)
+  return { account: request.account, queue }
+}
+
+const GUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
+
+/** What is no GUID is the id of no message. */
+export function messageIdOf({ path }: Request): string {
+  const id = MESSAGE.exec(path[1] ?? '')?.[1]?.toLowerCase() ?? ''
+  if (!GUID.test(id)) throw new StorageError('MessageNotFound')
+  return id
+}

@@ -1,0 +1,100 @@
+// A small world for the tests of queues below HTTP: a store in memory, one queue, a clock that is moved by
+// hand, and the operations as the front end calls them.
+import { decodeKey } from '../../kv/key.ts'
+import { KEY_END, type Entry, type Key, type Kv, type ScanRange, type Step } from '../../kv/kv.ts'
+import { openMemoryKv } from '../../kv/memory.ts'
+import { removeExpiredOf } from './expiry.ts'
+import { deleteMessage, getMessages, putMessage, updateMessage, type Message } from './message.ts'
+import { createQueue, readQueueCount } from './queue.ts'
+
+export const QUEUE = { account: 'account', queue: 'box' }
+export const SECOND_MS = 1_000
+
+export type World = Awaited<ReturnType<typeof openWorld>>
+
+export async function openWorld(options: { readonly waits?: boolean } = {}) {
+  const kv = openMemoryKv(options)
+  const now = { ms: Date.UTC(2024, 0) }
+  let lastId = 0
+  const newId = (): number => (lastId += 1)
+  const newMessageId = (): string => `00000000-0000-4000-8000-${String(newId()).padStart(12, '0')}`
+  const create = async (): Promise<void> => {
+    const id = newId()
+    await kv.write((tx) => createQueue(tx, QUEUE, { id, metadata: [] }))
+  }
+  await create()
+  return {
+    kv,
+    now,
+    newId,
+    create,
+    advance: (byMs: number) => {
+      now.ms += byMs
+    },
+    put: (text: string, more: { readonly delayMs?: number; readonly liveMs?: number } = {}) => {
+      const put = {
+        id: newMessageId(),
+        text: Buffer.from(text),
+        visibilityTimeoutMs: more.delayMs ?? 0,
+        timeToLiveMs: more.liveMs,
+      }
+      return kv.write((tx) => putMessage(tx, QUEUE, put, now.ms))
+    },
+    get: (countMax = 1, visibilityTimeoutMs = 30 * SECOND_MS) =>
+      kv.write((tx) => getMessages(tx, QUEUE, { countMax, visibilityTimeoutMs }, now.ms)),
+    update: (message: Message, visibilityTimeoutMs: number) =>
+      kv.write((tx) => updateMessage(tx, QUEUE, claimOf(message), { visibilityTimeoutMs }, now.ms)),
+    delete: (message: Message) =>
+      kv.write((tx) => deleteMessage(tx, QUEUE, claimOf(message), now.ms)),
+    count: async () => {
+      await removeExpiredOf(kv, QUEUE, now.ms)
+      return (await kv.read((tx) => readQueueCount(tx, QUEUE))).messageCount
+    },
+    /** How many records there are of each kind. */
+    records: () => countRecords(kv),
+  }
+}
+
+export function claimOf({ id, sequence }: Message) {
+  return { messageId: id, receipt: { messageId: id, sequence } }
+}
+
+export function textOf({ text }: Message): string {
+  return Buffer.from(text).toString()
+}
+
+async function countRecords(kv: Kv): Promise<Readonly<Record<string, number>>> {
+  const all = { from: Buffer.alloc(0), to: KEY_END, countMax: 1_000_000 }
+  const kinds = await kv.read((tx) => tx.scanWith(all, (key) => String(decodeKey(key)[0])))
+  const counts: Record<string, number> = {}
+  for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
+  return counts
+}
+
+/** The same store, and how many records its transactions have looked at. */
+export function countingReads(kv: Kv): { readonly kv: Kv; seen(): number } {
+  let seenCount = 0
+  const counted = <T extends Parameters<Parameters<Kv['write']>[0]>[0]>(tx: T): T => ({
+    ...tx,
+    *get(key: Key) {
+      seenCount += 1
+      return yield* tx.get(key)
+    },
+    *scan(range: ScanRange): Step<readonly Entry[]> {
+      const found = yield* tx.scan(range)
+      seenCount += found.length
+      return found
+    },
+    *scanWith<U>(range: ScanRange, pick: (key: Key, value: Uint8Array) => U) {
+      const found = yield* tx.scanWith(range, pick)
+      seenCount += found.length
+      return found
+    },
+    put: (key: Key, value: Uint8Array) => tx.put(key, value),
+    delete: (key: Key) => tx.delete(key),
+  })
+  return {
+    kv: { ...kv, write: (body) => kv.write((tx) => body(counted(tx))) },
+    seen: () => seenCount,
+  }
+}

@@ -1,0 +1,74 @@
+// Every key of the Queue service. A queue's messages are found by its id, and Clear Messages gives it a new
+// one, so emptying or deleting a queue is one record. Messages stand in the order in which they become
+// visible: the next ones to get are the first ones in the range, however many there are.
+import { encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
+import { prefixRange, type Key } from '../../kv/kv.ts'
+
+/** → Queue */
+export function queueKey(account: string, name: string): Key {
+  return encodeKey('queue', account, name)
+}
+
+export function queueKeyPrefix(account: string, namePrefix: string): Key {
+  return encodeKeyPrefix(['queue', account], namePrefix)
+}
+
+/** → Tally: how many messages there are, and the last sequence number */
+export function tallyKey(queueId: number): Key {
+  return encodeKey('queue-tally', queueId)
+}
+
+/** Where a message stands. No two of a queue have the same sequence number, and a move gives a new one. */
+export type Position = { readonly visibleAtMs: number; readonly sequence: number }
+
+/** → Message, and behind it its text */
+export function messageKey(queueId: number, { visibleAtMs, sequence }: Position): Key {
+  return encodeKey('message', queueId, visibleAtMs, sequence)
+}
+
+/** The messages that are visible at a time. */
+export function visibleRange(queueId: number, nowMs: number) {
+  return {
+    from: encodeKey('message', queueId),
+    to: encodeKey('message', queueId, nowMs + 1),
+  }
+}
+
+/** → Position */
+export function messageIdKey(queueId: number, messageId: string): Key {
+  return encodeKey('message-id', queueId, messageId)
+}
+
+/** → {}: of a message that expires */
+export function expiryKey(queueId: number, expiresMs: number, messageId: string): Key {
+  return encodeKey('message-expiry', queueId, expiresMs, messageId)
+}
+
+export function expiredRange(queueId: number, nowMs: number) {
+  return {
+    from: encodeKey('message-expiry', queueId),
+    to: encodeKey('message-expiry', queueId, nowMs + 1),
+  }
+}
+
+/** The messages that expire, of all queues from this id on. */
+export function expiryRangeFrom(queueId: number) {
+  return {
+    from: encodeKey('message-expiry', queueId),
+    to: prefixRange(encodeKey('message-expiry')).to,
+  }
+}
+
+/** → {}: an id that no queue has any more and whose messages are still to be swept */
+export function deletedQueueKey(queueId: number): Key {
+  return encodeKey('deleted-queue', queueId)
+}
+
+export const DELETED_QUEUES = prefixRange(encodeKey('deleted-queue'))
+
+/** Everything that is kept of a queue's messages, but for the tally. */
+export function messageRanges(queueId: number) {
+  return ['message', 'message-id', 'message-expiry'].map((kind) =>
+    prefixRange(encodeKey(kind, queueId)),
+  )
+}

@@ -1,0 +1,220 @@
+// Messages. To hide one is to move it to the time when it becomes visible again, and every move gives it a
+// new sequence number: among messages of one millisecond the one that was moved first comes first, and a
+// pop receipt with an older number is stale. What has expired is gone at that very millisecond, also where
+// its record is still to be removed (expiry.ts).
+import assert from 'node:assert/strict'
+import { decodeKey } from '../../kv/key.ts'
+import type { Entry, ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { decodeRecord, encodeRecord, recordBytes } from '../../kv/record.ts'
+import { StorageError } from '../error.ts'
+import { expiryKey, messageIdKey, messageKey, visibleRange, type Position } from './keys.ts'
+import type { PopReceipt } from './pop-receipt.ts'
+import { requireQueue, type QueueAddress } from './queue.ts'
+import { getTally, saveTally } from './tally.ts'
+
+/** As it is kept under its position, with the text behind it. */
+type MessageRecord = {
+  /** A GUID in lower case. */
+  readonly id: string
+  readonly insertedMs: number
+  /** Left out, it never expires. */
+  readonly expiresMs?: number
+  readonly dequeueCount: number
+}
+
+export type Message = MessageRecord &
+  Position & {
+    /** UTF-8. */
+    readonly text: Uint8Array
+  }
+
+export type PutMessage = {
+  readonly id: string
+  readonly text: Uint8Array
+  readonly visibilityTimeoutMs: number
+  /** undefined: it never expires. */
+  readonly timeToLiveMs: number | undefined
+}
+
+export function* putMessage(
+  tx: Tx,
+  address: QueueAddress,
+  put: PutMessage,
+  nowMs: number,
+): Step<Message> {
+  const { id: queueId } = yield* requireQueue(tx, address)
+  const tally = yield* getTally(tx, queueId)
+  const { timeToLiveMs } = put
+  const message: Message = {
+    id: put.id,
+    insertedMs: nowMs,
+    ...(timeToLiveMs !== undefined && { expiresMs: nowMs + timeToLiveMs }),
+    dequeueCount: 0,
+    visibleAtMs: nowMs + put.visibilityTimeoutMs,
+    sequence: tally.lastSequence + 1,
+    text: put.text,
+  }
+  saveMessage(tx, queueId, message)
+  if (message.expiresMs !== undefined) {
+    tx.put(expiryKey(queueId, message.expiresMs, message.id), encodeRecord({}))
+  }
+  const { messageCount } = tally
+  saveTally(tx, queueId, { messageCount: messageCount + 1, lastSequence: message.sequence })
+  return message
+}
+
+export type GetMessages = { readonly countMax: number; readonly visibilityTimeoutMs: number }
+
+/** One step for all of them: a visible message goes to exactly one get. */
+export function* getMessages(
+  tx: Tx,
+  address: QueueAddress,
+  { countMax, visibilityTimeoutMs }: GetMessages,
+  nowMs: number,
+): Step<readonly Message[]> {
+  const { id: queueId } = yield* requireQueue(tx, address)
+  const visible = yield* scanVisible(tx, queueId, countMax, nowMs)
+  if (visible.length === 0) return []
+  const tally = yield* getTally(tx, queueId)
+  const got = visible.map((message, i) => ({
+    ...message,
+    dequeueCount: message.dequeueCount + 1,
+    visibleAtMs: nowMs + visibilityTimeoutMs,
+    sequence: tally.lastSequence + i + 1,
+  }))
+  for (const message of visible) tx.delete(messageKey(queueId, message))
+  for (const message of got) saveMessage(tx, queueId, message)
+  saveTally(tx, queueId, { ...tally, lastSequence: tally.lastSequence + got.length })
+  return got
+}
+
+export function* peekMessages(
+  tx: ReadTx,
+  address: QueueAddress,
+  countMax: number,
+  nowMs: number,
+): Step<readonly Message[]> {
+  const { id: queueId } = yield* requireQueue(tx, address)
+  return yield* scanVisible(tx, queueId, countMax, nowMs)
+}
+
+/** Which message, and the receipt that must be its latest. */
+export type MessageClaim = { readonly messageId: string; readonly receipt: PopReceipt }
+
+export type UpdateMessage = {
+  readonly visibilityTimeoutMs: number
+  /** Left out, the text stays. */
+  readonly text?: Uint8Array
+}
+
+/**
+ * The documentation forbids to hide a message beyond its end, the service does not (azure-sdk-for-java#105):
+ * it expires then while it is invisible.
+ */
+export function* updateMessage(
+  tx: Tx,
+  address: QueueAddress,
+  claim: MessageClaim,
+  update: UpdateMessage,
+  nowMs: number,
+): Step<Message> {
+  const { id: queueId } = yield* requireQueue(tx, address)
+  const current = yield* claimMessage(tx, queueId, claim, nowMs)
+  const tally = yield* getTally(tx, queueId)
+  const message = {
+    ...current,
+    text: update.text ?? current.text,
+    visibleAtMs: nowMs + update.visibilityTimeoutMs,
+    sequence: tally.lastSequence + 1,
+  }
+  tx.delete(messageKey(queueId, current))
+  saveMessage(tx, queueId, message)
+  saveTally(tx, queueId, { ...tally, lastSequence: message.sequence })
+  return message
+}
+
+export function* deleteMessage(
+  tx: Tx,
+  address: QueueAddress,
+  claim: MessageClaim,
+  nowMs: number,
+): Step<void> {
+  const { id: queueId } = yield* requireQueue(tx, address)
+  const { expiresMs, ...message } = yield* claimMessage(tx, queueId, claim, nowMs)
+  removeMessage(tx, queueId, message.id, message)
+  if (expiresMs !== undefined) tx.delete(expiryKey(queueId, expiresMs, message.id))
+  const tally = yield* getTally(tx, queueId)
+  saveTally(tx, queueId, { ...tally, messageCount: tally.messageCount - 1 })
+}
+
+/** Where a message stands, or undefined if there is none of that id. */
+export function* positionOf(
+  tx: ReadTx,
+  queueId: number,
+  messageId: string,
+): Step<Position | undefined> {
+  const value = yield* tx.get(messageIdKey(queueId, messageId))
+  return value === undefined ? undefined : decodeRecord<Position>(value)
+}
+
+/** All but its place among those that expire. */
+export function removeMessage(
+  tx: Tx,
+  queueId: number,
+  messageId: string,
+  position: Position,
+): void {
+  tx.delete(messageKey(queueId, position))
+  tx.delete(messageIdKey(queueId, messageId))
+}
+
+/** That the visibility timeout is over does not make a receipt stale; another get or an update does. */
+function* claimMessage(
+  tx: ReadTx,
+  queueId: number,
+  { messageId, receipt }: MessageClaim,
+  nowMs: number,
+): Step<Message> {
+  const position = yield* positionOf(tx, queueId, messageId)
+  if (position === undefined) throw new StorageError('MessageNotFound')
+  if (receipt.messageId !== messageId) throw new StorageError('PopReceiptMismatch')
+  // azure-storage-net#285, azure-storage-python#300: a stale receipt is no mismatch.
+  if (receipt.sequence !== position.sequence) throw new StorageError('MessageNotFound')
+  const key = messageKey(queueId, position)
+  const value = yield* tx.get(key)
+  assert(value !== undefined, 'a message stands where its id says')
+  const message = decodeMessage({ key, value })
+  if (isExpired(message, nowMs)) throw new StorageError('MessageNotFound')
+  return message
+}
+
+function* scanVisible(
+  tx: ReadTx,
+  queueId: number,
+  countMax: number,
+  nowMs: number,
+): Step<readonly Message[]> {
+  const found = yield* tx.scan({ ...visibleRange(queueId, nowMs), countMax })
+  return found.map(decodeMessage).filter((message) => !isExpired(message, nowMs))
+}
+
+function isExpired({ expiresMs }: MessageRecord, nowMs: number): boolean {
+  return expiresMs !== undefined && expiresMs <= nowMs
+}
+
+function saveMessage(tx: Tx, queueId: number, message: Message): void {
+  const { text, visibleAtMs, sequence, ...record } = message
+  const position: Position = { visibleAtMs, sequence }
+  tx.put(messageKey(queueId, position), encodeRecord(record, text))
+  tx.put(messageIdKey(queueId, message.id), encodeRecord(position))
+}
+
+function decodeMessage({ key, value }: Entry): Message {
+  const [, , visibleAtMs, sequence] = decodeKey(key)
+  return {
+    ...decodeRecord<MessageRecord>(value),
+    visibleAtMs: Number(visibleAtMs),
+    sequence: Number(sequence),
+    text: recordBytes(value),
+  }
+}

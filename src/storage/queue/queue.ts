@@ -1,0 +1,114 @@
+// Queues: a record each, found by account and name. There are no ETags, conditions or leases here: the last
+// writer wins.
+import { decodeKey } from '../../kv/key.ts'
+import { keyAfterPrefix, type ReadTx, type Step, type Tx, type Value } from '../../kv/kv.ts'
+import { decodeRecordOnce, encodeRecord } from '../../kv/record.ts'
+import type { SignedIdentifier } from '../access-policy.ts'
+import { StorageError } from '../error.ts'
+import { isSameMetadata, type Metadata } from '../metadata.ts'
+import { deletedQueueKey, queueKey, queueKeyPrefix } from './keys.ts'
+import { getTally } from './tally.ts'
+
+export type QueueAddress = { readonly account: string; readonly queue: string }
+
+export type Queue = {
+  /** Of its messages: Clear Messages gives another one. */
+  readonly id: number
+  readonly metadata: Metadata
+  readonly policies: readonly SignedIdentifier[]
+}
+
+export function* getQueue(tx: ReadTx, address: QueueAddress): Step<Queue | undefined> {
+  const value = yield* tx.get(queueKey(address.account, address.queue))
+  return value === undefined ? undefined : decodeQueue(value)
+}
+
+export function* requireQueue(tx: ReadTx, address: QueueAddress): Step<Queue> {
+  const queue = yield* getQueue(tx, address)
+  if (queue === undefined) throw new StorageError('QueueNotFound')
+  return queue
+}
+
+/** Who asks for a queue that is there with the same metadata gets what was asked for. */
+export function* createQueue(
+  tx: Tx,
+  address: QueueAddress,
+  created: Pick<Queue, 'id' | 'metadata'>,
+): Step<'created' | 'existed'> {
+  const existing = yield* getQueue(tx, address)
+  if (existing === undefined) {
+    saveQueue(tx, address, { ...created, policies: [] })
+    return 'created'
+  }
+  if (isSameMetadata(existing.metadata, created.metadata)) return 'existed'
+  throw new StorageError('QueueAlreadyExists')
+}
+
+/** Its messages are swept later; nobody can reach them any more. */
+export function* deleteQueue(tx: Tx, address: QueueAddress): Step<void> {
+  const { id } = yield* requireQueue(tx, address)
+  tx.delete(queueKey(address.account, address.queue))
+  tx.put(deletedQueueKey(id), encodeRecord({}))
+}
+
+export function* clearMessages(tx: Tx, address: QueueAddress, newId: number): Step<void> {
+  const queue = yield* requireQueue(tx, address)
+  saveQueue(tx, address, { ...queue, id: newId })
+  tx.put(deletedQueueKey(queue.id), encodeRecord({}))
+}
+
+/** Set Queue Metadata and Set Queue ACL: the named part is replaced whole. */
+export function* changeQueue(
+  tx: Tx,
+  address: QueueAddress,
+  set: Pick<Queue, 'metadata'> | Pick<Queue, 'policies'>,
+): Step<void> {
+  const queue = yield* requireQueue(tx, address)
+  saveQueue(tx, address, { ...queue, ...set })
+}
+
+/** The count is of all messages, those that are invisible at the moment too. */
+export function* readQueueCount(
+  tx: ReadTx,
+  address: QueueAddress,
+): Step<{ readonly queue: Queue; readonly messageCount: number }> {
+  const queue = yield* requireQueue(tx, address)
+  const { messageCount } = yield* getTally(tx, queue.id)
+  return { queue, messageCount }
+}
+
+export type ListQueues = {
+  readonly prefix: string
+  /** The name behind which the page begins. */
+  readonly after: string | undefined
+  readonly countMax: number
+}
+
+export type QueueItem = { readonly name: string; readonly queue: Queue }
+
+export type QueuePage = { readonly items: readonly QueueItem[]; readonly next: string | undefined }
+
+export function* listQueues(
+  tx: ReadTx,
+  account: string,
+  { prefix, after, countMax }: ListQueues,
+): Step<QueuePage> {
+  const start = queueKeyPrefix(account, prefix)
+  const behind = after === undefined ? start : keyAfterPrefix(queueKey(account, after))
+  const from = Buffer.compare(behind, start) > 0 ? behind : start
+  const range = { from, to: keyAfterPrefix(start), countMax: countMax + 1 }
+  const found = yield* tx.scanWith(range, (key, value) => ({
+    name: String(decodeKey(key)[2]),
+    queue: decodeQueue(value),
+  }))
+  const items = found.slice(0, countMax)
+  return { items, next: found.length > countMax ? items.at(-1)?.name : undefined }
+}
+
+function saveQueue(tx: Tx, address: QueueAddress, queue: Queue): void {
+  tx.put(queueKey(address.account, address.queue), encodeRecord(queue))
+}
+
+function decodeQueue(value: Value): Queue {
+  return decodeRecordOnce<Queue>(value)
+}

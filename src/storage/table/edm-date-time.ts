@@ -1,0 +1,45 @@
+// Edm.DateTime, a time in units of 100 ns. JavaScript's Date has milliseconds only, so the seven digits
+// are kept as text and Date does no more than the calendar and the time zone.
+
+/** The earliest that an entity may hold; a filter may name the days before it. */
+export const DATE_TIME_MIN = '1601-01-01T00:00:00.0000000Z'
+
+const YEAR_ONE_MS = Date.parse('0001-01-01T00:00:00Z')
+const YEAR_TEN_THOUSAND_MS = Date.parse('+010000-01-01T00:00:00Z')
+const OFFSET_MINUTES_MAX = 14 * 60
+
+// XML Schema's dateTime, as OData writes it; seconds, and the time, may be left out.
+const DATE_TIME =
+  /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?)?(?:Z|([+-])(\d\d):(\d\d))?$/
+
+/**
+ * The value of an Edm.DateTime, or undefined if the text is no time of the years 1 to 9999. Without a
+ * zone it is UTC. Digits after the seventh are dropped.
+ */
+export function parseDateTime(text: string): string | undefined {
+  const match = DATE_TIME.exec(text)
+  if (match === null) return undefined
+  const [, date = '', minutes = '00:00', seconds = '00', fraction = ''] = match
+  const local = `${date}T${minutes}:${seconds}`
+  const localMs = Date.parse(`${local}Z`)
+  // Date.parse turns 31 June into 1 July and 24:00 into the next day.
+  if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(local)) return undefined
+  const offsetMinutes = parseOffset(match)
+  if (Math.abs(offsetMinutes) > OFFSET_MINUTES_MAX) return undefined
+  const timeMs = localMs - offsetMinutes * 60_000
+  if (timeMs < YEAR_ONE_MS || timeMs >= YEAR_TEN_THOUSAND_MS) return undefined
+  const digits = fraction.slice(0, 7).padEnd(7, '0')
+  return `${new Date(timeMs).toISOString().slice(0, 19)}.${digits}Z`
+}
+
+function parseOffset([, , , , , sign, hours, minutes]: RegExpExecArray): number {
+  if (sign === undefined) return 0
+  if (Number(minutes) > 59) return Number.POSITIVE_INFINITY
+  const offsetMinutes = Number(hours) * 60 + Number(minutes)
+  return sign === '-' ? -offsetMinutes : offsetMinutes
+}
+
+/** As the service writes it: without the zeros at the end, and without a point if nothing is left. */
+export function formatDateTime(value: string): string {
+  return value.replace(/\.?0+Z$/, 'Z')
+}

@@ -1,0 +1,128 @@
+// The texts of property values: as JSON holds them (where the quotes are JSON's), and as the literals of
+// a $filter. Parsers answer undefined for what is not of the type; the caller knows what to refuse.
+import { DATE_TIME_MIN, formatDateTime, parseDateTime } from './edm-date-time.ts'
+import type { DoubleWord, EdmType, EdmValue } from './edm.ts'
+
+const INT32_END = 2n ** 31n
+const INT64_END = 2n ** 63n
+const DIGITS_MAX = 40
+
+/** The value of a property that came as text, such as `"5"` with `"A@odata.type": "Edm.Int64"`. */
+export function parseEdm(type: EdmType, text: string): EdmValue | undefined {
+  switch (type) {
+    case 'Edm.String':
+      return { type, value: text }
+    case 'Edm.Boolean':
+      return text === 'true' || text === 'false' ? { type, value: text === 'true' } : undefined
+    case 'Edm.Int32':
+      return parseInt32(text)
+    case 'Edm.Int64':
+      return parseInt64(text)
+    case 'Edm.Double':
+      return parseDouble(text)
+    case 'Edm.DateTime':
+      return parseStoredDateTime(text)
+    case 'Edm.Guid':
+      return parseGuid(text)
+    case 'Edm.Binary':
+      return parseBase64(text)
+  }
+}
+
+export function parseInt32(text: string): EdmValue | undefined {
+  const number = parseInteger(text, INT32_END)
+  return number === undefined ? undefined : { type: 'Edm.Int32', value: Number(number) }
+}
+
+export function parseInt64(text: string): EdmValue | undefined {
+  const number = parseInteger(text, INT64_END)
+  return number === undefined ? undefined : { type: 'Edm.Int64', value: String(number) }
+}
+
+function parseInteger(text: string, end: bigint): bigint | undefined {
+  if (text.length > DIGITS_MAX || !/^-?\d+$/.test(text)) return undefined
+  const number = BigInt(text)
+  return number >= -end && number < end ? number : undefined
+}
+
+/** XML Schema says INF where JSON's readers say Infinity; the service takes both. */
+const DOUBLE_WORDS: ReadonlyMap<string, DoubleWord> = new Map([
+  ['NaN', 'NaN'],
+  ['INF', 'Infinity'],
+  ['-INF', '-Infinity'],
+  ['Infinity', 'Infinity'],
+  ['-Infinity', '-Infinity'],
+])
+
+export function parseDouble(text: string): EdmValue | undefined {
+  const word = DOUBLE_WORDS.get(text)
+  if (word !== undefined) return { type: 'Edm.Double', value: word }
+  if (!/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return undefined
+  return edmDouble(Number(text))
+}
+
+/** Undefined for what is too large: a number that JSON or a filter writes with digits is finite. */
+function edmDouble(number: number): EdmValue | undefined {
+  if (!Number.isFinite(number)) return undefined
+  // JSON would lose the sign of -0, so that a record read back would differ.
+  return { type: 'Edm.Double', value: number === 0 ? 0 : number }
+}
+
+function parseStoredDateTime(text: string): EdmValue | undefined {
+  const value = parseDateTime(text)
+  if (value === undefined || value < DATE_TIME_MIN) return undefined
+  return { type: 'Edm.DateTime', value }
+}
+
+export function parseGuid(text: string): EdmValue | undefined {
+  if (!/^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i.test(text)) return undefined
+  return { type: 'Edm.Guid', value: text.toLowerCase() }
+}
+
+function parseBase64(text: string): EdmValue | undefined {
+  if (text.length % 4 !== 0 || !/^[\dA-Za-z+/]*={0,2}$/.test(text)) return undefined
+  return { type: 'Edm.Binary', value: Buffer.from(text, 'base64').toString('base64') }
+}
+
+/** The digits of a $filter's X'0aff'. */
+export function parseHexadecimal(text: string): EdmValue | undefined {
+  if (text.length % 2 !== 0 || !/^[\da-fA-F]*$/.test(text)) return undefined
+  return { type: 'Edm.Binary', value: Buffer.from(text, 'hex').toString('base64') }
+}
+
+/** As JSON holds it, without quotes. */
+export function formatEdm(edm: EdmValue): string {
+  switch (edm.type) {
+    case 'Edm.Double':
+      return formatDouble(edm.value)
+    case 'Edm.DateTime':
+      return formatDateTime(edm.value)
+    default:
+      return String(edm.value)
+  }
+}
+
+/** With a point or an exponent: `5` would be an Int32. */
+export function formatDouble(value: number | DoubleWord): string {
+  const text = String(value)
+  return /^-?\d+$/.test(text) ? `${text}.0` : text
+}
+
+export function formatLiteral(edm: EdmValue): string {
+  switch (edm.type) {
+    case 'Edm.String':
+      return `'${edm.value.replaceAll("'", "''")}'`
+    case 'Edm.Int64':
+      return `${edm.value}L`
+    case 'Edm.Double':
+      return formatDouble(edm.value).replace('Infinity', 'INF')
+    case 'Edm.DateTime':
+      return `datetime'${formatDateTime(edm.value)}'`
+    case 'Edm.Guid':
+      return `guid'${edm.value}'`
+    case 'Edm.Binary':
+      return `X'${Buffer.from(edm.value, 'base64').toString('hex')}'`
+    default:
+      return String(edm.value)
+  }
+}

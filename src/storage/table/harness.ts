@@ -1,0 +1,104 @@
+// A small world for the tests of tables below HTTP: a store in memory, a clock that stands still, and the
+// operations as the front end calls them.
+import assert from 'node:assert/strict'
+import {
+  KEY_END,
+  type Key,
+  type ReadTx,
+  type ScanRange,
+  type Step,
+  type Value,
+} from '../../kv/kv.ts'
+import { decodeKey } from '../../kv/key.ts'
+import { openMemoryKv } from '../../kv/memory.ts'
+import { StorageError } from '../error.ts'
+import { openIds } from '../id.ts'
+import { createMoments } from '../moment.ts'
+import type { EdmProperties } from './edm.ts'
+import { getEntity, writeEntity, type EntityWrite } from './entity.ts'
+import { queryEntities, type QueryEntities } from './query.ts'
+import { createTable, deleteTable } from './table.ts'
+import { writeEntities } from './transaction.ts'
+
+export const TABLE = { account: 'account', table: 'People' }
+const NOW_MS = Date.UTC(2026, 10, 15, 19, 46, 33)
+
+export const ENGINES = [
+  ['on a store that runs straight', { waits: false }],
+  ['on a store that waits', { waits: true }],
+] as const
+
+export type World = Awaited<ReturnType<typeof openWorld>>
+
+export async function openWorld(options: { readonly waits?: boolean } = {}) {
+  const kv = openMemoryKv(options)
+  const newId = await openIds(kv)
+  const moment = createMoments(() => NOW_MS, 0)
+  const create = async (address = TABLE) => {
+    const id = newId()
+    return kv.write((tx) => createTable(tx, address, id))
+  }
+  await create()
+  return {
+    kv,
+    create,
+    drop: (address = TABLE) => kv.write((tx) => deleteTable(tx, address)),
+    write: (write: EntityWrite) => {
+      const taken = moment()
+      return kv.write((tx) => writeEntity(tx, TABLE, write, taken))
+    },
+    writeAll: (writes: readonly EntityWrite[]) => {
+      const taken = moment()
+      return kv.write((tx) => writeEntities(tx, TABLE, writes, taken))
+    },
+    get: (partitionKey: string, rowKey: string) => {
+      return kv.read((tx) => getEntity(tx, TABLE, { partitionKey, rowKey }))
+    },
+    query: (query: QueryEntities) => kv.read((tx) => queryEntities(tx, TABLE, query)),
+    /** The same, and how many records it read. */
+    queryCounted: async (query: QueryEntities) => {
+      const counts = { readCount: 0 }
+      const page = await kv.read((tx) => queryEntities(counting(tx, counts), TABLE, query))
+      return { page, ...counts }
+    },
+    /** How many records of each kind there are. */
+    counts: async (): Promise<Record<string, number>> => {
+      const range = { from: new Uint8Array(0), to: KEY_END, countMax: 1_000_000 }
+      const kinds = await kv.read((tx) => tx.scanWith(range, (key) => String(decodeKey(key)[0])))
+      const counts: Record<string, number> = {}
+      for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
+      return counts
+    },
+  }
+}
+
+function counting(tx: ReadTx, counts: { readCount: number }): ReadTx {
+  return {
+    get: (key) => tx.get(key),
+    scan: (range) => tx.scan(range),
+    *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+      const found = yield* tx.scanWith(range, pick)
+      counts.readCount += found.length
+      return found
+    },
+  }
+}
+
+/** The code of the StorageError that it ends with, or `ok`. */
+export async function outcomeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work
+    return 'ok'
+  } catch (error) {
+    assert(error instanceof StorageError, String(error))
+    return error.code
+  }
+}
+
+export function text(value: string): EdmProperties {
+  return { Text: { type: 'Edm.String', value } }
+}
+
+export function int(name: string, value: number): EdmProperties {
+  return { [name]: { type: 'Edm.Int32', value } }
+}

@@ -1,0 +1,39 @@
+// What is left of deleted tables, taken away in bounded transactions while others write. Nobody can see any
+// of it meanwhile.
+import { decodeKey } from '../../kv/key.ts'
+import type { Kv, Step, Tx } from '../../kv/kv.ts'
+import { DELETED_TABLES, deletedTableKey, entityRange } from './keys.ts'
+
+/** Small enough that a write that comes meanwhile waits a few milliseconds only. */
+const RECORDS_PER_STEP = 500
+
+export type SweptTables = { readonly recordCount: number }
+
+/** One pass: the entities of every table that has been deleted. */
+export async function sweepTables(kv: Kv): Promise<SweptTables> {
+  let recordCount = 0
+  for (;;) {
+    const tableId = await firstDeleted(kv)
+    if (tableId === undefined) return { recordCount }
+    let removed: number
+    do {
+      removed = await kv.write((tx) => removeSome(tx, tableId))
+      recordCount += removed
+    } while (removed > 0)
+  }
+}
+
+async function firstDeleted(kv: Kv): Promise<number | undefined> {
+  const range = { ...DELETED_TABLES, countMax: 1 }
+  const [tableId] = await kv.read((tx) => tx.scanWith(range, (key) => Number(decodeKey(key)[1])))
+  return tableId
+}
+
+/** The last step, which finds none, takes the mark away. */
+function* removeSome(tx: Tx, tableId: number): Step<number> {
+  const range = { ...entityRange(tableId), countMax: RECORDS_PER_STEP }
+  const keys = yield* tx.scanWith(range, (key) => Buffer.from(key))
+  for (const key of keys) tx.delete(key)
+  if (keys.length === 0) tx.delete(deletedTableKey(tableId))
+  return keys.length
+}

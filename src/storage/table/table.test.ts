@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import * as fc from 'fast-check'
+import { parseFilter } from './filter-parse.ts'
+import { matchesTable } from './filter.ts'
+import { ENGINES, openWorld, outcomeOf, TABLE, text, type World } from './harness.ts'
+import { getTable, listTables, requireTable, setTableAcl, type ListTables } from './table.ts'
+
+const POLICIES = [{ id: 'a', policy: { permission: 'raud' } }]
+
+const at = (table: string, account = 'account') => ({ account, table })
+
+function list(world: World, asked: Partial<ListTables> = {}) {
+  return world.kv.read((tx) => listTables(tx, 'account', { countMax: 1_000, ...asked }))
+}
+
+async function namesOf(world: World, filter: string): Promise<string[]> {
+  const { tables } = await list(world, { filter: parseFilter(filter, 'table') })
+  return tables.map(({ name }) => name)
+}
+
+for (const [engine, options] of ENGINES) {
+  describe(engine, () => {
+    test('a name is one table’s, however it is written, and stays as it was created', async () => {
+      const world = await openWorld(options)
+      assert.equal(await outcomeOf(world.create(at('PEOPLE'))), 'TableAlreadyExists')
+      const table = await world.kv.read((tx) => requireTable(tx, at('people')))
+      assert.equal(table.name, 'People')
+      await world.create(at('People', 'other'))
+    })
+
+    test('of 20 clients that create a table one succeeds', async () => {
+      const world = await openWorld(options)
+      const works = Array.from({ length: 20 }, () => outcomeOf(world.create(at('New'))))
+      const outcomes = await Promise.all(works)
+      assert.equal(outcomes.filter((outcome) => outcome === 'ok').length, 1)
+      assert.equal(outcomes.filter((outcome) => outcome === 'TableAlreadyExists').length, 19)
+    })
+
+    test('the name of a deleted table is free at once, and the new one is empty', async () => {
+      const world = await openWorld(options)
+      await world.write({ partitionKey: 'p', rowKey: 'r', kind: 'insert', properties: text('x') })
+      await world.kv.write((tx) => setTableAcl(tx, TABLE, POLICIES))
+      await world.drop(at('pEoPlE'))
+      assert.equal(await world.kv.read((tx) => getTable(tx, TABLE)), undefined)
+      assert.equal(await outcomeOf(world.drop()), 'ResourceNotFound')
+      const table = await world.create(at('PEOPLE'))
+      assert.deepEqual(table.policies, [])
+      assert.equal(await outcomeOf(world.get('p', 'r')), 'ResourceNotFound')
+    })
+
+    test('an ACL is kept, and needs a table', async () => {
+      const world = await openWorld(options)
+      await world.kv.write((tx) => setTableAcl(tx, at('people'), POLICIES))
+      const table = await world.kv.read((tx) => requireTable(tx, TABLE))
+      assert.deepEqual([table.name, table.policies], ['People', POLICIES])
+      const missing = world.kv.write((tx) => setTableAcl(tx, at('None'), POLICIES))
+      assert.equal(await outcomeOf(missing), 'TableNotFound')
+    })
+  })
+}
+
+// prettier-ignore
+const FILTERS: readonly (readonly [string, readonly string[]])[] = [
+  ['', ['Alpha', 'beta', 'Gamma', 'People']],
+  [`TableName eq 'BETA'`, ['beta']],
+  [`TableName ge 'b' and TableName lt 'h'`, ['beta', 'Gamma']],
+  [`TableName gt 'gamma'`, ['People']],
+  [`TableName ne 'alpha'`, ['beta', 'Gamma', 'People']],
+  [`TableName eq 'alpha' or TableName eq 'people'`, ['Alpha', 'People']],
+  [`not (TableName le 'beta')`, ['Gamma', 'People']],
+  [`TableName eq 'none'`, []],
+]
+
+for (const [filter, expected] of FILTERS) {
+  test(`Query Tables ${filter} → ${expected}`, async () => {
+    const world = await openWorld()
+    for (const name of ['Gamma', 'Alpha', 'beta']) await world.create(at(name))
+    await world.create(at('Foreign', 'other'))
+    assert.deepEqual(await namesOf(world, filter), expected)
+  })
+}
+
+test('pages of tables, one after the other, are the whole, also when a table goes between them', async () => {
+  const world = await openWorld()
+  const names = Array.from({ length: 30 }, (_, i) => `${i % 2 ? 'T' : 't'}able${i + 10}`)
+  for (const name of names) await world.create(at(name))
+  const texts = ['', `TableName ge 'table15'`, `TableName ne 'table20'`, `TableName eq 'people'`]
+  const filters = texts.map((filter) => parseFilter(filter, 'table'))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...filters),
+      fc.integer({ min: 1, max: 40 }),
+      async (filter, countMax) => {
+        const found: string[] = []
+        let start: string | undefined
+        do {
+          const page = await list(world, { filter, countMax, start })
+          assert(page.tables.length <= countMax)
+          found.push(...page.tables.map(({ name }) => name))
+          start = page.next
+        } while (start !== undefined)
+        assert.deepEqual(
+          found,
+          ['People', ...names].filter((name) => matchesTable(filter, name)),
+        )
+      },
+    ),
+  )
+  const { next } = await list(world, { countMax: 5 })
+  await world.drop(at(next ?? ''))
+  const rest = await list(world, { start: next })
+  assert.deepEqual(
+    rest.tables.map(({ name }) => name),
+    names.slice(5),
+  )
+  assert.equal(rest.next, undefined)
+})
+
+test('a start that no name can have is a place in the order like another', async () => {
+  const world = await openWorld()
+  assert.deepEqual((await list(world, { start: 'z'.repeat(5_000) })).tables, [])
+  assert.equal((await list(world, { start: 'A'.repeat(5_000) })).tables.length, 1)
+})

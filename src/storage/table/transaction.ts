@@ -1,0 +1,66 @@
+// Entity group transactions: up to 100 writes to one partition of a table, all of them or none. A body that
+// throws has written nothing, so what is to be done here is to tell which of them failed.
+import type { Step, Tx } from '../../kv/kv.ts'
+import { StorageError } from '../error.ts'
+import type { Moment } from '../moment.ts'
+import { applyWrite, checkWrite, type Entity, type EntityWrite } from './entity.ts'
+import { requireTable, type TableAddress } from './table.ts'
+
+const WRITE_COUNT_MAX = 100
+
+/** Of the write at an index, counted from 0. Clients read the index from the message. */
+export class TransactionError extends StorageError {
+  readonly failedAt: number
+
+  constructor(failedAt: number, { code, details, message, status }: StorageError) {
+    super(code, details, `${failedAt}:${message}`, status)
+    this.name = 'TransactionError'
+    this.failedAt = failedAt
+  }
+}
+
+/** Each write's entity, as writeEntity gives it. Throws a TransactionError. */
+export function* writeEntities(
+  tx: Tx,
+  address: TableAddress,
+  writes: readonly EntityWrite[],
+  moment: Moment,
+): Step<readonly (Entity | undefined)[]> {
+  checkTransaction(writes)
+  let at = 0
+  try {
+    const { id } = yield* requireTable(tx, address)
+    const written: (Entity | undefined)[] = []
+    for (const write of writes) {
+      written.push(yield* applyWrite(tx, id, write, moment))
+      at += 1
+    }
+    return written
+  } catch (error) {
+    throw failure(at, error)
+  }
+}
+
+function checkTransaction(writes: readonly EntityWrite[]): void {
+  if (writes.length > WRITE_COUNT_MAX) {
+    const message = 'The batch request operation exceeds the maximum 100 changes per change set.'
+    throw new TransactionError(WRITE_COUNT_MAX - 1, new StorageError('InvalidInput', {}, message))
+  }
+  const rowKeys = new Set<string>()
+  for (const [at, write] of writes.entries()) {
+    try {
+      if (write.partitionKey !== writes[0]?.partitionKey) {
+        throw new StorageError('CommandsInBatchActOnDifferentPartitions')
+      }
+      if (rowKeys.has(write.rowKey)) throw new StorageError('InvalidDuplicateRow')
+      rowKeys.add(write.rowKey)
+      checkWrite(write)
+    } catch (error) {
+      throw failure(at, error)
+    }
+  }
+}
+
+function failure(at: number, error: unknown): unknown {
+  return error instanceof StorageError ? new TransactionError(at, error) : error
+}

@@ -1,0 +1,138 @@
+// Fifty consumers at one queue of thousands of messages: inside its timeout a message is with one of them
+// only, and none is lost; neither when consumers crash with messages in their hands, nor when they come back
+// late and delete with receipts that are stale. In memory and on disk.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { messageIdAt } from '../../src/storage/queue/message-id.ts'
+import { putMessage } from '../../src/storage/queue/message.ts'
+import { ACCOUNT } from '../harness.ts'
+import {
+  ask,
+  countOf,
+  get,
+  makeQueue,
+  messagePath,
+  outcome,
+  startQueueServer,
+  type QueueServer,
+  type SeenMessage,
+} from './queue-server.ts'
+
+const CONSUMERS = 50
+const TIMEOUT_MS = 60_000
+const GET = `?numofmessages=32&visibilitytimeout=${TIMEOUT_MS / 1_000}`
+
+/** Every message has its number as text. */
+async function fill(
+  { store, now }: QueueServer,
+  queue: string,
+  messageCount: number,
+): Promise<void> {
+  const address = { account: ACCOUNT, queue }
+  for (let from = 0; from < messageCount; from += 500) {
+    const ids = Array.from({ length: 500 }, () => messageIdAt(now(), randomUUID()))
+    await store.kv.write(function* (tx) {
+      for (const [i, id] of ids.entries()) {
+        const text = Buffer.from(String(from + i))
+        const put = { id, text, visibilityTimeoutMs: 0, timeToLiveMs: undefined }
+        yield* putMessage(tx, address, put, now())
+      }
+    })
+  }
+}
+
+async function remove(server: QueueServer, queue: string, message: SeenMessage): Promise<string> {
+  const path = messagePath(queue, message.id, message.receipt)
+  return outcome(await ask(server, { method: 'DELETE', path }))
+}
+
+/** Until a get brings nothing; `keep` says of which messages the consumer dies. */
+async function consume(
+  server: QueueServer,
+  queue: string,
+  keep: (message: SeenMessage) => boolean,
+): Promise<{ readonly done: SeenMessage[]; readonly kept: SeenMessage[] }> {
+  const [done, kept]: [SeenMessage[], SeenMessage[]] = [[], []]
+  for (;;) {
+    const messages = await get(server, queue, GET)
+    if (messages.length === 0) return { done, kept }
+    for (const message of messages) {
+      if (keep(message)) {
+        kept.push(message)
+        continue
+      }
+      assert.equal(await remove(server, queue, message), '204')
+      done.push(message)
+    }
+  }
+}
+
+async function drain(server: QueueServer, queue: string, keep: (message: SeenMessage) => boolean) {
+  const all = await Promise.all(
+    Array.from({ length: CONSUMERS }, () => consume(server, queue, keep)),
+  )
+  return { done: all.flatMap(({ done }) => done), kept: all.flatMap(({ kept }) => kept) }
+}
+
+const numbersOf = (messages: readonly SeenMessage[]) => new Set(messages.map(({ text }) => text))
+
+for (const [place, messageCount] of [
+  ['in memory', 2_000],
+  ['on disk', 10_000],
+] as const) {
+  describe(place, () => {
+    let server: QueueServer
+
+    before(async () => {
+      server = await startQueueServer({ onDisk: place === 'on disk' })
+    })
+
+    after(() => server.close())
+
+    test(`${CONSUMERS} consumers drain ${messageCount} messages, each once`, async () => {
+      await makeQueue(server, 'drained')
+      await fill(server, 'drained', messageCount)
+      const { done } = await drain(server, 'drained', () => false)
+      assert.equal(done.length, messageCount)
+      assert.equal(numbersOf(done).size, messageCount)
+      assert(done.every(({ dequeueCount }) => dequeueCount === 1))
+      assert.equal(await countOf(server, 'drained'), 0)
+    })
+
+    test('what crashed consumers held comes back when its time is over, once', async () => {
+      await makeQueue(server, 'crashed')
+      await fill(server, 'crashed', messageCount)
+      const isThird = ({ text, dequeueCount }: SeenMessage) =>
+        dequeueCount === 1 && Number(text) % 3 === 0
+      const first = await drain(server, 'crashed', isThird)
+      assert.equal(first.done.length + first.kept.length, messageCount)
+      assert.equal(await countOf(server, 'crashed'), first.kept.length)
+      server.advance(TIMEOUT_MS - 1)
+      assert.deepEqual(await get(server, 'crashed', GET), [])
+      server.advance(1)
+      // Others take over, while those that were thought dead come back and delete what they once got.
+      const late = async (): Promise<string[]> => {
+        const outcomes: string[] = []
+        for (const message of first.kept.slice(0, 200)) {
+          outcomes.push(await remove(server, 'crashed', message))
+        }
+        return outcomes
+      }
+      const [second, lateOutcomes] = await Promise.all([
+        drain(server, 'crashed', () => false),
+        late(),
+      ])
+      const lateDone = lateOutcomes.filter((text) => text === '204').length
+      const stale = lateOutcomes.filter((text) => text === '404 MessageNotFound').length
+      assert.equal(lateDone + stale, 200)
+      assert.equal(second.done.length + lateDone, first.kept.length)
+      assert.equal(numbersOf([...first.done, ...second.done]).size, messageCount - lateDone)
+      assert(second.done.every(({ dequeueCount }) => dequeueCount === 2))
+      assert.equal(await countOf(server, 'crashed'), 0)
+      for (const message of first.kept.slice(-20)) {
+        assert.equal(await remove(server, 'crashed', message), '404 MessageNotFound')
+      }
+    })
+  })
+}

@@ -106,7 +106,7 @@ export const XML_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
 /** What takes the slow path: some of it needs no change after all. */
 const SPECIAL = /[&<>\p{Cc}\p{Cs}\ufffe\uffff]/u
 const SPECIALS = new RegExp(SPECIAL.source, 'gu')
-const NOT_XML = /(?![\t\n\r\u0080-\u009f])[\p{Cc}\p{Cs}\ufffe\uffff]/u
+const NOT_XML = /(?![\t\n\r\u007f-\u009f])[\p{Cc}\p{Cs}\ufffe\uffff]/u
 
 /** Text for between tags. What XML 1.0 can't hold becomes U+FFFD. */
 export function xmlEscape(text: string): string {

@@ -32,7 +32,11 @@ test('what is written is what is read: names, order, types and values', () => {
       { selector: ([name]) => name },
     )
     .map((entries): EdmProperties => Object.fromEntries(entries))
-  const key = fc.string({ unit: 'binary', maxLength: 20 })
+  const key = fc.oneof(
+    fc.string({ maxLength: 20 }),
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.string({ unit: fc.constantFrom('\0', '\u0001', '\u0002', 'ÿ', 'a'), maxLength: 6 }),
+  )
   fc.assert(
     fc.property(key, key, fc.nat(), properties, (partitionKey, rowKey, stamp, given) => {
       const entity = { partitionKey, rowKey, stamp, properties: given }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Kv } from '../../kv/kv.ts'
 import type { EntityWrite } from './entity.ts'
 import { ENGINES, openWorld, text, type World } from './harness.ts'
 import { sweepTables } from './sweep.ts'
@@ -31,6 +32,25 @@ for (const [engine, options] of ENGINES) {
       assert.deepEqual(await world.counts(), { entity: 200, 'next-id': 1, table: 1 })
       assert.deepEqual(await world.query({ countMax: 1_000 }), before)
       assert.deepEqual(await sweepTables(world.kv), { recordCount: 0 })
+    })
+
+    test('a sweep that a crash ends is taken up by the next', async () => {
+      const world = await openWorld(options)
+      await fill(world, 11)
+      await world.drop()
+      let writeCount = 0
+      const crashing: Kv = {
+        ...world.kv,
+        write: (body) => {
+          writeCount += 1
+          return writeCount > 2 ? Promise.reject(new Error('crash')) : world.kv.write(body)
+        },
+      }
+      await assert.rejects(sweepTables(crashing), /crash/)
+      const left = (await world.counts())['entity']
+      assert(left !== undefined && left < 1_100)
+      assert.deepEqual(await sweepTables(world.kv), { recordCount: left })
+      assert.deepEqual(await world.counts(), { 'next-id': 1 })
     })
 
     test('sweeps at the same time as writes take nothing of theirs', async () => {

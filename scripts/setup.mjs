@@ -18,7 +18,12 @@ const SYSTEM_PACKAGES = [
   ['strace', 'strace', 'durability as the kernel sees it'],
   ['wrk', 'wrk', 'the benchmark'],
   ['rclone', 'rclone', 'the Blob service through rclone'],
-  ['az', 'azure-cli', 'the Blob service through the Azure CLI'],
+  ['az', 'azure-cli', 'the Blob and the Table service through the Azure CLI'],
+  [
+    '/usr/lib/python3/dist-packages/azure/data/tables/__init__.py',
+    'python3-azure',
+    'the Table service through the SDK for Python',
+  ],
   [
     '/usr/lib/python3/dist-packages/azure/storage/blob/__init__.py',
     'python3-azure-storage',

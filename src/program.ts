@@ -31,7 +31,7 @@ const { version } = JSON.parse(
 ) as { readonly version: string }
 
 /** The services that are there; the flags of the others are accepted and wait for them. */
-const BUILT: readonly ServiceName[] = ['blob', 'queue']
+const BUILT: readonly ServiceName[] = ['blob', 'queue', 'table']
 
 // `lazuli | head -1` closes the pipe; that is no reason to stop serving.
 process.stdout.on('error', () => {})

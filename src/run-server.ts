@@ -8,6 +8,7 @@ import {
 } from './http/listener.ts'
 import { runBlob, type RunningBlob } from './run-blob.ts'
 import { runQueue } from './run-queue.ts'
+import { runTable } from './run-table.ts'
 import type { RunContext } from './run-front.ts'
 import type { Endpoint } from './start/banner.ts'
 import { createEncryptionScopes } from './start/encryption-scopes.ts'
@@ -105,6 +106,7 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
 function handlerFor(service: ServiceName, context: RunContext, blob: RunningBlob): RequestHandler {
   if (service === 'blob') return blob.handler
   if (service === 'queue') return runQueue(context, blob.analytics)
+  if (service === 'table') return runTable(context, blob.analytics)
   throw new Error(`there is no ${service} service`)
 }
 

@@ -19,6 +19,7 @@ export type ServerOptions = {
   /** 0, the default, is any free port. */
   readonly blobPort?: number
   readonly queuePort?: number
+  readonly tablePort?: number
   /** Of static websites; 0, the default, is any free port. */
   readonly webPort?: number
   /** Other servers that copies may read from: `https://*.example.com`, `http://127.0.0.1:8080`. */
@@ -35,6 +36,8 @@ export type LazuliServer = {
   readonly blobPort: number
   readonly queueEndpoint: string
   readonly queuePort: number
+  readonly tableEndpoint: string
+  readonly tablePort: number
   /** Static websites: the container $web of an account that has one. */
   readonly webPort: number
   /** Puts analytics logs and gives back the space of what was deleted: now instead of within a minute. */
@@ -59,6 +62,8 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     blobPort: options.blobPort ?? 0,
     queueHost: host,
     queuePort: options.queuePort ?? 0,
+    tableHost: host,
+    tablePort: options.tablePort ?? 0,
     webHost: host,
     webPort: options.webPort ?? 0,
     encryptionScopes: options.encryptionScopes ?? [],
@@ -77,21 +82,25 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     accounts,
     clock: options.clock ?? Date.now,
     log,
-    services: ['blob', 'queue'],
+    services: ['blob', 'queue', 'table'],
     webPortMayMove: true,
   })
   const [account] = accounts.names().flatMap((name) => accounts.get(name) ?? [])
   if (account === undefined) throw new Error('there is no account')
   const endpointOf = ({ protocol, host: at, port }: Endpoint): string =>
     `${protocol}://${at}:${port}/${account.name}`
-  const [blob, queue] = running.endpoints
-  if (blob === undefined || queue === undefined) throw new Error('a service did not start')
+  const [blob, queue, table] = running.endpoints
+  if (blob === undefined || queue === undefined || table === undefined) {
+    throw new Error('a service did not start')
+  }
   return {
     connectionString: connectionStringOf(running.endpoints, account),
     blobEndpoint: endpointOf(blob),
     blobPort: blob.port,
     queueEndpoint: endpointOf(queue),
     queuePort: queue.port,
+    tableEndpoint: endpointOf(table),
+    tablePort: table.port,
     webPort: running.webPort,
     sweep: async () => {
       await running.flushLogs()

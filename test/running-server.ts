@@ -23,7 +23,7 @@ export type RunningTestOptions = Partial<Options> & {
 /** The clock stands still until the test advances it. */
 export async function runTestServer(given: RunningTestOptions = {}): Promise<RunningTestServer> {
   const { accounts, folder, ...values } = given
-  const options = defaultOptions({ blobPort: 0, queuePort: 0, webPort: 0, ...values })
+  const options = defaultOptions({ blobPort: 0, queuePort: 0, tablePort: 0, webPort: 0, ...values })
   let text = ''
   const stdout = {
     write: (more: string) => {
@@ -41,7 +41,7 @@ export async function runTestServer(given: RunningTestOptions = {}): Promise<Run
     accounts: fixedAccounts(accounts && decodeAccountsJson(accounts, 'accounts')),
     clock: () => heldMs,
     log,
-    services: ['blob', 'queue'],
+    services: ['blob', 'queue', 'table'],
     webPortMayMove: true,
   })
   return {

@@ -2,12 +2,11 @@
 // re-points their owners, each in a transaction that checks that it still holds the slice. All owners of
 // a slice get the same copy, so comparing two contents (page range diffs) sees no change.
 import { setImmediate } from 'node:timers/promises'
-import type { Entry, Key, Kv, Step, Tx } from '../kv/kv.ts'
+import { keyAfter, type Entry, type Key, type Kv, type Step, type Tx } from '../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
 import { ExtentDamaged } from './error.ts'
 import type { ExtentStore } from './extent.ts'
 import { referenceKey, referencesOf } from './keys.ts'
-import { keyAfter } from './scan.ts'
 import {
   decodeReference,
   isSameContent,

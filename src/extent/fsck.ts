@@ -3,13 +3,21 @@
 // Each step is a read of its own; what looks wrong because it changed meanwhile is looked at again.
 import { crc32 } from 'node:zlib'
 import { decodeKey } from '../kv/key.ts'
-import { KEY_END, type Entry, type Key, type Kv, type ReadTx, type Step } from '../kv/kv.ts'
+import {
+  KEY_END,
+  keyAfter,
+  type Entry,
+  type Key,
+  type Kv,
+  type ReadTx,
+  type Step,
+} from '../kv/kv.ts'
 import { decodeRecord, recordBytes } from '../kv/record.ts'
 import type { SweptExtentStore } from './extent.ts'
 import { EXTENT_RANGE, getExtent, keyNumbers, REFERENCE_RANGE, referenceKey } from './keys.ts'
 import type { ExtentRecord } from './keys.ts'
 import { decodeReference, isSameContent, slicesOf, type Reference } from './reference.ts'
-import { keyAfter, scanSteps } from './scan.ts'
+import { scanSteps } from './scan.ts'
 import { isSameSlice, wholeSlice } from './slice-list.ts'
 import { SMALL_EXTENT, type Content, type Slice } from './slice.ts'
 import { hasSmallSlice } from './small.ts'

@@ -11,7 +11,7 @@
 //   ['small-slice', id], ['small-dropped', id]       see small.ts
 import assert from 'node:assert/strict'
 import { decodeKey, encodeKey } from '../kv/key.ts'
-import { prefixRange, type Key, type ReadTx, type Step, type Tx } from '../kv/kv.ts'
+import { prefixRange, type Key, type KeyRange, type ReadTx, type Step, type Tx } from '../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
 import { ExtentRetired } from './error.ts'
 import type { ContentId } from './slice.ts'
@@ -40,7 +40,7 @@ export function referenceKey(extent: number, offset: number, { id, at = 0 }: Con
   return encodeKey('extent-reference', extent, offset, id, at)
 }
 
-export function referencesOf(extent: number): { readonly from: Key; readonly to: Key } {
+export function referencesOf(extent: number): KeyRange {
   return prefixRange(encodeKey('extent-reference', extent))
 }
 
@@ -57,7 +57,7 @@ function dueKey(atMs: number, extent: number): Key {
 }
 
 /** The looks that are due at `atMs` or were before. */
-export function dueUntil(atMs: number): { readonly from: Key; readonly to: Key } {
+export function dueUntil(atMs: number): KeyRange {
   return { from: encodeKey('extent-due'), to: dueKey(atMs + 1, 0) }
 }
 

@@ -1,13 +1,13 @@
 // A whole range in bounded steps, each a read of its own, with a turn of the event loop between: no scan
 // holds a snapshot or the process for long. What changes meanwhile may be seen or not.
 import { setImmediate } from 'node:timers/promises'
-import type { Entry, Key, Kv } from '../kv/kv.ts'
+import { keyAfter, type Entry, type KeyRange, type Kv } from '../kv/kv.ts'
 
 const STEP_COUNT = 256
 
 export async function* scanPages(
   kv: Kv,
-  range: { readonly from: Key; readonly to: Key },
+  range: KeyRange,
   countMax: number = STEP_COUNT,
 ): AsyncGenerator<readonly Entry[]> {
   let from = range.from
@@ -22,16 +22,6 @@ export async function* scanPages(
   }
 }
 
-export async function* scanSteps(
-  kv: Kv,
-  range: { readonly from: Key; readonly to: Key },
-): AsyncGenerator<Entry> {
+export async function* scanSteps(kv: Kv, range: KeyRange): AsyncGenerator<Entry> {
   for await (const page of scanPages(kv, range)) yield* page
-}
-
-/** The smallest key greater than `key`. */
-export function keyAfter(key: Key): Key {
-  const after = new Uint8Array(key.length + 1)
-  after.set(key)
-  return after
 }

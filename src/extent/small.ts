@@ -70,15 +70,12 @@ export function withSmallSlices(store: SweptExtentStore, kv: Kv): SmallSliceStor
   }
 }
 
-type SmallPiece = Piece
-
-function isSmall(piece: Piece | Hole): piece is SmallPiece {
+function isSmall(piece: Piece | Hole): piece is Piece {
   return piece.slice?.extent === SMALL_EXTENT
 }
 
 /** Pieces of one kind, one behind the other. */
-type Run =
-  { readonly small: readonly SmallPiece[] } | { readonly others: readonly (Piece | Hole)[] }
+type Run = { readonly small: readonly Piece[] } | { readonly others: readonly (Piece | Hole)[] }
 
 /** Small pieces that one read of the kv takes: about half a MiB. */
 const SMALL_AT_ONCE = 64
@@ -149,7 +146,7 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-async function readSmall(kv: Kv, pieces: readonly SmallPiece[]): Promise<Uint8Array> {
+async function readSmall(kv: Kv, pieces: readonly Piece[]): Promise<Uint8Array> {
   const parts = await kv.read(function* (tx) {
     const read: Uint8Array[] = []
     for (const { slice, from, lengthBytes } of pieces) {

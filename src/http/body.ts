@@ -15,8 +15,8 @@ export type Body = {
 /** The client went away, or was too slow. There is nobody to answer. */
 export class ClientGone extends Error {}
 
-// The service allows 10 minutes for each MiB written (blob.md, timeouts); a body that comes slower is
-// given up, so a client that trickles can't hold a connection for ever.
+// The service allows 10 minutes for each MiB written ("Setting timeouts for Blob service operations"); a body
+// that comes slower is given up, so a client that trickles can't hold a connection for ever.
 const BODY_MS_PER_MIB = 600_000
 const MIB = 1 << 20
 

@@ -164,6 +164,13 @@ export function decodeMetadata(rawHeaders: readonly string[]): Metadata {
   return pairs
 }
 
+/** The same as an answer's headers. */
+export function metadataHeaders(metadata: Metadata): string[] {
+  const headers: string[] = []
+  for (const [name, value] of metadata) headers.push(METADATA_PREFIX + name, value)
+  return headers
+}
+
 function isMetadata(name: string): boolean {
   if (name.length < METADATA_PREFIX.length || (name.charCodeAt(0) | 0x20) !== 0x78) return false
   return name.slice(0, METADATA_PREFIX.length).toLowerCase() === METADATA_PREFIX

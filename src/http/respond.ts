@@ -12,6 +12,7 @@ export async function respond(
 ): Promise<number> {
   const { status, headers, body, stream, recycle } = answer
   for (const text of headers) common.push(text)
+  moveToFront(common, 'Content-Disposition')
   if (stream === undefined || headOnly) {
     return respondWhole(res, status, common, headOnly ? undefined : body)
   }
@@ -64,8 +65,21 @@ function writeWaiting(): void {
 }
 
 function hasContentLength(headers: readonly string[]): boolean {
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'Content-Length') return true
-  return false
+  return indexOfHeader(headers, 'Content-Length') >= 0
+}
+
+/**
+ * Behind a Content-Length, Node takes the bytes of a Content-Disposition for UTF-8 (nodejs/node#46528): it
+ * sends others, or throws and nothing is answered at all.
+ */
+function moveToFront(headers: string[], name: string): void {
+  const at = indexOfHeader(headers, name)
+  if (at > 0) headers.unshift(...headers.splice(at, 2))
+}
+
+function indexOfHeader(headers: readonly string[], name: string): number {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return i
+  return -1
 }
 
 async function sendStream(

@@ -83,6 +83,14 @@ export function compareKeys(a: Key, b: Key): number {
   return Buffer.compare(a, b)
 }
 
+export function laterKey(a: Key, b: Key): Key {
+  return compareKeys(a, b) < 0 ? b : a
+}
+
+export function earlierKey(a: Key, b: Key): Key {
+  return compareKeys(a, b) < 0 ? a : b
+}
+
 function asBuffer(key: Key): Buffer {
   return Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.byteLength)
 }

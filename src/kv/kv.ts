@@ -51,9 +51,19 @@ export interface Kv {
   close(): Promise<void>
 }
 
+/** The bounds of a scan: from the first key on, and before the other. */
+export type KeyRange = { readonly from: Key; readonly to: Key }
+
 /** The keys that begin with `prefix`, as the bounds of a scan. */
-export function prefixRange(prefix: Key): { readonly from: Key; readonly to: Key } {
+export function prefixRange(prefix: Key): KeyRange {
   return { from: prefix, to: keyAfterPrefix(prefix) }
+}
+
+/** The smallest key greater than `key`: a scan from it leaves `key` out. */
+export function keyAfter(key: Key): Key {
+  const after = new Uint8Array(key.length + 1)
+  after.set(key)
+  return after
 }
 
 /** The first key that is greater than every key that begins with `prefix`. */

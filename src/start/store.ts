@@ -20,6 +20,7 @@ import { sweepBlobs } from '../storage/blob/sweep.ts'
 import { openIds, type Ids } from '../storage/id.ts'
 import { createMoments, type Moment } from '../storage/moment.ts'
 import { sweepQueues } from '../storage/queue/sweep.ts'
+import { sweepTables } from '../storage/table/sweep.ts'
 
 export type Clock = () => number
 
@@ -106,6 +107,7 @@ async function storeOf(
     async sweep(options = {}) {
       await sweepBlobs(kv, moment().nowMs)
       await sweepQueues(kv, moment().nowMs)
+      await sweepTables(kv)
       const isPinned = (id: number) => extents.isSmallPinned(id)
       await sweepSmallSlices(kv, { nowMs: Date.now(), isPinned, ...options })
       await sweepExtents(kv, extents, { nowMs: Date.now(), ...options })

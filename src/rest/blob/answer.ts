@@ -1,13 +1,13 @@
 // Response headers of containers and blobs, made the same way wherever they appear.
 import type { Identity } from '../../auth/identity.ts'
 import { formatHttpDate } from '../../http/date.ts'
+import { metadataHeaders } from '../../http/header.ts'
 import { leaseHeaders } from '../../http/lease-header.ts'
 import { contentRange, type ByteRange } from '../../http/range.ts'
-import type { Blob, CopyState } from '../../storage/blob/blob.ts'
+import { isPast, type Blob, type CopyState } from '../../storage/blob/blob.ts'
 import type { BlobEncryption } from '../../storage/blob/encryption.ts'
 import { tierOf } from '../../storage/blob/tier.ts'
 import { etagOf, timestampOf } from '../../storage/etag.ts'
-import type { Metadata } from '../../storage/metadata.ts'
 
 /** ETag and Last-Modified. */
 export function validators(object: { readonly stamp: number; readonly modifiedMs: number }) {
@@ -35,27 +35,15 @@ function keyHeaders(encryption: BlobEncryption | undefined): string[] {
   return ['x-ms-encryption-key-sha256', encryption.keySha256]
 }
 
-export function metadataHeaders(metadata: Metadata): string[] {
-  const headers: string[] = []
-  for (const [name, value] of metadata) headers.push(`x-ms-meta-${name}`, value)
-  return headers
-}
-
-/** What was read: a blob as it is current, or one of its past states. */
-export type ReadState = {
-  readonly nowMs: number
-  /** Whether the blob was found under its name, not as a snapshot or an older version. */
-  readonly isCurrent: boolean
-}
-
-/** Get Blob and Get Blob Properties; `ranged` when only `part` was asked for. */
+/** Get Blob and Get Blob Properties; `isRanged` when only `part` was asked for. */
 export function blobHeaders(
   blob: Blob,
   part: ByteRange,
-  ranged: boolean,
-  state: ReadState,
+  isRanged: boolean,
+  nowMs: number,
 ): string[] {
   const { headers: stored } = blob
+  const isCurrent = !isPast(blob)
   const headers = [
     'Content-Length', String(part.to - part.from),
     'Content-Type', stored.contentType ?? 'application/octet-stream',
@@ -66,24 +54,24 @@ export function blobHeaders(
     'x-ms-blob-type', blob.type,
     'x-ms-server-encrypted', blob.encryption === undefined ? 'false' : 'true',
   ] // prettier-ignore
-  if (state.isCurrent) headers.push(...leaseHeaders(blob.lease, state.nowMs))
+  if (isCurrent) headers.push(...leaseHeaders(blob.lease, nowMs))
   if (stored.contentMd5 !== undefined) {
-    headers.push(ranged ? 'x-ms-blob-content-md5' : 'Content-MD5', stored.contentMd5)
+    headers.push(isRanged ? 'x-ms-blob-content-md5' : 'Content-MD5', stored.contentMd5)
   }
-  if (ranged) headers.push('Content-Range', contentRange(part, blob.lengthBytes))
+  if (isRanged) headers.push('Content-Range', contentRange(part, blob.lengthBytes))
   pushIf(headers, 'Content-Encoding', stored.contentEncoding)
   pushIf(headers, 'Content-Language', stored.contentLanguage)
   pushIf(headers, 'Content-Disposition', stored.contentDisposition)
   pushIf(headers, 'Cache-Control', stored.cacheControl)
-  for (const [name, value] of blob.metadata) headers.push(`x-ms-meta-${name}`, value)
+  headers.push(...metadataHeaders(blob.metadata))
   if (blob.encryption !== undefined) headers.push(...keyHeaders(blob.encryption))
   if (blob.tags !== undefined) headers.push('x-ms-tag-count', String(blob.tags.length))
   if (blob.type !== 'BlockBlob') pushTypeHeaders(headers, blob)
-  pushTierHeaders(headers, blob, state.nowMs)
+  pushTierHeaders(headers, blob, nowMs)
   if (blob.copy !== undefined) headers.push(...copyHeaders(blob.copy))
   if (blob.version !== undefined) {
     headers.push('x-ms-version-id', timestampOf(blob.version))
-    if (state.isCurrent) headers.push('x-ms-is-current-version', 'true')
+    if (isCurrent) headers.push('x-ms-is-current-version', 'true')
   }
   pushRetention(headers, blob)
   return headers
@@ -113,7 +101,7 @@ function pushTierHeaders(headers: string[], blob: Blob, nowMs: number): void {
   headers.push('x-ms-rehydrate-priority', priority)
 }
 
-export function copyHeaders(copy: CopyState): string[] {
+function copyHeaders(copy: CopyState): string[] {
   const headers = [
     'x-ms-copy-id', copy.id,
     'x-ms-copy-source', copy.source,

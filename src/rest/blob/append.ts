@@ -1,8 +1,6 @@
 // Append blobs over HTTP: create, Append Block, Seal. Decode once, call storage, encode.
-import { tooLarge } from '../../http/body.ts'
 import { optionalInt } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
-import { isAtLeast } from '../../http/version.ts'
 import {
   appendBlock as storeBlock,
   checkAppendBlock,
@@ -20,17 +18,16 @@ import {
   type BodyHashes,
   type RequestGuard,
 } from './header.ts'
-import { blobAddress, isCreateOnly, type BlobCall, checkTagPermission } from './service.ts'
+import { APPEND_BLOCK_LIMITS, checkLength } from './length-limit.ts'
+import { blobAddress, type BlobCall } from './service.ts'
 import { bodySource, discard, structuredHeaders, upload, type Source, storing } from './upload.ts'
 
-const MIB = 1024 * 1024
-
 /** An append blob begins empty, whatever the request says of its length. */
-export async function runPutAppendBlob({ request, identity, service }: BlobCall): Promise<Answer> {
+export async function runPutAppendBlob(call: BlobCall): Promise<Answer> {
+  const { request, service } = call
   const { lengthBytes = 0 } = request.body
   if (lengthBytes !== 0) throw invalidHeader('Content-Length', String(lengthBytes))
-  checkTagPermission(identity, request)
-  const put = { ...decodePutBlob(request), createOnly: isCreateOnly(identity) }
+  const put = decodePutBlob(call)
   const [address, newId, moment] = [blobAddress(request), service.newId(), service.moment()]
   const blob = await service.kv.write((tx) => putAppendBlob(tx, address, put, newId, moment))
   return { status: 201, headers: writtenHeaders(blob) }
@@ -51,14 +48,15 @@ export async function appendBlock(
   source: Source,
   hashes: BodyHashes,
 ): Promise<Answer> {
-  checkBlockLength(request, source.lengthBytes)
+  if (source.lengthBytes === 0) throw invalidHeader('Content-Length', '0')
+  checkLength(APPEND_BLOCK_LIMITS, request.version, source.lengthBytes)
   const [address, append] = [blobAddress(request), decodeAppendBlock(request, source)]
   const cipher = await service.kv.read(function* (tx) {
     const { stored } = yield* checkAppendBlock(tx, address, append, service.moment().nowMs)
     const { customerKey } = append.guard.encryption ?? {}
     return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
   })
-  // The service answers with the checksum that it was sent, else with a CRC-64 (blob.md 16).
+  // The service answers with the checksum that it was sent, else with a CRC-64.
   const wants = hashes.md5 === undefined ? 'crc64' : 'sent'
   const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const bytes = { ...body, encryption: cipher?.encryption }
@@ -72,13 +70,6 @@ export async function appendBlock(
   if (body.md5 !== undefined) headers.push('Content-MD5', body.md5)
   if (body.crc64 !== undefined) headers.push('x-ms-content-crc64', body.crc64)
   return { status: 201, headers }
-}
-
-/** 4 MiB, and since 2022-11-02 100 MiB ("Append Block", remarks); a block has at least a byte. */
-function checkBlockLength({ version }: Request, lengthBytes: number): void {
-  if (lengthBytes === 0) throw invalidHeader('Content-Length', '0')
-  const bytesMax = isAtLeast(version, '2022-11-02') ? 100 * MIB : 4 * MIB
-  if (lengthBytes > bytesMax) throw tooLarge(bytesMax)
 }
 
 function decodeAppendBlock(
@@ -97,7 +88,7 @@ function decodeAppendPosition({ headers }: Request): number | undefined {
   return optionalInt(headers, 'x-ms-blob-condition-appendpos')
 }
 
-/** Takes the four conditions, but not that of tags (blob.md 3.1). */
+/** Takes the four conditions, but not that of tags. */
 export async function runSealAppendBlob({ request, service }: BlobCall): Promise<Answer> {
   const [address, guard] = [blobAddress(request), blobGuard(request)]
   if (guard.conditions.ifTags !== undefined) {

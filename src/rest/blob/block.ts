@@ -36,13 +36,7 @@ import {
   type RequestGuard,
 } from './header.ts'
 import { checkLength, lengthBytesMax, PUT_BLOCK_LIMITS } from './length-limit.ts'
-import {
-  blobAddress,
-  blobAddressAt,
-  checkTagPermission,
-  isCreateOnly,
-  type BlobCall,
-} from './service.ts'
+import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
 import {
   bodySource,
   checkHashes,
@@ -139,10 +133,8 @@ function hashHeaders(version: string, sent: BodyHashes, { md5, crc64 }: Computed
 
 /** Content-MD5 and x-ms-content-crc64 are the list's; the blob's own MD5 is stored as the client says it is. */
 export async function runPutBlockList(call: BlobCall): Promise<Answer> {
-  const { request, identity, service } = call
-  checkTagPermission(identity, request)
-  const headers = decodeHttpHeaders(request, 'own')
-  const put = { ...decodePutBlob(request), headers, createOnly: isCreateOnly(identity) }
+  const { request, service } = call
+  const put = { ...decodePutBlob(call), headers: decodeHttpHeaders(request, 'own') }
   const hashes = decodeHashes(request)
   const body = await request.body.read(BLOCK_LIST_BYTES_MAX)
   const computed = { md5: md5Of(body), crc64: crc64Of(body) }

@@ -2,15 +2,34 @@
 // scope, which the store has. Without either they are stored as they are.
 import type { CustomerKey } from '../../http/customer-key.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
+import type { BlobAddress } from '../../storage/blob/blob.ts'
 import {
   encryptionForWrite,
   type BlobEncryption,
   type ContainerEncryption,
 } from '../../storage/blob/encryption.ts'
+import { checkPutBlob, EncryptionNeeded } from '../../storage/blob/put.ts'
 import { requireEncryptionScope } from '../../storage/encryption-scope.ts'
-import type { RequestKey } from './header.ts'
+import { StorageError } from '../../storage/error.ts'
+import type { DecodedPut, RequestKey } from './header.ts'
 
 export type Cipher = { readonly encryption: BlobEncryption; readonly key: Buffer }
+
+/** For a put whose bytes are still to be read: what is bound to fail is refused before. */
+export function* cipherForPut(
+  tx: ReadTx,
+  address: BlobAddress,
+  put: DecodedPut,
+  nowMs: number,
+): Step<Cipher | undefined> {
+  const { container } = yield* checkPutBlob(tx, address, put, nowMs)
+  return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
+}
+
+/** Another container came to the name while the body was read, and it encrypts otherwise: the client may retry. */
+export function busyIfChanged(error: unknown): unknown {
+  return error instanceof EncryptionNeeded ? new StorageError('ServerBusy') : error
+}
 
 /** For a blob that is made anew. */
 export function* cipherForWrite(

@@ -4,6 +4,7 @@ import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/acc
 import {
   decodeConditions,
   decodeMetadata,
+  metadataHeaders,
   optionalBoolean,
   optionalGuid,
   optionalHeader,
@@ -29,7 +30,7 @@ import { checkNoConditions } from '../../storage/condition.ts'
 import { ACCOUNT_ENCRYPTION_KEY, requireEncryptionScope } from '../../storage/encryption-scope.ts'
 import { invalidHeader, missingHeader } from '../../storage/error.ts'
 import { checkContainerName } from '../../storage/name.ts'
-import { metadataHeaders, validators } from './answer.ts'
+import { validators } from './answer.ts'
 import { containerAddress, type BlobCall } from './service.ts'
 
 /** Five policies of at most a few hundred bytes each. */

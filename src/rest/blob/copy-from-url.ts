@@ -6,11 +6,10 @@ import { optionalBoolean, requiredHeader } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import type { Blob, BlobHttpHeaders } from '../../storage/blob/blob.ts'
 import { storeCopied } from '../../storage/blob/copy-body.ts'
-import { checkPutBlob, putBlob } from '../../storage/blob/put.ts'
+import { putBlob } from '../../storage/blob/put.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
 import { writtenHeaders } from './answer.ts'
-import { busyIfChanged } from './blob.ts'
-import { cipherForWrite, type Cipher } from './cipher.ts'
+import { busyIfChanged, cipherForPut, type Cipher } from './cipher.ts'
 import { copyAnswer, decodeCopy, storeCopy, type AskedCopy } from './copy.ts'
 import { decodeHashes, decodeHttpHeaders, type BodyHashes } from './header.ts'
 import { lengthBytesMax, PUT_BLOB_LIMITS } from './length-limit.ts'
@@ -136,10 +135,7 @@ async function copyRemote(
 /** What is bound to fail is refused before the source is read. */
 function putCipher({ request, service }: BlobCall, { put }: AskedCopy) {
   const [address, { nowMs }] = [blobAddress(request), service.moment()]
-  return service.kv.read(function* (tx) {
-    const { container } = yield* checkPutBlob(tx, address, put, nowMs)
-    return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
-  })
+  return service.kv.read((tx) => cipherForPut(tx, address, put, nowMs))
 }
 
 export async function runPutBlobFromUrl(call: BlobCall): Promise<Answer> {

@@ -19,7 +19,7 @@ import { StorageError } from '../../storage/error.ts'
 import { cipherOf, type Cipher } from './cipher.ts'
 import { CONNECT_TIMEOUT_MS, IDLE_TIMEOUT_MS } from './open-source.ts'
 import type { BlobService, CopyJobQueue } from './service.ts'
-import { discard, upload } from './upload.ts'
+import { collect, discard, upload } from './upload.ts'
 
 export type CopyService = Pick<
   BlobService,
@@ -192,7 +192,7 @@ async function copyParts(
       pending = { ...pending, copiedBytes: pending.copiedBytes + lengthBytes }
     }
     // What comes behind the last byte, or does not come at its end, is told here.
-    for await (const chunk of take(1)) void chunk
+    await collect(take(1))
     return { status: 'success' }
   } finally {
     fetched.close()

@@ -6,30 +6,30 @@ import type { Answer, Request } from '../../http/operation.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
 import { copiedProperties, copyBlob, type CopyBlob } from '../../storage/blob/copy.ts'
 import { abortCopy, startCopy } from '../../storage/blob/pending-copy.ts'
-import { EncryptionNeeded, type PutBlob } from '../../storage/blob/put.ts'
+import { EncryptionNeeded } from '../../storage/blob/put.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { invalidQuery, missingHeader, StorageError } from '../../storage/error.ts'
 import type { Metadata } from '../../storage/metadata.ts'
 import { writtenHeaders } from './answer.ts'
-import { busyIfChanged } from './blob.ts'
-import { blobConditions, decodePutBlob, guardWith, type RequestGuard } from './header.ts'
+import { busyIfChanged } from './cipher.ts'
+import { blobConditions, decodePutBlob, guardWith, type DecodedPut } from './header.ts'
 import { openRemote, sourceRead } from './open-source.ts'
 import { reseal } from './reseal.ts'
-import { blobAddress, checkTagPermission, isCreateOnly, type BlobCall } from './service.ts'
+import { blobAddress, type BlobCall } from './service.ts'
 import { resolveSource, type LocalSource, type RemoteSource } from './source.ts'
 import { discard } from './upload.ts'
 
 /** What every copy of a whole blob is told of its destination. */
 export type AskedCopy = {
-  readonly put: PutBlob & { readonly guard: RequestGuard }
+  readonly put: DecodedPut
   /** Given, it replaces that of the source. */
   readonly metadata: Metadata | undefined
   readonly copiesTags: boolean
 }
 
-export function decodeCopy({ request, identity }: BlobCall): AskedCopy {
-  checkTagPermission(identity, request)
-  const put = { ...decodePutBlob(request), createOnly: isCreateOnly(identity) }
+export function decodeCopy(call: BlobCall): AskedCopy {
+  const { request } = call
+  const put = decodePutBlob(call)
   const metadata = decodeMetadata(request.rawHeaders)
   const option = optionalWord(request.headers, 'x-ms-copy-source-tag-option', ['REPLACE', 'COPY'])
   if (option === 'COPY' && put.tags !== undefined) {

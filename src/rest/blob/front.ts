@@ -1,8 +1,8 @@
 // The Blob service as the front door sees it: its table, and what authentication asks of its containers.
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
-import { policyTimeMs } from '../../storage/access-policy.ts'
 import { getContainer, type Container } from '../../storage/blob/container.ts'
+import { storedPolicy } from '../access-policy.ts'
 import type { BlobService } from './service.ts'
 
 export const BLOB_SERVER_HEADER = 'Windows-Azure-Blob/1.0 Microsoft-HTTPAPI/2.0'
@@ -13,14 +13,7 @@ export async function blobAccessPolicy(
   id: string,
 ): Promise<StoredPolicy | undefined> {
   const container = await containerOf(service, request)
-  const found = container?.policies.find((identifier) => identifier.id === id)
-  if (found === undefined) return undefined
-  const { start, expiry, permission } = found.policy
-  return {
-    startMs: start === undefined ? undefined : policyTimeMs(start),
-    expiryMs: expiry === undefined ? undefined : policyTimeMs(expiry),
-    permissions: permission,
-  }
+  return container && storedPolicy(container.policies, id)
 }
 
 export async function blobPublicAccess(service: BlobService, request: AuthRequest) {

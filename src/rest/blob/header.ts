@@ -13,7 +13,8 @@ import {
 } from '../../http/header.ts'
 import type { Request } from '../../http/operation.ts'
 import { readRule } from '../../http/version.ts'
-import type { BlobGuard, BlobHttpHeaders, ImmutabilityPolicy } from '../../storage/blob/blob.ts'
+import type { BlobHttpHeaders, ImmutabilityPolicy } from '../../storage/blob/blob.ts'
+import type { BlobGuard } from '../../storage/blob/guard.ts'
 import type { RequestEncryption } from '../../storage/blob/encryption.ts'
 import type { PutBlob } from '../../storage/blob/put.ts'
 import { decodeTagsHeader } from '../../storage/blob/tags.ts'
@@ -21,6 +22,7 @@ import { parseIfTags } from '../../storage/blob/tag-filter.ts'
 import { decodeAccessTier } from '../../storage/blob/tier.ts'
 import type { Conditions } from '../../storage/condition.ts'
 import { missingHeader, StorageError } from '../../storage/error.ts'
+import { checkTagPermission, isCreateOnly, type BlobCall } from './service.ts'
 
 /** Checksums of the body that the client sent along, in base64. */
 export type BodyHashes = {
@@ -38,7 +40,7 @@ export type RequestGuard = BlobGuard & { readonly encryption?: RequestKey }
 // Of accounts with a hierarchical namespace, which this one is not.
 const UNSUPPORTED = ['x-ms-encryption-context', 'x-ms-acl', 'x-ms-owner', 'x-ms-group']
 
-export function refuseUnsupported(request: Request): void {
+function refuseUnsupported(request: Request): void {
   for (const name of UNSUPPORTED) {
     if (request.headers[name] === undefined || request.loose) continue
     throw new StorageError('UnsupportedHeader', { HeaderName: name })
@@ -96,10 +98,11 @@ function requestKey(request: Request, use: 'read' | 'write'): RequestKey | undef
   }
 }
 
+export type DecodedPut = PutBlob & { readonly guard: RequestGuard }
+
 /** What every operation that makes a blob takes: Put Blob, Put Block List, copies. */
-export function decodePutBlob(request: Request): Omit<PutBlob, 'createOnly'> & {
-  readonly guard: RequestGuard
-} {
+export function decodePutBlob({ request, identity }: BlobCall): DecodedPut {
+  checkTagPermission(identity, request)
   const { headers } = request
   const tags = optionalHeader(headers, 'x-ms-tags')
   const tier = optionalHeader(headers, 'x-ms-access-tier')
@@ -107,6 +110,7 @@ export function decodePutBlob(request: Request): Omit<PutBlob, 'createOnly'> & {
   const legalHold = optionalBoolean(headers, 'x-ms-legal-hold')
   return {
     guard: blobGuard(request),
+    createOnly: isCreateOnly(identity),
     headers: decodeHttpHeaders(request, 'plain too'),
     metadata: decodeMetadata(request.rawHeaders),
     ...(tags === undefined ? undefined : { tags: decodeTagsHeader(tags) }),

@@ -69,7 +69,7 @@ export async function runSetImmutabilityPolicy({ request, service }: BlobCall): 
   return { status: 200, headers }
 }
 
-/** If-Unmodified-Since, and no other (blob.md 3.1). */
+/** If-Unmodified-Since, and no other. */
 function timeCondition(request: Request): Conditions {
   const { ifUnmodifiedSinceMs, ...others } = blobConditions(request)
   checkNoConditions(others)

@@ -5,7 +5,8 @@ import { isAtLeast } from '../../http/version.ts'
 
 const MIB = 1024 * 1024
 
-type LengthLimits = readonly (readonly [since: string, lengthBytesMax: number])[]
+type LengthLimit = readonly [since: string, lengthBytesMax: number]
+type LengthLimits = readonly [newest: LengthLimit, ...older: LengthLimit[]]
 
 /** The newest first; what came before all of them has the last. */
 export const PUT_BLOB_LIMITS: LengthLimits = [
@@ -20,8 +21,19 @@ export const PUT_BLOCK_LIMITS: LengthLimits = [
   ['', 4 * MIB],
 ]
 
+export const APPEND_BLOCK_LIMITS: LengthLimits = [
+  ['2022-11-02', 100 * MIB],
+  ['', 4 * MIB],
+]
+
+export const PUT_PAGE_LIMITS: LengthLimits = [['', 4 * MIB]]
+
 export function lengthBytesMax(limits: LengthLimits, version: string): number {
   return limits.find(([since]) => isAtLeast(version, since))?.[1] ?? 0
+}
+
+export function newestLengthBytesMax([[, newest]]: LengthLimits): number {
+  return newest
 }
 
 export function checkLength(limits: LengthLimits, version: string, lengthBytes: number): void {

@@ -23,7 +23,8 @@ import {
   type LocalSource,
   type RemoteSource,
 } from './source.ts'
-import type { Source } from './upload.ts'
+import { TAGS_BYTES_MAX } from './tags.ts'
+import { collect, type Source } from './upload.ts'
 
 export type OpenSource = Source & {
   readonly properties: TypeProperties
@@ -237,14 +238,10 @@ function tagsUrl(url: URL): URL {
   return tags
 }
 
-const TAGS_BYTES_MAX = 64 * 1024
-
 async function remoteTags(fetched: Fetched): Promise<Tags> {
   try {
     if (fetched.lengthBytes > TAGS_BYTES_MAX) throw new StorageError('TagsTooLarge')
-    const chunks: Uint8Array[] = []
-    for await (const chunk of fetched.stream()) chunks.push(chunk)
-    return decodeTagsXml(Buffer.concat(chunks))
+    return decodeTagsXml(await collect(fetched.stream()))
   } catch (error) {
     if (!(error instanceof StorageError) || error.code === 'CannotVerifyCopySource') throw error
     const message = `Could not verify the copy source: its tags are invalid (${error.code}).`

@@ -6,14 +6,7 @@ import { structuredBodyLength } from '../../http/structured-body.ts'
 import { runGetAccountInformation, serviceOperations } from '../service.ts'
 import { runAppendBlock, runPutAppendBlob, runSealAppendBlob } from './append.ts'
 import { BATCH_BYTES_MAX, runSubmitBatch } from './batch.ts'
-import {
-  runGetBlob,
-  runGetBlobMetadata,
-  runGetBlobProperties,
-  runPutBlob,
-  runSetBlobMetadata,
-  runSetBlobProperties,
-} from './blob.ts'
+import { runGetBlob, runPutBlob } from './blob.ts'
 import { runGetBlockList, runPutBlock, runPutBlockList } from './block.ts'
 import {
   ACL_BYTES_MAX,
@@ -38,10 +31,23 @@ import {
 } from './immutability.ts'
 import { runIncrementalCopyBlob } from './incremental-copy.ts'
 import { runLeaseBlob } from './lease.ts'
+import {
+  APPEND_BLOCK_LIMITS,
+  newestLengthBytesMax,
+  PUT_BLOB_LIMITS,
+  PUT_BLOCK_LIMITS,
+  PUT_PAGE_LIMITS,
+} from './length-limit.ts'
 import { runListBlobs, runListContainers } from './list.ts'
 import { runClearPages, runPutPage, runPutPageBlob } from './page.ts'
 import { runGetPageRanges, runGetPageRangesDiff } from './page-range.ts'
 import { runDeleteBlob, runSnapshotBlob, runUndeleteBlob } from './past.ts'
+import {
+  runGetBlobMetadata,
+  runGetBlobProperties,
+  runSetBlobMetadata,
+  runSetBlobProperties,
+} from './properties.ts'
 import { QUERY_BYTES_MAX, runQueryBlobContents } from './query.ts'
 import { withSasScope } from './sas-scope.ts'
 import { levelOf, type BlobService } from './service.ts'
@@ -49,13 +55,12 @@ import { runFindBlobsByTags, runGetBlobTags, runSetBlobTags, TAGS_BYTES_MAX } fr
 import { runSetBlobTier } from './tier.ts'
 import { runAppendBlockFromUrl, runPutBlockFromUrl, runPutPageFromUrl } from './write-from-url.ts'
 
-const MIB = 1024 * 1024
-/** Put Blob and Put Block since 2019-12-12; what an older version may send is smaller (block.ts). */
-const PUT_BLOB_BYTES_MAX = 5_000 * MIB
-const PUT_BLOCK_BYTES_MAX = 4_000 * MIB
-const PUT_PAGE_BYTES_MAX = 4 * MIB
+/** The most that any version may send; what an older one may is checked where the version is known. */
+const PUT_BLOB_BYTES_MAX = newestLengthBytesMax(PUT_BLOB_LIMITS)
+const PUT_BLOCK_BYTES_MAX = newestLengthBytesMax(PUT_BLOCK_LIMITS)
+const PUT_PAGE_BYTES_MAX = newestLengthBytesMax(PUT_PAGE_LIMITS)
 /** Of the block; the message around it may be a little longer (append.ts). */
-const APPEND_BLOCK_BYTES_MAX = 100 * MIB
+const APPEND_BLOCK_BYTES_MAX = newestLengthBytesMax(APPEND_BLOCK_LIMITS)
 
 const container = (accountSas: string): Permission => {
   return { resourceType: 'c', accountSas, serviceSas: undefined }
@@ -157,7 +162,7 @@ export const BLOB_OPERATIONS: readonly Row[] = [
     bodyBytesMax: BATCH_BYTES_MAX, permission: { resourceType: 'c', accountSas: 'rwdlacuptfxi', serviceSas: 'rwdlacuptfxi' },
     run: (call) => runSubmitBatch(call, BATCH_TABLE) },
 
-  // PUT of a blob without comp: told apart by what it copies and by the type (blob.md 2, dispatch traps).
+  // PUT of a blob without comp: told apart by what it copies and by the type.
   { name: 'Put Blob From URL', methods: PUT, level: 'object', writes: true, permission: blob('cw'), bodyBytesMax: 0,
     when: (request) => hasCopySource(request) && has('x-ms-blob-type')(request), run: runPutBlobFromUrl },
   { name: 'Copy Blob From URL', methods: PUT, level: 'object', writes: true, permission: blob('cw'), when: isSync,

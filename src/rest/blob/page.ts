@@ -1,8 +1,7 @@
 // Page blobs: create, Put Page, Clear Pages. Resizing and sequence numbers are Set Blob Properties
-// (blob.ts); Get Page Ranges is page-range.ts.
+// (properties.ts); Get Page Ranges is page-range.ts.
 import { optionalHeader, optionalWord, requiredHeader } from '../../http/header.ts'
 import type { HeaderFields } from '../../http/header.ts'
-import { tooLarge } from '../../http/body.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { decodeWriteRange, type ByteRange } from '../../http/range.ts'
 import { isAtLeast } from '../../http/version.ts'
@@ -19,11 +18,12 @@ import { PAGE_BYTES } from '../../storage/blob/page-range.ts'
 import { checkTierOfType } from '../../storage/blob/tier.ts'
 import { invalidHeader, missingHeader, StorageError } from '../../storage/error.ts'
 import { requestEncryptionHeaders, validators, writtenHeaders } from './answer.ts'
-import { decodePageBlobLength, decodeSequenceNumber } from './blob.ts'
 import { cipherOf } from './cipher.ts'
 import { blobGuard, decodeHashes, decodePutBlob } from './header.ts'
 import type { BodyHashes, RequestGuard } from './header.ts'
-import { blobAddress, isCreateOnly, type BlobCall, checkTagPermission } from './service.ts'
+import { checkLength, PUT_PAGE_LIMITS } from './length-limit.ts'
+import { decodePageBlobLength, decodeSequenceNumber } from './properties.ts'
+import { blobAddress, type BlobCall } from './service.ts'
 import {
   bodySource,
   discard,
@@ -34,15 +34,14 @@ import {
   storing,
 } from './upload.ts'
 
-const PUT_PAGE_BYTES_MAX = 4 * 1024 * 1024
 /** Since when a write answers with one hash that need not be the MD5, and since when with both. */
 const ONE_HASH_SINCE = '2019-02-02'
 const BOTH_HASHES_SINCE = '2026-10-06'
 
-export async function runPutPageBlob({ request, service, identity }: BlobCall): Promise<Answer> {
+export async function runPutPageBlob(call: BlobCall): Promise<Answer> {
+  const { request, service } = call
   checkVersion(request)
-  checkTagPermission(identity, request)
-  const put = { ...decodePutBlob(request), createOnly: isCreateOnly(identity) }
+  const put = decodePutBlob(call)
   const lengthBytes = decodePageBlobLength(request)
   if (lengthBytes === undefined) throw missingHeader('x-ms-blob-content-length')
   if (put.tier !== undefined) checkTierOfType(put.tier, 'PageBlob')
@@ -76,7 +75,7 @@ export async function putPages(
 ): Promise<Answer> {
   const { request, service } = call
   checkVersion(request)
-  if (source.lengthBytes > PUT_PAGE_BYTES_MAX) throw tooLarge(PUT_PAGE_BYTES_MAX)
+  checkLength(PUT_PAGE_LIMITS, request.version, source.lengthBytes)
   if (source.lengthBytes !== range.to - range.from) {
     throw invalidHeader('Content-Length', String(source.lengthBytes))
   }

@@ -49,7 +49,7 @@ function decodeFormat<F>(
       recordSeparator: textOf(xmlChild(format, 'JsonTextConfiguration'), 'RecordSeparator'),
     }
   }
-  const found = other[type]
+  const found = Object.hasOwn(other, type) ? other[type] : undefined
   if (found === undefined) throw invalidNode('Type', type)
   return found
 }

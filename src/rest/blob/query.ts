@@ -5,11 +5,11 @@ import type { Answer } from '../../http/operation.ts'
 import { SYNC_MARKER_BYTES } from '../../query/avro.ts'
 import { prepareQuery, type PreparedQuery } from '../../query/query.ts'
 import { QueryError } from '../../query/query-error.ts'
-import { requireType } from '../../storage/blob/blob.ts'
+import { requireType } from '../../storage/blob/guard.ts'
 import { StorageError } from '../../storage/error.ts'
 import { blobHeaders } from './answer.ts'
-import { bodyOf, readBytes } from './blob.ts'
 import { decodeQueryRequest } from './query-xml.ts'
+import { bodyOf, readBytes, streamOf } from './read.ts'
 import type { BlobCall } from './service.ts'
 
 /** An expression of at most 256 KiB, and the XML around it. */
@@ -24,14 +24,11 @@ export async function runQueryBlobContents(call: BlobCall): Promise<Answer> {
   requireType(blob, 'BlockBlob')
   const part = read.range ?? { from: 0, to: blob.lengthBytes }
   const isRanged = read.range !== undefined
-  const isCurrent = !('kind' in blob)
-  const headers = withoutBody(blobHeaders(blob, part, isRanged, { nowMs, isCurrent }))
+  const headers = withoutBody(blobHeaders(blob, part, isRanged, nowMs))
   const body = bodyOf(service, read)
   const syncMarker = randomBytes(SYNC_MARKER_BYTES)
-  const stream = () => {
-    const chunks = 'body' in body ? once(body.body) : body.stream()
-    return query.run({ chunks, totalBytes: part.to - part.from, syncMarker })
-  }
+  const totalBytes = part.to - part.from
+  const stream = () => query.run({ chunks: streamOf(body), totalBytes, syncMarker })
   return { status: isRanged ? 206 : 200, headers, stream }
 }
 
@@ -64,7 +61,3 @@ const NOT_OF_THE_ANSWER: ReadonlySet<string> = new Set([
   'Content-Encoding',
   'Content-Range',
 ])
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
-}

@@ -19,7 +19,7 @@ export type CopySource = LocalSource | RemoteSource
 
 export type LocalSource = {
   readonly kind: 'local'
-  /** As the client wrote it; a SAS stands in it, and stays (blob.md 6). */
+  /** As the client wrote it; a SAS stands in it, and stays. */
   readonly text: string
   readonly address: BlobAddress
 }

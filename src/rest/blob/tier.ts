@@ -1,4 +1,4 @@
-// Set Blob Tier. Of the conditions it takes that of tags only (blob.md 3.1).
+// Set Blob Tier. Of the conditions it takes that of tags only.
 import { decodeConditions, optionalWord, requiredHeader } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { setBlobTier } from '../../storage/blob/change.ts'

@@ -71,8 +71,13 @@ export async function readInline(request: Request): Promise<Buffer> {
   if (request.headers['x-ms-structured-body'] === undefined) {
     return request.body.read(INLINE_BYTES_MAX)
   }
+  return collect(bodySource(request).stream())
+}
+
+/** All of a stream that is known to be short. */
+export async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of bodySource(request).stream()) chunks.push(chunk)
+  for await (const chunk of stream) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
@@ -109,7 +114,8 @@ export async function upload(
     const slice = smallSlice(id, small)
     pieces.push(nonce === undefined ? wholeSlice(slice) : encryptedSlice(slice, nonce))
   } else if (lengthBytes === 0) {
-    for await (const chunk of source.stream()) void chunk
+    // Nothing to store, but its end may still tell that it is not what it should be.
+    await collect(source.stream())
   } else if (cipher === undefined) {
     pieces.push(wholeSlice(await service.extents.write(source.stream(), lengthBytes, hashers)))
   } else {
@@ -145,9 +151,7 @@ export function storing<T>(body: Upload, show: (tx: Tx) => Step<T>): (tx: Tx) =>
 
 async function readSmall(source: Source): Promise<Uint8Array> {
   if (source.read !== undefined) return source.read()
-  const chunks: Uint8Array[] = []
-  for await (const chunk of source.stream()) chunks.push(chunk)
-  const bytes = Buffer.concat(chunks)
+  const bytes = await collect(source.stream())
   assert.equal(bytes.length, source.lengthBytes, 'a source is as long as it says')
   return bytes
 }

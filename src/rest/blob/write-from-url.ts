@@ -1,14 +1,18 @@
 // Put Block, Put Page and Append Block From URL: what their namesakes do with a body, done with bytes that
 // are read from a source. The hashes that the client sends are those of the source's bytes.
-import { isAtLeast } from '../../http/version.ts'
 import { requiredHeader, optionalMd5, optionalWord } from '../../http/header.ts'
-import { tooLarge } from '../../http/body.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { invalidHeader, missingHeader } from '../../storage/error.ts'
 import { appendBlock } from './append.ts'
 import { stageBlock } from './block.ts'
 import type { BodyHashes } from './header.ts'
-import { lengthBytesMax, PUT_BLOCK_LIMITS } from './length-limit.ts'
+import {
+  APPEND_BLOCK_LIMITS,
+  checkLength,
+  lengthBytesMax,
+  PUT_BLOCK_LIMITS,
+  PUT_PAGE_LIMITS,
+} from './length-limit.ts'
 import {
   decodeSourceHashes,
   decodeSourceRange,
@@ -18,9 +22,6 @@ import {
 } from './open-source.ts'
 import { decodePageRange, putPages } from './page.ts'
 import { blobAddress, type BlobCall } from './service.ts'
-
-const MIB = 2 ** 20
-const PUT_PAGE_BYTES_MAX = 4 * MIB
 
 export async function runPutBlockFromUrl(call: BlobCall): Promise<Answer> {
   const { request } = call
@@ -32,7 +33,7 @@ export async function runPutBlockFromUrl(call: BlobCall): Promise<Answer> {
 export async function runAppendBlockFromUrl(call: BlobCall): Promise<Answer> {
   const { request } = call
   const hashes = appendHashes(request)
-  const bytesMax = isAtLeast(request.version, '2022-11-02') ? 100 * MIB : 4 * MIB
+  const bytesMax = lengthBytesMax(APPEND_BLOCK_LIMITS, request.version)
   return withSource(call, { bytesMax }, (source) => appendBlock(call, source, hashes))
 }
 
@@ -50,14 +51,13 @@ export async function runPutPageFromUrl(call: BlobCall): Promise<Answer> {
   const [range, from] = [decodePageRange(request), decodeSourceRange(request)]
   if (from === undefined) throw missingHeader('x-ms-source-range')
   const lengthBytes = range.to - range.from
-  if (lengthBytes > PUT_PAGE_BYTES_MAX) throw tooLarge(PUT_PAGE_BYTES_MAX)
+  checkLength(PUT_PAGE_LIMITS, request.version, lengthBytes)
   if (from.to - from.from !== lengthBytes) {
     throw invalidHeader('x-ms-source-range', requiredHeader(request.headers, 'x-ms-source-range'))
   }
   const hashes = decodeSourceHashes(request)
-  return withSource(call, { bytesMax: PUT_PAGE_BYTES_MAX }, (source) =>
-    putPages(call, source, hashes, range),
-  )
+  const bytesMax = lengthBytesMax(PUT_PAGE_LIMITS, request.version)
+  return withSource(call, { bytesMax }, (source) => putPages(call, source, hashes, range))
 }
 
 async function withSource(

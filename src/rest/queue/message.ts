@@ -12,17 +12,11 @@ import {
 } from '../../http/queue-xml.ts'
 import { isAtLeast } from '../../http/version.ts'
 import { invalidQuery } from '../../storage/error.ts'
-import { removeExpiredOf } from '../../storage/queue/expiry.ts'
-import {
-  deleteMessage,
-  getMessages,
-  peekMessages,
-  putMessage,
-  updateMessage,
-} from '../../storage/queue/message.ts'
+import { deleteMessage, putMessage, updateMessage } from '../../storage/queue/message.ts'
 import { messageIdAt } from '../../storage/queue/message-id.ts'
 import { encodePopReceipt } from '../../storage/queue/pop-receipt.ts'
 import { clearMessages } from '../../storage/queue/queue.ts'
+import { getFirstMessages, peekFirstMessages } from '../../storage/queue/visible.ts'
 import {
   decodeMessageCount,
   decodePopReceiptParameter,
@@ -63,8 +57,7 @@ export async function runGetMessages({ request, service }: QueueCall): Promise<A
     visibilityTimeoutMs: decodeVisibilityTimeout(request, { min: 1, otherwise: 30 }),
   }
   const { nowMs } = service.moment()
-  await removeExpiredOf(service.kv, address, nowMs)
-  const messages = await service.kv.write((tx) => getMessages(tx, address, get, nowMs))
+  const messages = await getFirstMessages(service.kv, address, get, nowMs)
   return { status: 200, headers: XML, body: encodeGetMessages(messages) }
 }
 
@@ -72,8 +65,7 @@ export async function runPeekMessages({ request, service }: QueueCall): Promise<
   const address = queueAddress(request)
   const countMax = decodeMessageCount(request)
   const { nowMs } = service.moment()
-  await removeExpiredOf(service.kv, address, nowMs)
-  const messages = await service.kv.read((tx) => peekMessages(tx, address, countMax, nowMs))
+  const messages = await peekFirstMessages(service.kv, address, countMax, nowMs)
   return { status: 200, headers: XML, body: encodePeekMessages(messages) }
 }
 

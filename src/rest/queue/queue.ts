@@ -3,14 +3,8 @@ import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/acc
 import { decodeMetadata } from '../../http/header.ts'
 import type { Answer } from '../../http/operation.ts'
 import type { Metadata } from '../../storage/metadata.ts'
-import { removeExpiredOf } from '../../storage/queue/expiry.ts'
-import {
-  changeQueue,
-  createQueue,
-  deleteQueue,
-  readQueueCount,
-  requireQueue,
-} from '../../storage/queue/queue.ts'
+import { readQueueCount } from '../../storage/queue/count.ts'
+import { changeQueue, createQueue, deleteQueue, requireQueue } from '../../storage/queue/queue.ts'
 import { queueAddress, type QueueCall } from './service.ts'
 
 /** Five policies of at most a few hundred bytes each. */
@@ -33,8 +27,8 @@ export async function runDeleteQueue({ request, service }: QueueCall): Promise<A
 
 export async function runGetQueueMetadata({ request, service }: QueueCall): Promise<Answer> {
   const address = queueAddress(request)
-  await removeExpiredOf(service.kv, address, service.moment().nowMs)
-  const { queue, messageCount } = await service.kv.read((tx) => readQueueCount(tx, address))
+  const { nowMs } = service.moment()
+  const { queue, messageCount } = await service.kv.read((tx) => readQueueCount(tx, address, nowMs))
   const headers = [
     'Cache-Control', 'no-cache',
     'x-ms-approximate-messages-count', String(messageCount),

@@ -5,20 +5,17 @@ import assert from 'node:assert/strict'
 import type { Piece } from '../../extent/slice.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
-import { requireEncryptionScope } from '../encryption-scope.ts'
 import { StorageError } from '../error.ts'
 import { nextStamp, type Moment } from '../moment.ts'
-import {
-  afterWrite,
-  checkMutable,
-  findForUpdate,
-  requireType,
-  type Blob,
-  type BlobAddress,
-  type BlobGuard,
-} from './blob.ts'
+import { afterWrite, findForUpdate, withLease, type Blob, type BlobAddress } from './blob.ts'
+import { checkMutable, requireType, type BlobGuard } from './guard.ts'
 import { putMapRecord } from './content.ts'
-import { checkEncryption, encryptionForWrite, type BlobEncryption } from './encryption.ts'
+import {
+  checkEncryptedAs,
+  checkEncryption,
+  requireEncryptionForWrite,
+  type BlobEncryption,
+} from './encryption.ts'
 import { checkPutBlob, replaceBlob, type PutBlob } from './put.ts'
 
 /** Committed blocks of a blob. */
@@ -33,10 +30,8 @@ export function* putAppendBlob(
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
-  const encryption = encryptionForWrite(put.guard.encryption ?? {}, target.container)
-  if (encryption !== undefined && 'scope' in encryption) {
-    yield* requireEncryptionScope(tx, address.account, encryption.scope)
-  }
+  const asked = put.guard.encryption ?? {}
+  const encryption = yield* requireEncryptionForWrite(tx, address.account, asked, target.container)
   const made = {
     type: 'AppendBlob',
     blockCount: 0,
@@ -98,10 +93,8 @@ export function* appendBlock(
   const { blob: current, bytes } = target.stored
   const { lengthBytes: offset, map, blockCount = 0 } = current
   assert(map !== undefined, 'an append blob has a map')
-  // The same request, a container of the same name that encrypts otherwise: the bytes can't be read there.
-  if (JSON.stringify(current.encryption) !== JSON.stringify(encryption)) {
-    throw new StorageError('BlobCustomerSpecifiedEncryptionMismatch')
-  }
+  // Another blob may have come here while the bytes were encrypted for the one before.
+  checkEncryptedAs(current.encryption, encryption)
   yield* putMapRecord(tx, map, offset, pieces)
   const stamp = nextStamp(current.stamp, moment)
   const blob: Blob = {
@@ -125,8 +118,7 @@ export function* sealAppendBlob(
   const { blob: current, bytes } = target.stored
   requireType(current, 'AppendBlob')
   checkAppendPosition(current, appendPosition)
-  const { lease: _lease, ...rest } = current
-  const blob: Blob = { ...rest, ...(target.lease && { lease: target.lease }), isSealed: true }
+  const blob: Blob = { ...withLease(current, target.lease), isSealed: true }
   tx.put(target.key, encodeRecord(blob, bytes))
   return blob
 }

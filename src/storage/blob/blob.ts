@@ -1,23 +1,16 @@
 // A blob: one record, with its bytes as content.ts keeps them. How a request finds it (the current one, a
-// snapshot, a version), and what guards it: conditions, then the lease, then the blob's own state.
+// snapshot, a version), and what it is after a write. What guards it is guard.ts.
 import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
 import { decodeRecord, recordBytes } from '../../kv/record.ts'
-import {
-  checkReadConditions,
-  checkWriteConditions,
-  type Conditions,
-  type ReadRule,
-  type Validators,
-  type WriteKind,
-} from '../condition.ts'
+import { checkReadConditions } from '../condition.ts'
 import { StorageError } from '../error.ts'
-import { etagOf } from '../etag.ts'
-import { checkLeaseForRead, checkLeaseForWrite, type Lease } from '../lease.ts'
+import { checkLeaseForRead, type Lease } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
 import { requireContainer, type Container, type ContainerAddress } from './container.ts'
 import type { BlobContent } from './content.ts'
-import { checkEncryption, type BlobEncryption, type RequestEncryption } from './encryption.ts'
+import { checkEncryption, type BlobEncryption } from './encryption.ts'
+import { checkNotIncremental, checkWrite, conditionState, type BlobGuard } from './guard.ts'
 import { blobKey, pastBlobKey } from './keys.ts'
 import type { Tags } from './tags.ts'
 import { checkOnline, type AccessTier, type Rehydration } from './tier.ts'
@@ -106,13 +99,6 @@ export type Deleted = { readonly atMs: number; readonly untilMs: number }
 
 export type StoredBlob<T extends Blob = Blob> = { readonly blob: T; readonly bytes: Uint8Array }
 
-export type BlobGuard = {
-  readonly conditions: Conditions
-  readonly readRule: ReadRule
-  readonly leaseId?: string
-  readonly encryption?: RequestEncryption
-}
-
 /** The place of a blob, and what is there. */
 export type Target = {
   readonly container: Container
@@ -147,15 +133,25 @@ export function* findBlobAt(tx: ReadTx, address: BlobAddress, nowMs: number): St
     if (current.stored?.blob.version === at.version) return current
   }
   const container = yield* requireContainer(tx, address)
-  const stamp = 'version' in at ? at.version : at.snapshot
-  const key = pastBlobKey(container.id, address.blob, stamp)
+  const key = pastBlobKey(container.id, address.blob, stampOf(at))
   const value = yield* tx.get(key)
   const stored = value === undefined ? undefined : decodeStored<PastBlob>(value)
   const isIt =
-    stored !== undefined &&
-    stored.blob.deleted === undefined &&
-    stored.blob.kind === ('version' in at ? 'version' : 'snapshot')
+    stored !== undefined && stored.blob.deleted === undefined && stored.blob.kind === kindOf(at)
   return { container, key, stored: isIt ? stored : undefined }
+}
+
+export function stampOf(at: BlobAt): number {
+  return 'version' in at ? at.version : at.snapshot
+}
+
+export function kindOf(at: BlobAt): 'version' | 'snapshot' {
+  return 'version' in at ? 'version' : 'snapshot'
+}
+
+/** A snapshot, a version or a deleted blob, and not the current one. */
+export function isPast(blob: Blob): blob is PastBlob {
+  return 'kind' in blob
 }
 
 /** Get Blob Properties, Get Blob Metadata and whatever else reads without the bytes. */
@@ -182,9 +178,7 @@ export function* readBlobBytes(
   const target = yield* readBlob(tx, address, guard, nowMs)
   const { blob } = target.stored
   checkOnline(blob, nowMs)
-  if (blob.copy?.isIncremental === true && !('kind' in blob)) {
-    throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob')
-  }
+  if (!isPast(blob)) checkNotIncremental(blob)
   checkEncryption(blob.encryption, guard.encryption ?? {}, 'read')
   return target
 }
@@ -201,28 +195,10 @@ export function* findForUpdate(
   return { ...target, lease }
 }
 
-/** Conditions, then the lease, then a copy under way. Answers with what stays of the lease. */
-export function checkWrite(
-  current: Blob | undefined,
-  guard: BlobGuard,
-  nowMs: number,
-  kind: WriteKind,
-  lease: Lease | undefined = current?.lease,
-): Lease | undefined {
-  checkWriteConditions(guard.conditions, current && conditionState(current), kind)
-  const kept = checkLeaseForWrite(lease, guard.leaseId, nowMs, 'blob')
-  if (current?.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
-  return kept
-}
-
 export function requireBlob(target: Target): ExistingTarget {
   const { stored } = target
   if (stored === undefined) throw new StorageError('BlobNotFound')
   return { ...target, stored }
-}
-
-export function requireType(blob: Blob, type: BlobType): void {
-  if (blob.type !== type) throw new StorageError('InvalidBlobType')
 }
 
 /** From when on a blob that was given an expiry is gone: not while a policy or a hold keeps it. */
@@ -237,15 +213,6 @@ export function isExpired(blob: Blob, nowMs: number): boolean {
   return atMs !== undefined && atMs <= nowMs
 }
 
-/** Neither a policy nor a hold keeps this state from being replaced or deleted. */
-export function checkMutable(blob: Blob, nowMs: number): void {
-  if (blob.legalHold === true) throw new StorageError('BlobImmutableDueToLegalHold')
-  const { immutability } = blob
-  if (immutability !== undefined && immutability.untilMs > nowMs) {
-    throw new StorageError('BlobImmutableDueToPolicy')
-  }
-}
-
 /** The record after a write: a lease that ended is forgotten, a finished copy is history. */
 export function afterWrite(
   blob: Blob,
@@ -254,15 +221,23 @@ export function afterWrite(
   stamp: number,
   keeps: { readonly copy: boolean } = { copy: false },
 ): Blob {
-  const { lease: _lease, copy, ...rest } = blob
+  const { copy, ...rest } = withLease(blob, lease)
   return {
     ...rest,
-    ...(lease === undefined ? {} : { lease }),
     ...(keeps.copy && copy !== undefined ? { copy } : {}),
     stamp,
     modifiedMs: laterMs(blob, moment),
     ...(blob.accessedMs === undefined ? {} : { accessedMs: moment.nowMs }),
   }
+}
+
+/** The same record with what stays of its lease. */
+export function withLease<T extends { readonly lease?: Lease }>(
+  record: T,
+  lease: Lease | undefined,
+): Omit<T, 'lease'> & { readonly lease?: Lease } {
+  const { lease: _lease, ...rest } = record
+  return lease === undefined ? rest : { ...rest, lease }
 }
 
 /** Last-Modified never goes back, whichever of two writers took its moment first. */
@@ -276,15 +251,4 @@ export function decodeBlob(value: Value): Blob {
 
 export function decodeStored<T extends Blob>(value: Value): StoredBlob<T> {
   return { blob: decodeRecord<T>(value), bytes: recordBytes(value) }
-}
-
-/** Most requests have no conditions, so the ETag is made when somebody looks at it. */
-export function conditionState(blob: Blob): Validators {
-  return {
-    get etag() {
-      return etagOf(blob.stamp)
-    },
-    lastModifiedMs: blob.modifiedMs,
-    tags: blob.tags ?? [],
-  }
 }

@@ -7,20 +7,11 @@ import { decodeKey } from '../../kv/key.ts'
 import type { Entry, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { checkReadConditions, type Validators } from '../condition.ts'
-import { requireEncryptionScope } from '../encryption-scope.ts'
 import { StorageError } from '../error.ts'
 import { checkLeaseForRead } from '../lease.ts'
 import type { Moment } from '../moment.ts'
-import {
-  checkWrite,
-  conditionState,
-  findBlob,
-  findBlobAt,
-  requireType,
-  type Blob,
-  type BlobAddress,
-  type BlobGuard,
-} from './blob.ts'
+import { findBlob, findBlobAt, type Blob, type BlobAddress } from './blob.ts'
+import { checkWrite, conditionState, requireType, type BlobGuard } from './guard.ts'
 import { blockIdBytes } from './block-id.ts'
 import type { Container } from './container.ts'
 import {
@@ -30,7 +21,7 @@ import {
   type Block,
   type BlockPieces,
 } from './content.ts'
-import { checkEncryption, encryptionForWrite } from './encryption.ts'
+import { checkEncryption, requireEncryptionForWrite } from './encryption.ts'
 import { isKeptAsVersion } from './protection.ts'
 import { checkPutBlob, replaceBlob, type PutBlob, type PutTarget } from './put.ts'
 import {
@@ -135,11 +126,9 @@ export function* putBlockList(
 ): Step<Blob> {
   const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
   if (target.stored !== undefined) requireType(target.stored.blob, 'BlockBlob')
-  const encryption = encryptionForWrite(put.guard.encryption ?? {}, target.container)
-  if (encryption !== undefined && 'scope' in encryption) {
-    yield* requireEncryptionScope(tx, address.account, encryption.scope)
-  }
   const { container, staging } = target
+  const asked = put.guard.encryption ?? {}
+  const encryption = yield* requireEncryptionForWrite(tx, address.account, asked, container)
   const staged = staging && (yield* scanStagedBlocks(tx, container.id, address.blob))
   const blocks = yield* namedBlocks(tx, target, staged ?? [], put.guard, entries)
   // Discarded here and not by replaceBlob, whose scan would go over 50,000 writes of this transaction each time.

@@ -1,28 +1,33 @@
 // Changes of a blob that leave its bytes alone: headers, metadata, tags, leases, tiers, and what page blobs
-// have besides. Whether one changes the ETag is the specification's choice, not ours (blob.md 4).
+// have besides. Whether one changes the ETag is the service's choice, not ours.
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { checkWriteConditions } from '../condition.ts'
 import { StorageError } from '../error.ts'
-import { runLeaseAction, type Lease, type LeaseAction, type LeaseResult } from '../lease.ts'
+import { runLeaseAction, type LeaseAction, type LeaseResult } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import {
   afterWrite,
-  checkMutable,
-  checkWrite,
-  conditionState,
   findBlob,
   findBlobAt,
   findForUpdate,
+  isPast,
   readBlob,
   requireBlob,
-  requireType,
+  withLease,
   type Blob,
   type BlobAddress,
-  type BlobGuard,
   type BlobHttpHeaders,
 } from './blob.ts'
+import {
+  checkMutable,
+  checkNoPendingCopy,
+  checkWrite,
+  conditionState,
+  requireType,
+  type BlobGuard,
+} from './guard.ts'
 import { clearMap } from './content.ts'
 import { checkEncryption } from './encryption.ts'
 import { copyToVersion, nextPastStamp, placeOf } from './past.ts'
@@ -122,21 +127,16 @@ export function* leaseBlob(
     if (staging === undefined) throw new StorageError('BlobNotFound')
     checkWriteConditions(guard.conditions, undefined, 'update')
     const result = runLeaseAction(staging.lease, action, nowMs)
-    saveStaging(tx, id, address.blob, withLease(staging, result))
+    saveStaging(tx, id, address.blob, withLease(staging, result.lease))
     return { result, blob: undefined }
   }
   const { blob: current, bytes } = target.stored
   checkWriteConditions(guard.conditions, conditionState(current), 'update')
-  if (current.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
+  checkNoPendingCopy(current)
   const result = runLeaseAction(current.lease, action, nowMs)
-  const blob = withLease(current, result)
+  const blob = withLease(current, result.lease)
   tx.put(target.key, encodeRecord(blob, bytes))
   return { result, blob }
-}
-
-function withLease<T extends { readonly lease?: Lease }>(record: T, { lease }: LeaseResult) {
-  const { lease: _lease, ...rest } = record
-  return lease === undefined ? rest : { ...rest, lease }
 }
 
 /** Get Blob Tags, of the current blob, a snapshot or a version. */
@@ -161,9 +161,9 @@ export function* setBlobTags(
   const target = requireBlob(yield* findBlobAt(tx, address, moment.nowMs))
   const { blob: current, bytes } = target.stored
   const lease = checkWrite(current, guard, moment.nowMs, 'update')
-  const { tags: before = NO_TAGS, lease: _lease, ...rest } = current
-  const blob = { ...rest, ...(lease && { lease }), ...(tags.length > 0 && { tags }) }
-  if (!('kind' in current)) changeTagIndex(tx, placeOf(address, target), before, tags)
+  const { tags: before = NO_TAGS, ...rest } = withLease(current, lease)
+  const blob: Blob = { ...rest, ...(tags.length > 0 && { tags }) }
+  if (!isPast(current)) changeTagIndex(tx, placeOf(address, target), before, tags)
   tx.put(target.key, encodeRecord(blob, bytes))
 }
 
@@ -179,8 +179,7 @@ export function* setBlobTier(
   const { blob: current, bytes } = target.stored
   const lease = checkWrite(current, guard, nowMs, 'update')
   const change = changedTier(current, asked, nowMs)
-  const { lease: _lease, ...rest } = current
-  const blob: Blob = { ...rest, ...(lease && { lease }), tier: change.tier }
+  const blob: Blob = { ...withLease(current, lease), tier: change.tier }
   tx.put(target.key, encodeRecord(blob, bytes))
   return change
 }

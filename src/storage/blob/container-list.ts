@@ -1,10 +1,18 @@
 // List Containers: the containers of an account by name, and with them, if asked for, the deleted ones that
 // can be restored. Those stand before the container that has their name now.
-import { decodeKey } from '../../kv/key.ts'
-import { keyAfterPrefix, type Key, type ReadTx, type Step, type Value } from '../../kv/kv.ts'
+import { decodeKey, laterKey } from '../../kv/key.ts'
+import {
+  keyAfter,
+  keyAfterPrefix,
+  type Key,
+  type KeyRange,
+  type ReadTx,
+  type Step,
+  type Value,
+} from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { decodeContainer, type Container, type DeletedContainer } from './container.ts'
-import { keyAfter, openCursor, type Cursor, type KeyRange } from './cursor.ts'
+import { openCursor, type Cursor } from './cursor.ts'
 import {
   containerKey,
   containerKeyPrefix,
@@ -81,7 +89,7 @@ function liveRange(account: string, { prefix, after }: ListContainers): KeyRange
   const to = keyAfterPrefix(start)
   if (after === undefined) return { from: start, to }
   const key = containerKey(account, after.name)
-  return { from: later(start, after.deletedId === undefined ? keyAfter(key) : key), to }
+  return { from: laterKey(start, after.deletedId === undefined ? keyAfter(key) : key), to }
 }
 
 function deletedRange(
@@ -93,11 +101,7 @@ function deletedRange(
   if (!isDeletedIncluded) return { from: to, to }
   if (after === undefined) return { from: start, to }
   const id = after.deletedId ?? Number.MAX_SAFE_INTEGER
-  return { from: later(start, keyAfter(pastContainerKey(account, after.name, id))), to }
-}
-
-function later(a: Key, b: Key): Key {
-  return Buffer.compare(b, a) > 0 ? b : a
+  return { from: laterKey(start, keyAfter(pastContainerKey(account, after.name, id))), to }
 }
 
 function pickContainer(key: Key, value: Value): ContainerItem {

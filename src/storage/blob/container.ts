@@ -52,7 +52,7 @@ export type ContainerName = { readonly account: string; readonly name: string }
 /** What guards an operation on a container: conditions, and a lease id that must be the right one. */
 export type ContainerGuard = { readonly conditions: Conditions; readonly leaseId?: string }
 
-/** The containers that exist without being created (blob.md 1). */
+/** The containers that exist without being created. */
 const IMPLICIT = new Set(['$logs', '$blobchangefeed'])
 
 export function* getContainer(tx: ReadTx, address: ContainerAddress): Step<Container | undefined> {
@@ -209,7 +209,7 @@ export function* changeContainer(
   moment: Moment,
 ): Step<Container> {
   const current = yield* requireContainer(tx, address)
-  // Set Container Metadata knows If-Modified-Since only (blob.md 3.1).
+  // Set Container Metadata knows If-Modified-Since only ("Specifying conditional headers").
   checkConditions(change.guard, current, { ifUnmodifiedSince: 'policies' in change.set })
   checkLeaseForRead(current.lease, change.guard.leaseId, moment.nowMs, 'container')
   const stamp = nextStamp(current.stamp, moment)

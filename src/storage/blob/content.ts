@@ -7,10 +7,10 @@ import type { ByteRange, Interval, IntervalEdit } from '../../extent/interval-ma
 import { addReferences, removeReferences, replaceReferences } from '../../extent/reference.ts'
 import { subRangeOfPieces } from '../../extent/slice-list.ts'
 import type { Content, Hole, Piece } from '../../extent/slice.ts'
-import { decodeKey } from '../../kv/key.ts'
 import type { Key, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import { deletedMapKey, mapKey } from './keys.ts'
+import { scanAll } from '../../kv/scan.ts'
+import { deletedMapKey, mapKey, mapRange } from './keys.ts'
 
 /** A committed block: its id in base64 and its length. */
 export type Block = readonly [id: string, lengthBytes: number]
@@ -77,16 +77,9 @@ function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<MapEntry
     countMax: 1,
     reverse: true,
   }
-  const entries = [...(yield* tx.scan(before))]
-  const to = range.to === Infinity ? mapKey(mapId + 1, 0) : mapKey(mapId, range.to)
-  let from = mapKey(mapId, range.from)
-  for (;;) {
-    const found = yield* tx.scan({ from, to, countMax: SCAN_COUNT })
-    entries.push(...found)
-    const last = found.at(-1)
-    if (last === undefined || found.length < SCAN_COUNT) break
-    from = Buffer.concat([last.key, Buffer.of(0)])
-  }
+  const to = range.to === Infinity ? mapRange(mapId).to : mapKey(mapId, range.to)
+  const within = { from: mapKey(mapId, range.from), to }
+  const entries = [...(yield* tx.scan(before)), ...(yield* scanAll(tx, within, SCAN_COUNT))]
   return entries.map(({ key, value }) => ({ key, record: decodeMapRecord(value) }))
 }
 
@@ -221,18 +214,13 @@ export function* dropContent(tx: Tx, { content, map }: BlobContent): Step<void> 
 
 /** One step of the sweep of a map: how many records it removed; 0 when it is gone. */
 export function* sweepMap(tx: Tx, mapId: number, countMax: number): Step<number> {
-  const range = { from: mapKey(mapId, 0), to: mapKey(mapId + 1, 0) }
-  const entries = yield* tx.scan({ ...range, countMax })
+  const entries = yield* tx.scan({ ...mapRange(mapId), countMax })
   for (const { key, value } of entries) {
     yield* removeReferences(tx, decodeMapRecord(value).content)
     tx.delete(key)
   }
   if (entries.length === 0) tx.delete(deletedMapKey(mapId))
   return entries.length
-}
-
-export function mapIdOf(key: Key): number {
-  return Number(decodeKey(key)[1])
 }
 
 function decodeMapRecord(value: Value): MapRecord {

@@ -1,6 +1,6 @@
 // Copies of a blob that is in this store: one transaction that shares the slices of the bytes and nothing
 // that can change, so that whatever becomes of either blob, the other stays. What is wrong with the source
-// is told as CannotVerifyCopySource with the status that reading it would have had (blob.md 6).
+// is told as CannotVerifyCopySource with the status that reading it would have had.
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { checkSourceConditions, type Conditions } from '../condition.ts'
@@ -10,8 +10,8 @@ import { isInfinite } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
 import {
-  conditionState,
   findBlobAt,
+  isPast,
   requireBlob,
   type Blob,
   type BlobAddress,
@@ -19,10 +19,12 @@ import {
   type CopyState,
   type ExistingTarget,
 } from './blob.ts'
+import { checkNoPendingCopy, checkNotIncremental, conditionState } from './guard.ts'
 import { copyContent, type BlobContent } from './content.ts'
 import {
   checkEncryption,
   encryptionForWrite,
+  isSameEncryption,
   type BlobEncryption,
   type RequestEncryption,
 } from './encryption.ts'
@@ -69,11 +71,9 @@ function checkSource(blob: Blob, source: SourceRead, nowMs: number): void {
   if (source.stamp !== undefined && source.stamp !== blob.stamp) {
     throw new StorageError('SourceConditionNotMet')
   }
-  if (blob.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
+  checkNoPendingCopy(blob)
   if (source.mayBeArchived !== true) checkOnline(blob, nowMs)
-  if (blob.copy?.isIncremental === true && !('kind' in blob)) {
-    throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob')
-  }
+  if (!isPast(blob)) checkNotIncremental(blob)
   checkEncryption(blob.encryption, source.encryption, 'read')
 }
 
@@ -176,9 +176,7 @@ function* copiedContent(
 ): Step<BlobContent> {
   const { resealed, newId } = copy
   if (resealed !== undefined) {
-    if (JSON.stringify(resealed.encryption) !== JSON.stringify(encryption)) {
-      throw new EncryptionNeeded()
-    }
+    if (!isSameEncryption(resealed.encryption, encryption)) throw new EncryptionNeeded()
     return yield* putResealed(tx, key, newId, resealed)
   }
   if (!isShareable(source, copy.source.address, encryption, account)) throw new EncryptionNeeded()
@@ -195,7 +193,7 @@ export function isShareable(
   encryption: BlobEncryption | undefined,
   account: string,
 ): boolean {
-  if (JSON.stringify(source.encryption) !== JSON.stringify(encryption)) return false
+  if (!isSameEncryption(source.encryption, encryption)) return false
   return encryption === undefined || 'keySha256' in encryption || from.account === account
 }
 

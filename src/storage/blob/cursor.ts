@@ -1,6 +1,13 @@
 // A place in a range of keys that only moves forward: it reads in batches, so that walking costs few scans,
 // and begins small again behind a jump, so that jumping costs few records.
-import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
+import {
+  keyAfter,
+  type Key,
+  type KeyRange,
+  type ReadTx,
+  type Step,
+  type Value,
+} from '../../kv/kv.ts'
 
 export type Cursor<T> = {
   /** What stands here, or undefined at the end. */
@@ -11,8 +18,6 @@ export type Cursor<T> = {
   seek(key: Key): void
 }
 
-export type KeyRange = { readonly from: Key; readonly to: Key }
-
 /** The most records that one scan looks at, and the fewest. */
 export const BATCH_MAX = 1_000
 export const BATCH_MIN = 8
@@ -20,11 +25,6 @@ const BATCH_GROWTH = 4
 
 export function nextBatch(countMax: number): number {
   return Math.min(countMax * BATCH_GROWTH, BATCH_MAX)
-}
-
-/** The key that comes next after this one: a scan from it leaves this one out. */
-export function keyAfter(key: Key): Key {
-  return Buffer.concat([key, Buffer.of(0)])
 }
 
 export function openCursor<T>(

@@ -5,19 +5,20 @@ import { encodeRecord } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
 import type { Moment } from '../moment.ts'
 import {
-  checkMutable,
-  checkWrite,
   decodeStored,
   findBlob,
   findBlobAt,
+  isPast,
+  kindOf,
   requireBlob,
+  stampOf,
   type Blob,
   type BlobAddress,
   type BlobAt,
-  type BlobGuard,
   type ExistingTarget,
   type PastBlob,
 } from './blob.ts'
+import { checkMutable, checkWrite, type BlobGuard } from './guard.ts'
 import { dropContent } from './content.ts'
 import { DELETED_ROOT } from './keys.ts'
 import {
@@ -201,8 +202,7 @@ function* deletePermanently(
   if (stored !== undefined) throw new StorageError('BlobSnapshotNotSoftDeleted')
   const value = yield* tx.get(key)
   const blob = value === undefined ? undefined : decodeStored<PastBlob>(value).blob
-  const kind = 'version' in at ? 'version' : 'snapshot'
-  if (blob?.deleted === undefined || blob.kind !== kind || blob.deleted.untilMs <= nowMs) {
+  if (blob?.deleted === undefined || blob.kind !== kindOf(at) || blob.deleted.untilMs <= nowMs) {
     throw new StorageError('BlobNotFound')
   }
   if (!protection.allowPermanentDelete) {
@@ -229,12 +229,4 @@ export function* dropExpired(tx: Tx, place: BlobPlace, blob: Blob): Step<void> {
     yield* dropContent(tx, stored.blob)
     tx.delete(key)
   }
-}
-
-function stampOf(at: BlobAt): number {
-  return 'version' in at ? at.version : at.snapshot
-}
-
-function isPast(blob: Blob): blob is PastBlob {
-  return 'kind' in blob
 }

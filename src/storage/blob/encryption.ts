@@ -1,7 +1,8 @@
 // What a blob is encrypted with and what a request must say of it: a key that the client sends with each
 // request and that is never stored, or a scope, whose key the service has. To Azure both are "customer
 // specified encryption", with the same errors.
-import { ACCOUNT_ENCRYPTION_KEY } from '../encryption-scope.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
+import { ACCOUNT_ENCRYPTION_KEY, requireEncryptionScope } from '../encryption-scope.ts'
 import { invalidHeader, StorageError } from '../error.ts'
 
 /** Of a customer's key only the SHA-256 is kept, in base64. */
@@ -44,6 +45,20 @@ export function encryptionForWrite(
   return scope === ACCOUNT_ENCRYPTION_KEY ? undefined : { scope }
 }
 
+/** The same for a blob that is made without bytes: a scope has to be there, though nobody needs its key yet. */
+export function* requireEncryptionForWrite(
+  tx: ReadTx,
+  account: string,
+  asked: RequestEncryption,
+  container: ContainerEncryption,
+): Step<BlobEncryption | undefined> {
+  const encryption = encryptionForWrite(asked, container)
+  if (encryption !== undefined && 'scope' in encryption) {
+    yield* requireEncryptionScope(tx, account, encryption.scope)
+  }
+  return encryption
+}
+
 /** Whether a request may use a blob that is there. A write that names no scope means the container's. */
 export function checkEncryption(
   stored: BlobEncryption | undefined,
@@ -56,9 +71,16 @@ export function checkEncryption(
   if (stored === undefined && given === undefined) return
   if (stored === undefined) throw new StorageError('BlobDoesNotUseCustomerSpecifiedEncryption')
   if (given === undefined) throw new StorageError('BlobUsesCustomerSpecifiedEncryption')
-  if (!isSameEncryption(stored, given)) {
-    throw new StorageError('BlobCustomerSpecifiedEncryptionMismatch')
-  }
+  checkEncryptedAs(stored, given)
+}
+
+/** Bytes that are added to a blob are encrypted as the others are, or nobody could read them. */
+export function checkEncryptedAs(
+  stored: BlobEncryption | undefined,
+  given: BlobEncryption | undefined,
+): void {
+  if (isSameEncryption(stored, given)) return
+  throw new StorageError('BlobCustomerSpecifiedEncryptionMismatch')
 }
 
 /** Scopes are transparent to reads, which name none. */
@@ -76,7 +98,11 @@ function checkAsked({ customerKey, scope }: RequestEncryption): void {
   throw invalidHeader('x-ms-encryption-scope', scope)
 }
 
-function isSameEncryption(a: BlobEncryption, b: BlobEncryption): boolean {
+export function isSameEncryption(
+  a: BlobEncryption | undefined,
+  b: BlobEncryption | undefined,
+): boolean {
+  if (a === undefined || b === undefined) return a === b
   if ('scope' in a) return 'scope' in b && a.scope === b.scope
   return 'keySha256' in b && a.keySha256 === b.keySha256
 }

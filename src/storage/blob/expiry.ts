@@ -4,15 +4,8 @@ import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { invalidHeader } from '../error.ts'
 import { nextStamp, type Moment } from '../moment.ts'
-import {
-  afterWrite,
-  checkMutable,
-  expiresAtMs,
-  findForUpdate,
-  type Blob,
-  type BlobAddress,
-  type BlobGuard,
-} from './blob.ts'
+import { afterWrite, expiresAtMs, findForUpdate, type Blob, type BlobAddress } from './blob.ts'
+import { checkMutable, type BlobGuard } from './guard.ts'
 import { dueKey } from './keys.ts'
 import { placeOf, type BlobPlace } from './past.ts'
 

@@ -6,14 +6,15 @@ import { encodeRecord } from '../../kv/record.ts'
 import { checkWriteConditions, NO_CONDITIONS, type Conditions } from '../condition.ts'
 import { invalidHeader, StorageError } from '../error.ts'
 import {
-  conditionState,
   findBlobAt,
+  isPast,
   requireBlob,
   type Blob,
   type BlobAddress,
   type ExistingTarget,
   type ImmutabilityPolicy,
 } from './blob.ts'
+import { checkNoPendingCopy, conditionState } from './guard.ts'
 import { scheduleExpiry } from './expiry.ts'
 import { placeOf } from './past.ts'
 
@@ -75,7 +76,7 @@ function* findForRetention(
   const target = requireBlob(yield* findBlobAt(tx, address, nowMs))
   const { blob } = target.stored
   checkWriteConditions(conditions, conditionState(blob), 'update')
-  if (blob.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
+  checkNoPendingCopy(blob)
   return target
 }
 
@@ -87,5 +88,5 @@ function isLocked({ immutability }: Blob, nowMs: number): boolean {
 function saveRetention(tx: Tx, address: BlobAddress, target: ExistingTarget, blob: Blob): void {
   tx.put(target.key, encodeRecord(blob, target.stored.bytes))
   // What kept the blob from expiring may be gone, or last longer.
-  if (!('kind' in blob)) scheduleExpiry(tx, placeOf(address, target), blob)
+  if (!isPast(blob)) scheduleExpiry(tx, placeOf(address, target), blob)
 }

@@ -1,19 +1,13 @@
 // Incremental Copy Blob: each copy of a page blob's snapshot becomes a snapshot of the destination, which is
 // bound to that source for good and is written to in no other way. To us every copy is one of slices, so
-// there is nothing to gain from the difference; what is kept are the rules (blob.md 6).
+// there is nothing to gain from the difference; what is kept are the rules.
 import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
 import { parseTimestamp } from '../etag.ts'
 import type { Moment } from '../moment.ts'
-import {
-  checkWrite,
-  findBlob,
-  type Blob,
-  type BlobAddress,
-  type BlobGuard,
-  type CopyState,
-} from './blob.ts'
+import { findBlob, type Blob, type BlobAddress, type CopyState } from './blob.ts'
+import { checkWrite, type BlobGuard } from './guard.ts'
 import { copyContent } from './content.ts'
 import { findSource, isShareable, ofSource, type SourceRead } from './copy.ts'
 import { encryptionForWrite } from './encryption.ts'

@@ -1,7 +1,7 @@
 // Every key of the Blob service. Names are keys, objects are ids: a container's blobs are found by its id,
 // so deleting it is one record and a new one of the same name starts empty.
 import { encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
-import { prefixRange, type Key } from '../../kv/kv.ts'
+import { prefixRange, type Key, type KeyRange } from '../../kv/kv.ts'
 
 /** → Container */
 export function containerKey(account: string, name: string): Key {
@@ -18,8 +18,8 @@ export function containerNameKey(containerId: number): Key {
 }
 
 /** → DeletedContainer: one that can be restored */
-export function pastContainerKey(account: string, name: string, stamp: number): Key {
-  return encodeKey('container-past', account, name, stamp)
+export function pastContainerKey(account: string, name: string, containerId: number): Key {
+  return encodeKey('container-past', account, name, containerId)
 }
 
 export function pastContainerKeyPrefix(account: string, namePrefix: string): Key {
@@ -30,6 +30,8 @@ export function pastContainerKeyPrefix(account: string, namePrefix: string): Key
 export function deletedContainerKey(containerId: number): Key {
   return encodeKey('deleted-container', containerId)
 }
+
+export const DELETED_CONTAINERS = prefixRange(encodeKey('deleted-container'))
 
 /** → Blob, and behind it the bytes of a small one */
 export function blobKey(containerId: number, name: string): Key {
@@ -53,7 +55,7 @@ export function pastBlobKeyPrefix(containerId: number, namePrefix: string): Key 
 }
 
 /** All of one blob's past. */
-export function pastBlobRange(containerId: number, name: string) {
+export function pastBlobRange(containerId: number, name: string): KeyRange {
   return prefixRange(encodeKey('blob-past', containerId, name))
 }
 
@@ -80,8 +82,26 @@ export function stagedBlockKey(containerId: number, name: string, blockId: strin
   return encodeKey('blob-block', containerId, name, blockId)
 }
 
-export function stagedBlockRange(containerId: number, name: string) {
+export function stagedBlockRange(containerId: number, name: string): KeyRange {
   return prefixRange(encodeKey('blob-block', containerId, name))
+}
+
+/** → {}: the current blob has this tag */
+export function blobTagKey(
+  account: string,
+  [name, value]: readonly [name: string, value: string],
+  { containerId, blob }: { readonly containerId: number; readonly blob: string },
+): Key {
+  return encodeKey('blob-tag', account, name, value, containerId, blob)
+}
+
+/** The tags of a name; of a value; in a container. */
+export function blobTagKeyPrefix(
+  account: string,
+  name: string,
+  ...further: readonly (string | number)[]
+): Key {
+  return encodeKey('blob-tag', account, name, ...further)
 }
 
 /** → MapRecord: the part of a map's content that begins at `offset` */
@@ -89,10 +109,17 @@ export function mapKey(mapId: number, offset: number): Key {
   return encodeKey('map', mapId, offset)
 }
 
+/** All records of a map. */
+export function mapRange(mapId: number): KeyRange {
+  return prefixRange(encodeKey('map', mapId))
+}
+
 /** → {}: a map that no blob has any more and that is still to be swept */
 export function deletedMapKey(mapId: number): Key {
   return encodeKey('deleted-map', mapId)
 }
+
+export const DELETED_MAPS = prefixRange(encodeKey('deleted-map'))
 
 /** What becomes due: soft-deleted blobs and containers, expired blobs, blocks that nobody committed. */
 export type DueKind = 'past' | 'expiry' | 'staging' | 'container'
@@ -108,7 +135,7 @@ export function dueKey(
   return encodeKey('due', atMs, kind, containerId, name, stamp)
 }
 
-export function dueRange(untilMs: number) {
+export function dueRange(untilMs: number): KeyRange {
   return { from: encodeKey('due', 0), to: encodeKey('due', untilMs + 1) }
 }
 

@@ -2,9 +2,9 @@
 // name. Of one name come its past states, the oldest first, and then the blob itself. Where only the name
 // matters, the walk jumps over its past.
 import { decodeKey } from '../../kv/key.ts'
-import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
+import type { Key, KeyRange, ReadTx, Step, Value } from '../../kv/kv.ts'
 import { isExpired, decodeBlob, decodeStored, type Blob, type PastBlob } from './blob.ts'
-import { BATCH_MIN, nextBatch, openCursor, type Cursor, type KeyRange } from './cursor.ts'
+import { BATCH_MIN, nextBatch, openCursor, type Cursor } from './cursor.ts'
 import { DELETED_ROOT, pastBlobKey } from './keys.ts'
 import {
   BLOBS,

@@ -1,7 +1,7 @@
 // What List Blobs asks for, what a page of it holds, and where in the keys a page begins and ends.
-import { keyAfterPrefix, type Key } from '../../kv/kv.ts'
+import { earlierKey, laterKey } from '../../kv/key.ts'
+import { keyAfter, keyAfterPrefix, type Key, type KeyRange } from '../../kv/kv.ts'
 import type { Blob, PastBlob } from './blob.ts'
-import { keyAfter, type KeyRange } from './cursor.ts'
 import {
   blobKey,
   blobKeyPrefix,
@@ -95,10 +95,9 @@ export function listRange(names: Names, containerId: number, list: ListBlobs): K
   const lowest = names.prefix(containerId, list.prefix)
   const end = keyAfterPrefix(lowest)
   const { start, endBefore } = list
-  const from = start === undefined ? lowest : later(lowest, startKey(names, containerId, start))
+  const from = start === undefined ? lowest : laterKey(lowest, startKey(names, containerId, start))
   if (endBefore === undefined) return { from, to: end }
-  const last = names.from(containerId, endBefore)
-  return { from, to: Buffer.compare(last, end) < 0 ? last : end }
+  return { from, to: earlierKey(names.from(containerId, endBefore), end) }
 }
 
 export function startKey(names: Names, containerId: number, start: ListPosition): Key {
@@ -109,8 +108,4 @@ export function startKey(names: Names, containerId: number, start: ListPosition)
   // The other keys hold what comes behind all past states of the name.
   if (names !== PASTS) return names.from(containerId, name)
   return keyAfter(pastBlobKey(containerId, name, stamp))
-}
-
-function later(a: Key, b: Key): Key {
-  return Buffer.compare(b, a) > 0 ? b : a
 }

@@ -7,14 +7,8 @@ import { cutPiece } from '../../extent/slice-list.ts'
 import type { ReadTx, Step, Value } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
-import {
-  findBlobAt,
-  readBlob,
-  requireType,
-  type Blob,
-  type BlobAddress,
-  type BlobGuard,
-} from './blob.ts'
+import { findBlobAt, isPast, readBlob, type Blob, type BlobAddress } from './blob.ts'
+import { checkNotIncremental, requireType, type BlobGuard } from './guard.ts'
 import type { MapRecord } from './content.ts'
 import { mapKey } from './keys.ts'
 
@@ -54,9 +48,7 @@ export function* getPageRanges(
   const { stored } = yield* readBlob(tx, address, guard, nowMs)
   const { blob } = stored
   requireType(blob, 'PageBlob')
-  if (blob.copy?.isIncremental === true && !('kind' in blob)) {
-    throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob')
-  }
+  if (!isPast(blob)) checkNotIncremental(blob)
   const previous =
     query.previous === undefined
       ? undefined

@@ -5,22 +5,24 @@ import type { ByteRange } from '../../extent/interval-map.ts'
 import type { Piece } from '../../extent/slice.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
-import { requireEncryptionScope } from '../encryption-scope.ts'
 import { StorageError } from '../error.ts'
 import type { Lease } from '../lease.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import {
   afterWrite,
-  checkMutable,
   findForUpdate,
-  requireType,
   type Blob,
   type BlobAddress,
-  type BlobGuard,
   type ExistingTarget,
 } from './blob.ts'
+import { checkMutable, checkNotIncremental, requireType, type BlobGuard } from './guard.ts'
 import { clearMap, overwriteMap } from './content.ts'
-import { checkEncryption, encryptionForWrite, type BlobEncryption } from './encryption.ts'
+import {
+  checkEncryptedAs,
+  checkEncryption,
+  requireEncryptionForWrite,
+  type BlobEncryption,
+} from './encryption.ts'
 import { checkPutBlob, replaceBlob, type PutBlob } from './put.ts'
 
 /** x-ms-if-sequence-number-le, -lt and -eq; all that are sent must hold. */
@@ -57,10 +59,8 @@ export function* putPageBlob(
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
-  const encryption = encryptionForWrite(put.guard.encryption ?? {}, target.container)
-  if (encryption !== undefined && 'scope' in encryption) {
-    yield* requireEncryptionScope(tx, address.account, encryption.scope)
-  }
+  const asked = put.guard.encryption ?? {}
+  const encryption = yield* requireEncryptionForWrite(tx, address.account, asked, target.container)
   const { lengthBytes, sequenceNumber, mapId } = page
   return yield* replaceBlob(
     tx,
@@ -86,9 +86,7 @@ export function* checkPageWrite(
   const target = yield* findForUpdate(tx, address, guard, nowMs)
   const { blob } = target.stored
   requireType(blob, 'PageBlob')
-  if (blob.copy?.isIncremental === true) {
-    throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob')
-  }
+  checkNotIncremental(blob)
   checkMutable(blob, nowMs)
   checkEncryption(blob.encryption, guard.encryption ?? {}, 'append', target.container)
   checkSequence(sequence, BigInt(blob.sequenceNumber ?? '0'))
@@ -114,11 +112,8 @@ export function* putPage(
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPageWrite(tx, address, write, moment.nowMs)
-  const { encryption } = target.stored.blob
   // Another blob may have come here while the bytes were encrypted for the one before.
-  if (JSON.stringify(encryption) !== JSON.stringify(body.encryption)) {
-    throw new StorageError('BlobCustomerSpecifiedEncryptionMismatch')
-  }
+  checkEncryptedAs(target.stored.blob.encryption, body.encryption)
   let offset = write.range.from
   for (const piece of body.pieces) {
     yield* overwriteMap(tx, target.mapId, offset, piece)
@@ -140,7 +135,7 @@ export function* clearPages(
   return savePages(tx, target, moment)
 }
 
-/** A copy that made the blob is still told of after its pages were written (blob.md 6). */
+/** A copy that made the blob is still told of after its pages were written. */
 function savePages(tx: Tx, { key, stored, lease }: PageTarget, moment: Moment): Blob {
   const stamp = nextStamp(stored.blob.stamp, moment)
   const blob = afterWrite(stored.blob, lease, moment, stamp, { copy: true })

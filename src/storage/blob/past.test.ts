@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { patternBytes } from '../../extent/harness.ts'
-import type { BlobGuard } from './blob.ts'
+import type { BlobGuard } from './guard.ts'
 import { checkEmpty, CONTAINER, DAY_MS, GUARD, openWorld, type World } from './harness.ts'
 import { putBlob } from './put.ts'
 import { snapshotBlob } from './snapshot.ts'

@@ -4,6 +4,7 @@
 import { decodeKey } from '../../kv/key.ts'
 import type { Key, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
+import { scanAll } from '../../kv/scan.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import {
   decodeStored,
@@ -131,18 +132,10 @@ const SCAN_COUNT = 256
 
 /** All past states of a blob, the oldest first. */
 export function* pastOf(tx: ReadTx, { containerId, blob }: BlobPlace): Step<Past[]> {
-  const range = pastBlobRange(containerId, blob)
-  const past: Past[] = []
-  let from = range.from
-  for (;;) {
-    const entries = yield* tx.scan({ from, to: range.to, countMax: SCAN_COUNT })
-    for (const { key, value } of entries) {
-      past.push({ key, stamp: stampOfKey(key), stored: decodeStored<PastBlob>(value) })
-    }
-    const last = entries.at(-1)
-    if (last === undefined || entries.length < SCAN_COUNT) return past
-    from = Buffer.concat([last.key, Buffer.of(0)])
-  }
+  const entries = yield* scanAll(tx, pastBlobRange(containerId, blob), SCAN_COUNT)
+  return entries.map(({ key, value }) => {
+    return { key, stamp: stampOfKey(key), stored: decodeStored<PastBlob>(value) }
+  })
 }
 
 /** Soft-deletes or drops a snapshot or a version. */

@@ -3,7 +3,7 @@
 // a crash costs the part that was under way and no more. Whoever ends the copy (the job, an abort, the
 // sweep of a deleted container) takes the record away, and what comes later finds it gone.
 import { decodeKey } from '../../kv/key.ts'
-import type { Key, ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { keyAfter, type Key, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import type { Piece } from '../../extent/slice.ts'
 import { StorageError } from '../error.ts'
@@ -144,7 +144,7 @@ export function* addCopied(
     encodeRecord({ ...pending, copiedBytes } satisfies PendingCopy),
   )
   const copy = stored.blob.copy && { ...stored.blob.copy, copiedBytes }
-  putBlob(tx, place, { ...stored.blob, ...(copy && { copy }) }, stored.bytes)
+  saveBlob(tx, place, { ...stored.blob, ...(copy && { copy }) }, stored.bytes)
   return true
 }
 
@@ -180,12 +180,12 @@ export function* endCopy(
   const { blob } = found.stored
   if (outcome.status === 'failed') {
     yield* dropContent(tx, { lengthBytes: 0, map })
-    putBlob(tx, place, ended(emptied(blob), outcome, moment))
+    saveBlob(tx, place, ended(emptied(blob), outcome, moment))
     return
   }
   yield* dropContent(tx, blob)
   const { content: _content, ...rest } = blob
-  putBlob(tx, place, ended({ ...rest, lengthBytes: totalBytes, map }, outcome, moment))
+  saveBlob(tx, place, ended({ ...rest, lengthBytes: totalBytes, map }, outcome, moment))
 }
 
 /** A copy whose destination is gone: with its container, or replaced after it had expired. */
@@ -212,7 +212,7 @@ export function* abortCopy(
   const pending = yield* getPending(tx, place)
   if (pending !== undefined) yield* dropContent(tx, { lengthBytes: 0, map: pending.map })
   tx.delete(pendingCopyKey(place.containerId, place.blob))
-  putBlob(tx, place, ended(emptied(blob), { status: 'aborted' }, moment))
+  saveBlob(tx, place, ended(emptied(blob), { status: 'aborted' }, moment))
   return place
 }
 
@@ -238,7 +238,7 @@ function ended(
   }
 }
 
-function putBlob(tx: Tx, place: CopyPlace, blob: Blob, bytes?: Uint8Array): void {
+function saveBlob(tx: Tx, place: CopyPlace, blob: Blob, bytes?: Uint8Array): void {
   tx.put(blobKey(place.containerId, place.blob), encodeRecord(blob, bytes))
 }
 
@@ -248,7 +248,7 @@ export function* listCopies(
   after: Key | undefined,
   countMax: number,
 ): Step<readonly { readonly key: Key; readonly place: CopyPlace }[]> {
-  const from = after === undefined ? PENDING_COPIES.from : Buffer.concat([after, Buffer.of(0)])
+  const from = after === undefined ? PENDING_COPIES.from : keyAfter(after)
   const entries = yield* tx.scan({ from, to: PENDING_COPIES.to, countMax })
   return entries.map(({ key }) => {
     const [, containerId, blob] = decodeKey(key)

@@ -9,23 +9,21 @@ import type { Lease } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
 import {
-  checkMutable,
-  checkWrite,
   findBlob,
   laterMs,
   type Blob,
   type BlobAddress,
-  type BlobGuard,
   type BlobHttpHeaders,
   type CopyState,
   type ImmutabilityPolicy,
   type Target,
 } from './blob.ts'
+import { checkMutable, checkNotIncremental, checkWrite, type BlobGuard } from './guard.ts'
 import type { BlobContent } from './content.ts'
 import { dropExpired } from './delete.ts'
-import { encryptionForWrite, type BlobEncryption } from './encryption.ts'
+import { encryptionForWrite, isSameEncryption, type BlobEncryption } from './encryption.ts'
 import { checkPolicyTime } from './immutability.ts'
-import { makeRoom } from './past.ts'
+import { makeRoom, placeOf } from './past.ts'
 import { getProtection, isKeptAsVersion, type Protection } from './protection.ts'
 import { takeOrphanSnapshots } from './snapshot.ts'
 import { discardStaging, getStaging, type Staging } from './staging.ts'
@@ -75,9 +73,7 @@ export function* checkPutBlob(
   const protection = yield* getProtection(tx, address.account)
   if (current === undefined) return { ...target, staging, protection, lease }
   if (put.createOnly) throw new StorageError('UnauthorizedBlobOverwrite')
-  if (current.copy?.isIncremental === true) {
-    throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob')
-  }
+  checkNotIncremental(current)
   checkOnline(current, nowMs)
   if (!isKeptAsVersion(current, protection)) checkMutable(current, nowMs)
   return { ...target, staging, protection, lease }
@@ -88,7 +84,7 @@ export class EncryptionNeeded extends Error {}
 
 export function checkEncryptedFor({ container }: PutTarget, put: PutBlob): void {
   const wanted = encryptionForWrite(put.guard.encryption ?? {}, container)
-  if (JSON.stringify(wanted) !== JSON.stringify(put.encryption)) throw new EncryptionNeeded()
+  if (!isSameEncryption(wanted, put.encryption)) throw new EncryptionNeeded()
 }
 
 /** Put Blob of a block blob. */
@@ -141,7 +137,7 @@ export function* replaceBlob(
   const current = stored?.blob
   if (put.tier !== undefined) checkTierOfType(put.tier, made.type)
   if (put.immutability !== undefined) checkPolicyTime(put.immutability, moment.nowMs)
-  const place = { account: address.account, containerId: container.id, blob: address.blob }
+  const place = placeOf(address, target)
   if (target.expired !== undefined) yield* dropExpired(tx, place, target.expired)
   const stamp = yield* makeRoom(tx, place, stored, protection, moment)
   const snapshotCount = current ? current.snapshotCount : yield* takeOrphanSnapshots(tx, place)

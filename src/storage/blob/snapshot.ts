@@ -4,20 +4,11 @@
 import type { Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { checkWriteConditions } from '../condition.ts'
-import { StorageError } from '../error.ts'
 import { checkLeaseForRead } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
-import {
-  conditionState,
-  findBlob,
-  laterMs,
-  requireBlob,
-  type Blob,
-  type BlobAddress,
-  type BlobGuard,
-  type Target,
-} from './blob.ts'
+import { findBlob, laterMs, requireBlob, type Blob, type BlobAddress, type Target } from './blob.ts'
+import { checkNoPendingCopy, conditionState, type BlobGuard } from './guard.ts'
 import { checkEncryption } from './encryption.ts'
 import { orphanSnapshotsKey } from './keys.ts'
 import { copyPast, copyToVersion, nextPastStamp, placeOf, type BlobPlace } from './past.ts'
@@ -39,7 +30,7 @@ export function* snapshotBlob(
   const { blob, bytes } = target.stored
   checkWriteConditions(guard.conditions, conditionState(blob), 'update')
   checkLeaseForRead(blob.lease, guard.leaseId, moment.nowMs, 'blob')
-  if (blob.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
+  checkNoPendingCopy(blob)
   checkOnline(blob, moment.nowMs)
   // A blob with a scope needs the scope named too (test_cpk_n.py of Azure's SDK for Python).
   checkEncryption(blob.encryption, guard.encryption ?? {}, 'write', target.container)

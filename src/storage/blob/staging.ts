@@ -5,6 +5,7 @@ import type { Content } from '../../extent/slice.ts'
 import { addReferences, removeReferences } from '../../extent/reference.ts'
 import type { Entry, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { scanAll } from '../../kv/scan.ts'
 import type { Lease } from '../lease.ts'
 import type { BlobEncryption } from './encryption.ts'
 import { dueKey, stagedBlockKey, stagedBlockRange, stagingKey } from './keys.ts'
@@ -80,17 +81,8 @@ export function* putStagedBlock(
 }
 
 /** Every uncommitted block, in the order of the ids. There are at most 100,000. */
-export function* scanStagedBlocks(tx: ReadTx, containerId: number, name: string): Step<Entry[]> {
-  const range = stagedBlockRange(containerId, name)
-  const entries: Entry[] = []
-  let from = range.from
-  for (;;) {
-    const found = yield* tx.scan({ from, to: range.to, countMax: SCAN_COUNT })
-    entries.push(...found)
-    const last = found.at(-1)
-    if (last === undefined || found.length < SCAN_COUNT) return entries
-    from = Buffer.concat([last.key, Buffer.of(0)])
-  }
+export function scanStagedBlocks(tx: ReadTx, containerId: number, name: string): Step<Entry[]> {
+  return scanAll(tx, stagedBlockRange(containerId, name), SCAN_COUNT)
 }
 
 /** The blob was written: what was not committed is discarded. */

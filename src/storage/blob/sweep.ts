@@ -1,17 +1,19 @@
 // What deletes and the clock leave behind, taken away in bounded transactions while others write: the blobs
 // of deleted containers, maps that no blob has any more, and what has become due (soft-deleted blobs whose
 // days are over, expired blobs, blocks that nobody committed). Nobody can see any of it meanwhile.
-import { decodeKey, encodeKey } from '../../kv/key.ts'
-import { prefixRange, type Key, type Kv, type Step, type Tx } from '../../kv/kv.ts'
+import { decodeKey } from '../../kv/key.ts'
+import { prefixRange, type Key, type KeyRange, type Kv, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { decodeBlob, isExpired } from './blob.ts'
 import type { DeletedContainer, ContainerName } from './container.ts'
-import { dropContent, mapIdOf, sweepMap } from './content.ts'
+import { dropContent, sweepMap } from './content.ts'
 import { dropExpired } from './delete.ts'
 import {
   blobKey,
   blobKeyPrefix,
   containerNameKey,
+  DELETED_CONTAINERS,
+  DELETED_MAPS,
   deletedContainerKey,
   dueRange,
   orphanSnapshotsKeyPrefix,
@@ -35,25 +37,22 @@ export type SweptBlobs = { readonly recordCount: number }
 /** One pass, at the time of the store's clock. */
 export async function sweepBlobs(kv: Kv, nowMs: number): Promise<SweptBlobs> {
   let recordCount = await sweepDue(kv, nowMs)
-  recordCount += await sweepMarked(kv, 'deleted-container', removeSomeOfContainer)
-  recordCount += await sweepMarked(kv, 'deleted-map', (tx, id) =>
-    sweepMap(tx, id, RECORDS_PER_STEP),
-  )
+  recordCount += await sweepMarked(kv, DELETED_CONTAINERS, removeSomeOfContainer)
+  recordCount += await sweepMarked(kv, DELETED_MAPS, (tx, id) => sweepMap(tx, id, RECORDS_PER_STEP))
   return { recordCount }
 }
 
 /** Steps for each id that has a mark, until a step finds nothing and takes the mark away. */
 async function sweepMarked(
   kv: Kv,
-  mark: 'deleted-container' | 'deleted-map',
+  marks: KeyRange,
   step: (tx: Tx, id: number) => Step<number>,
 ): Promise<number> {
   let count = 0
   for (;;) {
-    const range = prefixRange(encodeKey(mark))
-    const [first] = await kv.read((tx) => tx.scan({ ...range, countMax: 1 }))
+    const [first] = await kv.read((tx) => tx.scan({ ...marks, countMax: 1 }))
     if (first === undefined) return count
-    const id = mapIdOf(first.key)
+    const id = Number(decodeKey(first.key)[1])
     let removed: number
     do {
       removed = await kv.write((tx) => step(tx, id))

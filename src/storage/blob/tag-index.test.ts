@@ -6,9 +6,9 @@ import { KEY_END, type Kv, type ReadTx, type Step } from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
+import { blobTagKey } from './keys.ts'
 import { matchesTags, parseWhere, type TagConjunction, type TagOperator } from './tag-filter.ts'
 import {
-  blobTagKey,
   changeTagIndex,
   decodeFindMarker,
   encodeFindMarker,

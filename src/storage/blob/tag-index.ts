@@ -2,27 +2,22 @@
 // changes the tags, so a search is never behind. One comparison (or the two ends of a range) drives the
 // walk over the keys; each blob that it meets is loaded, and its own tags are held against the filter.
 import assert from 'node:assert/strict'
-import { compareKeys, decodeKey, encodeKey } from '../../kv/key.ts'
+import { compareKeys, decodeKey, earlierKey, laterKey } from '../../kv/key.ts'
 import {
+  keyAfter,
   keyAfterPrefix,
   prefixRange,
   type Key,
+  type KeyRange,
   type ReadTx,
   type Step,
   type Tx,
 } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { invalidQuery } from '../error.ts'
+import { blobTagKey, blobTagKeyPrefix } from './keys.ts'
 import { matchesTags, namedTags, type TagConjunction, type TagOperator } from './tag-filter.ts'
 import { isTagText, TAG_VALUE_LENGTH_MAX, type Tags } from './tags.ts'
-
-/** → {} */
-export function blobTagKey(account: string, tag: readonly [string, string], place: Place): Key {
-  const [name, value] = tag
-  return encodeKey(PREFIX, account, name, value, place.containerId, place.blob)
-}
-
-const PREFIX = 'blob-tag'
 
 type Place = { readonly containerId: number; readonly blob: string }
 
@@ -86,10 +81,10 @@ export function* findBlobsByTags(
   const { account, start, countMax, scanCountMax = SCAN_COUNT_MAX } = find
   const name = drivingTag(find.where)
   const { from: lowest, to } = drivingRange(name, find)
-  const keyAfter = (position: FindPosition): Key =>
-    Buffer.concat([blobTagKey(account, [name, position.value], position), Buffer.of(0)])
+  const behind = (position: FindPosition): Key =>
+    keyAfter(blobTagKey(account, [name, position.value], position))
   const items: FoundBlob[] = []
-  let from = start === undefined ? lowest : laterKey(lowest, keyAfter(start))
+  let from = start === undefined ? lowest : laterKey(lowest, behind(start))
   let batch = Math.min(countMax, BATCH_MAX)
   let lookedAtCount = 0
   while (compareKeys(from, to) < 0) {
@@ -105,7 +100,7 @@ export function* findBlobsByTags(
     }
     if (last === undefined || last === entries.at(-1)) break
     if (items.length >= countMax || lookedAtCount >= scanCountMax) return { items, next: last }
-    from = keyAfter(last)
+    from = behind(last)
     batch = Math.min(batch * 4, BATCH_MAX)
   }
   return { items, next: undefined }
@@ -142,32 +137,18 @@ const BOUNDS: Readonly<Record<TagOperator, Bounds>> = {
   '<=': { to: 'afterValue' },
 }
 
-function drivingRange(
-  tagName: string,
-  { account, containerId, where }: FindBlobsByTags,
-): { readonly from: Key; readonly to: Key } {
-  let { from, to } = prefixRange(encodeKey(PREFIX, account, tagName))
+function drivingRange(tagName: string, { account, containerId, where }: FindBlobsByTags): KeyRange {
+  let { from, to } = prefixRange(blobTagKeyPrefix(account, tagName))
   for (const { name, operator, value } of where.all) {
     if (name !== tagName) continue
-    const parts = [PREFIX, account, name, value]
-    const prefix =
-      operator === '=' && containerId !== undefined
-        ? encodeKey(...parts, containerId)
-        : encodeKey(...parts)
+    const inContainer = operator === '=' && containerId !== undefined ? [containerId] : []
+    const prefix = blobTagKeyPrefix(account, name, value, ...inContainer)
     const keys = { value: prefix, afterValue: keyAfterPrefix(prefix) }
     const bounds = BOUNDS[operator]
     if (bounds.from !== undefined) from = laterKey(from, keys[bounds.from])
     if (bounds.to !== undefined) to = earlierKey(to, keys[bounds.to])
   }
   return { from, to }
-}
-
-function laterKey(a: Key, b: Key): Key {
-  return compareKeys(a, b) < 0 ? b : a
-}
-
-function earlierKey(a: Key, b: Key): Key {
-  return compareKeys(a, b) < 0 ? a : b
 }
 
 function decodePosition(key: Key): FindPosition {

@@ -57,7 +57,7 @@ export function decodeAccessTier(text: string): AccessTier {
   return found as AccessTier
 }
 
-export function isPageTier(tier: AccessTier): tier is PageTier {
+function isPageTier(tier: AccessTier): tier is PageTier {
   return PAGE_TIERS.includes(tier)
 }
 

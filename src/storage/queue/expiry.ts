@@ -1,24 +1,13 @@
-// Messages whose time to live is over. Nobody gets them from that millisecond on, and before anybody gets,
-// peeks or counts what is left, their records are removed: in bounded transactions, so that a million that
-// expire at once hold up no other request. What nobody asks for, the sweep removes.
+// Messages whose time to live is over. Nobody gets them from that millisecond on (visible.ts), and the sweep
+// removes their records: in bounded transactions, so that a million that expire at once hold up no request.
 import { decodeKey } from '../../kv/key.ts'
 import type { Kv, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { expiredRange } from './keys.ts'
 import { positionOf, removeMessage } from './message.ts'
-import { requireQueue, type QueueAddress } from './queue.ts'
 import { getTally, saveTally } from './tally.ts'
 
 /** Small enough that a request that comes meanwhile waits a few milliseconds only. */
 const MESSAGES_PER_STEP = 500
-
-/** What is expired at this time is removed when this resolves, from the queue as it is now. */
-export async function removeExpiredOf(kv: Kv, address: QueueAddress, nowMs: number): Promise<void> {
-  const queueId = await kv.read(function* (tx) {
-    const { id } = yield* requireQueue(tx, address)
-    return (yield* hasExpired(tx, id, nowMs)) ? id : undefined
-  })
-  if (queueId !== undefined) await removeExpired(kv, queueId, nowMs)
-}
 
 /** How many there were. */
 export async function removeExpired(kv: Kv, queueId: number, nowMs: number): Promise<number> {
@@ -30,9 +19,15 @@ export async function removeExpired(kv: Kv, queueId: number, nowMs: number): Pro
   }
 }
 
-function* hasExpired(tx: ReadTx, queueId: number, nowMs: number): Step<boolean> {
-  const found = yield* tx.scanWith({ ...expiredRange(queueId, nowMs), countMax: 1 }, () => true)
-  return found.length > 0
+/** How many are still to be removed; of more than `countMax`, so many. */
+export function* countExpired(
+  tx: ReadTx,
+  queueId: number,
+  nowMs: number,
+  countMax: number,
+): Step<number> {
+  const range = { ...expiredRange(queueId, nowMs), countMax }
+  return (yield* tx.scanWith(range, () => true)).length
 }
 
 function* removeSomeExpired(tx: Tx, queueId: number, nowMs: number): Step<number> {

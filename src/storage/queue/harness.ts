@@ -3,9 +3,10 @@
 import { decodeKey } from '../../kv/key.ts'
 import { KEY_END, type Entry, type Key, type Kv, type ScanRange, type Step } from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
-import { removeExpiredOf } from './expiry.ts'
-import { deleteMessage, getMessages, putMessage, updateMessage, type Message } from './message.ts'
-import { createQueue, readQueueCount } from './queue.ts'
+import { readQueueCount } from './count.ts'
+import { deleteMessage, putMessage, updateMessage, type Message } from './message.ts'
+import { createQueue } from './queue.ts'
+import { getFirstMessages, peekFirstMessages } from './visible.ts'
 
 export const QUEUE = { account: 'account', queue: 'box' }
 export const SECOND_MS = 1_000
@@ -41,15 +42,13 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
       return kv.write((tx) => putMessage(tx, QUEUE, put, now.ms))
     },
     get: (countMax = 1, visibilityTimeoutMs = 30 * SECOND_MS) =>
-      kv.write((tx) => getMessages(tx, QUEUE, { countMax, visibilityTimeoutMs }, now.ms)),
+      getFirstMessages(kv, QUEUE, { countMax, visibilityTimeoutMs }, now.ms),
+    peek: (countMax = 1) => peekFirstMessages(kv, QUEUE, countMax, now.ms),
     update: (message: Message, visibilityTimeoutMs: number) =>
       kv.write((tx) => updateMessage(tx, QUEUE, claimOf(message), { visibilityTimeoutMs }, now.ms)),
     delete: (message: Message) =>
       kv.write((tx) => deleteMessage(tx, QUEUE, claimOf(message), now.ms)),
-    count: async () => {
-      await removeExpiredOf(kv, QUEUE, now.ms)
-      return (await kv.read((tx) => readQueueCount(tx, QUEUE))).messageCount
-    },
+    count: async () => (await kv.read((tx) => readQueueCount(tx, QUEUE, now.ms))).messageCount,
     /** How many records there are of each kind. */
     records: () => countRecords(kv),
   }

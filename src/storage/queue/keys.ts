@@ -1,7 +1,7 @@
 // Every key of the Queue service. A queue's messages are found by its id, and Clear Messages gives it a new
 // one, so emptying or deleting a queue is one record. Messages stand in the order in which they become
 // visible: the next ones to get are the first ones in the range, however many there are.
-import { encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
+import { decodeKey, encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
 import { prefixRange, type Key } from '../../kv/kv.ts'
 
 /** → Queue */
@@ -26,10 +26,16 @@ export function messageKey(queueId: number, { visibleAtMs, sequence }: Position)
   return encodeKey('message', queueId, visibleAtMs, sequence)
 }
 
-/** The messages that are visible at a time. */
-export function visibleRange(queueId: number, nowMs: number) {
+/** From a message's key. */
+export function decodePosition(key: Key): Position {
+  const [, , visibleAtMs, sequence] = decodeKey(key)
+  return { visibleAtMs: Number(visibleAtMs), sequence: Number(sequence) }
+}
+
+/** The messages that are visible at a time, from a place on. */
+export function visibleRange(queueId: number, from: Position, nowMs: number) {
   return {
-    from: encodeKey('message', queueId),
+    from: messageKey(queueId, from),
     to: encodeKey('message', queueId, nowMs + 1),
   }
 }

@@ -1,19 +1,18 @@
 // Messages. To hide one is to move it to the time when it becomes visible again, and every move gives it a
 // new sequence number: among messages of one millisecond the one that was moved first comes first, and a
 // pop receipt with an older number is stale. What has expired is gone at that very millisecond, also where
-// its record is still to be removed (expiry.ts).
+// its record is still to be swept (sweep.ts).
 import assert from 'node:assert/strict'
-import { decodeKey } from '../../kv/key.ts'
 import type { Entry, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
-import { expiryKey, messageIdKey, messageKey, visibleRange, type Position } from './keys.ts'
+import { decodePosition, expiryKey, messageIdKey, messageKey, type Position } from './keys.ts'
 import type { PopReceipt } from './pop-receipt.ts'
 import { requireQueue, type QueueAddress } from './queue.ts'
-import { getTally, saveTally } from './tally.ts'
+import { getTally, saveTally, tallyOfPlaced } from './tally.ts'
 
 /** As it is kept under its position, with the text behind it. */
-type MessageRecord = {
+export type MessageRecord = {
   /** A GUID in lower case. */
   readonly id: string
   readonly insertedMs: number
@@ -58,44 +57,9 @@ export function* putMessage(
   if (message.expiresMs !== undefined) {
     tx.put(expiryKey(queueId, message.expiresMs, message.id), encodeRecord({}))
   }
-  const { messageCount } = tally
-  saveTally(tx, queueId, { messageCount: messageCount + 1, lastSequence: message.sequence })
+  const messageCount = tally.messageCount + 1
+  saveTally(tx, queueId, { ...tallyOfPlaced(tally, message), messageCount })
   return message
-}
-
-export type GetMessages = { readonly countMax: number; readonly visibilityTimeoutMs: number }
-
-/** One step for all of them: a visible message goes to exactly one get. */
-export function* getMessages(
-  tx: Tx,
-  address: QueueAddress,
-  { countMax, visibilityTimeoutMs }: GetMessages,
-  nowMs: number,
-): Step<readonly Message[]> {
-  const { id: queueId } = yield* requireQueue(tx, address)
-  const visible = yield* scanVisible(tx, queueId, countMax, nowMs)
-  if (visible.length === 0) return []
-  const tally = yield* getTally(tx, queueId)
-  const got = visible.map((message, i) => ({
-    ...message,
-    dequeueCount: message.dequeueCount + 1,
-    visibleAtMs: nowMs + visibilityTimeoutMs,
-    sequence: tally.lastSequence + i + 1,
-  }))
-  for (const message of visible) tx.delete(messageKey(queueId, message))
-  for (const message of got) saveMessage(tx, queueId, message)
-  saveTally(tx, queueId, { ...tally, lastSequence: tally.lastSequence + got.length })
-  return got
-}
-
-export function* peekMessages(
-  tx: ReadTx,
-  address: QueueAddress,
-  countMax: number,
-  nowMs: number,
-): Step<readonly Message[]> {
-  const { id: queueId } = yield* requireQueue(tx, address)
-  return yield* scanVisible(tx, queueId, countMax, nowMs)
 }
 
 /** Which message, and the receipt that must be its latest. */
@@ -129,7 +93,7 @@ export function* updateMessage(
   }
   tx.delete(messageKey(queueId, current))
   saveMessage(tx, queueId, message)
-  saveTally(tx, queueId, { ...tally, lastSequence: message.sequence })
+  saveTally(tx, queueId, tallyOfPlaced(tally, message))
   return message
 }
 
@@ -188,33 +152,22 @@ function* claimMessage(
   return message
 }
 
-function* scanVisible(
-  tx: ReadTx,
-  queueId: number,
-  countMax: number,
-  nowMs: number,
-): Step<readonly Message[]> {
-  const found = yield* tx.scan({ ...visibleRange(queueId, nowMs), countMax })
-  return found.map(decodeMessage).filter((message) => !isExpired(message, nowMs))
-}
-
-function isExpired({ expiresMs }: MessageRecord, nowMs: number): boolean {
+export function isExpired({ expiresMs }: MessageRecord, nowMs: number): boolean {
   return expiresMs !== undefined && expiresMs <= nowMs
 }
 
-function saveMessage(tx: Tx, queueId: number, message: Message): void {
+export function saveMessage(tx: Tx, queueId: number, message: Message): void {
   const { text, visibleAtMs, sequence, ...record } = message
   const position: Position = { visibleAtMs, sequence }
   tx.put(messageKey(queueId, position), encodeRecord(record, text))
   tx.put(messageIdKey(queueId, message.id), encodeRecord(position))
 }
 
-function decodeMessage({ key, value }: Entry): Message {
-  const [, , visibleAtMs, sequence] = decodeKey(key)
+/** The text is a view of the value. */
+export function decodeMessage({ key, value }: Entry): Message {
   return {
     ...decodeRecord<MessageRecord>(value),
-    visibleAtMs: Number(visibleAtMs),
-    sequence: Number(sequence),
+    ...decodePosition(key),
     text: recordBytes(value),
   }
 }

@@ -7,7 +7,6 @@ import type { SignedIdentifier } from '../access-policy.ts'
 import { StorageError } from '../error.ts'
 import { isSameMetadata, type Metadata } from '../metadata.ts'
 import { deletedQueueKey, queueKey, queueKeyPrefix } from './keys.ts'
-import { getTally } from './tally.ts'
 
 export type QueueAddress = { readonly account: string; readonly queue: string }
 
@@ -65,16 +64,6 @@ export function* changeQueue(
 ): Step<void> {
   const queue = yield* requireQueue(tx, address)
   saveQueue(tx, address, { ...queue, ...set })
-}
-
-/** The count is of all messages, those that are invisible at the moment too. */
-export function* readQueueCount(
-  tx: ReadTx,
-  address: QueueAddress,
-): Step<{ readonly queue: Queue; readonly messageCount: number }> {
-  const queue = yield* requireQueue(tx, address)
-  const { messageCount } = yield* getTally(tx, queue.id)
-  return { queue, messageCount }
 }
 
 export type ListQueues = {

@@ -29,6 +29,7 @@ export function parseDateTime(text: string): string | undefined {
   const timeMs = localMs - offsetMinutes * 60_000
   if (timeMs < YEAR_ONE_MS || timeMs >= YEAR_TEN_THOUSAND_MS) return undefined
   const digits = fraction.slice(0, 7).padEnd(7, '0')
+  if (offsetMinutes === 0) return `${local}.${digits}Z`
   return `${new Date(timeMs).toISOString().slice(0, 19)}.${digits}Z`
 }
 

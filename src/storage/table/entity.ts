@@ -46,7 +46,12 @@ const EFFECTS: Readonly<Record<EntityWrite['kind'], readonly [Effect | Refusal, 
 
 /** Every write makes another one, also in one tick of the clock. */
 export function entityETag(stamp: number): string {
-  return `W/"datetime'${timestampOf(stamp).replaceAll(':', '%3A')}'"`
+  return entityETagAt(timestampOf(stamp))
+}
+
+/** The same for who has the Timestamp already. */
+export function entityETagAt(timestamp: string): string {
+  return `W/"datetime'${timestamp.replaceAll(':', '%3A')}'"`
 }
 
 /** Clients send an ETag as they got it or with the colons of the time that it is. */

@@ -196,6 +196,20 @@ test('a long scan is cut, and continued where it was cut', async () => {
   assert.equal(second.next, undefined)
 })
 
+test('a page of several reads misses none between them', async () => {
+  const world = await openWorld()
+  const rows = Array.from({ length: 500 }, (_, i) => '-'.repeat(i))
+  await fill(
+    world,
+    rows.map((row) => ['p', row] as const),
+  )
+  const { entities } = await world.query({ countMax: 1_000 })
+  assert.deepEqual(
+    entities.map(({ rowKey }) => rowKey),
+    rows,
+  )
+})
+
 test('a page ends before it is larger than what others can wait for', async () => {
   const world = await openWorld()
   const value = { type: 'Edm.String', value: 'x'.repeat(30_000) } as const

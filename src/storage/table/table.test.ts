@@ -127,4 +127,6 @@ test('a start that no name can have is a place in the order like another', async
   const world = await openWorld()
   assert.deepEqual((await list(world, { start: 'z'.repeat(5_000) })).tables, [])
   assert.equal((await list(world, { start: 'A'.repeat(5_000) })).tables.length, 1)
+  const filter = parseFilter(`TableName lt 'b'`, 'table')
+  assert.deepEqual((await list(world, { filter, start: 'c' })).tables, [])
 })

@@ -1,6 +1,6 @@
 // Tables: a record each, found by account and name. There are no ETags or conditions here: optimistic
 // concurrency is a matter of entities.
-import { encodeKey } from '../../kv/key.ts'
+import { compareKeys, encodeKey } from '../../kv/key.ts'
 import { keyAfterPrefix, type ReadTx, type Step, type Tx, type Value } from '../../kv/kv.ts'
 import { decodeRecordOnce, encodeRecord } from '../../kv/record.ts'
 import type { SignedIdentifier } from '../access-policy.ts'
@@ -89,7 +89,7 @@ export function* listTables(
   }
   const tables: Table[] = []
   let lookedCount = 0
-  for (;;) {
+  while (compareKeys(range.from, range.to) < 0) {
     const missedCount = lookedCount - tables.length
     // As many as are missing, and one to begin the next page with; more when few of them match.
     const chunkCount = Math.min(CHUNK_COUNT_MAX, countMax - tables.length + 1 + missedCount)
@@ -104,9 +104,10 @@ export function* listTables(
       if (matchesTable(filter, table.name)) tables.push(table)
     }
     const last = chunk.at(-1)
-    if (last === undefined || chunk.length < chunkCount) return { tables, next: undefined }
+    if (last === undefined || chunk.length < chunkCount) break
     range.from = keyAfterPrefix(tableKey(account, last.name))
   }
+  return { tables, next: undefined }
 }
 
 function saveTable(tx: Tx, address: TableAddress, table: Table): void {

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeKey } from './key.ts'
+import { prefixRange } from './kv.ts'
+import { openMemoryKv } from './memory.ts'
+import { scanAll } from './scan.ts'
+
+for (const [entryCount, countAtOnce] of [
+  [0, 3],
+  [2, 3],
+  [3, 3],
+  [7, 3],
+  [9, 1],
+] as const) {
+  test(`${entryCount} entries, ${countAtOnce} at once: all of them, in order, once`, async () => {
+    const kv = openMemoryKv()
+    const numbers = Array.from({ length: entryCount }, (_, n) => n)
+    await kv.write(function* (tx) {
+      for (const n of numbers) tx.put(encodeKey('in', n), Buffer.of(n))
+      tx.put(encodeKey('io'), Buffer.of(255))
+    })
+    const range = prefixRange(encodeKey('in'))
+    const entries = await kv.read((tx) => scanAll(tx, range, countAtOnce))
+    assert.deepEqual(
+      entries.map(({ value }) => value[0]),
+      numbers,
+    )
+    await kv.close()
+  })
+}

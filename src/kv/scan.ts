@@ -1,0 +1,15 @@
+// A whole range inside one transaction, in bounded scans: for what is known to be short or has a limit of its
+// own, such as the blocks and the snapshots of one blob.
+import { keyAfter, type Entry, type KeyRange, type ReadTx, type Step } from './kv.ts'
+
+export function* scanAll(tx: ReadTx, range: KeyRange, countAtOnce: number): Step<Entry[]> {
+  const entries: Entry[] = []
+  let from = range.from
+  for (;;) {
+    const found = yield* tx.scan({ from, to: range.to, countMax: countAtOnce })
+    entries.push(...found)
+    const last = found.at(-1)
+    if (last === undefined || found.length < countAtOnce) return entries
+    from = keyAfter(last.key)
+  }
+}

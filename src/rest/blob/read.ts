@@ -1,0 +1,63 @@
+// The bytes of a blob on their way out: what is read of the store, on one snapshot of it, and what becomes the
+// answer's body. Get Blob, Query Blob Contents and static websites.
+import { decryptPieces } from '../../extent/cipher.ts'
+import type { Answer } from '../../http/operation.ts'
+import { decodeRange, type ByteRange } from '../../http/range.ts'
+import { readBlobBytes, type Blob, type ExistingTarget } from '../../storage/blob/blob.ts'
+import { isAccessStale } from '../../storage/blob/change.ts'
+import { readContent, type BlobBytes } from '../../storage/blob/content.ts'
+import { getProtection, shownAccess } from '../../storage/blob/protection.ts'
+import { cipherOf, type Cipher } from './cipher.ts'
+import { blobGuard } from './header.ts'
+import { blobAddressAt, type BlobCall } from './service.ts'
+
+/** What Get Blob needs of one snapshot of the store. */
+export type ReadBytes = {
+  readonly target: ExistingTarget
+  /** What clients see of it. */
+  readonly blob: Blob
+  readonly range: ByteRange | undefined
+  readonly content: BlobBytes
+  readonly cipher: Cipher | undefined
+  /** The first read of the day, where such are noted. */
+  readonly isAccessNew: boolean
+}
+
+/** All that is read of a blob, on one snapshot of the store. */
+export function readBytes({ request, service }: BlobCall): Promise<ReadBytes> {
+  const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
+  const { nowMs } = service.moment()
+  return service.kv.read(function* (tx) {
+    const target = yield* readBlobBytes(tx, address, guard, nowMs)
+    const { blob } = target.stored
+    const range = decodeRange(request.headers, request.version, blob.lengthBytes)
+    const part = range ?? { from: 0, to: blob.lengthBytes }
+    const content = yield* readContent(tx, target.stored, part)
+    const { customerKey } = guard.encryption ?? {}
+    const cipher = yield* cipherOf(tx, address.account, blob.encryption, customerKey)
+    const protection = yield* getProtection(tx, address.account)
+    const isAccessNew = protection.isAccessTimeTracked && isAccessStale(blob, nowMs)
+    const shown = shownAccess(blob, protection)
+    return { target, blob: shown, range, content, cipher, isAccessNew }
+  })
+}
+
+export type ReadBody = { readonly body: Uint8Array } | Required<Pick<Answer, 'stream' | 'recycle'>>
+
+export function bodyOf(
+  { extents, recycle }: BlobCall['service'],
+  { content, cipher }: Pick<ReadBytes, 'content' | 'cipher'>,
+): ReadBody {
+  if ('bytes' in content) return { body: content.bytes }
+  const { pieces } = content
+  if (cipher === undefined) return { stream: () => extents.read(pieces), recycle }
+  return { stream: () => decryptPieces(extents.read(pieces), pieces, cipher.key, recycle), recycle }
+}
+
+export function streamOf(body: ReadBody): AsyncIterable<Uint8Array> {
+  return 'body' in body ? once(body.body) : body.stream()
+}
+
+export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}

@@ -1,0 +1,62 @@
+// A part of a batch as a request of its own: the caller, the account and the version are the batch's.
+import type { Body } from '../../http/body.ts'
+import { optionalHeader } from '../../http/header.ts'
+import { headerFields, parseHttpRequestPart, type MultipartPart } from '../../http/multipart.ts'
+import type { Request } from '../../http/operation.ts'
+import { decodeTableSegments, parseQuery } from '../../http/query.ts'
+
+export type BatchPart = {
+  readonly contentId: string | undefined
+  readonly request: Request
+  readonly body: Buffer
+}
+
+export function decodePart(outer: Request, { headers, body }: MultipartPart): BatchPart {
+  const part = parseHttpRequestPart(body)
+  const fields = headerFields(part.headers)
+  const { rawPath, rawQuery } = splitUrl(part.url)
+  const contentId = optionalHeader(headers, 'content-id') ?? optionalHeader(fields, 'content-id')
+  const request: Request = {
+    ...outer,
+    method: part.method,
+    headers: fields as Request['headers'],
+    rawHeaders: part.headers,
+    rawPath,
+    path: decodeTableSegments(resourceOf(outer, rawPath)),
+    query: parseQuery(rawQuery),
+    body: bodyOf(part.body),
+  }
+  return { contentId, request, body: part.body }
+}
+
+/** Absolute, as the service asks for, or a path, with or without its first slash. */
+function splitUrl(url: string): { readonly rawPath: string; readonly rawQuery: string } {
+  const local = url.replace(/^https?:\/\/[^/?]*/i, '')
+  const question = local.indexOf('?')
+  const path = question < 0 ? local : local.slice(0, question)
+  return {
+    rawPath: path.startsWith('/') ? path : `/${path}`,
+    rawQuery: question < 0 ? '' : local.slice(question + 1),
+  }
+}
+
+/**
+ * Behind the account, where the path has it: clients leave it out in path style or, for a host that names
+ * the account, do not know it. A table of the account's own name is told by what follows.
+ */
+function resourceOf(outer: Request, rawPath: string): string {
+  for (const account of [`/${outer.account}/`, `/${outer.account}-secondary/`]) {
+    if (outer.pathStyle && rawPath.startsWith(account)) return rawPath.slice(account.length)
+  }
+  return rawPath.slice(1)
+}
+
+function bodyOf(bytes: Buffer): Body {
+  return {
+    lengthBytes: bytes.length,
+    read: () => Promise.resolve(bytes),
+    async *stream() {
+      yield bytes
+    },
+  }
+}

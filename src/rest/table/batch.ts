@@ -1,0 +1,172 @@
+// Entity group transactions: a batch is one changeset, whose writes happen together or not at all, or one
+// query alone (https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions).
+// What can't be read as a batch is refused; what is wrong with one of its parts is answered inside of it.
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import { authorize } from '../../auth/authorize.ts'
+import { encodeErrorJson, errorHeaders, storageErrorOf } from '../../http/error.ts'
+import { optionalHeader } from '../../http/header.ts'
+import {
+  encodeHttpResponsePart,
+  encodeMultipart,
+  parseMultipart,
+  parseMultipartBoundary,
+  type MultipartPart,
+  type MultipartSource,
+} from '../../http/multipart.ts'
+import type { Answer, OperationTable } from '../../http/operation.ts'
+import { StorageError } from '../../storage/error.ts'
+import type { EntityWrite } from '../../storage/table/entity.ts'
+import { TransactionError, writeEntities } from '../../storage/table/transaction.ts'
+import { tableAddress } from './address.ts'
+import { decodePart, type BatchPart } from './batch-part.ts'
+import { jsonHeaders } from './payload-format.ts'
+import { sasTableOf, type TableCall, type TableService } from './service.ts'
+import { checkWritable, decodeWrite, TABLE_BYTES_MAX, writeAnswer } from './write.ts'
+
+type Operations = OperationTable<TableService>
+
+export async function runEntityGroupTransaction(
+  call: TableCall,
+  table: Operations,
+): Promise<Answer> {
+  const boundary = parseMultipartBoundary(optionalHeader(call.request.headers, 'content-type'))
+  const body = await call.request.body.read(TABLE_BYTES_MAX)
+  const [part, ...others] = parseMultipart(body, boundary)
+  if (part === undefined || others.length > 0) throw invalidBatch('It must have one part.')
+  const answer = isChangeset(part)
+    ? await runChangeset(call, table, part)
+    : await runQuery(call, table, part)
+  const answered = `batchresponse_${randomUUID()}`
+  const headers = [
+    'Cache-Control', 'no-cache',
+    'X-Content-Type-Options', 'nosniff',
+    'Content-Type', `multipart/mixed; boundary=${answered}`,
+  ] // prettier-ignore
+  return { status: 202, headers, body: encodeMultipart(answered, [answer]) }
+}
+
+function isChangeset({ headers }: MultipartPart): boolean {
+  return /^multipart\/mixed\b/i.test(optionalHeader(headers, 'content-type') ?? '')
+}
+
+async function runQuery(
+  call: TableCall,
+  table: Operations,
+  source: MultipartPart,
+): Promise<MultipartSource> {
+  const part = decodePart(call.request, source)
+  if (part.request.method !== 'GET') {
+    throw invalidBatch('What changes entities must be in a changeset.')
+  }
+  try {
+    const operation = await authorizedOperation(call, table, part)
+    return encodePart(part, await operation.run({ ...call, request: part.request }))
+  } catch (error) {
+    return encodePart(part, errorAnswer(call, error))
+  }
+}
+
+async function runChangeset(
+  call: TableCall,
+  table: Operations,
+  source: MultipartPart,
+): Promise<MultipartSource> {
+  const boundary = parseMultipartBoundary(optionalHeader(source.headers, 'content-type'))
+  const parts = parseMultipart(source.body, boundary).map((part) => decodePart(call.request, part))
+  const answers = await runParts(call, table, parts)
+  const answered = `changesetresponse_${randomUUID()}`
+  return {
+    headers: ['Content-Type', `multipart/mixed; boundary=${answered}`],
+    body: encodeMultipart(answered, answers),
+  }
+}
+
+/** The answers of all parts, or of the one that failed. */
+async function runParts(
+  call: TableCall,
+  table: Operations,
+  parts: readonly BatchPart[],
+): Promise<readonly MultipartSource[]> {
+  const [first] = parts
+  if (first === undefined) throw invalidBatch('A changeset must not be empty.')
+  try {
+    const writes = await decodeWrites(call, table, parts)
+    const address = tableAddress(first.request)
+    const moment = call.service.moment()
+    const entities = await call.service.kv.write((tx) => writeEntities(tx, address, writes, moment))
+    return parts.flatMap((part, at) => {
+      const write = writes[at]
+      if (write === undefined) return []
+      return [encodePart(part, writeAnswer(part.request, write, entities[at]))]
+    })
+  } catch (error) {
+    const failed = error instanceof TransactionError ? parts[error.failedAt] : undefined
+    return [encodePart(failed ?? first, errorAnswer(call, error))]
+  }
+}
+
+async function decodeWrites(
+  call: TableCall,
+  table: Operations,
+  parts: readonly BatchPart[],
+): Promise<EntityWrite[]> {
+  const writes: EntityWrite[] = []
+  const name = parts[0]?.request.path[0]?.toLowerCase()
+  for (const [at, part] of parts.entries()) {
+    try {
+      const operation = await authorizedOperation(call, table, part)
+      if (!operation.writes) throw invalidBatch('A query can not be in a changeset.')
+      // An entity group is a partition of one table.
+      if (part.request.path[0]?.toLowerCase() !== name) {
+        throw new StorageError('CommandsInBatchActOnDifferentPartitions')
+      }
+      const write = decodeWrite(part.request, part.body)
+      checkWritable(call.identity, write)
+      writes.push(write)
+    } catch (error) {
+      throw error instanceof StorageError ? new TransactionError(at, error) : error
+    }
+  }
+  return writes
+}
+
+/** Who asks is known from the batch; whether that is enough is a question of each part. */
+async function authorizedOperation(
+  { identity, service }: TableCall,
+  table: Operations,
+  { request }: BatchPart,
+) {
+  const operation = table.find(request)
+  // Neither tables nor other batches can be in a batch.
+  if (operation.permission.resourceType !== 'o') throw invalidBatch('It is for entities.')
+  const { table: name } = tableAddress(request)
+  await authorize(identity, operation.permission, request, service.world())
+  const sasTable = sasTableOf(identity)
+  if (sasTable !== undefined && sasTable !== name.toLowerCase()) {
+    throw new StorageError('AuthorizationFailure')
+  }
+  return operation
+}
+
+function errorAnswer({ request, service }: TableCall, error: unknown): Answer {
+  const known = storageErrorOf(error)
+  if (known === undefined) throw error
+  const headers = [...Object.entries(errorHeaders(known)).flat(), ...jsonHeaders('minimalmetadata')]
+  const body = encodeErrorJson(known, request.requestId, service.world().wallNowMs)
+  return { status: known.status, headers, body }
+}
+
+function encodePart({ contentId }: BatchPart, { status, headers, body }: Answer): MultipartSource {
+  const partHeaders = ['Content-Type', 'application/http', 'Content-Transfer-Encoding', 'binary']
+  const reason = STATUS_CODES[status] ?? ''
+  const answerHeaders = contentId === undefined ? headers : ['Content-ID', contentId, ...headers]
+  return {
+    headers: partHeaders,
+    body: encodeHttpResponsePart(status, reason, answerHeaders, body),
+  }
+}
+
+function invalidBatch(reason: string): StorageError {
+  return new StorageError('InvalidInput', {}, `The batch is not valid. ${reason}`)
+}

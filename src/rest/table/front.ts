@@ -1,0 +1,31 @@
+// The Table service as the front door sees it: its name, and what authentication asks of its tables.
+import type { AuthRequest } from '../../auth/request.ts'
+import type { StoredPolicy } from '../../auth/world.ts'
+import { policyTimeMs } from '../../storage/access-policy.ts'
+import { getTable } from '../../storage/table/table.ts'
+import type { TableService } from './service.ts'
+
+export const TABLE_SERVER_HEADER = 'Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0'
+
+/** No table has a longer name; the cut keeps keys short and finds nothing either. */
+const NAME_LENGTH_MAX = 63
+
+export async function tableAccessPolicy(
+  service: Pick<TableService, 'kv'>,
+  { account, path, query }: AuthRequest,
+  id: string,
+): Promise<StoredPolicy | undefined> {
+  const [addressed = ''] = path
+  // A batch is sent to no table; which one the SAS is for, it says itself.
+  const name = addressed.startsWith('$') ? (query.get('tn') ?? '') : addressed
+  const address = { account, table: name.slice(0, NAME_LENGTH_MAX + 1) }
+  const table = await service.kv.read((tx) => getTable(tx, address))
+  const found = table?.policies.find((identifier) => identifier.id === id)
+  if (found === undefined) return undefined
+  const { start, expiry, permission } = found.policy
+  return {
+    startMs: start === undefined ? undefined : policyTimeMs(start),
+    expiryMs: expiry === undefined ? undefined : policyTimeMs(expiry),
+    permissions: permission,
+  }
+}

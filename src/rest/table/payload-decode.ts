@@ -1,0 +1,95 @@
+// The JSON of an entity as what storage takes: each property with its type, which an annotation
+// (`"A@odata.type": "Edm.Int64"`) or the form of the value tells
+// (https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations).
+import { StorageError } from '../../storage/error.ts'
+import { parseDouble, parseEdm, parseInt32 } from '../../storage/table/edm-text.ts'
+import {
+  isEdmType,
+  type EdmProperties,
+  type EdmType,
+  type EdmValue,
+} from '../../storage/table/edm.ts'
+import { parseJsonMembers, type JsonMembers, type JsonScalar } from './payload-json.ts'
+
+export type EntityPayload = {
+  readonly partitionKey: string | undefined
+  readonly rowKey: string | undefined
+  /** Without the three of the system; what is null is not there. */
+  readonly properties: EdmProperties
+}
+
+export function decodeEntity(body: Uint8Array): EntityPayload {
+  const members = parseJsonMembers(body)
+  const properties: [string, EdmValue][] = []
+  for (const [name, scalar] of members) {
+    if (scalar.kind === 'null' || SYSTEM.has(name) || isAnnotation(name)) continue
+    properties.push([name, decodeValue(scalar, annotatedType(members, name))])
+  }
+  return {
+    partitionKey: decodeKey(members, 'PartitionKey'),
+    rowKey: decodeKey(members, 'RowKey'),
+    properties: Object.fromEntries(properties),
+  }
+}
+
+/** The name in the body of Create Table. */
+export function decodeTableName(body: Uint8Array): string {
+  const scalar = parseJsonMembers(body).get('TableName')
+  if (scalar === undefined || scalar.kind === 'null') throw new StorageError('PropertiesNeedValue')
+  if (scalar.kind !== 'string') throw new StorageError('InvalidInput')
+  return scalar.text
+}
+
+/** The time of the last write is the service's own: what a client sends for it is ignored. */
+const SYSTEM: ReadonlySet<string> = new Set(['PartitionKey', 'RowKey', 'Timestamp'])
+
+/** `odata.etag`, `A@odata.type`: no names of properties. */
+function isAnnotation(name: string): boolean {
+  return name.startsWith('odata.') || name.includes('@odata.')
+}
+
+function decodeKey(members: JsonMembers, name: string): string | undefined {
+  const scalar = members.get(name)
+  if (scalar === undefined || scalar.kind === 'null') return undefined
+  if (scalar.kind !== 'string') throw new StorageError('InvalidInput')
+  return scalar.text
+}
+
+function annotatedType(members: JsonMembers, name: string): EdmType | undefined {
+  const scalar = members.get(`${name}@odata.type`)
+  if (scalar === undefined || scalar.kind === 'null') return undefined
+  if (scalar.kind !== 'string' || !isEdmType(scalar.text)) throw new StorageError('InvalidInput')
+  return scalar.text
+}
+
+function decodeValue(scalar: Exclude<JsonScalar, { kind: 'null' }>, type: EdmType | undefined) {
+  const value = type === undefined ? inferred(scalar) : typed(scalar, type)
+  if (value === undefined) throw new StorageError('InvalidInput')
+  return value
+}
+
+/** A number without a point that is no Int32 is a Double, as OData's reader has it. */
+function inferred(scalar: Exclude<JsonScalar, { kind: 'null' }>): EdmValue | undefined {
+  switch (scalar.kind) {
+    case 'string':
+      return { type: 'Edm.String', value: scalar.text }
+    case 'boolean':
+      return { type: 'Edm.Boolean', value: scalar.value }
+    case 'number':
+      return parseInt32(scalar.text) ?? parseDouble(scalar.text)
+  }
+}
+
+/** A text may be of any type, a number of the three of numbers, and true and false are Boolean. */
+function typed(scalar: Exclude<JsonScalar, { kind: 'null' }>, type: EdmType): EdmValue | undefined {
+  switch (scalar.kind) {
+    case 'string':
+      return parseEdm(type, scalar.text)
+    case 'boolean':
+      return type === 'Edm.Boolean' ? { type, value: scalar.value } : undefined
+    case 'number':
+      return NUMBERS.has(type) ? parseEdm(type, scalar.text) : undefined
+  }
+}
+
+const NUMBERS: ReadonlySet<EdmType> = new Set(['Edm.Int32', 'Edm.Int64', 'Edm.Double'])

@@ -1,0 +1,73 @@
+// How much an answer tells besides the values: OData's three levels of metadata. `$format` wins over
+// Accept. There is JSON only: Atom ended with version 2015-12-11, and verbose JSON was never there.
+import { optionalHeader } from '../../http/header.ts'
+import type { Request } from '../../http/operation.ts'
+import { StorageError } from '../../storage/error.ts'
+
+export type MetadataLevel = 'nometadata' | 'minimalmetadata' | 'fullmetadata'
+
+const LEVELS: Readonly<Record<string, MetadataLevel>> = {
+  nometadata: 'nometadata',
+  minimalmetadata: 'minimalmetadata',
+  fullmetadata: 'fullmetadata',
+}
+
+export function decodeFormat({
+  query,
+  headers,
+}: Pick<Request, 'headers' | 'query'>): MetadataLevel {
+  const format = query.get('$format')
+  if (format) return levelOfMedia(format === 'json' ? 'application/json' : format)
+  const accept = optionalHeader(headers, 'accept')
+  return accept === undefined ? 'minimalmetadata' : levelOfMedia(accept)
+}
+
+/** Of the media types that a client takes, the first that there is. */
+function levelOfMedia(text: string): MetadataLevel {
+  const media = text.toLowerCase().split(',')
+  for (const one of media) {
+    const [type = '', ...parameters] = one.split(';').map((part) => part.trim())
+    if (type !== 'application/json' && type !== '*/*' && type !== 'application/*') continue
+    const odata = parameters.find((parameter) => /^odata\s*=/.test(parameter))
+    return odata === undefined ? 'minimalmetadata' : levelOfParameter(odata)
+  }
+  const isAtom = media.some((one) => /atom|xml/.test(one))
+  throw new StorageError(isAtom ? 'AtomFormatNotSupported' : 'MediaTypeNotSupported')
+}
+
+function levelOfParameter(parameter: string): MetadataLevel {
+  const name = parameter.slice(parameter.indexOf('=') + 1).trim()
+  if (name === 'verbose') throw new StorageError('JsonVerboseFormatNotSupported')
+  const level = Object.hasOwn(LEVELS, name) ? LEVELS[name] : undefined
+  if (level === undefined) throw new StorageError('MediaTypeNotSupported')
+  return level
+}
+
+/** A body must be JSON; one that doesn't say what it is, is taken to be. */
+export function checkJsonBody({ headers }: Pick<Request, 'headers'>): void {
+  const type = optionalHeader(headers, 'content-type')?.toLowerCase()
+  if (type === undefined || /^application\/json\s*(?:;|$)/.test(type)) return
+  throw new StorageError(/atom|xml/.test(type) ? 'AtomFormatNotSupported' : 'MediaTypeNotSupported')
+}
+
+/** What every answer of this service has. */
+export const TABLE_HEADERS: readonly string[] = [
+  'Cache-Control', 'no-cache',
+  'X-Content-Type-Options', 'nosniff',
+] // prettier-ignore
+
+export function jsonHeaders(level: MetadataLevel): string[] {
+  const type = `application/json;odata=${level};streaming=true;charset=utf-8`
+  return [...TABLE_HEADERS, 'DataServiceVersion', '3.0;', 'Content-Type', type]
+}
+
+export type Preference = 'return-content' | 'return-no-content'
+
+/** Whether the answer to an insert shall have what was inserted; other preferences are nobody's here. */
+export function decodePrefer({ headers }: Pick<Request, 'headers'>): Preference | undefined {
+  const preferences = optionalHeader(headers, 'prefer')?.toLowerCase().split(',') ?? []
+  for (const preference of preferences.map((text) => text.trim())) {
+    if (preference === 'return-content' || preference === 'return-no-content') return preference
+  }
+  return undefined
+}

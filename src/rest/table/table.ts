@@ -1,0 +1,104 @@
+// Query, get, create and delete tables, and their access policies: decode once, call storage, encode.
+import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/access-policy-xml.ts'
+import type { Answer } from '../../http/operation.ts'
+import { StorageError } from '../../storage/error.ts'
+import { checkTableName } from '../../storage/name.ts'
+import {
+  createTable,
+  deleteTable,
+  getTable,
+  listTables,
+  requireTable,
+  setTableAcl,
+} from '../../storage/table/table.ts'
+import { namedTable, tableAddress, tablePath } from './address.ts'
+import { decodeTableName } from './payload-decode.ts'
+import { encodeTable, encodeTables } from './payload-encode.ts'
+import {
+  checkJsonBody,
+  decodeFormat,
+  decodePrefer,
+  jsonHeaders,
+  TABLE_HEADERS,
+} from './payload-format.ts'
+import {
+  checkQueryOptions,
+  decodeContinuation,
+  decodeFilter,
+  decodeTop,
+  encodeContinuation,
+} from './query-option.ts'
+import type { TableCall } from './service.ts'
+
+/** Five policies of at most a few hundred bytes each. */
+export const ACL_BYTES_MAX = 64 * 1024
+/** A name of 63 letters, with annotations. */
+export const TABLE_NAME_BYTES_MAX = 64 * 1024
+
+export async function runQueryTables({ request, service }: TableCall): Promise<Answer> {
+  checkQueryOptions(request)
+  const { account, endpoint } = request
+  const level = decodeFormat(request)
+  const list = {
+    ...decodeFilter(request, 'table'),
+    countMax: decodeTop(request),
+    start: decodeContinuation(request, 'NextTableName'),
+  }
+  const { tables, next } = await service.kv.read((tx) => listTables(tx, account, list))
+  const headers = jsonHeaders(level)
+  if (next !== undefined) {
+    headers.push('x-ms-continuation-NextTableName', encodeContinuation(next))
+  }
+  const names = tables.map(({ name }) => name)
+  return { status: 200, headers, body: encodeTables({ account, endpoint, level }, names) }
+}
+
+export async function runGetTable({ request, service }: TableCall): Promise<Answer> {
+  const { account, endpoint } = request
+  const address = namedTable(request)
+  const level = decodeFormat(request)
+  const table = await service.kv.read((tx) => getTable(tx, address))
+  if (table === undefined) throw new StorageError('ResourceNotFound')
+  const body = encodeTable({ account, endpoint, level }, table.name)
+  return { status: 200, headers: jsonHeaders(level), body }
+}
+
+export async function runCreateTable({ request, service }: TableCall): Promise<Answer> {
+  const { account, endpoint } = request
+  checkJsonBody(request)
+  const name = decodeTableName(await request.body.read(TABLE_NAME_BYTES_MAX))
+  checkTableName(name)
+  const level = decodeFormat(request)
+  const preference = decodePrefer(request)
+  const id = service.newId()
+  await service.kv.write((tx) => createTable(tx, { account, table: name }, id))
+  const location = `${endpoint}/${tablePath(name)}`
+  const added = ['Location', location]
+  if (preference !== undefined) added.push('Preference-Applied', preference)
+  if (preference === 'return-no-content') {
+    const headers = [...TABLE_HEADERS, 'DataServiceVersion', '3.0;', ...added]
+    return { status: 204, headers: [...headers, 'DataServiceId', location] }
+  }
+  const body = encodeTable({ account, endpoint, level }, name)
+  return { status: 201, headers: [...jsonHeaders(level), ...added], body }
+}
+
+export async function runDeleteTable({ request, service }: TableCall): Promise<Answer> {
+  const address = namedTable(request)
+  await service.kv.write((tx) => deleteTable(tx, address))
+  return { status: 204, headers: TABLE_HEADERS }
+}
+
+export async function runGetTableAcl({ request, service }: TableCall): Promise<Answer> {
+  const address = tableAddress(request)
+  const { policies } = await service.kv.read((tx) => requireTable(tx, address))
+  const headers = ['Cache-Control', 'no-cache', 'Content-Type', 'application/xml']
+  return { status: 200, headers, body: encodeSignedIdentifiers(policies) }
+}
+
+export async function runSetTableAcl({ request, service }: TableCall): Promise<Answer> {
+  const address = tableAddress(request)
+  const policies = decodeSignedIdentifiers(await request.body.read(ACL_BYTES_MAX))
+  await service.kv.write((tx) => setTableAcl(tx, address, policies))
+  return { status: 204, headers: [] }
+}

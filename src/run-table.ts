@@ -1,0 +1,24 @@
+// The Table service put together.
+import type { RequestHandler } from './http/listener.ts'
+import { handlerOf } from './http/serve.ts'
+import type { Analytics } from './rest/analytics.ts'
+import { TABLE_SERVER_HEADER, tableAccessPolicy } from './rest/table/front.ts'
+import { TABLE_TABLE } from './rest/table/operations.ts'
+import type { TableService } from './rest/table/service.ts'
+import { withAnalytics } from './run-blob.ts'
+import { frontOf, NO_PUBLIC_ACCESS, worldOf, type RunContext } from './run-front.ts'
+
+export function runTable(context: RunContext, analytics: Analytics): RequestHandler {
+  const service: TableService = {
+    ...context.store,
+    accounts: context.accounts,
+    world: () => world(),
+  }
+  const world = worldOf(context, {
+    accessPolicy: (request, id) => tableAccessPolicy(service, request, id),
+    publicAccess: NO_PUBLIC_ACCESS,
+  })
+  const serverHeader = TABLE_SERVER_HEADER
+  const own = { name: 'table', serverHeader, table: TABLE_TABLE, service } as const
+  return handlerOf(withAnalytics(frontOf(context, own, world), analytics))
+}

@@ -1,0 +1,69 @@
+// What guards a blob: conditions, then the lease, then the blob's own state. Every operation asks in this order.
+import {
+  checkWriteConditions,
+  type Conditions,
+  type ReadRule,
+  type Validators,
+  type WriteKind,
+} from '../condition.ts'
+import { StorageError } from '../error.ts'
+import { etagOf } from '../etag.ts'
+import { checkLeaseForWrite, type Lease } from '../lease.ts'
+import type { Blob, BlobType } from './blob.ts'
+import type { RequestEncryption } from './encryption.ts'
+
+export type BlobGuard = {
+  readonly conditions: Conditions
+  readonly readRule: ReadRule
+  readonly leaseId?: string
+  readonly encryption?: RequestEncryption
+}
+
+/** Conditions, then the lease, then a copy under way. Answers with what stays of the lease. */
+export function checkWrite(
+  current: Blob | undefined,
+  guard: BlobGuard,
+  nowMs: number,
+  kind: WriteKind,
+  lease: Lease | undefined = current?.lease,
+): Lease | undefined {
+  checkWriteConditions(guard.conditions, current && conditionState(current), kind)
+  const kept = checkLeaseForWrite(lease, guard.leaseId, nowMs, 'blob')
+  if (current !== undefined) checkNoPendingCopy(current)
+  return kept
+}
+
+/** Until a copy has ended, nothing but ending it changes its destination. */
+export function checkNoPendingCopy({ copy }: Blob): void {
+  if (copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
+}
+
+/** What incremental copies make is written by them alone, and read as its snapshots. */
+export function checkNotIncremental({ copy }: Blob): void {
+  if (copy?.isIncremental !== true) return
+  throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob')
+}
+
+export function requireType(blob: Blob, type: BlobType): void {
+  if (blob.type !== type) throw new StorageError('InvalidBlobType')
+}
+
+/** Neither a policy nor a hold keeps this state from being replaced or deleted. */
+export function checkMutable(blob: Blob, nowMs: number): void {
+  if (blob.legalHold === true) throw new StorageError('BlobImmutableDueToLegalHold')
+  const { immutability } = blob
+  if (immutability !== undefined && immutability.untilMs > nowMs) {
+    throw new StorageError('BlobImmutableDueToPolicy')
+  }
+}
+
+/** Most requests have no conditions, so the ETag is made when somebody looks at it. */
+export function conditionState(blob: Blob): Validators {
+  return {
+    get etag() {
+      return etagOf(blob.stamp)
+    },
+    lastModifiedMs: blob.modifiedMs,
+    tags: blob.tags ?? [],
+  }
+}

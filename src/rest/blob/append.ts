@@ -10,6 +10,7 @@ import {
 } from '../../storage/blob/append.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
 import { requestEncryptionHeaders, validators, writtenHeaders } from './answer.ts'
+import { hashHeaders, wantedHashes } from './answer-hash.ts'
 import { cipherOf } from './cipher.ts'
 import {
   blobGuard,
@@ -56,8 +57,7 @@ export async function appendBlock(
     const { customerKey } = append.guard.encryption ?? {}
     return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
   })
-  // The service answers with the checksum that it was sent, else with a CRC-64.
-  const wants = hashes.md5 === undefined ? 'crc64' : 'sent'
+  const wants = wantedHashes(request.version, hashes)
   const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const bytes = { ...body, encryption: cipher?.encryption }
   const moment = service.moment()
@@ -67,9 +67,7 @@ export async function appendBlock(
   const headers = [...validators(blob), ...requestEncryptionHeaders(blob.encryption)]
   headers.push('x-ms-blob-append-offset', String(offset))
   headers.push('x-ms-blob-committed-block-count', String(blob.blockCount ?? 0))
-  if (body.md5 !== undefined) headers.push('Content-MD5', body.md5)
-  if (body.crc64 !== undefined) headers.push('x-ms-content-crc64', body.crc64)
-  return { status: 201, headers }
+  return { status: 201, headers: [...headers, ...hashHeaders(request.version, hashes, body)] }
 }
 
 function decodeAppendBlock(

@@ -7,7 +7,6 @@ import {
 } from '../../http/block-list-xml.ts'
 import { decodeConditions, optionalHeader } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
-import { isAtLeast } from '../../http/version.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
 import { BLOCK_ID_BYTES_MAX, blockIdBytes, canonicalBlockId } from '../../storage/blob/block-id.ts'
@@ -24,6 +23,7 @@ import type { StagedBlock } from '../../storage/blob/staging.ts'
 import { checkNoConditions, NO_CONDITIONS } from '../../storage/condition.ts'
 import { invalidHeader, invalidQuery, StorageError } from '../../storage/error.ts'
 import { requestEncryptionHeaders, validators, writtenHeaders } from './answer.ts'
+import { hashHeaders, wantedHashes } from './answer-hash.ts'
 import { cipherForWrite, type Cipher } from './cipher.ts'
 import {
   blobConditions,
@@ -46,7 +46,6 @@ import {
   structuredHeaders,
   upload,
   type Source,
-  type UploadSettings,
   storing,
 } from './upload.ts'
 
@@ -110,25 +109,6 @@ function* blockCipher(
 ): Step<Cipher | undefined> {
   const { container } = yield* checkPutBlock(tx, address, put, nowMs)
   return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
-}
-
-/** Before 2019-02-02 always the MD5; then the CRC-64 unless an MD5 was sent; of late both. */
-function wantedHashes(version: string, { md5 }: BodyHashes): UploadSettings['wants'] {
-  if (isAtLeast(version, '2026-10-06')) return 'both'
-  if (!isAtLeast(version, '2019-02-02')) return 'md5'
-  return md5 === undefined ? 'crc64' : 'sent'
-}
-
-type Computed = { readonly md5: string | undefined; readonly crc64: string | undefined }
-
-function hashHeaders(version: string, sent: BodyHashes, { md5, crc64 }: Computed): string[] {
-  const wants = wantedHashes(version, sent)
-  const isMd5Shown = wants !== 'crc64' && md5 !== undefined
-  const isCrc64Shown = (wants === 'crc64' || wants === 'both') && crc64 !== undefined
-  return [
-    ...(isMd5Shown ? ['Content-MD5', md5] : []),
-    ...(isCrc64Shown ? ['x-ms-content-crc64', crc64] : []),
-  ]
 }
 
 /** Content-MD5 and x-ms-content-crc64 are the list's; the blob's own MD5 is stored as the client says it is. */

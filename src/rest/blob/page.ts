@@ -18,25 +18,14 @@ import { PAGE_BYTES } from '../../storage/blob/page-range.ts'
 import { checkTierOfType } from '../../storage/blob/tier.ts'
 import { invalidHeader, missingHeader, StorageError } from '../../storage/error.ts'
 import { requestEncryptionHeaders, validators, writtenHeaders } from './answer.ts'
+import { hashHeaders, wantedHashes } from './answer-hash.ts'
 import { cipherOf } from './cipher.ts'
 import { blobGuard, decodeHashes, decodePutBlob } from './header.ts'
 import type { BodyHashes, RequestGuard } from './header.ts'
 import { checkLength, PUT_PAGE_LIMITS } from './length-limit.ts'
 import { decodePageBlobLength, decodeSequenceNumber } from './properties.ts'
 import { blobAddress, type BlobCall } from './service.ts'
-import {
-  bodySource,
-  discard,
-  structuredHeaders,
-  upload,
-  type Source,
-  type Upload,
-  storing,
-} from './upload.ts'
-
-/** Since when a write answers with one hash that need not be the MD5, and since when with both. */
-const ONE_HASH_SINCE = '2019-02-02'
-const BOTH_HASHES_SINCE = '2026-10-06'
+import { bodySource, discard, structuredHeaders, upload, type Source, storing } from './upload.ts'
 
 export async function runPutPageBlob(call: BlobCall): Promise<Answer> {
   const { request, service } = call
@@ -86,14 +75,14 @@ export async function putPages(
     const { customerKey } = write.guard.encryption ?? {}
     return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
   })
-  const wants = wantedHash(request, hashes)
+  const wants = wantedHashes(request.version, hashes)
   const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const moment = service.moment()
   const pages = { pieces: body.pieces, encryption: cipher?.encryption }
   const blob = await service.kv
     .write(storing(body, (tx) => putPage(tx, address, write, pages, moment)))
     .catch((error: unknown) => discard(service, body, error))
-  const headers = [...pageHeaders(blob), ...hashHeaders(request, hashes, body)]
+  const headers = [...pageHeaders(blob), ...hashHeaders(request.version, hashes, body)]
   const encrypted = requestEncryptionHeaders(blob.encryption)
   return { status: 201, headers: [...headers, ...structuredHeaders(request), ...encrypted] }
 }
@@ -115,20 +104,6 @@ function pageWrite(
 
 function pageHeaders(blob: Blob): string[] {
   return [...validators(blob), 'x-ms-blob-sequence-number', blob.sequenceNumber ?? '0']
-}
-
-/** The hash that the client sent, or else the CRC-64; before there was one, always the MD5. */
-function wantedHash({ version }: Request, { md5 }: BodyHashes): 'md5' | 'crc64' | 'sent' {
-  if (!isAtLeast(version, ONE_HASH_SINCE)) return 'md5'
-  return md5 !== undefined && !isAtLeast(version, BOTH_HASHES_SINCE) ? 'sent' : 'crc64'
-}
-
-function hashHeaders({ version }: Request, sent: BodyHashes, { md5, crc64 }: Upload): string[] {
-  const headers: string[] = []
-  const isMd5Told = sent.md5 !== undefined || !isAtLeast(version, ONE_HASH_SINCE)
-  if (isMd5Told && md5 !== undefined) headers.push('Content-MD5', md5)
-  if (crc64 !== undefined) headers.push('x-ms-content-crc64', crc64)
-  return headers
 }
 
 /** Both ends are needed and are those of pages. */

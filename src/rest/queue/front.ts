@@ -1,8 +1,8 @@
 // The Queue service as the front door sees it: its name, and what authentication asks of its queues.
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
-import { policyTimeMs } from '../../storage/access-policy.ts'
 import { getQueue } from '../../storage/queue/queue.ts'
+import { storedPolicy } from '../access-policy.ts'
 import type { QueueService } from './service.ts'
 
 export const QUEUE_SERVER_HEADER = 'Windows-Azure-Queue/1.0 Microsoft-HTTPAPI/2.0'
@@ -14,12 +14,5 @@ export async function queueAccessPolicy(
 ): Promise<StoredPolicy | undefined> {
   const address = { account: request.account, queue: request.path[0] ?? '' }
   const queue = await service.kv.read((tx) => getQueue(tx, address))
-  const found = queue?.policies.find((identifier) => identifier.id === id)
-  if (found === undefined) return undefined
-  const { start, expiry, permission } = found.policy
-  return {
-    startMs: start === undefined ? undefined : policyTimeMs(start),
-    expiryMs: expiry === undefined ? undefined : policyTimeMs(expiry),
-    permissions: permission,
-  }
+  return storedPolicy(queue?.policies ?? [], id)
 }

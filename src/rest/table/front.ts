@@ -1,8 +1,8 @@
 // The Table service as the front door sees it: its name, and what authentication asks of its tables.
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
-import { policyTimeMs } from '../../storage/access-policy.ts'
 import { getTable } from '../../storage/table/table.ts'
+import { storedPolicy } from '../access-policy.ts'
 import type { TableService } from './service.ts'
 
 export const TABLE_SERVER_HEADER = 'Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0'
@@ -20,12 +20,5 @@ export async function tableAccessPolicy(
   const name = addressed.startsWith('$') ? (query.get('tn') ?? '') : addressed
   const address = { account, table: name.slice(0, NAME_LENGTH_MAX + 1) }
   const table = await service.kv.read((tx) => getTable(tx, address))
-  const found = table?.policies.find((identifier) => identifier.id === id)
-  if (found === undefined) return undefined
-  const { start, expiry, permission } = found.policy
-  return {
-    startMs: start === undefined ? undefined : policyTimeMs(start),
-    expiryMs: expiry === undefined ? undefined : policyTimeMs(expiry),
-    permissions: permission,
-  }
+  return storedPolicy(table?.policies ?? [], id)
 }

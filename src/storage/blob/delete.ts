@@ -22,6 +22,7 @@ import { checkMutable, checkWrite, type BlobGuard } from './guard.ts'
 import { dropContent } from './content.ts'
 import { DELETED_ROOT } from './keys.ts'
 import {
+  forgetExpiry,
   movePast,
   moveToVersion,
   pastOf,
@@ -150,6 +151,7 @@ function* removeCurrent(
   const days = protection.blobRetentionDays
   const { blob } = stored
   changeTagIndex(tx, place, blob.tags ?? NO_TAGS, NO_TAGS)
+  forgetExpiry(tx, place, blob)
   tx.delete(key)
   if (isKeptAsVersion(blob, protection)) {
     yield* moveToVersion(tx, place, stored)

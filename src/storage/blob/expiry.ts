@@ -7,7 +7,7 @@ import { nextStamp, type Moment } from '../moment.ts'
 import { afterWrite, expiresAtMs, findForUpdate, type Blob, type BlobAddress } from './blob.ts'
 import { checkMutable, type BlobGuard } from './guard.ts'
 import { dueKey } from './keys.ts'
-import { placeOf, type BlobPlace } from './past.ts'
+import { forgetExpiry, placeOf, type BlobPlace } from './past.ts'
 
 export type Expiry =
   | { readonly option: 'NeverExpire' }
@@ -32,7 +32,9 @@ export function* setBlobExpiry(
   const stamp = nextStamp(current.stamp, moment)
   const { expiresMs: _before, ...changed } = afterWrite(current, target.lease, moment, stamp)
   const blob: Blob = { ...changed, ...(expiresMs !== undefined && { expiresMs }) }
-  scheduleExpiry(tx, placeOf(address, target), blob)
+  const place = placeOf(address, target)
+  forgetExpiry(tx, place, current)
+  scheduleExpiry(tx, place, blob)
   tx.put(target.key, encodeRecord(blob, bytes))
   return blob
 }

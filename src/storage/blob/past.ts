@@ -8,6 +8,7 @@ import { scanAll } from '../../kv/scan.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import {
   decodeStored,
+  expiresAtMs,
   type Blob,
   type BlobAddress,
   type PastBlob,
@@ -59,6 +60,7 @@ function* keepReplaced(
 ): Step<boolean> {
   const { blob } = stored
   const days = protection.blobRetentionDays
+  forgetExpiry(tx, place, blob)
   if (isKeptAsVersion(blob, protection)) {
     yield* moveToVersion(tx, place, stored)
   } else if (days !== undefined) {
@@ -70,6 +72,12 @@ function* keepReplaced(
     return false
   }
   return true
+}
+
+/** What has no expiry any more, or is gone, needs no look: marks for a far time would pile up. */
+export function forgetExpiry(tx: Tx, { containerId, blob: name }: BlobPlace, blob: Blob): void {
+  const atMs = expiresAtMs(blob)
+  if (atMs !== undefined) tx.delete(dueKey(atMs, 'expiry', containerId, name))
 }
 
 /** A new blob comes where one was soft-deleted: that one is from now on a deleted snapshot of it. */

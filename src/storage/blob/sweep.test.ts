@@ -123,6 +123,31 @@ for (const waits of [false, true]) {
       await checkEmpty(world)
     })
 
+    test('a blob has one mark for its expiry, and none when it is gone', async () => {
+      const world = await openWorld({ waits })
+      const expire = (afterMs: number) => {
+        const moment = world.moment()
+        const expiry = { option: 'RelativeToNow', afterMs } as const
+        return world.kv.write((tx) =>
+          setBlobExpiry(tx, { ...CONTAINER, blob: 'b' }, GUARD, expiry, moment),
+        )
+      }
+      const marks = async () => (await world.counts())['due'] ?? 0
+      await world.putInline('b', Buffer.from('x'))
+      for (const days of [1, 3_000, 2_000_000]) await expire(days * DAY_MS)
+      assert.equal(await marks(), 1)
+      await world.putInline('b', Buffer.from('replaced'))
+      assert.equal(await marks(), 0)
+      await expire(3_000 * DAY_MS)
+      await world.delete('b')
+      assert.equal(await marks(), 0)
+      await world.putInline('b', Buffer.from('x'))
+      await expire(3_000 * DAY_MS)
+      await world.deleteContainer()
+      await world.sweep()
+      assert.equal(await marks(), 0)
+    })
+
     test('blocks that nobody committed are there for a week after the last one', async () => {
       const world = await openWorld({ waits })
       await stage(world, 'b')

@@ -24,7 +24,7 @@ import {
   stagingKeyPrefix,
   type DueKind,
 } from './keys.ts'
-import { dropOverdue } from './past.ts'
+import { dropOverdue, forgetExpiry } from './past.ts'
 import { decodeStaging, discardStaging, isOver, scheduleStaging } from './staging.ts'
 import { changeTagIndex } from './tag-index.ts'
 import { NO_TAGS } from './tags.ts'
@@ -83,6 +83,7 @@ function* removeSomeBlobs(tx: Tx, containerId: number): Step<number> {
     const blob = decodeBlob(value)
     const place = { account, containerId, blob: String(decodeKey(key)[2]) }
     changeTagIndex(tx, place, blob.tags ?? NO_TAGS, NO_TAGS)
+    forgetExpiry(tx, place, blob)
     yield* dropContent(tx, blob)
     tx.delete(key)
   }

@@ -163,8 +163,7 @@ export function saveMessage(tx: Tx, queueId: number, message: Message): void {
   tx.put(messageIdKey(queueId, message.id), encodeRecord(position))
 }
 
-/** The text is a view of the value. */
-export function decodeMessage({ key, value }: Entry): Message {
+function decodeMessage({ key, value }: Entry): Message {
   return {
     ...decodeRecord<MessageRecord>(value),
     ...decodePosition(key),

@@ -2,16 +2,10 @@
 // the sweep removes them (sweep.ts), a million perhaps. Where all of a queue live equally long, they end where
 // the live ones begin, and one seek finds that place. Otherwise they are looked at once, a bounded number in
 // a transaction, and the tally says how far everybody has got.
-import type { Entry, Key, Kv, ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { decodeRecord } from '../../kv/record.ts'
+import type { Key, Kv, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
+import { decodeRecord, recordBytes } from '../../kv/record.ts'
 import { decodePosition, messageKey, visibleRange, type Position } from './keys.ts'
-import {
-  decodeMessage,
-  isExpired,
-  saveMessage,
-  type Message,
-  type MessageRecord,
-} from './message.ts'
+import { isExpired, saveMessage, type Message, type MessageRecord } from './message.ts'
 import { requireQueue, type QueueAddress } from './queue.ts'
 import { getTally, isBefore, placeOf, saveTally, tallyOfPlaced, type Tally } from './tally.ts'
 
@@ -121,33 +115,35 @@ function* scanVisible(
   { countMax, nowMs }: Wanted,
 ): Step<Found> {
   const live: Message[] = []
+  // Of what has expired neither place nor text is decoded: there may be many, and large ones.
+  const see = (key: Key, value: Value): Seen => {
+    const record = decodeRecord<MessageRecord>(value)
+    const isLive = !isExpired(record, nowMs)
+    if (isLive && live.length < countMax) live.push(copyMessage(key, value, record))
+    return { key: Buffer.from(key), isLive }
+  }
   let from = firstThatMayLive(tally, nowMs)
-  let [seenCount, atOnce] = [0, countMax]
+  let [seenCount, atOnce, hasPassed] = [0, countMax, false]
   for (;;) {
     const range = { ...visibleRange(queueId, from, nowMs), countMax: atOnce }
-    const seen = yield* tx.scanWith(range, (key, value) => seeMessage({ key, value }, nowMs))
-    for (const { message } of seen) if (message !== undefined) live.push(message)
+    const seen = yield* tx.scanWith(range, see)
     seenCount += seen.length
+    hasPassed ||= seen.some(({ isLive }) => !isLive)
     const last = seen.at(-1)
     if (last !== undefined) from = behind(last)
-    const isEnd = seen.length < atOnce
-    if (isEnd || live.length >= countMax || seenCount >= PASSED_PER_STEP) {
-      const passed = seenCount === live.length ? undefined : placeOf(live[0] ?? from)
-      const messages = live.slice(0, countMax)
-      return { messages, isCut: !isEnd && live.length < countMax, passed }
+    const [isEnd, isFull] = [seen.length < atOnce, live.length === countMax]
+    if (isEnd || isFull || seenCount >= PASSED_PER_STEP) {
+      const passed = hasPassed ? placeOf(live[0] ?? from) : undefined
+      return { messages: live, isCut: !isEnd && !isFull, passed }
     }
     atOnce = PASSED_PER_SCAN
   }
 }
 
-type Seen = { readonly key: Key; readonly message: Message | undefined }
+type Seen = { readonly key: Key; readonly isLive: boolean }
 
-/** Of what has expired neither place nor text is decoded: there may be many, and large ones. */
-function seeMessage(entry: Entry, nowMs: number): Seen {
-  const key = Buffer.from(entry.key)
-  if (isExpired(decodeRecord<MessageRecord>(entry.value), nowMs)) return { key, message: undefined }
-  const message = decodeMessage(entry)
-  return { key, message: { ...message, text: Buffer.from(message.text) } }
+function copyMessage(key: Key, value: Value, record: MessageRecord): Message {
+  return { ...record, ...decodePosition(key), text: Buffer.from(recordBytes(value)) }
 }
 
 function firstThatMayLive({ passed, visibleMsMax }: Tally, nowMs: number): Position {

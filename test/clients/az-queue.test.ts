@@ -1,0 +1,131 @@
+// The Queue service through `az storage queue` and `az storage message`, as scripts use them. Every call takes
+// a second before it asks us anything, so there are few of them, two at a time, and what they did is looked at
+// with the SDK.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { QueueClient } from '@azure/storage-queue'
+import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
+import { startQueueServer, type QueueServer } from '../queue/queue-server.ts'
+import { cleanUp, tempFolder } from '../server-process.ts'
+import { CLIENT_LIMIT_MS, clientOf, missingReason, type Client } from './program.ts'
+
+/** `az version` would take as long as a test. */
+const skip = missingReason('az', ['sh', '-c', 'command -v az']) ?? false
+
+type SeenMessage = { readonly id: string; readonly popReceipt: string; readonly content: string }
+
+function isSeenMessage(value: unknown): value is SeenMessage {
+  return typeof value === 'object' && value !== null && 'popReceipt' in value && 'content' in value
+}
+
+function messagesOf(json: string): readonly SeenMessage[] {
+  const value: unknown = JSON.parse(json)
+  const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return messages.map((message) => {
+    assert(isSeenMessage(message), json)
+    return message
+  })
+}
+
+describe('az storage queue and message', { skip, timeout: CLIENT_LIMIT_MS, concurrency: 2 }, () => {
+  let server: QueueServer
+  let az: Client
+
+  before(async () => {
+    server = await startQueueServer()
+    az = clientOf(['az', 'storage'], {
+      AZURE_STORAGE_CONNECTION_STRING:
+        `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};` +
+        `QueueEndpoint=${server.endpoint};`,
+      AZURE_CONFIG_DIR: tempFolder('az-config'),
+      AZURE_CORE_COLLECT_TELEMETRY: '0',
+      AZURE_CORE_ONLY_SHOW_ERRORS: '1',
+      AZURE_CORE_OUTPUT: 'json',
+      AZURE_CORE_SURVEY_MESSAGE: '0',
+    })
+  })
+
+  after(async () => {
+    await cleanUp()
+    await server.close()
+  })
+
+  async function queueWith(name: string, ...texts: string[]): Promise<QueueClient> {
+    const queue = server.client.getQueueClient(name)
+    await queue.create()
+    for (const text of texts) await queue.sendMessage(text)
+    return queue
+  }
+
+  test('queue create, exists, delete', async () => {
+    const name = ['--name', 'made']
+    const created = await az.ok('queue', 'create', ...name, '--metadata', 'owner=me')
+    assert.deepEqual(JSON.parse(created), { created: true })
+    const queue = server.client.getQueueClient('made')
+    assert.deepEqual((await queue.getProperties()).metadata, { owner: 'me' })
+    assert.deepEqual(JSON.parse(await az.ok('queue', 'exists', ...name)), { exists: true })
+    assert.deepEqual(JSON.parse(await az.ok('queue', 'delete', ...name)), { deleted: true })
+    assert.equal(await queue.exists(), false)
+  })
+
+  test('queue list by prefix', async () => {
+    for (const name of ['list-b', 'list-a', 'other']) await queueWith(name)
+    const listed = await az.ok('queue', 'list', '--prefix', 'list-', '--query', '[].name')
+    assert.deepEqual(JSON.parse(listed), ['list-a', 'list-b'])
+  })
+
+  test('message put, get, update, delete', async () => {
+    const queue = await queueWith('box')
+    const box = ['--queue-name', 'box']
+    await az.ok('message', 'put', ...box, '--content', 'grüße & <mehr>', '--time-to-live', '60')
+    const [got] = messagesOf(await az.ok('message', 'get', ...box, '--visibility-timeout', '5'))
+    assert(got !== undefined)
+    assert.equal(got.content, 'grüße & <mehr>')
+    const claim = [...box, '--id', got.id, '--pop-receipt']
+    const change = ['--visibility-timeout', '0', '--content', 'second']
+    const updated = await az.ok('message', 'update', ...claim, got.popReceipt, ...change)
+    const popReceipt = messagesOf(updated)[0]?.popReceipt ?? ''
+    assert.match(await az.fails('message', 'delete', ...claim, got.popReceipt), /MessageNotFound/)
+    const { peekedMessageItems } = await queue.peekMessages()
+    assert.deepEqual(
+      peekedMessageItems.map(({ messageText, dequeueCount }) => [messageText, dequeueCount]),
+      [['second', 1]],
+    )
+    await az.ok('message', 'delete', ...claim, popReceipt)
+    assert.equal((await queue.getProperties()).approximateMessagesCount, 0)
+  })
+
+  test('message peek, clear', async () => {
+    const queue = await queueWith('many', '1', '2', '3')
+    const many = ['--queue-name', 'many']
+    const seen = messagesOf(await az.ok('message', 'peek', ...many, '--num-messages', '2'))
+    assert.deepEqual(
+      seen.map(({ content }) => content),
+      ['1', '2'],
+    )
+    await az.ok('message', 'clear', ...many)
+    assert.equal((await queue.getProperties()).approximateMessagesCount, 0)
+  })
+
+  test('queue policy, and a SAS that stands on it', async () => {
+    const queue = await queueWith('shared', 'x')
+    const policy = ['--name', 'readers', '--permissions', 'r', '--expiry', '2099-01-01T00:00Z']
+    await az.ok('queue', 'policy', 'create', '--queue-name', 'shared', ...policy)
+    const { signedIdentifiers } = await queue.getAccessPolicy()
+    assert.deepEqual(
+      signedIdentifiers.map(({ id, accessPolicy }) => [id, accessPolicy.permissions]),
+      [['readers', 'r']],
+    )
+    const said = await az.ok(
+      'queue',
+      'generate-sas',
+      '--name',
+      'shared',
+      '--policy-name',
+      'readers',
+    )
+    const sas: unknown = JSON.parse(said)
+    const answer = await fetch(`${queue.url}/messages?peekonly=true&${String(sas)}`)
+    assert.match(await answer.text(), /<MessageText>x<\/MessageText>/)
+  })
+})

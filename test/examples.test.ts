@@ -1,0 +1,27 @@
+// The examples as their readers run them: plain `node`, against a server that is told by the environment.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { startTestServer } from './harness.ts'
+import { cleanUp, run } from './server-process.ts'
+
+const LIMIT_MS = 60_000
+
+after(cleanUp)
+
+// example, what it says in the end
+const EXAMPLES = [['table-lock.mjs', 'a: 80\nb: 20\n']] as const
+
+for (const [name, said] of EXAMPLES) {
+  test(`examples/${name}`, { timeout: LIMIT_MS }, async (t) => {
+    const server = await startTestServer({ clock: Date.now })
+    t.after(() => server.close())
+    const { code, stdout, stderr } = await run({
+      program: [process.execPath],
+      args: [fileURLToPath(new URL(`../examples/${name}`, import.meta.url))],
+      env: { AZURE_STORAGE_CONNECTION_STRING: server.connectionString },
+    })
+    assert.equal(code, 0, stderr)
+    assert.equal(stdout, said)
+  })
+}

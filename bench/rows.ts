@@ -1,7 +1,9 @@
 // What is measured, as a table: a row is a kind of work, its goals, what must be stored before, and
 // the request that is sent over and over. A new kind of work is a new row.
 import { mustCall } from './call.ts'
+import { queueRows } from './queue-rows.ts'
 import { blobUrl, checkLength, createContainer, putRequest, type Row } from './row.ts'
+import { tableRows } from './table-rows.ts'
 import type { Running } from './target.ts'
 import { numbered } from './wrk.ts'
 import { writeRows } from './write-rows.ts'
@@ -118,4 +120,6 @@ export const ROWS: readonly Row[] = [
   }),
   listRow,
   ...writeRows(),
+  ...queueRows(),
+  ...tableRows(),
 ]

@@ -140,6 +140,8 @@ function sweepEvery(
   const timer = setInterval(() => {
     sweeping = sweeping
       .then(() => flushLogs())
+      // Without room there are no logs, and without the sweep no room.
+      .catch((error: unknown) => log.error('the logs were not put', { error }))
       .then(() => store.sweep())
       .catch((error: unknown) => log.error('the sweep failed', { error }))
   }, SWEEP_EVERY_MS)

@@ -103,8 +103,11 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     tablePort: table.port,
     webPort: running.webPort,
     sweep: async () => {
-      await running.flushLogs()
-      await running.store.sweep({ graceMs: 0 })
+      try {
+        await running.flushLogs()
+      } finally {
+        await running.store.sweep({ graceMs: 0 })
+      }
     },
     close: async () => {
       await running.close()

@@ -52,3 +52,10 @@ export function mutate(bytes: Buffer, random: Random): Buffer {
       return Buffer.concat([before, word, middle, behind])
   }
 }
+
+/** One of them; `otherwise` of none. */
+export function pick<T>(items: readonly T[], random: Random, otherwise?: T): T {
+  const item = items[random.below(items.length)] ?? otherwise
+  if (item === undefined) throw new Error('there is nothing to pick')
+  return item
+}

@@ -98,5 +98,8 @@ async function* streamOnce(req: IncomingMessage, lengthBytes: number): AsyncGene
     throw req.complete ? error : new ClientGone()
   } finally {
     clearTimeout(deadline)
+    // Node lets go of a body that nobody has begun to read, not of the rest of one: unread, it would keep
+    // the connection's next request waiting for ever.
+    req.resume()
   }
 }

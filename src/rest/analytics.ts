@@ -46,7 +46,8 @@ export function createAnalytics(service: BlobService): Analytics {
   let writing = Promise.resolve()
   const put = (key: string, batch: Batch): Promise<void> => {
     batches.delete(key)
-    writing = writing.then(() => putBatch(service, batch))
+    // One that failed was told to whoever asked for it, and is not the next one's.
+    writing = writing.catch(() => undefined).then(() => putBatch(service, batch))
     return writing
   }
   const add = async (report: RequestReport, endedMs: number): Promise<void> => {

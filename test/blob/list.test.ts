@@ -206,3 +206,26 @@ describe('List Blobs', () => {
     assert.deepEqual([status, xmlText(text, 'Code')], [404, 'ContainerNotFound'])
   })
 })
+
+describe('a list asked for what is longer than any name', () => {
+  const long = 'x'.repeat(5_000)
+  const marker = Buffer.from(`n${'𝒳'.repeat(1_024)}`).toString('base64url')
+  const cases: readonly (readonly [string, number])[] = [
+    [`/?comp=list&prefix=${long}`, 200],
+    [`/long-list?restype=container&comp=list&prefix=${long}`, 200],
+    [`/long-list?restype=container&comp=list&startFrom=${long}`, 200],
+    [`/long-list?restype=container&comp=list&endBefore=${long}`, 200],
+    [`/long-list?restype=container&comp=list&marker=${marker}`, 400],
+  ]
+  for (const [path, status] of cases) {
+    test(`${path.slice(0, 60)}… is ${status}`, async () => {
+      const server = await startTestServer()
+      try {
+        await rawRequest(server, { method: 'PUT', path: '/long-list?restype=container' })
+        assert.equal((await rawRequest(server, { method: 'GET', path })).status, status)
+      } finally {
+        await server.close()
+      }
+    })
+  }
+})

@@ -27,7 +27,7 @@ export async function runListContainers({ request, service }: BlobCall): Promise
   const { query, account } = request
   const include = decodeInclude(request, CONTAINER_INCLUDES)
   const list = {
-    prefix: query.get('prefix') ?? '',
+    prefix: bounded(query.get('prefix') ?? ''),
     after: decodeContainerMarker(request),
     countMax: decodeMaxResults(request),
     isDeletedIncluded: include.has('deleted'),
@@ -91,10 +91,10 @@ function decodeListBlobs(request: Request, include: ReadonlySet<string>): ListBl
   if (showOnly) throw invalidQuery('showonly', showOnly, 'it needs a hierarchical namespace')
   const startFrom = query.get('startfrom')
   return {
-    prefix: query.get('prefix') ?? '',
+    prefix: bounded(query.get('prefix') ?? ''),
     delimiter,
-    start: decodeBlobMarker(request) ?? (startFrom ? { fromName: startFrom } : undefined),
-    endBefore: query.get('endbefore') || undefined,
+    start: decodeBlobMarker(request) ?? (startFrom ? { fromName: bounded(startFrom) } : undefined),
+    endBefore: bounded(query.get('endbefore') ?? '') || undefined,
     countMax: decodeMaxResults(request),
     include: {
       snapshots: include.has('snapshots'),
@@ -104,6 +104,13 @@ function decodeListBlobs(request: Request, include: ReadonlySet<string>): ListBl
       uncommitted: include.has('uncommittedblobs'),
     },
   }
+}
+
+const NAME_LENGTH_MAX = 1_024
+
+/** No name is longer, so one unit more means the same as all that follows it; and keys have no room for it. */
+function bounded(text: string): string {
+  return text.slice(0, NAME_LENGTH_MAX + 1)
 }
 
 /** What was asked, said again: only what was sent. */
@@ -163,6 +170,7 @@ function decodeMarker({ query }: Request, numbered: 's' | 'd'): Marker | undefin
   const [, plain, kind, digits = '0', name = ''] = (isOurs && MARKER.exec(text)) || []
   const number = Number(digits)
   const isKnown = plain !== undefined || kind === numbered
-  if (!isKnown || !Number.isSafeInteger(number)) throw invalidQuery('marker', marker)
+  const isName = name.length <= NAME_LENGTH_MAX
+  if (!isKnown || !isName || !Number.isSafeInteger(number)) throw invalidQuery('marker', marker)
   return { kind: plain ?? numbered, number, name }
 }

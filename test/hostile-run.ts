@@ -1,0 +1,249 @@
+// Runs the scenarios: each seed is sent spoilt so many times, each time in another way that follows from the
+// number, and then as it is. Every answer is looked at; what is wrong is told with the request.
+import { BLOB_SEEDS } from './hostile-blob-seeds.ts'
+import { QUEUE_SEEDS } from './hostile-queue-seeds.ts'
+import type { RawRequest } from './harness.ts'
+import { faultOf } from './hostile-answer.ts'
+import { bytesOf, HostileClient, type Answer } from './hostile-client.ts'
+import { fillText, keepFrom, requestOf, type Names, type Seed } from './hostile-seed.ts'
+import { spoil, type Words } from './hostile-spoil.ts'
+import { SOURCES, WORDS } from './hostile-words.ts'
+import type { HostileWorld, ServiceName } from './hostile-world.ts'
+import { mutate, pick, randomFrom, type Random } from './mutation.ts'
+
+const SEEDS: Readonly<Record<ServiceName, readonly Seed[]>> = {
+  blob: BLOB_SEEDS,
+  queue: QUEUE_SEEDS,
+}
+
+export type RunOptions = {
+  /** Of each seed; 0: the scenario as it is, in which every seed has to succeed. */
+  readonly spoiltCount: number
+  readonly seed: number
+  /** One in so many is spoilt as bytes, HTTP and all; undefined: none. */
+  readonly tornOneIn?: number
+  /** Called around each whole request. */
+  readonly around?: (send: () => Promise<Answer | undefined>) => Promise<Answer | undefined>
+}
+
+export type RunReport = {
+  readonly faults: string[]
+  readonly statuses: Map<number, number>
+  requestCount: number
+}
+
+export function newReport(): RunReport {
+  return { faults: [], statuses: new Map(), requestCount: 0 }
+}
+
+export async function runScenario(
+  world: HostileWorld,
+  names: Names,
+  options: RunOptions,
+  report: RunReport,
+): Promise<void> {
+  const random = randomFrom(options.seed)
+  for (const service of ['blob', 'queue'] as const) {
+    const session = new Session(world.ports[service])
+    const words = wordsOf(SEEDS[service], names)
+    try {
+      for (const seed of SEEDS[service]) {
+        const step = { service, session, seed, names, words, random, report, options }
+        for (let i = 0; i < options.spoiltCount; i += 1) await sendSpoilt(world, step)
+        await sendGood(step)
+      }
+    } finally {
+      session.close()
+    }
+  }
+}
+
+type StepOfRun = {
+  readonly service: ServiceName
+  readonly session: Session
+  readonly seed: Seed
+  readonly names: Names
+  readonly words: Words
+  readonly random: Random
+  readonly report: RunReport
+  readonly options: RunOptions
+}
+
+async function sendGood({ session, seed, names, report, options }: StepOfRun): Promise<void> {
+  const request = requestOf(seed, names)
+  const answer = await sendWhole(session, request, options)
+  note(report, request, answer)
+  if (answer === undefined) return
+  keepFrom(seed, answer, names)
+  if (options.spoiltCount > 0 || answer.status === seed.status) return
+  report.faults.push(`${seed.operation}: ${answer.status} ${told(request)} ${answer.body}`)
+}
+
+async function sendSpoilt(world: HostileWorld, step: StepOfRun): Promise<void> {
+  const { service, session, seed, names, words, random, report, options } = step
+  const request = requestOf(seed, names)
+  if (options.tornOneIn !== undefined && random.below(options.tornOneIn) === 0) {
+    await sendTorn(world.ports[service], tear(request, random), report)
+    return
+  }
+  const spoilt = spoil(request, random, words)
+  const answer = await sendWhole(session, spoilt, options)
+  note(report, spoilt, answer)
+  if (answer === undefined || answer.status >= 300 || !WRITES.includes(spoilt.method)) return
+  for (const read of readsAfter(service, spoilt)) {
+    note(report, read, await sendWhole(session, read, options))
+  }
+}
+
+const WRITES = ['PUT', 'POST']
+const LIST = '?restype=container&comp=list&include=metadata,tags,snapshots,uncommittedblobs,deleted'
+
+/** What a spoilt request has written must be readable: a name, a header or a text that can't be sent shows here. */
+function readsAfter(service: ServiceName, { path }: RawRequest): RawRequest[] {
+  const [plain = ''] = path.split('?')
+  const container = plain.split('/').slice(0, 3).join('/')
+  const paths =
+    service === 'blob'
+      ? [plain, `${plain}?comp=tags`, container + LIST]
+      : [`${container}?comp=metadata`, `${container}/messages?peekonly=true&numofmessages=32`]
+  // A page blob may be of terabytes.
+  const headers = { 'x-ms-range': 'bytes=0-99' }
+  return paths.map((read) => ({ method: 'GET', path: read, wholePath: true, headers }))
+}
+
+function wordsOf(seeds: readonly Seed[], names: Names): Words {
+  return {
+    words: WORDS,
+    source: (random) => fillText(pick(SOURCES, random), names),
+    other: (random) => requestOf(pick(seeds, random), names),
+  }
+}
+
+function sendWhole(
+  session: Session,
+  request: RawRequest,
+  { around = (send) => send() }: RunOptions,
+): Promise<Answer | undefined> {
+  return around(() => session.send(request.method, signedBytes(request)))
+}
+
+function note(report: RunReport, request: RawRequest, answer: Answer | undefined): void {
+  report.requestCount += 1
+  const fault = answer === undefined ? 'no answer' : faultOf(request, answer)
+  const status = answer?.status ?? 0
+  report.statuses.set(status, (report.statuses.get(status) ?? 0) + 1)
+  if (fault !== undefined) report.faults.push(`${fault}: ${told(request)}`)
+}
+
+export function told({ method, path, headers, body }: RawRequest): string {
+  const text = body === undefined ? '' : Buffer.from(body).toString('latin1')
+  return JSON.stringify({ method, path, headers, body: text }).slice(0, 2_000)
+}
+
+/** A path that does not decode can't be signed. */
+function signedBytes(request: RawRequest): Buffer {
+  try {
+    return bytesOf(request)
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error
+    return bytesOf({ ...request, sign: 'none' })
+  }
+}
+
+/** A connection that is kept as long as the server keeps it. */
+class Session {
+  readonly #port: number
+  #client: HostileClient | undefined
+
+  constructor(port: number) {
+    this.#port = port
+  }
+
+  async send(method: string, bytes: Buffer): Promise<Answer | undefined> {
+    if (this.#client === undefined || this.#client.isEnded) {
+      this.#client = new HostileClient({ port: this.#port })
+    }
+    this.#client.send(bytes)
+    const answer = await this.#client.answer(method)
+    if (answer === undefined || answer.headers['connection'] === 'close') this.close()
+    return answer
+  }
+
+  close(): void {
+    this.#client?.close()
+    this.#client = undefined
+  }
+}
+
+/** Spoilt as bytes: anywhere, in its length, cut off, or in chunks that are none. */
+function tear(request: RawRequest, random: Random): Buffer {
+  const whole = signedBytes(request)
+  const headEnd = whole.indexOf('\r\n\r\n')
+  const withField = (field: string): Buffer =>
+    Buffer.concat([
+      whole.subarray(0, headEnd),
+      Buffer.from(`\r\n${field}`),
+      whole.subarray(headEnd),
+    ])
+  switch (random.below(8)) {
+    case 0:
+      return whole.subarray(0, random.below(whole.length))
+    case 1:
+      return withField('Transfer-Encoding: chunked')
+    case 2:
+      return withField('Expect: 100-continue')
+    case 3:
+      return withLength(whole, pick(['1', '7', '100000', '5242880000', '99999999999'], random))
+    case 4:
+      return chunked(whole, random)
+    default:
+      return mutate(whole, random)
+  }
+}
+
+function withLength(whole: Buffer, length: string): Buffer {
+  const text = whole.toString('latin1').replace(/content-length: \d+/, `content-length: ${length}`)
+  return Buffer.from(text, 'latin1')
+}
+
+function chunked(whole: Buffer, random: Random): Buffer {
+  const text = whole.toString('latin1')
+  const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s)
+  const fields = head.replace(/content-length: \d+/, 'transfer-encoding: chunked')
+  const size = (body.length + (random.below(3) === 0 ? 1 : 0)).toString(16)
+  return Buffer.from(`${fields}\r\n\r\n${size}\r\n${body}\r\n0\r\n\r\n`, 'latin1')
+}
+
+const LAST = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+const PATIENCE_MS = 15
+const REFUSALS = [400, 408, 431]
+
+/**
+ * Where the last request is taken for a part of what came before, the client stops sending. What can't be
+ * read as HTTP is refused without the service's headers.
+ */
+async function sendTorn(port: number, bytes: Buffer, report: RunReport): Promise<void> {
+  const client = new HostileClient({ port })
+  client.send(bytes)
+  client.send(LAST)
+  const patience = setTimeout(() => client.finish(), PATIENCE_MS)
+  const told = JSON.stringify(bytes.toString('latin1').slice(0, 2_000))
+  let method = bytes.toString('latin1', 0, bytes.indexOf(' '))
+  report.requestCount += 1
+  try {
+    for (;;) {
+      const answer = await client.answer(method)
+      if (answer === undefined) return
+      const isRefusal = REFUSALS.includes(answer.status) && answer.headers['connection'] === 'close'
+      const isBare = isRefusal && answer.headers['x-ms-request-id'] === undefined
+      const fault = isBare ? undefined : faultOf({ method, path: '' }, answer)
+      if (fault !== undefined) report.faults.push(`${fault}: ${told}`)
+      method = 'GET'
+    }
+  } catch (error) {
+    report.faults.push(`${String(error)}: ${told}`)
+  } finally {
+    clearTimeout(patience)
+    client.close()
+  }
+}

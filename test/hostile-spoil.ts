@@ -1,0 +1,238 @@
+// Spoils a request where its parts are: a parameter, a header, the body, the name, the method. It is spoilt
+// before it is signed, so that it comes past authentication to what reads it.
+import type { RawRequest } from './harness.ts'
+import { mutate, pick, type Random } from './mutation.ts'
+
+export type Words = {
+  readonly words: readonly string[]
+  /** For the headers that name a source. */
+  source(random: Random): string
+  /** A good request, whose parts may come into another. */
+  other(random: Random): RawRequest
+}
+
+type Spoil = (request: RawRequest, random: Random, words: Words) => RawRequest
+
+const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH', 'MERGE', 'TRACE']
+const COUNTS = [1, 1, 1, 2, 3]
+/** What may be any text, is kept, and comes back in answers. */
+const FREE_HEADERS = [
+  'x-ms-blob-content-type', 'x-ms-blob-content-disposition', 'x-ms-blob-content-language', 'x-ms-blob-content-encoding', 'x-ms-blob-cache-control',
+  'content-type', 'content-encoding', 'content-language', 'cache-control', 'x-ms-meta-one', 'x-ms-meta-other', 'x-ms-client-request-id', 'x-ms-tags',
+  'origin', 'referer', 'user-agent', 'x-ms-version', 'host', 'x-forwarded-for',
+] // prettier-ignore
+const ODD_TEXTS = ['日本', 'naïve "ü"', '😀', '\u0080\u00ff', '<&>"', 'a;b="c', '\u2028', '']
+const VALUE_BYTES_MAX = 20_000
+
+/** One change, so that much of it still succeeds, or up to three. */
+export function spoil(request: RawRequest, random: Random, words: Words): RawRequest {
+  let spoilt = request
+  for (let count = pick(COUNTS, random); count > 0; count -= 1) {
+    spoilt = pick(SPOILS, random)(spoilt, random, words)
+  }
+  return spoilt
+}
+
+// The more often it is here, the more often it is done.
+const SPOILS: readonly Spoil[] = [
+  spoilHeader, spoilHeader, spoilHeader, setFreeHeader, setFreeHeader, setFreeHeader, setHeader, setHeader, dropHeader, repeatHeader, takeHeader, takeHeader,
+  spoilParameter, spoilParameter, setParameter, setParameter, dropParameter, takeParameter, takeParameter,
+  spoilBody, spoilBody, spoilBody, setInBody, setInBody, takeBody, cutBody,
+  spoilPath, setName, takeMethod,
+] // prettier-ignore
+
+/** Bytes that may stand in a header: the client below would not send others, nor could they be signed. */
+function headerText(text: string): string {
+  const latin1 = Buffer.from(text).toString('latin1')
+  return latin1
+    .slice(0, VALUE_BYTES_MAX)
+    .replaceAll(/[^\x20-\x7e\x80-\xff]/g, '~')
+    .trim()
+}
+
+const valueOf = (value: string | readonly string[] | undefined): string =>
+  typeof value === 'string' ? value : (value?.join(',') ?? '')
+
+function withHeader(request: RawRequest, name: string, value: string | string[]): RawRequest {
+  const clean = typeof value === 'string' ? headerText(value) : value.map(headerText)
+  return { ...request, headers: { ...request.headers, [name]: clean } }
+}
+
+function anyHeader({ headers = {} }: RawRequest, random: Random): string {
+  const names = Object.keys(headers).filter((name) => name !== 'authorization')
+  return names.length === 0 ? 'x-ms-version' : pick(names, random)
+}
+
+function spoilHeader(request: RawRequest, random: Random): RawRequest {
+  const name = anyHeader(request, random)
+  const bytes = mutate(Buffer.from(valueOf(request.headers?.[name])), random)
+  return withHeader(request, name, bytes.toString('latin1'))
+}
+
+function setHeader(request: RawRequest, random: Random, words: Words): RawRequest {
+  const name = anyHeader(request, random)
+  if (FREE_HEADERS.includes(name)) return withFreeText(request, name, random, words)
+  const isSource = name.includes('copy-source') && random.below(4) > 0
+  return withHeader(request, name, isSource ? words.source(random) : pick(words.words, random))
+}
+
+function setFreeHeader(request: RawRequest, random: Random, words: Words): RawRequest {
+  return withFreeText(request, pick(FREE_HEADERS, random), random, words)
+}
+
+function withFreeText(
+  request: RawRequest,
+  name: string,
+  random: Random,
+  { words }: Words,
+): RawRequest {
+  const word = pick(random.below(2) === 0 ? words : ODD_TEXTS, random)
+  const value = random.below(3) === 0 ? mutate(Buffer.from(word), random).toString('latin1') : word
+  return withHeader(request, name, value)
+}
+
+function dropHeader(request: RawRequest, random: Random): RawRequest {
+  const dropped = anyHeader(request, random)
+  const kept = Object.entries(request.headers ?? {}).filter(([name]) => name !== dropped)
+  return { ...request, headers: Object.fromEntries(kept) }
+}
+
+function repeatHeader(request: RawRequest, random: Random, { words }: Words): RawRequest {
+  const name = anyHeader(request, random)
+  const value = valueOf(request.headers?.[name])
+  return withHeader(request, name, [value, random.below(2) === 0 ? value : pick(words, random)])
+}
+
+/** A header of another request, with its value or another one. */
+function takeHeader(request: RawRequest, random: Random, words: Words): RawRequest {
+  const other = words.other(random)
+  const name = anyHeader(other, random)
+  const value = random.below(3) === 0 ? pick(words.words, random) : valueOf(other.headers?.[name])
+  return withHeader(request, name, value)
+}
+
+type Split = { readonly path: string; readonly fields: string[] }
+
+function splitPath({ path }: Pick<RawRequest, 'path'>): Split {
+  const question = path.indexOf('?')
+  if (question < 0) return { path, fields: [] }
+  return { path: path.slice(0, question), fields: path.slice(question + 1).split('&') }
+}
+
+function withFields(request: RawRequest, { path, fields }: Split): RawRequest {
+  return { ...request, path: pathText(fields.length === 0 ? path : `${path}?${fields.join('&')}`) }
+}
+
+/** What would end the request line, or is no ASCII, is escaped. */
+function pathText(text: string): string {
+  return text
+    .slice(0, VALUE_BYTES_MAX)
+    .replaceAll(/[^\x21-\x7e]/gu, (character) => escape(character))
+    .replaceAll('#', '%23')
+}
+
+/** Half a surrogate pair is no character. */
+function escape(text: string): string {
+  return encodeURIComponent(text.replaceAll(/\p{Cs}/gu, '\ufffd'))
+}
+
+function changeField(
+  request: RawRequest,
+  random: Random,
+  change: (field: string) => string | undefined,
+): RawRequest {
+  const { path, fields } = splitPath(request)
+  const at = random.below(fields.length || 1)
+  const changed = change(fields[at] ?? 'timeout=5')
+  const put = changed === undefined ? [] : [changed]
+  return withFields(request, { path, fields: fields.toSpliced(at, 1, ...put) })
+}
+
+function spoilParameter(request: RawRequest, random: Random): RawRequest {
+  return changeField(request, random, (field) => {
+    const [name = '', value = ''] = field.split(/=(.*)/s)
+    const bytes = random.below(4) === 0 ? undefined : mutate(Buffer.from(decoded(value)), random)
+    if (bytes === undefined) return mutate(Buffer.from(field), random).toString('latin1')
+    return `${name}=${escape(bytes.toString())}`
+  })
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
+
+function setParameter(request: RawRequest, random: Random, { words }: Words): RawRequest {
+  return changeField(request, random, (field) => {
+    const word = pick(words, random)
+    const isRaw = random.below(5) === 0
+    return `${field.split('=')[0] ?? ''}=${isRaw ? word : encodeURIComponent(word)}`
+  })
+}
+
+function dropParameter(request: RawRequest, random: Random): RawRequest {
+  return changeField(request, random, () => undefined)
+}
+
+function takeParameter(request: RawRequest, random: Random, words: Words): RawRequest {
+  const { path, fields } = splitPath(request)
+  const taken = pick(splitPath(words.other(random)).fields, random, 'snapshot=')
+  const word = encodeURIComponent(pick(words.words, random))
+  const field = random.below(3) === 0 ? `${taken.split('=')[0] ?? ''}=${word}` : taken
+  return withFields(request, { path, fields: [...fields, field] })
+}
+
+function withBody(request: RawRequest, bytes: Uint8Array): RawRequest {
+  return { ...request, body: bytes.subarray(0, 200_000) }
+}
+
+function spoilBody(request: RawRequest, random: Random): RawRequest {
+  let bytes: Buffer = Buffer.from(request.body ?? '')
+  for (let count = 1 + random.below(4); count > 0; count -= 1) bytes = mutate(bytes, random)
+  return withBody(request, bytes)
+}
+
+/** A word instead of a text between tags, or anywhere. */
+function setInBody(request: RawRequest, random: Random, { words }: Words): RawRequest {
+  const text = Buffer.from(request.body ?? '').toString('latin1')
+  const word = Buffer.from(pick(words, random)).toString('latin1')
+  const places = [...text.matchAll(/>[^<>]*<|: ?[^\r\n]*\r\n|'[^']*'/g)]
+  const place = places[random.below(places.length || 1)]
+  if (place === undefined) return withBody(request, Buffer.from(word, 'latin1'))
+  const [start, end] = [place.index + 1, place.index + place[0].length - 1]
+  const isMarkup = place[0].startsWith('>') && random.below(4) > 0
+  const safe = isMarkup ? word.replaceAll('&', '&amp;').replaceAll('<', '&lt;') : word
+  return withBody(request, Buffer.from(text.slice(0, start) + safe + text.slice(end), 'latin1'))
+}
+
+function takeBody(request: RawRequest, random: Random, words: Words): RawRequest {
+  const bytes = Buffer.from(words.other(random).body ?? '')
+  const times = random.below(6) === 0 ? 1 + random.below(50) : 1
+  return withBody(request, Buffer.concat(Array.from({ length: times }, () => bytes)))
+}
+
+function cutBody(request: RawRequest, random: Random): RawRequest {
+  const bytes = Buffer.from(request.body ?? '')
+  return withBody(request, bytes.subarray(0, random.below(bytes.length + 1)))
+}
+
+function spoilPath(request: RawRequest, random: Random): RawRequest {
+  const spoilt = mutate(Buffer.from(request.path.slice(1)), random)
+  return { ...request, path: pathText(`/${spoilt.toString('latin1')}`) }
+}
+
+/** Another name of a container, a blob or a queue. */
+function setName(request: RawRequest, random: Random, { words }: Words): RawRequest {
+  const { path, fields } = splitPath(request)
+  const segments = path.split('/')
+  const at = 2 + random.below(Math.max(1, segments.length - 2))
+  segments[at] = encodeURIComponent(pick(words, random))
+  return withFields(request, { path: segments.join('/'), fields })
+}
+
+function takeMethod(request: RawRequest, random: Random): RawRequest {
+  return { ...request, method: pick(METHODS, random) }
+}

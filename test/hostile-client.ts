@@ -1,7 +1,6 @@
 // A client that sends any bytes and reads answers strictly: a head or a body that is not as HTTP has it is
 // an error, not a guess. Chunked bodies and interim answers are read as what they are.
-import { connect as connectTcp, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import { connect, type Socket } from 'node:net'
 import { wireRequest, type RawRequest } from './harness.ts'
 
 export type Answer = {
@@ -10,8 +9,6 @@ export type Answer = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
-
-export type Place = { readonly port: number; readonly secure?: boolean }
 
 /** No test waits longer: a hang is a failure, not a long run. */
 const WAIT_MS_MAX = 20_000
@@ -22,11 +19,8 @@ export class HostileClient {
   #ended = false
   #wake: () => void = () => undefined
 
-  constructor({ port, secure }: Place) {
-    const options = { host: '127.0.0.1', port, allowHalfOpen: true }
-    this.#socket = secure
-      ? connectTls({ ...options, rejectUnauthorized: false })
-      : connectTcp(options)
+  constructor(port: number) {
+    this.#socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true })
     this.#socket.setNoDelay(true)
     this.#socket.on('data', (chunk: Buffer) => {
       this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])

@@ -99,7 +99,7 @@ for (const [what, request] of SPOILT_UPLOADS) {
       'x-ms-structured-body': 'XSM/1.0; properties=crc64',
       'x-ms-structured-content-length': '300000',
     }
-    const client = new HostileClient({ port: server.blobPort })
+    const client = new HostileClient(server.blobPort)
     client.send(bytesOf({ ...request, headers, body: Buffer.alloc(300_039, 'no message') }))
     assert.equal((await client.answer('PUT'))?.headers['x-ms-error-code'], 'InvalidInput')
     client.send(bytesOf({ method: 'GET', path: '/box/b' }))

@@ -137,6 +137,7 @@ test('after it, every seed succeeds as before', async () => {
 })
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1_000
+
 test('what is deleted leaves nothing behind', async () => {
   const { store } = world.server
   while ((await keysOf(store, ['pending-copy'])).length > 0) await setImmediate()
@@ -147,9 +148,10 @@ test('what is deleted leaves nothing behind', async () => {
   await store.sweep({ graceMs: 0 })
   assert.deepEqual(await problemsOf(store), [])
   const left = await keysOf(store, KINDS)
-  const isOfLogs = (key: string) => key.startsWith('["container') // $logs can't be deleted.
-  const added = left.filter((key) => !untouched.includes(key) && !isOfLogs(key))
-  assert.deepEqual(added, [])
+  // $logs itself can't be deleted.
+  const added = left.filter((key) => !untouched.includes(key))
+  const kinds = added.map((key) => key.replace(/\["container-name",\d+\]/, 'name'))
+  assert.deepEqual(kinds, [`["container","${ACCOUNT}","$logs"]`, 'name'])
   // The bytes go in passes of so many extents.
   for (let pass = 0; pass < 20; pass += 1) await store.sweep({ graceMs: 0 })
   assert.ok(store.extents.sizeBytes() < 2 ** 20, String(store.extents.sizeBytes()))

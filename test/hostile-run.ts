@@ -161,7 +161,7 @@ class Session {
 
   async send(method: string, bytes: Buffer): Promise<Answer | undefined> {
     if (this.#client === undefined || this.#client.isEnded) {
-      this.#client = new HostileClient({ port: this.#port })
+      this.#client = new HostileClient(this.#port)
     }
     this.#client.send(bytes)
     const answer = await this.#client.answer(method)
@@ -223,7 +223,7 @@ const REFUSALS = [400, 408, 431]
  * read as HTTP is refused without the service's headers.
  */
 async function sendTorn(port: number, bytes: Buffer, report: RunReport): Promise<void> {
-  const client = new HostileClient({ port })
+  const client = new HostileClient(port)
   client.send(bytes)
   client.send(LAST)
   const patience = setTimeout(() => client.finish(), PATIENCE_MS)

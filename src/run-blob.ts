@@ -2,14 +2,14 @@
 // websites.
 import type { AuthWorld } from './auth/world.ts'
 import type { RequestHandler } from './http/listener.ts'
-import { handlerOf, type Front } from './http/serve.ts'
+import { handlerOf } from './http/serve.ts'
 import { createAnalytics, type Analytics } from './rest/analytics.ts'
 import { CopyJobs } from './rest/blob/copy-job.ts'
 import { blobAccessPolicy, blobPublicAccess, BLOB_SERVER_HEADER } from './rest/blob/front.ts'
 import { BLOB_TABLE } from './rest/blob/operations.ts'
 import type { BlobService, CopySources } from './rest/blob/service.ts'
 import { websiteHandler } from './rest/blob/website.ts'
-import { frontOf, worldOf, type RunContext } from './run-front.ts'
+import { frontOf, withAnalytics, worldOf, type RunContext } from './run-front.ts'
 
 export type RunningBlob = {
   readonly handler: RequestHandler
@@ -53,21 +53,6 @@ export function runBlob(context: RunContext, listens: CopySources['listens']): R
     resumeCopies: () => copyJobs.resume(),
     stopCopies: () => copyJobs.close(),
     end,
-  }
-}
-
-/** The same front, whose requests are also told to analytics. */
-export function withAnalytics<Service>(
-  front: Front<Service>,
-  analytics: Analytics,
-): Front<Service> {
-  const { observe } = front
-  return {
-    ...front,
-    observe: (report) => {
-      observe(report)
-      analytics.record(report)
-    },
   }
 }
 

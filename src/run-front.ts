@@ -3,6 +3,7 @@ import { createBearerValidator } from './auth/bearer.ts'
 import type { ServiceName } from './auth/request.ts'
 import type { AuthWorld } from './auth/world.ts'
 import type { Front, RequestReport } from './http/serve.ts'
+import type { Analytics } from './rest/analytics.ts'
 import type { Log } from './start/log.ts'
 import type { Metrics, OperationMetrics } from './start/metrics.ts'
 import type { Options } from './start/options.ts'
@@ -59,6 +60,21 @@ export function worldOf(
           ...(options.oauthJwks !== undefined && { jwks: options.oauthJwks }),
         })
   return () => ({ accounts, nowMs: clock(), wallNowMs: Date.now(), bearer, ...own })
+}
+
+/** The same front, whose requests are also told to analytics. */
+export function withAnalytics<Service>(
+  front: Front<Service>,
+  analytics: Analytics,
+): Front<Service> {
+  const { observe } = front
+  return {
+    ...front,
+    observe: (report) => {
+      observe(report)
+      analytics.record(report)
+    },
+  }
 }
 
 function observer(service: ServiceName, log: Log, metrics: Metrics) {

@@ -5,8 +5,7 @@ import type { Analytics } from './rest/analytics.ts'
 import { QUEUE_SERVER_HEADER, queueAccessPolicy } from './rest/queue/front.ts'
 import { QUEUE_TABLE } from './rest/queue/operations.ts'
 import type { QueueService } from './rest/queue/service.ts'
-import { withAnalytics } from './run-blob.ts'
-import { frontOf, NO_PUBLIC_ACCESS, worldOf, type RunContext } from './run-front.ts'
+import { frontOf, NO_PUBLIC_ACCESS, withAnalytics, worldOf, type RunContext } from './run-front.ts'
 
 export function runQueue(context: RunContext, analytics: Analytics): RequestHandler {
   const service: QueueService = { ...context.store, accounts: context.accounts }

@@ -5,8 +5,7 @@ import type { Analytics } from './rest/analytics.ts'
 import { TABLE_SERVER_HEADER, tableAccessPolicy } from './rest/table/front.ts'
 import { TABLE_TABLE } from './rest/table/operations.ts'
 import type { TableService } from './rest/table/service.ts'
-import { withAnalytics } from './run-blob.ts'
-import { frontOf, NO_PUBLIC_ACCESS, worldOf, type RunContext } from './run-front.ts'
+import { frontOf, NO_PUBLIC_ACCESS, withAnalytics, worldOf, type RunContext } from './run-front.ts'
 
 export function runTable(context: RunContext, analytics: Analytics): RequestHandler {
   const service: TableService = {

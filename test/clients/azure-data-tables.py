@@ -1,16 +1,12 @@
 # The Table service through azure.data.tables, the SDK for Python, as Debian packages it. Every function
-# that begins with test_ is one test. Run by azure-data-tables.test.ts, which reads one line of JSON per
-# test.
-import json
+# that begins with test_ is one test. Run by python.test.ts.
 import sys
-import traceback
 import uuid
 from datetime import datetime, timedelta, timezone
 
 from azure.core import MatchConditions
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.core.exceptions import (
-    HttpResponseError,
     ResourceExistsError,
     ResourceModifiedError,
     ResourceNotFoundError,
@@ -31,6 +27,7 @@ from azure.data.tables import (
     generate_account_sas,
     generate_table_sas,
 )
+from suite import refusal, run_tests
 
 CONNECTION_STRING = sys.argv[1]
 SERVICE = TableServiceClient.from_connection_string(CONNECTION_STRING, retry_total=0)
@@ -39,7 +36,7 @@ CREDENTIAL = AzureNamedKeyCredential(SETTINGS["AccountName"], SETTINGS["AccountK
 ENDPOINT = SETTINGS["TableEndpoint"]
 EXPIRY = datetime.now(timezone.utc) + timedelta(hours=1)
 
-# What programs catch. The SDK chooses the class by the code; where it knows none, by nothing.
+# What programs catch.
 ERRORS = {
     "EntityAlreadyExists": ResourceExistsError,
     "ResourceNotFound": ResourceNotFoundError,
@@ -61,16 +58,7 @@ def entity(row_key, **properties):
     return {"PartitionKey": "p", "RowKey": row_key, **properties}
 
 
-def refused(code, call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except HttpResponseError as failure:
-        # create_entity raises its errors without it.
-        found = getattr(failure, "error_code", failure.response.headers["x-ms-error-code"])
-        assert found == code, f"{found}, not {code}"
-        assert isinstance(failure, ERRORS.get(code, HttpResponseError)), type(failure).__name__
-        return failure
-    raise AssertionError(f"not refused with {code}")
+refused = refusal(ERRORS)
 
 
 def values(table, row_key):
@@ -333,14 +321,4 @@ def test_service_properties():
     assert [item.max_age_in_seconds for item in found] == [60]
 
 
-def run(name, test):
-    failure = None
-    try:
-        test()
-    except Exception:  # Whatever went wrong is the result of the test.
-        failure = traceback.format_exc()
-    print(json.dumps({"name": name[5:].replace("_", " "), "failure": failure}), flush=True)
-
-
-for name, test in [item for item in globals().items() if item[0].startswith("test_")]:
-    run(name, test)
+run_tests(globals())

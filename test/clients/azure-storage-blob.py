@@ -1,16 +1,13 @@
 # The Blob service through azure.storage.blob, the SDK for Python, as Debian packages it: years old, as
 # with many real programs, and so is the x-ms-version that it sends. Every function that begins with
-# test_ is one test. Run by azure-storage-blob.test.ts, which reads one line of JSON per test.
+# test_ is one test. Run by python.test.ts.
 import io
-import json
 import sys
-import traceback
 import uuid
 from datetime import datetime, timedelta, timezone
 
 from azure.core import MatchConditions
 from azure.core.exceptions import (
-    HttpResponseError,
     ResourceExistsError,
     ResourceModifiedError,
     ResourceNotFoundError,
@@ -26,6 +23,7 @@ from azure.storage.blob import (
     StandardBlobTier,
     generate_container_sas,
 )
+from suite import refusal, run_tests
 
 CONNECTION_STRING = sys.argv[1]
 KIB = 1024
@@ -52,7 +50,7 @@ def new_blob(name="blob", **upload):
     return blob
 
 
-# What programs catch. The SDK chooses the class by the code; where it knows none, by nothing.
+# What programs catch.
 ERRORS = {
     "BlobAlreadyExists": ResourceExistsError,
     "BlobNotFound": ResourceNotFoundError,
@@ -62,14 +60,7 @@ ERRORS = {
 }
 
 
-def refused(code, call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except HttpResponseError as failure:
-        assert failure.error_code == code, f"{failure.error_code}, not {code}"
-        assert isinstance(failure, ERRORS.get(code, HttpResponseError)), type(failure).__name__
-        return
-    raise AssertionError(f"not refused with {code}")
+refused = refusal(ERRORS)
 
 
 def content(blob, *args, **kwargs):
@@ -370,14 +361,4 @@ def test_missing_blob_is_said_to_be_missing():
         refused("BlobNotFound", call)
 
 
-def run(name, test):
-    failure = None
-    try:
-        test()
-    except Exception:  # Whatever went wrong is the result of the test.
-        failure = traceback.format_exc()
-    print(json.dumps({"name": name[5:].replace("_", " "), "failure": failure}), flush=True)
-
-
-for name, test in [item for item in globals().items() if item[0].startswith("test_")]:
-    run(name, test)
+run_tests(globals())

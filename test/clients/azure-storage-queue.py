@@ -1,15 +1,12 @@
 # The Queue service through azure.storage.queue, the SDK for Python, as Debian packages it. Every function
 # that begins with test_ is one test. The server's clock stands still: what waits for time to pass is tested
-# elsewhere. Run by python.test.ts, which reads one line of JSON per test.
-import json
+# elsewhere. Run by python.test.ts.
 import sys
-import traceback
 import uuid
 from datetime import datetime, timedelta, timezone
 
 from azure.core.exceptions import (
     ClientAuthenticationError,
-    HttpResponseError,
     ResourceExistsError,
     ResourceNotFoundError,
 )
@@ -26,6 +23,7 @@ from azure.storage.queue import (
     generate_account_sas,
     generate_queue_sas,
 )
+from suite import refusal, run_tests
 
 CONNECTION_STRING = sys.argv[1]
 SERVICE = QueueServiceClient.from_connection_string(CONNECTION_STRING, retry_total=0)
@@ -39,7 +37,7 @@ def new_queue(*texts):
     return queue
 
 
-# What programs catch. The SDK chooses the class by the code; where it knows none, by nothing.
+# What programs catch.
 ERRORS = {
     "MessageNotFound": ResourceNotFoundError,
     "QueueAlreadyExists": ResourceExistsError,
@@ -47,14 +45,7 @@ ERRORS = {
 }
 
 
-def refused(code, call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except HttpResponseError as failure:
-        assert failure.error_code == code, f"{failure.error_code}, not {code}"
-        assert isinstance(failure, ERRORS.get(code, HttpResponseError)), type(failure).__name__
-        return
-    raise AssertionError(f"not refused with {code}")
+refused = refusal(ERRORS)
 
 
 def texts(messages):
@@ -279,14 +270,4 @@ def test_service_properties_are_kept():
     ]
 
 
-def run(name, test):
-    failure = None
-    try:
-        test()
-    except Exception:  # Whatever went wrong is the result of the test.
-        failure = traceback.format_exc()
-    print(json.dumps({"name": name[5:].replace("_", " "), "failure": failure}), flush=True)
-
-
-for name, test in [item for item in globals().items() if item[0].startswith("test_")]:
-    run(name, test)
+run_tests(globals())

@@ -15,9 +15,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   auth: ['kv', 'extent', 'storage'],
   http: ['kv', 'extent', 'storage', 'auth'],
   rest: ['kv', 'extent', 'storage', 'auth', 'http', 'query'],
+  smb: ['kv', 'extent', 'storage', 'auth'],
   start: ['kv', 'extent', 'storage', 'auth', 'http'],
   // server.ts and main.ts put it all together.
-  '': ['kv', 'extent', 'storage', 'auth', 'http', 'rest', 'start'],
+  '': ['kv', 'extent', 'storage', 'auth', 'http', 'rest', 'smb', 'start'],
 }
 
 /** A library, and the only files that may import it. */

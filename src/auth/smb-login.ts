@@ -1,0 +1,169 @@
+// The login of an SMB session: what to answer to the security blob of each SESSION_SETUP. A user is an
+// account, the password one of its keys' texts. Pure: time, chance and accounts come in with each step,
+// and what must be remembered between steps goes out as a value.
+import { timingSafeEqual } from 'node:crypto'
+import type { Account, Accounts } from '../storage/account.ts'
+import { ntlmSignature, verifyAuthenticate, type NtlmExchange, type NtlmSession } from './ntlm.ts'
+import { challengeFlags, decodeAuthenticate, decodeNegotiate } from './ntlm-message.ts'
+import { encodeChallenge, isNtlmMessage, type NtlmServerNames } from './ntlm-message.ts'
+import { SecurityTokenError } from './security-token-error.ts'
+import { decodeSpnego, encodeNegTokenResp, MECHANISM, NEG_STATE } from './spnego.ts'
+import type { NegTokenInit, NegTokenResp } from './spnego.ts'
+
+export type SmbLoginWorld = {
+  readonly accounts: Accounts
+  readonly names: NtlmServerNames
+  readonly nowMs: number
+  /** Bytes that nobody can guess. */
+  random(lengthBytes: number): Uint8Array
+}
+
+/** The client's list of mechanisms, to be protected by a mechListMIC. Absent: no SPNEGO. */
+type Offer = { readonly mechTypeList: Buffer; readonly isMicRequired: boolean }
+
+export type SmbLoginState =
+  /** The mechanism was named; its first token is to come. */
+  | { readonly kind: 'named'; readonly offer: Offer }
+  | {
+      readonly kind: 'challenged'
+      readonly offer: Offer | undefined
+      readonly exchange: NtlmExchange
+    }
+
+export type SmbLoginStep =
+  | { readonly kind: 'challenge'; readonly blob: Buffer; readonly state: SmbLoginState }
+  | {
+      readonly kind: 'accepted'
+      readonly blob: Buffer
+      /** The account's name as it is configured, however the client wrote it. */
+      readonly user: string
+      readonly sessionKey: Buffer
+    }
+  | { readonly kind: 'refused' }
+
+type Authentication = { readonly user: string; readonly session: NtlmSession }
+
+const REFUSED: SmbLoginStep = { kind: 'refused' }
+const CHALLENGE_BYTES = 8
+const FILETIME_EPOCH_MS = 11_644_473_600_000
+
+/** One SESSION_SETUP. `state` is what the step before gave; undefined begins anew. */
+export function stepSmbLogin(
+  state: SmbLoginState | undefined,
+  blob: Uint8Array,
+  world: SmbLoginWorld,
+): SmbLoginStep {
+  // A copy, for parts of it are remembered and the caller may reuse its memory.
+  const bytes = Buffer.from(blob)
+  try {
+    if (isNtlmMessage(bytes)) return stepRaw(state, bytes, world)
+    const token = decodeSpnego(bytes)
+    return token.kind === 'init' ? begin(token, world) : proceed(state, token, world)
+  } catch (error) {
+    if (error instanceof SecurityTokenError) return REFUSED
+    throw error
+  }
+}
+
+/** NTLMSSP without SPNEGO, as the Linux kernel sends it; answered likewise. */
+function stepRaw(
+  state: SmbLoginState | undefined,
+  bytes: Buffer,
+  world: SmbLoginWorld,
+): SmbLoginStep {
+  if (bytes.length > 8 && bytes[8] === 1) {
+    const exchange = challenge(bytes, world)
+    const next = { kind: 'challenged', offer: undefined, exchange } as const
+    return { kind: 'challenge', blob: exchange.challenge, state: next }
+  }
+  // Leaving SPNEGO half-way would leave its list of mechanisms unprotected.
+  if (state?.kind !== 'challenged' || state.offer !== undefined) return REFUSED
+  const authentication = authenticate(state.exchange, bytes, world)
+  if (authentication === undefined) return REFUSED
+  const { user, session } = authentication
+  return { kind: 'accepted', blob: Buffer.alloc(0), user, sessionKey: session.sessionKey }
+}
+
+/**
+ * RFC 4178, 4.2.1: a token that came along belongs to the mechanism that the client prefers. If that one
+ * isn't ours, ours is named, the client starts again with it, and the mechListMIC becomes obligatory.
+ */
+function begin(token: NegTokenInit, world: SmbLoginWorld): SmbLoginStep {
+  const { mechTypes, mechTypeList, mechToken } = token
+  if (!mechTypes.includes(MECHANISM.ntlmssp)) return REFUSED
+  const isPreferred = mechTypes[0] === MECHANISM.ntlmssp
+  const offer: Offer = { mechTypeList, isMicRequired: !isPreferred }
+  if (isPreferred && mechToken !== undefined) {
+    return wrapChallenge(offer, challenge(mechToken, world), MECHANISM.ntlmssp)
+  }
+  const negState = NEG_STATE.acceptIncomplete
+  const blob = encodeNegTokenResp({ negState, supportedMech: MECHANISM.ntlmssp })
+  return { kind: 'challenge', blob, state: { kind: 'named', offer } }
+}
+
+function proceed(
+  state: SmbLoginState | undefined,
+  token: NegTokenResp,
+  world: SmbLoginWorld,
+): SmbLoginStep {
+  const { responseToken, mechListMic } = token
+  if (state?.offer === undefined || responseToken === undefined) return REFUSED
+  const { offer } = state
+  // supportedMech stands in the first reply only (RFC 4178, 4.2.2).
+  if (state.kind === 'named') return wrapChallenge(offer, challenge(responseToken, world))
+  const authentication = authenticate(state.exchange, responseToken, world)
+  if (authentication === undefined) return REFUSED
+  const { user, session } = authentication
+  if (!isMechListMicRight(offer, session, mechListMic)) return REFUSED
+  const answer = mechListMic && ntlmSignature(session, 'server-to-client', offer.mechTypeList)
+  const negState = NEG_STATE.acceptCompleted
+  const blob = encodeNegTokenResp({ negState, mechListMic: answer })
+  return { kind: 'accepted', blob, user, sessionKey: session.sessionKey }
+}
+
+function wrapChallenge(offer: Offer, exchange: NtlmExchange, supportedMech?: string): SmbLoginStep {
+  const negState = NEG_STATE.acceptIncomplete
+  const responseToken = exchange.challenge
+  const blob = encodeNegTokenResp({ negState, supportedMech, responseToken })
+  return { kind: 'challenge', blob, state: { kind: 'challenged', offer, exchange } }
+}
+
+function challenge(negotiate: Buffer, world: SmbLoginWorld): NtlmExchange {
+  const flags = challengeFlags(decodeNegotiate(negotiate).flags)
+  const serverChallenge = Buffer.from(world.random(CHALLENGE_BYTES))
+  const timestamp = BigInt(Math.floor(world.nowMs + FILETIME_EPOCH_MS)) * 10_000n
+  const message = encodeChallenge({ flags, serverChallenge, names: world.names, timestamp })
+  return { negotiate, challenge: message, serverChallenge, flags }
+}
+
+function authenticate(
+  exchange: NtlmExchange,
+  bytes: Buffer,
+  { accounts }: SmbLoginWorld,
+): Authentication | undefined {
+  const message = decodeAuthenticate(bytes)
+  const account = findAccount(accounts, message.user)
+  if (account === undefined) return undefined
+  const passwords = account.keys.map(({ text }) => text)
+  const session = verifyAuthenticate(exchange, message, passwords)
+  return session && { user: account.name, session }
+}
+
+/** Users of SMB have no case; names of accounts usually are small letters, so the first try finds them. */
+function findAccount(accounts: Accounts, user: string): Account | undefined {
+  const wanted = user.toLowerCase()
+  const known = accounts.get(user) ?? accounts.get(wanted)
+  if (known !== undefined) return known
+  const name = accounts.names().find((name) => name.toLowerCase() === wanted)
+  return name === undefined ? undefined : accounts.get(name)
+}
+
+function isMechListMicRight(
+  offer: Offer,
+  session: NtlmSession,
+  given: Buffer | undefined,
+): boolean {
+  if (given === undefined) return !offer.isMicRequired
+  const expected = ntlmSignature(session, 'client-to-server', offer.mechTypeList)
+  return expected?.length === given.length && timingSafeEqual(expected, given)
+}

@@ -1,0 +1,88 @@
+// NDR (C706 chapter 14), the 32-bit little-endian transfer syntax: every primitive aligned to its own
+// size from the start of the stub, strings conformant and varying, and what a pointer points at put
+// behind the structure that holds it. Only what srvsvc and wkssvc need.
+import { FAULT, RpcFault } from './rpc-fault.ts'
+
+export type NdrReader = { readonly bytes: Uint8Array; offset: number }
+
+// Names of servers, shares and users; far above any that means something.
+const STRING_CHARS_MAX = 4096
+
+export function ndrReader(bytes: Uint8Array): NdrReader {
+  return { bytes, offset: 0 }
+}
+
+export function readU32(reader: NdrReader): number {
+  const start = (reader.offset + 3) & ~3
+  return Buffer.from(take(reader, start, 4)).readUInt32LE()
+}
+
+/** [string] wchar_t: without its ending NUL. */
+export function readString(reader: NdrReader): string {
+  readU32(reader) // The maximum count, which is the client's to know.
+  const first = readU32(reader)
+  const countChars = readU32(reader)
+  if (first !== 0 || countChars > STRING_CHARS_MAX) throw new RpcFault(FAULT.badStub)
+  const text = Buffer.from(take(reader, reader.offset, 2 * countChars)).toString('utf16le')
+  return text.replace(/\0.*$/s, '')
+}
+
+/** [unique, string] wchar_t*. */
+export function readUniqueString(reader: NdrReader): string | undefined {
+  return readU32(reader) === 0 ? undefined : readString(reader)
+}
+
+/** [unique] DWORD*. */
+export function readUniqueU32(reader: NdrReader): number | undefined {
+  return readU32(reader) === 0 ? undefined : readU32(reader)
+}
+
+function take(reader: NdrReader, start: number, lengthBytes: number): Uint8Array {
+  const end = start + lengthBytes
+  if (end > reader.bytes.length) throw new RpcFault(FAULT.badStub)
+  reader.offset = end
+  return reader.bytes.subarray(start, end)
+}
+
+/** A value to write: `u32`, or a pointer to a string, which is undefined when it is NULL. */
+export type NdrField = number | { readonly text: string | undefined }
+
+/** A number in two's complement, so that a negative one (LONG) is written as it should be. */
+export function encodeU32(...values: readonly number[]): Uint8Array {
+  return encodeWords(values)
+}
+
+function encodeWords(values: readonly number[]): Uint8Array {
+  const bytes = Buffer.alloc(4 * values.length)
+  for (const [i, value] of values.entries()) bytes.writeUInt32LE(value >>> 0, 4 * i)
+  return bytes
+}
+
+/** Any number but 0; each pointer's own is of no use, as nothing here points twice at one thing. */
+export const REFERENT = 0x00020000
+
+/** Structures one behind the other, then what their pointers point at: an array, or a single one. */
+export function encodeStructures(structures: readonly (readonly NdrField[])[]): Uint8Array {
+  const fields = structures.flat()
+  const fixed = fields.map((field) => {
+    if (typeof field === 'number') return field
+    return field.text === undefined ? 0 : REFERENT
+  })
+  const texts = fields.flatMap((field) =>
+    typeof field === 'number' || field.text === undefined ? [] : [encodeString(field.text)],
+  )
+  return Buffer.concat([encodeWords(fixed), ...texts])
+}
+
+/** Padded to 4 bytes, as what comes next here is always aligned so. */
+export function encodeString(text: string): Uint8Array {
+  const chars = Buffer.from(`${text}\0`, 'utf16le')
+  const countChars = chars.length / 2
+  const padding = Buffer.alloc(-chars.length & 3)
+  return Buffer.concat([encodeU32(countChars, 0, countChars), chars, padding])
+}
+
+/** [in, out, unique] DWORD*: NULL stays NULL. */
+export function encodeUniqueU32(value: number | undefined): Uint8Array {
+  return value === undefined ? encodeU32(0) : encodeU32(REFERENT, value)
+}

@@ -1,0 +1,28 @@
+// What CREATE, CLOSE, the information classes and directory entries all say of a file, in the order in which
+// all of them say it.
+
+/** Times are FILETIME, sizes bytes. */
+export type OpenedFile = {
+  readonly creationTime: bigint
+  readonly lastAccessTime: bigint
+  readonly lastWriteTime: bigint
+  readonly changeTime: bigint
+  readonly allocationSize: number
+  readonly endOfFile: number
+  readonly fileAttributes: number
+}
+
+export function writeTimes(bytes: Buffer, at: number, file: OpenedFile): void {
+  bytes.writeBigUInt64LE(file.creationTime, at)
+  bytes.writeBigUInt64LE(file.lastAccessTime, at + 8)
+  bytes.writeBigUInt64LE(file.lastWriteTime, at + 16)
+  bytes.writeBigUInt64LE(file.changeTime, at + 24)
+}
+
+/** 52 bytes. */
+export function writeOpenedFile(bytes: Buffer, at: number, file: OpenedFile): void {
+  writeTimes(bytes, at, file)
+  bytes.writeBigUInt64LE(BigInt(file.allocationSize), at + 32)
+  bytes.writeBigUInt64LE(BigInt(file.endOfFile), at + 40)
+  bytes.writeUInt32LE(file.fileAttributes, at + 48)
+}

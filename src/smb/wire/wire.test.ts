@@ -1,0 +1,236 @@
+// Every decoder against recorded sessions, and against the same messages spoilt: whatever comes, the answer
+// is a decoded request or a WireError.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeChangeNotifyRequest } from './change-notify.ts'
+import { decodeCloseRequest } from './close.ts'
+import { decodeCreateContexts } from './create-context.ts'
+import { decodeCreateRequest, encodeCreateResponse } from './create.ts'
+import { WireError } from './error.ts'
+import { chance, recordedSessions, requestOf } from './example.ts'
+import { decodeFileId } from './file-id.ts'
+import {
+  decodeAllocatedRangeQuery,
+  decodeCopyChunk,
+  decodePipeWait,
+  decodeResiliencyTimeoutMs,
+  decodeSetZero,
+} from './fsctl.ts'
+import { decodeHeader, encodeHeader, splitCompound } from './header.ts'
+import { decodeIoctlRequest } from './ioctl.ts'
+import { decodeLockRequest } from './lock.ts'
+import { decodeNegotiateContexts } from './negotiate-context.ts'
+import {
+  decodeNegotiateRequest,
+  decodeSmb1Negotiate,
+  decodeValidateNegotiate,
+} from './negotiate.ts'
+import { decodeOplockBreakRequest } from './oplock-break.ts'
+import { decodeQueryDirectoryRequest } from './query-directory.ts'
+import { decodeQueryInfoRequest } from './query-info.ts'
+import { decodeReadRequest, encodeReadResponseHead } from './read.ts'
+import { decodeSessionSetupRequest, encodeSessionSetupResponse } from './session-setup.ts'
+import { decodeFileChange, decodeSetInfoRequest } from './set-info.ts'
+import { checkSimpleRequest, decodeFlushRequest } from './simple.ts'
+import { decodeTreeConnectRequest, encodeTreeConnectResponse } from './tree-connect.ts'
+import { decodeWriteRequest, encodeWriteResponse } from './write.ts'
+
+type Decode = (message: Buffer) => unknown
+
+/** By command number; LOCK, CHANGE_NOTIFY and so on are in no recording but are spoilt all the same. */
+const DECODERS: readonly Decode[] = [
+  decodeNegotiateRequest,
+  decodeSessionSetupRequest,
+  checkSimpleRequest,
+  decodeTreeConnectRequest,
+  checkSimpleRequest,
+  decodeCreateRequest,
+  decodeCloseRequest,
+  decodeFlushRequest,
+  decodeReadRequest,
+  decodeWriteRequest,
+  decodeLockRequest,
+  decodeIoctlRequest,
+  checkSimpleRequest,
+  checkSimpleRequest,
+  decodeQueryDirectoryRequest,
+  decodeChangeNotifyRequest,
+  decodeQueryInfoRequest,
+  decodeSetInfoRequest,
+  decodeOplockBreakRequest,
+]
+const SIZES = [36, 25, 4, 9, 4, 57, 24, 24, 49, 49, 48, 57, 4, 4, 33, 32, 41, 33, 24]
+
+const PAYLOADS: readonly Decode[] = [
+  decodeCreateContexts,
+  decodeValidateNegotiate,
+  decodeSmb1Negotiate,
+  decodeCopyChunk,
+  decodePipeWait,
+  decodeResiliencyTimeoutMs,
+  decodeSetZero,
+  decodeAllocatedRangeQuery,
+  decodeHeader,
+  splitCompound,
+  (list) => decodeNegotiateContexts(list, 3),
+  ...[4, 10, 11, 13, 14, 16, 19, 20, 64, 65].map(
+    (id): Decode =>
+      (input) =>
+        decodeFileChange(id, input),
+  ),
+]
+
+const sessions = recordedSessions()
+const requests = sessions.flatMap(({ messages }) =>
+  messages
+    .filter(({ from }) => from === 'client')
+    .flatMap(({ bytes }) => splitCompound(bytes))
+    .map((bytes) => ({
+      bytes,
+      decode: DECODERS[decodeHeader(bytes).command] ?? checkSimpleRequest,
+    })),
+)
+
+test('there are recordings to look at', () =>
+  assert(sessions.length === 9 && requests.length > 250))
+
+for (const { name, messages } of sessions) {
+  test(`${name}: every header comes back as it was`, () => {
+    for (const { bytes } of messages) {
+      const header = decodeHeader(bytes)
+      const again = encodeHeader(header)
+      header.signature.copy(again, 48)
+      assert.deepEqual(again, bytes.subarray(0, 64))
+    }
+  })
+}
+
+test('every recorded request is decoded', () => {
+  for (const { bytes, decode } of requests) decode(bytes)
+})
+
+test('recorded SET_INFO, IOCTL and CREATE say what they said', () => {
+  const of = (command: number) =>
+    requests
+      .filter(({ bytes }) => decodeHeader(bytes).command === command)
+      .map(({ bytes }) => bytes)
+  const changes = of(17).map((bytes) => {
+    const { informationClass, input } = decodeSetInfoRequest(bytes)
+    return decodeFileChange(informationClass, input).kind
+  })
+  assert.deepEqual([...new Set(changes)], ['disposition'])
+  assert(of(11).every((bytes) => decodeIoctlRequest(bytes).isFsctl))
+  const names = new Set(of(5).map((bytes) => decodeCreateRequest(bytes).name))
+  assert.deepEqual([...names].sort(), ['', 'vd', 'vd\\a'])
+  assert(
+    of(9).every((bytes) => decodeWriteRequest(bytes).content.toString().startsWith('the quick')),
+  )
+})
+
+/** Encoders give the very bytes that another server gave. */
+const RESPONSES: Readonly<Record<number, (body: Buffer) => Buffer>> = {
+  1: (body) =>
+    encodeSessionSetupResponse({
+      sessionFlags: body.readUInt16LE(2),
+      securityBuffer: body.subarray(8),
+    }),
+  3: (body) =>
+    encodeTreeConnectResponse({
+      shareType: body.readUInt8(2),
+      shareFlags: body.readUInt32LE(4),
+      capabilities: body.readUInt32LE(8),
+      maximalAccess: body.readUInt32LE(12),
+    }),
+  5: (body) =>
+    encodeCreateResponse({
+      oplockLevel: body.readUInt8(2),
+      flags: 0,
+      createAction: body.readUInt32LE(4),
+      file: {
+        creationTime: body.readBigUInt64LE(8),
+        lastAccessTime: body.readBigUInt64LE(16),
+        lastWriteTime: body.readBigUInt64LE(24),
+        changeTime: body.readBigUInt64LE(32),
+        allocationSize: Number(body.readBigUInt64LE(40)),
+        endOfFile: Number(body.readBigUInt64LE(48)),
+        fileAttributes: body.readUInt32LE(56),
+      },
+      fileId: decodeFileId(body, 64),
+      contexts: [],
+    }),
+  8: (body) => Buffer.concat([encodeReadResponseHead(body.readUInt32LE(4)), body.subarray(16)]),
+  9: (body) => encodeWriteResponse(body.readUInt32LE(4)),
+}
+
+test('recorded responses are what our encoders make of the same facts', () => {
+  const isWhole = (bytes: Buffer) =>
+    bytes.readUInt16LE(64) !== 9 || decodeHeader(bytes).command === 1
+  let compared = 0
+  for (const { bytes } of sessions.flatMap(({ messages }) => messages)) {
+    const encode = RESPONSES[decodeHeader(bytes).command]
+    const isResponse = (decodeHeader(bytes).flags & 1) !== 0
+    if (encode === undefined || !isResponse || !isWhole(bytes)) continue
+    assert.deepEqual(encode(bytes.subarray(64)), bytes.subarray(64))
+    compared += 1
+  }
+  assert(compared > 100)
+})
+
+function survives(decode: Decode, bytes: Buffer): void {
+  try {
+    decode(bytes)
+  } catch (error) {
+    if (error instanceof WireError) return
+    throw new Error(`${decode.name} of ${bytes.toString('hex')}`, { cause: error })
+  }
+}
+
+/** Values that lengths, offsets and counts are most often wrong with. */
+const EDGES = [0, 1, 7, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff]
+
+function spoil(bytes: Buffer, next: (below: number) => number): Buffer {
+  const spoilt = Buffer.from(bytes.subarray(0, next(4) === 0 ? next(bytes.length + 1) : undefined))
+  for (let change = next(4); change >= 0 && spoilt.length >= 68; change -= 1) {
+    const at = 64 + next(spoilt.length - 67)
+    if (next(2) === 0) spoilt.writeUInt8(next(256), at)
+    else spoilt.writeUInt32LE(EDGES[next(EDGES.length)] ?? 0, at)
+  }
+  return spoilt
+}
+
+test('spoilt recordings are refused, never fallen over', () => {
+  const next = chance(20_240_131)
+  for (let round = 0; round < 100; round += 1) {
+    for (const { bytes, decode } of requests) survives(decode, spoil(bytes, next))
+  }
+})
+
+test('every request cut at every length is refused or decoded', () => {
+  for (const { bytes, decode } of requests.slice(0, 60)) {
+    for (let length = 0; length <= bytes.length; length += 1)
+      survives(decode, bytes.subarray(0, length))
+  }
+})
+
+test('random bodies of the right size are refused, never fallen over', () => {
+  const next = chance(7)
+  for (let round = 0; round < 20_000; round += 1) {
+    const command = next(DECODERS.length)
+    const body = Buffer.from(
+      Array.from({ length: 2 + next(160) }, () => (next(3) === 0 ? next(256) : 0)),
+    )
+    const isLease = command === 18 && next(2) === 0
+    body.writeUInt16LE(isLease ? 36 : (SIZES[command] ?? 0), 0)
+    survives(DECODERS[command] ?? checkSimpleRequest, requestOf(command, body.toString('hex')))
+  }
+})
+
+test('random payloads are refused, never fallen over', () => {
+  const next = chance(11)
+  for (let round = 0; round < 20_000; round += 1) {
+    const bytes = Buffer.from(
+      Array.from({ length: next(120) }, () => (next(4) === 0 ? next(256) : 0)),
+    )
+    survives(PAYLOADS[next(PAYLOADS.length)] ?? decodeHeader, bytes)
+  }
+})

@@ -6,7 +6,7 @@ import {
   type BlockLists,
   type BlockPlace,
 } from '../storage/blob/block.ts'
-import type { Block } from '../storage/blob/content.ts'
+import type { Block } from '../storage/map.ts'
 import { StorageError } from '../storage/error.ts'
 import { createTextWriter, type TextWriter } from './text-writer.ts'
 import { parseXml, XML_DECLARATION, type XmlNode } from './xml.ts'

@@ -13,7 +13,7 @@ import { createMoments } from '../moment.ts'
 import { APPEND_BLOCK_COUNT_MAX, appendBlock, putAppendBlob, sealAppendBlob } from './append.ts'
 import { findBlob, requireBlob, type Blob } from './blob.ts'
 import { createContainer } from './container.ts'
-import { mapIntervals } from './content.ts'
+import { mapIntervals } from '../map.ts'
 
 const ADDRESS = { account: 'a', container: 'c', blob: 'log' }
 const MAP_ID = 2

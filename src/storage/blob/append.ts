@@ -9,7 +9,7 @@ import { StorageError } from '../error.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import { afterWrite, findForUpdate, withLease, type Blob, type BlobAddress } from './blob.ts'
 import { checkMutable, requireType, type BlobGuard } from './guard.ts'
-import { putMapRecord } from './content.ts'
+import { putMapRecord } from '../map.ts'
 import {
   checkEncryptedAs,
   checkEncryption,

@@ -14,13 +14,8 @@ import { findBlob, findBlobAt, type Blob, type BlobAddress } from './blob.ts'
 import { checkWrite, conditionState, requireType, type BlobGuard } from './guard.ts'
 import { blockIdBytes } from './block-id.ts'
 import type { Container } from './container.ts'
-import {
-  committedBlocks,
-  putBlocks,
-  RECORD_BLOCKS_MAX,
-  type Block,
-  type BlockPieces,
-} from './content.ts'
+import { committedBlocks, putBlocks, RECORD_BLOCKS_MAX, type BlockPieces } from './content.ts'
+import { type Block } from '../map.ts'
 import { checkEncryption, requireEncryptionForWrite } from './encryption.ts'
 import { isKeptAsVersion } from './protection.ts'
 import { checkPutBlob, replaceBlob, type PutBlob, type PutTarget } from './put.ts'

@@ -28,7 +28,7 @@ import {
   requireType,
   type BlobGuard,
 } from './guard.ts'
-import { clearMap } from './content.ts'
+import { clearMap } from '../map.ts'
 import { checkEncryption } from './encryption.ts'
 import { copyToVersion, nextPastStamp, placeOf } from './past.ts'
 import { getProtection, isKeptAsVersion } from './protection.ts'

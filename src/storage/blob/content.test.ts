@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { patternBytes } from '../../extent/harness.ts'
-import { overwriteMap, clearMap, committedBlocks, RECORD_BLOCKS_MAX, sweepMap } from './content.ts'
+import { committedBlocks, RECORD_BLOCKS_MAX } from './content.ts'
+import { overwriteMap, clearMap, sweepMap } from '../map.ts'
 import { checkEmpty, openWorld, type World } from './harness.ts'
-import { deletedMapKey } from './keys.ts'
+import { deletedMapKey } from '../map.ts'
 
 const PAGE = 512
 const page = (seed: number, count = 1) => patternBytes(seed, count * PAGE)

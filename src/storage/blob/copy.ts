@@ -9,6 +9,8 @@ import { StorageError } from '../error.ts'
 import { isInfinite } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
+import type { FileAddress } from '../file/node.ts'
+import { findFileAsBlob } from '../file/source.ts'
 import {
   findBlobAt,
   isPast,
@@ -17,7 +19,7 @@ import {
   type BlobAddress,
   type BlobType,
   type CopyState,
-  type ExistingTarget,
+  type StoredBlob,
 } from './blob.ts'
 import { checkNoPendingCopy, checkNotIncremental, conditionState } from './guard.ts'
 import { copyContent, type BlobContent } from './content.ts'
@@ -45,9 +47,9 @@ import {
   type RehydratePriority,
 } from './tier.ts'
 
-/** A blob of this store as the source of a copy. */
+/** A blob or a file of this store as the source of a copy. */
 export type SourceRead = {
-  readonly address: BlobAddress
+  readonly address: BlobAddress | FileAddress
   readonly conditions: Conditions
   readonly encryption: RequestEncryption
   /** The state that was looked at before and must still be there. */
@@ -56,14 +58,23 @@ export type SourceRead = {
   readonly mayBeArchived?: boolean
 }
 
-export function* findSource(tx: ReadTx, source: SourceRead, nowMs: number): Step<ExistingTarget> {
+export function* findSource(
+  tx: ReadTx,
+  source: SourceRead,
+  nowMs: number,
+): Step<{ readonly stored: StoredBlob }> {
   try {
-    const target = requireBlob(yield* findBlobAt(tx, source.address, nowMs))
-    checkSource(target.stored.blob, source, nowMs)
-    return target
+    const stored = yield* findStored(tx, source.address, nowMs)
+    checkSource(stored.blob, source, nowMs)
+    return { stored }
   } catch (error) {
     throw ofSource(error)
   }
+}
+
+function* findStored(tx: ReadTx, address: SourceRead['address'], nowMs: number): Step<StoredBlob> {
+  if ('share' in address) return yield* findFileAsBlob(tx, address)
+  return requireBlob(yield* findBlobAt(tx, address, nowMs)).stored
 }
 
 function checkSource(blob: Blob, source: SourceRead, nowMs: number): void {
@@ -189,7 +200,7 @@ function* copiedContent(
 /** Under the same key. A scope is its account's own: another account may have another of that name. */
 export function isShareable(
   source: Blob,
-  from: BlobAddress,
+  from: Pick<BlobAddress, 'account'>,
   encryption: BlobEncryption | undefined,
   account: string,
 ): boolean {

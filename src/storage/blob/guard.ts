@@ -34,7 +34,7 @@ export function checkWrite(
 }
 
 /** Until a copy has ended, nothing but ending it changes its destination. */
-export function checkNoPendingCopy({ copy }: Blob): void {
+export function checkNoPendingCopy({ copy }: Pick<Blob, 'copy'>): void {
   if (copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
 }
 

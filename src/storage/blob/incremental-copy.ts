@@ -19,7 +19,7 @@ import { getStaging } from './staging.ts'
 
 export type IncrementalCopy = {
   readonly guard: BlobGuard
-  readonly source: SourceRead
+  readonly source: SourceRead & { readonly address: BlobAddress }
   readonly state: Pick<CopyState, 'id' | 'source'>
   /** For the destination and for its snapshot. */
   readonly newIds: readonly [number, number]

@@ -104,23 +104,6 @@ export function blobTagKeyPrefix(
   return encodeKey('blob-tag', account, name, ...further)
 }
 
-/** → MapRecord: the part of a map's content that begins at `offset` */
-export function mapKey(mapId: number, offset: number): Key {
-  return encodeKey('map', mapId, offset)
-}
-
-/** All records of a map. */
-export function mapRange(mapId: number): KeyRange {
-  return prefixRange(encodeKey('map', mapId))
-}
-
-/** → {}: a map that no blob has any more and that is still to be swept */
-export function deletedMapKey(mapId: number): Key {
-  return encodeKey('deleted-map', mapId)
-}
-
-export const DELETED_MAPS = prefixRange(encodeKey('deleted-map'))
-
 /** What becomes due: soft-deleted blobs and containers, expired blobs, blocks that nobody committed. */
 export type DueKind = 'past' | 'expiry' | 'staging' | 'container'
 

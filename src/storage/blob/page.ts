@@ -16,7 +16,7 @@ import {
   type ExistingTarget,
 } from './blob.ts'
 import { checkMutable, checkNotIncremental, requireType, type BlobGuard } from './guard.ts'
-import { clearMap, overwriteMap } from './content.ts'
+import { clearMap, overwriteMap } from '../map.ts'
 import {
   checkEncryptedAs,
   checkEncryption,

@@ -22,7 +22,8 @@ import {
   type StoredBlob,
 } from './blob.ts'
 import { checkCopyTarget, type TypeProperties } from './copy.ts'
-import { dropContent, putMapRecord, type BlobContent } from './content.ts'
+import { dropContent, type BlobContent } from './content.ts'
+import { putMapRecord } from '../map.ts'
 import { encryptionForWrite } from './encryption.ts'
 import { blobKey, pendingCopyKey, PENDING_COPIES } from './keys.ts'
 import { checkPutBlob, replaceBlob, type PutBlob } from './put.ts'
@@ -39,6 +40,8 @@ export type PendingCopy = {
   readonly etag?: string
   /** Its rest can be asked for, and told from that of another state. */
   readonly isResumable?: true
+  /** It takes no If-Match: a file of another File service. */
+  readonly isUnconditional?: true
   readonly map: number
   readonly copiedBytes: number
   readonly totalBytes: number
@@ -54,6 +57,7 @@ export type RemoteBlob = {
   readonly lengthBytes: number
   readonly etag?: string
   readonly isRanged: boolean
+  readonly isUnconditional?: true
 }
 
 export type StartCopy = {
@@ -94,6 +98,7 @@ export function* startCopy(
     url: state.source,
     ...(remote.etag !== undefined && { etag: remote.etag }),
     ...(remote.etag !== undefined && remote.isRanged && { isResumable: true }),
+    ...(remote.isUnconditional === true && { isUnconditional: true }),
     map: newIds[1],
     copiedBytes: 0,
     totalBytes,
@@ -131,7 +136,7 @@ function* getPending(tx: ReadTx, place: CopyPlace): Step<PendingCopy | undefined
 export function* addCopied(
   tx: Tx,
   place: CopyPlace,
-  before: PendingCopy,
+  before: CopyProgress,
   part: { readonly pieces: readonly Piece[]; readonly lengthBytes: number },
 ): Step<boolean> {
   const found = yield* findCopy(tx, place)
@@ -148,7 +153,10 @@ export function* addCopied(
   return true
 }
 
-function isSameState(a: PendingCopy, b: PendingCopy): boolean {
+/** Which state of a copy. */
+export type CopyProgress = Pick<PendingCopy, 'copyId' | 'map' | 'copiedBytes'>
+
+export function isSameState(a: CopyProgress, b: CopyProgress): boolean {
   return a.copyId === b.copyId && a.map === b.map && a.copiedBytes === b.copiedBytes
 }
 

@@ -8,13 +8,12 @@ import type { Key, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import type { StoredBlob } from './blob.ts'
 import {
   committedBlocks,
-  mapIntervals,
   putBlocks,
-  putMapRecord,
   readContent,
   type BlobBytes,
   type BlobContent,
 } from './content.ts'
+import { mapIntervals, putMapRecord } from '../map.ts'
 import type { BlobEncryption } from './encryption.ts'
 
 /** A part of the run: a block, an interval of a map, or all of it. */

@@ -6,14 +6,14 @@ import { prefixRange, type Key, type KeyRange, type Kv, type Step, type Tx } fro
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { decodeBlob, isExpired } from './blob.ts'
 import type { DeletedContainer, ContainerName } from './container.ts'
-import { dropContent, sweepMap } from './content.ts'
+import { dropContent } from './content.ts'
+import { sweepMap } from '../map.ts'
 import { dropExpired } from './delete.ts'
 import {
   blobKey,
   blobKeyPrefix,
   containerNameKey,
   DELETED_CONTAINERS,
-  DELETED_MAPS,
   deletedContainerKey,
   dueRange,
   orphanSnapshotsKeyPrefix,
@@ -24,6 +24,7 @@ import {
   stagingKeyPrefix,
   type DueKind,
 } from './keys.ts'
+import { DELETED_MAPS } from '../map.ts'
 import { dropOverdue, forgetExpiry } from './past.ts'
 import { decodeStaging, discardStaging, isOver, scheduleStaging } from './staging.ts'
 import { changeTagIndex } from './tag-index.ts'

@@ -1,0 +1,136 @@
+// Content that is found by offset: a map is records of their own, one for each write, so that writing costs
+// the same in content of any size. Page and append blobs, long block lists and files have one each.
+import { overwriteOverlapping, clearOverlapping } from '../extent/interval-map.ts'
+import type { ByteRange, Interval, IntervalEdit } from '../extent/interval-map.ts'
+import { addReferences, removeReferences } from '../extent/reference.ts'
+import type { Content, Piece } from '../extent/slice.ts'
+import { encodeKey } from '../kv/key.ts'
+import {
+  prefixRange,
+  type Key,
+  type KeyRange,
+  type ReadTx,
+  type Step,
+  type Tx,
+  type Value,
+} from '../kv/kv.ts'
+import { decodeRecord, encodeRecord } from '../kv/record.ts'
+import { scanAll } from '../kv/scan.ts'
+
+/** → MapRecord: the part of a map's content that begins at `offset` */
+export function mapKey(mapId: number, offset: number): Key {
+  return encodeKey('map', mapId, offset)
+}
+
+/** All records of a map. */
+export function mapRange(mapId: number): KeyRange {
+  return prefixRange(encodeKey('map', mapId))
+}
+
+/** → {}: a map that no blob has any more and that is still to be swept */
+export function deletedMapKey(mapId: number): Key {
+  return encodeKey('deleted-map', mapId)
+}
+
+export const DELETED_MAPS = prefixRange(encodeKey('deleted-map'))
+
+/** A committed block: its id in base64 and its length. */
+export type Block = readonly [id: string, lengthBytes: number]
+
+export type MapRecord = { readonly content: Content; readonly blocks?: readonly Block[] }
+
+/** Records of a map that one scan takes. */
+const SCAN_COUNT = 1_000
+
+/** The intervals of a map that have a byte in `range`, in order. */
+export function* mapIntervals(tx: ReadTx, mapId: number, range: ByteRange): Step<Interval[]> {
+  const intervals: Interval[] = []
+  for (const { record } of yield* mapRecords(tx, mapId, range)) {
+    let offset = record.content.at ?? 0
+    for (const piece of record.content.pieces) {
+      const end = offset + piece.lengthBytes
+      if (end > range.from && offset < range.to) intervals.push({ offset, piece })
+      offset = end
+    }
+  }
+  return intervals
+}
+
+export type MapEntry = { readonly key: Key; readonly record: MapRecord }
+
+/** The records that may have a byte in `range`: the one that begins before it is one of them. */
+export function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<MapEntry[]> {
+  const from = mapKey(mapId, range.from)
+  const to = range.to === Infinity ? mapRange(mapId).to : mapKey(mapId, range.to)
+  const entries = yield* scanAll(tx, { from, to }, SCAN_COUNT)
+  const [first] = entries
+  // Records do not overlap: where one begins with the range, none reaches into it.
+  const isBegun = range.from === 0 || (first !== undefined && Buffer.compare(first.key, from) === 0)
+  if (!isBegun) {
+    const before = { from: mapKey(mapId, 0), to: from, countMax: 1, reverse: true }
+    entries.unshift(...(yield* tx.scan(before)))
+  }
+  return entries.map(({ key, value }) => ({ key, record: decodeMapRecord(value) }))
+}
+
+/** Shows `piece` at `offset` of a map of single pieces (page and append blobs). */
+export function* overwriteMap(tx: Tx, mapId: number, offset: number, piece: Piece): Step<void> {
+  const range = { from: offset, to: offset + piece.lengthBytes }
+  const overlapping = yield* mapIntervals(tx, mapId, range)
+  yield* editMap(tx, mapId, overlapping, overwriteOverlapping(overlapping, offset, piece))
+}
+
+/** Leaves zeros in `range`. */
+export function* clearMap(tx: Tx, mapId: number, range: ByteRange): Step<void> {
+  const overlapping = yield* mapIntervals(tx, mapId, range)
+  yield* editMap(tx, mapId, overlapping, clearOverlapping(overlapping, range))
+}
+
+function* editMap(tx: Tx, mapId: number, old: readonly Interval[], edit: IntervalEdit): Step<void> {
+  for (const { offset, piece } of old) {
+    yield* removeReferences(tx, { id: mapId, at: offset, pieces: [piece] })
+  }
+  for (const offset of edit.remove) tx.delete(mapKey(mapId, offset))
+  for (const { offset, piece } of edit.put) yield* putMapRecord(tx, mapId, offset, [piece])
+}
+
+export function* putMapRecord(
+  tx: Tx,
+  mapId: number,
+  offset: number,
+  pieces: readonly Piece[],
+  blocks?: readonly Block[],
+): Step<void> {
+  const key = mapKey(mapId, offset)
+  const content: Content = { id: mapId, at: offset, pieces }
+  yield* addReferences(tx, key, content)
+  tx.put(key, encodeRecord(blocks === undefined ? { content } : { content, blocks }))
+}
+
+/** The same bytes under another id: a copy shares nothing that can change with the first. */
+export function* copyMap(tx: Tx, mapId: number, newId: number): Step<void> {
+  for (const { record } of yield* mapRecords(tx, mapId, { from: 0, to: Infinity })) {
+    const { at = 0, pieces } = record.content
+    yield* putMapRecord(tx, newId, at, pieces, record.blocks)
+  }
+}
+
+/** Nothing shows this map any more: it is swept later, in steps. */
+export function dropMap(tx: Tx, mapId: number): void {
+  tx.put(deletedMapKey(mapId), encodeRecord({}))
+}
+
+/** One step of the sweep of a map: how many records it removed; 0 when it is gone. */
+export function* sweepMap(tx: Tx, mapId: number, countMax: number): Step<number> {
+  const entries = yield* tx.scan({ ...mapRange(mapId), countMax })
+  for (const { key, value } of entries) {
+    yield* removeReferences(tx, decodeMapRecord(value).content)
+    tx.delete(key)
+  }
+  if (entries.length === 0) tx.delete(deletedMapKey(mapId))
+  return entries.length
+}
+
+function decodeMapRecord(value: Value): MapRecord {
+  return decodeRecord<MapRecord>(value)
+}

@@ -24,14 +24,14 @@ import { onShutdown } from './start/shutdown.ts'
 import { reasonOf, StartError } from './start/start-error.ts'
 import { StoreInUse } from './kv/owner.ts'
 import { FormatError } from './kv/format.ts'
-import type { ServiceName } from './auth/request.ts'
+import type { ServiceName } from './start/command.ts'
 
 const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as { readonly version: string }
 
 /** The services that are there; the flags of the others are accepted and wait for them. */
-const BUILT: readonly ServiceName[] = ['blob', 'queue', 'table']
+const BUILT: readonly ServiceName[] = ['blob', 'queue', 'table', 'file', 'smb']
 
 // `lazuli | head -1` closes the pipe; that is no reason to stop serving.
 process.stdout.on('error', () => {})

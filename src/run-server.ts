@@ -1,13 +1,19 @@
 // A running server: the store, the services on their ports and the sweep, put together.
-import type { ServiceName } from './auth/request.ts'
+import type { ServiceName } from './start/command.ts'
 import {
   createListener,
   LISTENER_LIMITS,
   type Listener,
   type RequestHandler,
 } from './http/listener.ts'
+import { openLiveKv } from './kv/live.ts'
 import { runBlob, type RunningBlob } from './run-blob.ts'
+import { runCopySources } from './run-copy-sources.ts'
+import type { FileService } from './rest/file/service.ts'
+import { runFile, type RunningFile } from './run-file.ts'
 import { runQueue } from './run-queue.ts'
+import { runSmb } from './run-smb.ts'
+import type { SmbListener } from './smb/listen.ts'
 import { runTable } from './run-table.ts'
 import type { RunContext } from './run-front.ts'
 import type { Endpoint } from './start/banner.ts'
@@ -20,6 +26,7 @@ import type { Options } from './start/options.ts'
 import { openStore, type Clock, type Store } from './start/store.ts'
 import { loadTls, type Tls } from './start/tls.ts'
 import type { Accounts } from './storage/account.ts'
+import type { FileEvent } from './storage/file/open.ts'
 
 /** How long garbage may lie about before it is swept. */
 const SWEEP_EVERY_MS = 60_000
@@ -35,6 +42,8 @@ export type RunSettings = {
   readonly services: readonly ServiceName[]
   /** The port of static websites was not asked for: if it is taken, any other will do. */
   readonly webPortMayMove: boolean
+  /** How waiting for SMB clients is timed; left out, by the machine's clock. */
+  readonly after?: FileService['after']
 }
 
 export type RunningServer = {
@@ -42,6 +51,7 @@ export type RunningServer = {
   /** Of static websites. */
   readonly webPort: number
   readonly store: Store
+  readonly file: FileService
   readonly metrics: Metrics
   readonly tls: Tls | undefined
   /** Puts the lines of analytics logs that are collected so far. */
@@ -60,16 +70,22 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   const context: RunContext = { ...settings, store, metrics }
   const endpoints: Endpoint[] = []
   const listeners: Listener[] = []
-  const blob = runBlob(context, () => endpoints)
+  let smb: SmbListener | undefined
+  const files = { kv: openLiveKv<FileEvent>(store.kv), after: settings.after ?? afterDelay }
+  const sources = runCopySources(context, files, () => endpoints)
+  const blob = runBlob(context, sources.copySources)
+  const file = runFile(context, blob.analytics, sources.copySources)
   const flushLogs = (): Promise<void> => blob.analytics.flush()
   const closeAll = async (): Promise<void> => {
     await blob.stopCopies()
+    await file.stopCopies()
+    await smb?.close()
     await Promise.all(listeners.map((listener) => listener.close()))
-    blob.end()
+    sources.end()
     await flushLogs().catch((error: unknown) => log.error('the logs were not put', { error }))
     await store.close()
   }
-  const create = (handler: RequestHandler, service: ServiceName): Listener => {
+  const create = (handler: RequestHandler, service: HttpService): Listener => {
     const keepAliveMs = options[`${service}KeepAliveTimeout`] * 1_000
     const listener = createListener(handler, { ...LISTENER_LIMITS, keepAliveMs }, tls?.context)
     listeners.push(listener)
@@ -79,7 +95,13 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     await createEncryptionScopes(store, settings.accounts.names(), options.encryptionScopes)
     for (const service of services) {
       const place = placeOf(service, options)
-      const { server } = create(handlerFor(service, context, blob), service)
+      if (service === 'smb') {
+        smb = runSmb(context, file.service)
+        const { port } = await listen(smb.server, place)
+        endpoints.push({ service, protocol: 'smb', host: place.host, port })
+        continue
+      }
+      const { server } = create(handlerFor(service, context, blob, file), service)
       const { port } = await listen(server, place)
       endpoints.push({ service, protocol: tls ? 'https' : 'http', host: place.host, port })
     }
@@ -91,23 +113,36 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
         ).then(({ port }) => port)
       : 0
     if (services.includes('blob')) await blob.resumeCopies()
+    if (services.includes('file')) await file.resumeCopies()
     const sweeping = sweepEvery(store, log, flushLogs)
     const close = async (): Promise<void> => {
       await sweeping.stop()
       await closeAll()
     }
-    return { endpoints, webPort, store, metrics, tls, flushLogs, close }
+    return { endpoints, webPort, store, file: file.service, metrics, tls, flushLogs, close }
   } catch (error) {
     await closeAll()
     throw error
   }
 }
 
-function handlerFor(service: ServiceName, context: RunContext, blob: RunningBlob): RequestHandler {
+type HttpService = Exclude<ServiceName, 'smb'>
+
+function handlerFor(
+  service: HttpService,
+  context: RunContext,
+  blob: RunningBlob,
+  file: RunningFile,
+): RequestHandler {
   if (service === 'blob') return blob.handler
   if (service === 'queue') return runQueue(context, blob.analytics)
   if (service === 'table') return runTable(context, blob.analytics)
-  throw new Error(`there is no ${service} service`)
+  return file.handler
+}
+
+function afterDelay(delayMs: number, then: () => void): () => void {
+  const timer = setTimeout(then, delayMs)
+  return () => clearTimeout(timer)
 }
 
 async function open(settings: RunSettings) {

@@ -20,6 +20,8 @@ export type ServerOptions = {
   readonly blobPort?: number
   readonly queuePort?: number
   readonly tablePort?: number
+  readonly filePort?: number
+  readonly smbPort?: number
   /** Of static websites; 0, the default, is any free port. */
   readonly webPort?: number
   /** Other servers that copies may read from: `https://*.example.com`, `http://127.0.0.1:8080`. */
@@ -38,6 +40,10 @@ export type LazuliServer = {
   readonly queuePort: number
   readonly tableEndpoint: string
   readonly tablePort: number
+  readonly fileEndpoint: string
+  readonly filePort: number
+  /** Shares over SMB: user and password are an account's name and key. */
+  readonly smbPort: number
   /** Static websites: the container $web of an account that has one. */
   readonly webPort: number
   /** Puts analytics logs and gives back the space of what was deleted: now instead of within a minute. */
@@ -64,6 +70,10 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     queuePort: options.queuePort ?? 0,
     tableHost: host,
     tablePort: options.tablePort ?? 0,
+    fileHost: host,
+    filePort: options.filePort ?? 0,
+    smbHost: host,
+    smbPort: options.smbPort ?? 0,
     webHost: host,
     webPort: options.webPort ?? 0,
     encryptionScopes: options.encryptionScopes ?? [],
@@ -82,17 +92,15 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     accounts,
     clock: options.clock ?? Date.now,
     log,
-    services: ['blob', 'queue', 'table'],
+    services: ['blob', 'queue', 'table', 'file', 'smb'],
     webPortMayMove: true,
   })
   const [account] = accounts.names().flatMap((name) => accounts.get(name) ?? [])
   if (account === undefined) throw new Error('there is no account')
   const endpointOf = ({ protocol, host: at, port }: Endpoint): string =>
     `${protocol}://${at}:${port}/${account.name}`
-  const [blob, queue, table] = running.endpoints
-  if (blob === undefined || queue === undefined || table === undefined) {
-    throw new Error('a service did not start')
-  }
+  const [blob, queue, table, file, smb] = running.endpoints
+  if (!blob || !queue || !table || !file || !smb) throw new Error('a service did not start')
   return {
     connectionString: connectionStringOf(running.endpoints, account),
     blobEndpoint: endpointOf(blob),
@@ -101,6 +109,9 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     queuePort: queue.port,
     tableEndpoint: endpointOf(table),
     tablePort: table.port,
+    fileEndpoint: endpointOf(file),
+    filePort: file.port,
+    smbPort: smb.port,
     webPort: running.webPort,
     sweep: async () => {
       try {

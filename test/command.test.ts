@@ -152,7 +152,7 @@ describe('where settings come from', { concurrency: 2 }, () => {
     queueHost: '0.0.0.0', queuePort: '2', queueKeepAliveTimeout: '7',
     tableHost: '0.0.0.0', tablePort: '3', tableKeepAliveTimeout: '7',
     fileHost: '0.0.0.0', filePort: '4', fileKeepAliveTimeout: '7',
-    smbHost: '0.0.0.0', smbPort: '5', adminHost: '0.0.0.0', adminPort: '6',
+    smbHost: '0.0.0.0', smbPort: '5', smbEncryption: 'required', smbSigning: 'required', adminHost: '0.0.0.0', adminPort: '6',
     location: 'data', inMemoryPersistence: 'true', extentMemoryLimit: '100',
     encryptionScopes: 'scope-1,scope-2',
     https: 'auto', httpsNames: 'storage.test', cert: 'cert.pem', key: 'key.pem', pwd: 'secret',

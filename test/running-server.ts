@@ -8,6 +8,11 @@ import { defaultOptions, type Options } from '../src/start/options.ts'
 
 export type RunningTestServer = RunningServer & {
   readonly blobPort: number
+  readonly filePort: number
+  readonly fileEndpoint: string
+  readonly smbPort: number
+  /** Lets the time pass that requests wait for SMB clients. */
+  endWaits(): void
   now(): number
   advance(byMs: number): void
   /** What was logged; complete after close. */
@@ -18,12 +23,22 @@ export type RunningTestOptions = Partial<Options> & {
   /** Name to keys; left out, the well-known account. */
   readonly accounts?: Readonly<Record<string, string | readonly string[]>>
   readonly folder?: string
+  /** False: the test is the SMB client and its server: it writes what clients hold open itself. */
+  readonly hasSmb?: boolean
 }
 
 /** The clock stands still until the test advances it. */
 export async function runTestServer(given: RunningTestOptions = {}): Promise<RunningTestServer> {
-  const { accounts, folder, ...values } = given
-  const options = defaultOptions({ blobPort: 0, queuePort: 0, tablePort: 0, webPort: 0, ...values })
+  const { accounts, folder, hasSmb = true, ...values } = given
+  const options = defaultOptions({
+    blobPort: 0,
+    queuePort: 0,
+    tablePort: 0,
+    filePort: 0,
+    smbPort: 0,
+    webPort: 0,
+    ...values,
+  })
   let text = ''
   const stdout = {
     write: (more: string) => {
@@ -34,6 +49,7 @@ export async function runTestServer(given: RunningTestOptions = {}): Promise<Run
   }
   const log = await openLog({ options, stdout, clock: Date.now })
   let heldMs = Date.now()
+  const waits = new Set<() => void>()
   const running = await runServer({
     options,
     location: folder,
@@ -41,12 +57,23 @@ export async function runTestServer(given: RunningTestOptions = {}): Promise<Run
     accounts: fixedAccounts(accounts && decodeAccountsJson(accounts, 'accounts')),
     clock: () => heldMs,
     log,
-    services: ['blob', 'queue', 'table'],
+    services: ['blob', 'queue', 'table', 'file', ...(hasSmb ? (['smb'] as const) : [])],
     webPortMayMove: true,
+    after: (_delayMs, then) => {
+      waits.add(then)
+      return () => waits.delete(then)
+    },
   })
+  const filePort = running.endpoints[3]?.port ?? 0
   return {
     ...running,
     blobPort: running.endpoints[0]?.port ?? 0,
+    filePort,
+    smbPort: running.endpoints[4]?.port ?? 0,
+    fileEndpoint: `http://127.0.0.1:${filePort}/devstoreaccount1`,
+    endWaits: () => {
+      for (const wait of waits) wait()
+    },
     now: () => heldMs,
     advance: (byMs) => {
       heldMs += byMs

@@ -1,5 +1,5 @@
 // NTLMv2 on the server's side ([MS-NLMP] 3.3.2, 3.4): does an AUTHENTICATE prove one of the passwords,
-// and which session key follows. NTLMv1, LM and anonymous logins prove nothing here and are refused.
+// and which session key follows. NTLMv1 and LM prove nothing here and are refused.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { md4 } from './md4.ts'
 import { decodeNtlmV2Response, MIC_BYTES, MIC_OFFSET, NTLM_FLAG } from './ntlm-message.ts'
@@ -42,6 +42,17 @@ export function verifyAuthenticate(
     }
   }
   return undefined
+}
+
+/** [MS-NLMP] 3.2.5.1.2: who says no name and proves nothing. Its base key is zeros, so nothing it signs is worth much. */
+export function anonymousSession(
+  exchange: NtlmExchange,
+  { flags: chosen, user, ntResponse, encryptedSessionKey }: NtlmAuthenticate,
+): NtlmSession | undefined {
+  if (user !== '' || ntResponse.length > 0) return undefined
+  const flags = chosen & exchange.flags
+  const sessionKey = exportedSessionKey(flags, encryptedSessionKey, Buffer.alloc(SESSION_KEY_BYTES))
+  return sessionKey && { sessionKey, flags }
 }
 
 function openSession(

@@ -3,7 +3,8 @@
 // and what must be remembered between steps goes out as a value.
 import { timingSafeEqual } from 'node:crypto'
 import type { Account, Accounts } from '../storage/account.ts'
-import { ntlmSignature, verifyAuthenticate, type NtlmExchange, type NtlmSession } from './ntlm.ts'
+import { anonymousSession, ntlmSignature, verifyAuthenticate } from './ntlm.ts'
+import type { NtlmExchange, NtlmSession } from './ntlm.ts'
 import { challengeFlags, decodeAuthenticate, decodeNegotiate } from './ntlm-message.ts'
 import { encodeChallenge, isNtlmMessage, type NtlmServerNames } from './ntlm-message.ts'
 import { SecurityTokenError } from './security-token-error.ts'
@@ -39,9 +40,14 @@ export type SmbLoginStep =
       readonly user: string
       readonly sessionKey: Buffer
     }
+  /** Nobody, and no proof: whether that is a login is up to the caller. */
+  | { readonly kind: 'anonymous'; readonly blob: Buffer }
   | { readonly kind: 'refused' }
+  /** The bytes are no token at all. */
+  | { readonly kind: 'malformed' }
 
-type Authentication = { readonly user: string; readonly session: NtlmSession }
+/** Without a user: anonymous. */
+type Authentication = { readonly user: string | undefined; readonly session: NtlmSession }
 
 const REFUSED: SmbLoginStep = { kind: 'refused' }
 const CHALLENGE_BYTES = 8
@@ -60,7 +66,7 @@ export function stepSmbLogin(
     const token = decodeSpnego(bytes)
     return token.kind === 'init' ? begin(token, world) : proceed(state, token, world)
   } catch (error) {
-    if (error instanceof SecurityTokenError) return REFUSED
+    if (error instanceof SecurityTokenError) return { kind: 'malformed' }
     throw error
   }
 }
@@ -80,8 +86,7 @@ function stepRaw(
   if (state?.kind !== 'challenged' || state.offer !== undefined) return REFUSED
   const authentication = authenticate(state.exchange, bytes, world)
   if (authentication === undefined) return REFUSED
-  const { user, session } = authentication
-  return { kind: 'accepted', blob: Buffer.alloc(0), user, sessionKey: session.sessionKey }
+  return outcome(authentication, Buffer.alloc(0))
 }
 
 /**
@@ -113,11 +118,15 @@ function proceed(
   if (state.kind === 'named') return wrapChallenge(offer, challenge(responseToken, world))
   const authentication = authenticate(state.exchange, responseToken, world)
   if (authentication === undefined) return REFUSED
-  const { user, session } = authentication
+  const { session } = authentication
   if (!isMechListMicRight(offer, session, mechListMic)) return REFUSED
   const answer = mechListMic && ntlmSignature(session, 'server-to-client', offer.mechTypeList)
   const negState = NEG_STATE.acceptCompleted
-  const blob = encodeNegTokenResp({ negState, mechListMic: answer })
+  return outcome(authentication, encodeNegTokenResp({ negState, mechListMic: answer }))
+}
+
+function outcome({ user, session }: Authentication, blob: Buffer): SmbLoginStep {
+  if (user === undefined) return { kind: 'anonymous', blob }
   return { kind: 'accepted', blob, user, sessionKey: session.sessionKey }
 }
 
@@ -142,6 +151,8 @@ function authenticate(
   { accounts }: SmbLoginWorld,
 ): Authentication | undefined {
   const message = decodeAuthenticate(bytes)
+  const anonymous = anonymousSession(exchange, message)
+  if (anonymous !== undefined) return { user: undefined, session: anonymous }
   const account = findAccount(accounts, message.user)
   if (account === undefined) return undefined
   const passwords = account.keys.map(({ text }) => text)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountKey } from '../storage/account.ts'
 import { StorageError } from '../storage/error.ts'
-import { addressOf } from './address.ts'
+import { accountElsewhere, addressOf } from './address.ts'
 
 const names = ['devstoreaccount1', 'other']
 const accounts = {
@@ -52,3 +52,32 @@ for (const path of ['/', '/nobody/c', '//c', '/nobody-secondary', '/-secondary']
     assert.throws(asked, (error) => error instanceof StorageError && error.status === 404)
   })
 }
+
+// @azure/storage-file-share sends `PUT /share/new?comp=rename` to a path-style endpoint.
+const RENAME_SOURCE = 'http://127.0.0.1:10003/other/share/old?sig=x'
+// prettier-ignore
+const HEADERS = [
+  [{ authorization: 'SharedKey other:c2ln' }, 'other'],
+  [{ authorization: 'SharedKeyLite other:c2ln' }, 'other'],
+  [{ authorization: 'SharedKey other:c2ln', 'x-ms-file-rename-source': 'http://h/devstoreaccount1/s' }, 'other'],
+  [{ 'x-ms-file-rename-source': RENAME_SOURCE }, 'other'],
+  [{ authorization: 'Bearer other:c2ln' }, undefined],
+  [{ authorization: 'SharedKey nobody:c2ln' }, undefined],
+  [{ 'x-ms-file-rename-source': '/other/share' }, undefined],
+  [{}, undefined],
+] as const
+
+for (const [headers, expected] of HEADERS) {
+  test(`/share/new with ${JSON.stringify(headers)} → ${expected ?? '404'}`, () => {
+    const asked = () =>
+      addressOf(accounts, 'localhost', '/share/new', false, () => accountElsewhere(headers))
+    if (expected === undefined) return assert.throws(asked, { code: 'ResourceNotFound' })
+    const { account, pathStyle, resource } = asked()
+    assert.deepEqual([account, pathStyle, resource], [expected, false, 'share/new'])
+  })
+}
+
+test('a path that names its account needs no other word for it', () => {
+  const found = addressOf(accounts, 'localhost', '/other/c', false, () => 'devstoreaccount1')
+  assert.deepEqual([found.account, found.pathStyle], ['other', true])
+})

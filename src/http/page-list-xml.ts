@@ -1,11 +1,11 @@
 // What Get Page Ranges answers with: ranges with both ends inside, in the order of their offsets. That kinds
 // are mixed and that the last page has an empty marker is as in recordings of the service.
-import type { PageRange } from '../storage/blob/page-range.ts'
+import type { MapRange } from '../storage/map-range.ts'
 import { createTextWriter } from './text-writer.ts'
 import { XML_DECLARATION, xmlElement } from './xml.ts'
 
 export type PageListAnswer = {
-  readonly ranges: readonly PageRange[]
+  readonly ranges: readonly MapRange[]
   /** Empty when this is the last page; undefined where the version knows no pages of it. */
   readonly nextMarker: string | undefined
 }

@@ -13,7 +13,7 @@ import type { AuthWorld } from '../auth/world.ts'
 import type { Accounts } from '../storage/account.ts'
 import { invalidQuery, StorageError } from '../storage/error.ts'
 import type { ServiceProperties } from '../storage/service-properties.ts'
-import { addressOf } from './address.ts'
+import { accountElsewhere, addressOf } from './address.ts'
 import { bodyOf, ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
 import { encodeErrorJson, encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
@@ -152,7 +152,9 @@ function decodeRequest<Service>(
   const question = url.indexOf('?')
   const rawPath = question < 0 ? url : url.slice(0, question)
   const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
-  const address = addressOf(front.accounts, req.headers.host, rawPath, front.pathStyleOnly)
+  const elsewhere = front.name === 'file' ? () => accountElsewhere(req.headers) : undefined
+  const { host: named } = req.headers
+  const address = addressOf(front.accounts, named, rawPath, front.pathStyleOnly, elsewhere)
   const secure = (req.socket as Partial<TLSSocket>).encrypted === true
   const host = req.headers.host ?? 'localhost'
   const endpoint = `${secure ? 'https' : 'http'}://${host}`

@@ -16,7 +16,7 @@ import { changeServiceProperties, getServiceProperties } from '../storage/servic
 
 /** What these operations need of a service. */
 export type AccountService = {
-  readonly kv: Kv
+  readonly kv: Pick<Kv, 'read' | 'write'>
   readonly accounts: Accounts
   moment(): Moment
 }

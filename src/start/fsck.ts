@@ -1,6 +1,8 @@
 // `lazuli fsck`: checks every record against every extent, and says what it found. The store is taken for
 // as long as that lasts: what a running server writes meanwhile would look like damage.
-import { checkStore, type StoreCheck } from '../extent/fsck.ts'
+import { checkStore, type Problem, type StoreCheck } from '../extent/fsck.ts'
+import type { Kv } from '../kv/kv.ts'
+import { findMapOwners } from '../storage/file/map-owner.ts'
 import { checkLocationExists } from './location.ts'
 import { openStore } from './store.ts'
 
@@ -11,10 +13,27 @@ export async function checkLocation(location: string, pid: number): Promise<Fsck
   const store = await openStore({ folder: location, pid }, Date.now)
   try {
     const check = await checkStore(store.kv, store.extents)
-    return { exitCode: check.problemCount === 0 ? 0 : 1, lines: fsckLines(check) }
+    const named = { ...check, problems: await nameFiles(store.kv, check.problems) }
+    return { exitCode: check.problemCount === 0 ? 0 : 1, lines: fsckLines(named) }
   } finally {
     await store.close()
   }
+}
+
+/** The key of a map's record says nothing to people: whose file it is stands behind it. */
+async function nameFiles(kv: Kv, problems: readonly Problem[]): Promise<Problem[]> {
+  const ids = problems.map(({ key }) => mapIdOf(key))
+  const owners = await findMapOwners(kv, new Set(ids.filter((id) => id !== undefined)))
+  return problems.map((problem, at) => {
+    const owner = owners.get(ids[at] ?? 0)
+    if (owner === undefined) return problem
+    return { ...problem, detail: `${problem.detail} of the file ${owner}` }
+  })
+}
+
+function mapIdOf(key: string): number | undefined {
+  const [, id] = /^\["map",(\d+),\d+\]$/.exec(key) ?? []
+  return id === undefined ? undefined : Number(id)
 }
 
 export function fsckLines(check: StoreCheck): readonly string[] {

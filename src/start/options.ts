@@ -40,6 +40,8 @@ export const SETTINGS = {
   fileKeepAliveTimeout: secondsSetting(5, { group: LISTEN, help: 'how long an idle connection stays open' }),
   smbHost: hostSetting({ group: LISTEN, help: 'address of file shares over SMB' }),
   smbPort: portSetting(10_445, { group: LISTEN, help: 'port of file shares over SMB' }),
+  smbEncryption: choiceSetting(['required', 'enabled', 'off'], 'enabled', { group: LISTEN, help: 'required refuses SMB clients that do not encrypt' }),
+  smbSigning: choiceSetting(['required', 'enabled'], 'enabled', { group: LISTEN, help: 'required refuses SMB messages that are not signed' }),
   adminHost: hostSetting({ group: LISTEN, help: 'address of health and metrics, without authentication' }),
   adminPort: portSetting(10_010, { group: LISTEN, help: 'port of health and metrics' }),
 

@@ -17,6 +17,7 @@ import { openMemoryKv } from '../kv/memory.ts'
 import { takeOwnership, type Owner } from '../kv/owner.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
 import { sweepBlobs } from '../storage/blob/sweep.ts'
+import { sweepFiles } from '../storage/file/sweep.ts'
 import { openIds, type Ids } from '../storage/id.ts'
 import { createMoments, type Moment } from '../storage/moment.ts'
 import { sweepQueues } from '../storage/queue/sweep.ts'
@@ -105,6 +106,8 @@ async function storeOf(
     moment,
     sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
     async sweep(options = {}) {
+      // Before the blobs: they share the sweep of maps.
+      await sweepFiles(kv, moment().nowMs)
       await sweepBlobs(kv, moment().nowMs)
       await sweepQueues(kv, moment().nowMs)
       await sweepTables(kv)

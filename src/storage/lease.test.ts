@@ -250,6 +250,8 @@ const ABSENT_B = '412 LeaseNotPresentWithBlobOperation'
 const OTHER_B = '412 LeaseIdMismatchWithBlobOperation'
 const ABSENT_C = '412 LeaseNotPresentWithContainerOperation'
 const OTHER_C = '412 LeaseIdMismatchWithContainerOperation'
+const ABSENT_F = '412 LeaseNotPresentWithFileOperation'
+const OTHER_F = '412 LeaseIdMismatchWithFileOperation'
 
 const NONE = undefined
 
@@ -271,6 +273,12 @@ const USES: readonly Use[] = [
   ['container', 'read',  A,    ABSENT_C,    'leased A', 'breaking A', ABSENT_C,    LOST],
   ['container', 'read',  B,    ABSENT_C,    OTHER_C,    OTHER_C,      ABSENT_C,    ABSENT_C],
   ['container', 'read',  NONE, 'available', 'leased A', 'breaking A', 'broken A',  'expired A'],
+  ['share',     'write', A,    ABSENT_C,    'leased A', 'breaking A', ABSENT_C,    LOST],
+  ['share',     'write', B,    ABSENT_C,    OTHER_C,    OTHER_C,      ABSENT_C,    ABSENT_C],
+  ['share',     'read',  B,    ABSENT_C,    OTHER_C,    OTHER_C,      ABSENT_C,    ABSENT_C],
+  ['file',      'write', A,    ABSENT_F,    'leased A', 'breaking A', ABSENT_F,    LOST],
+  ['file',      'write', B,    ABSENT_F,    OTHER_F,    OTHER_F,      ABSENT_F,    ABSENT_F],
+  ['file',      'read',  B,    ABSENT_F,    OTHER_F,    OTHER_F,      ABSENT_F,    ABSENT_F],
 ]
 
 function useLease(lease: Lease | undefined, [of, kind, id]: Use): Lease | undefined {

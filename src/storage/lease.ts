@@ -1,7 +1,7 @@
-// Leases, as data and rules: what state one is in, what the five actions of Lease Blob and Lease
-// Container make of it, and what it means for operations on what is leased. A state is read off the
-// time that is passed in, so nothing has to happen when a lease expires. The two tables are those
-// of the pages "Lease Blob" and "Lease Container". Ids are GUIDs in one form (decoded at the edge).
+// Leases, as data and rules: what state one is in, what the five actions of Lease Blob, Container, Share
+// and File make of it, and what it means for operations on what is leased. A state is read off the time
+// that is passed in, so nothing has to happen when a lease expires. The two tables are those of the
+// pages "Lease Blob" and "Lease Container". Ids are GUIDs in one form (decoded at the edge).
 import assert from 'node:assert/strict'
 import { StorageError, type ErrorCode } from './error.ts'
 
@@ -184,6 +184,9 @@ type UseCodes = {
   readonly lost: ErrorCode
 }
 
+/** What the service says where it has a code of something else. */
+type UseMessages = Partial<Record<keyof UseCodes, string>>
+
 /** What can be leased, and the codes that its operations refuse with. */
 const USE_CODES = {
   blob: {
@@ -198,13 +201,38 @@ const USE_CODES = {
     mismatch: 'LeaseIdMismatchWithContainerOperation',
     lost: 'LeaseLost',
   },
+  // A share has the codes of a container and words of its own, as the service's answers to the SDKs' own
+  // tests show; a file has both of its own.
+  share: {
+    missing: 'LeaseIdMissing',
+    notPresent: 'LeaseNotPresentWithContainerOperation',
+    mismatch: 'LeaseIdMismatchWithContainerOperation',
+    lost: 'LeaseLost',
+  },
+  file: {
+    missing: 'LeaseIdMissing',
+    notPresent: 'LeaseNotPresentWithFileOperation',
+    mismatch: 'LeaseIdMismatchWithFileOperation',
+    lost: 'LeaseLost',
+  },
 } as const satisfies Record<string, UseCodes>
 
 export type Leasable = keyof typeof USE_CODES
 
+const USE_MESSAGES: Readonly<Partial<Record<Leasable, UseMessages>>> = {
+  share: {
+    notPresent: 'There is currently no lease on the file share.',
+    mismatch: 'The lease ID specified did not match the lease ID for the file share.',
+  },
+}
+
+function useRefused(of: Leasable, use: keyof UseCodes): StorageError {
+  return new StorageError(USE_CODES[of][use], {}, USE_MESSAGES[of]?.[use])
+}
+
 /**
- * Writes and deletes of a blob; of a container only Delete Container. Answers the lease that stays:
- * a write without an id forgets one that is over, and what was forgotten can't be renewed.
+ * Writes and deletes of a blob, a file or a share; of a container only Delete Container. Answers the
+ * lease that stays: a write without an id forgets one that is over, and what was forgotten can't be renewed.
  */
 export function checkLeaseForWrite(
   lease: Lease | undefined,
@@ -217,7 +245,7 @@ export function checkLeaseForWrite(
   const use = row[COLUMN[leaseState(lease, nowMs)]]
   if (use === 'keep') return lease
   if (use === 'forget') return undefined
-  throw new StorageError(USE_CODES[of][use])
+  throw useRefused(of, use)
 }
 
 /** Reads and snapshots of a blob; all of a container but its deletion. An id must match if sent. */
@@ -229,5 +257,5 @@ export function checkLeaseForRead(
 ): void {
   const who = whose(lease, leaseId)
   const use = USES[who === 'none' ? 'read none' : who][COLUMN[leaseState(lease, nowMs)]]
-  if (use !== 'keep') throw new StorageError(USE_CODES[of][use])
+  if (use !== 'keep') throw useRefused(of, use)
 }

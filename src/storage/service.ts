@@ -3,6 +3,7 @@ import { encodeKey } from '../kv/key.ts'
 import type { ReadTx, Step, Tx } from '../kv/kv.ts'
 import { decodeRecordOnce, encodeRecord } from '../kv/record.ts'
 import { StorageError } from './error.ts'
+import { checkProtocolSettings } from './file/protocol-settings.ts'
 import {
   DEFAULT_SERVICE_PROPERTIES,
   setServiceProperties,
@@ -49,4 +50,5 @@ function refuseWithoutEffect(update: ServicePropertiesUpdate): void {
   for (const [name, enabled] of Object.entries(asked)) {
     if (enabled) throw new StorageError('UnsupportedXmlNode', { XmlNodeName: name })
   }
+  if (update.protocolSettings !== undefined) checkProtocolSettings(update.protocolSettings)
 }

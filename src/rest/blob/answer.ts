@@ -101,7 +101,7 @@ function pushTierHeaders(headers: string[], blob: Blob, nowMs: number): void {
   headers.push('x-ms-rehydrate-priority', priority)
 }
 
-function copyHeaders(copy: CopyState): string[] {
+export function copyHeaders(copy: CopyState): string[] {
   const headers = [
     'x-ms-copy-id', copy.id,
     'x-ms-copy-source', copy.source,

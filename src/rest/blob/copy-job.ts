@@ -1,9 +1,4 @@
-// The background part of Copy Blob: reads what other servers have, a part at a time, and notes after each
-// how far it is. Only so many copies run at once; the others wait their turn. Closing stops them where they
-// are, and whoever opens the store next takes them up again.
-import { setTimeout } from 'node:timers/promises'
-import { fetchSource, type Source as Fetched } from '../../http/fetch-source.ts'
-import type { Key } from '../../kv/kv.ts'
+// What the jobs that copy from elsewhere (rest/copy-jobs.ts) need to know of blobs.
 import {
   addCopied,
   dropLostCopy,
@@ -11,270 +6,38 @@ import {
   findCopy,
   listCopies,
   restartCopy,
-  type CopyOutcome,
   type CopyPlace,
-  type PendingCopy,
 } from '../../storage/blob/pending-copy.ts'
-import { StorageError } from '../../storage/error.ts'
-import { cipherOf, type Cipher } from './cipher.ts'
-import { CONNECT_TIMEOUT_MS, IDLE_TIMEOUT_MS } from './open-source.ts'
-import type { BlobService, CopyJobQueue } from './service.ts'
-import { collect, discard, upload } from './upload.ts'
+import type { CopyBook, CopyService } from '../copy-jobs.ts'
+import { cipherOf } from './cipher.ts'
 
-export type CopyService = Pick<
-  BlobService,
-  'kv' | 'extents' | 'newId' | 'moment' | 'copySources'
-> & {
-  /** A failure that is ours and not the source's. */
-  report(error: unknown): void
-}
-
-const JOBS_MAX = 4
-/** Copies that may wait for their turn; more are refused. */
-const WAITING_MAX = 10_000
-/** What a crash costs, and how often progress is seen. */
-const PART_BYTES = 8 * 1024 * 1024
-/** In a row without a byte between them. */
-const ATTEMPTS_MAX = 5
-const RETRY_MS = 1_000
-/** "Copy Blob": what is not done in two weeks is given up. */
-const DURATION_MS_MAX = 14 * 24 * 60 * 60 * 1_000
-const LIST_COUNT = 1_000
-
-type Running = { readonly controller: AbortController; readonly done: Promise<void> }
-
-/** A class, because it has a lifetime. */
-export class CopyJobs implements CopyJobQueue {
-  readonly #service: CopyService
-  readonly #running = new Map<string, Running>()
-  readonly #waiting = new Map<string, CopyPlace>()
-  #isClosed = false
-
-  constructor(service: CopyService) {
-    this.#service = service
-  }
-
-  /** Takes up what was under way when the store was last closed. */
-  async resume(): Promise<void> {
-    let after: Key | undefined
-    for (;;) {
-      const found = await this.#service.kv.read((tx) => listCopies(tx, after, LIST_COUNT))
-      for (const { place } of found) this.#waiting.set(nameOf(place), place)
-      this.#next()
-      after = found.at(-1)?.key
-      if (found.length < LIST_COUNT) return
-    }
-  }
-
-  checkFree(): void {
-    if (this.#waiting.size >= WAITING_MAX) throw new StorageError('ServerBusy')
-  }
-
-  begin(place: CopyPlace): void {
-    this.#waiting.set(nameOf(place), place)
-    this.#next()
-  }
-
-  cancel(place: CopyPlace): void {
-    const name = nameOf(place)
-    this.#waiting.delete(name)
-    this.#running.get(name)?.controller.abort()
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    this.#waiting.clear()
-    const running = [...this.#running.values()]
-    for (const { controller } of running) controller.abort()
-    await Promise.all(running.map(({ done }) => done))
-  }
-
-  #next(): void {
-    for (const [name, place] of this.#waiting) {
-      if (this.#isClosed || this.#running.size >= JOBS_MAX) return
-      // One that was aborted may still be on its way out; the new one waits for it.
-      if (this.#running.has(name)) continue
-      this.#waiting.delete(name)
-      const controller = new AbortController()
-      const done = runJob(this.#service, place, controller.signal)
-        .catch((error: unknown) => this.#service.report(error))
-        .then(() => {
-          this.#running.delete(name)
-          this.#next()
-        })
-      this.#running.set(name, { controller, done })
-    }
-  }
-}
-
-function nameOf({ containerId, blob }: CopyPlace): string {
-  return `${containerId}/${blob}`
-}
-
-/** Tries until it is done, told to stop, or there is no hope. */
-async function runJob(service: CopyService, place: CopyPlace, signal: AbortSignal): Promise<void> {
-  let attempts = 0
-  let reachedBytes = -1
-  for (;;) {
-    const pending = await pendingAt(service, place)
-    if (pending === undefined || signal.aborted) return
-    if (pending.copiedBytes > reachedBytes) attempts = 0
-    reachedBytes = pending.copiedBytes
-    const outcome = await attempt(service, place, signal)
-    if (outcome === 'stopped') return
-    attempts += 1
-    if (outcome.status === 'again' && attempts < ATTEMPTS_MAX) {
-      // At once if something came since the last time, then ever later.
-      if (attempts > 1) await wait(RETRY_MS * (attempts - 1), signal)
-      continue
-    }
-    const { copyId } = pending
-    const ended: CopyOutcome =
-      outcome.status === 'again' ? { ...outcome, status: 'failed' } : outcome
-    const moment = service.moment()
-    await service.kv.write((tx) => endCopy(tx, place, copyId, ended, moment))
-    return
-  }
-}
-
-/** A record whose destination is gone has nothing left to do but to go too. */
-async function pendingAt({ kv }: CopyService, place: CopyPlace): Promise<PendingCopy | undefined> {
-  const found = await kv.read((tx) => findCopy(tx, place))
-  if (found === undefined) await kv.write((tx) => dropLostCopy(tx, place))
-  return found?.pending
-}
-
-async function wait(delayMs: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(delayMs, undefined, { signal, ref: false }).catch(() => undefined)
-}
-
-type Attempt = CopyOutcome | { readonly status: 'again'; readonly description: string } | 'stopped'
-
-async function attempt(
-  service: CopyService,
-  place: CopyPlace,
-  signal: AbortSignal,
-): Promise<Attempt> {
-  try {
-    return await copyParts(service, place, signal)
-  } catch (error) {
-    if (signal.aborted) return 'stopped'
-    const known = error instanceof StorageError ? error : new StorageError('InternalError')
-    if (known.code === 'InternalError') service.report(error)
-    // As the service writes it: status, code, and what could not be done.
-    const code = known.details['CopySourceErrorCode'] ?? known.code
-    const description = `${known.status} ${code} "Copy failed when reading the source."`
-    return { status: known.status >= 500 ? 'again' : 'failed', description }
-  }
-}
-
-async function copyParts(
-  service: CopyService,
-  place: CopyPlace,
-  signal: AbortSignal,
-): Promise<Attempt> {
-  const begun = await beginReading(service, place)
-  if (begun === undefined) return 'stopped'
-  let { pending } = begun
-  const isWhole = pending.totalBytes > 0 && pending.copiedBytes === pending.totalBytes
-  if (isWhole) return { status: 'success' }
-  const fetched = await fetchPending(service, pending, signal)
-  try {
-    const take = partsOf(fetched.stream())
-    while (pending.copiedBytes < pending.totalBytes) {
-      if (service.moment().nowMs - pending.startedMs > DURATION_MS_MAX) {
-        return { status: 'failed', description: '500 OperationCancelled "Copy took too long."' }
-      }
-      const lengthBytes = Math.min(PART_BYTES, pending.totalBytes - pending.copiedBytes)
-      const source = { lengthBytes, stream: () => take(lengthBytes) }
-      const added = await addPart(service, place, pending, { source, cipher: begun.cipher })
-      if (!added) return 'stopped'
-      pending = { ...pending, copiedBytes: pending.copiedBytes + lengthBytes }
-    }
-    // What comes behind the last byte, or does not come at its end, is told here.
-    await collect(take(1))
-    return { status: 'success' }
-  } finally {
-    fetched.close()
-  }
-}
-
-type Begun = { readonly pending: PendingCopy; readonly cipher: Cipher | undefined }
-
-/** What is to be read next: the rest, or all of it where the rest can't be had. */
-async function beginReading(service: CopyService, place: CopyPlace): Promise<Begun | undefined> {
-  const { kv } = service
-  const before = await pendingAt(service, place)
-  if (before !== undefined && before.isResumable !== true && before.copiedBytes > 0) {
-    const newId = service.newId()
-    await kv.write((tx) => restartCopy(tx, place, newId))
-  }
-  return kv.read(function* (tx) {
-    const found = yield* findCopy(tx, place)
-    if (found === undefined) return undefined
-    const { pending, stored } = found
-    const cipher = yield* cipherOf(tx, pending.account, stored.blob.encryption, undefined)
-    return { pending, cipher }
-  })
-}
-
-/** The rest of the source, and of the same state of it. */
-async function fetchPending(
-  { copySources: { patterns } }: CopyService,
-  { url, etag, copiedBytes, totalBytes }: PendingCopy,
-  signal: AbortSignal,
-): Promise<Fetched> {
-  // A weak ETag matches nothing in If-Match (RFC 9110 13.1.1); it is compared below all the same.
-  const isStrong = etag !== undefined && etag.startsWith('"')
-  const fetched = await fetchSource({
-    url: new URL(url),
-    method: 'GET',
-    headers: isStrong ? { 'if-match': etag } : {},
-    ...(copiedBytes > 0 && { range: { from: copiedBytes } }),
-    patterns,
-    signal,
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    idleTimeoutMs: IDLE_TIMEOUT_MS,
-  })
-  if (fetched.etag === etag && fetched.lengthBytes === totalBytes - copiedBytes) return fetched
-  fetched.close()
-  throw new StorageError('SourceConditionNotMet')
-}
-
-async function addPart(
-  service: CopyService,
-  place: CopyPlace,
-  pending: PendingCopy,
-  { source, cipher }: Pick<Begun, 'cipher'> & { readonly source: Parameters<typeof upload>[1] },
-): Promise<boolean> {
-  const hashes = { md5: undefined, crc64: undefined }
-  const part = await upload(service, source, { cipher, hashes, wants: 'sent' })
-  const give = (error: unknown) => discard(service, part, error)
-  const added = await service.kv
-    .write((tx) => addCopied(tx, place, pending, part))
-    .catch((error: unknown) => give(error))
-  if (!added) await give(undefined).catch(() => {})
-  return added
-}
-
-/** Takes a stream apart: each call gives the next bytes of it, whatever its chunks are. */
-export function partsOf(
-  stream: AsyncIterable<Uint8Array>,
-): (lengthBytes: number) => AsyncGenerator<Uint8Array> {
-  const chunks = stream[Symbol.asyncIterator]()
-  let rest: Uint8Array = new Uint8Array(0)
-  return async function* (lengthBytes) {
-    let leftBytes = lengthBytes
-    while (leftBytes > 0) {
-      if (rest.length === 0) {
-        const { value, done } = await chunks.next()
-        if (done === true) return
-        rest = value
-      }
-      const part = rest.subarray(0, leftBytes)
-      rest = rest.subarray(part.length)
-      leftBytes -= part.length
-      yield part
-    }
+export function blobCopies({
+  kv,
+  newId,
+  moment,
+}: Pick<CopyService, 'kv' | 'newId' | 'moment'>): CopyBook<CopyPlace> {
+  return {
+    nameOf: ({ containerId, blob }) => `${containerId}/${blob}`,
+    list: (after, countMax) => kv.read((tx) => listCopies(tx, after, countMax)),
+    async find(place) {
+      const found = await kv.read(function* (tx) {
+        const copy = yield* findCopy(tx, place)
+        if (copy === undefined) return undefined
+        const { pending, stored } = copy
+        const cipher = yield* cipherOf(tx, pending.account, stored.blob.encryption, undefined)
+        return { pending, cipher }
+      })
+      if (found === undefined) await kv.write((tx) => dropLostCopy(tx, place))
+      return found
+    },
+    restart: (place) => {
+      const id = newId()
+      return kv.write((tx) => restartCopy(tx, place, id))
+    },
+    add: (place, before, part) => kv.write((tx) => addCopied(tx, place, before, part)),
+    end: (place, copyId, outcome) => {
+      const now = moment()
+      return kv.write((tx) => endCopy(tx, place, copyId, outcome, now))
+    },
   }
 }

@@ -16,7 +16,7 @@ import { blobConditions, decodePutBlob, guardWith, type DecodedPut } from './hea
 import { openRemote, sourceRead } from './open-source.ts'
 import { reseal } from './reseal.ts'
 import { blobAddress, type BlobCall } from './service.ts'
-import { resolveSource, type LocalSource, type RemoteSource } from './source.ts'
+import { resolveSource, withSource, type LocalSource, type RemoteSource } from './source.ts'
 import { discard } from './upload.ts'
 
 /** What every copy of a whole blob is told of its destination. */
@@ -79,17 +79,20 @@ export async function storeCopy(call: BlobCall, copy: CopyBlob & AskedCopy): Pro
   const { request, service } = call
   const address = blobAddress(request)
   try {
-    const moment = service.moment()
-    return await service.kv.write((tx) => copyBlob(tx, address, copy, moment))
+    return await withSource(call, copy.source, (kv) => {
+      const moment = service.moment()
+      return kv.write((tx) => copyBlob(tx, address, copy, moment))
+    })
   } catch (error) {
     if (!(error instanceof EncryptionNeeded)) throw error
   }
   const { resealed, body, stamp } = await reseal(call, copy)
   const pinned = { ...copy, resealed, source: { ...copy.source, stamp } }
-  const moment = service.moment()
-  return service.kv
-    .write((tx) => copyBlob(tx, address, pinned, moment))
-    .catch((error: unknown) => discard(service, body, busyIfChanged(error)))
+  const stored = withSource(call, copy.source, (kv) => {
+    const moment = service.moment()
+    return kv.write((tx) => copyBlob(tx, address, pinned, moment))
+  })
+  return stored.catch((error: unknown) => discard(service, body, busyIfChanged(error)))
 }
 
 /** GET and not HEAD: a URL that is signed for reading may be signed for GET alone. */
@@ -110,6 +113,7 @@ async function copyRemote(call: BlobCall, source: RemoteSource, asked: AskedCopy
     ...(copiesTags && { tags: opened.tags }),
     lengthBytes: opened.lengthBytes,
     isRanged: opened.isRanged,
+    ...(!opened.takesConditions && { isUnconditional: true as const }),
     ...(opened.etag !== undefined && { etag: opened.etag }),
   }
   const state = { id: randomUUID(), source: source.text }
@@ -138,7 +142,7 @@ export async function runAbortCopyBlob({ request, service }: BlobCall): Promise<
   return { status: 204, headers: [] }
 }
 
-function decodeCopyId({ query }: Request): string {
+export function decodeCopyId({ query }: Request): string {
   const text = query.get('copyid') ?? ''
   try {
     const id = optionalGuid({ copyid: text }, 'copyid')

@@ -8,7 +8,7 @@ import type { BlobService } from './service.ts'
 export const BLOB_SERVER_HEADER = 'Windows-Azure-Blob/1.0 Microsoft-HTTPAPI/2.0'
 
 export async function blobAccessPolicy(
-  service: BlobService,
+  service: Pick<BlobService, 'kv'>,
   request: AuthRequest,
   id: string,
 ): Promise<StoredPolicy | undefined> {
@@ -16,12 +16,15 @@ export async function blobAccessPolicy(
   return container && storedPolicy(container.policies, id)
 }
 
-export async function blobPublicAccess(service: BlobService, request: AuthRequest) {
+export async function blobPublicAccess(service: Pick<BlobService, 'kv'>, request: AuthRequest) {
   return (await containerOf(service, request))?.publicAccess
 }
 
 /** The container of a blob that names none is `$root`. */
-function containerOf(service: BlobService, request: AuthRequest): Promise<Container | undefined> {
+function containerOf(
+  service: Pick<BlobService, 'kv'>,
+  request: AuthRequest,
+): Promise<Container | undefined> {
   const [first = '', second] = request.path
   const isRoot = second === undefined && !request.query.has('restype')
   const address = { account: request.account, container: isRoot ? '$root' : first }

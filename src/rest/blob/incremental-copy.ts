@@ -14,13 +14,14 @@ export async function runIncrementalCopyBlob(call: BlobCall): Promise<Answer> {
   const [address, guard] = [blobAddress(request), blobGuard(request)]
   const source = await resolveSource(call)
   // Which state of a blob elsewhere a difference would begin from can't be known here.
-  if (source.kind === 'remote') throw new StorageError('InvalidSourceBlobUrl')
-  if (source.address.at === undefined) {
-    throw new StorageError('IncrementalCopySourceMustBeSnapshot')
+  if (source.kind === 'remote' || 'share' in source.address) {
+    throw new StorageError('InvalidSourceBlobUrl')
   }
-  if (!('snapshot' in source.address.at)) throw new StorageError('InvalidSourceBlobUrl')
+  const from = source.address
+  if (from.at === undefined) throw new StorageError('IncrementalCopySourceMustBeSnapshot')
+  if (!('snapshot' in from.at)) throw new StorageError('InvalidSourceBlobUrl')
   const state = { id: randomUUID(), source: source.text }
-  const read = { address: source.address, conditions: NO_CONDITIONS, encryption: {} }
+  const read = { address: from, conditions: NO_CONDITIONS, encryption: {} }
   const newIds = [service.newId(), service.newId()] as const
   const moment = service.moment()
   const copy = { guard, source: read, state, newIds }

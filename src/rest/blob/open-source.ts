@@ -3,8 +3,9 @@
 import { decryptPieces } from '../../extent/cipher.ts'
 import { decodeCustomerKey, type CustomerKey } from '../../http/customer-key.ts'
 import { fetchSource, type Source as Fetched } from '../../http/fetch-source.ts'
-import { optionalCrc64, optionalHeader, optionalMd5 } from '../../http/header.ts'
+import { optionalCrc64, optionalHeader, optionalMd5, type HeaderFields } from '../../http/header.ts'
 import type { Request } from '../../http/operation.ts'
+import type { Kv } from '../../kv/kv.ts'
 import type { ByteRange } from '../../http/range.ts'
 import { decodeTagsXml } from '../../http/tags-xml.ts'
 import type { BlobHttpHeaders, BlobType } from '../../storage/blob/blob.ts'
@@ -16,12 +17,14 @@ import { invalidHeader, StorageError } from '../../storage/error.ts'
 import type { Metadata } from '../../storage/metadata.ts'
 import { cipherOf, type Cipher } from './cipher.ts'
 import { sourceConditions, type BodyHashes } from './header.ts'
-import type { BlobCall, BlobService } from './service.ts'
+import type { BlobService } from './service.ts'
 import {
   resolveSource,
   sourceAuthorization,
+  withSource,
   type LocalSource,
   type RemoteSource,
+  type SourceCall,
 } from './source.ts'
 import { TAGS_BYTES_MAX } from './tags.ts'
 import { collect, type Source } from './upload.ts'
@@ -34,6 +37,10 @@ export type OpenSource = Source & {
   readonly etag?: string
   /** Whether a part of it can be asked for. */
   readonly isRanged: boolean
+  /** Whether it may be asked with If-Match: files may not. */
+  readonly takesConditions: boolean
+  /** What another File service says of its file. */
+  readonly smbHeaders?: HeaderFields
   /** Of a blob of this store: which state it is. */
   readonly stamp?: number
   /** Lets go of it; may be called at any time and again. */
@@ -48,7 +55,7 @@ export type SourceWants = {
   readonly bytesMax: number
 }
 
-export async function openSource(call: BlobCall, wants: SourceWants): Promise<OpenSource> {
+export async function openSource(call: SourceCall, wants: SourceWants): Promise<OpenSource> {
   const source = await resolveSource(call, wants)
   const opened = await (source.kind === 'local'
     ? openLocal(call, source, wants)
@@ -102,15 +109,24 @@ export function sourceRead(request: Request, { address }: LocalSource): SourceRe
   }
 }
 
-export async function openLocal(
-  { request, service }: BlobCall,
+export function openLocal(
+  call: SourceCall,
+  source: LocalSource,
+  wants: Pick<SourceWants, 'range'>,
+): Promise<OpenSource> {
+  return withSource(call, source, (kv) => readLocal(call, kv, source, wants))
+}
+
+function readLocal(
+  { request, service }: SourceCall,
+  kv: Pick<Kv, 'read'>,
   source: LocalSource,
   { range: asked }: Pick<SourceWants, 'range'>,
 ): Promise<OpenSource> {
   const read = sourceRead(request, source)
   const customerKey = sourceKey(request)
   const { nowMs } = service.moment()
-  return service.kv.read(function* (tx) {
+  return kv.read(function* (tx) {
     const { stored } = yield* findSource(tx, read, nowMs)
     const { blob } = stored
     const range = rangeWithin(asked, blob.lengthBytes)
@@ -125,6 +141,7 @@ export async function openLocal(
       metadata: blob.metadata,
       tags: blob.tags ?? NO_TAGS,
       isRanged: true,
+      takesConditions: true,
       stamp: blob.stamp,
       close: () => undefined,
     }
@@ -157,7 +174,7 @@ export const CONNECT_TIMEOUT_MS = 15_000
 export const IDLE_TIMEOUT_MS = 30_000
 
 export async function openRemote(
-  { request, service }: BlobCall,
+  { request, service }: SourceCall,
   { url }: RemoteSource,
   { range, tags }: Pick<SourceWants, 'range' | 'tags'>,
 ): Promise<OpenSource> {
@@ -176,12 +193,18 @@ export async function openRemote(
       tags: tags ? await remoteTags(await fetchSource({ ...ask, url: tagsUrl(url) })) : NO_TAGS,
       ...(fetched.etag !== undefined && { etag: fetched.etag }),
       isRanged: optionalHeader(fetched.headers, 'accept-ranges') === 'bytes',
+      ...fileProperties(fetched),
       close: () => fetched.close(),
     }
   } catch (error) {
     fetched.close()
     throw error
   }
+}
+
+function fileProperties({ headers }: Fetched): Pick<OpenSource, 'takesConditions' | 'smbHeaders'> {
+  const isFile = optionalHeader(headers, 'x-ms-type')?.toLowerCase() === 'file'
+  return isFile ? { takesConditions: false, smbHeaders: headers } : { takesConditions: true }
 }
 
 const CONDITIONS = ['match', 'none-match', 'modified-since', 'unmodified-since', 'tags'] as const
@@ -206,6 +229,7 @@ function remoteHeaders(request: Request, url: URL): Readonly<Record<string, stri
       set(`x-ms-encryption-${name}`, value)
     }
   }
+  set('x-ms-file-request-intent', optionalHeader(request.headers, 'x-ms-file-request-intent'))
   // Other servers take no harm from it; a storage service needs it for all of this.
   set('x-ms-version', request.version)
   return headers

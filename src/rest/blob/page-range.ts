@@ -50,7 +50,8 @@ async function pageList(
   }
 }
 
-function decodePage({ query }: Request): NonNullable<PageRangeQuery['page']> {
+/** The same for List Ranges. */
+export function decodePage({ query }: Request): NonNullable<PageRangeQuery['page']> {
   const marker = query.get('marker')
   const from = marker ? decodeMarker(marker) : 0
   const text = query.get('maxresults')
@@ -62,7 +63,7 @@ function decodePage({ query }: Request): NonNullable<PageRangeQuery['page']> {
 }
 
 // A marker is opaque to clients. It names an offset, so it holds while pages are written.
-function encodeMarker(next: number | undefined): string {
+export function encodeMarker(next: number | undefined): string {
   return next === undefined ? '' : Buffer.from(String(next)).toString('base64url')
 }
 

@@ -1,5 +1,6 @@
 // Encrypts the bytes of a blob anew, for a copy whose key is not the source's: read, decrypted, encrypted
 // and written in one pass, and stored by the transaction that makes the copy.
+import type { ReadTx } from '../../kv/kv.ts'
 import { checkPutBlob } from '../../storage/blob/put.ts'
 import { findSource, type CopyBlob } from '../../storage/blob/copy.ts'
 import { planReseal, type Resealed } from '../../storage/blob/reseal.ts'
@@ -7,18 +8,20 @@ import { cipherForWrite, cipherOf } from './cipher.ts'
 import type { RequestGuard } from './header.ts'
 import { sourceKey, streamOf, tooLong } from './open-source.ts'
 import { blobAddress, type BlobCall } from './service.ts'
+import { withSource } from './source.ts'
 import { upload, type Upload } from './upload.ts'
 
 /** The client waits for it, so it is no longer than what one Put Blob may bring. */
 const RESEAL_BYTES_MAX = 5_000 * 2 ** 20
 
 export async function reseal(
-  { request, service }: BlobCall,
+  call: BlobCall,
   { put, source }: Pick<CopyBlob, 'source'> & { put: CopyBlob['put'] & { guard: RequestGuard } },
 ): Promise<{ readonly resealed: Resealed; readonly body: Upload; readonly stamp: number }> {
+  const { request, service } = call
   const address = blobAddress(request)
   const { nowMs } = service.moment()
-  const found = await service.kv.read(function* (tx) {
+  const read = function* (tx: ReadTx) {
     const { container } = yield* checkPutBlob(tx, address, put, nowMs)
     const { stored } = yield* findSource(tx, source, nowMs)
     const { encryption, stamp } = stored.blob
@@ -27,7 +30,8 @@ export async function reseal(
     const { account } = source.address
     const from = yield* cipherOf(tx, account, encryption, sourceKey(request))
     return { plan: yield* planReseal(tx, stored), from, to, stamp }
-  })
+  }
+  const found = await withSource(call, source, (kv) => kv.read(read))
   const { source: bytes, ...plan } = found.plan
   if (plan.runBytes > RESEAL_BYTES_MAX) throw tooLong(RESEAL_BYTES_MAX)
   const run = {

@@ -8,6 +8,7 @@ import type { Call, Level, Request } from '../../http/operation.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
 import type { ContainerAddress } from '../../storage/blob/container.ts'
 import type { CopyPlace } from '../../storage/blob/pending-copy.ts'
+import type { FileKv } from '../../storage/file/open.ts'
 import { invalidQuery, StorageError } from '../../storage/error.ts'
 import { parseTimestamp } from '../../storage/etag.ts'
 import { canonicalBlobName, checkBlobName, checkContainerName } from '../../storage/name.ts'
@@ -31,11 +32,27 @@ export type CopySources = {
   readonly pathStyleOnly: boolean
   /** Ends reading from elsewhere, when the server closes. */
   readonly signal: AbortSignal
-  /** Where the Blob service listens. */
+  /** Where the services listen. */
   listens(): readonly ListenAddress[]
+  /** What a request for a source is authenticated in. */
+  world(service: SourceServiceName): AuthWorld
+  readonly files: SourceFiles
 }
 
-export type ListenAddress = { readonly host: string; readonly port: number }
+/** The services that have something to copy. */
+export type SourceServiceName = 'blob' | 'file'
+
+/** How files are read: with what SMB clients hold open, and after waiting for what they cache. */
+export type SourceFiles = {
+  readonly kv: FileKv
+  after(delayMs: number, then: () => void): () => void
+}
+
+export type ListenAddress = {
+  readonly service: string
+  readonly host: string
+  readonly port: number
+}
 
 /** Copies from elsewhere, which go on when their request has been answered. */
 export type CopyJobQueue = {

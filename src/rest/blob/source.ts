@@ -1,4 +1,4 @@
-// Where a copy reads from. A URL that names this very server is looked up in the store without a socket,
+// Where a copy reads from. A URL of a blob or file of this very server is looked up in the store without a socket,
 // once the URL itself has been authorized as a request for it would be; anything else is for
 // fetch-source.ts, within what --allowCopyFrom permits.
 import { authenticate } from '../../auth/authenticate.ts'
@@ -7,13 +7,27 @@ import type { Permission } from '../../auth/permission.ts'
 import type { AuthRequest } from '../../auth/request.ts'
 import { addressOf } from '../../http/address.ts'
 import { optionalHeader, requiredHeader } from '../../http/header.ts'
-import type { Request } from '../../http/operation.ts'
+import type { Call, Request } from '../../http/operation.ts'
 import { decodeSegments, parseQuery } from '../../http/query.ts'
+import type { Kv } from '../../kv/kv.ts'
 import type { Accounts } from '../../storage/account.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
 import { ofSource } from '../../storage/blob/copy.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
-import { blobAddressAt, type BlobCall, type CopySources } from './service.ts'
+import type { FileAddress } from '../../storage/file/node.ts'
+import { afterBreaks } from '../file/breaks.ts'
+import { fileAddressAt } from '../file/service.ts'
+import {
+  blobAddressAt,
+  type BlobService,
+  type CopySources,
+  type SourceServiceName,
+} from './service.ts'
+
+/** A call of the Blob or of the File service. */
+export type SourceCall = Call<
+  Pick<BlobService, 'kv' | 'extents' | 'moment' | 'accounts' | 'copySources'>
+>
 
 export type CopySource = LocalSource | RemoteSource
 
@@ -21,7 +35,7 @@ export type LocalSource = {
   readonly kind: 'local'
   /** As the client wrote it; a SAS stands in it, and stays. */
   readonly text: string
-  readonly address: BlobAddress
+  readonly address: BlobAddress | FileAddress
 }
 
 export type RemoteSource = {
@@ -33,16 +47,15 @@ export type RemoteSource = {
 const SOURCE = 'x-ms-copy-source'
 const AUTHORIZATION = 'x-ms-copy-source-authorization'
 const SOURCE_LENGTH_MAX = 2 * 1024
-const READ_SOURCE: Permission = {
-  resourceType: 'o',
-  accountSas: 'r',
-  serviceSas: 'r',
-  anonymous: 'blob',
-}
+const READ_FILE: Permission = { resourceType: 'o', accountSas: 'r', serviceSas: 'r' }
+const READ_SOURCE = {
+  blob: { ...READ_FILE, anonymous: 'blob' },
+  file: READ_FILE,
+} as const satisfies Record<SourceServiceName, Permission>
 
 /** The source of a copy, authorized if it is ours. Its tags need a permission of their own. */
 export async function resolveSource(
-  call: BlobCall,
+  call: SourceCall,
   wants: { readonly tags: boolean } = { tags: false },
 ): Promise<CopySource> {
   const { request, service } = call
@@ -51,13 +64,13 @@ export async function resolveSource(
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw invalidHeader(SOURCE, text.slice(0, SOURCE_LENGTH_MAX))
   }
-  if (!isOwn(url, request, service.copySources, service.accounts)) {
-    return { kind: 'remote', text, url }
-  }
+  const own = ownService(url, request, service.copySources, service.accounts)
+  if (own === undefined) return { kind: 'remote', text, url }
   try {
-    const asked = sourceRequest(call, url, text)
-    await authorizeSource(call, asked, wants.tags)
-    return { kind: 'local', text, address: blobAddressAt({ ...request, ...asked }) }
+    const asked = { ...request, ...sourceRequest(call, own, url, text) }
+    await authorizeSource(call, own, asked, wants.tags)
+    const address = own === 'blob' ? blobAddressAt(asked) : fileAddressAt(asked)
+    return { kind: 'local', text, address }
   } catch (error) {
     throw ofSource(error)
   }
@@ -70,8 +83,29 @@ export function sourceAuthorization({ headers }: Request): string | undefined {
   throw new StorageError('InvalidHeaderValue', { HeaderName: AUTHORIZATION })
 }
 
+/** Runs what reads a source of ours: a file may have to wait for SMB clients. */
+export function withSource<T>(
+  {
+    request,
+    service,
+  }: Pick<SourceCall, 'request'> & {
+    readonly service: Pick<BlobService, 'kv' | 'copySources'>
+  },
+  { address }: Pick<LocalSource, 'address'>,
+  attempt: (kv: Pick<Kv, 'read' | 'write'>) => Promise<T>,
+): Promise<T> {
+  if (!('share' in address)) return attempt(service.kv)
+  const { files } = service.copySources
+  return afterBreaks(files, request, () => attempt(files.kv))
+}
+
 /** The request that a client would have sent to read the source. */
-function sourceRequest({ request, service }: BlobCall, url: URL, text: string): AuthRequest {
+function sourceRequest(
+  { request, service }: SourceCall,
+  own: SourceServiceName,
+  url: URL,
+  text: string,
+): AuthRequest {
   // Not url.pathname, which is the path after dots and characters were resolved.
   const [, path = '', search = ''] = /^https?:\/\/[^/?#]*([^?#]*)(?:\?([^#]*))?/i.exec(text) ?? []
   const rawPath = path === '' ? '/' : path
@@ -79,9 +113,9 @@ function sourceRequest({ request, service }: BlobCall, url: URL, text: string): 
   const address = addressOf(service.accounts, url.host, rawPath, pathStyleOnly)
   const authorization = sourceAuthorization(request)
   return {
-    service: 'blob',
+    service: own,
     method: 'GET',
-    headers: authorization === undefined ? {} : { authorization },
+    headers: sourceHeaders(request, authorization),
     account: address.account,
     rawPath,
     pathStyle: address.pathStyle,
@@ -94,31 +128,60 @@ function sourceRequest({ request, service }: BlobCall, url: URL, text: string): 
   }
 }
 
+/** What of the request is about the source too. */
+function sourceHeaders(
+  { headers }: Request,
+  authorization: string | undefined,
+): AuthRequest['headers'] {
+  const intent = headers['x-ms-file-request-intent']
+  const dots = headers['x-ms-source-allow-trailing-dot']
+  return {
+    ...(authorization !== undefined && { authorization }),
+    ...(intent !== undefined && { 'x-ms-file-request-intent': intent }),
+    ...(dots !== undefined && { 'x-ms-allow-trailing-dot': dots }),
+  }
+}
+
 /** A key or a token of the account is good for both ends of a copy inside it. */
-async function authorizeSource(call: BlobCall, asked: AuthRequest, tags: boolean): Promise<void> {
-  const { request, identity } = call
-  const world = call.service.world()
+async function authorizeSource(
+  call: SourceCall,
+  own: SourceServiceName,
+  asked: AuthRequest,
+  tags: boolean,
+): Promise<void> {
+  const { request, identity, service } = call
+  const world = service.copySources.world(own)
   const isSigned =
     asked.headers.authorization !== undefined || asked.query.has('sig') || asked.query.has('sv')
   const isHolder = identity.kind === 'sharedKey' || identity.kind === 'bearer'
   const isShared = !isSigned && isHolder && asked.account === request.account
   const reader = isShared ? identity : await authenticate(asked, world)
-  await authorize(reader, READ_SOURCE, asked, world)
+  await authorize(reader, READ_SOURCE[own], asked, world)
   if (tags && !hasPermission(reader, 't')) {
     throw new StorageError('AuthorizationPermissionMismatch')
   }
 }
 
-/** The name by which the client came, or one of those under which it could have come. */
-function isOwn(url: URL, request: Request, sources: CopySources, accounts: Accounts): boolean {
-  // The development account is nobody's in Azure, but the azure CLI writes its sources so.
-  if (url.hostname === 'devstoreaccount1.blob.core.windows.net') return true
+// The development account is nobody's in Azure, but the azure CLI writes its sources so.
+const PRODUCT_STYLE = /^devstoreaccount1\.(blob|file)\.core\.windows\.net$/
+
+/** By the name by which the client came, or one of those under which it could have come. */
+function ownService(
+  url: URL,
+  request: Request,
+  sources: CopySources,
+  accounts: Accounts,
+): SourceServiceName | undefined {
+  const [, style] = PRODUCT_STYLE.exec(url.hostname) ?? []
+  if (style === 'blob' || style === 'file') return style
   const hostname = withoutAccount(url.hostname, accounts)
   const came = `${url.protocol}//${request.headers.host ?? ''}`
   const asked = URL.canParse(came) ? new URL(came) : undefined
-  if (asked?.port === url.port && withoutAccount(asked.hostname, accounts) === hostname) return true
+  const isHere = asked?.port === url.port && withoutAccount(asked.hostname, accounts) === hostname
+  if (isHere) return request.service === 'file' ? 'file' : 'blob'
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
-  return sources.listens().some((place) => place.port === port && reaches(hostname, place.host))
+  const place = sources.listens().find((each) => each.port === port && reaches(hostname, each.host))
+  return place?.service === 'blob' || place?.service === 'file' ? place.service : undefined
 }
 
 /** Host style: what follows the account in `account.blob.localhost`. */

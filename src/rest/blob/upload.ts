@@ -140,7 +140,10 @@ export async function upload(
 }
 
 /** The transaction that shows the bytes, and writes them first if they are small. */
-export function storing<T>(body: Upload, show: (tx: Tx) => Step<T>): (tx: Tx) => Step<T> {
+export function storing<X extends Tx, T>(
+  body: Pick<Upload, 'id' | 'small'>,
+  show: (tx: X) => Step<T>,
+): (tx: X) => Step<T> {
   const { id, small } = body
   if (small === undefined) return show
   return function* (tx) {

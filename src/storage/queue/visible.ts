@@ -61,7 +61,7 @@ export function* peekMessages(
 
 /** Get Messages on a store, however many expired ones stand in the way. */
 export function getFirstMessages(
-  kv: Kv,
+  kv: Pick<Kv, 'read' | 'write'>,
   address: QueueAddress,
   get: GetMessages,
   nowMs: number,
@@ -71,7 +71,7 @@ export function getFirstMessages(
 
 /** Peek Messages likewise; it writes nothing but how far it has got. */
 export function peekFirstMessages(
-  kv: Kv,
+  kv: Pick<Kv, 'read' | 'write'>,
   address: QueueAddress,
   countMax: number,
   nowMs: number,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { partsOf } from './copy-job.ts'
+import { partsOf } from './copy-jobs.ts'
 
 const text = 'abcdefghij'
 

@@ -1,0 +1,85 @@
+// What SMB clients cache of a file has to be flushed before REST reads or writes it: an operation that finds such
+// a cache is not done, the client is asked to give it up, and the operation is tried again when it has.
+import type { Request } from '../../http/operation.ts'
+import { StorageError } from '../../storage/error.ts'
+import { breakHolder } from '../../storage/file/cache-break.ts'
+import { holdersOf } from '../../storage/file/open.ts'
+import { BreaksNeeded } from '../../storage/file/rest-access.ts'
+import type { FileService } from './service.ts'
+
+/** The service waits no longer than this for a client ("Manage file locks in Azure Files"). */
+const WAIT_MS_MAX = 30_000
+
+type Breaking = Pick<FileService, 'kv' | 'after'>
+
+/** Runs `attempt` until no client's cache is in its way, or the time is over. */
+export async function afterBreaks<T>(
+  service: Breaking,
+  request: Request,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const deadline = startDeadline(service, waitMsOf(request))
+  try {
+    for (;;) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (!(error instanceof BreaksNeeded)) throw error
+        await breakAndWait(service, error, deadline)
+        if (deadline.isOver()) throw new StorageError('ClientCacheFlushDelay')
+      }
+    }
+  } finally {
+    deadline.end()
+  }
+}
+
+function waitMsOf({ query }: Request): number {
+  const seconds = Number(query.get('timeout') ?? Number.NaN)
+  return seconds > 0 ? Math.min(seconds * 1_000, WAIT_MS_MAX) : WAIT_MS_MAX
+}
+
+type Deadline = { isOver(): boolean; reached: Promise<void>; end(): void }
+
+function startDeadline(service: Breaking, waitMs: number): Deadline {
+  let over = false
+  let cancel = (): void => {}
+  const reached = new Promise<void>((resolve) => {
+    cancel = service.after(waitMs, () => {
+      over = true
+      resolve()
+    })
+  })
+  return { isOver: () => over, reached, end: () => cancel() }
+}
+
+/** Listens before it asks, so that no answer comes too early. */
+async function breakAndWait(
+  { kv }: Breaking,
+  { shareId, nodeId, breaks }: BreaksNeeded,
+  deadline: Deadline,
+): Promise<void> {
+  let stop = (): void => {}
+  const released = new Promise<void>((resolve) => {
+    stop = kv.listen((event) => {
+      if (event.kind !== 'released') return
+      if (event.shareId === shareId && event.nodeId === nodeId) resolve()
+    })
+  })
+  try {
+    const asked = await kv.writeLive(function* (tx) {
+      const holders = yield* holdersOf(tx, shareId, nodeId)
+      let isThere = false
+      for (const { holder, to } of breaks) {
+        const found = holders.find((each) => each.holder === holder)
+        if (found === undefined) continue
+        isThere = true
+        breakHolder(tx, { shareId, nodeId }, found, to, true)
+      }
+      return isThere
+    })
+    if (asked) await Promise.race([released, deadline.reached])
+  } finally {
+    stop()
+  }
+}

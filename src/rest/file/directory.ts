@@ -1,0 +1,43 @@
+// Create and Delete Directory. The root is there with its share, and goes with it.
+import { decodeMetadata } from '../../http/header.ts'
+import type { Answer } from '../../http/operation.ts'
+import { StorageError } from '../../storage/error.ts'
+import { createDirectory } from '../../storage/file/create.ts'
+import { locate, ROOT_ID } from '../../storage/file/node.ts'
+import { checkFree, requireForWrite } from '../../storage/file/rest-guard.ts'
+import { deleteDirectory } from '../../storage/file/remove.ts'
+import { smbHeaders, validators, WRITTEN } from './answer.ts'
+import { afterBreaks } from './breaks.ts'
+import { fileGuard, refuseConditions } from './file-header.ts'
+import { fileAddress, type FileCall } from './service.ts'
+import { decodeSmbProperties } from './smb-header.ts'
+
+export async function runCreateDirectory({ request, service }: FileCall): Promise<Answer> {
+  refuseConditions(request)
+  const address = fileAddress(request)
+  const directory = {
+    nodeId: service.newId(),
+    properties: decodeSmbProperties(request, 'create', 'directory'),
+    metadata: decodeMetadata(request.rawHeaders),
+  }
+  const moment = service.moment()
+  const node = await service.kv.write(function* (tx) {
+    const located = yield* locate(tx, address)
+    yield* checkFree(tx, located)
+    return yield* createDirectory(tx, located, directory, moment)
+  })
+  return { status: 201, headers: [...validators(node), ...WRITTEN, ...smbHeaders(node)] }
+}
+
+export async function runDeleteDirectory({ request, service }: FileCall): Promise<Answer> {
+  const [address, guard] = [fileAddress(request), fileGuard(request, 'Delete Directory')]
+  const moment = service.moment()
+  await afterBreaks(service, request, () =>
+    service.kv.write(function* (tx) {
+      const existing = yield* requireForWrite(tx, address, 'directory', guard, moment.nowMs)
+      if (existing.node.nodeId === ROOT_ID) throw new StorageError('CannotDeleteFileOrDirectory')
+      yield* deleteDirectory(tx, existing, moment)
+    }),
+  )
+  return { status: 202, headers: [] }
+}

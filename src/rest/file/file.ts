@@ -1,0 +1,135 @@
+// Create and Delete File. A file is made with its length and zeros; since 2026-06-06 its first bytes may come along.
+import { hasPermission } from '../../auth/authorize.ts'
+import { putSmallSlice } from '../../extent/small.ts'
+import { tooLarge } from '../../http/body.ts'
+import { decodeMetadata, optionalWord, requiredHeader, requiredInt } from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { isAtLeast } from '../../http/version.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
+import { invalidHeader, StorageError } from '../../storage/error.ts'
+import { createFile, type NewFile } from '../../storage/file/create.ts'
+import { locate, type FileAddress, type Located } from '../../storage/file/node.ts'
+import { removeNode } from '../../storage/file/remove.ts'
+import {
+  checkDirectoryStays,
+  checkForWrite,
+  checkNoLease,
+  requireForWrite,
+  requireNamed,
+  type FileGuard,
+} from '../../storage/file/rest-guard.ts'
+import { withArchive } from '../../storage/file/smb-properties.ts'
+import { decodeHashes } from '../blob/header.ts'
+import { bodySource, discard, structuredHeaders, upload, type Upload } from '../blob/upload.ts'
+import { smbHeaders, validators, WRITTEN } from './answer.ts'
+import { afterBreaks } from './breaks.ts'
+import { decodeContentHeaders, fileGuard } from './file-header.ts'
+import { fileAddress, type FileCall } from './service.ts'
+import { decodeSmbProperties } from './smb-header.ts'
+
+export const FILE_BYTES_MAX = 4 * 2 ** 40
+const FIRST_BYTES_MAX = 4 * 2 ** 20
+
+export async function runCreateFile(call: FileCall): Promise<Answer> {
+  const { request, service, identity } = call
+  const address = fileAddress(request)
+  const guard = { ...fileGuard(request, 'Create File'), mayReplace: hasPermission(identity, 'w') }
+  const file = decodeNewFile(call)
+  const bytes = await uploadFirst(call, address, guard, file)
+  const moment = service.moment()
+  const content = bytes && { mapId: service.newId(), pieces: bytes.pieces }
+  const written = afterBreaks(service, request, () =>
+    service.kv.write(function* (tx) {
+      if (bytes?.small !== undefined) putSmallSlice(tx, bytes.id, bytes.small)
+      const located = yield* locateForCreate(tx, address, guard, moment.nowMs)
+      return yield* createFile(tx, located, { ...file, ...(content && { content }) }, moment)
+    }),
+  )
+  const node = await (bytes === undefined
+    ? written
+    : written.catch((error: unknown) => discard(service, bytes, error)))
+  const headers = [...validators(node), ...WRITTEN, ...smbHeaders(node)]
+  if (bytes?.md5 !== undefined) headers.push('Content-MD5', bytes.md5)
+  return { status: 201, headers: [...headers, ...structuredHeaders(request)] }
+}
+
+/** A SAS that may create and not write makes new files only. */
+type CreateGuard = FileGuard & { readonly mayReplace: boolean }
+
+/** What is there is replaced, if it is a file and nobody is in the way. */
+function* locateForCreate(
+  tx: Parameters<typeof checkForWrite>[0],
+  address: FileAddress,
+  guard: CreateGuard,
+  nowMs: number,
+): Step<Located> {
+  const located = yield* locate(tx, address)
+  if (located.name === '') throw new StorageError('ResourceTypeMismatch')
+  if (located.node === undefined) {
+    yield* checkDirectoryStays(tx, located)
+    checkNoLease(guard.leaseId, nowMs)
+    return located
+  }
+  if (!guard.mayReplace) throw new StorageError('AuthorizationPermissionMismatch')
+  return yield* checkForWrite(tx, requireNamed(located, 'file'), guard, nowMs)
+}
+
+function decodeNewFile({ request, service }: FileCall): NewFile {
+  const { headers } = request
+  const type = requiredHeader(headers, 'x-ms-type')
+  if (type.toLowerCase() !== 'file') throw invalidHeader('x-ms-type', type)
+  refuseOtherTypes(request)
+  const lengthBytes = decodeFileLength(request)
+  const properties = decodeSmbProperties(request, 'create')
+  const semantics = optionalWord(headers, 'x-ms-file-property-semantics', ['New', 'Restore'])
+  const contentHeaders = decodeContentHeaders(headers)
+  return {
+    nodeId: service.newId(),
+    properties: semantics === 'Restore' ? properties : withArchive(properties),
+    metadata: decodeMetadata(request.rawHeaders),
+    lengthBytes,
+    ...(contentHeaders !== undefined && { headers: contentHeaders }),
+  }
+}
+
+/** Devices, pipes and sockets of NFS have no content that could be kept here. */
+function refuseOtherTypes({ headers }: Request): void {
+  optionalWord(headers, 'x-ms-file-file-type', ['Regular'])
+}
+
+function decodeFileLength({ headers }: Request): number {
+  return requiredInt(headers, 'x-ms-content-length', { min: 0, max: FILE_BYTES_MAX })
+}
+
+/** Undefined where none come. They are durable before the file shows them, and nothing if it never does. */
+async function uploadFirst(
+  { request, service }: FileCall,
+  address: FileAddress,
+  guard: CreateGuard,
+  { lengthBytes }: NewFile,
+): Promise<Upload | undefined> {
+  const source = bodySource(request)
+  if (source.lengthBytes === 0) return undefined
+  if (source.lengthBytes > FIRST_BYTES_MAX) throw tooLarge(FIRST_BYTES_MAX)
+  const isTaken = isAtLeast(request.version, '2026-06-06') && source.lengthBytes <= lengthBytes
+  if (!isTaken) throw invalidHeader('Content-Length', String(source.lengthBytes))
+  const hashes = decodeHashes(request)
+  const { nowMs } = service.moment()
+  await afterBreaks(service, request, () =>
+    service.kv.read((tx: ReadTx) => locateForCreate(tx, address, guard, nowMs)),
+  )
+  return upload(service, source, { cipher: undefined, hashes, wants: 'sent', maySmall: true })
+}
+
+export async function runDeleteFile({ request, service }: FileCall): Promise<Answer> {
+  const [address, guard] = [fileAddress(request), fileGuard(request, 'Delete File')]
+  const moment = service.moment()
+  const { isLinked, linkCount } = await afterBreaks(service, request, () =>
+    service.kv.write(function* (tx) {
+      const existing = yield* requireForWrite(tx, address, 'file', guard, moment.nowMs)
+      const isLinked = existing.share.enabledProtocol === 'NFS'
+      return { isLinked, linkCount: yield* removeNode(tx, existing, moment) }
+    }),
+  )
+  return { status: 202, headers: isLinked ? ['x-ms-link-count', String(linkCount)] : [] }
+}

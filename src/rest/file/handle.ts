@@ -1,0 +1,134 @@
+// List Handles and Force Close Handles. Both work on what is marked for deletion too: closing its handles is
+// how it goes at last.
+import { formatHttpDate } from '../../http/date.ts'
+import {
+  decodeConditions,
+  optionalBoolean,
+  optionalHeader,
+  requiredHeader,
+} from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { XML_DECLARATION, xmlElement, xmlNameElement, xmlOptional } from '../../http/xml.ts'
+import { checkNoConditions } from '../../storage/condition.ts'
+import { invalidHeader, invalidQuery } from '../../storage/error.ts'
+import {
+  closeHandles,
+  listHandles,
+  type HandlePage,
+  type HandlePosition,
+} from '../../storage/file/handle.ts'
+import { locate, requireNode, type Existing } from '../../storage/file/node.ts'
+import { SHARE_DELETE, SHARE_READ, SHARE_WRITE, type FileOpen } from '../../storage/file/open.ts'
+import { sharedAccessOf } from '../../storage/file/rest-access.ts'
+import { decodeMaxResults } from '../list-query.ts'
+import { fileAddressAt, type FileCall } from './service.ts'
+
+/** What one request closes at most; the marker leads on. */
+const CLOSE_COUNT_MAX = 1_000
+
+export async function runListHandles({ request, service }: FileCall): Promise<Answer> {
+  checkNoConditions(decodeConditions(request.headers))
+  const [address, after] = [fileAddressAt(request), decodeMarker(request)]
+  const countMax = decodeMaxResults(request)
+  const page = await service.kv.read(function* (tx) {
+    const found = requireNode(yield* locate(tx, address))
+    const isRecursive = decodeRecursive(request, found)
+    return yield* listHandles(tx, found, { isRecursive, countMax, ...(after && { after }) })
+  })
+  const headers = ['Content-Type', 'application/xml']
+  return { status: 200, headers, body: handlesXml(page, request.version) }
+}
+
+export async function runForceCloseHandles({ request, service }: FileCall): Promise<Answer> {
+  checkNoConditions(decodeConditions(request.headers))
+  const [address, after] = [fileAddressAt(request), decodeMarker(request)]
+  const openId = decodeHandleId(request)
+  const moment = service.moment()
+  const { closedCount, next } = await service.kv.write(function* (tx) {
+    const found = requireNode(yield* locate(tx, address))
+    const isRecursive = decodeRecursive(request, found)
+    const query = { isRecursive, countMax: CLOSE_COUNT_MAX, ...(after && { after }), ...openId }
+    return yield* closeHandles(tx, found, query, moment)
+  })
+  const marker = next === undefined ? [] : ['x-ms-marker', markerOf(next)]
+  return {
+    status: 200,
+    headers: [
+      ...marker,
+      'x-ms-number-of-handles-closed', String(closedCount),
+      'x-ms-number-of-handles-failed', '0',
+    ], // prettier-ignore
+  }
+}
+
+/** A file has nothing below it. */
+function decodeRecursive({ headers }: Request, { node }: Existing): boolean {
+  const isRecursive = optionalBoolean(headers, 'x-ms-recursive')
+  if (isRecursive === undefined) return false
+  if (node.kind === 'directory') return isRecursive
+  throw invalidHeader('x-ms-recursive', optionalHeader(headers, 'x-ms-recursive') ?? '')
+}
+
+/** `*` is every handle. A number that is none of ours is a handle that is not there. */
+function decodeHandleId({ headers }: Request): { readonly openId?: number } {
+  const text = requiredHeader(headers, 'x-ms-handle-id')
+  if (text === '*') return {}
+  if (!/^\d{1,20}$/.test(text)) throw invalidHeader('x-ms-handle-id', text)
+  return { openId: Number(text) }
+}
+
+function markerOf({ nodeId, openId }: HandlePosition): string {
+  return Buffer.from(`${nodeId}:${openId}`).toString('base64url')
+}
+
+function decodeMarker({ query }: Request): HandlePosition | undefined {
+  const marker = query.get('marker')
+  if (marker === undefined || marker === '') return undefined
+  const text = Buffer.from(marker, 'base64url').toString('latin1')
+  const [, node, open] = /^(\d{1,16}):(\d{1,16})$/.exec(text) ?? []
+  const [nodeId, openId] = [Number(node), Number(open)]
+  if (!Number.isSafeInteger(nodeId) || !Number.isSafeInteger(openId)) {
+    throw invalidQuery('marker', marker)
+  }
+  return { nodeId, openId }
+}
+
+function handlesXml({ opens, next }: HandlePage, version: string): string {
+  const entries = opens.map((open) => handleXml(open, version)).join('')
+  const list = entries === '' ? '<Entries />' : `<Entries>${entries}</Entries>`
+  const marker = xmlElement('NextMarker', next === undefined ? '' : markerOf(next))
+  return `${XML_DECLARATION}<EnumerationResults>${list}${marker}</EnumerationResults>`
+}
+
+function handleXml(open: FileOpen, version: string): string {
+  const { clientName, reconnectedMs } = open
+  return (
+    `<Handle>${xmlElement('HandleId', String(open.openId))}` +
+    xmlNameElement('Path', open.path) +
+    xmlElement('FileId', String(open.nodeId)) +
+    xmlElement('ParentId', String(open.parentId)) +
+    xmlElement('SessionId', open.sessionId) +
+    accessRightsXml(open, version) +
+    xmlElement('ClientIp', open.clientIp) +
+    xmlOptional('ClientName', clientName) +
+    xmlElement('OpenTime', formatHttpDate(open.openedMs)) +
+    xmlOptional('LastReconnectTime', reconnectedMs && formatHttpDate(reconnectedMs)) +
+    '</Handle>'
+  )
+}
+
+const RIGHTS = [
+  ['Read', SHARE_READ],
+  ['Write', SHARE_WRITE],
+  ['Delete', SHARE_DELETE],
+] as const
+
+function accessRightsXml({ access }: FileOpen, version: string): string {
+  if (version < ACCESS_RIGHTS_SINCE) return ''
+  const rights = RIGHTS.filter(([, bit]) => (sharedAccessOf(access) & bit) !== 0)
+  if (rights.length === 0) return '<AccessRightList />'
+  const names = rights.map(([name]) => xmlElement('AccessRight', name)).join('')
+  return `<AccessRightList>${names}</AccessRightList>`
+}
+
+const ACCESS_RIGHTS_SINCE = '2023-01-03'

@@ -1,0 +1,86 @@
+// Hard and symbolic links, which only shares with NFS have. A symbolic link is a text that nobody follows here.
+import {
+  decodeMetadata,
+  optionalWord,
+  requiredHeader,
+  type HeaderFields,
+} from '../../http/header.ts'
+import type { Answer } from '../../http/operation.ts'
+import { decodePath } from '../../http/query.ts'
+import { invalidHeader, StorageError } from '../../storage/error.ts'
+import { createSymbolicLink } from '../../storage/file/create.ts'
+import { parseFilePath } from '../../storage/file/file-name.ts'
+import { checkNfs, createHardLink } from '../../storage/file/link.ts'
+import { locate, locateIn, requireNode } from '../../storage/file/node.ts'
+import { checkForWrite, checkFree, requireNamed } from '../../storage/file/rest-guard.ts'
+import { smbHeaders, validators } from './answer.ts'
+import { afterBreaks } from './breaks.ts'
+import { fileGuard, refuseConditions } from './file-header.ts'
+import { fileAddress, fileAddressAt, type FileCall } from './service.ts'
+import { decodeSmbProperties } from './smb-header.ts'
+
+const TARGET = 'x-ms-file-target-file'
+const LINK_TEXT = 'x-ms-link-text'
+const TEXT_LENGTH_MAX = 2 * 1024
+
+export async function runCreateHardLink({ request, service }: FileCall): Promise<Answer> {
+  const address = fileAddress(request)
+  optionalWord(request.headers, 'x-ms-type', ['file'])
+  const path = parseFilePath(decodeTarget(request.headers), { allowTrailingDot: true })
+  const guard = fileGuard(request, 'Set Metadata')
+  const moment = service.moment()
+  const node = await afterBreaks(service, request, () =>
+    service.kv.write(function* (tx) {
+      const at = yield* locate(tx, address)
+      checkNfs(at.share)
+      yield* checkFree(tx, at)
+      const target = requireNamed(yield* locateIn(tx, at.share, at.view, path), 'file')
+      const file = yield* checkForWrite(tx, target, guard, moment.nowMs)
+      return createHardLink(tx, at, file, moment)
+    }),
+  )
+  return { status: 201, headers: [...validators(node), ...smbHeaders(node)] }
+}
+
+/** The path from the share's root. */
+function decodeTarget(headers: HeaderFields): string {
+  return decodeText(headers, TARGET).replace(/^\/+/, '')
+}
+
+/** Percent-encoded, since a header holds no more than Latin-1. */
+function decodeText(headers: HeaderFields, name: string): string {
+  const text = requiredHeader(headers, name)
+  if (text.length > TEXT_LENGTH_MAX) throw invalidHeader(name, text.slice(0, TEXT_LENGTH_MAX))
+  return decodePath(text)
+}
+
+export async function runCreateSymbolicLink({ request, service }: FileCall): Promise<Answer> {
+  refuseConditions(request)
+  const address = fileAddress(request)
+  const link = {
+    nodeId: service.newId(),
+    properties: decodeSmbProperties(request, 'create'),
+    metadata: decodeMetadata(request.rawHeaders),
+    linkText: decodeText(request.headers, LINK_TEXT),
+  }
+  const moment = service.moment()
+  const node = await service.kv.write(function* (tx) {
+    const at = yield* locate(tx, address)
+    checkNfs(at.share)
+    yield* checkFree(tx, at)
+    return yield* createSymbolicLink(tx, at, link, moment)
+  })
+  return { status: 201, headers: [...validators(node), ...smbHeaders(node)] }
+}
+
+export async function runGetSymbolicLink({ request, service }: FileCall): Promise<Answer> {
+  refuseConditions(request)
+  const address = fileAddressAt(request)
+  const node = await service.kv.read(function* (tx) {
+    const located = yield* locate(tx, address)
+    checkNfs(located.share)
+    return requireNode(located, 'symlink').node
+  })
+  if (node.linkText === undefined) throw new StorageError('ResourceTypeMismatch')
+  return { status: 200, headers: [...validators(node), LINK_TEXT, encodeURI(node.linkText)] }
+}

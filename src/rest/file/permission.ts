@@ -1,0 +1,90 @@
+// Create Permission and Get Permission: security descriptors by their key, as SDDL or as their bytes in
+// base64. The only JSON of the File service.
+import { decodeConditions, optionalWord, requiredHeader } from '../../http/header.ts'
+import type { Answer } from '../../http/operation.ts'
+import { checkNoConditions } from '../../storage/condition.ts'
+import { StorageError } from '../../storage/error.ts'
+import { requirePermission, storePermission } from '../../storage/file/permission.ts'
+import { formatSddl } from '../../storage/file/sddl-format.ts'
+import { parseSddl } from '../../storage/file/sddl.ts'
+import {
+  checkPermission,
+  decodeSecurityDescriptor,
+  encodeSecurityDescriptor,
+} from '../../storage/file/security-descriptor.ts'
+import { requireShare } from '../../storage/file/share.ts'
+import { shareAddress, type FileCall } from './service.ts'
+
+/** A descriptor of 64 KiB is a longer text. */
+export const PERMISSION_BYTES_MAX = 512 * 1024
+
+export const PERMISSION_FORMATS = ['Sddl', 'Binary'] as const
+export type PermissionFormat = (typeof PERMISSION_FORMATS)[number]
+
+export async function runCreatePermission({ request, service }: FileCall): Promise<Answer> {
+  checkNoConditions(decodeConditions(request.headers))
+  const address = shareAddress(request)
+  const descriptor = decodePermissionBody(await request.body.read(PERMISSION_BYTES_MAX))
+  const key = await service.kv.write(function* (tx) {
+    const { id } = yield* requireShare(tx, address)
+    return yield* storePermission(tx, id, descriptor)
+  })
+  return { status: 201, headers: ['x-ms-file-permission-key', key] }
+}
+
+export async function runGetPermission({ request, service }: FileCall): Promise<Answer> {
+  checkNoConditions(decodeConditions(request.headers))
+  const address = shareAddress(request)
+  const key = requiredHeader(request.headers, 'x-ms-file-permission-key')
+  const format = optionalWord(request.headers, 'x-ms-file-permission-format', PERMISSION_FORMATS)
+  const descriptor = await service.kv.read(function* (tx) {
+    const { id } = yield* requireShare(tx, address)
+    return yield* requirePermission(tx, id, key)
+  })
+  const permission = formatPermission(descriptor, format ?? 'Sddl')
+  // Who names no format may be of a version that knows of none.
+  const body = JSON.stringify(format === undefined ? { permission } : { permission, format })
+  return { status: 200, headers: ['Content-Type', 'application/json'], body }
+}
+
+/** The descriptor's bytes, as the permission store has them; also for x-ms-file-permission. */
+export function parsePermission(text: string, format: PermissionFormat): Uint8Array {
+  if (format === 'Sddl') return encodeSecurityDescriptor(parseSddl(text))
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.toString('base64') !== text) throw new StorageError('FileInvalidPermission')
+  const descriptor = decodeSecurityDescriptor(bytes)
+  checkPermission(descriptor)
+  return encodeSecurityDescriptor(descriptor)
+}
+
+export function formatPermission(descriptorBytes: Uint8Array, format: PermissionFormat): string {
+  if (format === 'Binary') return Buffer.from(descriptorBytes).toString('base64')
+  return formatSddl(decodeSecurityDescriptor(descriptorBytes))
+}
+
+/** `{"permission": "…", "format": "Sddl"}`; names and the format in any case. */
+function decodePermissionBody(body: Uint8Array): Uint8Array {
+  const fields = new Map<string, unknown>()
+  for (const [name, value] of Object.entries(parseJson(body))) fields.set(name.toLowerCase(), value)
+  const permission = fields.get('permission')
+  if (typeof permission !== 'string') throw new StorageError('FileInvalidPermission')
+  const word = fields.get('format') ?? 'Sddl'
+  const format = PERMISSION_FORMATS.find((each) => each.toLowerCase() === lowerCased(word))
+  if (format === undefined) throw new StorageError('InvalidInput')
+  return parsePermission(permission, format)
+}
+
+function lowerCased(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.toLowerCase() : undefined
+}
+
+function parseJson(body: Uint8Array): object {
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(body).toString('utf8'))
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  if (typeof value !== 'object' || value === null) throw new StorageError('InvalidInput')
+  return value
+}

@@ -1,0 +1,176 @@
+// Get and Set Properties and Metadata of directories and files.
+import { formatHttpDate } from '../../http/date.ts'
+import { decodeMetadata, metadataHeaders, optionalInt } from '../../http/header.ts'
+import { leaseHeaders } from '../../http/lease-header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import type { CopyState } from '../../storage/blob/blob.ts'
+import {
+  setNodeMetadata,
+  setNodeProperties,
+  type NodeChange,
+} from '../../storage/file/file-properties.ts'
+import type { FileNode } from '../../storage/file/node.ts'
+import {
+  isReadOnly,
+  requireForRead,
+  requireForWrite,
+  type FileGuard,
+  type Named,
+} from '../../storage/file/rest-guard.ts'
+import { withOverrides } from '../blob/answer.ts'
+import { smbHeaders, validators, WRITTEN } from './answer.ts'
+import { afterBreaks } from './breaks.ts'
+import { decodeContentHeaders, fileGuard } from './file-header.ts'
+import { FILE_BYTES_MAX } from './file.ts'
+import { fileAddress, fileAddressAt, type FileCall } from './service.ts'
+import { decodeSmbProperties } from './smb-header.ts'
+
+export async function runGetDirectoryProperties(call: FileCall): Promise<Answer> {
+  const node = await read(call, 'directory')
+  const metadata = metadataHeaders(node.metadata)
+  return {
+    status: 200,
+    headers: [
+      ...metadata,
+      ...validators(node),
+      'x-ms-server-encrypted',
+      'false',
+      ...smbHeaders(node),
+    ],
+  }
+}
+
+export async function runGetFileProperties(call: FileCall): Promise<Answer> {
+  const node = await read(call, 'file')
+  const isCurrent = !call.request.query.get('sharesnapshot')
+  const { nowMs } = call.service.moment()
+  const headers = [
+    'Content-Length',
+    String(node.lengthBytes),
+    ...fileHeaders(node, isCurrent ? nowMs : undefined),
+    'x-ms-type',
+    'File',
+  ]
+  return { status: 200, headers: withOverrides(headers, call.identity) }
+}
+
+/** All but the length and the hash of what is sent; a snapshot (no `nowMs`) has no lease. */
+export function fileHeaders(node: FileNode, nowMs: number | undefined): string[] {
+  const { headers: stored = {}, copy } = node
+  const headers = [
+    ...metadataHeaders(node.metadata),
+    ...validators(node),
+    'Content-Type',
+    stored.contentType ?? 'application/octet-stream',
+    'x-ms-server-encrypted',
+    'false',
+    ...smbHeaders(node),
+  ]
+  const pushIf = (name: string, value: string | undefined): void => {
+    if (value !== undefined) headers.push(name, value)
+  }
+  pushIf('Content-MD5', stored.contentMd5)
+  pushIf('Content-Encoding', stored.contentEncoding)
+  pushIf('Content-Language', stored.contentLanguage)
+  pushIf('Cache-Control', stored.cacheControl)
+  pushIf('Content-Disposition', stored.contentDisposition)
+  if (nowMs !== undefined) headers.push(...leaseHeaders(node.lease, nowMs))
+  if (copy !== undefined) headers.push(...copyHeaders(copy))
+  return headers
+}
+
+function copyHeaders(copy: CopyState): string[] {
+  const headers = [
+    'x-ms-copy-id', copy.id,
+    'x-ms-copy-source', copy.source,
+    'x-ms-copy-status', copy.status,
+    'x-ms-copy-progress', `${copy.copiedBytes}/${copy.totalBytes}`,
+  ] // prettier-ignore
+  if (copy.completedMs !== undefined) {
+    headers.push('x-ms-copy-completion-time', formatHttpDate(copy.completedMs))
+  }
+  if (copy.description !== undefined) {
+    headers.push('x-ms-copy-status-description', copy.description)
+  }
+  return headers
+}
+
+export async function runGetMetadata(call: FileCall, named: Named): Promise<Answer> {
+  const node = await read(call, named)
+  return { status: 200, headers: [...validators(node), ...metadataHeaders(node.metadata)] }
+}
+
+async function read({ request, service }: FileCall, named: Named): Promise<FileNode> {
+  const address = fileAddressAt(request)
+  const guard = fileGuard(request, 'Get Properties')
+  const { nowMs } = service.moment()
+  const existing = await afterBreaks(service, request, () =>
+    service.kv.read((tx) => requireForRead(tx, address, named, guard, nowMs)),
+  )
+  return existing.node
+}
+
+export async function runSetMetadata(call: FileCall, named: Named): Promise<Answer> {
+  const { request, service } = call
+  const metadata = decodeMetadata(request.rawHeaders)
+  const address = fileAddress(request)
+  const guard = changeGuard(request, 'Set Metadata', named)
+  const moment = service.moment()
+  const node = await afterBreaks(service, request, () =>
+    service.kv.write(function* (tx) {
+      const existing = yield* requireForWrite(tx, address, named, guard, moment.nowMs)
+      return setNodeMetadata(tx, existing, metadata, moment)
+    }),
+  )
+  return { status: 200, headers: [...validators(node), ...WRITTEN] }
+}
+
+export async function runSetDirectoryProperties(call: FileCall): Promise<Answer> {
+  const properties = decodeSmbProperties(call.request, 'set', 'directory')
+  return setProperties(call, 'directory', { properties })
+}
+
+/** The headers of the content change all together, or, where none is sent, not at all. */
+export async function runSetFileProperties(call: FileCall): Promise<Answer> {
+  const { request, service } = call
+  const properties = decodeSmbProperties(request, 'set')
+  const bounds = { min: 0, max: FILE_BYTES_MAX }
+  const lengthBytes = optionalInt(request.headers, 'x-ms-content-length', bounds)
+  const headers = decodeContentHeaders(request.headers)
+  return setProperties(call, 'file', {
+    properties,
+    ...(headers !== undefined && { headers }),
+    ...(lengthBytes !== undefined && { resize: { lengthBytes, newId: service.newId() } }),
+  })
+}
+
+async function setProperties(
+  { request, service }: FileCall,
+  named: Named,
+  change: NodeChange,
+): Promise<Answer> {
+  const address = fileAddress(request)
+  const { attributes } = change.properties
+  // How else could it be taken off: so does AzCopy before it overwrites with --force-if-read-only.
+  const isTakenOff = typeof attributes === 'number' && !isReadOnly({ attributes })
+  const guard = changeGuard(request, 'Set Properties', named, isTakenOff)
+  const moment = service.moment()
+  const node = await afterBreaks(service, request, () =>
+    service.kv.write(function* (tx) {
+      const existing = yield* requireForWrite(tx, address, named, guard, moment.nowMs)
+      return yield* setNodeProperties(tx, existing, change, moment)
+    }),
+  )
+  return { status: 200, headers: [...validators(node), ...WRITTEN, ...smbHeaders(node)] }
+}
+
+/** On a directory ReadOnly keeps nobody from changing it, as in Windows; it only keeps it from going. */
+function changeGuard(
+  request: Request,
+  operation: 'Set Properties' | 'Set Metadata',
+  named: Named,
+  isTakenOff = false,
+): FileGuard {
+  const ignoresReadOnly = named === 'directory' || isTakenOff
+  return { ...fileGuard(request, operation), ignoresReadOnly }
+}

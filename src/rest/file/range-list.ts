@@ -1,0 +1,73 @@
+// List Ranges, of a file as it is or as a snapshot of its share shows it: all that was written, or what differs
+// from an older snapshot.
+import { optionalBoolean, optionalGuid } from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { decodeRange } from '../../http/range.ts'
+import { createTextWriter } from '../../http/text-writer.ts'
+import { isAtLeast } from '../../http/version.ts'
+import { XML_DECLARATION, xmlElement } from '../../http/xml.ts'
+import { invalidHeader } from '../../storage/error.ts'
+import { listRanges, type RangeListQuery } from '../../storage/file/range-list.ts'
+import type { MapRange } from '../../storage/map-range.ts'
+import { decodePage, encodeMarker } from '../blob/page-range.ts'
+import { validators } from './answer.ts'
+import { afterBreaks } from './breaks.ts'
+import { refuseConditions } from './file-header.ts'
+import { decodeSnapshot, fileAddressAt, type FileCall } from './service.ts'
+
+/** Before, all ranges came at once. */
+const PAGED_SINCE = '2026-10-06'
+const SUPPORT_RENAME = 'x-ms-file-support-rename'
+const RANGE_BYTES_LIKELY = 80
+
+export async function runListRanges({ request, service }: FileCall): Promise<Answer> {
+  refuseConditions(request)
+  const [address, query] = [fileAddressAt(request), decodeQuery(request)]
+  const { node, ranges, next } = await afterBreaks(service, request, () => {
+    const { nowMs } = service.moment()
+    return service.kv.read((tx) => listRanges(tx, address, query, nowMs))
+  })
+  const nextMarker = query.page === undefined ? undefined : encodeMarker(next)
+  const told = ['x-ms-content-length', String(node.lengthBytes)]
+  return {
+    status: 200,
+    headers: ['Content-Type', 'application/xml', ...validators(node), ...told],
+    body: encodeRangesXml(ranges, nextMarker),
+  }
+}
+
+function decodeQuery(request: Request): RangeListQuery {
+  const { headers, version } = request
+  const previous = decodePrevious(request)
+  return {
+    leaseId: optionalGuid(headers, 'x-ms-lease-id'),
+    // Where it ends is for the file to say.
+    range: decodeRange(headers, version, Infinity) ?? { from: 0, to: Infinity },
+    ...(previous !== undefined && { previous }),
+    ...(isAtLeast(version, PAGED_SINCE) && { page: decodePage(request) }),
+  }
+}
+
+function decodePrevious({ headers, query }: Request): RangeListQuery['previous'] {
+  const text = query.get('prevsharesnapshot')
+  const mayBeRenamed = optionalBoolean(headers, SUPPORT_RENAME)
+  if (!text) {
+    if (mayBeRenamed !== undefined) throw invalidHeader(SUPPORT_RENAME, String(mayBeRenamed))
+    return undefined
+  }
+  const snapshot = decodeSnapshot('prevsharesnapshot', text)
+  return { snapshot, mayBeRenamed: mayBeRenamed ?? false }
+}
+
+/** Both ends of a range are in it, and the kinds are mixed, in the order of their offsets. */
+function encodeRangesXml(ranges: readonly MapRange[], nextMarker: string | undefined): Uint8Array {
+  const xml = createTextWriter(ranges.length * RANGE_BYTES_LIKELY + 512)
+  xml.add(`${XML_DECLARATION}<Ranges>`)
+  for (const { from, to, isCleared } of ranges) {
+    const name = isCleared ? 'ClearRange' : 'Range'
+    xml.add(`<${name}><Start>${from}</Start><End>${to - 1}</End></${name}>`)
+  }
+  if (nextMarker !== undefined) xml.add(xmlElement('NextMarker', nextMarker))
+  xml.add('</Ranges>')
+  return xml.bytes()
+}

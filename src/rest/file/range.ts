@@ -1,0 +1,118 @@
+// Put Range and Clear Range: bytes first, record second. What SMB clients cache of the file is flushed before.
+import { tooLarge } from '../../http/body.ts'
+import { optionalGuid, optionalHeader, optionalWord, requiredHeader } from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { decodeWriteRange } from '../../http/range.ts'
+import { invalidHeader, StorageError } from '../../storage/error.ts'
+import { fileTimeText } from '../../storage/file/file-time.ts'
+import type { FileNode } from '../../storage/file/node.ts'
+import {
+  checkPutRange,
+  putClearedRange,
+  putRange,
+  type PutRange,
+} from '../../storage/file/put-range.ts'
+import { decodeHashes, type BodyHashes } from '../blob/header.ts'
+import {
+  bodySource,
+  discard,
+  INLINE_BYTES_MAX,
+  storing,
+  structuredHeaders,
+  upload,
+  type Source,
+  type Upload,
+} from '../blob/upload.ts'
+import { validators, WRITTEN } from './answer.ts'
+import { afterBreaks } from './breaks.ts'
+import { refuseConditions } from './file-header.ts'
+import { fileAddress, type FileCall } from './service.ts'
+
+export const RANGE_BYTES_MAX = 4 * 1024 * 1024
+
+/** Put Range with `update`; `clear` has a row of its own. */
+export async function runPutRange(call: FileCall): Promise<Answer> {
+  const { request } = call
+  requiredHeader(request.headers, 'x-ms-write')
+  optionalWord(request.headers, 'x-ms-write', ['update'])
+  const put = decodePutRange(request)
+  const source = bodySource(request)
+  if (source.lengthBytes !== put.range.to - put.range.from) {
+    throw invalidHeader('Content-Length', String(source.lengthBytes))
+  }
+  const hashes = decodeHashes(request)
+  const { node, body } = await storeRange(call, put, source, { hashes, wants: 'md5' })
+  const headers = [...rangeHeaders(node), 'Content-MD5', body.md5 ?? '']
+  if (hashes.crc64 !== undefined) headers.push('x-ms-content-crc64', hashes.crc64)
+  return { status: 201, headers: [...headers, ...structuredHeaders(request)] }
+}
+
+/** What every write of a range is told of it; there is none without a range. */
+export function decodePutRange(request: Request): PutRange {
+  const { headers } = request
+  refuseConditions(request)
+  const range = decodeWriteRange(headers)
+  const leaseId = optionalGuid(headers, 'x-ms-lease-id')
+  const word = optionalWord(headers, 'x-ms-file-last-write-time', ['now', 'preserve'])
+  return { range, leaseId, lastWrite: word ?? 'now' }
+}
+
+export type StoredRange = { readonly node: FileNode; readonly body: Upload }
+
+export type RangeHashes = {
+  readonly hashes: BodyHashes
+  readonly wants: 'md5' | 'crc64'
+  /** What else is to be seen of the bytes before they are shown; it throws. */
+  check?(body: Upload): void
+}
+
+/** Bytes from the request's body or from another place. */
+export async function storeRange(
+  { request, service }: FileCall,
+  put: PutRange,
+  source: Source,
+  { hashes, wants, check }: RangeHashes,
+): Promise<StoredRange> {
+  if (source.lengthBytes > RANGE_BYTES_MAX) throw tooLarge(RANGE_BYTES_MAX)
+  const address = fileAddress(request)
+  // What is bound to fail is refused before a long body is read.
+  if (source.lengthBytes > INLINE_BYTES_MAX) {
+    await afterBreaks(service, request, () => {
+      const { nowMs } = service.moment()
+      return service.kv.read((tx) => checkPutRange(tx, address, put, nowMs))
+    })
+  }
+  const body = await upload(service, source, { cipher: undefined, hashes, wants, maySmall: true })
+  try {
+    check?.(body)
+    const whole = { ...put, pieces: body.pieces }
+    const node = await afterBreaks(service, request, () => {
+      const by = { moment: service.moment(), newId: service.newId() }
+      return service.kv.write(storing(body, (tx) => putRange(tx, address, whole, by)))
+    })
+    return { node, body }
+  } catch (error) {
+    return discard(service, body, error)
+  }
+}
+
+/** x-ms-file-last-write-time tells what the file has now, whether or not it was kept. */
+export function rangeHeaders(node: FileNode): string[] {
+  const lastWrite = ['x-ms-file-last-write-time', fileTimeText(node.lastWriteTime)]
+  return [...validators(node), ...WRITTEN, ...lastWrite]
+}
+
+export async function runClearRange({ request, service }: FileCall): Promise<Answer> {
+  const put = decodePutRange(request)
+  for (const HeaderName of ['content-md5', 'x-ms-content-crc64']) {
+    if (optionalHeader(request.headers, HeaderName) === undefined) continue
+    throw new StorageError('UnsupportedHeader', { HeaderName })
+  }
+  const address = fileAddress(request)
+  const node = await afterBreaks(service, request, () => {
+    const { newId, moment } = service
+    const by = { moment: moment(), newId: newId(), zerosId: newId() }
+    return service.kv.write((tx) => putClearedRange(tx, address, put, by))
+  })
+  return { status: 201, headers: rangeHeaders(node) }
+}

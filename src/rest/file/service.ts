@@ -1,0 +1,89 @@
+// What the File service's operations work with, and how a request names a share, a directory or a file.
+import type { AuthWorld } from '../../auth/world.ts'
+import type { ExtentStore } from '../../extent/extent.ts'
+import { optionalBoolean } from '../../http/header.ts'
+import type { Call, Level, Request } from '../../http/operation.ts'
+import { invalidQuery, StorageError } from '../../storage/error.ts'
+import { parseTimestamp } from '../../storage/etag.ts'
+import { parseFilePath } from '../../storage/file/file-name.ts'
+import type { FileAddress } from '../../storage/file/node.ts'
+import type { FileKv } from '../../storage/file/open.ts'
+import type { ShareAddress } from '../../storage/file/share.ts'
+import { checkShareName } from '../../storage/name.ts'
+import type { CopySources } from '../blob/service.ts'
+import type { AccountService } from '../service.ts'
+import type { FileCopyJobQueue } from './copy-job.ts'
+
+export type FileService = Omit<AccountService, 'kv'> & {
+  readonly kv: FileKv
+  readonly extents: ExtentStore
+  readonly recycle: ExtentStore['recycle']
+  newId(): number
+  /** For requests within a request: the source of a copy. */
+  world(): AuthWorld
+  readonly copySources: CopySources
+  readonly copyJobs: FileCopyJobQueue
+  /** Calls back after that time unless it is taken back; tests hold it. */
+  after(delayMs: number, then: () => void): () => void
+}
+
+export type FileCall = Call<FileService>
+
+/** The root directory is a path of one segment, told from the share by `restype`. */
+export function levelOf(request: Request): Level {
+  const [share, path] = request.path
+  if (share === undefined) return 'service'
+  return path === undefined || path === '' ? 'container' : 'object'
+}
+
+/** The share itself; to change a snapshot is an error. */
+export function shareAddress(request: Request): ShareAddress {
+  refuseSnapshot(request)
+  return shareOf(request)
+}
+
+/** The share, or the snapshot that the query names. */
+export function shareAddressAt(request: Request): ShareAddress {
+  return { ...shareOf(request), ...snapshotOf(request) }
+}
+
+/** A directory or file of the share as it is. */
+export function fileAddress(request: Request): FileAddress {
+  refuseSnapshot(request)
+  return { ...shareOf(request), path: pathOf(request) }
+}
+
+/** The same, or as the snapshot shows it. */
+export function fileAddressAt(request: Request): FileAddress {
+  return { ...shareOf(request), ...snapshotOf(request), path: pathOf(request) }
+}
+
+function shareOf(request: Request): ShareAddress {
+  const share = request.path[0] ?? ''
+  checkShareName(share)
+  return { account: request.account, share }
+}
+
+function pathOf(request: Request): readonly string[] {
+  const allowTrailingDot = optionalBoolean(request.headers, 'x-ms-allow-trailing-dot') ?? false
+  return parseFilePath(request.path[1] ?? '', { allowTrailingDot })
+}
+
+function refuseSnapshot({ query }: Request): void {
+  const snapshot = query.get('sharesnapshot')
+  if (snapshot) throw invalidQuery('sharesnapshot', snapshot)
+}
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z$/
+
+function snapshotOf({ query }: Request): { readonly snapshot?: number } {
+  const text = query.get('sharesnapshot')
+  return text ? { snapshot: decodeSnapshot('sharesnapshot', text) } : {}
+}
+
+/** What is a time but none of ours names nothing that is there. */
+export function decodeSnapshot(name: string, text: string): number {
+  const stamp = parseTimestamp(text)
+  if (stamp !== undefined) return stamp
+  throw TIMESTAMP.test(text) ? new StorageError('ShareSnapshotNotFound') : invalidQuery(name, text)
+}

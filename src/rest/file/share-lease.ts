@@ -1,0 +1,18 @@
+// Lease Share: for a share or one of its snapshots.
+import { randomUUID } from 'node:crypto'
+import { decodeConditions } from '../../http/header.ts'
+import { decodeLeaseAction, leaseAnswer } from '../../http/lease-header.ts'
+import type { Answer } from '../../http/operation.ts'
+import { checkNoConditions } from '../../storage/condition.ts'
+import { leaseShare } from '../../storage/file/share-change.ts'
+import { validators } from './answer.ts'
+import { shareAddressAt, type FileCall } from './service.ts'
+
+export async function runLeaseShare({ request, service }: FileCall): Promise<Answer> {
+  checkNoConditions(decodeConditions(request.headers))
+  const action = decodeLeaseAction(request.headers, randomUUID)
+  const [address, moment] = [shareAddressAt(request), service.moment()]
+  const { share, result } = await service.kv.write((tx) => leaseShare(tx, address, action, moment))
+  const { status, headers } = leaseAnswer(result)
+  return { status, headers: [...validators(share), ...headers] }
+}

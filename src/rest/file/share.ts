@@ -1,0 +1,166 @@
+// The operations on a share as a whole: decode once, call storage, encode.
+import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/access-policy-xml.ts'
+import {
+  decodeConditions,
+  decodeMetadata,
+  metadataHeaders,
+  optionalGuid,
+  optionalWord,
+  requiredHeader,
+} from '../../http/header.ts'
+import type { Answer, Request } from '../../http/operation.ts'
+import { XML_DECLARATION } from '../../http/xml.ts'
+import { checkNoConditions } from '../../storage/condition.ts'
+import { invalidHeader, invalidQuery } from '../../storage/error.ts'
+import { timestampOf } from '../../storage/etag.ts'
+import {
+  changeShare,
+  createShare,
+  readShare,
+  type ShareChange,
+  type ShareOrSnapshot,
+} from '../../storage/file/share-change.ts'
+import { deleteShare, restoreShare } from '../../storage/file/share-delete.ts'
+import { deleteShareSnapshot, snapshotShare } from '../../storage/file/share-snapshot.ts'
+import { shareUsageBytes, type Share, type ShareAddress } from '../../storage/file/share.ts'
+import { validators } from './answer.ts'
+import { shareAddress, shareAddressAt, type FileCall } from './service.ts'
+import { changedHeaders, decodeProvision, propertiesHeaders } from './share-answer.ts'
+
+/** Five policies of at most a few hundred bytes each. */
+export const ACL_BYTES_MAX = 64 * 1024
+const XML = ['Content-Type', 'application/xml']
+
+export async function runCreateShare({ request, service }: FileCall): Promise<Answer> {
+  checkNoConditions(decodeConditions(request.headers))
+  const created = {
+    id: service.newId(),
+    metadata: decodeMetadata(request.rawHeaders),
+    provision: decodeProvision(request),
+  }
+  const [address, moment] = [shareAddress(request), service.moment()]
+  const share = await service.kv.write((tx) => createShare(tx, address, created, moment))
+  return { status: 201, headers: changedHeaders(share) }
+}
+
+export async function runGetShareProperties(call: FileCall): Promise<Answer> {
+  const share = await read(call, shareAddressAt(call.request))
+  return { status: 200, headers: propertiesHeaders(share, call.service.moment().nowMs) }
+}
+
+export async function runGetShareMetadata(call: FileCall): Promise<Answer> {
+  const share = await read(call, shareAddressAt(call.request))
+  return { status: 200, headers: [...validators(share), ...metadataHeaders(share.metadata)] }
+}
+
+export async function runGetShareAcl(call: FileCall): Promise<Answer> {
+  const share = await read(call, shareAddress(call.request))
+  const body = encodeSignedIdentifiers(share.policies)
+  return { status: 200, headers: [...validators(share), ...XML], body }
+}
+
+export async function runGetShareStats(call: FileCall): Promise<Answer> {
+  const { request, service } = call
+  checkNoConditions(decodeConditions(request.headers))
+  const [address, { nowMs }] = [shareAddress(request), service.moment()]
+  const leaseId = optionalGuid(request.headers, 'x-ms-lease-id')
+  const { share, usageBytes } = await service.kv.read(function* (tx) {
+    const share = yield* readShare(tx, address, leaseId, nowMs)
+    return { share, usageBytes: yield* shareUsageBytes(tx, share.id) }
+  })
+  const body = `${XML_DECLARATION}<ShareStats><ShareUsageBytes>${usageBytes}</ShareUsageBytes></ShareStats>`
+  return { status: 200, headers: [...validators(share), ...XML], body }
+}
+
+export async function runSetShareProperties(call: FileCall): Promise<Answer> {
+  // A share keeps the protocol that it was created with, so one that is named here says nothing.
+  const { enabledProtocol: _protocol, ...provision } = decodeProvision(call.request)
+  return { status: 200, headers: changedHeaders(await change(call, { provision })) }
+}
+
+export async function runSetShareMetadata(call: FileCall): Promise<Answer> {
+  const metadata = decodeMetadata(call.request.rawHeaders)
+  return { status: 200, headers: validators(await change(call, { metadata })) }
+}
+
+export async function runSetShareAcl(call: FileCall): Promise<Answer> {
+  const body = await call.request.body.read(ACL_BYTES_MAX)
+  const policies = decodeSignedIdentifiers(body)
+  return { status: 200, headers: validators(await change(call, { policies })) }
+}
+
+export async function runSnapshotShare({ request, service }: FileCall): Promise<Answer> {
+  checkNoConditions(decodeConditions(request.headers))
+  const given = decodeMetadata(request.rawHeaders)
+  const metadata = given.length === 0 ? undefined : given
+  const [address, moment] = [shareAddress(request), service.moment()]
+  const snapshot = await service.kv.write((tx) => snapshotShare(tx, address, metadata, moment))
+  const headers = ['x-ms-snapshot', timestampOf(snapshot.snapshot), ...validators(snapshot)]
+  return { status: 201, headers }
+}
+
+const DELETE_SNAPSHOTS = ['include', 'include-leased'] as const
+
+export async function runDeleteShare(call: FileCall): Promise<Answer> {
+  const { request, service } = call
+  checkNoConditions(decodeConditions(request.headers))
+  const address = shareAddressAt(request)
+  const leaseId = optionalGuid(request.headers, 'x-ms-lease-id')
+  const snapshots = optionalWord(request.headers, 'x-ms-delete-snapshots', DELETE_SNAPSHOTS)
+  const moment = service.moment()
+  const { snapshot } = address
+  if (snapshot !== undefined) {
+    if (snapshots !== undefined) throw snapshotWithSnapshots(request)
+    const one = { ...address, snapshot }
+    await service.kv.write((tx) => deleteShareSnapshot(tx, one, leaseId, moment))
+    return { status: 202, headers: [] }
+  }
+  const usage = await service.kv.write((tx) =>
+    deleteShare(tx, address, { leaseId, snapshots }, moment),
+  )
+  const headers = [
+    'x-ms-file-share-usage-bytes', String(usage.usageBytes),
+    'x-ms-file-share-snapshot-usage-bytes', String(usage.snapshotUsageBytes),
+  ] // prettier-ignore
+  return { status: 202, headers }
+}
+
+function snapshotWithSnapshots({ query }: Request): Error {
+  const reason = 'x-ms-delete-snapshots is for the share itself'
+  return invalidQuery('sharesnapshot', query.get('sharesnapshot') ?? '', reason)
+}
+
+/** The versions of deleted shares, as List Shares shows them: the id, in 16 hexadecimal digits. */
+export function shareVersion(id: number): string {
+  return id.toString(16).toUpperCase().padStart(16, '0')
+}
+
+const VERSION = 'x-ms-deleted-share-version'
+const NAME = 'x-ms-deleted-share-name'
+
+export async function runRestoreShare({ request, service }: FileCall): Promise<Answer> {
+  checkNoConditions(decodeConditions(request.headers))
+  const [address, moment] = [shareAddress(request), service.moment()]
+  const name = requiredHeader(request.headers, NAME)
+  const version = requiredHeader(request.headers, VERSION)
+  // A share comes back under its own name only ("Restore Share").
+  if (name !== address.share) throw invalidHeader(NAME, name)
+  const id = /^[0-9A-F]{16}$/i.test(version) ? Number.parseInt(version, 16) : Number.NaN
+  if (!Number.isSafeInteger(id)) throw invalidHeader(VERSION, version)
+  const share = await service.kv.write((tx) => restoreShare(tx, address, id, moment))
+  return { status: 201, headers: changedHeaders(share) }
+}
+
+function read({ request, service }: FileCall, address: ShareAddress): Promise<ShareOrSnapshot> {
+  checkNoConditions(decodeConditions(request.headers))
+  const { nowMs } = service.moment()
+  const leaseId = optionalGuid(request.headers, 'x-ms-lease-id')
+  return service.kv.read((tx) => readShare(tx, address, leaseId, nowMs))
+}
+
+function change({ request, service }: FileCall, changed: ShareChange): Promise<Share> {
+  checkNoConditions(decodeConditions(request.headers))
+  const [address, moment] = [shareAddress(request), service.moment()]
+  const leaseId = optionalGuid(request.headers, 'x-ms-lease-id')
+  return service.kv.write((tx) => changeShare(tx, address, { leaseId, change: changed }, moment))
+}

@@ -1,0 +1,89 @@
+// A share for tests, in memory: with its root and nothing in it, and what is put there with few words.
+import type { Step } from '../../kv/kv.ts'
+import { openLiveKv } from '../../kv/live.ts'
+import { openMemoryKv } from '../../kv/memory.ts'
+import type { Moment } from '../moment.ts'
+import { createDirectory, createFile } from './create.ts'
+import { locate, requireNode, ROOT_ID, saveNode, type Existing, type FileNode } from './node.ts'
+import { putOpen, type FileEvent, type FileKv, type FileOpen, type FileTx } from './open.ts'
+import { storePermission } from './permission.ts'
+import { encodeSecurityDescriptor } from './security-descriptor.ts'
+import { DEFAULT_ROOT_DESCRIPTOR } from './security-descriptor-inherit.ts'
+import { saveShare, type Share } from './share.ts'
+
+export const EXAMPLE_SHARE: Share = {
+  id: 1,
+  stamp: 1,
+  modifiedMs: 1,
+  metadata: [],
+  policies: [],
+  quotaGib: 1,
+  accessTier: 'Hot',
+  enabledProtocol: 'SMB',
+  lastSnapshot: 0,
+  snapshotCount: 0,
+}
+
+export const EXAMPLE_ADDRESS = { account: 'a', share: 's' }
+export const EXAMPLE_MOMENT: Moment = { nowMs: 1_000, stamp: 1_024_000 }
+
+export async function openExampleShare(): Promise<FileKv> {
+  const kv = openLiveKv<FileEvent>(openMemoryKv())
+  await kv.write(function* (tx) {
+    saveShare(tx, EXAMPLE_ADDRESS, EXAMPLE_SHARE)
+    const bytes = encodeSecurityDescriptor(DEFAULT_ROOT_DESCRIPTOR)
+    const permissionKey = yield* storePermission(tx, EXAMPLE_SHARE.id, bytes)
+    saveNode(tx, { shareId: EXAMPLE_SHARE.id, lastSnapshot: 0 }, undefined, {
+      kind: 'directory',
+      nodeId: ROOT_ID,
+      parentId: ROOT_ID,
+      stamp: 1,
+      modifiedMs: 1,
+      attributes: 0,
+      creationTime: '0',
+      lastWriteTime: '0',
+      changeTime: '0',
+      permissionKey,
+      metadata: [],
+      lengthBytes: 0,
+    })
+  })
+  return kv
+}
+
+export function* found(tx: FileTx, path: string): Step<Existing> {
+  return requireNode(yield* locate(tx, { ...EXAMPLE_ADDRESS, path: path.split('/') }))
+}
+
+export function* made(
+  tx: FileTx,
+  path: string,
+  kind: 'directory' | 'file',
+  nodeId: number,
+): Step<FileNode> {
+  const at = yield* locate(tx, { ...EXAMPLE_ADDRESS, path: path.split('/') })
+  const node = { nodeId, properties: {} }
+  if (kind === 'directory') return yield* createDirectory(tx, at, node, EXAMPLE_MOMENT)
+  return yield* createFile(tx, at, { ...node, lengthBytes: 0 }, EXAMPLE_MOMENT)
+}
+
+/** An open with all rights that shares everything. */
+export async function opened(
+  kv: FileKv,
+  at: Pick<FileOpen, 'nodeId' | 'parentId' | 'path' | 'isDirectory'>,
+): Promise<FileOpen> {
+  const open: FileOpen = {
+    ...at,
+    openId: at.nodeId + 1_000,
+    shareId: EXAMPLE_SHARE.id,
+    access: 0x1f_01ff,
+    shareAccess: 7,
+    sessionId: '1',
+    clientIp: '127.0.0.1:1',
+    openedMs: 1,
+  }
+  await kv.write(function* (tx) {
+    putOpen(tx, open)
+  })
+  return open
+}

@@ -1,0 +1,186 @@
+// Every key of the File service. A share has an id, and so has every directory and file in it: names are
+// entries of a directory, so renaming one is two records, however much lies below it. What SMB clients hold
+// open is live (kv/live.ts).
+import { encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
+import { prefixRange, type Key, type KeyRange } from '../../kv/kv.ts'
+import { liveKey } from '../../kv/live.ts'
+
+/** → Share */
+export function shareKey(account: string, name: string): Key {
+  return encodeKey('share', account, name)
+}
+
+export function shareKeyPrefix(account: string, namePrefix: string): Key {
+  return encodeKeyPrefix(['share', account], namePrefix)
+}
+
+/** Shares of all accounts, and those that can be restored. */
+export const ALL_SHARES = prefixRange(encodeKey('share'))
+export const ALL_PAST_SHARES = prefixRange(encodeKey('share-past'))
+
+/** → ShareSnapshot */
+export function shareSnapshotKey(shareId: number, snapshot: number): Key {
+  return encodeKey('share-snapshot', shareId, snapshot)
+}
+
+export function shareSnapshotRange(shareId: number): KeyRange {
+  return prefixRange(encodeKey('share-snapshot', shareId))
+}
+
+/** → DeletedShare: one that can be restored */
+export function pastShareKey(account: string, name: string, shareId: number): Key {
+  return encodeKey('share-past', account, name, shareId)
+}
+
+export function pastShareKeyPrefix(account: string, namePrefix: string): Key {
+  return encodeKeyPrefix(['share-past', account], namePrefix)
+}
+
+/** → {account, name}: look at this deleted share then, in the order of time */
+export function shareDueKey(atMs: number, shareId: number): Key {
+  return encodeKey('share-due', atMs, shareId)
+}
+
+export function shareDueRange(untilMs: number): KeyRange {
+  return { from: encodeKey('share-due', 0), to: encodeKey('share-due', untilMs + 1) }
+}
+
+/** → {bytes}: the lengths of its files */
+export function shareUsageKey(shareId: number): Key {
+  return encodeKey('share-usage', shareId)
+}
+
+/** → {}: gone for good; what was in it is still to be swept */
+export function deletedShareKey(shareId: number): Key {
+  return encodeKey('deleted-share', shareId)
+}
+
+export const DELETED_SHARES = prefixRange(encodeKey('deleted-share'))
+
+/** → {stamp}: a snapshot went; states that only it showed are still to be swept */
+export function deletedShareSnapshotKey(shareId: number): Key {
+  return encodeKey('deleted-share-snapshot', shareId)
+}
+
+export const DELETED_SHARE_SNAPSHOTS = prefixRange(encodeKey('deleted-share-snapshot'))
+
+/** → FileNode: a directory, a file or a link */
+export function nodeKey(shareId: number, nodeId: number): Key {
+  return encodeKey('file-node', shareId, nodeId)
+}
+
+export function nodesRange(shareId: number): KeyRange {
+  return prefixRange(encodeKey('file-node', shareId))
+}
+
+/** → FileNode as it was when the share's snapshot was taken */
+export function pastNodeKey(shareId: number, nodeId: number, snapshot: number): Key {
+  return encodeKey('file-node-past', shareId, nodeId, snapshot)
+}
+
+export function pastNodesRange(shareId: number, ...nodeId: readonly number[]): KeyRange {
+  return prefixRange(encodeKey('file-node-past', shareId, ...nodeId))
+}
+
+/** → FileEntry: a name in a directory; names are the same in any case */
+export function entryKey(shareId: number, directoryId: number, folded: string): Key {
+  return encodeKey('file-entry', shareId, directoryId, folded)
+}
+
+export function entryKeyPrefix(shareId: number, directoryId: number, foldedPrefix: string): Key {
+  return encodeKeyPrefix(['file-entry', shareId, directoryId], foldedPrefix)
+}
+
+export function entriesRange(shareId: number, ...directoryId: readonly number[]): KeyRange {
+  return prefixRange(encodeKey('file-entry', shareId, ...directoryId))
+}
+
+/** → FileEntry as it was when the share's snapshot was taken */
+export function pastEntryKey(
+  shareId: number,
+  directoryId: number,
+  folded: string,
+  snapshot: number,
+): Key {
+  return encodeKey('file-entry-past', shareId, directoryId, folded, snapshot)
+}
+
+export function pastEntryKeyPrefix(
+  shareId: number,
+  directoryId: number,
+  foldedPrefix: string,
+): Key {
+  return encodeKeyPrefix(['file-entry-past', shareId, directoryId], foldedPrefix)
+}
+
+export function pastEntriesRange(shareId: number): KeyRange {
+  return prefixRange(encodeKey('file-entry-past', shareId))
+}
+
+/** → FilePermission */
+export function permissionKey(shareId: number, key: string): Key {
+  return encodeKey('file-permission', shareId, key)
+}
+
+export function permissionsRange(shareId: number): KeyRange {
+  return prefixRange(encodeKey('file-permission', shareId))
+}
+
+/** → PendingFileCopy: a copy that is under way, to be taken up again after a crash */
+export function pendingFileCopyKey(shareId: number, nodeId: number): Key {
+  return encodeKey('pending-file-copy', shareId, nodeId)
+}
+
+export const PENDING_FILE_COPIES = prefixRange(encodeKey('pending-file-copy'))
+
+/** → FileOpen: what an SMB client holds open (live) */
+export function openKey(shareId: number, nodeId: number, openId: number): Key {
+  return liveKey('open', shareId, nodeId, openId)
+}
+
+export function opensRange(shareId: number, ...nodeId: readonly number[]): KeyRange {
+  return prefixRange(liveKey('open', shareId, ...nodeId))
+}
+
+/** → FileLock: a byte range that an open has locked (live) */
+export function lockKey(shareId: number, nodeId: number, openId: number, index: number): Key {
+  return liveKey('lock', shareId, nodeId, openId, index)
+}
+
+export function locksRange(
+  shareId: number,
+  nodeId: number,
+  ...openId: readonly number[]
+): KeyRange {
+  return prefixRange(liveKey('lock', shareId, nodeId, ...openId))
+}
+
+/** → CacheHolder: an oplock or a lease that an SMB client caches under (live) */
+export function cacheKey(shareId: number, nodeId: number, holder: string): Key {
+  return liveKey('cache', shareId, nodeId, holder)
+}
+
+export function cachesRange(shareId: number, nodeId: number): KeyRange {
+  return prefixRange(liveKey('cache', shareId, nodeId))
+}
+
+/** → {shareId, nodeId}: the one file that a lease is for (live) */
+export function leaseHolderKey(holder: string): Key {
+  return liveKey('lease', holder)
+}
+
+/** → PersistentOpen: an SMB open that outlives the server */
+export function persistentOpenKey(openId: number): Key {
+  return encodeKey('persistent-open', openId)
+}
+
+export const PERSISTENT_OPENS = prefixRange(encodeKey('persistent-open'))
+
+/** → {}: an SMB client has marked it for deletion; it goes when the last handle is closed (live) */
+export function deletePendingKey(shareId: number, nodeId: number): Key {
+  return liveKey('delete-pending', shareId, nodeId)
+}
+
+export function deletePendingRange(shareId: number): KeyRange {
+  return prefixRange(liveKey('delete-pending', shareId))
+}

@@ -1,0 +1,34 @@
+// Hard links: more names of one file, on shares with NFS.
+import { StorageError } from '../error.ts'
+import type { Moment } from '../moment.ts'
+import { announceChange } from './change-event.ts'
+import { saveEntry, saveNode, touched, type FileNode, type Existing, type Located } from './node.ts'
+import type { FileTx } from './open.ts'
+import type { Share } from './share.ts'
+
+/** "Azure Files scalability and performance targets" */
+const LINK_COUNT_MAX = 178
+
+export function checkNfs({ enabledProtocol }: Pick<Share, 'enabledProtocol'>): void {
+  if (enabledProtocol === 'NFS') return
+  const message = 'The operation is supported on shares with the NFS protocol only.'
+  throw new StorageError('InvalidInput', {}, message)
+}
+
+/** The place must be free. */
+export function createHardLink(
+  tx: FileTx,
+  at: Located,
+  { node, view }: Existing,
+  moment: Moment,
+): FileNode {
+  if (at.name === '' || at.entry !== undefined) throw new StorageError('ResourceAlreadyExists')
+  if (node.kind !== 'file') throw new StorageError('ResourceTypeMismatch')
+  const linkCount = (node.linkCount ?? 1) + 1
+  if (linkCount > LINK_COUNT_MAX) throw new StorageError('OutOfRangeInput')
+  const after = saveNode(tx, view, node, { ...node, ...touched(node, moment), linkCount })
+  const { nodeId, kind } = node
+  saveEntry(tx, view, at.directoryId, undefined, { nodeId, kind, name: at.name })
+  announceChange(tx, at, node, 'added')
+  return after
+}

@@ -1,0 +1,248 @@
+// Directories, files and links: nodes, each with an id that it keeps when it is renamed, and entries, which are
+// their names in a directory. All of it is kept for the share's snapshots (snapshot-view.ts).
+import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { StorageError } from '../error.ts'
+import type { Lease } from '../lease.ts'
+import { copyMap, dropMap } from '../map.ts'
+import type { Metadata } from '../metadata.ts'
+import { nextStamp, type Moment } from '../moment.ts'
+import { scanAll } from '../../kv/scan.ts'
+import { decodeRecord } from '../../kv/record.ts'
+import type { BlobHttpHeaders, CopyState } from '../blob/blob.ts'
+import { foldName } from './file-name.ts'
+import { fileTimeOf, type FileTime } from './file-time.ts'
+import {
+  entriesRange,
+  entryKey,
+  nodeKey,
+  pastEntryKey,
+  pastNodeKey,
+  pastNodesRange,
+} from './keys.ts'
+import { requireView, type Share, type ShareAddress } from './share.ts'
+import {
+  deleteKept,
+  readKept,
+  saveKept,
+  type Kept,
+  type KeptPlace,
+  type ShareView,
+} from './snapshot-view.ts'
+
+export type NodeKind = 'directory' | 'file' | 'symlink'
+
+/** The share's root is a directory that nobody creates or deletes. */
+export const ROOT_ID = 0
+
+/** What only REST shows of a file. */
+export type ContentHeaders = BlobHttpHeaders
+
+export type FileNode = Kept & {
+  readonly kind: NodeKind
+  /** x-ms-file-id */
+  readonly nodeId: number
+  /** x-ms-file-parent-id; of a file with several names, the directory of its first. */
+  readonly parentId: number
+  /** Of a directory its name, so that a path can be told from below (directory-path.ts). */
+  readonly directoryName?: string
+  readonly stamp: number
+  readonly modifiedMs: number
+  /** FILE_ATTRIBUTE_* ([MS-FSCC] 2.6), but for DIRECTORY and NORMAL, which follow from the rest. */
+  readonly attributes: number
+  readonly creationTime: FileTime
+  readonly lastWriteTime: FileTime
+  readonly changeTime: FileTime
+  /** Set by SMB clients only; else the time of the last write. */
+  readonly lastAccessTime?: FileTime
+  readonly permissionKey: string
+  readonly metadata: Metadata
+  readonly lengthBytes: number
+  /** Where the bytes are (storage/map.ts); a file without has zeros. */
+  readonly map?: number
+  /** The share's last snapshot when the map began: a later one may show it, so it is copied before a write. */
+  readonly mapSince?: number
+  /** The write that last replaced all of it: List Ranges compares back to it and no further. */
+  readonly origin?: number
+  readonly headers?: ContentHeaders
+  readonly lease?: Lease
+  readonly copy?: CopyState
+  /** x-ms-owner, x-ms-group, x-ms-mode: shares with NFS only. */
+  readonly owner?: string
+  readonly group?: string
+  readonly mode?: string
+  /** Names of a file, where it has more than one. */
+  readonly linkCount?: number
+  readonly linkText?: string
+}
+
+export type FileEntry = Kept & {
+  readonly nodeId: number
+  readonly kind: NodeKind
+  /** As it was given; it is found in any case. */
+  readonly name: string
+}
+
+export type FileAddress = ShareAddress & {
+  /** The names from the root on (parseFilePath); none is the root itself. */
+  readonly path: readonly string[]
+}
+
+/** What a path leads to: a place in a directory, and what is there. */
+export type Located = {
+  readonly share: Share
+  readonly view: ShareView
+  readonly directoryId: number
+  readonly name: string
+  readonly entry?: FileEntry
+  readonly node?: FileNode
+}
+
+export type Existing = Located & { readonly node: FileNode }
+
+function nodePlace({ shareId }: ShareView, nodeId: number): KeptPlace {
+  return {
+    key: nodeKey(shareId, nodeId),
+    pastKey: (snapshot) => pastNodeKey(shareId, nodeId, snapshot),
+    pastFrom: (snapshot) => ({
+      from: pastNodeKey(shareId, nodeId, snapshot),
+      to: pastNodesRange(shareId, nodeId).to,
+    }),
+  }
+}
+
+function entryPlace({ shareId }: ShareView, directoryId: number, folded: string): KeptPlace {
+  return {
+    key: entryKey(shareId, directoryId, folded),
+    pastKey: (snapshot) => pastEntryKey(shareId, directoryId, folded, snapshot),
+    pastFrom: (snapshot) => ({
+      from: pastEntryKey(shareId, directoryId, folded, snapshot),
+      to: pastEntryKey(shareId, directoryId, folded, Number.MAX_SAFE_INTEGER),
+    }),
+  }
+}
+
+export function* getNode(tx: ReadTx, view: ShareView, nodeId: number): Step<FileNode | undefined> {
+  return yield* readKept<FileNode>(tx, nodePlace(view, nodeId), view)
+}
+
+export function* getEntry(
+  tx: ReadTx,
+  view: ShareView,
+  directoryId: number,
+  name: string,
+): Step<FileEntry | undefined> {
+  return yield* readKept<FileEntry>(tx, entryPlace(view, directoryId, foldName(name)), view)
+}
+
+/** Every directory on the way must be there: 404 ParentNotFound. */
+export function* locate(tx: ReadTx, address: FileAddress): Step<Located> {
+  const { share, view } = yield* requireView(tx, address)
+  return yield* locateIn(tx, share, view, address.path)
+}
+
+export function* locateIn(
+  tx: ReadTx,
+  share: Share,
+  view: ShareView,
+  path: readonly string[],
+): Step<Located> {
+  const name = path.at(-1)
+  if (name === undefined) {
+    const root = yield* getNode(tx, view, ROOT_ID)
+    return { share, view, directoryId: ROOT_ID, name: '', ...(root && { node: root }) }
+  }
+  let directoryId = ROOT_ID
+  for (const parent of path.slice(0, -1)) {
+    const entry = yield* getEntry(tx, view, directoryId, parent)
+    if (entry?.kind !== 'directory') throw new StorageError('ParentNotFound')
+    directoryId = entry.nodeId
+  }
+  const entry = yield* getEntry(tx, view, directoryId, name)
+  if (entry === undefined) return { share, view, directoryId, name }
+  const node = yield* getNode(tx, view, entry.nodeId)
+  return { share, view, directoryId, name, entry, ...(node && { node }) }
+}
+
+/** It must be there and be of this kind. */
+export function requireNode(located: Located, kind?: NodeKind): Existing {
+  const { node } = located
+  if (node === undefined) throw new StorageError('ResourceNotFound')
+  if (kind !== undefined && node.kind !== kind) throw new StorageError('ResourceTypeMismatch')
+  return { ...located, node }
+}
+
+/** Changes a node as it is, keeping the state that a snapshot shows; nothing but `changes` is touched. */
+export function saveNode(
+  tx: Tx,
+  view: ShareView,
+  before: FileNode | undefined,
+  after: Omit<FileNode, 'since'>,
+): FileNode {
+  saveKept<FileNode>(tx, nodePlace(view, after.nodeId), view, before, after)
+  return { ...after, since: view.lastSnapshot }
+}
+
+export function saveEntry(
+  tx: Tx,
+  view: ShareView,
+  directoryId: number,
+  before: FileEntry | undefined,
+  after: Omit<FileEntry, 'since'>,
+): void {
+  const place = entryPlace(view, directoryId, foldName(after.name))
+  saveKept<FileEntry>(tx, place, view, before, after)
+}
+
+export function deleteEntry(tx: Tx, view: ShareView, directoryId: number, entry: FileEntry): void {
+  deleteKept<FileEntry>(tx, entryPlace(view, directoryId, foldName(entry.name)), view, entry)
+}
+
+/** What every change leaves on a node: a new ETag, Last-Modified and change time. */
+export function touched(
+  { stamp, modifiedMs }: Pick<FileNode, 'stamp' | 'modifiedMs'>,
+  moment: Moment,
+): Pick<FileNode, 'stamp' | 'modifiedMs' | 'changeTime'> {
+  return {
+    stamp: nextStamp(stamp, moment),
+    modifiedMs: Math.max(modifiedMs, moment.nowMs),
+    changeTime: fileTimeOf(moment.nowMs),
+  }
+}
+
+/** The map to write the file's bytes to: its own, or a copy of one that a snapshot shows. */
+export function* writableMap(
+  tx: Tx,
+  { lastSnapshot }: ShareView,
+  { map, mapSince = 0 }: Pick<FileNode, 'map' | 'mapSince'>,
+  newId: number,
+): Step<{ readonly map: number; readonly mapSince: number }> {
+  if (map !== undefined && mapSince >= lastSnapshot) return { map, mapSince }
+  if (map !== undefined) yield* copyMap(tx, map, newId)
+  return { map: newId, mapSince: lastSnapshot }
+}
+
+/** The node no longer has these bytes; they go unless a snapshot still shows them. */
+export function* dropBytes(
+  tx: Tx,
+  { shareId }: ShareView,
+  { nodeId, map }: Pick<FileNode, 'nodeId' | 'map'>,
+): Step<void> {
+  if (map === undefined) return
+  const past = yield* scanAll(tx, pastNodesRange(shareId, nodeId), PAST_COUNT)
+  if (past.some(({ value }) => decodeRecord<FileNode>(value).map === map)) return
+  dropMap(tx, map)
+}
+
+/** States of one node that one scan takes: there are at most as many as snapshots. */
+const PAST_COUNT = 256
+
+/** The node is gone from the present: its last name went. */
+export function* deleteNode(tx: Tx, view: ShareView, node: FileNode): Step<void> {
+  deleteKept<FileNode>(tx, nodePlace(view, node.nodeId), view, node)
+  yield* dropBytes(tx, view, node)
+}
+
+export function* isEmptyDirectory(tx: ReadTx, shareId: number, nodeId: number): Step<boolean> {
+  const some = yield* tx.scan({ ...entriesRange(shareId, nodeId), countMax: 1 })
+  return some.length === 0
+}

@@ -1,0 +1,139 @@
+// List Shares: the shares of an account by name, and with them, if asked for, the deleted ones that can be
+// restored and the snapshots of both. What is deleted stands before the share that has its name now, and a
+// share's snapshots, the oldest first, before the share.
+import { decodeKey, laterKey } from '../../kv/key.ts'
+import {
+  keyAfter,
+  keyAfterPrefix,
+  type Key,
+  type KeyRange,
+  type ReadTx,
+  type Step,
+  type Value,
+} from '../../kv/kv.ts'
+import { decodeRecord, decodeRecordOnce } from '../../kv/record.ts'
+import { openCursor, type Cursor } from '../blob/cursor.ts'
+import { SKIP_MAX } from '../blob/list-page.ts'
+import { pastShareKey, pastShareKeyPrefix, shareKey, shareKeyPrefix } from './keys.ts'
+import { shareSnapshots, type DeletedShare, type Share, type ShareSnapshot } from './share.ts'
+
+export type ShareItem = {
+  readonly name: string
+  readonly share: Share | ShareSnapshot
+  readonly deleted?: DeletedShare['deleted']
+}
+
+/** Where a page begins: behind a share, a deleted one of that name, or a snapshot of either. */
+export type SharePosition = {
+  readonly name: string
+  readonly deletedId?: number
+  readonly snapshot?: number
+}
+
+export type SharePage = {
+  readonly items: readonly ShareItem[]
+  readonly next: SharePosition | undefined
+}
+
+export type ListShares = {
+  readonly prefix: string
+  readonly after: SharePosition | undefined
+  readonly countMax: number
+  readonly isDeletedIncluded: boolean
+  readonly isSnapshotsIncluded: boolean
+}
+
+type Found = ShareItem & { readonly share: Share }
+
+export function* listShares(
+  tx: ReadTx,
+  account: string,
+  list: ListShares,
+  nowMs: number,
+): Step<SharePage> {
+  const live = openCursor(tx, liveRange(account, list), pickShare)
+  const deleted = openCursor(tx, deletedRange(account, list), pickDeleted)
+  const items: ShareItem[] = []
+  let next = list.after
+  let skipped = 0
+  for (;;) {
+    const found = yield* takeFirst(deleted, live)
+    if (found === undefined) return { items, next: undefined }
+    const isOver = found.deleted !== undefined && found.deleted.untilMs <= nowMs
+    const shown = isOver ? [] : yield* itemsOf(tx, found, list)
+    for (const item of shown) {
+      if (items.length === list.countMax) return { items, next }
+      items.push(item)
+      next = positionOf(item)
+    }
+    if (!isOver) continue
+    next = positionOf(found)
+    skipped += 1
+    if (skipped > SKIP_MAX) return { items, next }
+  }
+}
+
+/** The share and, before it, those of its snapshots that were not on the page before. */
+function* itemsOf(
+  tx: ReadTx,
+  found: Found,
+  { isSnapshotsIncluded, after }: ListShares,
+): Step<readonly ShareItem[]> {
+  if (!isSnapshotsIncluded || found.share.snapshotCount === 0) return [found]
+  const { name, deleted } = found
+  const isResumed = after?.name === name && after.deletedId === positionOf(found).deletedId
+  const from = isResumed ? (after.snapshot ?? 0) : 0
+  const snapshots = yield* shareSnapshots(tx, found.share.id)
+  const shown = snapshots.filter(({ snapshot }) => snapshot > from)
+  return [...shown.map((share) => ({ name, share, ...(deleted && { deleted }) })), found]
+}
+
+function* takeFirst(deleted: Cursor<Found>, live: Cursor<Found>): Step<Found | undefined> {
+  const [past, present] = [yield* deleted.peek(), yield* live.peek()]
+  const isPastFirst = past !== undefined && (present === undefined || past.name <= present.name)
+  const cursor = isPastFirst ? deleted : live
+  cursor.advance()
+  return isPastFirst ? past : present
+}
+
+/** Behind a snapshot, its share is still to come. */
+function liveRange(account: string, { prefix, after }: ListShares): KeyRange {
+  const start = shareKeyPrefix(account, prefix)
+  const to = keyAfterPrefix(start)
+  if (after === undefined) return { from: start, to }
+  const key = shareKey(account, after.name)
+  const isPassed = after.deletedId === undefined && after.snapshot === undefined
+  return { from: laterKey(start, isPassed ? keyAfter(key) : key), to }
+}
+
+function deletedRange(account: string, { prefix, after, isDeletedIncluded }: ListShares): KeyRange {
+  const start = pastShareKeyPrefix(account, prefix)
+  const to = keyAfterPrefix(start)
+  if (!isDeletedIncluded) return { from: to, to }
+  if (after === undefined) return { from: start, to }
+  const { name, deletedId, snapshot } = after
+  const key = pastShareKey(account, name, deletedId ?? Number.MAX_SAFE_INTEGER)
+  const isPassed = deletedId === undefined || snapshot === undefined
+  return { from: laterKey(start, isPassed ? keyAfter(key) : key), to }
+}
+
+function pickShare(key: Key, value: Value): Found {
+  return { name: nameOf(key), share: decodeRecordOnce<Share>(value) }
+}
+
+function pickDeleted(key: Key, value: Value): Found {
+  const { deleted, ...share } = decodeRecord<DeletedShare>(value)
+  return { name: nameOf(key), share, deleted }
+}
+
+function nameOf(key: Key): string {
+  return String(decodeKey(key)[2])
+}
+
+function positionOf({ name, share, deleted }: ShareItem): SharePosition {
+  return {
+    name,
+    ...(deleted && { deletedId: share.id }),
+    ...('snapshot' in share && { snapshot: share.snapshot }),
+  }
+}

@@ -1,0 +1,48 @@
+// FileDispositionInformation and …Ex ([MS-FSA] 2.1.5.15.3): a file is marked to go with its last handle, or the
+// mark is taken back.
+import type { Step } from '../../kv/kv.ts'
+import { StorageError } from '../error.ts'
+import { READ_ONLY } from './attributes.ts'
+import { isEmptyDirectory, ROOT_ID, type FileNode } from './node.ts'
+import { putOpen, setDeletePending, type FileTx } from './open.ts'
+import type { OpenedNode } from './opened-node.ts'
+import { breakForRename } from './smb-cache.ts'
+import type { MustWait } from './smb-open.ts'
+import { SmbRefused } from './smb-refused.ts'
+
+export type Disposal = {
+  readonly deletePending: boolean
+  /** FILE_DISPOSITION_IGNORE_READONLY_ATTRIBUTE */
+  readonly ignoreReadOnly: boolean
+}
+
+/** Clients that cache handles of it give them up first: else it would stay until they do. */
+export function* setDisposal(
+  tx: FileTx,
+  { view, node, open }: OpenedNode,
+  { deletePending, ignoreReadOnly }: Disposal,
+): Step<MustWait | { readonly kind: 'set' }> {
+  if (!deletePending) {
+    // What was asked for when it was opened is taken back, too, as Samba does.
+    if (open.deleteOnClose === true) putOpen(tx, { ...open, deleteOnClose: false })
+    setDeletePending(tx, open, false)
+    return { kind: 'set' }
+  }
+  checkDeletable(node, ignoreReadOnly)
+  if (node.kind === 'directory' && !(yield* isEmptyDirectory(tx, view.shareId, node.nodeId))) {
+    throw new StorageError('DirectoryNotEmpty')
+  }
+  const at = { shareId: view.shareId, nodeId: node.nodeId }
+  if (yield* breakForRename(tx, at, open.holder)) return { kind: 'wait', ...at }
+  setDeletePending(tx, open, true)
+  return { kind: 'set' }
+}
+
+/** The root stays, and so does what is marked as read-only. */
+export function checkDeletable(
+  { nodeId, attributes }: Pick<FileNode, 'nodeId' | 'attributes'>,
+  ignoreReadOnly = false,
+): void {
+  if (nodeId === ROOT_ID) throw new SmbRefused('CANNOT_DELETE')
+  if (!ignoreReadOnly && (attributes & READ_ONLY) !== 0) throw new SmbRefused('CANNOT_DELETE')
+}

@@ -1,0 +1,103 @@
+// FileRenameInformation ([MS-FSA] 2.1.5.15.12): an open file or directory gets another name, perhaps in the place
+// of a file that is there. What is open below a directory keeps it where it is.
+import type { ReadTx, Step } from '../../kv/kv.ts'
+import { StorageError } from '../error.ts'
+import type { Moment } from '../moment.ts'
+import { READ_ONLY } from './attributes.ts'
+import { getEntry, locateIn, ROOT_ID, type Existing, type Located } from './node.ts'
+import { WRITE_DATA } from './open-access.ts'
+import { isDeletePending, opensOf, SHARE_READ, SHARE_WRITE, type FileTx } from './open.ts'
+import type { OpenedNode } from './opened-node.ts'
+import { isWithin, moveOpens, openNodesBelow, renameNode } from './rename.ts'
+import { isSharingViolation } from './share-mode.ts'
+import { breakForRename } from './smb-cache.ts'
+import type { MustWait } from './smb-open.ts'
+import type { SmbProperties } from './smb-properties.ts'
+import { SmbRefused } from './smb-refused.ts'
+
+export type OpenedRename = {
+  /** From the share's root on. */
+  readonly path: readonly string[]
+  readonly replaceIfExists: boolean
+  /** Times that stay as they are. */
+  readonly properties: SmbProperties
+}
+
+/** Clients that cache handles give them up first, here as when a file is opened. */
+export function* renameOpened(
+  tx: FileTx,
+  opened: OpenedNode,
+  { path, replaceIfExists, properties }: OpenedRename,
+  moment: Moment,
+): Step<MustWait | { readonly kind: 'renamed' }> {
+  const { share, view, node, open } = opened
+  const source = yield* named(tx, opened)
+  if (yield* isDeletePending(tx, view.shareId, node.nodeId)) throw new SmbRefused('ACCESS_DENIED')
+  const target = yield* locateIn(tx, share, view, path)
+  yield* checkDirectory(tx, target)
+  const replaced = yield* replacedBy(tx, source, target, replaceIfExists)
+  const below = node.kind === 'directory' ? yield* nodesBelow(tx, source, target) : []
+  for (const nodeId of [node.nodeId, ...replaced, ...below]) {
+    const at = { shareId: view.shareId, nodeId }
+    if (yield* breakForRename(tx, at, open.holder)) return { kind: 'wait', ...at }
+  }
+  if (below.length > 0) throw new SmbRefused('ACCESS_DENIED')
+  for (const nodeId of replaced) yield* checkClosed(tx, view.shareId, nodeId)
+  yield* renameNode(tx, source, target, { properties }, moment)
+  yield* moveOpens(tx, target, node, path)
+  return { kind: 'renamed' }
+}
+
+function* named(tx: ReadTx, opened: OpenedNode): Step<Existing> {
+  const { view, node, directoryId, name } = opened
+  if (node.nodeId === ROOT_ID) throw new SmbRefused('INVALID_PARAMETER')
+  const entry = yield* getEntry(tx, view, directoryId, name)
+  if (entry?.nodeId !== node.nodeId) throw new StorageError('ResourceNotFound')
+  return { ...opened, entry }
+}
+
+/** Windows opens the directory to write to it and shares that with who reads and writes: not with who deletes. */
+const DIRECTORY_USE = { access: WRITE_DATA, shareAccess: SHARE_READ | SHARE_WRITE }
+
+function* checkDirectory(tx: ReadTx, { view, name, directoryId }: Located): Step<void> {
+  if (name === '') throw new StorageError('InvalidFileOrDirectoryPathName')
+  const { shareId } = view
+  if (yield* isDeletePending(tx, shareId, directoryId)) throw new StorageError('SMBDeletePending')
+  const opens = (yield* opensOf(tx, shareId, directoryId)).filter(isOfPresent)
+  if (isSharingViolation(opens, DIRECTORY_USE)) throw new StorageError('SharingViolation')
+}
+
+/** What is open below it; it can't go below itself. */
+function* nodesBelow(
+  tx: ReadTx,
+  { view, node }: Existing,
+  { directoryId }: Located,
+): Step<readonly number[]> {
+  if (yield* isWithin(tx, view, directoryId, node.nodeId)) throw new SmbRefused('INVALID_PARAMETER')
+  return yield* openNodesBelow(tx, view, node)
+}
+
+/** Only a file that may be written to can be replaced. */
+function* replacedBy(
+  tx: ReadTx,
+  { node, view }: Existing,
+  target: Located,
+  replaceIfExists: boolean,
+): Step<readonly number[]> {
+  const there = target.node
+  if (there === undefined || there.nodeId === node.nodeId) return []
+  if (!replaceIfExists) throw new StorageError('ResourceAlreadyExists')
+  if (there.kind === 'directory') throw new SmbRefused('ACCESS_DENIED')
+  if ((there.attributes & READ_ONLY) !== 0) throw new SmbRefused('ACCESS_DENIED')
+  if (yield* isDeletePending(tx, view.shareId, there.nodeId)) throw new SmbRefused('ACCESS_DENIED')
+  return [there.nodeId]
+}
+
+function* checkClosed(tx: ReadTx, shareId: number, nodeId: number): Step<void> {
+  const opens = (yield* opensOf(tx, shareId, nodeId)).filter(isOfPresent)
+  if (opens.length > 0) throw new SmbRefused('ACCESS_DENIED')
+}
+
+function isOfPresent({ snapshot }: { readonly snapshot?: number }): boolean {
+  return snapshot === undefined
+}

@@ -1,0 +1,107 @@
+// Many clients on one file at once: of every Put Range a reader sees all or nothing, a download shows one state to
+// its last byte, and a copy is of one state.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ShareServiceClient, type ShareClient } from '@azure/storage-file-share'
+import { startTestServer, type TestServer } from '../harness.ts'
+
+const KIB = 1024
+
+let server: TestServer
+let share: ShareClient
+
+before(async () => {
+  server = await startTestServer({ onDisk: true })
+  share = ShareServiceClient.fromConnectionString(server.connectionString).getShareClient('box')
+  await share.create()
+})
+after(() => server.close())
+
+const fileOf = (name: string) => share.rootDirectoryClient.getFileClient(name)
+
+/** The one byte that all of it is. */
+function only(bytes: Buffer, from: number, to: number): number {
+  const [first = 0] = bytes.subarray(from, to)
+  assert(
+    bytes.subarray(from, to).every((byte) => byte === first),
+    `[${from}, ${to}) is torn`,
+  )
+  return first
+}
+
+/**
+ * Writers of `low` write the first three quarters, writers of `high` the last three. Where the middle is of one
+ * of them, so is all that this one writes: a later write of the same kind would have covered the middle too.
+ */
+function checkOverlap(bytes: Buffer, lows: ReadonlySet<number>): void {
+  const quarter = bytes.length / 4
+  const left = only(bytes, 0, quarter)
+  const middle = only(bytes, quarter, 3 * quarter)
+  const right = only(bytes, 3 * quarter, bytes.length)
+  assert.equal(lows.has(middle) ? left : right, middle)
+}
+
+// Small ones live in the kv, large ones in extents.
+for (const lengthBytes of [8 * KIB, 256 * KIB]) {
+  test(`ranges that overlap, of a file of ${lengthBytes} bytes`, async () => {
+    const file = fileOf(`overlap-${lengthBytes}`)
+    await file.create(lengthBytes)
+    const [quarter, long] = [lengthBytes / 4, (lengthBytes / 4) * 3]
+    const lows = new Set<number>([0])
+    let [last, isWriting] = [0, true]
+    const writer = async (isLow: boolean) => {
+      for (let count = 0; count < 15; count += 1) {
+        last += 1
+        const value = last
+        if (isLow) lows.add(value)
+        await file.uploadRange(Buffer.alloc(long, value), isLow ? 0 : quarter, long)
+      }
+    }
+    let reads = 0
+    const reader = async () => {
+      while (isWriting) {
+        checkOverlap(await file.downloadToBuffer(), lows)
+        reads += 1
+      }
+    }
+    const readers = [reader(), reader(), reader()]
+    await Promise.all([writer(true), writer(false), writer(true), writer(false)])
+    isWriting = false
+    await Promise.all(readers)
+    assert(reads > 3)
+    checkOverlap(await file.downloadToBuffer(), lows)
+  })
+}
+
+test('a copy and a snapshot are of one state', async () => {
+  const source = fileOf('source')
+  await source.create(64 * KIB)
+  let isWriting = true
+  const writer = async (value: number) => {
+    while (isWriting) await source.uploadRange(Buffer.alloc(64 * KIB, value), 0, 64 * KIB)
+  }
+  const writers = [1, 2, 3].map(writer)
+  for (let count = 0; count < 10; count += 1) {
+    const copy = fileOf(`copy-${count}`)
+    await copy.startCopyFromURL(source.url)
+    const { snapshot = '' } = await share.createSnapshot()
+    const past = share.withSnapshot(snapshot).rootDirectoryClient.getFileClient('source')
+    const [first, again] = [await past.downloadToBuffer(), await past.downloadToBuffer()]
+    only(first, 0, first.length)
+    assert(first.equals(again))
+    const copied = await copy.downloadToBuffer()
+    only(copied, 0, copied.length)
+  }
+  isWriting = false
+  await Promise.all(writers)
+})
+
+test('writes to different places of one file all stay', async () => {
+  const file = fileOf('places')
+  const count = 64
+  await file.create(count * KIB)
+  const write = (n: number) => file.uploadRange(Buffer.alloc(KIB, n + 1), n * KIB, KIB)
+  await Promise.all(Array.from({ length: count }, (_, n) => write(n)))
+  const bytes = await file.downloadToBuffer()
+  for (let n = 0; n < count; n += 1) assert.equal(only(bytes, n * KIB, (n + 1) * KIB), n + 1)
+})

@@ -1,0 +1,133 @@
+// Every REST operation on a file, as the SDK sends it, for the tables that ask what each may do.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { text } from 'node:stream/consumers'
+import {
+  FileSASPermissions,
+  type ShareClient,
+  type ShareFileClient,
+} from '@azure/storage-file-share'
+import { rawRequest } from '../harness.ts'
+import type { RunningTestServer } from '../running-server.ts'
+
+export const LENGTH_BYTES = 2_048
+
+export type World = {
+  readonly server: RunningTestServer
+  readonly share: ShareClient
+  /** A file that others are made from, and its URL with what it takes to read it. */
+  readonly source: ShareFileClient
+  readonly sourceUrl: string
+  newName(): string
+}
+
+export async function newWorld(server: RunningTestServer, share: ShareClient): Promise<World> {
+  await share.create()
+  const source = share.rootDirectoryClient.getFileClient('source')
+  await source.create(LENGTH_BYTES)
+  await source.uploadRange('x'.repeat(512), 0, 512)
+  const permissions = FileSASPermissions.parse('r')
+  const expiresOn = new Date(server.now() + 3_600_000)
+  const sourceUrl = await source.generateSasUrl({ permissions, expiresOn })
+  let count = 0
+  return { server, share, source, sourceUrl, newName: () => `file-${(count += 1)}` }
+}
+
+export async function newFile({ share, newName }: World): Promise<ShareFileClient> {
+  const file = share.rootDirectoryClient.getFileClient(newName())
+  await file.create(LENGTH_BYTES)
+  return file
+}
+
+type Run = (file: ShareFileClient, world: World, leaseId?: string) => Promise<unknown>
+
+const withLease = (leaseId?: string) =>
+  leaseId === undefined ? {} : { leaseAccessConditions: { leaseId } }
+
+/** For what the SDK has no function for; it fails as the SDK does. */
+async function sendRaw(
+  { server }: World,
+  file: ShareFileClient,
+  method: string,
+  query: string,
+  leaseId?: string,
+): Promise<void> {
+  const path = `/${file.shareName}/${file.path}?${query}`
+  const headers = leaseId === undefined ? {} : { 'x-ms-lease-id': leaseId }
+  const response = await rawRequest({ blobPort: server.filePort }, { method, path, headers })
+  if (response.status < 300) return
+  const [statusCode, code] = [response.status, response.headers['x-ms-error-code']]
+  throw Object.assign(new Error(response.text), { statusCode, code })
+}
+
+export const OPERATIONS = {
+  'Get File Properties': (file, _world, leaseId) => file.getProperties(withLease(leaseId)),
+  'Get File Metadata': (file, world, leaseId) =>
+    sendRaw(world, file, 'GET', 'comp=metadata', leaseId),
+  'Get File': async (file, _world, leaseId) => {
+    const { readableStreamBody } = await file.download(0, undefined, withLease(leaseId))
+    assert(readableStreamBody !== undefined)
+    await text(readableStreamBody)
+  },
+  'List Ranges': (file, _world, leaseId) => file.getRangeList(withLease(leaseId)),
+  'Put Range': (file, _world, leaseId) => file.uploadRange('x', 0, 1, withLease(leaseId)),
+  'Clear Range': (file, _world, leaseId) => file.clearRange(0, 512, withLease(leaseId)),
+  'Put Range from URL': (file, { sourceUrl }, leaseId) =>
+    file.uploadRangeFromURL(sourceUrl, 0, 0, 512, withLease(leaseId)),
+  'Set File Properties': (file, _world, leaseId) => file.setHttpHeaders({}, withLease(leaseId)),
+  Resize: (file, _world, leaseId) => file.resize(4_096, withLease(leaseId)),
+  'Set File Metadata': (file, _world, leaseId) => file.setMetadata({}, withLease(leaseId)),
+  'Create File': (file, _world, leaseId) => file.create(LENGTH_BYTES, withLease(leaseId)),
+  'Copy File': (file, { sourceUrl }, leaseId) =>
+    file.startCopyFromURL(sourceUrl, withLease(leaseId)),
+  'Delete File': (file, _world, leaseId) => file.delete(withLease(leaseId)),
+  'Rename File': (file, { newName }, leaseId) =>
+    file.rename(newName(), {
+      ...(leaseId !== undefined && { sourceLeaseAccessConditions: { leaseId } }),
+    }),
+  'Rename over File': async (file, world, leaseId) => {
+    const other = await newFile(world)
+    await other.rename(file.path, {
+      replaceIfExists: true,
+      ...(leaseId !== undefined && { destinationLeaseAccessConditions: { leaseId } }),
+    })
+  },
+  'Acquire Lease': (file) => file.getShareLeaseClient().acquireLease(),
+  'Change Lease': (file) => file.getShareLeaseClient(randomUUID()).changeLease(randomUUID()),
+  'Release Lease': (file) => file.getShareLeaseClient(randomUUID()).releaseLease(),
+  'Break Lease': (file) => file.getShareLeaseClient().breakLease(),
+} as const satisfies Record<string, Run>
+
+export type OperationName = keyof typeof OPERATIONS
+
+export const NAMES = Object.keys(OPERATIONS) as OperationName[]
+
+export function run(
+  name: OperationName,
+  file: ShareFileClient,
+  world: World,
+  leaseId?: string,
+): Promise<unknown> {
+  const operation: Run = OPERATIONS[name]
+  return operation(file, world, leaseId)
+}
+
+/** What an operation on a file that nobody has leased answers when nothing else is in its way. */
+export function outcomeUnhindered(name: OperationName): string {
+  if (name === 'Change Lease' || name === 'Break Lease') {
+    return '409 LeaseNotPresentWithLeaseOperation'
+  }
+  return name === 'Release Lease' ? '409 LeaseIdMismatchWithLeaseOperation' : 'ok'
+}
+
+export const READS = ['Get File', 'List Ranges'] as const
+export const WRITES = [
+  'Put Range',
+  'Clear Range',
+  'Put Range from URL',
+  'Set File Properties',
+  'Resize',
+  'Set File Metadata',
+] as const
+export const REPLACES = ['Create File', 'Copy File'] as const
+export const DELETES = ['Delete File', 'Rename over File'] as const

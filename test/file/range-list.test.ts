@@ -1,0 +1,237 @@
+// List Ranges: what was written of a file, what changed since a snapshot of its share, also when the file was
+// renamed or made anew, and the answer in pages.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { ShareClient, ShareFileClient } from '@azure/storage-file-share'
+import { xmlText, xmlTexts } from '../harness.ts'
+import { assertRefused, openBox, type Box, type Headers } from './share-server.ts'
+import { shareClient } from './smb-client.ts'
+
+const KIB = 1024
+
+let box: Box
+let share: ShareClient
+let count = 0
+
+before(async () => {
+  box = await openBox()
+  await box.create('box')
+  share = shareClient(box.server, 'box')
+})
+after(() => box.server.close())
+
+async function newFile(lengthBytes: number, name = `file-${(count += 1)}`) {
+  const file = share.rootDirectoryClient.getFileClient(name)
+  await file.create(lengthBytes)
+  return file
+}
+
+const write = (file: ShareFileClient, from: number, to: number) =>
+  file.uploadRange('x'.repeat(to - from), from, to - from)
+
+const list = (file: ShareFileClient, query = '', headers: Headers = {}) =>
+  box.send('GET', `/box/${file.path}?comp=rangelist${query}`, headers)
+
+/** The ranges as they stand: '0-9' and, cleared, '!0-9'. */
+function rangesIn(xml: string): string[] {
+  const elements = xml.matchAll(/<(Range|ClearRange)><Start>(\d+)<\/Start><End>(\d+)<\/End><\/\1>/g)
+  return [...elements].map(
+    ([, kind, start, end]) => `${kind === 'Range' ? '' : '!'}${start}-${end}`,
+  )
+}
+
+async function ranges(file: ShareFileClient, query = '', headers: Headers = {}) {
+  const answer = await list(file, query, headers)
+  assert.equal(answer.status, 200, answer.text)
+  return rangesIn(answer.text)
+}
+
+const since = (snapshot: string) => `&prevsharesnapshot=${encodeURIComponent(snapshot)}`
+const at = (snapshot: string) => `&sharesnapshot=${encodeURIComponent(snapshot)}`
+
+test('all that was written, neighbours joined', async () => {
+  const file = await newFile(4 * KIB)
+  assert.deepEqual(await ranges(file), [])
+  await write(file, 0, 5)
+  await write(file, 5, 10)
+  await write(file, 100, 200)
+  await write(file, 2_048, 4_096)
+  await file.clearRange(2_560, 512)
+  assert.deepEqual(await ranges(file), ['0-9', '100-199', '2048-2559', '3072-4095'])
+})
+
+test('the answer: headers and XML', async () => {
+  const file = await newFile(1_000)
+  await write(file, 1, 2)
+  const { headers, text } = await list(file)
+  const properties = await file.getProperties()
+  assert.equal(headers.etag, properties.etag)
+  assert.equal(headers['last-modified'], properties.lastModified?.toUTCString())
+  assert.equal(headers['x-ms-content-length'], '1000')
+  assert.equal(headers['content-type'], 'application/xml')
+  const element = '<Ranges><Range><Start>1</Start><End>1</End></Range></Ranges>'
+  assert.equal(text, `<?xml version="1.0" encoding="utf-8"?>${element}`)
+})
+
+describe('a part', () => {
+  // prettier-ignore
+  const PARTS: readonly [headers: Headers, expected: readonly string[]][] = [
+    [{ 'x-ms-range': 'bytes=0-99' },    ['0-99']],
+    [{ range: 'bytes=50-150' },         ['50-99', '150-150']],
+    [{ range: 'bytes=100-149' },        []],
+    [{ range: 'bytes=190-' },           ['190-199']],
+    [{ range: 'bytes=150-5000' },       ['150-199']],
+  ]
+  for (const [headers, expected] of PARTS) {
+    test(JSON.stringify(headers), async () => {
+      const file = await newFile(300)
+      await write(file, 0, 100)
+      await write(file, 150, 200)
+      assert.deepEqual(await ranges(file, '', headers), expected)
+    })
+  }
+})
+
+describe('what differs from a snapshot', () => {
+  test('is what was written and what was cleared since, also if it is the same again', async () => {
+    const file = await newFile(4 * KIB)
+    await write(file, 0, 3_072)
+    const first = await box.snapshot('box')
+    assert.deepEqual(await ranges(file, since(first)), [])
+    await write(file, 100, 200)
+    await file.clearRange(1_024, 512)
+    const second = await box.snapshot('box')
+    await write(file, 4_000, 4_001)
+    assert.deepEqual(await ranges(file, since(first)), ['100-199', '!1024-1535', '4000-4000'])
+    assert.deepEqual(await ranges(file, since(second)), ['4000-4000'])
+    assert.deepEqual(await ranges(file, since(first) + at(second)), ['100-199', '!1024-1535'])
+    assert.deepEqual(await ranges(file, at(first)), ['0-3071'])
+    const part = { range: 'bytes=150-1100' }
+    assert.deepEqual(await ranges(file, since(first), part), ['150-199', '!1024-1100'])
+    const diff = await file.getRangeListDiff(first)
+    assert.deepEqual(diff.clearRanges, [{ start: 1_024, end: 1_535 }])
+    assert.equal(diff.ranges?.length, 2)
+  })
+
+  test('of a file that came later is all of it', async () => {
+    const snapshot = await box.snapshot('box')
+    const file = await newFile(10)
+    await write(file, 0, 5)
+    assert.deepEqual(await ranges(file, since(snapshot)), ['0-4'])
+  })
+
+  test('of a file that was made anew is not known', async () => {
+    const [replaced, recreated, copied] = [await newFile(10), await newFile(10), await newFile(10)]
+    const snapshot = await box.snapshot('box')
+    await replaced.create(10)
+    await recreated.delete()
+    await recreated.create(10)
+    await copied.startCopyFromURL(replaced.url)
+    for (const file of [replaced, recreated, copied]) {
+      await assertRefused(list(file, since(snapshot)), 409, 'FileGenerationMismatch')
+    }
+  })
+
+  test('of a file that had another name is told to those who ask for it', async () => {
+    const file = await newFile(10, 'before')
+    await write(file, 0, 5)
+    const snapshot = await box.snapshot('box')
+    await file.rename('after')
+    const renamed = share.rootDirectoryClient.getFileClient('after')
+    await write(renamed, 8, 9)
+    await assertRefused(list(renamed, since(snapshot)), 409, 'FileGenerationMismatch')
+    const asked = (value: string) => ({ 'x-ms-file-support-rename': value })
+    const refused = list(renamed, since(snapshot), asked('false'))
+    await assertRefused(refused, 409, 'FileGenerationMismatch')
+    assert.deepEqual(await ranges(renamed, since(snapshot), asked('true')), ['8-8'])
+    // Another file has come to the old name: it is not the one that was there.
+    const other = await newFile(10, 'before')
+    await assertRefused(list(other, since(snapshot)), 409, 'FileGenerationMismatch')
+    await assertRefused(list(other, since(snapshot), asked('true')), 409, 'FileGenerationMismatch')
+  })
+
+  test('of a file below a directory that is new', async () => {
+    const snapshot = await box.snapshot('box')
+    const directory = share.getDirectoryClient('later')
+    await directory.create()
+    const { fileClient: file } = await directory.createFile('file', 10)
+    await write(file, 0, 1)
+    assert.deepEqual(await ranges(file, since(snapshot)), ['0-0'])
+  })
+})
+
+describe('in pages', () => {
+  const PAGED = { 'x-ms-version': '2026-10-06' }
+
+  test('since 2026-10-06', async () => {
+    const file = await newFile(10_000)
+    for (let from = 0; from < 1_000; from += 100) await write(file, from, from + 10)
+    const pages: string[][] = []
+    let marker = ''
+    do {
+      const { text } = await list(file, `&maxresults=4&marker=${marker}`, PAGED)
+      pages.push(rangesIn(text))
+      assert.deepEqual(xmlTexts(text, 'NextMarker').length <= 1, true)
+      marker = xmlText(text, 'NextMarker') ?? ''
+    } while (marker !== '')
+    assert.deepEqual(
+      pages.map(({ length }) => length),
+      [4, 4, 2],
+    )
+    assert.deepEqual(pages.flat(), await ranges(file))
+  })
+
+  test('an older version is answered all at once, whatever it asks', async () => {
+    const file = await newFile(100)
+    await write(file, 0, 1)
+    await write(file, 10, 11)
+    const { text } = await list(file, '&maxresults=1')
+    assert.deepEqual(rangesIn(text), ['0-0', '10-10'])
+    assert(!text.includes('NextMarker'))
+  })
+
+  // prettier-ignore
+  const REFUSED: readonly [query: string, code: string][] = [
+    ['&maxresults=0',    'OutOfRangeQueryParameterValue'],
+    ['&maxresults=many', 'InvalidQueryParameterValue'],
+    ['&marker=x',        'InvalidQueryParameterValue'],
+  ]
+  for (const [query, code] of REFUSED) {
+    test(`${query} → 400 ${code}`, async () => {
+      await assertRefused(list(await newFile(1), query, PAGED), 400, code)
+    })
+  }
+})
+
+describe('what stands in the way', () => {
+  const NEVER = since('2024-01-01T00:00:00.0000000Z')
+  // prettier-ignore
+  const REFUSED: readonly [query: string, headers: Headers, status: number, code: string][] = [
+    ['',                           { range: 'bytes=100-' },                 416, 'InvalidRange'],
+    ['',                           { 'x-ms-range': 'bytes=x' },             400, 'InvalidHeaderValue'],
+    ['',                           { 'if-match': '*' },                     400, 'ConditionHeadersNotSupported'],
+    ['',                           { 'x-ms-file-support-rename': 'true' },  400, 'InvalidHeaderValue'],
+    [NEVER,                        {},                                      404, 'ShareSnapshotNotFound'],
+    ['&prevsharesnapshot=never',   {},                                      400, 'InvalidQueryParameterValue'],
+    ['',  { 'x-ms-lease-id': '11111111-aaaa-4aaa-8aaa-111111111111' },      412, 'LeaseNotPresentWithFileOperation'],
+  ]
+  for (const [query, headers, status, code] of REFUSED) {
+    test(`${query} ${JSON.stringify(headers)} → ${status} ${code}`, async () => {
+      await assertRefused(list(await newFile(100), query, headers), status, code)
+    })
+  }
+
+  test('a previous snapshot that is the later one', async () => {
+    const file = await newFile(10)
+    const [first, second] = [await box.snapshot('box'), await box.snapshot('box')]
+    const sent = list(file, since(second) + at(first))
+    await assertRefused(sent, 400, 'PreviousSnapshotCannotBeNewer')
+  })
+
+  test('what is not there', async () => {
+    const missing = share.rootDirectoryClient.getFileClient('missing')
+    await assertRefused(list(missing), 404, 'ResourceNotFound')
+    const path = '/none/file?comp=rangelist'
+    await assertRefused(box.send('GET', path), 404, 'ShareNotFound')
+  })
+})

@@ -1,0 +1,200 @@
+// An SMB client as REST sees it: what it holds open, locks, caches and has marked for deletion, written to the
+// live store as the SMB server writes it, and how it answers when it is asked to give up what it caches.
+import assert from 'node:assert/strict'
+import { ShareServiceClient, StorageSharedKeyCredential } from '@azure/storage-file-share'
+import type { ShareClient } from '@azure/storage-file-share'
+import { parseFilePath } from '../../src/storage/file/file-name.ts'
+import { locate, requireNode } from '../../src/storage/file/node.ts'
+import {
+  CACHE_HANDLE,
+  CACHE_READ,
+  CACHE_WRITE,
+  deleteHolder,
+  holdersOf,
+  putHolder,
+  putLock,
+  putOpen,
+  setDeletePending,
+  SHARE_DELETE,
+  SHARE_READ,
+  SHARE_WRITE,
+  type FileEvent,
+  type FileOpen,
+} from '../../src/storage/file/open.ts'
+import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
+import type { RunningTestServer } from '../running-server.ts'
+
+/** Bits of an access mask ([MS-SMB2] 2.2.13.1.1). */
+export const ACCESS = { none: 0x80, read: 0x1, write: 0x2, delete: 0x1_0000 } as const
+
+export const ALL_SHARED = SHARE_READ | SHARE_WRITE | SHARE_DELETE
+
+export const SHARE_MODES = {
+  none: 0,
+  R: SHARE_READ,
+  W: SHARE_WRITE,
+  D: SHARE_DELETE,
+  RW: SHARE_READ | SHARE_WRITE,
+  RD: SHARE_READ | SHARE_DELETE,
+  WD: SHARE_WRITE | SHARE_DELETE,
+  RWD: ALL_SHARED,
+} as const
+
+export const CACHES = {
+  R: CACHE_READ,
+  RH: CACHE_READ | CACHE_HANDLE,
+  RW: CACHE_READ | CACHE_WRITE,
+  RWH: CACHE_READ | CACHE_WRITE | CACHE_HANDLE,
+} as const
+
+export function cacheText(state: number): string {
+  return Object.entries(CACHES).find(([, each]) => each === state)?.[0] ?? 'none'
+}
+
+export function shareClient(server: RunningTestServer, share: string): ShareClient {
+  const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
+  // Once: an answer that a client would try again is the answer that is tested.
+  const options = { retryOptions: { maxTries: 1 } }
+  return new ShareServiceClient(server.fileEndpoint, credential, options).getShareClient(share)
+}
+
+export type Place = Pick<FileOpen, 'shareId' | 'nodeId' | 'parentId' | 'path' | 'isDirectory'>
+
+/** Where something is, as an SMB client would find it. */
+export async function placeOf(
+  server: RunningTestServer,
+  share: string,
+  path: string,
+): Promise<Place> {
+  const address = { account: ACCOUNT, share, path: parseFilePath(path, { allowTrailingDot: true }) }
+  const { node, share: found } = requireNode(await server.file.kv.read((tx) => locate(tx, address)))
+  const { nodeId, parentId } = node
+  return { shareId: found.id, nodeId, parentId, path, isDirectory: node.kind === 'directory' }
+}
+
+/** Opens it: for reading and shared with all, unless the test says otherwise. */
+export async function openPlace(
+  { file: { kv, newId } }: RunningTestServer,
+  place: Place,
+  how: Partial<FileOpen> = {},
+): Promise<FileOpen> {
+  const open: FileOpen = {
+    ...place,
+    openId: newId(),
+    access: ACCESS.read,
+    shareAccess: ALL_SHARED,
+    sessionId: '513867793146318209',
+    clientIp: '10.2.4.26:50352',
+    openedMs: Date.UTC(2024, 3, 4, 11, 46, 24),
+    ...how,
+  }
+  await kv.writeLive(function* (tx) {
+    putOpen(tx, open)
+  })
+  return open
+}
+
+export async function lockRange(
+  { file: { kv } }: RunningTestServer,
+  open: FileOpen,
+  offset: number,
+  length: number,
+  isExclusive: boolean,
+): Promise<void> {
+  const lock = { openId: open.openId, offset: `${offset}`, length: `${length}`, isExclusive }
+  await kv.writeLive(function* (tx) {
+    putLock(tx, open, offset, lock)
+  })
+}
+
+export async function markForDeletion(
+  { file: { kv } }: RunningTestServer,
+  place: Place,
+  isPending: boolean,
+): Promise<void> {
+  await kv.writeLive(function* (tx) {
+    setDeletePending(tx, place, isPending)
+  })
+}
+
+/** An open with a lease of these rights. */
+export async function cacheOpen(
+  server: RunningTestServer,
+  place: Place,
+  state: number,
+  how: Partial<FileOpen> = {},
+): Promise<FileOpen> {
+  const open = await openPlace(server, place, { holder: `holder-${place.nodeId}`, ...how })
+  await server.file.kv.writeLive(function* (tx) {
+    putHolder(tx, place, { holder: open.holder ?? '', kind: 'lease', state })
+  })
+  return open
+}
+
+/** The client acknowledges: from now on it caches no more than this. */
+export async function acknowledge(
+  { file: { kv } }: RunningTestServer,
+  { shareId, nodeId }: Pick<Place, 'shareId' | 'nodeId'>,
+  holder: string,
+  to: number,
+): Promise<void> {
+  await kv.writeLive(function* (tx) {
+    const found = (yield* holdersOf(tx, shareId, nodeId)).find((each) => each.holder === holder)
+    assert(found !== undefined)
+    const { breakingTo: _done, ...rest } = found
+    if (to === 0) deleteHolder(tx, { shareId, nodeId }, holder)
+    else putHolder(tx, { shareId, nodeId }, { ...rest, state: to })
+    tx.announce({ kind: 'released', shareId, nodeId })
+  })
+}
+
+export type BreakEvent = Extract<FileEvent, { kind: 'break' }>
+
+/** Calls `answer` with each break; `told` has them all. */
+export function onBreak(
+  { file: { kv } }: RunningTestServer,
+  answer: (event: BreakEvent) => unknown = () => undefined,
+): { readonly told: BreakEvent[]; stop(): void } {
+  const told: BreakEvent[] = []
+  const stop = kv.listen((event) => {
+    if (event.kind !== 'break') return
+    told.push(event)
+    void answer(event)
+  })
+  return { told, stop }
+}
+
+/** For what the event loop brings about by itself, turn by turn. */
+export async function untilTrue(isTrue: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 100_000 && !isTrue(); turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert(isTrue(), 'it never came to this')
+}
+
+export async function itemsOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+type SdkError = Error & {
+  readonly statusCode?: number
+  readonly code?: string
+  readonly response?: { readonly headers: { get(name: string): string | undefined } }
+}
+
+/** `ok`, or status and code. */
+export async function outcomeOf(running: Promise<unknown>): Promise<string> {
+  try {
+    await running
+    return 'ok'
+  } catch (error) {
+    assert(error instanceof Error)
+    const { statusCode, code, response } = error as SdkError
+    assert(statusCode !== undefined, String(error.stack))
+    // The SDK reads the code from the body, and the answer to a HEAD has none.
+    const said = code ?? response?.headers.get('x-ms-error-code')
+    return `${statusCode} ${said}`
+  }
+}

@@ -60,3 +60,15 @@ test('a rate with errors has no ratio', () => {
   const expected = ['failed: 3 of 9 answers were errors', '1,000', '–', '–', '–']
   assert.deepEqual(cells(rates), expected)
 })
+
+test('Get File is set against Get Blob of the same run', () => {
+  const measured = (name: string, perSecond: readonly number[]) => {
+    const row = ROWS.find((each) => each.name === name)
+    assert(row)
+    return { row, rates: new Map([['lazuli', { perSecond }] as const]) }
+  }
+  const results = [measured('get-4k', [1_000]), measured('get-file-4k', [900])]
+  const [, , blob = '', file = ''] = loadTable(results).split('\n')
+  assert.match(blob, /–\s+\|$/)
+  assert.match(file, /0\.9× \(0\.8×\) ✓ of Get Blob 4 KiB\s+\|$/)
+})

@@ -44,13 +44,30 @@ function ratioCell(measured: Measured, other: 'azurite' | 'bare'): string {
   const theirs = measured.rates.get(other)
   const goal = measured.row.goal[other]
   if ((ours === undefined || theirs === undefined || ours.failure) ?? theirs.failure) return '–'
-  const ratio = median(ours.perSecond) / median(theirs.perSecond)
+  return ratioText(median(ours.perSecond) / median(theirs.perSecond), goal)
+}
+
+function ratioText(ratio: number, goal: number | undefined): string {
   if (goal === undefined) return `${number(ratio)}×`
   return `${number(ratio)}× (${goal}×) ${ratio >= goal ? '✓' : '✗'}`
 }
 
+/** By Lazuli's own rate of another row: '0.85× (0.8×) ✓ of Get Blob 4 KiB'. */
+function rowCell(measured: Measured, results: readonly Measured[]): string {
+  const { row: goal } = measured.row.goal
+  const other = results.find(({ row }) => row.name === goal?.name)
+  const ours = measured.rates.get('lazuli')
+  const theirs = other?.rates.get('lazuli')
+  if (goal === undefined || ours === undefined || theirs === undefined) return '–'
+  if (ours.failure !== undefined || theirs.failure !== undefined) return '–'
+  const ratio = median(ours.perSecond) / median(theirs.perSecond)
+  return `${ratioText(ratio, goal.ratio)} of ${other?.row.work}`
+}
+
 export function loadTable(results: readonly Measured[]): string {
   const header = ['work', 'Lazuli/s', 'Azurite/s', 'bare/s', '÷ Azurite (goal)', '÷ bare (goal)']
+  const isSetAgainstRows = results.some(({ row }) => row.goal.row !== undefined)
+  if (isSetAgainstRows) header.push('÷ own (goal)')
   const rows = results.map((measured) => [
     measured.row.work,
     rateCell(measured.rates.get('lazuli')),
@@ -58,6 +75,7 @@ export function loadTable(results: readonly Measured[]): string {
     rateCell(measured.rates.get('bare')),
     ratioCell(measured, 'azurite'),
     ratioCell(measured, 'bare'),
+    ...(isSetAgainstRows ? [rowCell(measured, results)] : []),
   ])
   return table(header, rows)
 }

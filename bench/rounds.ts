@@ -46,6 +46,7 @@ async function measureRow(row: Row, rates: RoundRates, round: number, options: R
 }
 
 function runsOn(row: Row, server: Running): boolean {
+  if (server.target.name === 'azurite') return row.onAzurite !== false
   return row.onBare || server.target.name !== 'bare'
 }
 

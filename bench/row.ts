@@ -7,9 +7,15 @@ export type Row = {
   readonly name: string
   readonly work: string
   readonly service: Service
-  /** Times Azurite's and the bare server's rate; no `bare` where such a server has no like. */
-  readonly goal: { readonly azurite: number; readonly bare?: number }
+  /** Times Azurite's, the bare server's and another row's rate; left out where there is no like. */
+  readonly goal: {
+    readonly azurite?: number
+    readonly bare?: number
+    readonly row?: { readonly name: string; readonly ratio: number }
+  }
   readonly onBare: boolean
+  /** false: it has no such service. */
+  readonly onAzurite?: boolean
   /** Numbers in the names before they repeat; 0 for never. */
   readonly numberCount: number
   readonly answerBytesMin: number

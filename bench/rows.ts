@@ -1,6 +1,7 @@
 // What is measured, as a table: a row is a kind of work, its goals, what must be stored before, and
 // the request that is sent over and over. A new kind of work is a new row.
 import { mustCall } from './call.ts'
+import { fileRows } from './file-rows.ts'
 import { queueRows } from './queue-rows.ts'
 import { blobUrl, checkLength, createContainer, putRequest, type Row } from './row.ts'
 import { tableRows } from './table-rows.ts'
@@ -122,4 +123,5 @@ export const ROWS: readonly Row[] = [
   ...writeRows(),
   ...queueRows(),
   ...tableRows(),
+  ...fileRows(),
 ]

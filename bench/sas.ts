@@ -21,7 +21,7 @@ export function accountSas(): string {
       permissions: AccountSASPermissions.parse('rwdlacup'),
       protocol: SASProtocol.HttpsAndHttp,
       resourceTypes: AccountSASResourceTypes.parse('sco').toString(),
-      services: AccountSASServices.parse('bqt').toString(),
+      services: AccountSASServices.parse('bqtf').toString(),
     },
     new StorageSharedKeyCredential(ACCOUNT, KEY),
   ).toString()

@@ -8,7 +8,7 @@ import { call } from './call.ts'
 import { ACCOUNT, accountSas } from './sas.ts'
 
 export type TargetName = 'lazuli' | 'azurite' | 'bare'
-export type Service = 'blob' | 'queue' | 'table'
+export type Service = 'blob' | 'queue' | 'table' | 'file'
 
 export type Target = {
   readonly name: TargetName

@@ -18,7 +18,20 @@ const SYSTEM_PACKAGES = [
   ['strace', 'strace', 'durability as the kernel sees it'],
   ['wrk', 'wrk', 'the benchmark'],
   ['rclone', 'rclone', 'the Blob service through rclone'],
-  ['az', 'azure-cli', 'the Blob and the Table service through the Azure CLI'],
+  ['az', 'azure-cli', 'the services through the Azure CLI'],
+  ['smbclient', 'smbclient', 'file shares through smbclient'],
+  ['smbtorture', 'samba-testsuite', "file shares through Samba's own tests"],
+  [
+    '/usr/lib/python3/dist-packages/smbc/__init__.py',
+    'python3-smbc',
+    'file shares through libsmbclient',
+  ],
+  [
+    '/usr/lib/python3/dist-packages/impacket/__init__.py',
+    'python3-impacket',
+    'file shares through impacket',
+  ],
+  ['smbd', 'samba', 'the benchmark of file shares against smbd'],
   [
     '/usr/lib/python3/dist-packages/azure/data/tables/__init__.py',
     'python3-azure',

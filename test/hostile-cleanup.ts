@@ -1,6 +1,7 @@
 // Deletes all that a hostile run has made, by the API alone: breaks leases, lifts holds and policies, deletes
-// containers and queues.
+// containers, queues and shares.
 import { rawRequest, xmlTexts, type RawRequest, type RawResponse } from './harness.ts'
+import type { Headers } from './hostile-seed.ts'
 import type { HostileWorld, ServiceName } from './hostile-world.ts'
 
 const BREAK = { 'x-ms-lease-action': 'break', 'x-ms-lease-break-period': '0' }
@@ -11,15 +12,23 @@ const NO_PROTECTION =
   '<Logging><Version>1.0</Version><Delete>false</Delete><Read>false</Read><Write>false</Write>' +
   '<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></Logging><Cors /></StorageServiceProperties>'
 
-/** Deletes every container and queue but the canary's; answers with what could not be deleted. */
+const NO_SHARE_PROTECTION =
+  '<StorageServiceProperties><ShareDeleteRetentionPolicy><Enabled>false</Enabled></ShareDeleteRetentionPolicy></StorageServiceProperties>'
+
+/** Deletes every container, queue and share but the canary's; answers with what could not be deleted. */
 export async function deleteAll(world: HostileWorld): Promise<string[]> {
   const ask: Ask = (service, request) => rawRequest({ blobPort: world.ports[service] }, request)
   const path = '/?restype=service&comp=properties'
   await ask('blob', { method: 'PUT', path, body: NO_PROTECTION })
   const refused: string[] = []
-  const remove = async (service: ServiceName, name: string, query: string): Promise<void> => {
+  const remove = async (
+    service: ServiceName,
+    name: string,
+    query: string,
+    headers: Headers = {},
+  ): Promise<void> => {
     if (name === 'canary' || name === '$logs') return
-    const target = { method: 'DELETE', path: `/${encodeURI(name)}${query}` }
+    const target = { method: 'DELETE', path: `/${encodeURI(name)}${query}`, headers }
     const { status, text } = await ask(service, target)
     if (status >= 300) refused.push(`${service} ${name}: ${status} ${text}`)
   }
@@ -33,6 +42,13 @@ export async function deleteAll(world: HostileWorld): Promise<string[]> {
   for (let pass = 0; pass < 2; pass += 1) await deleteLogs(ask)
   const queues = await ask('queue', { method: 'GET', path: '/?comp=list' })
   for (const name of xmlTexts(queues.text, 'Name')) await remove('queue', name, '')
+  await ask('file', { method: 'PUT', path, body: NO_SHARE_PROTECTION })
+  const shares = await ask('file', { method: 'GET', path: '/?comp=list' })
+  for (const name of xmlTexts(shares.text, 'Name')) {
+    const lease = `/${name}?restype=share&comp=lease`
+    await ask('file', { method: 'PUT', path: lease, headers: BREAK })
+    await remove('file', name, '?restype=share', { 'x-ms-delete-snapshots': 'include-leased' })
+  }
   return refused
 }
 

@@ -1,4 +1,4 @@
-// Every operation of the Blob and Queue services, spoilt in every part of its request. What comes back is an
+// Every operation of the Blob, Queue and File services, spoilt in every part of its request. What comes back is an
 // answer of the service and never a fault of ours; what is refused changes nothing; nothing is left behind.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -6,8 +6,10 @@ import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { BLOB_OPERATIONS } from '../src/rest/blob/operations.ts'
+import { FILE_OPERATIONS } from '../src/rest/file/operations.ts'
 import { QUEUE_OPERATIONS } from '../src/rest/queue/operations.ts'
 import { BLOB_SEEDS } from './hostile-blob-seeds.ts'
+import { FILE_SEEDS } from './hostile-file-seeds.ts'
 import { QUEUE_SEEDS } from './hostile-queue-seeds.ts'
 import { ACCOUNT } from './harness.ts'
 import { deleteAll } from './hostile-cleanup.ts'
@@ -23,6 +25,8 @@ let untouched: string[]
 const KINDS = [
   'map', 'deleted-map', 'extent-reference', 'small-slice', 'small-dropped', 'blob', 'blob-past', 'blob-orphans', 'blob-staging', 'blob-block', 'blob-tag', 'due',
   'pending-copy', 'container', 'container-past', 'deleted-container', 'container-name', 'queue', 'queue-tally', 'message', 'message-id', 'message-expiry', 'deleted-queue',
+  'share', 'share-past', 'share-snapshot', 'share-due', 'share-usage', 'deleted-share', 'deleted-share-snapshot', 'file-node', 'file-node-past', 'file-entry', 'file-entry-past',
+  'file-permission', 'pending-file-copy',
 ] // prettier-ignore
 
 before(async () => {
@@ -37,6 +41,7 @@ test('the seeds are of every operation', () => {
   const tables = [
     [BLOB_SEEDS, BLOB_OPERATIONS],
     [QUEUE_SEEDS, QUEUE_OPERATIONS],
+    [FILE_SEEDS, FILE_OPERATIONS],
   ] as const
   for (const [seeds, operations] of tables) {
     assert.deepEqual(
@@ -59,7 +64,7 @@ async function runGood(run: string): Promise<void> {
   assert.deepEqual(report.faults, [])
 }
 
-const SEED_COUNT = BLOB_SEEDS.length + QUEUE_SEEDS.length
+const SEED_COUNT = BLOB_SEEDS.length + QUEUE_SEEDS.length + FILE_SEEDS.length
 const WORKER_COUNT = 6
 const ROUND_COUNT = 3
 /** LAZULI_HOSTILE_REQUESTS and LAZULI_HOSTILE_SEED make longer and other runs. */
@@ -140,7 +145,8 @@ const YEAR_MS = 365 * 24 * 60 * 60 * 1_000
 
 test('what is deleted leaves nothing behind', async () => {
   const { store } = world.server
-  while ((await keysOf(store, ['pending-copy'])).length > 0) await setImmediate()
+  while ((await keysOf(store, ['pending-copy', 'pending-file-copy'])).length > 0)
+    await setImmediate()
   await world.server.flushLogs()
   assert.deepEqual(await deleteAll(world), [])
   world.server.advance(YEAR_MS * 200)

@@ -1,6 +1,7 @@
 // Runs the scenarios: each seed is sent spoilt so many times, each time in another way that follows from the
 // number, and then as it is. Every answer is looked at; what is wrong is told with the request.
 import { BLOB_SEEDS } from './hostile-blob-seeds.ts'
+import { FILE_SEEDS } from './hostile-file-seeds.ts'
 import { QUEUE_SEEDS } from './hostile-queue-seeds.ts'
 import type { RawRequest } from './harness.ts'
 import { faultOf } from './hostile-answer.ts'
@@ -14,6 +15,7 @@ import { mutate, pick, randomFrom, type Random } from './mutation.ts'
 const SEEDS: Readonly<Record<ServiceName, readonly Seed[]>> = {
   blob: BLOB_SEEDS,
   queue: QUEUE_SEEDS,
+  file: FILE_SEEDS,
 }
 
 export type RunOptions = {
@@ -43,7 +45,7 @@ export async function runScenario(
   report: RunReport,
 ): Promise<void> {
   const random = randomFrom(options.seed)
-  for (const service of ['blob', 'queue'] as const) {
+  for (const service of ['blob', 'queue', 'file'] as const) {
     const session = new Session(world.ports[service])
     const words = wordsOf(SEEDS[service], names)
     try {
@@ -97,15 +99,17 @@ async function sendSpoilt(world: HostileWorld, step: StepOfRun): Promise<void> {
 
 const WRITES = ['PUT', 'POST']
 const LIST = '?restype=container&comp=list&include=metadata,tags,snapshots,uncommittedblobs,deleted'
+const FILES = '?restype=directory&comp=list&include=timestamps,etag,attributes,permissionkey'
 
 /** What a spoilt request has written must be readable: a name, a header or a text that can't be sent shows here. */
 function readsAfter(service: ServiceName, { path }: RawRequest): RawRequest[] {
   const [plain = ''] = path.split('?')
   const container = plain.split('/').slice(0, 3).join('/')
-  const paths =
-    service === 'blob'
-      ? [plain, `${plain}?comp=tags`, container + LIST]
-      : [`${container}?comp=metadata`, `${container}/messages?peekonly=true&numofmessages=32`]
+  const paths = {
+    blob: [plain, `${plain}?comp=tags`, container + LIST],
+    queue: [`${container}?comp=metadata`, `${container}/messages?peekonly=true&numofmessages=32`],
+    file: [plain, `${plain}${FILES}`, container + FILES, `${plain}?comp=rangelist`],
+  }[service]
   // A page blob may be of terabytes.
   const headers = { 'x-ms-range': 'bytes=0-99' }
   return paths.map((read) => ({ method: 'GET', path: read, wholePath: true, headers }))

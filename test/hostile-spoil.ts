@@ -18,6 +18,7 @@ const COUNTS = [1, 1, 1, 2, 3]
 /** What may be any text, is kept, and comes back in answers. */
 const FREE_HEADERS = [
   'x-ms-blob-content-type', 'x-ms-blob-content-disposition', 'x-ms-blob-content-language', 'x-ms-blob-content-encoding', 'x-ms-blob-cache-control',
+  'x-ms-content-type', 'x-ms-content-disposition', 'x-ms-content-language', 'x-ms-content-encoding', 'x-ms-cache-control', 'x-ms-link-text',
   'content-type', 'content-encoding', 'content-language', 'cache-control', 'x-ms-meta-one', 'x-ms-meta-other', 'x-ms-client-request-id', 'x-ms-tags',
   'origin', 'referer', 'user-agent', 'x-ms-version', 'host', 'x-forwarded-for',
 ] // prettier-ignore
@@ -72,7 +73,7 @@ function spoilHeader(request: RawRequest, random: Random): RawRequest {
 function setHeader(request: RawRequest, random: Random, words: Words): RawRequest {
   const name = anyHeader(request, random)
   if (FREE_HEADERS.includes(name)) return withFreeText(request, name, random, words)
-  const isSource = name.includes('copy-source') && random.below(4) > 0
+  const isSource = /copy-source|rename-source/.test(name) && random.below(4) > 0
   return withHeader(request, name, isSource ? words.source(random) : pick(words.words, random))
 }
 

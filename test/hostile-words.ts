@@ -44,6 +44,11 @@ export const WORDS: readonly string[] = [
   'max', 'increment', 'permanent', 'all', 'uncommitted', 'COPY', 'REPLACE', 'RelativeToNow', 'Absolute', 'NeverExpire', 'scope', '$account-encryption-key', 'AES256',
   'XSM/1.0; properties=crc64', 'XSM/9', '2009-09-19', '2008-10-27', '2011-08-18', '2019-12-12', '2021-12-02', '2099-01-01', '20', 'chunked', '100-continue', 'gzip',
   'multipart/mixed; boundary=', 'multipart/mixed; boundary="', 'multipart/mixed; boundary=batch_357de4f7', `multipart/mixed; boundary=${'b'.repeat(71)}`, 'text/plain',
+  // files: attributes, times, permissions, owners, names that Windows keeps for itself
+  'ReadOnly', 'None', 'None|Hidden', 'Directory', 'Archive|Archive', '|', 'ReadOnly | Offline | NoScrubData', 'now', 'preserve', 'source', 'override', 'inherit', 'backup', 'Sddl', 'Binary', 'New', 'Restore',
+  'O:SYG:SYD:', 'O:S-1-5-21-1-2-3-4G:DUD:(A;;FA;;;WD)', 'D:(A;;FA;;;SY)', 'O:SYG:SYD:(A;;;;;)', 'O:SYG:SYD:(XA;;FX;;;WD;(@User.a == 1))', `O:SYG:SYD:${'(A;;FA;;;SY)'.repeat(1_500)}`, `O:S-1-${'9'.repeat(60)}G:SYD:`,
+  `O:SYG:SYD:${DEEP}`, 'AQAEgAAAAAAAAAAAAAAAAAAAAAA=', '1*1', '*1', '4294967295', '0777', '07777', '8888', 'rwxrwxrwx', 'rwsr-sr-t', 'NFS', 'SMB', 'NoRootSquash', 'CON', 'nul.txt', 'COM1', 'a:b', 'a*', 'dots...',
+  'directory', 'share', 'file', 'hardlink', 'symboliclink', 'range', 'rangelist', 'filepermission', 'listhandles', 'forceclosehandles', 'include-leased', '2018-11-09', '2019-02-02', '2020-02-10', '2021-06-08', '2026-06-06', '2026-10-06',
   // what HTML, XML and HTTP would make of it
   '日本', 'naïve "ü"', '\u0001', '\u0085', '\ufffe', '😀',
   '<', '&lt;', '&#0;', ']]>', '<!DOCTYPE x>', '<a/>', '%', '%2', '%00', '%0d%0aX: y', '%ff', '%C3%28', '%ED%A0%80', '%F0%9F%98%80', '%2F%2e%2e', '+', '\u00ff', '\u0080', '\t', ',', ';', ':', '?', '#',
@@ -59,4 +64,5 @@ export const SOURCES: readonly string[] = [
   'gopher://127.0.0.1:{trapport}/_x', 'data:text/plain,x', 'javascript:1', 'http://', 'http:', '//127.0.0.1:{trapport}/', 'http:/127.0.0.1:{trapport}/', 'http://127.0.0.1:99999/', 'http://127.0.0.1:-1/', 'https://127.0.0.1:{trapport}/', 'http://%31%32%37.1:{trapport}/',
   'http://a.blob.core.windows.net/x/y', '{blob}', '{blob}/', '{blob}/{account}', '{blob}/{account}/{box}', '{blob}/{account}/{box}/', '{blob}/{account}/canary/b', '{blob}/{account}/{box}/block?snapshot=x', '{blob}/{account}/{box}/page?snapshot={pages}',
   '{blob}/{account}/{box}/block?versionid={version}', '{blob}/{account}/{box}/%zz', '{blob}/{account}/{box}/block?sv=1&sig=%zz', '{blob}/nobody/{box}/block', '{blob}/{account}/../{account}/{box}/block', '{blob}/{account}/{box}/block?{sas}&{sas}', '/{account}/{box}/block', '{box}/block', '{queueorigin}/{account}/{queue}/messages',
+  '{file}', '{file}/{account}/{share}', '{file}/{account}/{share}/dir', '{file}/{account}/{share}/dir/a.txt', '{file}/{account}/{share}/dir/a.txt?sharesnapshot=x', '{file}/{account}/{share}/none', '{file}/{account}/canary/dir/f', '{file}/{share}/dir', '{file}/nobody/{share}/dir', '{file}/{account}/{share}/dir/huge', '{file}/{account}/{share}/../canary/dir/f', '{file}/{account}/{nfs}/soft', '{blob}/{account}/canary/big',
 ]

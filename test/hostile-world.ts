@@ -16,7 +16,7 @@ import type { Names } from './hostile-seed.ts'
 import { runTestServer, type RunningTestServer } from './running-server.ts'
 import { file, gate, heldFile, startSourceServer, type SourceServer } from './source-server.ts'
 
-export type ServiceName = 'blob' | 'queue'
+export type ServiceName = 'blob' | 'queue' | 'file'
 
 export type HostileWorld = {
   readonly server: RunningTestServer
@@ -50,7 +50,7 @@ export async function startHostileWorld(): Promise<HostileWorld> {
     allowCopyFrom: parseAllowCopyFrom([web.origin]),
   })
   const queue = server.endpoints.find(({ service }) => service === 'queue')?.port ?? 0
-  const ports = { blob: server.blobPort, queue }
+  const ports = { blob: server.blobPort, queue, file: server.filePort }
   const names = worldNames(server, ports, web, trapPort)
   await makeCanary(ports)
   return {
@@ -119,6 +119,7 @@ function worldNames(
   return new Map([
     ['account', ACCOUNT],
     ['blob', `http://127.0.0.1:${ports.blob}`],
+    ['file', `http://127.0.0.1:${ports.file}`],
     ['queueorigin', `http://127.0.0.1:${ports.queue}`],
     ['web', web.origin],
     ['trap', `http://127.0.0.1:${trapPort}`],
@@ -143,7 +144,14 @@ function runNames(world: Names, server: RunningTestServer, run: string): Names {
     },
     new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY),
   )
-  return new Map([...world, ['box', box], ['queue', `queue-${run}`], ['sas', sas.toString()]])
+  return new Map([
+    ...world,
+    ['box', box],
+    ['queue', `queue-${run}`],
+    ['share', `share-${run}`],
+    ['nfs', `nfs-${run}`],
+    ['sas', sas.toString()],
+  ])
 }
 
 // prettier-ignore
@@ -154,6 +162,10 @@ const CANARY: readonly [ServiceName, RawRequest][] = [
   ['blob', { method: 'PUT', path: '/canary/pages', headers: { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': '4096' } }],
   ['blob', { method: 'PUT', path: '/canary/pages?comp=page', headers: { 'x-ms-page-write': 'update', 'x-ms-range': 'bytes=512-1023' }, body: 'p'.repeat(512) }],
   ['queue', { method: 'PUT', path: '/canary', headers: { 'x-ms-meta-a': 'canary' } }],
+  ['file', { method: 'PUT', path: '/canary?restype=share', headers: { 'x-ms-meta-a': 'canary' } }],
+  ['file', { method: 'PUT', path: '/canary/dir?restype=directory', headers: { 'x-ms-meta-a': 'canary' } }],
+  ['file', { method: 'PUT', path: '/canary/dir/f', headers: { 'x-ms-type': 'file', 'x-ms-content-length': '9000', 'x-ms-meta-a': 'canary' } }],
+  ['file', { method: 'PUT', path: '/canary/dir/f?comp=range', headers: { 'x-ms-write': 'update', 'x-ms-range': 'bytes=100-8099' }, body: 'tweet'.repeat(1_600) }],
   ['queue', { method: 'POST', path: '/canary/messages?messagettl=-1', body: '<QueueMessage><MessageText>tweet</MessageText></QueueMessage>' }],
 ]
 
@@ -165,6 +177,11 @@ const CANARY_READS: readonly [ServiceName, RawRequest][] = [
   ['blob', { method: 'GET', path: '/canary/big' }],
   ['blob', { method: 'GET', path: '/canary/pages' }],
   ['blob', { method: 'GET', path: '/canary/pages?comp=pagelist' }],
+  ['file', { method: 'GET', path: '/canary?restype=share' }],
+  ['file', { method: 'GET', path: '/canary/dir?restype=directory' }],
+  ['file', { method: 'GET', path: '/canary?restype=directory&comp=list' }],
+  ['file', { method: 'GET', path: '/canary/dir/f' }],
+  ['file', { method: 'GET', path: '/canary/dir/f?comp=rangelist' }],
   ['queue', { method: 'GET', path: '/canary?comp=metadata' }],
   ['queue', { method: 'GET', path: '/canary/messages?peekonly=true' }],
 ]

@@ -146,20 +146,39 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-async function readSmall(kv: Kv, pieces: readonly Piece[]): Promise<Uint8Array> {
-  const parts = await kv.read(function* (tx) {
-    const read: Uint8Array[] = []
-    for (const { slice, from, lengthBytes } of pieces) {
-      const value = yield* tx.get(smallKey(slice.offset))
-      if (value === undefined) throw new ExtentDamaged(SMALL_EXTENT, `no bytes of ${slice.offset}`)
-      const bytes = recordBytes(value)
-      if (bytes.length !== slice.lengthBytes) {
-        throw new ExtentDamaged(SMALL_EXTENT, `other bytes of ${slice.offset}`)
-      }
-      read.push(bytes.subarray(from, from + lengthBytes))
-    }
-    return read
+function readSmall(kv: Kv, pieces: readonly Piece[]): Promise<Uint8Array> {
+  return kv.read(function* (tx) {
+    const parts: Uint8Array[] = []
+    for (const piece of pieces) parts.push(yield* readPiece(tx, piece))
+    return joined(parts)
   })
+}
+
+/** The bytes of pieces that are all small, or zeros; undefined if some are in extents. */
+export function* readSmallPieces(
+  tx: ReadTx,
+  pieces: readonly (Piece | Hole)[],
+): Step<Uint8Array | undefined> {
+  const parts: Uint8Array[] = []
+  for (const piece of pieces) {
+    if (piece.slice === undefined) parts.push(new Uint8Array(piece.lengthBytes))
+    else if (isSmall(piece)) parts.push(yield* readPiece(tx, piece))
+    else return undefined
+  }
+  return joined(parts)
+}
+
+function* readPiece(tx: ReadTx, { slice, from, lengthBytes }: Piece): Step<Uint8Array> {
+  const value = yield* tx.get(smallKey(slice.offset))
+  if (value === undefined) throw new ExtentDamaged(SMALL_EXTENT, `no bytes of ${slice.offset}`)
+  const bytes = recordBytes(value)
+  if (bytes.length !== slice.lengthBytes) {
+    throw new ExtentDamaged(SMALL_EXTENT, `other bytes of ${slice.offset}`)
+  }
+  return bytes.subarray(from, from + lengthBytes)
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
   const [only] = parts
   return only !== undefined && parts.length === 1 ? only : Buffer.concat(parts)
 }

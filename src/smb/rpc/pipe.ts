@@ -21,6 +21,9 @@ export type PipeRead = {
 export type Pipe = {
   readonly write: (bytes: Uint8Array) => void
   readonly read: (lengthBytesMax: number) => PipeRead
+  /** What `read` would give; it stays. */
+  readonly peek: (lengthBytesMax: number) => PipeRead
+  readonly unreadBytes: () => number
   /** FSCTL_PIPE_TRANSCEIVE: a write, and a read of its answer. */
   readonly transceive: (bytes: Uint8Array, lengthBytesMax: number) => PipeRead
   /** Bytes came that are no RPC, or too many: STATUS_PIPE_DISCONNECTED, once all is read. */
@@ -87,12 +90,20 @@ export function openPipe(name: string, world: RpcWorld): Pipe | undefined {
   return {
     write: (bytes) => writePipe(state, bytes),
     read: (lengthBytesMax) => readPipe(state, lengthBytesMax),
+    peek: (lengthBytesMax) => peekPipe(state, lengthBytesMax),
+    unreadBytes: () => state.unreadBytes,
     transceive: (bytes, lengthBytesMax) => {
       writePipe(state, bytes)
       return readPipe(state, lengthBytesMax)
     },
     isDisconnected: () => state.isDisconnected && state.output.length === 0,
   }
+}
+
+function peekPipe({ output: [message] }: State, lengthBytesMax: number): PipeRead {
+  if (message === undefined) return { bytes: new Uint8Array(0), more: false }
+  const bytes = message.subarray(0, Math.max(0, lengthBytesMax))
+  return { bytes, more: bytes.length < message.length }
 }
 
 function readPipe(state: State, lengthBytesMax: number): PipeRead {

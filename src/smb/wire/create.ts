@@ -29,6 +29,8 @@ export const CREATE_OPTION = {
   writeThrough: 0x00000002,
   sequentialOnly: 0x00000004,
   noIntermediateBuffering: 0x00000008,
+  synchronousAlert: 0x00000010,
+  synchronousNonAlert: 0x00000020,
   nonDirectoryFile: 0x00000040,
   noEaKnowledge: 0x00000200,
   randomAccess: 0x00000800,
@@ -58,9 +60,7 @@ export type CreateRequest = {
 export function decodeCreateRequest(message: Buffer): CreateRequest {
   checkBody(message, 57)
   const impersonationLevel = message.readUInt32LE(HEADER_BYTES + 4)
-  if (impersonationLevel > IMPERSONATION_MAX) throw new WireError('BAD_IMPERSONATION_LEVEL')
   const disposition = message.readUInt32LE(HEADER_BYTES + 36)
-  if (disposition > DISPOSITION.overwriteIf) throw new WireError('INVALID_PARAMETER')
   const name = variablePart(message, 57, {
     offset: message.readUInt16LE(HEADER_BYTES + 44),
     lengthBytes: message.readUInt16LE(HEADER_BYTES + 46),
@@ -69,6 +69,12 @@ export function decodeCreateRequest(message: Buffer): CreateRequest {
     offset: message.readUInt32LE(HEADER_BYTES + 48),
     lengthBytes: message.readUInt32LE(HEADER_BYTES + 52),
   })
+  const decoded = decodeCreateContexts(contexts)
+  // Who comes back for a durable handle asks for nothing new: the rest is not looked at.
+  if (decoded.durableReconnect === undefined && decoded.durableReconnectV2 === undefined) {
+    if (impersonationLevel > IMPERSONATION_MAX) throw new WireError('BAD_IMPERSONATION_LEVEL')
+    if (disposition > DISPOSITION.overwriteIf) throw new WireError('INVALID_PARAMETER')
+  }
   return {
     oplockLevel: message.readUInt8(HEADER_BYTES + 3),
     impersonationLevel,
@@ -78,7 +84,7 @@ export function decodeCreateRequest(message: Buffer): CreateRequest {
     disposition,
     options: message.readUInt32LE(HEADER_BYTES + 40),
     name: decodeText(name),
-    contexts: decodeCreateContexts(contexts),
+    contexts: decoded,
   }
 }
 

@@ -86,8 +86,7 @@ for (const [what, table, encode] of [
 }
 
 for (const [id, status] of [
-  [15, 'EAS_NOT_SUPPORTED'],
-  [21, 'OBJECT_NAME_NOT_FOUND'],
+  [15, 'NO_EAS_ON_FILE'],
   [1, 'INVALID_INFO_CLASS'],
   [255, 'INVALID_INFO_CLASS'],
 ] as const) {
@@ -98,6 +97,12 @@ for (const [id, status] of [
 
 test('an unknown file system class', () => {
   assert.equal(encodeVolumeInformation(2, VOLUME, 65_536).status, 'INVALID_INFO_CLASS')
+})
+
+test('the alternate name is empty, in a buffer that could hold one', () => {
+  const none = { status: 'SUCCESS', bytes: hex('00000000') }
+  assert.deepEqual(encodeFileInformation(21, FACTS, 8), none)
+  assert.equal(encodeFileInformation(21, FACTS, 7).status, 'INFO_LENGTH_MISMATCH')
 })
 
 test('a directory has no streams, and the root is "\\"', () => {

@@ -33,6 +33,8 @@ const FILE_CLASSES: ReadonlyMap<number, InformationClass<FileFacts>> = new Map<
   [17, { encode: () => u32(0) }],
   // The C structures end on their alignment, which is what Windows asks for at the least.
   [18, { encode: encodeAll, lengthMin: 104 }],
+  // Azure Files has no 8.3 names: the alternate name is empty, which clients take better than an error.
+  [21, { encode: () => encodeName(''), lengthMin: 8 }],
   [22, { encode: encodeStream, lengthMin: 32 }],
   [28, { encode: encodeCompression }],
   [34, { encode: encodeNetworkOpen }],
@@ -41,10 +43,9 @@ const FILE_CLASSES: ReadonlyMap<number, InformationClass<FileFacts>> = new Map<
   [59, { encode: encodeId }],
 ])
 
-/** Azure Files has neither extended attributes nor 8.3 names. */
+/** Azure Files has no extended attributes: no file has any. */
 const REFUSED: ReadonlyMap<number, NtStatusName> = new Map<number, NtStatusName>([
-  [15, 'EAS_NOT_SUPPORTED'],
-  [21, 'OBJECT_NAME_NOT_FOUND'],
+  [15, 'NO_EAS_ON_FILE'],
 ])
 
 export function encodeFileInformation(

@@ -18,7 +18,7 @@ test('messages come out whole, however the stream is cut', () => {
   const sent = Array.from({ length: 200 }, () => Buffer.alloc(4 + next(500), next(256)))
   const stream = Buffer.concat(sent.map(frameOf))
   for (const chunkMax of [1, 3, 7, 64, 1000, stream.length]) {
-    const reader = frameReader(MAX_BYTES)
+    const reader = frameReader(() => MAX_BYTES)
     const got: Buffer[] = []
     for (let at = 0; at < stream.length;) {
       const end = at + 1 + next(chunkMax)
@@ -31,14 +31,14 @@ test('messages come out whole, however the stream is cut', () => {
 
 test('a message inside one chunk is not copied', () => {
   const chunk = frameOf(hex('fe534d42 0102'))
-  const [message] = frameReader(MAX_BYTES).push(chunk)
+  const [message] = frameReader(() => MAX_BYTES).push(chunk)
   assert.equal(message?.buffer, chunk.buffer)
 })
 
 test('an 8 MiB message in small chunks is put together once', () => {
   const message = Buffer.alloc(8 * 1024 * 1024, 'lazuli')
   const stream = frameOf(message)
-  const reader = frameReader(MAX_BYTES)
+  const reader = frameReader(() => MAX_BYTES)
   const got: Buffer[] = []
   for (let at = 0; at < stream.length; at += 1460)
     got.push(...reader.push(stream.subarray(at, at + 1460)))
@@ -47,7 +47,7 @@ test('an 8 MiB message in small chunks is put together once', () => {
 })
 
 test('a chunk of nothing gives nothing', () => {
-  assert.deepEqual(frameReader(MAX_BYTES).push(Buffer.alloc(0)), [])
+  assert.deepEqual(frameReader(() => MAX_BYTES).push(Buffer.alloc(0)), [])
 })
 
 for (const [what, start] of [
@@ -58,8 +58,8 @@ for (const [what, start] of [
   ['a message without room for a protocol id', '00000003'],
 ] as const) {
   test(`${what} is refused`, () => {
-    assert.throws(() => frameReader(MAX_BYTES).push(hex(start)), WireError)
-    const reader = frameReader(MAX_BYTES)
+    assert.throws(() => frameReader(() => MAX_BYTES).push(hex(start)), WireError)
+    const reader = frameReader(() => MAX_BYTES)
     assert.throws(() => [...hex(start)].map((byte) => reader.push(Buffer.from([byte]))), WireError)
   })
 }

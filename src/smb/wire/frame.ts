@@ -14,7 +14,13 @@ export type FrameReader = {
   readonly push: (chunk: Buffer) => readonly Buffer[]
 }
 
-export function frameReader(messageMaxBytes: number): FrameReader {
+/**
+ * `messageMaxBytes` is asked for each message, for it may grow when the client has logged in. `take`: memory that was used before, if there is any with so much room.
+ */
+export function frameReader(
+  messageMaxBytes: () => number,
+  take: (lengthBytes: number) => Buffer<ArrayBuffer> | undefined = () => undefined,
+): FrameReader {
   let pending = Buffer.alloc(0)
   let pendingBytes = 0
 
@@ -22,7 +28,8 @@ export function frameReader(messageMaxBytes: number): FrameReader {
     const needed = pendingBytes + bytes.length
     if (needed > pending.length) {
       const doubled = Math.max(FIRST_CAPACITY_BYTES, 2 * pending.length, needed)
-      const grown = Buffer.allocUnsafe(Math.max(Math.min(doubled, expectedBytes), needed))
+      const capacity = Math.max(Math.min(doubled, expectedBytes), needed)
+      const grown = take(expectedBytes) ?? Buffer.allocUnsafeSlow(capacity)
       pending.copy(grown, 0, 0, pendingBytes)
       pending = grown
     }
@@ -38,7 +45,7 @@ export function frameReader(messageMaxBytes: number): FrameReader {
       append(chunk.subarray(0, taken), FRAME_PREFIX_BYTES)
       if (pendingBytes < FRAME_PREFIX_BYTES) return taken
     }
-    const frameBytes = FRAME_PREFIX_BYTES + decodePrefix(pending, 0, messageMaxBytes)
+    const frameBytes = FRAME_PREFIX_BYTES + decodePrefix(pending, 0, messageMaxBytes())
     const rest = chunk.subarray(taken, taken + frameBytes - pendingBytes)
     append(rest, frameBytes)
     if (pendingBytes === frameBytes) {
@@ -54,7 +61,7 @@ export function frameReader(messageMaxBytes: number): FrameReader {
     let at = pendingBytes > 0 ? complete(chunk, messages) : 0
     while (chunk.length - at >= FRAME_PREFIX_BYTES) {
       const start = at + FRAME_PREFIX_BYTES
-      const end = start + decodePrefix(chunk, at, messageMaxBytes)
+      const end = start + decodePrefix(chunk, at, messageMaxBytes())
       if (end > chunk.length) break
       messages.push(chunk.subarray(start, end))
       at = end

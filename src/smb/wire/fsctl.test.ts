@@ -21,7 +21,7 @@ import {
 const KEY = Buffer.alloc(24, 0xab)
 
 test('a resume key is 24 bytes and an empty context', () => {
-  assert.deepEqual(encodeResumeKey(KEY), Buffer.concat([KEY, Buffer.alloc(4)]))
+  assert.deepEqual(encodeResumeKey(KEY), Buffer.concat([KEY, Buffer.alloc(8)]))
 })
 
 test('COPYCHUNK', () => {

@@ -8,11 +8,13 @@ export const FSCTL = {
   getCompression: 0x0009003c,
   queryAllocatedRanges: 0x000940cf,
   setZero: 0x000980c8,
+  setCompression: 0x0009c040,
   pipeWait: 0x00110018,
   pipePeek: 0x0011400c,
   pipeTransceive: 0x0011c017,
   srvRequestResumeKey: 0x00140078,
   lmrRequestResiliency: 0x001401d4,
+  createOrGetObjectId: 0x000900c0,
   queryNetworkInterface: 0x001401fc,
   validateNegotiate: 0x00140204,
   srvEnumerateSnapshots: 0x00144064,
@@ -22,9 +24,9 @@ export const FSCTL = {
 
 export const RESUME_KEY_BYTES = 24
 
-/** The key with which COPYCHUNK names its source, and an empty context. */
+/** The key with which COPYCHUNK names its source, and an empty context, for which Windows leaves four bytes. */
 export function encodeResumeKey(resumeKey: Buffer): Buffer {
-  const output = Buffer.alloc(RESUME_KEY_BYTES + 4)
+  const output = Buffer.alloc(RESUME_KEY_BYTES + 8)
   resumeKey.copy(output, 0, 0, RESUME_KEY_BYTES)
   return output
 }
@@ -168,6 +170,11 @@ export function decodeSetZero(input: Buffer): ZeroRange {
 export function decodeResiliencyTimeoutMs(input: Buffer): number {
   checkRoom(input, 8)
   return input.readUInt32LE(0)
+}
+
+export function decodeCompressionState(input: Buffer): number {
+  checkRoom(input, 2)
+  return input.readUInt16LE(0)
 }
 
 export function encodeCompressionState(compressionFormat: number): Buffer {

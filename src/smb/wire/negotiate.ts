@@ -1,5 +1,6 @@
 // NEGOTIATE, [MS-SMB2] 2.2.3 and 2.2.4; the one SMB1 message that a server still has to read, which asks for
 // SMB2 by name; and VALIDATE_NEGOTIATE_INFO, 2.2.31.4, which repeats the negotiation under a signature.
+import { DIALECT } from '../dialect.ts'
 import { checkBody, checkRoom, decodeU16List, HEADER_BYTES, paddingTo } from './body.ts'
 import { WireError } from './error.ts'
 import { PROTOCOL_ID } from './header.ts'
@@ -9,16 +10,6 @@ import {
   type NegotiateContext,
   type NegotiateContexts,
 } from './negotiate-context.ts'
-
-export const DIALECT = {
-  smb202: 0x0202,
-  smb210: 0x0210,
-  smb300: 0x0300,
-  smb302: 0x0302,
-  smb311: 0x0311,
-}
-/** The answer to "SMB 2.???": the client comes again with an SMB2 NEGOTIATE. */
-export const DIALECT_WILDCARD = 0x02ff
 
 export type NegotiateRequest = {
   readonly securityMode: number

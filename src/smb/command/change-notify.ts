@@ -1,0 +1,25 @@
+// CHANGE_NOTIFY ([MS-SMB2] 3.3.5.19): what has changed in a directory since the last one, or waiting until
+// something does. Nothing is awaited before the wait begins, so that a CANCEL right behind it finds it.
+import { requireRights, RIGHT } from '../access.ts'
+import { requireHandle, type SmbCall, type SmbReply } from '../call.ts'
+import { endIfDeletePending, nextChanges, watchOf } from '../notify.ts'
+import { SmbError } from '../smb-error.ts'
+import { checkTransfer } from '../transfer.ts'
+import { decodeChangeNotifyRequest, encodeChangeNotifyResponse } from '../wire/change-notify.ts'
+
+/** What a handle may keep for a client that does not come for it; Windows itself asks for 64 KiB at most. */
+const BUFFER_BYTES_MAX = 256 * 1024
+
+export async function runChangeNotify(call: SmbCall): Promise<SmbReply> {
+  const request = decodeChangeNotifyRequest(call.message)
+  const { completionFilter: filter, watchTree, outputMaxBytes } = request
+  const handle = requireHandle(call, request.fileId)
+  if (handle.kind !== 'file' || !handle.open.isDirectory) throw new SmbError('INVALID_PARAMETER')
+  checkTransfer(call, outputMaxBytes)
+  requireRights(handle, RIGHT.readData)
+  const lengthMax = Math.min(outputMaxBytes, BUFFER_BYTES_MAX)
+  const watch = watchOf(call.world, handle, { filter, watchTree, lengthMax })
+  const next = nextChanges(watch, outputMaxBytes, call.goAsync)
+  endIfDeletePending(call.world, handle, watch)
+  return { body: [encodeChangeNotifyResponse(await next)] }
+}

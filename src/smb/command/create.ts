@@ -1,0 +1,129 @@
+// CREATE ([MS-SMB2] 3.3.5.9): from the wire to one transaction, again when clients had to be waited for.
+import { openFile, type Opened, type OpenRequest } from '../../storage/file/smb-open.ts'
+import { allocatedBytesOf, keepAllocation } from '../allocation.ts'
+import { appInstanceOf, closeOtherInstances } from '../app-instance.ts'
+import { requireDisk, requireSession, requireTree, type SmbCall, type SmbReply } from '../call.ts'
+import { newChannelState } from '../channel-sequence.ts'
+import { closeHandle } from '../close.ts'
+import { leaseContexts, oplockLevelOf } from '../create-cache.ts'
+import { contextsOf } from '../create-context-reply.ts'
+import { createPipe } from '../create-pipe.ts'
+import { createOnce } from '../create-replay.ts'
+import { modeOf, openRequestOf } from '../create-request.ts'
+import { durableContexts, grantDurable } from '../durable.ts'
+import { checkDurableContexts, reconnect, type Reopened } from '../durable-reconnect.ts'
+import { fileFactsOf } from '../file-facts.ts'
+import type { FileHandle } from '../handle.ts'
+import { HANDLES_MAX } from '../limits.ts'
+import { SmbError } from '../smb-error.ts'
+import { BREAK_MS_MAX, retryOnRelease } from '../wait.ts'
+import {
+  CREATE_ACTION,
+  decodeCreateRequest,
+  encodeCreateResponse,
+  type CreateRequest,
+} from '../wire/create.ts'
+import type { ResponseContext } from '../wire/create-context.ts'
+
+export async function runCreate(call: SmbCall): Promise<SmbReply> {
+  const request = decodeCreateRequest(call.message)
+  if (requireSession(call).handles.size >= HANDLES_MAX) throw new SmbError('INSUFFICIENT_RESOURCES')
+  if (requireTree(call).kind === 'pipe') return createPipe(call, request)
+  checkDurableContexts(request.contexts)
+  const known = await reconnect(call, request)
+  if (known !== undefined) return replyOf(request, known, oplockLevelOf(known.opened.cache), [])
+  const created = await createOnce(call, request, () => createNew(call, request))
+  const { handle, opened, isReplay } = created
+  // A replay is told the level that it asks for.
+  const level = isReplay ? request.oplockLevel : oplockLevelOf(opened.cache)
+  return replyOf(request, created, level, durableContexts(handle, request, isReplay))
+}
+
+async function createNew(call: SmbCall, request: CreateRequest): Promise<Reopened> {
+  await closeOtherInstances(call, request)
+  const { contexts } = request
+  const isReplayable = contexts.durableRequestV2 !== undefined
+  const opened = await open(call, openRequestOf(call, request), isReplayable)
+  const handle = newHandle(call, opened, request)
+  const { cache } = opened
+  grantDurable(handle, requireSession(call), requireDisk(call), { contexts, cache })
+  await addHandle(call, handle)
+  return { handle, opened }
+}
+
+function replyOf(
+  { contexts }: CreateRequest,
+  { handle, opened }: Reopened,
+  oplockLevel: number,
+  durable: readonly ResponseContext[],
+): SmbReply {
+  return {
+    fileId: handle.fileId,
+    body: [
+      encodeCreateResponse({
+        oplockLevel,
+        flags: 0,
+        createAction: CREATE_ACTION[opened.action],
+        file: fileFactsOf(opened.node, allocatedBytesOf(handle)),
+        fileId: handle.fileId,
+        contexts: [
+          ...leaseContexts(opened.cache, contexts),
+          ...durable,
+          ...contextsOf(contexts, opened),
+        ],
+      }),
+    ],
+  }
+}
+
+async function open(call: SmbCall, request: OpenRequest, isReplayable: boolean): Promise<Opened> {
+  const attempt = (hasWaited: boolean) => {
+    const moment = call.world.moment()
+    return call.world.kv.writeLive((tx) => openFile(tx, { ...request, hasWaited }, moment))
+  }
+  return retryOnRelease<Opened>(call, BREAK_MS_MAX, attempt, isReplayable)
+}
+
+function newHandle(
+  call: SmbCall,
+  { open: record, action }: Opened,
+  request: CreateRequest,
+): FileHandle {
+  const { options, contexts } = request
+  const session = requireSession(call)
+  const tree = requireDisk(call)
+  const id = BigInt(record.openId)
+  const handle: FileHandle = {
+    kind: 'file',
+    fileId: { persistent: id, volatile: id },
+    session,
+    tree,
+    open: record,
+    position: 0,
+    mode: modeOf(options),
+    lockSequences: new Map(),
+    kept: new Map(),
+    onClose: new Set(),
+    channels: newChannelState(call.header),
+  }
+  const appInstance = appInstanceOf(request)
+  if (appInstance !== undefined) {
+    const clientGuid = session.clientGuid.toString('hex')
+    handle.appInstance = { id: appInstance, account: tree.account, clientGuid }
+  }
+  // A file that is there has its space already.
+  if (action !== 'opened') keepAllocation(handle, Number(contexts.allocationSize ?? 0n))
+  return handle
+}
+
+/** The client may have gone while the file was opened: nobody else would close it then. */
+async function addHandle(call: SmbCall, handle: FileHandle): Promise<void> {
+  const session = requireSession(call)
+  const tree = requireTree(call)
+  if (!session.isValid || session.trees.get(tree.id) !== tree) {
+    await closeHandle(call.world, handle)
+    throw new SmbError(session.isValid ? 'NETWORK_NAME_DELETED' : 'USER_SESSION_DELETED')
+  }
+  session.handles.set(handle.fileId.volatile, handle)
+  call.world.handles.set(handle.fileId.volatile, handle)
+}

@@ -1,0 +1,83 @@
+// LOCK ([MS-SMB2] 3.3.5.14): locks all of its ranges or none, or unlocks one range after the other.
+import { addLocks, isLockRange, removeLock } from '../../storage/file/smb-lock.ts'
+import { RIGHT, requireAnyRight } from '../access.ts'
+import { requireHandle, requireSession, type SmbCall, type SmbReply } from '../call.ts'
+import type { FileHandle } from '../handle.ts'
+import { countsSequences, isRepeated, rememberSequence } from '../lock-sequence.ts'
+import { whenReleased } from '../lock-wait.ts'
+import { SmbError } from '../smb-error.ts'
+import { onChannel } from '../transfer.ts'
+import { decodeLockRequest, LOCK_FLAG, type LockElement } from '../wire/lock.ts'
+import { encodeSimpleResponse } from '../wire/simple.ts'
+
+/** The only flags that mean something. */
+const LOCK_FLAGS: ReadonlySet<number> = new Set([
+  LOCK_FLAG.shared,
+  LOCK_FLAG.exclusive,
+  LOCK_FLAG.shared | LOCK_FLAG.failImmediately,
+  LOCK_FLAG.exclusive | LOCK_FLAG.failImmediately,
+])
+
+export async function runLock(call: SmbCall): Promise<SmbReply> {
+  const request = decodeLockRequest(call.message)
+  const handle = requireHandle(call, request.fileId)
+  if (handle.kind === 'pipe') throw new SmbError('INVALID_DEVICE_REQUEST')
+  if (handle.open.isDirectory) throw new SmbError('INVALID_PARAMETER')
+  const isCounted = countsSequences(requireSession(call).dialect, handle)
+  if (isCounted && isRepeated(handle, request)) return { body: [encodeSimpleResponse()] }
+  const { locks } = request
+  const isUnlock = locks[0]?.flags === LOCK_FLAG.unlock
+  await onChannel(call, handle, () => (isUnlock ? unlock : lock)(call, handle, locks))
+  if (isCounted) rememberSequence(handle, request)
+  return { body: [encodeSimpleResponse()] }
+}
+
+async function lock(
+  call: SmbCall,
+  handle: FileHandle,
+  locks: readonly LockElement[],
+): Promise<void> {
+  const isImmediate = checkElements(locks)
+  requireAnyRight(handle, RIGHT.readData | RIGHT.writeData | RIGHT.execute)
+  const { open } = handle
+  const wanted = locks.map(({ offset, length, flags }) => {
+    return { offset, length, isExclusive: (flags & LOCK_FLAG.exclusive) !== 0 }
+  })
+  const attempt = async (): Promise<boolean> => {
+    const outcome = await call.world.kv.writeLive((tx) => addLocks(tx, open, wanted))
+    if (outcome === 'closed') throw new SmbError('RANGE_NOT_LOCKED')
+    if (outcome === 'tooMany') throw new SmbError('INSUFFICIENT_RESOURCES')
+    return outcome === 'locked'
+  }
+  if (await attempt()) return
+  if (isImmediate) throw new SmbError('LOCK_NOT_GRANTED')
+  await whenReleased(call, handle, attempt)
+}
+
+/** Whether none of them waits: only one that comes alone may. */
+function checkElements(locks: readonly LockElement[]): boolean {
+  const isImmediate = locks.every(({ flags }) => (flags & LOCK_FLAG.failImmediately) !== 0)
+  if (locks.length > 1 && !isImmediate) throw new SmbError('INVALID_PARAMETER')
+  for (const element of locks) {
+    if (!LOCK_FLAGS.has(element.flags)) throw new SmbError('INVALID_PARAMETER')
+    if (!isLockRange(element)) throw new SmbError('INVALID_LOCK_RANGE')
+  }
+  return isImmediate
+}
+
+/** What was unlocked before one fails stays so. */
+async function unlock(
+  { world }: SmbCall,
+  { open }: FileHandle,
+  locks: readonly LockElement[],
+): Promise<void> {
+  const failure = await world.kv.writeLive(function* (tx) {
+    for (const element of locks) {
+      if (element.flags !== LOCK_FLAG.unlock) return 'INVALID_PARAMETER' as const
+      if (!isLockRange(element)) return 'INVALID_LOCK_RANGE' as const
+      if (!(yield* removeLock(tx, open, element))) return 'RANGE_NOT_LOCKED' as const
+    }
+    return undefined
+  })
+  if (failure !== undefined) throw new SmbError(failure)
+}

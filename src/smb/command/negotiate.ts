@@ -1,0 +1,191 @@
+// NEGOTIATE ([MS-SMB2] 3.3.5.3, 3.3.5.4): dialect, cipher and signing algorithm, once for each connection.
+import { encodeNegTokenInit2, MECHANISM } from '../../auth/spnego.ts'
+import type { Connection, Negotiated, SmbCall, SmbReply, SmbWorld } from '../call.ts'
+import { CREDIT_BYTES, TRANSFER_BYTES_MAX } from '../limits.ts'
+import { SECURITY_MODE } from '../security-mode.ts'
+import {
+  CIPHER,
+  defaultSigning,
+  DIALECT,
+  DIALECT_WILDCARD,
+  SIGNING,
+  type Cipher,
+  type Dialect,
+  type Signing,
+} from '../dialect.ts'
+import { extendPreauthHash, PREAUTH_HASH_START } from '../key.ts'
+import { DropConnection, SmbError } from '../smb-error.ts'
+import { encodeFiletime } from '../wire/filetime.ts'
+import {
+  decodeNegotiateRequest,
+  decodeSmb1Negotiate,
+  encodeNegotiateResponse,
+  type NegotiateRequest,
+} from '../wire/negotiate.ts'
+import {
+  encodeEncryptionContext,
+  encodePreauthContext,
+  encodeSigningContext,
+  type NegotiateContext,
+} from '../wire/negotiate-context.ts'
+
+export const CAPABILITY = {
+  leasing: 0x2,
+  largeMtu: 0x4,
+  multiChannel: 0x8,
+  persistentHandles: 0x10,
+  encryption: 0x40,
+} as const
+
+/** Best first. Azure Files leaves out 3.0.2 and 2.0.2, which differ from 3.0 and 2.1 in what they lack only. */
+const DIALECTS: readonly Dialect[] = [
+  DIALECT.smb311,
+  DIALECT.smb302,
+  DIALECT.smb300,
+  DIALECT.smb210,
+  DIALECT.smb202,
+]
+const CIPHERS: readonly Cipher[] = [
+  CIPHER.aes128Gcm,
+  CIPHER.aes256Gcm,
+  CIPHER.aes128Ccm,
+  CIPHER.aes256Ccm,
+]
+const SIGNINGS: readonly Signing[] = [SIGNING.aesGmac, SIGNING.aesCmac, SIGNING.hmacSha256]
+const SHA_512 = 1
+const SALT_BYTES = 32
+
+export function chooseDialect(offered: readonly number[]): Dialect | undefined {
+  return DIALECTS.find((each) => offered.includes(each))
+}
+
+export function runNegotiate(call: SmbCall): SmbReply {
+  const { connection, world, message } = call
+  if (connection.negotiated !== undefined) throw new DropConnection('a second NEGOTIATE')
+  const request = decodeNegotiateRequest(message)
+  const dialect = chooseDialect(request.dialects)
+  if (dialect === undefined) throw new SmbError('NOT_SUPPORTED')
+  const negotiated = negotiate(world, request, dialect)
+  connection.negotiated = negotiated
+  const body = encodeNegotiateResponse({
+    ...responseOf(world, negotiated),
+    contexts: dialect === DIALECT.smb311 ? contextsOf(world, request, negotiated) : [],
+  })
+  const hash = extendPreauthHash(PREAUTH_HASH_START, message)
+  return {
+    body: [body],
+    encoded: (sent) => {
+      connection.preauthHash = extendPreauthHash(hash, ...sent)
+    },
+  }
+}
+
+/** A client that knows SMB1, too ([MS-SMB2] 3.3.5.3): it is told to come again with SMB2, or has 2.0.2 at once. */
+export function answerSmb1Negotiate(
+  connection: Connection,
+  world: SmbWorld,
+  message: Buffer,
+): Buffer {
+  const names = decodeSmb1Negotiate(message)
+  const { securityMode } = modeOf(world)
+  if (names.includes('SMB 2.???')) {
+    const capabilities = CAPABILITY.leasing | CAPABILITY.largeMtu
+    const response = responseOf(world, { dialect: DIALECT_WILDCARD, capabilities, securityMode })
+    return encodeNegotiateResponse({ ...response, contexts: [] })
+  }
+  if (!names.includes('SMB 2.002')) throw new DropConnection('SMB1 only')
+  connection.negotiated = negotiate(world, SMB1_REQUEST, DIALECT.smb202)
+  return encodeNegotiateResponse({ ...responseOf(world, connection.negotiated), contexts: [] })
+}
+
+/** What a client that came with SMB1 has not said. */
+const SMB1_REQUEST: NegotiateRequest = {
+  securityMode: 0,
+  capabilities: 0,
+  clientGuid: Buffer.alloc(16),
+  dialects: [DIALECT.smb202],
+  contexts: undefined,
+}
+
+function negotiate(world: SmbWorld, request: NegotiateRequest, dialect: Dialect): Negotiated {
+  const { contexts } = request
+  if (contexts !== undefined && !contexts.preauthIntegrity.hashAlgorithms.includes(SHA_512)) {
+    if (dialect === DIALECT.smb311) throw new SmbError('SMB_NO_PREAUTH_INTEGRITY_HASH_OVERLAP')
+  }
+  const cipher = cipherOf(world, request, dialect)
+  const offered = dialect === DIALECT.smb311 ? contexts?.signingAlgorithms : undefined
+  return {
+    dialect,
+    clientGuid: Buffer.from(request.clientGuid),
+    clientCapabilities: request.capabilities,
+    clientSecurityMode: request.securityMode,
+    clientDialects: request.dialects,
+    capabilities: capabilitiesOf(dialect, cipher),
+    ...modeOf(world),
+    cipher,
+    signing: SIGNINGS.find((each) => offered?.includes(each)) ?? defaultSigning(dialect),
+  }
+}
+
+function cipherOf(
+  { settings }: SmbWorld,
+  { capabilities, contexts }: NegotiateRequest,
+  dialect: Dialect,
+): Cipher | undefined {
+  if (settings.encryption === 'off' || dialect < DIALECT.smb300) return undefined
+  if (dialect === DIALECT.smb311) return CIPHERS.find((each) => contexts?.ciphers?.includes(each))
+  return (capabilities & CAPABILITY.encryption) !== 0 ? CIPHER.aes128Ccm : undefined
+}
+
+/** With 3.1.1 the cipher comes by a context, and the bit stays unset. */
+function capabilitiesOf(dialect: Dialect, cipher: Cipher | undefined): number {
+  const all = CAPABILITY.leasing | CAPABILITY.largeMtu
+  if (dialect === DIALECT.smb202) return 0
+  if (dialect === DIALECT.smb210) return all
+  const isBit = dialect !== DIALECT.smb311 && cipher !== undefined
+  return (
+    all |
+    CAPABILITY.multiChannel |
+    CAPABILITY.persistentHandles |
+    (isBit ? CAPABILITY.encryption : 0)
+  )
+}
+
+function modeOf({ settings }: SmbWorld): { readonly securityMode: number } {
+  const required = settings.signing === 'required' ? SECURITY_MODE.signingRequired : 0
+  return { securityMode: SECURITY_MODE.signingEnabled | required }
+}
+
+function responseOf(
+  world: SmbWorld,
+  {
+    dialect,
+    capabilities,
+    securityMode,
+  }: { readonly dialect: number; readonly capabilities: number; readonly securityMode: number },
+) {
+  const transferMaxBytes = dialect === DIALECT.smb202 ? CREDIT_BYTES : TRANSFER_BYTES_MAX
+  return {
+    securityMode,
+    dialect,
+    serverGuid: world.serverGuid,
+    capabilities,
+    transactMaxBytes: transferMaxBytes,
+    readMaxBytes: transferMaxBytes,
+    writeMaxBytes: transferMaxBytes,
+    systemTime: encodeFiletime(world.moment().nowMs),
+    securityBuffer: encodeNegTokenInit2([MECHANISM.ntlmssp]),
+  }
+}
+
+function contextsOf(
+  world: SmbWorld,
+  { contexts }: NegotiateRequest,
+  { cipher, signing }: Negotiated,
+): NegotiateContext[] {
+  return [
+    encodePreauthContext(SHA_512, world.random(SALT_BYTES)),
+    ...(contexts?.ciphers === undefined ? [] : [encodeEncryptionContext(cipher ?? 0)]),
+    ...(contexts?.signingAlgorithms === undefined ? [] : [encodeSigningContext(signing)]),
+  ]
+}

@@ -1,0 +1,121 @@
+// QUERY_INFO ([MS-SMB2] 3.3.5.20): what is known of a file, of the share as a volume, and who may do what.
+import { isDeletePending } from '../../storage/file/open.ts'
+import { requireOpened } from '../../storage/file/opened-node.ts'
+import { RIGHT, requireRights } from '../access.ts'
+import { allocatedBytesOf } from '../allocation.ts'
+import { requireDisk, requireHandle, type SmbCall, type SmbReply } from '../call.ts'
+import { fileFactsOf, fileIdOf } from '../file-facts.ts'
+import type { FileHandle, Handle } from '../handle.ts'
+import { querySecurity } from '../security.ts'
+import { SmbError } from '../smb-error.ts'
+import { checkTransfer } from '../transfer.ts'
+import { volumeFactsOf, volumeSerialNumber } from '../volume.ts'
+import { shownWriteTime } from '../write-time.ts'
+import { encodeFileInformation, type FileFacts } from '../wire/file-information.ts'
+import type { Information } from '../wire/information.ts'
+import {
+  decodeQueryInfoRequest,
+  encodeQueryInfoResponse,
+  INFORMATION_TYPE,
+  type QueryInfoRequest,
+} from '../wire/query-info.ts'
+import { encodeVolumeInformation } from '../wire/volume-information.ts'
+
+export async function runQueryInfo(call: SmbCall): Promise<SmbReply> {
+  const request = decodeQueryInfoRequest(call.message)
+  checkTransfer(call, request.outputMaxBytes)
+  const handle = requireHandle(call, request.fileId)
+  const { status, bytes } = await query(call, handle, request)
+  if (status !== 'SUCCESS' && status !== 'BUFFER_OVERFLOW') throw new SmbError(status)
+  return { status, body: [encodeQueryInfoResponse(bytes)] }
+}
+
+async function query(
+  call: SmbCall,
+  handle: Handle,
+  request: QueryInfoRequest,
+): Promise<Information> {
+  const { type, informationClass, outputMaxBytes } = request
+  if (handle.kind === 'pipe') return queryPipe(request)
+  switch (type) {
+    case INFORMATION_TYPE.file:
+      requireRights(handle, FILE_RIGHTS[informationClass] ?? 0)
+      return encodeFileInformation(informationClass, await factsOf(call, handle), outputMaxBytes)
+    case INFORMATION_TYPE.fileSystem: {
+      const tree = requireDisk(call)
+      const facts = await call.world.kv.read((tx) => volumeFactsOf(tx, tree))
+      return encodeVolumeInformation(informationClass, facts, outputMaxBytes)
+    }
+    case INFORMATION_TYPE.security:
+      return await querySecurity(call, handle, request)
+    case INFORMATION_TYPE.quota:
+      // A share has a quota, users have none.
+      throw new SmbError('NOT_SUPPORTED')
+    default:
+      throw new SmbError('INVALID_PARAMETER')
+  }
+}
+
+/** The right that a class needs ([MS-FSA] 2.1.5.12); the others need none. */
+const FILE_RIGHTS: Readonly<Record<number, number | undefined>> = {
+  4: RIGHT.readAttributes,
+  15: RIGHT.readEa,
+  18: RIGHT.readAttributes,
+  34: RIGHT.readAttributes,
+  35: RIGHT.readAttributes,
+}
+
+async function factsOf(call: SmbCall, handle: FileHandle): Promise<FileFacts> {
+  const tree = requireDisk(call)
+  const { position, mode } = handle
+  const { nowMs } = call.world.moment()
+  return await call.world.kv.read(function* (tx) {
+    const { node, open, view } = yield* requireOpened(tx, tree, handle.open)
+    const { shareId } = view
+    const deletePending = yield* isDeletePending(tx, shareId, node.nodeId)
+    const { linkCount = 1 } = node
+    return {
+      ...fileFactsOf(node, allocatedBytesOf(handle)),
+      lastWriteTime: BigInt(shownWriteTime(handle, node.lastWriteTime, nowMs)),
+      path: open.path.replaceAll('/', '\\'),
+      isDirectory: node.kind === 'directory',
+      fileId: fileIdOf(shareId, node),
+      volumeSerialNumber: BigInt(volumeSerialNumber(shareId)),
+      // The name that is about to go does not count.
+      numberOfLinks: deletePending ? linkCount - 1 : linkCount,
+      deletePending,
+      accessMask: open.access,
+      mode,
+      position,
+    }
+  })
+}
+
+const FILE_STANDARD_INFORMATION = 5
+
+/** A pipe has a size that means nothing and goes with its last handle. */
+function queryPipe({ type, informationClass, outputMaxBytes }: QueryInfoRequest): Information {
+  if (type !== INFORMATION_TYPE.file || informationClass !== FILE_STANDARD_INFORMATION) {
+    throw new SmbError('INVALID_PARAMETER')
+  }
+  return encodeFileInformation(informationClass, PIPE_FACTS, outputMaxBytes)
+}
+
+const PIPE_FACTS: FileFacts = {
+  creationTime: 0n,
+  lastAccessTime: 0n,
+  lastWriteTime: 0n,
+  changeTime: 0n,
+  allocationSize: 4_096,
+  endOfFile: 0,
+  fileAttributes: 0x80,
+  path: '',
+  isDirectory: false,
+  fileId: 0n,
+  volumeSerialNumber: 0n,
+  numberOfLinks: 1,
+  deletePending: true,
+  accessMask: 0,
+  mode: 0,
+  position: 0,
+}

@@ -1,0 +1,150 @@
+// SESSION_SETUP ([MS-SMB2] 3.3.5.5): a login in several rounds. It makes a session, proves again who has one, or
+// makes its connection a further channel of one. The last answer is signed with the keys that the login gave.
+import { stepSmbLogin, type SmbLoginStep } from '../../auth/smb-login.ts'
+import type { Negotiated, Session, SmbCall, SmbReply } from '../call.ts'
+import { extendPreauthHash } from '../key.ts'
+import { addChannel, requireBindable } from '../session-channel.ts'
+import { createSession, newSessionId } from '../session-new.ts'
+import { endSession } from '../session.ts'
+import { DropConnection, SmbError } from '../smb-error.ts'
+import {
+  decodeSessionSetupRequest,
+  encodeSessionSetupResponse,
+  SESSION_FLAG,
+  SESSION_SETUP_FLAG,
+  type SessionSetupRequest,
+} from '../wire/session-setup.ts'
+
+/** What the login is for. */
+type Purpose =
+  | { readonly kind: 'new' }
+  | { readonly kind: 'again'; readonly session: Session }
+  | { readonly kind: 'bind'; readonly session: Session }
+
+type Round = {
+  readonly call: SmbCall
+  readonly negotiated: Negotiated
+  readonly request: SessionSetupRequest
+  readonly purpose: Purpose
+  readonly id: bigint
+  /** 3.1.1: with this request. */
+  readonly preauthHash: Buffer
+}
+
+/** Logins that have begun on one connection. */
+const LOGINS_MAX = 64
+
+export async function runSessionSetup(call: SmbCall): Promise<SmbReply> {
+  const { connection, world, message, header } = call
+  const { negotiated } = connection
+  if (negotiated === undefined) throw new DropConnection('SESSION_SETUP before NEGOTIATE')
+  const request = decodeSessionSetupRequest(message)
+  const purpose = purposeOf(call, negotiated, request)
+  const id = header.sessionId === 0n ? newSessionId(world, connection) : header.sessionId
+  const login = connection.logins.get(id)
+  const preauthHash = extendPreauthHash(login?.preauthHash ?? connection.preauthHash, message)
+  const loginWorld = { ...world, nowMs: world.moment().nowMs }
+  const step = stepSmbLogin(login?.state, request.securityBuffer, loginWorld)
+  const round = { call, negotiated, request, purpose, id, preauthHash }
+  if (step.kind === 'challenge') return challenge(round, step)
+  connection.logins.delete(id)
+  return await finish(round, step)
+}
+
+function purposeOf(call: SmbCall, negotiated: Negotiated, request: SessionSetupRequest): Purpose {
+  const { connection, header } = call
+  if ((request.flags & SESSION_SETUP_FLAG.binding) !== 0) {
+    return { kind: 'bind', session: requireBindable(call, negotiated) }
+  }
+  const session = connection.sessions.get(header.sessionId)
+  if (session !== undefined) return { kind: 'again', session }
+  if (header.sessionId !== 0n && !connection.logins.has(header.sessionId)) {
+    throw new SmbError('USER_SESSION_DELETED')
+  }
+  return { kind: 'new' }
+}
+
+function challenge(round: Round, step: Extract<SmbLoginStep, { kind: 'challenge' }>): SmbReply {
+  const { call, id, preauthHash } = round
+  const { logins } = call.connection
+  if (logins.size >= LOGINS_MAX && !logins.has(id)) throw new SmbError('INSUFFICIENT_RESOURCES')
+  const { state } = step
+  logins.set(id, { state, preauthHash })
+  return {
+    status: 'MORE_PROCESSING_REQUIRED',
+    body: [encodeSessionSetupResponse({ sessionFlags: 0, securityBuffer: step.blob })],
+    sessionId: id,
+    encoded: (sent) => {
+      logins.set(id, { state, preauthHash: extendPreauthHash(preauthHash, ...sent) })
+    },
+  }
+}
+
+async function finish(
+  round: Round,
+  step: Exclude<SmbLoginStep, { kind: 'challenge' }>,
+): Promise<SmbReply> {
+  const { call, id, purpose, request } = round
+  const { world, connection } = call
+  const session = sessionAfter(round, step)
+  if (session === undefined || step.kind === 'refused' || step.kind === 'malformed') {
+    // Who cannot prove again to be its user loses the session.
+    if (purpose.kind === 'again') await endSession(world, purpose.session, 'ended')
+    throw new SmbError(step.kind === 'malformed' ? 'INVALID_PARAMETER' : 'LOGON_FAILURE')
+  }
+  if (purpose.kind === 'new') await endPrevious(call, session, request.previousSessionId)
+  const signer = session.channels.get(connection)
+  return {
+    body: [
+      encodeSessionSetupResponse({
+        sessionFlags: sessionFlagsOf(session),
+        securityBuffer: step.blob,
+      }),
+    ],
+    sessionId: id,
+    ...(signer && { signer }),
+  }
+}
+
+/** undefined: refused. */
+function sessionAfter(round: Round, step: SmbLoginStep): Session | undefined {
+  const { call, negotiated, purpose, request, id, preauthHash } = round
+  const { world, connection } = call
+  if (step.kind === 'anonymous') {
+    if (purpose.kind === 'bind') throw new SmbError('ACCESS_DENIED')
+    // Nobody gets no session, but who has one may step back from it: old handles go on, nothing new is opened.
+    if (purpose.kind === 'new') return undefined
+    purpose.session.user = ''
+    return purpose.session
+  }
+  if (step.kind !== 'accepted') return undefined
+  const { user, sessionKey } = step
+  switch (purpose.kind) {
+    case 'new': {
+      const { securityMode } = request
+      const login = { id, user, sessionKey, preauthHash, securityMode }
+      return createSession(world, connection, negotiated, login)
+    }
+    case 'again':
+      // The keys stay as they are ([MS-SMB2] 3.3.5.5.3).
+      purpose.session.user = user
+      return purpose.session
+    case 'bind':
+      if (user !== purpose.session.user) throw new SmbError('ACCESS_DENIED')
+      addChannel(purpose.session, connection, negotiated, { sessionKey, preauthHash })
+      return purpose.session
+  }
+}
+
+/** The client has lost its connection and is back before we have noticed. */
+async function endPrevious({ world }: SmbCall, session: Session, id: bigint): Promise<void> {
+  const previous = world.sessions.get(id)
+  if (previous === undefined || previous === session || previous.user !== session.user) return
+  await endSession(world, previous, 'lost')
+}
+
+function sessionFlagsOf({ user, isEncryptionRequired }: Session): number {
+  return (
+    (user === '' ? SESSION_FLAG.null : 0) | (isEncryptionRequired ? SESSION_FLAG.encryptData : 0)
+  )
+}

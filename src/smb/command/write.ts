@@ -1,0 +1,102 @@
+// WRITE ([MS-SMB2] 3.3.5.13). It is answered when the bytes are durable, so WRITE_THROUGH asks for nothing more.
+import { wholeSlice } from '../../extent/slice-list.ts'
+import { removeReferences } from '../../extent/reference.ts'
+import type { Piece } from '../../extent/slice.ts'
+import type { FileNode } from '../../storage/file/node.ts'
+import {
+  checkWriteOpened,
+  SMALL_BYTES_MAX,
+  writeOpened,
+  type OpenedAt,
+  type SmbWrite,
+} from '../../storage/file/smb-range.ts'
+import { RIGHT, requireAnyRight } from '../access.ts'
+import { requireHandle, type SmbCall, type SmbReply, type SmbWorld } from '../call.ts'
+import { frozenTimesOf } from '../frozen-times.ts'
+import type { FileHandle, PipeHandle } from '../handle.ts'
+import { SmbError } from '../smb-error.ts'
+import { checkEnd, checkTransfer, onChannel, openedAt, requireNoDirectory } from '../transfer.ts'
+import { noteWrite } from '../write-time.ts'
+import { decodeWriteRequest, encodeWriteResponse, type WriteRequest } from '../wire/write.ts'
+
+/** Where NTFS ends ([MS-FSA] 2.1.5.4, MAXFILESIZE); files end long before it, with DISK_FULL. */
+const WRITE_END = 0xfff_ffff_0000n
+
+export async function runWrite(call: SmbCall): Promise<SmbReply> {
+  const request = decodeWriteRequest(call.message)
+  const handle = requireHandle(call, request.fileId)
+  checkTransfer(call, request.content.length)
+  if (request.channel !== 0) throw new SmbError('INVALID_PARAMETER')
+  if (handle.kind === 'pipe') return writePipe(handle, request)
+  requireNoDirectory(handle)
+  await onChannel(call, handle, () => writeFile(call, handle, request))
+  return { body: [encodeWriteResponse(request.content.length)] }
+}
+
+async function writeFile(
+  { world }: SmbCall,
+  handle: FileHandle,
+  { append, offset, offsetExact, content }: WriteRequest,
+): Promise<void> {
+  requireAnyRight(handle, RIGHT.writeData | RIGHT.appendData)
+  // Who may only append writes to the end, wherever he says; others have to say where ([MS-SMB2] 2.2.13.1.1).
+  const isAppending = (handle.open.access & RIGHT.writeData) === 0
+  if (append && !isAppending) throw new SmbError('INVALID_PARAMETER')
+  const lengthBytes = content.length
+  if (lengthBytes === 0) return
+  checkEnd(offsetExact, lengthBytes, WRITE_END)
+  const frozen = frozenTimesOf(handle)
+  const write: SmbWrite = { offset: isAppending ? 'end' : offset, lengthBytes, frozen }
+  const at = openedAt(handle)
+  const isSmall = lengthBytes <= SMALL_BYTES_MAX
+  const { before, after } = await (isSmall ? writeSmall : writeLarge)(world, at, write, content)
+  noteWrite(handle, before.lastWriteTime, after.lastWriteTime, world.moment().nowMs)
+}
+
+type Written = { readonly before: FileNode; readonly after: FileNode }
+
+async function writeSmall(
+  world: SmbWorld,
+  at: OpenedAt,
+  write: SmbWrite,
+  small: Buffer,
+): Promise<Written> {
+  const by = { moment: world.moment(), newId: world.newId() }
+  const bytes = { small, id: world.newId() }
+  return await world.kv.write((tx) => writeOpened(tx, at, write, bytes, by))
+}
+
+/** Bytes first, record second: nothing of it is seen before all of it is there. */
+async function writeLarge(
+  world: SmbWorld,
+  at: OpenedAt,
+  write: SmbWrite,
+  content: Buffer,
+): Promise<Written> {
+  await world.kv.read((tx) => checkWriteOpened(tx, at, write))
+  const slice = await world.extents.write(once(content), content.length, [])
+  const pieces = [wholeSlice(slice)]
+  const by = { moment: world.moment(), newId: world.newId() }
+  try {
+    return await world.kv.write((tx) => writeOpened(tx, at, write, { pieces }, by))
+  } catch (error) {
+    await discard(world, pieces)
+    throw error
+  }
+}
+
+/** Nothing shows these bytes: the next sweep takes them. */
+async function discard({ kv, newId }: SmbWorld, pieces: readonly Piece[]): Promise<void> {
+  const id = newId()
+  await kv.write((tx) => removeReferences(tx, { id, pieces }))
+}
+
+async function* once(content: Buffer): AsyncGenerator<Uint8Array> {
+  yield content
+}
+
+function writePipe({ pipe }: PipeHandle, { content }: WriteRequest): SmbReply {
+  if (pipe.isDisconnected()) throw new SmbError('PIPE_DISCONNECTED')
+  pipe.write(content)
+  return { body: [encodeWriteResponse(content.length)] }
+}

@@ -1,0 +1,37 @@
+// What an FSCTL works with. Each has a file of its own here and a row in the table of command/ioctl.ts.
+import type { SmbCall } from '../call.ts'
+import type { FileHandle, Handle, PipeHandle } from '../handle.ts'
+import { SmbError } from '../smb-error.ts'
+import type { FSCTL } from '../wire/fsctl.ts'
+import type { NtStatusName } from '../wire/status.ts'
+
+export type FsctlCall = SmbCall & {
+  readonly input: Buffer
+  readonly outputMaxBytes: number
+  /** Of those that are on one. */
+  readonly handle: Handle | undefined
+}
+
+export type FsctlReply = {
+  readonly status?: NtStatusName
+  readonly output: Buffer
+}
+
+export type Fsctl = {
+  readonly name: keyof typeof FSCTL
+  /** 'server': the client sends all ones for the file. */
+  readonly on: 'server' | 'handle'
+  run(call: FsctlCall): Promise<FsctlReply> | FsctlReply
+}
+
+export const NO_OUTPUT = Buffer.alloc(0)
+
+export function requirePipe({ handle }: FsctlCall): PipeHandle {
+  if (handle?.kind !== 'pipe') throw new SmbError('INVALID_DEVICE_REQUEST')
+  return handle
+}
+
+export function requireFile({ handle }: FsctlCall): FileHandle {
+  if (handle?.kind !== 'file') throw new SmbError('INVALID_DEVICE_REQUEST')
+  return handle
+}

@@ -1,0 +1,36 @@
+// FSCTL_PIPE_TRANSCEIVE, FSCTL_PIPE_PEEK, FSCTL_PIPE_WAIT ([MS-FSCC] 2.3.50 to 2.3.54).
+import { openPipe } from '../rpc/pipe.ts'
+import { SmbError } from '../smb-error.ts'
+import { asBuffer } from '../transfer.ts'
+import { decodePipeWait, encodePipePeek } from '../wire/fsctl.ts'
+import { rpcWorldOf } from '../pipe-world.ts'
+import { NO_OUTPUT, requirePipe, type FsctlCall, type FsctlReply } from './fsctl.ts'
+
+export function runPipeTransceive(call: FsctlCall): FsctlReply {
+  const { pipe } = requirePipe(call)
+  if (pipe.isDisconnected()) throw new SmbError('PIPE_DISCONNECTED')
+  const { bytes, more } = pipe.transceive(call.input, call.outputMaxBytes)
+  const output = asBuffer(bytes)
+  return more ? { status: 'BUFFER_OVERFLOW', output } : { output }
+}
+
+const PEEK_HEAD_BYTES = 16
+
+/** What is to be read, without reading it. */
+export function runPipePeek(call: FsctlCall): FsctlReply {
+  const { pipe } = requirePipe(call)
+  if (call.outputMaxBytes < PEEK_HEAD_BYTES) throw new SmbError('INVALID_PARAMETER')
+  if (pipe.isDisconnected()) throw new SmbError('PIPE_DISCONNECTED')
+  const { bytes, more } = pipe.peek(call.outputMaxBytes - PEEK_HEAD_BYTES)
+  const output = encodePipePeek(pipe.unreadBytes(), asBuffer(bytes))
+  return more ? { status: 'BUFFER_OVERFLOW', output } : { output }
+}
+
+/** The pipes are there for everybody at any time: one never waits for an instance of them. */
+export async function runPipeWait(call: FsctlCall): Promise<FsctlReply> {
+  const { name } = decodePipeWait(call.input)
+  if (openPipe(name, await rpcWorldOf(call)) === undefined) {
+    throw new SmbError('OBJECT_NAME_NOT_FOUND')
+  }
+  return { output: NO_OUTPUT }
+}

@@ -1,0 +1,29 @@
+// What the RPC pipes of IPC$ tell of the server: the shares of the account that asks.
+import { scanAll } from '../kv/scan.ts'
+import { decodeKey } from '../kv/key.ts'
+import { prefixRange } from '../kv/kv.ts'
+import { decodeRecord } from '../kv/record.ts'
+import { shareKeyPrefix } from '../storage/file/keys.ts'
+import type { Share } from '../storage/file/share.ts'
+import { requireSession, type SmbCall } from './call.ts'
+import type { RpcWorld } from './rpc/interface.ts'
+
+const SCAN_COUNT = 1_000
+const DISK = 0
+
+/** As they are when the pipe is opened. */
+export async function rpcWorldOf(call: SmbCall): Promise<RpcWorld> {
+  const { user } = requireSession(call)
+  const { world } = call
+  const entries = await world.kv.read((tx) =>
+    scanAll(tx, prefixRange(shareKeyPrefix(user, '')), SCAN_COUNT),
+  )
+  const shares = entries
+    .filter(({ value }) => decodeRecord<Share>(value).enabledProtocol === 'SMB')
+    .map(({ key }) => ({ name: String(decodeKey(key)[2]), comment: '', type: DISK }))
+  return {
+    serverName: world.names.nbName,
+    shares: () => shares,
+    nowMs: () => world.moment().nowMs,
+  }
+}

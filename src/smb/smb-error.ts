@@ -1,0 +1,58 @@
+// Why a command is refused: one NTSTATUS, thrown anywhere below and encoded once, in dispatch.ts. What the
+// rules of storage/ throw is told in SMB's words here.
+import { StorageError, type ErrorCode } from '../storage/error.ts'
+import { SmbRefused } from '../storage/file/smb-refused.ts'
+import { WireError } from './wire/error.ts'
+import type { NtStatusName } from './wire/status.ts'
+
+export class SmbError extends Error {
+  readonly status: NtStatusName
+  /** ErrorData of the response, where the status has any. */
+  readonly errorData: Buffer | undefined
+
+  constructor(status: NtStatusName, errorData?: Buffer) {
+    super(status)
+    this.name = 'SmbError'
+    this.status = status
+    this.errorData = errorData
+  }
+}
+
+/** The bytes are no SMB, or the client breaks its rules: the connection ends without an answer. */
+export class DropConnection extends Error {
+  constructor(reason: string) {
+    super(reason)
+    this.name = 'DropConnection'
+  }
+}
+
+const STATUS_OF: Partial<Readonly<Record<ErrorCode, NtStatusName>>> = {
+  CannotDeleteFileOrDirectory: 'CANNOT_DELETE',
+  DirectoryNotEmpty: 'DIRECTORY_NOT_EMPTY',
+  FileInvalidPermission: 'INVALID_SECURITY_DESCR',
+  FileLockConflict: 'FILE_LOCK_CONFLICT',
+  InvalidFileOrDirectoryPathName: 'OBJECT_NAME_INVALID',
+  InvalidInput: 'INVALID_PARAMETER',
+  InvalidResourceName: 'OBJECT_NAME_INVALID',
+  LeaseIdMissing: 'SHARING_VIOLATION',
+  ParentNotFound: 'OBJECT_PATH_NOT_FOUND',
+  PendingCopyOperation: 'SHARING_VIOLATION',
+  ReadOnlyAttribute: 'ACCESS_DENIED',
+  ResourceAlreadyExists: 'OBJECT_NAME_COLLISION',
+  ResourceNotFound: 'OBJECT_NAME_NOT_FOUND',
+  ResourceTypeMismatch: 'OBJECT_TYPE_MISMATCH',
+  ShareNotFound: 'NETWORK_NAME_DELETED',
+  ShareSizeLimitReached: 'DISK_FULL',
+  ShareSnapshotNotFound: 'OBJECT_NAME_NOT_FOUND',
+  SharingViolation: 'SHARING_VIOLATION',
+  SMBDeletePending: 'DELETE_PENDING',
+}
+
+/** undefined: our own mistake, to be logged and answered with INTERNAL_ERROR. */
+export function smbErrorOf(error: unknown): SmbError | undefined {
+  if (error instanceof SmbError) return error
+  if (error instanceof WireError || error instanceof SmbRefused) return new SmbError(error.status)
+  if (!(error instanceof StorageError)) return undefined
+  const status = STATUS_OF[error.code]
+  return status === undefined ? undefined : new SmbError(status)
+}

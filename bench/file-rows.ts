@@ -8,17 +8,43 @@ import { numbered } from './wrk.ts'
 const KIB = 1024
 const MIB = 1024 * KIB
 const RATIO = 0.8
-/** Ranges are put to the same files again and again. */
-const FILE_COUNT = 64
 
-type FileRow = Pick<Row, 'name' | 'work'> & { readonly bodyBytes: number; readonly like: string }
+/** As many files as the row that it is set against has blobs, or 64 where that has ever new ones. */
+type FileRow = Pick<Row, 'name' | 'work' | 'numberCount'> & {
+  readonly bodyBytes: number
+  readonly like: string
+}
 
 export function fileRows(): readonly Row[] {
   return [
-    getRow({ name: 'get-file-4k', work: 'Get File 4 KiB', bodyBytes: 4 * KIB, like: 'get-4k' }),
-    getRow({ name: 'get-file-1m', work: 'Get File 1 MiB', bodyBytes: MIB, like: 'get-1m' }),
-    putRow({ name: 'put-range-4k', work: 'Put Range 4 KiB', bodyBytes: 4 * KIB, like: 'put-4k' }),
-    putRow({ name: 'put-range-1m', work: 'Put Range 1 MiB', bodyBytes: MIB, like: 'put-1m' }),
+    getRow({
+      name: 'get-file-4k',
+      work: 'Get File 4 KiB',
+      numberCount: 256,
+      bodyBytes: 4 * KIB,
+      like: 'get-4k',
+    }),
+    getRow({
+      name: 'get-file-1m',
+      work: 'Get File 1 MiB',
+      numberCount: 16,
+      bodyBytes: MIB,
+      like: 'get-1m',
+    }),
+    putRow({
+      name: 'put-range-4k',
+      work: 'Put Range 4 KiB',
+      numberCount: 64,
+      bodyBytes: 4 * KIB,
+      like: 'put-4k',
+    }),
+    putRow({
+      name: 'put-range-1m',
+      work: 'Put Range 1 MiB',
+      numberCount: 32,
+      bodyBytes: MIB,
+      like: 'put-1m',
+    }),
   ]
 }
 
@@ -32,32 +58,31 @@ const shared = {
   service: 'file',
   onBare: true,
   onAzurite: false,
-  numberCount: FILE_COUNT,
   azuriteSMin: 1,
 } as const
 
-function getRow({ name, work, bodyBytes, like }: FileRow): Row {
+function getRow(row: FileRow): Row {
+  const { name, bodyBytes, like } = row
   return {
     ...shared,
-    name,
-    work,
+    ...row,
     goal: { row: { name: like, ratio: RATIO } },
     answerBytesMin: bodyBytes,
     request: (server) => ({ method: 'GET', url: fileUrl(server, name) }),
-    prepare: (server) => fill(server, name, bodyBytes),
+    prepare: (server) => fill(server, row),
     check: (server) => checkLength(numbered(fileUrl(server, name), 0), bodyBytes),
   }
 }
 
-function putRow({ name, work, bodyBytes, like }: FileRow): Row {
+function putRow(row: FileRow): Row {
+  const { name, bodyBytes, like } = row
   return {
     ...shared,
-    name,
-    work,
+    ...row,
     goal: { row: { name: like, ratio: RATIO } },
     answerBytesMin: 0,
     request: (server) => putRequest(server, name, bodyBytes),
-    prepare: (server) => fill(server, name, bodyBytes),
+    prepare: (server) => fill(server, row),
     async check(server) {
       if (server.target.name === 'bare') return
       await checkLength(numbered(fileUrl(server, name), 0), bodyBytes)
@@ -75,13 +100,14 @@ function putRequest(server: Running, share: string, bodyBytes: number) {
   }
 }
 
-async function fill(server: Running, share: string, bodyBytes: number): Promise<void> {
+async function fill(server: Running, row: FileRow): Promise<void> {
   if (server.target.name === 'bare') return
+  const { name: share, bodyBytes, numberCount } = row
   const url = `${server.endpoint('file')}/${share}?restype=share&${server.sas}`
   await mustCall(url, { method: 'PUT', body: '' })
   const headers = { 'x-ms-type': 'file', 'x-ms-content-length': String(bodyBytes) }
   const { url: rangeUrl, ...range } = putRequest(server, share, bodyBytes)
-  for (let number = 0; number < FILE_COUNT; number++) {
+  for (let number = 0; number < numberCount; number++) {
     await mustCall(numbered(fileUrl(server, share), number), { method: 'PUT', headers, body: '' })
     await mustCall(numbered(rangeUrl, number), range)
   }

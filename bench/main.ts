@@ -9,11 +9,14 @@ import { profileRow } from './profile.ts'
 import { loadTable } from './report.ts'
 import { measureRounds } from './rounds.ts'
 import { ROWS } from './rows.ts'
+import { measureSmb } from './smb.ts'
 import { measureStartUp, type StartUp, startUpTable } from './start-up.ts'
 import { killAll, type Running, start, TARGETS } from './target.ts'
 import { requireWrk } from './wrk.ts'
 
-const USAGE = `npm run bench -- [options]
+const USAGE = `npm run bench -- [smb] [options]
+
+  smb                  file shares over SMB against Samba's smbd, by smbclient
 
   --quick              short rounds: a look, not a verdict
   --only get-4k,list   these rows (${ROWS.map((row) => row.name).join(', ')})
@@ -26,7 +29,8 @@ const USAGE = `npm run bench -- [options]
 type Options = ReturnType<typeof readOptions>
 
 function readOptions() {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
@@ -39,6 +43,7 @@ function readOptions() {
   })
   return {
     ...values,
+    smb: positionals.includes('smb'),
     rows: choose(ROWS, values.only),
     targets: choose(TARGETS, values.targets),
     blobCount: Number(values.count),
@@ -91,7 +96,8 @@ async function main(): Promise<void> {
   process.on('exit', killAll)
   console.log(`${cores.length} × ${cores[0]?.model}, Node ${process.version}, ${wrk}\n`)
   try {
-    if (options.profile) await profile(options, folder)
+    if (options.smb) console.log(await measureSmb(folder, options.quick))
+    else if (options.profile) await profile(options, folder)
     else if (options.million)
       console.log(await measureMillion({ ...options, target: lazuli(), folder }))
     else if (!(await compare(options, folder))) process.exitCode = 1

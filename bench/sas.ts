@@ -10,7 +10,7 @@ import {
 } from '@azure/storage-blob'
 
 export const ACCOUNT = 'devstoreaccount1'
-const KEY =
+export const ACCOUNT_KEY =
   'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -23,6 +23,6 @@ export function accountSas(): string {
       resourceTypes: AccountSASResourceTypes.parse('sco').toString(),
       services: AccountSASServices.parse('bqtf').toString(),
     },
-    new StorageSharedKeyCredential(ACCOUNT, KEY),
+    new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY),
   ).toString()
 }

@@ -72,7 +72,9 @@ export async function runTestServer(given: RunningTestOptions = {}): Promise<Run
     smbPort: running.endpoints[4]?.port ?? 0,
     fileEndpoint: `http://127.0.0.1:${filePort}/devstoreaccount1`,
     endWaits: () => {
-      for (const wait of waits) wait()
+      const due = [...waits]
+      waits.clear()
+      for (const wait of due) wait()
     },
     now: () => heldMs,
     advance: (byMs) => {

@@ -154,7 +154,6 @@ test('what is remembered is a copy', () => {
 })
 
 const MISPLACED: readonly (readonly [string, Buffer])[] = [
-  ['nothing', Buffer.alloc(0)],
   ['SPNEGO without NTLMSSP', negTokenInit(mechTypeList(MECHANISM.kerberos, MECHANISM.msKerberos))],
   ['SPNEGO with no mechanism at all', negTokenInit(mechTypeList())],
   ['a NegTokenResp before a NegTokenInit', reply(negotiateMessage())],
@@ -171,6 +170,22 @@ for (const [what, blob] of MISPLACED) {
     assert.deepEqual(stepSmbLogin(undefined, blob, WORLD), { kind: 'refused' })
   })
 }
+
+for (const [what, blob] of [
+  ['nothing', Buffer.alloc(0)],
+  ['no DER', Buffer.from('6005ff', 'hex')],
+] as const) {
+  test(`malformed: ${what}`, () => {
+    assert.deepEqual(stepSmbLogin(undefined, blob, WORLD), { kind: 'malformed' })
+  })
+}
+
+test('who says no name and proves nothing is anonymous', () => {
+  const { blob, state } = challenged(undefined, negotiateMessage())
+  const nobody = { user: '', password: '', ntResponse: Buffer.alloc(0) }
+  const step = stepSmbLogin(state, authenticateMessage(blob, nobody), WORLD)
+  assert.deepEqual(step, { kind: 'anonymous', blob: Buffer.alloc(0) })
+})
 
 test('any bytes are answered', () => {
   const named = challenged(undefined, negTokenInit(KERBEROS_FIRST))

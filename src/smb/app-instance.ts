@@ -16,7 +16,7 @@ export async function closeOtherInstances(call: SmbCall, request: CreateRequest)
   if (id === undefined) return
   const { account, shareId } = requireDisk(call)
   const clientGuid = requireSession(call).clientGuid.toString('hex')
-  for (const handle of [...call.world.handles.values()]) {
+  for (const handle of call.world.handles.values()) {
     if (handle.kind !== 'file' || handle.appInstance?.id !== id) continue
     if (handle.open.shareId !== shareId || handle.appInstance.account !== account) continue
     if (handle.appInstance.clientGuid !== clientGuid) await closeHandle(call.world, handle)

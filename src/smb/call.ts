@@ -51,7 +51,6 @@ export type Negotiated = {
   readonly clientGuid: Buffer
   readonly clientCapabilities: number
   readonly clientSecurityMode: number
-  readonly clientDialects: readonly number[]
   readonly capabilities: number
   readonly securityMode: number
   readonly cipher: Cipher | undefined
@@ -70,7 +69,6 @@ export type Connection = {
   readonly clientPort: number
   /** Where the client has reached us. */
   readonly serverIp: string
-  /** Of the "workstation" in the login, or the address. */
   negotiated: Negotiated | undefined
   preauthHash: Buffer
   readonly logins: Map<bigint, Login>

@@ -149,9 +149,10 @@ class SmbConnection implements Connection {
     if (protocol === 'smb2') return this.#begin(frame, undefined)
     if (protocol === 'transform') {
       const header = decodeTransform(frame)
-      const session = this.sessions.get(header.sessionId)
+      // One that has no channel here is told so, sealed (dispatch.ts).
+      const session = this.#world.sessions.get(header.sessionId)
       const decryptor = session?.decryptor
-      if (decryptor === undefined) throw new DropConnection('sealed by no session that is here')
+      if (decryptor === undefined) throw new DropConnection('sealed by no session that there is')
       const message = decryptor.decrypt(header)
       FRAMES.giveBack(frame)
       return this.#begin(message, session)

@@ -1,11 +1,6 @@
 // CREATE's oplock level and lease context ([MS-SMB2] 2.2.13, 2.2.13.2.8, 2.2.14.2.10): from the wire to what is
 // asked of the store, and back.
-import {
-  CACHE_HANDLE,
-  CACHE_READ,
-  CACHE_WRITE,
-  type CacheHolder,
-} from '../storage/file/open.ts'
+import { CACHE_HANDLE, CACHE_READ, CACHE_WRITE, type CacheHolder } from '../storage/file/open.ts'
 import type { CacheRequest } from '../storage/file/smb-cache.ts'
 import type { Session } from './call.ts'
 import { DIALECT } from './dialect.ts'
@@ -45,9 +40,7 @@ export function cacheRequestOf(
 ): CacheRequest | undefined {
   if (oplockLevel !== OPLOCK_LEVEL.lease) {
     const state = OPLOCK_STATE[oplockLevel]
-    return state === undefined
-      ? undefined
-      : { kind: 'oplock', holder: oplockHolder(openId), state }
+    return state === undefined ? undefined : { kind: 'oplock', holder: oplockHolder(openId), state }
   }
   const { lease } = contexts
   if (lease === undefined || lease.key.every((byte) => byte === 0)) return undefined

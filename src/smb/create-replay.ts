@@ -30,10 +30,11 @@ async function findReplayed(
   if (known === undefined) return undefined
   if (known === 'pending') throw new SmbError('FILE_NOT_AVAILABLE')
   if (!isReplay(call)) throw new SmbError('DUPLICATE_OBJECTID')
-  if (known.session === undefined) return attach(call, request, known)
+  const action = known.createKey?.action ?? 'opened'
+  if (known.session === undefined) return attach(call, request, known, action)
   if (known.session !== requireSession(call)) throw new SmbError('DUPLICATE_OBJECTID')
   checkSameLease(call, request, known)
-  return reopened(call, known, known.createKey?.action ?? 'opened')
+  return reopened(call, known, action)
 }
 
 /** A replay that asks for a lease must be of an open that has it. */

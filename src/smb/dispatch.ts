@@ -25,14 +25,16 @@ export async function dispatch(incoming: Incoming): Promise<Outgoing> {
   let signer: Signer | undefined
   try {
     takeChain(chain, header)
-    const command = COMMANDS[header.command]
-    if (command === undefined) throw new SmbError('INVALID_PARAMETER')
-    if (connection.negotiated === undefined && command.name !== 'NEGOTIATE') {
+    if (connection.negotiated === undefined && header.command !== COMMAND.NEGOTIATE) {
       throw new DropConnection('a command before NEGOTIATE')
     }
     // A signed request gets a signed answer ([MS-SMB2] 3.3.4.1.1), whatever becomes of the session meanwhile.
-    signer = incoming.sealedBy === undefined ? findSigner(incoming) : undefined
-    if (signer?.check(incoming.message) === false) throw new SmbError('ACCESS_DENIED')
+    signer = findSigner(incoming)
+    const command = COMMANDS[header.command]
+    if (command === undefined || (chain.isRelated && chain.isLost)) {
+      throw new SmbError('INVALID_PARAMETER')
+    }
+    checkSignature(incoming, signer)
     const session = findSession(incoming, command)
     const tree = findTree(incoming, command, session)
     chain.isLost = false
@@ -53,10 +55,7 @@ export async function dispatch(incoming: Incoming): Promise<Outgoing> {
 /** A related part takes over session, tree and file of the one before ([MS-SMB2] 3.3.5.2.7.2). */
 function takeChain(chain: Chain, { flags, sessionId, treeId }: Smb2Header): void {
   chain.isRelated = (flags & HEADER_FLAG.related) !== 0
-  if (chain.isRelated) {
-    if (chain.isLost) throw new SmbError('INVALID_PARAMETER')
-    return
-  }
+  if (chain.isRelated && !chain.isLost) return
   chain.isLost = true
   chain.sessionId = sessionId
   chain.treeId = treeId
@@ -76,16 +75,20 @@ function handOn(chain: Chain, { fileId, sessionId, treeId }: SmbReply): void {
  * What the answer is signed with: undefined if the request was not. A connection that is no channel of the session,
  * or not yet, has the session's own key.
  */
-function findSigner({ connection, chain, header, message, world }: Incoming): Signer | undefined {
-  if (!isSigned(message)) return undefined
-  if (header.command === COMMAND.NEGOTIATE) throw new SmbError('INVALID_PARAMETER')
+function findSigner(incoming: Incoming): Signer | undefined {
+  const { connection, chain, message, world, sealedBy } = incoming
+  if (sealedBy !== undefined || !isSigned(message)) return undefined
   const session = world.sessions.get(chain.sessionId)
-  const signer =
-    session === undefined
-      ? connection.endedSessions.get(chain.sessionId)
-      : (session.channels.get(connection) ?? createSigner(session.signing, session.signingKey))
+  if (session === undefined) return connection.endedSessions.get(chain.sessionId)
+  return session.channels.get(connection) ?? createSigner(session.signing, session.signingKey)
+}
+
+/** [MS-SMB2] 3.3.5.2.4 */
+function checkSignature({ header, message, sealedBy }: Incoming, signer: Signer | undefined): void {
+  if (sealedBy !== undefined || !isSigned(message)) return
+  if (header.command === COMMAND.NEGOTIATE) throw new SmbError('INVALID_PARAMETER')
   if (signer === undefined) throw new SmbError('USER_SESSION_DELETED')
-  return signer
+  if (!signer.check(message)) throw new SmbError('ACCESS_DENIED')
 }
 
 function findSession(incoming: Incoming, command: SmbCommand): Session | undefined {

@@ -4,6 +4,7 @@ import { getNode } from '../storage/file/node.ts'
 import { getOpen, holdersOf, putOpen } from '../storage/file/open.ts'
 import type { Opened } from '../storage/file/smb-open.ts'
 import { requireDisk, requireSession, type SmbCall } from './call.ts'
+import { closeHandle, disconnectHandle } from './close.ts'
 import { leaseHolder } from './create-cache.ts'
 import { decodeFilePath } from './file-path.ts'
 import type { FileHandle } from './handle.ts'
@@ -45,7 +46,7 @@ export async function reconnect(
   if (createGuid !== undefined && (handle.durable?.createGuid ?? NO_GUID) !== createGuid) {
     throw new SmbError('OBJECT_NAME_NOT_FOUND')
   }
-  return attach(call, request, handle)
+  return attach(call, request, handle, 'opened')
 }
 
 function findDetached({ world }: SmbCall, id: bigint): FileHandle {
@@ -60,6 +61,7 @@ export async function attach(
   call: SmbCall,
   request: CreateRequest,
   handle: FileHandle,
+  action: Opened['action'],
 ): Promise<Reopened> {
   const session = requireSession(call)
   const tree = requireDisk(call)
@@ -73,19 +75,27 @@ export async function attach(
   handle.session = session
   handle.tree = tree
   session.handles.set(handle.fileId.volatile, handle)
-  await world.kv.writeLive(function* (tx) {
-    const open = yield* getOpen(tx, handle.open)
-    if (open === undefined) throw new SmbError('OBJECT_NAME_NOT_FOUND')
-    const clientIp = `${connection.clientIp}:${connection.clientPort}`
-    const reconnectedMs = world.moment().nowMs
-    handle.open = { ...open, sessionId: String(session.id), clientIp, reconnectedMs }
-    putOpen(tx, handle.open)
+  const clientIp = `${connection.clientIp}:${connection.clientPort}`
+  const reconnectedMs = world.moment().nowMs
+  const change = { sessionId: String(session.id), clientIp, reconnectedMs }
+  const open = await world.kv.writeLive(function* (tx) {
+    const known = yield* getOpen(tx, handle.open)
+    if (known !== undefined) putOpen(tx, { ...known, ...change })
+    return known
   })
-  return reopened(call, handle, 'opened')
+  if (open === undefined) await closeHandle(world, handle)
+  else if (!session.isValid) await disconnectHandle(world, handle)
+  if (open === undefined || !session.isValid) throw new SmbError('OBJECT_NAME_NOT_FOUND')
+  handle.open = { ...open, ...change }
+  return reopened(call, handle, action)
 }
 
 /** With a lease it is the lease that is come back for: its key and its file have to be the same. */
-function checkLease(call: SmbCall, { name, contexts }: CreateRequest, { open, durable }: FileHandle): void {
+function checkLease(
+  call: SmbCall,
+  { name, contexts }: CreateRequest,
+  { open, durable }: FileHandle,
+): void {
   const { lease } = contexts
   const isLeased = open.holder?.startsWith('lease:') === true
   if (isLeased !== (lease !== undefined)) throw new SmbError('OBJECT_NAME_NOT_FOUND')
@@ -120,4 +130,3 @@ export async function reopened(
     opened: { kind: 'opened', action, open, node, maximalAccess: open.access, cache },
   }
 }
-

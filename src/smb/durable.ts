@@ -1,6 +1,11 @@
 // Durable handles ([MS-SMB2] 3.3.5.9.6, 3.3.5.9.10): an open that outlives its connection, for a time, because its
 // client holds a cache that would have told it of anybody else; or, on these shares, because it asked for it.
-import { CACHE_HANDLE, holdersOf, type CacheHolder, type PersistentTerms } from '../storage/file/open.ts'
+import {
+  CACHE_HANDLE,
+  holdersOf,
+  type CacheHolder,
+  type PersistentTerms,
+} from '../storage/file/open.ts'
 import type { CreateAction } from '../storage/file/smb-open.ts'
 import type { DiskTree, Session, SmbWorld } from './call.ts'
 import { DIALECT } from './dialect.ts'
@@ -71,7 +76,10 @@ export function grantDurable(
   handle: FileHandle,
   session: Session,
   tree: DiskTree,
-  { contexts, cache }: { readonly contexts: CreateContexts; readonly cache: CacheHolder | undefined },
+  {
+    contexts,
+    cache,
+  }: { readonly contexts: CreateContexts; readonly cache: CacheHolder | undefined },
 ): void {
   const { open } = handle
   if (open.persistent !== undefined) {

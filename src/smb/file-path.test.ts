@@ -12,6 +12,8 @@ const PATHS = [
   ['a\\B.txt', { path: ['a', 'B.txt'], isDirectory: false }],
   ['a/b', { path: ['a', 'b'], isDirectory: false }],
   ['a\\', { path: ['a'], isDirectory: true }],
+  ['a\\b\\..', { path: ['a'], isDirectory: false }],
+  ['a\\..\\b', { path: ['b'], isDirectory: false }],
   ['a. ', { path: ['a. '], isDirectory: false }],
   ['@GMT-2024.01.31-23.59.58', { path: [], isDirectory: false, snapshotMs: SNAPSHOT_MS }],
   ['@GMT-2024.01.31-23.59.58\\a', { path: ['a'], isDirectory: false, snapshotMs: SNAPSHOT_MS }],
@@ -26,7 +28,7 @@ for (const [text, expected] of PATHS) {
 
 const REFUSED = [
   ['..', 'OBJECT_PATH_SYNTAX_BAD'],
-  ['a\\..\\b', 'OBJECT_PATH_SYNTAX_BAD'],
+  ['a\\..\\..\\b', 'OBJECT_PATH_SYNTAX_BAD'],
   ['.', 'OBJECT_NAME_INVALID'],
   ['a\\.\\b', 'OBJECT_NAME_INVALID'],
   ['/a', 'OBJECT_NAME_INVALID'],

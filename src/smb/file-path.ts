@@ -1,5 +1,6 @@
 // Paths as SMB writes them: from the share's root on, with backslashes between the names (slashes are taken for
-// them, as Samba does), which are those of storage/file/file-name.ts. One name may be a snapshot's (`@GMT-…`): the rest is then looked for in it.
+// them, as Samba does), which are those of storage/file/file-name.ts. One name may be a snapshot's (`@GMT-…`):
+// the rest is then looked for in it.
 import { parseFilePath } from '../storage/file/file-name.ts'
 import { SmbError } from './smb-error.ts'
 import { decodeSnapshotLabel } from './wire/snapshot-label.ts'
@@ -12,10 +13,18 @@ export type FilePath = {
   readonly isDirectory: boolean
 }
 
+/** `a\\..\\b` is `b`, whether or not there is an `a`, as Samba has it; the way out of the share is none. */
+function withoutParents(names: readonly string[]): readonly string[] {
+  const left: string[] = []
+  for (const name of names) {
+    if (name !== '..') left.push(name)
+    else if (left.pop() === undefined) throw new SmbError('OBJECT_PATH_SYNTAX_BAD')
+  }
+  return left
+}
+
 export function decodeFilePath(text: string): FilePath {
-  const names = text.split(/[\\/]/)
-  // As Samba says it of a way out of the share; names are never relative.
-  if (names.includes('..')) throw new SmbError('OBJECT_PATH_SYNTAX_BAD')
+  const names = withoutParents(text.split(/[\\/]/))
   const label = names.find((name) => decodeSnapshotLabel(name) !== undefined)
   const snapshotMs = label === undefined ? undefined : decodeSnapshotLabel(label)
   const rest = names.filter((name) => name !== label).join('\\')

@@ -8,8 +8,11 @@ const BUCKET_COUNT = 64
 export type LockSequence = { readonly sequenceIndex: number; readonly sequenceNumber: number }
 
 /** Handles of 3.x outlive their connection one way or another; those of 2.1 only where they were made to. */
-export function countsSequences(dialect: Dialect, { kept }: Pick<FileHandle, 'kept'>): boolean {
-  return dialect >= DIALECT.smb300 || kept.has('resiliency')
+export function countsSequences(
+  dialect: Dialect,
+  { durable }: Pick<FileHandle, 'durable'>,
+): boolean {
+  return dialect >= DIALECT.smb300 || durable?.kind === 'resilient'
 }
 
 /** Whether just this was done before. If not, the bucket is empty until `rememberSequence`. */

@@ -16,7 +16,6 @@ import type { Information } from './wire/information.ts'
 import { SECURITY_PART, type QueryInfoRequest } from './wire/query-info.ts'
 import type { SetInfoRequest } from './wire/set-info.ts'
 
-/** Owner, group, DACL, SACL, and those that nothing here is kept under: label, attribute, scope, backup. */
 const { owner, group, dacl, sacl } = SECURITY_PART
 
 /** READ_CONTROL, but for the SACL; who asks for nothing gets it without ([MS-FSA] 2.1.5.14). */

@@ -28,9 +28,10 @@ export async function endSession(
     rememberEnded(connection, session.id, signer)
   }
   session.channels.clear()
+  const end = how === 'lost' ? disconnectHandle : closeHandle
   for (const handle of [...session.handles.values()]) {
-    if (how === 'lost') await disconnectHandle(world, handle)
-    else await closeHandle(world, handle)
+    // One that cannot be closed must not keep the others open.
+    await end(world, handle).catch((error: unknown) => world.logFault(error))
   }
   session.trees.clear()
 }

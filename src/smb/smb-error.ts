@@ -1,5 +1,6 @@
 // Why a command is refused: one NTSTATUS, thrown anywhere below and encoded once, in dispatch.ts. What the
 // rules of storage/ throw is told in SMB's words here.
+import { ExtentLimitReached, ExtentRetired } from '../extent/error.ts'
 import { StorageError, type ErrorCode } from '../storage/error.ts'
 import { SmbRefused } from '../storage/file/smb-refused.ts'
 import { WireError } from './wire/error.ts'
@@ -52,7 +53,15 @@ const STATUS_OF: Partial<Readonly<Record<ErrorCode, NtStatusName>>> = {
 export function smbErrorOf(error: unknown): SmbError | undefined {
   if (error instanceof SmbError) return error
   if (error instanceof WireError || error instanceof SmbRefused) return new SmbError(error.status)
+  if (isDiskFull(error)) return new SmbError('DISK_FULL')
+  // A write took so long that its bytes were given up: it may be sent again.
+  if (error instanceof ExtentRetired) return new SmbError('INSUFFICIENT_RESOURCES')
   if (!(error instanceof StorageError)) return undefined
   const status = STATUS_OF[error.code]
   return status === undefined ? undefined : new SmbError(status)
+}
+
+function isDiskFull(error: unknown): boolean {
+  if (error instanceof ExtentLimitReached) return true
+  return error instanceof Error && 'code' in error && error.code === 'ENOSPC'
 }

@@ -12,6 +12,7 @@ import { PYTHON, pythonResults } from './python-suite.ts'
 const SUITES = [
   ['azure.storage.blob', 'python3-azure-storage', 'azure-storage-blob.py'],
   ['azure.storage.queue', 'python3-azure-storage', 'azure-storage-queue.py'],
+  ['azure.storage.fileshare', 'python3-azure-storage', 'azure-storage-file-share.py'],
   ['azure.data.tables', 'python3-azure', 'azure-data-tables.py'],
 ] as const
 

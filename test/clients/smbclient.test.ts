@@ -54,7 +54,8 @@ describe('smbclient', { skip, timeout: CLIENT_LIMIT_MS }, () => {
   })
 
   const login = (key = ACCOUNT_KEY): string[] => [
-    ...['-p', String(server.smbPort), '-U', `${ACCOUNT}%${key}`],
+    `--port=${server.smbPort}`,
+    `--user=${ACCOUNT}%${key}`,
   ]
   const run = (args: readonly string[], commands: string): Promise<string> =>
     client.ok('//127.0.0.1/docs', ...login(), ...args, '-c', `lcd ${folder}; ${commands}`)

@@ -48,7 +48,8 @@ for (const lengthBytes of [8 * KIB, 256 * KIB]) {
     await file.create(lengthBytes)
     const [quarter, long] = [lengthBytes / 4, (lengthBytes / 4) * 3]
     const lows = new Set<number>([0])
-    let [last, isWriting] = [0, true]
+    const phase = { isWriting: true }
+    let last = 0
     const writer = async (isLow: boolean) => {
       for (let count = 0; count < 15; count += 1) {
         last += 1
@@ -59,14 +60,14 @@ for (const lengthBytes of [8 * KIB, 256 * KIB]) {
     }
     let reads = 0
     const reader = async () => {
-      while (isWriting) {
+      while (phase.isWriting) {
         checkOverlap(await file.downloadToBuffer(), lows)
         reads += 1
       }
     }
     const readers = [reader(), reader(), reader()]
     await Promise.all([writer(true), writer(false), writer(true), writer(false)])
-    isWriting = false
+    phase.isWriting = false
     await Promise.all(readers)
     assert(reads > 3)
     checkOverlap(await file.downloadToBuffer(), lows)
@@ -76,9 +77,9 @@ for (const lengthBytes of [8 * KIB, 256 * KIB]) {
 test('a copy and a snapshot are of one state', async () => {
   const source = fileOf('source')
   await source.create(64 * KIB)
-  let isWriting = true
+  const phase = { isWriting: true }
   const writer = async (value: number) => {
-    while (isWriting) await source.uploadRange(Buffer.alloc(64 * KIB, value), 0, 64 * KIB)
+    while (phase.isWriting) await source.uploadRange(Buffer.alloc(64 * KIB, value), 0, 64 * KIB)
   }
   const writers = [1, 2, 3].map(writer)
   for (let count = 0; count < 10; count += 1) {
@@ -92,7 +93,7 @@ test('a copy and a snapshot are of one state', async () => {
     const copied = await copy.downloadToBuffer()
     only(copied, 0, copied.length)
   }
-  isWriting = false
+  phase.isWriting = false
   await Promise.all(writers)
 })
 

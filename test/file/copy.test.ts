@@ -80,8 +80,7 @@ describe('a copy of a file', () => {
     assert.equal(properties.contentType, 'text/plain')
     assert.equal(properties.contentLanguage, 'de')
     assert.deepEqual(properties.metadata, { a: '1' })
-    const { _response } = await file.download()
-    assert.equal(_response.headers.get('x-ms-copy-id'), properties.copyId)
+    assert.equal((await file.download()).copyId, properties.copyId)
   })
 
   test('keeps its holes', async () => {
@@ -343,6 +342,22 @@ describe('what stands in the way', () => {
       await assertRefused(send(`/box/${target.path}`, asked), 409, 'ReadOnlyAttribute')
       assert.equal((await send(`/box/${target.path}`, { ...asked, [name]: 'true' })).status, 202)
     }
+  })
+
+  test('a SAS that may create and not write makes new files only', async () => {
+    const [target, url] = [fileOf(newName()), await source()]
+    const expiresOn = new Date(server.now() + 3_600_000)
+    const permissions = FileSASPermissions.parse('c')
+    const { search: sign } = new URL(await target.generateSasUrl({ permissions, expiresOn }))
+    const from = await fileOf(new URL(url).pathname.split('/').at(-1) ?? '').generateSasUrl({
+      permissions: FileSASPermissions.parse('r'),
+      expiresOn,
+    })
+    const headers = { 'x-ms-copy-source': from }
+    const request = { method: 'PUT', path: `/box/${target.path}`, headers, sign }
+    const place = { blobPort: server.filePort }
+    assert.equal((await rawRequest(place, request)).status, 202)
+    await assertRefused(rawRequest(place, request), 403, 'AuthorizationPermissionMismatch')
   })
 
   test('nothing to abort', async () => {

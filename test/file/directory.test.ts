@@ -122,6 +122,9 @@ test('dots at the end of a name fall away unless they are asked for', async () =
   await box.send('PUT', path)
   assert.equal((await box.send('GET', '/tree/dots?restype=directory')).status, 200)
   const kept = { 'x-ms-allow-trailing-dot': 'true' }
+  // The header came with 2022-11-02.
+  const before = await box.send('GET', path, { ...kept, 'x-ms-version': '2021-12-02' })
+  assert.equal(before.status, 200)
   assert.equal((await box.send('GET', path, kept)).status, 404)
   assert.equal((await box.send('PUT', path, kept)).status, 201)
 })
@@ -182,6 +185,15 @@ describe('Set Directory Properties and Metadata', () => {
       )
     }
   })
+})
+
+test('a file is no directory, and a directory no file: to who asks for properties they are not there', async () => {
+  await share.createFile('one-kind', 1)
+  await share.createDirectory('other-kind')
+  assert.equal(await share.getDirectoryClient('one-kind').exists(), false)
+  assert.equal(await share.rootDirectoryClient.getFileClient('other-kind').exists(), false)
+  const asked = box.send('GET', '/tree/one-kind?restype=directory')
+  await assertRefused(asked, 404, 'ResourceNotFound')
 })
 
 describe('Delete Directory', () => {

@@ -66,10 +66,12 @@ export function runTorture(
     'smbtorture',
     [
       `//127.0.0.1/${SHARE}`,
-      ...['-p', String(port), '-U', `smbt1%${KEYS.smbt1}`, '--format=subunit', '--fullname'],
-      ...['torture:user2name=smbt2', `torture:user2password=${KEYS.smbt2}`].map(
-        (option) => `--option=${option}`,
-      ),
+      `--port=${port}`,
+      `--user=smbt1%${KEYS.smbt1}`,
+      '--format=subunit',
+      '--fullname',
+      '--option=torture:user2name=smbt2',
+      `--option=torture:user2password=${KEYS.smbt2}`,
       ...args,
       ...tests,
     ],

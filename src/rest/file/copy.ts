@@ -1,6 +1,7 @@
 // Copy File and Abort Copy File. A source in this store is copied before the answer; one elsewhere is looked at
 // before the answer, and read after it (rest/copy-jobs.ts).
 import { randomUUID } from 'node:crypto'
+import { hasPermission } from '../../auth/authorize.ts'
 import {
   decodeMetadata,
   optionalBoolean,
@@ -30,7 +31,7 @@ import { decodeSmbProperties } from './smb-header.ts'
 
 export async function runCopyFile(call: FileCall): Promise<Answer> {
   fileAddress(call.request)
-  const asked = decodeCopy(call.request)
+  const asked = decodeCopy(call)
   const source = await resolveSource(call)
   const node = await (source.kind === 'local'
     ? copyLocal(call, source, asked)
@@ -42,11 +43,12 @@ export async function runCopyFile(call: FileCall): Promise<Answer> {
 
 type Asked = Omit<AskedCopy, 'state'>
 
-function decodeCopy(request: Request): Asked {
+function decodeCopy({ request, identity }: FileCall): Asked {
   const metadata = decodeMetadata(request.rawHeaders)
   const ignoresReadOnly = ignoresReadOnlyAttribute(request.headers)
+  const mayReplace = hasPermission(identity, 'w')
   return {
-    guard: { ...fileGuard(request, 'Copy File'), ignoresReadOnly },
+    guard: { ...fileGuard(request, 'Copy File'), ignoresReadOnly, mayReplace },
     properties: decodeCopyProperties(request),
     metadata: metadata.length === 0 ? undefined : metadata,
   }

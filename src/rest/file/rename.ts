@@ -41,7 +41,7 @@ import { requireView } from '../../storage/file/share.ts'
 import { smbHeaders, validators, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
-import { fileAddress, type FileCall } from './service.ts'
+import { fileAddress, keepsDots, type FileCall } from './service.ts'
 import { decodeSmbProperties } from './smb-header.ts'
 
 const SOURCE = 'x-ms-file-rename-source'
@@ -163,7 +163,7 @@ async function decodeSource(call: FileCall, share: string): Promise<readonly str
   }
   await authorizeSource(call, asked)
   const name = 'x-ms-source-allow-trailing-dot'
-  return parseFilePath(path, { allowTrailingDot: optionalBoolean(request.headers, name) ?? false })
+  return parseFilePath(path, { allowTrailingDot: keepsDots(request, name) })
 }
 
 const URL_PARTS = /^(https?):\/\/([^/?#]+)([^?#]*)(?:\?([^#]*))?/i

@@ -3,6 +3,7 @@ import type { AuthWorld } from '../../auth/world.ts'
 import type { ExtentStore } from '../../extent/extent.ts'
 import { optionalBoolean } from '../../http/header.ts'
 import type { Call, Level, Request } from '../../http/operation.ts'
+import { isAtLeast } from '../../http/version.ts'
 import { invalidQuery, StorageError } from '../../storage/error.ts'
 import { parseTimestamp } from '../../storage/etag.ts'
 import { parseFilePath } from '../../storage/file/file-name.ts'
@@ -65,8 +66,13 @@ function shareOf(request: Request): ShareAddress {
 }
 
 function pathOf(request: Request): readonly string[] {
-  const allowTrailingDot = optionalBoolean(request.headers, 'x-ms-allow-trailing-dot') ?? false
+  const allowTrailingDot = keepsDots(request, 'x-ms-allow-trailing-dot')
   return parseFilePath(request.path[1] ?? '', { allowTrailingDot })
+}
+
+/** Before 2022-11-02 dots at the end of a name fell away, whatever a header said. */
+export function keepsDots({ headers, version }: Request, name: string): boolean {
+  return isAtLeast(version, '2022-11-02') && (optionalBoolean(headers, name) ?? false)
 }
 
 function refuseSnapshot({ query }: Request): void {

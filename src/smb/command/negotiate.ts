@@ -119,7 +119,6 @@ function negotiate(world: SmbWorld, request: NegotiateRequest, dialect: Dialect)
     clientGuid: Buffer.from(request.clientGuid),
     clientCapabilities: request.capabilities,
     clientSecurityMode: request.securityMode,
-    clientDialects: request.dialects,
     capabilities: capabilitiesOf(dialect, cipher),
     ...modeOf(world),
     cipher,

@@ -14,7 +14,7 @@ import type { Rename } from '../wire/set-info.ts'
 export async function setRename(
   call: SmbCall,
   handle: FileHandle,
-  { name, replaceIfExists }: Rename,
+  { name, replaceIfExists, posixSemantics }: Rename,
 ): Promise<void> {
   requireRights(handle, RIGHT.delete)
   // From the root on in any case; some clients say so.
@@ -27,7 +27,12 @@ export async function setRename(
     return kv.write(function* (tx) {
       const opened = yield* requireOpened(tx, tree, handle.open)
       const properties = keptTimes(opened.node, frozenTimesOf(handle))
-      return yield* renameOpened(tx, opened, { path, replaceIfExists, properties }, now)
+      return yield* renameOpened(
+        tx,
+        opened,
+        { path, replaceIfExists, posixSemantics, properties },
+        now,
+      )
     })
   })
 }

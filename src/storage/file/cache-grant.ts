@@ -4,7 +4,14 @@ import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import type { FilePlace } from './cache-break.ts'
 import { leaseHolderKey } from './keys.ts'
-import { deleteHolder, holdersOf, opensOf, putHolder, type CacheHolder, type FileOpen } from './open.ts'
+import {
+  deleteHolder,
+  holdersOf,
+  opensOf,
+  putHolder,
+  type CacheHolder,
+  type FileOpen,
+} from './open.ts'
 import { grantedState, grantLease, hasLocks, type CacheRequest } from './smb-cache.ts'
 
 /** Which file a lease is for. */

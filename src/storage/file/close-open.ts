@@ -17,6 +17,7 @@ import {
   type FileTx,
 } from './open.ts'
 import { deletePersistentOpen } from './persistent-open.ts'
+import { isOrphan, orphanNode, removeOrphan } from './orphan.ts'
 import { removeName } from './remove.ts'
 import type { Share } from './share.ts'
 import type { ShareView } from './snapshot-view.ts'
@@ -46,17 +47,30 @@ export function* closeOpen(
   if (!isMarked) return
   const isLast = others.every((other) => other.snapshot !== undefined)
   setDeletePending(tx, open, !isLast)
-  if (isLast && share?.id === shareId) yield* removeOpened(tx, share, open, moment)
+  if (share?.id !== shareId) return
+  if (isLast || open.isPosixDelete === true) yield* removeOpened(tx, share, open, moment, isLast)
 }
 
 /** A directory that something was put into meanwhile stays. */
-function* removeOpened(tx: FileTx, share: Share, open: FileOpen, moment: Moment): Step<void> {
+function* removeOpened(
+  tx: FileTx,
+  share: Share,
+  open: FileOpen,
+  moment: Moment,
+  isLast: boolean,
+): Step<void> {
   const view: ShareView = { shareId: share.id, lastSnapshot: share.lastSnapshot }
   const node = yield* getNode(tx, view, open.nodeId)
   if (node === undefined) return
+  if (yield* isOrphan(tx, share.id, node.nodeId)) {
+    if (isLast) yield* removeOrphan(tx, share.id, node.nodeId)
+    return
+  }
   if (node.kind === 'directory' && !(yield* isEmptyDirectory(tx, share.id, node.nodeId))) return
   const named = yield* findName(tx, view, open, node)
-  if (named !== undefined) yield* removeName(tx, share, { ...named, node }, moment)
+  if (named === undefined) return
+  const remove = isLast ? removeName : orphanNode
+  yield* remove(tx, share, { ...named, node }, moment)
 }
 
 type Named = { readonly directoryId: number; readonly entry: FileEntry }

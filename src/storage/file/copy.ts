@@ -42,11 +42,16 @@ import { requireSourceFile } from './source.ts'
 
 /** What every copy is told of its destination. */
 export type AskedCopy = {
-  readonly guard: FileGuard
+  readonly guard: CopyGuard
   readonly properties: CopyProperties
   /** Given, it replaces that of the source. */
   readonly metadata: Metadata | undefined
   readonly state: Pick<CopyState, 'id' | 'source'>
+}
+
+export type CopyGuard = FileGuard & {
+  /** A SAS that may create and not write makes new files only. */
+  readonly mayReplace: boolean
 }
 
 export type CopyIds = {
@@ -97,11 +102,12 @@ export function checkFileLength(lengthBytes: number): void {
 export function* findCopyTarget(
   tx: ReadTx | FileTx,
   address: FileAddress,
-  guard: FileGuard,
+  guard: CopyGuard,
   nowMs: number,
 ): Step<Located> {
   const located = yield* locate(tx, address)
   if (located.node !== undefined) {
+    if (!guard.mayReplace) throw new StorageError('AuthorizationPermissionMismatch')
     return yield* checkForWrite(tx, requireNamed(located, 'file'), guard, nowMs)
   }
   yield* checkDirectoryStays(tx, located)

@@ -133,6 +133,13 @@ export function pendingFileCopyKey(shareId: number, nodeId: number): Key {
 
 export const PENDING_FILE_COPIES = prefixRange(encodeKey('pending-file-copy'))
 
+/** → {}: a file without a name that clients still have open */
+export function orphanKey(shareId: number, nodeId: number): Key {
+  return encodeKey('file-orphan', shareId, nodeId)
+}
+
+export const ORPHANS = prefixRange(encodeKey('file-orphan'))
+
 /** → FileOpen: what an SMB client holds open (live) */
 export function openKey(shareId: number, nodeId: number, openId: number): Key {
   return liveKey('open', shareId, nodeId, openId)

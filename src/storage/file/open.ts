@@ -46,6 +46,8 @@ export type FileOpen = {
   readonly reconnectedMs?: number
   /** FILE_DELETE_ON_CLOSE was asked for. */
   readonly deleteOnClose?: boolean
+  /** FILE_DISPOSITION_POSIX_SEMANTICS: the name goes with this handle, whoever else has it open. */
+  readonly isPosixDelete?: boolean
   /** The CacheHolder that it belongs to. */
   readonly holder?: string
   /** The snapshot that it looks at. */

@@ -45,7 +45,7 @@ async function openCopy() {
   const started = await write(function* (tx) {
     yield* createShare(tx, SHARE, { id: 1, metadata: [], provision: {} }, first)
     const start = {
-      guard: { operation: 'Copy File' },
+      guard: { operation: 'Copy File', mayReplace: true },
       properties: {},
       metadata: undefined,
       state: { id: 'copy', source: 'http://source/' },

@@ -34,6 +34,13 @@ export function requireNamed(located: Located, named: Named): Existing {
   return existing
 }
 
+/** Clients ask for properties to see whether a directory, or a file, is there: the other kind is none (`az storage file`). */
+function findNamed(located: Located, named: Named): Existing {
+  const existing = requireNode(located)
+  if ((existing.node.kind === 'directory') === (named === 'directory')) return existing
+  throw new StorageError('ResourceNotFound')
+}
+
 export function* requireForRead(
   tx: ReadTx,
   address: FileAddress,
@@ -41,7 +48,9 @@ export function* requireForRead(
   { operation, leaseId }: FileGuard,
   nowMs: number,
 ): Step<Existing> {
-  const existing = requireNamed(yield* locate(tx, address), named)
+  const located = yield* locate(tx, address)
+  const existing =
+    operation === 'Get Properties' ? findNamed(located, named) : requireNamed(located, named)
   if (address.snapshot !== undefined) return existing
   yield* checkOpens(tx, existing.share.id, existing.node, operation)
   checkLeaseForRead(existing.node.lease, leaseId, nowMs, 'file')

@@ -122,7 +122,11 @@ export function* shareUsageBytes(tx: ReadTx, shareId: number): Step<number> {
 }
 
 /** A file grew or shrank. Growing ends at the quota, also where that was lowered below what is there. */
-export function* changeUsage(tx: Tx, share: Share, byBytes: number): Step<void> {
+export function* changeUsage(
+  tx: Tx,
+  share: Pick<Share, 'id' | 'quotaGib'>,
+  byBytes: number,
+): Step<void> {
   if (byBytes === 0) return
   const bytes = (yield* shareUsageBytes(tx, share.id)) + byBytes
   if (byBytes > 0 && bytes > share.quotaGib * GIB) throw new StorageError('ShareSizeLimitReached')

@@ -127,9 +127,10 @@ export function grantedState(
 ): number {
   // Nothing is cached without the bytes; and bytes under locks are not.
   if ((state & CACHE_READ) === 0 || hasLocks) return 0
-  const others = opens.filter(
-    (open) => open.snapshot === undefined && open.holder !== holder && !isStatOpen(open.access),
-  )
+  // A stat open that caches nothing is in nobody's way.
+  const counts = (open: Pick<FileOpen, 'access' | 'holder'>): boolean =>
+    open.holder === undefined ? !isStatOpen(open.access) : open.holder !== holder
+  const others = opens.filter((open) => open.snapshot === undefined && counts(open))
   // A stat open has broken nothing: what it reads may be out of date already.
   const isWritten = holders.some(
     (each) => each.holder !== holder && (each.state & CACHE_WRITE) !== 0,

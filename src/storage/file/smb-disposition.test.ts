@@ -2,15 +2,28 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { READ_ONLY } from './attributes.ts'
-import { ADDRESS, exampleShare, refusalOf, type ExampleShare } from './open-example.ts'
-import { isDeletePending, type FileOpen } from './open.ts'
+import { resizeFile } from './file-properties.ts'
+import { getNode } from './node.ts'
+import {
+  ADDRESS,
+  exampleShare,
+  refusalOf,
+  SHARE_ID,
+  VIEW,
+  type ExampleShare,
+} from './open-example.ts'
+import { deleteOpen, isDeletePending, type FileOpen } from './open.ts'
 import { requireOpened } from './opened-node.ts'
-import { setDisposal } from './smb-disposition.ts'
+import { removeOrphans } from './orphan.ts'
+import { shareUsageBytes } from './share.ts'
+import { setDisposal, type Disposal } from './smb-disposition.ts'
 
-function mark(share: ExampleShare, open: FileOpen, deletePending = true, ignoreReadOnly = false) {
+const PLAIN: Disposal = { deletePending: true, posixSemantics: false, ignoreReadOnly: false }
+
+function mark(share: ExampleShare, open: FileOpen, how: Partial<Disposal> = {}) {
   return share.kv.writeLive(function* (tx) {
     const opened = yield* requireOpened(tx, ADDRESS, open)
-    yield* setDisposal(tx, opened, { deletePending, ignoreReadOnly })
+    yield* setDisposal(tx, opened, { ...PLAIN, ...how })
   })
 }
 
@@ -37,7 +50,7 @@ describe('a mark for deletion', () => {
     const share = await exampleShare()
     const { open } = await share.open('file', { deleteOnClose: true })
     await mark(share, open)
-    await mark(share, open, false)
+    await mark(share, open, { deletePending: false })
     assert.equal(await isMarked(share, open), false)
     await share.close(open)
     assert.equal(await isThere(share, 'file'), true)
@@ -47,7 +60,7 @@ describe('a mark for deletion', () => {
     const share = await exampleShare()
     const { open } = await share.open('file', { attributes: READ_ONLY })
     assert.equal(await refusalOf(mark(share, open)), 'CANNOT_DELETE')
-    await mark(share, open, true, true)
+    await mark(share, open, { ignoreReadOnly: true })
     assert.equal(await isMarked(share, open), true)
   })
 
@@ -60,5 +73,60 @@ describe('a mark for deletion', () => {
     await mark(share, directory)
     const { open: root } = await share.open('')
     assert.equal(await refusalOf(mark(share, root)), 'CANNOT_DELETE')
+  })
+})
+
+describe('a mark with POSIX semantics', () => {
+  const usageBytes = (share: ExampleShare) => share.kv.read((tx) => shareUsageBytes(tx, SHARE_ID))
+  const nodeOf = (share: ExampleShare, { nodeId }: FileOpen) =>
+    share.kv.read((tx) => getNode(tx, VIEW, nodeId))
+
+  /** A file of 7 bytes that two clients have open; one of them deletes it. */
+  async function deleted() {
+    const share = await exampleShare()
+    const { open } = await share.open('file')
+    const { open: other } = await share.open('file')
+    const resize = { lengthBytes: 7, newId: share.newId() }
+    await share.kv.write(function* (tx) {
+      yield* resizeFile(tx, yield* requireOpened(tx, ADDRESS, open), resize, share.moment())
+    })
+    await mark(share, open, { posixSemantics: true })
+    return { share, open, other }
+  }
+
+  test('takes the name with its own handle, and the file with the last', async () => {
+    const { share, open, other } = await deleted()
+    assert.equal(await refusalOf(share.open('file')), 'SMBDeletePending')
+    share.events.length = 0
+    await share.close(open)
+    const [change] = share.events.filter(({ kind }) => kind === 'change')
+    assert(change?.kind === 'change')
+    assert.deepEqual([change.action, change.name], ['removed', 'file'])
+    const { action, open: another } = await share.open('file')
+    assert.deepEqual([action, another.nodeId === other.nodeId], ['created', false])
+    assert.equal((await nodeOf(share, other))?.lengthBytes, 7)
+    await share.close(other)
+    assert.deepEqual([await nodeOf(share, other), await usageBytes(share)], [undefined, 0])
+    assert.equal(await isThere(share, 'file'), true)
+  })
+
+  test('can be taken back only while there is a name', async () => {
+    const { share, open, other } = await deleted()
+    await mark(share, open, { deletePending: false })
+    await mark(share, open, { posixSemantics: true })
+    await share.close(open)
+    assert.equal(await refusalOf(mark(share, other, { deletePending: false })), 'ACCESS_DENIED')
+  })
+
+  test('leaves nothing behind when the server ends before the last handle does', async () => {
+    const { share, open, other } = await deleted()
+    await share.close(open)
+    await share.kv.write((tx) => removeOrphans(tx))
+    assert.notEqual(await nodeOf(share, other), undefined, 'somebody has it open')
+    await share.kv.write(function* (tx) {
+      deleteOpen(tx, other)
+    })
+    await share.kv.write((tx) => removeOrphans(tx))
+    assert.deepEqual([await nodeOf(share, other), await usageBytes(share)], [undefined, 0])
   })
 })

@@ -6,12 +6,15 @@ import { READ_ONLY } from './attributes.ts'
 import { isEmptyDirectory, ROOT_ID, type FileNode } from './node.ts'
 import { putOpen, setDeletePending, type FileTx } from './open.ts'
 import type { OpenedNode } from './opened-node.ts'
+import { isOrphan } from './orphan.ts'
 import { breakForRename } from './smb-cache.ts'
 import type { MustWait } from './smb-open.ts'
 import { SmbRefused } from './smb-refused.ts'
 
 export type Disposal = {
   readonly deletePending: boolean
+  /** FILE_DISPOSITION_POSIX_SEMANTICS: the name goes with this handle, not with the last. */
+  readonly posixSemantics: boolean
   /** FILE_DISPOSITION_IGNORE_READONLY_ATTRIBUTE */
   readonly ignoreReadOnly: boolean
 }
@@ -20,11 +23,14 @@ export type Disposal = {
 export function* setDisposal(
   tx: FileTx,
   { view, node, open }: OpenedNode,
-  { deletePending, ignoreReadOnly }: Disposal,
+  { deletePending, posixSemantics, ignoreReadOnly }: Disposal,
 ): Step<MustWait | { readonly kind: 'set' }> {
   if (!deletePending) {
     // What was asked for when it was opened is taken back, too, as Samba does.
-    if (open.deleteOnClose === true) putOpen(tx, { ...open, deleteOnClose: false })
+    if (open.deleteOnClose === true || open.isPosixDelete === true) {
+      putOpen(tx, { ...open, deleteOnClose: false, isPosixDelete: false })
+    }
+    if (yield* isOrphan(tx, view.shareId, node.nodeId)) throw new SmbRefused('ACCESS_DENIED')
     setDeletePending(tx, open, false)
     return { kind: 'set' }
   }
@@ -34,6 +40,7 @@ export function* setDisposal(
   }
   const at = { shareId: view.shareId, nodeId: node.nodeId }
   if (yield* breakForRename(tx, at, open.holder)) return { kind: 'wait', ...at }
+  if (posixSemantics) putOpen(tx, { ...open, isPosixDelete: true })
   setDeletePending(tx, open, true)
   return { kind: 'set' }
 }

@@ -7,8 +7,19 @@ import { getOpen, opensOf, setDeletePending, type FileOpen } from './open.ts'
 import { requireOpened } from './opened-node.ts'
 import { renameOpened } from './smb-rename.ts'
 
-function rename(share: ExampleShare, open: FileOpen, to: string, replaceIfExists = false) {
-  const change = { path: to === '' ? [] : to.split('/'), replaceIfExists, properties: {} }
+function rename(
+  share: ExampleShare,
+  open: FileOpen,
+  to: string,
+  replaceIfExists = false,
+  posixSemantics = false,
+) {
+  const change = {
+    path: to === '' ? [] : to.split('/'),
+    replaceIfExists,
+    posixSemantics,
+    properties: {},
+  }
   return share.kv.write(function* (tx) {
     yield* renameOpened(tx, yield* requireOpened(tx, ADDRESS, open), change, share.moment())
   })
@@ -88,6 +99,25 @@ describe('a rename', () => {
     const [change] = changes
     assert(change?.kind === 'change')
     assert.deepEqual([change.action, change.from?.name, change.name], ['renamed', 'a', 'c'])
+  })
+})
+
+describe('a rename with POSIX semantics', () => {
+  test('replaces what others have open and share', async () => {
+    const share = await filledShare()
+    const { open: replaced } = await share.open('b')
+    const { open } = await share.open('a')
+    await rename(share, open, 'b', true, true)
+    await share.close(replaced)
+    const { open: now } = await share.open('b')
+    assert.equal(now.nodeId, open.nodeId)
+  })
+
+  test('but not what they do not share', async () => {
+    const share = await filledShare()
+    await share.open('b', { shareAccess: 3 })
+    const { open } = await share.open('a')
+    assert.equal(await refusalOf(rename(share, open, 'b', true, true)), 'ACCESS_DENIED')
   })
 })
 

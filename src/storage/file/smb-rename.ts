@@ -6,8 +6,16 @@ import type { Moment } from '../moment.ts'
 import { READ_ONLY } from './attributes.ts'
 import { getEntry, locateIn, ROOT_ID, type Existing, type Located } from './node.ts'
 import { WRITE_DATA } from './open-access.ts'
-import { isDeletePending, opensOf, SHARE_READ, SHARE_WRITE, type FileTx } from './open.ts'
+import {
+  isDeletePending,
+  opensOf,
+  SHARE_DELETE,
+  SHARE_READ,
+  SHARE_WRITE,
+  type FileTx,
+} from './open.ts'
 import type { OpenedNode } from './opened-node.ts'
+import { orphanNode } from './orphan.ts'
 import { isWithin, moveOpens, openNodesBelow, renameNode } from './rename.ts'
 import { isSharingViolation } from './share-mode.ts'
 import { breakForRename } from './smb-cache.ts'
@@ -19,6 +27,8 @@ export type OpenedRename = {
   /** From the share's root on. */
   readonly path: readonly string[]
   readonly replaceIfExists: boolean
+  /** FILE_RENAME_POSIX_SEMANTICS: what is replaced may be open, and stays for those who have it open. */
+  readonly posixSemantics: boolean
   /** Times that stay as they are. */
   readonly properties: SmbProperties
 }
@@ -27,23 +37,23 @@ export type OpenedRename = {
 export function* renameOpened(
   tx: FileTx,
   opened: OpenedNode,
-  { path, replaceIfExists, properties }: OpenedRename,
+  { path, properties, ...how }: OpenedRename,
   moment: Moment,
 ): Step<MustWait | { readonly kind: 'renamed' }> {
   const { share, view, node, open } = opened
-  const source = yield* named(tx, opened)
   if (yield* isDeletePending(tx, view.shareId, node.nodeId)) throw new SmbRefused('ACCESS_DENIED')
+  const source = yield* named(tx, opened)
   const target = yield* locateIn(tx, share, view, path)
   yield* checkDirectory(tx, target)
-  const replaced = yield* replacedBy(tx, source, target, replaceIfExists)
+  const replaced = yield* replacedBy(tx, source, target, how.replaceIfExists)
   const below = node.kind === 'directory' ? yield* nodesBelow(tx, source, target) : []
   for (const nodeId of [node.nodeId, ...replaced, ...below]) {
     const at = { shareId: view.shareId, nodeId }
     if (yield* breakForRename(tx, at, open.holder)) return { kind: 'wait', ...at }
   }
   if (below.length > 0) throw new SmbRefused('ACCESS_DENIED')
-  for (const nodeId of replaced) yield* checkClosed(tx, view.shareId, nodeId)
-  yield* renameNode(tx, source, target, { properties }, moment)
+  const free = yield* freePlace(tx, source, target, how.posixSemantics, moment)
+  yield* renameNode(tx, source, free, { properties }, moment)
   yield* moveOpens(tx, target, node, path)
   return { kind: 'renamed' }
 }
@@ -93,9 +103,22 @@ function* replacedBy(
   return [there.nodeId]
 }
 
-function* checkClosed(tx: ReadTx, shareId: number, nodeId: number): Step<void> {
-  const opens = (yield* opensOf(tx, shareId, nodeId)).filter(isOfPresent)
-  if (opens.length > 0) throw new SmbRefused('ACCESS_DENIED')
+/** The target, with nobody there who has it open. */
+function* freePlace(
+  tx: FileTx,
+  { node: source }: Existing,
+  target: Located,
+  posixSemantics: boolean,
+  moment: Moment,
+): Step<Located> {
+  const { node, entry, share, view, directoryId, name } = target
+  if (node === undefined || entry === undefined || node.nodeId === source.nodeId) return target
+  const opens = (yield* opensOf(tx, view.shareId, node.nodeId)).filter(isOfPresent)
+  if (opens.length === 0) return target
+  const isShared = opens.every(({ shareAccess }) => (shareAccess & SHARE_DELETE) !== 0)
+  if (!posixSemantics || !isShared) throw new SmbRefused('ACCESS_DENIED')
+  yield* orphanNode(tx, share, { directoryId, entry, node }, moment)
+  return { share, view, directoryId, name }
 }
 
 function isOfPresent({ snapshot }: { readonly snapshot?: number }): boolean {

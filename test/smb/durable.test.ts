@@ -1,0 +1,154 @@
+// What outlives a connection, and what outlives the server: durable and persistent handles, replays, and clients that
+// do not answer. smbtorture holds the rest of it; here is what needs a server to be stopped, or time to pass.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { DIALECT } from '../../src/smb/dialect.ts'
+import { COMMAND, HEADER_FLAG } from '../../src/smb/wire/header.ts'
+import { ACCOUNT, ACCOUNT_KEY, rawRequest } from '../harness.ts'
+import { runTestServer, type RunningTestServer } from '../running-server.ts'
+import { createBody, RawClient, type Answer, type Fields } from './raw-client.ts'
+
+const GUID = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex')
+const PERSISTENT = 2
+const BATCH = 9
+const FILE_ID_AT = 64 + 64
+const CREATE_ACTION_AT = 64 + 4
+
+async function start(t: TestContext, folder?: string): Promise<RunningTestServer> {
+  const server = await runTestServer({
+    silent: true,
+    logLevel: 'error',
+    ...(folder !== undefined && { folder }),
+  })
+  t.after(async () => {
+    await server.close()
+    assert.equal(server.logged(), '')
+  })
+  const place = { blobPort: server.filePort }
+  await rawRequest(place, { method: 'PUT', path: '/box?restype=share' })
+  return server
+}
+
+async function connect(t: TestContext, { smbPort }: RunningTestServer): Promise<RawClient> {
+  const client = await RawClient.open(smbPort)
+  t.after(() => client.close())
+  await client.negotiate([DIALECT.smb300])
+  assert.equal((await client.setUpSession(ACCOUNT, ACCOUNT_KEY))?.status, 'SUCCESS')
+  assert.equal((await client.connectTree('box'))?.status, 'SUCCESS')
+  return client
+}
+
+/** CREATE of `a` with one context. */
+function createWith(tag: string, value: Buffer, oplockLevel = 0): Buffer {
+  const body = createBody('a')
+  const head = Buffer.alloc(24)
+  head.writeUInt16LE(16, 4)
+  head.writeUInt16LE(4, 6)
+  head.writeUInt16LE(24, 10)
+  head.writeUInt32LE(value.length, 12)
+  head.write(tag, 16, 'latin1')
+  const padded = Buffer.concat([body, Buffer.alloc((8 - (body.length % 8)) % 8)])
+  padded.writeUInt8(oplockLevel, 3)
+  padded.writeUInt32LE(64 + padded.length, 48)
+  padded.writeUInt32LE(head.length + value.length, 52)
+  return Buffer.concat([padded, head, value])
+}
+
+function durableRequest(flags: number, oplockLevel = 0): Buffer {
+  const value = Buffer.alloc(32)
+  value.writeUInt32LE(flags, 4)
+  GUID.copy(value, 16)
+  return createWith('DH2Q', value, oplockLevel)
+}
+
+function reconnectRequest(fileId: Buffer, guid: Buffer = GUID): Buffer {
+  const value = Buffer.alloc(36)
+  fileId.copy(value, 0)
+  guid.copy(value, 16)
+  return createWith('DH2C', value)
+}
+
+async function create(client: RawClient, body: Buffer, fields: Fields = {}): Promise<Answer> {
+  const answer = await client.ask(COMMAND.CREATE, body, fields)
+  assert(answer !== undefined)
+  return answer
+}
+
+function fileIdOf({ message, status }: Answer): Buffer {
+  assert.equal(status, 'SUCCESS')
+  return message.subarray(FILE_ID_AT, FILE_ID_AT + 16)
+}
+
+test('a persistent handle is there after the server was', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'lazuli-persistent-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const before = await runTestServer({ silent: true, folder })
+  await rawRequest({ blobPort: before.filePort }, { method: 'PUT', path: '/box?restype=share' })
+  const opened = await create(await connect(t, before), durableRequest(PERSISTENT))
+  const fileId = fileIdOf(opened)
+  await before.close()
+  const server = await start(t, folder)
+  const client = await connect(t, server)
+  const wrong = await create(client, reconnectRequest(fileId, Buffer.alloc(16, 0xff)))
+  assert.equal(wrong.status, 'OBJECT_NAME_NOT_FOUND')
+  const again = await create(client, reconnectRequest(fileId))
+  assert.deepEqual(fileIdOf(again), fileId)
+  const twice = await create(client, reconnectRequest(fileId))
+  assert.equal(twice.status, 'OBJECT_NAME_NOT_FOUND')
+})
+
+/** The server hears of a lost connection when it does. */
+async function untilDetached(client: RawClient, server: RunningTestServer): Promise<void> {
+  client.close()
+  await client.hasEnded()
+  for (let turn = 0; turn < 20; turn += 1) {
+    await rawRequest({ blobPort: server.filePort }, { method: 'GET', path: '/?comp=list' })
+  }
+}
+
+// prettier-ignore
+const LOSSES: readonly (readonly [what: string, flags: number, oplockLevel: number, isLate: boolean, outcome: string])[] = [
+  ['with a batch oplock',              0,          BATCH, false, 'SUCCESS'],
+  ['with nothing that it caches',      0,          0,     false, 'OBJECT_NAME_NOT_FOUND'],
+  ['that is persistent',               PERSISTENT, 0,     false, 'SUCCESS'],
+  ['with a batch oplock, too late',    0,          BATCH, true,  'OBJECT_NAME_NOT_FOUND'],
+  ['that is persistent, too late',     PERSISTENT, 0,     true,  'OBJECT_NAME_NOT_FOUND'],
+]
+for (const [what, flags, oplockLevel, isLate, outcome] of LOSSES) {
+  test(`who comes back for a handle ${what}: ${outcome}`, async (t) => {
+    const server = await start(t)
+    const lost = await connect(t, server)
+    const fileId = fileIdOf(await create(lost, durableRequest(flags, oplockLevel)))
+    await untilDetached(lost, server)
+    if (isLate) server.endWaits()
+    const client = await connect(t, server)
+    assert.equal((await create(client, reconnectRequest(fileId))).status, outcome)
+  })
+}
+
+test('a replay gets what the first CREATE has opened, and its action', async (t) => {
+  const server = await start(t)
+  const client = await connect(t, server)
+  const body = durableRequest(0, BATCH)
+  const first = await create(client, body)
+  assert.equal((await create(client, body)).status, 'DUPLICATE_OBJECTID')
+  const replayed = await create(client, body, { flags: HEADER_FLAG.replay })
+  assert.deepEqual(fileIdOf(replayed), fileIdOf(first))
+  assert.equal(replayed.message.readUInt32LE(CREATE_ACTION_AT), 2)
+})
+
+test('a client that does not acknowledge is not waited for for ever', async (t) => {
+  const server = await start(t)
+  const holder = await connect(t, server)
+  fileIdOf(await create(holder, durableRequest(0, BATCH)))
+  const other = await connect(t, server)
+  assert.equal((await create(other, createBody('a'))).status, 'PENDING')
+  const [told] = (await holder.answers()) ?? []
+  assert.equal(told?.header.command, COMMAND.OPLOCK_BREAK)
+  server.endWaits()
+  const [opened] = (await other.answers()) ?? []
+  assert.equal(opened?.status, 'SUCCESS')
+})

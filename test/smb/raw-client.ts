@@ -1,0 +1,250 @@
+// An SMB client down to its messages: what it sends is not checked, completed or corrected. Its dialect is 2.1, or
+// what a test negotiates by itself; the password is proved with raw NTLMSSP, as Linux does.
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { SIGNING } from '../../src/smb/dialect.ts'
+import { createSigner, type Signer } from '../../src/smb/sign.ts'
+import { encodeFramePrefix, frameReader } from '../../src/smb/wire/frame.ts'
+import {
+  COMMAND,
+  decodeHeader,
+  encodeHeader,
+  HEADER_FLAG,
+  joinCompound,
+  splitCompound,
+  type Smb2Header,
+} from '../../src/smb/wire/header.ts'
+import { NT_STATUS } from '../../src/smb/wire/status.ts'
+import { authenticateMessage, negotiateMessage, SESSION_KEY } from './ntlm-client.ts'
+
+export type Answer = {
+  readonly header: Smb2Header
+  readonly message: Buffer
+  readonly status: string
+}
+
+export type Fields = Partial<Omit<Smb2Header, 'signature' | 'command'>>
+
+/** No test waits longer for an answer or an end: a hang is a failure, not a long run. */
+const WAIT_MS_MAX = 10_000
+const FRAME_BYTES_MAX = 0xffffff
+
+const STATUS_NAMES = new Map<number, string>(
+  Object.entries(NT_STATUS).map(([name, value]) => [value, name]),
+)
+
+export function request(command: number, body: Buffer, fields: Fields = {}): Buffer {
+  const header = encodeHeader({
+    creditCharge: 1,
+    status: 0,
+    command,
+    credits: 64,
+    flags: 0,
+    nextCommand: 0,
+    messageId: 0n,
+    treeId: 0,
+    asyncId: undefined,
+    sessionId: 0n,
+    ...fields,
+  })
+  return Buffer.concat([header, body])
+}
+
+export const SIMPLE_BODY = Buffer.from([4, 0, 0, 0])
+
+export class RawClient {
+  readonly #socket: Socket
+  readonly #frames: Buffer[] = []
+  #hasEnded = false
+  #wake: () => void = () => undefined
+  nextMessageId = 0n
+  sessionId = 0n
+  treeId = 0
+  signer: Signer | undefined
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    const reader = frameReader(() => FRAME_BYTES_MAX)
+    socket.on('data', (chunk: Buffer) => {
+      this.#frames.push(...reader.push(chunk))
+      this.#wake()
+    })
+    // A reset is an end, too, and 'close' follows it.
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      this.#hasEnded = true
+      this.#wake()
+    })
+  }
+
+  static open(port: number): Promise<RawClient> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port }, () => resolve(new RawClient(socket)))
+      socket.once('error', reject)
+    })
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  /** Stops reading, as a client that hangs. */
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  /** Any bytes. */
+  write(bytes: Uint8Array): void {
+    if (!this.#socket.destroyed) this.#socket.write(bytes)
+  }
+
+  /** One frame with these messages as a compound. */
+  send(...messages: readonly Buffer[]): void {
+    const frame = Buffer.concat(joinCompound(messages.map((each) => [each] as const)).flat())
+    this.write(Buffer.concat([encodeFramePrefix(frame.length), frame]))
+  }
+
+  /** A message of the session and tree, with the next id. */
+  next(command: number, body: Buffer, fields: Fields = {}): Buffer {
+    const { sessionId, treeId } = this
+    const messageId = this.nextMessageId
+    this.nextMessageId += BigInt(Math.max(fields.creditCharge ?? 1, 1))
+    return request(command, body, { messageId, sessionId, treeId, ...fields })
+  }
+
+  /** Sends it and gives its answer; undefined if the connection ends instead. */
+  async ask(command: number, body: Buffer, fields: Fields = {}): Promise<Answer | undefined> {
+    this.send(this.next(command, body, fields))
+    return (await this.answers())?.[0]
+  }
+
+  /** The messages of the next frame; undefined when the connection has ended. */
+  async answers(): Promise<readonly Answer[] | undefined> {
+    const frame = await this.#frame()
+    return frame && splitCompound(frame).map((message) => decode(message))
+  }
+
+  async hasEnded(): Promise<boolean> {
+    for (;;) if ((await this.#frame()) === undefined) return true
+  }
+
+  async #frame(): Promise<Buffer | undefined> {
+    let isLate = false
+    const patience = setTimeout(() => {
+      isLate = true
+      this.#wake()
+    }, WAIT_MS_MAX)
+    try {
+      for (;;) {
+        const frame = this.#frames.shift()
+        if (frame !== undefined || this.#hasEnded) return frame
+        assert(!isLate, 'neither an answer nor an end')
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+    } finally {
+      clearTimeout(patience)
+    }
+  }
+
+  async negotiate(dialects: readonly number[] = [0x0210], fields: Fields = {}) {
+    return await this.ask(COMMAND.NEGOTIATE, negotiateBody(dialects), fields)
+  }
+
+  /** NEGOTIATE and a login: an answer with SUCCESS, or what came instead. */
+  async logIn(user: string, password: string, securityMode = 1): Promise<Answer | undefined> {
+    await this.negotiate()
+    return await this.setUpSession(user, password, securityMode)
+  }
+
+  async setUpSession(user: string, password: string, securityMode = 1) {
+    const first = await this.ask(
+      COMMAND.SESSION_SETUP,
+      sessionSetupBody(negotiateMessage(), securityMode),
+    )
+    if (first?.status !== 'MORE_PROCESSING_REQUIRED') return first
+    this.sessionId = first.header.sessionId
+    const token = authenticateMessage(first.message.subarray(72), { user, password })
+    const last = await this.ask(COMMAND.SESSION_SETUP, sessionSetupBody(token, securityMode))
+    if (last?.status === 'SUCCESS') this.signer = createSigner(SIGNING.hmacSha256, SESSION_KEY)
+    return last
+  }
+
+  async connectTree(share: string, fields: Fields = {}): Promise<Answer | undefined> {
+    const answer = await this.ask(COMMAND.TREE_CONNECT, treeConnectBody(share), fields)
+    if (answer?.status === 'SUCCESS') this.treeId = answer.header.treeId
+    return answer
+  }
+
+  /** Signs in place, as the last thing before it is sent. */
+  sign(message: Buffer): Buffer {
+    assert(this.signer)
+    this.signer.sign([message])
+    return message
+  }
+}
+
+function decode(message: Buffer): Answer {
+  const header = decodeHeader(message)
+  return { header, message, status: STATUS_NAMES.get(header.status) ?? String(header.status) }
+}
+
+export function isAnswerSigned({ header }: Answer): boolean {
+  return (header.flags & HEADER_FLAG.signed) !== 0
+}
+
+export function negotiateBody(dialects: readonly number[]): Buffer {
+  const body = Buffer.alloc(36 + 2 * dialects.length)
+  body.writeUInt16LE(36, 0)
+  body.writeUInt16LE(dialects.length, 2)
+  body.writeUInt16LE(1, 4)
+  body.fill(0x11, 12, 28)
+  for (const [index, dialect] of dialects.entries()) body.writeUInt16LE(dialect, 36 + 2 * index)
+  return body
+}
+
+export function sessionSetupBody(token: Buffer, securityMode: number): Buffer {
+  const body = Buffer.alloc(24)
+  body.writeUInt16LE(25, 0)
+  body.writeUInt8(securityMode, 3)
+  body.writeUInt16LE(64 + 24, 12)
+  body.writeUInt16LE(token.length, 14)
+  return Buffer.concat([body, token])
+}
+
+export function treeConnectBody(share: string): Buffer {
+  const path = Buffer.from(`\\\\server\\${share}`, 'utf16le')
+  const body = Buffer.alloc(8)
+  body.writeUInt16LE(9, 0)
+  body.writeUInt16LE(64 + 8, 4)
+  body.writeUInt16LE(path.length, 6)
+  return Buffer.concat([body, path])
+}
+
+/** Opens or makes a file (disposition 3) with all rights and shared with everybody. */
+export function createBody(name: string, disposition = 3, options = 0x40): Buffer {
+  const text = Buffer.from(name, 'utf16le')
+  const body = Buffer.alloc(56)
+  body.writeUInt16LE(57, 0)
+  body.writeUInt32LE(2, 4)
+  body.writeUInt32LE(0x001f01ff, 24)
+  body.writeUInt32LE(7, 32)
+  body.writeUInt32LE(disposition, 36)
+  body.writeUInt32LE(options, 40)
+  body.writeUInt16LE(64 + 56, 44)
+  body.writeUInt16LE(text.length, 46)
+  return Buffer.concat([body, text.length === 0 ? Buffer.alloc(1) : text])
+}
+
+/** Of the file that the part before in the chain has opened, unless its id is given. */
+export function closeBody(fileId: Buffer = Buffer.alloc(16, 0xff)): Buffer {
+  const body = Buffer.alloc(24)
+  body.writeUInt16LE(24, 0)
+  fileId.copy(body, 8)
+  return body
+}

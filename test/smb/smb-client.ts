@@ -1,0 +1,261 @@
+// An SMB2 client of our own on a real connection: one login, one share, many requests at once. It keeps what the
+// server asks it to give up until a test takes it. Dialect 3.1.1 (every message signed with AES-GMAC) or 2.1
+// (unsigned).
+import assert from 'node:assert/strict'
+import { createCipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
+import {
+  COMMANDS,
+  createBody,
+  decodeCreated,
+  encodeRequest,
+  negotiateBody,
+  securityTokenOf,
+  sessionSetupBody,
+  statusName,
+  treeConnectBody,
+  type OpenTerms,
+} from './client-message.ts'
+import { acknowledgeBody, decodeBreak, type CacheBreak } from './client-message-info.ts'
+import { authenticateMessage, negotiateMessage, SESSION_KEY } from './ntlm-client.ts'
+import { SmbFile } from './smb-file.ts'
+
+/** No test waits longer for an answer: a hang is a failure, not a long run. */
+const WAIT_MS_MAX = 20_000
+const PENDING = 0x103
+const UNSOLICITED = 0xffff_ffff_ffff_ffffn
+const SIGNED = 0x8
+
+export class SmbFailure extends Error {
+  readonly status: string
+
+  constructor(status: string) {
+    super(`STATUS_${status}`)
+    this.name = 'SmbFailure'
+    this.status = status
+  }
+}
+
+/** `SUCCESS`, or what the server has said instead. */
+export async function statusOf(running: Promise<unknown>): Promise<string> {
+  try {
+    await running
+    return 'SUCCESS'
+  } catch (error) {
+    if (!(error instanceof SmbFailure)) throw error
+    return error.status
+  }
+}
+
+type Waiting = {
+  resolve(message: Buffer): void
+  reject(error: Error): void
+  onPending: () => void
+}
+
+export type ClientTerms = {
+  readonly port: number
+  readonly share: string
+  readonly dialect?: 0x0210 | 0x0311
+  readonly clientGuid?: Buffer
+}
+
+export class SmbClient {
+  readonly #socket: Socket
+  readonly #waiting = new Map<bigint, Waiting>()
+  readonly #breaks: CacheBreak[] = []
+  #onBreak: () => void = () => undefined
+  #received: Buffer[] = []
+  #receivedBytes = 0
+  #messageId = 0n
+  #sessionId = 0n
+  #treeId = 0
+  #signingKey: Buffer | undefined
+  /** 3.1.1: over all messages until there are keys ([MS-SMB2] 3.2.5.2). */
+  #hash = Buffer.alloc(64)
+  #isHashing = true
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk))
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      for (const { reject } of this.#waiting.values()) reject(new Error('the connection has ended'))
+      this.#waiting.clear()
+    })
+  }
+
+  /** Logged in as the account, with its share. */
+  static async connect(terms: ClientTerms): Promise<SmbClient> {
+    const { port, share, dialect = 0x0311, clientGuid = randomBytes(16) } = terms
+    const socket = connect({ host: '127.0.0.1', port })
+    const client = new SmbClient(socket)
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve)
+      socket.once('error', reject)
+    })
+    await client.ask(COMMANDS.NEGOTIATE, negotiateBody(dialect, clientGuid))
+    await client.#logIn(dialect)
+    await client.ask(COMMANDS.TREE_CONNECT, treeConnectBody(share))
+    return client
+  }
+
+  /** As a client that loses its connection. */
+  end(): void {
+    this.#socket.destroy()
+  }
+
+  /** Reads nothing until it goes on. */
+  get localPort(): number {
+    return this.#socket.localPort ?? 0
+  }
+
+  async open(name: string, terms: OpenTerms = {}): Promise<SmbFile> {
+    const answer = await this.ask(COMMANDS.CREATE, createBody(name, terms))
+    return new SmbFile(this, decodeCreated(answer))
+  }
+
+  /** What the server asks to give up, the first first. */
+  async nextBreak(): Promise<CacheBreak> {
+    for (;;) {
+      const asked = this.#breaks.shift()
+      if (asked !== undefined) return asked
+      await within(
+        new Promise<void>((resolve) => {
+          this.#onBreak = resolve
+        }),
+        'a break',
+      )
+    }
+  }
+
+  get breakCount(): number {
+    return this.#breaks.length
+  }
+
+  async acknowledge(asked: CacheBreak, to?: number): Promise<void> {
+    await this.ask(COMMANDS.OPLOCK_BREAK, acknowledgeBody(asked, to))
+  }
+
+  /** The answer; everything but SUCCESS (or a login that goes on) is a failure. */
+  async ask(command: number, body: Buffer, creditCharge = 1): Promise<Buffer> {
+    return await this.begin(command, body, creditCharge).answer
+  }
+
+  /** `pending` is done when the server has said that it takes time. */
+  begin(
+    command: number,
+    body: Buffer,
+    creditCharge = 1,
+  ): { readonly answer: Promise<Buffer>; readonly pending: Promise<void> } {
+    const messageId = this.#messageId
+    this.#messageId += BigInt(creditCharge)
+    const [sessionId, treeId] = [this.#sessionId, this.#treeId]
+    const request = { command, messageId, sessionId, treeId, creditCharge }
+    const message = encodeRequest(request, body)
+    let onPending = (): void => undefined
+    const pending = new Promise<void>((resolve) => {
+      onPending = resolve
+    })
+    const answer = new Promise<Buffer>((resolve, reject) => {
+      this.#waiting.set(messageId, { resolve, reject, onPending })
+    })
+    this.#send(message)
+    return { answer: within(answer, `the answer to command ${command}`), pending }
+  }
+
+  #send(message: Buffer): void {
+    if (this.#signingKey !== undefined) sign(message, this.#signingKey)
+    if (this.#isHashing) this.#extendHash(message)
+    const prefix = Buffer.alloc(4)
+    prefix.writeUInt32BE(message.length)
+    this.#socket.write(Buffer.concat([prefix, message]))
+  }
+
+  #extendHash(message: Buffer): void {
+    this.#hash = createHash('sha512').update(this.#hash).update(message).digest()
+  }
+
+  async #logIn(dialect: number): Promise<void> {
+    const first = await this.ask(COMMANDS.SESSION_SETUP, sessionSetupBody(negotiateMessage()))
+    this.#sessionId = first.readBigUInt64LE(40)
+    const [user, password] = [ACCOUNT, ACCOUNT_KEY]
+    const token = authenticateMessage(securityTokenOf(first), { user, password })
+    const last = this.begin(COMMANDS.SESSION_SETUP, sessionSetupBody(token))
+    // The hash ends with this request: its answer is signed already.
+    this.#isHashing = false
+    await last.answer
+    if (dialect === 0x0311) this.#signingKey = deriveSigningKey(SESSION_KEY, this.#hash)
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#received.push(chunk)
+    this.#receivedBytes += chunk.length
+    while (this.#receivedBytes >= 4) {
+      const bytes = this.#received.length === 1 ? this.#received[0] : Buffer.concat(this.#received)
+      assert(bytes !== undefined)
+      const end = 4 + bytes.readUIntBE(1, 3)
+      this.#received = [bytes]
+      if (bytes.length < end) return
+      const rest = bytes.subarray(end)
+      this.#received = [rest]
+      this.#receivedBytes = rest.length
+      this.#take(bytes.subarray(4, end))
+    }
+  }
+
+  #take(message: Buffer): void {
+    const messageId = message.readBigUInt64LE(24)
+    if (messageId === UNSOLICITED) {
+      this.#breaks.push(decodeBreak(message))
+      return this.#onBreak()
+    }
+    const waiting = this.#waiting.get(messageId)
+    assert(waiting !== undefined, `nobody has asked for message ${messageId}`)
+    const status = message.readUInt32LE(8)
+    if (status === PENDING) return waiting.onPending()
+    this.#waiting.delete(messageId)
+    if (this.#isHashing) this.#extendHash(message)
+    // TREE_CONNECT's answer is where its id is.
+    if (message.readUInt16LE(12) === COMMANDS.TREE_CONNECT) this.#treeId = message.readUInt32LE(36)
+    const name = statusName(status)
+    const isGood = name === 'SUCCESS' || name === 'MORE_PROCESSING_REQUIRED'
+    if (isGood) waiting.resolve(message)
+    else waiting.reject(new SmbFailure(name))
+  }
+}
+
+/** [MS-SMB2] 3.1.4.1: AES-128-GMAC over the message with no signature in it. */
+function sign(message: Buffer, key: Buffer): void {
+  message.writeUInt32LE(message.readUInt32LE(16) | SIGNED, 16)
+  const nonce = Buffer.alloc(12)
+  message.copy(nonce, 0, 24, 32)
+  const cipher = createCipheriv('aes-128-gcm', key, nonce)
+  cipher.setAAD(message)
+  cipher.final()
+  cipher.getAuthTag().copy(message, 48)
+}
+
+/** [MS-SMB2] 3.1.4.2: SP800-108 with the hash as its context. */
+function deriveSigningKey(sessionKey: Buffer, hash: Buffer): Buffer {
+  const hmac = createHmac('sha256', sessionKey)
+  hmac.update(Buffer.of(0, 0, 0, 1)).update('SMBSigningKey\0\0', 'latin1')
+  return hmac
+    .update(hash)
+    .update(Buffer.of(0, 0, 0, 128))
+    .digest()
+    .subarray(0, 16)
+}
+
+async function within<T>(work: Promise<T>, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} never came`)), WAIT_MS_MAX)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -10,7 +10,10 @@ const LIMIT_MS = 60_000
 after(cleanUp)
 
 // example, what it says in the end
-const EXAMPLES = [['table-lock.mjs', 'a: 80\nb: 20\n']] as const
+const EXAMPLES = [
+  ['table-lock.mjs', 'a: 80\nb: 20\n'],
+  ['file-share.mjs', 'now: FINAL draft\nthen: first draft\nagain: first draft\n'],
+] as const
 
 for (const [name, said] of EXAMPLES) {
   test(`examples/${name}`, { timeout: LIMIT_MS }, async (t) => {

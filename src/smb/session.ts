@@ -29,7 +29,7 @@ export async function endSession(
   }
   session.channels.clear()
   const end = how === 'lost' ? disconnectHandle : closeHandle
-  for (const handle of [...session.handles.values()]) {
+  for (const handle of session.handles.values()) {
     // One that cannot be closed must not keep the others open.
     await end(world, handle).catch((error: unknown) => world.logFault(error))
   }
@@ -48,7 +48,7 @@ function rememberEnded({ endedSessions }: Connection, id: bigint, signer: Signer
 /** TREE_DISCONNECT: the opens of the tree are closed ([MS-SMB2] 3.3.5.8). */
 export async function endTree(world: SmbWorld, session: Session, tree: Tree): Promise<void> {
   session.trees.delete(tree.id)
-  for (const handle of [...session.handles.values()]) {
+  for (const handle of session.handles.values()) {
     if (handle.tree === tree) await closeHandle(world, handle)
   }
 }

@@ -116,7 +116,8 @@ test('a snapshot is one state of all files, while 16 clients write', async () =>
   let isWriting = true
   // The first of a pair is never behind the second, nor more than one write ahead.
   const write = async ([first, second]: readonly [string, string]) => {
-    for (let value = 1; isWriting && value < 255; value += 1) {
+    for (let value = 1; value < 255; value += 1) {
+      if (!isWriting) return
       for (const name of [first, second]) await fileOf(name).uploadRange(Buffer.of(value), 0, 1)
     }
   }

@@ -184,12 +184,12 @@ describe('a file that REST has leased', () => {
     }
   }
 
-  test('is neither renamed nor replaced by SMB', async () => {
+  test('is not replaced by an SMB rename', async () => {
     const file = await newFile(doors)
     await file.getShareLeaseClient().acquireLease()
     const other = await newFile(doors)
     const handle = await client.open(other.path, { access: ACCESS.delete })
-    assert.notEqual(await statusOf(handle.rename(file.path, true)), 'SUCCESS')
+    assert.equal(await statusOf(handle.rename(file.path, true)), 'SHARING_VIOLATION')
     await handle.close()
     assert.equal(await outcomeOf(file.getProperties()), 'ok')
     assert.equal(await outcomeOf(other.getProperties()), 'ok')

@@ -18,6 +18,8 @@ export type TortureServer = { readonly server: LazuliServer; close(): Promise<vo
 /** The two accounts that the tests log in as; keys are base64, and their text is the password. */
 const KEYS = { smbt1: passwordOf('smbt1'), smbt2: passwordOf('smbt2') } as const
 const SHARE = 'torture'
+/** That some tests want to be there, too. */
+const OTHER_SHARES = ['noperm', 'hideunread'] as const
 
 function passwordOf(name: string): string {
   return Buffer.from(`the key of ${name}`).toString('base64')
@@ -31,8 +33,8 @@ export function namesIn(file: 'core.txt' | 'stretch.txt'): readonly string[] {
 export function knownFailures(): ReadonlyMap<string, string> {
   return new Map(
     linesOf('known-failures.txt').map((line) => {
-      const [name = '', ...reason] = line.split(/\s+/)
-      return [name, reason.join(' ')]
+      const [name = '', reason = ''] = line.split(': ', 2)
+      return [name, reason]
     }),
   )
 }
@@ -45,7 +47,7 @@ function linesOf(file: string): string[] {
 export async function startTortureServer(): Promise<TortureServer> {
   const server = await startServer({ accounts: KEYS })
   const client = ShareServiceClient.fromConnectionString(server.connectionString)
-  await client.createShare(SHARE)
+  for (const name of [SHARE, ...OTHER_SHARES]) await client.createShare(name)
   return { server, close: () => server.close() }
 }
 
@@ -66,8 +68,10 @@ export function runTorture(
     'smbtorture',
     [
       `//127.0.0.1/${SHARE}`,
-      `--port=${port}`,
-      `--user=smbt1%${KEYS.smbt1}`,
+      '-p',
+      String(port),
+      '-U',
+      `smbt1%${KEYS.smbt1}`,
       '--format=subunit',
       '--fullname',
       '--option=torture:user2name=smbt2',
@@ -90,7 +94,7 @@ export function runTorture(
   })
 }
 
-const RESULT = /^(success|successful|failure|error|skip): (\S+)(?: \[\n([\s\S]*?)^\])?/gm
+const RESULT = /^(success|successful|failure|error|skip): (.+?)(?: \[\n([\s\S]*?)^\])?$/gm
 
 function resultsOf(tests: readonly string[], output: string): readonly TortureResult[] {
   const found = new Map<string, TortureResult>()
@@ -99,7 +103,7 @@ function resultsOf(tests: readonly string[], output: string): readonly TortureRe
     const test = plainName(name)
     found.set(test, { test, outcome, reason: reason.trim() })
   }
-  const begun = [...output.matchAll(/^test: (\S+)/gm)].map(([, name = '']) => plainName(name))
+  const begun = [...output.matchAll(/^test: (.+)$/gm)].map(([, name = '']) => plainName(name))
   return tests.map((test) => {
     const outcome = begun.includes(test) ? 'timeout' : 'missing'
     return found.get(test) ?? { test, outcome, reason: '' }

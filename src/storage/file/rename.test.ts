@@ -8,10 +8,18 @@ import type { Step } from '../../kv/kv.ts'
 import { createDirectory, createFile } from './create.ts'
 import { resizeFile } from './file-properties.ts'
 import { locate, requireNode, ROOT_ID, saveNode, type Existing, type FileNode } from './node.ts'
-import type { FileEvent, FileKv, FileTx } from './open.ts'
+import {
+  opensOf,
+  putOpen,
+  type FileEvent,
+  type FileKv,
+  type FileOpen,
+  type FileTx,
+} from './open.ts'
 import { storePermission } from './permission.ts'
+import { putPersistentOpen, restoreOpens } from './persistent-open.ts'
 import { deleteDirectory, removeNode } from './remove.ts'
-import { renameNode } from './rename.ts'
+import { moveOpens, renameNode } from './rename.ts'
 import { encodeSecurityDescriptor } from './security-descriptor.ts'
 import { DEFAULT_ROOT_DESCRIPTOR } from './security-descriptor-inherit.ts'
 import { saveShare, shareUsageBytes, type Share } from './share.ts'
@@ -184,4 +192,43 @@ test('every change is told to those who watch the directory', async () => {
     ['removed', undefined, 'g', 1],
     ['removed', undefined, 'd', 2],
   ])
+})
+
+test('an open goes along with its file, and so does the copy that outlives the server', async () => {
+  const kv = await openShare()
+  const open: FileOpen = {
+    openId: 77,
+    shareId: SHARE.id,
+    nodeId: ROOT_ID,
+    parentId: 5,
+    path: 'old/name',
+    isDirectory: false,
+    access: 1,
+    shareAccess: 7,
+    sessionId: '1',
+    clientIp: '10.0.0.1:1',
+    openedMs: 1,
+    persistent: {
+      account: AT.account,
+      share: AT.share,
+      clientGuid: 'c',
+      createGuid: 'g',
+      timeoutMs: 1,
+      mode: 0,
+    },
+  }
+  const past = { ...open, openId: 78, snapshot: 9 }
+  const { persistent: _terms, ...past78 } = past
+  const view = { shareId: SHARE.id, lastSnapshot: 0 }
+  await kv.write(function* (tx) {
+    putOpen(tx, open)
+    putPersistentOpen(tx, { open })
+    putOpen(tx, past78)
+    const target = { share: SHARE, view, directoryId: 6, name: 'Other' }
+    yield* moveOpens(tx, target, { nodeId: ROOT_ID }, ['new', 'Other'])
+  })
+  const moved = { ...open, parentId: 6, path: 'new/Other' }
+  const opens = await kv.read((tx) => opensOf(tx, SHARE.id, ROOT_ID))
+  assert.deepEqual(opens, [moved, past78])
+  assert.deepEqual(await kv.write((tx) => restoreOpens(tx)), [moved])
 })

@@ -4,6 +4,7 @@ import type { ReadTx, Step } from '../../kv/kv.ts'
 import { StorageError } from '../error.ts'
 import type { Moment } from '../moment.ts'
 import { READ_ONLY } from './attributes.ts'
+import { isLeased } from './file-lease.ts'
 import { getEntry, locateIn, ROOT_ID, type Existing, type Located } from './node.ts'
 import { WRITE_DATA } from './open-access.ts'
 import {
@@ -45,7 +46,7 @@ export function* renameOpened(
   const source = yield* named(tx, opened)
   const target = yield* locateIn(tx, share, view, path)
   yield* checkDirectory(tx, target)
-  const replaced = yield* replacedBy(tx, source, target, how.replaceIfExists)
+  const replaced = yield* replacedBy(tx, source, target, how.replaceIfExists, moment)
   const below = node.kind === 'directory' ? yield* nodesBelow(tx, source, target) : []
   for (const nodeId of [node.nodeId, ...replaced, ...below]) {
     const at = { shareId: view.shareId, nodeId }
@@ -93,6 +94,7 @@ function* replacedBy(
   { node, view }: Existing,
   target: Located,
   replaceIfExists: boolean,
+  { nowMs }: Moment,
 ): Step<readonly number[]> {
   const there = target.node
   if (there === undefined || there.nodeId === node.nodeId) return []
@@ -100,6 +102,9 @@ function* replacedBy(
   if (there.kind === 'directory') throw new SmbRefused('ACCESS_DENIED')
   if ((there.attributes & READ_ONLY) !== 0) throw new SmbRefused('ACCESS_DENIED')
   if (yield* isDeletePending(tx, view.shareId, there.nodeId)) throw new SmbRefused('ACCESS_DENIED')
+  // REST's lease and copy keep it, as they keep out who opens it to delete it.
+  if (isLeased(there, nowMs)) throw new StorageError('SharingViolation')
+  if (there.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
   return [there.nodeId]
 }
 

@@ -10,6 +10,9 @@ import { setFlagsFromString } from 'node:v8'
 // Measured with 32 connections: Get Blob of 4 KiB 61 → 41 µs, Put Blob 180 → 110 µs of CPU.
 setFlagsFromString('--min-semi-space-size=16')
 setFlagsFromString('--max-semi-space-size=64')
+// What comes from a socket is memory outside of the heap; it is not looked through for every few MiB of it. Writing a
+// large file over SMB: 1.2 → 0.6 s of collecting for 512 MiB.
+setFlagsFromString('--heap-growing-percent=300')
 Buffer.poolSize = 256 * 1024
 
 if (import.meta.url.endsWith('.ts')) {

@@ -19,12 +19,14 @@ import { checkHealth } from './start/health.ts'
 import { urlOf } from './start/host.ts'
 import { locationPath } from './start/location.ts'
 import { openLog, type Log } from './start/log.ts'
-import { extentMemoryLimitBytes } from './start/options.ts'
+import { extentMemoryLimitBytes, type Options } from './start/options.ts'
 import { onShutdown } from './start/shutdown.ts'
+import { openSmbUsers } from './start/smb-users.ts'
 import { reasonOf, StartError } from './start/start-error.ts'
 import { StoreInUse } from './kv/owner.ts'
 import { FormatError } from './kv/format.ts'
 import type { ServiceName } from './start/command.ts'
+import type { Accounts } from './storage/account.ts'
 
 const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
@@ -84,6 +86,7 @@ async function start(command: StartCommand): Promise<void> {
     clock: Date.now,
     report: (level, message) => log[level](message),
   })
+  const smbUsers = openUsers(options, accounts, log)
   const memoryLimitBytes =
     location === undefined ? extentMemoryLimitBytes(options, memoryBytes()) : undefined
   const services = BUILT.filter((service) => command.services.includes(service))
@@ -92,7 +95,7 @@ async function start(command: StartCommand): Promise<void> {
   let ready = false
   const clock = Date.now
   const server = await runServer({
-    options, location, memoryLimitBytes, accounts, clock, log, services,
+    options, location, memoryLimitBytes, accounts, smbUsers, clock, log, services,
     webPortMayMove: !command.given.has('webPort'),
   }) // prettier-ignore
   const admin = await startAdminOrClose(command, server, log, () => ready)
@@ -120,6 +123,7 @@ async function start(command: StartCommand): Promise<void> {
     websiteUrl: urlOf(server.tls ? 'https' : 'http', options.webHost, server.webPort),
     location,
     accounts: known,
+    ...(smbUsers && { smbUsers: smbUsers.identities() }),
     ca: server.tls?.ca,
     platform: platform(),
     warnings: warning === undefined ? [] : [warning],
@@ -131,6 +135,12 @@ async function start(command: StartCommand): Promise<void> {
     log.say(listeningLine(program, endpoint))
   }
   ready = true
+}
+
+function openUsers({ smbUsersFile: path }: Options, accounts: Accounts, log: Log) {
+  if (path === undefined) return undefined
+  const report = (level: 'info' | 'warn', message: string): void => log[level](message)
+  return openSmbUsers({ path, accounts, clock: Date.now, report })
 }
 
 function adminPlace({ options, given }: StartCommand) {

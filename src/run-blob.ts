@@ -6,9 +6,10 @@ import { createAnalytics, type Analytics } from './rest/analytics.ts'
 import { blobCopies } from './rest/blob/copy-job.ts'
 import { BLOB_SERVER_HEADER } from './rest/blob/front.ts'
 import { BLOB_TABLE } from './rest/blob/operations.ts'
-import type { BlobService, CopySources } from './rest/blob/service.ts'
+import type { BlobService } from './rest/blob/service.ts'
 import { websiteHandler } from './rest/blob/website.ts'
 import { CopyJobs } from './rest/copy-jobs.ts'
+import type { CopySources } from './rest/copy-sources.ts'
 import { frontOf, withAnalytics, type RunContext } from './run-front.ts'
 
 export type RunningBlob = {

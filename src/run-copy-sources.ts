@@ -1,9 +1,9 @@
 // What copies read from, for the Blob and the File service alike: both take sources of either, and of others as
 // far as they are permitted.
-import { blobAccessPolicy, blobPublicAccess } from './rest/blob/front.ts'
-import type { CopySources, SourceServiceName } from './rest/blob/service.ts'
-import { fileAccessPolicy } from './rest/file/front.ts'
 import type { AuthWorld } from './auth/world.ts'
+import { blobAccessPolicy, blobPublicAccess } from './rest/blob/front.ts'
+import type { CopySources, SourceServiceName } from './rest/copy-sources.ts'
+import { fileAccessPolicy } from './rest/file/front.ts'
 import { NO_PUBLIC_ACCESS, worldOf, type RunContext } from './run-front.ts'
 
 export type RunningCopySources = {

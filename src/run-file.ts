@@ -2,12 +2,12 @@
 import type { RequestHandler } from './http/listener.ts'
 import { handlerOf } from './http/serve.ts'
 import type { Analytics } from './rest/analytics.ts'
-import type { CopySources } from './rest/blob/service.ts'
+import { CopyJobs } from './rest/copy-jobs.ts'
+import type { CopySources } from './rest/copy-sources.ts'
+import { fileCopies } from './rest/file/copy-job.ts'
 import { FILE_SERVER_HEADER } from './rest/file/front.ts'
 import { FILE_TABLE } from './rest/file/operations.ts'
 import type { FileService } from './rest/file/service.ts'
-import { CopyJobs } from './rest/copy-jobs.ts'
-import { fileCopies } from './rest/file/copy-job.ts'
 import { frontOf, withAnalytics, type RunContext } from './run-front.ts'
 
 export type RunningFile = {

@@ -1,6 +1,7 @@
 // What the fronts of all services share: accounts, clocks, tokens, properties, logs and metrics.
 import { createBearerValidator } from './auth/bearer.ts'
 import type { ServiceName } from './auth/request.ts'
+import type { SmbUsers } from './auth/smb-users.ts'
 import type { AuthWorld } from './auth/world.ts'
 import type { Front, RequestReport } from './http/serve.ts'
 import type { Analytics } from './rest/analytics.ts'
@@ -15,6 +16,7 @@ import { getServiceProperties } from './storage/service.ts'
 export type RunContext = {
   readonly options: Options
   readonly accounts: Accounts
+  readonly smbUsers?: SmbUsers | undefined
   readonly clock: Clock
   readonly log: Log
   readonly store: Store

@@ -1,4 +1,5 @@
 // A running server: the store, the services on their ports and the sweep, put together.
+import type { SmbUsers } from './auth/smb-users.ts'
 import type { ServiceName } from './start/command.ts'
 import {
   createListener,
@@ -37,6 +38,8 @@ export type RunSettings = {
   readonly location: string | undefined
   readonly memoryLimitBytes: number | undefined
   readonly accounts: Accounts
+  /** Who logs in over SMB besides accounts. */
+  readonly smbUsers?: SmbUsers | undefined
   readonly clock: Clock
   readonly log: Log
   readonly services: readonly ServiceName[]

@@ -6,10 +6,11 @@ import type { RunContext } from './run-front.ts'
 import type { SmbWorld } from './smb/call.ts'
 import { createSmbListener, type SmbListener } from './smb/listen.ts'
 
-export function runSmb({ options, log }: RunContext, file: FileService): SmbListener {
+export function runSmb({ options, log, smbUsers }: RunContext, file: FileService): SmbListener {
   const name = hostname().split('.', 1)[0] || 'lazuli'
   const world: SmbWorld = {
     ...file,
+    users: smbUsers,
     settings: { signing: options.smbSigning, encryption: options.smbEncryption },
     names: { nbName: name.slice(0, 15).toUpperCase(), dnsName: name.toLowerCase(), dnsDomain: '' },
     serverGuid: randomBytes(16),

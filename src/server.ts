@@ -6,6 +6,7 @@ import { fixedAccounts } from './start/accounts.ts'
 import { connectionString, type Endpoint } from './start/banner.ts'
 import { openLog } from './start/log.ts'
 import { defaultOptions } from './start/options.ts'
+import { fixedSmbUsers } from './start/smb-users.ts'
 import type { Account, Accounts } from './storage/account.ts'
 
 export type ServerOptions = {
@@ -13,6 +14,15 @@ export type ServerOptions = {
   readonly location?: string
   /** Name to key, or to both keys, in base64; left out, devstoreaccount1 with its well-known key. */
   readonly accounts?: Readonly<Record<string, string | readonly [string, string]>>
+  /**
+   * Who else logs in over SMB: with a name and a password of their own, they see the shares of one account and may
+   * do what the permissions of files let them.
+   */
+  readonly smbUsers?: readonly {
+    readonly user: string
+    readonly account: string
+    readonly password: string
+  }[]
   /** The time that leases, SAS and everything else see, in milliseconds; yours to hold and advance. */
   readonly clock?: () => number
   readonly host?: string
@@ -42,7 +52,7 @@ export type LazuliServer = {
   readonly tablePort: number
   readonly fileEndpoint: string
   readonly filePort: number
-  /** Shares over SMB: user and password are an account's name and key. */
+  /** Shares over SMB: user and password are an account's name and key, or those of one of `smbUsers`. */
   readonly smbPort: number
   /** Static websites: the container $web of an account that has one. */
   readonly webPort: number
@@ -90,6 +100,7 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     location: options.location,
     memoryLimitBytes: options.memoryLimitBytes,
     accounts,
+    smbUsers: options.smbUsers && fixedSmbUsers(options.smbUsers, accounts),
     clock: options.clock ?? Date.now,
     log,
     services: ['blob', 'queue', 'table', 'file', 'smb'],

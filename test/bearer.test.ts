@@ -12,7 +12,8 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose'
-import { ACCOUNT, ACCOUNT_KEY, rawRequest, xmlText, type RawResponse } from './harness.ts'
+import { delegationKeyIn } from './delegation-key.ts'
+import { ACCOUNT, ACCOUNT_KEY, outcome, rawRequest } from './harness.ts'
 import { runTestServer, type RunningTestServer } from './running-server.ts'
 
 const HOUR_MS = 3_600_000
@@ -52,11 +53,6 @@ function claims(more: JWTPayload = {}): JWTPayload {
     tid: TENANT,
     ...more,
   }
-}
-
-function outcome({ status, headers }: RawResponse): string {
-  const code = headers['x-ms-error-code']
-  return code === undefined ? String(status) : `${status} ${String(code)}`
 }
 
 function withToken(token: string, more: Readonly<Record<string, string>> = {}) {
@@ -132,16 +128,7 @@ async function delegationKey(server: RunningTestServer) {
   const token = new UnsecuredJWT(claims()).encode()
   const answer = await rawRequest(server, { method: 'POST', path, body, ...withToken(token) })
   assert.equal(outcome(answer), '200', answer.text)
-  const text = (name: string): string => xmlText(answer.text, name) ?? ''
-  return {
-    signedObjectId: text('SignedOid'),
-    signedTenantId: text('SignedTid'),
-    signedStartsOn: new Date(text('SignedStart')),
-    signedExpiresOn: new Date(text('SignedExpiry')),
-    signedService: text('SignedService'),
-    signedVersion: text('SignedVersion'),
-    value: text('Value'),
-  }
+  return delegationKeyIn(answer.text)
 }
 
 function sasTime(timeMs: number): string {

@@ -98,6 +98,11 @@ export function rawRequest(
   })
 }
 
+/** Status and error code in one text: `404 QueueNotFound`, or `204` of what went well. */
+export function outcome({ status, headers }: RawResponse): string {
+  return [status, headers['x-ms-error-code']].filter(Boolean).join(' ')
+}
+
 export type WireRequest = {
   readonly path: string
   readonly headers: Record<string, string | string[]>

@@ -18,6 +18,7 @@ import {
 import {
   ACCOUNT,
   ACCOUNT_KEY,
+  outcome,
   rawRequest,
   startTestServer,
   xmlText,
@@ -46,11 +47,6 @@ function owner(): BlobServiceClient {
 
 function fromNow(byMs: number): Date {
   return new Date(server.now() + byMs)
-}
-
-function outcome({ status, headers }: RawResponse): string {
-  const code = headers['x-ms-error-code']
-  return code === undefined ? String(status) : `${status} ${String(code)}`
 }
 
 async function ask(method: string, path: string, sas: string): Promise<RawResponse> {

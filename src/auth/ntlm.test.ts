@@ -4,7 +4,8 @@ import * as fc from 'fast-check'
 import { AV_HAS_MIC, authenticateMessage, negotiateMessage } from '../../test/smb/ntlm-client.ts'
 import { CLIENT_FLAGS, SESSION_KEY, type ClientAnswer } from '../../test/smb/ntlm-client.ts'
 import { RECORDED, type RecordedSession } from '../../test/smb/recorded.ts'
-import { ntlmSignature, ntowfV2, verifyAuthenticate, type NtlmExchange } from './ntlm.ts'
+import { ntHashOf, ntlmSignature, ntowfV2, verifyAuthenticate } from './ntlm.ts'
+import type { NtlmExchange } from './ntlm.ts'
 import { challengeFlags, decodeAuthenticate, decodeNegotiate } from './ntlm-message.ts'
 import { decodeNtlmV2Response, encodeChallenge, NTLM_FLAG } from './ntlm-message.ts'
 import { SecurityTokenError } from './security-token-error.ts'
@@ -41,32 +42,39 @@ for (const session of RECORDED) {
     const message = decodeAuthenticate(authenticate)
     assert.equal(message.user, session.user)
     assert.equal(message.domain, session.domain)
-    const verified = verifyAuthenticate(exchange, message, ['another', password])
+    const verified = verifyAuthenticate(exchange, message, ['another', password].map(ntHashOf))
     assert.deepEqual(verified?.sessionKey, sessionKey)
   })
 
   test(`${name}: another password, another challenge, changed messages`, () => {
     const message = decodeAuthenticate(authenticate)
-    assert.equal(verifyAuthenticate(exchange, message, ['another']), undefined)
+    assert.equal(verifyAuthenticate(exchange, message, [ntHashOf('another')]), undefined)
     assert.equal(verifyAuthenticate(exchange, message, []), undefined)
     const other = { ...exchange, serverChallenge: Buffer.alloc(8) }
-    assert.equal(verifyAuthenticate(other, message, [password]), undefined)
+    assert.equal(verifyAuthenticate(other, message, [ntHashOf(password)]), undefined)
     // Version, MIC, NTProofStr, the client's time, the wrapped session key.
     for (const at of [64, 72, 0x70, 0x88, authenticate.length - 1]) {
       const changed = Buffer.from(authenticate)
       changed[at] = (changed[at] ?? 0) ^ 1
-      const refused = verifyAuthenticate(exchange, decodeAuthenticate(changed), [password])
+      const refused = verifyAuthenticate(exchange, decodeAuthenticate(changed), [
+        ntHashOf(password),
+      ])
       assert.equal(refused, undefined, `byte ${at}`)
     }
     const negotiate = Buffer.from(exchange.negotiate)
     negotiate[12] = 0
-    assert.equal(verifyAuthenticate({ ...exchange, negotiate }, message, [password]), undefined)
+    assert.equal(
+      verifyAuthenticate({ ...exchange, negotiate }, message, [ntHashOf(password)]),
+      undefined,
+    )
   })
 
   test(`${name}: the mechListMIC of both sides`, () => {
     const [first, second, accepted] = [blobs[1], blobs[3], blobs[4]].map(decodeSpnego)
     assert(first?.kind === 'init')
-    const verified = verifyAuthenticate(exchange, decodeAuthenticate(authenticate), [password])
+    const verified = verifyAuthenticate(exchange, decodeAuthenticate(authenticate), [
+      ntHashOf(password),
+    ])
     assert(verified !== undefined)
     const signature = (direction: 'client-to-server' | 'server-to-client') =>
       ntlmSignature(verified, direction, first.mechTypeList)
@@ -76,7 +84,7 @@ for (const session of RECORDED) {
 }
 
 test('[MS-NLMP] 4.2.4.1.1: NTOWFv2', () => {
-  const key = ntowfV2('Password', 'User', 'Domain')
+  const key = ntowfV2(ntHashOf('Password'), 'User', 'Domain')
   assert.equal(key.toString('hex'), '0c868a403bfd7a93a3001ef22ef02e3f')
 })
 
@@ -111,7 +119,7 @@ for (const [what, answer, isRight] of ANSWERS) {
   test(`${what}: ${isRight ? 'accepted' : 'refused'}`, () => {
     const exchange = exchangeOf(CLIENT_FLAGS)
     const message = decodeAuthenticate(authenticateMessage(exchange.challenge, answer))
-    const session = verifyAuthenticate(exchange, message, ['key'])
+    const session = verifyAuthenticate(exchange, message, [ntHashOf('key')])
     assert.equal(session !== undefined, isRight)
     const hasKeyExchange = (message.flags & keyExchange) !== 0
     if (isRight && hasKeyExchange) assert.deepEqual(session?.sessionKey, SESSION_KEY)
@@ -122,15 +130,18 @@ test('a MIC is checked where it is promised', () => {
   const exchange = exchangeOf(CLIENT_FLAGS)
   const answer = { ...RIGHT, pairs: AV_HAS_MIC, mic: exchange }
   const message = authenticateMessage(exchange.challenge, answer)
-  assert(verifyAuthenticate(exchange, decodeAuthenticate(message), ['key']) !== undefined)
+  assert(verifyAuthenticate(exchange, decodeAuthenticate(message), [ntHashOf('key')]) !== undefined)
   const changed = { ...exchange, challenge: Buffer.from(exchange.challenge).fill(0, 56) }
-  assert.equal(verifyAuthenticate(changed, decodeAuthenticate(message), ['key']), undefined)
+  assert.equal(
+    verifyAuthenticate(changed, decodeAuthenticate(message), [ntHashOf('key')]),
+    undefined,
+  )
 })
 
 test('key exchange that was not offered is not done', () => {
   const exchange = exchangeOf(CLIENT_FLAGS & ~keyExchange)
   const message = decodeAuthenticate(authenticateMessage(exchange.challenge, RIGHT))
-  const session = verifyAuthenticate(exchange, message, ['key'])
+  const session = verifyAuthenticate(exchange, message, [ntHashOf('key')])
   assert.notDeepEqual(session?.sessionKey, SESSION_KEY)
 })
 

@@ -1,4 +1,4 @@
-// NTLMv2 on the server's side ([MS-NLMP] 3.3.2, 3.4): does an AUTHENTICATE prove one of the passwords,
+// NTLMv2 on the server's side ([MS-NLMP] 3.3.2, 3.4): does an AUTHENTICATE prove to know one of the passwords,
 // and which session key follows. NTLMv1 and LM prove nothing here and are refused.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { md4 } from './md4.ts'
@@ -25,17 +25,17 @@ export type NtlmDirection = 'client-to-server' | 'server-to-client'
 
 const SESSION_KEY_BYTES = 16
 
-/** Undefined: none of the passwords was used, or the messages were changed on their way. */
+/** Undefined: none of the passwords with these hashes was used, or the messages were changed on their way. */
 export function verifyAuthenticate(
   exchange: NtlmExchange,
   authenticate: NtlmAuthenticate,
-  passwords: readonly string[],
+  ntHashes: readonly Uint8Array[],
 ): NtlmSession | undefined {
   const response = decodeNtlmV2Response(authenticate.ntResponse)
   const isAnonymous = (authenticate.flags & NTLM_FLAG.anonymous) !== 0 || authenticate.user === ''
   if (response === undefined || isAnonymous) return undefined
-  for (const password of passwords) {
-    const key = ntowfV2(password, authenticate.user, authenticate.domain)
+  for (const hash of ntHashes) {
+    const key = ntowfV2(hash, authenticate.user, authenticate.domain)
     const proof = hmacMd5(key, exchange.serverChallenge, response.clientChallenge)
     if (timingSafeEqual(proof, response.proof)) {
       return openSession(exchange, authenticate, response, hmacMd5(key, proof))
@@ -69,10 +69,14 @@ function openSession(
   return { sessionKey, flags }
 }
 
+/** [MS-NLMP] 3.3.1, NTOWFv1: what is known of a password. */
+export function ntHashOf(password: string): Buffer {
+  return md4(Buffer.from(password, 'utf16le'))
+}
+
 /** [MS-NLMP] 3.3.2: the domain counts exactly as it was sent, the user in capitals. */
-export function ntowfV2(password: string, user: string, domain: string): Buffer {
-  const identity = Buffer.from(user.toUpperCase() + domain, 'utf16le')
-  return hmacMd5(md4(Buffer.from(password, 'utf16le')), identity)
+export function ntowfV2(ntHash: Uint8Array, user: string, domain: string): Buffer {
+  return hmacMd5(ntHash, Buffer.from(user.toUpperCase() + domain, 'utf16le'))
 }
 
 /** For NTLMv2 the key exchange key is the session base key ([MS-NLMP] 3.4.5.1). */

@@ -5,7 +5,10 @@ import { authenticateMessage, clientMic, mechTypeList } from '../../test/smb/ntl
 import { negotiateMessage, negTokenInit, SESSION_KEY } from '../../test/smb/ntlm-client.ts'
 import { RECORDED } from '../../test/smb/recorded.ts'
 import { accountKey, type Account, type Accounts } from '../storage/account.ts'
+import { smbIdentity } from '../storage/file/smb-identity.ts'
+import { ntHashOf } from './ntlm.ts'
 import { stepSmbLogin, type SmbLoginState, type SmbLoginWorld } from './smb-login.ts'
+import type { SmbUser } from './smb-users.ts'
 import { decodeSpnego, encodeNegTokenResp, MECHANISM, NEG_STATE } from './spnego.ts'
 
 const KEYS = ['a2V5IDE=', 'a2V5IDI=']
@@ -25,6 +28,39 @@ const WORLD: SmbLoginWorld = {
   names: { nbName: 'LAZULI', dnsName: 'lazuli.local', dnsDomain: 'local' },
   nowMs: Date.UTC(2026, 0, 15),
   random: (lengthBytes) => Buffer.alloc(lengthBytes, 0x5a),
+}
+
+const ADA = smbIdentity('account1', 'Ada')
+const USER_LIST: ReadonlyMap<string, SmbUser> = new Map([
+  ['ada', { account: 'account1', ntHash: ntHashOf('pass:word 1'), identity: ADA }],
+  ['lost', { account: 'gone', ntHash: ntHashOf('lost'), identity: smbIdentity('gone', 'lost') }],
+  ['account1', { account: 'Mixed', ntHash: ntHashOf('x'), identity: smbIdentity('Mixed', 'x') }],
+])
+const WITH_USERS: SmbLoginWorld = {
+  ...WORLD,
+  users: { get: (name) => USER_LIST.get(name.toLowerCase()) },
+}
+
+// Besides accounts; a name that is an account's is always the account's.
+for (const [user, password, outcome] of [
+  ['ada', 'pass:word 1', 'account1 as Ada'],
+  ['ADA', 'pass:word 1', 'account1 as Ada'],
+  ['ada', 'pass:word 2', 'refused'],
+  ['ada', 'a2V5IDE=', 'refused'],
+  ['account1', 'a2V5IDE=', 'account1'],
+  ['account1', 'x', 'refused'],
+  ['lost', 'lost', 'refused'],
+  ['nobody', 'pass:word 1', 'refused'],
+] as const) {
+  test(`a list of users: ${user} with ${password} → ${outcome}`, () => {
+    const { blob, state } = challenged(undefined, negotiateMessage(), WITH_USERS)
+    const message = authenticateMessage(blob, { user, password })
+    const step = stepSmbLogin(state, message, WITH_USERS)
+    if (step.kind !== 'accepted') return assert.equal(step.kind, outcome)
+    const { identity } = step
+    assert.equal(identity === undefined ? step.user : `${step.user} as ${identity.name}`, outcome)
+    if (identity !== undefined) assert.equal(identity.sid, ADA.sid)
+  })
 }
 
 const NTLM_ONLY = mechTypeList(MECHANISM.ntlmssp)

@@ -1,18 +1,23 @@
 // The login of an SMB session: what to answer to the security blob of each SESSION_SETUP. A user is an
-// account, the password one of its keys' texts. Pure: time, chance and accounts come in with each step,
-// and what must be remembered between steps goes out as a value.
+// account, the password one of its keys' texts; or one with a name and a password of its own. Pure: time,
+// chance, accounts and users come in with each step, and what must be remembered between steps goes out as
+// a value.
 import { timingSafeEqual } from 'node:crypto'
 import type { Account, Accounts } from '../storage/account.ts'
-import { anonymousSession, ntlmSignature, verifyAuthenticate } from './ntlm.ts'
+import type { SmbIdentity } from '../storage/file/smb-identity.ts'
+import { anonymousSession, ntHashOf, ntlmSignature, verifyAuthenticate } from './ntlm.ts'
 import type { NtlmExchange, NtlmSession } from './ntlm.ts'
 import { challengeFlags, decodeAuthenticate, decodeNegotiate } from './ntlm-message.ts'
 import { encodeChallenge, isNtlmMessage, type NtlmServerNames } from './ntlm-message.ts'
 import { SecurityTokenError } from './security-token-error.ts'
+import type { SmbUsers } from './smb-users.ts'
 import { decodeSpnego, encodeNegTokenResp, MECHANISM, NEG_STATE } from './spnego.ts'
 import type { NegTokenInit, NegTokenResp } from './spnego.ts'
 
 export type SmbLoginWorld = {
   readonly accounts: Accounts
+  /** Absent: only accounts log in. */
+  readonly users?: SmbUsers | undefined
   readonly names: NtlmServerNames
   readonly nowMs: number
   /** Bytes that nobody can guess. */
@@ -38,6 +43,8 @@ export type SmbLoginStep =
       readonly blob: Buffer
       /** The account's name as it is configured, however the client wrote it. */
       readonly user: string
+      /** Who it is; absent: the account itself. */
+      readonly identity?: SmbIdentity
       readonly sessionKey: Buffer
     }
   /** Nobody, and no proof: whether that is a login is up to the caller. */
@@ -47,7 +54,11 @@ export type SmbLoginStep =
   | { readonly kind: 'malformed' }
 
 /** Without a user: anonymous. */
-type Authentication = { readonly user: string | undefined; readonly session: NtlmSession }
+type Authentication = {
+  readonly user: string | undefined
+  readonly identity?: SmbIdentity
+  readonly session: NtlmSession
+}
 
 const REFUSED: SmbLoginStep = { kind: 'refused' }
 const CHALLENGE_BYTES = 8
@@ -125,9 +136,10 @@ function proceed(
   return outcome(authentication, encodeNegTokenResp({ negState, mechListMic: answer }))
 }
 
-function outcome({ user, session }: Authentication, blob: Buffer): SmbLoginStep {
+function outcome({ user, identity, session }: Authentication, blob: Buffer): SmbLoginStep {
   if (user === undefined) return { kind: 'anonymous', blob }
-  return { kind: 'accepted', blob, user, sessionKey: session.sessionKey }
+  const { sessionKey } = session
+  return { kind: 'accepted', blob, user, ...(identity && { identity }), sessionKey }
 }
 
 function wrapChallenge(offer: Offer, exchange: NtlmExchange, supportedMech?: string): SmbLoginStep {
@@ -148,16 +160,22 @@ function challenge(negotiate: Buffer, world: SmbLoginWorld): NtlmExchange {
 function authenticate(
   exchange: NtlmExchange,
   bytes: Buffer,
-  { accounts }: SmbLoginWorld,
+  { accounts, users }: SmbLoginWorld,
 ): Authentication | undefined {
   const message = decodeAuthenticate(bytes)
   const anonymous = anonymousSession(exchange, message)
   if (anonymous !== undefined) return { user: undefined, session: anonymous }
   const account = findAccount(accounts, message.user)
-  if (account === undefined) return undefined
-  const passwords = account.keys.map(({ text }) => text)
-  const session = verifyAuthenticate(exchange, message, passwords)
-  return session && { user: account.name, session }
+  if (account !== undefined) {
+    const hashes = account.keys.map(({ text }) => ntHashOf(text))
+    const session = verifyAuthenticate(exchange, message, hashes)
+    return session && { user: account.name, session }
+  }
+  const known = users?.get(message.user)
+  // Its account may have gone since the list of users was read.
+  if (known === undefined || accounts.get(known.account) === undefined) return undefined
+  const session = verifyAuthenticate(exchange, message, [known.ntHash])
+  return session && { user: known.account, identity: known.identity, session }
 }
 
 /** Users of SMB have no case; names of accounts usually are small letters, so the first try finds them. */

@@ -13,7 +13,7 @@ import {
 } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import type { BlobHttpHeaders } from '../storage/blob/blob.ts'
+import type { ContentHeaders } from '../storage/content-headers.ts'
 import { StorageError, type ErrorDetails } from '../storage/error.ts'
 import type { Metadata } from '../storage/metadata.ts'
 import { isPermitted, isPublicAddress, type CopyPattern } from './copy-source.ts'
@@ -49,7 +49,7 @@ export type Source = {
   readonly etag?: string
   readonly lastModifiedMs?: number
   /** Content-MD5 is the whole blob's, so from a range it is there only if the source tells it. */
-  readonly contentHeaders: BlobHttpHeaders
+  readonly contentHeaders: ContentHeaders
   readonly metadata: Metadata
   /** The body, once: exactly `lengthBytes` bytes, or it throws. */
   stream(): AsyncIterable<Uint8Array>
@@ -241,8 +241,8 @@ const CONTENT_HEADERS = [
   ['cacheControl', 'cache-control'],
 ] as const
 
-function contentHeaders({ statusCode, headers }: IncomingMessage): BlobHttpHeaders {
-  const decoded: { -readonly [K in keyof BlobHttpHeaders]: BlobHttpHeaders[K] } = {}
+function contentHeaders({ statusCode, headers }: IncomingMessage): ContentHeaders {
+  const decoded: { -readonly [K in keyof ContentHeaders]: ContentHeaders[K] } = {}
   for (const [name, header] of CONTENT_HEADERS) {
     const value = optionalHeader(headers, header)
     if (value !== undefined) decoded[name] = value

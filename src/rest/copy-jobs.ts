@@ -4,15 +4,14 @@
 import { setTimeout } from 'node:timers/promises'
 import { fetchSource, type Source as Fetched } from '../http/fetch-source.ts'
 import type { Key } from '../kv/kv.ts'
-import type { CopyOutcome, PendingCopy } from '../storage/blob/pending-copy.ts'
+import type { CopyOutcome, PendingCopy } from '../storage/copy-state.ts'
 import { StorageError } from '../storage/error.ts'
-import type { Cipher } from './blob/cipher.ts'
-import { CONNECT_TIMEOUT_MS, IDLE_TIMEOUT_MS } from './blob/open-source.ts'
-import type { BlobService } from './blob/service.ts'
-import { collect, discard, upload, type Upload } from './blob/upload.ts'
+import { CONNECT_TIMEOUT_MS, IDLE_TIMEOUT_MS } from './remote-source.ts'
+import type { ContentService } from './service.ts'
+import { collect, discard, upload, type Upload, type UploadSettings } from './upload.ts'
 
 export type CopyService = Pick<
-  BlobService,
+  ContentService,
   'kv' | 'extents' | 'newId' | 'moment' | 'copySources'
 > & {
   /** A failure that is ours and not the source's. */
@@ -35,8 +34,17 @@ export type CopyBook<Place> = {
   end(place: Place, copyId: string, outcome: CopyOutcome): Promise<void>
 }
 
+/** What the operations ask of the jobs. */
+export type CopyJobQueue<Place> = {
+  /** Asked before a copy is promised. */
+  checkFree(): void
+  begin(place: Place): void
+  /** The copy was aborted: its job has nothing to do any more. */
+  cancel(place: Place): void
+}
+
 export type Listed<Place> = { readonly key: Key; readonly place: Place }
-export type Found = { readonly pending: Pending; readonly cipher: Cipher | undefined }
+export type Found = { readonly pending: Pending; readonly cipher: UploadSettings['cipher'] }
 
 const JOBS_MAX = 4
 /** Copies that may wait for their turn; more are refused. */
@@ -53,7 +61,7 @@ const LIST_COUNT = 1_000
 type Running = { readonly controller: AbortController; readonly done: Promise<void> }
 
 /** A class, because it has a lifetime. */
-export class CopyJobs<Place> {
+export class CopyJobs<Place> implements CopyJobQueue<Place> {
   readonly #service: CopyService
   readonly #book: CopyBook<Place>
   readonly #running = new Map<string, Running>()

@@ -8,13 +8,13 @@ import type { Metadata } from '../storage/metadata.ts'
 const COUNT_MAX = 5_000
 
 /** More than the service gives at once is not refused, only not given. */
-export function decodeMaxResults({ query }: Request): number {
+export function decodeMaxResults({ query }: Request, countMax = COUNT_MAX): number {
   const text = query.get('maxresults')
-  if (text === undefined || text === '') return COUNT_MAX
+  if (text === undefined || text === '') return countMax
   if (!/^-?\d{1,15}$/.test(text)) throw invalidQuery('maxresults', text)
   const count = Number(text)
-  if (count <= 0) throw outOfRangeQuery('maxresults', text, { min: 1, max: COUNT_MAX })
-  return Math.min(count, COUNT_MAX)
+  if (count <= 0) throw outOfRangeQuery('maxresults', text, { min: 1, max: countMax })
+  return Math.min(count, countMax)
 }
 
 const NO_INCLUDES: ReadonlySet<string> = new Set()

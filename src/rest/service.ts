@@ -1,8 +1,10 @@
 // The operations that every service has on its account: properties, statistics, account information and
 // the key for user delegation SAS.
-import { getUserDelegationKey } from '../auth/user-delegation-key.ts'
 import { SERVICE_LETTERS } from '../auth/account-sas.ts'
 import type { Permission } from '../auth/permission.ts'
+import { getUserDelegationKey } from '../auth/user-delegation-key.ts'
+import type { AuthWorld } from '../auth/world.ts'
+import type { ExtentStore } from '../extent/extent.ts'
 import { formatHttpDate } from '../http/date.ts'
 import type { Answer, Call, Operation } from '../http/operation.ts'
 import { decodeServiceProperties, encodeServiceProperties } from '../http/service-properties-xml.ts'
@@ -13,12 +15,23 @@ import type { Accounts } from '../storage/account.ts'
 import { invalidQuery, StorageError } from '../storage/error.ts'
 import type { Moment } from '../storage/moment.ts'
 import { changeServiceProperties, getServiceProperties } from '../storage/service.ts'
+import type { CopySources } from './copy-sources.ts'
 
-/** What these operations need of a service. */
+/** What the operations on an account need of a service. */
 export type AccountService = {
   readonly kv: Pick<Kv, 'read' | 'write'>
   readonly accounts: Accounts
   moment(): Moment
+}
+
+/** What operations on bytes need, of blobs and of files. */
+export type ContentService = AccountService & {
+  readonly extents: ExtentStore
+  readonly recycle: ExtentStore['recycle']
+  newId(): number
+  /** For requests within a request: the parts of a batch, the source of a rename. */
+  world(): AuthWorld
+  readonly copySources: CopySources
 }
 
 const PROPERTIES_BYTES_MAX = 64 * 1024

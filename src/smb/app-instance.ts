@@ -14,11 +14,12 @@ export function appInstanceOf({ contexts }: CreateRequest): string | undefined {
 export async function closeOtherInstances(call: SmbCall, request: CreateRequest): Promise<void> {
   const id = appInstanceOf(request)
   if (id === undefined) return
-  const { account, shareId } = requireDisk(call)
+  const { account, sid, shareId } = requireDisk(call)
   const clientGuid = requireSession(call).clientGuid.toString('hex')
   for (const handle of call.world.handles.values()) {
     if (handle.kind !== 'file' || handle.appInstance?.id !== id) continue
     if (handle.open.shareId !== shareId || handle.appInstance.account !== account) continue
+    if (handle.appInstance.sid !== sid) continue
     if (handle.appInstance.clientGuid !== clientGuid) await closeHandle(call.world, handle)
   }
 }

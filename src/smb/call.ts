@@ -4,8 +4,10 @@
 import type { Accounts } from '../storage/account.ts'
 import type { NtlmServerNames } from '../auth/ntlm-message.ts'
 import type { SmbLoginState } from '../auth/smb-login.ts'
+import type { SmbUsers } from '../auth/smb-users.ts'
 import type { ExtentStore } from '../extent/extent.ts'
 import type { FileKv } from '../storage/file/open.ts'
+import type { SmbIdentity } from '../storage/file/smb-identity.ts'
 import type { Moment } from '../storage/moment.ts'
 import type { Cipher, Dialect, Signing } from './dialect.ts'
 import type { FileHandle, Handle } from './handle.ts'
@@ -26,6 +28,8 @@ export type SmbWorld = {
   readonly kv: FileKv
   readonly extents: ExtentStore
   readonly accounts: Accounts
+  /** Who logs in besides accounts. */
+  readonly users?: SmbUsers | undefined
   readonly settings: SmbSettings
   readonly names: NtlmServerNames
   readonly serverGuid: Buffer
@@ -86,6 +90,8 @@ export type Session = {
   readonly id: bigint
   /** The account; '' when nobody is logged in any more: a client may re-authenticate as anonymous. */
   user: string
+  /** A user with a name of its own, whom security descriptors count for; undefined: the account, above all of them. */
+  identity: SmbIdentity | undefined
   readonly dialect: Dialect
   readonly clientGuid: Buffer
   /** Of the channel on which it was set up: signs the binding of further ones. */
@@ -112,6 +118,8 @@ export type Tree =
       /** The share's name. */
       readonly share: string
       readonly shareId: number
+      /** Of the identity that it was connected by. */
+      readonly sid: string | undefined
       readonly isEncryptionRequired: boolean
     }
 
@@ -176,6 +184,14 @@ export type SmbCommand = {
 export function requireSession({ session }: Pick<SmbCall, 'session'>): Session {
   if (session === undefined) throw new SmbError('USER_SESSION_DELETED')
   return session
+}
+
+/** The same account, and the same of its users. */
+export function isSameUser(
+  a: Pick<Session, 'user' | 'identity'>,
+  b: { readonly user: string; readonly identity?: SmbIdentity | undefined },
+): boolean {
+  return a.user === b.user && a.identity?.sid === b.identity?.sid
 }
 
 export function requireTree({ tree }: Pick<SmbCall, 'tree'>): Tree {

@@ -31,6 +31,7 @@ const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024
 /** Answers that the client has not read yet. */
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024
 
+const COPIED_BYTES_MAX = 16 * 1024
 const NO_BYTES = Buffer.alloc(0)
 
 /** Of all connections. */
@@ -229,8 +230,14 @@ class SmbConnection implements Connection {
     const plain = messages.flat()
     const pieces = sealedBy?.encryptor === undefined ? plain : sealedBy.encryptor.encrypt(plain)
     const lengthBytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    const prefix = encodeFramePrefix(lengthBytes)
+    // A few bytes are copied sooner than they are told to the kernel one by one.
+    if (lengthBytes <= COPIED_BYTES_MAX) {
+      this.#socket.write(Buffer.concat([prefix, ...pieces]), sent)
+      return
+    }
     this.#socket.cork()
-    this.#socket.write(encodeFramePrefix(lengthBytes))
+    this.#socket.write(prefix)
     for (const piece of pieces.slice(0, -1)) this.#socket.write(piece)
     this.#socket.write(pieces.at(-1) ?? NO_BYTES, sent)
     this.#socket.uncork()

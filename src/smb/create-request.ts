@@ -2,6 +2,8 @@
 // in which it is refused ([MS-SMB2] 3.3.5.9, [MS-FSA] 2.1.5.1).
 import { SETTABLE_ATTRIBUTES } from '../storage/file/attributes.ts'
 import { decodeDesiredAccess, DELETE } from '../storage/file/open-access.ts'
+import { FILE_BYTES_MAX } from '../storage/file/range.ts'
+import { creatorOf, type SmbIdentity } from '../storage/file/smb-identity.ts'
 import type { Disposition, OpenRequest } from '../storage/file/smb-open.ts'
 import { ACCESS } from '../storage/file/access-check.ts'
 import { requireDisk, requireSession, type SmbCall } from './call.ts'
@@ -25,8 +27,6 @@ const ATTRIBUTES_KNOWN = 0x0000_7fb7
 const TEMPORARY = 0x100
 const ENCRYPTED = 0x4000
 const SHARE_ALL = 0x7
-/** 4 TiB. */
-const FILE_BYTES_MAX = 2n ** 42n
 
 const OVERWRITES: ReadonlySet<Disposition> = new Set(['supersede', 'overwrite', 'overwriteIf'])
 
@@ -48,6 +48,7 @@ export function openRequestOf(call: SmbCall, request: CreateRequest): OpenReques
   const wants = wantsOf(options)
   const open = openerOf(call, request)
   const session = requireSession(call)
+  const { identity } = session
   const persistent = persistentTermsOf(session, tree, request, modeOf(options))
   if (isDirectory && wants === 'file') throw new SmbError('OBJECT_NAME_INVALID')
   return {
@@ -59,9 +60,10 @@ export function openRequestOf(call: SmbCall, request: CreateRequest): OpenReques
     wants,
     desiredAccess,
     open: { ...open, ...(deleteOnClose && { deleteOnClose }), ...(persistent && { persistent }) },
-    properties: newPropertiesOf(request),
+    properties: newPropertiesOf(request, identity),
     cache: cacheRequestOf(session, request, open.openId),
     newNodeId: world.newId(),
+    ...(identity && { identity }),
   }
 }
 
@@ -111,19 +113,25 @@ function wantsOf(options: number): OpenRequest['wants'] {
 
 function openerOf(call: SmbCall, { shareAccess }: CreateRequest) {
   const { world, connection } = call
+  const session = requireSession(call)
   return {
     openId: world.newId(),
     shareAccess,
-    sessionId: String(requireSession(call).id),
+    sessionId: String(session.id),
+    ...(session.identity && { clientName: session.identity.name }),
     clientIp: `${connection.clientIp}:${connection.clientPort}`,
     openedMs: world.moment().nowMs,
   }
 }
 
-function newPropertiesOf({ fileAttributes, contexts }: CreateRequest): OpenRequest['properties'] {
+function newPropertiesOf(
+  { fileAttributes, contexts }: CreateRequest,
+  identity: SmbIdentity | undefined,
+): OpenRequest['properties'] {
   const { securityDescriptor } = contexts
   return {
     attributes: fileAttributes & SETTABLE_ATTRIBUTES,
     ...(securityDescriptor !== undefined && { descriptorBytes: securityDescriptor }),
+    ...(identity !== undefined && { creator: creatorOf(identity) }),
   }
 }

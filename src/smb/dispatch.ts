@@ -131,6 +131,7 @@ function findTree(
   if (tree.kind !== 'disk') return tree
   if (tree.isEncryptionRequired && sealedBy === undefined) throw new SmbError('ACCESS_DENIED')
   // After a re-authentication as somebody else, old handles still work, and nothing new is opened.
-  if (name === 'CREATE' && tree.account !== session?.user) throw new SmbError('ACCESS_DENIED')
+  const isOwn = tree.account === session?.user && tree.sid === session.identity?.sid
+  if (name === 'CREATE' && !isOwn) throw new SmbError('ACCESS_DENIED')
   return tree
 }

@@ -67,7 +67,8 @@ export async function attach(
   const tree = requireDisk(call)
   const { world, connection } = call
   const { durable } = handle
-  if (durable?.account !== session.user) throw new SmbError('ACCESS_DENIED')
+  const isOwn = durable?.account === session.user && durable.sid === session.identity?.sid
+  if (!isOwn) throw new SmbError('ACCESS_DENIED')
   if (durable.share !== tree.share) throw new SmbError('OBJECT_NAME_NOT_FOUND')
   checkLease(call, request, handle)
   durable.cancelTimer?.()

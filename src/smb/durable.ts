@@ -24,6 +24,7 @@ export type Durable = {
   readonly timeoutMs: number
   /** Whose it is, and the share that it is in. */
   readonly account: string
+  readonly sid: string | undefined
   readonly share: string
   /** In hexadecimal. */
   readonly clientGuid: string
@@ -58,6 +59,7 @@ export function persistentTermsOf(
   if (session.dialect < DIALECT.smb300) return undefined
   return {
     account: tree.account,
+    ...(tree.sid !== undefined && { sid: tree.sid }),
     share: tree.share,
     clientGuid: session.clientGuid.toString('hex'),
     createGuid: asked.createGuid.toString('hex'),
@@ -67,8 +69,8 @@ export function persistentTermsOf(
 }
 
 export function persistentDurable(terms: PersistentTerms): Durable {
-  const { account, share, clientGuid, createGuid, timeoutMs } = terms
-  return { kind: 'persistent', account, share, clientGuid, createGuid, timeoutMs }
+  const { account, sid, share, clientGuid, createGuid, timeoutMs } = terms
+  return { kind: 'persistent', account, sid, share, clientGuid, createGuid, timeoutMs }
 }
 
 /** Makes the handle durable if it asks for it and may be. A request that may not is ignored, not refused. */
@@ -93,6 +95,7 @@ export function grantDurable(
     kind: asked === undefined ? 'v1' : 'v2',
     timeoutMs: asked === undefined ? V1_TIMEOUT_MS : timeoutOf(asked.timeoutMs),
     account: tree.account,
+    sid: tree.sid,
     share: tree.share,
     clientGuid: session.clientGuid.toString('hex'),
     createGuid: asked?.createGuid.toString('hex'),

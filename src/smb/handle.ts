@@ -34,7 +34,12 @@ export type FileHandle = AnyHandle & {
   durable?: Durable
   /** What a replay of its CREATE is known by. */
   createKey?: CreateKey
-  appInstance?: { readonly id: string; readonly account: string; readonly clientGuid: string }
+  appInstance?: {
+    readonly id: string
+    readonly account: string
+    readonly sid: string | undefined
+    readonly clientGuid: string
+  }
   /** Of the session's channels, as of the last request on the handle. */
   channels?: ChannelState
   /** Called when the handle ends, before its record goes: ends what waits on it. */

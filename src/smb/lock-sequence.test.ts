@@ -34,6 +34,7 @@ test('handles of 3.x count, others only if they were made to last', () => {
     kind: 'resilient',
     timeoutMs: 1_000,
     account: 'account',
+    sid: undefined,
     share: 'share',
     clientGuid: '',
     createGuid: undefined,

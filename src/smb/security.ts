@@ -1,15 +1,17 @@
 // Security descriptors over SMB: parts of what the share's permission store has for a file, shown and replaced
 // ([MS-SMB2] 3.3.5.20.3, 3.3.5.21.3).
 import { setNodeProperties } from '../storage/file/file-properties.ts'
+import { checkOwner } from '../storage/file/identity-access.ts'
 import { requireOpened } from '../storage/file/opened-node.ts'
 import { requirePermission } from '../storage/file/permission.ts'
 import { mergeDescriptor, selectDescriptor } from '../storage/file/security-descriptor-section.ts'
 import {
+  CONTROL,
   decodeSecurityDescriptor,
   encodeSecurityDescriptor,
 } from '../storage/file/security-descriptor.ts'
 import { RIGHT, requireRights } from './access.ts'
-import { requireDisk, type SmbCall } from './call.ts'
+import { requireDisk, requireSession, type SmbCall } from './call.ts'
 import type { FileHandle } from './handle.ts'
 import { SmbError } from './smb-error.ts'
 import type { Information } from './wire/information.ts'
@@ -63,13 +65,18 @@ export async function setSecurity(
 ): Promise<void> {
   requireRights(handle, writeRights(additionalInformation))
   const tree = requireDisk(call)
-  const next = decodeSecurityDescriptor(input)
+  const self = requireSession(call).identity?.sid
+  const given = decodeSecurityDescriptor(input)
+  // A DACL that is set and isn't there is NULL, as Windows and Samba take it.
+  const present = (additionalInformation & dacl) === 0 ? 0 : CONTROL.daclPresent
+  const next = { ...given, control: given.control | present }
   const moment = call.world.moment()
   await call.world.kv.write(function* (tx) {
     const opened = yield* requireOpened(tx, tree, handle.open)
     const { node, view } = opened
     const stored = yield* requirePermission(tx, view.shareId, node.permissionKey)
     const old = decodeSecurityDescriptor(stored)
+    if ((additionalInformation & owner) !== 0) checkOwner(self, next.owner, old.owner)
     const merged = mergeDescriptor(old, next, additionalInformation)
     const descriptorBytes = encodeSecurityDescriptor(merged)
     yield* setNodeProperties(

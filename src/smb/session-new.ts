@@ -1,4 +1,5 @@
 // A new session, from what its login gave: keys, and what it demands of the messages to come.
+import type { SmbIdentity } from '../storage/file/smb-identity.ts'
 import type { Connection, Negotiated, Session, SmbWorld } from './call.ts'
 import { deriveSessionKeys } from './key.ts'
 import { SECURITY_MODE } from './security-mode.ts'
@@ -9,6 +10,7 @@ import { createDecryptor, createEncryptor } from './transform.ts'
 export type NewSession = {
   readonly id: bigint
   readonly user: string
+  readonly identity: SmbIdentity | undefined
   readonly sessionKey: Buffer
   readonly preauthHash: Buffer
   /** Of the SESSION_SETUP. */
@@ -22,7 +24,7 @@ export function createSession(
   world: SmbWorld,
   connection: Connection,
   negotiated: Negotiated,
-  { id, user, sessionKey, preauthHash, securityMode }: NewSession,
+  { id, user, identity, sessionKey, preauthHash, securityMode }: NewSession,
 ): Session {
   if (connection.sessions.size >= SESSIONS_MAX) throw new SmbError('INSUFFICIENT_RESOURCES')
   const { settings } = world
@@ -35,6 +37,7 @@ export function createSession(
   const session: Session = {
     id,
     user,
+    identity,
     dialect,
     clientGuid,
     signing,

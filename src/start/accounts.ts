@@ -1,7 +1,5 @@
 // Which accounts exist, and where that is written: the environment, a file of accounts, lazuli.json,
-// or nowhere, which means devstoreaccount1. A changed file takes effect at the next request, without
-// a timer: a lookup looks at the file's time, at most once a second.
-import { readFileSync, statSync } from 'node:fs'
+// or nowhere, which means devstoreaccount1. A changed file takes effect at the next request.
 import type { Account, Accounts } from '../storage/account.ts'
 import {
   decodeAccountList,
@@ -13,9 +11,8 @@ import {
 import { readConfigFile } from './config-file.ts'
 import type { Env } from './decode-options.ts'
 import { isLoopback } from './host.ts'
-import { reasonOf, usageError } from './start-error.ts'
-
-const LOOK_EVERY_MS = 1000
+import { readListFile, rereadFile } from './reread-file.ts'
+import { usageError } from './start-error.ts'
 
 export type AccountSources = {
   readonly env: Env
@@ -37,39 +34,18 @@ export type LiveAccounts = Accounts & {
 }
 
 export function openAccounts({ sources, clock, report }: LiveAccountsSettings): LiveAccounts {
-  const path = watchedPath(sources)
-  let seen = fileMark(path)
-  let accounts = readAccounts(sources)
-  let lookAtMs = clock() + LOOK_EVERY_MS
-
-  const look = (nowMs: number): void => {
-    lookAtMs = nowMs + LOOK_EVERY_MS
-    const mark = fileMark(path)
-    if (mark === seen) return
-    seen = mark
-    try {
-      accounts = readAccounts(sources)
-      report('info', `accounts read again from ${path}: ${[...accounts.keys()].join(', ')}`)
-    } catch (error) {
-      report('warn', `accounts stay as they were: ${reasonOf(error)}`)
-    }
-  }
-  const current = (): AccountMap => {
-    if (path !== undefined) {
-      const nowMs = clock()
-      // A clock that was set back must not stop the looking.
-      if (nowMs >= lookAtMs || nowMs < lookAtMs - LOOK_EVERY_MS) look(nowMs)
-    }
-    return accounts
-  }
+  const { current, reread } = rereadFile({
+    path: watchedPath(sources),
+    read: () => readAccounts(sources),
+    clock,
+    changed: (accounts, path) =>
+      report('info', `accounts read again from ${path}: ${[...accounts.keys()].join(', ')}`),
+    failed: (reason) => report('warn', `accounts stay as they were: ${reason}`),
+  })
   return {
     get: (name) => current().get(name),
     names: () => [...current().keys()],
-    reread: () => {
-      const mark = fileMark(path)
-      accounts = readAccounts(sources)
-      seen = mark
-    },
+    reread,
   }
 }
 
@@ -102,25 +78,13 @@ function listFromEnv(env: Env): { text: string; place: string } | undefined {
 }
 
 function readAccountsFile(path: string): AccountMap {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw usageError(`cannot read the accounts file ${path}: ${reasonOf(error)}`)
-  }
-  return decodeAccountList(text.replace(/^\uFEFF/, ''), path)
+  return decodeAccountList(readListFile(path, 'accounts'), path)
 }
 
 /** The environment of a running process does not change. */
 function watchedPath(sources: AccountSources): string | undefined {
   if (listFromEnv(sources.env) !== undefined) return undefined
   return sources.accountsFile ?? sources.configPath
-}
-
-/** Differs when the file does; an inode, because an editor or Kubernetes puts a new file in place. */
-function fileMark(path: string | undefined): string {
-  const stat = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
-  return stat === undefined ? 'none' : `${stat.ino} ${stat.size} ${stat.mtimeMs}`
 }
 
 /** What to say when the key that everyone knows can be used from other machines. */

@@ -13,6 +13,7 @@ import {
   type Endpoint,
 } from './banner.ts'
 import type { Program } from './command.ts'
+import { smbIdentity } from '../storage/file/smb-identity.ts'
 import { connectHost, isLoopback, urlOf } from './host.ts'
 
 const BLOB: Endpoint = { service: 'blob', protocol: 'http', host: '127.0.0.1', port: 10_000 }
@@ -125,6 +126,14 @@ test('the banner', () => {
     'WARNING: mind this',
     '',
   ])
+})
+
+test('SMB users are shown with their SIDs, the first of many', () => {
+  const users = Array.from({ length: 23 }, (_, i) => smbIdentity('team', `user${i}`))
+  const lines = bannerLines({ ...BANNER, smbUsers: users }).filter((line) => /SMB user/.test(line))
+  assert.equal(lines[0], `  SMB user   user0, ${users[0]?.sid}`)
+  assert.equal(lines.length, 21)
+  assert.equal(lines[20], '  SMB user   and 3 more')
 })
 
 test('how to trust the CA, for this system and for languages with a list of their own', () => {

@@ -2,6 +2,7 @@
 // successfully listening", and tools made for Azurite compare whole lines, so under its names the
 // lines are Azurite's to the letter.
 import type { Account } from '../storage/account.ts'
+import type { SmbIdentity } from '../storage/file/smb-identity.ts'
 import { WELL_KNOWN_KEY } from './account-list.ts'
 import type { Program, ServiceName } from './command.ts'
 import { connectHost, urlOf } from './host.ts'
@@ -76,6 +77,8 @@ export type Banner = {
   /** undefined: in memory. */
   readonly location: string | undefined
   readonly accounts: readonly Account[]
+  /** With the SIDs that permissions name them by. */
+  readonly smbUsers?: readonly SmbIdentity[]
   /** The CA of `--https auto`; without a path when nothing is written. */
   readonly ca: { readonly path: string | undefined } | undefined
   readonly platform: string
@@ -96,11 +99,20 @@ export function bannerLines(banner: Banner): readonly string[] {
     row('Admin', `${adminUrl}/health/ready and ${adminUrl}/metrics`),
     row('Location', location ?? 'in memory, gone when it stops'),
     row('Accounts', accounts.map(({ name }) => name).join(', ')),
+    ...userTexts(banner.smbUsers ?? []).map((text) => row('SMB user', text)),
     ...(account === undefined ? [] : ['', connectionString(endpoints, account)]),
     ...caLines(banner),
     ...warnings.flatMap((warning) => ['', `WARNING: ${warning}`]),
     '',
   ]
+}
+
+const USERS_SHOWN_MAX = 20
+
+function userTexts(users: readonly SmbIdentity[]): readonly string[] {
+  const shown = users.slice(0, USERS_SHOWN_MAX).map(({ name, sid }) => `${name}, ${sid}`)
+  const others = users.length - shown.length
+  return others === 0 ? shown : [...shown, `and ${others} more`]
 }
 
 /**

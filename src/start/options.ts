@@ -57,6 +57,7 @@ export const SETTINGS = {
   pwd: textSetting({ group: HTTPS, help: 'password of a PFX, or of the key' }, 'PASSWORD'),
 
   accountsFile: textSetting({ group: ACCESS, help: 'file of accounts (name:key1[:key2], one a line), read again when it changes' }, 'FILE'),
+  smbUsersFile: textSetting({ group: ACCESS, help: 'SMB users (user:account:password, one a line), read again when it changes' }, 'FILE'),
   oauth: choiceSetting(['basic'], undefined, { group: ACCESS, help: 'accept bearer tokens' }),
   oauthIssuer: textSetting({ group: ACCESS, help: 'the only issuer whose tokens are accepted' }, 'URL'),
   oauthJwks: textSetting({ group: ACCESS, help: 'keys that the signatures of tokens are checked with' }, 'URL|FILE'),

@@ -259,3 +259,13 @@ export function checkLeaseForRead(
   const use = USES[who === 'none' ? 'read none' : who][COLUMN[leaseState(lease, nowMs)]]
   if (use !== 'keep') throw useRefused(of, use)
 }
+
+/** The same record with what stays of its lease. */
+export function withLease<T extends { readonly lease?: Lease }>(
+  record: T,
+  lease: Lease | undefined,
+): Omit<T, 'lease'> & { readonly lease?: Lease } {
+  if (lease === record.lease) return record
+  const { lease: _lease, ...rest } = record
+  return lease === undefined ? rest : { ...rest, lease }
+}

@@ -4,18 +4,20 @@ import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
 import { crc64Hasher } from '../../src/extent/hash.ts'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
-import { file, startSourceServer, type SourceServer } from '../source-server.ts'
+import { startCopyServers, type CopyServers } from '../copy-servers.ts'
+import { rawRequest, type TestServer } from '../harness.ts'
+import { file, type SourceServer } from '../source-server.ts'
 
 const MIB = 2 ** 20
 
+let servers: CopyServers
 let web: SourceServer
 let server: TestServer
 let container: ContainerClient
 
 before(async () => {
-  web = await startSourceServer()
-  server = await startTestServer({ allowCopyFrom: [web.origin] })
+  servers = await startCopyServers()
+  ;({ web, server } = servers)
   const service = BlobServiceClient.fromConnectionString(server.connectionString)
   container = service.getContainerClient('box')
   await container.create()
@@ -27,10 +29,7 @@ before(async () => {
   web.answer('/file', file(Buffer.from(TEXT), { 'content-type': 'text/x', 'x-ms-meta-a': '1' }))
 })
 
-after(async () => {
-  await server.close()
-  await web.close()
-})
+after(() => servers.close())
 
 const TEXT = 'some text'
 const md5Of = (text: string) => createHash('md5').update(text).digest('base64')

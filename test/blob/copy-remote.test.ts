@@ -6,26 +6,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { BlobServiceClient, type BlobClient, type ContainerClient } from '@azure/storage-blob'
+import { startCopyServers, type CopyServers } from '../copy-servers.ts'
 import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
-import { file, gate, heldFile, startSourceServer, type SourceServer } from '../source-server.ts'
+import { file, gate, heldFile, type SourceServer } from '../source-server.ts'
 
 const MIB = 2 ** 20
 
+let servers: CopyServers
 let web: SourceServer
 let server: TestServer
 let container: ContainerClient
 
 before(async () => {
-  web = await startSourceServer()
-  server = await startTestServer({ allowCopyFrom: [web.origin] })
+  servers = await startCopyServers()
+  ;({ web, server } = servers)
   container = containerOf(server)
   await container.create()
 })
 
-after(async () => {
-  await server.close()
-  await web.close()
-})
+after(() => servers.close())
 
 function containerOf({ connectionString }: TestServer): ContainerClient {
   return BlobServiceClient.fromConnectionString(connectionString).getContainerClient('box')

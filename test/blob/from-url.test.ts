@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
-import { file, startSourceServer, type SourceServer } from '../source-server.ts'
+import { startCopyServers, type CopyServers } from '../copy-servers.ts'
+import { rawRequest, type TestServer } from '../harness.ts'
+import { file, type SourceServer } from '../source-server.ts'
 
+let servers: CopyServers
 let web: SourceServer
 let server: TestServer
 let container: ContainerClient
@@ -13,8 +15,8 @@ let container: ContainerClient
 const PAGES = Buffer.concat([Buffer.alloc(512, 1), Buffer.alloc(512, 2), Buffer.alloc(512, 3)])
 
 before(async () => {
-  web = await startSourceServer()
-  server = await startTestServer({ allowCopyFrom: [web.origin] })
+  servers = await startCopyServers()
+  ;({ web, server } = servers)
   const service = BlobServiceClient.fromConnectionString(server.connectionString)
   container = service.getContainerClient('box')
   await container.create()
@@ -24,10 +26,7 @@ before(async () => {
   web.answer('/pages', file(PAGES))
 })
 
-after(async () => {
-  await server.close()
-  await web.close()
-})
+after(() => servers.close())
 
 const md5Of = (bytes: string | Buffer) => createHash('md5').update(bytes).digest('base64')
 const BLOCK_ID = Buffer.from('a').toString('base64')

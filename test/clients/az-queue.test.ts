@@ -6,11 +6,9 @@ import { after, before, describe, test } from 'node:test'
 import type { QueueClient } from '@azure/storage-queue'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
 import { startQueueServer, type QueueServer } from '../queue/queue-server.ts'
-import { cleanUp, tempFolder } from '../server-process.ts'
-import { CLIENT_LIMIT_MS, clientOf, missingReason, type Client } from './program.ts'
-
-/** `az version` would take as long as a test. */
-const skip = missingReason('az', ['sh', '-c', 'command -v az']) ?? false
+import { cleanUp } from '../server-process.ts'
+import { AZ_SUITE, azStorage } from './az.ts'
+import type { Client } from './program.ts'
 
 type SeenMessage = { readonly id: string; readonly popReceipt: string; readonly content: string }
 
@@ -27,22 +25,16 @@ function messagesOf(json: string): readonly SeenMessage[] {
   })
 }
 
-describe('az storage queue and message', { skip, timeout: CLIENT_LIMIT_MS, concurrency: 2 }, () => {
+describe('az storage queue and message', AZ_SUITE, () => {
   let server: QueueServer
   let az: Client
 
   before(async () => {
     server = await startQueueServer()
-    az = clientOf(['az', 'storage'], {
-      AZURE_STORAGE_CONNECTION_STRING:
-        `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};` +
+    az = azStorage(
+      `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};` +
         `QueueEndpoint=${server.endpoint};`,
-      AZURE_CONFIG_DIR: tempFolder('az-config'),
-      AZURE_CORE_COLLECT_TELEMETRY: '0',
-      AZURE_CORE_ONLY_SHOW_ERRORS: '1',
-      AZURE_CORE_OUTPUT: 'json',
-      AZURE_CORE_SURVEY_MESSAGE: '0',
-    })
+    )
   })
 
   after(async () => {

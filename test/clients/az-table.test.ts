@@ -4,27 +4,18 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { TableClient } from '@azure/data-tables'
 import { startTestServer, type TestServer } from '../harness.ts'
-import { cleanUp, tempFolder } from '../server-process.ts'
-import { CLIENT_LIMIT_MS, clientOf, missingReason, type Client } from './program.ts'
+import { cleanUp } from '../server-process.ts'
+import { AZ_SUITE, azStorage } from './az.ts'
+import type { Client } from './program.ts'
 
-/** `az version` would take as long as a test. */
-const skip = missingReason('az', ['sh', '-c', 'command -v az']) ?? false
-
-describe('az storage table and entity', { skip, timeout: CLIENT_LIMIT_MS, concurrency: 2 }, () => {
+describe('az storage table and entity', AZ_SUITE, () => {
   let server: TestServer
   let az: Client
   let books: TableClient
 
   before(async () => {
     server = await startTestServer()
-    az = clientOf(['az', 'storage'], {
-      AZURE_STORAGE_CONNECTION_STRING: server.connectionString,
-      AZURE_CONFIG_DIR: tempFolder('az-config'),
-      AZURE_CORE_COLLECT_TELEMETRY: '0',
-      AZURE_CORE_ONLY_SHOW_ERRORS: '1',
-      AZURE_CORE_OUTPUT: 'json',
-      AZURE_CORE_SURVEY_MESSAGE: '0',
-    })
+    az = azStorage(server.connectionString)
     const created = await az.ok('table', 'create', '--name', 'Books')
     assert.deepEqual(JSON.parse(created), { created: true })
     const options = { allowInsecureConnection: true }

@@ -7,17 +7,15 @@ import { after, before, describe, test } from 'node:test'
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
 import { startTestServer, type TestServer } from '../harness.ts'
 import { cleanUp, tempFolder } from '../server-process.ts'
-import { CLIENT_LIMIT_MS, clientOf, missingReason, type Client } from './program.ts'
+import { AZ_SUITE, azStorage } from './az.ts'
+import type { Client } from './program.ts'
 
 /** Above 64 MiB az uploads in blocks of 4 MiB. */
 const BLOCK_BYTES = 4 * 1024 * 1024
 const BIG = Buffer.alloc(16 * BLOCK_BYTES + 5)
 for (let at = 0; at < BIG.length; at += 4_096) BIG.write(`piece at ${at}`, at)
 
-/** `az version` would take as long as a test. */
-const skip = missingReason('az', ['sh', '-c', 'command -v az']) ?? false
-
-describe('az storage', { skip, timeout: CLIENT_LIMIT_MS, concurrency: 2 }, () => {
+describe('az storage', AZ_SUITE, () => {
   let server: TestServer
   let az: Client
   let service: BlobServiceClient
@@ -27,14 +25,7 @@ describe('az storage', { skip, timeout: CLIENT_LIMIT_MS, concurrency: 2 }, () =>
   before(async () => {
     server = await startTestServer()
     folder = tempFolder('az')
-    az = clientOf(['az', 'storage'], {
-      AZURE_STORAGE_CONNECTION_STRING: server.connectionString,
-      AZURE_CONFIG_DIR: tempFolder('az-config'),
-      AZURE_CORE_COLLECT_TELEMETRY: '0',
-      AZURE_CORE_ONLY_SHOW_ERRORS: '1',
-      AZURE_CORE_OUTPUT: 'json',
-      AZURE_CORE_SURVEY_MESSAGE: '0',
-    })
+    az = azStorage(server.connectionString)
     const created = await az.ok('container', 'create', '--name', 'box', '--metadata', 'owner=me')
     assert.deepEqual(JSON.parse(created), { created: true })
     service = BlobServiceClient.fromConnectionString(server.connectionString)

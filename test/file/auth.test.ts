@@ -16,7 +16,8 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-file-share'
 import { UnsecuredJWT } from 'jose'
-import { ACCOUNT, ACCOUNT_KEY, rawRequest, type RawResponse } from '../harness.ts'
+import { delegationKeyIn } from '../delegation-key.ts'
+import { ACCOUNT, ACCOUNT_KEY, outcome, rawRequest } from '../harness.ts'
 import { runTestServer, type RunningTestServer } from '../running-server.ts'
 import { outcomeOf, shareClient } from './smb-client.ts'
 
@@ -39,11 +40,6 @@ before(async () => {
 after(() => server.close())
 
 const fromNow = (byMs: number) => new Date(server.now() + byMs)
-
-const outcome = ({ status, headers }: RawResponse): string => {
-  const code = headers['x-ms-error-code']
-  return code === undefined ? String(status) : `${status} ${String(code)}`
-}
 
 const NEW_FILE = { 'x-ms-type': 'file', 'x-ms-content-length': '1' }
 const CLEAR = { 'x-ms-write': 'clear', 'x-ms-range': 'bytes=0-0' }
@@ -220,16 +216,7 @@ describe('tokens', () => {
     const place = { blobPort: server.filePort }
     const answer = await rawRequest(place, { method: 'POST', path, body, ...bearer(INTENT) })
     assert.equal(outcome(answer), '200', answer.text)
-    const text = (name: string) => new RegExp(`<${name}>([^<]*)<`).exec(answer.text)?.[1] ?? ''
-    const key = {
-      signedObjectId: text('SignedOid'),
-      signedTenantId: text('SignedTid'),
-      signedStartsOn: new Date(text('SignedStart')),
-      signedExpiresOn: new Date(text('SignedExpiry')),
-      signedService: text('SignedService'),
-      signedVersion: text('SignedVersion'),
-      value: text('Value'),
-    }
+    const key = delegationKeyIn(answer.text)
     assert.equal(key.signedService, 'f')
     const options = { permissions: ShareSASPermissions.parse('r'), expiresOn: fromNow(HOUR_MS / 2) }
     const file = share.rootDirectoryClient.getFileClient('b')

@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ShareFileClient } from '@azure/storage-file-share'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
 import {
   NAMES,
   newFile,
-  newWorld,
+  openWorld,
   outcomeUnhindered,
   run,
   type OperationName,
@@ -22,21 +21,18 @@ import {
   openPlace,
   outcomeOf,
   placeOf,
-  shareClient,
   untilTrue,
   type BreakEvent,
   type Place,
   itemsOf,
 } from './smb-client.ts'
 
-let server: RunningTestServer
 let world: World
 
 before(async () => {
-  server = await runTestServer({ hasSmb: false })
-  world = await newWorld(server, shareClient(server, 'cached'))
+  world = await openWorld('cached')
 })
-after(() => server.close())
+after(() => world.server.close())
 
 type Rights = keyof typeof CACHES
 
@@ -44,13 +40,13 @@ async function newCached(
   rights: Rights,
 ): Promise<{ readonly file: ShareFileClient; readonly place: Place }> {
   const file = await newFile(world)
-  const place = await placeOf(server, 'cached', file.path)
-  await cacheOpen(server, place, CACHES[rights])
+  const place = await placeOf(world.server, 'cached', file.path)
+  await cacheOpen(world.server, place, CACHES[rights])
   return { file, place }
 }
 
 /** A client that does at once what it is asked. */
-const obedient = (event: BreakEvent) => acknowledge(server, event, event.holder, event.to)
+const obedient = (event: BreakEvent) => acknowledge(world.server, event, event.holder, event.to)
 
 const HELD: readonly Rights[] = ['R', 'RH', 'RW', 'RWH']
 
@@ -102,7 +98,7 @@ describe('a client that does as it is asked', () => {
       const expected = BREAKS[name][i] ?? ''
       test(`${name} on ${rights}: ${expected || 'is left alone'}`, async () => {
         const { file } = await newCached(rights)
-        const { told, stop } = onBreak(server, obedient)
+        const { told, stop } = onBreak(world.server, obedient)
         const outcome = await outcomeOf(run(name, file, world))
         stop()
         assert.equal(told.map(textOf).join(), expected)
@@ -113,7 +109,7 @@ describe('a client that does as it is asked', () => {
 
   test('List asks nobody for anything', async () => {
     const { file } = await newCached('RWH')
-    const { told, stop } = onBreak(server)
+    const { told, stop } = onBreak(world.server)
     const root = world.share.rootDirectoryClient
     const listed = await itemsOf(root.listFilesAndDirectories())
     stop()
@@ -129,7 +125,7 @@ describe('a client that takes its time', () => {
       if (!expected.startsWith('→')) continue
       test(`${name} on ${rights} waits for it`, async () => {
         const { file, place } = await newCached(rights)
-        const { told, stop } = onBreak(server)
+        const { told, stop } = onBreak(world.server)
         let isDone = false
         const running = outcomeOf(run(name, file, world)).finally(() => {
           isDone = true
@@ -138,7 +134,7 @@ describe('a client that takes its time', () => {
         assert.equal(isDone, false)
         const [event] = told
         assert(event !== undefined)
-        await acknowledge(server, place, event.holder, event.to)
+        await acknowledge(world.server, place, event.holder, event.to)
         assert.equal(await running, outcomeWhileOpen(name))
         stop()
         assert.equal(told.length, 1)
@@ -146,10 +142,10 @@ describe('a client that takes its time', () => {
 
       test(`${name} on ${rights} waits in vain → 500 ClientCacheFlushDelay`, async () => {
         const { file } = await newCached(rights)
-        const { told, stop } = onBreak(server)
+        const { told, stop } = onBreak(world.server)
         const running = outcomeOf(run(name, file, world))
         await untilTrue(() => told.length === 1)
-        server.endWaits()
+        world.server.endWaits()
         assert.equal(await running, '500 ClientCacheFlushDelay')
         stop()
       })
@@ -161,7 +157,7 @@ describe('a client that closes its handle instead', () => {
   for (const name of ['Delete File', 'Rename over File', 'Get File', 'Put Range'] as const) {
     test(`${name} goes on without it`, async () => {
       const { file } = await newCached('RWH')
-      const { stop } = onBreak(server, () => file.forceCloseAllHandles())
+      const { stop } = onBreak(world.server, () => file.forceCloseAllHandles())
       assert.equal(await outcomeOf(run(name, file, world)), 'ok')
       stop()
     })
@@ -171,7 +167,7 @@ describe('a client that closes its handle instead', () => {
 describe('several', () => {
   test('requests that wait ask once, and all go on', async () => {
     const { file } = await newCached('RWH')
-    const { told, stop } = onBreak(server)
+    const { told, stop } = onBreak(world.server)
     const running = Array.from({ length: 5 }, () => outcomeOf(file.getProperties()))
     await untilTrue(() => told.length === 1)
     const [event] = told
@@ -184,8 +180,8 @@ describe('several', () => {
 
   test('clients are asked together, and all are waited for', async () => {
     const { file, place } = await newCached('RH')
-    const other = await cacheOpen(server, place, CACHES.RH, { holder: 'other' })
-    const { told, stop } = onBreak(server)
+    const other = await cacheOpen(world.server, place, CACHES.RH, { holder: 'other' })
+    const { told, stop } = onBreak(world.server)
     const running = outcomeOf(file.delete())
     await untilTrue(() => told.length === 2)
     for (const event of told) await obedient(event)
@@ -200,7 +196,7 @@ describe('several', () => {
 
   test('a read and then a write ask for more', async () => {
     const { file } = await newCached('RWH')
-    const { told, stop } = onBreak(server, obedient)
+    const { told, stop } = onBreak(world.server, obedient)
     await file.getProperties()
     await file.uploadRange('x', 0, 1)
     stop()
@@ -210,8 +206,8 @@ describe('several', () => {
 
 test('a handle that caches nothing is not asked', async () => {
   const file = await newFile(world)
-  await openPlace(server, await placeOf(server, 'cached', file.path))
-  const { told, stop } = onBreak(server)
+  await openPlace(world.server, await placeOf(world.server, 'cached', file.path))
+  const { told, stop } = onBreak(world.server)
   await file.uploadRange('x', 0, 1)
   stop()
   assert.equal(told.length, 0)

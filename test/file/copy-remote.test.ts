@@ -10,32 +10,25 @@ import {
   type ShareClient,
   type ShareFileClient,
 } from '@azure/storage-file-share'
+import { startCopyServers, type CopyServers } from '../copy-servers.ts'
 import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
-import {
-  file as served,
-  gate,
-  heldFile,
-  startSourceServer,
-  type SourceServer,
-} from '../source-server.ts'
+import { file as served, gate, heldFile, type SourceServer } from '../source-server.ts'
 import { assertRefused, type Headers } from './share-server.ts'
 
 const MIB = 2 ** 20
 
+let servers: CopyServers
 let web: SourceServer
 let server: TestServer
 let share: ShareClient
 
 before(async () => {
-  web = await startSourceServer()
-  server = await startTestServer({ allowCopyFrom: [web.origin] })
+  servers = await startCopyServers()
+  ;({ web, server } = servers)
   share = shareOf(server)
   await share.create()
 })
-after(async () => {
-  await server.close()
-  await web.close()
-})
+after(() => servers.close())
 
 function shareOf({ connectionString }: TestServer): ShareClient {
   return ShareServiceClient.fromConnectionString(connectionString).getShareClient('box')

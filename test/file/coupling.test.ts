@@ -4,13 +4,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ShareFileClient } from '@azure/storage-file-share'
 import { rawRequest } from '../harness.ts'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
 import {
   DELETES,
   LENGTH_BYTES,
   NAMES,
   newFile,
-  newWorld,
+  openWorld,
   outcomeUnhindered,
   REPLACES,
   run,
@@ -18,31 +17,27 @@ import {
   type OperationName,
   type World,
 } from './file-operations.ts'
-import {
-  lockRange,
-  markForDeletion,
-  openPlace,
-  outcomeOf,
-  placeOf,
-  shareClient,
-  itemsOf,
-} from './smb-client.ts'
+import { itemsOf, lockRange, markForDeletion, openPlace, outcomeOf, placeOf } from './smb-client.ts'
 
-let server: RunningTestServer
 let world: World
 
 before(async () => {
-  server = await runTestServer({ hasSmb: false })
-  world = await newWorld(server, shareClient(server, 'coupled'))
+  world = await openWorld('coupled')
 })
-after(() => server.close())
+after(() => world.server.close())
 
 const isOneOf = (names: readonly OperationName[], name: OperationName) => names.includes(name)
-const place = (file: ShareFileClient) => placeOf(server, 'coupled', file.path)
+const place = (file: ShareFileClient) => placeOf(world.server, 'coupled', file.path)
 
 async function newLocked(isExclusive: boolean): Promise<ShareFileClient> {
   const file = await newFile(world)
-  await lockRange(server, await openPlace(server, await place(file)), 600, 10, isExclusive)
+  await lockRange(
+    world.server,
+    await openPlace(world.server, await place(file)),
+    600,
+    10,
+    isExclusive,
+  )
   return file
 }
 
@@ -90,8 +85,8 @@ const PENDING = '409 SMBDeletePending'
 describe('a file that is marked for deletion', () => {
   async function newPending(): Promise<ShareFileClient> {
     const file = await newFile(world)
-    await openPlace(server, await place(file))
-    await markForDeletion(server, await place(file), true)
+    await openPlace(world.server, await place(file))
+    await markForDeletion(world.server, await place(file), true)
     return file
   }
   const listed = async () => {
@@ -113,7 +108,7 @@ describe('a file that is marked for deletion', () => {
   test('is hidden from lists, and back when the mark is taken back', async () => {
     const file = await newPending()
     assert.equal((await listed()).includes(file.name), false)
-    await markForDeletion(server, await place(file), false)
+    await markForDeletion(world.server, await place(file), false)
     assert.equal((await listed()).includes(file.name), true)
     assert.equal(await outcomeOf(run('Get File Properties', file, world)), 'ok')
     assert.equal(await outcomeOf(run('Put Range', file, world)), 'ok')
@@ -139,8 +134,8 @@ describe('a file that is marked for deletion', () => {
   test('is still what it was in a snapshot', async () => {
     const file = await newFile(world)
     const { snapshot = '' } = await world.share.createSnapshot()
-    await openPlace(server, await place(file))
-    await markForDeletion(server, await place(file), true)
+    await openPlace(world.server, await place(file))
+    await markForDeletion(world.server, await place(file), true)
     const past = world.share.withSnapshot(snapshot).rootDirectoryClient
     assert.equal(await outcomeOf(run('Get File', past.getFileClient(file.name), world)), 'ok')
     const names = (await itemsOf(past.listFilesAndDirectories())).map(({ name }) => name)
@@ -167,9 +162,9 @@ describe('a directory that is marked for deletion', () => {
     test(`${what} → ${PENDING}`, async () => {
       const path = world.newName()
       await world.share.createDirectory(path)
-      const directory = await placeOf(server, 'coupled', path)
-      await openPlace(server, directory)
-      await markForDeletion(server, directory, true)
+      const directory = await placeOf(world.server, 'coupled', path)
+      await openPlace(world.server, directory)
+      await markForDeletion(world.server, directory, true)
       assert.equal(await outcomeOf(work(path)), PENDING)
       await world.share.getDirectoryClient(path).forceCloseAllHandles()
       const gone = outcomeOf(world.share.getDirectoryClient(path).getProperties())
@@ -182,7 +177,7 @@ describe('a file that is ReadOnly', () => {
   const READ_ONLY = '409 ReadOnlyAttribute'
 
   function send(path: string, headers: Readonly<Record<string, string>>) {
-    return rawRequest({ blobPort: server.filePort }, { method: 'PUT', path, headers })
+    return rawRequest({ blobPort: world.server.filePort }, { method: 'PUT', path, headers })
   }
 
   async function newReadOnly(): Promise<ShareFileClient> {

@@ -8,7 +8,8 @@ import {
   type ShareFileClient,
 } from '@azure/storage-file-share'
 import { rawRequest } from '../harness.ts'
-import type { RunningTestServer } from '../running-server.ts'
+import { runTestServer, type RunningTestServer } from '../running-server.ts'
+import { shareClient } from './smb-client.ts'
 
 export const LENGTH_BYTES = 2_048
 
@@ -19,6 +20,12 @@ export type World = {
   readonly source: ShareFileClient
   readonly sourceUrl: string
   newName(): string
+}
+
+/** On a server whose SMB clients are the test's. */
+export async function openWorld(name: string): Promise<World> {
+  const server = await runTestServer({ hasSmb: false })
+  return newWorld(server, shareClient(server, name))
 }
 
 export async function newWorld(server: RunningTestServer, share: ShareClient): Promise<World> {

@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ShareFileClient } from '@azure/storage-file-share'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
 import {
   DELETES,
   newFile,
-  newWorld,
+  openWorld,
   READS,
   REPLACES,
   run,
@@ -15,19 +14,17 @@ import {
   type OperationName,
   type World,
 } from './file-operations.ts'
-import { outcomeOf, shareClient, itemsOf } from './smb-client.ts'
+import { itemsOf, outcomeOf } from './smb-client.ts'
 
 const A = '11111111-aaaa-4aaa-8aaa-111111111111'
 const B = '22222222-bbbb-4bbb-8bbb-222222222222'
 
-let server: RunningTestServer
 let world: World
 
 before(async () => {
-  server = await runTestServer()
-  world = await newWorld(server, shareClient(server, 'leased'))
+  world = await openWorld('leased')
 })
-after(() => server.close())
+after(() => world.server.close())
 
 const STATES = ['available', 'leased', 'broken'] as const
 

@@ -3,16 +3,15 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ShareClient } from '@azure/storage-file-share'
 import { API_VERSION, xmlText, xmlTexts } from '../harness.ts'
-import { assertRefused, openBox, type Box } from './share-server.ts'
-import { markForDeletion, placeOf, shareClient } from './smb-client.ts'
+import { assertRefused, openShareBox, type ShareBox } from './share-server.ts'
+import { markForDeletion, placeOf } from './smb-client.ts'
 
-let box: Box
+let box: ShareBox
 let share: ShareClient
 
 before(async () => {
-  box = await openBox()
-  await box.create('lists')
-  share = shareClient(box.server, 'lists')
+  box = await openShareBox('lists')
+  share = box.share
   await share.createDirectory('Box')
   for (const name of ['Box/zoo', 'Box/Inner']) await share.createDirectory(name)
   for (const name of ['alpha', 'Beta', 'gamma']) {

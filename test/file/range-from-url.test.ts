@@ -8,14 +8,16 @@ import {
   type ShareClient,
   type ShareFileClient,
 } from '@azure/storage-file-share'
-import { crc64Of } from '../../src/rest/blob/upload.ts'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
-import { file as served, startSourceServer, type SourceServer } from '../source-server.ts'
+import { crc64Of } from '../../src/rest/body-hashes.ts'
+import { startCopyServers, type CopyServers } from '../copy-servers.ts'
+import { rawRequest, type TestServer } from '../harness.ts'
+import { file as served, type SourceServer } from '../source-server.ts'
 import { assertRefused, type Headers } from './share-server.ts'
 
 const MIB = 2 ** 20
 const TEXT = 'The quick brown fox jumps over the lazy dog'
 
+let servers: CopyServers
 let web: SourceServer
 let server: TestServer
 let share: ShareClient
@@ -23,8 +25,8 @@ let source: ShareFileClient
 let count = 0
 
 before(async () => {
-  web = await startSourceServer()
-  server = await startTestServer({ allowCopyFrom: [web.origin] })
+  servers = await startCopyServers()
+  ;({ web, server } = servers)
   share = ShareServiceClient.fromConnectionString(server.connectionString).getShareClient('box')
   await share.create()
   source = share.rootDirectoryClient.getFileClient('source')
@@ -36,10 +38,7 @@ before(async () => {
   await container.getBlockBlobClient('source').upload(TEXT, TEXT.length)
   web.answer('/source', served(Buffer.from(TEXT)))
 })
-after(async () => {
-  await server.close()
-  await web.close()
-})
+after(() => servers.close())
 
 async function newFile(lengthBytes: number): Promise<ShareFileClient> {
   const file = share.rootDirectoryClient.getFileClient(`file-${(count += 1)}`)

@@ -4,19 +4,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ShareClient, ShareFileClient } from '@azure/storage-file-share'
 import { xmlText, xmlTexts } from '../harness.ts'
-import { assertRefused, openBox, type Box, type Headers } from './share-server.ts'
-import { shareClient } from './smb-client.ts'
+import { assertRefused, openShareBox, type Headers, type ShareBox } from './share-server.ts'
 
 const KIB = 1024
 
-let box: Box
+let box: ShareBox
 let share: ShareClient
 let count = 0
 
 before(async () => {
-  box = await openBox()
-  await box.create('box')
-  share = shareClient(box.server, 'box')
+  box = await openShareBox('box')
+  share = box.share
 })
 after(() => box.server.close())
 

@@ -3,20 +3,18 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { ShareClient } from '@azure/storage-file-share'
-import { crc64Of } from '../../src/rest/blob/upload.ts'
-import { assertRefused, openBox, type Box, type Headers } from './share-server.ts'
-import { shareClient } from './smb-client.ts'
+import { crc64Of } from '../../src/rest/body-hashes.ts'
+import { assertRefused, openShareBox, type Headers, type ShareBox } from './share-server.ts'
 
 const MIB = 2 ** 20
 
-let box: Box
+let box: ShareBox
 let share: ShareClient
 let count = 0
 
 before(async () => {
-  box = await openBox()
-  await box.create('box')
-  share = shareClient(box.server, 'box')
+  box = await openShareBox('box')
+  share = box.share
 })
 after(() => box.server.close())
 

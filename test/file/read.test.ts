@@ -6,18 +6,16 @@ import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { FileSASPermissions, type ShareClient } from '@azure/storage-file-share'
 import { rawRequest } from '../harness.ts'
-import { assertRefused, openBox, type Box, type Headers } from './share-server.ts'
-import { shareClient } from './smb-client.ts'
+import { assertRefused, openShareBox, type Headers, type ShareBox } from './share-server.ts'
 
 const MIB = 2 ** 20
 
-let box: Box
+let box: ShareBox
 let share: ShareClient
 
 before(async () => {
-  box = await openBox()
-  await box.create('box')
-  share = shareClient(box.server, 'box')
+  box = await openShareBox('box')
+  share = box.share
   const headers = {
     'x-ms-type': 'file',
     'x-ms-content-length': '1000',

@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { SHARE_READ } from '../../src/storage/file/open.ts'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
 import {
   DELETES,
   NAMES,
   newFile,
-  newWorld,
+  openWorld,
   outcomeUnhindered,
   READS,
   REPLACES,
@@ -17,24 +16,14 @@ import {
   type OperationName,
   type World,
 } from './file-operations.ts'
-import {
-  ACCESS,
-  openPlace,
-  outcomeOf,
-  placeOf,
-  SHARE_MODES,
-  shareClient,
-  itemsOf,
-} from './smb-client.ts'
+import { ACCESS, itemsOf, openPlace, outcomeOf, placeOf, SHARE_MODES } from './smb-client.ts'
 
-let server: RunningTestServer
 let world: World
 
 before(async () => {
-  server = await runTestServer({ hasSmb: false })
-  world = await newWorld(server, shareClient(server, 'modes'))
+  world = await openWorld('modes')
 })
-after(() => server.close())
+after(() => world.server.close())
 
 const VIOLATION = '409 SharingViolation'
 
@@ -57,7 +46,9 @@ for (const [mode, shareAccess] of Object.entries(SHARE_MODES) as [keyof typeof R
       const expected = REFUSED[mode].includes(name) ? VIOLATION : outcomeUnhindered(name)
       test(`${name} → ${expected}`, async () => {
         const file = await newFile(world)
-        await openPlace(server, await placeOf(server, 'modes', file.path), { shareAccess })
+        await openPlace(world.server, await placeOf(world.server, 'modes', file.path), {
+          shareAccess,
+        })
         assert.equal(await outcomeOf(run(name, file, world)), expected)
       })
     }
@@ -71,7 +62,7 @@ describe('a file that is open for its attributes alone', () => {
     test(`${name} → ${expected}`, async () => {
       const file = await newFile(world)
       const how = { access: ACCESS.none, shareAccess: 0 }
-      await openPlace(server, await placeOf(server, 'modes', file.path), how)
+      await openPlace(world.server, await placeOf(world.server, 'modes', file.path), how)
       assert.equal(await outcomeOf(run(name, file, world)), expected)
     })
   }
@@ -90,7 +81,7 @@ describe('a lease on a file that is open, shared with all, for', () => {
   ] as const) {
     test(`${name} → ${expected}`, async () => {
       const file = await newFile(world)
-      await openPlace(server, await placeOf(server, 'modes', file.path), { access })
+      await openPlace(world.server, await placeOf(world.server, 'modes', file.path), { access })
       assert.equal(await outcomeOf(run('Acquire Lease', file, world)), expected)
     })
   }
@@ -99,16 +90,18 @@ describe('a lease on a file that is open, shared with all, for', () => {
 describe('a file that is open', () => {
   test('is listed, however it is open', async () => {
     const file = await newFile(world)
-    await openPlace(server, await placeOf(server, 'modes', file.path), { shareAccess: 0 })
+    await openPlace(world.server, await placeOf(world.server, 'modes', file.path), {
+      shareAccess: 0,
+    })
     const listed = await itemsOf(world.share.rootDirectoryClient.listFilesAndDirectories())
     assert(listed.some(({ name }) => name === file.name))
   })
 
   test('refuses again what one of two handles does not share, until that is closed', async () => {
     const file = await newFile(world)
-    const place = await placeOf(server, 'modes', file.path)
-    await openPlace(server, place)
-    const { openId } = await openPlace(server, place, { shareAccess: SHARE_READ })
+    const place = await placeOf(world.server, 'modes', file.path)
+    await openPlace(world.server, place)
+    const { openId } = await openPlace(world.server, place, { shareAccess: SHARE_READ })
     assert.equal(await outcomeOf(run('Put Range', file, world)), VIOLATION)
     await file.forceCloseHandle(String(openId))
     assert.equal(await outcomeOf(run('Put Range', file, world)), 'ok')
@@ -117,7 +110,9 @@ describe('a file that is open', () => {
   test('is another than the one that a snapshot has', async () => {
     const file = await newFile(world)
     const { snapshot = '' } = await world.share.createSnapshot()
-    await openPlace(server, await placeOf(server, 'modes', file.path), { shareAccess: 0 })
+    await openPlace(world.server, await placeOf(world.server, 'modes', file.path), {
+      shareAccess: 0,
+    })
     const past = world.share.withSnapshot(snapshot).rootDirectoryClient.getFileClient(file.name)
     for (const name of ['Get File', 'List Ranges', 'Get File Properties'] as const) {
       assert.equal(await outcomeOf(run(name, past, world)), 'ok')
@@ -164,7 +159,7 @@ describe('a directory that is open', () => {
     test(`and shared with all: ${what} → ${expected}`, async () => {
       const path = world.newName()
       await directoryOf(path)
-      await openPlace(server, await placeOf(server, 'modes', path))
+      await openPlace(world.server, await placeOf(world.server, 'modes', path))
       assert.equal(await outcomeOf(work(path)), expected)
     })
   }
@@ -173,7 +168,7 @@ describe('a directory that is open', () => {
     const path = world.newName()
     const directory = await directoryOf(path)
     const how = { shareAccess: SHARE_MODES.RW }
-    await openPlace(server, await placeOf(server, 'modes', path), how)
+    await openPlace(world.server, await placeOf(world.server, 'modes', path), how)
     assert.equal(await outcomeOf(directory.rename(`${path}-new`)), VIOLATION)
   })
 
@@ -182,7 +177,7 @@ describe('a directory that is open', () => {
     const directory = await directoryOf(path)
     await directoryOf(`${path}/sub`)
     await world.share.getDirectoryClient(`${path}/sub`).getFileClient('a').create(1)
-    await openPlace(server, await placeOf(server, 'modes', `${path}/sub/a`))
+    await openPlace(world.server, await placeOf(world.server, 'modes', `${path}/sub/a`))
     assert.equal(await outcomeOf(directory.rename(`${path}-new`)), VIOLATION)
     await directory.forceCloseAllHandles({ recursive: true })
     assert.equal(await outcomeOf(directory.rename(`${path}-new`)), 'ok')

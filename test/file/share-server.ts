@@ -1,8 +1,13 @@
 // What the tests of shares share: a server, the SDK's client, and requests as they stand.
 import assert from 'node:assert/strict'
-import { ShareServiceClient, StorageSharedKeyCredential } from '@azure/storage-file-share'
+import {
+  ShareServiceClient,
+  StorageSharedKeyCredential,
+  type ShareClient,
+} from '@azure/storage-file-share'
 import { ACCOUNT, ACCOUNT_KEY, rawRequest, xmlText, type RawResponse } from '../harness.ts'
 import { runTestServer, type RunningTestServer } from '../running-server.ts'
+import { shareClient } from './smb-client.ts'
 
 export type Headers = Readonly<Record<string, string | readonly string[]>>
 
@@ -54,6 +59,15 @@ export async function openBox(): Promise<Box> {
       return String(answer.headers['x-ms-snapshot'])
     },
   }
+}
+
+/** With a share to work in. */
+export type ShareBox = Box & { readonly share: ShareClient }
+
+export async function openShareBox(name: string): Promise<ShareBox> {
+  const box = await openBox()
+  await box.create(name)
+  return { ...box, share: shareClient(box.server, name) }
 }
 
 export async function assertRefused(

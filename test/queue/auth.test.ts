@@ -15,13 +15,13 @@ import {
   type QueueSASSignatureValues,
 } from '@azure/storage-queue'
 import { UnsecuredJWT } from 'jose'
-import { ACCOUNT, ACCOUNT_KEY, API_VERSION, xmlText, type RawRequest } from '../harness.ts'
+import { delegationKeyIn } from '../delegation-key.ts'
+import { ACCOUNT, ACCOUNT_KEY, API_VERSION, outcome, type RawRequest } from '../harness.ts'
 import {
   ask,
   makeQueue,
   messagePath,
   messageXml,
-  outcome,
   put,
   startQueueServer,
   type QueueServer,
@@ -239,16 +239,7 @@ describe('a token', () => {
       body: `<KeyInfo>${times}</KeyInfo>`,
     })
     assert.equal(status, 200)
-    const of = (name: string) => xmlText(text, name) ?? ''
-    const key = {
-      signedObjectId: of('SignedOid'),
-      signedTenantId: of('SignedTid'),
-      signedStartsOn: new Date(of('SignedStart')),
-      signedExpiresOn: new Date(of('SignedExpiry')),
-      signedService: of('SignedService'),
-      signedVersion: of('SignedVersion'),
-      value: of('Value'),
-    }
+    const key = delegationKeyIn(text)
     assert.equal(key.signedService, 'q')
     const values = {
       queueName: 'box',

@@ -6,14 +6,13 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { messageIdAt } from '../../src/storage/queue/message-id.ts'
 import { putMessage } from '../../src/storage/queue/message.ts'
-import { ACCOUNT } from '../harness.ts'
+import { ACCOUNT, outcome } from '../harness.ts'
 import {
   ask,
   countOf,
   get,
   makeQueue,
   messagePath,
-  outcome,
   startQueueServer,
   type QueueServer,
   type SeenMessage,

@@ -1,6 +1,7 @@
 // The life of a message: put, hidden, visible, got, updated, deleted, expired; on a clock that the test holds.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { outcome } from '../harness.ts'
 import {
   ask,
   countOf,
@@ -8,7 +9,6 @@ import {
   makeQueue,
   messagePath,
   messageXml,
-  outcome,
   put,
   seenMessages,
   startQueueServer,

@@ -60,11 +60,6 @@ export function ask(server: QueueServer, request: RawRequest): Promise<RawRespon
   return rawRequest({ blobPort: server.port }, request)
 }
 
-/** Status and error code in one text: `404 QueueNotFound`, or `204` of what went well. */
-export function outcome({ status, headers }: RawResponse): string {
-  return [status, headers['x-ms-error-code']].filter(Boolean).join(' ')
-}
-
 export async function makeQueue(server: QueueServer, name: string): Promise<void> {
   assert.equal((await ask(server, { method: 'PUT', path: `/${name}` })).status, 201)
 }

@@ -2,14 +2,13 @@
 // account itself answers.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ACCOUNT, xmlText, xmlTexts } from '../harness.ts'
+import { ACCOUNT, outcome, xmlText, xmlTexts } from '../harness.ts'
 import {
   ask,
   countOf,
   get,
   makeQueue,
   messageXml,
-  outcome,
   put,
   startQueueServer,
   type QueueServer,

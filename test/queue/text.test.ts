@@ -3,14 +3,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { QueueClient } from '@azure/storage-queue'
-import { xmlText } from '../harness.ts'
+import { outcome, xmlText } from '../harness.ts'
 import {
   ask,
   get,
   makeQueue,
   messagePath,
   messageXml,
-  outcome,
   put,
   startQueueServer,
   type QueueServer,

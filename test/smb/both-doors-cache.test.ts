@@ -232,7 +232,36 @@ describe('a client that', () => {
       await client.nextBreak()
       doors.server.endWaits()
       assert.equal(await running, '500 ClientCacheFlushDelay')
+      // Its time to acknowledge is over, too: what it cached is no more.
+      assert.equal(await outcomeOf(run(name, file, doors)), outcomeWhileOpen(name))
       client.end()
+    })
+  }
+})
+
+describe('a durable handle whose client has lost its connection', () => {
+  const lost = async (rights: Rights) => {
+    const { file, client, handle } = await leased(rights, { durable: true })
+    assert.equal(handle.opened.isDurable, true)
+    client.end()
+    const others = await doors.smb()
+    await settled(others)
+    assert.equal((await itemsOf(file.listHandles())).length, 1)
+    return file
+  }
+
+  for (const [name, rights, isKept] of [
+    ['Get File', 'RH', true],
+    ['Get File', 'RWH', false],
+    ['Put Range', 'RWH', false],
+    ['Delete File', 'RH', false],
+    ['Delete File', 'RWH', false],
+  ] as const) {
+    test(`${name} on ${rights} ${isKept ? 'leaves it' : 'ends it'} and goes on`, async () => {
+      const file = await lost(rights)
+      assert.equal(await outcomeOf(run(name, file, doors)), 'ok')
+      if (name === 'Delete File') return
+      assert.equal((await itemsOf(file.listHandles())).length, isKept ? 1 : 0)
     })
   }
 })

@@ -83,6 +83,20 @@ describe('what SMB', () => {
     assert.deepEqual((await listed(directory)).toSorted(), ['Folder', 'Made by SMB', 'there'])
   })
 
+  test('writes is listed with what Get File Properties says of it', async () => {
+    const directory = await newDirectory()
+    const handle = await client.open(`${directory.path}\\there`, { access: ACCESS.all })
+    await handle.write(500, 'x')
+    const include = { includeTimestamps: true, includeEtag: true, includeAttributes: true }
+    const [item] = await itemsOf(directory.listFilesAndDirectories(include))
+    assert(item?.kind === 'file')
+    const now = await directory.getFileClient('there').getProperties()
+    assert.equal(item.properties.contentLength, 501)
+    assert.equal(item.properties.etag, now.etag)
+    assert.deepEqual(item.properties.lastWriteTime, now.fileLastWriteOn)
+    assert.deepEqual(item.properties.changeTime, now.fileChangeOn)
+  })
+
   test('renames is found by its new name, with its handle', async () => {
     const directory = await newDirectory()
     const handle = await client.open(`${directory.path}\\there`, { access: ACCESS.all })

@@ -23,7 +23,7 @@ before(async () => {
 })
 after(() => doors.close())
 
-function urlOf(file: ShareFileClient): Promise<string> {
+function urlOf(file: ShareFileClient): string {
   const permissions = FileSASPermissions.parse('r')
   return file.generateSasUrl({ permissions, expiresOn: new Date(doors.server.now() + 3_600_000) })
 }
@@ -62,7 +62,7 @@ for (const [name, copy] of COPIES) {
   describe(name, () => {
     test('from a file that a client has open and shares', async () => {
       const { file } = await doors.opened({ share: SHARE.R })
-      await copy(await urlOf(file))
+      await copy(urlOf(file))
     })
 
     for (const [what, terms, spoil] of [
@@ -77,7 +77,7 @@ for (const [name, copy] of COPIES) {
       test(`from a file that a client ${what} is refused`, async () => {
         const { file, handle } = await doors.opened(terms)
         await spoil(handle)
-        assert.notEqual(await outcomeOf(copy(await urlOf(file))), 'ok')
+        assert.notEqual(await outcomeOf(copy(urlOf(file))), 'ok')
         await handle.close()
       })
     }
@@ -85,7 +85,7 @@ for (const [name, copy] of COPIES) {
     test('waits for what a client has cached, and copies that', async () => {
       const lease = { key: randomBytes(16), state: LEASE.RWH }
       const { file, client, handle } = await doors.opened({ lease, access: ACCESS.all })
-      const copying = copy(await urlOf(file))
+      const copying = copy(urlOf(file))
       const asked = await client.nextBreak()
       await handle.write(0, 'cached')
       await client.acknowledge(asked)
@@ -97,6 +97,6 @@ for (const [name, copy] of COPIES) {
 test('a file that is copied from is left as it is', async () => {
   const file = await newFile(doors)
   const { etag } = await file.getProperties()
-  for (const [, copy] of COPIES) await copy(await urlOf(file))
+  for (const [, copy] of COPIES) await copy(urlOf(file))
   assert.equal((await file.getProperties()).etag, etag)
 })

@@ -38,6 +38,7 @@ const STATUSES: ReadonlyMap<number, string> = new Map([
   [0xc000_0054, 'FILE_LOCK_CONFLICT'],
   [0xc000_0055, 'LOCK_NOT_GRANTED'],
   [0xc000_0056, 'DELETE_PENDING'],
+  [0xc000_007e, 'RANGE_NOT_LOCKED'],
   [0xc000_007f, 'DISK_FULL'],
   [0xc000_00a2, 'MEDIA_WRITE_PROTECTED'],
   [0xc000_00c9, 'NETWORK_NAME_DELETED'],
@@ -171,6 +172,8 @@ export type OpenTerms = {
   readonly oplock?: number
   /** Asks for a lease instead of an oplock. */
   readonly lease?: { readonly key: Buffer; readonly state: number }
+  /** Asks that the handle outlives its connection. */
+  readonly durable?: boolean
 }
 
 /** 2.2.13: for reading and shared with all, unless the test says otherwise. */
@@ -190,23 +193,39 @@ export function createBody(name: string, terms: OpenTerms): Buffer {
   body.writeUInt16LE(text.length, 46)
   const padded = Buffer.alloc(Math.max(8, Math.ceil(text.length / 8) * 8))
   text.copy(padded)
-  if (lease === undefined) return Buffer.concat([body, padded])
-  const context = leaseContext(lease.key, lease.state)
+  const contexts = contextsOf(terms)
+  if (contexts.length === 0) return Buffer.concat([body, padded])
   body.writeUInt32LE(HEADER_BYTES + 56 + padded.length, 48)
-  body.writeUInt32LE(context.length, 52)
-  return Buffer.concat([body, padded, context])
+  body.writeUInt32LE(contexts.length, 52)
+  return Buffer.concat([body, padded, contexts])
 }
 
-/** 2.2.13.2 and 2.2.13.2.8 */
-function leaseContext(key: Buffer, state: number): Buffer {
-  const bytes = Buffer.alloc(24 + 32)
+function contextsOf({ lease, durable = false }: OpenTerms): Buffer {
+  const contexts = [
+    ...(lease === undefined ? [] : [createContext('RqLs', leaseBytes(lease.key, lease.state))]),
+    // 2.2.13.2.3: nothing but zeros.
+    ...(durable ? [createContext('DHnQ', Buffer.alloc(16))] : []),
+  ]
+  for (const context of contexts.slice(0, -1)) context.writeUInt32LE(context.length, 0)
+  return Buffer.concat(contexts)
+}
+
+/** 2.2.13.2 */
+function createContext(name: string, content: Buffer): Buffer {
+  const bytes = Buffer.alloc(24)
   bytes.writeUInt16LE(16, 4)
   bytes.writeUInt16LE(4, 6)
   bytes.writeUInt16LE(24, 10)
-  bytes.writeUInt32LE(32, 12)
-  bytes.write('RqLs', 16, 'latin1')
-  key.copy(bytes, 24)
-  bytes.writeUInt32LE(state, 40)
+  bytes.writeUInt32LE(content.length, 12)
+  bytes.write(name, 16, 'latin1')
+  return Buffer.concat([bytes, content])
+}
+
+/** 2.2.13.2.8 */
+function leaseBytes(key: Buffer, state: number): Buffer {
+  const bytes = Buffer.alloc(32)
+  key.copy(bytes)
+  bytes.writeUInt32LE(state, 16)
   return bytes
 }
 
@@ -214,6 +233,7 @@ export type OpenAnswer = {
   readonly fileId: Buffer
   readonly oplock: number
   readonly leaseState: number | undefined
+  readonly isDurable: boolean
   readonly lengthBytes: number
   readonly attributes: number
 }
@@ -222,15 +242,16 @@ export type OpenAnswer = {
 export function decodeCreated(message: Buffer): OpenAnswer {
   const at = HEADER_BYTES
   const contexts = message.readUInt32LE(at + 80)
-  const lease = message.subarray(contexts, contexts + message.readUInt32LE(at + 84))
-  const found = lease.indexOf('RqLs', 0, 'latin1')
+  const granted = message.subarray(contexts, contexts + message.readUInt32LE(at + 84))
+  const lease = granted.indexOf('RqLs', 0, 'latin1')
   return {
     oplock: message.readUInt8(at + 2),
     lengthBytes: Number(message.readBigUInt64LE(at + 48)),
     attributes: message.readUInt32LE(at + 56),
     fileId: Buffer.from(message.subarray(at + 64, at + 80)),
-    // One context only is asked for; its data come 8 bytes after its name.
-    leaseState: found < 0 ? undefined : lease.readUInt32LE(found + 8 + 16),
+    // Its data come 8 bytes after its name.
+    leaseState: lease < 0 ? undefined : granted.readUInt32LE(lease + 8 + 16),
+    isDurable: granted.includes('DHnQ', 0, 'latin1'),
   }
 }
 

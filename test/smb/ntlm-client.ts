@@ -2,7 +2,7 @@
 // (no MIC, no key exchange, other users and domains) is said with it.
 import { createHash, createHmac } from 'node:crypto'
 import { contextTag, DER_TAG, encodeDer } from '../../src/auth/der.ts'
-import { ntowfV2 } from '../../src/auth/ntlm.ts'
+import { ntHashOf, ntowfV2 } from '../../src/auth/ntlm.ts'
 import { NTLM_FLAG } from '../../src/auth/ntlm-message.ts'
 import { rc4 } from '../../src/auth/rc4.ts'
 
@@ -39,7 +39,7 @@ export function negotiateMessage(flags = CLIENT_FLAGS): Buffer {
 
 export function authenticateMessage(challenge: Buffer, answer: ClientAnswer): Buffer {
   const { user, domain = '', password, flags = CLIENT_FLAGS, pairs = Buffer.alloc(0), mic } = answer
-  const key = ntowfV2(password, user, domain)
+  const key = ntowfV2(ntHashOf(password), user, domain)
   const blob = Buffer.concat([Buffer.of(1, 1), Buffer.alloc(26, 7), pairs])
   const proof = hmacMd5(key, challenge.subarray(24, 32), blob)
   const base = hmacMd5(key, proof)

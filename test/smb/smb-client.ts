@@ -22,8 +22,9 @@ import { authenticateMessage, negotiateMessage, SESSION_KEY } from './ntlm-clien
 import { SmbFile } from './smb-file.ts'
 
 /** No test waits longer for an answer: a hang is a failure, not a long run. */
-const WAIT_MS_MAX = 20_000
+const WAIT_MS_MAX = 10_000
 const PENDING = 0x103
+const ENDED = 'the connection has ended'
 const UNSOLICITED = 0xffff_ffff_ffff_ffffn
 const SIGNED = 0x8
 
@@ -59,6 +60,8 @@ export type ClientTerms = {
   readonly share: string
   readonly dialect?: 0x0210 | 0x0311
   readonly clientGuid?: Buffer
+  /** Left out, the account. */
+  readonly login?: { readonly user: string; readonly password: string }
 }
 
 export class SmbClient {
@@ -81,14 +84,15 @@ export class SmbClient {
     socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     socket.on('error', () => undefined)
     socket.on('close', () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error('the connection has ended'))
+      for (const { reject } of this.#waiting.values()) reject(new Error(ENDED))
       this.#waiting.clear()
     })
   }
 
-  /** Logged in as the account, with its share. */
+  /** Logged in, with a share of the account. */
   static async connect(terms: ClientTerms): Promise<SmbClient> {
     const { port, share, dialect = 0x0311, clientGuid = randomBytes(16) } = terms
+    const { login = { user: ACCOUNT, password: ACCOUNT_KEY } } = terms
     const socket = connect({ host: '127.0.0.1', port })
     const client = new SmbClient(socket)
     await new Promise<void>((resolve, reject) => {
@@ -96,7 +100,7 @@ export class SmbClient {
       socket.once('error', reject)
     })
     await client.ask(COMMANDS.NEGOTIATE, negotiateBody(dialect, clientGuid))
-    await client.#logIn(dialect)
+    await client.#logIn(dialect, login)
     await client.ask(COMMANDS.TREE_CONNECT, treeConnectBody(share))
     return client
   }
@@ -106,7 +110,6 @@ export class SmbClient {
     this.#socket.destroy()
   }
 
-  /** Reads nothing until it goes on. */
   get localPort(): number {
     return this.#socket.localPort ?? 0
   }
@@ -127,6 +130,17 @@ export class SmbClient {
         }),
         'a break',
       )
+    }
+  }
+
+  /** From now on it does at once what it is asked to. */
+  answerBreaks(): void {
+    this.#onBreak = () => {
+      for (const asked of this.#breaks.splice(0)) {
+        const isAnswered = asked.kind === 'oplock' || asked.isAcknowledged
+        // What it has closed meanwhile it need not give back.
+        if (isAnswered) this.acknowledge(asked).catch(() => undefined)
+      }
     }
   }
 
@@ -159,6 +173,7 @@ export class SmbClient {
       onPending = resolve
     })
     const answer = new Promise<Buffer>((resolve, reject) => {
+      if (this.#socket.destroyed) return reject(new Error(ENDED))
       this.#waiting.set(messageId, { resolve, reject, onPending })
     })
     this.#send(message)
@@ -177,10 +192,12 @@ export class SmbClient {
     this.#hash = createHash('sha512').update(this.#hash).update(message).digest()
   }
 
-  async #logIn(dialect: number): Promise<void> {
+  async #logIn(
+    dialect: number,
+    { user, password }: NonNullable<ClientTerms['login']>,
+  ): Promise<void> {
     const first = await this.ask(COMMANDS.SESSION_SETUP, sessionSetupBody(negotiateMessage()))
     this.#sessionId = first.readBigUInt64LE(40)
-    const [user, password] = [ACCOUNT, ACCOUNT_KEY]
     const token = authenticateMessage(securityTokenOf(first), { user, password })
     const last = this.begin(COMMANDS.SESSION_SETUP, sessionSetupBody(token))
     // The hash ends with this request: its answer is signed already.
@@ -216,6 +233,8 @@ export class SmbClient {
     const status = message.readUInt32LE(8)
     if (status === PENDING) return waiting.onPending()
     this.#waiting.delete(messageId)
+    // Every answer to a signed request is signed, but not the notice that it takes time.
+    if (this.#signingKey !== undefined) assert(isSignatureRight(message, this.#signingKey))
     if (this.#isHashing) this.#extendHash(message)
     // TREE_CONNECT's answer is where its id is.
     if (message.readUInt16LE(12) === COMMANDS.TREE_CONNECT) this.#treeId = message.readUInt32LE(36)
@@ -226,15 +245,27 @@ export class SmbClient {
   }
 }
 
-/** [MS-SMB2] 3.1.4.1: AES-128-GMAC over the message with no signature in it. */
 function sign(message: Buffer, key: Buffer): void {
   message.writeUInt32LE(message.readUInt32LE(16) | SIGNED, 16)
+  signatureOf(message, key, false).copy(message, 48)
+}
+
+function isSignatureRight(message: Buffer, key: Buffer): boolean {
+  const unsigned = Buffer.from(message)
+  unsigned.fill(0, 48, 64)
+  const isSigned = (message.readUInt32LE(16) & SIGNED) !== 0
+  return isSigned && signatureOf(unsigned, key, true).equals(message.subarray(48, 64))
+}
+
+/** [MS-SMB2] 3.1.4.1: AES-128-GMAC over the message with no signature in it; the nonce says who speaks. */
+function signatureOf(message: Buffer, key: Buffer, isFromServer: boolean): Buffer {
   const nonce = Buffer.alloc(12)
   message.copy(nonce, 0, 24, 32)
+  nonce.writeUInt8(isFromServer ? 1 : 0, 8)
   const cipher = createCipheriv('aes-128-gcm', key, nonce)
   cipher.setAAD(message)
   cipher.final()
-  cipher.getAuthTag().copy(message, 48)
+  return cipher.getAuthTag()
 }
 
 /** [MS-SMB2] 3.1.4.2: SP800-108 with the hash as its context. */

@@ -1,6 +1,7 @@
 // smbtorture, Samba's own test suite for SMB servers, run against a server of this process: which tests passed.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ShareServiceClient } from '@azure/storage-file-share'
 import { startServer, type LazuliServer } from '../../src/server.ts'
@@ -15,9 +16,16 @@ export type TortureResult = {
 
 export type TortureServer = { readonly server: LazuliServer; close(): Promise<void> }
 
-/** The two accounts that the tests log in as; keys are base64, and their text is the password. */
+const ACCOUNT = 'smbt1'
+/** Keys are base64, and their text is the password. */
 const KEYS = { smbt1: passwordOf('smbt1'), smbt2: passwordOf('smbt2') } as const
+/** Two users of the account, whom the tests log in as: security descriptors count for them. */
+const USERS = ['torture1', 'torture2'].map((user) => {
+  return { user, account: ACCOUNT, password: passwordOf(user) }
+})
 const SHARE = 'torture'
+/** Everybody may do everything in a share, as in one of Samba's. */
+const ROOT_PERMISSION = 'O:SYG:SYD:(A;OICI;FA;;;WD)'
 /** That some tests want to be there, too. */
 const OTHER_SHARES = ['noperm', 'hideunread'] as const
 
@@ -45,22 +53,53 @@ function linesOf(file: string): string[] {
 }
 
 export async function startTortureServer(): Promise<TortureServer> {
-  const server = await startServer({ accounts: KEYS })
+  const server = await startServer({ accounts: KEYS, smbUsers: USERS })
   const client = ShareServiceClient.fromConnectionString(server.connectionString)
-  for (const name of [SHARE, ...OTHER_SHARES]) await client.createShare(name)
+  for (const name of [SHARE, ...OTHER_SHARES]) {
+    const { shareClient } = await client.createShare(name)
+    await shareClient.rootDirectoryClient.setProperties({ filePermission: ROOT_PERMISSION })
+  }
   return { server, close: () => server.close() }
 }
 
 export type TortureSettings = {
   readonly port: number
-  /** The whole run of smbtorture ends after this. */
+  /** Each run of smbtorture ends after this. */
   readonly limitMs: number
   /** Further arguments, such as `--client-protection=encrypt`. */
   readonly args?: readonly string[]
 }
 
-/** Tests in one process of smbtorture, one after the other. */
-export function runTorture(
+/** The user and another one, as smbtorture is told of them. */
+function loginArgs(isSuperuser: boolean): readonly string[] {
+  const [first, second] = isSuperuser
+    ? Object.entries(KEYS)
+    : USERS.map(({ user, password }) => [user, password])
+  return [
+    '-U',
+    first?.join('%') ?? '',
+    `--option=torture:user2name=${second?.[0]}`,
+    `--option=torture:user2password=${second?.[1]}`,
+  ]
+}
+
+/** Tests one after the other: those that need it as the account, above all descriptors, the others as a user. */
+export async function runTorture(
+  tests: readonly string[],
+  settings: TortureSettings,
+): Promise<readonly TortureResult[]> {
+  const superuser = new Set(linesOf('superuser.txt'))
+  const results: TortureResult[] = []
+  for (const isSuperuser of [false, true]) {
+    const own = tests.filter((test) => superuser.has(test) === isSuperuser)
+    if (own.length > 0) results.push(...(await runAs(isSuperuser, own, settings)))
+  }
+  return tests.flatMap((test) => results.find((result) => result.test === test) ?? [])
+}
+
+/** In one process of smbtorture. */
+function runAs(
+  isSuperuser: boolean,
   tests: readonly string[],
   { port, limitMs, args = [] }: TortureSettings,
 ): Promise<readonly TortureResult[]> {
@@ -70,16 +109,14 @@ export function runTorture(
       `//127.0.0.1/${SHARE}`,
       '-p',
       String(port),
-      '-U',
-      `smbt1%${KEYS.smbt1}`,
+      ...loginArgs(isSuperuser),
       '--format=subunit',
       '--fullname',
-      '--option=torture:user2name=smbt2',
-      `--option=torture:user2password=${KEYS.smbt2}`,
       ...args,
       ...tests,
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    // It leaves folders where it runs.
+    { stdio: ['ignore', 'pipe', 'pipe'], cwd: tmpdir() },
   )
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString('latin1')))
@@ -100,10 +137,10 @@ function resultsOf(tests: readonly string[], output: string): readonly TortureRe
   const found = new Map<string, TortureResult>()
   for (const [, word = '', name = '', reason = ''] of output.matchAll(RESULT)) {
     const outcome = word === 'successful' ? 'success' : (word as TortureOutcome)
-    const test = plainName(name)
+    const test = nameOf(tests, name)
     found.set(test, { test, outcome, reason: reason.trim() })
   }
-  const begun = [...output.matchAll(/^test: (.+)$/gm)].map(([, name = '']) => plainName(name))
+  const begun = [...output.matchAll(/^test: (.+)$/gm)].map(([, name = '']) => nameOf(tests, name))
   return tests.map((test) => {
     const outcome = begun.includes(test) ? 'timeout' : 'missing'
     return found.get(test) ?? { test, outcome, reason: '' }
@@ -111,9 +148,8 @@ function resultsOf(tests: readonly string[], output: string): readonly TortureRe
 }
 
 /** A suite of one test says its name twice: smb2.connect.connect. */
-function plainName(name: string): string {
-  const parts = name.split('.')
-  return parts.length > 2 && parts.at(-1) === parts.at(-2) ? parts.slice(0, -1).join('.') : name
+function nameOf(tests: readonly string[], said: string): string {
+  return tests.includes(said) ? said : said.split('.').slice(0, -1).join('.')
 }
 
 /** smb2.lock.rw-none is of the suite smb2.lock. */

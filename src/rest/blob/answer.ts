@@ -1,18 +1,13 @@
 // Response headers of containers and blobs, made the same way wherever they appear.
-import type { Identity } from '../../auth/identity.ts'
 import { formatHttpDate } from '../../http/date.ts'
 import { metadataHeaders } from '../../http/header.ts'
 import { leaseHeaders } from '../../http/lease-header.ts'
 import { contentRange, type ByteRange } from '../../http/range.ts'
-import { isPast, type Blob, type CopyState } from '../../storage/blob/blob.ts'
+import { isPast, type Blob } from '../../storage/blob/blob.ts'
 import type { BlobEncryption } from '../../storage/blob/encryption.ts'
 import { tierOf } from '../../storage/blob/tier.ts'
 import { etagOf, timestampOf } from '../../storage/etag.ts'
-
-/** ETag and Last-Modified. */
-export function validators(object: { readonly stamp: number; readonly modifiedMs: number }) {
-  return ['ETag', etagOf(object.stamp), 'Last-Modified', formatHttpDate(object.modifiedMs)]
-}
+import { copyHeaders, pushIf, validators } from '../answer-header.ts'
 
 /** What a write answers with: the validators, the version it made, and how the bytes are encrypted. */
 export function writtenHeaders(blob: Blob): string[] {
@@ -101,24 +96,6 @@ function pushTierHeaders(headers: string[], blob: Blob, nowMs: number): void {
   headers.push('x-ms-rehydrate-priority', priority)
 }
 
-export function copyHeaders(copy: CopyState): string[] {
-  const headers = [
-    'x-ms-copy-id', copy.id,
-    'x-ms-copy-source', copy.source,
-    'x-ms-copy-status', copy.status,
-    'x-ms-copy-progress', `${copy.copiedBytes}/${copy.totalBytes}`,
-  ] // prettier-ignore
-  if (copy.completedMs !== undefined) {
-    headers.push('x-ms-copy-completion-time', formatHttpDate(copy.completedMs))
-  }
-  pushIf(headers, 'x-ms-copy-status-description', copy.description)
-  if (copy.isIncremental === true) headers.push('x-ms-incremental-copy', 'true')
-  if (copy.destinationSnapshot !== undefined) {
-    headers.push('x-ms-copy-destination-snapshot', timestampOf(copy.destinationSnapshot))
-  }
-  return headers
-}
-
 function pushRetention(headers: string[], blob: Blob): void {
   const { immutability, legalHold, expiresMs, accessedMs } = blob
   if (immutability !== undefined) {
@@ -129,29 +106,4 @@ function pushRetention(headers: string[], blob: Blob): void {
   if (legalHold === true) headers.push('x-ms-legal-hold', 'true')
   if (expiresMs !== undefined) headers.push('x-ms-expiry-time', formatHttpDate(expiresMs))
   if (accessedMs !== undefined) headers.push('x-ms-last-access-time', formatHttpDate(accessedMs))
-}
-
-function pushIf(headers: string[], name: string, value: string | undefined): void {
-  if (value !== undefined) headers.push(name, value)
-}
-
-/** A SAS may say what these headers are for its bearer (rscc, rscd, rsce, rscl, rsct). */
-export function withOverrides(headers: string[], identity: Identity): string[] {
-  if (!('responseHeaders' in identity)) return headers
-  const over = identity.responseHeaders
-  setHeader(headers, 'Cache-Control', over.cacheControl)
-  setHeader(headers, 'Content-Disposition', over.contentDisposition)
-  setHeader(headers, 'Content-Encoding', over.contentEncoding)
-  setHeader(headers, 'Content-Language', over.contentLanguage)
-  setHeader(headers, 'Content-Type', over.contentType)
-  return headers
-}
-
-function setHeader(headers: string[], name: string, value: string | undefined): void {
-  if (value === undefined) return
-  const at = headers.findIndex((each, i) => i % 2 === 0 && each === name)
-  // A header's bytes are Latin-1 to Node; text from a query goes out as its UTF-8 bytes, without breaks.
-  const safe = Buffer.from(value.replaceAll(/\p{Cc}/gu, '')).toString('latin1')
-  if (at < 0) headers.push(name, safe)
-  else headers[at + 1] = safe
 }

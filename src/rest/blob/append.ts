@@ -9,19 +9,15 @@ import {
   type AppendBlock,
 } from '../../storage/blob/append.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
-import { requestEncryptionHeaders, validators, writtenHeaders } from './answer.ts'
+import { validators } from '../answer-header.ts'
+import { decodeHashes, type BodyHashes } from '../body-hashes.ts'
+import { bodySource, discard, storing, structuredHeaders, upload, type Source } from '../upload.ts'
 import { hashHeaders, wantedHashes } from './answer-hash.ts'
+import { requestEncryptionHeaders, writtenHeaders } from './answer.ts'
 import { cipherOf } from './cipher.ts'
-import {
-  blobGuard,
-  decodeHashes,
-  decodePutBlob,
-  type BodyHashes,
-  type RequestGuard,
-} from './header.ts'
+import { blobGuard, decodePutBlob, type RequestGuard } from './header.ts'
 import { APPEND_BLOCK_LIMITS, checkLength } from './length-limit.ts'
 import { blobAddress, type BlobCall } from './service.ts'
-import { bodySource, discard, structuredHeaders, upload, type Source, storing } from './upload.ts'
 
 /** An append blob begins empty, whatever the request says of its length. */
 export async function runPutAppendBlob(call: BlobCall): Promise<Answer> {

@@ -1,38 +1,30 @@
 // Put Blob of a block blob, and Get Blob. Decode once, call storage, encode.
 import { requiredHeader } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
-import { decodeRangeHash, type ByteRange } from '../../http/range.ts'
-import {
-  encodeStructuredBody,
-  isStructuredBodyAsked,
-  STRUCTURED_BODY,
-  structuredBodyLength,
-} from '../../http/structured-body.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
 import { touchBlob } from '../../storage/blob/change.ts'
 import { EncryptionNeeded, putBlob } from '../../storage/blob/put.ts'
 import { checkTierOfType } from '../../storage/blob/tier.ts'
 import { invalidHeader } from '../../storage/error.ts'
-import { blobHeaders, withOverrides, writtenHeaders } from './answer.ts'
-import { busyIfChanged, cipherForPut } from './cipher.ts'
-import { decodeHashes, decodePutBlob, type DecodedPut } from './header.ts'
-import { checkLength, PUT_BLOB_LIMITS } from './length-limit.ts'
-import { bodyOf, once, readBytes, streamOf, type ReadBody } from './read.ts'
-import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
+import { withOverrides } from '../answer-header.ts'
+import { checkHashes, checkMd5, crc64Of, decodeHashes, md5Of } from '../body-hashes.ts'
+import { contentAnswer } from '../content-answer.ts'
 import {
   bodySource,
-  checkHashes,
-  checkMd5,
-  collect,
-  crc64Of,
   discard,
   INLINE_BYTES_MAX,
-  md5Of,
+  once,
   readInline,
   structuredHeaders,
   upload,
   type Source,
-} from './upload.ts'
+} from '../upload.ts'
+import { blobHeaders, writtenHeaders } from './answer.ts'
+import { busyIfChanged, cipherForPut } from './cipher.ts'
+import { decodePutBlob, type DecodedPut } from './header.ts'
+import { checkLength, PUT_BLOB_LIMITS } from './length-limit.ts'
+import { bodyOf, readBytes } from './read.ts'
+import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
 
 export async function runPutBlob(call: BlobCall): Promise<Answer> {
   const { request } = call
@@ -112,30 +104,12 @@ export async function runGetBlob(call: BlobCall): Promise<Answer> {
   const isRanged = range !== undefined
   const { nowMs } = service.moment()
   const headers = withOverrides(blobHeaders(blob, part, isRanged, nowMs), call.identity)
-  const status = isRanged ? 206 : 200
   if (read.isAccessNew) await touch(call)
-  const hashed = decodeRangeHash(request.headers, range)
-  const body = bodyOf(service, read)
-  if (isStructuredBodyAsked(request.headers)) return structured(status, headers, part, body)
-  if (hashed === undefined) return { status, headers, ...body }
-  // At most 4 MiB, of which a hash may be asked for.
-  const bytes = await collect(streamOf(body))
-  if (hashed === 'md5') headers.push('Content-MD5', md5Of(bytes))
-  else headers.push('x-ms-content-crc64', crc64Of(bytes))
-  return { status, headers, body: bytes }
+  const { lengthBytes } = blob
+  return contentAnswer(request, headers, { range, lengthBytes, body: bodyOf(service, read) })
 }
 
 async function touch({ request, service }: BlobCall): Promise<void> {
   const [address, { nowMs }] = [blobAddressAt(request), service.moment()]
   await service.kv.write((tx) => touchBlob(tx, address, nowMs))
-}
-
-/** The length that is sent is the message's; the content's own stands beside it. */
-function structured(status: number, headers: string[], part: ByteRange, body: ReadBody): Answer {
-  const contentBytes = part.to - part.from
-  headers[headers.indexOf('Content-Length') + 1] = String(structuredBodyLength(contentBytes))
-  headers.push('x-ms-structured-body', STRUCTURED_BODY)
-  headers.push('x-ms-structured-content-length', String(contentBytes))
-  const stream = () => encodeStructuredBody(streamOf(body), contentBytes)
-  return { status, headers, stream }
 }

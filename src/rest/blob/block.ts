@@ -1,9 +1,9 @@
 // Put Block, Put Block List and Get Block List. A block's bytes are made durable before a record shows them;
 // a list is small enough to be read whole.
 import {
-  encodeBlockListXml,
-  decodeBlockListXml,
   BLOCK_LIST_BYTES_MAX,
+  decodeBlockListXml,
+  encodeBlockListXml,
 } from '../../http/block-list-xml.ts'
 import { decodeConditions, optionalHeader } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
@@ -22,32 +22,22 @@ import {
 import type { StagedBlock } from '../../storage/blob/staging.ts'
 import { checkNoConditions, NO_CONDITIONS } from '../../storage/condition.ts'
 import { invalidHeader, invalidQuery, StorageError } from '../../storage/error.ts'
-import { requestEncryptionHeaders, validators, writtenHeaders } from './answer.ts'
+import { validators } from '../answer-header.ts'
+import { checkHashes, crc64Of, decodeHashes, md5Of, type BodyHashes } from '../body-hashes.ts'
+import { bodySource, discard, storing, structuredHeaders, upload, type Source } from '../upload.ts'
 import { hashHeaders, wantedHashes } from './answer-hash.ts'
+import { requestEncryptionHeaders, writtenHeaders } from './answer.ts'
 import { cipherForWrite, type Cipher } from './cipher.ts'
 import {
   blobConditions,
-  decodeHashes,
   decodeHttpHeaders,
   decodePutBlob,
   guardWith,
   withTags,
-  type BodyHashes,
   type RequestGuard,
 } from './header.ts'
 import { checkLength, lengthBytesMax, PUT_BLOCK_LIMITS } from './length-limit.ts'
 import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
-import {
-  bodySource,
-  checkHashes,
-  crc64Of,
-  discard,
-  md5Of,
-  structuredHeaders,
-  upload,
-  type Source,
-  storing,
-} from './upload.ts'
 
 export async function runPutBlock(call: BlobCall): Promise<Answer> {
   return stageBlock(call, bodySource(call.request), decodeHashes(call.request))

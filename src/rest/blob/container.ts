@@ -30,7 +30,7 @@ import { checkNoConditions } from '../../storage/condition.ts'
 import { ACCOUNT_ENCRYPTION_KEY, requireEncryptionScope } from '../../storage/encryption-scope.ts'
 import { invalidHeader, missingHeader } from '../../storage/error.ts'
 import { checkContainerName } from '../../storage/name.ts'
-import { validators } from './answer.ts'
+import { validators } from '../answer-header.ts'
 import { containerAddress, type BlobCall } from './service.ts'
 
 /** Five policies of at most a few hundred bytes each. */

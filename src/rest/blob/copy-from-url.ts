@@ -4,27 +4,28 @@ import { randomUUID } from 'node:crypto'
 import { crc64Hasher, md5Hasher } from '../../extent/hash.ts'
 import { optionalBoolean, requiredHeader } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
-import type { Blob, BlobHttpHeaders } from '../../storage/blob/blob.ts'
+import type { Blob } from '../../storage/blob/blob.ts'
 import { storeCopied } from '../../storage/blob/copy-body.ts'
 import { putBlob } from '../../storage/blob/put.ts'
+import type { ContentHeaders } from '../../storage/content-headers.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
+import {
+  checkHashes,
+  checkMd5,
+  decodeHashes,
+  decodeSourceHashes,
+  type BodyHashes,
+} from '../body-hashes.ts'
+import { openLocal, openSource, sourceRead, tooLong, type OpenSource } from '../open-source.ts'
+import { openRemote } from '../remote-source.ts'
+import { resolveSource, type LocalSource, type RemoteSource } from '../source.ts'
+import { discard, upload } from '../upload.ts'
 import { writtenHeaders } from './answer.ts'
 import { busyIfChanged, cipherForPut, type Cipher } from './cipher.ts'
 import { copyAnswer, decodeCopy, storeCopy, type AskedCopy } from './copy.ts'
-import { decodeHashes, decodeHttpHeaders, type BodyHashes } from './header.ts'
+import { decodeHttpHeaders } from './header.ts'
 import { lengthBytesMax, PUT_BLOB_LIMITS } from './length-limit.ts'
-import {
-  decodeSourceHashes,
-  openLocal,
-  openRemote,
-  openSource,
-  sourceRead,
-  tooLong,
-  type OpenSource,
-} from './open-source.ts'
 import { blobAddress, type BlobCall } from './service.ts'
-import { resolveSource, type LocalSource, type RemoteSource } from './source.ts'
-import { checkHashes, checkMd5, discard, upload } from './upload.ts'
 
 const MIB = 2 ** 20
 const COPY_BYTES_MAX = 256 * MIB
@@ -179,7 +180,7 @@ async function putOpened(
 }
 
 /** Those of the source, unless the client wants none of them; what it sends itself counts in any case. */
-function headersFor(request: Request, { headers }: OpenSource): BlobHttpHeaders {
+function headersFor(request: Request, { headers }: OpenSource): ContentHeaders {
   const own = decodeHttpHeaders(request, 'own')
   const isCopied = optionalBoolean(request.headers, 'x-ms-copy-source-blob-properties') ?? true
   return isCopied ? { ...headers, ...own } : own

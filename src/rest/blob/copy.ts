@@ -1,23 +1,25 @@
 // Copy Blob and Abort Copy Blob. A source in this store is copied before the answer; one elsewhere is
 // looked at before the answer, and read after it (copy-job.ts).
 import { randomUUID } from 'node:crypto'
-import { decodeMetadata, optionalBoolean, optionalGuid, optionalWord } from '../../http/header.ts'
+import { decodeMetadata, optionalBoolean, optionalWord } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
 import { copiedProperties, copyBlob, type CopyBlob } from '../../storage/blob/copy.ts'
 import { abortCopy, startCopy } from '../../storage/blob/pending-copy.ts'
 import { EncryptionNeeded } from '../../storage/blob/put.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
-import { invalidQuery, missingHeader, StorageError } from '../../storage/error.ts'
+import { StorageError } from '../../storage/error.ts'
 import type { Metadata } from '../../storage/metadata.ts'
+import { checkCopyAction, decodeCopyId } from '../abort-copy.ts'
+import { sourceRead } from '../open-source.ts'
+import { openRemote } from '../remote-source.ts'
+import { resolveSource, withSource, type LocalSource, type RemoteSource } from '../source.ts'
+import { discard } from '../upload.ts'
 import { writtenHeaders } from './answer.ts'
 import { busyIfChanged } from './cipher.ts'
 import { blobConditions, decodePutBlob, guardWith, type DecodedPut } from './header.ts'
-import { openRemote, sourceRead } from './open-source.ts'
 import { reseal } from './reseal.ts'
 import { blobAddress, type BlobCall } from './service.ts'
-import { resolveSource, withSource, type LocalSource, type RemoteSource } from './source.ts'
-import { discard } from './upload.ts'
 
 /** What every copy of a whole blob is told of its destination. */
 export type AskedCopy = {
@@ -130,8 +132,7 @@ function sealOf({ headers }: Request): boolean | undefined {
 }
 
 export async function runAbortCopyBlob({ request, service }: BlobCall): Promise<Answer> {
-  const action = optionalWord(request.headers, 'x-ms-copy-action', ['abort'])
-  if (action === undefined) throw missingHeader('x-ms-copy-action')
+  checkCopyAction(request)
   const conditions = blobConditions(request)
   checkNoConditions(conditions)
   const { leaseId } = guardWith(request, conditions)
@@ -140,15 +141,4 @@ export async function runAbortCopyBlob({ request, service }: BlobCall): Promise<
   const place = await service.kv.write((tx) => abortCopy(tx, address, asked, moment))
   service.copyJobs.cancel(place)
   return { status: 204, headers: [] }
-}
-
-export function decodeCopyId({ query }: Request): string {
-  const text = query.get('copyid') ?? ''
-  try {
-    const id = optionalGuid({ copyid: text }, 'copyid')
-    if (id !== undefined) return id
-  } catch {
-    throw invalidQuery('copyid', text)
-  }
-  throw new StorageError('MissingRequiredQueryParameter', { QueryParameterName: 'copyid' })
 }

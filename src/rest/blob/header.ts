@@ -4,7 +4,6 @@ import {
   decodeConditions,
   decodeMetadata,
   optionalBoolean,
-  optionalCrc64,
   optionalDateMs,
   optionalGuid,
   optionalHeader,
@@ -13,22 +12,17 @@ import {
 } from '../../http/header.ts'
 import type { Request } from '../../http/operation.ts'
 import { readRule } from '../../http/version.ts'
-import type { BlobHttpHeaders, ImmutabilityPolicy } from '../../storage/blob/blob.ts'
-import type { BlobGuard } from '../../storage/blob/guard.ts'
+import type { ImmutabilityPolicy } from '../../storage/blob/blob.ts'
 import type { RequestEncryption } from '../../storage/blob/encryption.ts'
+import type { BlobGuard } from '../../storage/blob/guard.ts'
 import type { PutBlob } from '../../storage/blob/put.ts'
-import { decodeTagsHeader } from '../../storage/blob/tags.ts'
 import { parseIfTags } from '../../storage/blob/tag-filter.ts'
+import { decodeTagsHeader } from '../../storage/blob/tags.ts'
 import { decodeAccessTier } from '../../storage/blob/tier.ts'
 import type { Conditions } from '../../storage/condition.ts'
+import type { ContentHeaders } from '../../storage/content-headers.ts'
 import { missingHeader, StorageError } from '../../storage/error.ts'
 import { checkTagPermission, isCreateOnly, type BlobCall } from './service.ts'
-
-/** Checksums of the body that the client sent along, in base64. */
-export type BodyHashes = {
-  readonly md5: string | undefined
-  readonly crc64: string | undefined
-}
 
 /** What a request says of encryption, with the key itself, which storage never sees. */
 export type RequestKey = Omit<RequestEncryption, 'customerKey'> & {
@@ -131,15 +125,6 @@ export function decodeImmutability({ headers }: Request): ImmutabilityPolicy | u
   return { untilMs, mode: mode ?? 'Unlocked' }
 }
 
-export function decodeHashes({ headers }: Request): BodyHashes {
-  const md5 = optionalMd5(headers, 'content-md5')
-  const crc64 = optionalCrc64(headers, 'x-ms-content-crc64')
-  if (md5 !== undefined && crc64 !== undefined) {
-    throw new StorageError('BothCrc64AndMd5HeaderPresent')
-  }
-  return { md5, crc64 }
-}
-
 // prettier-ignore
 const HTTP_HEADERS = [
   ['contentType', 'content-type', 'x-ms-blob-content-type'],
@@ -157,8 +142,8 @@ const HTTP_HEADERS = [
 export function decodeHttpHeaders(
   { headers }: Request,
   plain: 'plain too' | 'own',
-): BlobHttpHeaders {
-  const decoded: { -readonly [K in keyof BlobHttpHeaders]: BlobHttpHeaders[K] } = {}
+): ContentHeaders {
+  const decoded: { -readonly [K in keyof ContentHeaders]: ContentHeaders[K] } = {}
   for (const [name, plainHeader, own] of HTTP_HEADERS) {
     let value = optionalHeader(headers, own)
     if (plain === 'plain too' && plainHeader !== undefined) {

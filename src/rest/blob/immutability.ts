@@ -16,7 +16,7 @@ import {
 } from '../../storage/blob/immutability.ts'
 import { checkNoConditions, NO_CONDITIONS, type Conditions } from '../../storage/condition.ts'
 import { invalidHeader, missingHeader } from '../../storage/error.ts'
-import { validators } from './answer.ts'
+import { validators } from '../answer-header.ts'
 import { blobConditions, decodeImmutability, guardWith } from './header.ts'
 import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
 

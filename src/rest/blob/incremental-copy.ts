@@ -4,10 +4,11 @@ import type { Answer } from '../../http/operation.ts'
 import { incrementalCopy } from '../../storage/blob/incremental-copy.ts'
 import { NO_CONDITIONS } from '../../storage/condition.ts'
 import { StorageError } from '../../storage/error.ts'
-import { validators, versionHeaders } from './answer.ts'
+import { validators } from '../answer-header.ts'
+import { resolveSource } from '../source.ts'
+import { versionHeaders } from './answer.ts'
 import { blobGuard } from './header.ts'
 import { blobAddress, type BlobCall } from './service.ts'
-import { resolveSource } from './source.ts'
 
 export async function runIncrementalCopyBlob(call: BlobCall): Promise<Answer> {
   const { request, service } = call

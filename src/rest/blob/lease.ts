@@ -4,7 +4,7 @@ import { decodeLeaseAction, leaseAnswer } from '../../http/lease-header.ts'
 import type { Answer } from '../../http/operation.ts'
 import { readRule } from '../../http/version.ts'
 import { leaseBlob } from '../../storage/blob/change.ts'
-import { validators } from './answer.ts'
+import { validators } from '../answer-header.ts'
 import { blobConditions } from './header.ts'
 import { blobAddress, type BlobCall } from './service.ts'
 

@@ -7,14 +7,15 @@ import { decodePath } from '../../http/query.ts'
 import { decodeRange } from '../../http/range.ts'
 import { isAtLeast } from '../../http/version.ts'
 import { getPageRanges, type PageRangeQuery } from '../../storage/blob/page-range.ts'
-import { invalidHeader, invalidQuery, outOfRangeQuery } from '../../storage/error.ts'
+import { invalidHeader, invalidQuery } from '../../storage/error.ts'
 import { parseTimestamp } from '../../storage/etag.ts'
-import { validators } from './answer.ts'
+import { validators } from '../answer-header.ts'
+import { decodeRangePage, encodeRangeMarker } from '../range-page.ts'
+import { isTimestamp } from '../snapshot-time.ts'
 import { blobGuard } from './header.ts'
 import { checkVersion } from './page.ts'
 import { blobAddressAt, type BlobCall } from './service.ts'
 
-const RANGE_COUNT_MAX = 10_000
 /** Before, all ranges came at once. */
 const PAGED_SINCE = '2020-10-02'
 
@@ -35,13 +36,13 @@ async function pageList(
   const { headers, version } = request
   // Where it ends is for the blob to say.
   const range = decodeRange(headers, version, Infinity) ?? { from: 0, to: Infinity }
-  const page = isAtLeast(version, PAGED_SINCE) ? decodePage(request) : undefined
+  const page = isAtLeast(version, PAGED_SINCE) ? decodeRangePage(request) : undefined
   const query = { range, ...(previous && { previous }), ...(page && { page }) }
   const { nowMs } = service.moment()
   const { blob, ranges, next } = await service.kv.read((tx) =>
     getPageRanges(tx, address, guard, query, nowMs),
   )
-  const nextMarker = page === undefined ? undefined : encodeMarker(next)
+  const nextMarker = page === undefined ? undefined : encodeRangeMarker(next)
   const told = ['x-ms-blob-content-length', String(blob.lengthBytes)]
   return {
     status: 200,
@@ -50,31 +51,6 @@ async function pageList(
   }
 }
 
-/** The same for List Ranges. */
-export function decodePage({ query }: Request): NonNullable<PageRangeQuery['page']> {
-  const marker = query.get('marker')
-  const from = marker ? decodeMarker(marker) : 0
-  const text = query.get('maxresults')
-  if (!text) return { from, countMax: RANGE_COUNT_MAX }
-  if (!/^-?\d{1,15}$/.test(text)) throw invalidQuery('maxresults', text)
-  const count = Number(text)
-  if (count <= 0) throw outOfRangeQuery('maxresults', text, { min: 1, max: RANGE_COUNT_MAX })
-  return { from, countMax: Math.min(count, RANGE_COUNT_MAX) }
-}
-
-// A marker is opaque to clients. It names an offset, so it holds while pages are written.
-export function encodeMarker(next: number | undefined): string {
-  return next === undefined ? '' : Buffer.from(String(next)).toString('base64url')
-}
-
-function decodeMarker(marker: string): number {
-  const text = Buffer.from(marker, 'base64url').toString('latin1')
-  const offset = /^\d{1,15}$/.test(text) ? Number(text) : -1
-  if (offset < 0 || encodeMarker(offset) !== marker) throw invalidQuery('marker', marker)
-  return offset
-}
-
-const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z$/
 const PREVIOUS_URL = 'x-ms-previous-snapshot-url'
 
 /** `prevsnapshot`, or a URL of the same blob that says which snapshot. */
@@ -83,7 +59,7 @@ function decodePrevious(request: Request): PageRangeQuery['previous'] {
   const text = given || snapshotOfUrl(request)
   const snapshot = parseTimestamp(text)
   if (snapshot !== undefined) return { snapshot }
-  if (TIMESTAMP.test(text)) return 'none of ours'
+  if (isTimestamp(text)) return 'none of ours'
   if (given === undefined) throw invalidHeader(PREVIOUS_URL, urlOf(request))
   throw invalidQuery('prevsnapshot', text)
 }

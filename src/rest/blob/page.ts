@@ -6,6 +6,7 @@ import type { Answer, Request } from '../../http/operation.ts'
 import { decodeWriteRange, type ByteRange } from '../../http/range.ts'
 import { isAtLeast } from '../../http/version.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
+import { PAGE_BYTES } from '../../storage/blob/page-range.ts'
 import {
   checkPageWrite,
   clearPages,
@@ -14,18 +15,19 @@ import {
   type PageWrite,
   type SequenceConditions,
 } from '../../storage/blob/page.ts'
-import { PAGE_BYTES } from '../../storage/blob/page-range.ts'
 import { checkTierOfType } from '../../storage/blob/tier.ts'
 import { invalidHeader, missingHeader, StorageError } from '../../storage/error.ts'
-import { requestEncryptionHeaders, validators, writtenHeaders } from './answer.ts'
+import { validators } from '../answer-header.ts'
+import { decodeHashes, type BodyHashes } from '../body-hashes.ts'
+import { bodySource, discard, storing, structuredHeaders, upload, type Source } from '../upload.ts'
 import { hashHeaders, wantedHashes } from './answer-hash.ts'
+import { requestEncryptionHeaders, writtenHeaders } from './answer.ts'
 import { cipherOf } from './cipher.ts'
-import { blobGuard, decodeHashes, decodePutBlob } from './header.ts'
-import type { BodyHashes, RequestGuard } from './header.ts'
+import { blobGuard, decodePutBlob } from './header.ts'
+import type { RequestGuard } from './header.ts'
 import { checkLength, PUT_PAGE_LIMITS } from './length-limit.ts'
 import { decodePageBlobLength, decodeSequenceNumber } from './properties.ts'
 import { blobAddress, type BlobCall } from './service.ts'
-import { bodySource, discard, structuredHeaders, upload, type Source, storing } from './upload.ts'
 
 export async function runPutPageBlob(call: BlobCall): Promise<Answer> {
   const { request, service } = call

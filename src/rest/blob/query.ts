@@ -3,13 +3,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Answer } from '../../http/operation.ts'
 import { SYNC_MARKER_BYTES } from '../../query/avro.ts'
-import { prepareQuery, type PreparedQuery } from '../../query/query.ts'
 import { QueryError } from '../../query/query-error.ts'
+import { prepareQuery, type PreparedQuery } from '../../query/query.ts'
 import { requireType } from '../../storage/blob/guard.ts'
 import { StorageError } from '../../storage/error.ts'
+import { streamOf } from '../content-answer.ts'
 import { blobHeaders } from './answer.ts'
 import { decodeQueryRequest } from './query-xml.ts'
-import { bodyOf, readBytes, streamOf } from './read.ts'
+import { bodyOf, readBytes } from './read.ts'
 import type { BlobCall } from './service.ts'
 
 /** An expression of at most 256 KiB, and the XML around it. */

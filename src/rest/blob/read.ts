@@ -1,12 +1,12 @@
 // The bytes of a blob on their way out: what is read of the store, on one snapshot of it, and what becomes the
 // answer's body. Get Blob, Query Blob Contents and static websites.
 import { decryptPieces } from '../../extent/cipher.ts'
-import type { Answer } from '../../http/operation.ts'
 import { decodeRange, type ByteRange } from '../../http/range.ts'
 import { readBlobBytes, type Blob, type ExistingTarget } from '../../storage/blob/blob.ts'
 import { isAccessStale } from '../../storage/blob/change.ts'
 import { readContent, type BlobBytes } from '../../storage/blob/content.ts'
 import { getProtection, shownAccess } from '../../storage/blob/protection.ts'
+import type { ReadBody } from '../content-answer.ts'
 import { cipherOf, type Cipher } from './cipher.ts'
 import { blobGuard } from './header.ts'
 import { blobAddressAt, type BlobCall } from './service.ts'
@@ -42,8 +42,6 @@ export function readBytes({ request, service }: BlobCall): Promise<ReadBytes> {
   })
 }
 
-export type ReadBody = { readonly body: Uint8Array } | Required<Pick<Answer, 'stream' | 'recycle'>>
-
 export function bodyOf(
   { extents, recycle }: BlobCall['service'],
   { content, cipher }: Pick<ReadBytes, 'content' | 'cipher'>,
@@ -52,12 +50,4 @@ export function bodyOf(
   const { pieces } = content
   if (cipher === undefined) return { stream: () => extents.read(pieces), recycle }
   return { stream: () => decryptPieces(extents.read(pieces), pieces, cipher.key, recycle), recycle }
-}
-
-export function streamOf(body: ReadBody): AsyncIterable<Uint8Array> {
-  return 'body' in body ? once(body.body) : body.stream()
-}
-
-export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
 }

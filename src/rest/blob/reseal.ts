@@ -1,15 +1,15 @@
 // Encrypts the bytes of a blob anew, for a copy whose key is not the source's: read, decrypted, encrypted
 // and written in one pass, and stored by the transaction that makes the copy.
 import type { ReadTx } from '../../kv/kv.ts'
-import { checkPutBlob } from '../../storage/blob/put.ts'
 import { findSource, type CopyBlob } from '../../storage/blob/copy.ts'
+import { checkPutBlob } from '../../storage/blob/put.ts'
 import { planReseal, type Resealed } from '../../storage/blob/reseal.ts'
+import { contentStream, tooLong } from '../open-source.ts'
+import { sourceKey, withSource } from '../source.ts'
+import { upload, type Upload } from '../upload.ts'
 import { cipherForWrite, cipherOf } from './cipher.ts'
 import type { RequestGuard } from './header.ts'
-import { sourceKey, streamOf, tooLong } from './open-source.ts'
 import { blobAddress, type BlobCall } from './service.ts'
-import { withSource } from './source.ts'
-import { upload, type Upload } from './upload.ts'
 
 /** The client waits for it, so it is no longer than what one Put Blob may bring. */
 const RESEAL_BYTES_MAX = 5_000 * 2 ** 20
@@ -36,7 +36,7 @@ export async function reseal(
   if (plan.runBytes > RESEAL_BYTES_MAX) throw tooLong(RESEAL_BYTES_MAX)
   const run = {
     lengthBytes: plan.runBytes,
-    stream: () => streamOf(service, bytes, found.from),
+    stream: () => contentStream(service, bytes, found.from),
   }
   const hashes = { md5: undefined, crc64: undefined }
   const body = await upload(service, run, { cipher: found.to, hashes, wants: 'sent' })

@@ -22,10 +22,10 @@ import {
 import { NO_TAGS } from '../../storage/blob/tags.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { StorageError } from '../../storage/error.ts'
+import { checkHashes, crc64Of, decodeHashes, md5Of } from '../body-hashes.ts'
 import { decodeMaxResults } from '../list-query.ts'
-import { decodeHashes, guardWith, withTags, type RequestGuard } from './header.ts'
+import { guardWith, withTags, type RequestGuard } from './header.ts'
 import { blobAddressAt, containerAddress, levelOf, type BlobCall } from './service.ts'
-import { checkHashes, crc64Of, md5Of } from './upload.ts'
 
 /** Ten of the longest tags need a tenth of it. */
 export const TAGS_BYTES_MAX = 64 * 1024

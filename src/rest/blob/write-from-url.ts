@@ -1,11 +1,12 @@
 // Put Block, Put Page and Append Block From URL: what their namesakes do with a body, done with bytes that
 // are read from a source. The hashes that the client sends are those of the source's bytes.
-import { requiredHeader, optionalMd5, optionalWord } from '../../http/header.ts'
+import { optionalMd5, optionalWord, requiredHeader } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { invalidHeader, missingHeader } from '../../storage/error.ts'
+import { decodeSourceHashes, type BodyHashes } from '../body-hashes.ts'
+import { decodeSourceRange, openSource, type OpenSource, type SourceWants } from '../open-source.ts'
 import { appendBlock } from './append.ts'
 import { stageBlock } from './block.ts'
-import type { BodyHashes } from './header.ts'
 import {
   APPEND_BLOCK_LIMITS,
   checkLength,
@@ -13,13 +14,6 @@ import {
   PUT_BLOCK_LIMITS,
   PUT_PAGE_LIMITS,
 } from './length-limit.ts'
-import {
-  decodeSourceHashes,
-  decodeSourceRange,
-  openSource,
-  type OpenSource,
-  type SourceWants,
-} from './open-source.ts'
 import { decodePageRange, putPages } from './page.ts'
 import { blobAddress, type BlobCall } from './service.ts'
 

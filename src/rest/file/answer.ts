@@ -1,16 +1,11 @@
 // The response headers of directories and files.
-import { formatHttpDate } from '../../http/date.ts'
-import { etagOf } from '../../storage/etag.ts'
+import { metadataHeaders } from '../../http/header.ts'
+import { leaseHeaders } from '../../http/lease-header.ts'
+import { contentRange, type ByteRange } from '../../http/range.ts'
 import { attributesText } from '../../storage/file/attributes.ts'
 import { fileTimeText } from '../../storage/file/file-time.ts'
 import type { FileNode } from '../../storage/file/node.ts'
-
-export function validators(object: {
-  readonly stamp: number
-  readonly modifiedMs: number
-}): string[] {
-  return ['ETag', etagOf(object.stamp), 'Last-Modified', formatHttpDate(object.modifiedMs)]
-}
+import { copyHeaders, pushIf, validators } from '../answer-header.ts'
 
 /** What a write says of encryption: files have none. */
 export const WRITTEN = ['x-ms-request-server-encrypted', 'false'] as const
@@ -41,3 +36,31 @@ function posixHeaders({ owner, group, mode, linkCount, kind }: FileNode): string
 }
 
 const FILE_TYPES = { directory: 'Directory', file: 'Regular', symlink: 'SymLink' } as const
+
+/** Get File and Get File Properties; `range` when only a part was asked for, no `nowMs` where no lease is shown. */
+export function fileHeaders(
+  node: FileNode,
+  range: ByteRange | undefined,
+  nowMs: number | undefined,
+): string[] {
+  const { headers: stored = {}, copy, lengthBytes } = node
+  const part = range ?? { from: 0, to: lengthBytes }
+  const headers = [
+    'Content-Length', String(part.to - part.from),
+    'Content-Type', stored.contentType ?? 'application/octet-stream',
+    'x-ms-type', 'File',
+    'x-ms-server-encrypted', 'false',
+    ...validators(node),
+    ...smbHeaders(node),
+  ] // prettier-ignore
+  if (nowMs !== undefined) headers.push(...leaseHeaders(node.lease, nowMs))
+  pushIf(headers, range === undefined ? 'Content-MD5' : 'x-ms-content-md5', stored.contentMd5)
+  if (range !== undefined) headers.push('Content-Range', contentRange(range, lengthBytes))
+  pushIf(headers, 'Content-Encoding', stored.contentEncoding)
+  pushIf(headers, 'Content-Language', stored.contentLanguage)
+  pushIf(headers, 'Content-Disposition', stored.contentDisposition)
+  pushIf(headers, 'Cache-Control', stored.cacheControl)
+  headers.push(...metadataHeaders(node.metadata))
+  if (copy !== undefined) headers.push(...copyHeaders(copy))
+  return headers
+}

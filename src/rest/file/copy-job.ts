@@ -12,14 +12,6 @@ import {
 import type { CopyBook } from '../copy-jobs.ts'
 import type { FileService } from './service.ts'
 
-export type FileCopyJobQueue = {
-  /** Asked before a copy is promised. */
-  checkFree(): void
-  begin(place: FileCopyPlace): void
-  /** The copy was aborted: its job has nothing to do any more. */
-  cancel(place: FileCopyPlace): void
-}
-
 export function fileCopies({
   kv,
   newId,

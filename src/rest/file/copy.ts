@@ -10,20 +10,21 @@ import {
   type HeaderFields,
 } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
+import { EncryptionNeeded } from '../../storage/blob/put.ts'
 import { NO_CONDITIONS } from '../../storage/condition.ts'
 import { missingHeader, StorageError } from '../../storage/error.ts'
-import { EncryptionNeeded } from '../../storage/blob/put.ts'
 import { parseAttributes } from '../../storage/file/attributes.ts'
 import type { CopyProperties, SourceProperties } from '../../storage/file/copy-properties.ts'
 import { copyFile, type AskedCopy, type CopyFile } from '../../storage/file/copy.ts'
 import { parseFileTime } from '../../storage/file/file-time.ts'
 import type { FileNode } from '../../storage/file/node.ts'
 import { abortFileCopy, startFileCopy } from '../../storage/file/pending-copy.ts'
-import { decodeCopyId } from '../blob/copy.ts'
-import { openLocal, openRemote, tooLong, type OpenSource } from '../blob/open-source.ts'
-import { resolveSource, type LocalSource, type RemoteSource } from '../blob/source.ts'
-import { discard, upload } from '../blob/upload.ts'
-import { validators } from './answer.ts'
+import { checkCopyAction, decodeCopyId } from '../abort-copy.ts'
+import { validators } from '../answer-header.ts'
+import { openLocal, tooLong, type OpenSource } from '../open-source.ts'
+import { openRemote } from '../remote-source.ts'
+import { resolveSource, type LocalSource, type RemoteSource } from '../source.ts'
+import { discard, upload } from '../upload.ts'
 import { afterBreaks } from './breaks.ts'
 import { fileGuard } from './file-header.ts'
 import { fileAddress, type FileCall } from './service.ts'
@@ -177,8 +178,7 @@ function remoteProperties({ smbHeaders = {} }: OpenSource): SourceProperties {
 }
 
 export async function runAbortCopyFile({ request, service }: FileCall): Promise<Answer> {
-  const action = optionalWord(request.headers, 'x-ms-copy-action', ['abort'])
-  if (action === undefined) throw missingHeader('x-ms-copy-action')
+  checkCopyAction(request)
   const { leaseId } = fileGuard(request, 'Lease')
   const [address, asked] = [fileAddress(request), { copyId: decodeCopyId(request), leaseId }]
   const place = await afterBreaks(service, request, () => {

@@ -9,7 +9,7 @@ import {
 } from '../../http/header.ts'
 import type { Request } from '../../http/operation.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
-import type { ContentHeaders } from '../../storage/file/node.ts'
+import type { ContentHeaders } from '../../storage/content-headers.ts'
 import type { RestOperation } from '../../storage/file/rest-access.ts'
 import type { FileGuard } from '../../storage/file/rest-guard.ts'
 

@@ -5,30 +5,27 @@ import { tooLarge } from '../../http/body.ts'
 import { decodeMetadata, optionalWord, requiredHeader, requiredInt } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { isAtLeast } from '../../http/version.ts'
-import type { ReadTx, Step } from '../../kv/kv.ts'
-import { invalidHeader, StorageError } from '../../storage/error.ts'
+import type { ReadTx } from '../../kv/kv.ts'
+import { invalidHeader } from '../../storage/error.ts'
 import { createFile, type NewFile } from '../../storage/file/create.ts'
-import { locate, type FileAddress, type Located } from '../../storage/file/node.ts'
+import type { FileAddress } from '../../storage/file/node.ts'
+import { FILE_BYTES_MAX } from '../../storage/file/range.ts'
 import { removeNode } from '../../storage/file/remove.ts'
 import {
-  checkDirectoryStays,
-  checkForWrite,
-  checkNoLease,
+  locateForReplace,
   requireForWrite,
-  requireNamed,
-  type FileGuard,
+  type ReplaceGuard,
 } from '../../storage/file/rest-guard.ts'
 import { withArchive } from '../../storage/file/smb-properties.ts'
-import { decodeHashes } from '../blob/header.ts'
-import { bodySource, discard, structuredHeaders, upload, type Upload } from '../blob/upload.ts'
-import { smbHeaders, validators, WRITTEN } from './answer.ts'
+import { validators } from '../answer-header.ts'
+import { decodeHashes } from '../body-hashes.ts'
+import { bodySource, discard, structuredHeaders, upload, type Upload } from '../upload.ts'
+import { smbHeaders, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { decodeContentHeaders, fileGuard } from './file-header.ts'
+import { RANGE_BYTES_MAX } from './range.ts'
 import { fileAddress, type FileCall } from './service.ts'
 import { decodeSmbProperties } from './smb-header.ts'
-
-export const FILE_BYTES_MAX = 4 * 2 ** 40
-const FIRST_BYTES_MAX = 4 * 2 ** 20
 
 export async function runCreateFile(call: FileCall): Promise<Answer> {
   const { request, service, identity } = call
@@ -41,7 +38,7 @@ export async function runCreateFile(call: FileCall): Promise<Answer> {
   const written = afterBreaks(service, request, () =>
     service.kv.write(function* (tx) {
       if (bytes?.small !== undefined) putSmallSlice(tx, bytes.id, bytes.small)
-      const located = yield* locateForCreate(tx, address, guard, moment.nowMs)
+      const located = yield* locateForReplace(tx, address, guard, moment.nowMs)
       return yield* createFile(tx, located, { ...file, ...(content && { content }) }, moment)
     }),
   )
@@ -51,27 +48,6 @@ export async function runCreateFile(call: FileCall): Promise<Answer> {
   const headers = [...validators(node), ...WRITTEN, ...smbHeaders(node)]
   if (bytes?.md5 !== undefined) headers.push('Content-MD5', bytes.md5)
   return { status: 201, headers: [...headers, ...structuredHeaders(request)] }
-}
-
-/** A SAS that may create and not write makes new files only. */
-type CreateGuard = FileGuard & { readonly mayReplace: boolean }
-
-/** What is there is replaced, if it is a file and nobody is in the way. */
-function* locateForCreate(
-  tx: Parameters<typeof checkForWrite>[0],
-  address: FileAddress,
-  guard: CreateGuard,
-  nowMs: number,
-): Step<Located> {
-  const located = yield* locate(tx, address)
-  if (located.name === '') throw new StorageError('ResourceTypeMismatch')
-  if (located.node === undefined) {
-    yield* checkDirectoryStays(tx, located)
-    checkNoLease(guard.leaseId, nowMs)
-    return located
-  }
-  if (!guard.mayReplace) throw new StorageError('AuthorizationPermissionMismatch')
-  return yield* checkForWrite(tx, requireNamed(located, 'file'), guard, nowMs)
 }
 
 function decodeNewFile({ request, service }: FileCall): NewFile {
@@ -105,18 +81,18 @@ function decodeFileLength({ headers }: Request): number {
 async function uploadFirst(
   { request, service }: FileCall,
   address: FileAddress,
-  guard: CreateGuard,
+  guard: ReplaceGuard,
   { lengthBytes }: NewFile,
 ): Promise<Upload | undefined> {
   const source = bodySource(request)
   if (source.lengthBytes === 0) return undefined
-  if (source.lengthBytes > FIRST_BYTES_MAX) throw tooLarge(FIRST_BYTES_MAX)
+  if (source.lengthBytes > RANGE_BYTES_MAX) throw tooLarge(RANGE_BYTES_MAX)
   const isTaken = isAtLeast(request.version, '2026-06-06') && source.lengthBytes <= lengthBytes
   if (!isTaken) throw invalidHeader('Content-Length', String(source.lengthBytes))
   const hashes = decodeHashes(request)
   const { nowMs } = service.moment()
   await afterBreaks(service, request, () =>
-    service.kv.read((tx: ReadTx) => locateForCreate(tx, address, guard, nowMs)),
+    service.kv.read((tx: ReadTx) => locateForReplace(tx, address, guard, nowMs)),
   )
   return upload(service, source, { cipher: undefined, hashes, wants: 'sent', maySmall: true })
 }

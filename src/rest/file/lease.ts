@@ -7,7 +7,7 @@ import { checkNoConditions } from '../../storage/condition.ts'
 import { invalidHeader } from '../../storage/error.ts'
 import { leaseFile, type FileLeaseAction } from '../../storage/file/file-lease.ts'
 import { INFINITE_DURATION_SECONDS } from '../../storage/lease.ts'
-import { validators } from './answer.ts'
+import { validators } from '../answer-header.ts'
 import { afterBreaks } from './breaks.ts'
 import { fileAddress, type FileCall } from './service.ts'
 

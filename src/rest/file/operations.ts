@@ -19,14 +19,14 @@ import {
   runSetFileProperties,
   runSetMetadata,
 } from './properties.ts'
-import { runListRanges } from './range-list.ts'
-import { runClearRange, runPutRange } from './range.ts'
 import { runPutRangeFromUrl } from './range-from-url.ts'
+import { runListRanges } from './range-list.ts'
+import { RANGE_BYTES_MAX, runClearRange, runPutRange } from './range.ts'
 import { runGetFile } from './read.ts'
 import { runRename } from './rename.ts'
 import { levelOf, type FileService } from './service.ts'
-import { runListShares } from './share-list.ts'
 import { runLeaseShare } from './share-lease.ts'
+import { runListShares } from './share-list.ts'
 import {
   ACL_BYTES_MAX,
   runCreateShare,
@@ -41,8 +41,6 @@ import {
   runSetShareProperties,
   runSnapshotShare,
 } from './share.ts'
-
-export const PUT_RANGE_BYTES_MAX = 4 * 1024 * 1024
 
 const share = (accountSas: string): Permission => {
   return { resourceType: 'c', accountSas, serviceSas: undefined }
@@ -130,7 +128,7 @@ export const FILE_OPERATIONS: readonly Row[] = [
     run: runCopyFile },
   // 2026-06-06 lets it carry the first bytes.
   { name: 'Create File', methods: PUT, level: 'object', writes: true, permission: file('cw'),
-    bodyBytesMax: structuredBodyLength(PUT_RANGE_BYTES_MAX), run: runCreateFile },
+    bodyBytesMax: structuredBodyLength(RANGE_BYTES_MAX), run: runCreateFile },
   { name: 'Get File', methods: ['GET'], level: 'object', writes: false, permission: file('r'), run: runGetFile },
   { name: 'Get File Properties', methods: ['HEAD'], level: 'object', writes: false, permission: file('r'),
     run: runGetFileProperties },
@@ -146,7 +144,7 @@ export const FILE_OPERATIONS: readonly Row[] = [
   { name: 'Clear Range', methods: PUT, level: 'object', comp: 'range', writes: true, permission: file('w'), bodyBytesMax: 0,
     when: isClear, run: runClearRange },
   { name: 'Put Range', methods: PUT, level: 'object', comp: 'range', writes: true, permission: file('w'),
-    bodyBytesMax: structuredBodyLength(PUT_RANGE_BYTES_MAX), run: runPutRange },
+    bodyBytesMax: structuredBodyLength(RANGE_BYTES_MAX), run: runPutRange },
   { name: 'List Ranges', methods: ['GET'], level: 'object', comp: 'rangelist', writes: false, permission: file('r'),
     run: runListRanges },
   { name: 'Abort Copy File', methods: PUT, level: 'object', comp: 'copy', writes: true, permission: file('w'),

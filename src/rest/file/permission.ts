@@ -18,8 +18,8 @@ import { shareAddress, type FileCall } from './service.ts'
 /** A descriptor of 64 KiB is a longer text. */
 export const PERMISSION_BYTES_MAX = 512 * 1024
 
-export const PERMISSION_FORMATS = ['Sddl', 'Binary'] as const
-export type PermissionFormat = (typeof PERMISSION_FORMATS)[number]
+const PERMISSION_FORMATS = ['Sddl', 'Binary'] as const
+type PermissionFormat = (typeof PERMISSION_FORMATS)[number]
 
 export async function runCreatePermission({ request, service }: FileCall): Promise<Answer> {
   checkNoConditions(decodeConditions(request.headers))
@@ -48,7 +48,7 @@ export async function runGetPermission({ request, service }: FileCall): Promise<
 }
 
 /** The descriptor's bytes, as the permission store has them; also for x-ms-file-permission. */
-export function parsePermission(text: string, format: PermissionFormat): Uint8Array {
+function parsePermission(text: string, format: PermissionFormat): Uint8Array {
   if (format === 'Sddl') return encodeSecurityDescriptor(parseSddl(text))
   const bytes = Buffer.from(text, 'base64')
   if (bytes.toString('base64') !== text) throw new StorageError('FileInvalidPermission')
@@ -57,7 +57,7 @@ export function parsePermission(text: string, format: PermissionFormat): Uint8Ar
   return encodeSecurityDescriptor(descriptor)
 }
 
-export function formatPermission(descriptorBytes: Uint8Array, format: PermissionFormat): string {
+function formatPermission(descriptorBytes: Uint8Array, format: PermissionFormat): string {
   if (format === 'Binary') return Buffer.from(descriptorBytes).toString('base64')
   return formatSddl(decodeSecurityDescriptor(descriptorBytes))
 }

@@ -1,15 +1,13 @@
 // Get and Set Properties and Metadata of directories and files.
-import { formatHttpDate } from '../../http/date.ts'
 import { decodeMetadata, metadataHeaders, optionalInt } from '../../http/header.ts'
-import { leaseHeaders } from '../../http/lease-header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
-import type { CopyState } from '../../storage/blob/blob.ts'
 import {
   setNodeMetadata,
   setNodeProperties,
   type NodeChange,
 } from '../../storage/file/file-properties.ts'
 import type { FileNode } from '../../storage/file/node.ts'
+import { FILE_BYTES_MAX } from '../../storage/file/range.ts'
 import {
   isReadOnly,
   requireForRead,
@@ -17,11 +15,10 @@ import {
   type FileGuard,
   type Named,
 } from '../../storage/file/rest-guard.ts'
-import { withOverrides } from '../blob/answer.ts'
-import { smbHeaders, validators, WRITTEN } from './answer.ts'
+import { validators, withOverrides } from '../answer-header.ts'
+import { fileHeaders, smbHeaders, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { decodeContentHeaders, fileGuard } from './file-header.ts'
-import { FILE_BYTES_MAX } from './file.ts'
 import { fileAddress, fileAddressAt, type FileCall } from './service.ts'
 import { decodeSmbProperties } from './smb-header.ts'
 
@@ -44,55 +41,8 @@ export async function runGetFileProperties(call: FileCall): Promise<Answer> {
   const node = await read(call, 'file')
   const isCurrent = !call.request.query.get('sharesnapshot')
   const { nowMs } = call.service.moment()
-  const headers = [
-    'Content-Length',
-    String(node.lengthBytes),
-    ...fileHeaders(node, isCurrent ? nowMs : undefined),
-    'x-ms-type',
-    'File',
-  ]
+  const headers = fileHeaders(node, undefined, isCurrent ? nowMs : undefined)
   return { status: 200, headers: withOverrides(headers, call.identity) }
-}
-
-/** All but the length and the hash of what is sent; a snapshot (no `nowMs`) has no lease. */
-export function fileHeaders(node: FileNode, nowMs: number | undefined): string[] {
-  const { headers: stored = {}, copy } = node
-  const headers = [
-    ...metadataHeaders(node.metadata),
-    ...validators(node),
-    'Content-Type',
-    stored.contentType ?? 'application/octet-stream',
-    'x-ms-server-encrypted',
-    'false',
-    ...smbHeaders(node),
-  ]
-  const pushIf = (name: string, value: string | undefined): void => {
-    if (value !== undefined) headers.push(name, value)
-  }
-  pushIf('Content-MD5', stored.contentMd5)
-  pushIf('Content-Encoding', stored.contentEncoding)
-  pushIf('Content-Language', stored.contentLanguage)
-  pushIf('Cache-Control', stored.cacheControl)
-  pushIf('Content-Disposition', stored.contentDisposition)
-  if (nowMs !== undefined) headers.push(...leaseHeaders(node.lease, nowMs))
-  if (copy !== undefined) headers.push(...copyHeaders(copy))
-  return headers
-}
-
-function copyHeaders(copy: CopyState): string[] {
-  const headers = [
-    'x-ms-copy-id', copy.id,
-    'x-ms-copy-source', copy.source,
-    'x-ms-copy-status', copy.status,
-    'x-ms-copy-progress', `${copy.copiedBytes}/${copy.totalBytes}`,
-  ] // prettier-ignore
-  if (copy.completedMs !== undefined) {
-    headers.push('x-ms-copy-completion-time', formatHttpDate(copy.completedMs))
-  }
-  if (copy.description !== undefined) {
-    headers.push('x-ms-copy-status-description', copy.description)
-  }
-  return headers
 }
 
 export async function runGetMetadata(call: FileCall, named: Named): Promise<Answer> {

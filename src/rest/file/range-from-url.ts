@@ -1,11 +1,12 @@
 // Put Range from URL: what Put Range does with a body, done with bytes that are read from a source.
+import { tooLarge } from '../../http/body.ts'
 import { optionalCrc64, optionalHeader, optionalWord, requiredHeader } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
-import { tooLarge } from '../../http/body.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
 import type { PutRange } from '../../storage/file/put-range.ts'
-import { decodeSourceHashes, decodeSourceRange, openSource } from '../blob/open-source.ts'
-import type { Upload } from '../blob/upload.ts'
+import { decodeSourceHashes } from '../body-hashes.ts'
+import { decodeSourceRange, openSource } from '../open-source.ts'
+import type { Upload } from '../upload.ts'
 import { decodePutRange, RANGE_BYTES_MAX, rangeHeaders, storeRange } from './range.ts'
 import { fileAddress, type FileCall } from './service.ts'
 

@@ -9,8 +9,8 @@ import { XML_DECLARATION, xmlElement } from '../../http/xml.ts'
 import { invalidHeader } from '../../storage/error.ts'
 import { listRanges, type RangeListQuery } from '../../storage/file/range-list.ts'
 import type { MapRange } from '../../storage/map-range.ts'
-import { decodePage, encodeMarker } from '../blob/page-range.ts'
-import { validators } from './answer.ts'
+import { validators } from '../answer-header.ts'
+import { decodeRangePage, encodeRangeMarker } from '../range-page.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
 import { decodeSnapshot, fileAddressAt, type FileCall } from './service.ts'
@@ -27,7 +27,7 @@ export async function runListRanges({ request, service }: FileCall): Promise<Ans
     const { nowMs } = service.moment()
     return service.kv.read((tx) => listRanges(tx, address, query, nowMs))
   })
-  const nextMarker = query.page === undefined ? undefined : encodeMarker(next)
+  const nextMarker = query.page === undefined ? undefined : encodeRangeMarker(next)
   const told = ['x-ms-content-length', String(node.lengthBytes)]
   return {
     status: 200,
@@ -44,7 +44,7 @@ function decodeQuery(request: Request): RangeListQuery {
     // Where it ends is for the file to say.
     range: decodeRange(headers, version, Infinity) ?? { from: 0, to: Infinity },
     ...(previous !== undefined && { previous }),
-    ...(isAtLeast(version, PAGED_SINCE) && { page: decodePage(request) }),
+    ...(isAtLeast(version, PAGED_SINCE) && { page: decodeRangePage(request) }),
   }
 }
 

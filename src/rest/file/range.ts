@@ -12,7 +12,8 @@ import {
   putRange,
   type PutRange,
 } from '../../storage/file/put-range.ts'
-import { decodeHashes, type BodyHashes } from '../blob/header.ts'
+import { validators } from '../answer-header.ts'
+import { decodeHashes, type BodyHashes } from '../body-hashes.ts'
 import {
   bodySource,
   discard,
@@ -22,12 +23,13 @@ import {
   upload,
   type Source,
   type Upload,
-} from '../blob/upload.ts'
-import { validators, WRITTEN } from './answer.ts'
+} from '../upload.ts'
+import { WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
 import { fileAddress, type FileCall } from './service.ts'
 
+/** What Put Range takes at once, and Create File with a new file. */
 export const RANGE_BYTES_MAX = 4 * 1024 * 1024
 
 /** Put Range with `update`; `clear` has a row of its own. */
@@ -57,9 +59,9 @@ export function decodePutRange(request: Request): PutRange {
   return { range, leaseId, lastWrite: word ?? 'now' }
 }
 
-export type StoredRange = { readonly node: FileNode; readonly body: Upload }
+type StoredRange = { readonly node: FileNode; readonly body: Upload }
 
-export type RangeHashes = {
+type RangeHashes = {
   readonly hashes: BodyHashes
   readonly wants: 'md5' | 'crc64'
   /** What else is to be seen of the bytes before they are shown; it throws. */

@@ -38,7 +38,8 @@ import {
   type Named,
 } from '../../storage/file/rest-guard.ts'
 import { requireView } from '../../storage/file/share.ts'
-import { smbHeaders, validators, WRITTEN } from './answer.ts'
+import { validators } from '../answer-header.ts'
+import { smbHeaders, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
 import { fileAddress, keepsDots, type FileCall } from './service.ts'

@@ -1,29 +1,21 @@
 // What the File service's operations work with, and how a request names a share, a directory or a file.
-import type { AuthWorld } from '../../auth/world.ts'
-import type { ExtentStore } from '../../extent/extent.ts'
 import { optionalBoolean } from '../../http/header.ts'
 import type { Call, Level, Request } from '../../http/operation.ts'
 import { isAtLeast } from '../../http/version.ts'
-import { invalidQuery, StorageError } from '../../storage/error.ts'
-import { parseTimestamp } from '../../storage/etag.ts'
+import { invalidQuery } from '../../storage/error.ts'
 import { parseFilePath } from '../../storage/file/file-name.ts'
 import type { FileAddress } from '../../storage/file/node.ts'
 import type { FileKv } from '../../storage/file/open.ts'
+import type { FileCopyPlace } from '../../storage/file/pending-copy.ts'
 import type { ShareAddress } from '../../storage/file/share.ts'
 import { checkShareName } from '../../storage/name.ts'
-import type { CopySources } from '../blob/service.ts'
-import type { AccountService } from '../service.ts'
-import type { FileCopyJobQueue } from './copy-job.ts'
+import type { CopyJobQueue } from '../copy-jobs.ts'
+import type { ContentService } from '../service.ts'
+import { decodeSnapshotTime } from '../snapshot-time.ts'
 
-export type FileService = Omit<AccountService, 'kv'> & {
+export type FileService = Omit<ContentService, 'kv'> & {
   readonly kv: FileKv
-  readonly extents: ExtentStore
-  readonly recycle: ExtentStore['recycle']
-  newId(): number
-  /** For requests within a request: the source of a copy. */
-  world(): AuthWorld
-  readonly copySources: CopySources
-  readonly copyJobs: FileCopyJobQueue
+  readonly copyJobs: CopyJobQueue<FileCopyPlace>
   /** Calls back after that time unless it is taken back; tests hold it. */
   after(delayMs: number, then: () => void): () => void
 }
@@ -80,16 +72,11 @@ function refuseSnapshot({ query }: Request): void {
   if (snapshot) throw invalidQuery('sharesnapshot', snapshot)
 }
 
-const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z$/
-
 function snapshotOf({ query }: Request): { readonly snapshot?: number } {
   const text = query.get('sharesnapshot')
   return text ? { snapshot: decodeSnapshot('sharesnapshot', text) } : {}
 }
 
-/** What is a time but none of ours names nothing that is there. */
 export function decodeSnapshot(name: string, text: string): number {
-  const stamp = parseTimestamp(text)
-  if (stamp !== undefined) return stamp
-  throw TIMESTAMP.test(text) ? new StorageError('ShareSnapshotNotFound') : invalidQuery(name, text)
+  return decodeSnapshotTime(name, text, 'ShareSnapshotNotFound')
 }

@@ -18,7 +18,7 @@ import {
   QUOTA_GIB_MAX,
   type ShareProvision,
 } from '../../storage/file/share-provision.ts'
-import { validators } from './answer.ts'
+import { validators } from '../answer-header.ts'
 
 const TIERS = ['TransactionOptimized', 'Hot', 'Cool', 'Premium'] as const
 const PROTOCOLS = ['SMB', 'NFS'] as const

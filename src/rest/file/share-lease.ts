@@ -5,7 +5,7 @@ import { decodeLeaseAction, leaseAnswer } from '../../http/lease-header.ts'
 import type { Answer } from '../../http/operation.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { leaseShare } from '../../storage/file/share-change.ts'
-import { validators } from './answer.ts'
+import { validators } from '../answer-header.ts'
 import { shareAddressAt, type FileCall } from './service.ts'
 
 export async function runLeaseShare({ request, service }: FileCall): Promise<Answer> {

@@ -23,7 +23,7 @@ import {
 import { deleteShare, restoreShare } from '../../storage/file/share-delete.ts'
 import { deleteShareSnapshot, snapshotShare } from '../../storage/file/share-snapshot.ts'
 import { shareUsageBytes, type Share, type ShareAddress } from '../../storage/file/share.ts'
-import { validators } from './answer.ts'
+import { validators } from '../answer-header.ts'
 import { shareAddress, shareAddressAt, type FileCall } from './service.ts'
 import { changedHeaders, decodeProvision, propertiesHeaders } from './share-answer.ts'
 

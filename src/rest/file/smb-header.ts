@@ -20,7 +20,7 @@ import type {
   TimeChange,
 } from '../../storage/file/smb-properties.ts'
 
-export type SmbUse = 'create' | 'set' | 'rename' | 'copy'
+type SmbUse = 'create' | 'set' | 'rename' | 'copy'
 
 const ATTRIBUTES = 'x-ms-file-attributes'
 const PERMISSION = 'x-ms-file-permission'
@@ -106,7 +106,7 @@ function decodeTime(headers: HeaderFields, name: string, use: SmbUse): TimeChang
 }
 
 /** `inherit` is what something new gets anyway; `preserve` what something old has. */
-export function decodePermission(headers: HeaderFields, use: SmbUse): PermissionChange | undefined {
+function decodePermission(headers: HeaderFields, use: SmbUse): PermissionChange | undefined {
   const text = optionalHeader(headers, PERMISSION)
   const key = optionalHeader(headers, PERMISSION_KEY)
   const format = optionalWord(headers, PERMISSION_FORMAT, ['Sddl', 'Binary']) ?? 'Sddl'

@@ -109,7 +109,7 @@ function newHandle(
   const appInstance = appInstanceOf(request)
   if (appInstance !== undefined) {
     const clientGuid = session.clientGuid.toString('hex')
-    handle.appInstance = { id: appInstance, account: tree.account, clientGuid }
+    handle.appInstance = { id: appInstance, account: tree.account, sid: tree.sid, clientGuid }
   }
   // A file that is there has its space already.
   if (action !== 'opened') keepAllocation(handle, Number(contexts.allocationSize ?? 0n))

@@ -1,7 +1,7 @@
 // SESSION_SETUP ([MS-SMB2] 3.3.5.5): a login in several rounds. It makes a session, proves again who has one, or
 // makes its connection a further channel of one. The last answer is signed with the keys that the login gave.
 import { stepSmbLogin, type SmbLoginStep } from '../../auth/smb-login.ts'
-import type { Negotiated, Session, SmbCall, SmbReply } from '../call.ts'
+import { isSameUser, type Negotiated, type Session, type SmbCall, type SmbReply } from '../call.ts'
 import { extendPreauthHash } from '../key.ts'
 import { addChannel, requireBindable } from '../session-channel.ts'
 import { createSession, newSessionId } from '../session-new.ts'
@@ -114,23 +114,25 @@ function sessionAfter(round: Round, step: SmbLoginStep): Session | undefined {
     if (purpose.kind === 'bind') throw new SmbError('ACCESS_DENIED')
     // Nobody gets no session, but who has one may step back from it: old handles go on, nothing new is opened.
     if (purpose.kind === 'new') return undefined
+    // Its identity stays, for without one it would be above all descriptors.
     purpose.session.user = ''
     return purpose.session
   }
   if (step.kind !== 'accepted') return undefined
-  const { user, sessionKey } = step
+  const { user, identity, sessionKey } = step
   switch (purpose.kind) {
     case 'new': {
       const { securityMode } = request
-      const login = { id, user, sessionKey, preauthHash, securityMode }
+      const login = { id, user, identity, sessionKey, preauthHash, securityMode }
       return createSession(world, connection, negotiated, login)
     }
     case 'again':
       // The keys stay as they are ([MS-SMB2] 3.3.5.5.3).
       purpose.session.user = user
+      purpose.session.identity = identity
       return purpose.session
     case 'bind':
-      if (user !== purpose.session.user) throw new SmbError('ACCESS_DENIED')
+      if (!isSameUser(purpose.session, step)) throw new SmbError('ACCESS_DENIED')
       addChannel(purpose.session, connection, negotiated, { sessionKey, preauthHash })
       return purpose.session
   }
@@ -139,7 +141,7 @@ function sessionAfter(round: Round, step: SmbLoginStep): Session | undefined {
 /** The client has lost its connection and is back before we have noticed. */
 async function endPrevious({ world }: SmbCall, session: Session, id: bigint): Promise<void> {
   const previous = world.sessions.get(id)
-  if (previous === undefined || previous === session || previous.user !== session.user) return
+  if (previous === undefined || previous === session || !isSameUser(previous, session)) return
   await endSession(world, previous, 'lost')
 }
 

@@ -2,6 +2,7 @@
 // with zeros. Space is not set aside: an allocation above the length is shown to its handle and changes nothing.
 import { setNodeProperties } from '../../storage/file/file-properties.ts'
 import { requireOpened } from '../../storage/file/opened-node.ts'
+import { FILE_BYTES_MAX } from '../../storage/file/range.ts'
 import { breakForWrite } from '../../storage/file/smb-cache.ts'
 import { checkLocks } from '../../storage/file/smb-lock.ts'
 import { keptTimes } from '../../storage/file/set-basic.ts'
@@ -12,9 +13,6 @@ import { frozenTimesOf } from '../frozen-times.ts'
 import type { FileHandle } from '../handle.ts'
 import { SmbError } from '../smb-error.ts'
 import { showWriteTime } from '../write-time.ts'
-
-/** 4 TiB. */
-const FILE_BYTES_MAX = 4 * 2 ** 40
 
 export async function setLength(
   call: SmbCall,

@@ -3,7 +3,7 @@ import { requireOpened } from '../../storage/file/opened-node.ts'
 import { keptTimes } from '../../storage/file/set-basic.ts'
 import { renameOpened } from '../../storage/file/smb-rename.ts'
 import { RIGHT, requireRights } from '../access.ts'
-import { requireDisk, type SmbCall } from '../call.ts'
+import { requireDisk, requireSession, type SmbCall } from '../call.ts'
 import { decodeFilePath } from '../file-path.ts'
 import { frozenTimesOf } from '../frozen-times.ts'
 import type { FileHandle } from '../handle.ts'
@@ -21,6 +21,7 @@ export async function setRename(
   const { path, snapshotMs } = decodeFilePath(name.replace(/^\\/, ''))
   if (snapshotMs !== undefined) throw new SmbError('MEDIA_WRITE_PROTECTED')
   const tree = requireDisk(call)
+  const { identity } = requireSession(call)
   const { kv, moment } = call.world
   await retryOnRelease(call, BREAK_MS_MAX, () => {
     const now = moment()
@@ -30,7 +31,7 @@ export async function setRename(
       return yield* renameOpened(
         tx,
         opened,
-        { path, replaceIfExists, posixSemantics, properties },
+        { path, replaceIfExists, posixSemantics, properties, ...(identity && { identity }) },
         now,
       )
     })

@@ -13,7 +13,7 @@ import {
   SHARE_TYPE,
 } from '../wire/tree-connect.ts'
 
-/** FILE_ALL_ACCESS: the account's key is the right to everything. */
+/** FILE_ALL_ACCESS: a share has no descriptor of its own that would take a right from anybody; its files have. */
 const MAXIMAL_ACCESS = 0x001f_01ff
 const TREES_MAX = 4_096
 const SHARE_NAME_MAX = 63
@@ -49,7 +49,9 @@ async function findTree(call: SmbCall, shareName: string): Promise<Tree> {
     throw new SmbError('BAD_NETWORK_NAME')
   }
   const { user: account, isEncryptionRequired } = session
-  return { id, kind: 'disk', account, share: name, shareId: share.id, isEncryptionRequired }
+  const { id: shareId } = share
+  const sid = session.identity?.sid
+  return { id, kind: 'disk', account, share: name, shareId, sid, isEncryptionRequired }
 }
 
 export async function runTreeDisconnect(call: SmbCall): Promise<SmbReply> {

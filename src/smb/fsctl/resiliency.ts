@@ -13,11 +13,12 @@ export function runRequestResiliency(call: FsctlCall): FsctlReply {
   const askedMs = decodeResiliencyTimeoutMs(call.input)
   if (askedMs > TIMEOUT_MS_MAX) throw new SmbError('INVALID_PARAMETER')
   if (handle.durable?.kind === 'persistent') return { output: NO_OUTPUT }
-  const { account, share } = requireDisk(call)
+  const { account, sid, share } = requireDisk(call)
   handle.durable = {
     kind: 'resilient',
     timeoutMs: askedMs === 0 ? TIMEOUT_MS : askedMs,
     account,
+    sid,
     share,
     clientGuid: requireSession(call).clientGuid.toString('hex'),
     createGuid: handle.durable?.createGuid,

@@ -6,16 +6,17 @@ import type { Piece } from '../../extent/slice.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
-import { nextStamp, type Moment } from '../moment.ts'
-import { afterWrite, findForUpdate, withLease, type Blob, type BlobAddress } from './blob.ts'
-import { checkMutable, requireType, type BlobGuard } from './guard.ts'
+import { withLease } from '../lease.ts'
 import { putMapRecord } from '../map.ts'
+import { nextStamp, type Moment } from '../moment.ts'
+import { afterWrite, findForUpdate, type Blob, type BlobAddress } from './blob.ts'
 import {
   checkEncryptedAs,
   checkEncryption,
   requireEncryptionForWrite,
   type BlobEncryption,
 } from './encryption.ts'
+import { checkMutable, requireType, type BlobGuard } from './guard.ts'
 import { checkPutBlob, replaceBlob, type PutBlob } from './put.ts'
 
 /** Committed blocks of a blob. */

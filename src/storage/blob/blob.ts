@@ -3,10 +3,13 @@
 import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
 import { decodeRecord, recordBytes } from '../../kv/record.ts'
 import { checkReadConditions } from '../condition.ts'
+import type { ContentHeaders } from '../content-headers.ts'
+import type { CopyState } from '../copy-state.ts'
 import { StorageError } from '../error.ts'
-import { checkLeaseForRead, type Lease } from '../lease.ts'
+import { checkLeaseForRead, withLease, type Lease } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
+import type { Deleted } from '../retention.ts'
 import { requireContainer, type Container, type ContainerAddress } from './container.ts'
 import type { BlobContent } from './content.ts'
 import { checkEncryption, type BlobEncryption } from './encryption.ts'
@@ -20,32 +23,7 @@ export type BlobAt = { readonly snapshot: number } | { readonly version: number 
 
 export type BlobAddress = ContainerAddress & { readonly blob: string; readonly at?: BlobAt }
 
-/** The entity headers that a blob keeps and gives back. */
-export type BlobHttpHeaders = {
-  readonly contentType?: string
-  readonly contentEncoding?: string
-  readonly contentLanguage?: string
-  readonly contentDisposition?: string
-  readonly cacheControl?: string
-  /** Base64. */
-  readonly contentMd5?: string
-}
-
 export type BlobType = 'BlockBlob' | 'PageBlob' | 'AppendBlob'
-
-export type CopyState = {
-  readonly id: string
-  /** The whole URL, as the client sent it. */
-  readonly source: string
-  readonly status: 'pending' | 'success' | 'aborted' | 'failed'
-  readonly copiedBytes: number
-  readonly totalBytes: number
-  readonly completedMs?: number
-  readonly description?: string
-  readonly isIncremental?: true
-  /** The snapshot that an incremental copy made last. */
-  readonly destinationSnapshot?: number
-}
 
 export type ImmutabilityPolicy = {
   readonly untilMs: number
@@ -58,7 +36,7 @@ export type Blob = BlobContent & {
   readonly stamp: number
   readonly createdMs: number
   readonly modifiedMs: number
-  readonly headers: BlobHttpHeaders
+  readonly headers: ContentHeaders
   readonly metadata: Metadata
   readonly tags?: Tags
   readonly lease?: Lease
@@ -93,9 +71,6 @@ export type PastBlob = Blob & {
   readonly kind: 'snapshot' | 'version' | 'root'
   readonly deleted?: Deleted
 }
-
-/** Soft-deleted; how long it can be had back was decided when it was deleted. */
-export type Deleted = { readonly atMs: number; readonly untilMs: number }
 
 export type StoredBlob<T extends Blob = Blob> = { readonly blob: T; readonly bytes: Uint8Array }
 
@@ -229,15 +204,6 @@ export function afterWrite(
     modifiedMs: laterMs(blob, moment),
     ...(blob.accessedMs === undefined ? {} : { accessedMs: moment.nowMs }),
   }
-}
-
-/** The same record with what stays of its lease. */
-export function withLease<T extends { readonly lease?: Lease }>(
-  record: T,
-  lease: Lease | undefined,
-): Omit<T, 'lease'> & { readonly lease?: Lease } {
-  const { lease: _lease, ...rest } = record
-  return lease === undefined ? rest : { ...rest, lease }
 }
 
 /** Last-Modified never goes back, whichever of two writers took its moment first. */

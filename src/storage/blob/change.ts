@@ -3,8 +3,10 @@
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { checkWriteConditions } from '../condition.ts'
+import type { ContentHeaders } from '../content-headers.ts'
 import { StorageError } from '../error.ts'
-import { runLeaseAction, type LeaseAction, type LeaseResult } from '../lease.ts'
+import { runLeaseAction, withLease, type LeaseAction, type LeaseResult } from '../lease.ts'
+import { clearMap } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import {
@@ -15,11 +17,10 @@ import {
   isPast,
   readBlob,
   requireBlob,
-  withLease,
   type Blob,
   type BlobAddress,
-  type BlobHttpHeaders,
 } from './blob.ts'
+import { checkEncryption } from './encryption.ts'
 import {
   checkMutable,
   checkNoPendingCopy,
@@ -28,8 +29,6 @@ import {
   requireType,
   type BlobGuard,
 } from './guard.ts'
-import { clearMap } from '../map.ts'
-import { checkEncryption } from './encryption.ts'
 import { copyToVersion, nextPastStamp, placeOf } from './past.ts'
 import { getProtection, isKeptAsVersion } from './protection.ts'
 import { getStaging, saveStaging } from './staging.ts'
@@ -76,7 +75,7 @@ export function* setBlobProperties(
   tx: Tx,
   address: BlobAddress,
   guard: BlobGuard,
-  set: { readonly headers: BlobHttpHeaders | undefined; readonly page: PageProperties },
+  set: { readonly headers: ContentHeaders | undefined; readonly page: PageProperties },
   moment: Moment,
 ): Step<Blob> {
   const target = yield* findForUpdate(tx, address, guard, moment.nowMs)

@@ -10,12 +10,14 @@ import {
   checkLeaseForRead,
   checkLeaseForWrite,
   runLeaseAction,
+  withLease,
   type Lease,
   type LeaseAction,
   type LeaseResult,
 } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
+import { deletedNow, type Deleted } from '../retention.ts'
 import {
   containerKey,
   containerNameKey,
@@ -23,7 +25,7 @@ import {
   dueKey,
   pastContainerKey,
 } from './keys.ts'
-import { deletedNow, getProtection } from './protection.ts'
+import { getProtection } from './protection.ts'
 
 export type ContainerAddress = { readonly account: string; readonly container: string }
 
@@ -43,7 +45,7 @@ export type Container = {
 
 /** One that was deleted and can be restored until its time is over. */
 export type DeletedContainer = Container & {
-  readonly deleted: { readonly atMs: number; readonly untilMs: number }
+  readonly deleted: Deleted
 }
 
 /** Of which account and name the container with some id is. */
@@ -195,8 +197,7 @@ export function* leaseContainer(
   const current = yield* requireContainer(tx, address)
   checkConditions(guard, current, { ifUnmodifiedSince: true })
   const result = runLeaseAction(current.lease, action, moment.nowMs)
-  const { lease: _lease, ...rest } = current
-  const container = result.lease === undefined ? rest : { ...rest, lease: result.lease }
+  const container = withLease(current, result.lease)
   saveContainer(tx, address, container)
   return { container, result }
 }

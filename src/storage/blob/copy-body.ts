@@ -2,8 +2,9 @@
 import { addReferences } from '../../extent/reference.ts'
 import type { Piece } from '../../extent/slice.ts'
 import type { Step, Tx } from '../../kv/kv.ts'
+import type { CopyState } from '../copy-state.ts'
 import type { Moment } from '../moment.ts'
-import type { Blob, BlobAddress, CopyState } from './blob.ts'
+import type { Blob, BlobAddress } from './blob.ts'
 import { checkCopyTarget } from './copy.ts'
 import { checkEncryptedFor, checkPutBlob, replaceBlob, type PutBlob } from './put.ts'
 

@@ -4,13 +4,15 @@
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { checkSourceConditions, type Conditions } from '../condition.ts'
+import { ofSource } from '../copy-source.ts'
+import type { CopyState } from '../copy-state.ts'
 import { requireEncryptionScope } from '../encryption-scope.ts'
 import { StorageError } from '../error.ts'
+import type { FileAddress } from '../file/node.ts'
+import { findFileAsBlob } from '../file/source.ts'
 import { isInfinite } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
-import type { FileAddress } from '../file/node.ts'
-import { findFileAsBlob } from '../file/source.ts'
 import {
   findBlobAt,
   isPast,
@@ -18,10 +20,8 @@ import {
   type Blob,
   type BlobAddress,
   type BlobType,
-  type CopyState,
   type StoredBlob,
 } from './blob.ts'
-import { checkNoPendingCopy, checkNotIncremental, conditionState } from './guard.ts'
 import { copyContent, type BlobContent } from './content.ts'
 import {
   checkEncryption,
@@ -30,6 +30,7 @@ import {
   type BlobEncryption,
   type RequestEncryption,
 } from './encryption.ts'
+import { checkNoPendingCopy, checkNotIncremental, conditionState } from './guard.ts'
 import {
   checkPutBlob,
   EncryptionNeeded,
@@ -86,25 +87,6 @@ function checkSource(blob: Blob, source: SourceRead, nowMs: number): void {
   if (source.mayBeArchived !== true) checkOnline(blob, nowMs)
   if (!isPast(blob)) checkNotIncremental(blob)
   checkEncryption(blob.encryption, source.encryption, 'read')
-}
-
-/** What the request itself says wrongly of the source keeps its own code. */
-const OWN_CODES: readonly string[] = [
-  'SourceConditionNotMet',
-  'UnsatisfiableCondition',
-  'MultipleConditionHeadersNotSupported',
-  'InvalidHeaderValue',
-  'CannotVerifyCopySource',
-]
-
-export function ofSource(error: unknown): unknown {
-  if (!(error instanceof StorageError) || OWN_CODES.includes(error.code)) return error
-  const details = {
-    CopySourceStatusCode: String(error.status),
-    CopySourceErrorCode: error.code,
-    CopySourceErrorMessage: error.message,
-  }
-  return new StorageError('CannotVerifyCopySource', details, error.message, error.status)
 }
 
 export type CopyBlob = {

@@ -4,6 +4,7 @@ import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
 import type { Moment } from '../moment.ts'
+import { deletedNow } from '../retention.ts'
 import {
   decodeStored,
   findBlob,
@@ -18,8 +19,8 @@ import {
   type ExistingTarget,
   type PastBlob,
 } from './blob.ts'
-import { checkMutable, checkWrite, type BlobGuard } from './guard.ts'
 import { dropContent } from './content.ts'
+import { checkMutable, checkWrite, type BlobGuard } from './guard.ts'
 import { DELETED_ROOT } from './keys.ts'
 import {
   forgetExpiry,
@@ -31,7 +32,7 @@ import {
   type BlobPlace,
   type Past,
 } from './past.ts'
-import { deletedNow, getProtection, isKeptAsVersion, type Protection } from './protection.ts'
+import { getProtection, isKeptAsVersion, type Protection } from './protection.ts'
 import { countSnapshots, withSnapshots } from './snapshot.ts'
 import { discardStaging, getStaging } from './staging.ts'
 import { changeTagIndex } from './tag-index.ts'

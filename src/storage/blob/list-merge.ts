@@ -3,15 +3,14 @@
 // matters, the walk jumps over its past.
 import { decodeKey } from '../../kv/key.ts'
 import type { Key, KeyRange, ReadTx, Step, Value } from '../../kv/kv.ts'
-import { isExpired, decodeBlob, decodeStored, type Blob, type PastBlob } from './blob.ts'
-import { BATCH_MIN, nextBatch, openCursor, type Cursor } from './cursor.ts'
+import { BATCH_MIN, nextBatch, openCursor, SKIP_MAX, type Cursor } from '../cursor.ts'
+import { decodeBlob, decodeStored, isExpired, type Blob, type PastBlob } from './blob.ts'
 import { DELETED_ROOT, pastBlobKey } from './keys.ts'
 import {
   BLOBS,
   foldedPrefix,
   listRange,
   PASTS,
-  SKIP_MAX,
   STAGINGS,
   startKey,
   type BlobItem,

@@ -55,9 +55,6 @@ export type BlobPage = {
   readonly next: ListPosition | undefined
 }
 
-/** Records that a page passes over without showing them; then it ends early, with a marker. */
-export const SKIP_MAX = 10_000
-
 /** The part of the name up to the first delimiter behind the list's prefix. */
 export function foldedPrefix(name: string, list: ListBlobs): string | undefined {
   if (list.delimiter === undefined) return undefined

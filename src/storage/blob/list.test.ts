@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Kv, ReadTx } from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
 import { encodeRecord } from '../../kv/record.ts'
-import type { Kv, ReadTx } from '../../kv/kv.ts'
+import { SKIP_MAX } from '../cursor.ts'
 import { blobKey, DELETED_ROOT, pastBlobKey, stagingKey } from './keys.ts'
+import { type BlobItem, type ListBlobs, type ListIncludes } from './list-page.ts'
 import { listBlobs } from './list.ts'
-import { SKIP_MAX, type BlobItem, type ListBlobs, type ListIncludes } from './list-page.ts'
 
 const CONTAINER = 7
 const NOW_MS = 1_000_000

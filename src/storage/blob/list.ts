@@ -2,15 +2,14 @@
 // many names into one prefix, the walk seeks past all of them at once.
 import { lastKeyString } from '../../kv/key.ts'
 import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
-import { isExpired, decodeBlob } from './blob.ts'
-import { BATCH_MAX, BATCH_MIN, nextBatch } from './cursor.ts'
+import { BATCH_MAX, BATCH_MIN, nextBatch, SKIP_MAX } from '../cursor.ts'
+import { decodeBlob, isExpired } from './blob.ts'
 import { blobKeyPrefix } from './keys.ts'
 import { listMerged } from './list-merge.ts'
 import {
   BLOBS,
   foldedPrefix,
   listRange,
-  SKIP_MAX,
   startKey,
   type BlobItem,
   type BlobPage,

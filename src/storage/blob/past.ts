@@ -6,6 +6,7 @@ import type { Key, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { scanAll } from '../../kv/scan.ts'
 import { nextStamp, type Moment } from '../moment.ts'
+import { deletedNow } from '../retention.ts'
 import {
   decodeStored,
   expiresAtMs,
@@ -17,7 +18,7 @@ import {
 } from './blob.ts'
 import { copyContent, dropContent, moveContent } from './content.ts'
 import { DELETED_ROOT, dueKey, pastBlobKey, pastBlobRange } from './keys.ts'
-import { deletedNow, isKeptAsVersion, type Protection } from './protection.ts'
+import { isKeptAsVersion, type Protection } from './protection.ts'
 
 /** Where a blob is, for what is kept beside its record. */
 export type BlobPlace = {

@@ -2,12 +2,21 @@
 // bytes gather in a map that nobody sees, and a record beside the blob says how far they have come, so that
 // a crash costs the part that was under way and no more. Whoever ends the copy (the job, an abort, the
 // sweep of a deleted container) takes the record away, and what comes later finds it gone.
+import type { Piece } from '../../extent/slice.ts'
 import { decodeKey } from '../../kv/key.ts'
 import { keyAfter, type Key, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import type { Piece } from '../../extent/slice.ts'
+import type { ContentHeaders } from '../content-headers.ts'
+import {
+  isSameState,
+  type CopyOutcome,
+  type CopyProgress,
+  type CopyState,
+  type PendingCopy,
+} from '../copy-state.ts'
 import { StorageError } from '../error.ts'
 import { checkLeaseForWrite } from '../lease.ts'
+import { putMapRecord } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import {
@@ -17,41 +26,22 @@ import {
   requireBlob,
   type Blob,
   type BlobAddress,
-  type BlobHttpHeaders,
-  type CopyState,
   type StoredBlob,
 } from './blob.ts'
-import { checkCopyTarget, type TypeProperties } from './copy.ts'
 import { dropContent, type BlobContent } from './content.ts'
-import { putMapRecord } from '../map.ts'
+import { checkCopyTarget, type TypeProperties } from './copy.ts'
 import { encryptionForWrite } from './encryption.ts'
-import { blobKey, pendingCopyKey, PENDING_COPIES } from './keys.ts'
+import { blobKey, PENDING_COPIES, pendingCopyKey } from './keys.ts'
 import { checkPutBlob, replaceBlob, type PutBlob } from './put.ts'
 import type { Tags } from './tags.ts'
 
 /** Where a copy is going: by the container's id, whatever its name is meanwhile. */
 export type CopyPlace = { readonly containerId: number; readonly blob: string }
 
-export type PendingCopy = {
-  readonly account: string
-  readonly copyId: string
-  readonly url: string
-  /** The state of the source that is copied. */
-  readonly etag?: string
-  /** Its rest can be asked for, and told from that of another state. */
-  readonly isResumable?: true
-  /** It takes no If-Match: a file of another File service. */
-  readonly isUnconditional?: true
-  readonly map: number
-  readonly copiedBytes: number
-  readonly totalBytes: number
-  readonly startedMs: number
-}
-
 /** What the source said of itself. */
 export type RemoteBlob = {
   readonly properties: TypeProperties
-  readonly headers: BlobHttpHeaders
+  readonly headers: ContentHeaders
   readonly metadata: Metadata
   readonly tags?: Tags
   readonly lengthBytes: number
@@ -153,13 +143,6 @@ export function* addCopied(
   return true
 }
 
-/** Which state of a copy. */
-export type CopyProgress = Pick<PendingCopy, 'copyId' | 'map' | 'copiedBytes'>
-
-export function isSameState(a: CopyProgress, b: CopyProgress): boolean {
-  return a.copyId === b.copyId && a.map === b.map && a.copiedBytes === b.copiedBytes
-}
-
 /** The source is to be read again from its first byte: what there is of it is let go. */
 export function* restartCopy(tx: Tx, place: CopyPlace, newId: number): Step<void> {
   const found = yield* findCopy(tx, place)
@@ -168,9 +151,6 @@ export function* restartCopy(tx: Tx, place: CopyPlace, newId: number): Step<void
   const pending: PendingCopy = { ...found.pending, map: newId, copiedBytes: 0 }
   tx.put(pendingCopyKey(place.containerId, place.blob), encodeRecord(pending))
 }
-
-export type CopyOutcome =
-  { readonly status: 'success' } | { readonly status: 'failed'; readonly description: string }
 
 /** The job is done. If the destination is gone meanwhile, only what was copied goes. */
 export function* endCopy(

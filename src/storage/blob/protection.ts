@@ -2,7 +2,7 @@
 // is read in the transaction that writes, so a change of the properties holds from the next write on.
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { getServiceProperties } from '../service.ts'
-import type { Blob, Deleted } from './blob.ts'
+import type { Blob } from './blob.ts'
 
 export type Protection = {
   readonly isVersioningEnabled: boolean
@@ -12,8 +12,6 @@ export type Protection = {
   readonly containerRetentionDays: number | undefined
   readonly isAccessTimeTracked: boolean
 }
-
-const DAY_MS = 24 * 60 * 60 * 1_000
 
 export function* getProtection(tx: ReadTx, account: string): Step<Protection> {
   const properties = yield* getServiceProperties(tx, { account, service: 'blob' })
@@ -25,11 +23,6 @@ export function* getProtection(tx: ReadTx, account: string): Step<Protection> {
     containerRetentionDays: containers.enabled ? containers.days : undefined,
     isAccessTimeTracked: properties.lastAccessTimeTrackingPolicy.enabled,
   }
-}
-
-/** How long something that is deleted now can be had back; later changes of the policy don't count. */
-export function deletedNow(nowMs: number, days: number): Deleted {
-  return { atMs: nowMs, untilMs: nowMs + days * DAY_MS }
 }
 
 /**

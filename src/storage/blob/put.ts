@@ -4,6 +4,8 @@ import { addReferences } from '../../extent/reference.ts'
 import type { Piece } from '../../extent/slice.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
+import type { ContentHeaders } from '../content-headers.ts'
+import type { CopyState } from '../copy-state.ts'
 import { StorageError } from '../error.ts'
 import type { Lease } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
@@ -13,15 +15,13 @@ import {
   laterMs,
   type Blob,
   type BlobAddress,
-  type BlobHttpHeaders,
-  type CopyState,
   type ImmutabilityPolicy,
   type Target,
 } from './blob.ts'
-import { checkMutable, checkNotIncremental, checkWrite, type BlobGuard } from './guard.ts'
 import type { BlobContent } from './content.ts'
 import { dropExpired } from './delete.ts'
 import { encryptionForWrite, isSameEncryption, type BlobEncryption } from './encryption.ts'
+import { checkMutable, checkNotIncremental, checkWrite, type BlobGuard } from './guard.ts'
 import { checkPolicyTime } from './immutability.ts'
 import { makeRoom, placeOf } from './past.ts'
 import { getProtection, isKeptAsVersion, type Protection } from './protection.ts'
@@ -36,7 +36,7 @@ export type PutBlob = {
   readonly guard: BlobGuard
   /** The caller may create blobs but not replace them (a SAS with `c` and without `w`). */
   readonly createOnly: boolean
-  readonly headers: BlobHttpHeaders
+  readonly headers: ContentHeaders
   readonly metadata: Metadata
   readonly tags?: Tags
   readonly tier?: AccessTier

@@ -1,3 +1,4 @@
+// The words of x-ms-file-attributes and the bits of SMB: one set of attributes in two spellings.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {

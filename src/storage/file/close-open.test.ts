@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openLiveKv } from '../../kv/live.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
-import { closeOpen } from './close-open.ts'
-import { fileTimeOf } from './file-time.ts'
-import { shareSnapshotKey, shareUsageKey } from './keys.ts'
 import { encodeRecord } from '../../kv/record.ts'
+import { closeOpen } from './close-open.ts'
+import { EXAMPLE_MOMENT, EXAMPLE_SHARE, EXAMPLE_VIEW, exampleNode } from './example.ts'
+import { shareSnapshotKey, shareUsageKey } from './keys.ts'
 import { getEntry, getNode, ROOT_ID, saveEntry, saveNode, type FileNode } from './node.ts'
 import {
   holdersOf,
@@ -20,50 +20,26 @@ import {
 import { setDeletePending, type FileEvent, type FileKv, type FileOpen } from './open.ts'
 import { shareUsageBytes, type Share } from './share.ts'
 
-const SHARE: Share = {
-  id: 1,
-  stamp: 1,
-  modifiedMs: 0,
-  metadata: [],
-  policies: [],
-  quotaGib: 1,
-  accessTier: 'TransactionOptimized',
-  enabledProtocol: 'SMB',
-  lastSnapshot: 0,
-  snapshotCount: 0,
-}
-const VIEW = { shareId: 1, lastSnapshot: 0 }
-const MOMENT = { nowMs: 1_000, stamp: 1_024_000 }
 const [DIRECTORY_ID, FILE_ID] = [4, 5]
 
 function nodeOf(nodeId: number, parentId: number, kind: FileNode['kind']): Omit<FileNode, 'since'> {
-  const time = fileTimeOf(0)
-  return {
-    kind,
-    nodeId,
-    parentId,
-    stamp: 1,
-    modifiedMs: 0,
-    attributes: 0,
-    creationTime: time,
-    lastWriteTime: time,
-    changeTime: time,
-    permissionKey: '1*1',
-    metadata: [],
-    lengthBytes: kind === 'file' ? 100 : 0,
-  }
+  return { ...exampleNode(kind, nodeId, parentId), lengthBytes: kind === 'file' ? 100 : 0 }
 }
 
 /** A share with `dir` and `dir/a.txt`. */
 async function newShare(): Promise<FileKv> {
   const kv = openLiveKv<FileEvent>(openMemoryKv())
   await kv.write(function* (tx) {
-    saveNode(tx, VIEW, undefined, nodeOf(ROOT_ID, ROOT_ID, 'directory'))
-    saveNode(tx, VIEW, undefined, nodeOf(DIRECTORY_ID, ROOT_ID, 'directory'))
-    saveNode(tx, VIEW, undefined, nodeOf(FILE_ID, DIRECTORY_ID, 'file'))
+    saveNode(tx, EXAMPLE_VIEW, undefined, nodeOf(ROOT_ID, ROOT_ID, 'directory'))
+    saveNode(tx, EXAMPLE_VIEW, undefined, nodeOf(DIRECTORY_ID, ROOT_ID, 'directory'))
+    saveNode(tx, EXAMPLE_VIEW, undefined, nodeOf(FILE_ID, DIRECTORY_ID, 'file'))
     const directory = { nodeId: DIRECTORY_ID, kind: 'directory', name: 'dir' } as const
-    saveEntry(tx, VIEW, ROOT_ID, undefined, directory)
-    saveEntry(tx, VIEW, DIRECTORY_ID, undefined, { nodeId: FILE_ID, kind: 'file', name: 'a.txt' })
+    saveEntry(tx, EXAMPLE_VIEW, ROOT_ID, undefined, directory)
+    saveEntry(tx, EXAMPLE_VIEW, DIRECTORY_ID, undefined, {
+      nodeId: FILE_ID,
+      kind: 'file',
+      name: 'a.txt',
+    })
     tx.put(shareUsageKey(1), encodeRecord({ bytes: 100 }))
   })
   return kv
@@ -90,8 +66,8 @@ function open(kv: FileKv, ...opens: readonly FileOpen[]) {
   })
 }
 
-function close(kv: FileKv, each: FileOpen, share: Share | undefined = SHARE) {
-  return kv.write((tx) => closeOpen(tx, share, each, MOMENT))
+function close(kv: FileKv, each: FileOpen, share: Share | undefined = EXAMPLE_SHARE) {
+  return kv.write((tx) => closeOpen(tx, share, each, EXAMPLE_MOMENT))
 }
 
 function markForDeletion(kv: FileKv, each: FileOpen) {
@@ -103,8 +79,8 @@ function markForDeletion(kv: FileKv, each: FileOpen) {
 function left(kv: FileKv) {
   return kv.read(function* (tx) {
     return {
-      node: (yield* getNode(tx, VIEW, FILE_ID)) !== undefined,
-      entry: (yield* getEntry(tx, VIEW, DIRECTORY_ID, 'A.TXT')) !== undefined,
+      node: (yield* getNode(tx, EXAMPLE_VIEW, FILE_ID)) !== undefined,
+      entry: (yield* getEntry(tx, EXAMPLE_VIEW, DIRECTORY_ID, 'A.TXT')) !== undefined,
       pending: yield* isDeletePending(tx, 1, FILE_ID),
       usageBytes: yield* shareUsageBytes(tx, 1),
     }
@@ -221,19 +197,21 @@ describe('a file goes', () => {
   test('from the present only: a snapshot still has it', async () => {
     const kv = await newShare()
     await kv.write(function* (tx) {
-      tx.put(shareSnapshotKey(1, 7), encodeRecord({ ...SHARE, snapshot: 7 }))
+      tx.put(shareSnapshotKey(1, 7), encodeRecord({ ...EXAMPLE_SHARE, snapshot: 7 }))
     })
     await open(kv, { ...OPEN, deleteOnClose: true })
-    await close(kv, { ...OPEN, deleteOnClose: true }, { ...SHARE, lastSnapshot: 7 })
+    await close(kv, { ...OPEN, deleteOnClose: true }, { ...EXAMPLE_SHARE, lastSnapshot: 7 })
     assert.deepEqual(await left(kv), GONE)
-    const past = await kv.read((tx) => getNode(tx, { ...VIEW, snapshot: 7 }, FILE_ID))
+    const past = await kv.read((tx) => getNode(tx, { ...EXAMPLE_VIEW, snapshot: 7 }, FILE_ID))
     assert.equal(past?.lengthBytes, 100)
   })
 
   test('and nothing is left to do where the share itself is gone', async () => {
     const kv = await newShare()
     await open(kv, { ...OPEN, deleteOnClose: true })
-    await kv.write((tx) => closeOpen(tx, undefined, { ...OPEN, deleteOnClose: true }, MOMENT))
+    await kv.write((tx) =>
+      closeOpen(tx, undefined, { ...OPEN, deleteOnClose: true }, EXAMPLE_MOMENT),
+    )
     assert.deepEqual(await kv.read((tx) => opensOf(tx, 1, FILE_ID)), [])
   })
 })
@@ -248,7 +226,7 @@ describe('a directory that was marked', () => {
   }
   const isThere = (kv: FileKv) =>
     kv.read(function* (tx) {
-      return (yield* getEntry(tx, VIEW, ROOT_ID, 'dir')) !== undefined
+      return (yield* getEntry(tx, EXAMPLE_VIEW, ROOT_ID, 'dir')) !== undefined
     })
 
   test('stays if something is in it', async () => {

@@ -6,7 +6,7 @@ import type { Existing, FileNode } from './node.ts'
 import { requirePermission } from './permission.ts'
 import type { PermissionChange, SmbProperties, TimeChange } from './smb-properties.ts'
 
-export type CopyMode = 'source' | 'override'
+type CopyMode = 'source' | 'override'
 
 export type CopyProperties = SmbProperties & {
   readonly permissionMode?: CopyMode

@@ -1,18 +1,21 @@
 // Copies of a file or blob that is in this store: one transaction that shares the slices of the bytes and nothing
 // that can change. What is wrong with the source is told as CannotVerifyCopySource.
 import type { ByteRange } from '../../extent/interval-map.ts'
-import { putSmallSlice, smallSlice } from '../../extent/small.ts'
 import { wholeSlice } from '../../extent/slice-list.ts'
 import type { Piece } from '../../extent/slice.ts'
+import { putSmallSlice, smallSlice } from '../../extent/small.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
-import type { BlobAddress, CopyState, StoredBlob } from '../blob/blob.ts'
+import type { BlobAddress, StoredBlob } from '../blob/blob.ts'
 import { readContent } from '../blob/content.ts'
-import { findSource, ofSource, type SourceRead } from '../blob/copy.ts'
+import { findSource, type SourceRead } from '../blob/copy.ts'
 import { EncryptionNeeded } from '../blob/put.ts'
+import type { ContentHeaders } from '../content-headers.ts'
+import { ofSource } from '../copy-source.ts'
+import type { CopyState } from '../copy-state.ts'
+import { StorageError } from '../error.ts'
 import { copyMap, mapIntervals, putMapRecord } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
-import { StorageError } from '../error.ts'
 import {
   copiedProperties,
   sourceProperties,
@@ -21,40 +24,22 @@ import {
 } from './copy-properties.ts'
 import { createFile } from './create.ts'
 import { fileTimeOf } from './file-time.ts'
-import {
-  locate,
-  saveNode,
-  type ContentHeaders,
-  type Existing,
-  type FileAddress,
-  type FileNode,
-  type Located,
-} from './node.ts'
+import { saveNode, type Existing, type FileAddress, type FileNode, type Located } from './node.ts'
 import type { FileTx } from './open.ts'
-import {
-  checkDirectoryStays,
-  checkForWrite,
-  checkNoLease,
-  requireNamed,
-  type FileGuard,
-} from './rest-guard.ts'
+import { FILE_BYTES_MAX } from './range.ts'
+import { locateForReplace, type ReplaceGuard } from './rest-guard.ts'
 import { requireSourceFile } from './source.ts'
 
 /** What every copy is told of its destination. */
 export type AskedCopy = {
-  readonly guard: CopyGuard
+  readonly guard: ReplaceGuard
   readonly properties: CopyProperties
   /** Given, it replaces that of the source. */
   readonly metadata: Metadata | undefined
   readonly state: Pick<CopyState, 'id' | 'source'>
 }
 
-export type CopyGuard = FileGuard & {
-  /** A SAS that may create and not write makes new files only. */
-  readonly mayReplace: boolean
-}
-
-export type CopyIds = {
+type CopyIds = {
   readonly nodeId: number
   readonly mapId: number
   /** For a few bytes that stand in the record of a blob. */
@@ -68,8 +53,6 @@ export type CopyFile = AskedCopy & {
   readonly unsealed?: readonly Piece[]
 }
 
-const FILE_BYTES_MAX = 4 * 2 ** 40
-
 /** Copy File from this store. */
 export function* copyFile(
   tx: FileTx,
@@ -77,7 +60,7 @@ export function* copyFile(
   copy: CopyFile,
   moment: Moment,
 ): Step<FileNode> {
-  const target = yield* findCopyTarget(tx, address, copy.guard, moment.nowMs)
+  const target = yield* locateForReplace(tx, address, copy.guard, moment.nowMs)
   const source = yield* findCopySource(tx, copy.source, moment.nowMs)
   checkFileLength(source.lengthBytes)
   const map = yield* copyBytes(tx, source, copy)
@@ -96,23 +79,6 @@ export function* copyFile(
 
 export function checkFileLength(lengthBytes: number): void {
   if (lengthBytes > FILE_BYTES_MAX) throw new StorageError('OutOfRangeInput')
-}
-
-/** A file that is there is overwritten, if nothing is in the way. */
-export function* findCopyTarget(
-  tx: ReadTx | FileTx,
-  address: FileAddress,
-  guard: CopyGuard,
-  nowMs: number,
-): Step<Located> {
-  const located = yield* locate(tx, address)
-  if (located.node !== undefined) {
-    if (!guard.mayReplace) throw new StorageError('AuthorizationPermissionMismatch')
-    return yield* checkForWrite(tx, requireNamed(located, 'file'), guard, nowMs)
-  }
-  yield* checkDirectoryStays(tx, located)
-  checkNoLease(guard.leaseId, nowMs)
-  return located
 }
 
 export type CopiedSource = {

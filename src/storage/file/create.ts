@@ -1,6 +1,7 @@
 // New directories, files and symbolic links. REST and SMB come here once they have checked what is theirs to check.
 import type { Piece } from '../../extent/slice.ts'
 import type { Step } from '../../kv/kv.ts'
+import type { ContentHeaders } from '../content-headers.ts'
 import { StorageError } from '../error.ts'
 import { overwriteMap } from '../map.ts'
 import { NO_METADATA, type Metadata } from '../metadata.ts'
@@ -10,7 +11,6 @@ import {
   dropBytes,
   saveEntry,
   saveNode,
-  type ContentHeaders,
   type Existing,
   type FileNode,
   type Located,

@@ -1,3 +1,4 @@
+// The path of a directory, told from below.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pathBelow, type KnownDirectories } from './directory-path.ts'

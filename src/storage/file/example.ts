@@ -4,12 +4,21 @@ import { openLiveKv } from '../../kv/live.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
 import type { Moment } from '../moment.ts'
 import { createDirectory, createFile } from './create.ts'
-import { locate, requireNode, ROOT_ID, saveNode, type Existing, type FileNode } from './node.ts'
+import {
+  locate,
+  requireNode,
+  ROOT_ID,
+  saveNode,
+  type Existing,
+  type FileNode,
+  type NodeKind,
+} from './node.ts'
 import { putOpen, type FileEvent, type FileKv, type FileOpen, type FileTx } from './open.ts'
 import { storePermission } from './permission.ts'
-import { encodeSecurityDescriptor } from './security-descriptor.ts'
 import { DEFAULT_ROOT_DESCRIPTOR } from './security-descriptor-inherit.ts'
+import { encodeSecurityDescriptor } from './security-descriptor.ts'
 import { saveShare, type Share } from './share.ts'
+import type { ShareView } from './snapshot-view.ts'
 
 export const EXAMPLE_SHARE: Share = {
   id: 1,
@@ -25,7 +34,30 @@ export const EXAMPLE_SHARE: Share = {
 }
 
 export const EXAMPLE_ADDRESS = { account: 'a', share: 's' }
+export const EXAMPLE_VIEW: ShareView = { shareId: EXAMPLE_SHARE.id, lastSnapshot: 0 }
 export const EXAMPLE_MOMENT: Moment = { nowMs: 1_000, stamp: 1_024_000 }
+
+/** As it is kept, at the beginning of time. */
+export function exampleNode(
+  kind: NodeKind,
+  nodeId: number,
+  parentId: number,
+): Omit<FileNode, 'since'> {
+  return {
+    kind,
+    nodeId,
+    parentId,
+    stamp: 1,
+    modifiedMs: 1,
+    attributes: 0,
+    creationTime: '0',
+    lastWriteTime: '0',
+    changeTime: '0',
+    permissionKey: '1*1',
+    metadata: [],
+    lengthBytes: 0,
+  }
+}
 
 export async function openExampleShare(): Promise<FileKv> {
   const kv = openLiveKv<FileEvent>(openMemoryKv())
@@ -33,19 +65,9 @@ export async function openExampleShare(): Promise<FileKv> {
     saveShare(tx, EXAMPLE_ADDRESS, EXAMPLE_SHARE)
     const bytes = encodeSecurityDescriptor(DEFAULT_ROOT_DESCRIPTOR)
     const permissionKey = yield* storePermission(tx, EXAMPLE_SHARE.id, bytes)
-    saveNode(tx, { shareId: EXAMPLE_SHARE.id, lastSnapshot: 0 }, undefined, {
-      kind: 'directory',
-      nodeId: ROOT_ID,
-      parentId: ROOT_ID,
-      stamp: 1,
-      modifiedMs: 1,
-      attributes: 0,
-      creationTime: '0',
-      lastWriteTime: '0',
-      changeTime: '0',
+    saveNode(tx, EXAMPLE_VIEW, undefined, {
+      ...exampleNode('directory', ROOT_ID, ROOT_ID),
       permissionKey,
-      metadata: [],
-      lengthBytes: 0,
     })
   })
   return kv

@@ -4,51 +4,27 @@ import { describe, test } from 'node:test'
 import { openLiveKv } from '../../kv/live.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
 import { StorageError } from '../error.ts'
+import { EXAMPLE_SHARE, EXAMPLE_VIEW, exampleNode } from './example.ts'
 import { isLeased, leaseFile, type FileLeaseAction } from './file-lease.ts'
-import { fileTimeOf } from './file-time.ts'
 import { getNode, ROOT_ID, saveEntry, saveNode, type FileNode } from './node.ts'
 import { putOpen, setDeletePending, type FileEvent, type FileKv } from './open.ts'
-import { saveShare, type Share } from './share.ts'
+import { saveShare } from './share.ts'
 
 const ADDRESS = { account: 'devstoreaccount1', share: 'share', path: ['a.txt'] }
-const VIEW = { shareId: 1, lastSnapshot: 0 }
 const FILE_ID = 5
-const TIME = fileTimeOf(0)
 
-const SHARE: Share = {
-  id: 1,
-  stamp: 1,
-  modifiedMs: 0,
-  metadata: [],
-  policies: [],
-  quotaGib: 1,
-  accessTier: 'TransactionOptimized',
-  enabledProtocol: 'SMB',
-  lastSnapshot: 0,
-  snapshotCount: 0,
-}
-
-const NODE: Omit<FileNode, 'since'> = {
-  kind: 'file',
-  nodeId: FILE_ID,
-  parentId: ROOT_ID,
-  stamp: 1,
-  modifiedMs: 0,
-  attributes: 0,
-  creationTime: TIME,
-  lastWriteTime: TIME,
-  changeTime: TIME,
-  permissionKey: '1*1',
-  metadata: [],
-  lengthBytes: 0,
-}
+const NODE = exampleNode('file', FILE_ID, ROOT_ID)
 
 async function withFile(more: Partial<FileNode> = {}): Promise<FileKv> {
   const kv = openLiveKv<FileEvent>(openMemoryKv())
   await kv.write(function* (tx) {
-    saveShare(tx, ADDRESS, SHARE)
-    saveNode(tx, VIEW, undefined, { ...NODE, ...more })
-    saveEntry(tx, VIEW, ROOT_ID, undefined, { nodeId: FILE_ID, kind: 'file', name: 'a.txt' })
+    saveShare(tx, ADDRESS, EXAMPLE_SHARE)
+    saveNode(tx, EXAMPLE_VIEW, undefined, { ...NODE, ...more })
+    saveEntry(tx, EXAMPLE_VIEW, ROOT_ID, undefined, {
+      nodeId: FILE_ID,
+      kind: 'file',
+      name: 'a.txt',
+    })
   })
   return kv
 }
@@ -67,10 +43,13 @@ describe('Lease File', () => {
     const kv = await withFile()
     const { result } = await lease(kv, ACQUIRE)
     assert.equal(result.leaseId, 'new')
-    const node = await kv.read((tx) => getNode(tx, VIEW, FILE_ID))
+    const node = await kv.read((tx) => getNode(tx, EXAMPLE_VIEW, FILE_ID))
     assert.deepEqual(node, { ...NODE, since: 0, lease: { id: 'new', durationSeconds: -1 } })
     await lease(kv, { action: 'release', id: 'new' })
-    assert.deepEqual(await kv.read((tx) => getNode(tx, VIEW, FILE_ID)), { ...NODE, since: 0 })
+    assert.deepEqual(await kv.read((tx) => getNode(tx, EXAMPLE_VIEW, FILE_ID)), {
+      ...NODE,
+      since: 0,
+    })
   })
 
   test('acquires none while a copy to the file is under way; what is held can be given up', async () => {

@@ -3,7 +3,13 @@
 // may delete are in the way, and while it is held no such client comes in.
 import type { Step } from '../../kv/kv.ts'
 import { StorageError } from '../error.ts'
-import { leaseState, runLeaseAction, type LeaseAction, type LeaseResult } from '../lease.ts'
+import {
+  leaseState,
+  runLeaseAction,
+  withLease,
+  type LeaseAction,
+  type LeaseResult,
+} from '../lease.ts'
 import type { Moment } from '../moment.ts'
 import { locate, requireNode, saveNode, type FileAddress, type FileNode } from './node.ts'
 import type { FileTx } from './open.ts'
@@ -13,7 +19,7 @@ import { checkOpens } from './rest-access.ts'
 export type FileLeaseAction =
   Exclude<LeaseAction, { readonly action: 'renew' | 'break' }> | { readonly action: 'break' }
 
-export type LeasedFile = { readonly node: FileNode; readonly result: LeaseResult }
+type LeasedFile = { readonly node: FileNode; readonly result: LeaseResult }
 
 /** Neither the ETag nor Last-Modified changes. */
 export function* leaseFile(
@@ -27,9 +33,7 @@ export function* leaseFile(
   yield* checkOpens(tx, share.id, node, isAcquire ? 'Acquire Lease' : 'Lease')
   if (isAcquire && node.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
   const result = runLeaseAction(node.lease, action, nowMs)
-  const { lease: _before, ...rest } = node
-  const after = result.lease === undefined ? rest : { ...rest, lease: result.lease }
-  return { node: saveNode(tx, view, node, after), result }
+  return { node: saveNode(tx, view, node, withLease(node, result.lease)), result }
 }
 
 /** SMB opens that write or delete are refused meanwhile ("Manage file locks in Azure Files"). */

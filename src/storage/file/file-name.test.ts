@@ -1,3 +1,4 @@
+// Which names a directory or file may have, and how a path is taken apart.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { StorageError } from '../error.ts'

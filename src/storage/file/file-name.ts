@@ -10,7 +10,7 @@ const DEPTH_MAX = 250
 const FORBIDDEN = /["\\/:|<>*?\u0000-\u001f\u007f]/
 const DEVICES = /^(?:CON|PRN|AUX|NUL|CLOCK\$|COM[1-9]|LPT[1-9])$/i
 
-export type PathRule = {
+type PathRule = {
   /** x-ms-allow-trailing-dot; without it dots at the end of a name fall away. */
   readonly allowTrailingDot: boolean
 }

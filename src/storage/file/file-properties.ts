@@ -1,18 +1,12 @@
 // Changes of what is known about a directory or file, and of a file's length.
 import type { Step } from '../../kv/kv.ts'
+import type { ContentHeaders } from '../content-headers.ts'
 import { clearMap } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
 import { announceChange, NOTIFY } from './change-event.ts'
 import { fileTimeOf } from './file-time.ts'
-import {
-  saveNode,
-  touched,
-  writableMap,
-  type ContentHeaders,
-  type Existing,
-  type FileNode,
-} from './node.ts'
+import { saveNode, touched, writableMap, type Existing, type FileNode } from './node.ts'
 import type { FileTx } from './open.ts'
 import { changeUsage } from './share.ts'
 import { changedProperties, type SmbProperties } from './smb-properties.ts'

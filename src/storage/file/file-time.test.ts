@@ -1,3 +1,4 @@
+// Times of 100 ns: as text, as milliseconds, and moving forward only.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {

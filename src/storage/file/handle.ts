@@ -13,7 +13,7 @@ import type { ShareView } from './snapshot-view.ts'
 /** The handle after which the next page begins. */
 export type HandlePosition = { readonly nodeId: number; readonly openId: number }
 
-export type HandleQuery = {
+type HandleQuery = {
   /** Those of what is below the directory, too. */
   readonly isRecursive: boolean
   readonly after?: HandlePosition
@@ -77,7 +77,7 @@ function placesBelow(view: ShareView, directoryId: number): IsBelow {
   }
 }
 
-export type ClosedHandles = { readonly closedCount: number; readonly next?: HandlePosition }
+type ClosedHandles = { readonly closedCount: number; readonly next?: HandlePosition }
 
 /** One page of them. Clients are told by the event, and what they had cached is lost. */
 export function* closeHandles(

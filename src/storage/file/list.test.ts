@@ -4,11 +4,11 @@ import { describe, test } from 'node:test'
 import type { ReadTx } from '../../kv/kv.ts'
 import { openLiveKv } from '../../kv/live.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
+import { exampleNode } from './example.ts'
 import { foldName } from './file-name.ts'
 import { listEntries, type ListEntries } from './list.ts'
-import { deleteEntry, ROOT_ID, saveEntry, saveNode } from './node.ts'
+import { deleteEntry, getEntry, ROOT_ID, saveEntry, saveNode } from './node.ts'
 import { setDeletePending, type FileEvent, type FileKv } from './open.ts'
-import { getEntry } from './node.ts'
 import type { ShareView } from './snapshot-view.ts'
 
 const openKv = (): FileKv => openLiveKv<FileEvent>(openMemoryKv())
@@ -22,20 +22,7 @@ async function add(kv: FileKv, view: ShareView, ...names: readonly string[]): Pr
       const nodeId = (lastId += 1)
       const before = yield* getEntry(tx, view, ROOT_ID, name)
       saveEntry(tx, view, ROOT_ID, before, { nodeId, kind: 'file', name })
-      saveNode(tx, view, undefined, {
-        kind: 'file',
-        nodeId,
-        parentId: ROOT_ID,
-        stamp: 1,
-        modifiedMs: 1,
-        attributes: 0,
-        creationTime: '0',
-        lastWriteTime: '0',
-        changeTime: '0',
-        permissionKey: '1*1',
-        metadata: [],
-        lengthBytes: 0,
-      })
+      saveNode(tx, view, undefined, exampleNode('file', nodeId, ROOT_ID))
     }
   })
 }

@@ -3,7 +3,7 @@
 import { decodeKey, lastKeyString } from '../../kv/key.ts'
 import { keyAfter, prefixRange, type Key, type ReadTx, type Step, type Value } from '../../kv/kv.ts'
 import { scanAll } from '../../kv/scan.ts'
-import { openCursor, type Cursor } from '../blob/cursor.ts'
+import { openCursor, SKIP_MAX, type Cursor } from '../cursor.ts'
 import { foldName } from './file-name.ts'
 import {
   deletePendingRange,
@@ -27,14 +27,12 @@ export type ListEntries = {
 
 export type ListedEntry = { readonly entry: FileEntry; readonly node: FileNode }
 
-export type EntryPage = {
+type EntryPage = {
   readonly items: readonly ListedEntry[]
   /** Where the next page begins; undefined at the end. */
   readonly next: string | undefined
 }
 
-/** Names that a page passes over before it ends early: those that came after the snapshot. */
-const SKIP_MAX = 10_000
 const PENDING_COUNT = 1_000
 
 export function* listEntries(

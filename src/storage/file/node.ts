@@ -1,14 +1,15 @@
 // Directories, files and links: nodes, each with an id that it keeps when it is renamed, and entries, which are
 // their names in a directory. All of it is kept for the share's snapshots (snapshot-view.ts).
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { decodeRecord } from '../../kv/record.ts'
+import { scanAll } from '../../kv/scan.ts'
+import type { ContentHeaders } from '../content-headers.ts'
+import type { CopyState } from '../copy-state.ts'
 import { StorageError } from '../error.ts'
 import type { Lease } from '../lease.ts'
 import { copyMap, dropMap } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
-import { scanAll } from '../../kv/scan.ts'
-import { decodeRecord } from '../../kv/record.ts'
-import type { BlobHttpHeaders, CopyState } from '../blob/blob.ts'
 import { foldName } from './file-name.ts'
 import { fileTimeOf, type FileTime } from './file-time.ts'
 import {
@@ -33,9 +34,6 @@ export type NodeKind = 'directory' | 'file' | 'symlink'
 
 /** The share's root is a directory that nobody creates or deletes. */
 export const ROOT_ID = 0
-
-/** What only REST shows of a file. */
-export type ContentHeaders = BlobHttpHeaders
 
 export type FileNode = Kept & {
   readonly kind: NodeKind
@@ -63,6 +61,7 @@ export type FileNode = Kept & {
   readonly mapSince?: number
   /** The write that last replaced all of it: List Ranges compares back to it and no further. */
   readonly origin?: number
+  /** What only REST shows of it. */
   readonly headers?: ContentHeaders
   readonly lease?: Lease
   readonly copy?: CopyState
@@ -171,7 +170,7 @@ export function requireNode(located: Located, kind?: NodeKind): Existing {
   return { ...located, node }
 }
 
-/** Changes a node as it is, keeping the state that a snapshot shows; nothing but `changes` is touched. */
+/** Puts `after` in the place of `before`, keeping that where a snapshot shows it. */
 export function saveNode(
   tx: Tx,
   view: ShareView,

@@ -1,6 +1,6 @@
 // What an open may do: the rights that are asked for, generic ones as those of files ([MS-SMB2] 2.2.13.1), and
-// what of them is given on a file as it is. The account's key has every right; what it can't do is write to a
-// read-only file or to a snapshot ([MS-FSA] 2.1.5.1.2.1).
+// what of them is given on a file as it is. Whatever else is allowed, nobody writes to a read-only file or to a
+// snapshot ([MS-FSA] 2.1.5.1.2.1).
 import { ACCESS, mapGenericRights } from './access-check.ts'
 import { READ_ONLY } from './attributes.ts'
 import type { FileNode } from './node.ts'
@@ -32,14 +32,16 @@ export function maximalAccess(
   return isReadOnly ? ACCESS.all & ~(WRITE_DATA | APPEND_DATA) : ACCESS.all
 }
 
-/** `desired` as decodeDesiredAccess has it. */
+/** `desired` as decodeDesiredAccess has it; `allowed` is what the descriptors allow (identity-access.ts). */
 export function grantAccess(
   desired: number,
   view: Pick<ShareView, 'snapshot'>,
   node?: Pick<FileNode, 'kind' | 'attributes'>,
+  allowed: number = ACCESS.all | ACCESS.systemSecurity,
 ): number {
-  const maximal = maximalAccess(view, node)
+  const maximal = maximalAccess(view, node) & allowed
   const named = desired & ~ACCESS.maximumAllowed
+  if ((named & ~allowed) !== 0) throw new SmbRefused('ACCESS_DENIED')
   const granted = (desired & ACCESS.maximumAllowed) === 0 ? named : named | maximal
   if (view.snapshot !== undefined) return grantInSnapshot(granted & maximal)
   if ((named & ~maximal & ~ACCESS.systemSecurity) !== 0) throw new SmbRefused('ACCESS_DENIED')

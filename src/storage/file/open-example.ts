@@ -7,6 +7,7 @@ import { closeOpen } from './close-open.ts'
 import { getOpen, type FileEvent, type FileKv, type FileOpen } from './open.ts'
 import { createShare } from './share-change.ts'
 import { requireShare } from './share.ts'
+import { creatorOf } from './smb-identity.ts'
 import { openFile, type Opened, type OpenOutcome, type OpenRequest } from './smb-open.ts'
 
 export const ADDRESS = { account: 'account', share: 'share' }
@@ -87,7 +88,11 @@ function requestOf(path: string, asked: Asked, newId: () => number): OpenRequest
       openedMs: 0,
       ...(deleteOnClose === true && { deleteOnClose }),
     },
-    properties: { attributes, ...(descriptorBytes && { descriptorBytes }) },
+    properties: {
+      attributes,
+      ...(descriptorBytes && { descriptorBytes }),
+      ...(rest.identity && { creator: creatorOf(rest.identity) }),
+    },
     ...rest,
   }
 }

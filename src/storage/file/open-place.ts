@@ -5,9 +5,11 @@ import { StorageError } from '../error.ts'
 import { STAMPS_PER_MS } from '../moment.ts'
 import { ARCHIVE, HIDDEN, READ_ONLY, SYSTEM } from './attributes.ts'
 import type { NewFile } from './create.ts'
+import { checkOwner } from './identity-access.ts'
 import type { Existing, FileNode, NodeKind } from './node.ts'
 import { requirePermission } from './permission.ts'
 import { decodeSecurityDescriptor, encodeSecurityDescriptor } from './security-descriptor.ts'
+import type { Creator } from './security-descriptor-inherit.ts'
 import { mergeDescriptor, SECTION } from './security-descriptor-section.ts'
 import { requireShare, shareSnapshots, type Share, type ShareAddress } from './share.ts'
 import {
@@ -25,6 +27,8 @@ export type NewProperties = {
   readonly attributes: number
   /** SMB2_CREATE_SD_BUFFER; some parts may be left out of it. */
   readonly descriptorBytes?: Uint8Array
+  /** A user who makes it; left out, the account does. */
+  readonly creator?: Creator
 }
 
 export type Viewed = {
@@ -79,11 +83,12 @@ export function* propertiesOfNew(
   tx: Tx,
   place: Place,
   kind: NodeKind,
-  { attributes, descriptorBytes }: NewProperties,
+  asked: NewProperties,
 ): Step<SmbProperties> {
+  const { attributes } = asked
   return {
     attributes: kind === 'directory' ? attributes : attributes | ARCHIVE,
-    permission: yield* permissionOf(tx, place, kind, descriptorBytes),
+    permission: yield* permissionOf(tx, place, kind, asked),
   }
 }
 
@@ -94,16 +99,16 @@ function* permissionOf(
   tx: Tx,
   place: Place,
   kind: NodeKind,
-  descriptorBytes: Uint8Array | undefined,
+  { descriptorBytes, creator }: NewProperties,
 ): Step<PermissionChange> {
-  if (descriptorBytes === undefined) return 'inherit'
-  const inheritedKey = yield* permissionKeyFor(tx, place, kind, 'inherit')
+  const inherit = creator === undefined ? 'inherit' : { creator }
+  if (descriptorBytes === undefined) return inherit
+  const given = decodeSecurityDescriptor(descriptorBytes)
+  checkOwner(creator?.owner, given.owner)
+  if (creator !== undefined && given.sacl !== undefined) throw new SmbRefused('PRIVILEGE_NOT_HELD')
+  const inheritedKey = yield* permissionKeyFor(tx, place, kind, inherit)
   const inherited = yield* requirePermission(tx, place.share.id, inheritedKey)
-  const own = mergeDescriptor(
-    decodeSecurityDescriptor(inherited),
-    decodeSecurityDescriptor(descriptorBytes),
-    ALL_SECTIONS,
-  )
+  const own = mergeDescriptor(decodeSecurityDescriptor(inherited), given, ALL_SECTIONS)
   return { descriptorBytes: encodeSecurityDescriptor(own) }
 }
 

@@ -59,6 +59,8 @@ export type FileOpen = {
 /** Who may come back for a persistent open, and until when ([MS-SMB2] 3.3.5.9.10). */
 export type PersistentTerms = {
   readonly account: string
+  /** Of one of its users; left out, the account itself. */
+  readonly sid?: string
   readonly share: string
   readonly clientGuid: string
   readonly createGuid: string

@@ -5,21 +5,20 @@ import type { Piece } from '../../extent/slice.ts'
 import { decodeKey } from '../../kv/key.ts'
 import { keyAfter, type Key, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import type { CopyState } from '../blob/blob.ts'
 import {
   isSameState,
   type CopyOutcome,
   type CopyProgress,
+  type CopyState,
   type PendingCopy,
-} from '../blob/pending-copy.ts'
+} from '../copy-state.ts'
 import { StorageError } from '../error.ts'
 import { checkLeaseForWrite } from '../lease.ts'
 import { dropMap, putMapRecord } from '../map.ts'
 import type { Moment } from '../moment.ts'
 import { announceChange, NOTIFY } from './change-event.ts'
-import { checkFileLength, findCopyTarget, makeCopy } from './copy.ts'
-import type { AskedCopy, CopiedSource } from './copy.ts'
-import { pendingFileCopyKey, PENDING_FILE_COPIES } from './keys.ts'
+import { checkFileLength, makeCopy, type AskedCopy, type CopiedSource } from './copy.ts'
+import { PENDING_FILE_COPIES, pendingFileCopyKey } from './keys.ts'
 import {
   dropBytes,
   getEntry,
@@ -33,6 +32,7 @@ import {
 } from './node.ts'
 import type { FileTx } from './open.ts'
 import { checkOpens } from './rest-access.ts'
+import { locateForReplace } from './rest-guard.ts'
 import { changeUsage, getShare, type Share } from './share.ts'
 
 /** Where a copy is going: by ids, whatever the names are meanwhile. */
@@ -45,7 +45,7 @@ export type PendingFileCopy = PendingCopy & {
   readonly name: string
 }
 
-export type StartFileCopy = AskedCopy & {
+type StartFileCopy = AskedCopy & {
   readonly remote: CopiedSource & Pick<PendingCopy, 'etag' | 'isResumable' | 'isUnconditional'>
   readonly nodeId: number
   readonly mapId: number
@@ -58,7 +58,7 @@ export function* startFileCopy(
   start: StartFileCopy,
   moment: Moment,
 ): Step<{ readonly node: FileNode; readonly place: FileCopyPlace }> {
-  const target = yield* findCopyTarget(tx, address, start.guard, moment.nowMs)
+  const target = yield* locateForReplace(tx, address, start.guard, moment.nowMs)
   const { remote, state, mapId, nodeId } = start
   const { lengthBytes: totalBytes, etag, isResumable, isUnconditional } = remote
   checkFileLength(totalBytes)
@@ -93,7 +93,7 @@ function* getPending(tx: ReadTx, place: FileCopyPlace): Step<PendingFileCopy | u
   return value === undefined ? undefined : decodeRecord<PendingFileCopy>(value)
 }
 
-export type FoundFileCopy = {
+type FoundFileCopy = {
   readonly pending: PendingFileCopy
   readonly share: Share
   readonly node: FileNode & { readonly copy: CopyState }

@@ -18,6 +18,9 @@ import { changeUsage } from './share.ts'
 /** What is freed is whole blocks of this; the rest of a cleared range is written with zeros (Put Range). */
 export const BLOCK_BYTES = 512
 
+/** The largest file, 4 TiB ("Azure Files scalability and performance targets"). */
+export const FILE_BYTES_MAX = 4 * 2 ** 40
+
 export type RangeChange = {
   readonly moment: Moment
   /** For a map, if the file gets a new one. */

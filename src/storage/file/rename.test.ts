@@ -2,92 +2,56 @@
 // tell.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openLiveKv } from '../../kv/live.ts'
-import { openMemoryKv } from '../../kv/memory.ts'
 import type { Step } from '../../kv/kv.ts'
 import { createDirectory, createFile } from './create.ts'
-import { resizeFile } from './file-properties.ts'
-import { locate, requireNode, ROOT_ID, saveNode, type Existing, type FileNode } from './node.ts'
 import {
-  opensOf,
-  putOpen,
-  type FileEvent,
-  type FileKv,
-  type FileOpen,
-  type FileTx,
-} from './open.ts'
-import { storePermission } from './permission.ts'
+  EXAMPLE_ADDRESS,
+  EXAMPLE_MOMENT,
+  EXAMPLE_SHARE,
+  EXAMPLE_VIEW,
+  found,
+  openExampleShare,
+} from './example.ts'
+import { resizeFile } from './file-properties.ts'
+import { locate, requireNode, ROOT_ID, type FileNode } from './node.ts'
+import { opensOf, putOpen, type FileOpen, type FileTx } from './open.ts'
 import { putPersistentOpen, restoreOpens } from './persistent-open.ts'
 import { deleteDirectory, removeNode } from './remove.ts'
 import { moveOpens, renameNode } from './rename.ts'
-import { encodeSecurityDescriptor } from './security-descriptor.ts'
-import { DEFAULT_ROOT_DESCRIPTOR } from './security-descriptor-inherit.ts'
-import { saveShare, shareUsageBytes, type Share } from './share.ts'
-
-const SHARE: Share = {
-  id: 1,
-  stamp: 1,
-  modifiedMs: 1,
-  metadata: [],
-  policies: [],
-  quotaGib: 1,
-  accessTier: 'Hot',
-  enabledProtocol: 'SMB',
-  lastSnapshot: 0,
-  snapshotCount: 0,
-}
-const AT = { account: 'a', share: 's' }
-const MOMENT = { nowMs: 1_000, stamp: 1_024_000 }
+import { shareUsageBytes } from './share.ts'
 
 let lastId = 0
 const newId = (): number => (lastId += 1)
 
-async function openShare(): Promise<FileKv> {
-  const kv = openLiveKv<FileEvent>(openMemoryKv())
-  await kv.write(function* (tx) {
-    saveShare(tx, AT, SHARE)
-    const bytes = encodeSecurityDescriptor(DEFAULT_ROOT_DESCRIPTOR)
-    const permissionKey = yield* storePermission(tx, SHARE.id, bytes)
-    saveNode(tx, { shareId: SHARE.id, lastSnapshot: 0 }, undefined, {
-      kind: 'directory',
-      nodeId: ROOT_ID,
-      parentId: ROOT_ID,
-      stamp: 1,
-      modifiedMs: 1,
-      attributes: 0,
-      creationTime: '0',
-      lastWriteTime: '0',
-      changeTime: '0',
-      permissionKey,
-      metadata: [],
-      lengthBytes: 0,
-    })
-  })
-  return kv
-}
-
-const at = (path: string) => ({ ...AT, path: path.split('/') })
+const at = (path: string) => ({ ...EXAMPLE_ADDRESS, path: path.split('/') })
 
 function* makeDirectory(tx: FileTx, path: string): Step<FileNode> {
   const located = yield* locate(tx, at(path))
-  return yield* createDirectory(tx, located, { nodeId: newId(), properties: {} }, MOMENT)
+  return yield* createDirectory(tx, located, { nodeId: newId(), properties: {} }, EXAMPLE_MOMENT)
 }
 
 function* makeFile(tx: FileTx, path: string, lengthBytes: number): Step<FileNode> {
   const located = yield* locate(tx, at(path))
-  return yield* createFile(tx, located, { nodeId: newId(), properties: {}, lengthBytes }, MOMENT)
-}
-
-function* find(tx: FileTx, path: string): Step<Existing> {
-  return requireNode(yield* locate(tx, at(path)))
+  return yield* createFile(
+    tx,
+    located,
+    { nodeId: newId(), properties: {}, lengthBytes },
+    EXAMPLE_MOMENT,
+  )
 }
 
 function* move(tx: FileTx, from: string, to: string): Step<FileNode> {
-  return yield* renameNode(tx, yield* find(tx, from), yield* locate(tx, at(to)), {}, MOMENT)
+  return yield* renameNode(
+    tx,
+    yield* found(tx, from),
+    yield* locate(tx, at(to)),
+    {},
+    EXAMPLE_MOMENT,
+  )
 }
 
 test('a directory of a thousand files is renamed with three writes', async () => {
-  const kv = await openShare()
+  const kv = await openExampleShare()
   await kv.write(function* (tx) {
     yield* makeDirectory(tx, 'old')
     for (let file = 0; file < 1_000; file += 1) yield* makeFile(tx, `old/${file}`, 1)
@@ -113,13 +77,13 @@ test('a directory of a thousand files is renamed with three writes', async () =>
   // The old name goes, the new one comes, and the node says where it is.
   assert.equal(writes, 3)
   const names = await kv.write(function* (tx) {
-    return [(yield* find(tx, 'new/999')).node.kind, (yield* locate(tx, at('old'))).node]
+    return [(yield* found(tx, 'new/999')).node.kind, (yield* locate(tx, at('old'))).node]
   })
   assert.deepEqual(names, ['file', undefined])
 })
 
 test('a directory does not go into itself, and the root nowhere', async () => {
-  const kv = await openShare()
+  const kv = await openExampleShare()
   await kv.write(function* (tx) {
     yield* makeDirectory(tx, 'a')
     yield* makeDirectory(tx, 'a/b')
@@ -135,15 +99,15 @@ test('a directory does not go into itself, and the root nowhere', async () => {
   )
   await assert.rejects(
     kv.write(function* (tx) {
-      const root = requireNode(yield* locate(tx, { ...AT, path: [] }))
-      return yield* renameNode(tx, root, yield* locate(tx, at('x')), {}, MOMENT)
+      const root = requireNode(yield* locate(tx, { ...EXAMPLE_ADDRESS, path: [] }))
+      return yield* renameNode(tx, root, yield* locate(tx, at('x')), {}, EXAMPLE_MOMENT)
     }),
     refused,
   )
 })
 
 test('usage follows lengths through create, replace, resize, rename over and remove', async () => {
-  const kv = await openShare()
+  const kv = await openExampleShare()
   const steps: readonly [expected: number, step: (tx: FileTx) => Step<unknown>][] = [
     [100, (tx) => makeFile(tx, 'a', 100)],
     [40, (tx) => makeFile(tx, 'A', 40)],
@@ -154,20 +118,25 @@ test('usage follows lengths through create, replace, resize, rename over and rem
   ]
   for (const [expected, step] of steps) {
     await kv.write(step)
-    assert.equal(await kv.read((tx) => shareUsageBytes(tx, SHARE.id)), expected)
+    assert.equal(await kv.read((tx) => shareUsageBytes(tx, EXAMPLE_SHARE.id)), expected)
   }
 })
 
 function* resized(tx: FileTx, path: string, lengthBytes: number): Step<FileNode> {
-  return yield* resizeFile(tx, yield* find(tx, path), { lengthBytes, newId: newId() }, MOMENT)
+  return yield* resizeFile(
+    tx,
+    yield* found(tx, path),
+    { lengthBytes, newId: newId() },
+    EXAMPLE_MOMENT,
+  )
 }
 
 function* removed(tx: FileTx, path: string): Step<number> {
-  return yield* removeNode(tx, yield* find(tx, path), MOMENT)
+  return yield* removeNode(tx, yield* found(tx, path), EXAMPLE_MOMENT)
 }
 
 test('every change is told to those who watch the directory', async () => {
-  const kv = await openShare()
+  const kv = await openExampleShare()
   const told: (readonly (string | number | undefined)[])[] = []
   kv.listen((event) => {
     if (event.kind !== 'change') return
@@ -180,7 +149,7 @@ test('every change is told to those who watch the directory', async () => {
   await kv.write((tx) => makeFile(tx, 'd/g', 5))
   await kv.write((tx) => removed(tx, 'd/g'))
   await kv.write(function* (tx) {
-    yield* deleteDirectory(tx, yield* find(tx, 'd'), MOMENT)
+    yield* deleteDirectory(tx, yield* found(tx, 'd'), EXAMPLE_MOMENT)
   })
   // FILE_NAME 1, DIR_NAME 2, ATTRIBUTES 4, SIZE 8, LAST_WRITE 0x10
   assert.deepEqual(told, [
@@ -195,10 +164,10 @@ test('every change is told to those who watch the directory', async () => {
 })
 
 test('an open goes along with its file, and so does the copy that outlives the server', async () => {
-  const kv = await openShare()
+  const kv = await openExampleShare()
   const open: FileOpen = {
     openId: 77,
-    shareId: SHARE.id,
+    shareId: EXAMPLE_SHARE.id,
     nodeId: ROOT_ID,
     parentId: 5,
     path: 'old/name',
@@ -209,8 +178,8 @@ test('an open goes along with its file, and so does the copy that outlives the s
     clientIp: '10.0.0.1:1',
     openedMs: 1,
     persistent: {
-      account: AT.account,
-      share: AT.share,
+      account: EXAMPLE_ADDRESS.account,
+      share: EXAMPLE_ADDRESS.share,
       clientGuid: 'c',
       createGuid: 'g',
       timeoutMs: 1,
@@ -219,16 +188,16 @@ test('an open goes along with its file, and so does the copy that outlives the s
   }
   const past = { ...open, openId: 78, snapshot: 9 }
   const { persistent: _terms, ...past78 } = past
-  const view = { shareId: SHARE.id, lastSnapshot: 0 }
+  const view = EXAMPLE_VIEW
   await kv.write(function* (tx) {
     putOpen(tx, open)
     putPersistentOpen(tx, { open })
     putOpen(tx, past78)
-    const target = { share: SHARE, view, directoryId: 6, name: 'Other' }
+    const target = { share: EXAMPLE_SHARE, view, directoryId: 6, name: 'Other' }
     yield* moveOpens(tx, target, { nodeId: ROOT_ID }, ['new', 'Other'])
   })
   const moved = { ...open, parentId: 6, path: 'new/Other' }
-  const opens = await kv.read((tx) => opensOf(tx, SHARE.id, ROOT_ID))
+  const opens = await kv.read((tx) => opensOf(tx, EXAMPLE_SHARE.id, ROOT_ID))
   assert.deepEqual(opens, [moved, past78])
   assert.deepEqual(await kv.write((tx) => restoreOpens(tx)), [moved])
 })

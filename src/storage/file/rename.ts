@@ -1,10 +1,11 @@
 // Renaming: two records, however much lies below, since what is in a directory names it by its id.
 import type { ReadTx, Step } from '../../kv/kv.ts'
+import { decodeRecord } from '../../kv/record.ts'
+import { scanAll } from '../../kv/scan.ts'
+import type { ContentHeaders } from '../content-headers.ts'
 import { StorageError } from '../error.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
-import { decodeRecord } from '../../kv/record.ts'
-import { scanAll } from '../../kv/scan.ts'
 import { announceRename } from './change-event.ts'
 import { opensRange } from './keys.ts'
 import {
@@ -14,7 +15,6 @@ import {
   saveEntry,
   saveNode,
   touched,
-  type ContentHeaders,
   type Existing,
   type FileNode,
   type Located,

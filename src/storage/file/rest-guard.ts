@@ -3,7 +3,7 @@
 import type { ByteRange } from '../../extent/interval-map.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { StorageError } from '../error.ts'
-import { checkLeaseForRead, checkLeaseForWrite, type Lease } from '../lease.ts'
+import { checkLeaseForRead, checkLeaseForWrite, withLease } from '../lease.ts'
 import { READ_ONLY } from './attributes.ts'
 import {
   locate,
@@ -67,6 +67,29 @@ export function* requireForWrite(
   return yield* checkForWrite(tx, requireNamed(yield* locate(tx, address), named), guard, nowMs)
 }
 
+export type ReplaceGuard = FileGuard & {
+  /** A SAS that may create and not write makes new files only. */
+  readonly mayReplace: boolean
+}
+
+/** Create File and Copy File: what is there is replaced, if it is a file and nobody is in the way. */
+export function* locateForReplace(
+  tx: ReadTx | FileTx,
+  address: FileAddress,
+  guard: ReplaceGuard,
+  nowMs: number,
+): Step<Located> {
+  const located = yield* locate(tx, address)
+  if (located.name === '') throw new StorageError('ResourceTypeMismatch')
+  if (located.node === undefined) {
+    yield* checkDirectoryStays(tx, located)
+    checkNoLease(guard.leaseId, nowMs)
+    return located
+  }
+  if (!guard.mayReplace) throw new StorageError('AuthorizationPermissionMismatch')
+  return yield* checkForWrite(tx, requireNamed(located, 'file'), guard, nowMs)
+}
+
 /** Answers with the node as the change finds it: without a lease that is over. */
 export function* checkForWrite(
   tx: ReadTx | FileTx,
@@ -82,7 +105,6 @@ export function* checkForWrite(
   return { ...existing, node: withLease(node, lease) }
 }
 
-/** Changes of directories that are not deletions pass over ReadOnly, as in Windows. */
 export function isReadOnly({ attributes }: Pick<FileNode, 'attributes'>): boolean {
   return (attributes & READ_ONLY) !== 0
 }
@@ -93,12 +115,6 @@ export function checkWritable(node: Pick<FileNode, 'attributes'>): void {
 
 export function checkNoPendingCopy({ copy }: Pick<FileNode, 'copy'>): void {
   if (copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
-}
-
-function withLease(node: FileNode, lease: Lease | undefined): FileNode {
-  if (lease === node.lease) return node
-  const { lease: _over, ...rest } = node
-  return lease === undefined ? rest : { ...rest, lease }
 }
 
 /** For what is made where nothing may be yet: what is on its way out is still there. */

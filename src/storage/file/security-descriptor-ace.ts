@@ -48,7 +48,7 @@ export type Ace = {
 }
 
 /** An entry that we can't read: all after its header. */
-export type OpaqueAce = {
+type OpaqueAce = {
   readonly type: number
   readonly flags: number
   readonly body: Uint8Array

@@ -4,10 +4,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatSddl } from './sddl-format.ts'
 import { parseDescriptorText } from './sddl.ts'
-import {
-  DEFAULT_DIRECTORY_DESCRIPTOR,
-  DEFAULT_FILE_DESCRIPTOR,
-} from './security-descriptor-inherit.ts'
 import { DEFAULT_ROOT_DESCRIPTOR, inheritDescriptor } from './security-descriptor-inherit.ts'
 
 test('the descriptors of a new share, as the service shows them', () => {
@@ -16,8 +12,8 @@ test('the descriptors of a new share, as the service shows them', () => {
     '(A;OICI;0x1301bf;;;AU)(A;;FA;;;SY)(A;OICIIO;GA;;;CO)'
   const file = 'O:SYG:SYD:(A;;FA;;;BA)(A;;FA;;;SY)(A;;0x1200a9;;;BU)(A;;0x1301bf;;;AU)(A;;FA;;;SY)'
   assert.equal(formatSddl(DEFAULT_ROOT_DESCRIPTOR), directory)
-  assert.equal(formatSddl(DEFAULT_DIRECTORY_DESCRIPTOR), directory)
-  assert.equal(formatSddl(DEFAULT_FILE_DESCRIPTOR), file)
+  assert.equal(formatSddl(inheritDescriptor(DEFAULT_ROOT_DESCRIPTOR, true)), directory)
+  assert.equal(formatSddl(inheritDescriptor(DEFAULT_ROOT_DESCRIPTOR, false)), file)
 })
 
 const KEEP = '(A;OICI;FA;;;SY)' // So that no child is left with the default.

@@ -96,5 +96,3 @@ export const DEFAULT_ROOT_DESCRIPTOR: SecurityDescriptor = parseDescriptorText(
   'O:SYG:SYD:(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;;0x1200a9;;;BU)(A;OICIIO;GXGR;;;BU)' +
     '(A;OICI;0x1301bf;;;AU)(A;;FA;;;SY)(A;OICIIO;GA;;;CO)',
 )
-export const DEFAULT_DIRECTORY_DESCRIPTOR = inheritDescriptor(DEFAULT_ROOT_DESCRIPTOR, true)
-export const DEFAULT_FILE_DESCRIPTOR = inheritDescriptor(DEFAULT_ROOT_DESCRIPTOR, false)

@@ -36,6 +36,8 @@ const MERGED: readonly (readonly [next: string, sections: number, merged: string
   ['D:ARAI(A;ID;FR;;;WD)', 4, 'O:SYG:BAD:AI(A;ID;FR;;;WD)S:AI(AU;SA;FA;;;WD)'],
   ['D:AR(A;ID;FR;;;WD)', 4, 'O:SYG:BAD:(A;ID;FR;;;WD)S:AI(AU;SA;FA;;;WD)'],
   ['S:ARAI', 8, 'O:SYG:BAD:PAI(A;;FA;;;SY)S:AI'],
+  // Generic rights are stored as those of files where they count, and as they are where they are only handed down.
+  ['D:(A;OI;GR;;;WD)(A;OIIO;GA;;;CO)', 4, 'O:SYG:BAD:(A;OI;FR;;;WD)(A;OIIO;GA;;;CO)S:AI(AU;SA;FA;;;WD)'],
   // Asked for, and not there: as it was.
   ['', 15, OLD],
 ]

@@ -1,5 +1,7 @@
 // Parts of a security descriptor by SMB's AdditionalInformation ([MS-SMB2] 2.2.37, 2.2.39): what a query
 // shows, and what a set replaces. A section is a field and the control flags that speak of it.
+import { mapGenericRights } from './access-check.ts'
+import { ACE_FLAG, isOpaque, type AnyAce } from './security-descriptor-ace.ts'
 import { CONTROL } from './security-descriptor.ts'
 import type { SecurityDescriptor } from './security-descriptor.ts'
 
@@ -52,7 +54,7 @@ export function mergeDescriptor(
     owner: has(SECTION.owner) ? next.owner : old.owner,
     group: has(SECTION.group) ? next.group : old.group,
     sacl: has(SECTION.sacl) ? next.sacl : old.sacl,
-    dacl: has(SECTION.dacl) ? next.dacl : old.dacl,
+    dacl: has(SECTION.dacl) ? next.dacl?.map(settleRights) : old.dacl,
   }
 }
 
@@ -72,6 +74,12 @@ function settleAutoInherit(control: number): number {
   const settled = (control & required) << 2
   const inherited = CONTROL.daclAutoInherited | CONTROL.saclAutoInherited
   return (control & ~required & ~inherited) | (control & inherited & settled)
+}
+
+/** [MS-DTYP] 2.5.3.4.7: what counts here is stored as rights of files; what is only handed down stays generic. */
+function settleRights(ace: AnyAce): AnyAce {
+  if (isOpaque(ace) || (ace.flags & ACE_FLAG.inheritOnly) !== 0) return ace
+  return { ...ace, mask: mapGenericRights(ace.mask) }
 }
 
 function controlOf(sections: number): number {

@@ -37,7 +37,7 @@ export type SecurityDescriptor = {
   readonly dacl: readonly AnyAce[] | undefined
 }
 
-export const DESCRIPTOR_BYTES_MAX = 64 * 1024
+const DESCRIPTOR_BYTES_MAX = 64 * 1024
 const HEADER_BYTES = 20
 
 export function decodeSecurityDescriptor(bytes: Uint8Array): SecurityDescriptor {

@@ -6,6 +6,7 @@ import {
   checkLeaseForRead,
   checkLeaseForWrite,
   runLeaseAction,
+  withLease,
   type LeaseAction,
   type LeaseResult,
 } from '../lease.ts'
@@ -28,7 +29,7 @@ import {
   type ShareSnapshot,
 } from './share.ts'
 
-export type NewShare = {
+type NewShare = {
   readonly id: number
   readonly metadata: Metadata
   readonly provision: ShareProvision
@@ -115,13 +116,11 @@ export function* changeShare(
 ): Step<Share> {
   const current = yield* requireShare(tx, address)
   const stays = checkLeaseForWrite(current.lease, leaseId, moment.nowMs, 'share')
-  const { lease: _lease, ...rest } = current
   const set =
     'provision' in change ? reprovisionShare(current, change.provision, moment.nowMs) : change
   const share: Share = {
-    ...rest,
+    ...withLease(current, stays),
     ...set,
-    ...(stays && { lease: stays }),
     stamp: nextStamp(current.stamp, moment),
     modifiedMs: Math.max(current.modifiedMs, moment.nowMs),
   }
@@ -138,13 +137,7 @@ export function* leaseShare(
 ): Step<{ readonly share: ShareOrSnapshot; readonly result: LeaseResult }> {
   const current = yield* requireShareAt(tx, address)
   const result = runLeaseAction(current.lease, action, nowMs)
-  const lease = result.lease && { lease: result.lease }
-  if ('snapshot' in current) {
-    const { lease: _lease, ...rest } = current
-    saveShareSnapshot(tx, { ...rest, ...lease })
-  } else {
-    const { lease: _lease, ...rest } = current
-    saveShare(tx, address, { ...rest, ...lease })
-  }
+  if ('snapshot' in current) saveShareSnapshot(tx, withLease(current, result.lease))
+  else saveShare(tx, address, withLease(current, result.lease))
   return { share: current, result }
 }

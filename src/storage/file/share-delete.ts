@@ -2,10 +2,10 @@
 // with its snapshots; else it is gone and swept. Its name is free at once either way.
 import type { Step } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import { deletedNow } from '../blob/protection.ts'
 import { StorageError } from '../error.ts'
 import { checkLeaseForWrite, leaseStatus } from '../lease.ts'
 import { nextStamp, type Moment } from '../moment.ts'
+import { deletedNow } from '../retention.ts'
 import { getServiceProperties } from '../service.ts'
 import { deletedShareKey, pastShareKey, shareDueKey, shareKey } from './keys.ts'
 import type { FileTx } from './open.ts'
@@ -22,13 +22,13 @@ import {
   type ShareAddress,
 } from './share.ts'
 
-export type DeleteShare = {
+type DeleteShare = {
   readonly leaseId: string | undefined
   /** x-ms-delete-snapshots */
   readonly snapshots: 'include' | 'include-leased' | undefined
 }
 
-export type DeletedUsage = { readonly usageBytes: number; readonly snapshotUsageBytes: number }
+type DeletedUsage = { readonly usageBytes: number; readonly snapshotUsageBytes: number }
 
 export function* deleteShare(
   tx: FileTx,

@@ -1,19 +1,10 @@
 // List Shares: the shares of an account by name, and with them, if asked for, the deleted ones that can be
 // restored and the snapshots of both. What is deleted stands before the share that has its name now, and a
 // share's snapshots, the oldest first, before the share.
-import { decodeKey, laterKey } from '../../kv/key.ts'
-import {
-  keyAfter,
-  keyAfterPrefix,
-  type Key,
-  type KeyRange,
-  type ReadTx,
-  type Step,
-  type Value,
-} from '../../kv/kv.ts'
+import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
 import { decodeRecord, decodeRecordOnce } from '../../kv/record.ts'
-import { openCursor, type Cursor } from '../blob/cursor.ts'
-import { SKIP_MAX } from '../blob/list-page.ts'
+import { SKIP_MAX } from '../cursor.ts'
+import { nameOf, openNames, type NamePosition, type Names } from '../name-list.ts'
 import { pastShareKey, pastShareKeyPrefix, shareKey, shareKeyPrefix } from './keys.ts'
 import { shareSnapshots, type DeletedShare, type Share, type ShareSnapshot } from './share.ts'
 
@@ -24,13 +15,9 @@ export type ShareItem = {
 }
 
 /** Where a page begins: behind a share, a deleted one of that name, or a snapshot of either. */
-export type SharePosition = {
-  readonly name: string
-  readonly deletedId?: number
-  readonly snapshot?: number
-}
+export type SharePosition = NamePosition
 
-export type SharePage = {
+type SharePage = {
   readonly items: readonly ShareItem[]
   readonly next: SharePosition | undefined
 }
@@ -51,13 +38,12 @@ export function* listShares(
   list: ListShares,
   nowMs: number,
 ): Step<SharePage> {
-  const live = openCursor(tx, liveRange(account, list), pickShare)
-  const deleted = openCursor(tx, deletedRange(account, list), pickDeleted)
+  const walk = openNames(tx, account, list, SHARES)
   const items: ShareItem[] = []
   let next = list.after
   let skipped = 0
   for (;;) {
-    const found = yield* takeFirst(deleted, live)
+    const found = yield* walk()
     if (found === undefined) return { items, next: undefined }
     const isOver = found.deleted !== undefined && found.deleted.untilMs <= nowMs
     const shown = isOver ? [] : yield* itemsOf(tx, found, list)
@@ -88,33 +74,13 @@ function* itemsOf(
   return [...shown.map((share) => ({ name, share, ...(deleted && { deleted }) })), found]
 }
 
-function* takeFirst(deleted: Cursor<Found>, live: Cursor<Found>): Step<Found | undefined> {
-  const [past, present] = [yield* deleted.peek(), yield* live.peek()]
-  const isPastFirst = past !== undefined && (present === undefined || past.name <= present.name)
-  const cursor = isPastFirst ? deleted : live
-  cursor.advance()
-  return isPastFirst ? past : present
-}
-
-/** Behind a snapshot, its share is still to come. */
-function liveRange(account: string, { prefix, after }: ListShares): KeyRange {
-  const start = shareKeyPrefix(account, prefix)
-  const to = keyAfterPrefix(start)
-  if (after === undefined) return { from: start, to }
-  const key = shareKey(account, after.name)
-  const isPassed = after.deletedId === undefined && after.snapshot === undefined
-  return { from: laterKey(start, isPassed ? keyAfter(key) : key), to }
-}
-
-function deletedRange(account: string, { prefix, after, isDeletedIncluded }: ListShares): KeyRange {
-  const start = pastShareKeyPrefix(account, prefix)
-  const to = keyAfterPrefix(start)
-  if (!isDeletedIncluded) return { from: to, to }
-  if (after === undefined) return { from: start, to }
-  const { name, deletedId, snapshot } = after
-  const key = pastShareKey(account, name, deletedId ?? Number.MAX_SAFE_INTEGER)
-  const isPassed = deletedId === undefined || snapshot === undefined
-  return { from: laterKey(start, isPassed ? keyAfter(key) : key), to }
+const SHARES: Names<Found> = {
+  prefix: shareKeyPrefix,
+  key: shareKey,
+  pastPrefix: pastShareKeyPrefix,
+  pastKey: pastShareKey,
+  pick: pickShare,
+  pickDeleted,
 }
 
 function pickShare(key: Key, value: Value): Found {
@@ -124,10 +90,6 @@ function pickShare(key: Key, value: Value): Found {
 function pickDeleted(key: Key, value: Value): Found {
   const { deleted, ...share } = decodeRecord<DeletedShare>(value)
   return { name: nameOf(key), share, deleted }
-}
-
-function nameOf(key: Key): string {
-  return String(decodeKey(key)[2])
 }
 
 function positionOf({ name, share, deleted }: ShareItem): SharePosition {

@@ -5,7 +5,7 @@ import { StorageError } from '../error.ts'
 import type { AccessTier, EnabledProtocol, RootSquash, Share } from './share.ts'
 
 export const QUOTA_GIB_MAX = 102_400
-export const QUOTA_GIB_DEFAULT = 5_120
+const QUOTA_GIB_DEFAULT = 5_120
 const PREMIUM_QUOTA_GIB_MIN = 100
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -18,7 +18,7 @@ export type ShareProvision = {
   readonly snapshotVirtualDirectoryAccess?: boolean
 }
 
-export type Provisioned = Pick<
+type Provisioned = Pick<
   Share,
   | 'quotaGib'
   | 'quotaRaisedMs'
@@ -110,7 +110,7 @@ export function nextQuotaDowngradeMs(
   return quotaRaisedMs === undefined ? accessTierChangedMs : quotaRaisedMs + DAY_MS
 }
 
-export type Performance = {
+type Performance = {
   readonly iops: number
   readonly ingressMibps: number
   readonly egressMibps: number

@@ -7,6 +7,7 @@ import type { SignedIdentifier } from '../access-policy.ts'
 import { StorageError } from '../error.ts'
 import type { Lease } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
+import type { Deleted } from '../retention.ts'
 import { shareKey, shareSnapshotKey, shareSnapshotRange, shareUsageKey } from './keys.ts'
 import type { ShareView } from './snapshot-view.ts'
 
@@ -50,7 +51,7 @@ export type ShareSnapshot = Omit<Share, 'lastSnapshot' | 'snapshotFloor' | 'snap
 
 /** One that was deleted and can be restored until its time is over. */
 export type DeletedShare = Share & {
-  readonly deleted: { readonly atMs: number; readonly untilMs: number }
+  readonly deleted: Deleted
 }
 
 const GIB = 2 ** 30

@@ -5,11 +5,11 @@ import { StorageError } from '../error.ts'
 import type { Moment } from '../moment.ts'
 import type { FileTx } from './open.ts'
 import { requireOpened } from './opened-node.ts'
-import { readRange, writeRange } from './range.ts'
+import { readRange, writeRange, FILE_BYTES_MAX } from './range.ts'
 import type { FrozenTimes } from './set-basic.ts'
 import { breakForWrite } from './smb-cache.ts'
 import { checkLocks } from './smb-lock.ts'
-import { FILE_BYTES_MAX, lastWriteOf, type OpenedAt } from './smb-range.ts'
+import { lastWriteOf, type OpenedAt } from './smb-range.ts'
 
 export type Chunk = {
   readonly sourceOffset: number

@@ -3,11 +3,13 @@
 import type { Step } from '../../kv/kv.ts'
 import { StorageError } from '../error.ts'
 import type { Moment } from '../moment.ts'
+import { ACCESS } from './access-check.ts'
 import { grantCache, isLeasedElsewhere } from './cache-grant.ts'
 import { createDirectory, createFile } from './create.ts'
 import { isLeased } from './file-lease.ts'
+import { checkMayAdd, checkMayOverwrite, rightsOn } from './identity-access.ts'
 import { locateIn, ROOT_ID, type Existing, type FileNode, type Located } from './node.ts'
-import { grantAccess, maximalAccess, WRITE_DATA } from './open-access.ts'
+import { DELETE, grantAccess, maximalAccess, WRITE_DATA } from './open-access.ts'
 import {
   checkKind,
   checkOverwrite,
@@ -33,6 +35,7 @@ import type { ShareAddress } from './share.ts'
 import { isSharingViolation } from './share-mode.ts'
 import { breakHolders, breaksForOpen, type CacheRequest } from './smb-cache.ts'
 import { checkDeletable } from './smb-disposition.ts'
+import type { SmbIdentity } from './smb-identity.ts'
 import { SmbRefused } from './smb-refused.ts'
 
 export type Disposition = 'supersede' | 'open' | 'create' | 'openIf' | 'overwrite' | 'overwriteIf'
@@ -76,6 +79,8 @@ export type OpenRequest = {
   /** It has waited for others. */
   readonly hasWaited?: boolean
   readonly newNodeId: number
+  /** Who asks; left out, the account itself, which may do everything. */
+  readonly identity?: SmbIdentity
 }
 
 export type Opened = {
@@ -95,6 +100,10 @@ export type MustWait = { readonly kind: 'wait'; readonly shareId: number; readon
 export type OpenOutcome = Opened | MustWait
 
 export function* openFile(tx: FileTx, request: OpenRequest, moment: Moment): Step<OpenOutcome> {
+  const { identity, desiredAccess } = request
+  if (identity !== undefined && (desiredAccess & ACCESS.systemSecurity) !== 0) {
+    throw new SmbRefused('PRIVILEGE_NOT_HELD')
+  }
   const { share, view } = yield* viewToOpen(tx, request)
   const located = yield* locateIn(tx, share, view, request.path)
   const { node } = located
@@ -127,13 +136,17 @@ function* openNew(
   const { newNodeId: nodeId, open, wants } = request
   if (open.deleteOnClose === true) checkDeletable({ nodeId, ...request.properties })
   const kind = wants === 'directory' ? 'directory' : 'file'
+  yield* checkMayAdd(tx, located, kind, request.identity)
   const properties = yield* propertiesOfNew(tx, located, kind, request.properties)
   const node =
     kind === 'directory'
       ? yield* createDirectory(tx, located, { nodeId, properties }, moment)
       : yield* createFile(tx, located, { nodeId, properties, lengthBytes: 0 }, moment)
+  // Who makes something gets what he asks for, whatever the descriptor gives to those who come later.
   const access = grantAccess(request.desiredAccess, view)
-  return yield* grant(tx, { ...located, node }, request, { action: 'created', access })
+  const existing = { ...located, node }
+  const allowed = yield* rightsOn(tx, existing, request.identity)
+  return yield* grant(tx, existing, request, { action: 'created', access, allowed })
 }
 
 function* openExisting(
@@ -146,23 +159,31 @@ function* openExisting(
   const { node, view } = located
   const willOverwrite = action !== 'opened'
   checkKind(node, request.wants, willOverwrite)
-  const access = grantAccess(request.desiredAccess, view, node)
-  if (willOverwrite) checkOverwrite(view, node, request.properties)
+  const allowed = yield* rightsOn(tx, located, request.identity)
+  const access = grantAccess(request.desiredAccess, view, node, allowed)
+  if (willOverwrite) {
+    yield* checkMayOverwrite(tx, located, { action, allowed, identity: request.identity })
+    checkOverwrite(view, node, request.properties)
+  }
   if (request.open.deleteOnClose === true) {
     if (view.snapshot !== undefined) throw new SmbRefused('MEDIA_WRITE_PROTECTED')
     checkDeletable(node)
+    if ((access & DELETE) === 0) throw new SmbRefused('ACCESS_DENIED')
   }
   // Who overwrites writes, whatever else is asked for.
   const used = willOverwrite ? access | WRITE_DATA : access
-  if (view.snapshot !== undefined) return yield* grant(tx, located, request, { action, access })
+  const granted = { action, access, allowed }
+  if (view.snapshot !== undefined) return yield* grant(tx, located, request, granted)
   const wait = yield* passOthers(tx, located, request, { used, willOverwrite }, moment)
   if (wait !== undefined) return wait
   if (action !== 'superseded' && action !== 'overwritten') {
-    return yield* grant(tx, located, request, { action, access })
+    return yield* grant(tx, located, request, granted)
   }
   const file = yield* overwrittenFile(tx, located, request.properties, action)
   const written = yield* createFile(tx, located, file, moment)
-  return yield* grant(tx, { ...located, node: written }, request, { action, access })
+  const after = { ...located, node: written }
+  const allowedAfter = yield* rightsOn(tx, after, request.identity)
+  return yield* grant(tx, after, request, { ...granted, allowed: allowedAfter })
 }
 
 type Use = { readonly used: number; readonly willOverwrite: boolean }
@@ -199,11 +220,13 @@ function* passOthers(
   return undefined
 }
 
+type Granted = { readonly action: CreateAction; readonly access: number; readonly allowed: number }
+
 function* grant(
   tx: FileTx,
   { node, view, entry, name, directoryId }: Existing,
   request: OpenRequest,
-  { action, access }: { readonly action: CreateAction; readonly access: number },
+  { action, access, allowed }: Granted,
 ): Step<Opened> {
   const { shareId, snapshot } = view
   const { nodeId } = node
@@ -228,6 +251,6 @@ function* grant(
   }
   putOpen(tx, open)
   if (open.persistent !== undefined) putPersistentOpen(tx, { open, ...(cache && { cache }) })
-  const maximal = maximalAccess(view, action === 'created' ? undefined : node)
-  return { kind: 'opened', action, open, node, maximalAccess: maximal, cache }
+  const maximal = maximalAccess(view, action === 'created' ? undefined : node) & allowed
+  return { kind: 'opened', action, open, node, maximalAccess: maximal & ACCESS.all, cache }
 }

@@ -8,7 +8,7 @@ import { ARCHIVE } from './attributes.ts'
 import { fileTimeOf, type FileTime } from './file-time.ts'
 import { getNode, type FileNode, type NodeKind } from './node.ts'
 import { requirePermission, storePermission } from './permission.ts'
-import { inheritDescriptor } from './security-descriptor-inherit.ts'
+import { inheritDescriptor, type Creator } from './security-descriptor-inherit.ts'
 import { decodeSecurityDescriptor, encodeSecurityDescriptor } from './security-descriptor.ts'
 import type { Share } from './share.ts'
 import type { ShareView } from './snapshot-view.ts'
@@ -16,9 +16,15 @@ import type { ShareView } from './snapshot-view.ts'
 /** `source` is for copies only; to leave a time as it is, leave it out. */
 export type TimeChange = 'now' | 'source' | { readonly at: FileTime }
 
-/** A key of the share's permission store, a descriptor to be stored there, or what the directory hands down. */
+/**
+ * A key of the share's permission store, a descriptor to be stored there, or what the directory hands down: to the
+ * account, or to a user.
+ */
 export type PermissionChange =
-  'inherit' | { readonly key: string } | { readonly descriptorBytes: Uint8Array }
+  | 'inherit'
+  | { readonly creator: Creator }
+  | { readonly key: string }
+  | { readonly descriptorBytes: Uint8Array }
 
 /** x-ms-owner, x-ms-group, x-ms-mode. */
 export type PosixProperties = {
@@ -120,18 +126,29 @@ export function* permissionKeyFor(
 ): Step<string> {
   const { id: shareId } = place.share
   if (change === 'inherit') return yield* inheritedKey(tx, place, kind)
+  if ('creator' in change) return yield* inheritedKey(tx, place, kind, change.creator)
   if ('descriptorBytes' in change)
     return yield* storePermission(tx, shareId, change.descriptorBytes)
   yield* requirePermission(tx, shareId, change.key)
   return change.key
 }
 
-function* inheritedKey(tx: Tx, { share, view, directoryId }: Place, kind: NodeKind): Step<string> {
+function* inheritedKey(
+  tx: Tx,
+  { share, view, directoryId }: Place,
+  kind: NodeKind,
+  creator?: Creator,
+): Step<string> {
   const directory = yield* requireDirectory(tx, view, directoryId)
   const bytes = yield* requirePermission(tx, share.id, directory.permissionKey)
   const text = Buffer.from(bytes).toString('latin1')
-  const handDown = kind === 'directory' ? forDirectory : forFile
-  return yield* storePermission(tx, share.id, handDown(text))
+  const isDirectory = kind === 'directory'
+  const handDown = isDirectory ? forDirectory : forFile
+  const own =
+    creator === undefined
+      ? handDown(text)
+      : forCreator([isDirectory ? 1 : 0, creator.owner, creator.group, text].join(' '))
+  return yield* storePermission(tx, share.id, own)
 }
 
 function* requireDirectory(tx: ReadTx, view: ShareView, directoryId: number): Step<FileNode> {
@@ -144,9 +161,14 @@ function* requireDirectory(tx: ReadTx, view: ShareView, directoryId: number): St
 const forFile = remembering((latin1) => handedDown(latin1, false))
 const forDirectory = remembering((latin1) => handedDown(latin1, true))
 
-function handedDown(latin1: string, isDirectory: boolean): Uint8Array {
+const forCreator = remembering((text) => {
+  const [isDirectory, owner = '', group = '', ...latin1] = text.split(' ')
+  return handedDown(latin1.join(' '), isDirectory === '1', { owner, group })
+})
+
+function handedDown(latin1: string, isDirectory: boolean, creator?: Creator): Uint8Array {
   const parent = decodeSecurityDescriptor(Buffer.from(latin1, 'latin1'))
-  return encodeSecurityDescriptor(inheritDescriptor(parent, isDirectory))
+  return encodeSecurityDescriptor(inheritDescriptor(parent, isDirectory, creator))
 }
 
 // As "Create File" and "Create Directory" document them; the mode of a link counts nowhere.

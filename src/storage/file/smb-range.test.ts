@@ -7,13 +7,8 @@ import { snapshotShare } from './share-snapshot.ts'
 import { shareUsageBytes } from './share.ts'
 import { copyChunks, type Chunk } from './smb-copy.ts'
 import { addLocks } from './smb-lock.ts'
-import {
-  checkWriteOpened,
-  FILE_BYTES_MAX,
-  readOpened,
-  writeOpened,
-  type SmbWrite,
-} from './smb-range.ts'
+import { checkWriteOpened, readOpened, writeOpened, type SmbWrite } from './smb-range.ts'
+import { FILE_BYTES_MAX } from './range.ts'
 import { allocatedRanges, zeroOpened } from './smb-zero.ts'
 
 function write(

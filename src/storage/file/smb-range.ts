@@ -8,7 +8,7 @@ import type { Moment } from '../moment.ts'
 import type { FileNode } from './node.ts'
 import type { FileOpen, FileTx } from './open.ts'
 import { requireOpened } from './opened-node.ts'
-import { readRange, writeRange, type RangeChange } from './range.ts'
+import { FILE_BYTES_MAX, readRange, writeRange, type RangeChange } from './range.ts'
 import type { FrozenTimes } from './set-basic.ts'
 import type { ShareAddress } from './share.ts'
 import { breakForWrite } from './smb-cache.ts'
@@ -16,9 +16,6 @@ import { checkLocks } from './smb-lock.ts'
 
 /** Bytes up to this are written by the transaction that shows them (extent/small.ts). */
 export const SMALL_BYTES_MAX = 8 * 1024
-
-/** The largest file ("Azure Files scalability and performance targets"). */
-export const FILE_BYTES_MAX = 4 * 2 ** 40
 
 /** An open and the share that it is in. */
 export type OpenedAt = {

@@ -5,9 +5,11 @@ export type Refusal =
   | 'ACCESS_DENIED'
   | 'CANNOT_DELETE'
   | 'FILE_IS_A_DIRECTORY'
+  | 'INVALID_OWNER'
   | 'INVALID_PARAMETER'
   | 'MEDIA_WRITE_PROTECTED'
   | 'NOT_A_DIRECTORY'
+  | 'PRIVILEGE_NOT_HELD'
   | 'QUOTA_EXCEEDED'
 
 export class SmbRefused extends Error {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { READ_ONLY } from './attributes.ts'
+import { leaseFile, type FileLeaseAction } from './file-lease.ts'
 import { ADDRESS, exampleShare, READ_ACCESS, refusalOf, type ExampleShare } from './open-example.ts'
 import { getOpen, opensOf, setDeletePending, type FileOpen } from './open.ts'
 import { requireOpened } from './opened-node.ts'
@@ -74,6 +75,18 @@ describe('a rename', () => {
       assert.equal(await isThere(share, from), to === 'A')
     })
   }
+
+  test('does not replace what REST has leased', async () => {
+    const share = await filledShare()
+    const { open } = await share.open('a')
+    const address = { ...ADDRESS, path: ['b'] }
+    const lease = (action: FileLeaseAction) =>
+      share.kv.write((tx) => leaseFile(tx, address, action, share.moment()))
+    await lease({ action: 'acquire', durationSeconds: -1, newId: 'lease' })
+    assert.equal(await refusalOf(rename(share, open, 'b', true)), 'SharingViolation')
+    await lease({ action: 'release', id: 'lease' })
+    assert.equal(await refusalOf(rename(share, open, 'b', true)), 'done')
+  })
 
   test('moves every handle on the file along', async () => {
     const share = await filledShare()

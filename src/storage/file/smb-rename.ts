@@ -5,6 +5,7 @@ import { StorageError } from '../error.ts'
 import type { Moment } from '../moment.ts'
 import { READ_ONLY } from './attributes.ts'
 import { isLeased } from './file-lease.ts'
+import { checkMayAdd, checkMayDelete } from './identity-access.ts'
 import { getEntry, locateIn, ROOT_ID, type Existing, type Located } from './node.ts'
 import { WRITE_DATA } from './open-access.ts'
 import {
@@ -21,6 +22,7 @@ import { isWithin, moveOpens, openNodesBelow, renameNode } from './rename.ts'
 import { isSharingViolation } from './share-mode.ts'
 import { breakForRename } from './smb-cache.ts'
 import type { MustWait } from './smb-open.ts'
+import type { SmbIdentity } from './smb-identity.ts'
 import type { SmbProperties } from './smb-properties.ts'
 import { SmbRefused } from './smb-refused.ts'
 
@@ -32,13 +34,15 @@ export type OpenedRename = {
   readonly posixSemantics: boolean
   /** Times that stay as they are. */
   readonly properties: SmbProperties
+  /** Who asks; left out, the account itself. That the source may be deleted, the open's rights say. */
+  readonly identity?: SmbIdentity
 }
 
 /** Clients that cache handles give them up first, here as when a file is opened. */
 export function* renameOpened(
   tx: FileTx,
   opened: OpenedNode,
-  { path, properties, ...how }: OpenedRename,
+  { path, properties, identity, ...how }: OpenedRename,
   moment: Moment,
 ): Step<MustWait | { readonly kind: 'renamed' }> {
   const { share, view, node, open } = opened
@@ -46,7 +50,11 @@ export function* renameOpened(
   const source = yield* named(tx, opened)
   const target = yield* locateIn(tx, share, view, path)
   yield* checkDirectory(tx, target)
+  yield* checkMayAdd(tx, target, node.kind, identity)
   const replaced = yield* replacedBy(tx, source, target, how.replaceIfExists, moment)
+  if (replaced.length > 0 && target.node !== undefined) {
+    yield* checkMayDelete(tx, { ...target, node: target.node }, identity)
+  }
   const below = node.kind === 'directory' ? yield* nodesBelow(tx, source, target) : []
   for (const nodeId of [node.nodeId, ...replaced, ...below]) {
     const at = { shareId: view.shareId, nodeId }

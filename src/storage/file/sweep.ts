@@ -27,7 +27,7 @@ import type { Kept } from './snapshot-view.ts'
 /** Small enough that a write that comes meanwhile waits a few milliseconds only. */
 const RECORDS_PER_STEP = 200
 
-export type SweptFiles = { readonly recordCount: number }
+type SweptFiles = { readonly recordCount: number }
 
 /** One pass, at the time of the store's clock. Maps that it drops are swept with those of blobs. */
 export async function sweepFiles(kv: Kv, nowMs: number): Promise<SweptFiles> {

@@ -1,32 +1,30 @@
 // Where a copy reads from. A URL of a blob or file of this very server is looked up in the store without a socket,
 // once the URL itself has been authorized as a request for it would be; anything else is for
 // fetch-source.ts, within what --allowCopyFrom permits.
-import { authenticate } from '../../auth/authenticate.ts'
-import { authorize, hasPermission } from '../../auth/authorize.ts'
-import type { Permission } from '../../auth/permission.ts'
-import type { AuthRequest } from '../../auth/request.ts'
-import { addressOf } from '../../http/address.ts'
-import { optionalHeader, requiredHeader } from '../../http/header.ts'
-import type { Call, Request } from '../../http/operation.ts'
-import { decodeSegments, parseQuery } from '../../http/query.ts'
-import type { Kv } from '../../kv/kv.ts'
-import type { Accounts } from '../../storage/account.ts'
-import type { BlobAddress } from '../../storage/blob/blob.ts'
-import { ofSource } from '../../storage/blob/copy.ts'
-import { invalidHeader, StorageError } from '../../storage/error.ts'
-import type { FileAddress } from '../../storage/file/node.ts'
-import { afterBreaks } from '../file/breaks.ts'
-import { fileAddressAt } from '../file/service.ts'
-import {
-  blobAddressAt,
-  type BlobService,
-  type CopySources,
-  type SourceServiceName,
-} from './service.ts'
+import { authenticate } from '../auth/authenticate.ts'
+import { authorize, hasPermission } from '../auth/authorize.ts'
+import type { Permission } from '../auth/permission.ts'
+import type { AuthRequest } from '../auth/request.ts'
+import { addressOf } from '../http/address.ts'
+import { decodeCustomerKey, type CustomerKey } from '../http/customer-key.ts'
+import { optionalHeader, requiredHeader } from '../http/header.ts'
+import type { Call, Request } from '../http/operation.ts'
+import { decodeSegments, parseQuery } from '../http/query.ts'
+import type { Kv } from '../kv/kv.ts'
+import type { Accounts } from '../storage/account.ts'
+import type { BlobAddress } from '../storage/blob/blob.ts'
+import { ofSource } from '../storage/copy-source.ts'
+import { invalidHeader, StorageError } from '../storage/error.ts'
+import type { FileAddress } from '../storage/file/node.ts'
+import { blobAddressAt } from './blob/service.ts'
+import type { CopySources, SourceServiceName } from './copy-sources.ts'
+import { afterBreaks } from './file/breaks.ts'
+import { fileAddressAt } from './file/service.ts'
+import type { ContentService } from './service.ts'
 
 /** A call of the Blob or of the File service. */
 export type SourceCall = Call<
-  Pick<BlobService, 'kv' | 'extents' | 'moment' | 'accounts' | 'copySources'>
+  Pick<ContentService, 'kv' | 'extents' | 'moment' | 'accounts' | 'copySources'>
 >
 
 export type CopySource = LocalSource | RemoteSource
@@ -83,13 +81,18 @@ export function sourceAuthorization({ headers }: Request): string | undefined {
   throw new StorageError('InvalidHeaderValue', { HeaderName: AUTHORIZATION })
 }
 
+/** The key that the source is encrypted with, if one was sent. */
+export function sourceKey({ headers, secure }: Request): CustomerKey | undefined {
+  return decodeCustomerKey(headers, secure, 'source-')
+}
+
 /** Runs what reads a source of ours: a file may have to wait for SMB clients. */
 export function withSource<T>(
   {
     request,
     service,
   }: Pick<SourceCall, 'request'> & {
-    readonly service: Pick<BlobService, 'kv' | 'copySources'>
+    readonly service: Pick<ContentService, 'kv' | 'copySources'>
   },
   { address }: Pick<LocalSource, 'address'>,
   attempt: (kv: Pick<Kv, 'read' | 'write'>) => Promise<T>,

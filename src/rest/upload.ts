@@ -1,25 +1,22 @@
 // The body of a write on its way to the store: taken out of its structured message, hashed, encrypted and
 // written in one pass. Bytes first, record second: nothing here is seen before a record points at it.
 import assert from 'node:assert/strict'
-import { hash, randomBytes } from 'node:crypto'
-import { cipherBytes, encryptSource, NONCE_BYTES } from '../../extent/cipher.ts'
-import { crc64Hasher, md5Hasher } from '../../extent/hash.ts'
-import { removeReferences } from '../../extent/reference.ts'
-import { putSmallSlice, smallSlice } from '../../extent/small.ts'
-import { encryptedSlice, wholeSlice } from '../../extent/slice-list.ts'
-import type { Piece } from '../../extent/slice.ts'
-import type { Request } from '../../http/operation.ts'
+import { randomBytes } from 'node:crypto'
+import { cipherBytes, encryptSource, NONCE_BYTES } from '../extent/cipher.ts'
+import { crc64Hasher, md5Hasher } from '../extent/hash.ts'
+import { removeReferences } from '../extent/reference.ts'
+import { encryptedSlice, wholeSlice } from '../extent/slice-list.ts'
+import type { Piece } from '../extent/slice.ts'
+import { putSmallSlice, smallSlice } from '../extent/small.ts'
+import type { Request } from '../http/operation.ts'
 import {
   decodeStructuredBody,
   parseStructuredBodyHeader,
   STRUCTURED_BODY,
-} from '../../http/structured-body.ts'
-import type { PutBody } from '../../storage/blob/put.ts'
-import type { Step, Tx } from '../../kv/kv.ts'
-import { StorageError } from '../../storage/error.ts'
-import type { Cipher } from './cipher.ts'
-import type { BodyHashes } from './header.ts'
-import type { BlobService } from './service.ts'
+} from '../http/structured-body.ts'
+import type { Step, Tx } from '../kv/kv.ts'
+import { checkHashes, type BodyHashes } from './body-hashes.ts'
+import type { ContentService } from './service.ts'
 
 /** Bodies up to this live in their record: one write and one sync instead of two. */
 export const INLINE_BYTES_MAX = 8 * 1024
@@ -74,6 +71,11 @@ export async function readInline(request: Request): Promise<Buffer> {
   return collect(bodySource(request).stream())
 }
 
+/** A stream of what is at hand. */
+export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (bytes.length > 0) yield bytes
+}
+
 /** All of a stream that is known to be short. */
 export async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
@@ -82,7 +84,8 @@ export async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer
 }
 
 export type UploadSettings = {
-  readonly cipher: Cipher | undefined
+  /** The key to encrypt them with; undefined: they are stored as they are. */
+  readonly cipher: { readonly key: Buffer } | undefined
   /** What the client says that the bytes hash to. */
   readonly hashes: BodyHashes
   /** Which hashes to compute, whether or not the client sent them. */
@@ -93,7 +96,7 @@ export type UploadSettings = {
 
 /** Throws what is wrong with the hashes only after the bytes are given back. */
 export async function upload(
-  service: Pick<BlobService, 'kv' | 'extents' | 'newId'>,
+  service: Pick<ContentService, 'kv' | 'extents' | 'newId'>,
   source: Source,
   { cipher, hashes, wants, maySmall = false }: UploadSettings,
 ): Promise<Upload> {
@@ -161,39 +164,12 @@ async function readSmall(source: Source): Promise<Uint8Array> {
 
 /** The bytes are there and nothing shows them: the next sweep takes them. */
 export async function discard(
-  service: Pick<BlobService, 'kv'>,
-  body: Upload | PutBody,
+  service: Pick<ContentService, 'kv'>,
+  body: Pick<Upload, 'id' | 'pieces' | 'small'> | { readonly bytes: Uint8Array },
   error: unknown,
 ): Promise<never> {
   // What is small was never written.
   const isStored = 'pieces' in body && !('small' in body)
   if (isStored) await service.kv.write((tx) => removeReferences(tx, body))
   throw error
-}
-
-export function md5Of(bytes: Uint8Array): string {
-  return hash('md5', bytes, 'base64')
-}
-
-export function crc64Of(bytes: Uint8Array): string {
-  const crc64 = crc64Hasher()
-  crc64.update(bytes)
-  return crc64.digest().toString('base64')
-}
-
-export function checkHashes(
-  sent: BodyHashes,
-  computed: { readonly md5: string | undefined; readonly crc64: string | undefined },
-): void {
-  if (sent.md5 !== undefined) checkMd5(sent.md5, computed.md5 ?? '')
-  if (sent.crc64 !== undefined && sent.crc64 !== computed.crc64) {
-    const details = { UserSpecifiedCrc: sent.crc64, ServerCalculatedCrc: computed.crc64 ?? '' }
-    throw new StorageError('Crc64Mismatch', details)
-  }
-}
-
-export function checkMd5(sent: string, computed: string): void {
-  if (sent === computed) return
-  const details = { UserSpecifiedMd5: sent, ServerCalculatedMd5: computed }
-  throw new StorageError('Md5Mismatch', details)
 }

@@ -1,13 +1,6 @@
 // A place in a range of keys that only moves forward: it reads in batches, so that walking costs few scans,
 // and begins small again behind a jump, so that jumping costs few records.
-import {
-  keyAfter,
-  type Key,
-  type KeyRange,
-  type ReadTx,
-  type Step,
-  type Value,
-} from '../../kv/kv.ts'
+import { keyAfter, type Key, type KeyRange, type ReadTx, type Step, type Value } from '../kv/kv.ts'
 
 export type Cursor<T> = {
   /** What stands here, or undefined at the end. */
@@ -22,6 +15,9 @@ export type Cursor<T> = {
 export const BATCH_MAX = 1_000
 export const BATCH_MIN = 8
 const BATCH_GROWTH = 4
+
+/** Records that a page of a list passes over without showing them; then it ends early, with a marker. */
+export const SKIP_MAX = 10_000
 
 export function nextBatch(countMax: number): number {
   return Math.min(countMax * BATCH_GROWTH, BATCH_MAX)

@@ -1,0 +1,46 @@
+// A user of SMB who is not the account itself: what security descriptors know of him. His SID follows from the names
+// of account and user alone, so it is the same after a restart, on another machine, and for a user who was taken off
+// the list and is put on it again.
+import { createHash } from 'node:crypto'
+import { SYSTEM_CREATOR, type Creator } from './security-descriptor-inherit.ts'
+import type { Sid } from './sid.ts'
+
+export type SmbIdentity = {
+  /** As it is configured. */
+  readonly name: string
+  readonly sid: Sid
+  /** The primary group: all users of the account. */
+  readonly groupSid: Sid
+  /** The user and all its groups. */
+  readonly sids: ReadonlySet<Sid>
+}
+
+/** Everyone, Authenticated Users, Users, NETWORK: who logs in over SMB is in all of them. */
+const GROUPS: readonly Sid[] = ['S-1-1-0', 'S-1-5-11', 'S-1-5-32-545', 'S-1-5-2']
+
+/** DOMAIN_GROUP_RID_USERS ([MS-DTYP] 2.4.2.4) */
+const USERS_RID = 513
+/** Below are those that mean something in every domain. */
+const RID_MIN = 1_000
+const RID_COUNT = 2 ** 30 - RID_MIN
+
+/**
+ * S-1-5-21-a-b-c-rid: a, b, c are the first three words (little-endian) of SHA-256 of the account's name, as of a
+ * domain; rid is 1000 and more, from the first word of SHA-256 of account, a zero byte and the user's name in small
+ * letters.
+ */
+export function smbIdentity(account: string, name: string): SmbIdentity {
+  const domain = createHash('sha256').update(account).digest()
+  const words = [0, 4, 8].map((offset) => domain.readUInt32LE(offset))
+  const own = createHash('sha256').update(`${account}\0${name.toLowerCase()}`).digest()
+  const of = (rid: number): Sid => ['S-1-5-21', ...words, rid].join('-')
+  const sid = of(RID_MIN + (own.readUInt32LE(0) % RID_COUNT))
+  const groupSid = of(USERS_RID)
+  return { name, sid, groupSid, sids: new Set([sid, groupSid, ...GROUPS]) }
+}
+
+/** Whose a new file is; undefined is the account, whose files are the system's. */
+export function creatorOf(identity: SmbIdentity | undefined): Creator {
+  if (identity === undefined) return SYSTEM_CREATOR
+  return { owner: identity.sid, group: identity.groupSid }
+}

@@ -1,0 +1,10 @@
+// Soft delete: how long what is deleted can be had back.
+
+/** How long was decided when it was deleted; later changes of the policy don't count. */
+export type Deleted = { readonly atMs: number; readonly untilMs: number }
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+export function deletedNow(nowMs: number, days: number): Deleted {
+  return { atMs: nowMs, untilMs: nowMs + days * DAY_MS }
+}

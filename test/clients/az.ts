@@ -1,0 +1,21 @@
+// The azure CLI, for the tests of each service: whether it is here, and how it is told of a server.
+import { tempFolder } from '../server-process.ts'
+import { CLIENT_LIMIT_MS, clientOf, missingReason, type Client } from './program.ts'
+
+/** `az version` would take as long as a test. */
+const skip = missingReason('az', ['sh', '-c', 'command -v az']) ?? false
+
+/** Every call takes a second before it asks us anything, so two run at a time. */
+export const AZ_SUITE = { skip, timeout: CLIENT_LIMIT_MS, concurrency: 2 }
+
+/** `az storage`, answering in JSON and with nothing of its own to say. */
+export function azStorage(connectionString: string): Client {
+  return clientOf(['az', 'storage'], {
+    AZURE_STORAGE_CONNECTION_STRING: connectionString,
+    AZURE_CONFIG_DIR: tempFolder('az-config'),
+    AZURE_CORE_COLLECT_TELEMETRY: '0',
+    AZURE_CORE_ONLY_SHOW_ERRORS: '1',
+    AZURE_CORE_OUTPUT: 'json',
+    AZURE_CORE_SURVEY_MESSAGE: '0',
+  })
+}

@@ -1,0 +1,242 @@
+// A server that is killed while SMB clients write loses nothing that it has acknowledged: no WRITE, and none is
+// seen by halves; no CREATE, rename or deletion; no file that smbclient has put. Where it is killed depends on a
+// seed; CRASH_SEED=n runs another.
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test, type TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { checkLocation } from '../../src/start/fsck.ts'
+import { missingReason } from '../clients/program.ts'
+import { rawRequest, xmlTexts } from '../harness.ts'
+import {
+  cleanUp,
+  launch,
+  startServerProcess,
+  stop,
+  tempFolder,
+  type ServerProcess,
+} from '../server-process.ts'
+import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
+import { ACCESS, DISPOSITION } from './client-message.ts'
+import { SmbClient } from './smb-client.ts'
+import type { SmbFile } from './smb-file.ts'
+
+const SEED = Number(process.env.CRASH_SEED ?? 1)
+const SHARE_NAME = 'crash'
+const ROUNDS = 3
+const WRITERS = 4
+const SLOTS = 6
+/** Half of the clients write what fits into the kv, half what goes to extents. */
+const SLOT_BYTES = [4 * 1024, 96 * 1024] as const
+const MAIN_ARGS = ['--silent', '--filePort', '0', '--smbPort', '0', '--location']
+
+after(cleanUp)
+
+type Started = {
+  readonly server: ServerProcess
+  readonly rest: { readonly blobPort: number }
+  readonly smbPort: number
+}
+
+async function startProcess(folder: string): Promise<Started> {
+  const server = await startServerProcess({ args: [...MAIN_ARGS, folder] })
+  const portOf = async (service: string) => {
+    const line = new RegExp(`${service} service is successfully listening at [^\\s"]*:(\\d+)`)
+    return Number((await server.said(line))[1])
+  }
+  return { server, rest: { blobPort: await portOf('File') }, smbPort: await portOf('SMB') }
+}
+
+async function connect({ smbPort }: Started): Promise<SmbClient> {
+  return await SmbClient.connect({ port: smbPort, share: SHARE_NAME })
+}
+
+/** Until the server is killed: whatever fails after that is its end. */
+async function untilKilled(work: () => Promise<void>): Promise<void> {
+  try {
+    for (;;) await work()
+  } catch (error) {
+    assert(error instanceof Error)
+    assert.match(error.message, /the connection has ended/, error.stack)
+  }
+}
+
+/** What is known of a slot: the write that was acknowledged, and one that was sent since. */
+type Slot = { acknowledged: number; sent?: number }
+
+type Writer = { readonly name: string; readonly slotBytes: number; readonly slots: Slot[] }
+
+function writerOf(index: number): Writer {
+  const slots = Array.from({ length: SLOTS }, () => ({ acknowledged: 0 }))
+  return { name: `file-${index}`, slotBytes: SLOT_BYTES[index % 2 ? 1 : 0], slots }
+}
+
+/** Every byte depends on the write and the slot; the write 0 is the zeros of the beginning. */
+function contentOf(write: number, slot: number, lengthBytes: number): Buffer {
+  if (write === 0) return Buffer.alloc(lengthBytes)
+  return Buffer.alloc(lengthBytes, createHash('sha256').update(`${write} ${slot}`).digest())
+}
+
+let lastWrite = SEED * 1_000_000
+let acknowledgedCount = 0
+
+/** All slots at once, on one connection. */
+async function write(started: Started, { name, slotBytes, slots }: Writer): Promise<void> {
+  const client = await connect(started)
+  const disposition = DISPOSITION.openIf
+  const handle = await client.open(name, { access: ACCESS.all, disposition })
+  if ((await handle.lengthBytes()) === 0) await handle.setLength(SLOTS * slotBytes)
+  const writeSlot = async (slot: Slot, at: number) => {
+    const id = (lastWrite += 1)
+    slot.sent = id
+    await handle.write(at * slotBytes, contentOf(id, at, slotBytes))
+    slot.acknowledged = id
+    delete slot.sent
+    acknowledgedCount += 1
+  }
+  await Promise.all(slots.map((slot, at) => untilKilled(() => writeSlot(slot, at))))
+}
+
+async function checkWriter(read: Read, { name, slots, slotBytes }: Writer): Promise<void> {
+  const all = await read(name)
+  for (const [at, slot] of slots.entries()) {
+    const { acknowledged, sent } = slot
+    const bytes = all.subarray(at * slotBytes, (at + 1) * slotBytes)
+    const isSent = sent !== undefined && bytes.equals(contentOf(sent, at, slotBytes))
+    const isKept = bytes.equals(contentOf(acknowledged, at, slotBytes))
+    assert(isSent || isKept, `${name} slot ${at} is neither ${acknowledged} nor ${sent}`)
+    slots[at] = { acknowledged: isSent ? sent : acknowledged }
+  }
+}
+
+/** Names that must be there and names that must not; what was under way may be either. */
+type Names = { readonly present: Set<string>; readonly absent: Set<string>; count: number }
+
+/** Makes a file; then leaves, renames or deletes it. */
+async function changeNames(client: SmbClient, names: Names): Promise<void> {
+  const { present, absent } = names
+  names.count += 1
+  const name = `name-${SEED}-${names.count}`
+  const terms = { access: ACCESS.all, disposition: DISPOSITION.create }
+  const handle: SmbFile = await client.open(name, terms)
+  present.add(name)
+  if (names.count % 3 === 1) {
+    present.delete(name)
+    await handle.rename(`${name}-renamed`)
+    absent.add(name)
+    present.add(`${name}-renamed`)
+  }
+  if (names.count % 3 === 2) {
+    present.delete(name)
+    await handle.setDisposition(true)
+    await handle.close()
+    absent.add(name)
+    return
+  }
+  await handle.close()
+}
+
+type Read = (path: string) => Promise<Buffer>
+
+function restReader({ rest }: Started): Read {
+  return async (path) => {
+    const answer = await rawRequest(rest, { method: 'GET', path: `/${SHARE_NAME}/${path}` })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body
+  }
+}
+
+function smbReader(client: SmbClient): Read {
+  return async (path) => {
+    const handle = await client.open(path)
+    const { lengthBytes } = handle.opened
+    const parts: Buffer[] = []
+    for (let at = 0; at < lengthBytes; at += 65_536) parts.push(await handle.read(at, 65_536))
+    await handle.close()
+    return Buffer.concat(parts)
+  }
+}
+
+async function listed({ rest }: Started): Promise<Set<string>> {
+  const path = `/${SHARE_NAME}?restype=directory&comp=list`
+  const { text } = await rawRequest(rest, { method: 'GET', path })
+  return new Set(xmlTexts(text, 'Name'))
+}
+
+function checkNames(found: ReadonlySet<string>, { present, absent }: Names): void {
+  for (const name of present) assert(found.has(name), `${name} is lost`)
+  for (const name of absent) assert(!found.has(name), `${name} is back`)
+}
+
+async function killAndCheck({ server }: Started, folder: string, round: number): Promise<void> {
+  // Time is what the test is about: the kill comes at any moment of the writes.
+  await setTimeout(250 + ((SEED * 97 + round * 131) % 300))
+  assert.equal((await stop(server, 'SIGKILL')).signal, 'SIGKILL')
+  const { exitCode, lines } = await checkLocation(folder, process.pid)
+  assert.deepEqual([exitCode, lines.at(-1)], [0, 'no problems'], lines.join('\n'))
+}
+
+async function makeShare({ rest }: Started): Promise<void> {
+  const { status } = await rawRequest(rest, { method: 'PUT', path: `/${SHARE_NAME}?restype=share` })
+  assert.equal(status, 201)
+}
+
+test(`what SMB clients were told is done outlives SIGKILL (seed ${SEED})`, async (t: TestContext) => {
+  const folder = tempFolder('crash-smb')
+  const writers = Array.from({ length: WRITERS }, (_, index) => writerOf(index))
+  const names: Names = { present: new Set(), absent: new Set(), count: 0 }
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const started = await startProcess(folder)
+    if (round === 0) await makeShare(started)
+    else {
+      const client = await connect(started)
+      for (const writer of writers) {
+        await checkWriter(round % 2 ? restReader(started) : smbReader(client), writer)
+      }
+      checkNames(await listed(started), names)
+      client.end()
+    }
+    if (round === ROUNDS) return void (await stop(started.server))
+    const before = acknowledgedCount
+    const naming = connect(started).then((client) => untilKilled(() => changeNames(client, names)))
+    const writing = writers.map((writer) => write(started, writer))
+    await killAndCheck(started, folder, round)
+    await Promise.all([naming, ...writing])
+    t.diagnostic(`killed after ${acknowledgedCount - before} writes; ${names.count} files so far`)
+    assert(acknowledgedCount > before, 'something was acknowledged')
+  }
+})
+
+const noSmbclient = missingReason('smbclient', ['smbclient', '--version']) ?? false
+
+test('files that smbclient has put outlive SIGKILL', { skip: noSmbclient }, async (t) => {
+  const folder = tempFolder('crash-smbclient')
+  const local = tempFolder('crash-local')
+  const bytes = randomBytes(300_000)
+  writeFileSync(join(local, 'a'), bytes)
+  const started = await startProcess(folder)
+  await makeShare(started)
+  const puts = Array.from({ length: 500 }, (_, index) => `put a put-${index}`)
+  const args = [
+    '//127.0.0.1/crash',
+    `--port=${started.smbPort}`,
+    `--user=${ACCOUNT}%${ACCOUNT_KEY}`,
+  ]
+  const command = ['-c', `lcd ${local}; ${puts.join('; ')}`]
+  const putting = launch({ program: ['smbclient'], args: [...args, ...command] })
+  await setTimeout(500)
+  await killAndCheck(started, folder, SEED)
+  const { stdout, stderr } = await putting.ended
+  // It says so when the file is closed.
+  const done = [...`${stdout}${stderr}`.matchAll(/putting file a as \\(put-\d+) /g)].map(
+    ([, name = '']) => name,
+  )
+  t.diagnostic(`killed after ${done.length} files`)
+  assert(done.length > 0 && done.length < puts.length)
+  const again = await startProcess(folder)
+  for (const name of done)
+    assert(bytes.equals(await restReader(again)(name)), `${name} is not whole`)
+  await stop(again.server)
+})

@@ -36,6 +36,13 @@ export type Running = {
   said(pattern: RegExp): Promise<RegExpExecArray>
 }
 
+const ANY_PORTS = {
+  LAZULI_QUEUE_PORT: '0',
+  LAZULI_TABLE_PORT: '0',
+  LAZULI_FILE_PORT: '0',
+  LAZULI_SMB_PORT: '0',
+}
+
 const children = new Set<ChildProcess>()
 const folders: string[] = []
 
@@ -58,7 +65,7 @@ export function launch({ program = [process.execPath, MAIN], args, cwd, env }: L
   const child = spawn(file, [...before, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Tests run side by side: what one does not ask for is on any free port.
-    env: { ...plainEnv(), LAZULI_QUEUE_PORT: '0', LAZULI_TABLE_PORT: '0', ...env },
+    env: { ...plainEnv(), ...ANY_PORTS, ...env },
     ...(cwd !== undefined && { cwd }),
   })
   children.add(child)

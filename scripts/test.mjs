@@ -11,9 +11,10 @@ if (files.length === 0) {
   console.error(`no test file matches ${words.join(' ')}`)
   process.exit(1)
 }
+// Two files at a time: on two cores Node would run one, and much of a test is waiting for somebody else.
 const { status } = spawnSync(
   process.execPath,
-  ['--test', '--test-reporter=./scripts/reporter.mjs', ...files],
+  ['--test', '--test-concurrency=2', '--test-reporter=./scripts/reporter.mjs', ...files],
   {
     stdio: 'inherit',
   },

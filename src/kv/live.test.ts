@@ -306,6 +306,20 @@ describe('events', () => {
     })
     assert.deepEqual(told, ['closed'])
   })
+
+  test('what a listener throws takes nothing back', async () => {
+    const kv = openLiveKv<string>(openMemoryKv())
+    kv.listen(() => {
+      throw new Error('a listener')
+    })
+    const written = kv.write(function* (tx) {
+      yield* put(tx, LIVE, 'live')
+      yield* put(tx, DURABLE, 'durable')
+      tx.announce('closed')
+    })
+    await assert.rejects(written, /a listener/)
+    assert.deepEqual([await get(kv, LIVE), await get(kv, DURABLE)], ['live', 'durable'])
+  })
 })
 
 /** For what the event loop brings about by itself, turn by turn. */

@@ -5,7 +5,7 @@
 import { encodeKey } from './key.ts'
 import type { Entry, Key, Kv, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
 import { applyWrites, EMPTY_MAP, getEntry, scanEntries } from './sorted-map.ts'
-import { bufferWrites, isInside, type BufferedTx, type Write } from './transaction.ts'
+import { bufferWrites, isInside, nameOf, type BufferedTx, type Write } from './transaction.ts'
 
 /** A transaction that can tell the rest of the process what it has done, once it is done. */
 export interface LiveTx<Event> extends Tx {
@@ -111,8 +111,9 @@ export function openLiveKv<Event>(kv: Kv): LiveKv<Event> {
 
   async function write<T>(body: (tx: LiveTx<Event>) => Step<T>): Promise<T> {
     let done: Done<Event> | undefined
+    let value: T
     try {
-      const value = await kv.write(function* (durable) {
+      value = await kv.write(function* (durable) {
         const tx = new Routed<Event>(durable, bufferWrites(liveReads))
         const result = yield* body(tx)
         const writes = tx.liveWrites()
@@ -124,11 +125,6 @@ export function openLiveKv<Event>(kv: Kv): LiveKv<Event> {
         done = { events: tx.events, keys, before }
         return result
       })
-      if (done !== undefined) {
-        end(done.keys)
-        tell(done.events)
-      }
-      return value
     } catch (error) {
       // The commit failed after the body had run: what it did to the live part is taken back.
       if (done !== undefined) {
@@ -137,6 +133,12 @@ export function openLiveKv<Event>(kv: Kv): LiveKv<Event> {
       }
       throw error
     }
+    // Behind the catch: what a listener throws takes nothing back.
+    if (done !== undefined) {
+      end(done.keys)
+      tell(done.events)
+    }
+    return value
   }
 
   async function writeLive<T>(body: (tx: LiveTx<Event>) => Step<T>): Promise<T> {
@@ -228,8 +230,4 @@ class Routed<Event> implements LiveTx<Event> {
   liveWrites(): readonly Write[] {
     return this.#live.writes()
   }
-}
-
-function nameOf(key: Key): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
 }

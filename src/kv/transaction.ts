@@ -88,6 +88,7 @@ function merge(stored: readonly Entry[], mine: readonly Write[], range: ScanRang
   return kept.slice(0, range.countMax)
 }
 
-function nameOf(key: Key): string {
+/** A key as the text that a Map finds it by. */
+export function nameOf(key: Key): string {
   return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
 }

@@ -138,3 +138,22 @@ export const WRITES = [
 ] as const
 export const REPLACES = ['Create File', 'Copy File'] as const
 export const DELETES = ['Delete File', 'Rename over File'] as const
+
+const LEASE = 'Acquire Lease'
+const RENAME = 'Rename File'
+
+/** What an open that shares only so much keeps REST from: the table of "Manage file locks in Azure Files". */
+export const REFUSED = {
+  none: [...REPLACES, ...READS, ...WRITES, ...DELETES, LEASE, RENAME],
+  R: [...REPLACES, ...WRITES, ...DELETES, LEASE, RENAME],
+  W: [...REPLACES, ...READS, ...DELETES, LEASE, RENAME],
+  D: [...REPLACES, ...READS, ...WRITES, ...DELETES, LEASE],
+  RW: [...REPLACES, ...DELETES, LEASE, RENAME],
+  RD: [...REPLACES, ...WRITES, ...DELETES, LEASE],
+  WD: [...READS, ...DELETES, LEASE],
+  RWD: [...DELETES],
+} as const satisfies Readonly<Record<string, readonly OperationName[]>>
+
+export function isRefused(mode: keyof typeof REFUSED, name: OperationName): boolean {
+  return REFUSED[mode].some((each) => each === name)
+}

@@ -5,15 +5,13 @@ import { after, before, describe, test } from 'node:test'
 import { SHARE_READ } from '../../src/storage/file/open.ts'
 import {
   DELETES,
+  isRefused,
   NAMES,
   newFile,
   openWorld,
   outcomeUnhindered,
-  READS,
-  REPLACES,
   run,
-  WRITES,
-  type OperationName,
+  type REFUSED,
   type World,
 } from './file-operations.ts'
 import { ACCESS, itemsOf, openPlace, outcomeOf, placeOf, SHARE_MODES } from './smb-client.ts'
@@ -27,23 +25,10 @@ after(() => world.server.close())
 
 const VIOLATION = '409 SharingViolation'
 
-const LEASE = 'Acquire Lease'
-const RENAME = 'Rename File'
-const REFUSED: Readonly<Record<keyof typeof SHARE_MODES, readonly OperationName[]>> = {
-  none: [...REPLACES, ...READS, ...WRITES, ...DELETES, LEASE, RENAME],
-  R: [...REPLACES, ...WRITES, ...DELETES, LEASE, RENAME],
-  W: [...REPLACES, ...READS, ...DELETES, LEASE, RENAME],
-  D: [...REPLACES, ...READS, ...WRITES, ...DELETES, LEASE],
-  RW: [...REPLACES, ...DELETES, LEASE, RENAME],
-  RD: [...REPLACES, ...WRITES, ...DELETES, LEASE],
-  WD: [...READS, ...DELETES, LEASE],
-  RWD: [...DELETES],
-}
-
 for (const [mode, shareAccess] of Object.entries(SHARE_MODES) as [keyof typeof REFUSED, number][]) {
   describe(`a file that is open for reading and shares ${mode}`, () => {
     for (const name of NAMES) {
-      const expected = REFUSED[mode].includes(name) ? VIOLATION : outcomeUnhindered(name)
+      const expected = isRefused(mode, name) ? VIOLATION : outcomeUnhindered(name)
       test(`${name} → ${expected}`, async () => {
         const file = await newFile(world)
         await openPlace(world.server, await placeOf(world.server, 'modes', file.path), {

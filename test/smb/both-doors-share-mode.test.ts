@@ -4,13 +4,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import {
   DELETES,
+  isRefused,
   NAMES,
   newFile,
   outcomeUnhindered,
-  READS,
-  REPLACES,
+  REFUSED,
   run,
-  WRITES,
   type OperationName,
 } from '../file/file-operations.ts'
 import { itemsOf, outcomeOf } from '../file/smb-client.ts'
@@ -29,25 +28,13 @@ before(async () => {
 after(() => doors.close())
 
 const VIOLATION = '409 SharingViolation'
-const LEASE = 'Acquire Lease'
-const RENAME = 'Rename File'
 
 type Mode = keyof typeof SHARE
 
-const REFUSED: Readonly<Record<Mode, readonly OperationName[]>> = {
-  none: [...REPLACES, ...READS, ...WRITES, ...DELETES, LEASE, RENAME],
-  R: [...REPLACES, ...WRITES, ...DELETES, LEASE, RENAME],
-  W: [...REPLACES, ...READS, ...DELETES, LEASE, RENAME],
-  D: [...REPLACES, ...READS, ...WRITES, ...DELETES, LEASE],
-  RW: [...REPLACES, ...DELETES, LEASE, RENAME],
-  RD: [...REPLACES, ...WRITES, ...DELETES, LEASE],
-  WD: [...READS, ...DELETES, LEASE],
-  RWD: [...DELETES],
-}
 const MODES = Object.keys(REFUSED) as Mode[]
 
 function expectedOf(mode: Mode, name: OperationName): string {
-  return REFUSED[mode].includes(name) ? VIOLATION : outcomeUnhindered(name)
+  return isRefused(mode, name) ? VIOLATION : outcomeUnhindered(name)
 }
 
 for (const mode of MODES) {

@@ -22,7 +22,7 @@ const DELETE_CHILD = 0x40
 const READ_ATTRIBUTES = 0x80
 
 /** The rights that there are; the SACL is nobody's but the account's. */
-export const EVERY_RIGHT = ACCESS.all | ACCESS.systemSecurity
+const EVERY_RIGHT = ACCESS.all | ACCESS.systemSecurity
 
 // Most files of a share have one of the same few descriptors.
 const decoded = remembering((latin1) => decodeSecurityDescriptor(Buffer.from(latin1, 'latin1')))

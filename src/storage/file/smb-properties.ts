@@ -45,8 +45,6 @@ export type SmbProperties = {
   readonly posix?: PosixProperties
 }
 
-export const NO_SMB_PROPERTIES: SmbProperties = {}
-
 type Applied = Pick<
   FileNode,
   'attributes' | 'creationTime' | 'lastWriteTime' | 'changeTime' | 'permissionKey'

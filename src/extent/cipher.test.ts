@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { openMemoryKv } from '../kv/memory.ts'
 import { cipherBytes, decryptPieces, encryptSource } from './cipher.ts'
 import { chunksOf, Harness, patternBytes } from './harness.ts'
+import { md5Hasher } from './hash.ts'
 import { Machine, SimulatedDisk } from './disk-simulation.ts'
 import { openLocalExtents } from './local.ts'
 import { concatenatePieces, encryptedSlice, subRangeOfPieces } from './slice-list.ts'
@@ -42,7 +43,7 @@ test('any part of a ciphertext is decrypted by itself, also from inside a block'
 test('a source is encrypted however it is chunked, and its hashers see the text', async () => {
   const text = patternBytes(3, 1_000)
   for (const chunkBytes of [1, 15, 16, 17, 999, 2_000]) {
-    const md5 = createHash('md5')
+    const md5 = md5Hasher()
     const stream = encryptSource(chunksOf(text, chunkBytes), createSecretKey(KEY), nonceOf(1), [
       md5,
     ])

@@ -4,7 +4,8 @@ import type { Hole, Piece, Slice } from './slice.ts'
 
 /** Sees every byte of a write in order, in the same pass that stores it (MD5, CRC-64). */
 export interface Hasher {
-  update(chunk: Uint8Array): void
+  /** May ask to wait: it has as much as it can take for now. */
+  update(chunk: Uint8Array): Promise<void> | void
 }
 
 export interface ExtentStore {

@@ -8,7 +8,21 @@ export type DigestHasher = Hasher & {
   digest(): Buffer
 }
 
-/** Content-MD5: 16 bytes. */
+/** Content-MD5 has 16 bytes; x-ms-content-crc64 has 8, little-endian. */
+export type HashKind = 'md5' | 'crc64'
+
+/** The hashes of one body while it comes. */
+export interface Hashing extends Hasher {
+  /** Once, at the end, in the order of its kinds. */
+  digests(): Promise<readonly Uint8Array[]>
+  /** There is no end: what is kept of the body can go. */
+  drop(): void
+}
+
+export function createHasher(kind: HashKind): DigestHasher {
+  return kind === 'md5' ? md5Hasher() : crc64Hasher()
+}
+
 export function md5Hasher(): DigestHasher {
   const hash = createHash('md5')
   return {
@@ -19,7 +33,18 @@ export function md5Hasher(): DigestHasher {
   }
 }
 
-/** x-ms-content-crc64: 8 bytes, little-endian. */
 export function crc64Hasher(): DigestHasher {
   return createCrc64()
+}
+
+/** In the thread that asks for it: for bodies that are short. */
+export function hashHere(kinds: readonly HashKind[]): Hashing {
+  const hashers = kinds.map((kind) => createHasher(kind))
+  return {
+    update: (chunk) => {
+      for (const hasher of hashers) hasher.update(chunk)
+    },
+    digests: async () => hashers.map((hasher) => hasher.digest()),
+    drop: () => undefined,
+  }
 }

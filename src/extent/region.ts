@@ -26,8 +26,9 @@ export async function writeRegion(
   try {
     for await (const chunk of sized(source, region.lengthBytes)) {
       crc = crc32(chunk, crc)
-      for (const hasher of hashers) hasher.update(chunk)
+      const waits = hashers.map((hasher) => hasher.update(chunk))
       if (gathered.add(chunk)) await gathered.flush()
+      for (const wait of waits) if (wait !== undefined) await wait
     }
     await gathered.finish()
     return crc

@@ -147,11 +147,13 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
 }
 
 function readSmall(kv: Kv, pieces: readonly Piece[]): Promise<Uint8Array> {
-  return kv.read(function* (tx) {
-    const parts: Uint8Array[] = []
-    for (const piece of pieces) parts.push(yield* readPiece(tx, piece))
-    return joined(parts)
-  })
+  return kv.read((tx) => readJoined(tx, pieces))
+}
+
+function* readJoined(tx: ReadTx, pieces: readonly Piece[]): Step<Uint8Array> {
+  const parts: Uint8Array[] = []
+  for (const piece of pieces) parts.push(yield* readPiece(tx, piece))
+  return joined(parts)
 }
 
 /** The bytes of pieces that are all small, or zeros; undefined if some are in extents. */

@@ -87,12 +87,12 @@ export function createListener(
  * have had a request: one that is open and silent, as browsers and pools keep them, would hold up the end.
  */
 function trackConnections(server: Server, event: 'connection' | 'secureConnection') {
-  const answers = new Map<Socket, Set<ServerResponse>>()
+  const answers = new Map<Socket, ServerResponse[]>()
   let closing = false
   server.on(event, (socket: Socket) => {
     // A handshake may end after the server has closed.
     if (closing) socket.destroy()
-    answers.set(socket, new Set())
+    answers.set(socket, [])
     socket.once('close', () => answers.delete(socket))
   })
   const ending = new WeakSet<Socket>()
@@ -105,13 +105,14 @@ function trackConnections(server: Server, event: 'connection' | 'secureConnectio
   function onClose(this: ServerResponse): void {
     const { socket } = this.req
     const underWay = answers.get(socket)
-    underWay?.delete(this)
-    if (ending.has(socket) && underWay?.size === 0) socket.destroySoon()
+    if (underWay === undefined) return
+    underWay.splice(underWay.indexOf(this), 1)
+    if (ending.has(socket) && underWay.length === 0) socket.destroySoon()
   }
   return {
     begin(res: ServerResponse): void {
       const { socket } = res.req
-      answers.get(socket)?.add(res)
+      answers.get(socket)?.push(res)
       if (closing) endAfter(socket, res)
       res.on('close', onClose)
     },
@@ -128,7 +129,7 @@ function trackConnections(server: Server, event: 'connection' | 'secureConnectio
     close(): void {
       closing = true
       for (const [socket, underWay] of answers) {
-        const last = [...underWay].at(-1)
+        const last = underWay.at(-1)
         if (last === undefined) socket.destroy()
         else endAfter(socket, last)
       }

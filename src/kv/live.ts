@@ -4,7 +4,7 @@
 // still making durable: then it takes its turn behind that one.
 import { encodeKey } from './key.ts'
 import type { Entry, Key, Kv, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
-import { applyWrites, EMPTY_MAP, getEntry, scanEntries } from './sorted-map.ts'
+import { applyWrites, EMPTY_MAP, getEntry, MapReads } from './sorted-map.ts'
 import { bufferWrites, isInside, nameOf, type BufferedTx, type Write } from './transaction.ts'
 
 /** A transaction that can tell the rest of the process what it has done, once it is done. */
@@ -38,9 +38,9 @@ function isLive(key: Key): boolean {
 
 /** What a body has done while its commit is under way. */
 type Done<Event> = {
-  readonly events: readonly Event[]
-  readonly keys: readonly Key[]
-  readonly before: readonly Write[]
+  events: readonly Event[]
+  keys: readonly Key[]
+  before: readonly Write[]
 }
 
 /** Thrown through a body that can't be done at once. */
@@ -48,128 +48,159 @@ const NOT_AT_ONCE = new Error('this transaction has to wait for a commit')
 
 /** The engine below must run bodies straight through, once: LMDB and the memory engine do. */
 export function openLiveKv<Event>(kv: Kv): LiveKv<Event> {
-  let live = EMPTY_MAP
-  /** Written by bodies whose commit is under way, and how many of them. */
-  const committing = new Map<string, { readonly key: Key; count: number }>()
-  const listeners = new Set<(event: Event) => void>()
+  const over = new OverKv<Event>(kv)
+  return {
+    read: (body) => over.read(body),
+    write: (body) => over.write(body),
+    writeLive: (body) => over.writeLive(body),
+    listen: (listener) => over.listen(listener),
+  }
+}
 
-  const liveReads: ReadTx = {
-    *get(key) {
-      return getEntry(live, key)
-    },
-    *scan(range) {
-      return scanEntries(live, range)
-    },
-    *scanWith(range, pick) {
-      return scanEntries(live, range).map(({ key, value }) => pick(key, value))
-    },
-  }
-  const tell = (events: readonly Event[]): void => {
-    for (const event of events) for (const listener of listeners) listener(event)
-  }
-  const begin = (keys: readonly Key[]): void => {
-    for (const key of keys) {
-      const known = committing.get(nameOf(key))
-      if (known === undefined) committing.set(nameOf(key), { key, count: 1 })
-      else known.count += 1
-    }
-  }
-  const end = (keys: readonly Key[]): void => {
-    for (const key of keys) {
-      const known = committing.get(nameOf(key))
-      if (known === undefined) continue
-      known.count -= 1
-      if (known.count === 0) committing.delete(nameOf(key))
-    }
-  }
-  const checkSettled = (range: Pick<ScanRange, 'from' | 'to'>): void => {
-    for (const { key } of committing.values()) {
-      if (isInside(key, { ...range, countMax: 1 })) throw NOT_AT_ONCE
-    }
-  }
-  /** What the reads of a body that is tried at once must not have missed. */
-  const settledReads = (reads: ReadTx): Tx => ({
-    *get(key) {
-      if (committing.size > 0 && committing.has(nameOf(key))) throw NOT_AT_ONCE
-      return yield* reads.get(key)
-    },
-    *scan(range) {
-      checkSettled(range)
-      return yield* reads.scan(range)
-    },
-    *scanWith(range, pick) {
-      checkSettled(range)
-      return yield* reads.scanWith(range, pick)
-    },
-    put() {
-      throw NOT_AT_ONCE
-    },
-    delete() {
-      throw NOT_AT_ONCE
-    },
-  })
+class OverKv<Event> {
+  readonly #kv: Kv
+  readonly #listeners = new Set<(event: Event) => void>()
+  /** Written by bodies whose commit is under way. */
+  readonly #committing = new KeyCounts()
+  #live = EMPTY_MAP
 
-  async function write<T>(body: (tx: LiveTx<Event>) => Step<T>): Promise<T> {
-    let done: Done<Event> | undefined
+  constructor(kv: Kv) {
+    this.#kv = kv
+  }
+
+  read<T>(body: (tx: ReadTx) => Step<T>): Promise<T> {
+    return this.#kv.read((reads) =>
+      body(new Routed<Event>(readOnly(reads), bufferWrites(new MapReads(this.#live)))),
+    )
+  }
+
+  async write<T>(body: (tx: LiveTx<Event>) => Step<T>): Promise<T> {
+    const done: Done<Event> = { events: [], keys: [], before: [] }
     let value: T
     try {
-      value = await kv.write(function* (durable) {
-        const tx = new Routed<Event>(durable, bufferWrites(liveReads))
-        const result = yield* body(tx)
-        const writes = tx.liveWrites()
-        const before = writes.map(({ key }) => ({ key, value: getEntry(live, key) }))
-        if (writes.length > 0) live = applyWrites(live, writes)
-        // Live records too: a failing commit takes them back, from under whoever had read them.
-        const keys = [...tx.written, ...writes.map(({ key }) => key)]
-        begin(keys)
-        done = { events: tx.events, keys, before }
-        return result
-      })
+      value = await this.#kv.write((durable) => this.#runDurable(durable, body, done))
     } catch (error) {
-      // The commit failed after the body had run: what it did to the live part is taken back.
-      if (done !== undefined) {
-        end(done.keys)
-        live = applyWrites(live, done.before)
-      }
+      // If the commit failed after the body had run, what it did to the live part is taken back.
+      this.#committing.remove(done.keys)
+      this.#live = applyWrites(this.#live, done.before)
       throw error
     }
     // Behind the catch: what a listener throws takes nothing back.
-    if (done !== undefined) {
-      end(done.keys)
-      tell(done.events)
-    }
+    this.#committing.remove(done.keys)
+    this.#tell(done.events)
     return value
   }
 
-  async function writeLive<T>(body: (tx: LiveTx<Event>) => Step<T>): Promise<T> {
+  *#runDurable<T>(durable: Tx, body: (tx: LiveTx<Event>) => Step<T>, done: Done<Event>): Step<T> {
+    const tx = new Routed<Event>(durable, bufferWrites(new MapReads(this.#live)))
+    const value = yield* body(tx)
+    const writes = tx.liveWrites()
+    done.before = writes.map(({ key }) => ({ key, value: getEntry(this.#live, key) }))
+    if (writes.length > 0) this.#live = applyWrites(this.#live, writes)
+    // Live records too: a failing commit takes them back, from under whoever had read them.
+    done.keys = [...tx.written, ...writes.map(({ key }) => key)]
+    this.#committing.add(done.keys)
+    done.events = tx.events
+    return value
+  }
+
+  async writeLive<T>(body: (tx: LiveTx<Event>) => Step<T>): Promise<T> {
     try {
-      let events: readonly Event[] = []
-      const value = await kv.read(function* (reads) {
-        const tx = new Routed<Event>(settledReads(reads), bufferWrites(settledReads(liveReads)))
-        const result = yield* body(tx)
-        const writes = tx.liveWrites()
-        if (writes.some(({ key }) => committing.has(nameOf(key)))) throw NOT_AT_ONCE
-        if (writes.length > 0) live = applyWrites(live, writes)
-        events = tx.events
-        return result
-      })
-      tell(events)
-      return value
+      const done = await this.#kv.read((reads) => this.#runAtOnce(reads, body))
+      this.#tell(done.events)
+      return done.value
     } catch (error) {
-      if (error === NOT_AT_ONCE) return write(body)
+      if (error === NOT_AT_ONCE) return this.write(body)
       throw error
     }
   }
 
-  return {
-    read: (body) =>
-      kv.read((reads) => body(new Routed<Event>(readOnly(reads), bufferWrites(liveReads)))),
-    write,
-    writeLive,
-    listen(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+  *#runAtOnce<T>(
+    reads: ReadTx,
+    body: (tx: LiveTx<Event>) => Step<T>,
+  ): Step<{ readonly value: T; readonly events: readonly Event[] }> {
+    const durable = new SettledReads(reads, this.#committing)
+    const live = bufferWrites(new SettledReads(new MapReads(this.#live), this.#committing))
+    const tx = new Routed<Event>(durable, live)
+    const value = yield* body(tx)
+    const writes = tx.liveWrites()
+    if (writes.some(({ key }) => this.#committing.has(key))) throw NOT_AT_ONCE
+    if (writes.length > 0) this.#live = applyWrites(this.#live, writes)
+    return { value, events: tx.events }
+  }
+
+  listen(listener: (event: Event) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #tell(events: readonly Event[]): void {
+    for (const event of events) for (const listener of this.#listeners) listener(event)
+  }
+}
+
+/** How many bodies under way have written a key. */
+class KeyCounts {
+  readonly #counts = new Map<string, { readonly key: Key; count: number }>()
+
+  add(keys: readonly Key[]): void {
+    for (const key of keys) {
+      const known = this.#counts.get(nameOf(key))
+      if (known === undefined) this.#counts.set(nameOf(key), { key, count: 1 })
+      else known.count += 1
+    }
+  }
+
+  remove(keys: readonly Key[]): void {
+    for (const key of keys) {
+      const known = this.#counts.get(nameOf(key))
+      if (known === undefined) continue
+      known.count -= 1
+      if (known.count === 0) this.#counts.delete(nameOf(key))
+    }
+  }
+
+  has(key: Key): boolean {
+    return this.#counts.size > 0 && this.#counts.has(nameOf(key))
+  }
+
+  hasInside(range: ScanRange): boolean {
+    for (const { key } of this.#counts.values()) if (isInside(key, range)) return true
+    return false
+  }
+}
+
+/** What the reads of a body that is tried at once must not have missed; and nothing durable is written. */
+class SettledReads implements Tx {
+  readonly #reads: ReadTx
+  readonly #committing: KeyCounts
+
+  constructor(reads: ReadTx, committing: KeyCounts) {
+    this.#reads = reads
+    this.#committing = committing
+  }
+
+  get(key: Key): Step<Value | undefined> {
+    if (this.#committing.has(key)) throw NOT_AT_ONCE
+    return this.#reads.get(key)
+  }
+
+  scan(range: ScanRange): Step<readonly Entry[]> {
+    if (this.#committing.hasInside(range)) throw NOT_AT_ONCE
+    return this.#reads.scan(range)
+  }
+
+  scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+    if (this.#committing.hasInside(range)) throw NOT_AT_ONCE
+    return this.#reads.scanWith(range, pick)
+  }
+
+  put(): void {
+    throw NOT_AT_ONCE
+  }
+
+  delete(): void {
+    throw NOT_AT_ONCE
   }
 }
 

@@ -3,7 +3,14 @@
 // whose reads have been overtaken is run again. What works on it works on an engine with real waits.
 import type { Entry, Key, Kv, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
 import { compareKeys } from './key.ts'
-import { applyWrites, EMPTY_MAP, getEntry, scanEntries, type SortedMap } from './sorted-map.ts'
+import {
+  applyWrites,
+  EMPTY_MAP,
+  getEntry,
+  MapReads,
+  scanEntries,
+  type SortedMap,
+} from './sorted-map.ts'
 import { bufferWrites, isInside, runAwaiting, runStraight, type Write } from './transaction.ts'
 
 export function openMemoryKv(options: { readonly waits?: boolean } = {}): Kv {
@@ -20,9 +27,9 @@ function openStraightKv(): Kv {
     if (writes.length > 0) map = applyWrites(map, writes)
   }
   return {
-    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(straightReads(map))),
+    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(new MapReads(map))),
     write: async <T>(body: (tx: Tx) => Step<T>) => {
-      const tx = bufferWrites(straightReads(map))
+      const tx = bufferWrites(new MapReads(map))
       const result = runStraight(body(tx))
       commit(tx.writes())
       return result
@@ -35,20 +42,6 @@ function openStraightKv(): Kv {
 function weightOf(map: SortedMap, key: Key): number {
   const value = getEntry(map, key)
   return value === undefined ? 0 : key.length + value.length
-}
-
-function straightReads(map: SortedMap): ReadTx {
-  return {
-    *get(key: Key): Step<Value | undefined> {
-      return getEntry(map, key)
-    },
-    *scan(range: ScanRange): Step<readonly Entry[]> {
-      return scanEntries(map, range)
-    },
-    *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
-      return scanEntries(map, range).map(({ key, value }) => pick(key, value))
-    },
-  }
 }
 
 function openWaitingKv(): Kv {

@@ -1,7 +1,7 @@
 // An immutable sorted map for the memory engine: a change gives a new map and leaves the old one as it
 // was, so a snapshot is a reference. Two levels: an array of chunks of a few hundred entries each.
 import { compareKeys } from './key.ts'
-import type { Entry, Key, ScanRange, Value } from './kv.ts'
+import type { Entry, Key, ReadTx, ScanRange, Step, Value } from './kv.ts'
 import type { Write } from './transaction.ts'
 
 export type SortedMap = readonly Chunk[]
@@ -26,6 +26,27 @@ export function applyWrites(map: SortedMap, writes: readonly Write[]): SortedMap
   const chunks = map.slice()
   for (const write of writes) applyWrite(chunks, write)
   return chunks
+}
+
+/** The reads of a transaction on it. */
+export class MapReads implements ReadTx {
+  readonly #map: SortedMap
+
+  constructor(map: SortedMap) {
+    this.#map = map
+  }
+
+  *get(key: Key): Step<Value | undefined> {
+    return getEntry(this.#map, key)
+  }
+
+  *scan(range: ScanRange): Step<readonly Entry[]> {
+    return scanEntries(this.#map, range)
+  }
+
+  *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+    return scanEntries(this.#map, range).map(({ key, value }) => pick(key, value))
+  }
 }
 
 function scanUp(map: SortedMap, { from, to, countMax }: ScanRange): Entry[] {

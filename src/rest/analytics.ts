@@ -4,7 +4,7 @@
 import { analyticsLine, logKindOf, type LogKind } from '../http/analytics-line.ts'
 import type { RequestReport } from '../http/serve.ts'
 import { decodeKey } from '../kv/key.ts'
-import { prefixRange, type ReadTx, type Step } from '../kv/kv.ts'
+import { prefixRange, type ReadTx, type Step, type Tx } from '../kv/kv.ts'
 import type { BlobAddress } from '../storage/blob/blob.ts'
 import { ensureContainer } from '../storage/blob/container.ts'
 import { setBlobExpiry } from '../storage/blob/expiry.ts'
@@ -12,10 +12,11 @@ import type { BlobGuard } from '../storage/blob/guard.ts'
 import { blobKeyPrefix } from '../storage/blob/keys.ts'
 import { putBlob, type PutBlob } from '../storage/blob/put.ts'
 import { NO_CONDITIONS } from '../storage/condition.ts'
+import type { Moment } from '../storage/moment.ts'
 import type { Logging, StorageService } from '../storage/service-properties.ts'
 import { getServiceProperties } from '../storage/service.ts'
 import type { BlobService } from './blob/service.ts'
-import { discard, upload } from './upload.ts'
+import { discard, once, upload, type Upload } from './upload.ts'
 
 export type Analytics = {
   record(report: RequestReport): void
@@ -123,28 +124,33 @@ async function putBatch(service: BlobService, batch: Batch): Promise<void> {
   const bytes = Buffer.from(`${batch.lines.join('\n')}\n`)
   const source = {
     lengthBytes: bytes.length,
-    async *stream() {
-      yield bytes
-    },
+    stream: () => once(bytes),
   }
   const hashes = { md5: undefined, crc64: undefined }
   const body = await upload(service, source, { cipher: undefined, hashes, wants: 'md5' })
   const [moment, containerId] = [service.moment(), service.newId()]
+  await service.kv
+    .write((tx) => putLog(tx, batch, body, { containerId, moment }))
+    .catch((error: unknown) => discard(service, body, error))
+}
+
+function* putLog(
+  tx: Tx,
+  batch: Batch,
+  body: Upload,
+  { containerId, moment }: { readonly containerId: number; readonly moment: Moment },
+): Step<void> {
   const at = new Date(batch.hourMs).toISOString()
   const folder = `${batch.service}/${at.slice(0, 10).replaceAll('-', '/')}/${at.slice(11, 13)}00`
   const place = { account: batch.account, container: '$logs' }
+  const { id } = yield* ensureContainer(tx, place, containerId, moment)
+  const number = yield* nextNumber(tx, id, folder)
+  const address: BlobAddress = { ...place, blob: `${folder}/${number}.log` }
+  yield* putBlob(tx, address, logBlob(batch, body.md5), body, moment)
   const { retentionPolicy } = batch.logging
-  await service.kv
-    .write(function* (tx) {
-      const { id } = yield* ensureContainer(tx, place, containerId, moment)
-      const number = yield* nextNumber(tx, id, folder)
-      const address: BlobAddress = { ...place, blob: `${folder}/${number}.log` }
-      yield* putBlob(tx, address, logBlob(batch, body.md5), body, moment)
-      if (!retentionPolicy.enabled) return
-      const afterMs = (retentionPolicy.days ?? 0) * DAY_MS
-      yield* setBlobExpiry(tx, address, ANY, { option: 'RelativeToNow', afterMs }, moment)
-    })
-    .catch((error: unknown) => discard(service, body, error))
+  if (!retentionPolicy.enabled) return
+  const afterMs = (retentionPolicy.days ?? 0) * DAY_MS
+  yield* setBlobExpiry(tx, address, ANY, { option: 'RelativeToNow', afterMs }, moment)
 }
 
 /** Six digits, one above the last of the hour. */

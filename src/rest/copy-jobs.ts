@@ -12,7 +12,7 @@ import { collect, discard, upload, type Upload, type UploadSettings } from './up
 
 export type CopyService = Pick<
   ContentService,
-  'kv' | 'extents' | 'newId' | 'moment' | 'copySources'
+  'kv' | 'extents' | 'hashThreads' | 'newId' | 'moment' | 'copySources'
 > & {
   /** A failure that is ours and not the source's. */
   report(error: unknown): void
@@ -258,20 +258,23 @@ async function addPart<Place>(
 export function partsOf(
   stream: AsyncIterable<Uint8Array>,
 ): (lengthBytes: number) => AsyncGenerator<Uint8Array> {
-  const chunks = stream[Symbol.asyncIterator]()
-  let rest: Uint8Array = new Uint8Array(0)
-  return async function* (lengthBytes) {
-    let leftBytes = lengthBytes
-    while (leftBytes > 0) {
-      if (rest.length === 0) {
-        const { value, done } = await chunks.next()
-        if (done === true) return
-        rest = value
-      }
-      const part = rest.subarray(0, leftBytes)
-      rest = rest.subarray(part.length)
-      leftBytes -= part.length
-      yield part
+  const unread: Unread = { chunks: stream[Symbol.asyncIterator](), rest: new Uint8Array(0) }
+  return (lengthBytes) => nextPart(unread, lengthBytes)
+}
+
+type Unread = { readonly chunks: AsyncIterator<Uint8Array>; rest: Uint8Array }
+
+async function* nextPart(unread: Unread, lengthBytes: number): AsyncGenerator<Uint8Array> {
+  let leftBytes = lengthBytes
+  while (leftBytes > 0) {
+    if (unread.rest.length === 0) {
+      const { value, done } = await unread.chunks.next()
+      if (done === true) return
+      unread.rest = value
     }
+    const part = unread.rest.subarray(0, leftBytes)
+    unread.rest = unread.rest.subarray(part.length)
+    leftBytes -= part.length
+    yield part
   }
 }

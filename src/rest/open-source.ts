@@ -4,7 +4,7 @@ import { decryptPieces } from '../extent/cipher.ts'
 import { optionalHeader, type HeaderFields } from '../http/header.ts'
 import type { Request } from '../http/operation.ts'
 import type { ByteRange } from '../http/range.ts'
-import type { Kv } from '../kv/kv.ts'
+import type { ReadTx, Step } from '../kv/kv.ts'
 import { findSource, type SourceRead, type TypeProperties } from '../storage/blob/copy.ts'
 import { readContent, type BlobBytes } from '../storage/blob/content.ts'
 import { NO_TAGS, type Tags } from '../storage/blob/tags.ts'
@@ -95,38 +95,36 @@ export function openLocal(
   source: LocalSource,
   wants: Pick<SourceWants, 'range'>,
 ): Promise<OpenSource> {
-  return withSource(call, source, (kv) => readLocal(call, kv, source, wants))
+  const { nowMs } = call.service.moment()
+  return withSource(call, source, (kv) =>
+    kv.read((tx) => readLocal(tx, call, source, { ...wants, nowMs })),
+  )
 }
 
-function readLocal(
+function* readLocal(
+  tx: ReadTx,
   { request, service }: SourceCall,
-  kv: Pick<Kv, 'read'>,
   source: LocalSource,
-  { range: asked }: Pick<SourceWants, 'range'>,
-): Promise<OpenSource> {
-  const read = sourceRead(request, source)
-  const customerKey = sourceKey(request)
-  const { nowMs } = service.moment()
-  return kv.read(function* (tx) {
-    const { stored } = yield* findSource(tx, read, nowMs)
-    const { blob } = stored
-    const range = rangeWithin(asked, blob.lengthBytes)
-    const content = yield* readContent(tx, stored, range)
-    const { account } = source.address
-    const cipher = yield* cipherOf(tx, account, blob.encryption, customerKey)
-    return {
-      lengthBytes: range.to - range.from,
-      stream: () => contentStream(service, content, cipher),
-      properties: blob,
-      headers: blob.headers,
-      metadata: blob.metadata,
-      tags: blob.tags ?? NO_TAGS,
-      isRanged: true,
-      takesConditions: true,
-      stamp: blob.stamp,
-      close: () => undefined,
-    }
-  })
+  { range: asked, nowMs }: Pick<SourceWants, 'range'> & { readonly nowMs: number },
+): Step<OpenSource> {
+  const { stored } = yield* findSource(tx, sourceRead(request, source), nowMs)
+  const { blob } = stored
+  const range = rangeWithin(asked, blob.lengthBytes)
+  const content = yield* readContent(tx, stored, range)
+  const { account } = source.address
+  const cipher = yield* cipherOf(tx, account, blob.encryption, sourceKey(request))
+  return {
+    lengthBytes: range.to - range.from,
+    stream: () => contentStream(service, content, cipher),
+    properties: blob,
+    headers: blob.headers,
+    metadata: blob.metadata,
+    tags: blob.tags ?? NO_TAGS,
+    isRanged: true,
+    takesConditions: true,
+    stamp: blob.stamp,
+    close: () => undefined,
+  }
 }
 
 function rangeWithin(asked: ByteRange | undefined, lengthBytes: number): ByteRange {

@@ -5,6 +5,7 @@ import type { Permission } from '../auth/permission.ts'
 import { getUserDelegationKey } from '../auth/user-delegation-key.ts'
 import type { AuthWorld } from '../auth/world.ts'
 import type { ExtentStore } from '../extent/extent.ts'
+import type { HashThreads } from '../extent/hash-threads.ts'
 import { formatHttpDate } from '../http/date.ts'
 import type { Answer, Call, Operation } from '../http/operation.ts'
 import { decodeServiceProperties, encodeServiceProperties } from '../http/service-properties-xml.ts'
@@ -28,6 +29,7 @@ export type AccountService = {
 export type ContentService = AccountService & {
   readonly extents: ExtentStore
   readonly recycle: ExtentStore['recycle']
+  readonly hashThreads: HashThreads
   newId(): number
   /** For requests within a request: the parts of a batch, the source of a rename. */
   world(): AuthWorld

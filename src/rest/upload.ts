@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { cipherBytes, encryptSource, NONCE_BYTES } from '../extent/cipher.ts'
-import { crc64Hasher, md5Hasher } from '../extent/hash.ts'
+import { hashHere, type HashKind, type Hashing } from '../extent/hash.ts'
 import { removeReferences } from '../extent/reference.ts'
 import { encryptedSlice, wholeSlice } from '../extent/slice-list.ts'
 import type { Piece } from '../extent/slice.ts'
@@ -94,52 +94,81 @@ export type UploadSettings = {
   readonly maySmall?: boolean
 }
 
+type UploadService = Pick<ContentService, 'kv' | 'extents' | 'hashThreads' | 'newId'>
+
 /** Throws what is wrong with the hashes only after the bytes are given back. */
 export async function upload(
-  service: Pick<ContentService, 'kv' | 'extents' | 'newId'>,
+  service: UploadService,
   source: Source,
-  { cipher, hashes, wants, maySmall = false }: UploadSettings,
+  settings: UploadSettings,
 ): Promise<Upload> {
-  const isBoth = wants === 'both'
-  const md5 = isBoth || wants === 'md5' || hashes.md5 !== undefined ? md5Hasher() : undefined
-  const crc64 =
-    isBoth || wants === 'crc64' || hashes.crc64 !== undefined ? crc64Hasher() : undefined
-  const hashers = [md5, crc64].filter((hasher) => hasher !== undefined)
+  const { cipher, hashes, maySmall = false } = settings
+  const kinds = hashKinds(settings)
   const { lengthBytes } = source
   const id = service.newId()
-  const pieces: Piece[] = []
-  let small: Uint8Array | undefined
-  if (maySmall && lengthBytes > 0 && lengthBytes <= SMALL_BYTES_MAX) {
-    const bytes = await readSmall(source)
-    for (const hasher of hashers) hasher.update(bytes)
-    const nonce = cipher === undefined ? undefined : randomBytes(NONCE_BYTES)
-    small = cipher && nonce ? cipherBytes(bytes, cipher.key, nonce) : bytes
-    const slice = smallSlice(id, small)
-    pieces.push(nonce === undefined ? wholeSlice(slice) : encryptedSlice(slice, nonce))
-  } else if (lengthBytes === 0) {
-    // Nothing to store, but its end may still tell that it is not what it should be.
-    await collect(source.stream())
-  } else if (cipher === undefined) {
-    pieces.push(wholeSlice(await service.extents.write(source.stream(), lengthBytes, hashers)))
-  } else {
-    const nonce = randomBytes(NONCE_BYTES)
-    const sealed = encryptSource(source.stream(), cipher.key, nonce, hashers)
-    pieces.push(encryptedSlice(await service.extents.write(sealed, lengthBytes, []), nonce))
+  const isSmall = maySmall && lengthBytes > 0 && lengthBytes <= SMALL_BYTES_MAX
+  // What encrypts passes on without waiting, so it is hashed here.
+  const hashing =
+    cipher === undefined ? service.hashThreads.begin(kinds, lengthBytes) : hashHere(kinds)
+  const stored = isSmall
+    ? await makeSmall(source, { id, cipher, hashing })
+    : { pieces: await writePieces(service, source, { cipher, hashing }) }
+  const digests = await hashing.digests()
+  const digest = (kind: HashKind): string | undefined => {
+    const bytes = digests[kinds.indexOf(kind)]
+    return bytes && Buffer.from(bytes).toString('base64')
   }
-  const uploaded: Upload = {
-    id,
-    lengthBytes,
-    pieces,
-    md5: md5?.digest().toString('base64'),
-    crc64: crc64?.digest().toString('base64'),
-    ...(small === undefined ? undefined : { small }),
-  }
+  const uploaded = { id, lengthBytes, ...stored, md5: digest('md5'), crc64: digest('crc64') }
   try {
     checkHashes(hashes, uploaded)
   } catch (error) {
     return discard(service, uploaded, error)
   }
   return uploaded
+}
+
+function hashKinds({ hashes, wants }: UploadSettings): readonly HashKind[] {
+  return HASH_KINDS.filter(
+    (kind) => wants === 'both' || wants === kind || hashes[kind] !== undefined,
+  )
+}
+
+const HASH_KINDS: readonly HashKind[] = ['md5', 'crc64']
+
+type Storing = Pick<UploadSettings, 'cipher'> & { readonly hashing: Hashing }
+
+async function makeSmall(source: Source, { id, cipher, hashing }: Storing & { id: number }) {
+  const bytes = await readSmall(source)
+  await hashing.update(bytes)
+  if (cipher === undefined) return { small: bytes, pieces: [wholeSlice(smallSlice(id, bytes))] }
+  const nonce = randomBytes(NONCE_BYTES)
+  const small = cipherBytes(bytes, cipher.key, nonce)
+  return { small, pieces: [encryptedSlice(smallSlice(id, small), nonce)] }
+}
+
+async function writePieces(
+  { extents }: UploadService,
+  source: Source,
+  { cipher, hashing }: Storing,
+): Promise<readonly Piece[]> {
+  const { lengthBytes } = source
+  if (lengthBytes === 0) {
+    // Nothing to store, but its end may still tell that it is not what it should be.
+    await collect(source.stream())
+    return []
+  }
+  if (cipher === undefined) {
+    const written = extents.write(source.stream(), lengthBytes, [hashing])
+    return [wholeSlice(await written.catch((error: unknown) => abandon(hashing, error)))]
+  }
+  const nonce = randomBytes(NONCE_BYTES)
+  const sealed = encryptSource(source.stream(), cipher.key, nonce, [hashing])
+  return [encryptedSlice(await extents.write(sealed, lengthBytes, []), nonce)]
+}
+
+function abandon(hashing: Hashing, error: unknown): never {
+  hashing.drop()
+  throw error
 }
 
 /** The transaction that shows the bytes, and writes them first if they are small. */
@@ -149,9 +178,9 @@ export function storing<X extends Tx, T>(
 ): (tx: X) => Step<T> {
   const { id, small } = body
   if (small === undefined) return show
-  return function* (tx) {
+  return (tx) => {
     putSmallSlice(tx, id, small)
-    return yield* show(tx)
+    return show(tx)
   }
 }
 

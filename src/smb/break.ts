@@ -1,8 +1,17 @@
 // Break notifications ([MS-SMB2] 3.3.4.6, 3.3.4.7): a rule has asked a holder to give up what it caches, and its
 // client is told so. A client that has lost its connection loses its durable handles instead; one that does not
 // answer in time loses what it cached.
+import type { ReadTx, Step } from '../kv/kv.ts'
 import { forceBreak, isAcknowledged } from '../storage/file/cache-break.ts'
-import { CACHE_READ, holdersOf, opensOf, type FileEvent } from '../storage/file/open.ts'
+import {
+  CACHE_READ,
+  holdersOf,
+  opensOf,
+  type CacheHolder,
+  type FileEvent,
+  type FileOpen,
+  type FileTx,
+} from '../storage/file/open.ts'
 import type { Connection, Session, SmbWorld } from './call.ts'
 import { closeHandle } from './close.ts'
 import { leaseKeyOf } from './create-cache.ts'
@@ -40,13 +49,8 @@ export function startBreaks(world: SmbWorld): () => void {
 }
 
 async function tell(world: SmbWorld, event: BreakEvent): Promise<void> {
-  const { shareId, nodeId, holder } = event
-  const { opens, holders } = await world.kv.read(function* (tx) {
-    return {
-      opens: yield* opensOf(tx, shareId, nodeId),
-      holders: yield* holdersOf(tx, shareId, nodeId),
-    }
-  })
+  const { holder } = event
+  const { opens, holders } = await world.kv.read((tx) => opensAndHolders(tx, event))
   const handles = opens
     .filter((open) => open.holder === holder)
     .map(({ openId }) => world.handles.get(BigInt(openId)))
@@ -62,6 +66,17 @@ async function tell(world: SmbWorld, event: BreakEvent): Promise<void> {
   // Nobody is there to be asked: who comes back later finds the handle gone, but for a persistent one.
   for (const handle of handles) if (!isPersistent(handle)) await closeHandle(world, handle)
   if (handles.length === 0) await force(world, event)
+}
+
+type OpensAndHolders = {
+  readonly opens: readonly FileOpen[]
+  readonly holders: readonly CacheHolder[]
+}
+
+function* opensAndHolders(tx: ReadTx, { shareId, nodeId }: BreakEvent): Step<OpensAndHolders> {
+  const opens = yield* opensOf(tx, shareId, nodeId)
+  const holders = yield* holdersOf(tx, shareId, nodeId)
+  return { opens, holders }
 }
 
 function isFileHandle(handle: Handle | undefined): handle is FileHandle {
@@ -115,13 +130,17 @@ function encode(handle: FileHandle, { holder, from, to, epoch }: BreakEvent): Bu
   })
 }
 
-/** Unless it has been acknowledged meanwhile. */
 async function force(world: SmbWorld, event: BreakEvent): Promise<void> {
-  const { shareId, nodeId, holder, epoch } = event
-  await world.kv.writeLive(function* (tx) {
-    const holders = yield* holdersOf(tx, shareId, nodeId)
-    const found = holders.find((each) => each.holder === holder)
-    if (found?.breakingTo === undefined || found.epoch !== epoch) return
-    forceBreak(tx, { shareId, nodeId }, found)
-  })
+  await world.kv.writeLive((tx) => forceUnacknowledged(tx, event))
+}
+
+/** Unless it has been acknowledged meanwhile. */
+function* forceUnacknowledged(
+  tx: FileTx,
+  { shareId, nodeId, holder, epoch }: BreakEvent,
+): Step<void> {
+  const holders = yield* holdersOf(tx, shareId, nodeId)
+  const found = holders.find((each) => each.holder === holder)
+  if (found?.breakingTo === undefined || found.epoch !== epoch) return
+  forceBreak(tx, { shareId, nodeId }, found)
 }

@@ -1,7 +1,9 @@
 // How a handle ends: everything that waits on it is woken, and its record goes with its locks and what it caches.
+import type { Step } from '../kv/kv.ts'
 import { closeOpen } from '../storage/file/close-open.ts'
-import { getOpen } from '../storage/file/open.ts'
-import { getShare } from '../storage/file/share.ts'
+import { getOpen, type FileOpen, type FileTx } from '../storage/file/open.ts'
+import { getShare, type ShareAddress } from '../storage/file/share.ts'
+import type { Moment } from '../storage/moment.ts'
 import { forgetReplay, type SmbWorld } from './call.ts'
 import { detachHandle } from './durable.ts'
 import type { FileHandle, Handle } from './handle.ts'
@@ -11,13 +13,20 @@ export async function closeHandle(world: SmbWorld, handle: Handle): Promise<void
   forgetHandle(world, handle)
   if (handle.kind === 'pipe') return
   const moment = world.moment()
-  await world.kv.writeLive(function* (tx) {
-    // As it is now: renamed, or no longer to be deleted. Without a record somebody else has closed it.
-    const open = yield* getOpen(tx, handle.open)
-    if (open === undefined) return
-    const share = address && (yield* getShare(tx, address))
-    yield* closeOpen(tx, share, open, moment)
-  })
+  await world.kv.writeLive((tx) => closeRecord(tx, address, handle.open, moment))
+}
+
+function* closeRecord(
+  tx: FileTx,
+  address: Pick<ShareAddress, 'account' | 'share'> | undefined,
+  handleOpen: FileOpen,
+  moment: Moment,
+): Step<void> {
+  // As it is now: renamed, or no longer to be deleted. Without a record somebody else has closed it.
+  const open = yield* getOpen(tx, handleOpen)
+  if (open === undefined) return
+  const share = address && (yield* getShare(tx, address))
+  yield* closeOpen(tx, share, open, moment)
 }
 
 /** The connection was lost: a durable handle stays, any other is closed. */

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { foldName } from '../storage/file/file-name.ts'
 import { listEntries } from '../storage/file/list.ts'
 import { getNode, type FileNode } from '../storage/file/node.ts'
+import type { FileOpen } from '../storage/file/open.ts'
 import { requireOpened, type OpenedNode } from '../storage/file/opened-node.ts'
 import type { ReadTx, Step } from '../kv/kv.ts'
 import type { DiskTree, SmbWorld } from './call.ts'
@@ -64,28 +65,41 @@ export async function scanPage(
 ): Promise<ScanPage> {
   // A long scan that finds little lets others have their turn.
   if (from.behind !== undefined) await setImmediate()
-  return await kv.read(function* (tx) {
-    const opened = yield* requireOpened(tx, tree, open)
-    const dots = yield* dotEntries(tx, opened, scan, from)
-    const { view, node } = opened
-    const { items, next } = yield* listEntries(tx, view, node.nodeId, {
-      countMax,
-      prefix: scan.prefix,
-      withDeletePending: true,
-      ...(from.behind !== undefined && { from: from.behind }),
-    })
-    const found = items
-      .filter(({ entry }) => scan.matches(entry.name))
-      .map(({ entry, node: each }) => ({
-        entry: entryOf(view.shareId, entry.name, each),
-        position: { dots: DOTS.length, behind: foldName(entry.name) },
-      }))
-    const after = next === undefined ? undefined : { dots: DOTS.length, behind: next }
-    return { found: [...dots, ...found], next: after }
-  })
+  return await kv.read((tx) => pageOf(tx, { tree, open }, scan, from, countMax))
 }
 
 const DOTS = ['.', '..']
+
+type Directory = {
+  readonly tree: Pick<DiskTree, 'account' | 'share'>
+  readonly open: FileOpen
+}
+
+function* pageOf(
+  tx: ReadTx,
+  { tree, open }: Directory,
+  scan: DirectoryScan,
+  from: Position,
+  countMax: number,
+): Step<ScanPage> {
+  const opened = yield* requireOpened(tx, tree, open)
+  const dots = yield* dotEntries(tx, opened, scan, from)
+  const { view, node } = opened
+  const { items, next } = yield* listEntries(tx, view, node.nodeId, {
+    countMax,
+    prefix: scan.prefix,
+    withDeletePending: true,
+    ...(from.behind !== undefined && { from: from.behind }),
+  })
+  const found = items
+    .filter(({ entry }) => scan.matches(entry.name))
+    .map(({ entry, node: each }) => ({
+      entry: entryOf(view.shareId, entry.name, each),
+      position: { dots: DOTS.length, behind: foldName(entry.name) },
+    }))
+  const after = next === undefined ? undefined : { dots: DOTS.length, behind: next }
+  return { found: [...dots, ...found], next: after }
+}
 
 /** The directory itself and the one above it, which of the root is itself. */
 function* dotEntries(

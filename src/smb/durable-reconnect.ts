@@ -1,7 +1,14 @@
 // Coming back for a durable handle ([MS-SMB2] 3.3.5.9.7, 3.3.5.9.12), and sending a CREATE again whose answer was
 // lost (3.3.5.9.10, replay): both answer with an open that is there already.
-import { getNode } from '../storage/file/node.ts'
-import { getOpen, holdersOf, putOpen } from '../storage/file/open.ts'
+import type { ReadTx, Step, Tx } from '../kv/kv.ts'
+import { getNode, type FileNode } from '../storage/file/node.ts'
+import {
+  getOpen,
+  holdersOf,
+  putOpen,
+  type CacheHolder,
+  type FileOpen,
+} from '../storage/file/open.ts'
 import type { Opened } from '../storage/file/smb-open.ts'
 import { requireDisk, requireSession, type SmbCall } from './call.ts'
 import { closeHandle, disconnectHandle } from './close.ts'
@@ -79,16 +86,23 @@ export async function attach(
   const clientIp = `${connection.clientIp}:${connection.clientPort}`
   const reconnectedMs = world.moment().nowMs
   const change = { sessionId: String(session.id), clientIp, reconnectedMs }
-  const open = await world.kv.writeLive(function* (tx) {
-    const known = yield* getOpen(tx, handle.open)
-    if (known !== undefined) putOpen(tx, { ...known, ...change })
-    return known
-  })
+  const open = await world.kv.writeLive((tx) => changeOpen(tx, handle.open, change))
   if (open === undefined) await closeHandle(world, handle)
   else if (!session.isValid) await disconnectHandle(world, handle)
   if (open === undefined || !session.isValid) throw new SmbError('OBJECT_NAME_NOT_FOUND')
   handle.open = { ...open, ...change }
   return reopened(call, handle, action)
+}
+
+/** The open as it was; undefined when it has been closed. */
+function* changeOpen(
+  tx: Tx,
+  open: FileOpen,
+  change: Partial<FileOpen>,
+): Step<FileOpen | undefined> {
+  const known = yield* getOpen(tx, open)
+  if (known !== undefined) putOpen(tx, { ...known, ...change })
+  return known
 }
 
 /** With a lease it is the lease that is come back for: its key and its file have to be the same. */
@@ -117,17 +131,25 @@ export async function reopened(
   action: Opened['action'],
 ): Promise<Reopened> {
   const { open } = handle
-  const { shareId, nodeId, snapshot } = open
-  const view = { shareId, lastSnapshot: 0, ...(snapshot !== undefined && { snapshot }) }
-  const found = await world.kv.read(function* (tx) {
-    const node = yield* getNode(tx, view, nodeId)
-    const holders = yield* holdersOf(tx, shareId, nodeId)
-    return { node, cache: holders.find(({ holder }) => holder === open.holder) }
-  })
-  const { node, cache } = found
+  const { node, cache } = await world.kv.read((tx) => nodeAndCache(tx, open))
   if (node === undefined) throw new SmbError('OBJECT_NAME_NOT_FOUND')
   return {
     handle,
     opened: { kind: 'opened', action, open, node, maximalAccess: open.access, cache },
   }
+}
+
+type NodeAndCache = {
+  readonly node: FileNode | undefined
+  readonly cache: CacheHolder | undefined
+}
+
+function* nodeAndCache(
+  tx: ReadTx,
+  { shareId, nodeId, snapshot, holder }: FileOpen,
+): Step<NodeAndCache> {
+  const view = { shareId, lastSnapshot: 0, ...(snapshot !== undefined && { snapshot }) }
+  const node = yield* getNode(tx, view, nodeId)
+  const holders = yield* holdersOf(tx, shareId, nodeId)
+  return { node, cache: holders.find((each) => each.holder === holder) }
 }

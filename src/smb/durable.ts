@@ -1,9 +1,12 @@
 // Durable handles ([MS-SMB2] 3.3.5.9.6, 3.3.5.9.10): an open that outlives its connection, for a time, because its
 // client holds a cache that would have told it of anybody else; or, on these shares, because it asked for it.
+import type { Step } from '../kv/kv.ts'
 import {
   CACHE_HANDLE,
   holdersOf,
   type CacheHolder,
+  type FileOpen,
+  type FileTx,
   type PersistentTerms,
 } from '../storage/file/open.ts'
 import type { CreateAction } from '../storage/file/smb-open.ts'
@@ -133,10 +136,12 @@ export async function detachHandle(
   handle.onClose.clear()
   waitForClient(world, handle, closeLater)
   // Who waits for a break looks again: nobody will acknowledge it.
-  await world.kv.writeLive(function* (tx) {
-    tx.announce({ kind: 'released', shareId: open.shareId, nodeId: open.nodeId })
-  })
+  await world.kv.writeLive((tx) => announceRelease(tx, open))
   return true
+}
+
+function* announceRelease(tx: FileTx, { shareId, nodeId }: FileOpen): Step<void> {
+  tx.announce({ kind: 'released', shareId, nodeId })
 }
 
 async function mayStay(world: SmbWorld, { open }: FileHandle, { kind }: Durable): Promise<boolean> {

@@ -2,9 +2,11 @@
 // sweep that go with them. Extents rest and are swept by the machine's clock: a clock that a caller holds
 // must not keep garbage, or take bytes from under a reader.
 import { randomUUID } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { nodeDisk } from '../extent/disk.ts'
 import type { SweptExtentStore } from '../extent/extent.ts'
+import { HashThreads } from '../extent/hash-threads.ts'
 import { openLocalExtents } from '../extent/local.ts'
 import { openMemoryExtents } from '../extent/memory.ts'
 import { sweepSmallSlices, withSmallSlices, type SmallSliceStore } from '../extent/small.ts'
@@ -28,6 +30,7 @@ export type Clock = () => number
 export type Store = {
   readonly kv: Kv
   readonly extents: SweptExtentStore
+  readonly hashThreads: HashThreads
   readonly newId: Ids
   /** What a worker process needs to share this store; in memory there is nothing to share. */
   readonly ownerToken: string | undefined
@@ -42,6 +45,7 @@ export type StorePlace =
   | { readonly folder: string; readonly pid: number; readonly ownerToken?: string }
   | { readonly memoryLimitBytes?: number }
 
+const HASH_THREADS_MAX = 4
 const MOMENT_FLOOR_KEY = encodeKey('moment-floor')
 
 export async function openStore(place: StorePlace, clock: Clock): Promise<Store> {
@@ -86,6 +90,7 @@ async function storeOf(
   owner: Owner | undefined,
 ): Promise<Store> {
   const newId = await openIds(kv)
+  const hashThreads = new HashThreads(Math.min(availableParallelism() - 1, HASH_THREADS_MAX))
   const floor = await readFloor(kv)
   const moment = createMoments(clock, floor)
   let saved = floor
@@ -101,6 +106,7 @@ async function storeOf(
   return {
     kv,
     extents,
+    hashThreads,
     newId,
     ownerToken: owner?.token,
     moment,
@@ -118,6 +124,7 @@ async function storeOf(
     },
     async close() {
       await extents.close()
+      await hashThreads.close()
       await saveFloor()
       await owner?.release()
       await kv.close()

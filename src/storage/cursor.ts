@@ -2,15 +2,6 @@
 // and begins small again behind a jump, so that jumping costs few records.
 import { keyAfter, type Key, type KeyRange, type ReadTx, type Step, type Value } from '../kv/kv.ts'
 
-export type Cursor<T> = {
-  /** What stands here, or undefined at the end. */
-  peek(): Step<T | undefined>
-  /** To the next record. */
-  advance(): void
-  /** To the first record at or behind the key. */
-  seek(key: Key): void
-}
-
 /** The most records that one scan looks at, and the fewest. */
 export const BATCH_MAX = 1_000
 export const BATCH_MIN = 8
@@ -28,38 +19,58 @@ export function openCursor<T>(
   range: KeyRange,
   pick: (key: Key, value: Value) => T,
 ): Cursor<T> {
-  const pickWithKey = (key: Key, value: Value) => ({
-    key: Buffer.from(key),
-    item: pick(key, value),
-  })
-  let { from } = range
-  let batch: readonly { readonly key: Key; readonly item: T }[] = []
-  let at = 0
-  let countMax = BATCH_MIN
-  let isAtEnd = false
-  return {
-    *peek() {
-      if (at >= batch.length && !isAtEnd && Buffer.compare(from, range.to) < 0) {
-        batch = yield* tx.scanWith({ from, to: range.to, countMax }, pickWithKey)
-        at = 0
-        isAtEnd = batch.length < countMax
-        countMax = nextBatch(countMax)
-        const last = batch.at(-1)
-        if (last !== undefined) from = keyAfter(last.key)
-      }
-      return batch[at]?.item
-    },
-    advance() {
-      at += 1
-    },
-    seek(key) {
-      for (; at < batch.length; at += 1) {
-        const here = batch[at]
-        if (here !== undefined && Buffer.compare(here.key, key) >= 0) return
-      }
-      if (Buffer.compare(key, from) <= 0) return
-      from = key
-      countMax = BATCH_MIN
-    },
+  return new Cursor(tx, range, pick)
+}
+
+type Found<T> = { readonly key: Key; readonly item: T }
+
+export class Cursor<T> {
+  readonly #tx: ReadTx
+  readonly #to: Key
+  readonly #pick: (key: Key, value: Value) => Found<T>
+  #from: Key
+  #batch: readonly Found<T>[] = []
+  #at = 0
+  #countMax = BATCH_MIN
+  #isAtEnd = false
+
+  constructor(tx: ReadTx, { from, to }: KeyRange, pick: (key: Key, value: Value) => T) {
+    this.#tx = tx
+    this.#from = from
+    this.#to = to
+    this.#pick = (key, value) => ({ key: Buffer.from(key), item: pick(key, value) })
+  }
+
+  /** What stands here, or undefined at the end. */
+  *peek(): Step<T | undefined> {
+    const isRead = this.#at < this.#batch.length || this.#isAtEnd
+    if (!isRead && Buffer.compare(this.#from, this.#to) < 0) yield* this.#read()
+    return this.#batch[this.#at]?.item
+  }
+
+  *#read(): Step<void> {
+    const range = { from: this.#from, to: this.#to, countMax: this.#countMax }
+    this.#batch = yield* this.#tx.scanWith(range, this.#pick)
+    this.#at = 0
+    this.#isAtEnd = this.#batch.length < this.#countMax
+    this.#countMax = nextBatch(this.#countMax)
+    const last = this.#batch.at(-1)
+    if (last !== undefined) this.#from = keyAfter(last.key)
+  }
+
+  /** To the next record. */
+  advance(): void {
+    this.#at += 1
+  }
+
+  /** To the first record at or behind the key. */
+  seek(key: Key): void {
+    for (; this.#at < this.#batch.length; this.#at += 1) {
+      const here = this.#batch[this.#at]
+      if (here !== undefined && Buffer.compare(here.key, key) >= 0) return
+    }
+    if (Buffer.compare(key, this.#from) <= 0) return
+    this.#from = key
+    this.#countMax = BATCH_MIN
   }
 }

@@ -10,7 +10,7 @@ import {
   type Step,
   type Value,
 } from '../kv/kv.ts'
-import { openCursor } from './cursor.ts'
+import { openCursor, type Cursor } from './cursor.ts'
 
 /** How the keys of a kind are made, and what stands under them. */
 export type Names<T> = {
@@ -44,13 +44,18 @@ export function openNames<T extends { readonly name: string }>(
 ): () => Step<T | undefined> {
   const live = openCursor(tx, liveRange(account, list, names), names.pick)
   const deleted = openCursor(tx, deletedRange(account, list, names), names.pickDeleted)
-  return function* () {
-    const [past, present] = [yield* deleted.peek(), yield* live.peek()]
-    const isPastFirst = past !== undefined && (present === undefined || past.name <= present.name)
-    const cursor = isPastFirst ? deleted : live
-    cursor.advance()
-    return isPastFirst ? past : present
-  }
+  return () => nextName(live, deleted)
+}
+
+function* nextName<T extends { readonly name: string }>(
+  live: Cursor<T>,
+  deleted: Cursor<T>,
+): Step<T | undefined> {
+  const [past, present] = [yield* deleted.peek(), yield* live.peek()]
+  const isPastFirst = past !== undefined && (present === undefined || past.name <= present.name)
+  const cursor = isPastFirst ? deleted : live
+  cursor.advance()
+  return isPastFirst ? past : present
 }
 
 /** Behind a snapshot, what it was taken of is still to come. */

@@ -1,6 +1,7 @@
 // Append blobs over HTTP: create, Append Block, Seal. Decode once, call storage, encode.
 import { optionalInt } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
+import type { ReadTx } from '../../kv/kv.ts'
 import {
   appendBlock as storeBlock,
   checkAppendBlock,
@@ -8,6 +9,7 @@ import {
   sealAppendBlob,
   type AppendBlock,
 } from '../../storage/blob/append.ts'
+import type { BlobAddress } from '../../storage/blob/blob.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
 import { validators } from '../answer-header.ts'
 import { decodeHashes, type BodyHashes } from '../body-hashes.ts'
@@ -48,11 +50,8 @@ export async function appendBlock(
   if (source.lengthBytes === 0) throw invalidHeader('Content-Length', '0')
   checkLength(APPEND_BLOCK_LIMITS, request.version, source.lengthBytes)
   const [address, append] = [blobAddress(request), decodeAppendBlock(request, source)]
-  const cipher = await service.kv.read(function* (tx) {
-    const { stored } = yield* checkAppendBlock(tx, address, append, service.moment().nowMs)
-    const { customerKey } = append.guard.encryption ?? {}
-    return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
-  })
+  const { nowMs } = service.moment()
+  const cipher = await service.kv.read((tx) => cipherForBlock(tx, address, append, nowMs))
   const wants = wantedHashes(request.version, hashes)
   const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const bytes = { ...body, encryption: cipher?.encryption }
@@ -66,10 +65,21 @@ export async function appendBlock(
   return { status: 201, headers: [...headers, ...hashHeaders(request.version, hashes, body)] }
 }
 
-function decodeAppendBlock(
-  request: Request,
-  { lengthBytes }: Source,
-): AppendBlock & { readonly guard: RequestGuard } {
+/** What the block is to be encrypted with, if it may be appended at all. */
+function* cipherForBlock(
+  tx: ReadTx,
+  address: BlobAddress,
+  append: RequestAppendBlock,
+  nowMs: number,
+) {
+  const { stored } = yield* checkAppendBlock(tx, address, append, nowMs)
+  const { customerKey } = append.guard.encryption ?? {}
+  return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
+}
+
+type RequestAppendBlock = AppendBlock & { readonly guard: RequestGuard }
+
+function decodeAppendBlock(request: Request, { lengthBytes }: Source): RequestAppendBlock {
   return {
     guard: blobGuard(request),
     lengthBytes,

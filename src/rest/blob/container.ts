@@ -13,6 +13,7 @@ import {
 } from '../../http/header.ts'
 import { decodeLeaseAction, leaseAnswer, leaseHeaders } from '../../http/lease-header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
+import type { Step, Tx } from '../../kv/kv.ts'
 import {
   changeContainer,
   createContainer,
@@ -24,11 +25,14 @@ import {
   type Container,
   type ContainerGuard,
   type PublicAccess,
+  type ContainerAddress,
+  type NewContainer,
 } from '../../storage/blob/container.ts'
 import type { ContainerEncryption } from '../../storage/blob/encryption.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { ACCOUNT_ENCRYPTION_KEY, requireEncryptionScope } from '../../storage/encryption-scope.ts'
 import { invalidHeader, missingHeader } from '../../storage/error.ts'
+import type { Moment } from '../../storage/moment.ts'
 import { checkContainerName } from '../../storage/name.ts'
 import { validators } from '../answer-header.ts'
 import { containerAddress, type BlobCall } from './service.ts'
@@ -46,12 +50,19 @@ export async function runCreateContainer({ request, service }: BlobCall): Promis
     ...encryption,
   }
   const [address, moment] = [containerAddress(request), service.moment()]
-  const container = await service.kv.write(function* (tx) {
-    const { defaultEncryptionScope: scope } = encryption
-    if (scope !== undefined) yield* requireEncryptionScope(tx, address.account, scope)
-    return yield* createContainer(tx, address, created, moment)
-  })
+  const container = await service.kv.write((tx) => createInScope(tx, address, created, moment))
   return { status: 201, headers: validators(container) }
+}
+
+function* createInScope(
+  tx: Tx,
+  address: ContainerAddress,
+  created: NewContainer,
+  moment: Moment,
+): Step<Container> {
+  const { defaultEncryptionScope: scope } = created
+  if (scope !== undefined) yield* requireEncryptionScope(tx, address.account, scope)
+  return yield* createContainer(tx, address, created, moment)
 }
 
 const SCOPE = 'x-ms-default-encryption-scope'

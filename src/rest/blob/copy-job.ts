@@ -1,4 +1,5 @@
 // What the jobs that copy from elsewhere (rest/copy-jobs.ts) need to know of blobs.
+import type { ReadTx } from '../../kv/kv.ts'
 import {
   addCopied,
   dropLostCopy,
@@ -20,13 +21,7 @@ export function blobCopies({
     nameOf: ({ containerId, blob }) => `${containerId}/${blob}`,
     list: (after, countMax) => kv.read((tx) => listCopies(tx, after, countMax)),
     async find(place) {
-      const found = await kv.read(function* (tx) {
-        const copy = yield* findCopy(tx, place)
-        if (copy === undefined) return undefined
-        const { pending, stored } = copy
-        const cipher = yield* cipherOf(tx, pending.account, stored.blob.encryption, undefined)
-        return { pending, cipher }
-      })
+      const found = await kv.read((tx) => findWithCipher(tx, place))
       if (found === undefined) await kv.write((tx) => dropLostCopy(tx, place))
       return found
     },
@@ -40,4 +35,12 @@ export function blobCopies({
       return kv.write((tx) => endCopy(tx, place, copyId, outcome, now))
     },
   }
+}
+
+function* findWithCipher(tx: ReadTx, place: CopyPlace) {
+  const copy = yield* findCopy(tx, place)
+  if (copy === undefined) return undefined
+  const { pending, stored } = copy
+  const cipher = yield* cipherOf(tx, pending.account, stored.blob.encryption, undefined)
+  return { pending, cipher }
 }

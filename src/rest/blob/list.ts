@@ -5,7 +5,8 @@ import type { Identity } from '../../auth/identity.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { createTextWriter } from '../../http/text-writer.ts'
 import { XML_DECLARATION, xmlEscapeAttribute, xmlOptional } from '../../http/xml.ts'
-import { requireContainer } from '../../storage/blob/container.ts'
+import type { ReadTx } from '../../kv/kv.ts'
+import { requireContainer, type ContainerAddress } from '../../storage/blob/container.ts'
 import { listContainers, type ContainerPosition } from '../../storage/blob/container-list.ts'
 import { listBlobs } from '../../storage/blob/list.ts'
 import type { BlobItem, ListBlobs, ListPosition } from '../../storage/blob/list-page.ts'
@@ -49,11 +50,7 @@ export async function runListBlobs({ request, identity, service }: BlobCall): Pr
   checkTagsPermission(include, identity)
   const list = decodeListBlobs(request, include)
   const [address, { nowMs }] = [containerAddress(request), service.moment()]
-  const page = await service.kv.read(function* (tx) {
-    const container = yield* requireContainer(tx, address)
-    const protection = yield* getProtection(tx, address.account)
-    return { ...(yield* listBlobs(tx, container.id, list, nowMs)), protection }
-  })
+  const page = await service.kv.read((tx) => protectedPage(tx, address, list, nowMs))
   const xml = createTextWriter(page.items.length * ITEM_BYTES_LIKELY + 1_024)
   xml.add(
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${serviceEndpointXml(request)}" ` +
@@ -64,6 +61,12 @@ export async function runListBlobs({ request, identity, service }: BlobCall): Pr
   }
   xml.add(`</Blobs>${nextMarkerXml(blobMarker(page.next))}</EnumerationResults>`)
   return xmlAnswer(xml.bytes())
+}
+
+function* protectedPage(tx: ReadTx, address: ContainerAddress, list: ListBlobs, nowMs: number) {
+  const container = yield* requireContainer(tx, address)
+  const protection = yield* getProtection(tx, address.account)
+  return { ...(yield* listBlobs(tx, container.id, list, nowMs)), protection }
 }
 
 /** Last access times are shown while they are tracked. */

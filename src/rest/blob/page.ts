@@ -5,7 +5,8 @@ import type { HeaderFields } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { decodeWriteRange, type ByteRange } from '../../http/range.ts'
 import { isAtLeast } from '../../http/version.ts'
-import type { Blob } from '../../storage/blob/blob.ts'
+import type { ReadTx } from '../../kv/kv.ts'
+import type { Blob, BlobAddress } from '../../storage/blob/blob.ts'
 import { PAGE_BYTES } from '../../storage/blob/page-range.ts'
 import {
   checkPageWrite,
@@ -72,11 +73,7 @@ export async function putPages(
   }
   const [address, write] = [blobAddress(request), pageWrite(request, range)]
   const { nowMs } = service.moment()
-  const cipher = await service.kv.read(function* (tx) {
-    const { stored } = yield* checkPageWrite(tx, address, write, nowMs)
-    const { customerKey } = write.guard.encryption ?? {}
-    return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
-  })
+  const cipher = await service.kv.read((tx) => cipherForPages(tx, address, write, nowMs))
   const wants = wantedHashes(request.version, hashes)
   const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const moment = service.moment()
@@ -89,6 +86,13 @@ export async function putPages(
   return { status: 201, headers: [...headers, ...structuredHeaders(request), ...encrypted] }
 }
 
+/** What the pages are to be encrypted with, if they may be written at all. */
+function* cipherForPages(tx: ReadTx, address: BlobAddress, write: RequestPageWrite, nowMs: number) {
+  const { stored } = yield* checkPageWrite(tx, address, write, nowMs)
+  const { customerKey } = write.guard.encryption ?? {}
+  return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
+}
+
 export async function runClearPages({ request, service }: BlobCall): Promise<Answer> {
   checkVersion(request)
   const write = pageWrite(request, decodePageRange(request))
@@ -97,10 +101,9 @@ export async function runClearPages({ request, service }: BlobCall): Promise<Ans
   return { status: 201, headers: pageHeaders(blob) }
 }
 
-function pageWrite(
-  request: Request,
-  range: ByteRange,
-): PageWrite & { readonly guard: RequestGuard } {
+type RequestPageWrite = PageWrite & { readonly guard: RequestGuard }
+
+function pageWrite(request: Request, range: ByteRange): RequestPageWrite {
   return { guard: blobGuard(request), sequence: decodeSequenceConditions(request.headers), range }
 }
 

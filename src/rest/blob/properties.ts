@@ -8,6 +8,7 @@ import {
   optionalWord,
 } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
 import { readBlob, type Blob } from '../../storage/blob/blob.ts'
 import {
   setBlobMetadata,
@@ -36,16 +37,18 @@ export async function runGetBlobMetadata(call: BlobCall): Promise<Answer> {
   return { status: 200, headers: [...validators(blob), ...metadataHeaders(blob.metadata)] }
 }
 
-/** Properties and metadata of a blob with a customer's key are secret too; those of a scope are not. */
 function read({ request, service }: BlobCall): Promise<Blob> {
-  const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
   const { nowMs } = service.moment()
-  return service.kv.read(function* (tx) {
-    const { blob } = (yield* readBlob(tx, address, guard, nowMs)).stored
-    checkEncryption(blob.encryption, guard.encryption ?? {}, 'read')
-    if (blob.accessedMs === undefined) return blob
-    return shownAccess(blob, yield* getProtection(tx, address.account))
-  })
+  return service.kv.read((tx) => readShown(tx, request, nowMs))
+}
+
+/** Properties and metadata of a blob with a customer's key are secret too; those of a scope are not. */
+function* readShown(tx: ReadTx, request: Request, nowMs: number): Step<Blob> {
+  const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
+  const { blob } = (yield* readBlob(tx, address, guard, nowMs)).stored
+  checkEncryption(blob.encryption, guard.encryption ?? {}, 'read')
+  if (blob.accessedMs === undefined) return blob
+  return shownAccess(blob, yield* getProtection(tx, address.account))
 }
 
 export async function runSetBlobMetadata({ request, service }: BlobCall): Promise<Answer> {

@@ -1,7 +1,9 @@
 // The bytes of a blob on their way out: what is read of the store, on one snapshot of it, and what becomes the
 // answer's body. Get Blob, Query Blob Contents and static websites.
 import { decryptPieces } from '../../extent/cipher.ts'
+import type { Request } from '../../http/operation.ts'
 import { decodeRange, type ByteRange } from '../../http/range.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
 import { readBlobBytes, type Blob, type ExistingTarget } from '../../storage/blob/blob.ts'
 import { isAccessStale } from '../../storage/blob/change.ts'
 import { readContent, type BlobBytes } from '../../storage/blob/content.ts'
@@ -25,21 +27,23 @@ export type ReadBytes = {
 
 /** All that is read of a blob, on one snapshot of the store. */
 export function readBytes({ request, service }: BlobCall): Promise<ReadBytes> {
-  const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
   const { nowMs } = service.moment()
-  return service.kv.read(function* (tx) {
-    const target = yield* readBlobBytes(tx, address, guard, nowMs)
-    const { blob } = target.stored
-    const range = decodeRange(request.headers, request.version, blob.lengthBytes)
-    const part = range ?? { from: 0, to: blob.lengthBytes }
-    const content = yield* readContent(tx, target.stored, part)
-    const { customerKey } = guard.encryption ?? {}
-    const cipher = yield* cipherOf(tx, address.account, blob.encryption, customerKey)
-    const protection = yield* getProtection(tx, address.account)
-    const isAccessNew = protection.isAccessTimeTracked && isAccessStale(blob, nowMs)
-    const shown = shownAccess(blob, protection)
-    return { target, blob: shown, range, content, cipher, isAccessNew }
-  })
+  return service.kv.read((tx) => bytesOf(tx, request, nowMs))
+}
+
+function* bytesOf(tx: ReadTx, request: Request, nowMs: number): Step<ReadBytes> {
+  const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
+  const target = yield* readBlobBytes(tx, address, guard, nowMs)
+  const { blob } = target.stored
+  const range = decodeRange(request.headers, request.version, blob.lengthBytes)
+  const part = range ?? { from: 0, to: blob.lengthBytes }
+  const content = yield* readContent(tx, target.stored, part)
+  const { customerKey } = guard.encryption ?? {}
+  const cipher = yield* cipherOf(tx, address.account, blob.encryption, customerKey)
+  const protection = yield* getProtection(tx, address.account)
+  const isAccessNew = protection.isAccessTimeTracked && isAccessStale(blob, nowMs)
+  const shown = shownAccess(blob, protection)
+  return { target, blob: shown, range, content, cipher, isAccessNew }
 }
 
 export function bodyOf(

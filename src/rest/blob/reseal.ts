@@ -1,5 +1,6 @@
 // Encrypts the bytes of a blob anew, for a copy whose key is not the source's: read, decrypted, encrypted
 // and written in one pass, and stored by the transaction that makes the copy.
+import type { Request } from '../../http/operation.ts'
 import type { ReadTx } from '../../kv/kv.ts'
 import { findSource, type CopyBlob } from '../../storage/blob/copy.ts'
 import { checkPutBlob } from '../../storage/blob/put.ts'
@@ -14,24 +15,17 @@ import { blobAddress, type BlobCall } from './service.ts'
 /** The client waits for it, so it is no longer than what one Put Blob may bring. */
 const RESEAL_BYTES_MAX = 5_000 * 2 ** 20
 
+type Reseal = Pick<CopyBlob, 'source'> & { put: CopyBlob['put'] & { guard: RequestGuard } }
+
 export async function reseal(
   call: BlobCall,
-  { put, source }: Pick<CopyBlob, 'source'> & { put: CopyBlob['put'] & { guard: RequestGuard } },
+  { put, source }: Reseal,
 ): Promise<{ readonly resealed: Resealed; readonly body: Upload; readonly stamp: number }> {
   const { request, service } = call
-  const address = blobAddress(request)
   const { nowMs } = service.moment()
-  const read = function* (tx: ReadTx) {
-    const { container } = yield* checkPutBlob(tx, address, put, nowMs)
-    const { stored } = yield* findSource(tx, source, nowMs)
-    const { encryption, stamp } = stored.blob
-    const asked = put.guard.encryption ?? {}
-    const to = yield* cipherForWrite(tx, address.account, asked, container)
-    const { account } = source.address
-    const from = yield* cipherOf(tx, account, encryption, sourceKey(request))
-    return { plan: yield* planReseal(tx, stored), from, to, stamp }
-  }
-  const found = await withSource(call, source, (kv) => kv.read(read))
+  const found = await withSource(call, source, (kv) =>
+    kv.read((tx) => findReseal(tx, request, { put, source }, nowMs)),
+  )
   const { source: bytes, ...plan } = found.plan
   if (plan.runBytes > RESEAL_BYTES_MAX) throw tooLong(RESEAL_BYTES_MAX)
   const run = {
@@ -42,4 +36,16 @@ export async function reseal(
   const body = await upload(service, run, { cipher: found.to, hashes, wants: 'sent' })
   const resealed = { ...plan, encryption: found.to?.encryption, pieces: body.pieces }
   return { resealed, body, stamp: found.stamp }
+}
+
+function* findReseal(tx: ReadTx, request: Request, { put, source }: Reseal, nowMs: number) {
+  const address = blobAddress(request)
+  const { container } = yield* checkPutBlob(tx, address, put, nowMs)
+  const { stored } = yield* findSource(tx, source, nowMs)
+  const { encryption, stamp } = stored.blob
+  const asked = put.guard.encryption ?? {}
+  const to = yield* cipherForWrite(tx, address.account, asked, container)
+  const { account } = source.address
+  const from = yield* cipherOf(tx, account, encryption, sourceKey(request))
+  return { plan: yield* planReseal(tx, stored), from, to, stamp }
 }

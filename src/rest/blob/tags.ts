@@ -116,12 +116,19 @@ function* findInContainer(
 /** The index knows containers by id; each one's name is looked up once. */
 function loadTagged(tx: ReadTx, nowMs: number): LoadTagged {
   const names = new Map<number, ContainerName | undefined>()
-  return function* (containerId, blob) {
-    if (!names.has(containerId)) names.set(containerId, yield* nameOfContainer(tx, containerId))
-    const found = names.get(containerId)
-    if (found === undefined) return undefined
-    const { account, name: container } = found
-    const { stored } = yield* findBlob(tx, { account, container, blob }, nowMs)
-    return stored && { container, tags: stored.blob.tags ?? NO_TAGS }
-  }
+  return (containerId, blob) => taggedBlob(tx, names, { containerId, blob }, nowMs)
+}
+
+function* taggedBlob(
+  tx: ReadTx,
+  names: Map<number, ContainerName | undefined>,
+  { containerId, blob }: { readonly containerId: number; readonly blob: string },
+  nowMs: number,
+) {
+  if (!names.has(containerId)) names.set(containerId, yield* nameOfContainer(tx, containerId))
+  const found = names.get(containerId)
+  if (found === undefined) return undefined
+  const { account, name: container } = found
+  const { stored } = yield* findBlob(tx, { account, container, blob }, nowMs)
+  return stored && { container, tags: stored.blob.tags ?? NO_TAGS }
 }

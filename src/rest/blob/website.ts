@@ -10,7 +10,8 @@ import type { Answer } from '../../http/operation.ts'
 import { decodePath } from '../../http/query.ts'
 import { contentRange, decodeRange } from '../../http/range.ts'
 import { respond } from '../../http/respond.ts'
-import { readBlobBytes, type Blob } from '../../storage/blob/blob.ts'
+import type { ReadTx } from '../../kv/kv.ts'
+import { readBlobBytes, type Blob, type BlobAddress } from '../../storage/blob/blob.ts'
 import type { BlobGuard } from '../../storage/blob/guard.ts'
 import { readContent } from '../../storage/blob/content.ts'
 import { NO_CONDITIONS } from '../../storage/condition.ts'
@@ -126,15 +127,7 @@ async function read(
   const { nowMs } = service.moment()
   try {
     checkBlobName(name)
-    const found = await service.kv.read(function* (tx) {
-      const { stored } = yield* readBlobBytes(tx, address, guard, nowMs)
-      const { lengthBytes, encryption } = stored.blob
-      const range = req && decodeRange(req.headers, VERSION, lengthBytes)
-      const part = range ?? { from: 0, to: lengthBytes }
-      const content = yield* readContent(tx, stored, part)
-      const cipher = yield* cipherOf(tx, account, encryption, undefined)
-      return { blob: stored.blob, range, part, content, cipher }
-    })
+    const found = await service.kv.read((tx) => findDocument(tx, address, guard, { req, nowMs }))
     const headers = documentHeaders(found.blob, found.part.to - found.part.from)
     const body = bodyOf(service, found)
     if (found.range === undefined) return { status: 200, headers, ...body }
@@ -144,6 +137,21 @@ async function read(
     if (error instanceof StorageError && NOT_THERE.has(error.code)) return undefined
     throw error
   }
+}
+
+function* findDocument(
+  tx: ReadTx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  { req, nowMs }: { readonly req: IncomingMessage | undefined; readonly nowMs: number },
+) {
+  const { stored } = yield* readBlobBytes(tx, address, guard, nowMs)
+  const { lengthBytes, encryption } = stored.blob
+  const range = req && decodeRange(req.headers, VERSION, lengthBytes)
+  const part = range ?? { from: 0, to: lengthBytes }
+  const content = yield* readContent(tx, stored, part)
+  const cipher = yield* cipherOf(tx, address.account, encryption, undefined)
+  return { blob: stored.blob, range, part, content, cipher }
 }
 
 function documentHeaders({ headers: stored, stamp, modifiedMs }: Blob, lengthBytes: number) {

@@ -31,6 +31,16 @@ function newService() {
   return { kv, after, waits }
 }
 
+/** Finds a cache in its way at its first attempt only. */
+function askingOnce(): () => Promise<number> {
+  let attempts = 0
+  return async () => {
+    attempts += 1
+    if (attempts === 1) throw ASKED
+    return attempts
+  }
+}
+
 describe('the wait for a client', () => {
   for (const [timeout, delayMs] of [
     [undefined, 30_000],
@@ -42,7 +52,7 @@ describe('the wait for a client', () => {
   ] as const) {
     test(`is ${delayMs} ms with timeout=${timeout}`, async () => {
       const service = newService()
-      assert.equal(await afterBreaks(service, requestWith(timeout), async () => 'done'), 'done')
+      await afterBreaks(service, requestWith(timeout), askingOnce())
       assert.deepEqual(
         service.waits.map((wait) => [wait.delayMs, wait.isOver]),
         [[delayMs, true]],
@@ -88,13 +98,21 @@ describe('the wait for a client', () => {
   })
 
   test('is not begun for a client that has gone meanwhile: it is tried again at once', async () => {
+    assert.equal(await afterBreaks(newService(), requestWith(), askingOnce()), 2)
+  })
+
+  test('is not begun for a client that has given its cache up meanwhile', async () => {
     const service = newService()
-    let attempts = 0
-    await afterBreaks(service, requestWith(), async () => {
-      attempts += 1
-      if (attempts === 1) throw ASKED
+    await service.kv.writeLive(function* (tx) {
+      putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: CACHE_READ })
     })
-    assert.equal(attempts, 2)
+    assert.equal(await afterBreaks(service, requestWith(), askingOnce()), 2)
+  })
+
+  test('is not begun where no cache is in the way', async () => {
+    const service = newService()
+    assert.equal(await afterBreaks(service, requestWith(), async () => 'done'), 'done')
+    assert.deepEqual(service.waits, [])
   })
 
   test('is not for other errors', async () => {

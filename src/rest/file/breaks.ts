@@ -1,9 +1,10 @@
 // What SMB clients cache of a file has to be flushed before REST reads or writes it: an operation that finds such
 // a cache is not done, the client is asked to give it up, and the operation is tried again when it has.
 import type { Request } from '../../http/operation.ts'
+import type { Step } from '../../kv/kv.ts'
 import { StorageError } from '../../storage/error.ts'
 import { breakHolder } from '../../storage/file/cache-break.ts'
-import { holdersOf } from '../../storage/file/open.ts'
+import { holdersOf, type FileTx } from '../../storage/file/open.ts'
 import { BreaksNeeded } from '../../storage/file/rest-access.ts'
 import type { FileService } from './service.ts'
 
@@ -18,19 +19,21 @@ export async function afterBreaks<T>(
   request: Request,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  const deadline = startDeadline(service, waitMsOf(request))
+  // Few operations find a cache in their way; only then does the time begin to matter.
+  let deadline: Deadline | undefined
   try {
     for (;;) {
       try {
         return await attempt()
       } catch (error) {
         if (!(error instanceof BreaksNeeded)) throw error
+        deadline ??= startDeadline(service, waitMsOf(request))
         await breakAndWait(service, error, deadline)
         if (deadline.isOver()) throw new StorageError('ClientCacheFlushDelay')
       }
     }
   } finally {
-    deadline.end()
+    deadline?.end()
   }
 }
 
@@ -56,9 +59,10 @@ function startDeadline(service: Breaking, waitMs: number): Deadline {
 /** Listens before it asks, so that no answer comes too early. */
 async function breakAndWait(
   { kv }: Breaking,
-  { shareId, nodeId, breaks }: BreaksNeeded,
+  needed: BreaksNeeded,
   deadline: Deadline,
 ): Promise<void> {
+  const { shareId, nodeId } = needed
   let stop = (): void => {}
   const released = new Promise<void>((resolve) => {
     stop = kv.listen((event) => {
@@ -67,19 +71,23 @@ async function breakAndWait(
     })
   })
   try {
-    const asked = await kv.writeLive(function* (tx) {
-      const holders = yield* holdersOf(tx, shareId, nodeId)
-      let isThere = false
-      for (const { holder, to } of breaks) {
-        const found = holders.find((each) => each.holder === holder)
-        if (found === undefined) continue
-        isThere = true
-        breakHolder(tx, { shareId, nodeId }, found, to, true)
-      }
-      return isThere
-    })
-    if (asked) await Promise.race([released, deadline.reached])
+    const isHeld = await kv.writeLive((tx) => askHolders(tx, needed))
+    if (isHeld) await Promise.race([released, deadline.reached])
   } finally {
     stop()
   }
+}
+
+/** Whether any of them still has what it is asked for. */
+function* askHolders(tx: FileTx, { shareId, nodeId, breaks }: BreaksNeeded): Step<boolean> {
+  const holders = yield* holdersOf(tx, shareId, nodeId)
+  let isHeld = false
+  for (const { holder, to } of breaks) {
+    const found = holders.find((each) => each.holder === holder)
+    // Who has given it up since the attempt said so before anybody listened.
+    if (found === undefined || (found.state & ~to) === 0) continue
+    isHeld = true
+    breakHolder(tx, { shareId, nodeId }, found, to, true)
+  }
+  return isHeld
 }

@@ -5,18 +5,21 @@ import { tooLarge } from '../../http/body.ts'
 import { decodeMetadata, optionalWord, requiredHeader, requiredInt } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { isAtLeast } from '../../http/version.ts'
-import type { ReadTx } from '../../kv/kv.ts'
+import type { Step } from '../../kv/kv.ts'
 import { invalidHeader } from '../../storage/error.ts'
 import { createFile, type NewFile } from '../../storage/file/create.ts'
-import type { FileAddress } from '../../storage/file/node.ts'
+import type { FileAddress, FileNode } from '../../storage/file/node.ts'
+import type { FileTx } from '../../storage/file/open.ts'
 import { FILE_BYTES_MAX } from '../../storage/file/range.ts'
 import { removeNode } from '../../storage/file/remove.ts'
 import {
   locateForReplace,
   requireForWrite,
+  type FileGuard,
   type ReplaceGuard,
 } from '../../storage/file/rest-guard.ts'
 import { withArchive } from '../../storage/file/smb-properties.ts'
+import type { Moment } from '../../storage/moment.ts'
 import { validators } from '../answer-header.ts'
 import { decodeHashes } from '../body-hashes.ts'
 import { bodySource, discard, structuredHeaders, upload, type Upload } from '../upload.ts'
@@ -27,20 +30,23 @@ import { RANGE_BYTES_MAX } from './range.ts'
 import { fileAddress, type FileCall } from './service.ts'
 import { decodeSmbProperties } from './smb-header.ts'
 
+type Creation = {
+  readonly address: FileAddress
+  readonly guard: ReplaceGuard
+  readonly file: NewFile
+}
+
 export async function runCreateFile(call: FileCall): Promise<Answer> {
   const { request, service, identity } = call
   const address = fileAddress(request)
   const guard = { ...fileGuard(request, 'Create File'), mayReplace: hasPermission(identity, 'w') }
-  const file = decodeNewFile(call)
-  const bytes = await uploadFirst(call, address, guard, file)
+  const asked = { address, guard, file: decodeNewFile(call) }
+  const bytes = await uploadFirst(call, asked)
   const moment = service.moment()
   const content = bytes && { mapId: service.newId(), pieces: bytes.pieces }
+  const creation = { ...asked, file: { ...asked.file, ...(content && { content }) } }
   const written = afterBreaks(service, request, () =>
-    service.kv.write(function* (tx) {
-      if (bytes?.small !== undefined) putSmallSlice(tx, bytes.id, bytes.small)
-      const located = yield* locateForReplace(tx, address, guard, moment.nowMs)
-      return yield* createFile(tx, located, { ...file, ...(content && { content }) }, moment)
-    }),
+    service.kv.write((tx) => storeFile(tx, creation, bytes, moment)),
   )
   const node = await (bytes === undefined
     ? written
@@ -48,6 +54,17 @@ export async function runCreateFile(call: FileCall): Promise<Answer> {
   const headers = [...validators(node), ...WRITTEN, ...smbHeaders(node)]
   if (bytes?.md5 !== undefined) headers.push('Content-MD5', bytes.md5)
   return { status: 201, headers: [...headers, ...structuredHeaders(request)] }
+}
+
+function* storeFile(
+  tx: FileTx,
+  { address, guard, file }: Creation,
+  bytes: Upload | undefined,
+  moment: Moment,
+): Step<FileNode> {
+  if (bytes?.small !== undefined) putSmallSlice(tx, bytes.id, bytes.small)
+  const located = yield* locateForReplace(tx, address, guard, moment.nowMs)
+  return yield* createFile(tx, located, file, moment)
 }
 
 function decodeNewFile({ request, service }: FileCall): NewFile {
@@ -80,19 +97,17 @@ function decodeFileLength({ headers }: Request): number {
 /** Undefined where none come. They are durable before the file shows them, and nothing if it never does. */
 async function uploadFirst(
   { request, service }: FileCall,
-  address: FileAddress,
-  guard: ReplaceGuard,
-  { lengthBytes }: NewFile,
+  { address, guard, file }: Creation,
 ): Promise<Upload | undefined> {
   const source = bodySource(request)
   if (source.lengthBytes === 0) return undefined
   if (source.lengthBytes > RANGE_BYTES_MAX) throw tooLarge(RANGE_BYTES_MAX)
-  const isTaken = isAtLeast(request.version, '2026-06-06') && source.lengthBytes <= lengthBytes
+  const isTaken = isAtLeast(request.version, '2026-06-06') && source.lengthBytes <= file.lengthBytes
   if (!isTaken) throw invalidHeader('Content-Length', String(source.lengthBytes))
   const hashes = decodeHashes(request)
   const { nowMs } = service.moment()
   await afterBreaks(service, request, () =>
-    service.kv.read((tx: ReadTx) => locateForReplace(tx, address, guard, nowMs)),
+    service.kv.read((tx) => locateForReplace(tx, address, guard, nowMs)),
   )
   return upload(service, source, { cipher: undefined, hashes, wants: 'sent', maySmall: true })
 }
@@ -101,11 +116,18 @@ export async function runDeleteFile({ request, service }: FileCall): Promise<Ans
   const [address, guard] = [fileAddress(request), fileGuard(request, 'Delete File')]
   const moment = service.moment()
   const { isLinked, linkCount } = await afterBreaks(service, request, () =>
-    service.kv.write(function* (tx) {
-      const existing = yield* requireForWrite(tx, address, 'file', guard, moment.nowMs)
-      const isLinked = existing.share.enabledProtocol === 'NFS'
-      return { isLinked, linkCount: yield* removeNode(tx, existing, moment) }
-    }),
+    service.kv.write((tx) => removeFile(tx, address, guard, moment)),
   )
   return { status: 202, headers: isLinked ? ['x-ms-link-count', String(linkCount)] : [] }
+}
+
+function* removeFile(
+  tx: FileTx,
+  address: FileAddress,
+  guard: FileGuard,
+  moment: Moment,
+): Step<{ readonly isLinked: boolean; readonly linkCount: number }> {
+  const existing = yield* requireForWrite(tx, address, 'file', guard, moment.nowMs)
+  const isLinked = existing.share.enabledProtocol === 'NFS'
+  return { isLinked, linkCount: yield* removeNode(tx, existing, moment) }
 }

@@ -9,17 +9,27 @@ import {
 } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { XML_DECLARATION, xmlElement, xmlNameElement, xmlOptional } from '../../http/xml.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { invalidHeader, invalidQuery } from '../../storage/error.ts'
 import {
   closeHandles,
   listHandles,
+  type ClosedHandles,
   type HandlePage,
   type HandlePosition,
+  type HandleQuery,
 } from '../../storage/file/handle.ts'
-import { locate, requireNode, type Existing } from '../../storage/file/node.ts'
-import { SHARE_DELETE, SHARE_READ, SHARE_WRITE, type FileOpen } from '../../storage/file/open.ts'
+import { locate, requireNode, type Existing, type FileAddress } from '../../storage/file/node.ts'
+import {
+  SHARE_DELETE,
+  SHARE_READ,
+  SHARE_WRITE,
+  type FileOpen,
+  type FileTx,
+} from '../../storage/file/open.ts'
 import { sharedAccessOf } from '../../storage/file/rest-access.ts'
+import type { Moment } from '../../storage/moment.ts'
 import { decodeMaxResults } from '../list-query.ts'
 import { fileAddressAt, type FileCall } from './service.ts'
 
@@ -29,27 +39,34 @@ const CLOSE_COUNT_MAX = 1_000
 export async function runListHandles({ request, service }: FileCall): Promise<Answer> {
   checkNoConditions(decodeConditions(request.headers))
   const [address, after] = [fileAddressAt(request), decodeMarker(request)]
-  const countMax = decodeMaxResults(request)
-  const page = await service.kv.read(function* (tx) {
-    const found = requireNode(yield* locate(tx, address))
-    const isRecursive = decodeRecursive(request, found)
-    return yield* listHandles(tx, found, { isRecursive, countMax, ...(after && { after }) })
-  })
+  const asked = { countMax: decodeMaxResults(request), ...(after && { after }) }
+  const page = await service.kv.read((tx) => handlesAt(tx, address, request, asked))
   const headers = ['Content-Type', 'application/xml']
   return { status: 200, headers, body: handlesXml(page, request.version) }
+}
+
+type Asked = Omit<HandleQuery, 'isRecursive'>
+
+function* handlesAt(
+  tx: ReadTx,
+  address: FileAddress,
+  request: Request,
+  asked: Asked,
+): Step<HandlePage> {
+  const found = requireNode(yield* locate(tx, address))
+  const isRecursive = decodeRecursive(request, found)
+  return yield* listHandles(tx, found, { isRecursive, ...asked })
 }
 
 export async function runForceCloseHandles({ request, service }: FileCall): Promise<Answer> {
   checkNoConditions(decodeConditions(request.headers))
   const [address, after] = [fileAddressAt(request), decodeMarker(request)]
   const openId = decodeHandleId(request)
+  const asked = { countMax: CLOSE_COUNT_MAX, ...(after && { after }), ...openId }
   const moment = service.moment()
-  const { closedCount, next } = await service.kv.write(function* (tx) {
-    const found = requireNode(yield* locate(tx, address))
-    const isRecursive = decodeRecursive(request, found)
-    const query = { isRecursive, countMax: CLOSE_COUNT_MAX, ...(after && { after }), ...openId }
-    return yield* closeHandles(tx, found, query, moment)
-  })
+  const { closedCount, next } = await service.kv.write((tx) =>
+    closeHandlesAt(tx, address, request, asked, moment),
+  )
   const marker = next === undefined ? [] : ['x-ms-marker', markerOf(next)]
   return {
     status: 200,
@@ -59,6 +76,18 @@ export async function runForceCloseHandles({ request, service }: FileCall): Prom
       'x-ms-number-of-handles-failed', '0',
     ], // prettier-ignore
   }
+}
+
+function* closeHandlesAt(
+  tx: FileTx,
+  address: FileAddress,
+  request: Request,
+  asked: Asked & { readonly openId?: number },
+  moment: Moment,
+): Step<ClosedHandles> {
+  const found = requireNode(yield* locate(tx, address))
+  const isRecursive = decodeRecursive(request, found)
+  return yield* closeHandles(tx, found, { isRecursive, ...asked }, moment)
 }
 
 /** A file has nothing below it. */

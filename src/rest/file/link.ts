@@ -7,12 +7,26 @@ import {
 } from '../../http/header.ts'
 import type { Answer } from '../../http/operation.ts'
 import { decodePath } from '../../http/query.ts'
+import type { Step } from '../../kv/kv.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
-import { createSymbolicLink } from '../../storage/file/create.ts'
+import { createSymbolicLink, type NewNode } from '../../storage/file/create.ts'
 import { parseFilePath } from '../../storage/file/file-name.ts'
 import { checkNfs, createHardLink } from '../../storage/file/link.ts'
-import { locate, locateIn, requireNode } from '../../storage/file/node.ts'
-import { checkForWrite, checkFree, requireNamed } from '../../storage/file/rest-guard.ts'
+import {
+  locate,
+  locateIn,
+  requireNode,
+  type FileAddress,
+  type FileNode,
+} from '../../storage/file/node.ts'
+import type { FileTx } from '../../storage/file/open.ts'
+import {
+  checkForWrite,
+  checkFree,
+  requireNamed,
+  type FileGuard,
+} from '../../storage/file/rest-guard.ts'
+import type { Moment } from '../../storage/moment.ts'
 import { validators } from '../answer-header.ts'
 import { smbHeaders } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
@@ -31,16 +45,24 @@ export async function runCreateHardLink({ request, service }: FileCall): Promise
   const guard = fileGuard(request, 'Set Metadata')
   const moment = service.moment()
   const node = await afterBreaks(service, request, () =>
-    service.kv.write(function* (tx) {
-      const at = yield* locate(tx, address)
-      checkNfs(at.share)
-      yield* checkFree(tx, at)
-      const target = requireNamed(yield* locateIn(tx, at.share, at.view, path), 'file')
-      const file = yield* checkForWrite(tx, target, guard, moment.nowMs)
-      return createHardLink(tx, at, file, moment)
-    }),
+    service.kv.write((tx) => addHardLink(tx, address, path, guard, moment)),
   )
   return { status: 201, headers: [...validators(node), ...smbHeaders(node)] }
+}
+
+function* addHardLink(
+  tx: FileTx,
+  address: FileAddress,
+  path: readonly string[],
+  guard: FileGuard,
+  moment: Moment,
+): Step<FileNode> {
+  const at = yield* locate(tx, address)
+  checkNfs(at.share)
+  yield* checkFree(tx, at)
+  const target = requireNamed(yield* locateIn(tx, at.share, at.view, path), 'file')
+  const file = yield* checkForWrite(tx, target, guard, moment.nowMs)
+  return createHardLink(tx, at, file, moment)
 }
 
 /** The path from the share's root. */
@@ -65,23 +87,28 @@ export async function runCreateSymbolicLink({ request, service }: FileCall): Pro
     linkText: decodeText(request.headers, LINK_TEXT),
   }
   const moment = service.moment()
-  const node = await service.kv.write(function* (tx) {
-    const at = yield* locate(tx, address)
-    checkNfs(at.share)
-    yield* checkFree(tx, at)
-    return yield* createSymbolicLink(tx, at, link, moment)
-  })
+  const node = await service.kv.write((tx) => addSymbolicLink(tx, address, link, moment))
   return { status: 201, headers: [...validators(node), ...smbHeaders(node)] }
+}
+
+function* addSymbolicLink(
+  tx: FileTx,
+  address: FileAddress,
+  link: NewNode & { readonly linkText: string },
+  moment: Moment,
+): Step<FileNode> {
+  const at = yield* locate(tx, address)
+  checkNfs(at.share)
+  yield* checkFree(tx, at)
+  return yield* createSymbolicLink(tx, at, link, moment)
 }
 
 export async function runGetSymbolicLink({ request, service }: FileCall): Promise<Answer> {
   refuseConditions(request)
   const address = fileAddressAt(request)
-  const node = await service.kv.read(function* (tx) {
-    const located = yield* locate(tx, address)
-    checkNfs(located.share)
-    return requireNode(located, 'symlink').node
-  })
+  const located = await service.kv.read((tx) => locate(tx, address))
+  checkNfs(located.share)
+  const { node } = requireNode(located, 'symlink')
   if (node.linkText === undefined) throw new StorageError('ResourceTypeMismatch')
   return { status: 200, headers: [...validators(node), LINK_TEXT, encodeURI(node.linkText)] }
 }

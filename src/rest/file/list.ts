@@ -11,12 +11,18 @@ import {
   xmlNameElement,
   xmlOptional,
 } from '../../http/xml.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
 import { invalidQuery } from '../../storage/error.ts'
 import { etagOf } from '../../storage/etag.ts'
 import { attributesText } from '../../storage/file/attributes.ts'
 import { foldName } from '../../storage/file/file-name.ts'
 import { fileTimeText } from '../../storage/file/file-time.ts'
-import { listEntries, type ListEntries, type ListedEntry } from '../../storage/file/list.ts'
+import {
+  listEntries,
+  type EntryPage,
+  type ListEntries,
+  type ListedEntry,
+} from '../../storage/file/list.ts'
 import { locate, type FileAddress } from '../../storage/file/node.ts'
 import { requireNamed } from '../../storage/file/rest-guard.ts'
 import { checkOpens } from '../../storage/file/rest-access.ts'
@@ -35,11 +41,9 @@ export async function runListDirectoriesAndFiles({ request, service }: FileCall)
   const include = decodeInclude(request, INCLUDES)
   const list = decodeList(request)
   const address = fileAddressAt(request)
-  const { directoryId, items, next } = await service.kv.read(function* (tx) {
-    const { share, view, node } = requireNamed(yield* locate(tx, address), 'directory')
-    if (view.snapshot === undefined) yield* checkOpens(tx, share.id, node, 'List')
-    return { directoryId: node.nodeId, ...(yield* listEntries(tx, view, node.nodeId, list)) }
-  })
+  const { directoryId, items, next } = await service.kv.read((tx) =>
+    listDirectory(tx, address, list),
+  )
   const xml = createTextWriter(items.length * ITEM_BYTES_LIKELY + 1_024)
   const hasIds = isAtLeast(request.version, '2020-10-02')
   xml.add(`${XML_DECLARATION}<EnumerationResults ${frame(request, address)}>${echo(request)}`)
@@ -47,6 +51,16 @@ export async function runListDirectoriesAndFiles({ request, service }: FileCall)
   for (const item of items) xml.add(itemXml(item, include, hasIds))
   xml.add(`</Entries>${nextMarkerXml(next)}</EnumerationResults>`)
   return { status: 200, headers: ['Content-Type', 'application/xml'], body: xml.bytes() }
+}
+
+function* listDirectory(
+  tx: ReadTx,
+  address: FileAddress,
+  list: ListEntries,
+): Step<EntryPage & { readonly directoryId: number }> {
+  const { share, view, node } = requireNamed(yield* locate(tx, address), 'directory')
+  if (view.snapshot === undefined) yield* checkOpens(tx, share.id, node, 'List')
+  return { directoryId: node.nodeId, ...(yield* listEntries(tx, view, node.nodeId, list)) }
 }
 
 function decodeList(request: Request): ListEntries {

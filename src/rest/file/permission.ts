@@ -2,6 +2,7 @@
 // base64. The only JSON of the File service.
 import { decodeConditions, optionalWord, requiredHeader } from '../../http/header.ts'
 import type { Answer } from '../../http/operation.ts'
+import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { StorageError } from '../../storage/error.ts'
 import { requirePermission, storePermission } from '../../storage/file/permission.ts'
@@ -12,7 +13,7 @@ import {
   decodeSecurityDescriptor,
   encodeSecurityDescriptor,
 } from '../../storage/file/security-descriptor.ts'
-import { requireShare } from '../../storage/file/share.ts'
+import { requireShare, type ShareAddress } from '../../storage/file/share.ts'
 import { shareAddress, type FileCall } from './service.ts'
 
 /** A descriptor of 64 KiB is a longer text. */
@@ -25,11 +26,13 @@ export async function runCreatePermission({ request, service }: FileCall): Promi
   checkNoConditions(decodeConditions(request.headers))
   const address = shareAddress(request)
   const descriptor = decodePermissionBody(await request.body.read(PERMISSION_BYTES_MAX))
-  const key = await service.kv.write(function* (tx) {
-    const { id } = yield* requireShare(tx, address)
-    return yield* storePermission(tx, id, descriptor)
-  })
+  const key = await service.kv.write((tx) => addPermission(tx, address, descriptor))
   return { status: 201, headers: ['x-ms-file-permission-key', key] }
+}
+
+function* addPermission(tx: Tx, address: ShareAddress, descriptor: Uint8Array): Step<string> {
+  const { id } = yield* requireShare(tx, address)
+  return yield* storePermission(tx, id, descriptor)
 }
 
 export async function runGetPermission({ request, service }: FileCall): Promise<Answer> {
@@ -37,14 +40,16 @@ export async function runGetPermission({ request, service }: FileCall): Promise<
   const address = shareAddress(request)
   const key = requiredHeader(request.headers, 'x-ms-file-permission-key')
   const format = optionalWord(request.headers, 'x-ms-file-permission-format', PERMISSION_FORMATS)
-  const descriptor = await service.kv.read(function* (tx) {
-    const { id } = yield* requireShare(tx, address)
-    return yield* requirePermission(tx, id, key)
-  })
+  const descriptor = await service.kv.read((tx) => readPermission(tx, address, key))
   const permission = formatPermission(descriptor, format ?? 'Sddl')
   // Who names no format may be of a version that knows of none.
   const body = JSON.stringify(format === undefined ? { permission } : { permission, format })
   return { status: 200, headers: ['Content-Type', 'application/json'], body }
+}
+
+function* readPermission(tx: ReadTx, address: ShareAddress, key: string): Step<Uint8Array> {
+  const { id } = yield* requireShare(tx, address)
+  return yield* requirePermission(tx, id, key)
 }
 
 /** The descriptor's bytes, as the permission store has them; also for x-ms-file-permission. */

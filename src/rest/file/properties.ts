@@ -1,12 +1,14 @@
 // Get and Set Properties and Metadata of directories and files.
 import { decodeMetadata, metadataHeaders, optionalInt } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
+import type { Step } from '../../kv/kv.ts'
 import {
   setNodeMetadata,
   setNodeProperties,
   type NodeChange,
 } from '../../storage/file/file-properties.ts'
-import type { FileNode } from '../../storage/file/node.ts'
+import type { FileAddress, FileNode } from '../../storage/file/node.ts'
+import type { FileTx } from '../../storage/file/open.ts'
 import { FILE_BYTES_MAX } from '../../storage/file/range.ts'
 import {
   isReadOnly,
@@ -15,6 +17,8 @@ import {
   type FileGuard,
   type Named,
 } from '../../storage/file/rest-guard.ts'
+import type { Metadata } from '../../storage/metadata.ts'
+import type { Moment } from '../../storage/moment.ts'
 import { validators, withOverrides } from '../answer-header.ts'
 import { fileHeaders, smbHeaders, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
@@ -63,16 +67,26 @@ async function read({ request, service }: FileCall, named: Named): Promise<FileN
 export async function runSetMetadata(call: FileCall, named: Named): Promise<Answer> {
   const { request, service } = call
   const metadata = decodeMetadata(request.rawHeaders)
-  const address = fileAddress(request)
+  const target = { address: fileAddress(request), named }
   const guard = changeGuard(request, 'Set Metadata', named)
   const moment = service.moment()
   const node = await afterBreaks(service, request, () =>
-    service.kv.write(function* (tx) {
-      const existing = yield* requireForWrite(tx, address, named, guard, moment.nowMs)
-      return setNodeMetadata(tx, existing, metadata, moment)
-    }),
+    service.kv.write((tx) => changeMetadata(tx, target, guard, metadata, moment)),
   )
   return { status: 200, headers: [...validators(node), ...WRITTEN] }
+}
+
+type Target = { readonly address: FileAddress; readonly named: Named }
+
+function* changeMetadata(
+  tx: FileTx,
+  { address, named }: Target,
+  guard: FileGuard,
+  metadata: Metadata,
+  moment: Moment,
+): Step<FileNode> {
+  const existing = yield* requireForWrite(tx, address, named, guard, moment.nowMs)
+  return setNodeMetadata(tx, existing, metadata, moment)
 }
 
 export async function runSetDirectoryProperties(call: FileCall): Promise<Answer> {
@@ -99,19 +113,27 @@ async function setProperties(
   named: Named,
   change: NodeChange,
 ): Promise<Answer> {
-  const address = fileAddress(request)
+  const target = { address: fileAddress(request), named }
   const { attributes } = change.properties
   // How else could it be taken off: so does AzCopy before it overwrites with --force-if-read-only.
   const isTakenOff = typeof attributes === 'number' && !isReadOnly({ attributes })
   const guard = changeGuard(request, 'Set Properties', named, isTakenOff)
   const moment = service.moment()
   const node = await afterBreaks(service, request, () =>
-    service.kv.write(function* (tx) {
-      const existing = yield* requireForWrite(tx, address, named, guard, moment.nowMs)
-      return yield* setNodeProperties(tx, existing, change, moment)
-    }),
+    service.kv.write((tx) => changeProperties(tx, target, guard, change, moment)),
   )
   return { status: 200, headers: [...validators(node), ...WRITTEN, ...smbHeaders(node)] }
+}
+
+function* changeProperties(
+  tx: FileTx,
+  { address, named }: Target,
+  guard: FileGuard,
+  change: NodeChange,
+  moment: Moment,
+): Step<FileNode> {
+  const existing = yield* requireForWrite(tx, address, named, guard, moment.nowMs)
+  return yield* setNodeProperties(tx, existing, change, moment)
 }
 
 /** On a directory ReadOnly keeps nobody from changing it, as in Windows; it only keeps it from going. */

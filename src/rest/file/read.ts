@@ -1,8 +1,10 @@
 // Get File: the bytes of a file, or of a part of it, on one snapshot of the store.
+import type { Hole, Piece } from '../../extent/slice.ts'
 import { readSmallPieces } from '../../extent/small.ts'
 import { optionalGuid } from '../../http/header.ts'
 import type { Answer } from '../../http/operation.ts'
 import { decodeRange, type ByteRange } from '../../http/range.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
 import { locate, requireNode, type FileNode } from '../../storage/file/node.ts'
 import { readRange } from '../../storage/file/range.ts'
 import { checkOpens } from '../../storage/file/rest-access.ts'
@@ -31,24 +33,32 @@ export async function runGetFile(call: FileCall): Promise<Answer> {
   return contentAnswer(request, withOverrides(headers, call.identity), { range, lengthBytes, body })
 }
 
-function readFile({ request, service }: FileCall): Promise<ReadFile> {
+function readFile(call: FileCall): Promise<ReadFile> {
+  const { nowMs } = call.service.moment()
+  return call.service.kv.read((tx) => fileOf(tx, call, nowMs))
+}
+
+function* fileOf(tx: ReadTx, { request, service }: FileCall, nowMs: number): Step<ReadFile> {
   const address = fileAddressAt(request)
   const leaseId = optionalGuid(request.headers, 'x-ms-lease-id')
-  const { nowMs } = service.moment()
-  const { extents, recycle } = service
-  return service.kv.read(function* (tx): Generator<unknown, ReadFile, unknown> {
-    const { share, node } = requireNode(yield* locate(tx, address), 'file')
-    const range = decodeRange(request.headers, request.version, node.lengthBytes)
-    const part = range ?? { from: 0, to: node.lengthBytes }
-    if (address.snapshot === undefined) {
-      yield* checkOpens(tx, share.id, node, 'Get File', part)
-      checkLeaseForRead(node.lease, leaseId, nowMs, 'file')
-    }
-    const pieces = yield* readRange(tx, node, part)
-    // A few bytes are at hand now; to come back for them would be a second read of the store.
-    const isShort = part.to - part.from <= INLINE_BYTES_MAX
-    const bytes = isShort ? yield* readSmallPieces(tx, pieces) : undefined
-    if (bytes !== undefined) return { node, range, body: { body: bytes } }
-    return { node, range, body: { stream: () => extents.read(pieces), recycle } }
-  })
+  const { share, node } = requireNode(yield* locate(tx, address), 'file')
+  const range = decodeRange(request.headers, request.version, node.lengthBytes)
+  const part = range ?? { from: 0, to: node.lengthBytes }
+  if (address.snapshot === undefined) {
+    yield* checkOpens(tx, share.id, node, 'Get File', part)
+    checkLeaseForRead(node.lease, leaseId, nowMs, 'file')
+  }
+  const pieces = yield* readRange(tx, node, part)
+  // A few bytes are at hand now; to come back for them would be a second read of the store.
+  const isShort = part.to - part.from <= INLINE_BYTES_MAX
+  const bytes = isShort ? yield* readSmallPieces(tx, pieces) : undefined
+  const body = bytes === undefined ? streamed(service, pieces) : { body: bytes }
+  return { node, range, body }
+}
+
+function streamed(
+  { extents, recycle }: FileCall['service'],
+  pieces: readonly (Piece | Hole)[],
+): ReadBody {
+  return { stream: () => extents.read(pieces), recycle }
 }

@@ -38,6 +38,7 @@ import {
   type Named,
 } from '../../storage/file/rest-guard.ts'
 import { requireView } from '../../storage/file/share.ts'
+import type { Moment } from '../../storage/moment.ts'
 import { validators } from '../answer-header.ts'
 import { smbHeaders, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
@@ -64,17 +65,7 @@ export async function runRename(call: FileCall, named: Named): Promise<Answer> {
   const rename = await decodeRename(call, named)
   const moment = service.moment()
   const node = await afterBreaks(service, request, () =>
-    service.kv.write(function* (tx) {
-      const { share, view } = yield* requireView(tx, rename.target)
-      const source = requireNamed(yield* locateIn(tx, share, view, rename.source), named)
-      const target = yield* locateIn(tx, share, view, rename.target.path)
-      const checked = yield* checkSource(tx, source, rename, moment.nowMs)
-      yield* checkTarget(tx, checked, target, rename, moment.nowMs)
-      const change = changeOf(rename, checked.node)
-      const renamed = yield* renameNode(tx, checked, target, change, moment)
-      yield* moveOpens(tx, target, renamed, rename.target.path)
-      return renamed
-    }),
+    service.kv.write((tx) => moveNode(tx, rename, moment)),
   )
   return { status: 200, headers: [...validators(node), ...WRITTEN, ...smbHeaders(node)] }
 }
@@ -102,6 +93,18 @@ async function decodeRename(call: FileCall, named: Named): Promise<Rename> {
       contentType: optionalHeader(headers, 'x-ms-content-type'),
     },
   }
+}
+
+function* moveNode(tx: FileTx, rename: Rename, moment: Moment): Step<FileNode> {
+  const { share, view } = yield* requireView(tx, rename.target)
+  const source = requireNamed(yield* locateIn(tx, share, view, rename.source), rename.named)
+  const target = yield* locateIn(tx, share, view, rename.target.path)
+  const checked = yield* checkSource(tx, source, rename, moment.nowMs)
+  yield* checkTarget(tx, checked, target, rename, moment.nowMs)
+  const change = changeOf(rename, checked.node)
+  const renamed = yield* renameNode(tx, checked, target, change, moment)
+  yield* moveOpens(tx, target, renamed, rename.target.path)
+  return renamed
 }
 
 function changeOf({ change }: Rename, node: FileNode): RenameChange {

@@ -10,6 +10,7 @@ import {
 } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { XML_DECLARATION } from '../../http/xml.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { invalidHeader, invalidQuery } from '../../storage/error.ts'
 import { timestampOf } from '../../storage/etag.ts'
@@ -64,12 +65,21 @@ export async function runGetShareStats(call: FileCall): Promise<Answer> {
   checkNoConditions(decodeConditions(request.headers))
   const [address, { nowMs }] = [shareAddress(request), service.moment()]
   const leaseId = optionalGuid(request.headers, 'x-ms-lease-id')
-  const { share, usageBytes } = await service.kv.read(function* (tx) {
-    const share = yield* readShare(tx, address, leaseId, nowMs)
-    return { share, usageBytes: yield* shareUsageBytes(tx, share.id) }
-  })
+  const { share, usageBytes } = await service.kv.read((tx) =>
+    readUsage(tx, address, leaseId, nowMs),
+  )
   const body = `${XML_DECLARATION}<ShareStats><ShareUsageBytes>${usageBytes}</ShareUsageBytes></ShareStats>`
   return { status: 200, headers: [...validators(share), ...XML], body }
+}
+
+function* readUsage(
+  tx: ReadTx,
+  address: ShareAddress,
+  leaseId: string | undefined,
+  nowMs: number,
+): Step<{ readonly share: ShareOrSnapshot; readonly usageBytes: number }> {
+  const share = yield* readShare(tx, address, leaseId, nowMs)
+  return { share, usageBytes: yield* shareUsageBytes(tx, share.id) }
 }
 
 export async function runSetShareProperties(call: FileCall): Promise<Answer> {

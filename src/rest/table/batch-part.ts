@@ -4,6 +4,7 @@ import { optionalHeader } from '../../http/header.ts'
 import { headerFields, parseHttpRequestPart, type MultipartPart } from '../../http/multipart.ts'
 import type { Request } from '../../http/operation.ts'
 import { decodeTableSegments, parseQuery } from '../../http/query.ts'
+import { once } from '../upload.ts'
 
 export type BatchPart = {
   readonly contentId: string | undefined
@@ -55,8 +56,6 @@ function bodyOf(bytes: Buffer): Body {
   return {
     lengthBytes: bytes.length,
     read: () => Promise.resolve(bytes),
-    async *stream() {
-      yield bytes
-    },
+    stream: () => once(bytes),
   }
 }

@@ -1,4 +1,6 @@
 // LOCK ([MS-SMB2] 3.3.5.14): locks all of its ranges or none, or unlocks one range after the other.
+import type { Step } from '../../kv/kv.ts'
+import type { FileOpen, FileTx } from '../../storage/file/open.ts'
 import { addLocks, isLockRange, removeLock } from '../../storage/file/smb-lock.ts'
 import { RIGHT, requireAnyRight } from '../access.ts'
 import { requireHandle, requireSession, type SmbCall, type SmbReply } from '../call.ts'
@@ -9,6 +11,7 @@ import { SmbError } from '../smb-error.ts'
 import { onChannel } from '../transfer.ts'
 import { decodeLockRequest, LOCK_FLAG, type LockElement } from '../wire/lock.ts'
 import { encodeSimpleResponse } from '../wire/simple.ts'
+import type { NtStatusName } from '../wire/status.ts'
 
 /** The only flags that mean something. */
 const LOCK_FLAGS: ReadonlySet<number> = new Set([
@@ -65,19 +68,25 @@ function checkElements(locks: readonly LockElement[]): boolean {
   return isImmediate
 }
 
-/** What was unlocked before one fails stays so. */
 async function unlock(
   { world }: SmbCall,
   { open }: FileHandle,
   locks: readonly LockElement[],
 ): Promise<void> {
-  const failure = await world.kv.writeLive(function* (tx) {
-    for (const element of locks) {
-      if (element.flags !== LOCK_FLAG.unlock) return 'INVALID_PARAMETER' as const
-      if (!isLockRange(element)) return 'INVALID_LOCK_RANGE' as const
-      if (!(yield* removeLock(tx, open, element))) return 'RANGE_NOT_LOCKED' as const
-    }
-    return undefined
-  })
+  const failure = await world.kv.writeLive((tx) => removeLocks(tx, open, locks))
   if (failure !== undefined) throw new SmbError(failure)
+}
+
+/** What was unlocked before one fails stays so: the answer is why, and not thrown. */
+function* removeLocks(
+  tx: FileTx,
+  open: FileOpen,
+  locks: readonly LockElement[],
+): Step<NtStatusName | undefined> {
+  for (const element of locks) {
+    if (element.flags !== LOCK_FLAG.unlock) return 'INVALID_PARAMETER'
+    if (!isLockRange(element)) return 'INVALID_LOCK_RANGE'
+    if (!(yield* removeLock(tx, open, element))) return 'RANGE_NOT_LOCKED'
+  }
+  return undefined
 }

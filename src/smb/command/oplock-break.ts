@@ -2,7 +2,7 @@
 import type { Step } from '../../kv/kv.ts'
 import { acknowledgeBreak, type Acknowledgement } from '../../storage/file/cache-break.ts'
 import { findLease } from '../../storage/file/cache-grant.ts'
-import { CACHE_READ, holdersOf, type FileTx } from '../../storage/file/open.ts'
+import { CACHE_READ, holdersOf, type FileOpen, type FileTx } from '../../storage/file/open.ts'
 import { requireHandle, requireSession, type SmbCall, type SmbReply } from '../call.ts'
 import { leaseHolder } from '../create-cache.ts'
 import { SmbError } from '../smb-error.ts'
@@ -31,15 +31,18 @@ async function acknowledgeOplock(
   const handle = requireHandle(call, fileId)
   if (handle.kind !== 'file') throw new SmbError('INVALID_DEVICE_STATE')
   const { open } = handle
-  const outcome = await call.world.kv.writeLive(function* (tx): Step<Acknowledgement> {
-    const holders = yield* holdersOf(tx, open.shareId, open.nodeId)
-    const found = holders.find(({ holder }) => holder === open.holder)
-    if (found?.kind !== 'oplock') return 'not breaking'
-    // Who answers level II to a break to nothing has understood all the same.
-    return acknowledgeBreak(tx, open, found, (isNone ? 0 : CACHE_READ) & (found.breakingTo ?? 0))
-  })
+  const state = isNone ? 0 : CACHE_READ
+  const outcome = await call.world.kv.writeLive((tx) => acknowledgeOpen(tx, open, state))
   if (outcome !== 'taken') throw new SmbError('INVALID_OPLOCK_PROTOCOL')
   return { body: [encodeOplockBreak(oplockLevel, handle.fileId)] }
+}
+
+function* acknowledgeOpen(tx: FileTx, open: FileOpen, state: number): Step<Acknowledgement> {
+  const holders = yield* holdersOf(tx, open.shareId, open.nodeId)
+  const found = holders.find(({ holder }) => holder === open.holder)
+  if (found?.kind !== 'oplock') return 'not breaking'
+  // Who answers level II to a break to nothing has understood all the same.
+  return acknowledgeBreak(tx, open, found, state & (found.breakingTo ?? 0))
 }
 
 async function acknowledgeLease(

@@ -1,9 +1,10 @@
 // QUERY_INFO ([MS-SMB2] 3.3.5.20): what is known of a file, of the share as a volume, and who may do what.
+import type { ReadTx, Step } from '../../kv/kv.ts'
 import { isDeletePending } from '../../storage/file/open.ts'
 import { requireOpened } from '../../storage/file/opened-node.ts'
 import { RIGHT, requireRights } from '../access.ts'
 import { allocatedBytesOf } from '../allocation.ts'
-import { requireDisk, requireHandle, type SmbCall, type SmbReply } from '../call.ts'
+import { requireDisk, requireHandle, type DiskTree, type SmbCall, type SmbReply } from '../call.ts'
 import { fileFactsOf, fileIdOf } from '../file-facts.ts'
 import type { FileHandle, Handle } from '../handle.ts'
 import { querySecurity } from '../security.ts'
@@ -40,7 +41,7 @@ async function query(
   switch (type) {
     case INFORMATION_TYPE.file:
       requireRights(handle, FILE_RIGHTS[informationClass] ?? 0)
-      return encodeFileInformation(informationClass, await factsOf(call, handle), outputMaxBytes)
+      return encodeFileInformation(informationClass, await readFacts(call, handle), outputMaxBytes)
     case INFORMATION_TYPE.fileSystem: {
       const tree = requireDisk(call)
       const facts = await call.world.kv.read((tx) => volumeFactsOf(tx, tree))
@@ -65,30 +66,32 @@ const FILE_RIGHTS: Readonly<Record<number, number | undefined>> = {
   35: RIGHT.readAttributes,
 }
 
-async function factsOf(call: SmbCall, handle: FileHandle): Promise<FileFacts> {
+async function readFacts(call: SmbCall, handle: FileHandle): Promise<FileFacts> {
   const tree = requireDisk(call)
-  const { position, mode } = handle
   const { nowMs } = call.world.moment()
-  return await call.world.kv.read(function* (tx) {
-    const { node, open, view } = yield* requireOpened(tx, tree, handle.open)
-    const { shareId } = view
-    const deletePending = yield* isDeletePending(tx, shareId, node.nodeId)
-    const { linkCount = 1 } = node
-    return {
-      ...fileFactsOf(node, allocatedBytesOf(handle)),
-      lastWriteTime: BigInt(shownWriteTime(handle, node.lastWriteTime, nowMs)),
-      path: open.path.replaceAll('/', '\\'),
-      isDirectory: node.kind === 'directory',
-      fileId: fileIdOf(shareId, node),
-      volumeSerialNumber: BigInt(volumeSerialNumber(shareId)),
-      // The name that is about to go does not count.
-      numberOfLinks: deletePending ? linkCount - 1 : linkCount,
-      deletePending,
-      accessMask: open.access,
-      mode,
-      position,
-    }
-  })
+  return await call.world.kv.read((tx) => factsOf(tx, tree, handle, nowMs))
+}
+
+function* factsOf(tx: ReadTx, tree: DiskTree, handle: FileHandle, nowMs: number): Step<FileFacts> {
+  const { position, mode } = handle
+  const { node, open, view } = yield* requireOpened(tx, tree, handle.open)
+  const { shareId } = view
+  const deletePending = yield* isDeletePending(tx, shareId, node.nodeId)
+  const { linkCount = 1 } = node
+  return {
+    ...fileFactsOf(node, allocatedBytesOf(handle)),
+    lastWriteTime: BigInt(shownWriteTime(handle, node.lastWriteTime, nowMs)),
+    path: open.path.replaceAll('/', '\\'),
+    isDirectory: node.kind === 'directory',
+    fileId: fileIdOf(shareId, node),
+    volumeSerialNumber: BigInt(volumeSerialNumber(shareId)),
+    // The name that is about to go does not count.
+    numberOfLinks: deletePending ? linkCount - 1 : linkCount,
+    deletePending,
+    accessMask: open.access,
+    mode,
+    position,
+  }
 }
 
 const FILE_STANDARD_INFORMATION = 5

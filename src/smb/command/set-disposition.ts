@@ -1,7 +1,10 @@
 // SET_INFO of FileDispositionInformation and FileDispositionInformationEx: delete with the last handle, or not.
+import type { Step } from '../../kv/kv.ts'
+import type { FileTx } from '../../storage/file/open.ts'
 import { requireOpened } from '../../storage/file/opened-node.ts'
-import { setDisposal } from '../../storage/file/smb-disposition.ts'
-import { requireDisk, type SmbCall } from '../call.ts'
+import { setDisposal, type Disposal } from '../../storage/file/smb-disposition.ts'
+import type { MustWait } from '../../storage/file/smb-open.ts'
+import { requireDisk, type DiskTree, type SmbCall } from '../call.ts'
 import type { FileHandle } from '../handle.ts'
 import { RIGHT, requireRights } from '../access.ts'
 import { BREAK_MS_MAX, retryOnRelease } from '../wait.ts'
@@ -15,8 +18,15 @@ export async function setDisposition(
   requireRights(handle, RIGHT.delete)
   const tree = requireDisk(call)
   await retryOnRelease(call, BREAK_MS_MAX, () =>
-    call.world.kv.writeLive(function* (tx) {
-      return yield* setDisposal(tx, yield* requireOpened(tx, tree, handle.open), change)
-    }),
+    call.world.kv.writeLive((tx) => disposeOfOpened(tx, tree, handle, change)),
   )
+}
+
+function* disposeOfOpened(
+  tx: FileTx,
+  tree: DiskTree,
+  { open }: FileHandle,
+  disposal: Disposal,
+): Step<MustWait | { readonly kind: 'set' }> {
+  return yield* setDisposal(tx, yield* requireOpened(tx, tree, open), disposal)
 }

@@ -1,9 +1,18 @@
 // SET_INFO ([MS-SMB2] 3.3.5.21): one row for each class that can be set. Renames and deletions are whole stories
 // of their own (set-rename.ts, set-disposition.ts).
+import type { Step } from '../../kv/kv.ts'
+import type { FileTx } from '../../storage/file/open.ts'
 import { requireOpened } from '../../storage/file/opened-node.ts'
-import { frozenAfter, setBasic, type BasicTime } from '../../storage/file/set-basic.ts'
+import {
+  frozenAfter,
+  setBasic,
+  type BasicChange,
+  type BasicTime,
+  type FrozenTimes,
+} from '../../storage/file/set-basic.ts'
+import type { Moment } from '../../storage/moment.ts'
 import { RIGHT, requireRights } from '../access.ts'
-import { requireDisk, requireHandle, type SmbCall, type SmbReply } from '../call.ts'
+import { requireDisk, requireHandle, type DiskTree, type SmbCall, type SmbReply } from '../call.ts'
 import { frozenTimesOf, keepFrozenTimes } from '../frozen-times.ts'
 import type { FileHandle } from '../handle.ts'
 import { setSecurity } from '../security.ts'
@@ -97,12 +106,20 @@ async function setTimesAndAttributes(
   }
   const frozen = frozenAfter(frozenTimesOf(handle), basic)
   const moment = call.world.moment()
-  await call.world.kv.write(function* (tx) {
-    const opened = yield* requireOpened(tx, tree, handle.open)
-    yield* setBasic(tx, opened, basic, frozen, moment)
-  })
+  await call.world.kv.write((tx) => setOpenedBasic(tx, tree, handle, { basic, frozen }, moment))
   keepFrozenTimes(handle, frozen)
   showWriteTime(handle)
+}
+
+function* setOpenedBasic(
+  tx: FileTx,
+  tree: DiskTree,
+  { open }: FileHandle,
+  { basic, frozen }: { readonly basic: BasicChange; readonly frozen: FrozenTimes },
+  moment: Moment,
+): Step<void> {
+  const opened = yield* requireOpened(tx, tree, open)
+  yield* setBasic(tx, opened, basic, frozen, moment)
 }
 
 function timeOf(change: TimeChange): BasicTime {

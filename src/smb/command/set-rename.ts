@@ -1,9 +1,13 @@
 // SET_INFO of FileRenameInformation and FileRenameInformationEx.
+import type { Step } from '../../kv/kv.ts'
+import type { FileTx } from '../../storage/file/open.ts'
 import { requireOpened } from '../../storage/file/opened-node.ts'
 import { keptTimes } from '../../storage/file/set-basic.ts'
-import { renameOpened } from '../../storage/file/smb-rename.ts'
+import type { MustWait } from '../../storage/file/smb-open.ts'
+import { renameOpened, type OpenedRename } from '../../storage/file/smb-rename.ts'
+import type { Moment } from '../../storage/moment.ts'
 import { RIGHT, requireRights } from '../access.ts'
-import { requireDisk, requireSession, type SmbCall } from '../call.ts'
+import { requireDisk, requireSession, type DiskTree, type SmbCall } from '../call.ts'
 import { decodeFilePath } from '../file-path.ts'
 import { frozenTimesOf } from '../frozen-times.ts'
 import type { FileHandle } from '../handle.ts'
@@ -22,18 +26,22 @@ export async function setRename(
   if (snapshotMs !== undefined) throw new SmbError('MEDIA_WRITE_PROTECTED')
   const tree = requireDisk(call)
   const { identity } = requireSession(call)
+  const how = { path, replaceIfExists, posixSemantics, ...(identity && { identity }) }
   const { kv, moment } = call.world
   await retryOnRelease(call, BREAK_MS_MAX, () => {
     const now = moment()
-    return kv.write(function* (tx) {
-      const opened = yield* requireOpened(tx, tree, handle.open)
-      const properties = keptTimes(opened.node, frozenTimesOf(handle))
-      return yield* renameOpened(
-        tx,
-        opened,
-        { path, replaceIfExists, posixSemantics, properties, ...(identity && { identity }) },
-        now,
-      )
-    })
+    return kv.write((tx) => rename(tx, tree, handle, how, now))
   })
+}
+
+function* rename(
+  tx: FileTx,
+  tree: DiskTree,
+  handle: FileHandle,
+  how: Omit<OpenedRename, 'properties'>,
+  moment: Moment,
+): Step<MustWait | { readonly kind: 'renamed' }> {
+  const opened = yield* requireOpened(tx, tree, handle.open)
+  const properties = keptTimes(opened.node, frozenTimesOf(handle))
+  return yield* renameOpened(tx, opened, { ...how, properties }, moment)
 }

@@ -89,10 +89,12 @@ export function* readContainer(
   return container
 }
 
+export type NewContainer = Omit<Container, 'stamp' | 'modifiedMs' | 'policies' | 'lease'>
+
 export function* createContainer(
   tx: Tx,
   address: ContainerAddress,
-  created: Omit<Container, 'stamp' | 'modifiedMs' | 'policies' | 'lease'>,
+  created: NewContainer,
   moment: Moment,
 ): Step<Container> {
   if (IMPLICIT.has(address.container)) throw new StorageError('InvalidResourceName')

@@ -13,7 +13,7 @@ import type { ShareView } from './snapshot-view.ts'
 /** The handle after which the next page begins. */
 export type HandlePosition = { readonly nodeId: number; readonly openId: number }
 
-type HandleQuery = {
+export type HandleQuery = {
   /** Those of what is below the directory, too. */
   readonly isRecursive: boolean
   readonly after?: HandlePosition
@@ -29,7 +29,7 @@ type Target = Pick<Existing, 'view' | 'node'>
 /** Handles on a snapshot are those of the snapshot only, and the others those of the share as it is. */
 export function* listHandles(tx: ReadTx, target: Target, query: HandleQuery): Step<HandlePage> {
   const { view } = target
-  const isIn = placesBelow(view, target.node.nodeId)
+  const known = placesBelow(target.node.nodeId)
   const opens: FileOpen[] = []
   let { from, to } = rangeOf(target, query)
   for (;;) {
@@ -38,7 +38,7 @@ export function* listHandles(tx: ReadTx, target: Target, query: HandleQuery): St
       from = keyAfter(key)
       const open = decodeRecord<FileOpen>(value)
       if (open.snapshot !== view.snapshot) continue
-      if (query.isRecursive && !(yield* isIn(tx, open.nodeId))) continue
+      if (query.isRecursive && !(yield* isBelow(tx, view, open.nodeId, known))) continue
       const last = opens.at(-1)
       if (last !== undefined && opens.length === query.countMax) {
         return { opens, next: { nodeId: last.nodeId, openId: last.openId } }
@@ -56,28 +56,30 @@ function rangeOf({ view, node }: Target, { isRecursive, after }: HandleQuery): K
   return { from: keyAfter(openKey(shareId, after.nodeId, after.openId)), to: range.to }
 }
 
-type IsBelow = (tx: ReadTx, nodeId: number) => Step<boolean>
+/** Which nodes are the directory or lie below it, as far as is known. */
+type Places = Map<number, boolean>
 
-/** Whether a node is the directory or lies below it; what was found is remembered for its neighbours. */
-function placesBelow(view: ShareView, directoryId: number): IsBelow {
-  const known = new Map([
+function placesBelow(directoryId: number): Places {
+  return new Map([
     [ROOT_ID, false],
     [directoryId, true],
   ])
-  return function* isBelow(tx, nodeId) {
-    const way: number[] = []
-    let at: number | undefined = nodeId
-    while (at !== undefined && !known.has(at)) {
-      way.push(at)
-      at = (yield* getNode(tx, view, at))?.parentId
-    }
-    const answer = at !== undefined && known.get(at) === true
-    for (const each of way) known.set(each, answer)
-    return answer
-  }
 }
 
-type ClosedHandles = { readonly closedCount: number; readonly next?: HandlePosition }
+/** What was found is remembered for its neighbours. */
+function* isBelow(tx: ReadTx, view: ShareView, nodeId: number, known: Places): Step<boolean> {
+  const way: number[] = []
+  let at: number | undefined = nodeId
+  while (at !== undefined && !known.has(at)) {
+    way.push(at)
+    at = (yield* getNode(tx, view, at))?.parentId
+  }
+  const answer = at !== undefined && known.get(at) === true
+  for (const each of way) known.set(each, answer)
+  return answer
+}
+
+export type ClosedHandles = { readonly closedCount: number; readonly next?: HandlePosition }
 
 /** One page of them. Clients are told by the event, and what they had cached is lost. */
 export function* closeHandles(

@@ -27,7 +27,7 @@ export type ListEntries = {
 
 export type ListedEntry = { readonly entry: FileEntry; readonly node: FileNode }
 
-type EntryPage = {
+export type EntryPage = {
   readonly items: readonly ListedEntry[]
   /** Where the next page begins; undefined at the end. */
   readonly next: string | undefined
@@ -88,11 +88,7 @@ function openWalk(
       past.seek(pastEntryKey(view.shareId, directoryId, folded, at))
     return () => nextSeen(present, past, seek, snapshot)
   }
-  return function* () {
-    const found = yield* present.peek()
-    present.advance()
-    return found
-  }
+  return () => nextPresent(present)
 }
 
 function openPresent(
@@ -133,6 +129,12 @@ function openPast(
 
 /** Behind all states of a name. */
 const LAST = Number.MAX_SAFE_INTEGER
+
+function* nextPresent(present: Cursor<Found>): Step<Found | undefined> {
+  const found = yield* present.peek()
+  present.advance()
+  return found
+}
 
 /** The first state that was kept under the snapshot or a later one decides; without one, the present. */
 function* nextSeen(

@@ -96,12 +96,14 @@ function asBuffer(key: Key): Buffer {
 }
 
 function take(length: number): Key {
-  assert(length <= KEY_LENGTH_MAX, `a key of ${length} bytes`)
-  return Buffer.from(scratch.subarray(0, length))
+  if (length > KEY_LENGTH_MAX) assert.fail(`a key of ${length} bytes`)
+  const key = Buffer.allocUnsafe(length)
+  scratch.copy(key, 0, 0, length)
+  return key
 }
 
 function writeNumber(value: number, at: number): number {
-  assert(Number.isSafeInteger(value) && value >= 0, `${value} as a key part`)
+  if (!Number.isSafeInteger(value) || value < 0) assert.fail(`${value} as a key part`)
   scratch[at] = NUMBER
   scratch[at + 1] = Math.floor(value / 2 ** 48)
   scratch.writeUIntBE(value % 2 ** 48, at + 2, 6)
@@ -112,10 +114,25 @@ function writeString(text: string, at: number): number {
   assert(text.length <= 4_096, 'a string in a key is short')
   scratch[at] = STRING
   const start = at + 1
+  const plainEnd = writePlain(text, start)
+  if (plainEnd !== undefined) return plainEnd
   let end = start + scratch.write(text, start, 'utf8')
   if (end - start !== text.length && /[\ud800-\udfff]/.test(text)) end = writeCesu8(text, start)
   return text.includes('\0') ? escapeZeros(start, end) : end
 }
+
+/** Most texts are short and ASCII: each character is its byte, and a call into the runtime costs more than a loop. */
+function writePlain(text: string, start: number): number | undefined {
+  if (text.length > PLAIN_LENGTH_MAX) return undefined
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i)
+    if (unit === 0 || unit >= 0x80) return undefined
+    scratch[start + i] = unit
+  }
+  return start + text.length
+}
+
+const PLAIN_LENGTH_MAX = 64
 
 function writeCesu8(text: string, start: number): number {
   let end = start

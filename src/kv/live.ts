@@ -38,9 +38,9 @@ function isLive(key: Key): boolean {
 
 /** What a body has done while its commit is under way. */
 type Done<Event> = {
-  events: readonly Event[]
-  keys: readonly Key[]
-  before: readonly Write[]
+  readonly events: readonly Event[]
+  readonly written: Written
+  readonly before: readonly Write[]
 }
 
 /** Thrown through a body that can't be done at once. */
@@ -61,7 +61,7 @@ class OverKv<Event> {
   readonly #kv: Kv
   readonly #listeners = new Set<(event: Event) => void>()
   /** Written by bodies whose commit is under way. */
-  readonly #committing = new KeyCounts()
+  readonly #committing = new Committing()
   #live = EMPTY_MAP
 
   constructor(kv: Kv) {
@@ -75,32 +75,39 @@ class OverKv<Event> {
   }
 
   async write<T>(body: (tx: LiveTx<Event>) => Step<T>): Promise<T> {
-    const done: Done<Event> = { events: [], keys: [], before: [] }
+    const run: { done?: Done<Event> } = {}
     let value: T
     try {
-      value = await this.#kv.write((durable) => this.#runDurable(durable, body, done))
+      value = await this.#kv.write((durable) => this.#runDurable(durable, body, run))
     } catch (error) {
-      // If the commit failed after the body had run, what it did to the live part is taken back.
-      this.#committing.remove(done.keys)
-      this.#live = applyWrites(this.#live, done.before)
+      // The commit failed after the body had run: what it did to the live part is taken back.
+      if (run.done !== undefined) {
+        this.#committing.remove(run.done.written)
+        this.#live = applyWrites(this.#live, run.done.before)
+      }
       throw error
     }
     // Behind the catch: what a listener throws takes nothing back.
-    this.#committing.remove(done.keys)
-    this.#tell(done.events)
+    if (run.done !== undefined) {
+      this.#committing.remove(run.done.written)
+      this.#tell(run.done.events)
+    }
     return value
   }
 
-  *#runDurable<T>(durable: Tx, body: (tx: LiveTx<Event>) => Step<T>, done: Done<Event>): Step<T> {
+  *#runDurable<T>(
+    durable: Tx,
+    body: (tx: LiveTx<Event>) => Step<T>,
+    run: { done?: Done<Event> },
+  ): Step<T> {
     const tx = new Routed<Event>(durable, bufferWrites(new MapReads(this.#live)))
     const value = yield* body(tx)
     const writes = tx.liveWrites()
-    done.before = writes.map(({ key }) => ({ key, value: getEntry(this.#live, key) }))
+    const before = writes.map(({ key }) => ({ key, value: getEntry(this.#live, key) }))
     if (writes.length > 0) this.#live = applyWrites(this.#live, writes)
     // Live records too: a failing commit takes them back, from under whoever had read them.
-    done.keys = [...tx.written, ...writes.map(({ key }) => key)]
-    this.#committing.add(done.keys)
-    done.events = tx.events
+    const written = this.#committing.add([...tx.written, ...writes.map(({ key }) => key)])
+    run.done = { events: tx.events, written, before }
     return value
   }
 
@@ -139,43 +146,52 @@ class OverKv<Event> {
   }
 }
 
-/** How many bodies under way have written a key. */
-class KeyCounts {
-  readonly #counts = new Map<string, { readonly key: Key; count: number }>()
+/** What bodies have written whose commit is under way. */
+class Committing {
+  #written: readonly Written[] = []
 
-  add(keys: readonly Key[]): void {
-    for (const key of keys) {
-      const known = this.#counts.get(nameOf(key))
-      if (known === undefined) this.#counts.set(nameOf(key), { key, count: 1 })
-      else known.count += 1
-    }
+  add(keys: readonly Key[]): Written {
+    const written = new Written(keys)
+    this.#written = [...this.#written, written]
+    return written
   }
 
-  remove(keys: readonly Key[]): void {
-    for (const key of keys) {
-      const known = this.#counts.get(nameOf(key))
-      if (known === undefined) continue
-      known.count -= 1
-      if (known.count === 0) this.#counts.delete(nameOf(key))
-    }
+  remove(written: Written): void {
+    this.#written = this.#written.filter((each) => each !== written)
   }
 
   has(key: Key): boolean {
-    return this.#counts.size > 0 && this.#counts.has(nameOf(key))
+    if (this.#written.length === 0) return false
+    const name = nameOf(key)
+    return this.#written.some((written) => written.has(name))
   }
 
   hasInside(range: ScanRange): boolean {
-    for (const { key } of this.#counts.values()) if (isInside(key, range)) return true
-    return false
+    return this.#written.some(({ keys }) => keys.some((key) => isInside(key, range)))
+  }
+}
+
+/** The keys of one body. Few are ever asked for, so their names are made when one is. */
+class Written {
+  readonly keys: readonly Key[]
+  #names: ReadonlySet<string> | undefined
+
+  constructor(keys: readonly Key[]) {
+    this.keys = keys
+  }
+
+  has(name: string): boolean {
+    this.#names ??= new Set(this.keys.map(nameOf))
+    return this.#names.has(name)
   }
 }
 
 /** What the reads of a body that is tried at once must not have missed; and nothing durable is written. */
 class SettledReads implements Tx {
   readonly #reads: ReadTx
-  readonly #committing: KeyCounts
+  readonly #committing: Committing
 
-  constructor(reads: ReadTx, committing: KeyCounts) {
+  constructor(reads: ReadTx, committing: Committing) {
     this.#reads = reads
     this.#committing = committing
   }

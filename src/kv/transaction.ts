@@ -90,5 +90,6 @@ function merge(stored: readonly Entry[], mine: readonly Write[], range: ScanRang
 
 /** A key as the text that a Map finds it by. */
 export function nameOf(key: Key): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
+  const bytes = Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.byteLength)
+  return bytes.toString('latin1')
 }

@@ -32,15 +32,16 @@ export function* readKept<T extends Kept>(
   tx: ReadTx,
   place: KeptPlace,
   view: ShareView,
+  decode: (value: Value) => T = decodeKept<T>,
 ): Step<T | undefined> {
   const { snapshot } = view
   if (snapshot !== undefined) {
     const [past] = yield* tx.scan({ ...place.pastFrom(snapshot), countMax: 1 })
-    if (past !== undefined) return seenAt(decodeRecord<T>(past.value), snapshot)
+    if (past !== undefined) return seenAt(decode(past.value), snapshot)
   }
   const value = yield* tx.get(place.key)
   if (value === undefined) return undefined
-  const record = decodeRecord<T>(value)
+  const record = decode(value)
   return snapshot === undefined ? record : seenAt(record, snapshot)
 }
 

@@ -18,7 +18,7 @@ export type Target = {
 
 const ROOT = join(import.meta.dirname, '..')
 const AZURITE = join(ROOT, 'node_modules/azurite/dist/src/azurite.js')
-const LAZULI = join(ROOT, 'src/main.ts')
+const LAZULI = join(ROOT, 'src/main.js')
 
 export const TARGETS: readonly Target[] = [
   {

@@ -14,7 +14,6 @@ import {
   startingLine,
 } from './start/banner.ts'
 import { decodeCommand, type StartCommand } from './start/command.ts'
-import { checkLocation } from './start/fsck.ts'
 import { checkHealth } from './start/health.ts'
 import { urlOf } from './start/host.ts'
 import { locationPath } from './start/location.ts'
@@ -61,6 +60,7 @@ async function main(): Promise<number> {
     }
     case 'fsck': {
       const location = locationPath(command.options.location, process.cwd())
+      const { checkLocation } = await import('./start/fsck.ts')
       const { exitCode, lines } = await checkLocation(location, process.pid)
       process.stdout.write(lines.map((line) => `${line}\n`).join(''))
       return exitCode

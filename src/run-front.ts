@@ -1,5 +1,5 @@
 // What the fronts of all services share: accounts, clocks, tokens, properties, logs and metrics.
-import { createBearerValidator } from './auth/bearer.ts'
+import type { BearerValidator } from './auth/bearer.ts'
 import type { ServiceName } from './auth/request.ts'
 import type { SmbUsers } from './auth/smb-users.ts'
 import type { AuthWorld } from './auth/world.ts'
@@ -17,6 +17,8 @@ export type RunContext = {
   readonly options: Options
   readonly accounts: Accounts
   readonly smbUsers?: SmbUsers | undefined
+  /** Where tokens are taken. */
+  readonly bearer?: BearerValidator | undefined
   readonly clock: Clock
   readonly log: Log
   readonly store: Store
@@ -50,17 +52,9 @@ export function frontOf<Service>(
 
 /** The world of authentication, but for what only the service itself knows. */
 export function worldOf(
-  { options, accounts, clock }: RunContext,
+  { accounts, clock, bearer }: RunContext,
   own: Pick<AuthWorld, 'accessPolicy' | 'publicAccess'>,
 ): () => AuthWorld {
-  const bearer =
-    options.oauth === undefined
-      ? undefined
-      : createBearerValidator({
-          mode: options.oauth,
-          ...(options.oauthIssuer !== undefined && { issuer: options.oauthIssuer }),
-          ...(options.oauthJwks !== undefined && { jwks: options.oauthJwks }),
-        })
   return () => ({ accounts, nowMs: clock(), wallNowMs: Date.now(), bearer, ...own })
 }
 

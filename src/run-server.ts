@@ -13,7 +13,6 @@ import { runCopySources } from './run-copy-sources.ts'
 import type { FileService } from './rest/file/service.ts'
 import { runFile, type RunningFile } from './run-file.ts'
 import { runQueue } from './run-queue.ts'
-import { runSmb } from './run-smb.ts'
 import type { SmbListener } from './smb/listen.ts'
 import { runTable } from './run-table.ts'
 import type { RunContext } from './run-front.ts'
@@ -66,11 +65,12 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   const { options, services, log } = settings
   for (const service of services) await checkCanListen(placeOf(service, options))
   if (!settings.webPortMayMove) await checkCanListen(webPlace(options))
+  const bearer = await bearerOf(options)
   const { store, tls } = await open(settings)
   const metrics = createMetrics([
     { name: 'lazuli_store_bytes', help: 'Bytes that the store occupies', read: store.sizeBytes },
   ])
-  const context: RunContext = { ...settings, store, metrics }
+  const context: RunContext = { ...settings, bearer, store, metrics }
   const endpoints: Endpoint[] = []
   const listeners: Listener[] = []
   let smb: SmbListener | undefined
@@ -99,6 +99,7 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     for (const service of services) {
       const place = placeOf(service, options)
       if (service === 'smb') {
+        const { runSmb } = await import('./run-smb.ts')
         smb = runSmb(context, file.service)
         const { port } = await listen(smb.server, place)
         endpoints.push({ service, protocol: 'smb', host: place.host, port })
@@ -146,6 +147,17 @@ function handlerFor(
 function afterDelay(delayMs: number, then: () => void): () => void {
   const timer = setTimeout(then, delayMs)
   return () => clearTimeout(timer)
+}
+
+/** Loaded only where it is asked for, as everything is that few servers need: each file costs time at the start. */
+async function bearerOf({ oauth, oauthIssuer, oauthJwks }: Options) {
+  if (oauth === undefined) return undefined
+  const { createBearerValidator } = await import('./auth/bearer.ts')
+  return createBearerValidator({
+    mode: oauth,
+    ...(oauthIssuer !== undefined && { issuer: oauthIssuer }),
+    ...(oauthJwks !== undefined && { jwks: oauthJwks }),
+  })
 }
 
 async function open(settings: RunSettings) {

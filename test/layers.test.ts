@@ -17,7 +17,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   rest: ['kv', 'extent', 'storage', 'auth', 'http', 'query'],
   smb: ['kv', 'extent', 'storage', 'auth'],
   start: ['kv', 'extent', 'storage', 'auth', 'http'],
-  // server.ts and main.ts put it all together.
+  // server.ts and program.ts put it all together.
   '': ['kv', 'extent', 'storage', 'auth', 'http', 'rest', 'smb', 'start'],
 }
 

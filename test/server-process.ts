@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rawRequest, type RawResponse } from './harness.ts'
 
-export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url))
 
 /** Node keeps what it has compiled there: a start takes half the time. */
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/lazuli-test', import.meta.url))

@@ -5,13 +5,7 @@
 import assert from 'node:assert/strict'
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
-import {
-  request as httpRequest,
-  type ClientRequest,
-  type IncomingMessage,
-  type RequestOptions,
-} from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
 import type { ContentHeaders } from '../storage/content-headers.ts'
 import { StorageError, type ErrorDetails } from '../storage/error.ts'
@@ -19,6 +13,7 @@ import type { Metadata } from '../storage/metadata.ts'
 import { isPermitted, isPublicAddress, type CopyPattern } from './copy-source.ts'
 import { parseHttpDate } from './date.ts'
 import { decodeMetadata, optionalHeader, type HeaderFields } from './header.ts'
+import { http, https } from './node-http.ts'
 
 export type SourceRequest = {
   readonly url: URL
@@ -114,7 +109,7 @@ function ask(request: SourceRequest, guard: ConnectGuard): Promise<Exchange> {
   const secure = url.protocol === 'https:'
   return new Promise((resolve, reject) => {
     let failure: unknown
-    const req = (secure ? httpsRequest : httpRequest)(requestOptions(request, guard))
+    const req = (secure ? https : http).request(requestOptions(request, guard))
     let timer = destroyAfter(req, connectTimeoutMs)
     req.once('socket', (socket) => {
       socket.once(secure ? 'secureConnect' : 'connect', () => {

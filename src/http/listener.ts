@@ -1,10 +1,10 @@
 // The socket side of a front: node:http with its limits set, so that a slow, silent or malformed client is
 // cut off and none of them reaches an operation.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContextOptions } from 'node:tls'
+import { http, https } from './node-http.ts'
 
 export type ListenerLimits = {
   /** How long an idle connection is kept for the next request. */
@@ -54,8 +54,8 @@ export function createListener(
   const handshakeTimeout = Math.min(limits.headersMs, 10_000)
   const server =
     tls === undefined
-      ? createServer(options)
-      : createTlsServer({ ...options, ...tls, handshakeTimeout })
+      ? http.createServer(options)
+      : https.createServer({ ...options, ...tls, handshakeTimeout })
   const connections = trackConnections(
     server,
     tls === undefined ? 'connection' : 'secureConnection',

@@ -1,8 +1,9 @@
 // The admin port: whether the server lives and is ready, what it counts, and the CA to trust. It asks
 // for no authentication and so listens on loopback by default, tells nothing of the data, and only
 // ever answers GET and HEAD.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { http } from '../http/node-http.ts'
 import { urlOf } from './host.ts'
 import { checkCanListen, listenOrMove } from './listen.ts'
 import type { Metrics } from './metrics.ts'
@@ -49,7 +50,7 @@ function caAnswer(caPem: string | undefined): Answer {
 }
 
 export async function startAdmin(settings: AdminSettings): Promise<Admin> {
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+  const server = http.createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     void answer(settings, request, response)
   })
   server.maxConnections = CONNECTIONS_MAX

@@ -182,7 +182,7 @@ test('the name of the program says which services start', () => {
   assert.equal(services('azurite-blob'), 'blob')
   assert.equal(services('azurite-table'), 'table')
   assert.equal(programOf('/x/azurite.js'), 'azurite')
-  assert.equal(programOf('/x/src/main.ts'), 'lazuli')
+  assert.equal(programOf('/x/src/main.js'), 'lazuli')
 })
 
 test('given tells where a value came from', () => {

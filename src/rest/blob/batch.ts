@@ -1,7 +1,6 @@
 // Submit Batch: up to 256 requests to delete blobs or to set their tier in one. Each part is a request of
 // its own, with its own credentials and its own answer; what can't be read as a batch at all is refused
 // before any part of it is run.
-import { STATUS_CODES } from 'node:http'
 import { randomUUID } from 'node:crypto'
 import { authenticate } from '../../auth/authenticate.ts'
 import { authorize } from '../../auth/authorize.ts'
@@ -18,6 +17,7 @@ import {
   type HttpRequestPart,
   type MultipartSource,
 } from '../../http/multipart.ts'
+import { http } from '../../http/node-http.ts'
 import type { Answer, Operation, OperationTable, Request } from '../../http/operation.ts'
 import { decodeSegments, parseQuery } from '../../http/query.ts'
 import { StorageError } from '../../storage/error.ts'
@@ -117,7 +117,7 @@ const NO_BODY: Body = {
 async function runPart(call: BlobCall, part: Part): Promise<MultipartSource> {
   const { request, contentId } = part
   const answer = await answerOf(call, part)
-  const reason = STATUS_CODES[answer.status] ?? ''
+  const reason = http.STATUS_CODES[answer.status] ?? ''
   const headers = [...answer.headers, 'x-ms-request-id', request.requestId]
   headers.push('x-ms-version', request.version)
   const clientId = optionalHeader(request.headers, 'x-ms-client-request-id')

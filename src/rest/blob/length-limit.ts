@@ -40,3 +40,6 @@ export function checkLength(limits: LengthLimits, version: string, lengthBytes: 
   const max = lengthBytesMax(limits, version)
   if (lengthBytes > max) throw tooLarge(max)
 }
+
+/** Query Blob Contents: an expression of at most 256 KiB, and the XML around it. */
+export const QUERY_BYTES_MAX = 512 * 1024

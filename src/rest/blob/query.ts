@@ -9,12 +9,10 @@ import { requireType } from '../../storage/blob/guard.ts'
 import { StorageError } from '../../storage/error.ts'
 import { streamOf } from '../content-answer.ts'
 import { blobHeaders } from './answer.ts'
+import { QUERY_BYTES_MAX } from './length-limit.ts'
 import { decodeQueryRequest } from './query-xml.ts'
 import { bodyOf, readBytes } from './read.ts'
 import type { BlobCall } from './service.ts'
-
-/** An expression of at most 256 KiB, and the XML around it. */
-export const QUERY_BYTES_MAX = 512 * 1024
 
 export async function runQueryBlobContents(call: BlobCall): Promise<Answer> {
   const { request, service } = call

@@ -2,7 +2,6 @@
 // query alone (https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions).
 // What can't be read as a batch is refused; what is wrong with one of its parts is answered inside of it.
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import { authorize } from '../../auth/authorize.ts'
 import { encodeErrorJson, errorHeaders, storageErrorOf } from '../../http/error.ts'
 import { optionalHeader } from '../../http/header.ts'
@@ -14,6 +13,7 @@ import {
   type MultipartPart,
   type MultipartSource,
 } from '../../http/multipart.ts'
+import { http } from '../../http/node-http.ts'
 import type { Answer, OperationTable } from '../../http/operation.ts'
 import { StorageError } from '../../storage/error.ts'
 import type { EntityWrite } from '../../storage/table/entity.ts'
@@ -159,7 +159,7 @@ function errorAnswer({ request, service }: TableCall, error: unknown): Answer {
 
 function encodePart({ contentId }: BatchPart, { status, headers, body }: Answer): MultipartSource {
   const partHeaders = ['Content-Type', 'application/http', 'Content-Transfer-Encoding', 'binary']
-  const reason = STATUS_CODES[status] ?? ''
+  const reason = http.STATUS_CODES[status] ?? ''
   const answerHeaders = contentId === undefined ? headers : ['Content-ID', contentId, ...headers]
   return {
     headers: partHeaders,

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // The program. From source, what Node makes of the TypeScript is kept beside the dependencies, so that the
-// next start need not make it again; then the command runs.
+// next start need not make it again; then the command runs. JavaScript itself, because for a single file that is
+// not kept yet Node loads a compiler: 14 MiB, and a tenth of the time that a start takes.
+import { existsSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -15,7 +17,7 @@ setFlagsFromString('--max-semi-space-size=64')
 setFlagsFromString('--heap-growing-percent=300')
 Buffer.poolSize = 256 * 1024
 
-if (import.meta.url.endsWith('.ts')) {
+if (existsSync(new URL('./program.ts', import.meta.url))) {
   const folder = fileURLToPath(new URL('../node_modules/.cache/lazuli', import.meta.url))
   nodeModule.enableCompileCache(folder)
 }

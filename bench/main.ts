@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { measureDisk } from './disk.ts'
 import { measureMillion } from './million.ts'
 import { profileRow } from './profile.ts'
 import { loadTable } from './report.ts'
@@ -94,7 +95,8 @@ async function main(): Promise<void> {
   process.on('SIGINT', () => process.exit(130))
   process.on('SIGTERM', () => process.exit(143))
   process.on('exit', killAll)
-  console.log(`${cores.length} × ${cores[0]?.model}, Node ${process.version}, ${wrk}\n`)
+  console.log(`${cores.length} × ${cores[0]?.model}, Node ${process.version}, ${wrk}`)
+  console.log(`${measureDisk(folder)}\n`)
   try {
     if (options.smb) console.log(await measureSmb(folder, options.quick))
     else if (options.profile) await profile(options, folder)

@@ -13,6 +13,7 @@ export class OpenExtent {
   readonly #fd: number
   readonly #targetBytes: number
   readonly #sync: () => Promise<void>
+  #writing: Promise<void> = Promise.resolve()
   #reservedBytes = 0
   #writers = 0
   #isFull = false
@@ -61,8 +62,8 @@ export class OpenExtent {
     const offset = this.#reserve(lengthBytes)
     this.#writers += 1
     try {
-      const region = { fd: this.#fd, offset, lengthBytes }
-      const crc32 = await writeRegion(this.#disk, region, source, hashers)
+      const write = this.#writeInTurn.bind(this)
+      const crc32 = await writeRegion({ offset, lengthBytes, write }, source, hashers)
       await this.#sync()
       return { extent: this.id, offset, lengthBytes, crc32 }
     } finally {
@@ -75,6 +76,14 @@ export class OpenExtent {
     if (this.#isClosed) return
     this.#isClosed = true
     await this.#disk.close(this.#fd)
+  }
+
+  /** The kernel lets one writer at a time into a file; others that try spin on a core each until it is their turn. */
+  #writeInTurn(chunks: readonly Uint8Array[], position: number): Promise<void> {
+    const write = () => this.#disk.write(this.#fd, chunks, position)
+    const writing = this.#writing.then(write)
+    this.#writing = writing.catch(() => undefined)
+    return writing
   }
 
   #reserve(lengthBytes: number): number {

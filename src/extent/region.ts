@@ -1,14 +1,13 @@
 // One body into its region of an extent: hashed as it comes, gathered so that the disk sees few large
 // writes, and never more than one of them ahead of the source.
 import { crc32 } from 'node:zlib'
-import type { Disk } from './disk.ts'
 import { TornWrite } from './error.ts'
 import type { Hasher } from './extent.ts'
 
 export type Region = {
-  readonly fd: number
   readonly offset: number
   readonly lengthBytes: number
+  write(chunks: readonly Uint8Array[], position: number): Promise<void>
 }
 
 const GATHER_BYTES = 512 * 1_024
@@ -16,12 +15,11 @@ const GATHER_COUNT = 1_024
 
 /** Writes the whole source and returns its CRC-32. It is in the file, not yet durable. */
 export async function writeRegion(
-  disk: Disk,
   region: Region,
   source: AsyncIterable<Uint8Array>,
   hashers: readonly Hasher[],
 ): Promise<number> {
-  const gathered = new Gathered(disk, region)
+  const gathered = new Gathered(region)
   let crc = 0
   try {
     for await (const chunk of sized(source, region.lengthBytes)) {
@@ -54,16 +52,14 @@ export async function* sized(
 
 /** Chunks on their way to the disk, for as long as one body is written. */
 class Gathered {
-  readonly #disk: Disk
-  readonly #fd: number
+  readonly #region: Region
   #position: number
   #chunks: Uint8Array[] = []
   #lengthBytes = 0
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(disk: Disk, region: Region) {
-    this.#disk = disk
-    this.#fd = region.fd
+  constructor(region: Region) {
+    this.#region = region
     this.#position = region.offset
   }
 
@@ -78,7 +74,7 @@ class Gathered {
   async flush(): Promise<void> {
     await this.#writing
     if (this.#chunks.length === 0) return
-    this.#writing = this.#disk.write(this.#fd, this.#chunks, this.#position)
+    this.#writing = this.#region.write(this.#chunks, this.#position)
     // Whoever waits for it next gets the failure.
     this.#writing.catch(() => undefined)
     this.#position += this.#lengthBytes

@@ -1,6 +1,6 @@
 // The hashes that Azure's headers carry, as hashers that a write feeds in its one pass.
-import { createHash } from 'node:crypto'
-import { createCrc64 } from './crc64.ts'
+import { createHash, hash } from 'node:crypto'
+import { crc64, createCrc64 } from './crc64.ts'
 import type { Hasher } from './extent.ts'
 
 export type DigestHasher = Hasher & {
@@ -24,17 +24,22 @@ export function createHasher(kind: HashKind): DigestHasher {
 }
 
 export function md5Hasher(): DigestHasher {
-  const hash = createHash('md5')
+  const md5 = createHash('md5')
   return {
     update: (chunk) => {
-      hash.update(chunk)
+      md5.update(chunk)
     },
-    digest: () => hash.digest(),
+    digest: () => md5.digest(),
   }
 }
 
 export function crc64Hasher(): DigestHasher {
   return createCrc64()
+}
+
+/** Of bytes that are at hand. */
+export function digestOf(kind: HashKind, bytes: Uint8Array): Uint8Array {
+  return kind === 'md5' ? hash('md5', bytes, 'buffer') : crc64(bytes)
 }
 
 /** In the thread that asks for it: for bodies that are short. */

@@ -69,9 +69,7 @@ class OverKv<Event> {
   }
 
   read<T>(body: (tx: ReadTx) => Step<T>): Promise<T> {
-    return this.#kv.read((reads) =>
-      body(new Routed<Event>(readOnly(reads), bufferWrites(new MapReads(this.#live)))),
-    )
+    return this.#kv.read((reads) => body(new RoutedReads(reads, new MapReads(this.#live))))
   }
 
   async write<T>(body: (tx: LiveTx<Event>) => Step<T>): Promise<T> {
@@ -220,27 +218,12 @@ class SettledReads implements Tx {
   }
 }
 
-function readOnly(reads: ReadTx): Tx {
-  const refuse = (): never => {
-    throw new Error('a read transaction writes nothing')
-  }
-  return {
-    get: (key) => reads.get(key),
-    scan: (range) => reads.scan(range),
-    scanWith: (range, pick) => reads.scanWith(range, pick),
-    put: refuse,
-    delete: refuse,
-  }
-}
+/** Sends each read to its part. A class, as the one below, because there is one for each transaction. */
+class RoutedReads implements ReadTx {
+  readonly #durable: ReadTx
+  readonly #live: ReadTx
 
-/** Sends each key to its part. A class, because there is one for each transaction. */
-class Routed<Event> implements LiveTx<Event> {
-  readonly #durable: Tx
-  readonly #live: BufferedTx
-  readonly written: Key[] = []
-  readonly events: Event[] = []
-
-  constructor(durable: Tx, live: BufferedTx) {
+  constructor(durable: ReadTx, live: ReadTx) {
     this.#durable = durable
     this.#live = live
   }
@@ -256,6 +239,19 @@ class Routed<Event> implements LiveTx<Event> {
   scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
     const part = isLive(range.from) ? this.#live : this.#durable
     return part.scanWith(range, pick)
+  }
+}
+
+class Routed<Event> extends RoutedReads implements LiveTx<Event> {
+  readonly #durable: Tx
+  readonly #live: BufferedTx
+  readonly written: Key[] = []
+  readonly events: Event[] = []
+
+  constructor(durable: Tx, live: BufferedTx) {
+    super(durable, live)
+    this.#durable = durable
+    this.#live = live
   }
 
   put(key: Key, value: Value): void {

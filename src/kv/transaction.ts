@@ -16,39 +16,45 @@ export function bufferWrites(store: ReadTx): BufferedTx {
 /** A class, because there is one for each transaction: its functions are made once. */
 class Buffered implements BufferedTx {
   readonly #store: ReadTx
-  readonly #pending = new Map<string, Write>()
+  /** Made by the first write: most transactions on live records write none. */
+  #pending: Map<string, Write> | undefined
 
   constructor(store: ReadTx) {
     this.#store = store
   }
 
   *get(key: Key): Step<Value | undefined> {
-    const write = this.#pending.size === 0 ? undefined : this.#pending.get(nameOf(key))
+    const write = this.#pending?.get(nameOf(key))
     return write === undefined ? yield* this.#store.get(key) : write.value
   }
 
   *scan(range: ScanRange): Step<readonly Entry[]> {
-    if (this.#pending.size === 0) return yield* this.#store.scan(range)
+    if (this.#pending === undefined) return yield* this.#store.scan(range)
     const mine = [...this.#pending.values()].filter((write) => isInside(write.key, range))
     const stored = yield* this.#store.scan({ ...range, countMax: range.countMax + mine.length })
     return merge(stored, mine, range)
   }
 
   *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
-    if (this.#pending.size === 0) return yield* this.#store.scanWith(range, pick)
+    if (this.#pending === undefined) return yield* this.#store.scanWith(range, pick)
     return (yield* this.scan(range)).map(({ key, value }) => pick(key, value))
   }
 
   put(key: Key, value: Value): void {
-    this.#pending.set(nameOf(key), { key, value })
+    this.#set({ key, value })
   }
 
   delete(key: Key): void {
-    this.#pending.set(nameOf(key), { key, value: undefined })
+    this.#set({ key, value: undefined })
   }
 
   writes(): readonly Write[] {
-    return [...this.#pending.values()]
+    return this.#pending === undefined ? [] : [...this.#pending.values()]
+  }
+
+  #set(write: Write): void {
+    this.#pending ??= new Map()
+    this.#pending.set(nameOf(write.key), write)
   }
 }
 

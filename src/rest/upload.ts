@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { cipherBytes, encryptSource, NONCE_BYTES } from '../extent/cipher.ts'
-import { hashHere, type HashKind, type Hashing } from '../extent/hash.ts'
+import { digestOf, hashHere, type HashKind, type Hashing } from '../extent/hash.ts'
 import { removeReferences } from '../extent/reference.ts'
 import { encryptedSlice, wholeSlice } from '../extent/slice-list.ts'
 import type { Piece } from '../extent/slice.ts'
@@ -107,13 +107,9 @@ export async function upload(
   const { lengthBytes } = source
   const id = service.newId()
   const isSmall = maySmall && lengthBytes > 0 && lengthBytes <= SMALL_BYTES_MAX
-  // What encrypts passes on without waiting, so it is hashed here.
-  const hashing =
-    cipher === undefined ? service.hashThreads.begin(kinds, lengthBytes) : hashHere(kinds)
-  const stored = isSmall
-    ? await makeSmall(source, { id, cipher, hashing })
-    : { pieces: await writePieces(service, source, { cipher, hashing }) }
-  const digests = await hashing.digests()
+  const { digests, ...stored } = isSmall
+    ? await makeSmall(source, { id, cipher, kinds })
+    : await writePieces(service, source, { cipher, kinds })
   const digest = (kind: HashKind): string | undefined => {
     const bytes = digests[kinds.indexOf(kind)]
     return bytes && Buffer.from(bytes).toString('base64')
@@ -135,35 +131,41 @@ function hashKinds({ hashes, wants }: UploadSettings): readonly HashKind[] {
 
 const HASH_KINDS: readonly HashKind[] = ['md5', 'crc64']
 
-type Storing = Pick<UploadSettings, 'cipher'> & { readonly hashing: Hashing }
+type Storing = Pick<UploadSettings, 'cipher'> & { readonly kinds: readonly HashKind[] }
 
-async function makeSmall(source: Source, { id, cipher, hashing }: Storing & { id: number }) {
+async function makeSmall(source: Source, { id, cipher, kinds }: Storing & { id: number }) {
   const bytes = await readSmall(source)
-  await hashing.update(bytes)
-  if (cipher === undefined) return { small: bytes, pieces: [wholeSlice(smallSlice(id, bytes))] }
+  const digests = kinds.map((kind) => digestOf(kind, bytes))
+  if (cipher === undefined) {
+    return { digests, small: bytes, pieces: [wholeSlice(smallSlice(id, bytes))] }
+  }
   const nonce = randomBytes(NONCE_BYTES)
   const small = cipherBytes(bytes, cipher.key, nonce)
-  return { small, pieces: [encryptedSlice(smallSlice(id, small), nonce)] }
+  return { digests, small, pieces: [encryptedSlice(smallSlice(id, small), nonce)] }
 }
 
 async function writePieces(
-  { extents }: UploadService,
+  { extents, hashThreads }: UploadService,
   source: Source,
-  { cipher, hashing }: Storing,
-): Promise<readonly Piece[]> {
+  { cipher, kinds }: Storing,
+): Promise<{ readonly digests: readonly Uint8Array[]; readonly pieces: readonly Piece[] }> {
   const { lengthBytes } = source
   if (lengthBytes === 0) {
     // Nothing to store, but its end may still tell that it is not what it should be.
     await collect(source.stream())
-    return []
+    return { digests: await hashHere(kinds).digests(), pieces: [] }
   }
   if (cipher === undefined) {
+    const hashing = hashThreads.begin(kinds, lengthBytes)
     const written = extents.write(source.stream(), lengthBytes, [hashing])
-    return [wholeSlice(await written.catch((error: unknown) => abandon(hashing, error)))]
+    const slice = await written.catch((error: unknown) => abandon(hashing, error))
+    return { digests: await hashing.digests(), pieces: [wholeSlice(slice)] }
   }
-  const nonce = randomBytes(NONCE_BYTES)
+  // What encrypts passes on without waiting, so it is hashed here.
+  const [hashing, nonce] = [hashHere(kinds), randomBytes(NONCE_BYTES)]
   const sealed = encryptSource(source.stream(), cipher.key, nonce, [hashing])
-  return [encryptedSlice(await extents.write(sealed, lengthBytes, []), nonce)]
+  const slice = await extents.write(sealed, lengthBytes, [])
+  return { digests: await hashing.digests(), pieces: [encryptedSlice(slice, nonce)] }
 }
 
 function abandon(hashing: Hashing, error: unknown): never {

@@ -82,12 +82,17 @@ function contentOf(write: number, slot: number, lengthBytes: number): Buffer {
 let lastWrite = SEED * 1_000_000
 let acknowledgedCount = 0
 
-/** All slots at once, on one connection. */
-async function write(started: Started, { name, slotBytes, slots }: Writer): Promise<void> {
+/** Each writer has a connection of its own. */
+async function openFile(started: Started, { name, slotBytes }: Writer): Promise<SmbFile> {
   const client = await connect(started)
   const disposition = DISPOSITION.openIf
   const handle = await client.open(name, { access: ACCESS.all, disposition })
   if ((await handle.lengthBytes()) === 0) await handle.setLength(SLOTS * slotBytes)
+  return handle
+}
+
+/** All slots at once. */
+async function write(handle: SmbFile, { slotBytes, slots }: Writer): Promise<void> {
   const writeSlot = async (slot: Slot, at: number) => {
     const id = (lastWrite += 1)
     slot.sent = id
@@ -200,8 +205,12 @@ test(`what SMB clients were told is done outlives SIGKILL (seed ${SEED})`, async
     }
     if (round === ROUNDS) return void (await stop(started.server))
     const before = acknowledgedCount
-    const naming = connect(started).then((client) => untilKilled(() => changeNames(client, names)))
-    const writing = writers.map((writer) => write(started, writer))
+    const client = await connect(started)
+    const opened = await Promise.all(
+      writers.map(async (writer) => ({ writer, handle: await openFile(started, writer) })),
+    )
+    const naming = untilKilled(() => changeNames(client, names))
+    const writing = opened.map(({ writer, handle }) => write(handle, writer))
     await killAndCheck(started, folder, round)
     await Promise.all([naming, ...writing])
     t.diagnostic(`killed after ${acknowledgedCount - before} writes; ${names.count} files so far`)

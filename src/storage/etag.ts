@@ -21,8 +21,23 @@ function hex(value: number, digits: number): string {
 
 export function timestampOf(stamp: number): string {
   const sequence = stamp % STAMPS_PER_MS
-  const iso = new Date((stamp - sequence) / STAMPS_PER_MS).toISOString()
-  return `${iso.slice(0, -1)}${String(sequence).padStart(4, '0')}Z`
+  const timeMs = (stamp - sequence) / STAMPS_PER_MS
+  const ms = timeMs % 1_000
+  return `${secondText(timeMs - ms)}.${digits(ms, 3)}${digits(sequence, 4)}Z`
+}
+
+// What is read or listed together was often written together, and a date takes longer than all else of the text.
+let lastSecond = { timeMs: 0, text: '1970-01-01T00:00:00' }
+
+function secondText(timeMs: number): string {
+  if (lastSecond.timeMs !== timeMs) {
+    lastSecond = { timeMs, text: new Date(timeMs).toISOString().slice(0, -'.000Z'.length) }
+  }
+  return lastSecond.text
+}
+
+function digits(value: number, count: number): string {
+  return String(value).padStart(count, '0')
 }
 
 /** The stamp that a snapshot or version id names, or undefined if it can't be one of ours. */

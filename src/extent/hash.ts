@@ -38,7 +38,7 @@ export function crc64Hasher(): DigestHasher {
 }
 
 /** Of bytes that are at hand. */
-export function digestOf(kind: HashKind, bytes: Uint8Array): Uint8Array {
+export function digestOf(kind: HashKind, bytes: Uint8Array): Buffer {
   return kind === 'md5' ? hash('md5', bytes, 'buffer') : crc64(bytes)
 }
 

@@ -106,7 +106,8 @@ function trackConnections(server: Server, event: 'connection' | 'secureConnectio
     const { socket } = this.req
     const underWay = answers.get(socket)
     if (underWay === undefined) return
-    underWay.splice(underWay.indexOf(this), 1)
+    const at = underWay.indexOf(this)
+    if (at >= 0) underWay.splice(at, 1)
     if (ending.has(socket) && underWay.length === 0) socket.destroySoon()
   }
   return {

@@ -1,6 +1,5 @@
 // The checksums of a body: what the client says that its bytes hash to, and whether they do.
-import { hash } from 'node:crypto'
-import { crc64Hasher } from '../extent/hash.ts'
+import { digestOf } from '../extent/hash.ts'
 import { optionalCrc64, optionalMd5 } from '../http/header.ts'
 import type { Request } from '../http/operation.ts'
 import { StorageError } from '../storage/error.ts'
@@ -31,13 +30,11 @@ function decodePair({ headers }: Request, md5Name: string, crc64Name: string): B
 }
 
 export function md5Of(bytes: Uint8Array): string {
-  return hash('md5', bytes, 'base64')
+  return digestOf('md5', bytes).toString('base64')
 }
 
 export function crc64Of(bytes: Uint8Array): string {
-  const crc64 = crc64Hasher()
-  crc64.update(bytes)
-  return crc64.digest().toString('base64')
+  return digestOf('crc64', bytes).toString('base64')
 }
 
 export function checkHashes(

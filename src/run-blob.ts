@@ -1,6 +1,6 @@
 // The Blob service put together: its front, the copies that go on behind it, analytics logs and static
 // websites.
-import type { RequestHandler } from './http/listener.ts'
+import type { RequestHandler } from './http/exchange.ts'
 import { handlerOf } from './http/serve.ts'
 import { createAnalytics, type Analytics } from './rest/analytics.ts'
 import { blobCopies } from './rest/blob/copy-job.ts'

@@ -1,5 +1,5 @@
 // The File service put together: REST, and what the SMB server shares with it.
-import type { RequestHandler } from './http/listener.ts'
+import type { RequestHandler } from './http/exchange.ts'
 import { handlerOf } from './http/serve.ts'
 import type { Analytics } from './rest/analytics.ts'
 import { CopyJobs } from './rest/copy-jobs.ts'

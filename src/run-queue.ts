@@ -1,5 +1,5 @@
 // The Queue service put together.
-import type { RequestHandler } from './http/listener.ts'
+import type { RequestHandler } from './http/exchange.ts'
 import { handlerOf } from './http/serve.ts'
 import type { Analytics } from './rest/analytics.ts'
 import { QUEUE_SERVER_HEADER, queueAccessPolicy } from './rest/queue/front.ts'

@@ -1,12 +1,8 @@
 // A running server: the store, the services on their ports and the sweep, put together.
 import type { SmbUsers } from './auth/smb-users.ts'
 import type { ServiceName } from './start/command.ts'
-import {
-  createListener,
-  LISTENER_LIMITS,
-  type Listener,
-  type RequestHandler,
-} from './http/listener.ts'
+import type { RequestHandler } from './http/exchange.ts'
+import { createListener, LISTENER_LIMITS, type Listener } from './http/listener.ts'
 import { openLiveKv } from './kv/live.ts'
 import { runBlob, type RunningBlob } from './run-blob.ts'
 import { runCopySources } from './run-copy-sources.ts'

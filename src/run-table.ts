@@ -1,5 +1,5 @@
 // The Table service put together.
-import type { RequestHandler } from './http/listener.ts'
+import type { RequestHandler } from './http/exchange.ts'
 import { handlerOf } from './http/serve.ts'
 import type { Analytics } from './rest/analytics.ts'
 import { TABLE_SERVER_HEADER, tableAccessPolicy } from './rest/table/front.ts'

@@ -13,7 +13,7 @@ import type { Metadata } from '../storage/metadata.ts'
 import { isPermitted, isPublicAddress, type CopyPattern } from './copy-source.ts'
 import { parseHttpDate } from './date.ts'
 import { decodeMetadata, optionalHeader, type HeaderFields } from './header.ts'
-import { http, https } from './node-http.ts'
+import { nodeHttp, nodeHttps } from './node-modules.ts'
 
 export type SourceRequest = {
   readonly url: URL
@@ -109,7 +109,7 @@ function ask(request: SourceRequest, guard: ConnectGuard): Promise<Exchange> {
   const secure = url.protocol === 'https:'
   return new Promise((resolve, reject) => {
     let failure: unknown
-    const req = (secure ? https : http).request(requestOptions(request, guard))
+    const req = (secure ? nodeHttps() : nodeHttp()).request(requestOptions(request, guard))
     let timer = destroyAfter(req, connectTimeoutMs)
     req.once('socket', (socket) => {
       socket.once(secure ? 'secureConnect' : 'connect', () => {

@@ -2,8 +2,6 @@
 // Errors of every step meet in one place, and what is not a StorageError is our own fault: it is logged
 // with its stack and answered with 500.
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { TLSSocket } from 'node:tls'
 import { authenticate } from '../auth/authenticate.ts'
 import { authorize } from '../auth/authorize.ts'
 import { wwwAuthenticate } from '../auth/failure.ts'
@@ -14,12 +12,13 @@ import type { Accounts } from '../storage/account.ts'
 import { invalidQuery, StorageError } from '../storage/error.ts'
 import type { ServiceProperties } from '../storage/service-properties.ts'
 import { accountElsewhere, addressOf } from './address.ts'
-import { bodyOf, ClientGone, tooLarge } from './body.ts'
+import { ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
 import { encodeErrorJson, encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
-import type { RequestHandler } from './listener.ts'
+import type { Exchange, RequestHandler } from './exchange.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
 import { decodeSegments, decodeTableSegments, parseQuery } from './query.ts'
+import type { RequestHead } from './request-head.ts'
 import { respond } from './respond.ts'
 import { parseStructuredBodyHeader } from './structured-body.ts'
 import { echoedVersion, FALLBACK_VERSION, serviceVersion } from './version.ts'
@@ -62,17 +61,12 @@ export type RequestReport = {
 
 export function handlerOf<Service>(front: Front<Service>): RequestHandler {
   return {
-    handle: (req, res, waits) => handle(front, req, res, waits),
+    handle: (exchange) => handle(front, exchange),
     logFault: (error, requestId) => front.logFault(error, requestId),
   }
 }
 
-export async function handle<Service>(
-  front: Front<Service>,
-  req: IncomingMessage,
-  res: ServerResponse,
-  waits: boolean,
-): Promise<void> {
+export async function handle<Service>(front: Front<Service>, exchange: Exchange): Promise<void> {
   const startedMs = performance.now()
   const requestId = randomUUID()
   let request: Request | undefined
@@ -81,7 +75,7 @@ export async function handle<Service>(
   let identity: Identity | undefined
   let errorCode: string | undefined
   try {
-    request = await withVersion(front, decodeRequest(front, req, res, { requestId, waits }))
+    request = await withVersion(front, decodeRequest(front, exchange, requestId))
     if (request.method === 'OPTIONS') {
       const { cors } = await front.properties(request.account)
       answer = preflightAnswer(cors, request.headers)
@@ -94,8 +88,8 @@ export async function handle<Service>(
     }
     answer = await withCors(front, request, answer)
   } catch (error) {
-    if (error instanceof ClientGone || res.destroyed) {
-      res.destroy()
+    if (error instanceof ClientGone || exchange.gone) {
+      exchange.drop()
       return
     }
     const known = storageErrorOf(error) ?? new StorageError('InternalError')
@@ -104,9 +98,9 @@ export async function handle<Service>(
     answer = errorAnswer(front, known, requestId)
     if (request !== undefined) answer = await withCors(front, request, answer).catch(() => answer)
   }
-  const responseBytes = await respond(res, answer, commonHeaders(front, req, request, requestId), {
-    headOnly: req.method === 'HEAD',
-  })
+  const { head } = exchange
+  const sent = respond(exchange, answer, commonHeaders(front, head, request, requestId))
+  const responseBytes = typeof sent === 'number' ? sent : await sent
   front.observe({
     operation: operation?.name ?? (request?.method === 'OPTIONS' ? 'Preflight' : 'Unknown'),
     request,
@@ -114,10 +108,10 @@ export async function handle<Service>(
     answerHeaders: answer.headers,
     writes: operation?.writes ?? false,
     requestId,
-    method: req.method ?? '',
-    url: req.url ?? '',
-    httpVersion: req.httpVersion,
-    remoteAddress: req.socket.remoteAddress ?? '',
+    method: head.method,
+    url: head.target,
+    httpVersion: head.httpVersion,
+    remoteAddress: exchange.remoteAddress,
     status: answer.status,
     errorCode,
     requestBytes: request?.body.lengthBytes ?? 0,
@@ -144,25 +138,22 @@ async function runOperation<Service>(
 
 function decodeRequest<Service>(
   front: Front<Service>,
-  req: IncomingMessage,
-  res: ServerResponse,
-  { requestId, waits }: { readonly requestId: string; readonly waits: boolean },
+  { head, body, secure, remoteAddress }: Exchange,
+  requestId: string,
 ): Request {
-  const url = originForm(req.url ?? '')
+  const { method, headers, rawHeaders } = head
+  const url = originForm(head.target)
   const question = url.indexOf('?')
   const rawPath = question < 0 ? url : url.slice(0, question)
   const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
-  const elsewhere = front.name === 'file' ? () => accountElsewhere(req.headers) : undefined
-  const { host: named } = req.headers
-  const address = addressOf(front.accounts, named, rawPath, front.pathStyleOnly, elsewhere)
-  const secure = (req.socket as Partial<TLSSocket>).encrypted === true
-  const host = req.headers.host ?? 'localhost'
-  const endpoint = `${secure ? 'https' : 'http'}://${host}`
+  const elsewhere = front.name === 'file' ? () => accountElsewhere(headers) : undefined
+  const address = addressOf(front.accounts, headers.host, rawPath, front.pathStyleOnly, elsewhere)
+  const endpoint = `${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
   return {
     service: front.name,
-    method: req.method ?? '',
-    headers: req.headers,
-    rawHeaders: req.rawHeaders,
+    method,
+    headers,
+    rawHeaders,
     account: address.account,
     secondary: address.secondary,
     rawPath,
@@ -172,13 +163,13 @@ function decodeRequest<Service>(
         ? decodeTableSegments(address.resource)
         : decodeSegments(address.resource),
     query,
-    version: serviceVersion(req.headers, query, front.strictVersion, NO_VERSION),
+    version: serviceVersion(headers, query, front.strictVersion, NO_VERSION),
     secure,
-    remoteAddress: req.socket.remoteAddress ?? '',
+    remoteAddress,
     requestId,
     loose: front.loose,
     endpoint: address.pathStyle ? `${endpoint}/${address.account}` : endpoint,
-    body: bodyOf(req, res, waits),
+    body,
   }
 }
 
@@ -251,14 +242,14 @@ async function withCors<Service>(
 
 function commonHeaders<Service>(
   front: Front<Service>,
-  req: IncomingMessage,
+  { headers: sent }: RequestHead,
   request: Request | undefined,
   requestId: string,
 ): string[] {
-  const version = request?.version ?? echoedVersion(req.headers)
+  const version = request?.version ?? echoedVersion(sent)
   const headers = ['Server', front.serverHeader, 'x-ms-request-id', requestId]
   headers.push('x-ms-version', version)
-  const clientRequestId = req.headers['x-ms-client-request-id']
+  const clientRequestId = sent['x-ms-client-request-id']
   if (typeof clientRequestId === 'string') headers.push('x-ms-client-request-id', clientRequestId)
   return headers
 }

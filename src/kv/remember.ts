@@ -14,10 +14,17 @@ export function remembering<T>(
   return (text) => {
     const known = remembered.get(text)
     if (known !== undefined) return known.made
-    const made = make(text)
-    if (text.length <= lengthMax) setBounded(remembered, text, { made }, countMax)
+    if (text.length > lengthMax) return make(text)
+    const own = detached(text)
+    const made = make(own)
+    setBounded(remembered, own, { made }, countMax)
     return made
   }
+}
+
+/** A part of a longer text holds all of it in memory (V8's sliced strings); a copy does not. */
+export function detached(text: string): string {
+  return ` ${text}`.slice(1)
 }
 
 /** Sets an entry and drops the oldest one when there are too many. */

@@ -1,15 +1,15 @@
 // The admin port: whether the server lives and is ready, what it counts, and the CA to trust. It asks
 // for no authentication and so listens on loopback by default, tells nothing of the data, and only
 // ever answers GET and HEAD.
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
-import { http } from '../http/node-http.ts'
+import type { Exchange } from '../http/exchange.ts'
+import { createListener, LISTENER_LIMITS } from '../http/listener.ts'
+import type { RequestHead } from '../http/request-head.ts'
 import { urlOf } from './host.ts'
 import { checkCanListen, listenOrMove } from './listen.ts'
 import type { Metrics } from './metrics.ts'
 
 const CONNECTIONS_MAX = 256
-const REQUEST_TIMEOUT_MS = 10_000
+const LIMITS = { ...LISTENER_LIMITS, headersMs: 10_000, silenceMs: 10_000 }
 
 export type AdminSettings = {
   readonly host: string
@@ -50,14 +50,15 @@ function caAnswer(caPem: string | undefined): Answer {
 }
 
 export async function startAdmin(settings: AdminSettings): Promise<Admin> {
-  const server = http.createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    void answer(settings, request, response)
-  })
+  const handler = {
+    handle: (exchange: Exchange) => answer(settings, exchange),
+    logFault: (error: unknown) => settings.report('admin request failed', error),
+  }
+  const { server, abort } = createListener(handler, LIMITS, undefined)
   server.maxConnections = CONNECTIONS_MAX
-  server.on('clientError', refuse)
   const place = { ...ADMIN_PORT, ...settings }
   const { port } = await listenOrMove(server, place, settings.portMayMove)
-  return { url: urlOf('http', settings.host, port), close: () => closeServer(server) }
+  return { url: urlOf('http', settings.host, port), close: abort }
 }
 
 type AdminPlace = Pick<AdminSettings, 'host' | 'port' | 'portMayMove'>
@@ -69,21 +70,17 @@ export async function checkAdminPort({ host, port, portMayMove }: AdminPlace): P
 
 const ADMIN_PORT = { what: 'the admin port', flag: '--adminPort' }
 
-async function answer(
-  settings: AdminSettings,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  response.on('error', () => response.destroy())
-  request.resume()
-  const { status, contentType, text } = await answerOf(settings, request)
-  const headers = { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(text) }
-  response.writeHead(status, { ...headers, 'Cache-Control': 'no-store' })
-  response.end(request.method === 'HEAD' ? undefined : text)
+async function answer(settings: AdminSettings, exchange: Exchange): Promise<void> {
+  const { status, contentType, text } = await answerOf(settings, exchange.head)
+  const bytes = Buffer.from(text)
+  const headers = ['Content-Type', contentType, 'Content-Length', String(bytes.length)]
+  headers.push('Cache-Control', 'no-store')
+  if (exchange.head.method === 'HEAD') exchange.answer(status, headers)
+  else exchange.answer(status, headers, bytes)
 }
 
-async function answerOf(settings: AdminSettings, request: IncomingMessage): Promise<Answer> {
-  const path = (request.url ?? '').split('?', 1)[0] ?? ''
+async function answerOf(settings: AdminSettings, request: RequestHead): Promise<Answer> {
+  const path = request.target.split('?', 1)[0] ?? ''
   const route = ROUTES.get(path)
   if (route === undefined) return plain(404, `there is: ${[...ROUTES.keys()].join(' ')}`)
   if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD')
@@ -93,17 +90,4 @@ async function answerOf(settings: AdminSettings, request: IncomingMessage): Prom
     settings.report(`admin request ${path} failed`, error)
     return plain(500, 'internal error')
   }
-}
-
-/** Bytes that are no HTTP, or a client that is gone. */
-function refuse(_error: Error, socket: Duplex): void {
-  if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
-  else socket.destroy()
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
 }

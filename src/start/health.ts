@@ -1,5 +1,5 @@
 // `lazuli health`: asks a started Lazuli whether it is ready, for a container's HEALTHCHECK.
-import { http } from '../http/node-http.ts'
+import { nodeHttp } from '../http/node-modules.ts'
 import { connectHost, urlOf } from './host.ts'
 import type { Options } from './options.ts'
 import { reasonOf } from './start-error.ts'
@@ -27,7 +27,7 @@ export async function checkHealth(
 function getStatus(url: string, timeoutMs: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs)
-    const request = http.get(url, { agent: false, signal }, (response) => {
+    const request = nodeHttp().get(url, { agent: false, signal }, (response) => {
       response.destroy()
       resolve(response.statusCode ?? 0)
     })

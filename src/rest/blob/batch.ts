@@ -17,7 +17,7 @@ import {
   type HttpRequestPart,
   type MultipartSource,
 } from '../../http/multipart.ts'
-import { http } from '../../http/node-http.ts'
+import { reasonOf } from '../../http/response-head.ts'
 import type { Answer, Operation, OperationTable, Request } from '../../http/operation.ts'
 import { decodeSegments, parseQuery } from '../../http/query.ts'
 import { StorageError } from '../../storage/error.ts'
@@ -117,7 +117,7 @@ const NO_BODY: Body = {
 async function runPart(call: BlobCall, part: Part): Promise<MultipartSource> {
   const { request, contentId } = part
   const answer = await answerOf(call, part)
-  const reason = http.STATUS_CODES[answer.status] ?? ''
+  const reason = reasonOf(answer.status)
   const headers = [...answer.headers, 'x-ms-request-id', request.requestId]
   headers.push('x-ms-version', request.version)
   const clientId = optionalHeader(request.headers, 'x-ms-client-request-id')

@@ -1,14 +1,14 @@
 // The static website of an account: the container $web, given to anybody by GET and HEAD on a port of its
 // own. Nothing of the Blob API is there: no credentials, no operations, no CORS, and errors are pages.
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { formatHttpDate } from '../../http/date.ts'
 import { errorHeaders, storageErrorOf } from '../../http/error.ts'
 import { decodeConditions } from '../../http/header.ts'
-import type { RequestHandler } from '../../http/listener.ts'
+import type { Exchange, RequestHandler } from '../../http/exchange.ts'
 import type { Answer } from '../../http/operation.ts'
 import { decodePath } from '../../http/query.ts'
 import { contentRange, decodeRange } from '../../http/range.ts'
+import type { RequestHead } from '../../http/request-head.ts'
 import { respond } from '../../http/respond.ts'
 import type { ReadTx } from '../../kv/kv.ts'
 import { readBlobBytes, type Blob, type BlobAddress } from '../../storage/blob/blob.ts'
@@ -34,31 +34,25 @@ export function websiteHandler(
 ): RequestHandler {
   return {
     logFault,
-    async handle(req, res): Promise<void> {
+    async handle(exchange): Promise<void> {
       const requestId = randomUUID()
-      const answer = await answerOf(service, req).catch((error: unknown) => {
+      const answer = await answerOf(service, exchange.head).catch((error: unknown) => {
         if (storageErrorOf(error) === undefined) logFault(error, requestId)
         return pageOf(storageErrorOf(error) ?? new StorageError('InternalError'))
       })
-      await send(req, res, answer, requestId)
+      await send(exchange, answer, requestId)
     },
   }
 }
 
-async function send(req: IncomingMessage, res: ServerResponse, answer: Answer, requestId: string) {
-  if (res.destroyed) return
-  // A body that nobody asked for is not read; the connection ends with the answer.
-  if (!req.complete && hasBody(req)) res.shouldKeepAlive = false
+async function send(exchange: Exchange, answer: Answer, requestId: string): Promise<void> {
+  if (exchange.gone) return
   const common = ['Server', 'Windows-Azure-Web/1.0 Microsoft-HTTPAPI/2.0']
   common.push('x-ms-request-id', requestId, 'x-ms-version', '2018-03-28')
-  await respond(res, answer, common, { headOnly: req.method === 'HEAD' })
+  await respond(exchange, answer, common)
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-}
-
-async function answerOf(service: BlobService, req: IncomingMessage): Promise<Answer> {
+async function answerOf(service: BlobService, req: RequestHead): Promise<Answer> {
   if (req.method !== 'GET' && req.method !== 'HEAD') {
     throw new StorageError('UnsupportedHttpVerb', { Allow: 'GET, HEAD' })
   }
@@ -81,8 +75,8 @@ async function answerOf(service: BlobService, req: IncomingMessage): Promise<Ans
  * The account is the first label of the host or, where that is none, the first segment of the path; and
  * where that is none either, the only account there is, so that a site works at the port's own root.
  */
-function siteOf({ accounts }: BlobService, { headers, url = '/' }: IncomingMessage) {
-  const rawPath = url.split('?', 1)[0] ?? '/'
+function siteOf({ accounts }: BlobService, { headers, target }: RequestHead) {
+  const rawPath = target.split('?', 1)[0] ?? '/'
   const label = headers.host?.split('.', 1)[0]?.toLowerCase() ?? ''
   if (accounts.get(label) !== undefined)
     return { account: label, path: decodePath(rawPath.slice(1)) }
@@ -121,7 +115,7 @@ async function read(
   service: BlobService,
   { account, blob: name }: { readonly account: string; readonly blob: string },
   guard: BlobGuard,
-  req: IncomingMessage | undefined,
+  req: RequestHead | undefined,
 ): Promise<Answer | undefined> {
   const address = { account, container: CONTAINER, blob: name }
   const { nowMs } = service.moment()
@@ -143,7 +137,7 @@ function* findDocument(
   tx: ReadTx,
   address: BlobAddress,
   guard: BlobGuard,
-  { req, nowMs }: { readonly req: IncomingMessage | undefined; readonly nowMs: number },
+  { req, nowMs }: { readonly req: RequestHead | undefined; readonly nowMs: number },
 ) {
   const { stored } = yield* readBlobBytes(tx, address, guard, nowMs)
   const { lengthBytes, encryption } = stored.blob

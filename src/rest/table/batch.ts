@@ -13,7 +13,7 @@ import {
   type MultipartPart,
   type MultipartSource,
 } from '../../http/multipart.ts'
-import { http } from '../../http/node-http.ts'
+import { reasonOf } from '../../http/response-head.ts'
 import type { Answer, OperationTable } from '../../http/operation.ts'
 import { StorageError } from '../../storage/error.ts'
 import type { EntityWrite } from '../../storage/table/entity.ts'
@@ -159,7 +159,7 @@ function errorAnswer({ request, service }: TableCall, error: unknown): Answer {
 
 function encodePart({ contentId }: BatchPart, { status, headers, body }: Answer): MultipartSource {
   const partHeaders = ['Content-Type', 'application/http', 'Content-Transfer-Encoding', 'binary']
-  const reason = http.STATUS_CODES[status] ?? ''
+  const reason = reasonOf(status)
   const answerHeaders = contentId === undefined ? headers : ['Content-ID', contentId, ...headers]
   return {
     headers: partHeaders,

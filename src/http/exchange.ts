@@ -1,0 +1,29 @@
+// One request and its answer, as the front door sees them: what came, and the ways to answer it.
+import type { Body } from './body.ts'
+import type { RequestHead } from './request-head.ts'
+
+export type Exchange = {
+  readonly head: RequestHead
+  readonly body: Body
+  readonly secure: boolean
+  readonly remoteAddress: string
+  /** The client went away: there is nobody to answer. */
+  readonly gone: boolean
+  /** Ends the connection without an answer, or in the middle of one. */
+  drop(): void
+  /** All of an answer. `headers` is name, value, name, value …, and has its Content-Length. */
+  answer(status: number, headers: readonly string[], bytes?: Uint8Array): void
+  /** An answer in parts: `begin`, then `write` as often as it takes, then `end`. */
+  begin(status: number, headers: readonly string[]): void
+  /** False: wait until `drained` before the next one. `done` is told when the bytes are on their way. */
+  write(bytes: Uint8Array, done?: () => void): boolean
+  drained(): Promise<void>
+  end(): void
+}
+
+/** What answers the requests of a port. */
+export type RequestHandler = {
+  /** Answers every error that a request can cause; what it can't name is a fault of ours. */
+  handle(exchange: Exchange): Promise<void>
+  logFault(error: unknown, requestId: string): void
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CLOSE, keepAliveEnding, reasonOf, responseHead } from './response-head.ts'
+
+const NOW_MS = Date.UTC(1994, 10, 6, 8, 49, 37, 500)
+
+test('a head', () => {
+  assert.equal(
+    responseHead(201, ['ETag', '"0x8D"', 'x-ms-meta-Ä', '\xe4\tb'], CLOSE, NOW_MS),
+    'HTTP/1.1 201 Created\r\nETag: "0x8D"\r\nx-ms-meta-Ä: \xe4\tb\r\n' +
+      'Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: close\r\n\r\n',
+  )
+})
+
+test('a connection that goes on says for how long', () => {
+  assert.equal(keepAliveEnding(7_900), 'Connection: keep-alive\r\nKeep-Alive: timeout=7\r\n')
+})
+
+for (const value of ['a\r\nb: c', 'a\nb', '\0', '\x7f', '\u010a', '漢']) {
+  test(`no header can be made of ${JSON.stringify(value)}`, () => {
+    assert.throws(() => responseHead(200, ['x-a', value], CLOSE, NOW_MS), /x-a/)
+  })
+}
+
+test('a status without a name of its own', () => assert.equal(reasonOf(512), 'Unknown'))

@@ -52,7 +52,7 @@ function heldEngine() {
           const tx = bufferWrites(reads)
           const value = runStraight(body(tx))
           const commit = function* (into: Tx): Step<void> {
-            for (const write of tx.writes()) {
+            for (const write of tx.writes().values()) {
               if (write.value === undefined) into.delete(write.key)
               else into.put(write.key, write.value)
             }

@@ -271,6 +271,6 @@ class Routed<Event> extends RoutedReads implements LiveTx<Event> {
   }
 
   liveWrites(): readonly Write[] {
-    return this.#live.writes()
+    return [...this.#live.writes().values()]
   }
 }

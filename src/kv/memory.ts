@@ -11,7 +11,7 @@ import {
   scanEntries,
   type SortedMap,
 } from './sorted-map.ts'
-import { bufferWrites, isInside, runAwaiting, runStraight, type Write } from './transaction.ts'
+import { bufferWrites, isInside, runAwaiting, runStraight, type Writes } from './transaction.ts'
 
 export function openMemoryKv(options: { readonly waits?: boolean } = {}): Kv {
   return options.waits === true ? openWaitingKv() : openStraightKv()
@@ -20,11 +20,11 @@ export function openMemoryKv(options: { readonly waits?: boolean } = {}): Kv {
 function openStraightKv(): Kv {
   let map = EMPTY_MAP
   let sizeBytes = 0
-  const commit = (writes: readonly Write[]): void => {
-    for (const { key, value } of writes) {
+  const commit = (writes: Writes): void => {
+    for (const { key, value } of writes.values()) {
       sizeBytes += (value === undefined ? 0 : key.length + value.length) - weightOf(map, key)
     }
-    if (writes.length > 0) map = applyWrites(map, writes)
+    if (writes.size > 0) map = applyWrites(map, writes.values())
   }
   return {
     read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(new MapReads(map))),
@@ -58,7 +58,7 @@ function openWaitingKv(): Kv {
         const result = await runAwaiting(body(tx))
         const missed = commits.slice(begun).flat()
         if (missed.some((key) => reads.some((range) => wasRead(key, range)))) continue
-        const writes = tx.writes()
+        const writes = [...tx.writes().values()]
         map = applyWrites(map, writes)
         commits.push(writes.map((write) => write.key))
         return result

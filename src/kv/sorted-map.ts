@@ -22,7 +22,7 @@ export function scanEntries(map: SortedMap, range: ScanRange): Entry[] {
   return range.reverse === true ? scanDown(map, range) : scanUp(map, range)
 }
 
-export function applyWrites(map: SortedMap, writes: readonly Write[]): SortedMap {
+export function applyWrites(map: SortedMap, writes: Iterable<Write>): SortedMap {
   const chunks = map.slice()
   for (const write of writes) applyWrite(chunks, write)
   return chunks

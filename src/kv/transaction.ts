@@ -1,5 +1,5 @@
-// What every engine shares: a transaction that keeps its writes beside the store until the body has
-// ended. A body that throws has then changed nothing, and one that is run again starts clean.
+// What engines share: writes that are kept beside the store. Those of a body until it has ended, so that one that
+// throws has changed nothing and one that is run again starts clean; those of an engine until they are durable.
 import assert from 'node:assert/strict'
 import { compareKeys } from './key.ts'
 import type { Entry, Key, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
@@ -7,39 +7,75 @@ import type { Entry, Key, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
 /** `value` undefined: the key goes. */
 export type Write = { readonly key: Key; readonly value: Value | undefined }
 
-export type BufferedTx = Tx & { writes(): readonly Write[] }
+/** By the name of the key. */
+export type Writes = ReadonlyMap<string, Write>
+
+export const NO_WRITES: Writes = new Map()
+
+export type BufferedTx = Tx & { writes(): Writes }
 
 export function bufferWrites(store: ReadTx): BufferedTx {
   return new Buffered(store)
 }
 
-/** A class, because there is one for each transaction: its functions are made once. */
-class Buffered implements BufferedTx {
+/** A store as it will be with the writes that wait beside it. */
+export class WithWrites implements ReadTx {
   readonly #store: ReadTx
   /** Made by the first write: most transactions on live records write none. */
-  #pending: Map<string, Write> | undefined
+  protected pending: Map<string, Write> | undefined
 
   constructor(store: ReadTx) {
     this.#store = store
   }
 
   *get(key: Key): Step<Value | undefined> {
-    const write = this.#pending?.get(nameOf(key))
+    if (this.pending === undefined) return yield* this.#store.get(key)
+    const write = this.pending.get(nameOf(key))
     return write === undefined ? yield* this.#store.get(key) : write.value
   }
 
   *scan(range: ScanRange): Step<readonly Entry[]> {
-    if (this.#pending === undefined) return yield* this.#store.scan(range)
-    const mine = [...this.#pending.values()].filter((write) => isInside(write.key, range))
+    const mine = this.#inside(range)
+    if (mine.length === 0) return yield* this.#store.scan(range)
     const stored = yield* this.#store.scan({ ...range, countMax: range.countMax + mine.length })
     return merge(stored, mine, range)
   }
 
   *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
-    if (this.#pending === undefined) return yield* this.#store.scanWith(range, pick)
+    if (this.#inside(range).length === 0) return yield* this.#store.scanWith(range, pick)
     return (yield* this.scan(range)).map(({ key, value }) => pick(key, value))
   }
 
+  /** Names are in the order of their keys, and quicker to compare. */
+  #inside(range: ScanRange): readonly Write[] {
+    if (this.pending === undefined || this.pending.size === 0) return []
+    const [from, to] = [nameOf(range.from), nameOf(range.to)]
+    const found: Write[] = []
+    for (const [name, write] of this.pending) if (name >= from && name < to) found.push(write)
+    return found
+  }
+
+  /** Puts writes beside the store, over older ones of the same keys. */
+  add(writes: Writes): void {
+    this.pending ??= new Map()
+    for (const [name, write] of writes) this.pending.set(name, write)
+  }
+
+  /** The store has them itself now; newer ones of the same keys stay. */
+  remove(writes: Writes): void {
+    for (const [name, write] of writes) {
+      if (this.pending?.get(name) === write) this.pending.delete(name)
+    }
+  }
+
+  /** They never happened. */
+  clear(): void {
+    this.pending = undefined
+  }
+}
+
+/** A class, because there is one for each transaction: its functions are made once. */
+class Buffered extends WithWrites implements BufferedTx {
   put(key: Key, value: Value): void {
     this.#set({ key, value })
   }
@@ -48,13 +84,13 @@ class Buffered implements BufferedTx {
     this.#set({ key, value: undefined })
   }
 
-  writes(): readonly Write[] {
-    return this.#pending === undefined ? [] : [...this.#pending.values()]
+  writes(): Writes {
+    return this.pending ?? NO_WRITES
   }
 
   #set(write: Write): void {
-    this.#pending ??= new Map()
-    this.#pending.set(nameOf(write.key), write)
+    this.pending ??= new Map()
+    this.pending.set(nameOf(write.key), write)
   }
 }
 

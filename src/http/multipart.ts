@@ -3,6 +3,7 @@
 // clients do all of this. Bodies are in memory, limited by the caller, and read in one pass.
 import assert from 'node:assert/strict'
 import { invalidHeader, missingHeader, StorageError } from '../storage/error.ts'
+import { fieldName, Fields, fieldValue, isFieldValue, trimBlanks } from './field.ts'
 import type { HeaderFields } from './header.ts'
 
 export type MultipartPart = {
@@ -15,16 +16,21 @@ export type HttpRequestPart = {
   readonly method: string
   /** As sent (absolute, a path, or a path without its first slash), in ASCII. */
   readonly url: string
-  /** Name, value, name, value …, as Node's rawHeaders. */
-  readonly headers: readonly string[]
+  /** Lower-case names; of one that comes twice, both values. */
+  readonly headers: HeaderFields
+  /** Name, value, name, value …, as they came. */
+  readonly rawHeaders: readonly string[]
   readonly body: Buffer
 }
 
 export type MultipartSource = {
   /** Name, value, name, value … */
   readonly headers: readonly string[]
-  readonly body: Uint8Array
+  readonly body: PartBody
 }
+
+/** Texts, of which every character is a byte, and bytes, one behind the other. */
+export type PartBody = readonly (string | Uint8Array)[]
 
 /** Beyond what the services take (Blob 256, Table 100): those limits have errors of their own. */
 const PART_COUNT_MAX = 1000
@@ -37,6 +43,8 @@ const DASH = 0x2d
 
 const PARAMETER = /;\s*([^\s=;]+)\s*=\s*(?:"([^"]*)"\s*|([^;]*))/g
 const BOUNDARY = /^[ !#-~]{0,69}[!#-~]$/
+const METHOD = /^[A-Z]{1,20}$/
+const UNENCODED = /[^\x21-\x7e]/g
 
 /** Azure SDKs for Python send `boundary================1==`, unquoted (Azurite#2413). */
 export function parseMultipartBoundary(contentType: string | undefined): string {
@@ -65,8 +73,8 @@ export function parseMultipart(
     const after = findDelimiter(body, boundary, before.end)
     // The line break before a delimiter is the delimiter's.
     const bytes = body.subarray(before.end, lineBreakBefore(body, before.end, after.start))
-    const { lines, end } = readHead(bytes)
-    parts.push({ headers: headerFields(parseHeaders(lines)), body: bytes.subarray(end) })
+    const head = readHead(bytes)
+    parts.push({ headers: readFields(head.text, 0).headers, body: bytes.subarray(head.end) })
     before = after
   }
   return parts
@@ -76,11 +84,11 @@ export function parseMultipart(
 export function parseHttpRequestPart(bytes: Buffer): HttpRequestPart {
   // RFC 9112, 2.2: an empty line before the request line is ignored.
   const request = trimLineBreaks(bytes)
-  const { lines, end } = readHead(request)
-  const [requestLine = '', ...headerLines] = lines
+  const { text, end } = readHead(request)
+  const line = lineAt(text, 0)
   return {
-    ...parseRequestLine(requestLine),
-    headers: parseHeaders(headerLines),
+    ...parseRequestLine(text.slice(0, line.end)),
+    ...readFields(text, line.next),
     // Clients put empty lines before and after a body (JSON, Atom), where they mean nothing.
     body: trimLineBreaks(request.subarray(end)),
   }
@@ -88,40 +96,28 @@ export function parseHttpRequestPart(bytes: Buffer): HttpRequestPart {
 
 /** From the first blank to the last: a name may have blanks that are not percent-encoded. */
 function parseRequestLine(text: string): { readonly method: string; readonly url: string } {
-  const line = trimBlanks(text)
+  const line = trimBlanks(text, 0, text.length)
   const urlStart = line.indexOf(' ')
   const urlEnd = line.lastIndexOf(' ')
   const method = line.slice(0, Math.max(0, urlStart))
-  const url = trimBlanks(line.slice(urlStart, urlEnd))
-  const isHttp = /^HTTP\/1\.[01]$/.test(line.slice(urlEnd + 1))
-  if (!isHttp || !/^[A-Z]{1,20}$/.test(method) || url === '' || hasControls(url)) {
+  const url = trimBlanks(line, Math.max(0, urlStart), Math.max(0, urlEnd))
+  const isHttp = line.endsWith(' HTTP/1.1') || line.endsWith(' HTTP/1.0')
+  if (!isHttp || !METHOD.test(method) || url === '' || !isFieldValue(url)) {
     throw malformed('A request line is not valid.')
   }
   return { method, url: percentEncoded(url) }
 }
 
-/** Lower-case names; of one that comes twice, both values. */
-export function headerFields(rawHeaders: readonly string[]): HeaderFields {
-  const fields = new Map<string, string>()
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] ?? '').toLowerCase()
-    const value = rawHeaders[at + 1] ?? ''
-    const earlier = fields.get(name)
-    fields.set(name, earlier === undefined ? value : `${earlier}, ${value}`)
-  }
-  return Object.fromEntries(fields)
-}
-
 /** Ends without a line break: one inside another then looks like the service's. */
 export function encodeMultipart(boundary: string, parts: readonly MultipartSource[]): Buffer {
   assert(BOUNDARY.test(boundary))
-  const chunks: Uint8Array[] = []
+  const delimiter = `--${boundary}\r\n`
+  const chunks: (string | Uint8Array)[] = []
   for (const { headers, body } of parts) {
-    chunks.push(Buffer.from(`--${boundary}\r\n${encodeHeaders(headers)}\r\n`, 'latin1'))
-    chunks.push(body, Buffer.from('\r\n'))
+    chunks.push(`${delimiter}${encodeHeaders(headers)}\r\n`, ...body, '\r\n')
   }
-  chunks.push(Buffer.from(`--${boundary}--`))
-  return Buffer.concat(chunks)
+  chunks.push(`--${boundary}--`)
+  return joined(chunks)
 }
 
 /**
@@ -134,11 +130,24 @@ export function encodeHttpResponsePart(
   reason: string,
   headers: readonly string[],
   body: string | Uint8Array = '',
-): Buffer {
-  assert(!hasControls(reason))
+): PartBody {
+  assert(isFieldValue(reason))
   const head = `HTTP/1.1 ${status} ${reason}\r\n${encodeHeaders(headers)}\r\n`
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body
-  return Buffer.concat([Buffer.from(head, 'latin1'), bytes])
+  return [head, typeof body === 'string' ? Buffer.from(body) : body]
+}
+
+/** Texts are Latin-1. */
+function joined(chunks: readonly (string | Uint8Array)[]): Buffer {
+  let lengthBytes = 0
+  for (const chunk of chunks) lengthBytes += chunk.length
+  const whole = Buffer.allocUnsafe(lengthBytes)
+  let at = 0
+  for (const chunk of chunks) {
+    if (typeof chunk === 'string') whole.write(chunk, at, 'latin1')
+    else whole.set(chunk, at)
+    at += chunk.length
+  }
+  return whole
 }
 
 type Delimiter = {
@@ -181,35 +190,42 @@ function lineBreakBefore(body: Buffer, from: number, end: number): number {
   return at
 }
 
-/** Lines up to an empty one, or to the end where a head has no body. */
-function readHead(bytes: Buffer): { readonly lines: readonly string[]; readonly end: number } {
-  const lines: string[] = []
-  let at = 0
-  while (at < bytes.length) {
-    const lineFeed = bytes.indexOf(LF, at)
-    const next = lineFeed === -1 ? bytes.length : lineFeed + 1
-    if (next > HEAD_BYTES_MAX) throw malformed('The headers of a part are too long.')
-    // Latin-1, as Node reads the header of a request.
-    const line = bytes.toString('latin1', at, lineBreakBefore(bytes, at, next))
-    at = next
-    if (line === '') break
-    lines.push(line)
-  }
-  return { lines, end: at }
+/** The text up to an empty line, or to the end where a head has no body. Latin-1, as that of a request. */
+function readHead(bytes: Buffer): { readonly text: string; readonly end: number } {
+  const first = bytes[0] === CR ? 1 : 0
+  if (bytes[first] === LF) return { text: '', end: first + 1 }
+  const crlf = bytes.indexOf('\n\r\n')
+  const lf = (crlf < 0 ? bytes : bytes.subarray(0, crlf)).indexOf('\n\n')
+  const text = lf >= 0 ? lf + 1 : crlf >= 0 ? crlf + 1 : bytes.length
+  if (text > HEAD_BYTES_MAX) throw malformed('The headers of a part are too long.')
+  const end = lf >= 0 ? lf + 2 : crlf >= 0 ? crlf + 3 : bytes.length
+  return { text: bytes.toString('latin1', 0, text), end }
 }
 
-function parseHeaders(lines: readonly string[]): string[] {
+/** Where the line ends that begins at `from`, without and with its line break. */
+function lineAt(text: string, from: number): { readonly end: number; readonly next: number } {
+  const lineFeed = text.indexOf('\n', from)
+  if (lineFeed < 0) return { end: text.length, next: text.length }
+  const end = lineFeed > from && text.charCodeAt(lineFeed - 1) === CR ? lineFeed - 1 : lineFeed
+  return { end, next: lineFeed + 1 }
+}
+
+function readFields(text: string, from: number): Pick<HttpRequestPart, 'headers' | 'rawHeaders'> {
+  const headers = new Fields()
   const rawHeaders: string[] = []
-  for (const line of lines) {
-    const colon = line.indexOf(':')
-    const name = line.slice(0, Math.max(0, colon))
-    const value = trimBlanks(line.slice(colon + 1))
-    if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) || hasControls(value)) {
-      throw malformed('A header is not valid.')
-    }
-    rawHeaders.push(name, value)
+  for (let at = from; at < text.length;) {
+    const { end, next } = lineAt(text, at)
+    const colon = text.indexOf(':', at)
+    const rawName = text.slice(at, Math.max(at, colon))
+    const name = fieldName(rawName)
+    const value = colon < end ? fieldValue(text, colon + 1, end) : undefined
+    if (name === undefined || value === undefined) throw malformed('A header is not valid.')
+    rawHeaders.push(rawName, value)
+    const earlier = headers[name]
+    headers[name] = earlier === undefined ? value : `${earlier}, ${value}`
+    at = next
   }
-  return rawHeaders
+  return { headers, rawHeaders }
 }
 
 /** Values are ours, or were checked when they came in: a line break would be a header more. */
@@ -217,33 +233,18 @@ function encodeHeaders(headers: readonly string[]): string {
   assert(headers.length % 2 === 0)
   let text = ''
   for (let at = 0; at + 1 < headers.length; at += 2) {
-    const line = `${headers[at]}: ${headers[at + 1]}`
-    assert(!hasControls(line))
-    text += `${line}\r\n`
+    const value = headers[at + 1] ?? ''
+    assert(isFieldValue(value))
+    text += `${headers[at]}: ${value}\r\n`
   }
   return text
 }
 
-/** C0 controls but the tab, and DEL: what Node refuses in a header. */
-function hasControls(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex
-  return /[\0-\x08\x0a-\x1f\x7f]/.test(text)
-}
-
 /** Go's client of blobs sends names as they are, with blanks and UTF-8, but signs them encoded. */
 function percentEncoded(url: string): string {
-  return url.replace(/[^\x21-\x7e]/g, (byte) => {
+  return url.replace(UNENCODED, (byte) => {
     return `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
   })
-}
-
-/** Not `trim`: in Latin-1 the last byte of a UTF-8 `à` is a no-break space. */
-function trimBlanks(text: string): string {
-  let from = 0
-  let to = text.length
-  while (from < to && (text[from] === ' ' || text[from] === '\t')) from += 1
-  while (to > from && (text[to - 1] === ' ' || text[to - 1] === '\t')) to -= 1
-  return text.slice(from, to)
 }
 
 function trimLineBreaks(bytes: Buffer): Buffer {

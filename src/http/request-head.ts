@@ -1,7 +1,7 @@
 // The head of a request (RFC 9112), read strictly: what two readers could take for two different requests
 // is refused, never repaired. Pure: text in, head or `Refusal` out.
 import type { IncomingHttpHeaders } from 'node:http'
-import { detached, setBounded } from '../kv/remember.ts'
+import { fieldName, Fields, fieldValue } from './field.ts'
 
 export type RequestHead = {
   readonly method: string
@@ -65,17 +65,6 @@ function versionOf(text: string, at: number): '1.0' | '1.1' {
   throw new Refusal(400, 'the version of HTTP')
 }
 
-/** Header fields inherit nothing: a field may be called `constructor`. */
-class Fields {
-  [name: string]: string | undefined
-}
-Object.setPrototypeOf(Fields.prototype, null)
-Reflect.deleteProperty(Fields.prototype, 'constructor')
-
-// A value may hold any byte but control characters; a line that goes on in the next one (obs-fold) begins
-// with a blank and so has no name (RFC 9110, 5.5; RFC 9112, 5.2).
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/
-
 function readFields(text: string, from: number, rawHeaders: string[]): Fields {
   const fields = new Fields()
   for (let at = from; at < text.length;) {
@@ -83,46 +72,15 @@ function readFields(text: string, from: number, rawHeaders: string[]): Fields {
     const colon = text.indexOf(':', at)
     if (colon < 0 || colon > end) throw new Refusal(400, 'a header without a colon')
     const rawName = text.slice(at, colon)
+    const name = fieldName(rawName)
     const value = fieldValue(text, colon + 1, end)
-    if (NO_VALUE.test(value)) throw new Refusal(400, 'the value of a header')
-    const name = lowerName(rawName)
+    if (name === undefined || value === undefined) throw new Refusal(400, 'a header')
     rawHeaders.push(rawName, value)
     const before = fields[name]
     fields[name] = before === undefined ? value : repeated(name, before, value)
     at = end + 2
   }
   return fields
-}
-
-const TAB = 0x09
-const BLANK = 0x20
-
-/** Without the blanks around it, and only those: `trim` would take a byte of UTF-8 (A0) for one. */
-function fieldValue(text: string, from: number, to: number): string {
-  while (from < to && isBlank(text.charCodeAt(from))) from += 1
-  while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1
-  return text.slice(from, to)
-}
-
-function isBlank(code: number): boolean {
-  return code === BLANK || code === TAB
-}
-
-/** Names repeat from request to request: each is checked and lower-cased once. */
-const lowerNames = new Map<string, string>()
-const LOWER_NAMES_MAX = 500
-/** Longer ones are not kept: nobody sends them twice. */
-const LOWER_NAME_LENGTH_MAX = 64
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-
-function lowerName(rawName: string): string {
-  const known = lowerNames.get(rawName)
-  if (known !== undefined) return known
-  if (!TOKEN.test(rawName)) throw new Refusal(400, 'the name of a header')
-  const own = detached(rawName)
-  const name = own.toLowerCase()
-  if (own.length <= LOWER_NAME_LENGTH_MAX) setBounded(lowerNames, own, name, LOWER_NAMES_MAX)
-  return name
 }
 
 /** Fields that hold one value: of several, the first counts, as in Node. */

@@ -2,6 +2,7 @@
 // own, is a fault of ours and never sent.
 import assert from 'node:assert/strict'
 import { formatHttpDate } from './date.ts'
+import { isFieldValue } from './field.ts'
 
 const REASONS: ReadonlyMap<number, string> = new Map([
   [100, 'Continue'],
@@ -38,8 +39,6 @@ export function reasonOf(status: number): string {
 
 export const CONTINUE = `HTTP/1.1 100 ${reasonOf(100)}\r\n\r\n`
 
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/
-
 /** `headers` is name, value, name, value …; every character of the text is a byte. */
 export function responseHead(
   status: number,
@@ -50,7 +49,7 @@ export function responseHead(
   let text = statusLine(status)
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const value = headers[at + 1] ?? ''
-    assert(!NO_VALUE.test(value), `the value of ${headers[at]} is no header's`)
+    assert(isFieldValue(value), `the value of ${headers[at]} is no header's`)
     text += `${headers[at]}: ${value}\r\n`
   }
   return `${text}Date: ${formatHttpDate(nowMs)}\r\n${ending}\r\n`

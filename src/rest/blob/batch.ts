@@ -10,7 +10,6 @@ import { optionalHeader } from '../../http/header.ts'
 import {
   encodeHttpResponsePart,
   encodeMultipart,
-  headerFields,
   parseHttpRequestPart,
   parseMultipart,
   parseMultipartBoundary,
@@ -97,8 +96,8 @@ function partRequest(outer: Request, part: HttpRequestPart): Request {
   return {
     ...outer,
     method: part.method,
-    headers: headerFields(part.headers) as Request['headers'],
-    rawHeaders: part.headers,
+    headers: part.headers as Request['headers'],
+    rawHeaders: part.rawHeaders,
     rawPath,
     path: decodeSegments(rawPath.slice(isWhole ? account.length : 1)),
     query,

@@ -76,7 +76,11 @@ export function tablePath(table: string): string {
   return `Tables('${table}')`
 }
 
+/** What most keys are: it stands for itself. */
+const UNRESERVED = /^[\w.~-]*$/
+
 /** Half a surrogate pair has no UTF-8. */
 function quoted(key: string): string {
+  if (UNRESERVED.test(key)) return key
   return encodeURIComponent(key.replaceAll(/\p{Cs}/gu, '\ufffd')).replaceAll("'", "''")
 }

@@ -1,7 +1,7 @@
 // A part of a batch as a request of its own: the caller, the account and the version are the batch's.
 import type { Body } from '../../http/body.ts'
 import { optionalHeader } from '../../http/header.ts'
-import { headerFields, parseHttpRequestPart, type MultipartPart } from '../../http/multipart.ts'
+import { parseHttpRequestPart, type MultipartPart } from '../../http/multipart.ts'
 import type { Request } from '../../http/operation.ts'
 import { decodeTableSegments, parseQuery } from '../../http/query.ts'
 import { once } from '../upload.ts'
@@ -14,14 +14,14 @@ export type BatchPart = {
 
 export function decodePart(outer: Request, { headers, body }: MultipartPart): BatchPart {
   const part = parseHttpRequestPart(body)
-  const fields = headerFields(part.headers)
   const { rawPath, rawQuery } = splitUrl(part.url)
-  const contentId = optionalHeader(headers, 'content-id') ?? optionalHeader(fields, 'content-id')
+  const contentId =
+    optionalHeader(headers, 'content-id') ?? optionalHeader(part.headers, 'content-id')
   const request: Request = {
     ...outer,
     method: part.method,
-    headers: fields as Request['headers'],
-    rawHeaders: part.headers,
+    headers: part.headers as Request['headers'],
+    rawHeaders: part.rawHeaders,
     rawPath,
     path: decodeTableSegments(resourceOf(outer, rawPath)),
     query: parseQuery(rawQuery),

@@ -78,7 +78,7 @@ async function runChangeset(
   const answered = `changesetresponse_${randomUUID()}`
   return {
     headers: ['Content-Type', `multipart/mixed; boundary=${answered}`],
-    body: encodeMultipart(answered, answers),
+    body: [encodeMultipart(answered, answers)],
   }
 }
 

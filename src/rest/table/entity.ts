@@ -33,7 +33,7 @@ export async function runQueryEntities(call: TableCall): Promise<Answer> {
     start: partitionKey === undefined ? undefined : { partitionKey, rowKey },
   }
   const { entities, next } = await service.kv.read((tx) => queryEntities(tx, address, query))
-  const headers = jsonHeaders(level)
+  const headers = [...jsonHeaders(level)]
   if (next !== undefined) {
     headers.push(
       'x-ms-continuation-NextPartitionKey', encodeContinuation(next.partitionKey),

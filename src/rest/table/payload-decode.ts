@@ -5,6 +5,7 @@ import { StorageError } from '../../storage/error.ts'
 import { parseDouble, parseEdm, parseInt32 } from '../../storage/table/edm-text.ts'
 import {
   isEdmType,
+  setProperty,
   type EdmProperties,
   type EdmType,
   type EdmValue,
@@ -20,15 +21,16 @@ export type EntityPayload = {
 
 export function decodeEntity(body: Uint8Array): EntityPayload {
   const members = parseJsonMembers(body)
-  const properties: [string, EdmValue][] = []
+  const types = annotatedTypes(members)
+  const properties: Record<string, EdmValue> = {}
   for (const [name, scalar] of members) {
     if (scalar.kind === 'null' || SYSTEM.has(name) || isAnnotation(name)) continue
-    properties.push([name, decodeValue(scalar, annotatedType(members, name))])
+    setProperty(properties, name, decodeValue(scalar, types.get(name)))
   }
   return {
     partitionKey: decodeKey(members, 'PartitionKey'),
     rowKey: decodeKey(members, 'RowKey'),
-    properties: Object.fromEntries(properties),
+    properties,
   }
 }
 
@@ -55,11 +57,21 @@ function decodeKey(members: JsonMembers, name: string): string | undefined {
   return scalar.text
 }
 
-function annotatedType(members: JsonMembers, name: string): EdmType | undefined {
-  const scalar = members.get(`${name}@odata.type`)
-  if (scalar === undefined || scalar.kind === 'null') return undefined
-  if (scalar.kind !== 'string' || !isEdmType(scalar.text)) throw new StorageError('InvalidInput')
-  return scalar.text
+const TYPE_ANNOTATION = '@odata.type'
+
+/** Of properties that have a value: what is said of others counts for nothing. */
+function annotatedTypes(members: JsonMembers): ReadonlyMap<string, EdmType> {
+  const types = new Map<string, EdmType>()
+  for (const [annotation, scalar] of members) {
+    if (scalar.kind === 'null' || !annotation.endsWith(TYPE_ANNOTATION)) continue
+    const name = annotation.slice(0, -TYPE_ANNOTATION.length)
+    const annotated = members.get(name)
+    if (annotated === undefined || annotated.kind === 'null') continue
+    if (SYSTEM.has(name) || isAnnotation(name)) continue
+    if (scalar.kind !== 'string' || !isEdmType(scalar.text)) throw new StorageError('InvalidInput')
+    types.set(name, scalar.text)
+  }
+  return types
 }
 
 function decodeValue(scalar: Exclude<JsonScalar, { kind: 'null' }>, type: EdmType | undefined) {

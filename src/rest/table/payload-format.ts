@@ -2,6 +2,7 @@
 // Accept. There is JSON only: Atom ended with version 2015-12-11, and verbose JSON was never there.
 import { optionalHeader } from '../../http/header.ts'
 import type { Request } from '../../http/operation.ts'
+import { remembering } from '../../kv/remember.ts'
 import { StorageError } from '../../storage/error.ts'
 
 export type MetadataLevel = 'nometadata' | 'minimalmetadata' | 'fullmetadata'
@@ -23,7 +24,7 @@ export function decodeFormat({
 }
 
 /** Of the media types that a client takes, the first that there is. */
-function levelOfMedia(text: string): MetadataLevel {
+const levelOfMedia = remembering((text: string): MetadataLevel => {
   const media = text.toLowerCase().split(',')
   for (const one of media) {
     const [type = '', ...parameters] = one.split(';').map((part) => part.trim())
@@ -33,7 +34,7 @@ function levelOfMedia(text: string): MetadataLevel {
   }
   const isAtom = media.some((one) => /atom|xml/.test(one))
   throw new StorageError(isAtom ? 'AtomFormatNotSupported' : 'MediaTypeNotSupported')
-}
+})
 
 function levelOfParameter(parameter: string): MetadataLevel {
   const name = parameter.slice(parameter.indexOf('=') + 1).trim()
@@ -43,10 +44,12 @@ function levelOfParameter(parameter: string): MetadataLevel {
   return level
 }
 
+const JSON_MEDIA = /^application\/json\s*(?:;|$)/
+
 /** A body must be JSON; one that doesn't say what it is, is taken to be. */
 export function checkJsonBody({ headers }: Pick<Request, 'headers'>): void {
   const type = optionalHeader(headers, 'content-type')?.toLowerCase()
-  if (type === undefined || /^application\/json\s*(?:;|$)/.test(type)) return
+  if (type === undefined || type === 'application/json' || JSON_MEDIA.test(type)) return
   throw new StorageError(/atom|xml/.test(type) ? 'AtomFormatNotSupported' : 'MediaTypeNotSupported')
 }
 
@@ -56,18 +59,33 @@ export const TABLE_HEADERS: readonly string[] = [
   'X-Content-Type-Options', 'nosniff',
 ] // prettier-ignore
 
-export function jsonHeaders(level: MetadataLevel): string[] {
+function jsonHeadersOf(level: MetadataLevel): readonly string[] {
   const type = `application/json;odata=${level};streaming=true;charset=utf-8`
   return [...TABLE_HEADERS, 'DataServiceVersion', '3.0;', 'Content-Type', type]
+}
+
+const JSON_HEADERS: Readonly<Record<MetadataLevel, readonly string[]>> = {
+  nometadata: jsonHeadersOf('nometadata'),
+  minimalmetadata: jsonHeadersOf('minimalmetadata'),
+  fullmetadata: jsonHeadersOf('fullmetadata'),
+}
+
+export function jsonHeaders(level: MetadataLevel): readonly string[] {
+  return JSON_HEADERS[level]
 }
 
 export type Preference = 'return-content' | 'return-no-content'
 
 /** Whether the answer to an insert shall have what was inserted; other preferences are nobody's here. */
 export function decodePrefer({ headers }: Pick<Request, 'headers'>): Preference | undefined {
-  const preferences = optionalHeader(headers, 'prefer')?.toLowerCase().split(',') ?? []
-  for (const preference of preferences.map((text) => text.trim())) {
+  const text = optionalHeader(headers, 'prefer')
+  return text === undefined ? undefined : preferenceOf(text)
+}
+
+const preferenceOf = remembering((text: string): Preference | undefined => {
+  for (const each of text.toLowerCase().split(',')) {
+    const preference = each.trim()
     if (preference === 'return-content' || preference === 'return-no-content') return preference
   }
   return undefined
-}
+})

@@ -74,12 +74,13 @@ const ESCAPED = /[\\\u0000-\u001f]/
 function takeString(cursor: Cursor): string {
   skipBlanks(cursor)
   if (cursor.text[cursor.at] !== '"') throw malformed()
-  const end = endOfString(cursor.text, cursor.at)
-  const source = cursor.text.slice(cursor.at, end)
+  const start = cursor.at
+  const end = endOfString(cursor.text, start)
   cursor.at = end
-  if (!ESCAPED.test(source)) return source.slice(1, -1)
+  const between = cursor.text.slice(start + 1, end - 1)
+  if (!ESCAPED.test(between)) return between
   try {
-    return String(JSON.parse(source))
+    return String(JSON.parse(cursor.text.slice(start, end)))
   } catch {
     throw malformed()
   }

@@ -45,7 +45,7 @@ export async function runQueryTables({ request, service }: TableCall): Promise<A
     start: decodeContinuation(request, 'NextTableName'),
   }
   const { tables, next } = await service.kv.read((tx) => listTables(tx, account, list))
-  const headers = jsonHeaders(level)
+  const headers = [...jsonHeaders(level)]
   if (next !== undefined) {
     headers.push('x-ms-continuation-NextTableName', encodeContinuation(next))
   }

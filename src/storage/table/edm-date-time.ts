@@ -20,17 +20,29 @@ export function parseDateTime(text: string): string | undefined {
   const match = DATE_TIME.exec(text)
   if (match === null) return undefined
   const [, date = '', minutes = '00:00', seconds = '00', fraction = ''] = match
+  if (!isDate(date) || minutes > '23:59' || minutes.slice(3) > '59' || seconds > '59') {
+    return undefined
+  }
   const local = `${date}T${minutes}:${seconds}`
-  const localMs = Date.parse(`${local}Z`)
-  // Date.parse turns 31 June into 1 July and 24:00 into the next day.
-  if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(local)) return undefined
-  const offsetMinutes = parseOffset(match)
-  if (Math.abs(offsetMinutes) > OFFSET_MINUTES_MAX) return undefined
-  const timeMs = localMs - offsetMinutes * 60_000
-  if (timeMs < YEAR_ONE_MS || timeMs >= YEAR_TEN_THOUSAND_MS) return undefined
   const digits = fraction.slice(0, 7).padEnd(7, '0')
+  const offsetMinutes = parseOffset(match)
   if (offsetMinutes === 0) return `${local}.${digits}Z`
+  if (Math.abs(offsetMinutes) > OFFSET_MINUTES_MAX) return undefined
+  const timeMs = Date.parse(`${local}Z`) - offsetMinutes * 60_000
+  if (timeMs < YEAR_ONE_MS || timeMs >= YEAR_TEN_THOUSAND_MS) return undefined
   return `${new Date(timeMs).toISOString().slice(0, 19)}.${digits}Z`
+}
+
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** Of the years 1 to 9999. Not by Date.parse, which turns 31 June into 1 July and takes long. */
+function isDate(date: string): boolean {
+  const year = Number(date.slice(0, 4))
+  const month = Number(date.slice(5, 7))
+  const day = Number(date.slice(8, 10))
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  const days = month === 2 && isLeap ? 29 : (DAYS[month - 1] ?? 0)
+  return year > 0 && day > 0 && day <= days
 }
 
 function parseOffset([, , , , , sign, hours, minutes]: RegExpExecArray): number {

@@ -3,9 +3,16 @@
 import { DATE_TIME_MIN, formatDateTime, parseDateTime } from './edm-date-time.ts'
 import type { DoubleWord, EdmType, EdmValue } from './edm.ts'
 
-const INT32_END = 2n ** 31n
+const INT32_MIN = -(2 ** 31)
+const INT32_MAX = 2 ** 31 - 1
 const INT64_END = 2n ** 63n
 const DIGITS_MAX = 40
+
+// Of the module, not of the functions: a literal inside of one is made anew with every call.
+const INTEGER = /^-?\d+$/
+const DOUBLE = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const GUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
+const BASE64 = /^[\dA-Za-z+/]*={0,2}$/
 
 /** The value of a property that came as text, such as `"5"` with `"A@odata.type": "Edm.Int64"`. */
 export function parseEdm(type: EdmType, text: string): EdmValue | undefined {
@@ -30,19 +37,17 @@ export function parseEdm(type: EdmType, text: string): EdmValue | undefined {
 }
 
 export function parseInt32(text: string): EdmValue | undefined {
-  const number = parseInteger(text, INT32_END)
-  return number === undefined ? undefined : { type: 'Edm.Int32', value: Number(number) }
+  if (text.length > DIGITS_MAX || !INTEGER.test(text)) return undefined
+  const number = Number(text)
+  if (number < INT32_MIN || number > INT32_MAX) return undefined
+  return { type: 'Edm.Int32', value: number === 0 ? 0 : number }
 }
 
 export function parseInt64(text: string): EdmValue | undefined {
-  const number = parseInteger(text, INT64_END)
-  return number === undefined ? undefined : { type: 'Edm.Int64', value: String(number) }
-}
-
-function parseInteger(text: string, end: bigint): bigint | undefined {
-  if (text.length > DIGITS_MAX || !/^-?\d+$/.test(text)) return undefined
+  if (text.length > DIGITS_MAX || !INTEGER.test(text)) return undefined
   const number = BigInt(text)
-  return number >= -end && number < end ? number : undefined
+  if (number < -INT64_END || number >= INT64_END) return undefined
+  return { type: 'Edm.Int64', value: String(number) }
 }
 
 /** XML Schema says INF where JSON's readers say Infinity; the service takes both. */
@@ -57,7 +62,7 @@ const DOUBLE_WORDS: ReadonlyMap<string, DoubleWord> = new Map([
 export function parseDouble(text: string): EdmValue | undefined {
   const word = DOUBLE_WORDS.get(text)
   if (word !== undefined) return { type: 'Edm.Double', value: word }
-  if (!/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return undefined
+  if (!DOUBLE.test(text)) return undefined
   return edmDouble(Number(text))
 }
 
@@ -75,12 +80,12 @@ function parseStoredDateTime(text: string): EdmValue | undefined {
 }
 
 export function parseGuid(text: string): EdmValue | undefined {
-  if (!/^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i.test(text)) return undefined
+  if (!GUID.test(text)) return undefined
   return { type: 'Edm.Guid', value: text.toLowerCase() }
 }
 
 function parseBase64(text: string): EdmValue | undefined {
-  if (text.length % 4 !== 0 || !/^[\dA-Za-z+/]*={0,2}$/.test(text)) return undefined
+  if (text.length % 4 !== 0 || !BASE64.test(text)) return undefined
   return { type: 'Edm.Binary', value: Buffer.from(text, 'base64').toString('base64') }
 }
 
@@ -105,7 +110,7 @@ export function formatEdm(edm: EdmValue): string {
 /** With a point or an exponent: `5` would be an Int32. */
 export function formatDouble(value: number | DoubleWord): string {
   const text = String(value)
-  return /^-?\d+$/.test(text) ? `${text}.0` : text
+  return INTEGER.test(text) ? `${text}.0` : text
 }
 
 export function formatLiteral(edm: EdmValue): string {

@@ -4,7 +4,7 @@
 import { decodeKey, encodeKey } from '../../kv/key.ts'
 import type { Key, Value } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import type { EdmProperties, EdmType, EdmValue } from './edm.ts'
+import { setProperty, type EdmProperties, type EdmType, type EdmValue } from './edm.ts'
 import { entityKeyParts } from './keys.ts'
 
 export type EntityKeys = { readonly partitionKey: string; readonly rowKey: string }
@@ -46,20 +46,9 @@ export function decodeEntity({ partitionKey, rowKey }: EntityKeys, value: Value)
   for (let at = 1; at < list.length; at += 3) {
     const name = String(list[at])
     const edm = { type: TYPES.get(String(list[at + 1])), value: list[at + 2] } as EdmValue
-    if (name === '__proto__') setProperty(properties, name, edm)
-    else properties[name] = edm
+    setProperty(properties, name, edm)
   }
   return { partitionKey, rowKey, stamp: Number(list[0]), properties }
-}
-
-/** An assignment to `__proto__` would be something else; all others are faster with one. */
-function setProperty(properties: object, name: string, value: EdmValue): void {
-  Object.defineProperty(properties, name, {
-    value,
-    enumerable: true,
-    writable: true,
-    configurable: true,
-  })
 }
 
 /** Before the PartitionKey of a key there is the same number of bytes in all tables. */

@@ -69,3 +69,42 @@ test('every text that XML holds comes through', () => {
     }),
   )
 })
+
+test('a text that stands for itself is read like any XML', () => {
+  const characters = fc.constantFrom(
+    '\t',
+    '\n',
+    '\r',
+    ' ',
+    '%',
+    '&',
+    "'",
+    ';',
+    '<',
+    '=',
+    '>',
+    '?',
+    ']',
+    '~',
+    'a',
+    'é',
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: characters, maxLength: 12 }), (text) => {
+      const inside = `<QueueMessage><MessageText>${text}</MessageText></QueueMessage>`
+      // A blank between the two is no part of the text, and no plain message.
+      const [plain, other] = [inside, inside.replace('><MessageText', '> <MessageText')].map(
+        (xml) => outcome(() => decodeMessageText(Buffer.from(xml)).toString()),
+      )
+      assert.equal(plain, other)
+    }),
+  )
+})
+
+function outcome(read: () => string): string {
+  try {
+    return read()
+  } catch (error) {
+    return String(error)
+  }
+}

@@ -11,8 +11,15 @@ export const QUEUE_MESSAGE_BYTES_MAX = 131_584
 
 const LIMITS = { lengthMax: QUEUE_MESSAGE_BYTES_MAX, depthMax: 2, nodeCountMax: 2 }
 
+// What clients send in almost every case: ASCII that stands for itself. Reading it as any XML takes six times as long,
+// a tenth of all that a Put Message takes.
+const PLAIN_MESSAGE =
+  /^(?:<\?xml version="1\.0" encoding="utf-8"\?>)?<QueueMessage><MessageText>([\t\n\x20-%'-;=?-~]*)<\/MessageText><\/QueueMessage>$/
+
 /** The text, in UTF-8. Markup in it that is not escaped is refused rather than lost. */
-export function decodeMessageText(body: Uint8Array): Uint8Array {
+export function decodeMessageText(body: Buffer): Uint8Array {
+  const plain = body.length <= LIMITS.lengthMax && PLAIN_MESSAGE.exec(body.toString('latin1'))
+  if (plain) return Buffer.from(plain[1] ?? '', 'latin1')
   const root = parseXml(body, LIMITS)
   const text = xmlChild(root, 'MessageText')
   if (root.name !== 'QueueMessage' || text === undefined) {

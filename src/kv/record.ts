@@ -14,7 +14,8 @@ export function encodeRecord(fields: object, bytes: Uint8Array = NO_BYTES): Valu
   const jsonBytes = Buffer.byteLength(json)
   const value = Buffer.allocUnsafe(4 + jsonBytes + bytes.length)
   value.writeUInt32LE(jsonBytes, 0)
-  value.write(json, 4, 'utf8')
+  // Where each character is a byte, they are copied as they are.
+  value.write(json, 4, jsonBytes === json.length ? 'latin1' : 'utf8')
   value.set(bytes, 4 + jsonBytes)
   return value
 }

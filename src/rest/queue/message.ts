@@ -107,7 +107,7 @@ export async function runDeleteMessage({ request, service }: QueueCall): Promise
  * What counts is the text as UTF-8, not as XML; one that is too long has the code of a body that is too
  * long (Azurite#314, onefuzz#1900).
  */
-function messageText({ version }: Request, body: Uint8Array): Uint8Array {
+function messageText({ version }: Request, body: Buffer): Uint8Array {
   const text = decodeMessageText(body)
   const bytesMax = isAtLeast(version, '2011-08-18') ? TEXT_BYTES_MAX : OLD_TEXT_BYTES_MAX
   if (text.length > bytesMax) throw tooLarge(bytesMax)

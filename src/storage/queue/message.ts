@@ -35,6 +35,9 @@ export type PutMessage = {
   readonly timeToLiveMs: number | undefined
 }
 
+/** Its key says it all. */
+const MARK = encodeRecord({})
+
 export function* putMessage(
   tx: Tx,
   address: QueueAddress,
@@ -55,7 +58,7 @@ export function* putMessage(
   }
   saveMessage(tx, queueId, message)
   if (message.expiresMs !== undefined) {
-    tx.put(expiryKey(queueId, message.expiresMs, message.id), encodeRecord({}))
+    tx.put(expiryKey(queueId, message.expiresMs, message.id), MARK)
   }
   const messageCount = tally.messageCount + 1
   saveTally(tx, queueId, { ...tallyOfPlaced(tally, message), messageCount })

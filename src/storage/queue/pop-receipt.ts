@@ -11,7 +11,8 @@ const LENGTH_BYTES = 24
 export function encodePopReceipt({ messageId, sequence }: PopReceipt): string {
   const bytes = Buffer.alloc(LENGTH_BYTES)
   bytes.write(messageId.replaceAll('-', ''), 0, 'hex')
-  bytes.writeBigUInt64BE(BigInt(sequence), 16)
+  bytes.writeUInt32BE(Math.floor(sequence / 2 ** 32), 16)
+  bytes.writeUInt32BE(sequence % 2 ** 32, 20)
   return bytes.toString('base64')
 }
 

@@ -18,6 +18,8 @@ import { runTestServer } from './running-server.ts'
 class Gate {
   /** How many answers of 1 MiB were given. */
   bigCount = 0
+  /** The lengths of the bodies that were read. */
+  readonly sunk: number[] = []
   readonly #held: (() => void)[] = []
   #wake: () => void = () => undefined
 
@@ -56,8 +58,9 @@ function gatedFront(gate: Gate): Front<Gate> {
     service.bigCount += 1
     return { status: 200, headers: [], body: Buffer.alloc(1 << 20) }
   })
-  const sink = row('sink', async ({ request }) => {
+  const sink = row('sink', async ({ request, service }) => {
     const { length } = await request.body.read(1 << 20)
+    service.sunk.push(length)
     return { status: 200, headers: [], body: String(length) }
   })
   return {
@@ -282,6 +285,17 @@ test('a client that waits for 100 Continue and is refused is not waited for', as
   const answer = await socket.answer()
   assert.equal(`${answer?.status} ${answer?.headers.connection}`, '413 close')
   assert.equal(await socket.rest(), '')
+})
+
+test('a body that is answered before it has come is never taken for whole', async (t) => {
+  const { port, gate } = await startGated(t)
+  const socket = await BareSocket.open(port)
+  socket.send(put('sink&timeout=1', 'Content-Length: 3'))
+  assert.equal((await socket.answer())?.headers['x-ms-error-code'], 'OperationTimedOut')
+  socket.send('abc' + get('quick'))
+  assert.equal((await socket.answer())?.text, 'quick')
+  assert.deepEqual(gate.sunk, [])
+  socket.close()
 })
 
 test('a client that takes no answers is asked no more questions', async (t) => {

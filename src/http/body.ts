@@ -84,7 +84,7 @@ export class IncomingBody implements Body {
       await this.#change()
       chunks.push(...this.#takeAll())
     }
-    if (this.#state === 'gone') throw new ClientGone()
+    this.#checkWhole()
     return joined([...chunks, ...this.#takeAll()])
   }
 
@@ -97,11 +97,16 @@ export class IncomingBody implements Body {
         else if (this.#state === 'coming') await this.#change()
         else break
       }
-      if (this.#state === 'gone') throw new ClientGone()
+      this.#checkWhole()
     } finally {
       // A reader that stops early must not keep the next request of the connection waiting.
       if (this.#state === 'coming') this.discard()
     }
+  }
+
+  /** Also not whole: what was answered before it had come, and so let go from under its reader. */
+  #checkWhole(): void {
+    if (this.#state === 'gone' || this.#discarded) throw new ClientGone()
   }
 
   #takeAll(): readonly Buffer[] {

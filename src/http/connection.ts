@@ -64,6 +64,8 @@ export class HttpConnection implements BodySource {
   #inHead = true
   #sinceMs = performance.now()
   #drained: (() => void) | undefined
+  /** The head of an answer in parts: it goes out with the first of them. */
+  #begun: string | undefined
   #pending: { readonly head: string; readonly bytes: Uint8Array | undefined } | undefined
 
   constructor(socket: Socket, port: Port) {
@@ -207,11 +209,26 @@ export class HttpConnection implements BodySource {
   }
 
   begin(status: number, headers: readonly string[]): void {
-    this.#socket.write(this.#headOf(status, headers), 'latin1')
+    this.#begun = this.#headOf(status, headers)
   }
 
   write(bytes: Uint8Array, done: (() => void) | undefined): boolean {
-    return this.#socket.write(bytes, done)
+    if (this.#begun === undefined) return this.#socket.write(bytes, done)
+    this.#socket.cork()
+    this.#writeBegun()
+    const hasRoom = this.#socket.write(bytes, done)
+    this.#socket.uncork()
+    return hasRoom
+  }
+
+  end(): void {
+    this.#writeBegun()
+    this.#finish()
+  }
+
+  #writeBegun(): void {
+    if (this.#begun !== undefined) this.#socket.write(this.#begun, 'latin1')
+    this.#begun = undefined
   }
 
   drained(): Promise<void> {
@@ -240,7 +257,7 @@ export class HttpConnection implements BodySource {
       this.#socket.write(bytes)
       this.#socket.uncork()
     }
-    this.finish()
+    this.#finish()
   }
 
   #headOf(status: number, headers: readonly string[]): string {
@@ -250,7 +267,7 @@ export class HttpConnection implements BodySource {
   }
 
   /** The answer is out. */
-  finish(): void {
+  #finish(): void {
     if (this.gone) return
     this.#exchange = undefined
     this.#sinceMs = performance.now()
@@ -347,7 +364,7 @@ class HttpExchange implements Exchange {
   }
 
   end(): void {
-    this.#connection.finish()
+    this.#connection.end()
   }
 }
 

@@ -22,7 +22,22 @@ function kvOn(machine: Machine, kv: Kv): Kv {
   }
 }
 
-type World = { readonly kv: Kv; readonly disk: SimulatedDisk; readonly now: { ms: number } }
+type World = {
+  readonly kv: Kv
+  readonly disk: SimulatedDisk
+  readonly now: { ms: number }
+  /** Bodies from this length on are written around the page cache. */
+  readonly directBytesMin: number
+}
+
+function newWorld(directBytesMin: number): World {
+  return {
+    kv: openMemoryKv(),
+    disk: new SimulatedDisk(),
+    now: { ms: 1_000_000 },
+    directBytesMin,
+  }
+}
 
 async function openHarness(world: World, machine: Machine): Promise<Harness> {
   const kv = kvOn(machine, world.kv)
@@ -33,6 +48,7 @@ async function openHarness(world: World, machine: Machine): Promise<Harness> {
     clock: () => world.now.ms,
     writerId: 'a',
     extentBytes: EXTENT_BYTES,
+    directBytesMin: world.directBytesMin,
   })
   return new Harness(kv, store, world.now)
 }
@@ -73,8 +89,11 @@ async function checkKnown(harness: Harness, known: Known): Promise<void> {
 }
 
 /** Returns false when the machine stopped before the end. */
-async function liveUntil(crash: Crash | undefined): Promise<{ callCount: number }> {
-  const world: World = { kv: openMemoryKv(), disk: new SimulatedDisk(), now: { ms: 1_000_000 } }
+async function liveUntil(
+  crash: Crash | undefined,
+  directBytesMin: number,
+): Promise<{ callCount: number }> {
+  const world = newWorld(directBytesMin)
   const machine = new Machine(crash)
   const known: Known = new Map()
   try {
@@ -97,20 +116,26 @@ async function liveUntil(crash: Crash | undefined): Promise<{ callCount: number 
 
 for (const takesEffect of [false, true]) {
   for (const keepsUnsynced of [false, true]) {
-    const done = takesEffect ? 'after' : 'before'
-    const kept = keepsUnsynced ? 'kept' : 'lost'
-    test(`the machine stops ${done} any call, what was not synced is ${kept}`, async () => {
-      const { callCount } = await liveUntil(undefined)
-      assert(callCount > 50)
-      for (let atCall = 1; atCall < callCount - 1; atCall += 1) {
-        await liveUntil({ atCall, takesEffect, keepsUnsynced })
-      }
-    })
+    for (const [way, directBytesMin] of [
+      ['through', Number.POSITIVE_INFINITY],
+      ['around', 1],
+    ] as const) {
+      const done = takesEffect ? 'after' : 'before'
+      const kept = keepsUnsynced ? 'kept' : 'lost'
+      const name = `the machine stops ${done} any call, what was not synced is ${kept}`
+      test(`${name}, ${way} the page cache`, async () => {
+        const { callCount } = await liveUntil(undefined, directBytesMin)
+        assert(callCount > 50)
+        for (let atCall = 1; atCall < callCount - 1; atCall += 1) {
+          await liveUntil({ atCall, takesEffect, keepsUnsynced }, directBytesMin)
+        }
+      })
+    }
   }
 }
 
 test('a disk that fails to sync is not trusted again', async () => {
-  const world: World = { kv: openMemoryKv(), disk: new SimulatedDisk(), now: { ms: 1_000_000 } }
+  const world = newWorld(Number.POSITIVE_INFINITY)
   const machine = new Machine()
   let failures = 1
   const disk = world.disk.on(machine)

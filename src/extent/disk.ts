@@ -11,6 +11,8 @@ export interface Disk {
   syncFolder(folder: string): Promise<void>
   /** Creates a file to write; fails if it exists. */
   create(path: string): Promise<number>
+  /** A second descriptor of a file, for writes around the page cache; undefined where there are none. */
+  openDirect(path: string): Promise<number | undefined>
   open(path: string): Promise<number>
   /** Fills `buffer` from `position`, and returns how many bytes there were. */
   read(fd: number, buffer: Uint8Array, position: number): Promise<number>
@@ -30,6 +32,7 @@ export const nodeDisk: Disk = {
   list: (folder) => fs.promises.readdir(folder),
   syncFolder,
   create: (path) => openFile(path, 'wx'),
+  openDirect,
   open: (path) => openFile(path, 'r'),
   read: readFully,
   write: writeFully,
@@ -50,10 +53,26 @@ function done(start: (callback: Callback) => void): Promise<void> {
   })
 }
 
-function openFile(path: string, flags: 'r' | 'wx'): Promise<number> {
+function openFile(path: string, flags: string | number): Promise<number> {
   return new Promise((resolve, reject) => {
     fs.open(path, flags, 0o600, (error, fd) => (error === null ? resolve(fd) : reject(error)))
   })
+}
+
+async function openDirect(path: string): Promise<number | undefined> {
+  // Linux has it, and there not every file system.
+  const { O_DIRECT, O_WRONLY } = fs.constants as { O_DIRECT?: number; O_WRONLY: number }
+  if (O_DIRECT === undefined) return undefined
+  return openFile(path, O_WRONLY | O_DIRECT).catch((error: unknown) => {
+    if (isRefusedDirect(error)) return undefined
+    throw error
+  })
+}
+
+/** What is said to a write around the page cache that can't be made, for its place, its length or its file system. */
+export function isRefusedDirect(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return code === 'EINVAL' || code === 'ENOTSUP' || code === 'EOPNOTSUPP'
 }
 
 async function syncFolder(folder: string): Promise<void> {

@@ -20,11 +20,16 @@ extentConformance('memory', async (clock) => {
   return { kv, store, close: () => store.close() }
 })
 
-for (const waits of [false, true]) {
-  extentConformance(`local${waits ? ', a kv that waits' : ''}`, async (clock) => {
+for (const [what, waits, directBytesMin] of [
+  ['local', false, undefined],
+  ['local, a kv that waits', true, undefined],
+  ['local, around the page cache', false, 1],
+] as const) {
+  extentConformance(what, async (clock) => {
     const folder = await mkdtemp(join(tmpdir(), 'extent-'))
     const kv = openMemoryKv({ waits })
-    const options = { folder, kv, clock, writerId: 'a', extentBytes: EXTENT_BYTES, openFilesMax: 2 }
+    const sizes = { extentBytes: EXTENT_BYTES, ...(directBytesMin && { directBytesMin }) }
+    const options = { folder, kv, clock, writerId: 'a', ...sizes, openFilesMax: 2 }
     const store = await openLocalExtents(options)
     const close = async () => {
       await store.close()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Kv } from '../kv/kv.ts'
 import { decodeRecord } from '../kv/record.ts'
 import { ChunkPool } from './chunk-pool.ts'
+import { AlignedBlocks, DIRECT_BYTES_MIN } from './direct.ts'
 import { nodeDisk, type Disk } from './disk.ts'
 import { ExtentDamaged } from './error.ts'
 import type { Hasher, SweptExtentStore } from './extent.ts'
@@ -18,7 +19,7 @@ import {
   skipExtentIds,
   type ExtentRecord,
 } from './keys.ts'
-import { OpenExtent } from './open-extent.ts'
+import { OpenExtent, type ExtentLimits } from './open-extent.ts'
 import { CHUNK_LENGTH_MAX, planSpans, SpanReader, type Span } from './reader.ts'
 import { markDirty } from './reference.ts'
 import { scanSteps } from './scan.ts'
@@ -35,6 +36,8 @@ export type LocalExtentOptions = {
   readonly liveWriters?: ReadonlySet<string> | 'all'
   /** An extent of this size takes no more bodies. */
   readonly extentBytes?: number
+  /** Bodies from this length on are written around the page cache, where the file system can. */
+  readonly directBytesMin?: number
   readonly openFilesMax?: number
   readonly disk?: Disk
 }
@@ -56,9 +59,10 @@ class LocalExtents implements SweptExtentStore {
   readonly #kv: Kv
   readonly #clock: () => number
   readonly #writerId: string
-  readonly #extentBytes: number
+  readonly #limits: ExtentLimits
   readonly #disk: Disk
   readonly #files: FileCache
+  readonly #blocks = new AlignedBlocks()
   readonly #chunks = new ChunkPool(CHUNK_LENGTH_MAX, CHUNKS_KEPT_MAX)
   readonly #pins = new Map<number, number>()
   /** Bytes of the extents that are not open here, by id. */
@@ -75,7 +79,10 @@ class LocalExtents implements SweptExtentStore {
     this.#kv = options.kv
     this.#clock = options.clock
     this.#writerId = options.writerId
-    this.#extentBytes = options.extentBytes ?? EXTENT_BYTES
+    this.#limits = {
+      targetBytes: options.extentBytes ?? EXTENT_BYTES,
+      directBytesMin: options.directBytesMin ?? DIRECT_BYTES_MIN,
+    }
     this.#disk = options.disk ?? nodeDisk
     const openFilesMax = options.openFilesMax ?? OPEN_FILES_MAX
     this.#files = new FileCache(this.#disk, (extent) => this.#pathOf(extent), openFilesMax)
@@ -208,7 +215,9 @@ class LocalExtents implements SweptExtentStore {
     const id = await this.#kv.write((tx) => registerExtent(tx, record))
     try {
       const fd = await this.#disk.create(this.#pathOf(id))
-      this.#current = new OpenExtent(id, this.#disk, fd, this.#extentBytes)
+      const directFd = await this.#disk.openDirect(this.#pathOf(id))
+      const files = { fd, directFd, blocks: this.#blocks }
+      this.#current = new OpenExtent(id, this.#disk, files, this.#limits)
       this.#open.set(id, this.#current)
       await this.#disk.syncFolder(this.#folder)
     } catch (error) {

@@ -1,17 +1,35 @@
 // An extent that this process writes to: hands out disjoint regions of one file, so that many bodies
 // are written at once, and syncs them in groups. When it has its size it takes no more.
 import assert from 'node:assert/strict'
-import type { Disk } from './disk.ts'
+import { alignUp, DirectRegion, type AlignedBlocks } from './direct.ts'
+import { isRefusedDirect, type Disk } from './disk.ts'
 import type { Hasher } from './extent.ts'
 import { groupSync } from './group-sync.ts'
-import { writeRegion } from './region.ts'
+import { writeRegion, type Region } from './region.ts'
 import type { Slice } from './slice.ts'
+
+export type ExtentFiles = {
+  readonly fd: number
+  /** For writes around the page cache; undefined where the file system has none. */
+  readonly directFd: number | undefined
+  readonly blocks: AlignedBlocks
+}
+
+export type ExtentLimits = {
+  /** An extent of this size takes no more bodies. */
+  readonly targetBytes: number
+  /** Bodies from this length on are written around the page cache. */
+  readonly directBytesMin: number
+}
 
 export class OpenExtent {
   readonly id: number
   readonly #disk: Disk
   readonly #fd: number
+  readonly #directFd: number | undefined
+  readonly #blocks: AlignedBlocks
   readonly #targetBytes: number
+  readonly #directBytesMin: number
   readonly #sync: () => Promise<void>
   #writing: Promise<void> = Promise.resolve()
   #reservedBytes = 0
@@ -19,11 +37,15 @@ export class OpenExtent {
   #isFull = false
   #isClosed = false
 
-  constructor(id: number, disk: Disk, fd: number, targetBytes: number) {
+  constructor(id: number, disk: Disk, files: ExtentFiles, limits: ExtentLimits) {
+    const { fd } = files
     this.id = id
     this.#disk = disk
     this.#fd = fd
-    this.#targetBytes = targetBytes
+    this.#directFd = files.directFd
+    this.#blocks = files.blocks
+    this.#targetBytes = limits.targetBytes
+    this.#directBytesMin = limits.directBytesMin
     this.#sync = groupSync(async () => {
       try {
         await disk.sync(fd)
@@ -59,11 +81,11 @@ export class OpenExtent {
     hashers: readonly Hasher[],
   ): Promise<Slice> {
     assert(!this.#isFull)
-    const offset = this.#reserve(lengthBytes)
+    const region = this.#regionFor(lengthBytes)
+    const { offset } = region
     this.#writers += 1
     try {
-      const write = this.#writeInTurn.bind(this)
-      const crc32 = await writeRegion({ offset, lengthBytes, write }, source, hashers)
+      const crc32 = await writeRegion(region, source, hashers)
       await this.#sync()
       return { extent: this.id, offset, lengthBytes, crc32 }
     } finally {
@@ -75,21 +97,53 @@ export class OpenExtent {
     assert(this.isFinished)
     if (this.#isClosed) return
     this.#isClosed = true
+    if (this.#directFd !== undefined) await this.#disk.close(this.#directFd)
     await this.#disk.close(this.#fd)
   }
 
+  #regionFor(lengthBytes: number): Region {
+    if (this.#directFd === undefined || lengthBytes < this.#directBytesMin) {
+      const write = (chunks: readonly Uint8Array[], position: number) =>
+        this.#inTurn(() => this.#disk.write(this.#fd, chunks, position))
+      return { offset: this.#reserve(lengthBytes), lengthBytes, write }
+    }
+    return new DirectRegion(this.#reserveBlocks(lengthBytes), lengthBytes, (fill, position) =>
+      this.#inTurn(() => this.#writeBlock(fill, position)),
+    )
+  }
+
+  async #writeBlock(fill: (block: Uint8Array) => number, position: number): Promise<void> {
+    const block = this.#blocks.take()
+    const filled = block.subarray(0, fill(block))
+    try {
+      await this.#disk.write(this.#directFd ?? this.#fd, [filled], position)
+    } catch (error) {
+      if (!isRefusedDirect(error)) throw error
+      await this.#disk.write(this.#fd, [filled], position)
+    } finally {
+      this.#blocks.giveBack(block)
+    }
+  }
+
   /** The kernel lets one writer at a time into a file; others that try spin on a core each until it is their turn. */
-  #writeInTurn(chunks: readonly Uint8Array[], position: number): Promise<void> {
-    const write = () => this.#disk.write(this.#fd, chunks, position)
+  #inTurn(write: () => Promise<void>): Promise<void> {
     const writing = this.#writing.then(write)
     this.#writing = writing.catch(() => undefined)
     return writing
   }
 
   #reserve(lengthBytes: number): number {
-    const offset = this.#reservedBytes
     // Even an empty slice has a place of its own, for the place is what it is known by.
-    this.#reservedBytes += Math.max(lengthBytes, 1)
+    return this.#reserveFrom(this.#reservedBytes, Math.max(lengthBytes, 1))
+  }
+
+  /** Blocks of the disk that nobody else writes to. */
+  #reserveBlocks(lengthBytes: number): number {
+    return this.#reserveFrom(alignUp(this.#reservedBytes), alignUp(lengthBytes))
+  }
+
+  #reserveFrom(offset: number, lengthBytes: number): number {
+    this.#reservedBytes = offset + lengthBytes
     if (this.#reservedBytes >= this.#targetBytes) this.#isFull = true
     return offset
   }

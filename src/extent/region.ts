@@ -7,7 +7,10 @@ import type { Hasher } from './extent.ts'
 export type Region = {
   readonly offset: number
   readonly lengthBytes: number
+  /** Called one after the other, each where the one before has ended. */
   write(chunks: readonly Uint8Array[], position: number): Promise<void>
+  /** All of it was given to `write`. */
+  finish?(): Promise<void>
 }
 
 const GATHER_BYTES = 512 * 1_024
@@ -85,6 +88,7 @@ class Gathered {
   async finish(): Promise<void> {
     await this.flush()
     await this.#writing
+    await this.#region.finish?.()
   }
 
   /** Nothing is under way any more; a failure is reported by `flush` and `finish`. */

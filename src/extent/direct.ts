@@ -39,19 +39,19 @@ function alignedBlock(): Uint8Array {
   return new Uint8Array(new WebAssembly.Memory({ initial: BLOCK_BYTES / WASM_PAGE_BYTES }).buffer)
 }
 
-/** Writes whole blocks, one after the other; `block` is the writer's again when it is done. */
-export type WriteBlocks = (fill: (block: Uint8Array) => number, position: number) => Promise<void>
+/** Lends a block to be filled, and writes as much of it as `fill` says. */
+export type WriteBlock = (fill: (block: Uint8Array) => number, position: number) => Promise<void>
 
 /** A region whose bytes are put together to whole blocks. It begins with one, and what is behind its end is zero. */
 export class DirectRegion implements Region {
   readonly offset: number
   readonly lengthBytes: number
-  readonly #writeBlock: WriteBlocks
+  readonly #writeBlock: WriteBlock
   /** Bytes behind the last whole block. */
   #rest: readonly Uint8Array[] = []
   #position: number
 
-  constructor(offset: number, lengthBytes: number, writeBlock: WriteBlocks) {
+  constructor(offset: number, lengthBytes: number, writeBlock: WriteBlock) {
     this.offset = offset
     this.lengthBytes = lengthBytes
     this.#writeBlock = writeBlock

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Commits } from './commits.ts'
 import { encodeKey } from './key.ts'
-import type { Step, Tx } from './kv.ts'
-import { applyWrites, EMPTY_MAP, getEntry, scanEntries, type SortedMap } from './sorted-map.ts'
+import type { ReadTx, Step, Tx } from './kv.ts'
+import { applyWrites, EMPTY_MAP, MapReads, scanEntries, type SortedMap } from './sorted-map.ts'
 import type { Writes } from './transaction.ts'
 
 type Held = { readonly count: number; succeed(): Promise<void>; fail(): Promise<void> }
@@ -29,19 +29,10 @@ function heldStore() {
         },
       })
     })
-  const reads = {
-    *get(key: Uint8Array) {
-      return getEntry(map, key)
-    },
-    *scan(range: Parameters<typeof scanEntries>[1]) {
-      return scanEntries(map, range)
-    },
-    *scanWith<T>(
-      range: Parameters<typeof scanEntries>[1],
-      pick: (key: Uint8Array, value: Uint8Array) => T,
-    ) {
-      return scanEntries(map, range).map(({ key, value }) => pick(key, value))
-    },
+  const reads: ReadTx = {
+    get: (key) => new MapReads(map).get(key),
+    scan: (range) => new MapReads(map).scan(range),
+    scanWith: (range, pick) => new MapReads(map).scanWith(range, pick),
   }
   return { commits: new Commits(reads, commit), held, stored: () => scanEntries(map, ALL) }
 }

@@ -171,9 +171,8 @@ export function* readSmallPieces(
 }
 
 function* readPiece(tx: ReadTx, { slice, from, lengthBytes }: Piece): Step<Uint8Array> {
-  const value = yield* tx.get(smallKey(slice.offset))
-  if (value === undefined) throw new ExtentDamaged(SMALL_EXTENT, `no bytes of ${slice.offset}`)
-  const bytes = recordBytes(value)
+  const bytes = yield* tx.getWith(smallKey(slice.offset), recordBytes)
+  if (bytes === undefined) throw new ExtentDamaged(SMALL_EXTENT, `no bytes of ${slice.offset}`)
   if (bytes.length !== slice.lengthBytes) {
     throw new ExtentDamaged(SMALL_EXTENT, `other bytes of ${slice.offset}`)
   }

@@ -6,7 +6,7 @@ import { Commits } from './commits.ts'
 import { encodeKey } from './key.ts'
 import type { ReadTx, Step, Tx } from './kv.ts'
 import { applyWrites, EMPTY_MAP, MapReads, scanEntries, type SortedMap } from './sorted-map.ts'
-import type { Writes } from './transaction.ts'
+import { runStraight, type Writes } from './transaction.ts'
 
 type Held = { readonly count: number; succeed(): Promise<void>; fail(): Promise<void> }
 
@@ -14,12 +14,12 @@ type Held = { readonly count: number; succeed(): Promise<void>; fail(): Promise<
 function heldStore() {
   let map: SortedMap = EMPTY_MAP
   const held: Held[] = []
-  const commit = (writes: readonly Writes[]): Promise<void> =>
+  const commit = (writes: Writes): Promise<void> =>
     new Promise((resolve, reject) => {
       held.push({
-        count: writes.length,
+        count: writes.size,
         succeed: () => {
-          for (const each of writes) map = applyWrites(map, each.values())
+          map = applyWrites(map, writes.values())
           resolve()
           return turn()
         },
@@ -31,6 +31,7 @@ function heldStore() {
     })
   const reads: ReadTx = {
     get: (key) => new MapReads(map).get(key),
+    getWith: (key, decode) => new MapReads(map).getWith(key, decode),
     scan: (range) => new MapReads(map).scan(range),
     scanWith: (range, pick) => new MapReads(map).scanWith(range, pick),
   }
@@ -71,7 +72,8 @@ test('a body sees those before it at once, and is told of when they are durable'
   assert.deepEqual([held.length, told], [1, []])
   await held[0]?.succeed()
   assert.deepEqual(told, ['1: a'])
-  assert.equal(held[1]?.count, 2)
+  // Of what both have written, the last.
+  assert.equal(held[1]?.count, 1)
   await held[1]?.succeed()
   assert.deepEqual(told, ['1: a', '2: ab', '3: abc'])
 })
@@ -137,6 +139,39 @@ test('a commit that fails takes all that was built upon it along, the newest fir
   watch(told, '4', commits.write(add('d')))
   await held[1]?.succeed()
   assert.equal(told.at(-1), '4: d')
+})
+
+test('who only reads sees what is durable, however often it was read before', async () => {
+  const { commits, held } = heldStore()
+  const durable = () => runStraight(commits.durable.getWith(KEY, String))
+  const told: string[] = []
+  for (let i = 0; i < 3; i += 1) assert.equal(durable(), undefined)
+  watch(told, '1', commits.write(add('a')))
+  for (let i = 0; i < 3; i += 1) assert.equal(durable(), undefined)
+  await held[0]?.succeed()
+  for (let i = 0; i < 3; i += 1) assert.equal(durable(), 'a')
+  watch(told, '2', commits.write(add('b')))
+  for (let i = 0; i < 3; i += 1) assert.equal(durable(), 'a')
+  await held[1]?.fail()
+  for (let i = 0; i < 3; i += 1) assert.equal(durable(), 'a')
+  watch(told, '3', commits.write(add('c')))
+  await held[2]?.succeed()
+  for (let i = 0; i < 3; i += 1) assert.equal(durable(), 'ac')
+  assert.deepEqual(told, ['1: a', '2 failed: Error: the disk is full', '3: ac'])
+})
+
+test('what a commit has stored and not told yet is not kept as it was before', async () => {
+  const { commits, held, stored } = heldStore()
+  const durable = () => runStraight(commits.durable.getWith(KEY, String))
+  for (let i = 0; i < 3; i += 1) assert.equal(durable(), undefined)
+  const writing = commits.write(add('a'))
+  // The store shows it as soon as it has it, a turn before the commit's promise is seen.
+  const succeeding = held[0]?.succeed()
+  assert.equal(stored().length, 1)
+  assert.equal(durable(), 'a')
+  await succeeding
+  assert.equal(await writing, 'a')
+  assert.equal(durable(), 'a')
 })
 
 test('settled: when nothing waits any more', async () => {

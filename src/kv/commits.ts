@@ -3,7 +3,15 @@
 // the bodies of the next ones run. That is safe where this process is the only writer (kv/owner.ts), and
 // because a commit that fails takes all that was built upon it along.
 import type { ReadTx, Step, Tx } from './kv.ts'
-import { bufferWrites, NO_WRITES, runStraight, WithWrites, type Writes } from './transaction.ts'
+import { Recent } from './recent.ts'
+import {
+  bufferWrites,
+  NO_WRITES,
+  runStraight,
+  WithWrites,
+  type Write,
+  type Writes,
+} from './transaction.ts'
 
 /** A body that has run and waits for its writes to be durable. */
 type Run = {
@@ -17,15 +25,18 @@ type Run = {
 const COMMIT_COUNT_MIN = 16
 
 export class Commits {
+  /** The store as it is, for bodies that only read. */
+  readonly durable: Recent
   /** The store with what has been written and is not durable yet. */
   readonly #ahead: WithWrites
-  readonly #commit: (writes: readonly Writes[]) => Promise<void>
+  readonly #commit: (writes: Writes) => Promise<void>
   #waiting: Run[] = []
   #committing: Promise<void> | undefined
 
-  /** `commit` makes all of its writes durable, in their order, or none of them. */
-  constructor(store: ReadTx, commit: (writes: readonly Writes[]) => Promise<void>) {
-    this.#ahead = new WithWrites(store)
+  /** `commit` makes all of its writes durable or none of them. */
+  constructor(store: ReadTx, commit: (writes: Writes) => Promise<void>) {
+    this.durable = new Recent(store, (name) => this.#ahead.has(name))
+    this.#ahead = new WithWrites(this.durable)
     this.#commit = commit
   }
 
@@ -45,6 +56,7 @@ export class Commits {
   #wait(run: Run): void {
     if (run.writes.size === 0 && this.#committing === undefined) return run.settle()
     this.#ahead.add(run.writes)
+    this.durable.forget(run.writes.keys())
     this.#waiting.push(run)
     this.#committing ??= this.#commitWaiting()
   }
@@ -53,10 +65,10 @@ export class Commits {
     while (this.#waiting.length > 0) {
       const count = Math.max(COMMIT_COUNT_MIN, Math.ceil(this.#waiting.length / 2))
       const runs = this.#waiting.splice(0, count)
-      const writes = runs.map((run) => run.writes).filter(({ size }) => size > 0)
+      const writes = lastOfEach(runs)
       try {
-        if (writes.length > 0) await this.#commit(writes)
-        for (const each of writes) this.#ahead.remove(each)
+        if (writes.size > 0) await this.#commit(writes)
+        this.#ahead.remove(writes)
         for (const { settle } of runs) settle()
       } catch (error) {
         // A full disk, say. The newest first, so that each finds what it has changed as it had left it.
@@ -72,4 +84,13 @@ export class Commits {
   async settled(): Promise<void> {
     await this.#committing
   }
+}
+
+/** What many have written one after the other, such as a count, is stored once. */
+function lastOfEach(runs: readonly Run[]): Writes {
+  const [only] = runs
+  if (only !== undefined && runs.length === 1) return only.writes
+  const last = new Map<string, Write>()
+  for (const { writes } of runs) for (const [name, write] of writes) last.set(name, write)
+  return last
 }

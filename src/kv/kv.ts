@@ -23,6 +23,11 @@ export type ScanRange = {
 
 export interface ReadTx {
   get(key: Key): Step<Value | undefined>
+  /**
+   * The same, made into what the caller needs. An engine may keep what `decode` made and give it to others until
+   * the record changes, so nobody changes it, and `decode` depends on nothing but the value.
+   */
+  getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined>
   scan(range: ScanRange): Step<readonly Entry[]>
   /**
    * The same without copies: makes of each entry what the caller needs. The key and the value that `pick`

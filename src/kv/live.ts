@@ -199,6 +199,11 @@ class SettledReads implements Tx {
     return this.#reads.get(key)
   }
 
+  getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
+    if (this.#committing.has(key)) throw NOT_AT_ONCE
+    return this.#reads.getWith(key, decode)
+  }
+
   scan(range: ScanRange): Step<readonly Entry[]> {
     if (this.#committing.hasInside(range)) throw NOT_AT_ONCE
     return this.#reads.scan(range)
@@ -230,6 +235,11 @@ class RoutedReads implements ReadTx {
 
   get(key: Key): Step<Value | undefined> {
     return isLive(key) ? this.#live.get(key) : this.#durable.get(key)
+  }
+
+  getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
+    const part = isLive(key) ? this.#live : this.#durable
+    return part.getWith(key, decode)
   }
 
   scan(range: ScanRange): Step<readonly Entry[]> {

@@ -23,10 +23,9 @@ export function openLmdbKv(folder: string): Kv {
     // survive a power cut.
     overlappingSync: false,
   })
-  const reads = readsOf(store)
-  const commits = new Commits(reads, (writes) => commit(store, writes))
+  const commits = new Commits(readsOf(store), (writes) => commit(store, writes))
   return {
-    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(reads)),
+    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(commits.durable)),
     write: (body) => commits.write(body),
     sizeBytes: () => statSync(join(folder, 'data.mdb')).size,
     close: async () => {
@@ -37,13 +36,11 @@ export function openLmdbKv(folder: string): Kv {
 }
 
 /** One native transaction, made and synced by a thread of the package. */
-async function commit(store: Database<Buffer, Buffer>, writes: readonly Writes[]): Promise<void> {
+async function commit(store: Database<Buffer, Buffer>, writes: Writes): Promise<void> {
   await store.batch(() => {
-    for (const each of writes) {
-      for (const { key, value } of each.values()) {
-        if (value === undefined) void store.remove(asBuffer(key))
-        else void store.put(asBuffer(key), asBuffer(value))
-      }
+    for (const { key, value } of writes.values()) {
+      if (value === undefined) void store.remove(asBuffer(key))
+      else void store.put(asBuffer(key), asBuffer(value))
     }
   })
 }
@@ -54,6 +51,10 @@ function readsOf(store: Database<Buffer, Buffer>): ReadTx {
     *get(key: Key): Step<Value | undefined> {
       const view = store.getBinaryFast(asBuffer(key))
       return view === undefined ? undefined : copyOf(view)
+    },
+    *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
+      const view = store.getBinaryFast(asBuffer(key))
+      return view === undefined ? undefined : decode(copyOf(view))
     },
     *scan(range: ScanRange): Step<readonly Entry[]> {
       return scanKeys(range, (key, value) => ({ key, value: copyOf(value) }))

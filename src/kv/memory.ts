@@ -11,6 +11,7 @@ import {
   scanEntries,
   type SortedMap,
 } from './sorted-map.ts'
+import { Recent } from './recent.ts'
 import { bufferWrites, isInside, runAwaiting, runStraight, type Writes } from './transaction.ts'
 
 export function openMemoryKv(options: { readonly waits?: boolean } = {}): Kv {
@@ -20,16 +21,25 @@ export function openMemoryKv(options: { readonly waits?: boolean } = {}): Kv {
 function openStraightKv(): Kv {
   let map = EMPTY_MAP
   let sizeBytes = 0
+  // A body runs straight through, so the map is the same from its first read to its last.
+  const reads: ReadTx = {
+    get: (key) => new MapReads(map).get(key),
+    getWith: (key, decode) => new MapReads(map).getWith(key, decode),
+    scan: (range) => new MapReads(map).scan(range),
+    scanWith: (range, pick) => new MapReads(map).scanWith(range, pick),
+  }
+  const recent = new Recent(reads, () => false)
   const commit = (writes: Writes): void => {
     for (const { key, value } of writes.values()) {
       sizeBytes += (value === undefined ? 0 : key.length + value.length) - weightOf(map, key)
     }
     if (writes.size > 0) map = applyWrites(map, writes.values())
+    recent.forget(writes.keys())
   }
   return {
-    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(new MapReads(map))),
+    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(recent)),
     write: async <T>(body: (tx: Tx) => Step<T>) => {
-      const tx = bufferWrites(new MapReads(map))
+      const tx = bufferWrites(recent)
       const result = runStraight(body(tx))
       commit(tx.writes())
       return result
@@ -78,14 +88,19 @@ function waitingReads(map: SortedMap, reads: ScanRange[]): ReadTx {
     reads.push(range)
     return (yield nextTurn(() => scanEntries(map, range))) as readonly Entry[]
   }
+  function* get(key: Key): Step<Value | undefined> {
+    reads.push({ from: key, to: key, countMax: 1 })
+    return (yield nextTurn(() => getEntry(map, key))) as Value | undefined
+  }
   return {
     scan,
     *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
       return (yield* scan(range)).map(({ key, value }) => pick(key, value))
     },
-    *get(key: Key): Step<Value | undefined> {
-      reads.push({ from: key, to: key, countMax: 1 })
-      return (yield nextTurn(() => getEntry(map, key))) as Value | undefined
+    get,
+    *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
+      const value = yield* get(key)
+      return value === undefined ? undefined : decode(value)
     },
   }
 }

@@ -5,7 +5,6 @@
 //   JSON, UTF-8
 //   bytes to the end
 import type { Value } from './kv.ts'
-import { remembering } from './remember.ts'
 
 const NO_BYTES = new Uint8Array(0)
 
@@ -25,16 +24,6 @@ export function decodeRecord<T>(value: Value): T {
   const buffer = asBuffer(value)
   return JSON.parse(buffer.toString('utf8', 4, 4 + buffer.readUInt32LE(0))) as T
 }
-
-/** The same for records that almost every request reads and that seldom change, such as containers. */
-export function decodeRecordOnce<T>(value: Value): T {
-  const buffer = asBuffer(value)
-  return parseRemembered(buffer.toString('latin1', 4, 4 + buffer.readUInt32LE(0))) as T
-}
-
-const parseRemembered = remembering((latin1): unknown =>
-  JSON.parse(Buffer.from(latin1, 'latin1').toString('utf8')),
-)
 
 export function recordBytes(value: Value): Uint8Array {
   const buffer = asBuffer(value)

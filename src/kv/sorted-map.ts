@@ -40,6 +40,11 @@ export class MapReads implements ReadTx {
     return getEntry(this.#map, key)
   }
 
+  *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
+    const value = getEntry(this.#map, key)
+    return value === undefined ? undefined : decode(value)
+  }
+
   *scan(range: ScanRange): Step<readonly Entry[]> {
     return scanEntries(this.#map, range)
   }

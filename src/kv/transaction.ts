@@ -34,6 +34,12 @@ export class WithWrites implements ReadTx {
     return write === undefined ? yield* this.#store.get(key) : write.value
   }
 
+  *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
+    const write = this.pending?.get(nameOf(key))
+    if (write === undefined) return yield* this.#store.getWith(key, decode)
+    return write.value === undefined ? undefined : decode(write.value)
+  }
+
   *scan(range: ScanRange): Step<readonly Entry[]> {
     const mine = this.#inside(range)
     if (mine.length === 0) return yield* this.#store.scan(range)
@@ -53,6 +59,10 @@ export class WithWrites implements ReadTx {
     const found: Write[] = []
     for (const [name, write] of this.pending) if (name >= from && name < to) found.push(write)
     return found
+  }
+
+  has(name: string): boolean {
+    return this.pending?.has(name) === true
   }
 
   /** Puts writes beside the store, over older ones of the same keys. */
@@ -130,8 +140,16 @@ function merge(stored: readonly Entry[], mine: readonly Write[], range: ScanRang
   return kept.slice(0, range.countMax)
 }
 
-/** A key as the text that a Map finds it by. */
+/** A key as the text that a Map finds it by. The layers of a transaction ask for the same one after the other. */
 export function nameOf(key: Key): string {
-  const bytes = Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.byteLength)
-  return bytes.toString('latin1')
+  if (key !== lastNamed) {
+    const { buffer, byteOffset, byteLength } = key
+    const bytes = Buffer.isBuffer(key) ? key : Buffer.from(buffer, byteOffset, byteLength)
+    lastName = bytes.toString('latin1')
+    lastNamed = key
+  }
+  return lastName
 }
+
+let lastNamed: Key | undefined
+let lastName = ''

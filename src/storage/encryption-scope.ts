@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { KEY_BYTES } from '../extent/cipher.ts'
 import { decodeKey, encodeKey } from '../kv/key.ts'
 import { prefixRange, type Key, type ReadTx, type Step, type Tx } from '../kv/kv.ts'
-import { decodeRecordOnce, encodeRecord } from '../kv/record.ts'
+import { decodeRecord, encodeRecord } from '../kv/record.ts'
 import { StorageError } from './error.ts'
 
 /** The scope that is none: the account's own encryption. */
@@ -46,8 +46,7 @@ export function* getEncryptionScope(
   name: string,
 ): Step<EncryptionScope | undefined> {
   if (!isEncryptionScopeName(name)) return undefined
-  const value = yield* tx.get(encryptionScopeKey(account, name))
-  return value === undefined ? undefined : decodeRecordOnce<EncryptionScope>(value)
+  return yield* tx.getWith(encryptionScopeKey(account, name), decodeRecord<EncryptionScope>)
 }
 
 /** The scope to read or write with. One that is disabled forbids both (403). */
@@ -103,7 +102,7 @@ export function* listEncryptionScopes(
   const range = prefixRange(encodeKey('encryption-scope', account))
   const entries = yield* tx.scan({ ...range, countMax })
   return entries.map(({ key, value }) => {
-    const { createdMs, isDisabled = false } = decodeRecordOnce<EncryptionScope>(value)
+    const { createdMs, isDisabled = false } = decodeRecord<EncryptionScope>(value)
     return { name: String(decodeKey(key)[2]), createdMs, isDisabled }
   })
 }

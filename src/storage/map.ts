@@ -61,8 +61,7 @@ export type MapEntry = { readonly key: Key; readonly record: MapRecord }
 /** The records that may have a byte in `range`: the one that begins before it is one of them. */
 export function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<MapEntry[]> {
   const from = mapKey(mapId, range.from)
-  const value = yield* tx.get(from)
-  const record = value && decodeMapRecord(value)
+  const record = yield* tx.getWith(from, decodeMapRecord)
   // What was written at once is mostly read at once, and looking a record up costs less than a scan.
   if (record !== undefined && endOf(record) >= range.to) return [{ key: from, record }]
   const to = range.to === Infinity ? mapRange(mapId).to : mapKey(mapId, range.to)

@@ -1,7 +1,7 @@
 // The record of an account's service: its properties. Absent until the first Set Service Properties.
 import { encodeKey } from '../kv/key.ts'
-import type { ReadTx, Step, Tx } from '../kv/kv.ts'
-import { decodeRecordOnce, encodeRecord } from '../kv/record.ts'
+import type { ReadTx, Step, Tx, Value } from '../kv/kv.ts'
+import { decodeRecord, encodeRecord } from '../kv/record.ts'
 import { StorageError } from './error.ts'
 import { checkProtocolSettings } from './file/protocol-settings.ts'
 import {
@@ -23,10 +23,13 @@ export function* getServiceProperties(
   tx: ReadTx,
   address: ServiceAddress,
 ): Step<ServiceProperties> {
-  const value = yield* tx.get(servicePropertiesKey(address))
-  if (value === undefined) return DEFAULT_SERVICE_PROPERTIES
-  // A record of an older server lacks what came later.
-  return { ...DEFAULT_SERVICE_PROPERTIES, ...decodeRecordOnce<ServiceProperties>(value) }
+  const properties = yield* tx.getWith(servicePropertiesKey(address), decodeProperties)
+  return properties ?? DEFAULT_SERVICE_PROPERTIES
+}
+
+/** A record of an older server lacks what came later. */
+function decodeProperties(value: Value): ServiceProperties {
+  return { ...DEFAULT_SERVICE_PROPERTIES, ...decodeRecord<ServiceProperties>(value) }
 }
 
 export function* changeServiceProperties(

@@ -60,6 +60,7 @@ function counting(tx: Tx, counts: Record<string, number>): Tx {
   }
   return {
     get: (key) => (count('get'), tx.get(key)),
+    getWith: (key, decode) => (count('get'), tx.getWith(key, decode)),
     scan: (range) => (count('scan'), tx.scan(range)),
     scanWith: (range, pick) => (count('scan'), tx.scanWith(range, pick)),
     put: (key, value) => (count('put'), tx.put(key, value)),

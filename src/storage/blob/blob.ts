@@ -90,9 +90,8 @@ export type ExistingTarget = Target & { readonly stored: StoredBlob }
 export function* findBlob(tx: ReadTx, address: BlobAddress, nowMs: number): Step<Target> {
   const container = yield* requireContainer(tx, address)
   const key = blobKey(container.id, address.blob)
-  const value = yield* tx.get(key)
-  if (value === undefined) return { container, key, stored: undefined }
-  const stored = decodeStored<Blob>(value)
+  const stored = yield* tx.getWith(key, decodeStored<Blob>)
+  if (stored === undefined) return { container, key, stored }
   if (isExpired(stored.blob, nowMs)) {
     return { container, key, stored: undefined, expired: stored.blob }
   }
@@ -109,8 +108,7 @@ export function* findBlobAt(tx: ReadTx, address: BlobAddress, nowMs: number): St
   }
   const container = yield* requireContainer(tx, address)
   const key = pastBlobKey(container.id, address.blob, stampOf(at))
-  const value = yield* tx.get(key)
-  const stored = value === undefined ? undefined : decodeStored<PastBlob>(value)
+  const stored = yield* tx.getWith(key, decodeStored<PastBlob>)
   const isIt =
     stored !== undefined && stored.blob.deleted === undefined && stored.blob.kind === kindOf(at)
   return { container, key, stored: isIt ? stored : undefined }

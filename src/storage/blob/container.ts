@@ -1,7 +1,7 @@
 // Containers: a record each, found by account and name. Conditions are time conditions only; blob
 // operations never change a container's ETag.
 import type { ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
-import { decodeRecord, decodeRecordOnce, encodeRecord } from '../../kv/record.ts'
+import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import type { SignedIdentifier } from '../access-policy.ts'
 import { checkContainerConditions, type Conditions } from '../condition.ts'
 import { StorageError } from '../error.ts'
@@ -58,8 +58,7 @@ export type ContainerGuard = { readonly conditions: Conditions; readonly leaseId
 const IMPLICIT = new Set(['$logs', '$blobchangefeed'])
 
 export function* getContainer(tx: ReadTx, address: ContainerAddress): Step<Container | undefined> {
-  const value = yield* tx.get(containerKey(address.account, address.container))
-  return value === undefined ? undefined : decodeContainer(value)
+  return yield* tx.getWith(containerKey(address.account, address.container), decodeContainer)
 }
 
 export function* requireContainer(tx: ReadTx, address: ContainerAddress): Step<Container> {
@@ -245,7 +244,7 @@ function saveContainer(tx: Tx, address: ContainerAddress, container: Container):
 }
 
 export function decodeContainer(value: Value): Container {
-  return decodeRecordOnce<Container>(value)
+  return decodeRecord<Container>(value)
 }
 
 function checkConditions(

@@ -147,6 +147,7 @@ test('tags that are replaced leave the index, tags that stay are not written', a
     const watched = {
       get: (key: Uint8Array) => tx.get(key),
       scan: tx.scan.bind(tx),
+      getWith: tx.getWith.bind(tx),
       scanWith: tx.scanWith.bind(tx),
       put(key: Uint8Array, value: Uint8Array) {
         written.push('put')
@@ -236,6 +237,10 @@ function countingReads(tx: ReadTx, counts: Counts): ReadTx {
     *get(key): Step<Uint8Array | undefined> {
       counts.gets += 1
       return yield* tx.get(key)
+    },
+    *getWith(key, decode) {
+      counts.gets += 1
+      return yield* tx.getWith(key, decode)
     },
     *scanWith(range, pick) {
       const found = yield* tx.scanWith(range, pick)

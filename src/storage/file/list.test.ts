@@ -120,6 +120,10 @@ describe('what a page costs', () => {
           reads += 1
           return yield* tx.get(key)
         },
+        *getWith(key, decode) {
+          reads += 1
+          return yield* tx.getWith(key, decode)
+        },
         *scan(range) {
           const found = yield* tx.scan(range)
           reads += found.length

@@ -1,7 +1,7 @@
 // Directories, files and links: nodes, each with an id that it keeps when it is renamed, and entries, which are
 // their names in a directory. All of it is kept for the share's snapshots (snapshot-view.ts).
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { decodeRecord, decodeRecordOnce } from '../../kv/record.ts'
+import { decodeRecord } from '../../kv/record.ts'
 import { scanAll } from '../../kv/scan.ts'
 import type { ContentHeaders } from '../content-headers.ts'
 import type { CopyState } from '../copy-state.ts'
@@ -131,8 +131,7 @@ export function* getEntry(
   name: string,
 ): Step<FileEntry | undefined> {
   const place = entryPlace(view, directoryId, foldName(name))
-  // The same few directories are on the way to every file.
-  return yield* readKept<FileEntry>(tx, place, view, decodeRecordOnce<FileEntry>)
+  return yield* readKept<FileEntry>(tx, place, view)
 }
 
 /** Every directory on the way must be there: 404 ParentNotFound. */

@@ -60,6 +60,7 @@ test('a directory of a thousand files is renamed with three writes', async () =>
   await kv.write(function* (tx) {
     const counting: FileTx = {
       get: (key) => tx.get(key),
+      getWith: (key, decode) => tx.getWith(key, decode),
       scan: (range) => tx.scan(range),
       scanWith: (range, pick) => tx.scanWith(range, pick),
       put: (key, value) => {

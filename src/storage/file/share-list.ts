@@ -2,7 +2,7 @@
 // restored and the snapshots of both. What is deleted stands before the share that has its name now, and a
 // share's snapshots, the oldest first, before the share.
 import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
-import { decodeRecord, decodeRecordOnce } from '../../kv/record.ts'
+import { decodeRecord } from '../../kv/record.ts'
 import { SKIP_MAX } from '../cursor.ts'
 import { nameOf, openNames, type NamePosition, type Names } from '../name-list.ts'
 import { pastShareKey, pastShareKeyPrefix, shareKey, shareKeyPrefix } from './keys.ts'
@@ -84,7 +84,7 @@ const SHARES: Names<Found> = {
 }
 
 function pickShare(key: Key, value: Value): Found {
-  return { name: nameOf(key), share: decodeRecordOnce<Share>(value) }
+  return { name: nameOf(key), share: decodeRecord<Share>(value) }
 }
 
 function pickDeleted(key: Key, value: Value): Found {

@@ -1,7 +1,7 @@
 // A share: one record, found by account and name; everything in it is found by its id. Its snapshots are
 // records with its own, and what is in them costs nothing (snapshot-view.ts).
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { decodeRecord, decodeRecordOnce, encodeRecord } from '../../kv/record.ts'
+import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { scanAll } from '../../kv/scan.ts'
 import type { SignedIdentifier } from '../access-policy.ts'
 import { StorageError } from '../error.ts'
@@ -62,8 +62,7 @@ export function* getShare(
   tx: ReadTx,
   { account, share }: Pick<ShareAddress, 'account' | 'share'>,
 ): Step<Share | undefined> {
-  const value = yield* tx.get(shareKey(account, share))
-  return value === undefined ? undefined : decodeRecordOnce<Share>(value)
+  return yield* tx.getWith(shareKey(account, share), decodeRecord<Share>)
 }
 
 export function* requireShare(

@@ -32,17 +32,14 @@ export function* readKept<T extends Kept>(
   tx: ReadTx,
   place: KeptPlace,
   view: ShareView,
-  decode: (value: Value) => T = decodeKept<T>,
 ): Step<T | undefined> {
   const { snapshot } = view
   if (snapshot !== undefined) {
     const [past] = yield* tx.scan({ ...place.pastFrom(snapshot), countMax: 1 })
-    if (past !== undefined) return seenAt(decode(past.value), snapshot)
+    if (past !== undefined) return seenAt(decodeKept<T>(past.value), snapshot)
   }
-  const value = yield* tx.get(place.key)
-  if (value === undefined) return undefined
-  const record = decode(value)
-  return snapshot === undefined ? record : seenAt(record, snapshot)
+  const record = yield* tx.getWith(place.key, decodeKept<T>)
+  return snapshot === undefined || record === undefined ? record : seenAt(record, snapshot)
 }
 
 /** A state that began at this snapshot or later is not what it saw. */

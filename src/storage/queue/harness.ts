@@ -79,6 +79,10 @@ export function countingReads(kv: Kv): { readonly kv: Kv; seen(): number } {
       seenCount += 1
       return yield* tx.get(key)
     },
+    *getWith<U>(key: Key, decode: (value: Uint8Array) => U): Step<U | undefined> {
+      seenCount += 1
+      return yield* tx.getWith(key, decode)
+    },
     *scan(range: ScanRange): Step<readonly Entry[]> {
       const found = yield* tx.scan(range)
       seenCount += found.length

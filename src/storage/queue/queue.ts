@@ -2,7 +2,7 @@
 // writer wins.
 import { decodeKey } from '../../kv/key.ts'
 import { keyAfterPrefix, type ReadTx, type Step, type Tx, type Value } from '../../kv/kv.ts'
-import { decodeRecordOnce, encodeRecord } from '../../kv/record.ts'
+import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import type { SignedIdentifier } from '../access-policy.ts'
 import { StorageError } from '../error.ts'
 import { isSameMetadata, type Metadata } from '../metadata.ts'
@@ -18,8 +18,7 @@ export type Queue = {
 }
 
 export function* getQueue(tx: ReadTx, address: QueueAddress): Step<Queue | undefined> {
-  const value = yield* tx.get(queueKey(address.account, address.queue))
-  return value === undefined ? undefined : decodeQueue(value)
+  return yield* tx.getWith(queueKey(address.account, address.queue), decodeQueue)
 }
 
 export function* requireQueue(tx: ReadTx, address: QueueAddress): Step<Queue> {
@@ -99,5 +98,5 @@ function saveQueue(tx: Tx, address: QueueAddress, queue: Queue): void {
 }
 
 function decodeQueue(value: Value): Queue {
-  return decodeRecordOnce<Queue>(value)
+  return decodeRecord<Queue>(value)
 }

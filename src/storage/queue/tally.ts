@@ -18,8 +18,7 @@ export type Tally = {
 const EMPTY: Tally = { messageCount: 0, lastSequence: 0 }
 
 export function* getTally(tx: ReadTx, queueId: number): Step<Tally> {
-  const value = yield* tx.get(tallyKey(queueId))
-  return value === undefined ? EMPTY : decodeRecord<Tally>(value)
+  return (yield* tx.getWith(tallyKey(queueId), decodeRecord<Tally>)) ?? EMPTY
 }
 
 export function saveTally(tx: Tx, queueId: number, tally: Tally): void {

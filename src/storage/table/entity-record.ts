@@ -41,6 +41,10 @@ export function encodeEntity({ stamp, properties }: Entity): Value {
 }
 
 export function decodeEntity({ partitionKey, rowKey }: EntityKeys, value: Value): Entity {
+  return { partitionKey, rowKey, ...decodeState(value) }
+}
+
+export function decodeState(value: Value): Pick<Entity, 'stamp' | 'properties'> {
   const list = decodeRecord<readonly Scalar[]>(value)
   const properties: Record<string, EdmValue> = {}
   for (let at = 1; at < list.length; at += 3) {
@@ -48,7 +52,7 @@ export function decodeEntity({ partitionKey, rowKey }: EntityKeys, value: Value)
     const edm = { type: TYPES.get(String(list[at + 1])), value: list[at + 2] } as EdmValue
     setProperty(properties, name, edm)
   }
-  return { partitionKey, rowKey, stamp: Number(list[0]), properties }
+  return { stamp: Number(list[0]), properties }
 }
 
 /** Before the PartitionKey of a key there is the same number of bytes in all tables. */

@@ -6,7 +6,7 @@ import { timestampOf } from '../etag.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import type { EdmProperties } from './edm.ts'
 import { checkEntityKeys, checkEntitySize, checkProperties } from './entity-limit.ts'
-import { decodeEntity, encodeEntity, type Entity, type EntityKeys } from './entity-record.ts'
+import { decodeState, encodeEntity, type Entity, type EntityKeys } from './entity-record.ts'
 import { KEY_LENGTH_MAX } from './key-range.ts'
 import { entityKey } from './keys.ts'
 import { requireTable, type TableAddress } from './table.ts'
@@ -71,8 +71,8 @@ function* findEntity(tx: ReadTx, tableId: number, keys: EntityKeys): Step<Entity
   const { partitionKey, rowKey } = keys
   // No entity has such keys, and the store has no room for them.
   if (partitionKey.length > KEY_LENGTH_MAX || rowKey.length > KEY_LENGTH_MAX) return undefined
-  const value = yield* tx.get(entityKey(tableId, partitionKey, rowKey))
-  return value === undefined ? undefined : decodeEntity(keys, value)
+  const state = yield* tx.getWith(entityKey(tableId, partitionKey, rowKey), decodeState)
+  return state === undefined ? undefined : { partitionKey, rowKey, ...state }
 }
 
 /** The entity as it is now; nothing after a delete. */

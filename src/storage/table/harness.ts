@@ -75,6 +75,7 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
 function counting(tx: ReadTx, counts: { readCount: number }): ReadTx {
   return {
     get: (key) => tx.get(key),
+    getWith: (key, decode) => tx.getWith(key, decode),
     scan: (range) => tx.scan(range),
     *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
       const found = yield* tx.scanWith(range, pick)

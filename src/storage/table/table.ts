@@ -2,7 +2,7 @@
 // concurrency is a matter of entities.
 import { compareKeys, encodeKey } from '../../kv/key.ts'
 import { keyAfterPrefix, type ReadTx, type Step, type Tx, type Value } from '../../kv/kv.ts'
-import { decodeRecordOnce, encodeRecord } from '../../kv/record.ts'
+import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import type { SignedIdentifier } from '../access-policy.ts'
 import { StorageError } from '../error.ts'
 import { matchesTable, type FilterExpression } from './filter.ts'
@@ -19,8 +19,7 @@ export type Table = {
 }
 
 export function* getTable(tx: ReadTx, address: TableAddress): Step<Table | undefined> {
-  const value = yield* tx.get(tableKey(address.account, address.table))
-  return value === undefined ? undefined : decodeTable(value)
+  return yield* tx.getWith(tableKey(address.account, address.table), decodeTable)
 }
 
 export function* requireTable(tx: ReadTx, address: TableAddress): Step<Table> {
@@ -115,5 +114,5 @@ function saveTable(tx: Tx, address: TableAddress, table: Table): void {
 }
 
 function decodeTable(value: Value): Table {
-  return decodeRecordOnce<Table>(value)
+  return decodeRecord<Table>(value)
 }

@@ -1,0 +1,101 @@
+// What was read of late, as it was made of its record: almost every request reads the same few ones, and to find a
+// record, copy it and take its JSON apart costs more than all that is decided by it.
+//
+// It never shows another state than the store's. A record is dropped as soon as a body has written it, and not kept
+// again before that write is durable and every read of the store sees it. All others are in every state that a read
+// may see meanwhile the same.
+import type { Entry, Key, ReadTx, ScanRange, Step, Value } from './kv.ts'
+import { nameOf } from './transaction.ts'
+
+/** What a decoder made of a record, or that there is none. */
+type Made = {
+  readonly decode: (value: Value) => unknown
+  readonly made: unknown
+}
+
+export type RecentLimits = {
+  /** Of the values; what is made of them is of the same order. */
+  readonly bytesMax: number
+  readonly valueBytesMax: number
+}
+
+const LIMITS: RecentLimits = { bytesMax: 16 * 2 ** 20, valueBytesMax: 16 * 2 ** 10 }
+/** What an entry costs beside its value. */
+const ENTRY_BYTES = 256
+const SEEN_COUNT = 4_096
+
+export class Recent implements ReadTx {
+  readonly #store: ReadTx
+  readonly #isChanging: (name: string) => boolean
+  readonly #limits: RecentLimits
+  /** Two generations: when the younger is full, the older one goes as a whole. */
+  #young = new Map<string, Made>()
+  #old = new Map<string, Made>()
+  #youngBytes = 0
+  /** Names that were asked for once, by a hash: what is asked for only once is not worth its place. */
+  readonly #seen = new Int32Array(SEEN_COUNT)
+
+  /** `isChanging`: whether a write of it waits to be durable. */
+  constructor(store: ReadTx, isChanging: (name: string) => boolean, limits: RecentLimits = LIMITS) {
+    this.#store = store
+    this.#isChanging = isChanging
+    this.#limits = limits
+  }
+
+  *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
+    const name = nameOf(key)
+    const known = this.#young.get(name) ?? this.#old.get(name)
+    if (known?.decode === decode) return known.made as T | undefined
+    const value = yield* this.#store.get(key)
+    const made = value === undefined ? undefined : decode(value)
+    if (this.#wasSeen(key) && !this.#isChanging(name)) {
+      this.#keep(name, { decode, made }, value?.length ?? 0)
+    }
+    return made
+  }
+
+  get(key: Key): Step<Value | undefined> {
+    return this.#store.get(key)
+  }
+
+  scan(range: ScanRange): Step<readonly Entry[]> {
+    return this.#store.scan(range)
+  }
+
+  scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+    return this.#store.scanWith(range, pick)
+  }
+
+  forget(names: Iterable<string>): void {
+    for (const name of names) {
+      this.#young.delete(name)
+      this.#old.delete(name)
+    }
+  }
+
+  #keep(name: string, made: Made, valueBytes: number): void {
+    const { bytesMax, valueBytesMax } = this.#limits
+    if (valueBytes > valueBytesMax) return
+    this.#young.set(name, made)
+    this.#youngBytes += ENTRY_BYTES + name.length + valueBytes
+    if (this.#youngBytes < bytesMax / 2) return
+    this.#old = this.#young
+    this.#young = new Map()
+    this.#youngBytes = 0
+  }
+
+  #wasSeen(key: Key): boolean {
+    const hash = hashOf(key)
+    const at = hash & (SEEN_COUNT - 1)
+    if (this.#seen[at] === hash) return true
+    this.#seen[at] = hash
+    return false
+  }
+}
+
+/** FNV-1a. */
+function hashOf(key: Key): number {
+  let hash = 0x811c9dc5
+  for (const byte of key) hash = Math.imul(hash ^ byte, 0x01000193)
+  return hash
+}

@@ -7,4 +7,13 @@ import { openMemoryKv } from './memory.ts'
 
 kvConformance('memory', async () => openMemoryKv())
 kvConformance('memory that waits', async () => openMemoryKv({ waits: true }))
-kvConformance('LMDB', async () => openLmdbKv(mkdtempSync(join(tmpdir(), 'lazuli-kv-'))))
+kvConformance('LMDB', async () => openLmdbKv(newFolder()))
+kvConformance('LMDB of one process', async () => {
+  const kv = openLmdbKv(newFolder())
+  kv.own()
+  return kv
+})
+
+function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'lazuli-kv-'))
+}

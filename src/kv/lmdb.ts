@@ -5,13 +5,18 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type Database } from 'lmdb'
 import { Commits } from './commits.ts'
-import type { Entry, Key, Kv, ReadTx, ScanRange, Step, Value } from './kv.ts'
-import { runStraight, type Writes } from './transaction.ts'
+import type { Entry, Key, Kv, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
+import { bufferWrites, runStraight, type Writes } from './transaction.ts'
 
 // Keys reach 3.1 KiB (a name of 1,024 characters of three bytes); pages of 4 KiB allow only 1,978.
 const PAGE_SIZE_BYTES = 8_192
 
-export function openLmdbKv(folder: string): Kv {
+export type LmdbKv = Kv & {
+  /** From now on no other process writes here (owner.ts): bodies need not wait for their turn any more. */
+  own(): void
+}
+
+export function openLmdbKv(folder: string): LmdbKv {
   const store: Database<Buffer, Buffer> = open({
     path: folder,
     noSubdir: false,
@@ -23,26 +28,66 @@ export function openLmdbKv(folder: string): Kv {
     // survive a power cut.
     overlappingSync: false,
   })
-  const commits = new Commits(readsOf(store), (writes) => commit(store, writes))
+  const reads = readsOf(store)
+  const turns = new Turns(store, reads)
+  let commits: Commits | undefined
   return {
-    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(commits.durable)),
-    write: (body) => commits.write(body),
+    own: () => {
+      commits ??= new Commits(reads, (writes) => commit(store, writes))
+    },
+    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(commits?.durable ?? reads)),
+    write: (body) => (commits ?? turns).write(body),
     sizeBytes: () => statSync(join(folder, 'data.mdb')).size,
     close: async () => {
-      await commits.settled()
+      await turns.settled()
+      await commits?.settled()
       await store.close()
     },
   }
 }
 
+/** Bodies run inside LMDB's own write transaction, which one of all processes has at a time. */
+class Turns {
+  readonly #store: Database<Buffer, Buffer>
+  readonly #reads: ReadTx
+  readonly #waiting = new Set<Promise<unknown>>()
+
+  constructor(store: Database<Buffer, Buffer>, reads: ReadTx) {
+    this.#store = store
+    this.#reads = reads
+  }
+
+  async write<T>(body: (tx: Tx) => Step<T>): Promise<T> {
+    const writing = this.#store.transaction(() => {
+      // The package does not undo the writes of a callback that throws, so they are applied when it has ended.
+      const tx = bufferWrites(this.#reads)
+      const value = runStraight(body(tx))
+      apply(this.#store, tx.writes())
+      return value
+    })
+    this.#waiting.add(writing)
+    try {
+      return await writing
+    } finally {
+      this.#waiting.delete(writing)
+    }
+  }
+
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#waiting)
+  }
+}
+
 /** One native transaction, made and synced by a thread of the package. */
 async function commit(store: Database<Buffer, Buffer>, writes: Writes): Promise<void> {
-  await store.batch(() => {
-    for (const { key, value } of writes.values()) {
-      if (value === undefined) void store.remove(asBuffer(key))
-      else void store.put(asBuffer(key), asBuffer(value))
-    }
-  })
+  await store.batch(() => apply(store, writes))
+}
+
+function apply(store: Database<Buffer, Buffer>, writes: Writes): void {
+  for (const { key, value } of writes.values()) {
+    if (value === undefined) void store.remove(asBuffer(key))
+    else void store.put(asBuffer(key), asBuffer(value))
+  }
 }
 
 /** Reads of one turn of the event loop share a snapshot. */

@@ -13,11 +13,26 @@ import { decodeRecord, encodeRecord } from './record.ts'
 
 export type Owner = {
   readonly token: string
-  /** The store is another process's, which this one works for. */
-  readonly isShared: boolean
+  /** Who writes: this process only, or it and its workers, or it for an owner. */
+  readonly role: 'alone' | 'owner' | 'worker'
   release(): Promise<void>
 }
-type Mark = { readonly token: string; readonly socket: string; readonly pid: number }
+type Mark = {
+  readonly token: string
+  readonly socket: string
+  readonly pid: number
+  /** Its worker processes may write too. */
+  readonly workers?: boolean
+}
+
+export type Taker = {
+  readonly folder: string
+  readonly pid: number
+  /** The owner will have worker processes. */
+  readonly workers?: boolean
+  /** Of the owner that this process works for. */
+  readonly ownerToken?: string
+}
 
 const OWNER_KEY = encodeKey('owner')
 /** The longest path that a Unix socket may have on every system. */
@@ -26,29 +41,26 @@ const SOCKET_PATH_MAX = 100
 export class StoreInUse extends Error {}
 
 /**
- * Takes the store of `folder`. A worker process of the owner passes the owner's token and shares it;
- * anyone else is refused while the owner lives.
+ * Takes the store of `folder`. A worker process passes the token of an owner that has workers and shares
+ * the store; anyone else is refused while the owner lives.
  */
-export async function takeOwnership(
-  kv: Kv,
-  folder: string,
-  pid: number,
-  ownerToken?: string,
-): Promise<Owner> {
-  if (ownerToken !== undefined && (await readMark(kv))?.token === ownerToken) {
-    return { token: ownerToken, isShared: true, release: async () => {} }
+export async function takeOwnership(kv: Kv, taker: Taker): Promise<Owner> {
+  const { folder, pid, workers = false, ownerToken } = taker
+  const mark = ownerToken === undefined ? undefined : await readMark(kv)
+  if (mark?.workers === true && mark.token === ownerToken) {
+    return { token: mark.token, role: 'worker', release: async () => {} }
   }
   const token = randomUUID()
   const { server, path } = await listen(folder, token)
   try {
-    await replaceDeadOwner(kv, { token, socket: path, pid }, folder)
+    await replaceDeadOwner(kv, { token, socket: path, pid, workers }, folder)
   } catch (error) {
     await close(server)
     throw error
   }
   return {
     token,
-    isShared: false,
+    role: workers ? 'owner' : 'alone',
     release: async () => {
       await kv.write(function* (tx) {
         const value = yield* tx.get(OWNER_KEY)

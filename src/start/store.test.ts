@@ -28,7 +28,7 @@ async function putContent(store: Store, name: string): Promise<void> {
 test('a worker process shares the store of its owner, and takes nothing from it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lazuli-store-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const owner = await openStore({ folder, pid: 1 }, Date.now)
+  const owner = await openStore({ folder, pid: 1, workers: true }, Date.now)
   await putContent(owner, 'before')
   await assert.rejects(openStore({ folder, pid: 2 }, Date.now), StoreInUse)
   const token = owner.ownerToken ?? ''

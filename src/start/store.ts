@@ -16,7 +16,7 @@ import { encodeKey } from '../kv/key.ts'
 import type { Kv } from '../kv/kv.ts'
 import { openLmdbKv } from '../kv/lmdb.ts'
 import { openMemoryKv } from '../kv/memory.ts'
-import { takeOwnership, type Owner } from '../kv/owner.ts'
+import { takeOwnership, type Owner, type Taker } from '../kv/owner.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
 import { sweepBlobs } from '../storage/blob/sweep.ts'
 import { sweepFiles } from '../storage/file/sweep.ts'
@@ -41,9 +41,7 @@ export type Store = {
   close(): Promise<void>
 }
 
-export type StorePlace =
-  | { readonly folder: string; readonly pid: number; readonly ownerToken?: string }
-  | { readonly memoryLimitBytes?: number }
+export type StorePlace = Taker | { readonly memoryLimitBytes?: number }
 
 const HASH_THREADS_MAX = 4
 const MOMENT_FLOOR_KEY = encodeKey('moment-floor')
@@ -57,7 +55,8 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
   }
   const kv = openLmdbKv(join(place.folder, 'store'))
   try {
-    const owner = await takeOwnership(kv, place.folder, place.pid, place.ownerToken)
+    const owner = await takeOwnership(kv, place)
+    if (owner.role === 'alone') kv.own()
     try {
       await openFormat(kv)
       const folder = join(place.folder, 'extents')
@@ -67,7 +66,7 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
         clock: Date.now,
         writerId: randomUUID(),
         // The owner has sealed what a crash left open; what is open now is its own and its workers'.
-        ...(owner.isShared && { liveWriters: 'all' }),
+        ...(owner.role === 'worker' && { liveWriters: 'all' }),
       })
       // LMDB syncs its file, not the file's name: without that, a power cut could take a new store whole.
       await nodeDisk.syncFolder(join(place.folder, 'store'))

@@ -6,8 +6,9 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { FORMAT_VERSION, openFormat } from '../src/kv/format.ts'
+import { openFormat } from '../src/kv/format.ts'
 import { openLmdbKv } from '../src/kv/lmdb.ts'
+import { MIGRATIONS } from '../src/storage/migrations.ts'
 import { decodeCommand } from '../src/start/command.ts'
 import { envName, SETTING_NAMES, SETTINGS, type SettingName } from '../src/start/options.ts'
 import { ACCOUNT_KEY, rawRequest } from './harness.ts'
@@ -68,7 +69,7 @@ describe('what it refuses', () => {
   const config = (text: string) => (cwd: string) => writeFileSync(join(cwd, 'lazuli.json'), text)
   const newer = async (cwd: string): Promise<void> => {
     const kv = openLmdbKv(join(cwd, 'data', 'store'))
-    await openFormat(kv, FORMAT_VERSION + 1)
+    await openFormat(kv, [...MIGRATIONS, async () => {}])
     await kv.close()
   }
 
@@ -108,7 +109,7 @@ describe('what it refuses', () => {
     'a folder that another server has': { exitCode: 1, args: () => ['--location', owned],
       says: /is in use by another Lazuli server \(process \d+\)/ },
     'data of a newer Lazuli': { exitCode: 1, args: () => ['--location', 'data'], given: newer,
-      says: /the data has format 2, but this version of Lazuli reads up to format 1/ },
+      says: /the data has format 3, but this version of Lazuli reads up to format 2/ },
     'fsck of a folder that is not there': { exitCode: 1, args: () => ['fsck', '--location', 'none'],
       says: /cannot read the location .*none: no such file or folder/ },
     'fsck of a folder that a server has': { exitCode: 1, args: () => ['fsck', '--location', owned],

@@ -24,7 +24,7 @@ let untouched: string[]
 /** The kinds of records of which none may stay when all is deleted. */
 const KINDS = [
   'map', 'deleted-map', 'extent-reference', 'small-slice', 'small-dropped', 'blob', 'blob-past', 'blob-orphans', 'blob-staging', 'blob-block', 'blob-tag', 'due',
-  'pending-copy', 'container', 'container-past', 'deleted-container', 'container-name', 'queue', 'queue-tally', 'message', 'message-id', 'message-expiry', 'deleted-queue',
+  'pending-copy', 'container', 'container-past', 'deleted-container', 'container-name', 'queue', 'queue-tally', 'message', 'message-id', 'deleted-queue',
   'share', 'share-past', 'share-snapshot', 'share-due', 'share-usage', 'deleted-share', 'deleted-share-snapshot', 'file-node', 'file-node-past', 'file-entry', 'file-entry-past',
   'file-permission', 'pending-file-copy',
 ] // prettier-ignore

@@ -4,24 +4,20 @@ import { encodeKey } from './key.ts'
 import type { Kv, Step, Tx } from './kv.ts'
 import { decodeRecord, encodeRecord } from './record.ts'
 
-/** Each brings a store from its index to the next version, in one transaction with the new number. */
-export type Migration = (tx: Tx) => Step<void>
-
-/** Version 1 is the first: there is nothing to migrate yet. */
-export const MIGRATIONS: readonly Migration[] = []
-export const FORMAT_VERSION = 1
+/**
+ * Brings a store from its index + 1 to the next version. In as many transactions as it needs, since a store may be
+ * large: one that was cut off begins again, so it must find its own work done as well as undone.
+ */
+export type Migration = (kv: Kv) => Promise<void>
 
 const FORMAT_KEY = encodeKey('format')
 
 export class FormatError extends Error {}
 
-export async function openFormat(
-  kv: Kv,
-  current: number = FORMAT_VERSION,
-  migrations: readonly Migration[] = MIGRATIONS,
-): Promise<void> {
+/** The newest version is the one that the last migration leads to. */
+export async function openFormat(kv: Kv, migrations: readonly Migration[]): Promise<void> {
+  const current = migrations.length + 1
   const stored = await kv.read(formatVersion)
-  if (stored === current) return
   if (stored !== undefined && stored > current) {
     throw new FormatError(
       `the data has format ${stored}, but this version of Lazuli reads up to format ${current}: ` +
@@ -29,19 +25,18 @@ export async function openFormat(
     )
   }
   // A store without a version is new: it is born current.
-  for (let version = stored ?? current; version < current; version += 1) {
-    await kv.write(function* (tx) {
-      const migrate = migrations[version - 1]
-      if (migrate === undefined) throw new FormatError(`no migration from format ${version}`)
-      yield* migrate(tx)
-      tx.put(FORMAT_KEY, encodeRecord({ version: version + 1 }))
-    })
+  if (stored === undefined) return saveVersion(kv, current)
+  for (const [index, migrate] of migrations.entries()) {
+    if (index + 1 < stored) continue
+    await migrate(kv)
+    await saveVersion(kv, index + 2)
   }
-  if (stored === undefined) {
-    await kv.write(function* (tx) {
-      tx.put(FORMAT_KEY, encodeRecord({ version: current }))
-    })
-  }
+}
+
+function saveVersion(kv: Kv, version: number): Promise<void> {
+  return kv.write(function* (tx) {
+    tx.put(FORMAT_KEY, encodeRecord({ version }))
+  })
 }
 
 function* formatVersion(tx: Pick<Tx, 'get'>): Step<number | undefined> {

@@ -21,6 +21,7 @@ import { decodeRecord, encodeRecord } from '../kv/record.ts'
 import { sweepBlobs } from '../storage/blob/sweep.ts'
 import { sweepFiles } from '../storage/file/sweep.ts'
 import { openIds, type Ids } from '../storage/id.ts'
+import { MIGRATIONS } from '../storage/migrations.ts'
 import { createMoments, type Moment } from '../storage/moment.ts'
 import { sweepQueues } from '../storage/queue/sweep.ts'
 import { sweepTables } from '../storage/table/sweep.ts'
@@ -58,7 +59,7 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
     const owner = await takeOwnership(kv, place)
     if (owner.role === 'alone') kv.own()
     try {
-      await openFormat(kv)
+      await openFormat(kv, MIGRATIONS)
       const folder = join(place.folder, 'extents')
       const extents = await openLocalExtents({
         folder,

@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { messageIdAt } from '../../src/storage/queue/message-id.ts'
 import { putMessage } from '../../src/storage/queue/message.ts'
 import { ACCOUNT, outcome } from '../harness.ts'
 import {
@@ -30,11 +29,11 @@ async function fill(
 ): Promise<void> {
   const address = { account: ACCOUNT, queue }
   for (let from = 0; from < messageCount; from += 500) {
-    const ids = Array.from({ length: 500 }, () => messageIdAt(now(), randomUUID()))
+    const guids = Array.from({ length: 500 }, () => randomUUID())
     await store.kv.write(function* (tx) {
-      for (const [i, id] of ids.entries()) {
+      for (const [i, randomGuid] of guids.entries()) {
         const text = Buffer.from(String(from + i))
-        const put = { id, text, visibilityTimeoutMs: 0, timeToLiveMs: undefined }
+        const put = { randomGuid, text, visibilityTimeoutMs: 0, timeToLiveMs: undefined }
         yield* putMessage(tx, address, put, now())
       }
     })

@@ -13,7 +13,6 @@ import {
 import { isAtLeast } from '../../http/version.ts'
 import { invalidQuery } from '../../storage/error.ts'
 import { deleteMessage, putMessage, updateMessage } from '../../storage/queue/message.ts'
-import { messageIdAt } from '../../storage/queue/message-id.ts'
 import { encodePopReceipt } from '../../storage/queue/pop-receipt.ts'
 import { clearMessages } from '../../storage/queue/queue.ts'
 import { getFirstMessages, peekFirstMessages } from '../../storage/queue/visible.ts'
@@ -42,8 +41,7 @@ export async function runPutMessage({ request, service }: QueueCall): Promise<An
   }
   const text = messageText(request, await request.body.read(QUEUE_MESSAGE_BYTES_MAX))
   const { nowMs } = service.moment()
-  const id = messageIdAt(nowMs, randomUUID())
-  const put = { id, text, visibilityTimeoutMs, timeToLiveMs }
+  const put = { randomGuid: randomUUID(), text, visibilityTimeoutMs, timeToLiveMs }
   const message = await service.kv.write((tx) => putMessage(tx, address, put, nowMs))
   if (!isAtLeast(request.version, '2016-05-31')) return { status: 201, headers: [] }
   return { status: 201, headers: XML, body: encodePutMessage(message) }

@@ -1,9 +1,10 @@
 // Messages whose time to live is over. Nobody gets them from that millisecond on (visible.ts), and the sweep
 // removes their records: in bounded transactions, so that a million that expire at once hold up no request.
 import { decodeKey } from '../../kv/key.ts'
-import type { Kv, ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { expiredRange } from './keys.ts'
-import { positionOf, removeMessage } from './message.ts'
+import type { Key, Kv, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
+import { decodeRecord } from '../../kv/record.ts'
+import { expiredRange, type Position } from './keys.ts'
+import { removeMessage } from './message.ts'
 import { getTally, saveTally } from './tally.ts'
 
 /** Small enough that a request that comes meanwhile waits a few milliseconds only. */
@@ -32,19 +33,15 @@ export function* countExpired(
 
 function* removeSomeExpired(tx: Tx, queueId: number, nowMs: number): Step<number> {
   const range = { ...expiredRange(queueId, nowMs), countMax: MESSAGES_PER_STEP }
-  const keys = yield* tx.scanWith(range, (key) => Buffer.from(key))
+  const expired = yield* tx.scanWith(range, expiredMessage)
   // The queue may have been cleared and swept: then there is no tally to change.
-  if (keys.length === 0) return 0
-  let removedCount = 0
-  for (const key of keys) {
-    const messageId = String(decodeKey(key)[3])
-    const position = yield* positionOf(tx, queueId, messageId)
-    tx.delete(key)
-    if (position === undefined) continue
-    removeMessage(tx, queueId, messageId, position)
-    removedCount += 1
-  }
+  if (expired.length === 0) return 0
+  for (const { id, position } of expired) removeMessage(tx, queueId, id, position)
   const tally = yield* getTally(tx, queueId)
-  saveTally(tx, queueId, { ...tally, messageCount: tally.messageCount - removedCount })
-  return keys.length
+  saveTally(tx, queueId, { ...tally, messageCount: tally.messageCount - expired.length })
+  return expired.length
+}
+
+function expiredMessage(key: Key, value: Value) {
+  return { id: String(decodeKey(key)[2]), position: decodeRecord<Position>(value) }
 }

@@ -18,7 +18,7 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
   const now = { ms: Date.UTC(2024, 0) }
   let lastId = 0
   const newId = (): number => (lastId += 1)
-  const newMessageId = (): string => `00000000-0000-4000-8000-${String(newId()).padStart(12, '0')}`
+  const newGuid = (): string => `00000000-0000-4000-8000-${String(newId()).padStart(12, '0')}`
   const create = async (): Promise<void> => {
     const id = newId()
     await kv.write((tx) => createQueue(tx, QUEUE, { id, metadata: [] }))
@@ -34,7 +34,7 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
     },
     put: (text: string, more: { readonly delayMs?: number; readonly liveMs?: number } = {}) => {
       const put = {
-        id: newMessageId(),
+        randomGuid: newGuid(),
         text: Buffer.from(text),
         visibilityTimeoutMs: more.delayMs ?? 0,
         timeToLiveMs: more.liveMs,

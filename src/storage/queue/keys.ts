@@ -3,6 +3,7 @@
 // visible: the next ones to get are the first ones in the range, however many there are.
 import { decodeKey, encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
 import { prefixRange, type Key } from '../../kv/kv.ts'
+import { firstIdAt } from './message-id.ts'
 
 /** → Queue */
 export function queueKey(account: string, name: string): Key {
@@ -40,29 +41,21 @@ export function visibleRange(queueId: number, from: Position, nowMs: number) {
   }
 }
 
-/** → Position */
+/** → Position. In the order in which messages expire (message-id.ts). */
 export function messageIdKey(queueId: number, messageId: string): Key {
   return encodeKey('message-id', queueId, messageId)
 }
 
-/** → {}: of a message that expires */
-export function expiryKey(queueId: number, expiresMs: number, messageId: string): Key {
-  return encodeKey('message-expiry', queueId, expiresMs, messageId)
-}
-
 export function expiredRange(queueId: number, nowMs: number) {
   return {
-    from: encodeKey('message-expiry', queueId),
-    to: encodeKey('message-expiry', queueId, nowMs + 1),
+    from: encodeKey('message-id', queueId),
+    to: messageIdKey(queueId, firstIdAt(nowMs + 1)),
   }
 }
 
-/** The messages that expire, of all queues from this id on. */
-export function expiryRangeFrom(queueId: number) {
-  return {
-    from: encodeKey('message-expiry', queueId),
-    to: prefixRange(encodeKey('message-expiry')).to,
-  }
+/** The ids of the messages of all queues from this one on. */
+export function messageIdsFrom(queueId: number) {
+  return { from: encodeKey('message-id', queueId), to: prefixRange(encodeKey('message-id')).to }
 }
 
 /** → {}: an id that no queue has any more and whose messages are still to be swept */
@@ -74,7 +67,5 @@ export const DELETED_QUEUES = prefixRange(encodeKey('deleted-queue'))
 
 /** Everything that is kept of a queue's messages, but for the tally. */
 export function messageRanges(queueId: number) {
-  return ['message', 'message-id', 'message-expiry'].map((kind) =>
-    prefixRange(encodeKey(kind, queueId)),
-  )
+  return ['message', 'message-id'].map((kind) => prefixRange(encodeKey(kind, queueId)))
 }

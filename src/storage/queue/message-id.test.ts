@@ -1,18 +1,34 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { messageIdAt } from './message-id.ts'
+import { expiryOf, firstIdAt, messageIdAt } from './message-id.ts'
 
-const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const NOW_MS = Date.UTC(2024, 0)
+const idOf = (expiresMs: number | undefined, nowMs = NOW_MS) =>
+  messageIdAt({ nowMs, expiresMs }, randomUUID())
 
-test('an id is a GUID of version 7', () => {
-  for (const nowMs of [0, Date.UTC(2024, 0), Date.UTC(9999, 11)]) {
-    assert.match(messageIdAt(nowMs, randomUUID()), GUID)
+test('an id is a GUID of version 8, whatever the clock says', () => {
+  for (const nowMs of [0, NOW_MS, Date.UTC(9999, 11), 8.64e15]) {
+    for (const expiresMs of [undefined, nowMs, nowMs + 1])
+      assert.match(idOf(expiresMs, nowMs), GUID)
   }
 })
 
-test('later ids come later, those of one millisecond differ', () => {
-  const nowMs = Date.UTC(2024, 0)
-  assert(messageIdAt(nowMs, randomUUID()) < messageIdAt(nowMs + 1, randomUUID()))
-  assert.notEqual(messageIdAt(nowMs, randomUUID()), messageIdAt(nowMs, randomUUID()))
+test('ids are in the order in which messages expire, and those of one millisecond differ', () => {
+  const times = [NOW_MS + 1, NOW_MS + 2, NOW_MS + 2 ** 31 * 1_000, undefined]
+  const ids = times.map((expiresMs) => idOf(expiresMs))
+  assert.deepEqual(ids.toSorted(), ids)
+  assert.notEqual(idOf(NOW_MS), idOf(NOW_MS))
+  assert(idOf(undefined) < idOf(undefined, NOW_MS + 1))
+})
+
+test('an id says when its message expires, and what comes before a time', () => {
+  for (const expiresMs of [1, NOW_MS, Date.UTC(9999, 11)]) {
+    const id = idOf(expiresMs)
+    assert.equal(expiryOf(id), expiresMs)
+    assert(firstIdAt(expiresMs) < id && id < firstIdAt(expiresMs + 1))
+  }
+  assert.equal(expiryOf(idOf(undefined)), undefined)
+  assert(firstIdAt(8.64e15) < idOf(undefined))
 })

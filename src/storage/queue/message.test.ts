@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { countingReads, openWorld, QUEUE, SECOND_MS, textOf } from './harness.ts'
 import { putMessage, type Message } from './message.ts'
@@ -73,7 +74,7 @@ test('a queue of many messages costs no more than one of few', async () => {
     for (let i = 0; i < messageCount; i += 1) await world.put(String(i))
     const counting = countingReads(world.kv)
     const text = Buffer.from('new')
-    const put = { id: 'new', text, visibilityTimeoutMs: 0, timeToLiveMs: undefined }
+    const put = { randomGuid: randomUUID(), text, visibilityTimeoutMs: 0, timeToLiveMs: undefined }
     const get = { countMax: 8, visibilityTimeoutMs: 1 }
     await counting.kv.write((tx) => putMessage(tx, QUEUE, put, world.now.ms))
     const { messages } = await counting.kv.write((tx) => getMessages(tx, QUEUE, get, world.now.ms))

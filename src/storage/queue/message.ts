@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
 import type { Entry, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
-import { decodePosition, expiryKey, messageIdKey, messageKey, type Position } from './keys.ts'
+import { decodePosition, messageIdKey, messageKey, type Position } from './keys.ts'
+import { messageIdAt } from './message-id.ts'
 import type { PopReceipt } from './pop-receipt.ts'
 import { requireQueue, type QueueAddress } from './queue.ts'
 import { getTally, saveTally, tallyOfPlaced } from './tally.ts'
@@ -28,15 +29,12 @@ export type Message = MessageRecord &
   }
 
 export type PutMessage = {
-  readonly id: string
+  readonly randomGuid: string
   readonly text: Uint8Array
   readonly visibilityTimeoutMs: number
   /** undefined: it never expires. */
   readonly timeToLiveMs: number | undefined
 }
-
-/** Its key says it all. */
-const MARK = encodeRecord({})
 
 export function* putMessage(
   tx: Tx,
@@ -46,20 +44,17 @@ export function* putMessage(
 ): Step<Message> {
   const { id: queueId } = yield* requireQueue(tx, address)
   const tally = yield* getTally(tx, queueId)
-  const { timeToLiveMs } = put
+  const expiresMs = put.timeToLiveMs === undefined ? undefined : nowMs + put.timeToLiveMs
   const message: Message = {
-    id: put.id,
+    id: messageIdAt({ nowMs, expiresMs }, put.randomGuid),
     insertedMs: nowMs,
-    ...(timeToLiveMs !== undefined && { expiresMs: nowMs + timeToLiveMs }),
+    ...(expiresMs !== undefined && { expiresMs }),
     dequeueCount: 0,
     visibleAtMs: nowMs + put.visibilityTimeoutMs,
     sequence: tally.lastSequence + 1,
     text: put.text,
   }
   saveMessage(tx, queueId, message)
-  if (message.expiresMs !== undefined) {
-    tx.put(expiryKey(queueId, message.expiresMs, message.id), MARK)
-  }
   const messageCount = tally.messageCount + 1
   saveTally(tx, queueId, { ...tallyOfPlaced(tally, message), messageCount })
   return message
@@ -107,9 +102,8 @@ export function* deleteMessage(
   nowMs: number,
 ): Step<void> {
   const { id: queueId } = yield* requireQueue(tx, address)
-  const { expiresMs, ...message } = yield* claimMessage(tx, queueId, claim, nowMs)
+  const message = yield* claimMessage(tx, queueId, claim, nowMs)
   removeMessage(tx, queueId, message.id, message)
-  if (expiresMs !== undefined) tx.delete(expiryKey(queueId, expiresMs, message.id))
   const tally = yield* getTally(tx, queueId)
   saveTally(tx, queueId, { ...tally, messageCount: tally.messageCount - 1 })
 }
@@ -124,7 +118,6 @@ export function* positionOf(
   return value === undefined ? undefined : decodeRecord<Position>(value)
 }
 
-/** All but its place among those that expire. */
 export function removeMessage(
   tx: Tx,
   queueId: number,

@@ -4,13 +4,8 @@
 import { decodeKey } from '../../kv/key.ts'
 import type { Kv, Step, Tx } from '../../kv/kv.ts'
 import { removeExpired } from './expiry.ts'
-import {
-  DELETED_QUEUES,
-  deletedQueueKey,
-  expiryRangeFrom,
-  messageRanges,
-  tallyKey,
-} from './keys.ts'
+import { DELETED_QUEUES, deletedQueueKey, messageIdsFrom, messageRanges, tallyKey } from './keys.ts'
+import { expiryOf } from './message-id.ts'
 
 /** Small enough that a write that comes meanwhile waits a few milliseconds only. */
 const RECORDS_PER_STEP = 500
@@ -56,22 +51,24 @@ function* removeSome(tx: Tx, queueId: number): Step<number> {
   return 0
 }
 
-/** From queue to queue, of those that have messages that expire at all: one seek each. */
+/** From queue to queue, of those that have messages: one seek each. */
 async function sweepExpired(kv: Kv, nowMs: number): Promise<number> {
   let count = 0
   let next = await firstExpiry(kv, 0)
   while (next !== undefined) {
     const { queueId, expiresMs } = next
-    if (expiresMs <= nowMs) count += await removeExpired(kv, queueId, nowMs)
+    if (expiresMs !== undefined && expiresMs <= nowMs)
+      count += await removeExpired(kv, queueId, nowMs)
     next = await firstExpiry(kv, queueId + 1)
   }
   return count
 }
 
-type Expiry = { readonly queueId: number; readonly expiresMs: number }
+/** The message of a queue that expires first, if any does. */
+type Expiry = { readonly queueId: number; readonly expiresMs: number | undefined }
 
 async function firstExpiry(kv: Kv, fromQueueId: number): Promise<Expiry | undefined> {
-  const range = { ...expiryRangeFrom(fromQueueId), countMax: 1 }
+  const range = { ...messageIdsFrom(fromQueueId), countMax: 1 }
   const [first] = await kv.read((tx) => tx.scanWith(range, (key) => decodeKey(key)))
-  return first && { queueId: Number(first[1]), expiresMs: Number(first[2]) }
+  return first && { queueId: Number(first[1]), expiresMs: expiryOf(String(first[2])) }
 }

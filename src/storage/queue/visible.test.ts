@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { countingReads, openWorld, QUEUE, SECOND_MS, textOf, type World } from './harness.ts'
 import { putMessage } from './message.ts'
@@ -11,10 +12,10 @@ const HOUR_MS = 3_600 * SECOND_MS
 /** Many at once: a transaction each would take too long. */
 async function putMany(world: World, count: number, timeToLiveMs: number): Promise<void> {
   for (let from = 0; from < count; from += 500) {
-    const ids = Array.from({ length: Math.min(500, count - from) }, () => `id-${world.newId()}`)
+    const guids = Array.from({ length: Math.min(500, count - from) }, () => randomUUID())
     await world.kv.write(function* (tx) {
-      for (const id of ids) {
-        const put = { id, text: Buffer.from('x'), visibilityTimeoutMs: 0, timeToLiveMs }
+      for (const randomGuid of guids) {
+        const put = { randomGuid, text: Buffer.from('x'), visibilityTimeoutMs: 0, timeToLiveMs }
         yield* putMessage(tx, QUEUE, put, world.now.ms)
       }
     })

@@ -13,6 +13,7 @@ export type Service = 'blob' | 'queue' | 'table' | 'file'
 export type Target = {
   readonly name: TargetName
   readonly title: string
+  readonly services: readonly Service[]
   readonly args: (location: string) => readonly string[]
 }
 
@@ -24,6 +25,7 @@ export const TARGETS: readonly Target[] = [
   {
     name: 'lazuli',
     title: 'Lazuli',
+    services: ['blob', 'queue', 'table', 'file'],
     args: (location) => [
       LAZULI,
       ...'--blobPort 0 --queuePort 0 --tablePort 0 --filePort 0 --smbPort 0'.split(' '),
@@ -34,6 +36,7 @@ export const TARGETS: readonly Target[] = [
   {
     name: 'azurite',
     title: 'Azurite',
+    services: ['blob', 'queue', 'table'],
     args: (location) => [
       AZURITE,
       ...'--blobPort 0 --queuePort 0 --tablePort 0 --silent'.split(' '),
@@ -41,7 +44,12 @@ export const TARGETS: readonly Target[] = [
       location,
     ],
   },
-  { name: 'bare', title: 'bare', args: () => [join(ROOT, 'bench/bare.ts')] },
+  {
+    name: 'bare',
+    title: 'bare',
+    services: ['blob'],
+    args: () => [join(ROOT, 'bench/bare.ts')],
+  },
 ]
 
 export type StartOptions = {
@@ -79,16 +87,20 @@ export async function start(target: Target, options: StartOptions): Promise<Runn
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   children.add(child)
   child.once('exit', () => children.delete(child))
-  const endpoints = await listening(child, target)
+  const endpoints = new Map<string, string>()
+  const { blob, all } = listening(child, target, endpoints)
+  await blob
   const listeningMs = performance.now() - startedMs
   const sas = accountSas()
   await firstAnswer(`${endpoints.get('blob')}?comp=list&${sas}`, startedMs)
+  const readyMs = performance.now() - startedMs
+  await all
   return {
     target,
     pid: child.pid ?? 0,
     sas,
     listeningMs,
-    readyMs: performance.now() - startedMs,
+    readyMs,
     endpoint(service) {
       const url = endpoints.get(service)
       if (url === undefined) throw new Error(`${target.title} has no ${service} service`)
@@ -100,10 +112,11 @@ export async function start(target: Target, options: StartOptions): Promise<Runn
   }
 }
 
-/** Waits for the Blob service's line; those of the other services are taken as they come. */
-function listening(child: ChildProcess, target: Target): Promise<Map<string, string>> {
-  const endpoints = new Map<string, string>()
-  return new Promise((resolve, reject) => {
+/** When the line of the Blob service has come, and when those of all services have. */
+function listening(child: ChildProcess, target: Target, endpoints: Map<string, string>) {
+  let hasBlob = (): void => undefined
+  const blob = new Promise<void>((resolve) => (hasBlob = resolve))
+  const all = new Promise<void>((resolve, reject) => {
     let said = ''
     const fail = (why: string) => reject(new Error(`${target.title} ${why}\n${said.slice(-2000)}`))
     const timer = setTimeout(() => fail('was not ready in time'), START_MS_MAX)
@@ -113,11 +126,13 @@ function listening(child: ChildProcess, target: Target): Promise<Map<string, str
       said = (said + chunk).slice(-10_000)
       for (const [, service = '', origin] of said.matchAll(LISTENING))
         endpoints.set(service.toLowerCase(), `${origin}/${ACCOUNT}`)
-      if (!endpoints.has('blob')) return
+      if (endpoints.has('blob')) hasBlob()
+      if (!target.services.every((service) => endpoints.has(service))) return
       clearTimeout(timer)
-      resolve(endpoints)
+      resolve()
     })
   })
+  return { blob: Promise.race([blob, all]), all }
 }
 
 const LISTENING = /(\w+) service is successfully listening at (http:\/\/[\w.]+:\d+)\b/g

@@ -69,6 +69,7 @@ export class Commits {
       try {
         if (writes.size > 0) await this.#commit(writes)
         this.#ahead.remove(writes)
+        this.durable.stored(writes)
         for (const { settle } of runs) settle()
       } catch (error) {
         // A full disk, say. The newest first, so that each finds what it has changed as it had left it.

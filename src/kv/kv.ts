@@ -36,9 +36,13 @@ export interface ReadTx {
   scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]>
 }
 
+/** What a decoder makes of a record. */
+export type Made = { readonly decode: (value: Value) => unknown; readonly made: unknown }
+
 /** Reads in a write transaction see its own writes. */
 export interface Tx extends ReadTx {
-  put(key: Key, value: Value): void
+  /** `made`: what its decoder would make of the value, for who has it anyway. The engine may keep it, as that of `getWith`. */
+  put(key: Key, value: Value, made?: Made): void
   delete(key: Key): void
 }
 

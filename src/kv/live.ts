@@ -3,7 +3,7 @@
 // once. One that changes only the live part is done at once, unless it has read what another transaction is
 // still making durable: then it takes its turn behind that one.
 import { encodeKey } from './key.ts'
-import type { Entry, Key, Kv, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
+import type { Entry, Key, Kv, Made, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
 import { applyWrites, EMPTY_MAP, getEntry, MapReads } from './sorted-map.ts'
 import { bufferWrites, isInside, nameOf, type BufferedTx, type Write } from './transaction.ts'
 
@@ -264,10 +264,10 @@ class Routed<Event> extends RoutedReads implements LiveTx<Event> {
     this.#live = live
   }
 
-  put(key: Key, value: Value): void {
-    if (isLive(key)) return this.#live.put(key, value)
+  put(key: Key, value: Value, made?: Made): void {
+    if (isLive(key)) return this.#live.put(key, value, made)
     this.written.push(key)
-    this.#durable.put(key, value)
+    this.#durable.put(key, value, made)
   }
 
   delete(key: Key): void {

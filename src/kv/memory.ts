@@ -1,6 +1,8 @@
 // The memory engine: for tests and `--inMemoryPersistence`. With `waits` every read of a body waits a
 // turn and commits are optimistic, as in a database on another machine: bodies interleave, and one
-// whose reads have been overtaken is run again. What works on it works on an engine with real waits.
+// whose reads have been overtaken is run again. What works on it works on an engine with real waits. It looks whether
+// what bodies say they have written is what will be read.
+import assert from 'node:assert/strict'
 import type { Entry, Key, Kv, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
 import { compareKeys } from './key.ts'
 import {
@@ -35,6 +37,7 @@ function openStraightKv(): Kv {
     }
     if (writes.size > 0) map = applyWrites(map, writes.values())
     recent.forget(writes.keys())
+    recent.stored(writes)
   }
   return {
     read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(recent)),
@@ -69,6 +72,9 @@ function openWaitingKv(): Kv {
         const missed = commits.slice(begun).flat()
         if (missed.some((key) => reads.some((range) => wasRead(key, range)))) continue
         const writes = [...tx.writes().values()]
+        for (const { value, made } of writes) {
+          if (value && made) assert.deepEqual(made.made, made.decode(value))
+        }
         map = applyWrites(map, writes)
         commits.push(writes.map((write) => write.key))
         return result

@@ -28,6 +28,10 @@ function world(limits: RecentLimits = LIMITS) {
       records.set(nameOf(key), value)
       recent.forget([nameOf(key)])
     },
+    stored: (key: Key, made: string) => {
+      const write = { key, value: Buffer.from(made), made: { decode: text, made } }
+      recent.stored(new Map([[nameOf(key), write]]))
+    },
     get: (key: Key, decode = text) => runStraight(recent.getWith(key, decode)),
     /** How many reads of the store that took. */
     reads: (work: () => void): number => {
@@ -66,6 +70,24 @@ describe('what was read of late', () => {
     const kept = ask()
     assert.equal(ask(), kept)
     assert.equal(get(key), 'v')
+  })
+
+  test('is what was written, for who had it at hand, once it is in the store', () => {
+    const { get, set, reads, changing, stored } = world()
+    get(key)
+    changing.add(nameOf(key))
+    set(key, 'written')
+    stored(key, 'written')
+    assert.equal(
+      reads(() => assert.equal(get(key), 'written')),
+      1,
+    )
+    changing.delete(nameOf(key))
+    stored(key, 'written')
+    assert.equal(
+      reads(() => assert.equal(get(key), 'written')),
+      0,
+    )
   })
 
   test('is forgotten when it changes, and not kept while it is changing', () => {

@@ -4,14 +4,8 @@
 // It never shows another state than the store's. A record is dropped as soon as a body has written it, and not kept
 // again before that write is durable and every read of the store sees it. All others are in every state that a read
 // may see meanwhile the same.
-import type { Entry, Key, ReadTx, ScanRange, Step, Value } from './kv.ts'
-import { nameOf } from './transaction.ts'
-
-/** What a decoder made of a record, or that there is none. */
-type Made = {
-  readonly decode: (value: Value) => unknown
-  readonly made: unknown
-}
+import type { Entry, Key, Made, ReadTx, ScanRange, Step, Value } from './kv.ts'
+import { nameOf, type Writes } from './transaction.ts'
 
 export type RecentLimits = {
   /** Of the values; what is made of them is of the same order. */
@@ -48,10 +42,15 @@ export class Recent implements ReadTx {
     if (known?.decode === decode) return known.made as T | undefined
     const value = yield* this.#store.get(key)
     const made = value === undefined ? undefined : decode(value)
-    if (this.#wasSeen(key) && !this.#isChanging(name)) {
-      this.#keep(name, { decode, made }, value?.length ?? 0)
-    }
+    if (this.#wasSeen(key)) this.#keep(name, { decode, made }, value?.length ?? 0)
     return made
+  }
+
+  /** These are in the store now. */
+  stored(writes: Writes): void {
+    for (const [name, { key, value, made }] of writes) {
+      if (made !== undefined && this.#wasSeen(key)) this.#keep(name, made, value?.length ?? 0)
+    }
   }
 
   get(key: Key): Step<Value | undefined> {
@@ -75,7 +74,7 @@ export class Recent implements ReadTx {
 
   #keep(name: string, made: Made, valueBytes: number): void {
     const { bytesMax, valueBytesMax } = this.#limits
-    if (valueBytes > valueBytesMax) return
+    if (valueBytes > valueBytesMax || this.#isChanging(name)) return
     this.#young.set(name, made)
     this.#youngBytes += ENTRY_BYTES + name.length + valueBytes
     if (this.#youngBytes < bytesMax / 2) return

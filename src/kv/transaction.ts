@@ -2,10 +2,14 @@
 // throws has changed nothing and one that is run again starts clean; those of an engine until they are durable.
 import assert from 'node:assert/strict'
 import { compareKeys } from './key.ts'
-import type { Entry, Key, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
+import type { Entry, Key, Made, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
 
 /** `value` undefined: the key goes. */
-export type Write = { readonly key: Key; readonly value: Value | undefined }
+export type Write = {
+  readonly key: Key
+  readonly value: Value | undefined
+  readonly made?: Made | undefined
+}
 
 /** By the name of the key. */
 export type Writes = ReadonlyMap<string, Write>
@@ -37,6 +41,7 @@ export class WithWrites implements ReadTx {
   *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
     const write = this.pending?.get(nameOf(key))
     if (write === undefined) return yield* this.#store.getWith(key, decode)
+    if (write.made?.decode === decode) return write.made.made as T
     return write.value === undefined ? undefined : decode(write.value)
   }
 
@@ -86,12 +91,12 @@ export class WithWrites implements ReadTx {
 
 /** A class, because there is one for each transaction: its functions are made once. */
 class Buffered extends WithWrites implements BufferedTx {
-  put(key: Key, value: Value): void {
-    this.#set({ key, value })
+  put(key: Key, value: Value, made?: Made): void {
+    this.#set({ key, value, made })
   }
 
   delete(key: Key): void {
-    this.#set({ key, value: undefined })
+    this.#set({ key, value: undefined, made: undefined })
   }
 
   writes(): Writes {

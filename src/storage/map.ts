@@ -111,7 +111,8 @@ export function* putMapRecord(
   const key = mapKey(mapId, offset)
   const content: Content = { id: mapId, at: offset, pieces }
   yield* addReferences(tx, key, content)
-  tx.put(key, encodeRecord(blocks === undefined ? { content } : { content, blocks }))
+  const made: MapRecord = blocks === undefined ? { content } : { content, blocks }
+  tx.put(key, encodeRecord(made), { decode: decodeMapRecord, made })
 }
 
 /** The same bytes under another id: a copy shares nothing that can change with the first. */

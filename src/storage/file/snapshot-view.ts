@@ -61,7 +61,8 @@ export function saveKept<T extends Kept>(
   after: Omit<T, 'since'>,
 ): void {
   keep(tx, place, view, before)
-  tx.put(place.key, encodeRecord({ ...after, since: view.lastSnapshot }))
+  const made = { ...after, since: view.lastSnapshot }
+  tx.put(place.key, encodeRecord(made), { decode: decodeKept, made })
 }
 
 export function deleteKept<T extends Kept>(

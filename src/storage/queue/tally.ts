@@ -22,7 +22,7 @@ export function* getTally(tx: ReadTx, queueId: number): Step<Tally> {
 }
 
 export function saveTally(tx: Tx, queueId: number, tally: Tally): void {
-  tx.put(tallyKey(queueId), encodeRecord(tally))
+  tx.put(tallyKey(queueId), encodeRecord(tally), { decode: decodeRecord, made: tally })
 }
 
 type Placed = Position & { readonly expiresMs?: number }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { EdmProperties, EdmValue } from './edm.ts'
-import { decodeEntity, decodeEntityKey, encodeEntity } from './entity-record.ts'
+import { decodeEntity, decodeEntityKey, encodeState } from './entity-record.ts'
 import { entityKey } from './keys.ts'
 
 const VALUES: readonly EdmValue[] = [
@@ -42,7 +42,7 @@ test('what is written is what is read: names, order, types and values', () => {
       const entity = { partitionKey, rowKey, stamp, properties: given }
       const keys = decodeEntityKey(entityKey(7, partitionKey, rowKey))
       assert.deepEqual(keys, { partitionKey, rowKey })
-      const read = decodeEntity(keys, encodeEntity(entity))
+      const read = decodeEntity(keys, encodeState(entity))
       assert.deepEqual(read, entity)
       assert.deepEqual(Object.entries(read.properties), Object.entries(given))
     }),

@@ -9,12 +9,15 @@ import { entityKeyParts } from './keys.ts'
 
 export type EntityKeys = { readonly partitionKey: string; readonly rowKey: string }
 
-export type Entity = EntityKeys & {
+/** What can change of an entity. */
+export type EntityState = {
   /** Its ETag and its Timestamp are made from it. */
   readonly stamp: number
   /** Without PartitionKey, RowKey and Timestamp. */
   readonly properties: EdmProperties
 }
+
+export type Entity = EntityKeys & EntityState
 
 /** They are in stores: a letter is never given another meaning. */
 const LETTERS: Readonly<Record<EdmType, string>> = {
@@ -32,7 +35,7 @@ const TYPES = new Map(Object.entries(LETTERS).map(([type, letter]) => [letter, t
 
 type Scalar = string | number | boolean
 
-export function encodeEntity({ stamp, properties }: Entity): Value {
+export function encodeState({ stamp, properties }: EntityState): Value {
   const list: Scalar[] = [stamp]
   for (const [name, { type, value }] of Object.entries(properties)) {
     list.push(name, LETTERS[type], value)
@@ -44,7 +47,7 @@ export function decodeEntity({ partitionKey, rowKey }: EntityKeys, value: Value)
   return { partitionKey, rowKey, ...decodeState(value) }
 }
 
-export function decodeState(value: Value): Pick<Entity, 'stamp' | 'properties'> {
+export function decodeState(value: Value): EntityState {
   const list = decodeRecord<readonly Scalar[]>(value)
   const properties: Record<string, EdmValue> = {}
   for (let at = 1; at < list.length; at += 3) {

@@ -6,7 +6,7 @@ import { timestampOf } from '../etag.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import type { EdmProperties } from './edm.ts'
 import { checkEntityKeys, checkEntitySize, checkProperties } from './entity-limit.ts'
-import { decodeState, encodeEntity, type Entity, type EntityKeys } from './entity-record.ts'
+import { decodeState, encodeState, type Entity, type EntityKeys } from './entity-record.ts'
 import { KEY_LENGTH_MAX } from './key-range.ts'
 import { entityKey } from './keys.ts'
 import { requireTable, type TableAddress } from './table.ts'
@@ -117,9 +117,9 @@ export function* applyWrite(
   }
   const properties =
     effect === 'merge' ? merged(write, current, write.properties) : write.properties
-  const entity = { partitionKey, rowKey, stamp: nextStamp(current?.stamp, moment), properties }
-  tx.put(key, encodeEntity(entity))
-  return entity
+  const made = { stamp: nextStamp(current?.stamp, moment), properties }
+  tx.put(key, encodeState(made), { decode: decodeState, made })
+  return { partitionKey, rowKey, ...made }
 }
 
 /** A merge keeps what it doesn't name, and a property that it names takes on the new type as well. */

@@ -2,6 +2,7 @@
 // account itself answers.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { encodePopReceipt } from '../../src/storage/queue/pop-receipt.ts'
 import { ACCOUNT, outcome, xmlText, xmlTexts } from '../harness.ts'
 import {
   ask,
@@ -138,8 +139,8 @@ test('delete is at once, and a new queue of the name is empty', async () => {
 })
 
 describe('of a queue that is not there', () => {
-  const receipt = encodeURIComponent(Buffer.alloc(24).toString('base64'))
   const id = '00000000-0000-0000-0000-000000000000'
+  const receipt = encodeURIComponent(encodePopReceipt({ messageId: id, sequence: 1 }))
   const REQUESTS: readonly (readonly [string, string, string?])[] = [
     ['DELETE', ''],
     ['GET', '?comp=metadata'],

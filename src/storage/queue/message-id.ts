@@ -27,7 +27,13 @@ export function expiryOf(messageId: string): number | undefined {
   return timeMs < NEVER_MS ? timeMs : undefined
 }
 
+/** Messages that live equally long and are put in one millisecond begin alike. */
 function beginningAt(timeMs: number): string {
-  const digits = timeMs.toString(16).padStart(12, '0')
-  return `${digits.slice(0, 8)}-${digits.slice(8)}`
+  if (timeMs !== last.timeMs) {
+    const digits = timeMs.toString(16).padStart(12, '0')
+    last = { timeMs, text: `${digits.slice(0, 8)}-${digits.slice(8)}` }
+  }
+  return last.text
 }
+
+let last = { timeMs: 0, text: '00000000-0000' }

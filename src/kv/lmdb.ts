@@ -16,18 +16,22 @@ export type LmdbKv = Kv & {
   own(): void
 }
 
+const OPTIONS = {
+  noSubdir: false,
+  pageSize: PAGE_SIZE_BYTES,
+  keyEncoding: 'binary',
+  encoding: 'binary',
+  cache: false,
+  // On, a commit's promise would resolve before its data is flushed; a success that we answer must
+  // survive a power cut.
+  overlappingSync: false,
+  // On, a commit would begin in the next turn of the event loop, behind all requests of this one (`commit`).
+  eventTurnBatching: false,
+  txnStartThreshold: 1,
+} as const
+
 export function openLmdbKv(folder: string): LmdbKv {
-  const store: Database<Buffer, Buffer> = open({
-    path: folder,
-    noSubdir: false,
-    pageSize: PAGE_SIZE_BYTES,
-    keyEncoding: 'binary',
-    encoding: 'binary',
-    cache: false,
-    // On, a commit's promise would resolve before its data is flushed; a success that we answer must
-    // survive a power cut.
-    overlappingSync: false,
-  })
+  const store: Database<Buffer, Buffer> = open({ path: folder, ...OPTIONS })
   const reads = readsOf(store)
   const turns = new Turns(store, reads)
   let commits: Commits | undefined
@@ -80,8 +84,13 @@ class Turns {
 
 /** One native transaction, made and synced by a thread of the package. */
 async function commit(store: Database<Buffer, Buffer>, writes: Writes): Promise<void> {
+  // The second write of a turn starts the transaction at once, the first would wait for the next turn.
+  void store.remove(NOTHING_KEY)
   await store.batch(() => apply(store, writes))
 }
+
+/** Smaller than every tuple key, and never there. */
+const NOTHING_KEY = Buffer.from([0])
 
 function apply(store: Database<Buffer, Buffer>, writes: Writes): void {
   for (const { key, value } of writes.values()) {

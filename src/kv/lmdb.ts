@@ -84,8 +84,9 @@ class Turns {
 
 /** One native transaction, made and synced by a thread of the package. */
 async function commit(store: Database<Buffer, Buffer>, writes: Writes): Promise<void> {
-  // The second write of a turn starts the transaction at once, the first would wait for the next turn.
-  void store.remove(NOTHING_KEY)
+  // The second write of a turn starts the transaction at once, the first would wait for the next turn. Whether it
+  // succeeds, the other one tells.
+  store.remove(NOTHING_KEY).catch(() => undefined)
   await store.batch(() => apply(store, writes))
 }
 

@@ -1,7 +1,7 @@
 // The embedded default: LMDB. Readers keep their snapshot, writers are serialized across processes, and
 // a crash at any point leaves the last commit. The only file that knows lmdb.
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type Database } from 'lmdb'
 import { Commits } from './commits.ts'
@@ -30,14 +30,35 @@ const OPTIONS = {
   txnStartThreshold: 1,
 } as const
 
-export function openLmdbKv(folder: string): LmdbKv {
+export type LmdbSettings = {
+  /** Of the disk. */
+  readonly freeBytes?: () => number
+}
+
+/** No room for a write: it has changed nothing. */
+export class DiskFull extends Error {
+  readonly code = 'ENOSPC'
+}
+
+// LMDB never gets to see a full disk: for its message about one it writes behind the end of its memory
+// (mdb.c of lmdb 3.5, mdb_page_flush), which ends the process sooner or later. A commit writes the pages of its
+// records and those above them anew.
+const FREE_BYTES_MIN = 2 ** 20
+const FREE_BYTES_PER_BYTE = 16
+
+export function openLmdbKv(folder: string, settings: LmdbSettings = {}): LmdbKv {
+  const { freeBytes = () => freeBytesOf(folder) } = settings
   const store: Database<Buffer, Buffer> = open({ path: folder, ...OPTIONS })
   const reads = readsOf(store)
-  const turns = new Turns(store, reads)
+  const apply = (writes: Writes): void => {
+    checkRoom(writes, freeBytes())
+    applyWrites(store, writes)
+  }
+  const turns = new Turns(store, reads, apply)
   let commits: Commits | undefined
   return {
     own: () => {
-      commits ??= new Commits(reads, (writes) => commit(store, writes))
+      commits ??= new Commits(reads, (writes) => commit(store, () => apply(writes)))
     },
     read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(commits?.durable ?? reads)),
     write: (body) => (commits ?? turns).write(body),
@@ -54,11 +75,13 @@ export function openLmdbKv(folder: string): LmdbKv {
 class Turns {
   readonly #store: Database<Buffer, Buffer>
   readonly #reads: ReadTx
+  readonly #apply: (writes: Writes) => void
   readonly #waiting = new Set<Promise<unknown>>()
 
-  constructor(store: Database<Buffer, Buffer>, reads: ReadTx) {
+  constructor(store: Database<Buffer, Buffer>, reads: ReadTx, apply: (writes: Writes) => void) {
     this.#store = store
     this.#reads = reads
+    this.#apply = apply
   }
 
   async write<T>(body: (tx: Tx) => Step<T>): Promise<T> {
@@ -66,12 +89,12 @@ class Turns {
       // The package does not undo the writes of a callback that throws, so they are applied when it has ended.
       const tx = bufferWrites(this.#reads)
       const value = runStraight(body(tx))
-      apply(this.#store, tx.writes())
+      this.#apply(tx.writes())
       return value
     })
     this.#waiting.add(writing)
     try {
-      return await writing
+      return await writing.catch(rethrow)
     } finally {
       this.#waiting.delete(writing)
     }
@@ -83,17 +106,35 @@ class Turns {
 }
 
 /** One native transaction, made and synced by a thread of the package. */
-async function commit(store: Database<Buffer, Buffer>, writes: Writes): Promise<void> {
+async function commit(store: Database<Buffer, Buffer>, apply: () => void): Promise<void> {
   // The second write of a turn starts the transaction at once, the first would wait for the next turn. Whether it
   // succeeds, the other one tells.
   store.remove(NOTHING_KEY).catch(() => undefined)
-  await store.batch(() => apply(store, writes))
+  await store.batch(apply).catch(rethrow)
+}
+
+/** The package says why a commit failed in a promise of its own, which ends the process if nobody listens to it. */
+async function rethrow(error: unknown): Promise<never> {
+  if (error instanceof Error && 'commitError' in error) await error.commitError
+  throw error
 }
 
 /** Smaller than every tuple key, and never there. */
 const NOTHING_KEY = Buffer.from([0])
 
-function apply(store: Database<Buffer, Buffer>, writes: Writes): void {
+function freeBytesOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+function checkRoom(writes: Writes, freeBytes: number): void {
+  let bytes = 0
+  for (const { key, value } of writes.values()) bytes += key.length + (value?.length ?? 0)
+  if (freeBytes < FREE_BYTES_MIN + FREE_BYTES_PER_BYTE * bytes)
+    throw new DiskFull('the disk is full')
+}
+
+function applyWrites(store: Database<Buffer, Buffer>, writes: Writes): void {
   for (const { key, value } of writes.values()) {
     if (value === undefined) void store.remove(asBuffer(key))
     else void store.put(asBuffer(key), asBuffer(value))

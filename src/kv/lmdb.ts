@@ -122,9 +122,14 @@ async function rethrow(error: unknown): Promise<never> {
 /** Smaller than every tuple key, and never there. */
 const NOTHING_KEY = Buffer.from([0])
 
+/** Where it can't be told, nothing is refused for it. */
 function freeBytesOf(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }
 
 function checkRoom(writes: Writes, freeBytes: number): void {

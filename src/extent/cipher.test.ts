@@ -8,7 +8,7 @@ import { chunksOf, Harness, patternBytes } from './harness.ts'
 import { md5Hasher } from './hash.ts'
 import { Machine, SimulatedDisk } from './disk-simulation.ts'
 import { openLocalExtents } from './local.ts'
-import { concatenatePieces, encryptedSlice, subRangeOfPieces } from './slice-list.ts'
+import { concatenatePieces, encryptedPiece, subRangeOfPieces, wholeSlice } from './slice-list.ts'
 import type { Hole, Piece } from './slice.ts'
 
 const KEY = patternBytes(1, 32)
@@ -67,7 +67,7 @@ function runOf(kind: 'encrypted' | 'plain' | 'hole', seed: number, cut: readonly
   if (kind === 'plain') return { piece: { slice, from, lengthBytes }, stored: text, text }
   const nonce = nonceOf(seed)
   const stored = Buffer.from(cipherBytes(whole, KEY, nonce)).subarray(from, to)
-  return { piece: { ...encryptedSlice(slice, nonce), from, lengthBytes }, stored, text }
+  return { piece: { ...encryptedPiece(wholeSlice(slice), nonce), from, lengthBytes }, stored, text }
 }
 
 const run = fc
@@ -143,7 +143,9 @@ async function openStore(): Promise<Store> {
     const source = seed === 1 ? chunksOf(text) : encryptSource(chunksOf(text), KEY, nonce)
     const slice = await store.write(source, text.length, [])
     lists.push([
-      seed === 1 ? { slice, from: 0, lengthBytes: 200_000 } : encryptedSlice(slice, nonce),
+      seed === 1
+        ? { slice, from: 0, lengthBytes: 200_000 }
+        : encryptedPiece(wholeSlice(slice), nonce),
     ])
   }
   const pieces = concatenatePieces(...lists)

@@ -16,7 +16,7 @@ import { decodeRecord, recordBytes } from '../kv/record.ts'
 import type { SweptExtentStore } from './extent.ts'
 import { EXTENT_RANGE, getExtent, keyNumbers, REFERENCE_RANGE, referenceKey } from './keys.ts'
 import type { ExtentRecord } from './keys.ts'
-import { decodeReference, isSameContent, slicesOf, type Reference } from './reference.ts'
+import { decodeReference, isSameContent, referencedSlices, type Reference } from './reference.ts'
 import { scanSteps } from './scan.ts'
 import { isSameSlice, wholeSlice } from './slice-list.ts'
 import { SMALL_EXTENT, type Content, type Slice } from './slice.ts'
@@ -116,7 +116,11 @@ function* checkRecordStep(tx: ReadTx, from: Key): Step<RecordStep> {
     if (!isContent(record.content)) continue
     step.contentCount += 1
     step.problems.push(...checkPieces(entry.key, record.content))
-    for (const slice of slicesOf(record.content)) {
+    if (record.inline === true) {
+      step.problems.push(...checkInlineContent(entry, record.content))
+      continue
+    }
+    for (const slice of referencedSlices(record.content)) {
       const key = referenceKey(slice.extent, slice.offset, record.content)
       if (yield* hasReference(tx, key, entry.key)) continue
       step.problems.push(problem('referenceMissing', entry.key, sliceName(slice)))
@@ -143,6 +147,14 @@ function checkInline({ key, value }: Entry, record: AnyRecord): Problem[] {
   const { length } = recordBytes(value)
   if (length === record.lengthBytes) return []
   return [problem('inlineLength', key, `${length} bytes instead of ${record.lengthBytes}`)]
+}
+
+/** A record that has the bytes of its slices behind it (storage/map.ts). */
+function checkInlineContent({ key, value }: Entry, { pieces }: Content): Problem[] {
+  const crc = crc32(recordBytes(value))
+  return pieces
+    .filter(({ slice }) => slice.crc32 !== crc)
+    .map(({ slice }) => problem('sliceDamaged', key, `CRC-32 ${crc} instead of ${slice.crc32}`))
 }
 
 function isContent(content: unknown): content is Content {

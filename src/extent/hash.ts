@@ -37,9 +37,9 @@ export function crc64Hasher(): DigestHasher {
   return createCrc64()
 }
 
-/** Of bytes that are at hand. */
-export function digestOf(kind: HashKind, bytes: Uint8Array): Buffer {
-  return kind === 'md5' ? hash('md5', bytes, 'buffer') : crc64(bytes)
+/** Of bytes that are at hand, in base64: of a few bytes, a digest as bytes takes longer to make than to compute. */
+export function digestOf(kind: HashKind, bytes: Uint8Array): string {
+  return kind === 'md5' ? hash('md5', bytes, 'base64') : crc64(bytes).toString('base64')
 }
 
 /** In the thread that asks for it: for bodies that are short. */

@@ -5,8 +5,15 @@ import type { Entry, Key, Step, Tx } from '../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
 import { ExtentRetired } from './error.ts'
 import { dirtyKey, keyNumbers, referenceKey, requireExtent } from './keys.ts'
-import { hasSmallSlice, smallDroppedKey } from './small.ts'
-import { SMALL_EXTENT, type Content, type ContentId, type Slice } from './slice.ts'
+import { hasSmallSlice, putSmallSlice, smallDroppedKey } from './small.ts'
+import {
+  AT_HAND,
+  SMALL_EXTENT,
+  type Content,
+  type ContentId,
+  type Piece,
+  type Slice,
+} from './slice.ts'
 
 export type Reference = {
   readonly slice: Slice
@@ -19,14 +26,15 @@ export type Reference = {
  * becomes a version of itself) is added again and thereby moves.
  */
 export function* addReferences(tx: Tx, ownerKey: Key, content: Content): Step<void> {
-  const slices = slicesOf(content)
+  const slices = slicesOf(content.pieces)
+  storeAtHand(tx, content.pieces)
   yield* requireExtents(tx, slices)
   for (const slice of slices) putReference(tx, { slice, content, ownerKey })
 }
 
 /** No record holds `content` any more. */
 export function* removeReferences(tx: Tx, content: Content): Step<void> {
-  dropReferences(tx, content, slicesOf(content))
+  dropReferences(tx, content, referencedSlices(content))
 }
 
 /** The owner's content changed under the same id: touches only the slices that came or went. */
@@ -37,11 +45,12 @@ export function* replaceReferences(
   after: Content,
 ): Step<void> {
   assert(isSameContent(before, after))
-  const old = slicesOf(before)
-  const now = slicesOf(after)
+  const old = referencedSlices(before)
+  const now = slicesOf(after.pieces)
   const oldPlaces = new Set(old.map(placeOf))
   const nowPlaces = new Set(now.map(placeOf))
   const added = now.filter((slice) => !oldPlaces.has(placeOf(slice)))
+  storeAtHand(tx, after.pieces)
   yield* requireExtents(tx, added)
   for (const slice of added) putReference(tx, { slice, content: after, ownerKey })
   const gone = old.filter((slice) => !nowPlaces.has(placeOf(slice)))
@@ -76,12 +85,23 @@ export function* requireExtents(tx: Tx, slices: readonly Slice[]): Step<void> {
 }
 
 /** Each slice once, however many pieces show parts of it. */
-export function slicesOf(content: Content): Slice[] {
-  const [first] = content.pieces
+function slicesOf(pieces: readonly Piece[]): Slice[] {
+  const [first] = pieces
   if (first === undefined) return []
-  if (content.pieces.length === 1) return [first.slice]
-  const slices = new Map(content.pieces.map(({ slice }) => [placeOf(slice), slice]))
+  if (pieces.length === 1) return [first.slice]
+  const slices = new Map(pieces.map(({ slice }) => [placeOf(slice), slice]))
   return [...slices.values()]
+}
+
+/** Those that the record under its key does not have itself. */
+export function referencedSlices({ pieces }: Content): Slice[] {
+  return slicesOf(pieces.filter((piece) => piece[AT_HAND] === undefined))
+}
+
+function storeAtHand(tx: Tx, pieces: readonly Piece[]): void {
+  for (const { slice, [AT_HAND]: bytes } of pieces) {
+    if (bytes !== undefined) putSmallSlice(tx, slice.offset, bytes)
+  }
 }
 
 function dropReferences(tx: Tx, content: ContentId, slices: readonly Slice[]): void {

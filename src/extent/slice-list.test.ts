@@ -4,9 +4,10 @@ import fc from 'fast-check'
 import {
   concatenatePieces,
   cutPiece,
-  encryptedSlice,
+  encryptedPiece,
   piecesLengthBytes,
   subRangeOfPieces,
+  wholeSlice,
 } from './slice-list.ts'
 import type { Piece, Slice } from './slice.ts'
 
@@ -53,7 +54,10 @@ test('a range cut in two and joined again is what it was', () => {
 })
 
 const NONCE = Buffer.from('0123456789ab')
-const encrypted = encryptedSlice({ extent: 1, offset: 0, lengthBytes: 100, crc32: 7 }, NONCE)
+const encrypted = encryptedPiece(
+  wholeSlice({ extent: 1, offset: 0, lengthBytes: 100, crc32: 7 }),
+  NONCE,
+)
 const plain: Piece = {
   slice: { extent: 1, offset: 100, lengthBytes: 50, crc32: 8 },
   from: 0,

@@ -7,9 +7,9 @@ export function wholeSlice(slice: Slice): Piece {
   return { slice, from: 0, lengthBytes: slice.lengthBytes }
 }
 
-/** A slice whose bytes were encrypted under `nonce` (cipher.ts). */
-export function encryptedSlice(slice: Slice, nonce: Uint8Array): Piece {
-  return { ...wholeSlice(slice), nonce: Buffer.from(nonce).toString('base64') }
+/** A piece whose bytes were encrypted under `nonce` (cipher.ts). */
+export function encryptedPiece(piece: Piece, nonce: Uint8Array): Piece {
+  return { ...piece, nonce: Buffer.from(nonce).toString('base64') }
 }
 
 /** Slices are written once, so the place says which one it is. */

@@ -13,6 +13,9 @@ export type Slice = {
 /** The extent of slices that live in the kv (small.ts). */
 export const SMALL_EXTENT = 0
 
+/** A symbol, since what is at hand is no part of a record's JSON. */
+export const AT_HAND: unique symbol = Symbol('the bytes of a piece’s slice')
+
 /** `lengthBytes` bytes of `slice`, from its byte `from` on. */
 export type Piece = {
   readonly slice: Slice
@@ -23,6 +26,11 @@ export type Piece = {
    * written once under one nonce, so all its pieces have the same, wherever compaction moves it.
    */
   readonly nonce?: string
+  /**
+   * The bytes of all of its slice, which is small: it is new, or its record has them behind itself
+   * (storage/map.ts). Such a piece has no reference; who adds one stores the bytes.
+   */
+  readonly [AT_HAND]?: Uint8Array
 }
 
 /** Bytes that were never written or were cleared; they read as zeros and take no space. */

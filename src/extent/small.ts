@@ -10,7 +10,8 @@ import { ExtentDamaged } from './error.ts'
 import type { SweptExtentStore } from './extent.ts'
 import { referencesOfSlice } from './keys.ts'
 import { scanPages } from './scan.ts'
-import { SMALL_EXTENT, type Hole, type Piece, type Slice } from './slice.ts'
+import { wholeSlice } from './slice-list.ts'
+import { AT_HAND, SMALL_EXTENT, type Hole, type Piece, type Slice } from './slice.ts'
 
 /** → {}, and behind it the bytes */
 export function smallKey(id: number): Key {
@@ -26,6 +27,11 @@ const DROPPED_RANGE = prefixRange(encodeKey('small-dropped'))
 
 export function smallSlice(id: number, bytes: Uint8Array): Slice {
   return { extent: SMALL_EXTENT, offset: id, lengthBytes: bytes.length, crc32: crc32(bytes) }
+}
+
+/** Bytes that are stored with the record that shows them. */
+export function smallPiece(id: number, bytes: Uint8Array): Piece {
+  return { ...wholeSlice(smallSlice(id, bytes)), [AT_HAND]: bytes }
 }
 
 /** In the transaction that adds the first reference to the slice. */
@@ -46,7 +52,7 @@ export function withSmallSlices(store: SweptExtentStore, kv: Kv): SmallSliceStor
     write: (source, lengthBytes, hashers) => store.write(source, lengthBytes, hashers),
     read(pieces) {
       if (!pieces.some(isSmall)) return store.read(pieces)
-      const ids = pieces.flatMap((piece) => (isSmall(piece) ? [piece.slice.offset] : []))
+      const ids = pieces.flatMap((piece) => (isInKv(piece) ? [piece.slice.offset] : []))
       for (const id of ids) pins.set(id, (pins.get(id) ?? 0) + 1)
       const release = (): void => {
         for (const id of ids) {
@@ -72,6 +78,11 @@ export function withSmallSlices(store: SweptExtentStore, kv: Kv): SmallSliceStor
 
 function isSmall(piece: Piece | Hole): piece is Piece {
   return piece.slice?.extent === SMALL_EXTENT
+}
+
+/** Bytes that have to be fetched, and must stay until then. */
+function isInKv(piece: Piece | Hole): piece is Piece {
+  return isSmall(piece) && piece[AT_HAND] === undefined
 }
 
 /** Pieces of one kind, one behind the other. */
@@ -170,8 +181,9 @@ export function* readSmallPieces(
   return joined(parts)
 }
 
-function* readPiece(tx: ReadTx, { slice, from, lengthBytes }: Piece): Step<Uint8Array> {
-  const bytes = yield* tx.getWith(smallKey(slice.offset), recordBytes)
+function* readPiece(tx: ReadTx, piece: Piece): Step<Uint8Array> {
+  const { slice, from, lengthBytes } = piece
+  const bytes = piece[AT_HAND] ?? (yield* tx.getWith(smallKey(slice.offset), recordBytes))
   if (bytes === undefined) throw new ExtentDamaged(SMALL_EXTENT, `no bytes of ${slice.offset}`)
   if (bytes.length !== slice.lengthBytes) {
     throw new ExtentDamaged(SMALL_EXTENT, `other bytes of ${slice.offset}`)

@@ -37,3 +37,17 @@ for (const own of [false, true]) {
     await kv.close()
   })
 }
+
+test('of a disk with ample room it is not asked before every commit', async () => {
+  const asked: number[] = []
+  let now = 0
+  const freeBytes = () => {
+    asked.push(now)
+    return 2 ** 40
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'lazuli-ample-'))
+  const kv = openLmdbKv(folder, { freeBytes, nowMs: () => now })
+  for (; now < 250; now += 25) await kv.write(put('a', 10))
+  assert.deepEqual(asked, [0, 100, 200])
+  await kv.close()
+})

@@ -33,6 +33,7 @@ const OPTIONS = {
 export type LmdbSettings = {
   /** Of the disk. */
   readonly freeBytes?: () => number
+  readonly nowMs?: () => number
 }
 
 /** No room for a write: it has changed nothing. */
@@ -45,13 +46,17 @@ export class DiskFull extends Error {
 // records and those above them anew.
 const FREE_BYTES_MIN = 2 ** 20
 const FREE_BYTES_PER_BYTE = 16
+/** What no disk takes in this time: while so much is free, it is not asked again. */
+const AMPLE_BYTES = 2 * 2 ** 30
+const AMPLE_MS = 100
 
 export function openLmdbKv(folder: string, settings: LmdbSettings = {}): LmdbKv {
-  const { freeBytes = () => freeBytesOf(folder) } = settings
+  const { freeBytes = () => freeBytesOf(folder), nowMs = () => performance.now() } = settings
+  const knownFreeBytes = askedAtTimes(freeBytes, nowMs)
   const store: Database<Buffer, Buffer> = open({ path: folder, ...OPTIONS })
   const reads = readsOf(store)
   const apply = (writes: Writes): void => {
-    checkRoom(writes, freeBytes())
+    checkRoom(writes, knownFreeBytes())
     applyWrites(store, writes)
   }
   const turns = new Turns(store, reads, apply)
@@ -129,6 +134,19 @@ function freeBytesOf(folder: string): number {
     return bavail * bsize
   } catch {
     return Number.POSITIVE_INFINITY
+  }
+}
+
+function askedAtTimes(freeBytes: () => number, nowMs: () => number): () => number {
+  let known = 0
+  let untilMs = 0
+  return () => {
+    const now = nowMs()
+    if (known < AMPLE_BYTES || now >= untilMs) {
+      known = freeBytes()
+      untilMs = now + AMPLE_MS
+    }
+    return known
   }
 }
 

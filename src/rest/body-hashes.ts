@@ -30,11 +30,11 @@ function decodePair({ headers }: Request, md5Name: string, crc64Name: string): B
 }
 
 export function md5Of(bytes: Uint8Array): string {
-  return digestOf('md5', bytes).toString('base64')
+  return digestOf('md5', bytes)
 }
 
 export function crc64Of(bytes: Uint8Array): string {
-  return digestOf('crc64', bytes).toString('base64')
+  return digestOf('crc64', bytes)
 }
 
 export function checkHashes(

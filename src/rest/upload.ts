@@ -5,16 +5,15 @@ import { randomBytes } from 'node:crypto'
 import { cipherBytes, encryptSource, NONCE_BYTES } from '../extent/cipher.ts'
 import { digestOf, hashHere, type HashKind, type Hashing } from '../extent/hash.ts'
 import { removeReferences } from '../extent/reference.ts'
-import { encryptedSlice, wholeSlice } from '../extent/slice-list.ts'
-import type { Piece } from '../extent/slice.ts'
-import { putSmallSlice, smallSlice } from '../extent/small.ts'
+import { encryptedPiece, wholeSlice } from '../extent/slice-list.ts'
+import { AT_HAND, type Piece } from '../extent/slice.ts'
+import { smallPiece } from '../extent/small.ts'
 import type { Request } from '../http/operation.ts'
 import {
   decodeStructuredBody,
   parseStructuredBodyHeader,
   STRUCTURED_BODY,
 } from '../http/structured-body.ts'
-import type { Step, Tx } from '../kv/kv.ts'
 import { checkHashes, type BodyHashes } from './body-hashes.ts'
 import type { ContentService } from './service.ts'
 
@@ -29,7 +28,7 @@ export type Source = {
   read?(): Promise<Uint8Array>
 }
 
-/** Durable bytes that no record shows yet. */
+/** Bytes that no record shows yet: durable, or so few that they come with the record (extent/small.ts). */
 export type Upload = {
   readonly id: number
   readonly lengthBytes: number
@@ -37,8 +36,6 @@ export type Upload = {
   /** Base64, of the bytes before encryption. */
   readonly md5: string | undefined
   readonly crc64: string | undefined
-  /** Bytes that are few enough to be written by the transaction that shows them (extent/small.ts). */
-  readonly small?: Uint8Array
 }
 
 /** Slices up to this live in the kv. */
@@ -90,7 +87,7 @@ export type UploadSettings = {
   readonly hashes: BodyHashes
   /** Which hashes to compute, whether or not the client sent them. */
   readonly wants: 'md5' | 'crc64' | 'both' | 'sent'
-  /** The caller shows the bytes through `storing`, so that small ones need no write of their own. */
+  /** A few bytes need no write of their own. */
   readonly maySmall?: boolean
 }
 
@@ -110,10 +107,7 @@ export async function upload(
   const { digests, ...stored } = isSmall
     ? await makeSmall(source, { id, cipher, kinds })
     : await writePieces(service, source, { cipher, kinds })
-  const digest = (kind: HashKind): string | undefined => {
-    const bytes = digests[kinds.indexOf(kind)]
-    return bytes && Buffer.from(bytes).toString('base64')
-  }
+  const digest = (kind: HashKind): string | undefined => digests[kinds.indexOf(kind)]
   const uploaded = { id, lengthBytes, ...stored, md5: digest('md5'), crc64: digest('crc64') }
   try {
     checkHashes(hashes, uploaded)
@@ -137,53 +131,44 @@ async function makeSmall(source: Source, { id, cipher, kinds }: Storing & { id: 
   const bytes = await readSmall(source)
   const digests = kinds.map((kind) => digestOf(kind, bytes))
   if (cipher === undefined) {
-    return { digests, small: bytes, pieces: [wholeSlice(smallSlice(id, bytes))] }
+    return { digests, pieces: [smallPiece(id, bytes)] }
   }
   const nonce = randomBytes(NONCE_BYTES)
-  const small = cipherBytes(bytes, cipher.key, nonce)
-  return { digests, small, pieces: [encryptedSlice(smallSlice(id, small), nonce)] }
+  const sealed = cipherBytes(bytes, cipher.key, nonce)
+  return { digests, pieces: [encryptedPiece(smallPiece(id, sealed), nonce)] }
 }
 
 async function writePieces(
   { extents, hashThreads }: UploadService,
   source: Source,
   { cipher, kinds }: Storing,
-): Promise<{ readonly digests: readonly Uint8Array[]; readonly pieces: readonly Piece[] }> {
+): Promise<{ readonly digests: readonly string[]; readonly pieces: readonly Piece[] }> {
   const { lengthBytes } = source
   if (lengthBytes === 0) {
     // Nothing to store, but its end may still tell that it is not what it should be.
     await collect(source.stream())
-    return { digests: await hashHere(kinds).digests(), pieces: [] }
+    return { digests: await digestsOf(hashHere(kinds)), pieces: [] }
   }
   if (cipher === undefined) {
     const hashing = hashThreads.begin(kinds, lengthBytes)
     const written = extents.write(source.stream(), lengthBytes, [hashing])
     const slice = await written.catch((error: unknown) => abandon(hashing, error))
-    return { digests: await hashing.digests(), pieces: [wholeSlice(slice)] }
+    return { digests: await digestsOf(hashing), pieces: [wholeSlice(slice)] }
   }
   // What encrypts passes on without waiting, so it is hashed here.
   const [hashing, nonce] = [hashHere(kinds), randomBytes(NONCE_BYTES)]
   const sealed = encryptSource(source.stream(), cipher.key, nonce, [hashing])
   const slice = await extents.write(sealed, lengthBytes, [])
-  return { digests: await hashing.digests(), pieces: [encryptedSlice(slice, nonce)] }
+  return { digests: await digestsOf(hashing), pieces: [encryptedPiece(wholeSlice(slice), nonce)] }
+}
+
+async function digestsOf(hashing: Hashing): Promise<string[]> {
+  return (await hashing.digests()).map((bytes) => Buffer.from(bytes).toString('base64'))
 }
 
 function abandon(hashing: Hashing, error: unknown): never {
   hashing.drop()
   throw error
-}
-
-/** The transaction that shows the bytes, and writes them first if they are small. */
-export function storing<X extends Tx, T>(
-  body: Pick<Upload, 'id' | 'small'>,
-  show: (tx: X) => Step<T>,
-): (tx: X) => Step<T> {
-  const { id, small } = body
-  if (small === undefined) return show
-  return (tx) => {
-    putSmallSlice(tx, id, small)
-    return show(tx)
-  }
 }
 
 async function readSmall(source: Source): Promise<Uint8Array> {
@@ -196,11 +181,11 @@ async function readSmall(source: Source): Promise<Uint8Array> {
 /** The bytes are there and nothing shows them: the next sweep takes them. */
 export async function discard(
   service: Pick<ContentService, 'kv'>,
-  body: Pick<Upload, 'id' | 'pieces' | 'small'> | { readonly bytes: Uint8Array },
+  body: Pick<Upload, 'id' | 'pieces'> | { readonly bytes: Uint8Array },
   error: unknown,
 ): Promise<never> {
-  // What is small was never written.
-  const isStored = 'pieces' in body && !('small' in body)
+  // What is at hand was never written.
+  const isStored = 'pieces' in body && body.pieces.some((piece) => piece[AT_HAND] === undefined)
   if (isStored) await service.kv.write((tx) => removeReferences(tx, body))
   throw error
 }

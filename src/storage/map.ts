@@ -3,7 +3,7 @@
 import { overwriteOverlapping, clearOverlapping } from '../extent/interval-map.ts'
 import type { ByteRange, Interval, IntervalEdit } from '../extent/interval-map.ts'
 import { addReferences, removeReferences } from '../extent/reference.ts'
-import type { Content, Piece } from '../extent/slice.ts'
+import { AT_HAND, type Content, type Piece } from '../extent/slice.ts'
 import { encodeKey } from '../kv/key.ts'
 import {
   prefixRange,
@@ -14,7 +14,7 @@ import {
   type Tx,
   type Value,
 } from '../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../kv/record.ts'
+import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
 import { scanAll } from '../kv/scan.ts'
 
 /** → MapRecord: the part of a map's content that begins at `offset` */
@@ -37,7 +37,16 @@ export const DELETED_MAPS = prefixRange(encodeKey('deleted-map'))
 /** A committed block: its id in base64 and its length. */
 export type Block = readonly [id: string, lengthBytes: number]
 
-export type MapRecord = { readonly content: Content; readonly blocks?: readonly Block[] }
+export type MapRecord = {
+  readonly content: Content
+  readonly blocks?: readonly Block[]
+  /** The bytes of its one piece are behind it, and nowhere else. */
+  readonly inline?: true
+}
+
+// So far from its beginning on, what a map shows may be in its records: to write there is one record, and who
+// reads a map never holds more than this of what may be overwritten while he does.
+const INLINE_END = 64 * 1024
 
 /** Records of a map that one scan takes. */
 const SCAN_COUNT = 1_000
@@ -110,9 +119,36 @@ export function* putMapRecord(
 ): Step<void> {
   const key = mapKey(mapId, offset)
   const content: Content = { id: mapId, at: offset, pieces }
+  const bytes = blocks === undefined ? inlineBytes(content) : undefined
+  if (bytes !== undefined) {
+    const record: MapRecord = { content, inline: true }
+    const value = encodeRecord(record, bytes)
+    tx.put(key, value, { decode: decodeMapRecord, made: withBytes(record, value) })
+    return
+  }
   yield* addReferences(tx, key, content)
-  const made: MapRecord = blocks === undefined ? { content } : { content, blocks }
+  const stored = { ...content, pieces: pieces.map(withoutBytes) }
+  const made: MapRecord = blocks === undefined ? { content: stored } : { content: stored, blocks }
   tx.put(key, encodeRecord(made), { decode: decodeMapRecord, made })
+}
+
+/** Those of a slice that is shown whole near the beginning. */
+function inlineBytes({ at = 0, pieces }: Content): Uint8Array | undefined {
+  const [piece] = pieces
+  if (piece === undefined || pieces.length > 1 || at + piece.lengthBytes > INLINE_END)
+    return undefined
+  return piece.lengthBytes === piece.slice.lengthBytes ? piece[AT_HAND] : undefined
+}
+
+function withBytes(record: MapRecord, value: Value): MapRecord {
+  const pieces = record.content.pieces.map((piece) => ({ ...piece, [AT_HAND]: recordBytes(value) }))
+  return { ...record, content: { ...record.content, pieces } }
+}
+
+function withoutBytes(piece: Piece): Piece {
+  if (piece[AT_HAND] === undefined) return piece
+  const { slice, from, lengthBytes, nonce } = piece
+  return { slice, from, lengthBytes, ...(nonce !== undefined && { nonce }) }
 }
 
 /** The same bytes under another id: a copy shares nothing that can change with the first. */
@@ -140,5 +176,6 @@ export function* sweepMap(tx: Tx, mapId: number, countMax: number): Step<number>
 }
 
 function decodeMapRecord(value: Value): MapRecord {
-  return decodeRecord<MapRecord>(value)
+  const record = decodeRecord<MapRecord>(value)
+  return record.inline === true ? withBytes(record, value) : record
 }

@@ -2,4 +2,7 @@
 import type { Migration } from '../kv/format.ts'
 import { renewMessageIds } from './queue/renew-ids.ts'
 
-export const MIGRATIONS: readonly Migration[] = [renewMessageIds]
+/** From format 2 to 3: a record of a map may have its bytes behind it, which an older Lazuli would not find. */
+const allowInlineMaps: Migration = async () => {}
+
+export const MIGRATIONS: readonly Migration[] = [renewMessageIds, allowInlineMaps]

@@ -13,7 +13,7 @@ import type { BlobAddress } from '../../storage/blob/blob.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
 import { validators } from '../answer-header.ts'
 import { decodeHashes, type BodyHashes } from '../body-hashes.ts'
-import { bodySource, discard, storing, structuredHeaders, upload, type Source } from '../upload.ts'
+import { bodySource, discard, structuredHeaders, upload, type Source } from '../upload.ts'
 import { hashHeaders, wantedHashes } from './answer-hash.ts'
 import { requestEncryptionHeaders, writtenHeaders } from './answer.ts'
 import { cipherOf } from './cipher.ts'
@@ -57,7 +57,7 @@ export async function appendBlock(
   const bytes = { ...body, encryption: cipher?.encryption }
   const moment = service.moment()
   const { offset, blob } = await service.kv
-    .write(storing(body, (tx) => storeBlock(tx, address, append, bytes, moment)))
+    .write((tx) => storeBlock(tx, address, append, bytes, moment))
     .catch((error: unknown) => discard(service, body, error))
   const headers = [...validators(blob), ...requestEncryptionHeaders(blob.encryption)]
   headers.push('x-ms-blob-append-offset', String(offset))

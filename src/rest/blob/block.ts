@@ -24,7 +24,7 @@ import { checkNoConditions, NO_CONDITIONS } from '../../storage/condition.ts'
 import { invalidHeader, invalidQuery, StorageError } from '../../storage/error.ts'
 import { validators } from '../answer-header.ts'
 import { checkHashes, crc64Of, decodeHashes, md5Of, type BodyHashes } from '../body-hashes.ts'
-import { bodySource, discard, storing, structuredHeaders, upload, type Source } from '../upload.ts'
+import { bodySource, discard, structuredHeaders, upload, type Source } from '../upload.ts'
 import { hashHeaders, wantedHashes } from './answer-hash.ts'
 import { requestEncryptionHeaders, writtenHeaders } from './answer.ts'
 import { cipherForWrite, type Cipher } from './cipher.ts'
@@ -63,7 +63,7 @@ export async function stageBlock(
   const block: StagedBlock = { lengthBytes, content, ...(encryption && { encryption }) }
   const moment = service.moment()
   await service.kv
-    .write(storing(body, (tx) => putBlock(tx, address, put, block, moment)))
+    .write((tx) => putBlock(tx, address, put, block, moment))
     .catch((error: unknown) => discard(service, body, error))
   const headers = [...requestEncryptionHeaders(encryption), ...structuredHeaders(request)]
   return { status: 201, headers: [...headers, ...hashHeaders(request.version, hashes, body)] }

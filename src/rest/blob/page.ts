@@ -20,7 +20,7 @@ import { checkTierOfType } from '../../storage/blob/tier.ts'
 import { invalidHeader, missingHeader, StorageError } from '../../storage/error.ts'
 import { validators } from '../answer-header.ts'
 import { decodeHashes, type BodyHashes } from '../body-hashes.ts'
-import { bodySource, discard, storing, structuredHeaders, upload, type Source } from '../upload.ts'
+import { bodySource, discard, structuredHeaders, upload, type Source } from '../upload.ts'
 import { hashHeaders, wantedHashes } from './answer-hash.ts'
 import { requestEncryptionHeaders, writtenHeaders } from './answer.ts'
 import { cipherOf } from './cipher.ts'
@@ -79,7 +79,7 @@ export async function putPages(
   const moment = service.moment()
   const pages = { pieces: body.pieces, encryption: cipher?.encryption }
   const blob = await service.kv
-    .write(storing(body, (tx) => putPage(tx, address, write, pages, moment)))
+    .write((tx) => putPage(tx, address, write, pages, moment))
     .catch((error: unknown) => discard(service, body, error))
   const headers = [...pageHeaders(blob), ...hashHeaders(request.version, hashes, body)]
   const encrypted = requestEncryptionHeaders(blob.encryption)

@@ -1,6 +1,5 @@
 // Create and Delete File. A file is made with its length and zeros; since 2026-06-06 its first bytes may come along.
 import { hasPermission } from '../../auth/authorize.ts'
-import { putSmallSlice } from '../../extent/small.ts'
 import { tooLarge } from '../../http/body.ts'
 import { decodeMetadata, optionalWord, requiredHeader, requiredInt } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
@@ -46,7 +45,7 @@ export async function runCreateFile(call: FileCall): Promise<Answer> {
   const content = bytes && { mapId: service.newId(), pieces: bytes.pieces }
   const creation = { ...asked, file: { ...asked.file, ...(content && { content }) } }
   const written = afterBreaks(service, request, () =>
-    service.kv.write((tx) => storeFile(tx, creation, bytes, moment)),
+    service.kv.write((tx) => storeFile(tx, creation, moment)),
   )
   const node = await (bytes === undefined
     ? written
@@ -59,10 +58,8 @@ export async function runCreateFile(call: FileCall): Promise<Answer> {
 function* storeFile(
   tx: FileTx,
   { address, guard, file }: Creation,
-  bytes: Upload | undefined,
   moment: Moment,
 ): Step<FileNode> {
-  if (bytes?.small !== undefined) putSmallSlice(tx, bytes.id, bytes.small)
   const located = yield* locateForReplace(tx, address, guard, moment.nowMs)
   return yield* createFile(tx, located, file, moment)
 }

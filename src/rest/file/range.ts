@@ -18,7 +18,6 @@ import {
   bodySource,
   discard,
   INLINE_BYTES_MAX,
-  storing,
   structuredHeaders,
   upload,
   type Source,
@@ -90,7 +89,7 @@ export async function storeRange(
     const whole = { ...put, pieces: body.pieces }
     const node = await afterBreaks(service, request, () => {
       const by = { moment: service.moment(), newId: service.newId() }
-      return service.kv.write(storing(body, (tx) => putRange(tx, address, whole, by)))
+      return service.kv.write((tx) => putRange(tx, address, whole, by))
     })
     return { node, body }
   } catch (error) {

@@ -2,6 +2,7 @@
 import { wholeSlice } from '../../extent/slice-list.ts'
 import { removeReferences } from '../../extent/reference.ts'
 import type { Piece } from '../../extent/slice.ts'
+import { smallPiece } from '../../extent/small.ts'
 import type { FileNode } from '../../storage/file/node.ts'
 import {
   checkWriteOpened,
@@ -62,8 +63,8 @@ async function writeSmall(
   small: Buffer,
 ): Promise<Written> {
   const by = { moment: world.moment(), newId: world.newId() }
-  const bytes = { small, id: world.newId() }
-  return await world.kv.write((tx) => writeOpened(tx, at, write, bytes, by))
+  const pieces = [smallPiece(world.newId(), small)]
+  return await world.kv.write((tx) => writeOpened(tx, at, write, pieces, by))
 }
 
 /** Bytes first, record second: nothing of it is seen before all of it is there. */
@@ -78,7 +79,7 @@ async function writeLarge(
   const pieces = [wholeSlice(slice)]
   const by = { moment: world.moment(), newId: world.newId() }
   try {
-    return await world.kv.write((tx) => writeOpened(tx, at, write, { pieces }, by))
+    return await world.kv.write((tx) => writeOpened(tx, at, write, pieces, by))
   } catch (error) {
     await discard(world, pieces)
     throw error

@@ -1,9 +1,8 @@
 // Copies of a file or blob that is in this store: one transaction that shares the slices of the bytes and nothing
 // that can change. What is wrong with the source is told as CannotVerifyCopySource.
 import type { ByteRange } from '../../extent/interval-map.ts'
-import { wholeSlice } from '../../extent/slice-list.ts'
 import type { Piece } from '../../extent/slice.ts'
-import { putSmallSlice, smallSlice } from '../../extent/small.ts'
+import { smallPiece } from '../../extent/small.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import type { BlobAddress, StoredBlob } from '../blob/blob.ts'
 import { readContent } from '../blob/content.ts'
@@ -156,8 +155,7 @@ function* copyBytes(
     return yield* putPieces(tx, ids.mapId, pieces)
   }
   if (content.bytes.length === 0) return undefined
-  putSmallSlice(tx, ids.smallId, content.bytes)
-  return yield* putPieces(tx, ids.mapId, [wholeSlice(smallSlice(ids.smallId, content.bytes))])
+  return yield* putPieces(tx, ids.mapId, [smallPiece(ids.smallId, content.bytes)])
 }
 
 /** A record of a file's map is one piece; one of a block list is many. */

@@ -178,8 +178,9 @@ export function saveNode(
   before: FileNode | undefined,
   after: Omit<FileNode, 'since'>,
 ): FileNode {
-  saveKept<FileNode>(tx, nodePlace(view, after.nodeId), view, before, after)
-  return { ...after, since: view.lastSnapshot }
+  const node = { ...after, since: view.lastSnapshot }
+  saveKept<FileNode>(tx, nodePlace(view, after.nodeId), view, before, node)
+  return node
 }
 
 export function saveEntry(
@@ -190,7 +191,7 @@ export function saveEntry(
   after: Omit<FileEntry, 'since'>,
 ): void {
   const place = entryPlace(view, directoryId, foldName(after.name))
-  saveKept<FileEntry>(tx, place, view, before, after)
+  saveKept<FileEntry>(tx, place, view, before, { ...after, since: view.lastSnapshot })
 }
 
 export function deleteEntry(tx: Tx, view: ShareView, directoryId: number, entry: FileEntry): void {

@@ -2,8 +2,7 @@
 // alike. Nothing is checked here but that it is possible; who may do it is put-range.ts and the SMB server.
 import assert from 'node:assert/strict'
 import { readIntervals, type ByteRange } from '../../extent/interval-map.ts'
-import { putSmallSlice, smallSlice } from '../../extent/small.ts'
-import { wholeSlice } from '../../extent/slice-list.ts'
+import { smallPiece } from '../../extent/small.ts'
 import type { Hole, Piece } from '../../extent/slice.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { clearMap, mapIntervals, overwriteMap } from '../map.ts'
@@ -67,8 +66,7 @@ export function* clearRange(
   const zerosBytes = Math.max(0, ...zeroed.map(({ from, to }) => to - from))
   if (zerosBytes > 0) {
     const zeros = new Uint8Array(zerosBytes)
-    putSmallSlice(tx, change.zerosId, zeros)
-    const piece = wholeSlice(smallSlice(change.zerosId, zeros))
+    const piece = smallPiece(change.zerosId, zeros)
     for (const { from, to } of zeroed) {
       yield* overwriteMap(tx, place.map, from, { ...piece, lengthBytes: to - from })
     }
@@ -96,17 +94,23 @@ export function clearedParts({ from, to }: ByteRange): {
 function saveWritten(
   tx: FileTx,
   file: Existing,
-  content: Pick<FileNode, 'lengthBytes' | 'map' | 'mapSince'>,
+  content: Required<Pick<FileNode, 'lengthBytes' | 'map' | 'mapSince'>>,
   { moment, lastWrite, change }: RangeChange,
 ): FileNode {
   const { view, node } = file
+  const { stamp, modifiedMs, changeTime } = touched(node, moment)
+  const { lastWriteTime } = node
+  // Names instead of spreads: every write of every client passes here.
   const after = saveNode(tx, view, node, {
     ...node,
-    ...touched(node, moment),
-    ...content,
+    stamp,
+    modifiedMs,
+    changeTime: change === 'preserve' ? node.changeTime : changeTime,
+    lastWriteTime: lastWrite === 'now' ? movedFileTime(lastWriteTime, moment.nowMs) : lastWriteTime,
     attributes: node.attributes | ARCHIVE,
-    ...(lastWrite === 'now' && { lastWriteTime: movedFileTime(node.lastWriteTime, moment.nowMs) }),
-    ...(change === 'preserve' && { changeTime: node.changeTime }),
+    lengthBytes: content.lengthBytes,
+    map: content.map,
+    mapSince: content.mapSince,
   })
   const filter =
     NOTIFY.lastWrite |

@@ -1,6 +1,7 @@
 // The bytes of an open file: READ, WRITE, copies within the server, zeros, and where there is anything at all.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { smallPiece } from '../../extent/small.ts'
 import { ADDRESS, exampleShare, refusalOf, type ExampleShare } from './open-example.ts'
 import type { FileOpen } from './open.ts'
 import { snapshotShare } from './share-snapshot.ts'
@@ -18,11 +19,11 @@ function write(
   text: string,
   frozen: SmbWrite['frozen'] = {},
 ) {
-  const small = Buffer.from(text)
-  const bytes = { small, id: newId() }
+  const bytes = Buffer.from(text)
+  const pieces = [smallPiece(newId(), bytes)]
   const by = { moment: moment(), newId: newId() }
-  const part = { offset, lengthBytes: small.length, frozen }
-  return kv.write((tx) => writeOpened(tx, { address: ADDRESS, open }, part, bytes, by))
+  const part = { offset, lengthBytes: bytes.length, frozen }
+  return kv.write((tx) => writeOpened(tx, { address: ADDRESS, open }, part, pieces, by))
 }
 
 async function read({ kv }: ExampleShare, open: FileOpen, offset = 0, lengthBytes = 100) {

@@ -1,6 +1,5 @@
 // READ and WRITE of an SMB client as transactions: the bytes of an open file, with other clients' locks in the way.
-import { putSmallSlice, readSmallPieces, smallSlice } from '../../extent/small.ts'
-import { wholeSlice } from '../../extent/slice-list.ts'
+import { readSmallPieces } from '../../extent/small.ts'
 import type { Hole, Piece } from '../../extent/slice.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { StorageError } from '../error.ts'
@@ -56,10 +55,6 @@ export type SmbWrite = {
   readonly frozen: FrozenTimes
 }
 
-/** Bytes to be shown: durable already, or few enough to become so with the transaction. */
-export type WrittenBytes =
-  { readonly pieces: readonly Piece[] } | { readonly small: Uint8Array; readonly id: number }
-
 /** What is bound to fail is refused before many bytes are stored. */
 export function* checkWriteOpened(
   tx: ReadTx,
@@ -75,14 +70,14 @@ export function* writeOpened(
   tx: FileTx,
   { address, open }: OpenedAt,
   { offset, frozen, lengthBytes }: SmbWrite,
-  bytes: WrittenBytes,
+  pieces: readonly Piece[],
   { moment, newId }: { readonly moment: Moment; readonly newId: number },
 ): Step<{ readonly before: FileNode; readonly after: FileNode }> {
   const file = yield* requireOpened(tx, address, open)
   const from = offset === 'end' ? file.node.lengthBytes : offset
   yield* checkWritten(tx, open, { from, to: from + lengthBytes })
   yield* breakForWrite(tx, open, file.open.holder)
-  const part = { offset: from, pieces: 'pieces' in bytes ? bytes.pieces : putSmall(tx, bytes) }
+  const part = { offset: from, pieces }
   const change = { moment, newId, ...lastWriteOf(frozen), grow: true }
   return { before: file.node, after: yield* writeRange(tx, file, part, change) }
 }
@@ -101,9 +96,4 @@ function* checkWritten(
 ): Step<void> {
   yield* checkLocks(tx, open, range, 'write')
   if (range.to > FILE_BYTES_MAX) throw new StorageError('ShareSizeLimitReached')
-}
-
-function putSmall(tx: FileTx, bytes: Extract<WrittenBytes, { small: Uint8Array }>): Piece[] {
-  putSmallSlice(tx, bytes.id, bytes.small)
-  return [wholeSlice(smallSlice(bytes.id, bytes.small))]
 }

@@ -30,7 +30,8 @@ function change(kv: Kv, name: string, lastSnapshot: number, text: string | undef
   const view: ShareView = { shareId: 1, lastSnapshot }
   return kv.write(function* (tx: Tx) {
     const before = yield* readKept<Thing>(tx, place(name), view)
-    if (text !== undefined) saveKept<Thing>(tx, place(name), view, before, { text })
+    if (text !== undefined)
+      saveKept<Thing>(tx, place(name), view, before, { text, since: view.lastSnapshot })
     else if (before !== undefined) deleteKept<Thing>(tx, place(name), view, before)
   })
 }

@@ -58,11 +58,10 @@ export function saveKept<T extends Kept>(
   place: KeptPlace,
   view: ShareView,
   before: T | undefined,
-  after: Omit<T, 'since'>,
+  after: T,
 ): void {
   keep(tx, place, view, before)
-  const made = { ...after, since: view.lastSnapshot }
-  tx.put(place.key, encodeRecord(made), { decode: decodeKept, made })
+  tx.put(place.key, encodeRecord(after), { decode: decodeKept, made: after })
 }
 
 export function deleteKept<T extends Kept>(

@@ -102,7 +102,7 @@ class OverKv<Event> {
     const value = yield* body(tx)
     const writes = tx.liveWrites()
     const before = writes.map(({ key }) => ({ key, value: getEntry(this.#live, key) }))
-    if (writes.length > 0) this.#live = applyWrites(this.#live, writes)
+    if (writes.length > 0) this.#live = applyWrites(this.#live, writes.map(apart))
     // Live records too: a failing commit takes them back, from under whoever had read them.
     const written = this.#committing.add([...tx.written, ...writes.map(({ key }) => key)])
     run.done = { events: tx.events, written, before }
@@ -130,7 +130,7 @@ class OverKv<Event> {
     const value = yield* body(tx)
     const writes = tx.liveWrites()
     if (writes.some(({ key }) => this.#committing.has(key))) throw NOT_AT_ONCE
-    if (writes.length > 0) this.#live = applyWrites(this.#live, writes)
+    if (writes.length > 0) this.#live = applyWrites(this.#live, writes.map(apart))
     return { value, events: tx.events }
   }
 
@@ -142,6 +142,11 @@ class OverKv<Event> {
   #tell(events: readonly Event[]): void {
     for (const event of events) for (const listener of this.#listeners) listener(event)
   }
+}
+
+/** What stays, in memory of its own: a view of a pool would hold all of the pool for as long. */
+function apart({ key, value }: Write): Write {
+  return { key: new Uint8Array(key), value: value && new Uint8Array(value) }
 }
 
 /** What bodies have written whose commit is under way. */

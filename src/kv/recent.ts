@@ -41,8 +41,9 @@ export class Recent implements ReadTx {
     const known = this.#young.get(name) ?? this.#old.get(name)
     if (known?.decode === decode) return known.made as T | undefined
     const value = yield* this.#store.get(key)
-    const made = value === undefined ? undefined : decode(value)
-    if (this.#wasSeen(key)) this.#keep(name, { decode, made }, value?.length ?? 0)
+    const isKept = this.#wasSeen(key)
+    const made = value === undefined ? undefined : decode(isKept ? apart(value) : value)
+    if (isKept) this.#keep(name, { decode, made }, value?.length ?? 0)
     return made
   }
 
@@ -91,6 +92,13 @@ export class Recent implements ReadTx {
     return false
   }
 }
+
+/** What is made of a large value may be a view of it, and one of Buffer's pool would hold all of the pool. */
+function apart(value: Value): Value {
+  return value.length > SMALL_BYTES ? new Uint8Array(value) : value
+}
+
+const SMALL_BYTES = 1_024
 
 /** FNV-1a. */
 function hashOf(key: Key): number {

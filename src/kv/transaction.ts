@@ -32,22 +32,23 @@ export class WithWrites implements ReadTx {
     this.#store = store
   }
 
-  *get(key: Key): Step<Value | undefined> {
-    if (this.pending === undefined) return yield* this.#store.get(key)
-    const write = this.pending.get(nameOf(key))
-    return write === undefined ? yield* this.#store.get(key) : write.value
-  }
-
-  *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
+  // No generators themselves where they can hand on another's: there are several layers, and many reads.
+  get(key: Key): Step<Value | undefined> {
     const write = this.pending?.get(nameOf(key))
-    if (write === undefined) return yield* this.#store.getWith(key, decode)
-    if (write.made?.decode === decode) return write.made.made as T
-    return write.value === undefined ? undefined : decode(write.value)
+    return write === undefined ? this.#store.get(key) : always(write.value)
   }
 
-  *scan(range: ScanRange): Step<readonly Entry[]> {
+  getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
+    const write = this.pending?.get(nameOf(key))
+    return write === undefined ? this.#store.getWith(key, decode) : always(madeOf(write, decode))
+  }
+
+  scan(range: ScanRange): Step<readonly Entry[]> {
     const mine = this.#inside(range)
-    if (mine.length === 0) return yield* this.#store.scan(range)
+    return mine.length === 0 ? this.#store.scan(range) : this.#scanWith(mine, range)
+  }
+
+  *#scanWith(mine: readonly Write[], range: ScanRange): Step<readonly Entry[]> {
     const stored = yield* this.#store.scan({ ...range, countMax: range.countMax + mine.length })
     return merge(stored, mine, range)
   }
@@ -87,6 +88,15 @@ export class WithWrites implements ReadTx {
   clear(): void {
     this.pending = undefined
   }
+}
+
+function* always<T>(value: T): Step<T> {
+  return value
+}
+
+function madeOf<T>({ value, made }: Write, decode: (value: Value) => T): T | undefined {
+  if (made?.decode === decode) return made.made as T
+  return value === undefined ? undefined : decode(value)
 }
 
 /** A class, because there is one for each transaction: its functions are made once. */

@@ -57,8 +57,8 @@ export type ContainerGuard = { readonly conditions: Conditions; readonly leaseId
 /** The containers that exist without being created. */
 const IMPLICIT = new Set(['$logs', '$blobchangefeed'])
 
-export function* getContainer(tx: ReadTx, address: ContainerAddress): Step<Container | undefined> {
-  return yield* tx.getWith(containerKey(address.account, address.container), decodeContainer)
+export function getContainer(tx: ReadTx, address: ContainerAddress): Step<Container | undefined> {
+  return tx.getWith(containerKey(address.account, address.container), decodeContainer)
 }
 
 export function* requireContainer(tx: ReadTx, address: ContainerAddress): Step<Container> {

@@ -1,5 +1,6 @@
 // Names of directories and files: case is kept and does not count. What may be in them is what Windows
 // allows ("Naming and Referencing Shares, Directories, Files, and Metadata").
+import { remembering } from '../../kv/remember.ts'
 import { StorageError } from '../error.ts'
 
 const NAME_LENGTH_MAX = 255
@@ -16,11 +17,18 @@ type PathRule = {
 }
 
 /** The names of a path, from the share's root; none for the root itself. */
-export function parseFilePath(text: string, rule: PathRule): readonly string[] {
+export function parseFilePath(text: string, { allowTrailingDot }: PathRule): readonly string[] {
+  return allowTrailingDot ? pathWithDots(text) : pathWithoutDots(text)
+}
+
+const pathWithDots = remembering((text) => parsePath(text, (name) => name))
+const pathWithoutDots = remembering((text) => parsePath(text, withoutDots))
+
+function parsePath(text: string, nameOf: (name: string) => string): readonly string[] {
   const path = text.replaceAll('\\', '/').replace(/\/+$/, '')
   if (path === '') return []
   if (path.length > PATH_LENGTH_MAX) throw new StorageError('InvalidFileOrDirectoryPathName')
-  const names = path.split('/').map((name) => (rule.allowTrailingDot ? name : withoutDots(name)))
+  const names = path.split('/').map(nameOf)
   if (names.length > DEPTH_MAX) throw new StorageError('InvalidFileOrDirectoryPathName')
   for (const name of names) checkFileName(name)
   return names

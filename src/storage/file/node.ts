@@ -120,18 +120,18 @@ function entryPlace({ shareId }: ShareView, directoryId: number, folded: string)
   }
 }
 
-export function* getNode(tx: ReadTx, view: ShareView, nodeId: number): Step<FileNode | undefined> {
-  return yield* readKept<FileNode>(tx, nodePlace(view, nodeId), view)
+export function getNode(tx: ReadTx, view: ShareView, nodeId: number): Step<FileNode | undefined> {
+  return readKept<FileNode>(tx, nodePlace(view, nodeId), view)
 }
 
-export function* getEntry(
+export function getEntry(
   tx: ReadTx,
   view: ShareView,
   directoryId: number,
   name: string,
 ): Step<FileEntry | undefined> {
   const place = entryPlace(view, directoryId, foldName(name))
-  return yield* readKept<FileEntry>(tx, place, view)
+  return readKept<FileEntry>(tx, place, view)
 }
 
 /** Every directory on the way must be there: 404 ParentNotFound. */

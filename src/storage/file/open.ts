@@ -137,12 +137,12 @@ function* recordsOf<T>(tx: ReadTx, range: { readonly from: Key; readonly to: Key
   return (yield* scanAll(tx, range, COUNT)).map(({ value }) => decodeRecord<T>(value))
 }
 
-export function* opensOf<T extends FileOpen = FileOpen>(
+export function opensOf<T extends FileOpen = FileOpen>(
   tx: ReadTx,
   shareId: number,
   nodeId: number,
 ): Step<T[]> {
-  return yield* recordsOf<T>(tx, opensRange(shareId, nodeId))
+  return recordsOf<T>(tx, opensRange(shareId, nodeId))
 }
 
 /** As its record is now; undefined when it has been closed. */
@@ -154,16 +154,16 @@ export function* getOpen(
   return value === undefined ? undefined : decodeRecord<FileOpen>(value)
 }
 
-export function* locksOf(tx: ReadTx, shareId: number, nodeId: number): Step<FileLock[]> {
-  return yield* recordsOf<FileLock>(tx, locksRange(shareId, nodeId))
+export function locksOf(tx: ReadTx, shareId: number, nodeId: number): Step<FileLock[]> {
+  return recordsOf<FileLock>(tx, locksRange(shareId, nodeId))
 }
 
-export function* holdersOf<T extends CacheHolder = CacheHolder>(
+export function holdersOf<T extends CacheHolder = CacheHolder>(
   tx: ReadTx,
   shareId: number,
   nodeId: number,
 ): Step<T[]> {
-  return yield* recordsOf<T>(tx, cachesRange(shareId, nodeId))
+  return recordsOf<T>(tx, cachesRange(shareId, nodeId))
 }
 
 export function* isDeletePending(tx: ReadTx, shareId: number, nodeId: number): Step<boolean> {

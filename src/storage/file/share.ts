@@ -58,11 +58,11 @@ const GIB = 2 ** 30
 
 export const SNAPSHOT_COUNT_MAX = 200
 
-export function* getShare(
+export function getShare(
   tx: ReadTx,
   { account, share }: Pick<ShareAddress, 'account' | 'share'>,
 ): Step<Share | undefined> {
-  return yield* tx.getWith(shareKey(account, share), decodeRecord<Share>)
+  return tx.getWith(shareKey(account, share), decodeRecord<Share>)
 }
 
 export function* requireShare(

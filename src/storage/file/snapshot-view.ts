@@ -28,18 +28,24 @@ export type KeptPlace = {
   pastFrom(snapshot: number): Pick<ScanRange, 'from' | 'to'>
 }
 
-export function* readKept<T extends Kept>(
+export function readKept<T extends Kept>(
   tx: ReadTx,
   place: KeptPlace,
-  view: ShareView,
+  { snapshot }: ShareView,
 ): Step<T | undefined> {
-  const { snapshot } = view
-  if (snapshot !== undefined) {
-    const [past] = yield* tx.scan({ ...place.pastFrom(snapshot), countMax: 1 })
-    if (past !== undefined) return seenAt(decodeKept<T>(past.value), snapshot)
-  }
+  if (snapshot === undefined) return tx.getWith(place.key, decodeKept<T>)
+  return readPast<T>(tx, place, snapshot)
+}
+
+function* readPast<T extends Kept>(
+  tx: ReadTx,
+  place: KeptPlace,
+  snapshot: number,
+): Step<T | undefined> {
+  const [past] = yield* tx.scan({ ...place.pastFrom(snapshot), countMax: 1 })
+  if (past !== undefined) return seenAt(decodeKept<T>(past.value), snapshot)
   const record = yield* tx.getWith(place.key, decodeKept<T>)
-  return snapshot === undefined || record === undefined ? record : seenAt(record, snapshot)
+  return record === undefined ? undefined : seenAt(record, snapshot)
 }
 
 /** A state that began at this snapshot or later is not what it saw. */

@@ -17,8 +17,8 @@ export type Queue = {
   readonly policies: readonly SignedIdentifier[]
 }
 
-export function* getQueue(tx: ReadTx, address: QueueAddress): Step<Queue | undefined> {
-  return yield* tx.getWith(queueKey(address.account, address.queue), decodeQueue)
+export function getQueue(tx: ReadTx, address: QueueAddress): Step<Queue | undefined> {
+  return tx.getWith(queueKey(address.account, address.queue), decodeQueue)
 }
 
 export function* requireQueue(tx: ReadTx, address: QueueAddress): Step<Queue> {

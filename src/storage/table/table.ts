@@ -18,8 +18,8 @@ export type Table = {
   readonly policies: readonly SignedIdentifier[]
 }
 
-export function* getTable(tx: ReadTx, address: TableAddress): Step<Table | undefined> {
-  return yield* tx.getWith(tableKey(address.account, address.table), decodeTable)
+export function getTable(tx: ReadTx, address: TableAddress): Step<Table | undefined> {
+  return tx.getWith(tableKey(address.account, address.table), decodeTable)
 }
 
 export function* requireTable(tx: ReadTx, address: TableAddress): Step<Table> {

@@ -163,7 +163,7 @@ function readSmall(kv: Kv, pieces: readonly Piece[]): Promise<Uint8Array> {
 
 function* readJoined(tx: ReadTx, pieces: readonly Piece[]): Step<Uint8Array> {
   const parts: Uint8Array[] = []
-  for (const piece of pieces) parts.push(yield* readPiece(tx, piece))
+  for (const piece of pieces) parts.push(atHand(piece) ?? (yield* readPiece(tx, piece)))
   return joined(parts)
 }
 
@@ -175,15 +175,18 @@ export function* readSmallPieces(
   const parts: Uint8Array[] = []
   for (const piece of pieces) {
     if (piece.slice === undefined) parts.push(new Uint8Array(piece.lengthBytes))
-    else if (isSmall(piece)) parts.push(yield* readPiece(tx, piece))
+    else if (isSmall(piece)) parts.push(atHand(piece) ?? (yield* readPiece(tx, piece)))
     else return undefined
   }
   return joined(parts)
 }
 
-function* readPiece(tx: ReadTx, piece: Piece): Step<Uint8Array> {
-  const { slice, from, lengthBytes } = piece
-  const bytes = piece[AT_HAND] ?? (yield* tx.getWith(smallKey(slice.offset), recordBytes))
+function atHand({ from, lengthBytes, [AT_HAND]: bytes }: Piece): Uint8Array | undefined {
+  return bytes?.subarray(from, from + lengthBytes)
+}
+
+function* readPiece(tx: ReadTx, { slice, from, lengthBytes }: Piece): Step<Uint8Array> {
+  const bytes = yield* tx.getWith(smallKey(slice.offset), recordBytes)
   if (bytes === undefined) throw new ExtentDamaged(SMALL_EXTENT, `no bytes of ${slice.offset}`)
   if (bytes.length !== slice.lengthBytes) {
     throw new ExtentDamaged(SMALL_EXTENT, `other bytes of ${slice.offset}`)

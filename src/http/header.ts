@@ -125,15 +125,31 @@ export function optionalETags(headers: HeaderFields, name: string): ETags | unde
   return etags.map((etag) => (etag.endsWith('"') ? etag : `"${etag}"`))
 }
 
+type ConditionPrefix = '' | 'x-ms-source-' | 'x-ms-blob-'
+
+/** Made once: a name that is put together anew has to be looked up anew, too. */
+const CONDITION_NAMES = {
+  '': conditionNames(''),
+  'x-ms-source-': conditionNames('x-ms-source-'),
+  'x-ms-blob-': conditionNames('x-ms-blob-'),
+}
+
+function conditionNames(prefix: ConditionPrefix) {
+  return {
+    ifMatch: `${prefix}if-match`,
+    ifNoneMatch: `${prefix}if-none-match`,
+    ifModifiedSince: `${prefix}if-modified-since`,
+    ifUnmodifiedSince: `${prefix}if-unmodified-since`,
+  }
+}
+
 /** The four conditions; those of a copy's source have a prefix, and so have those of tags. */
-export function decodeConditions(
-  headers: HeaderFields,
-  prefix: '' | 'x-ms-source-' | 'x-ms-blob-' = '',
-): Conditions {
-  const ifMatch = optionalETags(headers, `${prefix}if-match`)
-  const ifNoneMatch = optionalETags(headers, `${prefix}if-none-match`)
-  const ifModifiedSinceMs = optionalDateMs(headers, `${prefix}if-modified-since`)
-  const ifUnmodifiedSinceMs = optionalDateMs(headers, `${prefix}if-unmodified-since`)
+export function decodeConditions(headers: HeaderFields, prefix: ConditionPrefix = ''): Conditions {
+  const names = CONDITION_NAMES[prefix]
+  const ifMatch = optionalETags(headers, names.ifMatch)
+  const ifNoneMatch = optionalETags(headers, names.ifNoneMatch)
+  const ifModifiedSinceMs = optionalDateMs(headers, names.ifModifiedSince)
+  const ifUnmodifiedSinceMs = optionalDateMs(headers, names.ifUnmodifiedSince)
   const etags = ifMatch ?? ifNoneMatch
   if ((etags ?? ifModifiedSinceMs ?? ifUnmodifiedSinceMs) === undefined) return NO_CONDITIONS
   const none = ifMatch === undefined && ifNoneMatch === undefined

@@ -98,23 +98,25 @@ export function createAnalytics(service: BlobService): Analytics {
 
 /** A request must not read the properties again only to learn that nothing is logged. */
 function cachedLogging({ kv }: BlobService) {
-  const known = new Map<string, Logging>()
+  /** By account, then by service. */
+  const known = new Map<string, Map<StorageService, Logging>>()
   return {
     mayBeOn({ request, operation }: RequestReport): boolean {
       if (request === undefined) return false
       if (operation === 'Set Service Properties') return true
-      const logging = known.get(`${request.account}/${request.service}`)
+      const logging = known.get(request.account)?.get(request.service)
       return logging === undefined || logging.read || logging.write || logging.delete
     },
     async get(account: string, service: StorageService): Promise<Logging> {
-      const found = known.get(`${account}/${service}`)
+      const found = known.get(account)?.get(service)
       if (found !== undefined) return found
       const { logging } = await kv.read((tx) => getServiceProperties(tx, { account, service }))
-      known.set(`${account}/${service}`, logging)
+      const services = known.get(account) ?? new Map<StorageService, Logging>()
+      known.set(account, services.set(service, logging))
       return logging
     },
     forget(account: string): void {
-      for (const key of known.keys()) if (key.startsWith(`${account}/`)) known.delete(key)
+      known.delete(account)
     },
   }
 }

@@ -1,9 +1,10 @@
 // Content that is found by offset: a map is records of their own, one for each write, so that writing costs
 // the same in content of any size. Page and append blobs, long block lists and files have one each.
-import { overwriteOverlapping, clearOverlapping } from '../extent/interval-map.ts'
+import { clearOverlapping, overwriteOverlapping, readIntervals } from '../extent/interval-map.ts'
 import type { ByteRange, Interval, IntervalEdit } from '../extent/interval-map.ts'
 import { addReferences, removeReferences } from '../extent/reference.ts'
-import { AT_HAND, type Content, type Piece } from '../extent/slice.ts'
+import { cutPiece } from '../extent/slice-list.ts'
+import { AT_HAND, type Content, type Hole, type Piece } from '../extent/slice.ts'
 import { encodeKey } from '../kv/key.ts'
 import {
   prefixRange,
@@ -50,6 +51,18 @@ const INLINE_END = 64 * 1024
 
 /** Records of a map that one scan takes. */
 const SCAN_COUNT = 1_000
+
+/** The bytes of `range`, in order and without gaps, for `ExtentStore.read`. */
+export function* readMap(tx: ReadTx, mapId: number, range: ByteRange): Step<(Piece | Hole)[]> {
+  const lengthBytes = range.to - range.from
+  const record = yield* tx.getWith(mapKey(mapId, range.from), decodeMapRecord)
+  const first = record?.content.pieces[0]
+  // What was written at once is mostly read at once.
+  if (first !== undefined && lengthBytes > 0 && first.lengthBytes >= lengthBytes) {
+    return [cutPiece(first, 0, lengthBytes)]
+  }
+  return readIntervals(yield* mapIntervals(tx, mapId, range), range)
+}
 
 /** The intervals of a map that have a byte in `range`, in order. */
 export function* mapIntervals(tx: ReadTx, mapId: number, range: ByteRange): Step<Interval[]> {

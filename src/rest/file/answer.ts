@@ -12,7 +12,7 @@ export const WRITTEN = ['x-ms-request-server-encrypted', 'false'] as const
 
 /** SMBPROPS of the specification, and those of NFS where the share has it. */
 export function smbHeaders(node: FileNode): string[] {
-  return [
+  const headers = [
     'x-ms-file-permission-key', node.permissionKey,
     'x-ms-file-attributes', attributesText(node),
     'x-ms-file-creation-time', fileTimeText(node.creationTime),
@@ -20,19 +20,16 @@ export function smbHeaders(node: FileNode): string[] {
     'x-ms-file-change-time', fileTimeText(node.changeTime),
     'x-ms-file-id', String(node.nodeId),
     'x-ms-file-parent-id', String(node.parentId),
-    ...posixHeaders(node),
   ] // prettier-ignore
+  if (node.mode !== undefined) pushPosixHeaders(headers, node, node.mode)
+  return headers
 }
 
-function posixHeaders({ owner, group, mode, linkCount, kind }: FileNode): string[] {
-  if (mode === undefined) return []
-  return [
-    'x-ms-owner', owner ?? '0',
-    'x-ms-group', group ?? '0',
-    'x-ms-mode', mode,
-    ...(kind === 'file' ? ['x-ms-link-count', String(linkCount ?? 1)] : []),
-    'x-ms-file-file-type', FILE_TYPES[kind],
-  ] // prettier-ignore
+function pushPosixHeaders(headers: string[], node: FileNode, mode: string): void {
+  const { owner = '0', group = '0', linkCount = 1, kind } = node
+  headers.push('x-ms-owner', owner, 'x-ms-group', group, 'x-ms-mode', mode)
+  if (kind === 'file') headers.push('x-ms-link-count', String(linkCount))
+  headers.push('x-ms-file-file-type', FILE_TYPES[kind])
 }
 
 const FILE_TYPES = { directory: 'Directory', file: 'Regular', symlink: 'SymLink' } as const

@@ -27,8 +27,8 @@ export async function runGetFile(call: FileCall): Promise<Answer> {
   const { request, service } = call
   refuseConditions(request)
   const { node, range, body } = await afterBreaks(service, request, () => readFile(call))
-  const shown = fileHeaders(node, range, service.moment().nowMs)
-  const headers = ['Accept-Ranges', 'bytes', ...shown]
+  const headers = fileHeaders(node, range, service.moment().nowMs)
+  headers.push('Accept-Ranges', 'bytes')
   const { lengthBytes } = node
   return contentAnswer(request, withOverrides(headers, call.identity), { range, lengthBytes, body })
 }

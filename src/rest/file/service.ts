@@ -48,7 +48,8 @@ export function fileAddress(request: Request): FileAddress {
 
 /** The same, or as the snapshot shows it. */
 export function fileAddressAt(request: Request): FileAddress {
-  return { ...shareOf(request), ...snapshotOf(request), path: pathOf(request) }
+  const { account, share } = shareOf(request)
+  return { account, share, path: pathOf(request), ...snapshotOf(request) }
 }
 
 function shareOf(request: Request): ShareAddress {

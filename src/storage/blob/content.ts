@@ -2,13 +2,12 @@
 // which is records of their own by offset. A page or an appended block is one record of a map, so that
 // writing it costs the same in a blob of any size; of a long block list a record holds many blocks.
 import assert from 'node:assert/strict'
-import { readIntervals } from '../../extent/interval-map.ts'
 import type { ByteRange } from '../../extent/interval-map.ts'
 import { addReferences, removeReferences, replaceReferences } from '../../extent/reference.ts'
 import { subRangeOfPieces } from '../../extent/slice-list.ts'
 import type { Content, Hole, Piece } from '../../extent/slice.ts'
 import type { Key, ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { copyMap, dropMap, mapIntervals, mapRecords, putMapRecord, type Block } from '../map.ts'
+import { copyMap, dropMap, mapRecords, putMapRecord, readMap, type Block } from '../map.ts'
 
 export type BlobContent = {
   readonly lengthBytes: number
@@ -38,7 +37,7 @@ export function* readContent(
 ): Step<BlobBytes> {
   const { blob, bytes } = stored
   if (blob.map !== undefined) {
-    return { pieces: readIntervals(yield* mapIntervals(tx, blob.map, range), range) }
+    return { pieces: yield* readMap(tx, blob.map, range) }
   }
   if (blob.content === undefined) return { bytes: bytes.subarray(range.from, range.to) }
   return { pieces: subRangeOfPieces(blob.content.pieces, range.from, range.to) }

@@ -152,23 +152,29 @@ export function* locateIn(
     return { share, view, directoryId: ROOT_ID, name: '', ...(root && { node: root }) }
   }
   let directoryId = ROOT_ID
-  for (const parent of path.slice(0, -1)) {
-    const entry = yield* getEntry(tx, view, directoryId, parent)
+  for (let depth = 0; depth < path.length - 1; depth += 1) {
+    const entry = yield* getEntry(tx, view, directoryId, path[depth] ?? '')
     if (entry?.kind !== 'directory') throw new StorageError('ParentNotFound')
     directoryId = entry.nodeId
   }
   const entry = yield* getEntry(tx, view, directoryId, name)
   if (entry === undefined) return { share, view, directoryId, name }
   const node = yield* getNode(tx, view, entry.nodeId)
-  return { share, view, directoryId, name, entry, ...(node && { node }) }
+  if (node === undefined) return { share, view, directoryId, name, entry }
+  return { share, view, directoryId, name, entry, node }
 }
 
 /** It must be there and be of this kind. */
 export function requireNode(located: Located, kind?: NodeKind): Existing {
-  const { node } = located
-  if (node === undefined) throw new StorageError('ResourceNotFound')
-  if (kind !== undefined && node.kind !== kind) throw new StorageError('ResourceTypeMismatch')
-  return { ...located, node }
+  if (!isExisting(located)) throw new StorageError('ResourceNotFound')
+  if (kind !== undefined && located.node.kind !== kind) {
+    throw new StorageError('ResourceTypeMismatch')
+  }
+  return located
+}
+
+function isExisting(located: Located): located is Existing {
+  return located.node !== undefined
 }
 
 /** Puts `after` in the place of `before`, keeping that where a snapshot shows it. */

@@ -5,7 +5,7 @@ import { readIntervals, type ByteRange } from '../../extent/interval-map.ts'
 import { smallPiece } from '../../extent/small.ts'
 import type { Hole, Piece } from '../../extent/slice.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
-import { clearMap, mapIntervals, overwriteMap } from '../map.ts'
+import { clearMap, overwriteMap, readMap } from '../map.ts'
 import type { Moment } from '../moment.ts'
 import { ARCHIVE } from './attributes.ts'
 import { announceChange, NOTIFY } from './change-event.ts'
@@ -126,6 +126,5 @@ export function* readRange(
   { map }: Pick<FileNode, 'map'>,
   range: ByteRange,
 ): Step<(Piece | Hole)[]> {
-  const intervals = map === undefined ? [] : yield* mapIntervals(tx, map, range)
-  return readIntervals(intervals, range)
+  return map === undefined ? readIntervals([], range) : yield* readMap(tx, map, range)
 }

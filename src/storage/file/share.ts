@@ -95,7 +95,8 @@ export function* requireView(
   tx: ReadTx,
   address: ShareAddress,
 ): Step<{ readonly share: Share; readonly view: ShareView }> {
-  const share = yield* requireShare(tx, address)
+  const share = yield* getShare(tx, address)
+  if (share === undefined) throw new StorageError('ShareNotFound')
   const { id: shareId, lastSnapshot } = share
   const { snapshot } = address
   if (snapshot === undefined) return { share, view: { shareId, lastSnapshot } }

@@ -11,6 +11,7 @@ import type { Options } from './start/options.ts'
 import type { Clock, Store } from './start/store.ts'
 import type { Accounts } from './storage/account.ts'
 import { getServiceProperties } from './storage/service.ts'
+import type { ServiceProperties } from './storage/service-properties.ts'
 
 /** What a service is started with. */
 export type RunContext = {
@@ -35,7 +36,9 @@ export function frontOf<Service>(
   own: Own<Service>,
   world: () => AuthWorld,
 ): Front<Service> {
-  const { options, accounts, store, log, metrics } = context
+  const { options, accounts, log, metrics } = context
+  const observe = observer(own.name, log, metrics)
+  const properties = knownProperties(context, own.name)
   return {
     ...own,
     accounts,
@@ -43,10 +46,44 @@ export function frontOf<Service>(
     strictVersion: options.strictApiVersion && !options.skipApiVersionCheck,
     loose: options.loose,
     world,
-    properties: (account) =>
-      store.kv.read((tx) => getServiceProperties(tx, { account, service: own.name })),
-    observe: observer(own.name, log, metrics),
+    properties: (account) => properties.get(account),
+    observe: (report) => {
+      if (report.operation === 'Set Service Properties') properties.forget()
+      observe(report)
+    },
     logFault: (error, requestId) => log.error('request failed', { requestId, error }),
+  }
+}
+
+// Every answer depends on them and they hardly ever change: an account's are known until they are set, and a second
+// at most, since a Set Service Properties that ran out of time may still be on its way.
+const KNOWN_MS = 1_000
+
+type Known = { readonly properties: ServiceProperties; readonly untilMs: number }
+
+function knownProperties(
+  { accounts, store }: Pick<RunContext, 'accounts' | 'store'>,
+  service: ServiceName,
+) {
+  let known = new Map<string, Known>()
+  const learn = async (account: string, nowMs: number): Promise<ServiceProperties> => {
+    const before = known
+    const properties = await store.kv.read((tx) => getServiceProperties(tx, { account, service }))
+    // Not of any name that a client makes up; and into the map that there was, which is another after a change.
+    if (accounts.get(account) !== undefined) {
+      before.set(account, { properties, untilMs: nowMs + KNOWN_MS })
+    }
+    return properties
+  }
+  return {
+    get(account: string): ServiceProperties | Promise<ServiceProperties> {
+      const found = known.get(account)
+      const nowMs = performance.now()
+      return found !== undefined && nowMs < found.untilMs ? found.properties : learn(account, nowMs)
+    },
+    forget(): void {
+      known = new Map()
+    },
   }
 }
 

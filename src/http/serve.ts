@@ -35,7 +35,7 @@ export type Front<Service> = {
   /** Headers of features that are not there are ignored instead of refused. */
   readonly loose: boolean
   world(): AuthWorld
-  properties(account: string): Promise<ServiceProperties>
+  properties(account: string): ServiceProperties | Promise<ServiceProperties>
   observe(report: RequestReport): void
   logFault(error: unknown, requestId: string): void
 }
@@ -75,18 +75,25 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
   let identity: Identity | undefined
   let errorCode: string | undefined
   try {
-    request = await withVersion(front, decodeRequest(front, exchange, requestId))
+    request = decodeRequest(front, exchange, requestId)
+    if (request.version === NO_VERSION) request = await withVersion(front, request)
     if (request.method === 'OPTIONS') {
       const { cors } = await front.properties(request.account)
       answer = preflightAnswer(cors, request.headers)
     } else {
       operation = front.table.find(request)
       const world = front.world()
-      identity = await authenticate(request, world)
-      await authorize(identity, operation.permission, request, world)
+      // To wait for what is there already takes a while, too: a turn of the queue of microtasks.
+      const found = authenticate(request, world)
+      identity = found instanceof Promise ? await found : found
+      const authorizing = authorize(identity, operation.permission, request, world)
+      if (authorizing !== undefined) await authorizing
       answer = await runOperation(front, operation, request, identity)
     }
-    answer = await withCors(front, request, answer)
+    if (mayNeedCors(request)) {
+      const found = front.properties(request.account)
+      answer = withCors(found instanceof Promise ? await found : found, request, answer)
+    }
   } catch (error) {
     if (error instanceof ClientGone || exchange.gone) {
       exchange.drop()
@@ -96,7 +103,9 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
     if (known.code === 'InternalError') front.logFault(error, requestId)
     errorCode = wireCode(known.code)
     answer = errorAnswer(front, known, requestId)
-    if (request !== undefined) answer = await withCors(front, request, answer).catch(() => answer)
+    if (request !== undefined && mayNeedCors(request)) {
+      answer = await corsOfError(front, request, answer)
+    }
   }
   const { head } = exchange
   const sent = respond(exchange, answer, commonHeaders(front, head, request, requestId))
@@ -177,7 +186,6 @@ const NO_VERSION = ''
 
 /** A request that names no version gets the one that the account is set to. */
 async function withVersion<Service>(front: Front<Service>, request: Request): Promise<Request> {
-  if (request.version !== NO_VERSION) return request
   const { defaultServiceVersion } = await front.properties(request.account)
   return { ...request, version: defaultServiceVersion ?? FALLBACK_VERSION }
 }
@@ -227,17 +235,28 @@ function withinTimeout(running: Promise<Answer>, limitMs: number): Promise<Answe
   })
 }
 
-async function withCors<Service>(
+/** Answers that are cached depend on the rules whether or not there is an Origin (`Vary`). */
+function mayNeedCors({ method, headers }: Request): boolean {
+  return headers.origin !== undefined || method === 'GET' || method === 'HEAD'
+}
+
+function withCors({ cors }: ServiceProperties, request: Request, answer: Answer): Answer {
+  if (cors.length === 0) return answer
+  const added = corsHeaders(cors, request.method, request.headers.origin, answer.headers)
+  return { ...answer, headers: [...answer.headers, ...added] }
+}
+
+/** An error is answered, whatever else goes wrong. */
+async function corsOfError<Service>(
   front: Front<Service>,
   request: Request,
   answer: Answer,
 ): Promise<Answer> {
-  const { method, headers } = request
-  if (headers.origin === undefined && method !== 'GET' && method !== 'HEAD') return answer
-  const { cors } = await front.properties(request.account)
-  if (cors.length === 0) return answer
-  const added = corsHeaders(cors, method, headers.origin, answer.headers)
-  return { ...answer, headers: [...answer.headers, ...added] }
+  try {
+    return withCors(await front.properties(request.account), request, answer)
+  } catch {
+    return answer
+  }
 }
 
 function commonHeaders<Service>(

@@ -2,10 +2,10 @@
 import { isInKeyRange } from '../../auth/identity.ts'
 import type { Answer } from '../../http/operation.ts'
 import { StorageError } from '../../storage/error.ts'
-import { entityETag, getEntity, writeEntity } from '../../storage/table/entity.ts'
+import { getEntity, writeEntity } from '../../storage/table/entity.ts'
 import { queryEntities } from '../../storage/table/query.ts'
 import { entityKeys, tableAddress } from './address.ts'
-import { encodeEntities, encodeEntity } from './payload-encode.ts'
+import { encodeEntities, encodeEntityOnce } from './payload-encode.ts'
 import { decodeFormat, jsonHeaders } from './payload-format.ts'
 import {
   checkQueryOptions,
@@ -56,9 +56,9 @@ export async function runGetEntity({ request, identity, service }: TableCall): P
   if (range !== undefined && !isInKeyRange(range, keys.partitionKey, keys.rowKey)) {
     throw new StorageError('ResourceNotFound')
   }
-  const headers = [...jsonHeaders(level), 'ETag', entityETag(entity.stamp)]
   const context = { endpoint: request.endpoint, ...address, level, select }
-  return { status: 200, headers, body: encodeEntity(context, entity) }
+  const { etag, text } = encodeEntityOnce(context, entity)
+  return { status: 200, headers: [...jsonHeaders(level), 'ETag', etag], body: text }
 }
 
 /** Insert, update, merge, delete and the two upserts. */

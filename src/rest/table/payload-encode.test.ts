@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EdmProperties } from '../../storage/table/edm.ts'
-import { encodeEntities, encodeEntity, encodeTable, encodeTables } from './payload-encode.ts'
+import { entityETag } from '../../storage/table/entity.ts'
+import {
+  encodeEntities,
+  encodeEntity,
+  encodeEntityOnce,
+  encodeTable,
+  encodeTables,
+} from './payload-encode.ts'
 import type { MetadataLevel } from './payload-format.ts'
 
 const ENDPOINT = 'http://127.0.0.1:10002/devstoreaccount1'
@@ -100,4 +107,21 @@ test('tables', () => {
       `"odata.editLink":"Tables('T')","TableName":"T"}]}`,
   )
   assert.equal(encodeTables(contextOf('nometadata'), []), '{"value":[]}')
+})
+
+test('an entity that is asked for again is what it would be the first time', () => {
+  const contexts = [
+    ...(['minimalmetadata', 'nometadata', 'fullmetadata', 'minimalmetadata'] as const).map(
+      (level) => contextOf(level),
+    ),
+    contextOf('minimalmetadata', ['int32']),
+    { ...contextOf('minimalmetadata'), endpoint: 'http://elsewhere' },
+  ]
+  for (const entity of [ENTITY, { ...ENTITY, stamp: STAMP + 1 }, ENTITY]) {
+    for (const context of [...contexts, ...contexts]) {
+      const expected = { etag: entityETag(entity.stamp), text: encodeEntity(context, entity) }
+      const { etag, text } = encodeEntityOnce(context, entity)
+      assert.deepEqual({ etag, text }, expected)
+    }
+  }
 })

@@ -3,8 +3,8 @@
 import { remembering } from '../../kv/remember.ts'
 import { timestampOf } from '../../storage/etag.ts'
 import { formatEdm } from '../../storage/table/edm-text.ts'
-import type { EdmType, EdmValue } from '../../storage/table/edm.ts'
-import { entityETagAt, type Entity } from '../../storage/table/entity.ts'
+import type { EdmProperties, EdmType, EdmValue } from '../../storage/table/edm.ts'
+import { entityETag, entityETagAt, type Entity } from '../../storage/table/entity.ts'
 import { entityPath, tablePath } from './address.ts'
 import type { MetadataLevel } from './payload-format.ts'
 
@@ -24,6 +24,38 @@ export type EntityContext = PayloadContext & {
 export function encodeEntity(context: EntityContext, entity: Entity): string {
   const metadata = metadataOf(context, `${context.table}/@Element${selected(context)}`)
   return object([...metadata, ...entityMembers(context, entity)])
+}
+
+type Encoded = {
+  readonly stamp: number
+  readonly endpoint: string
+  readonly level: MetadataLevel
+  readonly etag: string
+  readonly text: string
+}
+
+/** By the properties as they were read: of what is read again and again the store keeps them (kv/recent.ts). */
+const encoded = new WeakMap<EdmProperties, Encoded>()
+
+/** The same, with the ETag, for who may be asked for it again. */
+export function encodeEntityOnce(
+  context: EntityContext,
+  entity: Entity,
+): Pick<Encoded, 'etag' | 'text'> {
+  const { endpoint, level, select } = context
+  const { stamp, properties } = entity
+  const known = encoded.get(properties)
+  const isSame = known?.stamp === stamp && known.level === level && known.endpoint === endpoint
+  if (isSame && select === undefined) return known
+  const made = {
+    stamp,
+    endpoint,
+    level,
+    etag: entityETag(stamp),
+    text: encodeEntity(context, entity),
+  }
+  if (select === undefined) encoded.set(properties, made)
+  return made
 }
 
 export function encodeEntities(context: EntityContext, entities: readonly Entity[]): string {

@@ -6,7 +6,14 @@ import type { Socket } from 'node:net'
 import { IncomingBody, type BodySource } from './body.ts'
 import type { Exchange, RequestHandler } from './exchange.ts'
 import { parseRequestHead, Refusal, type RefusalStatus, type RequestHead } from './request-head.ts'
-import { CLOSE, CONTINUE, keepAliveEnding, reasonOf, responseHead } from './response-head.ts'
+import {
+  CLOSE,
+  CONTINUE,
+  keepAliveEnding,
+  reasonOf,
+  responseHead,
+  type HeaderLists,
+} from './response-head.ts'
 
 export type ConnectionLimits = {
   /** How long an idle connection is kept for the next request. */
@@ -208,8 +215,8 @@ export class HttpConnection implements BodySource {
     this.#held = rest.length === 0 ? undefined : rest
   }
 
-  begin(status: number, headers: readonly string[]): void {
-    this.#begun = this.#headOf(status, headers)
+  begin(status: number, lists: HeaderLists): void {
+    this.#begun = this.#headOf(status, lists)
   }
 
   write(bytes: Uint8Array, done: (() => void) | undefined): boolean {
@@ -239,8 +246,8 @@ export class HttpConnection implements BodySource {
   }
 
   /** The answer is written with the others of this turn (`answerTogether`). */
-  answer(status: number, headers: readonly string[], bytes: Uint8Array | undefined): void {
-    this.#pending = { head: this.#headOf(status, headers), bytes }
+  answer(status: number, lists: HeaderLists, bytes: Uint8Array | undefined): void {
+    this.#pending = { head: this.#headOf(status, lists), bytes }
     answerTogether(this)
   }
 
@@ -260,10 +267,10 @@ export class HttpConnection implements BodySource {
     this.#finish()
   }
 
-  #headOf(status: number, headers: readonly string[]): string {
+  #headOf(status: number, lists: HeaderLists): string {
     // Whether a client that waits for `100 Continue` sends the body after this answer is not known.
     if (this.#port.closing || this.#waitsForContinue) this.#last = true
-    return responseHead(status, headers, this.#last ? CLOSE : this.#keepAlive, Date.now())
+    return responseHead(status, lists, this.#last ? CLOSE : this.#keepAlive, Date.now())
   }
 
   /** The answer is out. */
@@ -347,12 +354,12 @@ class HttpExchange implements Exchange {
     this.#connection.drop()
   }
 
-  answer(status: number, headers: readonly string[], bytes?: Uint8Array): void {
-    this.#connection.answer(status, headers, bytes)
+  answer(status: number, lists: HeaderLists, bytes?: Uint8Array): void {
+    this.#connection.answer(status, lists, bytes)
   }
 
-  begin(status: number, headers: readonly string[]): void {
-    this.#connection.begin(status, headers)
+  begin(status: number, lists: HeaderLists): void {
+    this.#connection.begin(status, lists)
   }
 
   write(bytes: Uint8Array, done?: () => void): boolean {

@@ -1,6 +1,7 @@
 // One request and its answer, as the front door sees them: what came, and the ways to answer it.
 import type { Body } from './body.ts'
 import type { RequestHead } from './request-head.ts'
+import type { HeaderLists } from './response-head.ts'
 
 export type Exchange = {
   readonly head: RequestHead
@@ -11,10 +12,10 @@ export type Exchange = {
   readonly gone: boolean
   /** Ends the connection without an answer, or in the middle of one. */
   drop(): void
-  /** All of an answer. `headers` is name, value, name, value …, and has its Content-Length. */
-  answer(status: number, headers: readonly string[], bytes?: Uint8Array): void
+  /** All of an answer; among the headers is its Content-Length. */
+  answer(status: number, lists: HeaderLists, bytes?: Uint8Array): void
   /** An answer in parts: `begin`, then `write` as often as it takes, then `end`. */
-  begin(status: number, headers: readonly string[]): void
+  begin(status: number, lists: HeaderLists): void
   /** False: wait until `drained` before the next one. `done` is told when the bytes are on their way. */
   write(bytes: Uint8Array, done?: () => void): boolean
   drained(): Promise<void>

@@ -3,34 +3,32 @@
 import type { Exchange } from './exchange.ts'
 import type { Answer } from './operation.ts'
 
-/** The bytes of the body that were handed to the connection. */
+/** The bytes of the body that were handed to the connection. `common` are headers that every answer has. */
 export function respond(
   exchange: Exchange,
   answer: Answer,
-  headers: string[],
+  common: string[],
 ): number | Promise<number> {
-  const { status, body, stream, recycle } = answer
-  for (const text of answer.headers) headers.push(text)
+  const { status, headers, stream, recycle } = answer
   const headOnly = exchange.head.method === 'HEAD'
-  if (stream === undefined || headOnly) {
-    return respondWhole(exchange, status, headers, headOnly ? undefined : body)
-  }
-  exchange.begin(status, headers)
+  if (stream === undefined || headOnly) return respondWhole(exchange, answer, common, headOnly)
+  exchange.begin(status, [common, headers])
   return sendStream(exchange, stream(), recycle)
 }
 
 function respondWhole(
   exchange: Exchange,
-  status: number,
-  headers: string[],
-  body: string | Uint8Array | undefined,
+  { status, headers, body }: Answer,
+  common: string[],
+  headOnly: boolean,
 ): number {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  const content = headOnly ? undefined : body
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const lengthBytes = bytes?.length ?? 0
   if (status !== 204 && status !== 304 && !hasContentLength(headers)) {
-    headers.push('Content-Length', String(lengthBytes))
+    common.push('Content-Length', String(lengthBytes))
   }
-  exchange.answer(status, headers, bytes)
+  exchange.answer(status, [common, headers], bytes)
   return lengthBytes
 }
 

@@ -39,20 +39,37 @@ export function reasonOf(status: number): string {
 
 export const CONTINUE = `HTTP/1.1 100 ${reasonOf(100)}\r\n\r\n`
 
-/** `headers` is name, value, name, value …; every character of the text is a byte. */
+/** Each list is name, value, name, value …; every character of the text is a byte. */
+export type HeaderLists = readonly (readonly string[])[]
+
 export function responseHead(
   status: number,
-  headers: readonly string[],
+  lists: HeaderLists,
   ending: string,
   nowMs: number,
 ): string {
   let text = statusLine(status)
+  for (const headers of lists) text += lasting.get(headers) ?? linesOf(headers)
+  return `${text}Date: ${formatHttpDate(nowMs)}\r\n${ending}\r\n`
+}
+
+function linesOf(headers: readonly string[]): string {
+  let text = ''
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const value = headers[at + 1] ?? ''
     assert(isFieldValue(value), `the value of ${headers[at]} is no header's`)
     text += `${headers[at]}: ${value}\r\n`
   }
-  return `${text}Date: ${formatHttpDate(nowMs)}\r\n${ending}\r\n`
+  return text
+}
+
+const lasting = new WeakMap<readonly string[], string>()
+
+/** A list that many answers will have, and nobody changes: its lines are checked and written once. */
+export function lastingHeaders(headers: readonly string[]): readonly string[] {
+  // As one text: one that is put together from twenty would be so again for every answer.
+  lasting.set(headers, Buffer.from(linesOf(headers), 'latin1').toString('latin1'))
+  return headers
 }
 
 /** How an answer says whether its connection goes on. */

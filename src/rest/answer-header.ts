@@ -35,8 +35,9 @@ export function pushIf(headers: string[], name: string, value: string | undefine
 }
 
 /** A SAS may say what these headers are for its bearer (rscc, rscd, rsce, rscl, rsct). */
-export function withOverrides(headers: string[], identity: Identity): string[] {
-  if (!('responseHeaders' in identity)) return headers
+export function withOverrides(given: readonly string[], identity: Identity): readonly string[] {
+  if (!('responseHeaders' in identity)) return given
+  const headers = [...given]
   const over = identity.responseHeaders
   setHeader(headers, 'Cache-Control', over.cacheControl)
   setHeader(headers, 'Content-Disposition', over.contentDisposition)

@@ -22,7 +22,7 @@ export type Content = {
 
 export async function contentAnswer(
   { headers: asked }: Request,
-  headers: string[],
+  headers: readonly string[],
   { range, lengthBytes, body }: Content,
 ): Promise<Answer> {
   const status = range === undefined ? 200 : 206
@@ -34,17 +34,18 @@ export async function contentAnswer(
   if (hashed === undefined) return { status, headers, ...body }
   // At most 4 MiB, of which a hash may be asked for.
   const bytes = await collect(streamOf(body))
-  if (hashed === 'md5') headers.push('Content-MD5', md5Of(bytes))
-  else headers.push('x-ms-content-crc64', crc64Of(bytes))
-  return { status, headers, body: bytes }
+  const hash =
+    hashed === 'md5' ? ['Content-MD5', md5Of(bytes)] : ['x-ms-content-crc64', crc64Of(bytes)]
+  return { status, headers: [...headers, ...hash], body: bytes }
 }
 
 /** The length that is sent is the message's; the content's own stands beside it. */
 function structured(
-  headers: string[],
+  given: readonly string[],
   contentBytes: number,
   body: ReadBody,
 ): Pick<Answer, 'headers' | 'stream'> {
+  const headers = [...given]
   headers[headers.indexOf('Content-Length') + 1] = String(structuredBodyLength(contentBytes))
   headers.push('x-ms-structured-body', STRUCTURED_BODY)
   headers.push('x-ms-structured-content-length', String(contentBytes))

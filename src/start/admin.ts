@@ -75,8 +75,8 @@ async function answer(settings: AdminSettings, exchange: Exchange): Promise<void
   const bytes = Buffer.from(text)
   const headers = ['Content-Type', contentType, 'Content-Length', String(bytes.length)]
   headers.push('Cache-Control', 'no-store')
-  if (exchange.head.method === 'HEAD') exchange.answer(status, headers)
-  else exchange.answer(status, headers, bytes)
+  if (exchange.head.method === 'HEAD') exchange.answer(status, [headers])
+  else exchange.answer(status, [headers], bytes)
 }
 
 async function answerOf(settings: AdminSettings, request: RequestHead): Promise<Answer> {

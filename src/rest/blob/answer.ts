@@ -3,6 +3,7 @@ import { formatHttpDate } from '../../http/date.ts'
 import { metadataHeaders } from '../../http/header.ts'
 import { leaseHeaders } from '../../http/lease-header.ts'
 import { contentRange, type ByteRange } from '../../http/range.ts'
+import { lastingHeaders } from '../../http/response-head.ts'
 import { isPast, type Blob } from '../../storage/blob/blob.ts'
 import type { BlobEncryption } from '../../storage/blob/encryption.ts'
 import { tierOf } from '../../storage/blob/tier.ts'
@@ -30,13 +31,28 @@ function keyHeaders(encryption: BlobEncryption | undefined): string[] {
   return ['x-ms-encryption-key-sha256', encryption.keySha256]
 }
 
+/** Of blobs as they were read: of what is read again and again the store keeps them (kv/recent.ts). */
+const known = new WeakMap<Blob, readonly string[]>()
+
 /** Get Blob and Get Blob Properties; `isRanged` when only `part` was asked for. */
 export function blobHeaders(
   blob: Blob,
   part: ByteRange,
   isRanged: boolean,
   nowMs: number,
-): string[] {
+): readonly string[] {
+  // A lease and a tier change with the time.
+  const mayLast = !isRanged && blob.lease === undefined && blob.tier === undefined
+  if (!mayLast) return makeHeaders(blob, part, isRanged, nowMs)
+  let headers = known.get(blob)
+  if (headers === undefined) {
+    headers = lastingHeaders(makeHeaders(blob, part, isRanged, nowMs))
+    known.set(blob, headers)
+  }
+  return headers
+}
+
+function makeHeaders(blob: Blob, part: ByteRange, isRanged: boolean, nowMs: number): string[] {
   const { headers: stored } = blob
   const isCurrent = !isPast(blob)
   const headers = [

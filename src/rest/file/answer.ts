@@ -2,6 +2,7 @@
 import { metadataHeaders } from '../../http/header.ts'
 import { leaseHeaders } from '../../http/lease-header.ts'
 import { contentRange, type ByteRange } from '../../http/range.ts'
+import { lastingHeaders } from '../../http/response-head.ts'
 import { attributesText } from '../../storage/file/attributes.ts'
 import { fileTimeText } from '../../storage/file/file-time.ts'
 import type { FileNode } from '../../storage/file/node.ts'
@@ -34,7 +35,29 @@ function pushPosixHeaders(headers: string[], node: FileNode, mode: string): void
 
 const FILE_TYPES = { directory: 'Directory', file: 'Regular', symlink: 'SymLink' } as const
 
-/** Get File and Get File Properties; `range` when only a part was asked for, no `nowMs` where no lease is shown. */
+/** Of files as they were read: of what is read again and again the store keeps them (kv/recent.ts). */
+const known = new WeakMap<FileNode, readonly string[]>()
+
+/** Get File; `range` when only a part was asked for. */
+export function contentHeaders(
+  node: FileNode,
+  range: ByteRange | undefined,
+  nowMs: number,
+): readonly string[] {
+  // A lease changes with the time.
+  const mayLast = range === undefined && node.lease === undefined
+  if (!mayLast) return [...ACCEPT_RANGES, ...fileHeaders(node, range, nowMs)]
+  let headers = known.get(node)
+  if (headers === undefined) {
+    headers = lastingHeaders([...ACCEPT_RANGES, ...fileHeaders(node, range, nowMs)])
+    known.set(node, headers)
+  }
+  return headers
+}
+
+const ACCEPT_RANGES = ['Accept-Ranges', 'bytes'] as const
+
+/** Get File Properties has the same; no `nowMs` where no lease is shown. */
 export function fileHeaders(
   node: FileNode,
   range: ByteRange | undefined,

@@ -12,7 +12,7 @@ import { checkLeaseForRead } from '../../storage/lease.ts'
 import { withOverrides } from '../answer-header.ts'
 import { contentAnswer, type ReadBody } from '../content-answer.ts'
 import { INLINE_BYTES_MAX } from '../upload.ts'
-import { fileHeaders } from './answer.ts'
+import { contentHeaders } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
 import { fileAddressAt, type FileCall } from './service.ts'
@@ -27,8 +27,7 @@ export async function runGetFile(call: FileCall): Promise<Answer> {
   const { request, service } = call
   refuseConditions(request)
   const { node, range, body } = await afterBreaks(service, request, () => readFile(call))
-  const headers = fileHeaders(node, range, service.moment().nowMs)
-  headers.push('Accept-Ranges', 'bytes')
+  const headers = contentHeaders(node, range, service.moment().nowMs)
   const { lengthBytes } = node
   return contentAnswer(request, withOverrides(headers, call.identity), { range, lengthBytes, body })
 }

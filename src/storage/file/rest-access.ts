@@ -101,10 +101,8 @@ export function* checkOpens(
   range: ByteRange = { from: 0, to: Infinity },
 ): Step<void> {
   const rule: RestAccess = REST_ACCESS[operation]
-  const all = yield* opensOf(tx, shareId, nodeId)
-  // What nobody has open goes at once and is never pending.
-  if (all.length === 0) return
   if (yield* isDeletePending(tx, shareId, nodeId)) throw new StorageError('SMBDeletePending')
+  const all = yield* opensOf(tx, shareId, nodeId)
   // What is open in a snapshot of the share is another file: nobody changes it.
   const opens = all.filter((open) => open.snapshot === undefined)
   if (opens.length === 0) return

@@ -109,7 +109,7 @@ describe('what it refuses', () => {
     'a folder that another server has': { exitCode: 1, args: () => ['--location', owned],
       says: /is in use by another Lazuli server \(process \d+\)/ },
     'data of a newer Lazuli': { exitCode: 1, args: () => ['--location', 'data'], given: newer,
-      says: /the data has format 3, but this version of Lazuli reads up to format 2/ },
+      says: /the data has format 4, but this version of Lazuli reads up to format 3/ },
     'fsck of a folder that is not there': { exitCode: 1, args: () => ['fsck', '--location', 'none'],
       says: /cannot read the location .*none: no such file or folder/ },
     'fsck of a folder that a server has': { exitCode: 1, args: () => ['fsck', '--location', owned],

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { checkStore } from '../../extent/fsck.ts'
-import { chunksOf, readAll } from '../../extent/harness.ts'
+import { chunksOf, randomOf, readAll } from '../../extent/harness.ts'
 import { openMemoryExtents } from '../../extent/memory.ts'
 import { withSmallSlices } from '../../extent/small.ts'
 import { wholeSlice } from '../../extent/slice-list.ts'
@@ -93,17 +93,6 @@ describe('what a cleared range becomes', () => {
     })
   }
 })
-
-/** mulberry32: small, and the same everywhere. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
-}
 
 for (const seed of [1, 2, 3, 4]) {
   test(`200 random changes, seed ${seed}`, async () => {

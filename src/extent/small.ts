@@ -181,13 +181,19 @@ export function* readSmallPieces(
   return joined(parts)
 }
 
-function atHand({ from, lengthBytes, [AT_HAND]: bytes }: Piece): Uint8Array | undefined {
-  return bytes?.subarray(from, from + lengthBytes)
+function atHand(piece: Piece): Uint8Array | undefined {
+  const bytes = piece[AT_HAND]
+  return bytes && shownOf(piece, bytes)
 }
 
-function* readPiece(tx: ReadTx, { slice, from, lengthBytes }: Piece): Step<Uint8Array> {
-  const bytes = yield* tx.getWith(smallKey(slice.offset), recordBytes)
-  if (bytes === undefined) throw new ExtentDamaged(SMALL_EXTENT, `no bytes of ${slice.offset}`)
+function* readPiece(tx: ReadTx, piece: Piece): Step<Uint8Array> {
+  const { offset } = piece.slice
+  const bytes = yield* tx.getWith(smallKey(offset), recordBytes)
+  if (bytes === undefined) throw new ExtentDamaged(SMALL_EXTENT, `no bytes of ${offset}`)
+  return shownOf(piece, bytes)
+}
+
+function shownOf({ slice, from, lengthBytes }: Piece, bytes: Uint8Array): Uint8Array {
   if (bytes.length !== slice.lengthBytes) {
     throw new ExtentDamaged(SMALL_EXTENT, `other bytes of ${slice.offset}`)
   }

@@ -144,6 +144,16 @@ for (const waits of [false, true]) {
       })
       assert.deepEqual(await problems(), ['sliceDamaged'])
     })
+
+    test('bytes that are missing in their record are told, not left out', async () => {
+      const { kv, small, write, read } = openWorld(waits)
+      await write(0, small(bytesOf('abc')))
+      await kv.write(function* (tx) {
+        const value = (yield* tx.get(mapKey(MAP, 0))) ?? new Uint8Array()
+        tx.put(mapKey(MAP, 0), value.slice(0, -1))
+      })
+      await assert.rejects(read(0, 3), { name: 'ExtentDamaged' })
+    })
   })
 }
 

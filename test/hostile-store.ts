@@ -19,7 +19,7 @@ export async function stateOf({ kv }: Store): Promise<Map<string, string>> {
     tx.scanWith(EVERYTHING, (key, value) => {
       const parts = decodeKey(key)
       if (NOT_STATE.has(String(parts[0]))) return undefined
-      return [JSON.stringify(parts), hash('sha1', value)] as const
+      return [JSON.stringify(parts), hash('sha1', value.bytes())] as const
     }),
   )
   return new Map(entries.filter((entry) => entry !== undefined))

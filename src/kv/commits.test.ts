@@ -87,7 +87,9 @@ test('scans see what is on its way, in both directions', async () => {
   const names = (reverse: boolean) =>
     commits.write(function* (tx: Tx): Step<string> {
       const found = yield* tx.scan({ ...ALL, reverse })
-      const picked = yield* tx.scanWith({ ...ALL, reverse }, (_key, value) => Buffer.from(value))
+      const picked = yield* tx.scanWith({ ...ALL, reverse }, (_key, value) =>
+        Buffer.from(value.bytes()),
+      )
       assert.deepEqual(
         picked.map(String),
         found.map(({ value }) => Buffer.from(value).toString()),

@@ -29,11 +29,18 @@ export interface ReadTx {
    */
   getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined>
   scan(range: ScanRange): Step<readonly Entry[]>
-  /**
-   * The same without copies: makes of each entry what the caller needs. The key and the value that `pick`
-   * sees are there only during the call.
-   */
-  scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]>
+  /** The same without copies: makes of each entry what the caller needs. What `pick` sees is there only during the call. */
+  scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]>
+}
+
+export type Picker<T> = (key: Key, value: ScannedValue) => T
+
+/** A value that a scan has come to. It is read when it is asked for: many only need its key. */
+export interface ScannedValue {
+  bytes(): Value
+  lengthBytes(): number
+  /** As `getWith`: what `decode` makes of it, or has made of it before. */
+  made<T>(decode: (value: Value) => T): T
 }
 
 /** What a decoder makes of a record. */

@@ -90,7 +90,9 @@ describe('live records', () => {
     const range = { ...prefixRange(liveKey('open')), countMax: 9 }
     const found = await kv.read(function* (tx) {
       const up = (yield* tx.scan(range)).map(({ value }) => text(value))
-      const down = yield* tx.scanWith({ ...range, reverse: true }, (_, value) => text(value))
+      const down = yield* tx.scanWith({ ...range, reverse: true }, (_, value) =>
+        text(value.bytes()),
+      )
       return { up, down }
     })
     assert.deepEqual(found, { up: ['1', '3'], down: ['3', '1'] })

@@ -3,7 +3,7 @@
 // once. One that changes only the live part is done at once, unless it has read what another transaction is
 // still making durable: then it takes its turn behind that one.
 import { encodeKey } from './key.ts'
-import type { Entry, Key, Kv, Made, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
+import type { Entry, Key, Kv, Made, Picker, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
 import { applyWrites, EMPTY_MAP, getEntry, MapReads } from './sorted-map.ts'
 import { bufferWrites, isInside, nameOf, type BufferedTx, type Write } from './transaction.ts'
 
@@ -214,7 +214,7 @@ class SettledReads implements Tx {
     return this.#reads.scan(range)
   }
 
-  scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+  scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
     if (this.#committing.hasInside(range)) throw NOT_AT_ONCE
     return this.#reads.scanWith(range, pick)
   }
@@ -251,7 +251,7 @@ class RoutedReads implements ReadTx {
     return isLive(range.from) ? this.#live.scan(range) : this.#durable.scan(range)
   }
 
-  scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+  scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
     const part = isLive(range.from) ? this.#live : this.#durable
     return part.scanWith(range, pick)
   }

@@ -3,7 +3,7 @@
 // whose reads have been overtaken is run again. What works on it works on an engine with real waits. It looks whether
 // what bodies say they have written is what will be read.
 import assert from 'node:assert/strict'
-import type { Entry, Key, Kv, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
+import type { Entry, Key, Kv, Picker, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
 import { compareKeys } from './key.ts'
 import {
   applyWrites,
@@ -14,6 +14,7 @@ import {
   type SortedMap,
 } from './sorted-map.ts'
 import { Recent } from './recent.ts'
+import { pickEntries } from './scanned.ts'
 import { bufferWrites, isInside, runAwaiting, runStraight, type Writes } from './transaction.ts'
 
 export function openMemoryKv(options: { readonly waits?: boolean } = {}): Kv {
@@ -100,8 +101,8 @@ function waitingReads(map: SortedMap, reads: ScanRange[]): ReadTx {
   }
   return {
     scan,
-    *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
-      return (yield* scan(range)).map(({ key, value }) => pick(key, value))
+    *scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
+      return pickEntries(yield* scan(range), pick)
     },
     get,
     *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encodeKey } from './key.ts'
-import type { Key, ReadTx } from './kv.ts'
+import { KEY_END, type Key, type ReadTx } from './kv.ts'
 import { Recent, type RecentLimits } from './recent.ts'
+import { Scanned } from './scanned.ts'
 import { runStraight } from './transaction.ts'
 
 const LIMITS: RecentLimits = { bytesMax: 1 << 20, valueBytesMax: 1_000 }
@@ -13,13 +14,19 @@ function world(limits: RecentLimits = LIMITS) {
   const records = new Map<string, string>()
   const changing = new Set<string>()
   let reads = 0
-  const store: Pick<ReadTx, 'get'> = {
+  const store: Pick<ReadTx, 'get' | 'scanWith'> = {
+    *scanWith(range, pick) {
+      const names = [...records.keys()].filter((name) => name >= nameOf(range.from)).sort()
+      const keys = names.slice(0, range.countMax).map((name) => Buffer.from(name, 'latin1'))
+      return keys.map((each) => pick(each, new Value(records.get(nameOf(each)) ?? '', countRead)))
+    },
     *get(key) {
       reads += 1
       const value = records.get(nameOf(key))
       return value === undefined ? undefined : Buffer.from(value)
     },
   }
+  const countRead = () => (reads += 1)
   const recent = new Recent(store as ReadTx, (name) => changing.has(name), limits)
   return {
     recent,
@@ -33,12 +40,32 @@ function world(limits: RecentLimits = LIMITS) {
       recent.stored(new Map([[nameOf(key), write]]))
     },
     get: (key: Key, decode = text) => runStraight(recent.getWith(key, decode)),
+    scan: (from: Key, countMax: number, decode = text) =>
+      runStraight(
+        recent.scanWith({ from, to: KEY_END, countMax }, (_, value) => value.made(decode)),
+      ),
     /** How many reads of the store that took. */
     reads: (work: () => void): number => {
       const before = reads
       work()
       return reads - before
     },
+  }
+}
+
+class Value extends Scanned {
+  readonly #text: string
+  readonly #read: () => void
+
+  constructor(value: string, read: () => void) {
+    super()
+    this.#text = value
+    this.#read = read
+  }
+
+  bytes(): Uint8Array {
+    this.#read()
+    return Buffer.from(this.#text)
   }
 }
 
@@ -100,6 +127,35 @@ describe('what was read of late', () => {
     assert.deepEqual([reads(ask), reads(ask)], [1, 1])
     changing.delete(nameOf(key))
     assert.deepEqual([reads(ask), reads(ask)], [1, 0])
+  })
+
+  test('is also what a scan came to that was made before, and a scan finds what a read has kept', () => {
+    const { get, set, scan, reads, changing } = world()
+    const keys = ['a', 'b', 'c'].map((name) => encodeKey(name))
+    for (const each of keys) set(each, nameOf(each))
+    const [a = key, b = key] = keys
+    const ask = () => assert.deepEqual(scan(a, 3), keys.map(nameOf))
+    assert.deepEqual([reads(ask), reads(ask), reads(ask)], [3, 3, 0])
+    assert.equal(
+      reads(() => void get(b)),
+      0,
+    )
+    // Of one that begins elsewhere, as the next page of a long walk, nothing is.
+    for (const name of ['d', 'e']) set(encodeKey(name), name)
+    const next = () => assert.deepEqual(scan(b, 4).slice(2), ['d', 'e'])
+    assert.deepEqual([reads(next), reads(next), reads(next)], [2, 2, 0])
+    changing.add(nameOf(b))
+    set(b, 'changed')
+    const changed = () => assert.deepEqual(scan(a, 3)[1], 'changed')
+    assert.deepEqual([reads(changed), reads(changed)], [1, 1])
+  })
+
+  test('is only in part what a long scan came to', () => {
+    const { set, scan, reads } = world({ bytesMax: 80_000, valueBytesMax: 1_000 })
+    for (let n = 0; n < 30; n += 1) set(encodeKey('long', n), 'x'.repeat(1_000))
+    const ask = () => void scan(encodeKey('long', 0), 30)
+    // An eighth of 80,000 bytes are ten of them, from each scan on ten more.
+    assert.deepEqual([reads(ask), reads(ask), reads(ask), reads(ask)], [30, 30, 20, 10])
   })
 
   test('has bounds: large values are not kept, and the oldest make room', () => {

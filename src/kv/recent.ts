@@ -4,7 +4,18 @@
 // It never shows another state than the store's. A record is dropped as soon as a body has written it, and not kept
 // again before that write is durable and every read of the store sees it. All others are in every state that a read
 // may see meanwhile the same.
-import type { Entry, Key, Made, ReadTx, ScanRange, Step, Value } from './kv.ts'
+import assert from 'node:assert/strict'
+import type {
+  Entry,
+  Key,
+  Made,
+  Picker,
+  ReadTx,
+  ScannedValue,
+  ScanRange,
+  Step,
+  Value,
+} from './kv.ts'
 import { nameOf, type Writes } from './transaction.ts'
 
 export type RecentLimits = {
@@ -17,14 +28,18 @@ const LIMITS: RecentLimits = { bytesMax: 16 * 2 ** 20, valueBytesMax: 16 * 2 ** 
 /** What an entry costs beside its value. */
 const ENTRY_BYTES = 256
 const SEEN_COUNT = 4_096
+/** The part of all that one scan may fill: a long list must not drive out what every request reads. */
+const SCAN_PART = 1 / 8
+
+type Kept = Made & { readonly valueBytes: number }
 
 export class Recent implements ReadTx {
   readonly #store: ReadTx
   readonly #isChanging: (name: string) => boolean
   readonly #limits: RecentLimits
   /** Two generations: when the younger is full, the older one goes as a whole. */
-  #young = new Map<string, Made>()
-  #old = new Map<string, Made>()
+  #young = new Map<string, Kept>()
+  #old = new Map<string, Kept>()
   #youngBytes = 0
   /** Names that were asked for once, by a hash: what is asked for only once is not worth its place. */
   readonly #seen = new Int32Array(SEEN_COUNT)
@@ -38,19 +53,31 @@ export class Recent implements ReadTx {
 
   *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
     const name = nameOf(key)
-    const known = this.#young.get(name) ?? this.#old.get(name)
+    const known = this.find(name)
     if (known?.decode === decode) return known.made as T | undefined
     const value = yield* this.#store.get(key)
     const isKept = this.#wasSeen(key)
     const made = value === undefined ? undefined : decode(isKept ? apart(value) : value)
-    if (isKept) this.#keep(name, { decode, made }, value?.length ?? 0)
+    if (isKept) this.keep(name, { decode, made, valueBytes: value?.length ?? 0 })
     return made
+  }
+
+  /** Of a scan that was made before, the records are kept. */
+  scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
+    const bytesMax = this.#wasSeen(range.from) ? this.#limits.bytesMax * SCAN_PART : 0
+    const scanned = new RecentlyScanned(this, bytesMax)
+    return this.#store.scanWith(range, (key, value) => pick(key, scanned.at(key, value)))
+  }
+
+  find(name: string): Kept | undefined {
+    return this.#young.get(name) ?? this.#old.get(name)
   }
 
   /** These are in the store now. */
   stored(writes: Writes): void {
     for (const [name, { key, value, made }] of writes) {
-      if (made !== undefined && this.#wasSeen(key)) this.#keep(name, made, value?.length ?? 0)
+      if (made === undefined || !this.#wasSeen(key)) continue
+      this.keep(name, { ...made, valueBytes: value?.length ?? 0 })
     }
   }
 
@@ -62,10 +89,6 @@ export class Recent implements ReadTx {
     return this.#store.scan(range)
   }
 
-  scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
-    return this.#store.scanWith(range, pick)
-  }
-
   forget(names: Iterable<string>): void {
     for (const name of names) {
       this.#young.delete(name)
@@ -73,11 +96,11 @@ export class Recent implements ReadTx {
     }
   }
 
-  #keep(name: string, made: Made, valueBytes: number): void {
+  keep(name: string, kept: Kept): void {
     const { bytesMax, valueBytesMax } = this.#limits
-    if (valueBytes > valueBytesMax || this.#isChanging(name)) return
-    this.#young.set(name, made)
-    this.#youngBytes += ENTRY_BYTES + name.length + valueBytes
+    if (kept.valueBytes > valueBytesMax || this.#isChanging(name)) return
+    this.#young.set(name, kept)
+    this.#youngBytes += ENTRY_BYTES + name.length + kept.valueBytes
     if (this.#youngBytes < bytesMax / 2) return
     this.#old = this.#young
     this.#young = new Map()
@@ -90,6 +113,47 @@ export class Recent implements ReadTx {
     if (this.#seen[at] === hash) return true
     this.#seen[at] = hash
     return false
+  }
+}
+
+/** One for a whole scan, with what is known of the key that it has come to. */
+class RecentlyScanned implements ScannedValue {
+  readonly #recent: Recent
+  #bytesLeft: number
+  #name = ''
+  #known: Kept | undefined
+  #value: ScannedValue | undefined
+
+  /** It may keep so much. */
+  constructor(recent: Recent, bytesMax: number) {
+    this.#recent = recent
+    this.#bytesLeft = bytesMax
+  }
+
+  at(key: Key, value: ScannedValue): this {
+    this.#name = nameOf(key)
+    this.#known = this.#recent.find(this.#name)
+    this.#value = value
+    return this
+  }
+
+  bytes(): Value {
+    assert(this.#value !== undefined)
+    return this.#value.bytes()
+  }
+
+  lengthBytes(): number {
+    return this.#known === undefined ? this.bytes().length : this.#known.valueBytes
+  }
+
+  made<T>(decode: (value: Value) => T): T {
+    if (this.#known?.decode === decode) return this.#known.made as T
+    const value = this.bytes()
+    this.#bytesLeft -= value.length
+    if (this.#bytesLeft < 0) return decode(value)
+    const made = decode(new Uint8Array(value))
+    this.#recent.keep(this.#name, { decode, made, valueBytes: value.length })
+    return made
   }
 }
 

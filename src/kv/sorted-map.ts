@@ -1,7 +1,8 @@
 // An immutable sorted map for the memory engine: a change gives a new map and leaves the old one as it
 // was, so a snapshot is a reference. Two levels: an array of chunks of a few hundred entries each.
 import { compareKeys } from './key.ts'
-import type { Entry, Key, ReadTx, ScanRange, Step, Value } from './kv.ts'
+import type { Entry, Key, Picker, ReadTx, ScanRange, Step, Value } from './kv.ts'
+import { pickEntries } from './scanned.ts'
 import type { Write } from './transaction.ts'
 
 export type SortedMap = readonly Chunk[]
@@ -49,8 +50,8 @@ export class MapReads implements ReadTx {
     return scanEntries(this.#map, range)
   }
 
-  *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
-    return scanEntries(this.#map, range).map(({ key, value }) => pick(key, value))
+  *scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
+    return pickEntries(scanEntries(this.#map, range), pick)
   }
 }
 

@@ -2,7 +2,8 @@
 // throws has changed nothing and one that is run again starts clean; those of an engine until they are durable.
 import assert from 'node:assert/strict'
 import { compareKeys } from './key.ts'
-import type { Entry, Key, Made, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
+import type { Entry, Key, Made, Picker, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
+import { pickEntries } from './scanned.ts'
 
 /** `value` undefined: the key goes. */
 export type Write = {
@@ -53,9 +54,9 @@ export class WithWrites implements ReadTx {
     return merge(stored, mine, range)
   }
 
-  *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+  *scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
     if (this.#inside(range).length === 0) return yield* this.#store.scanWith(range, pick)
-    return (yield* this.scan(range)).map(({ key, value }) => pick(key, value))
+    return pickEntries(yield* this.scan(range), pick)
   }
 
   /** Names are in the order of their keys, and quicker to compare. */
@@ -158,8 +159,8 @@ function merge(stored: readonly Entry[], mine: readonly Write[], range: ScanRang
 /** A key as the text that a Map finds it by. The layers of a transaction ask for the same one after the other. */
 export function nameOf(key: Key): string {
   if (key !== lastNamed) {
-    const { buffer, byteOffset, byteLength } = key
-    const bytes = Buffer.isBuffer(key) ? key : Buffer.from(buffer, byteOffset, byteLength)
+    // Not `buffer` of what is one already: to ask a small array for it takes microseconds.
+    const bytes = Buffer.isBuffer(key) ? key : Buffer.from(key)
     lastName = bytes.toString('latin1')
     lastNamed = key
   }

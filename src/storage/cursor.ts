@@ -1,6 +1,6 @@
 // A place in a range of keys that only moves forward: it reads in batches, so that walking costs few scans,
 // and begins small again behind a jump, so that jumping costs few records.
-import { keyAfter, type Key, type KeyRange, type ReadTx, type Step, type Value } from '../kv/kv.ts'
+import { keyAfter, type Key, type KeyRange, type Picker, type ReadTx, type Step } from '../kv/kv.ts'
 
 /** The most records that one scan looks at, and the fewest. */
 export const BATCH_MAX = 1_000
@@ -14,11 +14,7 @@ export function nextBatch(countMax: number): number {
   return Math.min(countMax * BATCH_GROWTH, BATCH_MAX)
 }
 
-export function openCursor<T>(
-  tx: ReadTx,
-  range: KeyRange,
-  pick: (key: Key, value: Value) => T,
-): Cursor<T> {
+export function openCursor<T>(tx: ReadTx, range: KeyRange, pick: Picker<T>): Cursor<T> {
   return new Cursor(tx, range, pick)
 }
 
@@ -27,14 +23,14 @@ type Found<T> = { readonly key: Key; readonly item: T }
 export class Cursor<T> {
   readonly #tx: ReadTx
   readonly #to: Key
-  readonly #pick: (key: Key, value: Value) => Found<T>
+  readonly #pick: Picker<Found<T>>
   #from: Key
   #batch: readonly Found<T>[] = []
   #at = 0
   #countMax = BATCH_MIN
   #isAtEnd = false
 
-  constructor(tx: ReadTx, { from, to }: KeyRange, pick: (key: Key, value: Value) => T) {
+  constructor(tx: ReadTx, { from, to }: KeyRange, pick: Picker<T>) {
     this.#tx = tx
     this.#from = from
     this.#to = to

@@ -7,8 +7,8 @@ import {
   type Key,
   type KeyRange,
   type ReadTx,
+  type ScannedValue,
   type Step,
-  type Value,
 } from '../kv/kv.ts'
 import { openCursor, type Cursor } from './cursor.ts'
 
@@ -18,8 +18,8 @@ export type Names<T> = {
   key(account: string, name: string): Key
   pastPrefix(account: string, start: string): Key
   pastKey(account: string, name: string, id: number): Key
-  pick(key: Key, value: Value): T
-  pickDeleted(key: Key, value: Value): T
+  pick(key: Key, value: ScannedValue): T
+  pickDeleted(key: Key, value: ScannedValue): T
 }
 
 /** Where a page begins: behind one, a deleted one of that name, or a snapshot of either. */

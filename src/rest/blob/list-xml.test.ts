@@ -172,6 +172,21 @@ describe('an item of List Blobs', () => {
     })
   }
 
+  test('one that is listed again is what it was, unless more is asked for or it has another name', () => {
+    const item = { name: 'a', blob: BLOB }
+    const [none, metadata] = [new Set<string>(), new Set(['metadata'])]
+    const plain = blobItemXml(item, none, NOW_MS)
+    const again = blobItemXml(item, none, NOW_MS + DAY_MS)
+    assert.equal(again, plain)
+    const other = blobItemXml({ ...item, name: 'b' }, none, NOW_MS)
+    assert.equal(other, plain.replace('<Name>a<', '<Name>b<'))
+    const more = blobItemXml(item, metadata, NOW_MS)
+    assert.equal(more, plain.replace('<OrMetadata />', '<Metadata /><OrMetadata />'))
+    const past = blobItemXml({ ...item, hasVersionsOnly: true }, none, NOW_MS)
+    assert.notEqual(past, plain)
+    assert.equal(blobItemXml(item, none, NOW_MS), plain)
+  })
+
   test('the headers that a blob keeps', () => {
     const headers = {
       contentType: 'text/<x>',

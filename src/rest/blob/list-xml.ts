@@ -51,7 +51,8 @@ export function containerXml(
 
 export function blobItemXml(item: BlobItem, include: Include, nowMs: number): string {
   if ('prefix' in item) return `<BlobPrefix>${xmlNameElement('Name', item.prefix)}</BlobPrefix>`
-  const name = `<Blob>${xmlNameElement('Name', item.name)}`
+  if (isPlainItem(item) && include.size === 0) return plainItemXml(item)
+  const name = nameXml(item)
   if ('staging' in item) return `${name}${uncommittedXml(item.staging, nowMs)}</Blob>`
   if ('past' in item) {
     const { past, stamp } = item
@@ -60,11 +61,35 @@ export function blobItemXml(item: BlobItem, include: Include, nowMs: number): st
   }
   const { blob } = item
   const id = item.hasVersionsOnly === true ? VERSIONS_ONLY : currentIdXml(blob)
-  const state = isPlain(blob)
-    ? PLAIN_STATE
-    : stateXml(blob, leaseXml(blob.lease, nowMs), undefined, include, nowMs)
+  const state = stateXml(blob, leaseXml(blob.lease, nowMs), undefined, include, nowMs)
   return name + id + propertiesXml(blob, state) + detailsXml(blob, include)
 }
+
+type PlainItem = { readonly name: string; readonly blob: Blob }
+
+function isPlainItem(item: BlobItem): item is PlainItem {
+  return 'blob' in item && item.hasVersionsOnly !== true && isPlain(item.blob)
+}
+
+type KnownXml = { readonly name: string; readonly xml: string }
+
+/** By what was read: of what is listed again and again the store keeps it (kv/recent.ts). */
+const plainXmls = new WeakMap<Blob, KnownXml>()
+
+function plainItemXml(item: PlainItem): string {
+  const { name, blob } = item
+  const known = plainXmls.get(blob)
+  if (known?.name === name) return known.xml
+  const xml = nameXml(item) + currentIdXml(blob) + propertiesXml(blob, PLAIN_STATE) + END
+  plainXmls.set(blob, { name, xml })
+  return xml
+}
+
+function nameXml({ name }: { readonly name: string }): string {
+  return `<Blob>${xmlNameElement('Name', name)}`
+}
+
+const END = '<OrMetadata /></Blob>'
 
 const VERSIONS_ONLY = '<HasVersionsOnly>true</HasVersionsOnly>'
 
@@ -91,10 +116,10 @@ function uncommittedXml({ createdMs, lease }: Staging, nowMs: number): string {
 }
 
 function detailsXml(blob: Blob, include: Include): string {
-  if (include.size === 0) return '<OrMetadata /></Blob>'
+  if (include.size === 0) return END
   const metadata = include.has('metadata') ? blobMetadataXml(blob) : ''
   const tags = blob.tags !== undefined && include.has('tags') ? xmlTags(blob.tags) : ''
-  return `${metadata}${tags}<OrMetadata /></Blob>`
+  return metadata + tags + END
 }
 
 /** `state` is the part behind the content headers. */
@@ -114,13 +139,14 @@ function propertiesXml(blob: Blob, state: string): string {
 
 const NO_LEASE = '<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>'
 
-/** What almost every blob of a long list has. */
+/** What almost every blob of a long list has, whatever the time. */
 const PLAIN_STATE =
   '<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier>' +
   `<AccessTierInferred>true</AccessTierInferred>${NO_LEASE}` +
   '<ServerEncrypted>false</ServerEncrypted></Properties>'
 
-function isPlain({ type, tier, lease, copy, encryption, tags, immutability, legalHold }: Blob) {
+function isPlain(blob: Blob): boolean {
+  const { type, tier, lease, copy, encryption, tags, immutability, legalHold } = blob
   return (
     type === 'BlockBlob' &&
     tier === undefined &&

@@ -122,6 +122,8 @@ test('an entity that is asked for again is what it would be the first time', () 
       const expected = { etag: entityETag(entity.stamp), text: encodeEntity(context, entity) }
       const { etag, text } = encodeEntityOnce(context, entity)
       assert.deepEqual({ etag, text }, expected)
+      const copy = { ...entity, properties: { ...entity.properties } }
+      assert.equal(encodeEntities(context, [entity]), encodeEntities(context, [copy]))
     }
   }
 })

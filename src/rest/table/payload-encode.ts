@@ -26,42 +26,46 @@ export function encodeEntity(context: EntityContext, entity: Entity): string {
   return object([...metadata, ...entityMembers(context, entity)])
 }
 
-type Encoded = {
-  readonly stamp: number
-  readonly endpoint: string
-  readonly level: MetadataLevel
-  readonly etag: string
-  readonly text: string
+/** The same, with the ETag, for who may be asked for it again. */
+export function encodeEntityOnce(context: EntityContext, entity: Entity): EncodedEntity {
+  return once(elements, encodeEntity, context, entity)
 }
 
-/** By the properties as they were read: of what is read again and again the store keeps them (kv/recent.ts). */
-const encoded = new WeakMap<EdmProperties, Encoded>()
+function encodeItem(context: EntityContext, entity: Entity): string {
+  return object(entityMembers(context, entity))
+}
 
-/** The same, with the ETag, for who may be asked for it again. */
-export function encodeEntityOnce(
+type EncodedEntity = { readonly etag: string; readonly text: string }
+
+/** By the properties as they were read: of what is read again and again the store keeps them (kv/recent.ts). */
+type Known = WeakMap<
+  EdmProperties,
+  EncodedEntity & Pick<Entity, 'stamp'> & Pick<PayloadContext, 'endpoint' | 'level'>
+>
+
+const elements: Known = new WeakMap()
+const items: Known = new WeakMap()
+
+function once(
+  encoded: Known,
+  encode: (context: EntityContext, entity: Entity) => string,
   context: EntityContext,
   entity: Entity,
-): Pick<Encoded, 'etag' | 'text'> {
+): EncodedEntity {
   const { endpoint, level, select } = context
   const { stamp, properties } = entity
   const known = encoded.get(properties)
   const isSame = known?.stamp === stamp && known.level === level && known.endpoint === endpoint
   if (isSame && select === undefined) return known
-  const made = {
-    stamp,
-    endpoint,
-    level,
-    etag: entityETag(stamp),
-    text: encodeEntity(context, entity),
-  }
+  const made = { stamp, endpoint, level, etag: entityETag(stamp), text: encode(context, entity) }
   if (select === undefined) encoded.set(properties, made)
   return made
 }
 
 export function encodeEntities(context: EntityContext, entities: readonly Entity[]): string {
-  const items = entities.map((entity) => object(entityMembers(context, entity)))
+  const texts = entities.map((entity) => once(items, encodeItem, context, entity).text)
   const metadata = metadataOf(context, `${context.table}${selected(context)}`)
-  return object([...metadata, `"value":[${items.join(',')}]`])
+  return object([...metadata, `"value":[${texts.join(',')}]`])
 }
 
 export function encodeTable(context: PayloadContext, name: string): string {

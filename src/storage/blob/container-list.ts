@@ -1,6 +1,6 @@
 // List Containers: the containers of an account by name, and with them, if asked for, the deleted ones that
 // can be restored. Those stand before the container that has their name now.
-import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
+import type { Key, ReadTx, ScannedValue, Step } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { SKIP_MAX } from '../cursor.ts'
 import { nameOf, openNames, type NamePosition, type Names } from '../name-list.ts'
@@ -72,12 +72,12 @@ const CONTAINERS: Names<ContainerItem> = {
   pickDeleted,
 }
 
-function pickContainer(key: Key, value: Value): ContainerItem {
-  return { name: nameOf(key), container: decodeContainer(value) }
+function pickContainer(key: Key, value: ScannedValue): ContainerItem {
+  return { name: nameOf(key), container: value.made(decodeContainer) }
 }
 
-function pickDeleted(key: Key, value: Value): ContainerItem {
-  const { deleted, ...container } = decodeRecord<DeletedContainer>(value)
+function pickDeleted(key: Key, value: ScannedValue): ContainerItem {
+  const { deleted, ...container } = decodeRecord<DeletedContainer>(value.bytes())
   return { name: nameOf(key), container, deleted }
 }
 

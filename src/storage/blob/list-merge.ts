@@ -2,9 +2,9 @@
 // name. Of one name come its past states, the oldest first, and then the blob itself. Where only the name
 // matters, the walk jumps over its past.
 import { decodeKey } from '../../kv/key.ts'
-import type { Key, KeyRange, ReadTx, Step, Value } from '../../kv/kv.ts'
+import type { Key, KeyRange, ReadTx, ScannedValue, Step } from '../../kv/kv.ts'
 import { BATCH_MIN, nextBatch, openCursor, SKIP_MAX, type Cursor } from '../cursor.ts'
-import { decodeBlob, decodeStored, isExpired, type Blob, type PastBlob } from './blob.ts'
+import { decodeStored, isExpired, type Blob, type PastBlob } from './blob.ts'
 import { DELETED_ROOT, pastBlobKey } from './keys.ts'
 import {
   BLOBS,
@@ -175,17 +175,17 @@ function folded(walk: Walk, stepped: Stepped): Stepped {
   return { item: { prefix }, after }
 }
 
-function pickPast(key: Key, value: Value): PastEntry {
+function pickPast(key: Key, value: ScannedValue): PastEntry {
   const [, , name, stamp] = decodeKey(key)
-  return { name: String(name), stamp: Number(stamp), past: decodeStored<PastBlob>(value).blob }
+  return { name: String(name), stamp: Number(stamp), past: value.made(decodeStored<PastBlob>).blob }
 }
 
-function pickBlob(key: Key, value: Value): BlobEntry {
-  return { name: nameOf(key), blob: decodeBlob(value) }
+function pickBlob(key: Key, value: ScannedValue): BlobEntry {
+  return { name: nameOf(key), blob: value.made(decodeStored<Blob>).blob }
 }
 
-function pickStaging(key: Key, value: Value): StagingEntry {
-  return { name: nameOf(key), staging: decodeStaging(value) }
+function pickStaging(key: Key, value: ScannedValue): StagingEntry {
+  return { name: nameOf(key), staging: decodeStaging(value.bytes()) }
 }
 
 function nameOf(key: Key): string {

@@ -1,9 +1,9 @@
 // List Blobs: a walk over the names of a container that costs what it returns. Where a delimiter folds
 // many names into one prefix, the walk seeks past all of them at once.
 import { lastKeyString } from '../../kv/key.ts'
-import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
+import type { Key, ReadTx, ScannedValue, Step } from '../../kv/kv.ts'
 import { BATCH_MAX, BATCH_MIN, nextBatch, SKIP_MAX } from '../cursor.ts'
-import { decodeBlob, isExpired } from './blob.ts'
+import { decodeStored, isExpired, type Blob } from './blob.ts'
 import { blobKeyPrefix } from './keys.ts'
 import { listMerged } from './list-merge.ts'
 import {
@@ -42,10 +42,10 @@ function* listCurrent(
 ): Step<BlobPage> {
   const nameAt = blobKeyPrefix(containerId, '').length - 1
   let isFolded = false
-  const pick = (key: Key, value: Value): Seen => {
+  const pick = (key: Key, value: ScannedValue): Seen => {
     if (isFolded) return undefined
     const name = lastKeyString(key, nameAt)
-    const blob = decodeBlob(value)
+    const { blob } = value.made(decodeStored<Blob>)
     if (isExpired(blob, nowMs)) return { skipped: name }
     const prefix = foldedPrefix(name, list)
     if (prefix === undefined) return { name, blob }

@@ -1,7 +1,14 @@
 // The names in a directory, in order, a page at a time and at the cost of the page, however many there are. What a
 // snapshot shows is merged from the names that are still as they were and those that were kept for it.
 import { decodeKey, lastKeyString } from '../../kv/key.ts'
-import { keyAfter, prefixRange, type Key, type ReadTx, type Step, type Value } from '../../kv/kv.ts'
+import {
+  keyAfter,
+  prefixRange,
+  type Key,
+  type ReadTx,
+  type Step,
+  type ScannedValue,
+} from '../../kv/kv.ts'
 import { scanAll } from '../../kv/scan.ts'
 import { openCursor, SKIP_MAX, type Cursor } from '../cursor.ts'
 import { foldName } from './file-name.ts'
@@ -98,8 +105,8 @@ function openPresent(
   { prefix = '', from }: ListEntries,
 ): Cursor<Found & { readonly entry: FileEntry }> {
   const nameAt = entryKeyPrefix(shareId, directoryId, '').length - 1
-  const pick = (key: Key, value: Value) => {
-    return { folded: lastKeyString(key, nameAt), entry: decodeKept<FileEntry>(value) }
+  const pick = (key: Key, value: ScannedValue) => {
+    return { folded: lastKeyString(key, nameAt), entry: value.made(decodeKept<FileEntry>) }
   }
   const range = prefixRange(entryKeyPrefix(shareId, directoryId, foldName(prefix)))
   const cursor = openCursor(tx, range, pick)
@@ -113,12 +120,12 @@ function openPast(
   directoryId: number,
   { prefix = '', from }: ListEntries,
 ): Cursor<Past> {
-  const pick = (key: Key, value: Value): Past => {
+  const pick = (key: Key, value: ScannedValue): Past => {
     const [folded, snapshot] = decodeKey(key).slice(-2)
     return {
       folded: String(folded),
       snapshot: Number(snapshot),
-      entry: decodeKept<FileEntry>(value),
+      entry: value.made(decodeKept<FileEntry>),
     }
   }
   const range = prefixRange(pastEntryKeyPrefix(shareId, directoryId, foldName(prefix)))

@@ -1,7 +1,7 @@
 // List Shares: the shares of an account by name, and with them, if asked for, the deleted ones that can be
 // restored and the snapshots of both. What is deleted stands before the share that has its name now, and a
 // share's snapshots, the oldest first, before the share.
-import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
+import type { Key, ReadTx, ScannedValue, Step } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { SKIP_MAX } from '../cursor.ts'
 import { nameOf, openNames, type NamePosition, type Names } from '../name-list.ts'
@@ -83,12 +83,12 @@ const SHARES: Names<Found> = {
   pickDeleted,
 }
 
-function pickShare(key: Key, value: Value): Found {
-  return { name: nameOf(key), share: decodeRecord<Share>(value) }
+function pickShare(key: Key, value: ScannedValue): Found {
+  return { name: nameOf(key), share: decodeRecord<Share>(value.bytes()) }
 }
 
-function pickDeleted(key: Key, value: Value): Found {
-  const { deleted, ...share } = decodeRecord<DeletedShare>(value)
+function pickDeleted(key: Key, value: ScannedValue): Found {
+  const { deleted, ...share } = decodeRecord<DeletedShare>(value.bytes())
   return { name: nameOf(key), share, deleted }
 }
 

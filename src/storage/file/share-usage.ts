@@ -11,7 +11,10 @@ const STATE_COUNT_MAX = 10_000
 export function* snapshotUsageBytes(tx: ReadTx, shareId: number): Step<number> {
   const states = yield* tx.scanWith(
     { ...pastNodesRange(shareId), countMax: STATE_COUNT_MAX },
-    (key, value) => ({ nodeId: Number(decodeKey(key)[2]), node: decodeRecord<FileNode>(value) }),
+    (key, value) => ({
+      nodeId: Number(decodeKey(key)[2]),
+      node: decodeRecord<FileNode>(value.bytes()),
+    }),
   )
   const seen = new Set<number>()
   let bytes = 0

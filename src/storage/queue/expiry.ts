@@ -1,7 +1,7 @@
 // Messages whose time to live is over. Nobody gets them from that millisecond on (visible.ts), and the sweep
 // removes their records: in bounded transactions, so that a million that expire at once hold up no request.
 import { decodeKey } from '../../kv/key.ts'
-import type { Key, Kv, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
+import type { Key, Kv, ReadTx, Step, Tx, ScannedValue } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { expiredRange, type Position } from './keys.ts'
 import { removeMessage } from './message.ts'
@@ -42,6 +42,6 @@ function* removeSomeExpired(tx: Tx, queueId: number, nowMs: number): Step<number
   return expired.length
 }
 
-function expiredMessage(key: Key, value: Value) {
-  return { id: String(decodeKey(key)[2]), position: decodeRecord<Position>(value) }
+function expiredMessage(key: Key, value: ScannedValue) {
+  return { id: String(decodeKey(key)[2]), position: decodeRecord<Position>(value.bytes()) }
 }

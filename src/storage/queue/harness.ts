@@ -1,7 +1,15 @@
 // A small world for the tests of queues below HTTP: a store in memory, one queue, a clock that is moved by
 // hand, and the operations as the front end calls them.
 import { decodeKey } from '../../kv/key.ts'
-import { KEY_END, type Entry, type Key, type Kv, type ScanRange, type Step } from '../../kv/kv.ts'
+import {
+  KEY_END,
+  type Entry,
+  type Key,
+  type Kv,
+  type Picker,
+  type ScanRange,
+  type Step,
+} from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
 import { readQueueCount } from './count.ts'
 import { deleteMessage, putMessage, updateMessage, type Message } from './message.ts'
@@ -88,7 +96,7 @@ export function countingReads(kv: Kv): { readonly kv: Kv; seen(): number } {
       seenCount += found.length
       return found
     },
-    *scanWith<U>(range: ScanRange, pick: (key: Key, value: Uint8Array) => U) {
+    *scanWith<U>(range: ScanRange, pick: Picker<U>) {
       const found = yield* tx.scanWith(range, pick)
       seenCount += found.length
       return found

@@ -87,7 +87,7 @@ export function* listQueues(
   const range = { from, to: keyAfterPrefix(start), countMax: countMax + 1 }
   const found = yield* tx.scanWith(range, (key, value) => ({
     name: String(decodeKey(key)[2]),
-    queue: decodeQueue(value),
+    queue: value.made(decodeQueue),
   }))
   const items = found.slice(0, countMax)
   return { items, next: found.length > countMax ? items.at(-1)?.name : undefined }

@@ -2,7 +2,7 @@
 // the sweep removes them (sweep.ts), a million perhaps. Where all of a queue live equally long, they end where
 // the live ones begin, and one seek finds that place. Otherwise they are looked at once, a bounded number in
 // a transaction, and the tally says how far everybody has got.
-import type { Key, Kv, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
+import type { Key, Kv, ReadTx, ScannedValue, Step, Tx, Value } from '../../kv/kv.ts'
 import { decodeRecord, recordBytes } from '../../kv/record.ts'
 import { decodePosition, messageKey, visibleRange, type Position } from './keys.ts'
 import { isExpired, saveMessage, type Message, type MessageRecord } from './message.ts'
@@ -116,7 +116,8 @@ function* scanVisible(
 ): Step<Found> {
   const live: Message[] = []
   // Of what has expired neither place nor text is decoded: there may be many, and large ones.
-  const see = (key: Key, value: Value): Seen => {
+  const see = (key: Key, scanned: ScannedValue): Seen => {
+    const value = scanned.bytes()
     const record = decodeRecord<MessageRecord>(value)
     const isLive = !isExpired(record, nowMs)
     if (isLive && live.length < countMax) live.push(copyMessage(key, value, record))

@@ -1,14 +1,7 @@
 // A small world for the tests of tables below HTTP: a store in memory, a clock that stands still, and the
 // operations as the front end calls them.
 import assert from 'node:assert/strict'
-import {
-  KEY_END,
-  type Key,
-  type ReadTx,
-  type ScanRange,
-  type Step,
-  type Value,
-} from '../../kv/kv.ts'
+import { KEY_END, type Picker, type ReadTx, type ScanRange, type Step } from '../../kv/kv.ts'
 import { decodeKey } from '../../kv/key.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
 import { StorageError } from '../error.ts'
@@ -77,7 +70,7 @@ function counting(tx: ReadTx, counts: { readCount: number }): ReadTx {
     get: (key) => tx.get(key),
     getWith: (key, decode) => tx.getWith(key, decode),
     scan: (range) => tx.scan(range),
-    *scanWith<T>(range: ScanRange, pick: (key: Key, value: Value) => T): Step<readonly T[]> {
+    *scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
       const found = yield* tx.scanWith(range, pick)
       counts.readCount += found.length
       return found

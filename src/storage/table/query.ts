@@ -3,11 +3,11 @@
 // it has looked at much, as the service's do after five seconds: it may be short, or empty, and have a next.
 import assert from 'node:assert/strict'
 import { compareKeys } from '../../kv/key.ts'
-import { keyAfterPrefix, type Key, type ReadTx, type Step, type Value } from '../../kv/kv.ts'
+import { keyAfterPrefix, type Key, type ReadTx, type ScannedValue, type Step } from '../../kv/kv.ts'
 import { timestampOf } from '../etag.ts'
-import type { EdmValue } from './edm.ts'
-import { decodeEntity, decodeEntityKey, type Entity, type EntityKeys } from './entity-record.ts'
-import { matchesFilter, type FilterExpression } from './filter.ts'
+import type { EdmProperties, EdmValue } from './edm.ts'
+import { decodeEntityKey, decodeState, type Entity, type EntityKeys } from './entity-record.ts'
+import { matchesFilter, type FilterEntity, type FilterExpression } from './filter.ts'
 import {
   KEY_LENGTH_MAX,
   keyRangeOf,
@@ -90,7 +90,7 @@ function chunkCountOf({ countMax, entities, lookedCount }: Page): number {
   return Math.min(countMax - entities.length + 1 + missedCount, CHUNK_COUNT_MAX)
 }
 
-function look(page: Page, key: Key, value: Value): EntityKeys | undefined {
+function look(page: Page, key: Key, value: ScannedValue): EntityKeys | undefined {
   if (page.next !== undefined) return undefined
   const keys = decodeEntityKey(key)
   if (isFull(page)) {
@@ -99,8 +99,8 @@ function look(page: Page, key: Key, value: Value): EntityKeys | undefined {
   }
   page.lookedCount += 1
   if (isBefore(keys.rowKey, page.rows) || isBehind(keys.rowKey, page.rows)) return keys
-  page.lookedBytes += value.length
-  const entity = decodeEntity(keys, value)
+  page.lookedBytes += value.lengthBytes()
+  const entity = { ...keys, ...value.made(decodeState) }
   if (matches(page.filter, entity)) page.entities.push(entity)
   return keys
 }
@@ -113,16 +113,27 @@ function isFull({ countMax, entities, lookedCount, lookedBytes }: Page): boolean
 
 function matches(filter: FilterExpression, entity: Entity): boolean {
   if ('constant' in filter) return filter.constant
-  const { partitionKey, rowKey, stamp, properties } = entity
-  return matchesFilter(filter, {
-    partitionKey,
-    rowKey,
-    properties,
-    /** Few filters ask for it. */
-    get timestamp(): EdmValue {
-      return { type: 'Edm.DateTime', value: timestampOf(stamp) }
-    },
-  })
+  return matchesFilter(filter, new Filtered(entity))
+}
+
+/** A class, because there is one for each entity: a getter of an object is made with it. */
+class Filtered implements FilterEntity {
+  readonly partitionKey: string
+  readonly rowKey: string
+  readonly properties: EdmProperties
+  readonly #stamp: number
+
+  constructor({ partitionKey, rowKey, stamp, properties }: Entity) {
+    this.partitionKey = partitionKey
+    this.rowKey = rowKey
+    this.properties = properties
+    this.#stamp = stamp
+  }
+
+  /** Few filters ask for it. */
+  get timestamp(): EdmValue {
+    return { type: 'Edm.DateTime', value: timestampOf(this.#stamp) }
+  }
 }
 
 function isBefore(rowKey: string, { from }: StringRange): boolean {

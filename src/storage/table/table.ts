@@ -93,7 +93,7 @@ export function* listTables(
     // As many as are missing, and one to begin the next page with; more when few of them match.
     const chunkCount = Math.min(CHUNK_COUNT_MAX, countMax - tables.length + 1 + missedCount)
     const chunk = yield* tx.scanWith({ ...range, countMax: chunkCount }, (_, value) =>
-      decodeTable(value),
+      value.made(decodeTable),
     )
     for (const table of chunk) {
       if (tables.length === countMax || lookedCount === LOOK_COUNT_MAX) {

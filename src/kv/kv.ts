@@ -39,7 +39,7 @@ export type Picker<T> = (key: Key, value: ScannedValue) => T
 export interface ScannedValue {
   bytes(): Value
   lengthBytes(): number
-  /** As `getWith`: what `decode` makes of it, or has made of it before. */
+  /** As `getWith`: what `decode` makes of it, or has made of it before. It must not hold on to the value's bytes. */
   made<T>(decode: (value: Value) => T): T
 }
 

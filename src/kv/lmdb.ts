@@ -238,8 +238,8 @@ function copyOf(view: Uint8Array): Value {
  * The package's fast form gives a view that the next read overwrites, with a length of its own making: some believe
  * the one and use the other, such as Node 20's `copy`. This has only the bytes that count.
  */
-function cutOut({ buffer, byteOffset, length }: Uint8Array): Value {
-  return new Uint8Array(buffer, byteOffset, length)
+function cutOut({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length)
 }
 
 /** lmdb excludes the start of a reverse range and includes its end; ours is [from, to) both ways. */

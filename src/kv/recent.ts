@@ -4,18 +4,8 @@
 // It never shows another state than the store's. A record is dropped as soon as a body has written it, and not kept
 // again before that write is durable and every read of the store sees it. All others are in every state that a read
 // may see meanwhile the same.
-import assert from 'node:assert/strict'
-import type {
-  Entry,
-  Key,
-  Made,
-  Picker,
-  ReadTx,
-  ScannedValue,
-  ScanRange,
-  Step,
-  Value,
-} from './kv.ts'
+import type { Entry, Key, Made, Picker, ReadTx, ScanRange, Step, Value } from './kv.ts'
+import { RecentScans } from './recent-scans.ts'
 import { nameOf, type Writes } from './transaction.ts'
 
 export type RecentLimits = {
@@ -28,56 +18,50 @@ const LIMITS: RecentLimits = { bytesMax: 16 * 2 ** 20, valueBytesMax: 16 * 2 ** 
 /** What an entry costs beside its value. */
 const ENTRY_BYTES = 256
 const SEEN_COUNT = 4_096
-/** The part of all that one scan may fill: a long list must not drive out what every request reads. */
-const SCAN_PART = 1 / 8
-
-type Kept = Made & { readonly valueBytes: number }
 
 export class Recent implements ReadTx {
   readonly #store: ReadTx
   readonly #isChanging: (name: string) => boolean
   readonly #limits: RecentLimits
   /** Two generations: when the younger is full, the older one goes as a whole. */
-  #young = new Map<string, Kept>()
-  #old = new Map<string, Kept>()
+  #young = new Map<string, Made>()
+  #old = new Map<string, Made>()
   #youngBytes = 0
   /** Names that were asked for once, by a hash: what is asked for only once is not worth its place. */
   readonly #seen = new Int32Array(SEEN_COUNT)
+  readonly #scans: RecentScans
 
   /** `isChanging`: whether a write of it waits to be durable. */
   constructor(store: ReadTx, isChanging: (name: string) => boolean, limits: RecentLimits = LIMITS) {
     this.#store = store
     this.#isChanging = isChanging
     this.#limits = limits
+    this.#scans = new RecentScans((name) => this.#find(name), isChanging, limits)
   }
 
   *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
     const name = nameOf(key)
-    const known = this.find(name)
+    const known = this.#find(name)
     if (known?.decode === decode) return known.made as T | undefined
     const value = yield* this.#store.get(key)
     const isKept = this.#wasSeen(key)
     const made = value === undefined ? undefined : decode(isKept ? apart(value) : value)
-    if (isKept) this.keep(name, { decode, made, valueBytes: value?.length ?? 0 })
+    if (isKept) this.#keep(name, { decode, made }, value?.length ?? 0)
     return made
   }
 
-  /** Of a scan that was made before, the records are kept. */
   scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
-    const bytesMax = this.#wasSeen(range.from) ? this.#limits.bytesMax * SCAN_PART : 0
-    const scanned = new RecentlyScanned(this, bytesMax)
-    return this.#store.scanWith(range, (key, value) => pick(key, scanned.at(key, value)))
+    return this.#store.scanWith(range, this.#scans.picking(pick, this.#wasSeen(range.from)))
   }
 
-  find(name: string): Kept | undefined {
+  #find(name: string): Made | undefined {
     return this.#young.get(name) ?? this.#old.get(name)
   }
 
   /** These are in the store now. */
   stored(writes: Writes): void {
     for (const [name, { key, value, made }] of writes) {
-      if (made === undefined || !this.#wasSeen(key)) continue
-      this.keep(name, { ...made, valueBytes: value?.length ?? 0 })
+      if (made !== undefined && this.#wasSeen(key)) this.#keep(name, made, value?.length ?? 0)
     }
   }
 
@@ -93,14 +77,15 @@ export class Recent implements ReadTx {
     for (const name of names) {
       this.#young.delete(name)
       this.#old.delete(name)
+      this.#scans.forget(name)
     }
   }
 
-  keep(name: string, kept: Kept): void {
+  #keep(name: string, made: Made, valueBytes: number): void {
     const { bytesMax, valueBytesMax } = this.#limits
-    if (kept.valueBytes > valueBytesMax || this.#isChanging(name)) return
-    this.#young.set(name, kept)
-    this.#youngBytes += ENTRY_BYTES + name.length + kept.valueBytes
+    if (valueBytes > valueBytesMax || this.#isChanging(name)) return
+    this.#young.set(name, made)
+    this.#youngBytes += ENTRY_BYTES + name.length + valueBytes
     if (this.#youngBytes < bytesMax / 2) return
     this.#old = this.#young
     this.#young = new Map()
@@ -113,47 +98,6 @@ export class Recent implements ReadTx {
     if (this.#seen[at] === hash) return true
     this.#seen[at] = hash
     return false
-  }
-}
-
-/** One for a whole scan, with what is known of the key that it has come to. */
-class RecentlyScanned implements ScannedValue {
-  readonly #recent: Recent
-  #bytesLeft: number
-  #name = ''
-  #known: Kept | undefined
-  #value: ScannedValue | undefined
-
-  /** It may keep so much. */
-  constructor(recent: Recent, bytesMax: number) {
-    this.#recent = recent
-    this.#bytesLeft = bytesMax
-  }
-
-  at(key: Key, value: ScannedValue): this {
-    this.#name = nameOf(key)
-    this.#known = this.#recent.find(this.#name)
-    this.#value = value
-    return this
-  }
-
-  bytes(): Value {
-    assert(this.#value !== undefined)
-    return this.#value.bytes()
-  }
-
-  lengthBytes(): number {
-    return this.#known === undefined ? this.bytes().length : this.#known.valueBytes
-  }
-
-  made<T>(decode: (value: Value) => T): T {
-    if (this.#known?.decode === decode) return this.#known.made as T
-    const value = this.bytes()
-    this.#bytesLeft -= value.length
-    if (this.#bytesLeft < 0) return decode(value)
-    const made = decode(new Uint8Array(value))
-    this.#recent.keep(this.#name, { decode, made, valueBytes: value.length })
-    return made
   }
 }
 

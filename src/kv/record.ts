@@ -25,6 +25,12 @@ export function decodeRecord<T>(value: Value): T {
   return JSON.parse(buffer.toString('utf8', 4, 4 + buffer.readUInt32LE(0))) as T
 }
 
+/** Of the JSON alone; of what is no record, at most all of it. */
+export function recordJsonBytes(value: Value): number {
+  const { length } = value
+  return length < 4 ? length : Math.min(asBuffer(value).readUInt32LE(0), length)
+}
+
 export function recordBytes(value: Value): Uint8Array {
   const buffer = asBuffer(value)
   // With its end: the store's own views are longer than what they show.

@@ -36,3 +36,17 @@ export function setBounded<V>(map: Map<string, V>, key: string, value: V, countM
     return
   }
 }
+
+/** A prime: stamps of one time are multiples of 1,024 apart. */
+const SEEN_COUNT = 16_381
+
+/** Whether a number was asked about of late: for what comes only once nothing need be remembered. */
+export function openSeen(): (number: number) => boolean {
+  const seen = new Float64Array(SEEN_COUNT)
+  return (number) => {
+    const at = number % SEEN_COUNT
+    if (seen[at] === number) return true
+    seen[at] = number
+    return false
+  }
+}

@@ -2,6 +2,7 @@
 // answers to the SDKs' own tests show them. Most blobs have little of what there may be, so what is missing
 // costs a comparison.
 import { formatHttpDate } from '../../http/date.ts'
+import { openSeen } from '../../kv/remember.ts'
 import { xmlTags } from '../../http/tags-xml.ts'
 import { xmlElement, xmlEscape, xmlNameElement, xmlOptional } from '../../http/xml.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
@@ -75,13 +76,14 @@ type KnownXml = { readonly name: string; readonly xml: string }
 
 /** By what was read: of what is listed again and again the store keeps it (kv/recent.ts). */
 const plainXmls = new WeakMap<Blob, KnownXml>()
+const wasListed = openSeen()
 
 function plainItemXml(item: PlainItem): string {
   const { name, blob } = item
   const known = plainXmls.get(blob)
   if (known?.name === name) return known.xml
   const xml = nameXml(item) + currentIdXml(blob) + propertiesXml(blob, PLAIN_STATE) + END
-  plainXmls.set(blob, { name, xml })
+  if (wasListed(blob.stamp)) plainXmls.set(blob, { name, xml })
   return xml
 }
 

@@ -1,6 +1,6 @@
 // Entities and tables as OData's JSON, in the three levels of metadata. Written as text, since a Double
 // has a point (`5.0`) that JSON.stringify would drop.
-import { remembering } from '../../kv/remember.ts'
+import { openSeen, remembering } from '../../kv/remember.ts'
 import { timestampOf } from '../../storage/etag.ts'
 import { formatEdm } from '../../storage/table/edm-text.ts'
 import type { EdmProperties, EdmType, EdmValue } from '../../storage/table/edm.ts'
@@ -45,6 +45,7 @@ type Known = WeakMap<
 
 const elements: Known = new WeakMap()
 const items: Known = new WeakMap()
+const wasEncoded = openSeen()
 
 function once(
   encoded: Known,
@@ -58,7 +59,7 @@ function once(
   const isSame = known?.stamp === stamp && known.level === level && known.endpoint === endpoint
   if (isSame && select === undefined) return known
   const made = { stamp, endpoint, level, etag: entityETag(stamp), text: encode(context, entity) }
-  if (select === undefined) encoded.set(properties, made)
+  if (select === undefined && wasEncoded(stamp)) encoded.set(properties, made)
   return made
 }
 

@@ -213,6 +213,10 @@ export function decodeBlob(value: Value): Blob {
   return decodeRecord<Blob>(value)
 }
 
+export function decodePast(value: Value): PastBlob {
+  return decodeRecord<PastBlob>(value)
+}
+
 export function decodeStored<T extends Blob>(value: Value): StoredBlob<T> {
   return { blob: decodeRecord<T>(value), bytes: recordBytes(value) }
 }

@@ -4,7 +4,7 @@
 import { decodeKey } from '../../kv/key.ts'
 import type { Key, KeyRange, ReadTx, ScannedValue, Step } from '../../kv/kv.ts'
 import { BATCH_MIN, nextBatch, openCursor, SKIP_MAX, type Cursor } from '../cursor.ts'
-import { decodeStored, isExpired, type Blob, type PastBlob } from './blob.ts'
+import { decodeBlob, decodePast, isExpired, type Blob, type PastBlob } from './blob.ts'
 import { DELETED_ROOT, pastBlobKey } from './keys.ts'
 import {
   BLOBS,
@@ -177,11 +177,11 @@ function folded(walk: Walk, stepped: Stepped): Stepped {
 
 function pickPast(key: Key, value: ScannedValue): PastEntry {
   const [, , name, stamp] = decodeKey(key)
-  return { name: String(name), stamp: Number(stamp), past: value.made(decodeStored<PastBlob>).blob }
+  return { name: String(name), stamp: Number(stamp), past: value.made(decodePast) }
 }
 
 function pickBlob(key: Key, value: ScannedValue): BlobEntry {
-  return { name: nameOf(key), blob: value.made(decodeStored<Blob>).blob }
+  return { name: nameOf(key), blob: value.made(decodeBlob) }
 }
 
 function pickStaging(key: Key, value: ScannedValue): StagingEntry {

@@ -3,7 +3,7 @@
 import { lastKeyString } from '../../kv/key.ts'
 import type { Key, ReadTx, ScannedValue, Step } from '../../kv/kv.ts'
 import { BATCH_MAX, BATCH_MIN, nextBatch, SKIP_MAX } from '../cursor.ts'
-import { decodeStored, isExpired, type Blob } from './blob.ts'
+import { decodeBlob, isExpired } from './blob.ts'
 import { blobKeyPrefix } from './keys.ts'
 import { listMerged } from './list-merge.ts'
 import {
@@ -45,7 +45,7 @@ function* listCurrent(
   const pick = (key: Key, value: ScannedValue): Seen => {
     if (isFolded) return undefined
     const name = lastKeyString(key, nameAt)
-    const { blob } = value.made(decodeStored<Blob>)
+    const blob = value.made(decodeBlob)
     if (isExpired(blob, nowMs)) return { skipped: name }
     const prefix = foldedPrefix(name, list)
     if (prefix === undefined) return { name, blob }

@@ -26,12 +26,20 @@ type RoundRates = Map<TargetName, RoundRate>
 export async function measureRounds(options: RoundsOptions): Promise<readonly Measured[]> {
   await prepareAll(options)
   const results = options.rows.map((row) => ({ row, rates: new Map<TargetName, RoundRate>() }))
+  const inTurn = besideTheirLike(results)
   for (let round = 0; round <= options.roundCount; round++) {
     console.error(round === 0 ? 'warming up' : `round ${round} of ${options.roundCount}`)
-    for (const { row, rates } of results) await measureRow(row, rates, round, options)
+    for (const { row, rates } of inTurn) await measureRow(row, rates, round, options)
   }
   for (const server of options.servers) server.resume()
   return results
+}
+
+/** A row that is set against another is measured right behind it: a slow minute hits both. */
+export function besideTheirLike<T extends { readonly row: Row }>(results: readonly T[]): T[] {
+  const like = ({ row }: T) => results.find((other) => other.row.name === row.goal.row?.name)
+  const first = results.filter((result) => like(result) === undefined)
+  return first.flatMap((result) => [result, ...results.filter((each) => like(each) === result)])
 }
 
 async function measureRow(row: Row, rates: RoundRates, round: number, options: RoundsOptions) {

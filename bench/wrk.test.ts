@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { failureOf } from './rounds.ts'
+import { besideTheirLike, failureOf } from './rounds.ts'
 import { ROWS } from './rows.ts'
 import { decodeOutcome, encodeRequest, numbered } from './wrk.ts'
 
@@ -54,3 +54,10 @@ for (const [change, failure] of FAILURES)
     assert(row)
     assert.equal(failureOf(row, { ...OUTCOME, ...change }), failure)
   })
+
+test('a row that is set against another is measured right behind it, and none is lost', () => {
+  const names = besideTheirLike(ROWS.map((row) => ({ row }))).map(({ row }) => row.name)
+  assert.equal(names[names.indexOf('get-4k') + 1], 'get-file-4k')
+  assert.equal(names[names.indexOf('put-4k') + 1], 'put-range-4k')
+  assert.deepEqual(names.toSorted(), ROWS.map(({ name }) => name).toSorted())
+})

@@ -1,6 +1,6 @@
 // Directories, files and links: nodes, each with an id that it keeps when it is renamed, and entries, which are
 // their names in a directory. All of it is kept for the share's snapshots (snapshot-view.ts).
-import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
+import type { Key, KeyRange, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { scanAll } from '../../kv/scan.ts'
 import type { ContentHeaders } from '../content-headers.ts'
@@ -98,30 +98,52 @@ export type Located = {
 
 export type Existing = Located & { readonly node: FileNode }
 
-function nodePlace({ shareId }: ShareView, nodeId: number): KeptPlace {
-  return {
-    key: nodeKey(shareId, nodeId),
-    pastKey: (snapshot) => pastNodeKey(shareId, nodeId, snapshot),
-    pastFrom: (snapshot) => ({
-      from: pastNodeKey(shareId, nodeId, snapshot),
-      to: pastNodesRange(shareId, nodeId).to,
-    }),
+// Classes, because every request makes some: their functions are made once.
+
+class NodePlace implements KeptPlace {
+  readonly key: Key
+  readonly #shareId: number
+  readonly #nodeId: number
+
+  constructor({ shareId }: ShareView, nodeId: number) {
+    this.key = nodeKey(shareId, nodeId)
+    this.#shareId = shareId
+    this.#nodeId = nodeId
+  }
+
+  pastKey(snapshot: number): Key {
+    return pastNodeKey(this.#shareId, this.#nodeId, snapshot)
+  }
+
+  pastFrom(snapshot: number): KeyRange {
+    return { from: this.pastKey(snapshot), to: pastNodesRange(this.#shareId, this.#nodeId).to }
   }
 }
 
-function entryPlace({ shareId }: ShareView, directoryId: number, folded: string): KeptPlace {
-  return {
-    key: entryKey(shareId, directoryId, folded),
-    pastKey: (snapshot) => pastEntryKey(shareId, directoryId, folded, snapshot),
-    pastFrom: (snapshot) => ({
-      from: pastEntryKey(shareId, directoryId, folded, snapshot),
-      to: pastEntryKey(shareId, directoryId, folded, Number.MAX_SAFE_INTEGER),
-    }),
+class EntryPlace implements KeptPlace {
+  readonly key: Key
+  readonly #shareId: number
+  readonly #directoryId: number
+  readonly #folded: string
+
+  constructor({ shareId }: ShareView, directoryId: number, folded: string) {
+    this.key = entryKey(shareId, directoryId, folded)
+    this.#shareId = shareId
+    this.#directoryId = directoryId
+    this.#folded = folded
+  }
+
+  pastKey(snapshot: number): Key {
+    return pastEntryKey(this.#shareId, this.#directoryId, this.#folded, snapshot)
+  }
+
+  pastFrom(snapshot: number): KeyRange {
+    return { from: this.pastKey(snapshot), to: this.pastKey(Number.MAX_SAFE_INTEGER) }
   }
 }
 
 export function getNode(tx: ReadTx, view: ShareView, nodeId: number): Step<FileNode | undefined> {
-  return readKept<FileNode>(tx, nodePlace(view, nodeId), view)
+  return readKept<FileNode>(tx, new NodePlace(view, nodeId), view)
 }
 
 export function getEntry(
@@ -130,7 +152,7 @@ export function getEntry(
   directoryId: number,
   name: string,
 ): Step<FileEntry | undefined> {
-  const place = entryPlace(view, directoryId, foldName(name))
+  const place = new EntryPlace(view, directoryId, foldName(name))
   return readKept<FileEntry>(tx, place, view)
 }
 
@@ -185,7 +207,7 @@ export function saveNode(
   after: Omit<FileNode, 'since'>,
 ): FileNode {
   const node = { ...after, since: view.lastSnapshot }
-  saveKept<FileNode>(tx, nodePlace(view, after.nodeId), view, before, node)
+  saveKept<FileNode>(tx, new NodePlace(view, after.nodeId), view, before, node)
   return node
 }
 
@@ -196,12 +218,12 @@ export function saveEntry(
   before: FileEntry | undefined,
   after: Omit<FileEntry, 'since'>,
 ): void {
-  const place = entryPlace(view, directoryId, foldName(after.name))
+  const place = new EntryPlace(view, directoryId, foldName(after.name))
   saveKept<FileEntry>(tx, place, view, before, { ...after, since: view.lastSnapshot })
 }
 
 export function deleteEntry(tx: Tx, view: ShareView, directoryId: number, entry: FileEntry): void {
-  deleteKept<FileEntry>(tx, entryPlace(view, directoryId, foldName(entry.name)), view, entry)
+  deleteKept<FileEntry>(tx, new EntryPlace(view, directoryId, foldName(entry.name)), view, entry)
 }
 
 /** What every change leaves on a node: a new ETag, Last-Modified and change time. */
@@ -245,7 +267,7 @@ const PAST_COUNT = 256
 
 /** The node is gone from the present: its last name went. */
 export function* deleteNode(tx: Tx, view: ShareView, node: FileNode): Step<void> {
-  deleteKept<FileNode>(tx, nodePlace(view, node.nodeId), view, node)
+  deleteKept<FileNode>(tx, new NodePlace(view, node.nodeId), view, node)
   yield* dropBytes(tx, view, node)
 }
 

@@ -134,7 +134,8 @@ export type FileTx = LiveTx<FileEvent>
 const COUNT = 1_000
 
 function* recordsOf<T>(tx: ReadTx, range: { readonly from: Key; readonly to: Key }): Step<T[]> {
-  return (yield* scanAll(tx, range, COUNT)).map(({ value }) => decodeRecord<T>(value))
+  const entries = yield* scanAll(tx, range, COUNT)
+  return entries.length === 0 ? [] : entries.map(({ value }) => decodeRecord<T>(value))
 }
 
 export function opensOf<T extends FileOpen = FileOpen>(

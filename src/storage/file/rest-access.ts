@@ -103,6 +103,7 @@ export function* checkOpens(
   const rule: RestAccess = REST_ACCESS[operation]
   if (yield* isDeletePending(tx, shareId, nodeId)) throw new StorageError('SMBDeletePending')
   const all = yield* opensOf(tx, shareId, nodeId)
+  if (all.length === 0) return
   // What is open in a snapshot of the share is another file: nobody changes it.
   const opens = all.filter((open) => open.snapshot === undefined)
   if (opens.length === 0) return

@@ -23,6 +23,11 @@ export class ChunkPool {
     return Buffer.from(bytes, 0, lengthBytes)
   }
 
+  /** It stays where it is, whoever gives it back. */
+  forget(chunk: Uint8Array): void {
+    this.#lent.delete(chunk.buffer)
+  }
+
   giveBack(chunk: Uint8Array): void {
     const bytes = chunk.buffer
     if (!(bytes instanceof ArrayBuffer) || !this.#lent.delete(bytes)) return

@@ -125,6 +125,24 @@ test('local: a file that no record knows is removed, and its number is not given
     await harness.store.close()
   }))
 
+test('local: what is read again and again is the same, though readers give its memory back', () =>
+  inFolder(async (options, now) => {
+    const store = await openLocalExtents({ ...options, recentChunks: { bytesMax: 1_000_000 } })
+    const harness = new Harness(options.kv, store, now)
+    const bodies = [1, 2, 3].map((seed) => patternBytes(seed, 700_000))
+    const pieces = await Promise.all(bodies.map((body) => harness.write(body)))
+    for (let round = 0; round < 6; round += 1) {
+      const [first, ...others] = pieces.map((piece) => readAll(store, [piece]))
+      const again = pieces.map((piece) => readAll(store, [{ ...piece, from: 1, lengthBytes: 9 }]))
+      const read = await Promise.all([first, ...others])
+      for (const [n, body] of bodies.entries()) {
+        assert.deepEqual(read[n], body)
+        assert.deepEqual(await again[n], body.subarray(1, 10))
+      }
+    }
+    await store.close()
+  }))
+
 test('local: bytes that are not there are told from a disk that fails', () =>
   inFolder(async (options) => {
     const store = await openLocalExtents(options)

@@ -21,6 +21,7 @@ import {
 } from './keys.ts'
 import { OpenExtent, type ExtentLimits } from './open-extent.ts'
 import { CHUNK_LENGTH_MAX, planSpans, SpanReader, type Span } from './reader.ts'
+import { RecentChunks, type RecentChunksLimits } from './recent-chunks.ts'
 import { markDirty } from './reference.ts'
 import { scanSteps } from './scan.ts'
 import type { Hole, Piece, Slice } from './slice.ts'
@@ -39,6 +40,7 @@ export type LocalExtentOptions = {
   /** Bodies from this length on are written around the page cache, where the file system can. */
   readonly directBytesMin?: number
   readonly openFilesMax?: number
+  readonly recentChunks?: RecentChunksLimits
   readonly disk?: Disk
 }
 
@@ -64,6 +66,7 @@ class LocalExtents implements SweptExtentStore {
   readonly #files: FileCache
   readonly #blocks = new AlignedBlocks()
   readonly #chunks = new ChunkPool(CHUNK_LENGTH_MAX, CHUNKS_KEPT_MAX)
+  readonly #recent: RecentChunks
   readonly #pins = new Map<number, number>()
   /** Bytes of the extents that are not open here, by id. */
   readonly #sealedBytes = new Map<number, number>()
@@ -83,6 +86,7 @@ class LocalExtents implements SweptExtentStore {
       targetBytes: options.extentBytes ?? EXTENT_BYTES,
       directBytesMin: options.directBytesMin ?? DIRECT_BYTES_MIN,
     }
+    this.#recent = new RecentChunks(options.recentChunks)
     this.#disk = options.disk ?? nodeDisk
     const openFilesMax = options.openFilesMax ?? OPEN_FILES_MAX
     this.#files = new FileCache(this.#disk, (extent) => this.#pathOf(extent), openFilesMax)
@@ -178,6 +182,7 @@ class LocalExtents implements SweptExtentStore {
   }
 
   async remove(extents: readonly number[]): Promise<void> {
+    this.#recent.drop(extents)
     for (const extent of extents) {
       assert(!this.#open.has(extent), 'an open extent is never removed')
       await this.#files.drop(extent)
@@ -267,13 +272,17 @@ class LocalExtents implements SweptExtentStore {
     this.#open.delete(extent.id)
   }
 
-  async #fetch({ extent = 0, offset, lengthBytes }: Span): Promise<Uint8Array> {
+  async #fetch(span: Span): Promise<Uint8Array> {
+    const known = this.#recent.find(span)
+    if (known !== undefined) return known
+    const { extent = 0, offset, lengthBytes } = span
     const buffer = this.#chunks.take(lengthBytes)
     const count = await this.#files.read(extent, buffer, offset).catch((error: unknown) => {
       if (!isMissing(error)) throw error
       throw new ExtentDamaged(extent, 'its file is not there')
     })
     if (count < lengthBytes) throw new ExtentDamaged(extent, `it ends at byte ${offset + count}`)
+    if (this.#recent.keep(span, buffer)) this.#chunks.forget(buffer)
     return buffer
   }
 

@@ -2,15 +2,14 @@
 import type { SmbUsers } from './auth/smb-users.ts'
 import type { ServiceName } from './start/command.ts'
 import type { RequestHandler } from './http/exchange.ts'
+import { handlerLater } from './http/handler-later.ts'
 import { createListener, LISTENER_LIMITS, type Listener } from './http/listener.ts'
 import { openLiveKv } from './kv/live.ts'
 import { runBlob, type RunningBlob } from './run-blob.ts'
 import { runCopySources } from './run-copy-sources.ts'
 import type { FileService } from './rest/file/service.ts'
 import { runFile, type RunningFile } from './run-file.ts'
-import { runQueue } from './run-queue.ts'
 import type { SmbListener } from './smb/listen.ts'
-import { runTable } from './run-table.ts'
 import type { RunContext } from './run-front.ts'
 import type { Endpoint } from './start/banner.ts'
 import { createEncryptionScopes } from './start/encryption-scopes.ts'
@@ -135,9 +134,12 @@ function handlerFor(
   file: RunningFile,
 ): RequestHandler {
   if (service === 'blob') return blob.handler
-  if (service === 'queue') return runQueue(context, blob.analytics)
-  if (service === 'table') return runTable(context, blob.analytics)
-  return file.handler
+  if (service === 'file') return file.handler
+  const load = async (): Promise<RequestHandler> =>
+    service === 'queue'
+      ? (await import('./run-queue.ts')).runQueue(context, blob.analytics)
+      : (await import('./run-table.ts')).runTable(context, blob.analytics)
+  return handlerLater(load, (error) => context.log.error('a service was not loaded', { error }))
 }
 
 function afterDelay(delayMs: number, then: () => void): () => void {

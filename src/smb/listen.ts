@@ -1,31 +1,32 @@
-// The SMB server: listens, and tells each connection of the world that it lives in.
+// The port of the SMB server. What serves a connection is a quarter of all that Lazuli is made of, so it is loaded with
+// the first one: most servers that are started for a test never see any.
 import { createServer, type Server } from 'node:net'
 import { removeOrphans } from '../storage/file/orphan.ts'
+import { hasPersistentOpens } from '../storage/file/persistent-open.ts'
 import type { SmbWorld } from './call.ts'
-import { startBreaks } from './break.ts'
-import { watchForcedCloses } from './close.ts'
-import { serveConnection } from './connection.ts'
-import { restorePersistentOpens } from './persistent.ts'
-import { scopeTimers } from './timer.ts'
+import type { SmbServing } from './serve.ts'
 
 export type SmbListener = { readonly server: Server; close(): Promise<void> }
 
 const CONNECTIONS_MAX = 8_192
 
-export function createSmbListener(shared: SmbWorld): SmbListener {
-  const timers = scopeTimers(shared)
-  const world: SmbWorld = { ...shared, after: timers.after }
-  const stopWatching = watchForcedCloses(world)
-  const stopBreaks = startBreaks(world)
-  const restored = restorePersistentOpens(world)
-    .then(() => world.kv.writeLive((tx) => removeOrphans(tx)))
-    .catch((error: unknown) => world.logFault(error))
+export function createSmbListener(world: SmbWorld): SmbListener {
+  let serving: Promise<SmbServing> | undefined
+  const startServing = (): Promise<SmbServing> => {
+    serving ??= import('./serve.ts').then((smb) => smb.startServing(world))
+    return serving
+  }
+  const begun = begin(world, startServing).catch((error: unknown) => world.logFault(error))
   let isClosed = false
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
-    restored
-      .then(() => (isClosed ? socket.destroy() : serveConnection(socket, world)))
-      .catch(() => socket.destroy())
+    begun
+      .then(startServing)
+      .then((smb) => (isClosed ? socket.destroy() : smb.serve(socket)))
+      .catch((error: unknown) => {
+        world.logFault(error)
+        socket.destroy()
+      })
   })
   // Those above it are closed at once.
   server.maxConnections = CONNECTIONS_MAX
@@ -36,9 +37,15 @@ export function createSmbListener(shared: SmbWorld): SmbListener {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       for (const connection of world.connections) connection.drop()
       await closed
-      stopWatching()
-      stopBreaks()
-      timers.stop()
+      await begun
+      const smb = await serving?.catch(() => undefined)
+      smb?.stop()
     },
   }
+}
+
+/** Who holds a file open beyond a restart stands in the way of others before it is back. */
+async function begin(world: SmbWorld, startServing: () => Promise<SmbServing>): Promise<void> {
+  if (await world.kv.read(hasPersistentOpens)) await startServing()
+  await world.kv.writeLive((tx) => removeOrphans(tx))
 }

@@ -1,6 +1,6 @@
 // Opens that outlive the server ([MS-SMB2] 3.3.5.9.10, on shares that are continuously available): what is open
 // is live, and of these there is a durable copy besides. After a start the live records are made from them again.
-import type { Step, Tx } from '../../kv/kv.ts'
+import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { scanAll } from '../../kv/scan.ts'
 import { leaseHolderKey, nodeKey, PERSISTENT_OPENS, persistentOpenKey } from './keys.ts'
@@ -37,6 +37,10 @@ export function* movePersistentOpen(tx: Tx, { openId, path, parentId }: FileOpen
 export type Restored = FileOpen & { readonly persistent: PersistentTerms }
 
 /** Of those whose file is gone nothing is left. */
+export function* hasPersistentOpens(tx: ReadTx): Step<boolean> {
+  return (yield* tx.scanWith({ ...PERSISTENT_OPENS, countMax: 1 }, () => true)).length > 0
+}
+
 export function* restoreOpens(tx: Tx): Step<readonly Restored[]> {
   const restored: Restored[] = []
   for (const { value } of yield* scanAll(tx, PERSISTENT_OPENS, COUNT)) {

@@ -55,6 +55,22 @@ function checkBytes(check: Check): void {
     })
   }
 
+  for (const lengthBytes of [1_000, 200_000, 262_145, 3_000_000]) {
+    check(`of ${lengthBytes} bytes, chunks that are used may be overwritten`, async (harness) => {
+      const bytes = patternBytes(lengthBytes, lengthBytes)
+      const used: Uint8Array[] = []
+      const spoil = (chunk: Uint8Array) => used.push(chunk.fill(0xee))
+      const md5 = md5Hasher()
+      const source = chunksOf(Buffer.from(bytes), 65_537)
+      const slice = await harness.store.write(source, lengthBytes, [md5], spoil)
+      assert.deepEqual(await readAll(harness.store, [wholeSlice(slice)]), bytes)
+      const again = md5Hasher()
+      again.update(bytes)
+      assert.deepEqual(md5.digest(), again.digest())
+      assert.equal(new Set(used).size, used.length)
+    })
+  }
+
   check('ranges of pieces and holes come back', async (harness) => {
     const bytes = patternBytes(7, 700_000)
     const parts = [0, 100_000, 100_001, 400_000, 700_000]

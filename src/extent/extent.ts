@@ -12,12 +12,14 @@ export interface ExtentStore {
   /**
    * Stores exactly `lengthBytes` bytes of `source` and resolves when they are durable. Writes that are
    * under way together share a sync. If the source ends early, fails or is too long, the promise
-   * rejects and the space is given back by the next sweep.
+   * rejects and the space is given back by the next sweep. `used` gets the chunks that the store has
+   * done with, if it does not keep them, for whoever has a use for their memory.
    */
   write(
     source: AsyncIterable<Uint8Array>,
     lengthBytes: number,
     hashers: readonly Hasher[],
+    used?: (chunk: Uint8Array) => void,
   ): Promise<Slice>
   /**
    * Streams pieces in order; reads ahead only as fast as it is consumed. From the moment it is called

@@ -114,13 +114,14 @@ class LocalExtents implements SweptExtentStore {
     source: AsyncIterable<Uint8Array>,
     lengthBytes: number,
     hashers: readonly Hasher[],
+    used?: (chunk: Uint8Array) => void,
   ): Promise<Slice> {
     let extent = this.#writableExtent()
     while (extent === undefined) {
       await this.#rotateOnce()
       extent = this.#writableExtent()
     }
-    const writing = extent.write(source, lengthBytes, hashers)
+    const writing = extent.write(source, lengthBytes, hashers, used)
     this.#writes.add(writing)
     try {
       return await writing

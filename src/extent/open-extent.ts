@@ -79,13 +79,14 @@ export class OpenExtent {
     source: AsyncIterable<Uint8Array>,
     lengthBytes: number,
     hashers: readonly Hasher[],
+    used?: (chunk: Uint8Array) => void,
   ): Promise<Slice> {
     assert(!this.#isFull)
     const region = this.#regionFor(lengthBytes)
     const { offset } = region
     this.#writers += 1
     try {
-      const crc32 = await writeRegion(region, source, hashers)
+      const crc32 = await writeRegion(region, source, hashers, used)
       await this.#sync()
       return { extent: this.id, offset, lengthBytes, crc32 }
     } finally {

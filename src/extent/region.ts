@@ -21,8 +21,9 @@ export async function writeRegion(
   region: Region,
   source: AsyncIterable<Uint8Array>,
   hashers: readonly Hasher[],
+  used: (chunk: Uint8Array) => void = () => undefined,
 ): Promise<number> {
-  const gathered = new Gathered(region)
+  const gathered = new Gathered(region, used)
   let crc = 0
   try {
     for await (const chunk of sized(source, region.lengthBytes)) {
@@ -56,13 +57,15 @@ export async function* sized(
 /** Chunks on their way to the disk, for as long as one body is written. */
 class Gathered {
   readonly #region: Region
+  readonly #used: (chunk: Uint8Array) => void
   #position: number
   #chunks: Uint8Array[] = []
   #lengthBytes = 0
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(region: Region) {
+  constructor(region: Region, used: (chunk: Uint8Array) => void) {
     this.#region = region
+    this.#used = used
     this.#position = region.offset
   }
 
@@ -77,12 +80,17 @@ class Gathered {
   async flush(): Promise<void> {
     await this.#writing
     if (this.#chunks.length === 0) return
-    this.#writing = this.#region.write(this.#chunks, this.#position)
+    this.#writing = this.#write(this.#chunks, this.#position)
     // Whoever waits for it next gets the failure.
     this.#writing.catch(() => undefined)
     this.#position += this.#lengthBytes
     this.#chunks = []
     this.#lengthBytes = 0
+  }
+
+  async #write(chunks: readonly Uint8Array[], position: number): Promise<void> {
+    await this.#region.write(chunks, position)
+    for (const chunk of chunks) this.#used(chunk)
   }
 
   async finish(): Promise<void> {

@@ -49,7 +49,7 @@ export type SmallSliceStore = SweptExtentStore & { isSmallPinned(id: number): bo
 export function withSmallSlices(store: SweptExtentStore, kv: Kv): SmallSliceStore {
   const pins = new Map<number, number>()
   return {
-    write: (source, lengthBytes, hashers) => store.write(source, lengthBytes, hashers),
+    write: (...all) => store.write(...all),
     read(pieces) {
       if (!pieces.some(isSmall)) return store.read(pieces)
       const ids = pieces.flatMap((piece) => (isInKv(piece) ? [piece.slice.offset] : []))

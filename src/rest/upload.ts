@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { cipherBytes, encryptSource, NONCE_BYTES } from '../extent/cipher.ts'
 import { digestOf, hashHere, type HashKind, type Hashing } from '../extent/hash.ts'
+import { letGo } from '../extent/let-go.ts'
 import { removeReferences } from '../extent/reference.ts'
 import { encryptedPiece, wholeSlice } from '../extent/slice-list.ts'
 import { AT_HAND, type Piece } from '../extent/slice.ts'
@@ -26,6 +27,8 @@ export type Source = {
   stream(): AsyncIterable<Uint8Array>
   /** All at once, where that is cheaper for a few bytes. */
   read?(): Promise<Uint8Array>
+  /** Gets the chunks of the stream back, if their memory is of use to anybody. */
+  used?(chunk: Uint8Array): void
 }
 
 /** Bytes that no record shows yet: durable, or so few that they come with the record (extent/small.ts). */
@@ -47,7 +50,7 @@ export function bodySource(request: Request): Source {
   const structured = parseStructuredBodyHeader(headers)
   if (structured === undefined) {
     const read = () => body.read(messageBytes)
-    return { lengthBytes: messageBytes, stream: () => body.stream(), read }
+    return { lengthBytes: messageBytes, stream: () => body.stream(), read, used: letGo }
   }
   const { contentBytes } = structured
   const stream = () => decodeStructuredBody(body.stream(), { messageBytes, contentBytes })
@@ -151,7 +154,7 @@ async function writePieces(
   }
   if (cipher === undefined) {
     const hashing = hashThreads.begin(kinds, lengthBytes)
-    const written = extents.write(source.stream(), lengthBytes, [hashing])
+    const written = extents.write(source.stream(), lengthBytes, [hashing], source.used)
     const slice = await written.catch((error: unknown) => abandon(hashing, error))
     return { digests: await digestsOf(hashing), pieces: [wholeSlice(slice)] }
   }

@@ -2,6 +2,7 @@
 // them. What one connection can make the server hold is bounded: a client that asks for more than it reads is not
 // listened to until it has read.
 import type { Socket } from 'node:net'
+import { letGo } from '../extent/let-go.ts'
 import { encodeAnswers, encodePlainHeader, framesOf, type Answered, type Part } from './answer.ts'
 import type { Connection, Login, Negotiated, Session, SmbWorld } from './call.ts'
 import { runChain } from './chain.ts'
@@ -92,7 +93,9 @@ class SmbConnection implements Connection {
     this.#lookLater()
     socket.on('data', (chunk: Buffer) => {
       try {
-        this.#frames.push(...reader.push(chunk))
+        const messages = reader.push(chunk)
+        this.#frames.push(...messages)
+        if (messages.every(({ buffer }) => buffer !== chunk.buffer)) letGo(chunk)
       } catch (error) {
         return this.#fail(error)
       }
@@ -154,9 +157,7 @@ class SmbConnection implements Connection {
       const session = this.#world.sessions.get(header.sessionId)
       const decryptor = session?.decryptor
       if (decryptor === undefined) throw new DropConnection('sealed by no session that there is')
-      const message = decryptor.decrypt(header)
-      FRAMES.giveBack(frame)
-      return this.#begin(message, session)
+      return this.#begin(decryptor.decrypt(header), session)
     }
     if (protocol === 'smb1' && this.negotiated === undefined) {
       const body = answerSmb1Negotiate(this, this.#world, frame)
@@ -228,7 +229,8 @@ class SmbConnection implements Connection {
   ): void {
     if (this.isClosed) return
     const plain = messages.flat()
-    const pieces = sealedBy?.encryptor === undefined ? plain : sealedBy.encryptor.encrypt(plain)
+    const sealed = sealedBy?.encryptor?.encrypt(plain)
+    const pieces = sealed ?? plain
     const lengthBytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
     const prefix = encodeFramePrefix(lengthBytes)
     // A few bytes are copied sooner than they are told to the kernel one by one.
@@ -239,7 +241,10 @@ class SmbConnection implements Connection {
     this.#socket.cork()
     this.#socket.write(prefix)
     for (const piece of pieces.slice(0, -1)) this.#socket.write(piece)
-    this.#socket.write(pieces.at(-1) ?? NO_BYTES, sent)
+    this.#socket.write(pieces.at(-1) ?? NO_BYTES, () => {
+      sealed?.forEach(letGo)
+      sent()
+    })
     this.#socket.uncork()
   }
 

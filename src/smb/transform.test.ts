@@ -6,6 +6,9 @@ import { CIPHER, CIPHERS } from './dialect.ts'
 import { createDecryptor, createEncryptor, createNonces } from './transform.ts'
 import { decodeTransform, isTransform, TransformError } from './transform.ts'
 
+/** What is decrypted takes the place of its ciphertext. */
+const headerOf = (frame: Buffer) => decodeTransform(Buffer.from(frame))
+
 const flip = (bytes: Buffer, at: number) => {
   const changed = Buffer.from(bytes)
   changed[at] = (changed[at] ?? 0) ^ 0x10
@@ -21,7 +24,7 @@ for (const { name, cipher, clientToServerKey, serverToClientKey, messages } of R
   test(`${name}: ${encrypted.length} messages with ${CIPHERS[cipher].name}`, () => {
     for (const { bytes, isFromClient } of encrypted) {
       const key = keyOf(isFromClient)
-      const header = decodeTransform(bytes)
+      const header = headerOf(bytes)
       const message = createDecryptor(cipher, key).decrypt(header)
       assert.equal(message.toString('hex', 0, 4), 'fe534d42')
       assert.equal(message.readBigUInt64LE(40), header.sessionId)
@@ -39,7 +42,7 @@ for (const { name, cipher, clientToServerKey, serverToClientKey, messages } of R
       assert.throws(() => decryptor.decrypt(decodeTransform(flip(bytes, at))), TransformError)
     }
     const other = createDecryptor(cipher, keyOf(!isFromClient))
-    assert.throws(() => other.decrypt(decodeTransform(bytes)), TransformError)
+    assert.throws(() => other.decrypt(headerOf(bytes)), TransformError)
   })
 }
 
@@ -50,7 +53,14 @@ for (const cipher of Object.values(CIPHER)) {
   test(`${name}: parts in, parts out, and back`, () => {
     const encryptor = createEncryptor(cipher, key, 0x1122334455667788n)
     const decryptor = createDecryptor(cipher, key)
-    for (const lengths of [[64], [64, 0], [80, 100_000], [64, 1, 17, 70_000]]) {
+    for (const lengths of [
+      [64],
+      [64, 0],
+      [80, 100_000],
+      [64, 1, 17, 70_000],
+      [63 * 1024],
+      [64, 126 * 1024],
+    ]) {
       const parts = lengths.map((lengthBytes, index) => Buffer.alloc(lengthBytes, index + 1))
       const frame = Buffer.concat(encryptor.encrypt(parts))
       const header = decodeTransform(frame)

@@ -87,7 +87,8 @@ export function keyAfterPrefix(prefix: Key): Key {
   let last = prefix.length - 1
   while (last >= 0 && prefix[last] === 0xff) last -= 1
   if (last < 0) return KEY_END
-  const after = Uint8Array.prototype.slice.call(prefix, 0, last + 1)
+  const after = Buffer.allocUnsafe(last + 1)
+  after.set(last + 1 === prefix.length ? prefix : prefix.subarray(0, last + 1))
   after[last] = (after[last] ?? 0) + 1
   return after
 }

@@ -8,7 +8,7 @@ import { describe, test } from 'node:test'
 import { kvConformance } from './conformance.ts'
 import { encodeKey } from './key.ts'
 import { prefixRange, type Key, type Kv, type ReadTx, type Step, type Tx } from './kv.ts'
-import { liveKey, openLiveKv, type LiveKv } from './live.ts'
+import { liveKey, mayHaveLive, openLiveKv, type LiveKv } from './live.ts'
 import { openLmdbKv } from './lmdb.ts'
 import { openMemoryKv } from './memory.ts'
 import { bufferWrites, runStraight } from './transaction.ts'
@@ -109,6 +109,62 @@ describe('live records', () => {
     await kv.read(function* (tx) {
       for (const name of ['put', 'delete', 'announce']) assert(!(name in tx), name)
     })
+  })
+})
+
+/** What `mayHaveLive` says to a read, a write and a live body. */
+function* asked(tx: ReadTx): Step<boolean> {
+  return mayHaveLive(tx)
+}
+
+describe('whether there may be a live record', () => {
+  const ask = async (kv: LiveKv<never>) => [
+    await kv.read(asked),
+    await kv.write(asked),
+    await kv.writeLive(asked),
+  ]
+
+  test('is known: none at first, some, and none again', async () => {
+    const kv = openLiveKv<never>(openMemoryKv())
+    await kv.write((tx) => put(tx, DURABLE, 'durable'))
+    assert.deepEqual(await ask(kv), [false, false, false])
+    await kv.writeLive((tx) => put(tx, LIVE, 'live'))
+    assert.deepEqual(await ask(kv), [true, true, true])
+    await kv.writeLive(function* (tx) {
+      tx.delete(LIVE)
+    })
+    assert.deepEqual(await ask(kv), [false, false, false])
+  })
+
+  test('a body sees its own', async () => {
+    const kv = openLiveKv<never>(openMemoryKv())
+    const body = function* (tx: Tx): Step<readonly boolean[]> {
+      const before = mayHaveLive(tx)
+      yield* put(tx, LIVE, 'live')
+      const after = mayHaveLive(tx)
+      tx.delete(LIVE)
+      return [before, after]
+    }
+    assert.deepEqual(await kv.write(body), [false, true])
+    assert.deepEqual(await kv.writeLive(body), [false, true])
+  })
+
+  test('one that a commit under way has removed may come back', async () => {
+    const { kv: engine, commits } = heldEngine()
+    const kv = openLiveKv<never>(engine)
+    await kv.writeLive((tx) => put(tx, LIVE, 'live'))
+    const removing = kv.write(function* (tx) {
+      tx.delete(LIVE)
+      yield* put(tx, DURABLE, 'durable')
+    })
+    assert.equal(await kv.writeLive(asked), true)
+    commits[0]?.succeed()
+    await removing
+    assert.equal(await kv.writeLive(asked), false)
+  })
+
+  test('of another store nothing is known', async () => {
+    assert.equal(await openMemoryKv().read(asked), true)
   })
 })
 

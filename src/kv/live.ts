@@ -4,7 +4,7 @@
 // still making durable: then it takes its turn behind that one.
 import { encodeKey } from './key.ts'
 import type { Entry, Key, Kv, Made, Picker, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
-import { applyWrites, EMPTY_MAP, getEntry, MapReads } from './sorted-map.ts'
+import { applyWrites, EMPTY_MAP, getEntry, isEmpty, MapReads } from './sorted-map.ts'
 import { bufferWrites, isInside, nameOf, type BufferedTx, type Write } from './transaction.ts'
 
 /** A transaction that can tell the rest of the process what it has done, once it is done. */
@@ -34,6 +34,11 @@ function isLive(key: Key): boolean {
     if (key[at] !== LIVE_PREFIX[at]) return false
   }
   return true
+}
+
+/** Whether there is any live record that this transaction could find; if not, it need not look for one. */
+export function mayHaveLive(tx: ReadTx): boolean {
+  return RoutedReads.mayHaveLive(tx)
 }
 
 /** What a body has done while its commit is under way. */
@@ -69,7 +74,9 @@ class OverKv<Event> {
   }
 
   read<T>(body: (tx: ReadTx) => Step<T>): Promise<T> {
-    return this.#kv.read((reads) => body(new RoutedReads(reads, new MapReads(this.#live))))
+    return this.#kv.read((reads) =>
+      body(new RoutedReads(reads, new MapReads(this.#live), isEmpty(this.#live))),
+    )
   }
 
   async write<T>(body: (tx: LiveTx<Event>) => Step<T>): Promise<T> {
@@ -98,7 +105,8 @@ class OverKv<Event> {
     body: (tx: LiveTx<Event>) => Step<T>,
     run: { done?: Done<Event> },
   ): Step<T> {
-    const tx = new Routed<Event>(durable, bufferWrites(new MapReads(this.#live)))
+    const live = bufferWrites(new MapReads(this.#live))
+    const tx = new Routed<Event>(durable, live, isEmpty(this.#live))
     const value = yield* body(tx)
     const writes = tx.liveWrites()
     const before = writes.map(({ key }) => ({ key, value: getEntry(this.#live, key) }))
@@ -126,7 +134,9 @@ class OverKv<Event> {
   ): Step<{ readonly value: T; readonly events: readonly Event[] }> {
     const durable = new SettledReads(reads, this.#committing)
     const live = bufferWrites(new SettledReads(new MapReads(this.#live), this.#committing))
-    const tx = new Routed<Event>(durable, live)
+    // What a commit under way has removed may come back.
+    const isSettled = isEmpty(this.#live) && this.#committing.isEmpty
+    const tx = new Routed<Event>(durable, live, isSettled)
     const value = yield* body(tx)
     const writes = tx.liveWrites()
     if (writes.some(({ key }) => this.#committing.has(key))) throw NOT_AT_ONCE
@@ -152,6 +162,10 @@ function apart({ key, value }: Write): Write {
 /** What bodies have written whose commit is under way. */
 class Committing {
   #written: readonly Written[] = []
+
+  get isEmpty(): boolean {
+    return this.#written.length === 0
+  }
 
   add(keys: readonly Key[]): Written {
     const written = new Written(keys)
@@ -232,10 +246,16 @@ class SettledReads implements Tx {
 class RoutedReads implements ReadTx {
   readonly #durable: ReadTx
   readonly #live: ReadTx
+  protected isLiveEmpty: boolean
 
-  constructor(durable: ReadTx, live: ReadTx) {
+  constructor(durable: ReadTx, live: ReadTx, isLiveEmpty: boolean) {
     this.#durable = durable
     this.#live = live
+    this.isLiveEmpty = isLiveEmpty
+  }
+
+  static mayHaveLive(tx: ReadTx): boolean {
+    return !(tx instanceof RoutedReads) || !tx.isLiveEmpty
   }
 
   get(key: Key): Step<Value | undefined> {
@@ -263,14 +283,17 @@ class Routed<Event> extends RoutedReads implements LiveTx<Event> {
   readonly written: Key[] = []
   readonly events: Event[] = []
 
-  constructor(durable: Tx, live: BufferedTx) {
-    super(durable, live)
+  constructor(durable: Tx, live: BufferedTx, isLiveEmpty: boolean) {
+    super(durable, live, isLiveEmpty)
     this.#durable = durable
     this.#live = live
   }
 
   put(key: Key, value: Value, made?: Made): void {
-    if (isLive(key)) return this.#live.put(key, value, made)
+    if (isLive(key)) {
+      this.isLiveEmpty = false
+      return this.#live.put(key, value, made)
+    }
     this.written.push(key)
     this.#durable.put(key, value, made)
   }

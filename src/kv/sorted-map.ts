@@ -12,6 +12,10 @@ const CHUNK_ENTRIES_MAX = 512
 
 export const EMPTY_MAP: SortedMap = []
 
+export function isEmpty(map: SortedMap): boolean {
+  return map.length === 0
+}
+
 export function getEntry(map: SortedMap, key: Key): Value | undefined {
   const chunk = map[chunkIndex(map, key)]
   if (chunk === undefined) return undefined

@@ -13,7 +13,9 @@ export async function closeHandle(world: SmbWorld, handle: Handle): Promise<void
   forgetHandle(world, handle)
   if (handle.kind === 'pipe') return
   const moment = world.moment()
-  await world.kv.writeLive((tx) => closeRecord(tx, address, handle.open, moment))
+  const body = (tx: FileTx) => closeRecord(tx, address, handle.open, moment)
+  // A deletion is durable: to try it as what it is not would only be the first of two times.
+  await (handle.open.deleteOnClose === true ? world.kv.write(body) : world.kv.writeLive(body))
 }
 
 function* closeRecord(

@@ -1,4 +1,5 @@
 // CREATE ([MS-SMB2] 3.3.5.9): from the wire to one transaction, again when clients had to be waited for.
+import type { FileTx } from '../../storage/file/open.ts'
 import { openFile, type Opened, type OpenRequest } from '../../storage/file/smb-open.ts'
 import { allocatedBytesOf, keepAllocation } from '../allocation.ts'
 import { appInstanceOf, closeOtherInstances } from '../app-instance.ts'
@@ -77,9 +78,13 @@ function replyOf(
 }
 
 async function open(call: SmbCall, request: OpenRequest, isReplayable: boolean): Promise<Opened> {
+  const { kv, moment } = call.world
+  // What opens a file as it is changes nothing durable; others would only be run a second time.
+  const isLive = request.disposition === 'open' || request.disposition === 'openIf'
   const attempt = (hasWaited: boolean) => {
-    const moment = call.world.moment()
-    return call.world.kv.writeLive((tx) => openFile(tx, { ...request, hasWaited }, moment))
+    const now = moment()
+    const body = (tx: FileTx) => openFile(tx, { ...request, hasWaited }, now)
+    return isLive ? kv.writeLive(body) : kv.write(body)
   }
   return retryOnRelease<Opened>(call, BREAK_MS_MAX, attempt, isReplayable)
 }

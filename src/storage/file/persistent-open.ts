@@ -36,11 +36,11 @@ export function* movePersistentOpen(tx: Tx, { openId, path, parentId }: FileOpen
 
 export type Restored = FileOpen & { readonly persistent: PersistentTerms }
 
-/** Of those whose file is gone nothing is left. */
 export function* hasPersistentOpens(tx: ReadTx): Step<boolean> {
   return (yield* tx.scanWith({ ...PERSISTENT_OPENS, countMax: 1 }, () => true)).length > 0
 }
 
+/** Of those whose file is gone nothing is left. */
 export function* restoreOpens(tx: Tx): Step<readonly Restored[]> {
   const restored: Restored[] = []
   for (const { value } of yield* scanAll(tx, PERSISTENT_OPENS, COUNT)) {

@@ -2,6 +2,7 @@
 // caches first, and what it is refused with ("Manage file locks in Azure Files", whose tables these are).
 import type { ByteRange } from '../../extent/interval-map.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
+import { mayHaveLive } from '../../kv/live.ts'
 import { StorageError } from '../error.ts'
 import { breakHolder } from './cache-break.ts'
 import type { FileNode } from './node.ts'
@@ -100,6 +101,7 @@ export function* checkOpens(
   operation: RestOperation,
   range: ByteRange = { from: 0, to: Infinity },
 ): Step<void> {
+  if (!mayHaveLive(tx)) return
   const rule: RestAccess = REST_ACCESS[operation]
   if (yield* isDeletePending(tx, shareId, nodeId)) throw new StorageError('SMBDeletePending')
   const all = yield* opensOf(tx, shareId, nodeId)

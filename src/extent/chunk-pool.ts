@@ -4,13 +4,15 @@
 export class ChunkPool {
   readonly #lengthBytes: number
   readonly #countMax: number
+  readonly #make: (lengthBytes: number) => ArrayBuffer
   readonly #free: ArrayBuffer[] = []
   /** What was lent, so that bytes of another origin, or given back twice, are not lent to two. */
   readonly #lent = new WeakSet<ArrayBufferLike>()
 
-  constructor(lengthBytes: number, countMax: number) {
+  constructor(lengthBytes: number, countMax: number, make = plainMemory) {
     this.#lengthBytes = lengthBytes
     this.#countMax = countMax
+    this.#make = make
   }
 
   /** Of exactly this length; small ones are not worth a pool. */
@@ -18,7 +20,7 @@ export class ChunkPool {
     if (lengthBytes > this.#lengthBytes || lengthBytes < this.#lengthBytes / 4) {
       return Buffer.allocUnsafeSlow(lengthBytes)
     }
-    const bytes = this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#lengthBytes).buffer
+    const bytes = this.#free.pop() ?? this.#make(this.#lengthBytes)
     this.#lent.add(bytes)
     return Buffer.from(bytes, 0, lengthBytes)
   }
@@ -33,4 +35,8 @@ export class ChunkPool {
     if (!(bytes instanceof ArrayBuffer) || !this.#lent.delete(bytes)) return
     if (this.#free.length < this.#countMax) this.#free.push(bytes)
   }
+}
+
+function plainMemory(lengthBytes: number): ArrayBuffer {
+  return Buffer.allocUnsafeSlow(lengthBytes).buffer
 }

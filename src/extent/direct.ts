@@ -18,7 +18,9 @@ export function alignUp(bytes: number): number {
 
 /** What is used of it here: TypeScript knows it as a part of browsers only. */
 declare const WebAssembly: {
-  readonly Memory: new (size: { readonly initial: number }) => { readonly buffer: ArrayBuffer }
+  readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => {
+    readonly buffer: ArrayBuffer
+  }
 }
 
 /** Memory to write from, used again and again. As many blocks as files are written to at once: one, or a few. */
@@ -34,9 +36,14 @@ export class AlignedBlocks {
   }
 }
 
-/** Node's buffers begin anywhere; the memory of WebAssembly begins with a page. */
 function alignedBlock(): Uint8Array {
-  return new Uint8Array(new WebAssembly.Memory({ initial: BLOCK_BYTES / WASM_PAGE_BYTES }).buffer)
+  return new Uint8Array(alignedMemory(BLOCK_BYTES))
+}
+
+/** Node's buffers begin anywhere; the memory of WebAssembly begins with a page. */
+export function alignedMemory(lengthBytes: number): ArrayBuffer {
+  const initial = Math.ceil(lengthBytes / WASM_PAGE_BYTES)
+  return new WebAssembly.Memory({ initial, maximum: initial }).buffer
 }
 
 /** Lends a block to be filled, and writes as much of it as `fill` says. */

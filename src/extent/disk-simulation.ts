@@ -69,8 +69,7 @@ export class SimulatedDisk {
       create: (path) => machine.call(async () => this.#create(path)),
       openDirect: (path) => machine.call(async () => this.#openDirect(path)),
       open: (path) => machine.call(async () => this.#openFile(path)),
-      read: (fd, buffer, position) =>
-        machine.call(async () => this.#file(fd).bytes.copy(buffer, 0, position)),
+      read: (fd, buffer, position) => machine.call(async () => this.#read(fd, buffer, position)),
       write: (fd, chunks, position) => machine.call(async () => this.#write(fd, chunks, position)),
       sync: (fd) =>
         machine.call(async () => {
@@ -105,13 +104,16 @@ export class SimulatedDisk {
     return fd
   }
 
+  #read(fd: number, buffer: Uint8Array, position: number): number {
+    if (this.#direct.has(fd)) checkAligned([position, buffer.length, buffer.byteOffset])
+    return this.#file(fd).bytes.copy(buffer, 0, position)
+  }
+
   #write(fd: number, chunks: readonly Uint8Array[], position: number): void {
     const file = this.#file(fd)
     const added = Buffer.concat(chunks)
     if (this.#direct.has(fd)) {
-      // Memory that does not begin with a page has an offset in its buffer here, where that is all one can see.
-      const places = [position, added.length, ...chunks.map(({ byteOffset }) => byteOffset)]
-      assert.deepEqual(places.map((place) => place % DIRECT_ALIGNMENT), places.fill(0)) // prettier-ignore
+      checkAligned([position, added.length, ...chunks.map(({ byteOffset }) => byteOffset)])
     }
     const bytes = Buffer.alloc(Math.max(file.bytes.length, position + added.length))
     file.bytes.copy(bytes)
@@ -124,4 +126,12 @@ export class SimulatedDisk {
     if (file === undefined) throw Object.assign(new Error(`${fd}`), { code: 'EBADF' })
     return file
   }
+}
+
+/** Memory that does not begin with a page has an offset in its buffer here, where that is all one can see. */
+function checkAligned(places: readonly number[]): void {
+  assert(
+    places.every((place) => place % DIRECT_ALIGNMENT === 0),
+    `${places.join(', ')}`,
+  )
 }

@@ -11,8 +11,8 @@ export interface Disk {
   syncFolder(folder: string): Promise<void>
   /** Creates a file to write; fails if it exists. */
   create(path: string): Promise<number>
-  /** A second descriptor of a file, for writes around the page cache; undefined where there are none. */
-  openDirect(path: string): Promise<number | undefined>
+  /** A descriptor of a file that is there, around the page cache; fails as `isRefusedDirect` says where there are none. */
+  openDirect(path: string, use: 'read' | 'write'): Promise<number>
   open(path: string): Promise<number>
   /** Fills `buffer` from `position`, and returns how many bytes there were. */
   read(fd: number, buffer: Uint8Array, position: number): Promise<number>
@@ -59,17 +59,15 @@ function openFile(path: string, flags: string | number): Promise<number> {
   })
 }
 
-async function openDirect(path: string): Promise<number | undefined> {
+async function openDirect(path: string, use: 'read' | 'write'): Promise<number> {
   // Linux has it, and there not every file system.
-  const { O_DIRECT, O_WRONLY } = fs.constants as { O_DIRECT?: number; O_WRONLY: number }
-  if (O_DIRECT === undefined) return undefined
-  return openFile(path, O_WRONLY | O_DIRECT).catch((error: unknown) => {
-    if (isRefusedDirect(error)) return undefined
-    throw error
-  })
+  const { O_DIRECT } = fs.constants as { O_DIRECT?: number }
+  if (O_DIRECT === undefined) throw Object.assign(new Error(path), { code: 'ENOTSUP' })
+  const { O_RDONLY, O_WRONLY } = fs.constants
+  return openFile(path, O_DIRECT | (use === 'read' ? O_RDONLY : O_WRONLY))
 }
 
-/** What is said to a write around the page cache that can't be made, for its place, its length or its file system. */
+/** What is said to what can't be done around the page cache, for its place, its length or its file system. */
 export function isRefusedDirect(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return code === 'EINVAL' || code === 'ENOTSUP' || code === 'EOPNOTSUPP'

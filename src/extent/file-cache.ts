@@ -6,14 +6,14 @@ type OpenFile = { readonly fd: Promise<number>; users: number; isDropped: boolea
 
 export class FileCache {
   readonly #disk: Disk
-  readonly #pathOf: (extent: number) => string
+  readonly #open: (extent: number) => Promise<number>
   readonly #countMax: number
   /** In the order of last use. */
   readonly #files = new Map<number, OpenFile>()
 
-  constructor(disk: Disk, pathOf: (extent: number) => string, countMax: number) {
+  constructor(disk: Disk, open: (extent: number) => Promise<number>, countMax: number) {
     this.#disk = disk
-    this.#pathOf = pathOf
+    this.#open = open
     this.#countMax = countMax
   }
 
@@ -44,7 +44,7 @@ export class FileCache {
   #acquire(extent: number): OpenFile {
     let file = this.#files.get(extent)
     if (file === undefined) {
-      file = { fd: this.#disk.open(this.#pathOf(extent)), users: 0, isDropped: false }
+      file = { fd: this.#open(extent), users: 0, isDropped: false }
       const opened = file
       file.fd.catch(() => {
         // A failure is not kept: the reader gets it, the next one tries again.

@@ -7,9 +7,10 @@ import type { Kv } from '../kv/kv.ts'
 import { decodeRecord } from '../kv/record.ts'
 import { ChunkPool } from './chunk-pool.ts'
 import { AlignedBlocks, DIRECT_BYTES_MIN } from './direct.ts'
-import { nodeDisk, type Disk } from './disk.ts'
+import { isRefusedDirect, nodeDisk, type Disk } from './disk.ts'
 import { ExtentDamaged } from './error.ts'
 import type { Hasher, SweptExtentStore } from './extent.ts'
+import { DirectReads, type ReadChunk } from './direct-reads.ts'
 import { FileCache } from './file-cache.ts'
 import {
   EXTENT_RANGE,
@@ -64,6 +65,7 @@ class LocalExtents implements SweptExtentStore {
   readonly #limits: ExtentLimits
   readonly #disk: Disk
   readonly #files: FileCache
+  readonly #direct: DirectReads
   readonly #blocks = new AlignedBlocks()
   readonly #chunks = new ChunkPool(CHUNK_LENGTH_MAX, CHUNKS_KEPT_MAX)
   readonly #recent: RecentChunks
@@ -89,7 +91,19 @@ class LocalExtents implements SweptExtentStore {
     this.#recent = new RecentChunks(options.recentChunks)
     this.#disk = options.disk ?? nodeDisk
     const openFilesMax = options.openFilesMax ?? OPEN_FILES_MAX
-    this.#files = new FileCache(this.#disk, (extent) => this.#pathOf(extent), openFilesMax)
+    const pathOf = (extent: number) => this.#pathOf(extent)
+    this.#files = new FileCache(
+      this.#disk,
+      (extent) => this.#disk.open(pathOf(extent)),
+      openFilesMax,
+    )
+    this.#direct = new DirectReads({
+      disk: this.#disk,
+      pathOf,
+      openFilesMax,
+      bytesMin: this.#limits.directBytesMin,
+      bytesMax: CHUNK_LENGTH_MAX,
+    })
   }
 
   /** Seals what a process that is gone left open. */
@@ -149,6 +163,7 @@ class LocalExtents implements SweptExtentStore {
 
   recycle(chunk: Uint8Array): void {
     this.#chunks.giveBack(chunk)
+    this.#direct.recycle(chunk)
   }
 
   sizeBytes(): number {
@@ -167,6 +182,7 @@ class LocalExtents implements SweptExtentStore {
     this.#current = undefined
     await this.#sealAll()
     await this.#files.close()
+    await this.#direct.close()
   }
 
   openBytes(extent: number): number | undefined {
@@ -187,6 +203,7 @@ class LocalExtents implements SweptExtentStore {
     for (const extent of extents) {
       assert(!this.#open.has(extent), 'an open extent is never removed')
       await this.#files.drop(extent)
+      await this.#direct.drop(extent)
       await this.#disk.remove(this.#pathOf(extent))
       this.#sealedBytes.delete(extent)
     }
@@ -221,7 +238,12 @@ class LocalExtents implements SweptExtentStore {
     const id = await this.#kv.write((tx) => registerExtent(tx, record))
     try {
       const fd = await this.#disk.create(this.#pathOf(id))
-      const directFd = await this.#disk.openDirect(this.#pathOf(id))
+      const directFd = await this.#disk
+        .openDirect(this.#pathOf(id), 'write')
+        .catch((error: unknown) => {
+          if (!isRefusedDirect(error)) throw error
+          return undefined
+        })
       const files = { fd, directFd, blocks: this.#blocks }
       this.#current = new OpenExtent(id, this.#disk, files, this.#limits)
       this.#open.set(id, this.#current)
@@ -277,14 +299,24 @@ class LocalExtents implements SweptExtentStore {
     const known = this.#recent.find(span)
     if (known !== undefined) return known
     const { extent = 0, offset, lengthBytes } = span
-    const buffer = this.#chunks.take(lengthBytes)
-    const count = await this.#files.read(extent, buffer, offset).catch((error: unknown) => {
+    const { bytes, count } = await this.#readChunk(span).catch((error: unknown) => {
       if (!isMissing(error)) throw error
       throw new ExtentDamaged(extent, 'its file is not there')
     })
     if (count < lengthBytes) throw new ExtentDamaged(extent, `it ends at byte ${offset + count}`)
-    if (this.#recent.keep(span, buffer)) this.#chunks.forget(buffer)
-    return buffer
+    if (this.#recent.keep(span, bytes)) {
+      this.#chunks.forget(bytes)
+      this.#direct.forget(bytes)
+    }
+    return bytes
+  }
+
+  async #readChunk(span: Span): Promise<ReadChunk> {
+    const direct = this.#direct.isFor(span) ? await this.#direct.read(span) : undefined
+    if (direct !== undefined) return direct
+    const { extent = 0, offset, lengthBytes } = span
+    const bytes = this.#chunks.take(lengthBytes)
+    return { bytes, count: await this.#files.read(extent, bytes, offset) }
   }
 
   #unpin(extents: ReadonlySet<number>): void {

@@ -22,10 +22,10 @@ export interface ExtentStore {
     used?: (chunk: Uint8Array) => void,
   ): Promise<Slice>
   /**
-   * Streams pieces in order; reads ahead only as fast as it is consumed. From the moment it is called
+   * Streams pieces in order; reads ahead only as fast as it is consumed, by `aheadCount` chunks. From the moment it is called
    * until the stream ends or is returned, the extents it needs stay, whatever is deleted meanwhile.
    */
-  read(pieces: readonly (Piece | Hole)[]): AsyncIterableIterator<Uint8Array>
+  read(pieces: readonly (Piece | Hole)[], aheadCount?: number): AsyncIterableIterator<Uint8Array>
   /**
    * For speed, if the consumer likes: a chunk that `read` gave is needed by nobody any more (the socket
    * has it), and its memory may be used for another.

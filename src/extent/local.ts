@@ -149,7 +149,7 @@ class LocalExtents implements SweptExtentStore {
     }
   }
 
-  read(pieces: readonly (Piece | Hole)[]): AsyncIterableIterator<Uint8Array> {
+  read(pieces: readonly (Piece | Hole)[], aheadCount?: number): AsyncIterableIterator<Uint8Array> {
     const spans = planSpans(pieces)
     const extents = new Set<number>()
     for (const { extent } of spans) if (extent !== undefined) extents.add(extent)
@@ -158,6 +158,7 @@ class LocalExtents implements SweptExtentStore {
       spans,
       (span) => this.#fetch(span),
       () => this.#unpin(extents),
+      aheadCount,
     )
   }
 

@@ -1,4 +1,4 @@
-// Streams pieces as chunks, one chunk ahead of its consumer. An object and not a generator: a generator
+// Streams pieces as chunks, a chunk or a few ahead of its consumer. An object and not a generator: a generator
 // that was never started does not run its `finally`, and the extents would stay pinned.
 import type { Hole, Piece } from './slice.ts'
 
@@ -13,6 +13,8 @@ export type Span = {
 export type FetchChunk = (span: Span) => Promise<Uint8Array>
 
 export const CHUNK_LENGTH_MAX = 512 * 1_024
+/** A client that reads slowly holds so many chunks besides the one that it reads. */
+const AHEAD_COUNT = 1
 const ZEROS = new Uint8Array(CHUNK_LENGTH_MAX)
 
 /** Pieces as spans; those that lie one behind the other in an extent are read as one. */
@@ -40,14 +42,21 @@ export class SpanReader implements AsyncIterableIterator<Uint8Array> {
   readonly #release: () => void
   #index = 0
   #offset = 0
-  #ahead: Promise<Uint8Array> | undefined
+  readonly #aheadCount: number
+  #ahead: Promise<Uint8Array>[] = []
   #isDone = false
 
   /** `release` is called once, when no more will be fetched. */
-  constructor(spans: readonly Span[], fetch: FetchChunk, release: () => void) {
+  constructor(
+    spans: readonly Span[],
+    fetch: FetchChunk,
+    release: () => void,
+    aheadCount: number = AHEAD_COUNT,
+  ) {
     this.#spans = spans
     this.#fetch = fetch
     this.#release = release
+    this.#aheadCount = aheadCount
   }
 
   [Symbol.asyncIterator](): this {
@@ -55,13 +64,11 @@ export class SpanReader implements AsyncIterableIterator<Uint8Array> {
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    const fetching = this.#ahead ?? this.#fetchNext()
-    this.#ahead = undefined
+    const fetching = this.#ahead.shift() ?? this.#fetchNext()
     if (fetching === undefined) return this.return()
+    this.#fetchAhead()
     try {
-      const value = await fetching
-      this.#ahead ??= this.#fetchNext()
-      return { value, done: false }
+      return { value: await fetching, done: false }
     } catch (error) {
       this.#end()
       throw error
@@ -76,8 +83,16 @@ export class SpanReader implements AsyncIterableIterator<Uint8Array> {
   #end(): void {
     if (this.#isDone) return
     this.#isDone = true
-    this.#ahead = undefined
+    this.#ahead = []
     this.#release()
+  }
+
+  #fetchAhead(): void {
+    while (this.#ahead.length < this.#aheadCount) {
+      const fetching = this.#fetchNext()
+      if (fetching === undefined) return
+      this.#ahead.push(fetching)
+    }
   }
 
   /** Moves on before it waits, so that calls without waiting keep their order. */

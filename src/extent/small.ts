@@ -50,8 +50,8 @@ export function withSmallSlices(store: SweptExtentStore, kv: Kv): SmallSliceStor
   const pins = new Map<number, number>()
   return {
     write: (...all) => store.write(...all),
-    read(pieces) {
-      if (!pieces.some(isSmall)) return store.read(pieces)
+    read(pieces, aheadCount) {
+      if (!pieces.some(isSmall)) return store.read(pieces, aheadCount)
       const ids = pieces.flatMap((piece) => (isInKv(piece) ? [piece.slice.offset] : []))
       for (const id of ids) pins.set(id, (pins.get(id) ?? 0) + 1)
       const release = (): void => {

@@ -45,10 +45,15 @@ async function readFile(
   return { body: [encodeReadResponseHead(countBytes), ...content], sent }
 }
 
+const AHEAD_COUNT = 3
+
 async function contentOf({ world }: SmbCall, found: ReadBytes): Promise<Buffer[]> {
   if ('bytes' in found) return [asBuffer(found.bytes)]
   const chunks: Buffer[] = []
-  for await (const chunk of world.extents.read(found.pieces)) chunks.push(asBuffer(chunk))
+  // All of them are needed for the answer: a few at a time keep the disk busy.
+  for await (const chunk of world.extents.read(found.pieces, AHEAD_COUNT)) {
+    chunks.push(asBuffer(chunk))
+  }
   return chunks
 }
 

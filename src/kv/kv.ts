@@ -44,7 +44,12 @@ export interface ScannedValue {
 }
 
 /** What a decoder makes of a record. */
-export type Made = { readonly decode: (value: Value) => unknown; readonly made: unknown }
+export type Made = {
+  readonly decode: (value: Value) => unknown
+  readonly made: unknown
+  /** It holds memory of somebody else: until its record is stored, and no longer. */
+  readonly isPassing?: true
+}
 
 /** Reads in a write transaction see its own writes. */
 export interface Tx extends ReadTx {

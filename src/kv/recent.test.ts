@@ -35,8 +35,8 @@ function world(limits: RecentLimits = LIMITS) {
       records.set(nameOf(key), value)
       recent.forget([nameOf(key)])
     },
-    stored: (key: Key, made: string) => {
-      const write = { key, value: Buffer.from(made), made: { decode: text, made } }
+    stored: (key: Key, made: string, isPassing: { isPassing?: true } = {}) => {
+      const write = { key, value: Buffer.from(made), made: { decode: text, made, ...isPassing } }
       recent.stored(new Map([[nameOf(key), write]]))
     },
     get: (key: Key, decode = text) => runStraight(recent.getWith(key, decode)),
@@ -115,6 +115,16 @@ describe('what was read of late', () => {
       reads(() => assert.equal(get(key), 'written')),
       0,
     )
+  })
+
+  test('is not what holds the memory of somebody else', () => {
+    const { set, stored, get, reads } = world()
+    const key = encodeKey('a')
+    for (let i = 0; i < 2; i += 1) {
+      set(key, 'new')
+      stored(key, 'new', { isPassing: true })
+    }
+    assert.equal(reads(() => get(key)), 1) // prettier-ignore
   })
 
   test('is forgotten when it changes, and not kept while it is changing', () => {

@@ -61,7 +61,8 @@ export class Recent implements ReadTx {
   /** These are in the store now. */
   stored(writes: Writes): void {
     for (const [name, { key, value, made }] of writes) {
-      if (made !== undefined && this.#wasSeen(key)) this.#keep(name, made, value?.length ?? 0)
+      if (made === undefined || made.isPassing === true) continue
+      if (this.#wasSeen(key)) this.#keep(name, made, value?.length ?? 0)
     }
   }
 

@@ -11,6 +11,7 @@ import { etagOf } from '../etag.ts'
 import { checkLeaseForWrite, type Lease } from '../lease.ts'
 import type { Blob, BlobType } from './blob.ts'
 import type { RequestEncryption } from './encryption.ts'
+import { NO_TAGS, type Tags } from './tags.ts'
 
 export type BlobGuard = {
   readonly conditions: Conditions
@@ -57,13 +58,27 @@ export function checkMutable(blob: Blob, nowMs: number): void {
   }
 }
 
-/** Most requests have no conditions, so the ETag is made when somebody looks at it. */
 export function conditionState(blob: Blob): Validators {
-  return {
-    get etag() {
-      return etagOf(blob.stamp)
-    },
-    lastModifiedMs: blob.modifiedMs,
-    tags: blob.tags ?? [],
+  return new BlobValidators(blob)
+}
+
+/** Most requests have no conditions, so all of it is made when somebody looks at it. */
+class BlobValidators implements Validators {
+  readonly #blob: Blob
+
+  constructor(blob: Blob) {
+    this.#blob = blob
+  }
+
+  get etag(): string {
+    return etagOf(this.#blob.stamp)
+  }
+
+  get lastModifiedMs(): number {
+    return this.#blob.modifiedMs
+  }
+
+  get tags(): Tags {
+    return this.#blob.tags ?? NO_TAGS
   }
 }

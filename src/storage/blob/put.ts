@@ -3,7 +3,7 @@
 import { addReferences } from '../../extent/reference.ts'
 import type { Piece } from '../../extent/slice.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { encodeRecord } from '../../kv/record.ts'
+import { encodeRecord, recordBytes } from '../../kv/record.ts'
 import type { ContentHeaders } from '../content-headers.ts'
 import type { CopyState } from '../copy-state.ts'
 import { StorageError } from '../error.ts'
@@ -11,6 +11,7 @@ import type { Lease } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
 import {
+  decodeStored,
   findBlob,
   laterMs,
   type Blob,
@@ -133,13 +134,13 @@ export function* replaceBlob(
   { content, bytes, ...made }: Replacement,
   moment: Moment,
 ): Step<Blob> {
-  const { key, stored, container, protection } = target
-  const current = stored?.blob
+  const { key, stored: replaced, container, protection } = target
+  const current = replaced?.blob
   if (put.tier !== undefined) checkTierOfType(put.tier, made.type)
   if (put.immutability !== undefined) checkPolicyTime(put.immutability, moment.nowMs)
   const place = placeOf(address, target)
   if (target.expired !== undefined) yield* dropExpired(tx, place, target.expired)
-  const stamp = yield* makeRoom(tx, place, stored, protection, moment)
+  const stamp = yield* makeRoom(tx, place, replaced, protection, moment)
   const snapshotCount = current ? current.snapshotCount : yield* takeOrphanSnapshots(tx, place)
   if (target.staging !== undefined) yield* discardStaging(tx, container.id, address.blob)
   const blob: Blob = {
@@ -162,7 +163,10 @@ export function* replaceBlob(
     ...(protection.isAccessTimeTracked && { accessedMs: moment.nowMs }),
   }
   changeTagIndex(tx, place, current?.tags ?? NO_TAGS, blob.tags ?? NO_TAGS)
-  tx.put(key, encodeRecord(blob, bytes))
+  // For who writes it again before this is durable.
+  const value = encodeRecord(blob, bytes)
+  const stored = { blob, bytes: recordBytes(value) }
+  tx.put(key, value, { decode: decodeStored, made: stored, isPassing: true })
   return blob
 }
 

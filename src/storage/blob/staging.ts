@@ -35,10 +35,8 @@ export function* getStaging(
   name: string,
   nowMs: number,
 ): Step<Staging | undefined> {
-  const value = yield* tx.get(stagingKey(containerId, name))
-  if (value === undefined) return undefined
-  const staging = decodeStaging(value)
-  return isOver(staging, nowMs) ? undefined : staging
+  const staging = yield* tx.getWith(stagingKey(containerId, name), decodeStaging)
+  return staging === undefined || isOver(staging, nowMs) ? undefined : staging
 }
 
 export function isOver(staging: Staging, nowMs: number): boolean {

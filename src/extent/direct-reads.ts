@@ -49,10 +49,9 @@ export class DirectReads {
 
   /** Asked once for each read. */
   isFor({ extent = 0, offset, lengthBytes }: Span): boolean {
-    if (this.#isRefused || lengthBytes < this.#bytesMin || offset % DIRECT_ALIGNMENT !== 0)
-      return false
-    const hash =
-      Math.imul(extent, 0x9e3779b1) ^ Math.imul(offset / DIRECT_ALIGNMENT, 0x85ebca6b) ^ 1
+    if (this.#isRefused || lengthBytes < this.#bytesMin) return false
+    if (offset % DIRECT_ALIGNMENT !== 0) return false
+    const hash = Math.imul(extent, 0x9e3779b1) ^ Math.imul(offset / DIRECT_ALIGNMENT, 0x85ebca6b)
     const at = hash & (SEEN_COUNT - 1)
     if (this.#seen[at] === hash) return false
     this.#seen[at] = hash

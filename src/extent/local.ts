@@ -7,10 +7,10 @@ import type { Kv } from '../kv/kv.ts'
 import { decodeRecord } from '../kv/record.ts'
 import { ChunkPool } from './chunk-pool.ts'
 import { AlignedBlocks, DIRECT_BYTES_MIN } from './direct.ts'
+import { DirectReads, type ReadChunk } from './direct-reads.ts'
 import { isRefusedDirect, nodeDisk, type Disk } from './disk.ts'
 import { ExtentDamaged } from './error.ts'
 import type { Hasher, SweptExtentStore } from './extent.ts'
-import { DirectReads, type ReadChunk } from './direct-reads.ts'
 import { FileCache } from './file-cache.ts'
 import {
   EXTENT_RANGE,

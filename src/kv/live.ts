@@ -38,7 +38,7 @@ function isLive(key: Key): boolean {
 
 /** Whether there is any live record that this transaction could find; if not, it need not look for one. */
 export function mayHaveLive(tx: ReadTx): boolean {
-  return RoutedReads.mayHaveLive(tx)
+  return !(tx instanceof RoutedReads) || !tx.isLiveEmpty
 }
 
 /** What a body has done while its commit is under way. */
@@ -246,16 +246,12 @@ class SettledReads implements Tx {
 class RoutedReads implements ReadTx {
   readonly #durable: ReadTx
   readonly #live: ReadTx
-  protected isLiveEmpty: boolean
+  isLiveEmpty: boolean
 
   constructor(durable: ReadTx, live: ReadTx, isLiveEmpty: boolean) {
     this.#durable = durable
     this.#live = live
     this.isLiveEmpty = isLiveEmpty
-  }
-
-  static mayHaveLive(tx: ReadTx): boolean {
-    return !(tx instanceof RoutedReads) || !tx.isLiveEmpty
   }
 
   get(key: Key): Step<Value | undefined> {

@@ -14,7 +14,7 @@ export async function closeHandle(world: SmbWorld, handle: Handle): Promise<void
   if (handle.kind === 'pipe') return
   const moment = world.moment()
   const body = (tx: FileTx) => closeRecord(tx, address, handle.open, moment)
-  // A deletion is durable: to try it as what it is not would only be the first of two times.
+  // A deletion is durable: tried as a live transaction, it would be run twice.
   await (handle.open.deleteOnClose === true ? world.kv.write(body) : world.kv.writeLive(body))
 }
 

@@ -79,7 +79,7 @@ function replyOf(
 
 async function open(call: SmbCall, request: OpenRequest, isReplayable: boolean): Promise<Opened> {
   const { kv, moment } = call.world
-  // What opens a file as it is changes nothing durable; others would only be run a second time.
+  // What opens a file as it is changes nothing durable. Others, tried as live transactions, would be run twice.
   const isLive = request.disposition === 'open' || request.disposition === 'openIf'
   const attempt = (hasWaited: boolean) => {
     const now = moment()

@@ -163,8 +163,8 @@ export function* replaceBlob(
     ...(protection.isAccessTimeTracked && { accessedMs: moment.nowMs }),
   }
   changeTagIndex(tx, place, current?.tags ?? NO_TAGS, blob.tags ?? NO_TAGS)
-  // For who writes it again before this is durable.
   const value = encodeRecord(blob, bytes)
+  // For who writes it again before this is durable.
   const stored = { blob, bytes: recordBytes(value) }
   tx.put(key, value, { decode: decodeStored, made: stored, isPassing: true })
   return blob

@@ -152,10 +152,6 @@ export function decodeConditions(headers: HeaderFields, prefix: ConditionPrefix 
   const ifUnmodifiedSinceMs = optionalDateMs(headers, names.ifUnmodifiedSince)
   const etags = ifMatch ?? ifNoneMatch
   if ((etags ?? ifModifiedSinceMs ?? ifUnmodifiedSinceMs) === undefined) return NO_CONDITIONS
-  const none = ifMatch === undefined && ifNoneMatch === undefined
-  if (none && ifModifiedSinceMs === undefined && ifUnmodifiedSinceMs === undefined) {
-    return NO_CONDITIONS
-  }
   return {
     ...(ifMatch === undefined ? {} : { ifMatch }),
     ...(ifNoneMatch === undefined ? {} : { ifNoneMatch }),

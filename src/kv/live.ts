@@ -112,8 +112,8 @@ class OverKv<Event> {
     const before = writes.map(({ key }) => ({ key, value: getEntry(this.#live, key) }))
     if (writes.length > 0) this.#live = applyWrites(this.#live, writes.map(apart))
     // Live records too: a failing commit takes them back, from under whoever had read them.
-    const written = this.#committing.add([...tx.written, ...writes.map(({ key }) => key)])
-    run.done = { events: tx.events, written, before }
+    for (const { key } of writes) tx.written.push(key)
+    run.done = { events: tx.events, written: this.#committing.add(tx.written), before }
     return value
   }
 
@@ -161,30 +161,34 @@ function apart({ key, value }: Write): Write {
 
 /** What bodies have written whose commit is under way. */
 class Committing {
-  #written: readonly Written[] = []
+  readonly #written = new Set<Written>()
 
   get isEmpty(): boolean {
-    return this.#written.length === 0
+    return this.#written.size === 0
   }
 
   add(keys: readonly Key[]): Written {
     const written = new Written(keys)
-    this.#written = [...this.#written, written]
+    this.#written.add(written)
     return written
   }
 
   remove(written: Written): void {
-    this.#written = this.#written.filter((each) => each !== written)
+    this.#written.delete(written)
   }
 
   has(key: Key): boolean {
-    if (this.#written.length === 0) return false
+    if (this.isEmpty) return false
     const name = nameOf(key)
-    return this.#written.some((written) => written.has(name))
+    for (const written of this.#written) if (written.has(name)) return true
+    return false
   }
 
   hasInside(range: ScanRange): boolean {
-    return this.#written.some(({ keys }) => keys.some((key) => isInside(key, range)))
+    for (const { keys } of this.#written) {
+      if (keys.some((key) => isInside(key, range))) return true
+    }
+    return false
   }
 }
 

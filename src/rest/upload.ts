@@ -107,11 +107,11 @@ export async function upload(
   const { lengthBytes } = source
   const id = service.newId()
   const isSmall = maySmall && lengthBytes > 0 && lengthBytes <= SMALL_BYTES_MAX
-  const { digests, ...stored } = isSmall
-    ? await makeSmall(source, { id, cipher, kinds })
+  const { digests, pieces } = isSmall
+    ? makeSmall(await readSmall(source), { id, cipher, kinds })
     : await writePieces(service, source, { cipher, kinds })
   const digest = (kind: HashKind): string | undefined => digests[kinds.indexOf(kind)]
-  const uploaded = { id, lengthBytes, ...stored, md5: digest('md5'), crc64: digest('crc64') }
+  const uploaded = { id, lengthBytes, pieces, md5: digest('md5'), crc64: digest('crc64') }
   try {
     checkHashes(hashes, uploaded)
   } catch (error) {
@@ -130,8 +130,9 @@ const HASH_KINDS: readonly HashKind[] = ['md5', 'crc64']
 
 type Storing = Pick<UploadSettings, 'cipher'> & { readonly kinds: readonly HashKind[] }
 
-async function makeSmall(source: Source, { id, cipher, kinds }: Storing & { id: number }) {
-  const bytes = await readSmall(source)
+type Stored = { readonly digests: readonly string[]; readonly pieces: readonly Piece[] }
+
+function makeSmall(bytes: Uint8Array, { id, cipher, kinds }: Storing & { id: number }): Stored {
   const digests = kinds.map((kind) => digestOf(kind, bytes))
   if (cipher === undefined) {
     return { digests, pieces: [smallPiece(id, bytes)] }
@@ -145,7 +146,7 @@ async function writePieces(
   { extents, hashThreads }: UploadService,
   source: Source,
   { cipher, kinds }: Storing,
-): Promise<{ readonly digests: readonly string[]; readonly pieces: readonly Piece[] }> {
+): Promise<Stored> {
   const { lengthBytes } = source
   if (lengthBytes === 0) {
     // Nothing to store, but its end may still tell that it is not what it should be.
@@ -174,8 +175,11 @@ function abandon(hashing: Hashing, error: unknown): never {
   throw error
 }
 
-async function readSmall(source: Source): Promise<Uint8Array> {
-  if (source.read !== undefined) return source.read()
+function readSmall(source: Source): Promise<Uint8Array> {
+  return source.read?.() ?? collectWhole(source)
+}
+
+async function collectWhole(source: Source): Promise<Uint8Array> {
   const bytes = await collect(source.stream())
   assert.equal(bytes.length, source.lengthBytes, 'a source is as long as it says')
   return bytes

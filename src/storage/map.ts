@@ -105,6 +105,11 @@ function endOf({ content: { at = 0, pieces } }: MapRecord): number {
 /** Shows `piece` at `offset` of a map of single pieces (page and append blobs). */
 export function* overwriteMap(tx: Tx, mapId: number, offset: number, piece: Piece): Step<void> {
   const range = { from: offset, to: offset + piece.lengthBytes }
+  const same = yield* tx.getWith(mapKey(mapId, offset), decodeMapRecord)
+  // What is written is mostly as long as what was there; and what has its bytes itself holds nothing else.
+  if (same?.inline === true && endOf(same) === range.to) {
+    return yield* putMapRecord(tx, mapId, offset, [piece])
+  }
   const overlapping = yield* mapIntervals(tx, mapId, range)
   yield* editMap(tx, mapId, overlapping, overwriteOverlapping(overlapping, offset, piece))
 }

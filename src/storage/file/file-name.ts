@@ -48,7 +48,7 @@ export function checkFileName(name: string): void {
 }
 
 /** The form under which a name is found, whatever its case. One unit stays one, as in Windows' own table. */
-export function foldName(name: string): string {
+export const foldName = remembering((name: string): string => {
   if (ASCII.test(name)) return name.toUpperCase()
   let folded = ''
   for (const character of name) {
@@ -56,7 +56,7 @@ export function foldName(name: string): string {
     folded += upper.length === character.length ? upper : character
   }
   return folded
-}
+})
 
 // oxlint-disable-next-line no-control-regex
 const ASCII = /^[\u0000-\u007f]*$/

@@ -6,14 +6,25 @@ export type FileTime = string
 const EPOCH_MS = 11_644_473_600_000
 
 export function fileTimeOf(nowMs: number): FileTime {
-  return `${nowMs + EPOCH_MS}0000`
+  return textOf(nowMs).time
+}
+
+// A change has two times of the same millisecond, and so have those beside it: the number is written out once.
+let last = { ms: 0, digits: String(EPOCH_MS), time: `${EPOCH_MS}0000` }
+
+function textOf(ms: number): typeof last {
+  if (last.ms !== ms) {
+    const digits = String(ms + EPOCH_MS)
+    last = { ms, digits, time: `${digits}0000` }
+  }
+  return last
 }
 
 /** The time of a change: later than what it was, also within one millisecond. */
 export function movedFileTime(before: FileTime, nowMs: number): FileTime {
-  const now = fileTimeOf(nowMs)
-  const isSame = before.length === now.length && before.slice(0, -4) === now.slice(0, -4)
-  return isSame ? String(BigInt(before) + 1n) : now
+  const { digits, time } = textOf(nowMs)
+  const isSame = before.length === time.length && before.startsWith(digits)
+  return isSame ? String(BigInt(before) + 1n) : time
 }
 
 /** Rounded down to milliseconds since 1970. */
@@ -21,10 +32,16 @@ export function msOfFileTime(time: FileTime): number {
   return Number(time.slice(0, -4)) - EPOCH_MS
 }
 
-/** With seven digits behind the second, as x-ms-file-creation-time has them. An answer has three, often the same. */
-export const fileTimeText = remembering((time: FileTime): string => {
-  const padded = time.padStart(5, '0')
-  return `${new Date(msOfFileTime(padded)).toISOString().slice(0, -1)}${padded.slice(-4)}Z`
+/** With seven digits behind the second, as x-ms-file-creation-time has them. */
+export function fileTimeText(time: FileTime): string {
+  const padded = time.padStart(8, '0')
+  return `${secondText(padded.slice(0, -7))}.${padded.slice(-7)}Z`
+}
+
+/** A list shows thousands of times, and what was written together has the same second. */
+const secondText = remembering((seconds: string): string => {
+  const ms = Number(seconds) * 1_000 - EPOCH_MS
+  return new Date(ms).toISOString().slice(0, -'.000Z'.length)
 })
 
 const TEXT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,7}))?(?:Z|\+00:00)$/

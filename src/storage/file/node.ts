@@ -199,14 +199,23 @@ function isExisting(located: Located): located is Existing {
   return located.node !== undefined
 }
 
+/** Made of what it was before, or new. */
+type UnsavedNode = Omit<FileNode, 'since'> & Partial<Kept>
+
+function isSince(node: UnsavedNode, since: number): node is FileNode {
+  return node.since === since
+}
+
 /** Puts `after` in the place of `before`, keeping that where a snapshot shows it. */
 export function saveNode(
   tx: Tx,
   view: ShareView,
   before: FileNode | undefined,
-  after: Omit<FileNode, 'since'>,
+  after: UnsavedNode,
 ): FileNode {
-  const node = { ...after, since: view.lastSnapshot }
+  const since = view.lastSnapshot
+  // Every write of every client passes here, and to copy all fields takes as long as to find the file.
+  const node = isSince(after, since) ? after : { ...after, since }
   saveKept<FileNode>(tx, new NodePlace(view, after.nodeId), view, before, node)
   return node
 }

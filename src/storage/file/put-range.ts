@@ -24,11 +24,11 @@ export function* checkPutRange(
   nowMs: number,
 ): Step<Existing> {
   const found = requireNode(yield* locate(tx, address), 'file')
-  const guard = {
-    operation: 'Put Range',
-    range,
-    ...(leaseId !== undefined && { leaseId }),
-  } as const
+  const operation = 'Put Range'
+  const guard =
+    leaseId === undefined
+      ? ({ operation, range } as const)
+      : ({ operation, range, leaseId } as const)
   const file = yield* checkForWrite(tx, found, guard, nowMs)
   if (range.to > file.node.lengthBytes) throw new StorageError('InvalidRange')
   return file

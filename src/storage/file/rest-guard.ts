@@ -102,7 +102,7 @@ export function* checkForWrite(
   const lease = checkLeaseForWrite(node.lease, leaseId, nowMs, 'file')
   checkNoPendingCopy(node)
   if (!ignoresReadOnly) checkWritable(node)
-  return { ...existing, node: withLease(node, lease) }
+  return lease === node.lease ? existing : { ...existing, node: withLease(node, lease) }
 }
 
 export function isReadOnly({ attributes }: Pick<FileNode, 'attributes'>): boolean {

@@ -48,8 +48,9 @@ function readOptions() {
     rows: choose(ROWS, values.only),
     targets: choose(TARGETS, values.targets),
     blobCount: Number(values.count),
-    roundCount: values.quick ? 2 : 3,
-    durationS: values.quick ? 1 : 5,
+    // Many short rounds: how fast a machine is changes within seconds, and what is compared should meet the same.
+    roundCount: values.quick ? 2 : 9,
+    durationS: values.quick ? 1 : 2,
     startCount: values.quick ? 1 : 3,
   }
 }

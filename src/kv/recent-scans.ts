@@ -18,7 +18,12 @@ const ENTRY_BYTES = 256
 /** When it has refused so many times as many as it holds, other lists are asked for now, and it begins anew. */
 const REFUSED_RATIO = 4
 
-type Kept = Made & { readonly lengthBytes: number }
+type Kept = Made & {
+  /** Of the value. */
+  readonly lengthBytes: number
+  /** Of its place here. */
+  readonly bytes: number
+}
 
 export class RecentScans {
   readonly #findRead: (name: string) => Made | undefined
@@ -63,12 +68,17 @@ export class RecentScans {
       this.#keptBytes = 0
       this.#refusedCount = 0
     }
-    this.#kept.set(name, { ...made, lengthBytes: value.length })
-    this.#keptBytes += ENTRY_BYTES + name.length + jsonBytes
+    this.forget(name)
+    const bytes = ENTRY_BYTES + name.length + jsonBytes
+    this.#kept.set(name, { ...made, lengthBytes: value.length, bytes })
+    this.#keptBytes += bytes
   }
 
   forget(name: string): void {
-    if (this.#kept.size > 0) this.#kept.delete(name)
+    const kept = this.#kept.size === 0 ? undefined : this.#kept.get(name)
+    if (kept === undefined) return
+    this.#kept.delete(name)
+    this.#keptBytes -= kept.bytes
   }
 }
 

@@ -200,4 +200,51 @@ describe('what was read of late', () => {
     // 20,000 bytes hold 26 of them; half of that are sure of their place.
     assert(keptCount >= 12 && keptCount <= 26, String(keptCount))
   })
+
+  test('stays while it is asked for, whatever else comes and goes', () => {
+    const { get, set, reads } = world({ bytesMax: 20_000, valueBytesMax: 1_000 })
+    set(key, 'asked for')
+    for (let i = 0; i < 2; i += 1) get(key)
+    for (let n = 0; n < 200; n += 1) {
+      const other = encodeKey('other', n)
+      set(other, 'x'.repeat(500))
+      for (let i = 0; i < 2; i += 1) get(other)
+      assert.equal(reads(() => void get(key)), 0, `after ${n} others`) // prettier-ignore
+    }
+  })
+
+  test('stays while another record is written again and again: that has one place', () => {
+    const { get, set, stored, reads } = world({ bytesMax: 20_000, valueBytesMax: 1_000 })
+    set(key, 'read')
+    for (let i = 0; i < 2; i += 1) get(key)
+    const written = encodeKey('written')
+    for (let n = 0; n < 200; n += 1) {
+      set(written, 'x'.repeat(500))
+      stored(written, 'x'.repeat(500))
+    }
+    assert.deepEqual([reads(() => void get(key)), reads(() => void get(written))], [0, 0])
+  })
+
+  test('of a scan stays while one of its records is written again and again', () => {
+    const { set, scan, reads } = world({ bytesMax: 20_000, valueBytesMax: 1_000 })
+    const keys = Array.from({ length: 20 }, (_, n) => encodeKey('listed', n))
+    for (const each of keys) set(each, 'a record')
+    const [first = key, second = key] = keys
+    const walk = () => void scan(first, keys.length)
+    for (let n = 0; n < 200; n += 1) {
+      set(second, 'a record')
+      walk()
+    }
+    assert.equal(reads(walk), 0)
+  })
+
+  test('is almost all of a thousand records that are read in turns', () => {
+    const { get, set, reads } = world()
+    const keys = Array.from({ length: 1_000 }, (_, n) => encodeKey('in turns', n ** 4))
+    for (const each of keys) set(each, 'v')
+    const turn = () => keys.forEach((each) => get(each))
+    for (let i = 0; i < 2; i += 1) turn()
+    const count = reads(turn)
+    assert(count < 50, String(count))
+  })
 })

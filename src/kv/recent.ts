@@ -17,15 +17,22 @@ export type RecentLimits = {
 const LIMITS: RecentLimits = { bytesMax: 16 * 2 ** 20, valueBytesMax: 16 * 2 ** 10 }
 /** What an entry costs beside its value. */
 const ENTRY_BYTES = 256
-const SEEN_COUNT = 4_096
+// Many more than what is read in turns: of two names in one place, each would make the other one forgotten.
+const SEEN_COUNT = 1 << 16
+
+type Kept = {
+  readonly decode: Made['decode']
+  readonly made: unknown
+  readonly bytes: number
+}
 
 export class Recent implements ReadTx {
   readonly #store: ReadTx
   readonly #isChanging: (name: string) => boolean
   readonly #limits: RecentLimits
   /** Two generations: when the younger is full, the older one goes as a whole. */
-  #young = new Map<string, Made>()
-  #old = new Map<string, Made>()
+  #young = new Map<string, Kept>()
+  #old = new Map<string, Kept>()
   #youngBytes = 0
   /** Names that were asked for once, by a hash: what is asked for only once is not worth its place. */
   readonly #seen = new Int32Array(SEEN_COUNT)
@@ -54,8 +61,17 @@ export class Recent implements ReadTx {
     return this.#store.scanWith(range, this.#scans.picking(pick, this.#wasSeen(range.from)))
   }
 
-  #find(name: string): Made | undefined {
-    return this.#young.get(name) ?? this.#old.get(name)
+  #find(name: string): Kept | undefined {
+    return this.#young.get(name) ?? this.#takeUp(name)
+  }
+
+  /** What is still asked for is young again. */
+  #takeUp(name: string): Kept | undefined {
+    const kept = this.#old.get(name)
+    if (kept === undefined) return undefined
+    this.#old.delete(name)
+    this.#add(name, kept)
+    return kept
   }
 
   /** These are in the store now. */
@@ -76,18 +92,31 @@ export class Recent implements ReadTx {
 
   forget(names: Iterable<string>): void {
     for (const name of names) {
-      this.#young.delete(name)
-      this.#old.delete(name)
+      this.#drop(name)
       this.#scans.forget(name)
     }
   }
 
-  #keep(name: string, made: Made, valueBytes: number): void {
-    const { bytesMax, valueBytesMax } = this.#limits
-    if (valueBytes > valueBytesMax || this.#isChanging(name)) return
-    this.#young.set(name, made)
-    this.#youngBytes += ENTRY_BYTES + name.length + valueBytes
-    if (this.#youngBytes < bytesMax / 2) return
+  #drop(name: string): void {
+    const young = this.#young.get(name)
+    if (young === undefined) {
+      this.#old.delete(name)
+      return
+    }
+    this.#young.delete(name)
+    this.#youngBytes -= young.bytes
+  }
+
+  #keep(name: string, { decode, made }: Made, valueBytes: number): void {
+    if (valueBytes > this.#limits.valueBytesMax || this.#isChanging(name)) return
+    this.#drop(name)
+    this.#add(name, { decode, made, bytes: ENTRY_BYTES + name.length + valueBytes })
+  }
+
+  #add(name: string, kept: Kept): void {
+    this.#young.set(name, kept)
+    this.#youngBytes += kept.bytes
+    if (this.#youngBytes < this.#limits.bytesMax / 2) return
     this.#old = this.#young
     this.#young = new Map()
     this.#youngBytes = 0

@@ -215,7 +215,8 @@ export class HttpConnection implements BodySource {
     this.#held = rest.length === 0 ? undefined : rest
   }
 
-  begin(status: number, lists: HeaderLists): void {
+  begin(status: number, lists: HeaderLists, isLast: boolean): void {
+    if (isLast) this.#last = true
     this.#begun = this.#headOf(status, lists)
   }
 
@@ -358,8 +359,8 @@ class HttpExchange implements Exchange {
     this.#connection.answer(status, lists, bytes)
   }
 
-  begin(status: number, lists: HeaderLists): void {
-    this.#connection.begin(status, lists)
+  begin(status: number, lists: HeaderLists, ending?: { readonly isLast: boolean }): void {
+    this.#connection.begin(status, lists, ending?.isLast === true)
   }
 
   write(bytes: Uint8Array, done?: () => void): boolean {

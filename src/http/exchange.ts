@@ -14,8 +14,8 @@ export type Exchange = {
   drop(): void
   /** All of an answer; among the headers is its Content-Length. */
   answer(status: number, lists: HeaderLists, bytes?: Uint8Array): void
-  /** An answer in parts: `begin`, then `write` as often as it takes, then `end`. */
-  begin(status: number, lists: HeaderLists): void
+  /** An answer in parts: `begin`, then `write` as often as it takes, then `end`. `isLast`: its connection ends with it. */
+  begin(status: number, lists: HeaderLists, ending?: { readonly isLast: boolean }): void
   /** False: wait until `drained` before the next one. `done` is told when the bytes are on their way. */
   write(bytes: Uint8Array, done?: () => void): boolean
   drained(): Promise<void>

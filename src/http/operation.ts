@@ -24,8 +24,8 @@ export type Answer = {
   readonly headers: readonly string[]
   readonly body?: string | Uint8Array
   /**
-   * A body that is too long to hold; `headers` has its Content-Length. It is opened when the answer is
-   * written, so that one that never is leaves nothing open.
+   * A body that is too long to hold; without Content-Length among `headers` it goes out in chunks. It is
+   * opened when the answer is written, so that one that never is leaves nothing open.
    */
   readonly stream?: () => AsyncIterable<Uint8Array>
   /** Takes back the memory of a streamed chunk that is on its way. */

@@ -12,9 +12,29 @@ export function respond(
   const { status, headers, stream, recycle } = answer
   const headOnly = exchange.head.method === 'HEAD'
   if (stream === undefined || headOnly) return respondWhole(exchange, answer, common, headOnly)
-  exchange.begin(status, [common, headers])
-  return sendStream(exchange, stream(), recycle)
+  if (hasContentLength(headers)) {
+    exchange.begin(status, [common, headers])
+    return sendStream(exchange, stream(), recycle)
+  }
+  // Who does not know chunks sees the end of the body by that of the connection (RFC 9112, 6.3).
+  const mayChunks = exchange.head.httpVersion !== '1.0'
+  if (mayChunks) common.push('Transfer-Encoding', 'chunked')
+  exchange.begin(status, [common, headers], { isLast: !mayChunks })
+  return sendStream(exchange, mayChunks ? inChunks(stream()) : stream(), undefined)
 }
+
+/** A body of unknown length (RFC 9112, 7.1): without the last chunk a client knows that it is not whole. */
+async function* inChunks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const bytes of body) {
+    if (bytes.length === 0) continue
+    const size = Buffer.from(`${bytes.length.toString(16)}\r\n`, 'latin1')
+    yield Buffer.concat([size, bytes, LINE_END])
+  }
+  yield LAST_CHUNK
+}
+
+const LINE_END = Buffer.from('\r\n', 'latin1')
+const LAST_CHUNK = Buffer.from('0\r\n\r\n', 'latin1')
 
 function respondWhole(
   exchange: Exchange,

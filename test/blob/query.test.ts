@@ -100,6 +100,17 @@ describe('a query', () => {
   })
 })
 
+test('a query is answered in chunks, since nobody knows how long it is', async () => {
+  const expression = '<Expression>SELECT * FROM BlobStorage</Expression>'
+  const body = `<?xml version="1.0"?><QueryRequest><QueryType>SQL</QueryType>${expression}</QueryRequest>`
+  const path = '/box/people.csv?comp=query'
+  const { headers } = await rawRequest(server, { method: 'POST', path, body })
+  assert.deepEqual(
+    [headers['transfer-encoding'], headers['content-length'], headers['connection']],
+    ['chunked', undefined, 'keep-alive'],
+  )
+})
+
 describe('what is no query', () => {
   const document = (inner: string) => `<?xml version="1.0"?><QueryRequest>${inner}</QueryRequest>`
   const sql = '<QueryType>SQL</QueryType>'

@@ -14,7 +14,10 @@ export type AuthRequest = {
   /** As sent, still percent-encoded; in path style with the account (and '-secondary' if sent so). */
   readonly rawPath: string
   readonly pathStyle: boolean
-  /** Decoded: [] service, [container], [container, blob]; files [share, 'dir/file'], tables [table]. */
+  /**
+   * What the request addresses, resolved (http/resource-path.ts): [] the service, [container], [container,
+   * blob]; files [share, 'dir/file'], tables [table, keys]. Names are canonical: `..` is gone, `$root` is there.
+   */
   readonly path: readonly string[]
   /** Names lower-cased, decoded; values of a repeated name sorted and joined with ','. */
   readonly query: ReadonlyMap<string, string>

@@ -17,8 +17,9 @@ import { corsHeaders, preflightAnswer } from './cors.ts'
 import { encodeErrorJson, encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
 import type { Exchange, RequestHandler } from './exchange.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
-import { decodeSegments, decodeTableSegments, parseQuery } from './query.ts'
+import { parseQuery } from './query.ts'
 import type { RequestHead } from './request-head.ts'
+import { resolvePath } from './resource-path.ts'
 import { respond } from './respond.ts'
 import { parseStructuredBodyHeader } from './structured-body.ts'
 import { echoedVersion, FALLBACK_VERSION, serviceVersion } from './version.ts'
@@ -157,6 +158,7 @@ function decodeRequest<Service>(
   const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
   const elsewhere = front.name === 'file' ? () => accountElsewhere(headers) : undefined
   const address = addressOf(front.accounts, headers.host, rawPath, front.pathStyleOnly, elsewhere)
+  const version = serviceVersion(headers, query, front.strictVersion, NO_VERSION)
   const endpoint = `${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
   return {
     service: front.name,
@@ -167,12 +169,9 @@ function decodeRequest<Service>(
     secondary: address.secondary,
     rawPath,
     pathStyle: address.pathStyle,
-    path:
-      front.name === 'table'
-        ? decodeTableSegments(address.resource)
-        : decodeSegments(address.resource),
+    path: resolvePath(front.name, address.resource, { query, headers, version }),
     query,
-    version: serviceVersion(headers, query, front.strictVersion, NO_VERSION),
+    version,
     secure,
     remoteAddress,
     requestId,

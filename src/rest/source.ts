@@ -5,11 +5,9 @@ import { authenticate } from '../auth/authenticate.ts'
 import { authorize, hasPermission } from '../auth/authorize.ts'
 import type { Permission } from '../auth/permission.ts'
 import type { AuthRequest } from '../auth/request.ts'
-import { addressOf } from '../http/address.ts'
 import { decodeCustomerKey, type CustomerKey } from '../http/customer-key.ts'
 import { optionalHeader, requiredHeader } from '../http/header.ts'
 import type { Call, Request } from '../http/operation.ts'
-import { decodeSegments, parseQuery } from '../http/query.ts'
 import type { Kv } from '../kv/kv.ts'
 import type { Accounts } from '../storage/account.ts'
 import type { BlobAddress } from '../storage/blob/blob.ts'
@@ -20,6 +18,7 @@ import { blobAddressAt } from './blob/service.ts'
 import type { CopySources, SourceServiceName } from './copy-sources.ts'
 import { afterBreaks } from './file/breaks.ts'
 import { fileAddressAt } from './file/service.ts'
+import { requestOfUrl } from './other-resource.ts'
 import type { ContentService } from './service.ts'
 
 /** A call of the Blob or of the File service. */
@@ -65,7 +64,7 @@ export async function resolveSource(
   const own = ownService(url, request, service.copySources, service.accounts)
   if (own === undefined) return { kind: 'remote', text, url }
   try {
-    const asked = { ...request, ...sourceRequest(call, own, url, text) }
+    const asked = { ...request, ...sourceRequest(call, own, text) }
     await authorizeSource(call, own, asked, wants.tags)
     const address = own === 'blob' ? blobAddressAt(asked) : fileAddressAt(asked)
     return { kind: 'local', text, address }
@@ -106,29 +105,16 @@ export function withSource<T>(
 function sourceRequest(
   { request, service }: SourceCall,
   own: SourceServiceName,
-  url: URL,
   text: string,
 ): AuthRequest {
-  // Not url.pathname, which is the path after dots and characters were resolved.
-  const [, path = '', search = ''] = /^https?:\/\/[^/?#]*([^?#]*)(?:\?([^#]*))?/i.exec(text) ?? []
-  const rawPath = path === '' ? '/' : path
-  const { pathStyleOnly } = service.copySources
-  const address = addressOf(service.accounts, url.host, rawPath, pathStyleOnly)
+  const { accounts, copySources } = service
+  const origin = { request, accounts, pathStyleOnly: copySources.pathStyleOnly }
   const authorization = sourceAuthorization(request)
-  return {
-    service: own,
-    method: 'GET',
-    headers: sourceHeaders(request, authorization),
-    account: address.account,
-    rawPath,
-    pathStyle: address.pathStyle,
-    path: decodeSegments(address.resource),
-    query: parseQuery(search),
-    version: request.version,
-    // A token came with this request, so its way is the one that counts; a SAS came in the URL.
-    secure: authorization === undefined ? url.protocol === 'https:' : request.secure,
-    remoteAddress: request.remoteAddress,
-  }
+  const headers = sourceHeaders(request, authorization)
+  const asked = requestOfUrl(origin, text, { service: own, method: 'GET', headers })
+  if (asked === undefined) throw invalidHeader(SOURCE, text)
+  // A SAS came in the URL; a token came with this request, so this request's transport counts.
+  return authorization === undefined ? asked : { ...asked, secure: request.secure }
 }
 
 /** What of the request is about the source too. */

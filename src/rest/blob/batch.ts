@@ -18,7 +18,8 @@ import {
 } from '../../http/multipart.ts'
 import { reasonOf } from '../../http/response-head.ts'
 import type { Answer, Operation, OperationTable, Request } from '../../http/operation.ts'
-import { decodeSegments, parseQuery } from '../../http/query.ts'
+import { parseQuery } from '../../http/query.ts'
+import { resolvePath } from '../../http/resource-path.ts'
 import { StorageError } from '../../storage/error.ts'
 import type { BlobCall, BlobService } from './service.ts'
 
@@ -93,13 +94,15 @@ function partRequest(outer: Request, part: HttpRequestPart): Request {
   const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
   const account = `/${outer.account}/`
   const isWhole = outer.pathStyle && rawPath.startsWith(account)
+  const headers = part.headers as Request['headers']
+  const resource = rawPath.slice(isWhole ? account.length : 1)
   return {
     ...outer,
     method: part.method,
-    headers: part.headers as Request['headers'],
+    headers,
     rawHeaders: part.rawHeaders,
     rawPath,
-    path: decodeSegments(rawPath.slice(isWhole ? account.length : 1)),
+    path: resolvePath('blob', resource, { query, headers, version: outer.version }),
     query,
     requestId: randomUUID(),
     body: NO_BODY,

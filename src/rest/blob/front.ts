@@ -20,13 +20,10 @@ export async function blobPublicAccess(service: Pick<BlobService, 'kv'>, request
   return (await containerOf(service, request))?.publicAccess
 }
 
-/** The container of a blob that names none is `$root`. */
 function containerOf(
   service: Pick<BlobService, 'kv'>,
   request: AuthRequest,
 ): Promise<Container | undefined> {
-  const [first = '', second] = request.path
-  const isRoot = second === undefined && !request.query.has('restype')
-  const address = { account: request.account, container: isRoot ? '$root' : first }
+  const address = { account: request.account, container: request.path[0] ?? '' }
   return service.kv.read((tx) => getContainer(tx, address))
 }

@@ -2,11 +2,12 @@
 import { hasPermission } from '../../auth/authorize.ts'
 import type { Identity } from '../../auth/identity.ts'
 import type { Call, Level, Request } from '../../http/operation.ts'
+import { ROOT_CONTAINER } from '../../http/resource-path.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
 import type { ContainerAddress } from '../../storage/blob/container.ts'
 import type { CopyPlace } from '../../storage/blob/pending-copy.ts'
 import { invalidQuery, StorageError } from '../../storage/error.ts'
-import { canonicalBlobName, checkBlobName, checkContainerName } from '../../storage/name.ts'
+import { checkBlobName, checkContainerName } from '../../storage/name.ts'
 import type { CopyJobQueue } from '../copy-jobs.ts'
 import type { ContentService } from '../service.ts'
 import { decodeSnapshotTime } from '../snapshot-time.ts'
@@ -17,14 +18,9 @@ export type BlobService = ContentService & {
 
 export type BlobCall = Call<BlobService>
 
-/** The container that a path of one segment without `restype` leaves out. */
-const ROOT = '$root'
-
-export function levelOf(request: Request): Level {
-  const [container, blob] = request.path
+export function levelOf({ path: [container, blob] }: Request): Level {
   if (container === undefined) return 'service'
-  if (blob !== undefined) return 'object'
-  return request.query.has('restype') ? 'container' : 'object'
+  return blob === undefined ? 'container' : 'object'
 }
 
 export function containerAddress(request: Request): ContainerAddress {
@@ -58,12 +54,10 @@ export function blobAddressAt(request: Request): BlobAddress {
 }
 
 function blobPlace(request: Request): BlobAddress {
-  const [first = '', second] = request.path
-  // In $root a name has no slash, so neither has the path that leaves `$root` out.
-  if (second === undefined && request.rawPath.endsWith('/')) throw new StorageError('InvalidUri')
-  const [container, given] = second === undefined ? [ROOT, first] : [first, second]
+  const [container = '', blob = ''] = request.path
   checkContainerName(container)
-  const blob = canonicalBlobName(given)
+  // "Blobs in the root container can't include a forward slash in the name."
+  if (container === ROOT_CONTAINER && blob.includes('/')) throw new StorageError('InvalidUri')
   checkBlobName(blob)
   return { account: request.account, container, blob }
 }

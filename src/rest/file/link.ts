@@ -1,4 +1,5 @@
 // Hard and symbolic links, which only shares with NFS have. A symbolic link is a text that nobody follows here.
+import type { Permission } from '../../auth/permission.ts'
 import {
   decodeMetadata,
   optionalWord,
@@ -28,6 +29,7 @@ import {
 } from '../../storage/file/rest-guard.ts'
 import type { Moment } from '../../storage/moment.ts'
 import { validators } from '../answer-header.ts'
+import { authorizeOther } from '../other-resource.ts'
 import { smbHeaders } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { fileGuard, refuseConditions } from './file-header.ts'
@@ -37,11 +39,16 @@ import { decodeSmbProperties } from './smb-header.ts'
 const TARGET = 'x-ms-file-target-file'
 const LINK_TEXT = 'x-ms-link-text'
 const TEXT_LENGTH_MAX = 2 * 1024
+/** A link changes its target, which then has one more name. */
+const LINK_TARGET: Permission = { resourceType: 'o', accountSas: 'cw', serviceSas: 'cw' }
 
-export async function runCreateHardLink({ request, service }: FileCall): Promise<Answer> {
+export async function runCreateHardLink(call: FileCall): Promise<Answer> {
+  const { request, service } = call
   const address = fileAddress(request)
   optionalWord(request.headers, 'x-ms-type', ['file'])
   const path = parseFilePath(decodeTarget(request.headers), { allowTrailingDot: true })
+  // A link opens its target under another name, so a SAS for one file must not reach a second one.
+  await authorizeOther(call, { ...request, path: [address.share, path.join('/')] }, LINK_TARGET)
   const guard = fileGuard(request, 'Set Metadata')
   const moment = service.moment()
   const node = await afterBreaks(service, request, () =>

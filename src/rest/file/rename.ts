@@ -1,9 +1,6 @@
 // Rename File and Rename Directory: the request is to the new place, and names the old one by its URL.
-import { authenticate } from '../../auth/authenticate.ts'
-import { authorize } from '../../auth/authorize.ts'
 import type { Permission } from '../../auth/permission.ts'
 import type { AuthRequest } from '../../auth/request.ts'
-import { addressOf } from '../../http/address.ts'
 import {
   decodeMetadata,
   optionalBoolean,
@@ -12,10 +9,8 @@ import {
   requiredHeader,
 } from '../../http/header.ts'
 import type { Answer } from '../../http/operation.ts'
-import { decodeSegments, parseQuery } from '../../http/query.ts'
 import type { Step } from '../../kv/kv.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
-import { parseFilePath } from '../../storage/file/file-name.ts'
 import {
   locateIn,
   type Existing,
@@ -40,14 +35,17 @@ import {
 import { requireView } from '../../storage/file/share.ts'
 import type { Moment } from '../../storage/moment.ts'
 import { validators } from '../answer-header.ts'
+import { authorizeOther, requestOfUrl } from '../other-resource.ts'
 import { smbHeaders, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
-import { fileAddress, keepsDots, type FileCall } from './service.ts'
+import { fileAddress, pathOf, type FileCall } from './service.ts'
 import { decodeSmbProperties } from './smb-header.ts'
 
 const SOURCE = 'x-ms-file-rename-source'
 const SOURCE_LENGTH_MAX = 2 * 1024
+/** Taking a file away from its old name needs permission to write or to delete it. */
+const TAKE_AWAY: Permission = { resourceType: 'o', accountSas: 'wd', serviceSas: 'wd' }
 
 type Rename = {
   readonly named: Named
@@ -160,46 +158,23 @@ async function decodeSource(call: FileCall, share: string): Promise<readonly str
   const { request } = call
   const text = requiredHeader(request.headers, SOURCE)
   const asked = sourceRequest(call, text)
-  const [sourceShare, path = ''] = asked?.path ?? []
-  const isHere = asked?.account === request.account && sourceShare === share && path !== ''
+  const [sourceShare, path] = asked?.path ?? []
+  const isHere = asked?.account === request.account && sourceShare === share && path !== undefined
   if (asked === undefined || !isHere || asked.query.get('sharesnapshot')) {
     throw invalidHeader(SOURCE, text.slice(0, SOURCE_LENGTH_MAX))
   }
-  await authorizeSource(call, asked)
-  const name = 'x-ms-source-allow-trailing-dot'
-  return parseFilePath(path, { allowTrailingDot: keepsDots(request, name) })
+  await authorizeOther(call, asked, TAKE_AWAY)
+  return pathOf(asked)
 }
 
-const URL_PARTS = /^(https?):\/\/([^/?#]+)([^?#]*)(?:\?([^#]*))?/i
-
-/** Without the account in it, as some clients write it, it is in the account that the request is to. */
+/** Some clients leave the account out of the URL; it is the request's then. */
 function sourceRequest({ request, service }: FileCall, text: string): AuthRequest | undefined {
-  const [, protocol = '', host = '', path = '', search = ''] = URL_PARTS.exec(text) ?? []
-  if (host === '' || path === '' || text.length > SOURCE_LENGTH_MAX) return undefined
-  const { pathStyleOnly } = service.copySources
-  const address = addressOf(service.accounts, host, path, pathStyleOnly, () => request.account)
-  return {
-    service: 'file',
-    method: request.method,
-    headers: {},
-    account: address.account,
-    rawPath: path,
-    pathStyle: address.pathStyle,
-    path: decodeSegments(address.resource),
-    query: parseQuery(search),
-    version: request.version,
-    secure: protocol.toLowerCase() === 'https',
-    remoteAddress: request.remoteAddress,
-  }
-}
-
-/** Who may take a name away may write or delete what has it. */
-const TAKE_AWAY: Permission = { resourceType: 'o', accountSas: 'wd', serviceSas: 'wd' }
-
-/** A key or a token of the account is good for both ends. */
-async function authorizeSource(call: FileCall, asked: AuthRequest): Promise<void> {
-  const { identity } = call
-  if (identity.kind === 'sharedKey' || identity.kind === 'bearer') return
-  const world = call.service.world()
-  await authorize(await authenticate(asked, world), TAKE_AWAY, asked, world)
+  if (text.length > SOURCE_LENGTH_MAX) return undefined
+  const { accounts, copySources } = service
+  const origin = { request, accounts, pathStyleOnly: copySources.pathStyleOnly }
+  const dots = request.headers['x-ms-source-allow-trailing-dot']
+  const headers = dots === undefined ? {} : { 'x-ms-allow-trailing-dot': dots }
+  const fallbackAccount = request.account
+  const { method } = request
+  return requestOfUrl(origin, text, { service: 'file', method, headers, fallbackAccount })
 }

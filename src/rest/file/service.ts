@@ -1,7 +1,5 @@
 // What the File service's operations work with, and how a request names a share, a directory or a file.
-import { optionalBoolean } from '../../http/header.ts'
 import type { Call, Level, Request } from '../../http/operation.ts'
-import { isAtLeast } from '../../http/version.ts'
 import { invalidQuery } from '../../storage/error.ts'
 import { parseFilePath } from '../../storage/file/file-name.ts'
 import type { FileAddress } from '../../storage/file/node.ts'
@@ -23,10 +21,9 @@ export type FileService = Omit<ContentService, 'kv'> & {
 export type FileCall = Call<FileService>
 
 /** The root directory is a path of one segment, told from the share by `restype`. */
-export function levelOf(request: Request): Level {
-  const [share, path] = request.path
+export function levelOf({ path: [share, path] }: Request): Level {
   if (share === undefined) return 'service'
-  return path === undefined || path === '' ? 'container' : 'object'
+  return path === undefined ? 'container' : 'object'
 }
 
 /** The share itself; to change a snapshot is an error. */
@@ -58,14 +55,9 @@ function shareOf(request: Request): ShareAddress {
   return { account: request.account, share }
 }
 
-function pathOf(request: Request): readonly string[] {
-  const allowTrailingDot = keepsDots(request, 'x-ms-allow-trailing-dot')
-  return parseFilePath(request.path[1] ?? '', { allowTrailingDot })
-}
-
-/** Before 2022-11-02 dots at the end of a name fell away, whatever a header said. */
-export function keepsDots({ headers, version }: Request, name: string): boolean {
-  return isAtLeast(version, '2022-11-02') && (optionalBoolean(headers, name) ?? false)
+/** The names of a resolved path: trailing dots that should go are gone. */
+export function pathOf({ path }: Pick<Request, 'path'>): readonly string[] {
+  return parseFilePath(path[1] ?? '', { allowTrailingDot: true })
 }
 
 function refuseSnapshot({ query }: Request): void {

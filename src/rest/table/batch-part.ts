@@ -3,7 +3,8 @@ import type { Body } from '../../http/body.ts'
 import { optionalHeader } from '../../http/header.ts'
 import { parseHttpRequestPart, type MultipartPart } from '../../http/multipart.ts'
 import type { Request } from '../../http/operation.ts'
-import { decodeTableSegments, parseQuery } from '../../http/query.ts'
+import { parseQuery } from '../../http/query.ts'
+import { resolvePath } from '../../http/resource-path.ts'
 import { once } from '../upload.ts'
 
 export type BatchPart = {
@@ -17,14 +18,17 @@ export function decodePart(outer: Request, { headers, body }: MultipartPart): Ba
   const { rawPath, rawQuery } = splitUrl(part.url)
   const contentId =
     optionalHeader(headers, 'content-id') ?? optionalHeader(part.headers, 'content-id')
+  const partHeaders = part.headers as Request['headers']
+  const query = parseQuery(rawQuery)
+  const context = { query, headers: partHeaders, version: outer.version }
   const request: Request = {
     ...outer,
     method: part.method,
-    headers: part.headers as Request['headers'],
+    headers: partHeaders,
     rawHeaders: part.rawHeaders,
     rawPath,
-    path: decodeTableSegments(resourceOf(outer, rawPath)),
-    query: parseQuery(rawQuery),
+    path: resolvePath('table', resourceOf(outer, rawPath), context),
+    query,
     body: bodyOf(part.body),
   }
   return { contentId, request, body: part.body }

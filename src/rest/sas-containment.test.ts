@@ -1,0 +1,139 @@
+// A SAS signs for a scope; a request opens a name. Whatever the path looks like, what is opened lies within
+// the scope, and what lies within it can be opened.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { authenticate } from '../auth/authenticate.ts'
+import { ACCOUNT, KEYS, requestOf, WORLD } from '../auth/example.ts'
+import type { SasResource } from '../auth/identity.ts'
+import type { AuthRequest } from '../auth/request.ts'
+import { serviceSasStringToSign } from '../auth/service-sas.ts'
+import { sign } from '../auth/signature.ts'
+import type { Request } from '../http/operation.ts'
+import { parseQuery } from '../http/query.ts'
+import { resolvePath } from '../http/resource-path.ts'
+import { accountKey } from '../storage/account.ts'
+import { StorageError } from '../storage/error.ts'
+import { blobAddressAt } from './blob/service.ts'
+import { fileAddressAt } from './file/service.ts'
+
+type Scope = {
+  readonly service: 'blob' | 'file'
+  readonly resource: SasResource
+  /** Container or share, then names. */
+  readonly names: readonly string[]
+}
+
+const VERSION = '2026-04-06'
+
+const names = fc.constantFrom('a', 'b', 'dir', 'x.')
+const steps = fc.constantFrom(
+  'a',
+  'b',
+  'dir',
+  'x.',
+  '..',
+  '.',
+  '%2e%2e',
+  '.%2E',
+  '%2e',
+  '...',
+  '',
+  'a%5Cb',
+  'dir%2F..',
+  '..%5C..',
+)
+const separators = fc.constantFrom('/', '/', '/', '%2F', '%5C', '\\', '//')
+const containers = fc.constantFrom('vault', 'other', '$root')
+
+/** The path of a URL behind the account. */
+const resources = fc
+  .tuple(containers, fc.array(fc.tuple(separators, steps), { maxLength: 5 }))
+  .map(([container, rest]) => container + rest.map(([between, step]) => between + step).join(''))
+
+const SCOPED: readonly [Scope['service'], SasResource, lengthMin: number, lengthMax: number][] = [
+  ['blob', 'b', 1, 3],
+  ['blob', 'c', 0, 0],
+  ['blob', 'd', 1, 2],
+  ['file', 'f', 1, 3],
+  ['file', 's', 0, 0],
+]
+
+const scopes: fc.Arbitrary<Scope> = fc.oneof(
+  ...SCOPED.map(([service, resource, minLength, maxLength]) =>
+    fc
+      .tuple(containers, fc.array(names, { minLength, maxLength }))
+      .map(([container, rest]) => ({ service, resource, names: [container, ...rest] })),
+  ),
+)
+
+function signedQuery({ service, resource, names: [container = '', ...rest] }: Scope): string {
+  const query =
+    `sv=${VERSION}&sr=${resource}&sp=r&se=2030-01-01T00%3A00%3A00Z` +
+    (resource === 'd' ? `&sdd=${rest.length}` : '')
+  const path = rest.length === 0 ? [container] : [container, rest.join('/')]
+  const url = `https://host/${ACCOUNT}/x?${query}`
+  const text = serviceSasStringToSign(requestOf(service, { url }, { path }))
+  const signature = sign(accountKey(KEYS[0] ?? '').secret, text)
+  return `${query}&sig=${encodeURIComponent(signature)}`
+}
+
+function requestFor(service: Scope['service'], resource: string, search: string): AuthRequest {
+  const [query, headers] = [parseQuery(search), {}]
+  const path = resolvePath(service, resource, { query, headers, version: VERSION })
+  const rawPath = `/${ACCOUNT}/${resource}`
+  return requestOf(service, { url: `https://host/${ACCOUNT}/x` }, { query, path, rawPath })
+}
+
+/** What the operation opens: container or share, then names. */
+function openedBy(request: AuthRequest): readonly string[] {
+  const asked = request as Request
+  if (request.service === 'file') {
+    const { share, path } = fileAddressAt(asked)
+    return [share, ...path]
+  }
+  const { container, blob } = blobAddressAt(asked)
+  return [container, ...blob.split('/')]
+}
+
+function isWithin({ resource, names: scope }: Scope, opened: readonly string[]): boolean {
+  const isExact = resource === 'b' || resource === 'f'
+  if (isExact && scope.length !== opened.length) return false
+  return scope.every((name, at) => opened[at] === name)
+}
+
+/** undefined for a path that the service refuses as such. */
+function attempt(scope: Scope, resource: string) {
+  try {
+    const request = requestFor(scope.service, resource, signedQuery(scope))
+    return { request, opened: openedBy(request) }
+  } catch (error) {
+    if (error instanceof StorageError) return undefined
+    throw error
+  }
+}
+
+async function isAccepted(request: AuthRequest): Promise<boolean> {
+  try {
+    await authenticate(request, WORLD)
+    return true
+  } catch (error) {
+    if (error instanceof StorageError && error.status === 403) return false
+    throw error
+  }
+}
+
+test('a SAS opens what lies within its scope and nothing else', async () => {
+  const seen = { accepted: 0, refused: 0 }
+  await fc.assert(
+    fc.asyncProperty(scopes, resources, async (scope, resource) => {
+      const tried = attempt(scope, resource)
+      if (tried === undefined) return
+      const accepted = await isAccepted(tried.request)
+      seen[accepted ? 'accepted' : 'refused'] += 1
+      assert.equal(accepted, isWithin(scope, tried.opened), tried.opened.join(' / '))
+    }),
+    { numRuns: 5_000 },
+  )
+  assert.ok(seen.accepted > 20 && seen.refused > 20, JSON.stringify(seen))
+})

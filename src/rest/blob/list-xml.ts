@@ -213,9 +213,10 @@ function typeXml({ type, sequenceNumber = '0' }: Blob): string {
 /** Append blobs have no tier; page blobs only one that was set, since standard disks have none. */
 function tierXml(blob: Blob, nowMs: number): string {
   if (blob.tier === undefined && blob.type !== 'BlockBlob') return ''
-  const { name, isInferred, setMs, rehydration } = tierOf(blob, nowMs)
+  const { name, isInferred, setMs, rehydration, smart } = tierOf(blob, nowMs)
   let xml = `<AccessTier>${name}</AccessTier>`
   if (isInferred) return `${xml}<AccessTierInferred>true</AccessTierInferred>`
+  if (smart !== undefined) xml += `<SmartAccessTier>${smart.capacity}</SmartAccessTier>`
   if (rehydration !== undefined) {
     const { to, priority } = rehydration
     xml += `<ArchiveStatus>rehydrate-pending-to-${to.toLowerCase()}</ArchiveStatus>`

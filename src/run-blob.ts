@@ -10,7 +10,7 @@ import type { BlobService } from './rest/blob/service.ts'
 import { websiteHandler } from './rest/blob/website.ts'
 import { CopyJobs } from './rest/copy-jobs.ts'
 import type { CopySources } from './rest/copy-sources.ts'
-import { frontOf, withAnalytics, type RunContext } from './run-front.ts'
+import { frontOf, nameReuseMs, withAnalytics, type RunContext } from './run-front.ts'
 
 export type RunningBlob = {
   readonly handler: RequestHandler
@@ -30,6 +30,7 @@ export function runBlob(context: RunContext, copySources: CopySources): RunningB
   const service: BlobService = {
     ...store,
     accounts,
+    nameReuseMs: nameReuseMs(context),
     recycle: (chunk) => store.extents.recycle(chunk),
     world,
     copySources,

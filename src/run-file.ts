@@ -8,7 +8,7 @@ import { fileCopies } from './rest/file/copy-job.ts'
 import { FILE_SERVER_HEADER } from './rest/file/front.ts'
 import { FILE_TABLE } from './rest/file/operations.ts'
 import type { FileService } from './rest/file/service.ts'
-import { frontOf, withAnalytics, type RunContext } from './run-front.ts'
+import { frontOf, nameReuseMs, withAnalytics, type RunContext } from './run-front.ts'
 
 export type RunningFile = {
   readonly handler: RequestHandler
@@ -33,6 +33,7 @@ export function runFile(
     ...store,
     kv,
     accounts,
+    nameReuseMs: nameReuseMs(context),
     recycle: (chunk) => store.extents.recycle(chunk),
     world,
     copySources,

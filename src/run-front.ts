@@ -87,6 +87,10 @@ function knownProperties(
   }
 }
 
+export function nameReuseMs({ options }: Pick<RunContext, 'options'>): number {
+  return options.nameReuseSeconds * 1_000
+}
+
 /** The world of authentication, but for what only the service itself knows. */
 export function worldOf(
   { accounts, clock, bearer }: RunContext,

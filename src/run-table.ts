@@ -2,15 +2,24 @@
 import type { RequestHandler } from './http/exchange.ts'
 import { handlerOf } from './http/serve.ts'
 import type { Analytics } from './rest/analytics.ts'
+import { refusingHeld } from './rest/held-name.ts'
 import { TABLE_SERVER_HEADER, tableAccessPolicy } from './rest/table/front.ts'
 import { TABLE_TABLE } from './rest/table/operations.ts'
-import type { TableService } from './rest/table/service.ts'
-import { frontOf, NO_PUBLIC_ACCESS, withAnalytics, worldOf, type RunContext } from './run-front.ts'
+import { requestedTable, type TableService } from './rest/table/service.ts'
+import {
+  frontOf,
+  nameReuseMs,
+  NO_PUBLIC_ACCESS,
+  withAnalytics,
+  worldOf,
+  type RunContext,
+} from './run-front.ts'
 
 export function runTable(context: RunContext, analytics: Analytics): RequestHandler {
   const service: TableService = {
     ...context.store,
     accounts: context.accounts,
+    nameReuseMs: nameReuseMs(context),
     world: () => world(),
   }
   const world = worldOf(context, {
@@ -18,6 +27,7 @@ export function runTable(context: RunContext, analytics: Analytics): RequestHand
     publicAccess: NO_PUBLIC_ACCESS,
   })
   const serverHeader = TABLE_SERVER_HEADER
-  const own = { name: 'table', serverHeader, table: TABLE_TABLE, service } as const
+  const table = service.nameReuseMs === 0 ? TABLE_TABLE : refusingHeld(TABLE_TABLE, requestedTable)
+  const own = { name: 'table', serverHeader, table, service } as const
   return handlerOf(withAnalytics(frontOf(context, own, world), analytics))
 }

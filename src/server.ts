@@ -40,6 +40,11 @@ export type ServerOptions = {
   readonly memoryLimitBytes?: number
   /** Names of the encryption scopes that every account has; a new one gets a random key. */
   readonly encryptionScopes?: readonly string[]
+  /**
+   * How long the name of a deleted container, queue, table or share can't be used again, by `clock`: 0, the
+   * default, or 30 as in Azure.
+   */
+  readonly nameReuseSeconds?: number
 }
 
 export type LazuliServer = {
@@ -87,6 +92,7 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     webHost: host,
     webPort: options.webPort ?? 0,
     encryptionScopes: options.encryptionScopes ?? [],
+    nameReuseSeconds: options.nameReuseSeconds ?? 0,
     allowCopyFrom: parseAllowCopyFrom(options.allowCopyFrom ?? []),
     silent: true,
   })

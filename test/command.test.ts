@@ -158,7 +158,7 @@ describe('where settings come from', { concurrency: 2 }, () => {
     fileHost: '0.0.0.0', filePort: '4', fileKeepAliveTimeout: '7',
     smbHost: '0.0.0.0', smbPort: '5', smbEncryption: 'required', smbSigning: 'required', adminHost: '0.0.0.0', adminPort: '6',
     location: 'data', inMemoryPersistence: 'true', extentMemoryLimit: '100',
-    encryptionScopes: 'scope-1,scope-2',
+    encryptionScopes: 'scope-1,scope-2', nameReuseSeconds: '30',
     https: 'auto', httpsNames: 'storage.test', cert: 'cert.pem', key: 'key.pem', pwd: 'secret',
     accountsFile: 'accounts', smbUsersFile: 'users', oauth: 'basic', oauthIssuer: 'https://issuer.test/', oauthJwks: 'jwks.json',
     allowCopyFrom: 'https://*.example.com',

@@ -29,6 +29,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   pino: ['src/start/log.ts'],
   'prom-client': ['src/start/metrics.ts'],
   '@peculiar/x509': ['src/start/certificate.ts'],
+  '@uwdata/flechette': ['src/rest/blob/arrow.ts'],
 }
 
 type Import = { readonly file: string; readonly target: string }

@@ -46,6 +46,27 @@ test('416 has Content-Range in its headers and not in its body', () => {
   assert.doesNotMatch(encodeErrorXml(error, 'id-1', NOW_MS), /Content-Range/)
 })
 
+test('what a copy source answered is in two headers from 2025-11-05 on, and always in the XML', () => {
+  const details = {
+    CopySourceStatusCode: '404',
+    CopySourceErrorCode: 'BlobNotFound',
+    CopySourceErrorMessage: 'Gone.',
+  }
+  const error = new StorageError('CannotVerifyCopySource', details)
+  const only = { 'x-ms-error-code': 'CannotVerifyCopySource' }
+  for (const version of ['2025-11-05', '2026-10-06']) {
+    assert.deepEqual(errorHeaders(error, version), {
+      ...only,
+      'x-ms-copy-source-status-code': '404',
+      'x-ms-copy-source-error-code': 'BlobNotFound',
+    })
+  }
+  for (const version of ['2025-07-05', undefined]) {
+    assert.deepEqual(errorHeaders(error, version), only)
+  }
+  assert.match(encodeErrorXml(error, 'id-1', NOW_MS), /<CopySourceErrorCode>BlobNotFound</)
+})
+
 test('every error with any detail is well-formed', () => {
   const code = fc.constantFrom(...(Object.keys(ERRORS) as ErrorCode[]))
   fc.assert(

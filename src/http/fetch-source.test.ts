@@ -206,6 +206,16 @@ for (const [line, status, code] of STATUSES) {
   })
 }
 
+test('an error code of the source that is no word is not passed on', async (t) => {
+  const head = 'HTTP/1.1 404 Gone\r\nx-ms-error-code: caf\u00e9 1\r\nContent-Length: 0\r\n\r\n'
+  const origin = await rawOrigin(t, head, false)
+  await assert.rejects(fetchSource(requestFor(origin.url)), (error: StorageError) => {
+    assert.equal(error.details['CopySourceErrorCode'], undefined)
+    return storageError('CannotVerifyCopySource', 404, 'Gone')(error)
+  })
+  await allClosed(origin)
+})
+
 const RANGE = { from: 2, to: 4 }
 
 //  what is wrong, the range asked for, status, part of the message, the answer

@@ -169,7 +169,7 @@ function destroyAfter(req: ClientRequest, timeoutMs: number): NodeJS.Timeout {
 function checkStatus({ statusCode = 0, statusMessage = '', headers }: IncomingMessage): void {
   if (statusCode === 200 || statusCode === 206) return
   if (statusCode === 304 || statusCode === 412) throw new StorageError('SourceConditionNotMet')
-  const code = optionalHeader(headers, 'x-ms-error-code')
+  const code = errorCodeOf(headers)
   // Storage services have their message as reason phrase.
   const reason = statusMessage.replace(/[^\x20-\x7e]/g, '?').slice(0, REASON_LENGTH_MAX)
   const details = {
@@ -182,6 +182,12 @@ function checkStatus({ statusCode = 0, statusMessage = '', headers }: IncomingMe
   if (statusCode >= 400) throw cannotVerify(statusCode, message, details)
   if (statusCode < 300) throw unusable(`it answered ${statusCode}`, details)
   throw unusable('it redirects, and redirects are not followed', details)
+}
+
+/** The code of a storage service is a word; anything else is no code, and must not reach our headers. */
+function errorCodeOf(headers: IncomingMessage['headers']): string | undefined {
+  const code = optionalHeader(headers, 'x-ms-error-code')
+  return code !== undefined && /^\w{1,100}$/.test(code) ? code : undefined
 }
 
 function sourceOf(request: SourceRequest, exchange: Exchange): Source {

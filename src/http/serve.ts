@@ -103,7 +103,7 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
     const known = storageErrorOf(error) ?? new StorageError('InternalError')
     if (known.code === 'InternalError') front.logFault(error, requestId)
     errorCode = wireCode(known.code)
-    answer = errorAnswer(front, known, requestId)
+    answer = errorAnswer(front, known, requestId, request?.version)
     if (request !== undefined && mayNeedCors(request)) {
       answer = await corsOfError(front, request, answer)
     }
@@ -278,8 +278,9 @@ function errorAnswer<Service>(
   front: Front<Service>,
   error: StorageError,
   requestId: string,
+  version: string | undefined,
 ): Answer {
-  const headers = Object.entries(errorHeaders(error)).flat()
+  const headers = Object.entries(errorHeaders(error, version)).flat()
   const challenge = wwwAuthenticate(error)
   if (challenge !== undefined) headers.push('WWW-Authenticate', challenge)
   if (error.status === 304) return { status: 304, headers }

@@ -22,6 +22,8 @@ import type { CopySources } from './copy-sources.ts'
 export type AccountService = {
   readonly kv: Pick<Kv, 'read' | 'write'>
   readonly accounts: Accounts
+  /** How long the name of what is deleted stays taken; 0: it is free at once. */
+  readonly nameReuseMs: number
   moment(): Moment
 }
 

@@ -49,6 +49,7 @@ export const SETTINGS = {
   inMemoryPersistence: switchSetting({ group: STORE, help: 'keep everything in memory, write nothing' }),
   extentMemoryLimit: megabytesSetting({ group: STORE, help: 'memory for content with --inMemoryPersistence; half of the RAM if not given' }),
   encryptionScopes: encryptionScopesSetting({ group: STORE, help: 'encryption scopes that every account has; a new one gets a random key' }),
+  nameReuseSeconds: secondsSetting(0, { group: STORE, help: 'how long the name of what is deleted stays taken; 30 is like Azure' }),
 
   https: choiceSetting(['auto', 'off'], 'off', { group: HTTPS, help: 'auto makes a CA and a certificate and keeps them in the location' }),
   httpsNames: hostListSetting({ group: HTTPS, help: 'further names for the certificate of --https auto' }),

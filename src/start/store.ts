@@ -20,6 +20,7 @@ import { takeOwnership, type Owner, type Taker } from '../kv/owner.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
 import { sweepBlobs } from '../storage/blob/sweep.ts'
 import { sweepFiles } from '../storage/file/sweep.ts'
+import { sweepHeldNames } from '../storage/held-name.ts'
 import { openIds, type Ids } from '../storage/id.ts'
 import { MIGRATIONS } from '../storage/migrations.ts'
 import { createMoments, type Moment } from '../storage/moment.ts'
@@ -117,6 +118,7 @@ async function storeOf(
       await sweepBlobs(kv, moment().nowMs)
       await sweepQueues(kv, moment().nowMs)
       await sweepTables(kv)
+      await sweepHeldNames(kv, moment().nowMs)
       const isPinned = (id: number) => extents.isSmallPinned(id)
       await sweepSmallSlices(kv, { nowMs: Date.now(), isPinned, ...options })
       await sweepExtents(kv, extents, { nowMs: Date.now(), ...options })

@@ -115,6 +115,7 @@ export const ERRORS = {
   // 409
   BlobAlreadyExists: [409, 'The specified blob already exists.'],
   ContainerAlreadyExists: [409, 'The specified container already exists.'],
+  ContainerBeingDeleted: [409, 'The specified container is being deleted. Try operation later.'],
   EntityAlreadyExists: [409, 'The specified entity already exists.'],
   TableAlreadyExists: [409, 'The table specified already exists.'],
   TableBeingDeleted: [409, 'The specified table is being deleted. Try operation later.'],

@@ -153,8 +153,10 @@ describe('what there is', () => {
       const source = `${server.blobEndpoint}/${path}`
       const answer = copy('x', { 'x-ms-copy-source': source })
       await assertRefused(answer, 404, 'CannotVerifyCopySource')
-      const { text } = await answer
+      const { text, headers } = await answer
       const expected = what === 'container' ? 'ContainerNotFound' : 'BlobNotFound'
+      assert.equal(headers['x-ms-copy-source-error-code'], expected)
+      assert.equal(headers['x-ms-copy-source-status-code'], '404')
       assert.equal(xmlText(text, 'CopySourceErrorCode'), expected)
       assert.equal(xmlText(text, 'CopySourceStatusCode'), '404')
     })

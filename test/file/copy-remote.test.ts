@@ -204,7 +204,11 @@ describe('a copy that fails', () => {
   })
 
   test('is refused at once where the source is not to be had', async () => {
-    await assertRefused(copy('/none', 'none'), 404, 'CannotVerifyCopySource')
+    const refused = copy('/none', 'none')
+    await assertRefused(refused, 404, 'CannotVerifyCopySource')
+    assert.equal((await refused).headers['x-ms-copy-source-status-code'], '404')
+    const old = await copy('/none', 'none', { 'x-ms-version': '2025-07-05' })
+    assert.equal(old.headers['x-ms-copy-source-status-code'], undefined)
     assert.equal(await fileOf('none').exists(), false)
     const elsewhere = send('/box/none', { 'x-ms-copy-source': 'http://127.0.0.1:1/x' })
     await assertRefused(elsewhere, 403, 'CannotVerifyCopySource')

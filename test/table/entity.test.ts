@@ -282,3 +282,17 @@ describe('X-HTTP-Method', () => {
     )
   })
 })
+
+test("the metadata spells the table's name as the request does, also when it is read again", async () => {
+  const table = await freshTable(server)
+  await insert(server, table, { A: 1 })
+  for (const level of ['minimalmetadata', 'fullmetadata']) {
+    const upper = table.toUpperCase()
+    for (const name of [upper, upper, upper, table.toLowerCase(), table, table, upper]) {
+      const { text } = await getEntity(server, name, `application/json;odata=${level}`)
+      const read = JSON.parse(text)
+      assert.equal(read['odata.metadata'], `${server.endpoint}/$metadata#${name}/@Element`)
+      if (level === 'fullmetadata') assert.match(read['odata.editLink'], new RegExp(`^${name}\\(`))
+    }
+  }
+})

@@ -106,6 +106,7 @@ function pushTierHeaders(headers: string[], blob: Blob, nowMs: number): void {
   if (tier.setMs !== undefined) {
     headers.push('x-ms-access-tier-change-time', formatHttpDate(tier.setMs))
   }
+  if (tier.smart !== undefined) headers.push('x-ms-smart-access-tier', tier.smart.capacity)
   if (tier.rehydration === undefined) return
   const { to, priority } = tier.rehydration
   headers.push('x-ms-archive-status', `rehydrate-pending-to-${to.toLowerCase()}`)

@@ -32,9 +32,11 @@ import type { ContainerEncryption } from '../../storage/blob/encryption.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { ACCOUNT_ENCRYPTION_KEY, requireEncryptionScope } from '../../storage/encryption-scope.ts'
 import { invalidHeader, missingHeader } from '../../storage/error.ts'
+import { leavingName, takingName, type ReusedName } from '../../storage/held-name.ts'
 import type { Moment } from '../../storage/moment.ts'
 import { checkContainerName } from '../../storage/name.ts'
 import { validators } from '../answer-header.ts'
+import { reusedName } from '../held-name.ts'
 import { containerAddress, type BlobCall } from './service.ts'
 
 /** Five policies of at most a few hundred bytes each. */
@@ -50,7 +52,10 @@ export async function runCreateContainer({ request, service }: BlobCall): Promis
     ...encryption,
   }
   const [address, moment] = [containerAddress(request), service.moment()]
-  const container = await service.kv.write((tx) => createInScope(tx, address, created, moment))
+  const name = nameOf(service, address)
+  const container = await service.kv.write((tx) =>
+    takingName(tx, name, moment.nowMs, createInScope(tx, address, created, moment)),
+  )
   return { status: 201, headers: validators(container) }
 }
 
@@ -132,7 +137,10 @@ export async function runSetContainerAcl({ request, service }: BlobCall): Promis
 export async function runDeleteContainer({ request, service }: BlobCall): Promise<Answer> {
   const [address, guard] = [containerAddress(request), containerGuard(request)]
   const moment = service.moment()
-  await service.kv.write((tx) => deleteContainer(tx, address, guard, moment))
+  const name = nameOf(service, address)
+  await service.kv.write((tx) =>
+    leavingName(tx, name, moment.nowMs, deleteContainer(tx, address, guard, moment)),
+  )
   return { status: 202, headers: [] }
 }
 
@@ -159,8 +167,24 @@ export async function runRestoreContainer({ request, service }: BlobCall): Promi
   const id = /^[0-9A-F]{16}$/i.test(version) ? Number.parseInt(version, 16) : Number.NaN
   if (!Number.isSafeInteger(id)) throw invalidHeader('x-ms-deleted-container-version', version)
   const [address, moment] = [containerAddress(request), service.moment()]
-  await service.kv.write((tx) => restoreContainer(tx, address, { name, version: id }, moment))
+  const deleted = { name, version: id }
+  await service.kv.write((tx) => restore(tx, service, address, deleted, moment))
   return { status: 201, headers: [] }
+}
+
+/** What is still being deleted can't be had back yet (azure-sdk-for-net#28897). */
+function restore(
+  tx: Tx,
+  service: BlobCall['service'],
+  address: ContainerAddress,
+  deleted: { readonly name: string; readonly version: number },
+  moment: Moment,
+): Step<Container> {
+  const { nowMs } = moment
+  const former = nameOf(service, { ...address, container: deleted.name })
+  const restored = restoreContainer(tx, address, deleted, moment)
+  const named = takingName(tx, nameOf(service, address), nowMs, restored)
+  return takingName(tx, former, nowMs, named)
 }
 
 export async function runRenameContainer({ request, service }: BlobCall): Promise<Answer> {
@@ -168,8 +192,18 @@ export async function runRenameContainer({ request, service }: BlobCall): Promis
   const leaseId = optionalGuid(request.headers, 'x-ms-source-lease-id')
   checkContainerName(name)
   const [address, moment] = [containerAddress(request), service.moment()]
-  await service.kv.write((tx) => renameContainer(tx, address, { name, leaseId }, moment))
+  const taken = nameOf(service, address)
+  await service.kv.write((tx) =>
+    takingName(tx, taken, moment.nowMs, renameContainer(tx, address, { name, leaseId }, moment)),
+  )
   return { status: 200, headers: [] }
+}
+
+function nameOf(
+  service: BlobCall['service'],
+  { account, container }: ContainerAddress,
+): ReusedName {
+  return reusedName(service, 'container', account, container)
 }
 
 function read({ request, service }: BlobCall): Promise<Container> {

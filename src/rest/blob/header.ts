@@ -11,17 +11,17 @@ import {
   optionalWord,
 } from '../../http/header.ts'
 import type { Request } from '../../http/operation.ts'
-import { readRule } from '../../http/version.ts'
+import { isAtLeast, readRule } from '../../http/version.ts'
 import type { ImmutabilityPolicy } from '../../storage/blob/blob.ts'
 import type { RequestEncryption } from '../../storage/blob/encryption.ts'
 import type { BlobGuard } from '../../storage/blob/guard.ts'
 import type { PutBlob } from '../../storage/blob/put.ts'
 import { parseIfTags } from '../../storage/blob/tag-filter.ts'
 import { decodeTagsHeader } from '../../storage/blob/tags.ts'
-import { decodeAccessTier } from '../../storage/blob/tier.ts'
+import { decodeAccessTier, type AccessTier } from '../../storage/blob/tier.ts'
 import type { Conditions } from '../../storage/condition.ts'
 import type { ContentHeaders } from '../../storage/content-headers.ts'
-import { missingHeader, StorageError } from '../../storage/error.ts'
+import { invalidHeader, missingHeader, StorageError } from '../../storage/error.ts'
 import { checkTagPermission, isCreateOnly, type BlobCall } from './service.ts'
 
 /** What a request says of encryption, with the key itself, which storage never sees. */
@@ -99,7 +99,7 @@ export function decodePutBlob({ request, identity }: BlobCall): DecodedPut {
   checkTagPermission(identity, request)
   const { headers } = request
   const tags = optionalHeader(headers, 'x-ms-tags')
-  const tier = optionalHeader(headers, 'x-ms-access-tier')
+  const tier = decodeTier(request)
   const immutability = decodeImmutability(request)
   const legalHold = optionalBoolean(headers, 'x-ms-legal-hold')
   return {
@@ -108,10 +108,21 @@ export function decodePutBlob({ request, identity }: BlobCall): DecodedPut {
     headers: decodeHttpHeaders(request, 'plain too'),
     metadata: decodeMetadata(request.rawHeaders),
     ...(tags === undefined ? undefined : { tags: decodeTagsHeader(tags) }),
-    ...(tier === undefined ? undefined : { tier: decodeAccessTier(tier) }),
+    ...(tier === undefined ? undefined : { tier }),
     ...(immutability === undefined ? undefined : { immutability }),
     ...(legalHold === undefined ? undefined : { legalHold }),
   }
+}
+
+const TIER = 'x-ms-access-tier'
+
+/** A version before the smart tier knows no such word. */
+export function decodeTier({ headers, version }: Request): AccessTier | undefined {
+  const text = optionalHeader(headers, TIER)
+  if (text === undefined) return undefined
+  const tier = decodeAccessTier(text)
+  if (tier === 'Smart' && !isAtLeast(version, '2026-06-06')) throw invalidHeader(TIER, text)
+  return tier
 }
 
 const UNTIL = 'x-ms-immutability-policy-until-date'

@@ -16,12 +16,10 @@ import { ACCOUNT_ENCRYPTION_KEY } from '../../storage/encryption-scope.ts'
 import { etagOf, timestampOf } from '../../storage/etag.ts'
 import { leaseStatus, type Lease } from '../../storage/lease.ts'
 import type { Metadata } from '../../storage/metadata.ts'
-import type { Deleted } from '../../storage/retention.ts'
+import { remainingDays, type Deleted } from '../../storage/retention.ts'
 import { containerVersion } from './container.ts'
 
 type Include = ReadonlySet<string>
-
-const DAY_MS = 24 * 60 * 60 * 1_000
 
 export function containerXml(
   { name, container, deleted }: ContainerItem,
@@ -213,9 +211,10 @@ function typeXml({ type, sequenceNumber = '0' }: Blob): string {
 /** Append blobs have no tier; page blobs only one that was set, since standard disks have none. */
 function tierXml(blob: Blob, nowMs: number): string {
   if (blob.tier === undefined && blob.type !== 'BlockBlob') return ''
-  const { name, isInferred, setMs, rehydration } = tierOf(blob, nowMs)
+  const { name, isInferred, setMs, rehydration, smart } = tierOf(blob, nowMs)
   let xml = `<AccessTier>${name}</AccessTier>`
   if (isInferred) return `${xml}<AccessTierInferred>true</AccessTierInferred>`
+  if (smart !== undefined) xml += `<SmartAccessTier>${smart.capacity}</SmartAccessTier>`
   if (rehydration !== undefined) {
     const { to, priority } = rehydration
     xml += `<ArchiveStatus>rehydrate-pending-to-${to.toLowerCase()}</ArchiveStatus>`
@@ -260,10 +259,10 @@ function encryptionXml(encryption: BlobEncryption | undefined): string {
   return `<ServerEncrypted>true</ServerEncrypted>${key}`
 }
 
-/** Whole days: one that was deleted a moment ago and is kept for 7 has 6 left. */
-function deletedXml({ atMs, untilMs }: Deleted, nowMs: number): string {
-  const days = Math.max(0, Math.floor((untilMs - nowMs) / DAY_MS))
-  return `${dateXml('DeletedTime', atMs)}<RemainingRetentionDays>${days}</RemainingRetentionDays>`
+function deletedXml(deleted: Deleted, nowMs: number): string {
+  const days = remainingDays(deleted, nowMs)
+  const time = dateXml('DeletedTime', deleted.atMs)
+  return `${time}<RemainingRetentionDays>${days}</RemainingRetentionDays>`
 }
 
 function retentionXml({ immutability, legalHold }: Blob, include: Include): string {

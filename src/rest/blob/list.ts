@@ -1,18 +1,27 @@
-// List Containers and List Blobs: what the query asks for, decoded once, and the frame of the answer. A
-// client that would rather have Apache Arrow gets XML, as from accounts that have no Arrow.
+// List Containers and List Blobs: what the query asks for, decoded once, and the frame of the answer, which is
+// XML or, for List Blobs, Apache Arrow if the client accepts that.
 import { hasPermission } from '../../auth/authorize.ts'
 import type { Identity } from '../../auth/identity.ts'
+import { optionalHeader } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { createTextWriter } from '../../http/text-writer.ts'
+import { isAtLeast } from '../../http/version.ts'
 import { XML_DECLARATION, xmlEscapeAttribute, xmlOptional } from '../../http/xml.ts'
-import type { ReadTx } from '../../kv/kv.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
 import { requireContainer, type ContainerAddress } from '../../storage/blob/container.ts'
-import { listContainers, type ContainerPosition } from '../../storage/blob/container-list.ts'
+import { listContainers } from '../../storage/blob/container-list.ts'
 import { listBlobs } from '../../storage/blob/list.ts'
-import type { BlobItem, ListBlobs, ListPosition } from '../../storage/blob/list-page.ts'
+import type { BlobItem, BlobPage, ListBlobs } from '../../storage/blob/list-page.ts'
 import { getProtection, shownAccess, type Protection } from '../../storage/blob/protection.ts'
 import { invalidQuery, StorageError } from '../../storage/error.ts'
 import { decodeInclude, decodeMaxResults, listEchoXml, serviceEndpointXml } from '../list-query.ts'
+import {
+  decodeBlobMarker,
+  decodeContainerMarker,
+  encodeBlobMarker,
+  encodeContainerMarker,
+  NAME_LENGTH_MAX,
+} from './list-marker.ts'
 import { blobItemXml, containerXml } from './list-xml.ts'
 import { containerAddress, type BlobCall } from './service.ts'
 
@@ -41,32 +50,67 @@ export async function runListContainers({ request, service }: BlobCall): Promise
   return xmlAnswer(
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${serviceEndpointXml(request)}">` +
       `${echo(request)}<Containers>${items}</Containers>` +
-      `${nextMarkerXml(containerMarker(page.next))}</EnumerationResults>`,
+      `${nextMarkerXml(encodeContainerMarker(page.next))}</EnumerationResults>`,
   )
 }
 
 export async function runListBlobs({ request, identity, service }: BlobCall): Promise<Answer> {
   const include = decodeInclude(request, BLOB_INCLUDES)
   checkTagsPermission(include, identity)
-  const list = decodeListBlobs(request, include)
+  const isArrow = acceptsArrow(request)
+  const list = decodeListBlobs(request, include, isArrow)
   const [address, { nowMs }] = [containerAddress(request), service.moment()]
-  const page = await service.kv.read((tx) => protectedPage(tx, address, list, nowMs))
+  const page = await service.kv.read((tx) => shownPage(tx, address, list, nowMs))
+  return isArrow ? arrowAnswer(page, include, nowMs) : xmlPage(request, page, include, nowMs)
+}
+
+function xmlPage(
+  request: Request,
+  page: BlobPage,
+  include: ReadonlySet<string>,
+  nowMs: number,
+): Answer {
   const xml = createTextWriter(page.items.length * ITEM_BYTES_LIKELY + 1_024)
+  const { container } = containerAddress(request)
   xml.add(
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${serviceEndpointXml(request)}" ` +
-      `ContainerName="${xmlEscapeAttribute(address.container)}">${echo(request)}<Blobs>`,
+      `ContainerName="${xmlEscapeAttribute(container)}">${echo(request)}<Blobs>`,
   )
-  for (const item of page.items) {
-    xml.add(blobItemXml(withShownAccess(item, page.protection), include, nowMs))
-  }
-  xml.add(`</Blobs>${nextMarkerXml(blobMarker(page.next))}</EnumerationResults>`)
+  for (const item of page.items) xml.add(blobItemXml(item, include, nowMs))
+  xml.add(`</Blobs>${nextMarkerXml(encodeBlobMarker(page.next))}</EnumerationResults>`)
   return xmlAnswer(xml.bytes())
 }
 
-function* protectedPage(tx: ReadTx, address: ContainerAddress, list: ListBlobs, nowMs: number) {
+const ARROW = 'application/vnd.apache.arrow.stream'
+
+/** A version before Arrow answers XML, which every client that asks for Arrow accepts too. */
+function acceptsArrow({ headers, version }: Request): boolean {
+  if (!isAtLeast(version, '2026-10-06')) return false
+  const accept = optionalHeader(headers, 'accept') ?? ''
+  return accept.split(',').some((type) => type.split(';')[0]?.trim().toLowerCase() === ARROW)
+}
+
+/** Loaded by the first list that wants it: few do. */
+async function arrowAnswer(
+  page: BlobPage,
+  include: ReadonlySet<string>,
+  nowMs: number,
+): Promise<Answer> {
+  const { encodeArrowPage } = await import('./list-arrow.ts')
+  const body = await encodeArrowPage(page, include, nowMs)
+  return { status: 200, headers: ['Content-Type', ARROW], body }
+}
+
+function* shownPage(
+  tx: ReadTx,
+  address: ContainerAddress,
+  list: ListBlobs,
+  nowMs: number,
+): Step<BlobPage> {
   const container = yield* requireContainer(tx, address)
   const protection = yield* getProtection(tx, address.account)
-  return { ...(yield* listBlobs(tx, container.id, list, nowMs)), protection }
+  const { items, next } = yield* listBlobs(tx, container.id, list, nowMs)
+  return { items: items.map((item) => withShownAccess(item, protection)), next }
 }
 
 /** Last access times are shown while they are tracked. */
@@ -83,7 +127,11 @@ function checkTagsPermission(include: ReadonlySet<string>, identity: Identity): 
   throw new StorageError('AuthorizationPermissionMismatch')
 }
 
-function decodeListBlobs(request: Request, include: ReadonlySet<string>): ListBlobs {
+function decodeListBlobs(
+  request: Request,
+  include: ReadonlySet<string>,
+  isArrow: boolean,
+): ListBlobs {
   const { query } = request
   const delimiter = query.get('delimiter') || undefined
   if (delimiter !== undefined && (include.has('snapshots') || include.has('versions'))) {
@@ -92,12 +140,16 @@ function decodeListBlobs(request: Request, include: ReadonlySet<string>): ListBl
   }
   const showOnly = query.get('showonly')
   if (showOnly) throw invalidQuery('showonly', showOnly, 'it needs a hierarchical namespace')
-  const startFrom = query.get('startfrom')
+  const [startFrom, endBefore] = [query.get('startfrom'), query.get('endbefore')]
+  // azure-rest-api-specs#44500: only the Arrow operations have it.
+  if (endBefore && !isArrow) {
+    throw new StorageError('UnsupportedQueryParameter', { QueryParameterName: 'endBefore' })
+  }
   return {
     prefix: bounded(query.get('prefix') ?? ''),
     delimiter,
     start: decodeBlobMarker(request) ?? (startFrom ? { fromName: bounded(startFrom) } : undefined),
-    endBefore: bounded(query.get('endbefore') ?? '') || undefined,
+    endBefore: bounded(endBefore ?? '') || undefined,
     countMax: decodeMaxResults(request),
     include: {
       snapshots: include.has('snapshots'),
@@ -108,8 +160,6 @@ function decodeListBlobs(request: Request, include: ReadonlySet<string>): ListBl
     },
   }
 }
-
-const NAME_LENGTH_MAX = 1_024
 
 /** No name is longer, so one unit more means the same as all that follows it; and keys have no room for it. */
 function bounded(text: string): string {
@@ -125,55 +175,6 @@ function xmlAnswer(body: string | Uint8Array): Answer {
   return { status: 200, headers: ['Content-Type', 'application/xml'], body }
 }
 
-// A marker is opaque to clients: base64 of a letter, perhaps a number, and a name. It names a place between
-// names, not a count, so it holds while blobs come and go.
-
-function nextMarkerXml(text: string | undefined): string {
-  if (text === undefined) return '<NextMarker />'
-  return `<NextMarker>${Buffer.from(text).toString('base64url')}</NextMarker>`
-}
-
-function blobMarker(next: ListPosition | undefined): string | undefined {
-  if (next === undefined) return undefined
-  if ('afterPrefix' in next) return `p${next.afterPrefix}`
-  if ('afterPast' in next) return `s${next.stamp}:${next.afterPast}`
-  return `n${'afterName' in next ? next.afterName : next.fromName}`
-}
-
-function decodeBlobMarker(request: Request): ListPosition | undefined {
-  const marker = decodeMarker(request, 's')
-  if (marker === undefined) return undefined
-  const { kind, name, number } = marker
-  if (kind === 'p') return { afterPrefix: name }
-  return kind === 'n' ? { afterName: name } : { afterPast: name, stamp: number }
-}
-
-function containerMarker(next: ContainerPosition | undefined): string | undefined {
-  if (next === undefined) return undefined
-  return next.deletedId === undefined ? `n${next.name}` : `d${next.deletedId}:${next.name}`
-}
-
-function decodeContainerMarker(request: Request): ContainerPosition | undefined {
-  const marker = decodeMarker(request, 'd')
-  if (marker === undefined) return undefined
-  const { kind, name, number } = marker
-  return kind === 'n' || kind === 'p' ? { name } : { name, deletedId: number }
-}
-
-type Marker = { readonly kind: string; readonly number: number; readonly name: string }
-
-/** A letter, in a marker of the numbered kind a number and a colon, and then a name. */
-const MARKER = /^(?:([np])|([sd])(\d{1,16}):)(.{0,1024})$/su
-
-function decodeMarker({ query }: Request, numbered: 's' | 'd'): Marker | undefined {
-  const marker = query.get('marker')
-  if (marker === undefined || marker === '') return undefined
-  const text = Buffer.from(marker, 'base64url').toString('utf8')
-  const isOurs = Buffer.from(text).toString('base64url') === marker
-  const [, plain, kind, digits = '0', name = ''] = (isOurs && MARKER.exec(text)) || []
-  const number = Number(digits)
-  const isKnown = plain !== undefined || kind === numbered
-  const isName = name.length <= NAME_LENGTH_MAX
-  if (!isKnown || !isName || !Number.isSafeInteger(number)) throw invalidQuery('marker', marker)
-  return { kind: plain ?? numbered, number, name }
+function nextMarkerXml(marker: string | undefined): string {
+  return marker === undefined ? '<NextMarker />' : `<NextMarker>${marker}</NextMarker>`
 }

@@ -5,7 +5,7 @@ import type { Request } from '../../http/operation.ts'
 import { decodeRange, type ByteRange } from '../../http/range.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { readBlobBytes, type Blob, type ExistingTarget } from '../../storage/blob/blob.ts'
-import { isAccessStale } from '../../storage/blob/change.ts'
+import { withAccess } from '../../storage/blob/change.ts'
 import { readContent, type BlobBytes } from '../../storage/blob/content.ts'
 import { getProtection, shownAccess } from '../../storage/blob/protection.ts'
 import type { ReadBody } from '../content-answer.ts'
@@ -41,7 +41,7 @@ function* bytesOf(tx: ReadTx, request: Request, nowMs: number): Step<ReadBytes> 
   const { customerKey } = guard.encryption ?? {}
   const cipher = yield* cipherOf(tx, address.account, blob.encryption, customerKey)
   const protection = yield* getProtection(tx, address.account)
-  const isAccessNew = protection.isAccessTimeTracked && isAccessStale(blob, nowMs)
+  const isAccessNew = withAccess(blob, protection, nowMs) !== blob
   const shown = shownAccess(blob, protection)
   return { target, blob: shown, range, content, cipher, isAccessNew }
 }

@@ -1,10 +1,11 @@
 // Set Blob Tier. Of the conditions it takes that of tags only.
-import { decodeConditions, optionalWord, requiredHeader } from '../../http/header.ts'
+import { decodeConditions, optionalWord } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { setBlobTier } from '../../storage/blob/change.ts'
-import { decodeAccessTier, type SetTier } from '../../storage/blob/tier.ts'
+import type { SetTier } from '../../storage/blob/tier.ts'
 import { checkNoConditions, NO_CONDITIONS } from '../../storage/condition.ts'
-import { guardWith, withTags } from './header.ts'
+import { missingHeader } from '../../storage/error.ts'
+import { decodeTier, guardWith, withTags } from './header.ts'
 import { blobAddressAt, type BlobCall } from './service.ts'
 
 export async function runSetBlobTier({ request, service }: BlobCall): Promise<Answer> {
@@ -19,8 +20,9 @@ export async function runSetBlobTier({ request, service }: BlobCall): Promise<An
   return { status: isPending ? 202 : 200, headers: [] }
 }
 
-function decodeSetTier({ headers }: Request): SetTier {
-  const name = decodeAccessTier(requiredHeader(headers, 'x-ms-access-tier'))
-  const priority = optionalWord(headers, 'x-ms-rehydrate-priority', ['Standard', 'High'])
+function decodeSetTier(request: Request): SetTier {
+  const name = decodeTier(request)
+  if (name === undefined) throw missingHeader('x-ms-access-tier')
+  const priority = optionalWord(request.headers, 'x-ms-rehydrate-priority', ['Standard', 'High'])
   return { name, ...(priority !== undefined && { priority }) }
 }

@@ -24,7 +24,9 @@ import {
 import { deleteShare, restoreShare } from '../../storage/file/share-delete.ts'
 import { deleteShareSnapshot, snapshotShare } from '../../storage/file/share-snapshot.ts'
 import { shareUsageBytes, type Share, type ShareAddress } from '../../storage/file/share.ts'
+import { leavingName, takingName } from '../../storage/held-name.ts'
 import { validators } from '../answer-header.ts'
+import { reusedName } from '../held-name.ts'
 import { shareAddress, shareAddressAt, type FileCall } from './service.ts'
 import { changedHeaders, decodeProvision, propertiesHeaders } from './share-answer.ts'
 
@@ -40,7 +42,10 @@ export async function runCreateShare({ request, service }: FileCall): Promise<An
     provision: decodeProvision(request),
   }
   const [address, moment] = [shareAddress(request), service.moment()]
-  const share = await service.kv.write((tx) => createShare(tx, address, created, moment))
+  const name = reusedName(service, 'share', address.account, address.share)
+  const share = await service.kv.write((tx) =>
+    takingName(tx, name, moment.nowMs, createShare(tx, address, created, moment)),
+  )
   return { status: 201, headers: changedHeaders(share) }
 }
 
@@ -125,8 +130,9 @@ export async function runDeleteShare(call: FileCall): Promise<Answer> {
     await service.kv.write((tx) => deleteShareSnapshot(tx, one, leaseId, moment))
     return { status: 202, headers: [] }
   }
+  const name = reusedName(service, 'share', address.account, address.share)
   const usage = await service.kv.write((tx) =>
-    deleteShare(tx, address, { leaseId, snapshots }, moment),
+    leavingName(tx, name, moment.nowMs, deleteShare(tx, address, { leaseId, snapshots }, moment)),
   )
   const headers = [
     'x-ms-file-share-usage-bytes', String(usage.usageBytes),
@@ -157,7 +163,11 @@ export async function runRestoreShare({ request, service }: FileCall): Promise<A
   if (name !== address.share) throw invalidHeader(NAME, name)
   const id = /^[0-9A-F]{16}$/i.test(version) ? Number.parseInt(version, 16) : Number.NaN
   if (!Number.isSafeInteger(id)) throw invalidHeader(VERSION, version)
-  const share = await service.kv.write((tx) => restoreShare(tx, address, id, moment))
+  const taken = reusedName(service, 'share', address.account, address.share)
+  // What is still being deleted can't be had back yet (azure-sdk-for-net#11260).
+  const share = await service.kv.write((tx) =>
+    takingName(tx, taken, moment.nowMs, restoreShare(tx, address, id, moment)),
+  )
   return { status: 201, headers: changedHeaders(share) }
 }
 

@@ -2,10 +2,11 @@
 import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/access-policy-xml.ts'
 import { decodeMetadata } from '../../http/header.ts'
 import type { Answer } from '../../http/operation.ts'
+import { leavingName, takingName } from '../../storage/held-name.ts'
 import type { Metadata } from '../../storage/metadata.ts'
 import { readQueueCount } from '../../storage/queue/count.ts'
 import { changeQueue, createQueue, deleteQueue, requireQueue } from '../../storage/queue/queue.ts'
-import { queueAddress, type QueueCall } from './service.ts'
+import { queueAddress, queueName, type QueueCall } from './service.ts'
 
 /** Five policies of at most a few hundred bytes each. */
 export const ACL_BYTES_MAX = 64 * 1024
@@ -15,13 +16,17 @@ const NO_CONTENT: Answer = { status: 204, headers: [] }
 export async function runCreateQueue({ request, service }: QueueCall): Promise<Answer> {
   const created = { id: service.newId(), metadata: decodeMetadata(request.rawHeaders) }
   const address = queueAddress(request)
-  const outcome = await service.kv.write((tx) => createQueue(tx, address, created))
+  const [name, { nowMs }] = [queueName(service, request), service.moment()]
+  const outcome = await service.kv.write((tx) =>
+    takingName(tx, name, nowMs, createQueue(tx, address, created)),
+  )
   return outcome === 'created' ? { status: 201, headers: [] } : NO_CONTENT
 }
 
 export async function runDeleteQueue({ request, service }: QueueCall): Promise<Answer> {
   const address = queueAddress(request)
-  await service.kv.write((tx) => deleteQueue(tx, address))
+  const [name, { nowMs }] = [queueName(service, request), service.moment()]
+  await service.kv.write((tx) => leavingName(tx, name, nowMs, deleteQueue(tx, address)))
   return NO_CONTENT
 }
 

@@ -1,8 +1,10 @@
 // What the Queue service's operations work with, and how a request names a queue or a message.
 import type { Call, Level, Request } from '../../http/operation.ts'
 import { StorageError } from '../../storage/error.ts'
+import type { ReusedName } from '../../storage/held-name.ts'
 import { checkQueueName } from '../../storage/name.ts'
 import type { QueueAddress } from '../../storage/queue/queue.ts'
+import { reusedName } from '../held-name.ts'
 import type { AccountService } from '../service.ts'
 
 export type QueueService = AccountService & { newId(): number }
@@ -34,6 +36,11 @@ export function queueAddress(request: Request): QueueAddress {
   const queue = request.path[0] ?? ''
   checkQueueName(queue)
   return { account: request.account, queue }
+}
+
+export function queueName(service: QueueService, request: Request): ReusedName {
+  const { account, queue } = queueAddress(request)
+  return reusedName(service, 'queue', account, queue)
 }
 
 const GUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/

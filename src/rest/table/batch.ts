@@ -18,10 +18,11 @@ import type { Answer, OperationTable } from '../../http/operation.ts'
 import { StorageError } from '../../storage/error.ts'
 import type { EntityWrite } from '../../storage/table/entity.ts'
 import { TransactionError, writeEntities } from '../../storage/table/transaction.ts'
+import { heldError } from '../held-name.ts'
 import { tableAddress } from './address.ts'
 import { decodePart, type BatchPart } from './batch-part.ts'
 import { jsonHeaders } from './payload-format.ts'
-import { sasTableOf, type TableCall, type TableService } from './service.ts'
+import { requestedTable, sasTableOf, type TableCall, type TableService } from './service.ts'
 import { checkWritable, decodeWrite, TABLE_BYTES_MAX, writeAnswer } from './write.ts'
 
 type Operations = OperationTable<TableService>
@@ -63,7 +64,7 @@ async function runQuery(
     const operation = await authorizedOperation(call, table, part)
     return encodePart(part, await operation.run({ ...call, request: part.request }))
   } catch (error) {
-    return encodePart(part, errorAnswer(call, error))
+    return encodePart(part, await errorAnswer(call, part, error))
   }
 }
 
@@ -102,7 +103,7 @@ async function runParts(
     })
   } catch (error) {
     const failed = error instanceof TransactionError ? parts[error.failedAt] : undefined
-    return [encodePart(failed ?? first, errorAnswer(call, error))]
+    return [encodePart(failed ?? first, await errorAnswer(call, first, error))]
   }
 }
 
@@ -149,8 +150,11 @@ async function authorizedOperation(
   return operation
 }
 
-function errorAnswer({ request, service }: TableCall, error: unknown): Answer {
-  const known = storageErrorOf(error)
+/** `part` names the table. */
+async function errorAnswer(call: TableCall, part: BatchPart, error: unknown): Promise<Answer> {
+  const { request, service } = call
+  const inner = { ...call, request: part.request }
+  const known = storageErrorOf(await heldError(inner, requestedTable, error))
   if (known === undefined) throw error
   const headers = [...Object.entries(errorHeaders(known)).flat(), ...jsonHeaders('minimalmetadata')]
   const body = encodeErrorJson(known, request.requestId, service.world().wallNowMs)

@@ -116,6 +116,8 @@ test('an entity that is asked for again is what it would be the first time', () 
     ),
     contextOf('minimalmetadata', ['int32']),
     { ...contextOf('minimalmetadata'), endpoint: 'http://elsewhere' },
+    { ...contextOf('minimalmetadata'), table: 't' },
+    { ...contextOf('fullmetadata'), table: 't' },
   ]
   for (const entity of [ENTITY, { ...ENTITY, stamp: STAMP + 1 }, ENTITY]) {
     for (const context of [...contexts, ...contexts]) {

@@ -40,7 +40,7 @@ type EncodedEntity = { readonly etag: string; readonly text: string }
 /** By the properties as they were read: of what is read again and again the store keeps them (kv/recent.ts). */
 type Known = WeakMap<
   EdmProperties,
-  EncodedEntity & Pick<Entity, 'stamp'> & Pick<PayloadContext, 'endpoint' | 'level'>
+  EncodedEntity & Pick<Entity, 'stamp'> & Pick<EntityContext, 'endpoint' | 'level' | 'table'>
 >
 
 const elements: Known = new WeakMap()
@@ -53,14 +53,23 @@ function once(
   context: EntityContext,
   entity: Entity,
 ): EncodedEntity {
-  const { endpoint, level, select } = context
+  const { select } = context
   const { stamp, properties } = entity
   const known = encoded.get(properties)
-  const isSame = known?.stamp === stamp && known.level === level && known.endpoint === endpoint
-  if (isSame && select === undefined) return known
-  const made = { stamp, endpoint, level, etag: entityETag(stamp), text: encode(context, entity) }
+  if (known?.stamp === stamp && select === undefined && isSameContext(known, context)) return known
+  const { endpoint, level, table } = context
+  const etag = entityETag(stamp)
+  const made = { stamp, endpoint, level, table, etag, text: encode(context, entity) }
   if (select === undefined && wasEncoded(stamp)) encoded.set(properties, made)
   return made
+}
+
+/** The metadata spells the table's name as the request did, in any case. */
+function isSameContext(
+  known: Pick<EntityContext, 'endpoint' | 'level' | 'table'>,
+  { endpoint, level, table }: EntityContext,
+): boolean {
+  return known.level === level && known.endpoint === endpoint && known.table === table
 }
 
 export function encodeEntities(context: EntityContext, entities: readonly Entity[]): string {

@@ -1,8 +1,12 @@
 // What the Table service's operations work with, and which part of a table the caller may touch.
 import type { Identity, TableKeyRange } from '../../auth/identity.ts'
 import type { AuthWorld } from '../../auth/world.ts'
-import type { Call } from '../../http/operation.ts'
+import type { Call, Request } from '../../http/operation.ts'
+import type { ReusedName } from '../../storage/held-name.ts'
+import type { TableAddress } from '../../storage/table/table.ts'
+import { reusedName } from '../held-name.ts'
 import type { AccountService } from '../service.ts'
+import { isTables, namedTable, tableAddress } from './address.ts'
 
 export type TableService = AccountService & {
   newId(): number
@@ -11,6 +15,15 @@ export type TableService = AccountService & {
 }
 
 export type TableCall = Call<TableService>
+
+export function reusedTable(service: TableService, { account, table }: TableAddress): ReusedName {
+  return reusedName(service, 'table', account, table)
+}
+
+/** The table that a request is about. */
+export function requestedTable(service: TableService, request: Request): ReusedName {
+  return reusedTable(service, isTables(request) ? namedTable(request) : tableAddress(request))
+}
 
 /** The entities that a SAS is for; undefined for who may touch all of them. */
 export function keyRangeOf(identity: Identity): TableKeyRange | undefined {

@@ -2,6 +2,7 @@
 import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/access-policy-xml.ts'
 import type { Answer } from '../../http/operation.ts'
 import { StorageError } from '../../storage/error.ts'
+import { leavingName, takingName } from '../../storage/held-name.ts'
 import { checkTableName } from '../../storage/name.ts'
 import {
   createTable,
@@ -28,7 +29,7 @@ import {
   decodeTop,
   encodeContinuation,
 } from './query-option.ts'
-import type { TableCall } from './service.ts'
+import { reusedTable, type TableCall } from './service.ts'
 
 /** Five policies of at most a few hundred bytes each. */
 export const ACL_BYTES_MAX = 64 * 1024
@@ -71,7 +72,9 @@ export async function runCreateTable({ request, service }: TableCall): Promise<A
   const level = decodeFormat(request)
   const preference = decodePrefer(request)
   const id = service.newId()
-  await service.kv.write((tx) => createTable(tx, { account, table: name }, id))
+  const address = { account, table: name }
+  const [taken, { nowMs }] = [reusedTable(service, address), service.moment()]
+  await service.kv.write((tx) => takingName(tx, taken, nowMs, createTable(tx, address, id)))
   const location = `${endpoint}/${tablePath(name)}`
   const added = ['Location', location]
   if (preference !== undefined) added.push('Preference-Applied', preference)
@@ -85,7 +88,8 @@ export async function runCreateTable({ request, service }: TableCall): Promise<A
 
 export async function runDeleteTable({ request, service }: TableCall): Promise<Answer> {
   const address = namedTable(request)
-  await service.kv.write((tx) => deleteTable(tx, address))
+  const [left, { nowMs }] = [reusedTable(service, address), service.moment()]
+  await service.kv.write((tx) => leavingName(tx, left, nowMs, deleteTable(tx, address)))
   return { status: 204, headers: TABLE_HEADERS }
 }
 

@@ -16,7 +16,7 @@ import { checkEncryption, type BlobEncryption } from './encryption.ts'
 import { checkNotIncremental, checkWrite, conditionState, type BlobGuard } from './guard.ts'
 import { blobKey, pastBlobKey } from './keys.ts'
 import type { Tags } from './tags.ts'
-import { checkOnline, type AccessTier, type Rehydration } from './tier.ts'
+import { checkOnline, type StoredTier } from './tier.ts'
 
 /** A snapshot or a version, by the stamp that its id is made from. */
 export type BlobAt = { readonly snapshot: number } | { readonly version: number }
@@ -48,11 +48,7 @@ export type Blob = BlobContent & {
   /** Page blobs: the write that last replaced all of it; a diff reaches back to it and no further. */
   readonly origin?: number
   /** Set by somebody; without it the tier is the account's default. */
-  readonly tier?: {
-    readonly name: AccessTier
-    readonly setMs: number
-    readonly rehydration?: Rehydration
-  }
+  readonly tier?: StoredTier
   readonly copy?: CopyState
   readonly encryption?: BlobEncryption
   readonly immutability?: ImmutabilityPolicy

@@ -30,11 +30,11 @@ import {
   type BlobGuard,
 } from './guard.ts'
 import { copyToVersion, nextPastStamp, placeOf } from './past.ts'
-import { getProtection, isKeptAsVersion } from './protection.ts'
+import { getProtection, isKeptAsVersion, type Protection } from './protection.ts'
 import { getStaging, saveStaging } from './staging.ts'
 import { changeTagIndex } from './tag-index.ts'
 import { NO_TAGS, type Tags } from './tags.ts'
-import { changedTier, type SetTier, type TierChange } from './tier.ts'
+import { changedTier, tierAfterAccess, type SetTier, type TierChange } from './tier.ts'
 
 /** Set Blob Metadata: all of it is replaced. With versioning on, this makes a version. */
 export function* setBlobMetadata(
@@ -185,14 +185,21 @@ export function* setBlobTier(
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** Last access is kept to the day, so that reading seldom writes. */
-export function isAccessStale({ accessedMs = 0 }: Blob, nowMs: number): boolean {
-  return accessedMs + DAY_MS <= nowMs
+/**
+ * A blob after Get Blob has read it; the same one if there is nothing to note. Last access is kept to the day,
+ * so that reading seldom writes.
+ */
+export function withAccess(blob: Blob, { isAccessTimeTracked }: Protection, nowMs: number): Blob {
+  const isStale = isAccessTimeTracked && (blob.accessedMs ?? 0) + DAY_MS <= nowMs
+  const tier = tierAfterAccess(blob, nowMs)
+  if (!isStale && tier === undefined) return blob
+  return { ...blob, ...(isStale && { accessedMs: nowMs }), ...(tier !== undefined && { tier }) }
 }
 
 /** Notes that a blob was read. */
 export function* touchBlob(tx: Tx, address: BlobAddress, nowMs: number): Step<void> {
   const { key, stored } = yield* findBlobAt(tx, address, nowMs)
-  if (stored === undefined || !isAccessStale(stored.blob, nowMs)) return
-  tx.put(key, encodeRecord({ ...stored.blob, accessedMs: nowMs }, stored.bytes))
+  if (stored === undefined) return
+  const touched = withAccess(stored.blob, yield* getProtection(tx, address.account), nowMs)
+  if (touched !== stored.blob) tx.put(key, encodeRecord(touched, stored.bytes))
 }

@@ -43,6 +43,7 @@ import { putResealed, type Resealed } from './reseal.ts'
 import {
   checkOnline,
   rehydrationTo,
+  isOnlineTier,
   tierOf,
   type AccessTier,
   type RehydratePriority,
@@ -217,7 +218,7 @@ function leaveArchive(
 ): Blob {
   const to = put.tier
   const isArchived = source.tier !== undefined && tierOf(source, nowMs).name === 'Archive'
-  if (!isArchived || (to !== 'Hot' && to !== 'Cool' && to !== 'Cold')) return blob
+  if (!isArchived || !isOnlineTier(to)) return blob
   const rehydration = rehydrationTo(to, rehydratePriority, nowMs)
   const archived: Blob = { ...blob, tier: { name: 'Archive', setMs: nowMs, rehydration } }
   tx.put(key, encodeRecord(archived, bytes))

@@ -30,7 +30,7 @@ import { takeOrphanSnapshots } from './snapshot.ts'
 import { discardStaging, getStaging, type Staging } from './staging.ts'
 import { changeTagIndex } from './tag-index.ts'
 import { NO_TAGS, type Tags } from './tags.ts'
-import { checkOnline, checkTierOfType, tierOf, type AccessTier } from './tier.ts'
+import { checkOnline, checkTierOfType, tierAfterReplace, type AccessTier } from './tier.ts'
 
 /** What a client says of a blob that it makes, but for the bytes. */
 export type PutBlob = {
@@ -173,7 +173,6 @@ export function* replaceBlob(
 /** A blob that replaces one of its type takes over the tier that somebody set, if this write sets none. */
 function tierAfter(tier: AccessTier | undefined, current: Blob | undefined, nowMs: number) {
   if (tier !== undefined) return { tier: { name: tier, setMs: nowMs } }
-  if (current?.tier === undefined) return {}
-  const { name, setMs = nowMs } = tierOf(current, nowMs)
-  return { tier: { name, setMs } }
+  const kept = current === undefined ? undefined : tierAfterReplace(current, nowMs)
+  return kept === undefined ? {} : { tier: kept }
 }

@@ -2,8 +2,10 @@
 // so what a blob's tier is now is computed from the record and the time, and no job has to finish it.
 import { invalidHeader, StorageError } from '../error.ts'
 import type { Blob, BlobType } from './blob.ts'
+import { capacityTier, isAccessNoted, isMoved, type CapacityTier } from './smart-tier.ts'
 
-export type BlockTier = 'Hot' | 'Cool' | 'Cold' | 'Archive'
+export type OnlineTier = 'Hot' | 'Cool' | 'Cold' | 'Smart'
+export type BlockTier = OnlineTier | 'Archive'
 // prettier-ignore
 export type PageTier = 'P4' | 'P6' | 'P10' | 'P15' | 'P20' | 'P30' | 'P40' | 'P50' | 'P60' | 'P70' | 'P80'
 export type AccessTier = BlockTier | PageTier
@@ -12,7 +14,7 @@ export type RehydratePriority = 'Standard' | 'High'
 
 /** The way out of the archive. */
 export type Rehydration = {
-  readonly to: 'Hot' | 'Cool' | 'Cold'
+  readonly to: OnlineTier
   readonly priority: RehydratePriority
   readonly doneMs: number
 }
@@ -24,6 +26,17 @@ export type TierState = {
   readonly isInferred: boolean
   readonly setMs?: number
   readonly rehydration?: Rehydration
+  /** Of the smart tier: where the blob is, and the last access, which decides that. */
+  readonly smart?: { readonly capacity: CapacityTier; readonly accessedMs: number }
+}
+
+/** The tier that somebody set, as the record has it. */
+export type StoredTier = {
+  readonly name: AccessTier
+  readonly setMs: number
+  readonly rehydration?: Rehydration
+  /** Of the smart tier: the last access since it was set, to the day. */
+  readonly accessedMs?: number
 }
 
 const DEFAULT_TIER: AccessTier = 'Hot'
@@ -31,10 +44,38 @@ const DEFAULT_TIER: AccessTier = 'Hot'
 export function tierOf(blob: Blob, nowMs: number): TierState {
   const { tier } = blob
   if (tier === undefined) return { name: DEFAULT_TIER, isInferred: true }
-  const { name, setMs, rehydration } = tier
-  if (rehydration === undefined) return { name, setMs, isInferred: false }
-  if (rehydration.doneMs > nowMs) return { name, setMs, rehydration, isInferred: false }
-  return { name: rehydration.to, setMs: rehydration.doneMs, isInferred: false }
+  const { name, setMs, rehydration, accessedMs = setMs } = tier
+  if (rehydration === undefined) return tierSince(blob, name, setMs, accessedMs, nowMs)
+  const { to, doneMs } = rehydration
+  if (doneMs > nowMs) return { name, setMs, rehydration, isInferred: false }
+  return tierSince(blob, to, doneMs, doneMs, nowMs)
+}
+
+function tierSince(
+  { lengthBytes }: Blob,
+  name: AccessTier,
+  setMs: number,
+  accessedMs: number,
+  nowMs: number,
+): TierState {
+  if (name !== 'Smart') return { name, setMs, isInferred: false }
+  const capacity = capacityTier(lengthBytes, accessedMs, nowMs)
+  return { name, setMs, isInferred: false, smart: { capacity, accessedMs } }
+}
+
+/** The tier of a blob after Get Blob has read it; undefined: nothing is to be noted. */
+export function tierAfterAccess(blob: Blob, nowMs: number): StoredTier | undefined {
+  if (blob.tier === undefined || !isMoved(blob.lengthBytes)) return undefined
+  const { name, setMs = nowMs, smart } = tierOf(blob, nowMs)
+  if (smart === undefined || isAccessNoted(smart.accessedMs, nowMs)) return undefined
+  return { name, setMs, accessedMs: nowMs }
+}
+
+/** The tier of a blob whose content is replaced by a write that names none: it is kept, and was accessed. */
+export function tierAfterReplace(blob: Blob, nowMs: number): StoredTier | undefined {
+  if (blob.tier === undefined) return undefined
+  const { name, setMs = nowMs, smart } = tierOf(blob, nowMs)
+  return { name, setMs, ...(smart !== undefined && { accessedMs: nowMs }) }
 }
 
 /** Bytes in the archive can't be read, nor changed. */
@@ -45,7 +86,8 @@ export function checkOnline(blob: Blob, nowMs: number): void {
   throw new StorageError(rehydration === undefined ? 'BlobArchived' : 'BlobBeingRehydrated')
 }
 
-const BLOCK_TIERS: readonly string[] = ['Hot', 'Cool', 'Cold', 'Archive']
+const ONLINE_TIERS: readonly string[] = ['Hot', 'Cool', 'Cold', 'Smart']
+const BLOCK_TIERS: readonly string[] = [...ONLINE_TIERS, 'Archive']
 // prettier-ignore
 const PAGE_TIERS: readonly string[] = ['P4', 'P6', 'P10', 'P15', 'P20', 'P30', 'P40', 'P50', 'P60', 'P70', 'P80']
 
@@ -55,6 +97,10 @@ export function decodeAccessTier(text: string): AccessTier {
   const found = [...BLOCK_TIERS, ...PAGE_TIERS].find((tier) => tier.toLowerCase() === lower)
   if (found === undefined) throw invalidHeader('x-ms-access-tier', text)
   return found as AccessTier
+}
+
+export function isOnlineTier(tier: AccessTier | undefined): tier is OnlineTier {
+  return tier !== undefined && ONLINE_TIERS.includes(tier)
 }
 
 function isPageTier(tier: AccessTier): tier is PageTier {
@@ -75,7 +121,7 @@ export type SetTier = {
 }
 
 export type TierChange = {
-  readonly tier: NonNullable<Blob['tier']>
+  readonly tier: StoredTier
   /** On its way out of the archive: 202 instead of 200. */
   readonly isPending: boolean
 }
@@ -102,8 +148,7 @@ function changedBlockTier(
     }
   }
   if (current.name !== 'Archive' || name === 'Archive') {
-    const setMs = current.name === name ? (current.setMs ?? nowMs) : nowMs
-    return { tier: { name, setMs }, isPending: false }
+    return { tier: onlineTier(current, name, nowMs), isPending: false }
   }
   // Of a snapshot or a version only a copy leads out (AzureStorageExplorer#3439, "Rehydrate blobs").
   if ('kind' in blob) throw new StorageError('BlobOperationNotSupported')
@@ -112,6 +157,13 @@ function changedBlockTier(
     tier: { name: 'Archive', setMs: current.setMs ?? nowMs, rehydration },
     isPending: true,
   }
+}
+
+/** Set again as it is, a tier stays since when it was, and a smart one where it is. */
+function onlineTier(current: TierState, name: BlockTier, nowMs: number): StoredTier {
+  if (current.name !== name) return { name, setMs: nowMs }
+  const { setMs = nowMs, smart } = current
+  return { name, setMs, ...(smart !== undefined && { accessedMs: smart.accessedMs }) }
 }
 
 const HOUR_MS = 60 * 60 * 1_000

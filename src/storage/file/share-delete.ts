@@ -1,5 +1,6 @@
 // Delete Share and Restore Share. Where shares are kept for some days, one that is deleted can be had back
-// with its snapshots; else it is gone and swept. Its name is free at once either way.
+// with its snapshots; else it is gone and swept. Its name is free at once either way,
+// unless --nameReuseSeconds holds it (held-name.ts).
 import type { Step } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'

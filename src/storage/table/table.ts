@@ -37,7 +37,7 @@ export function* createTable(tx: Tx, address: TableAddress, id: number): Step<Ta
   return table
 }
 
-/** Its entities are swept later; nobody can reach them any more, and the name is free at once. */
+/** Its entities are swept later; nobody can reach them any more. The name is free, unless held-name.ts holds it. */
 export function* deleteTable(tx: Tx, address: TableAddress): Step<void> {
   const table = yield* getTable(tx, address)
   // TableNotFound is what operations on its entities and its ACL get.

@@ -14,13 +14,14 @@ import type { ServiceProperties } from '../storage/service-properties.ts'
 import { accountElsewhere, addressOf } from './address.ts'
 import { ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
-import { encodeErrorJson, encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
+import { encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
 import type { Exchange, RequestHandler } from './exchange.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
 import { decodeSegments, decodeTableSegments, parseQuery } from './query.ts'
 import type { RequestHead } from './request-head.ts'
 import { respond } from './respond.ts'
 import { parseStructuredBodyHeader } from './structured-body.ts'
+import { tableErrorAnswer } from './table-error.ts'
 import { echoedVersion, FALLBACK_VERSION, serviceVersion } from './version.ts'
 
 /** One service on one port, with all that its requests need. */
@@ -74,6 +75,7 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
   let answer: Answer
   let identity: Identity | undefined
   let errorCode: string | undefined
+  let isRunning = false
   try {
     request = decodeRequest(front, exchange, requestId)
     if (request.version === NO_VERSION) request = await withVersion(front, request)
@@ -88,6 +90,7 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
       identity = found instanceof Promise ? await found : found
       const authorizing = authorize(identity, operation.permission, request, world)
       if (authorizing !== undefined) await authorizing
+      isRunning = true
       answer = await runOperation(front, operation, request, identity)
     }
     if (mayNeedCors(request)) {
@@ -102,7 +105,10 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
     const known = storageErrorOf(error) ?? new StorageError('InternalError')
     if (known.code === 'InternalError') front.logFault(error, requestId)
     errorCode = wireCode(known.code)
-    answer = errorAnswer(front, known, requestId)
+    answer =
+      front.name === 'table'
+        ? tableErrorAnswer(known, { request, requestId, nowMs: Date.now(), isRunning })
+        : errorAnswer(known, requestId)
     if (request !== undefined && mayNeedCors(request)) {
       answer = await corsOfError(front, request, answer)
     }
@@ -273,19 +279,11 @@ function commonHeaders<Service>(
   return headers
 }
 
-const ERROR_JSON = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8'
-
-function errorAnswer<Service>(
-  front: Front<Service>,
-  error: StorageError,
-  requestId: string,
-): Answer {
+function errorAnswer(error: StorageError, requestId: string): Answer {
   const headers = Object.entries(errorHeaders(error)).flat()
   const challenge = wwwAuthenticate(error)
   if (challenge !== undefined) headers.push('WWW-Authenticate', challenge)
   if (error.status === 304) return { status: 304, headers }
-  const json = front.name === 'table'
-  const encode = json ? encodeErrorJson : encodeErrorXml
-  headers.push('Content-Type', json ? ERROR_JSON : 'application/xml')
-  return { status: error.status, headers, body: encode(error, requestId, Date.now()) }
+  headers.push('Content-Type', 'application/xml')
+  return { status: error.status, headers, body: encodeErrorXml(error, requestId, Date.now()) }
 }

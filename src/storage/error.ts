@@ -22,7 +22,8 @@ export const ERRORS = {
   InvalidMd5: [400, 'The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded.'],
   InvalidMetadata: [400, 'The metadata specified is invalid. It has characters that are not permitted.'],
   InvalidQueryParameterValue: [400, 'Value for one of the query parameters specified in the request URI is invalid.'],
-  InvalidResourceName: [400, 'The specified resource name contains invalid characters.'],
+  // The service's own spelling.
+  InvalidResourceName: [400, 'The specifed resource name contains invalid characters.'],
   InvalidUri: [400, 'The requested URI does not represent any resource on the server.'],
   InvalidXmlDocument: [400, 'XML specified is not syntactically valid.'],
   InvalidXmlNodeValue: [400, 'The value for one of the XML nodes is not in the correct format.'],

@@ -7,16 +7,16 @@ import { decodeTableSegments, parseQuery } from '../../http/query.ts'
 import { once } from '../upload.ts'
 
 export type BatchPart = {
+  /** Of the request in the part. One among the part's own headers is not answered, as recorded batches show. */
   readonly contentId: string | undefined
   readonly request: Request
   readonly body: Buffer
 }
 
-export function decodePart(outer: Request, { headers, body }: MultipartPart): BatchPart {
+export function decodePart(outer: Request, { body }: MultipartPart): BatchPart {
   const part = parseHttpRequestPart(body)
   const { rawPath, rawQuery } = splitUrl(part.url)
-  const contentId =
-    optionalHeader(headers, 'content-id') ?? optionalHeader(part.headers, 'content-id')
+  const contentId = optionalHeader(part.headers, 'content-id')
   const request: Request = {
     ...outer,
     method: part.method,

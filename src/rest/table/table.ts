@@ -73,14 +73,13 @@ export async function runCreateTable({ request, service }: TableCall): Promise<A
   const id = service.newId()
   await service.kv.write((tx) => createTable(tx, { account, table: name }, id))
   const location = `${endpoint}/${tablePath(name)}`
-  const added = ['Location', location]
-  if (preference !== undefined) added.push('Preference-Applied', preference)
+  const applied = preference === undefined ? [] : ['Preference-Applied', preference]
   if (preference === 'return-no-content') {
-    const headers = [...TABLE_HEADERS, 'DataServiceVersion', '3.0;', ...added]
-    return { status: 204, headers: [...headers, 'DataServiceId', location] }
+    const headers = [...TABLE_HEADERS, ...applied, 'Location', location, 'DataServiceId', location]
+    return { status: 204, headers }
   }
   const body = encodeTable({ account, endpoint, level }, name)
-  return { status: 201, headers: [...jsonHeaders(level), ...added], body }
+  return { status: 201, headers: [...jsonHeaders(level), ...applied, 'Location', location], body }
 }
 
 export async function runDeleteTable({ request, service }: TableCall): Promise<Answer> {
@@ -92,7 +91,7 @@ export async function runDeleteTable({ request, service }: TableCall): Promise<A
 export async function runGetTableAcl({ request, service }: TableCall): Promise<Answer> {
   const address = tableAddress(request)
   const { policies } = await service.kv.read((tx) => requireTable(tx, address))
-  const headers = ['Cache-Control', 'no-cache', 'Content-Type', 'application/xml']
+  const headers = ['Content-Type', 'application/xml']
   return { status: 200, headers, body: encodeSignedIdentifiers(policies) }
 }
 

@@ -1,0 +1,62 @@
+// Errors of the Table service, in the three forms that recorded answers of Azure show: JSON without a code among
+// the headers from operations on tables and entities, XML from those that `comp` names, and plain JSON from what
+// refuses a request before its operation runs, such as authentication.
+import { encodeErrorJson, errorHeaders, errorMessage, wireCode } from './error.ts'
+import type { Answer, Request } from './operation.ts'
+import { wwwAuthenticate } from '../auth/failure.ts'
+import type { StorageError } from '../storage/error.ts'
+import { XML_DECLARATION, xmlEscape } from './xml.ts'
+
+const METADATA_NAMESPACE = 'http://schemas.microsoft.com/ado/2007/08/dataservices/metadata'
+const ODATA_JSON = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8'
+
+export type FailedRequest = {
+  /** Undefined for what could not be read as a request. */
+  readonly request: Pick<Request, 'query'> | undefined
+  readonly requestId: string
+  readonly nowMs: number
+  /** The caller was let in, so the operation itself failed. */
+  readonly isRunning: boolean
+}
+
+export function tableErrorAnswer(
+  error: StorageError,
+  { request, requestId, nowMs, isRunning }: FailedRequest,
+): Answer {
+  const { status } = error
+  if (request?.query.get('comp')) {
+    const headers = [...frontHeaders(error), 'Content-Type', 'application/xml']
+    return { status, headers, body: encodeErrorMetadataXml(error, requestId, nowMs) }
+  }
+  const body = encodeErrorJson(error, requestId, nowMs)
+  if (isRunning) return { status, headers: odataErrorHeaders(error), body }
+  return { status, headers: [...frontHeaders(error), 'Content-Type', 'application/json'], body }
+}
+
+/** The headers of an operation's own error, alone or as part of a batch. */
+export function odataErrorHeaders(error: StorageError): string[] {
+  const headers = ['X-Content-Type-Options', 'nosniff']
+  // That a table is missing is found before the headers of its answers are set.
+  if (error.code !== 'TableNotFound') headers.push('Cache-Control', 'no-cache')
+  for (const [name, value] of Object.entries(errorHeaders(error))) {
+    if (name !== 'x-ms-error-code') headers.push(name, value)
+  }
+  headers.push('Content-Type', ODATA_JSON)
+  return headers
+}
+
+function frontHeaders(error: StorageError): string[] {
+  const headers = Object.entries(errorHeaders(error)).flat()
+  const challenge = wwwAuthenticate(error)
+  if (challenge !== undefined) headers.push('WWW-Authenticate', challenge)
+  return headers
+}
+
+function encodeErrorMetadataXml(error: StorageError, requestId: string, nowMs: number): string {
+  const message = xmlEscape(errorMessage(error, requestId, nowMs))
+  return (
+    `${XML_DECLARATION}<m:error xmlns:m="${METADATA_NAMESPACE}">` +
+    `<m:code>${wireCode(error.code)}</m:code>` +
+    `<m:message xml:lang="en-US">${message}</m:message></m:error>`
+  )
+}

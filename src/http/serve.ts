@@ -16,6 +16,7 @@ import { ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
 import { encodeErrorJson, encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
 import type { Exchange, RequestHandler } from './exchange.ts'
+import { answerAt } from './header-versions.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
 import { decodeSegments, decodeTableSegments, parseQuery } from './query.ts'
 import type { RequestHead } from './request-head.ts'
@@ -142,7 +143,8 @@ async function runOperation<Service>(
   checkBodyLength(operation, request)
   const limitMs = timeoutMs(request)
   const running = operation.run({ request, identity, service: front.service })
-  return limitMs === undefined ? running : withinTimeout(running, limitMs)
+  const answer = await (limitMs === undefined ? running : withinTimeout(running, limitMs))
+  return answerAt(answer, operation.name, request.version)
 }
 
 function decodeRequest<Service>(

@@ -4,7 +4,6 @@
 import { randomUUID } from 'node:crypto'
 import { authenticate } from '../auth/authenticate.ts'
 import { authorize } from '../auth/authorize.ts'
-import { wwwAuthenticate } from '../auth/failure.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { ServiceName } from '../auth/request.ts'
 import type { AuthWorld } from '../auth/world.ts'
@@ -14,7 +13,8 @@ import type { ServiceProperties } from '../storage/service-properties.ts'
 import { accountElsewhere, addressOf } from './address.ts'
 import { ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
-import { encodeErrorJson, encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
+import { storageErrorOf, wireCode } from './error.ts'
+import { errorAnswer } from './error-answer.ts'
 import type { Exchange, RequestHandler } from './exchange.ts'
 import { answerAt } from './header-versions.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
@@ -103,7 +103,14 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
     const known = storageErrorOf(error) ?? new StorageError('InternalError')
     if (known.code === 'InternalError') front.logFault(error, requestId)
     errorCode = wireCode(known.code)
-    answer = errorAnswer(front, known, requestId)
+    answer = errorAnswer(known, {
+      service: front.name,
+      method: exchange.head.method,
+      requestId,
+      nowMs: Date.now(),
+      operation: operation?.name,
+      request,
+    })
     if (request !== undefined && mayNeedCors(request)) {
       answer = await corsOfError(front, request, answer)
     }
@@ -273,21 +280,4 @@ function commonHeaders<Service>(
   const clientRequestId = sent['x-ms-client-request-id']
   if (typeof clientRequestId === 'string') headers.push('x-ms-client-request-id', clientRequestId)
   return headers
-}
-
-const ERROR_JSON = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8'
-
-function errorAnswer<Service>(
-  front: Front<Service>,
-  error: StorageError,
-  requestId: string,
-): Answer {
-  const headers = Object.entries(errorHeaders(error)).flat()
-  const challenge = wwwAuthenticate(error)
-  if (challenge !== undefined) headers.push('WWW-Authenticate', challenge)
-  if (error.status === 304) return { status: 304, headers }
-  const json = front.name === 'table'
-  const encode = json ? encodeErrorJson : encodeErrorXml
-  headers.push('Content-Type', json ? ERROR_JSON : 'application/xml')
-  return { status: error.status, headers, body: encode(error, requestId, Date.now()) }
 }

@@ -4,7 +4,6 @@
 import { randomUUID } from 'node:crypto'
 import { authenticate } from '../auth/authenticate.ts'
 import { authorize } from '../auth/authorize.ts'
-import { wwwAuthenticate } from '../auth/failure.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { ServiceName } from '../auth/request.ts'
 import type { AuthWorld } from '../auth/world.ts'
@@ -14,14 +13,15 @@ import type { ServiceProperties } from '../storage/service-properties.ts'
 import { accountElsewhere, addressOf } from './address.ts'
 import { ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
-import { encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
+import { storageErrorOf, wireCode } from './error.ts'
+import { errorAnswer } from './error-answer.ts'
 import type { Exchange, RequestHandler } from './exchange.ts'
+import { answerAt } from './header-versions.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
 import { decodeSegments, decodeTableSegments, parseQuery } from './query.ts'
 import type { RequestHead } from './request-head.ts'
 import { respond } from './respond.ts'
 import { parseStructuredBodyHeader } from './structured-body.ts'
-import { tableErrorAnswer } from './table-error.ts'
 import { echoedVersion, FALLBACK_VERSION, serviceVersion } from './version.ts'
 
 /** One service on one port, with all that its requests need. */
@@ -105,10 +105,15 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
     const known = storageErrorOf(error) ?? new StorageError('InternalError')
     if (known.code === 'InternalError') front.logFault(error, requestId)
     errorCode = wireCode(known.code)
-    answer =
-      front.name === 'table'
-        ? tableErrorAnswer(known, { request, requestId, nowMs: Date.now(), isRunning })
-        : errorAnswer(known, requestId)
+    answer = errorAnswer(known, {
+      service: front.name,
+      method: exchange.head.method,
+      requestId,
+      nowMs: Date.now(),
+      operation: operation?.name,
+      isRunning,
+      request,
+    })
     if (request !== undefined && mayNeedCors(request)) {
       answer = await corsOfError(front, request, answer)
     }
@@ -148,7 +153,8 @@ async function runOperation<Service>(
   checkBodyLength(operation, request)
   const limitMs = timeoutMs(request)
   const running = operation.run({ request, identity, service: front.service })
-  return limitMs === undefined ? running : withinTimeout(running, limitMs)
+  const answer = await (limitMs === undefined ? running : withinTimeout(running, limitMs))
+  return answerAt(answer, operation.name, request.version)
 }
 
 function decodeRequest<Service>(
@@ -277,13 +283,4 @@ function commonHeaders<Service>(
   const clientRequestId = sent['x-ms-client-request-id']
   if (typeof clientRequestId === 'string') headers.push('x-ms-client-request-id', clientRequestId)
   return headers
-}
-
-function errorAnswer(error: StorageError, requestId: string): Answer {
-  const headers = Object.entries(errorHeaders(error)).flat()
-  const challenge = wwwAuthenticate(error)
-  if (challenge !== undefined) headers.push('WWW-Authenticate', challenge)
-  if (error.status === 304) return { status: 304, headers }
-  headers.push('Content-Type', 'application/xml')
-  return { status: error.status, headers, body: encodeErrorXml(error, requestId, Date.now()) }
 }

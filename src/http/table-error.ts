@@ -1,29 +1,21 @@
 // Errors of the Table service, in the three forms that recorded answers of Azure show: JSON without a code among
 // the headers from operations on tables and entities, XML from those that `comp` names, and plain JSON from what
 // refuses a request before its operation runs, such as authentication.
-import { encodeErrorJson, errorHeaders, errorMessage, wireCode } from './error.ts'
-import type { Answer, Request } from './operation.ts'
 import { wwwAuthenticate } from '../auth/failure.ts'
 import type { StorageError } from '../storage/error.ts'
+import { encodeErrorJson, errorHeaders, errorMessage, wireCode } from './error.ts'
+import type { FailedRequest } from './error-answer.ts'
+import type { Answer } from './operation.ts'
 import { XML_DECLARATION, xmlEscape } from './xml.ts'
 
 const METADATA_NAMESPACE = 'http://schemas.microsoft.com/ado/2007/08/dataservices/metadata'
 const ODATA_JSON = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8'
 
-export type FailedRequest = {
-  /** Undefined for what could not be read as a request. */
-  readonly request: Pick<Request, 'query'> | undefined
-  readonly requestId: string
-  readonly nowMs: number
-  /** The caller was let in, so the operation itself failed. */
-  readonly isRunning: boolean
-}
-
-export function tableErrorAnswer(
-  error: StorageError,
-  { request, requestId, nowMs, isRunning }: FailedRequest,
-): Answer {
+export function tableErrorAnswer(error: StorageError, failed: FailedRequest): Answer {
+  const { method, request, requestId, nowMs, isRunning } = failed
   const { status } = error
+  // Without a body there is no type to tell.
+  if (method === 'HEAD') return { status, headers: frontHeaders(error) }
   if (request?.query.get('comp')) {
     const headers = [...frontHeaders(error), 'Content-Type', 'application/xml']
     return { status, headers, body: encodeErrorMetadataXml(error, requestId, nowMs) }

@@ -173,7 +173,7 @@ const USES = {
   //             available     leased      breaking    broken        expired
   'write none': ['keep',       'missing',  'missing',  'forget',     'forget'],
   'read none':  ['keep',       'keep',     'keep',     'keep',       'keep'],
-  'own':        ['notPresent', 'keep',     'keep',     'notPresent', 'lost'],
+  'own':        ['notPresent', 'keep',     'keep',     'lost',       'lost'],
   'other':      ['notPresent', 'mismatch', 'mismatch', 'notPresent', 'notPresent'],
 } as const satisfies Record<string, Row<'keep' | 'forget' | keyof UseCodes>>
 

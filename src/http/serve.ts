@@ -15,6 +15,7 @@ import { ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
 import { storageErrorOf, wireCode } from './error.ts'
 import { errorAnswer } from './error-answer.ts'
+import { errorAt } from './error-versions.ts'
 import type { Exchange, RequestHandler } from './exchange.ts'
 import { answerAt } from './header-versions.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
@@ -102,7 +103,8 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
       exchange.drop()
       return
     }
-    const known = storageErrorOf(error) ?? new StorageError('InternalError')
+    const thrown = storageErrorOf(error) ?? new StorageError('InternalError')
+    const known = errorAt(thrown, request?.version)
     if (known.code === 'InternalError') front.logFault(error, requestId)
     errorCode = wireCode(known.code)
     answer = errorAnswer(known, {

@@ -21,15 +21,17 @@ export function tableErrorAnswer(error: StorageError, failed: FailedRequest): An
     return { status, headers, body: encodeErrorMetadataXml(error, requestId, nowMs) }
   }
   const body = encodeErrorJson(error, requestId, nowMs)
-  if (isRunning) return { status, headers: odataErrorHeaders(error), body }
+  if (isRunning) return { status, headers: odataErrorHeaders(error, method), body }
   return { status, headers: [...frontHeaders(error), 'Content-Type', 'application/json'], body }
 }
 
 /** The headers of an operation's own error, alone or as part of a batch. */
-export function odataErrorHeaders(error: StorageError): string[] {
+export function odataErrorHeaders(error: StorageError, method: string): string[] {
   const headers = ['X-Content-Type-Options', 'nosniff']
-  // That a table is missing is found before the headers of its answers are set.
-  if (error.code !== 'TableNotFound') headers.push('Cache-Control', 'no-cache')
+  // Recorded: a missing table and a malformed query are found before the answer is told not to be cached.
+  const isEarly =
+    error.code === 'TableNotFound' || (error.code === 'InvalidInput' && method === 'GET')
+  if (!isEarly) headers.push('Cache-Control', 'no-cache')
   for (const [name, value] of Object.entries(errorHeaders(error))) {
     if (name !== 'x-ms-error-code') headers.push(name, value)
   }

@@ -68,10 +68,15 @@ describe('errors', () => {
     assert.equal(ownHeaders(missing), JSON_HEADERS)
   })
 
-  test('of a missing table have no Cache-Control', async () => {
+  test('of a missing table and of a malformed filter have no Cache-Control', async () => {
     const answer = await write('POST', 'missing', 'a')
     assert.equal(outcome(answer), '404 TableNotFound')
     assert.equal(ownHeaders(answer), 'content-type x-content-type-options')
+    const path = `/${await freshTable(server)}()?$filter=aaa%20bbb%20ccc`
+    const malformed = await ask(server, { method: 'GET', path })
+    assert.equal(outcome(malformed), '400 InvalidInput')
+    assert.match(malformed.text, /"Syntax error at position 7 in 'aaa bbb ccc'\./)
+    assert.equal(ownHeaders(malformed), 'content-type x-content-type-options')
   })
 
   test('before an operation runs have the code among the headers', async () => {

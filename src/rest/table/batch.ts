@@ -60,7 +60,7 @@ async function runQuery(
     const operation = await authorizedOperation(call, table, part)
     return encodePart(part, await operation.run({ ...call, request: part.request }))
   } catch (error) {
-    return encodePart(part, errorAnswer(call, error))
+    return encodePart(part, errorAnswer(call, part, error))
   }
 }
 
@@ -100,7 +100,8 @@ async function runParts(
     })
   } catch (error) {
     const failed = error instanceof TransactionError ? parts[error.failedAt] : undefined
-    return [encodePart(failed ?? first, errorAnswer(call, error))]
+    const part = failed ?? first
+    return [encodePart(part, errorAnswer(call, part, error))]
   }
 }
 
@@ -147,11 +148,12 @@ async function authorizedOperation(
   return operation
 }
 
-function errorAnswer({ request, service }: TableCall, error: unknown): Answer {
+function errorAnswer({ request, service }: TableCall, part: BatchPart, error: unknown): Answer {
   const known = storageErrorOf(error)
   if (known === undefined) throw error
   const body = encodeErrorJson(known, request.requestId, service.world().wallNowMs)
-  return { status: known.status, headers: odataErrorHeaders(known), body }
+  const headers = odataErrorHeaders(known, part.request.method)
+  return { status: known.status, headers, body }
 }
 
 const PART_HEADERS = ['Content-Type', 'application/http', 'Content-Transfer-Encoding', 'binary']

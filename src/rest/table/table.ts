@@ -1,4 +1,5 @@
 // Query, get, create and delete tables, and their access policies: decode once, call storage, encode.
+import type { Identity } from '../../auth/identity.ts'
 import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/access-policy-xml.ts'
 import type { Answer } from '../../http/operation.ts'
 import { StorageError } from '../../storage/error.ts'
@@ -88,14 +89,21 @@ export async function runDeleteTable({ request, service }: TableCall): Promise<A
   return { status: 204, headers: TABLE_HEADERS }
 }
 
-export async function runGetTableAcl({ request, service }: TableCall): Promise<Answer> {
+/** Stored policies are for keys: who comes with a token finds none, as recorded answers show. */
+function refuseToken(identity: Identity): void {
+  if (identity.kind === 'bearer') throw new StorageError('ResourceNotFound')
+}
+
+export async function runGetTableAcl({ request, identity, service }: TableCall): Promise<Answer> {
+  refuseToken(identity)
   const address = tableAddress(request)
   const { policies } = await service.kv.read((tx) => requireTable(tx, address))
   const headers = ['Content-Type', 'application/xml']
   return { status: 200, headers, body: encodeSignedIdentifiers(policies) }
 }
 
-export async function runSetTableAcl({ request, service }: TableCall): Promise<Answer> {
+export async function runSetTableAcl({ request, identity, service }: TableCall): Promise<Answer> {
+  refuseToken(identity)
   const address = tableAddress(request)
   const policies = decodeSignedIdentifiers(await request.body.read(ACL_BYTES_MAX))
   await service.kv.write((tx) => setTableAcl(tx, address, policies))

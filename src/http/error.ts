@@ -9,8 +9,6 @@ import { XML_DECLARATION, xmlElement, xmlEscape } from './xml.ts'
 const HEADER_DETAILS: ReadonlySet<string> = new Set([
   'Allow',
   'Content-Range',
-  'ETag',
-  'Last-Modified',
   'Retry-After',
   'WWW-Authenticate',
 ])
@@ -40,7 +38,7 @@ export function errorHeaders(error: StorageError): Readonly<Record<string, strin
 
 export function encodeErrorXml(error: StorageError, requestId: string, nowMs: number): string {
   let body = `${XML_DECLARATION}<Error><Code>${wireCode(error.code)}</Code>`
-  body += `<Message>${xmlEscape(message(error, requestId, nowMs))}</Message>`
+  body += `<Message>${xmlEscape(errorMessage(error, requestId, nowMs))}</Message>`
   for (const [name, value] of Object.entries(error.details)) {
     if (!HEADER_DETAILS.has(name)) body += xmlElement(name, value)
   }
@@ -51,12 +49,12 @@ export function encodeErrorJson(error: StorageError, requestId: string, nowMs: n
   return JSON.stringify({
     'odata.error': {
       code: wireCode(error.code),
-      message: { lang: 'en-US', value: message(error, requestId, nowMs) },
+      message: { lang: 'en-US', value: errorMessage(error, requestId, nowMs) },
     },
   })
 }
 
-function message(error: StorageError, requestId: string, nowMs: number): string {
+export function errorMessage(error: StorageError, requestId: string, nowMs: number): string {
   const time = new Date(nowMs).toISOString().replace('Z', '0000Z')
   return `${error.message}\nRequestId:${requestId}\nTime:${time}`
 }

@@ -16,5 +16,6 @@ const TIER = ['x-ms-access-tier', 'x-ms-access-tier-inferred', 'x-ms-access-tier
 // prettier-ignore
 export const HEADER_ROWS: readonly HeaderRow[] = [
   // Blobs
+  { headers: ['x-ms-content-crc64'], on: ['Put Blob'], since: '2019-02-02' },
   { headers: TIER, on: ['Get Blob', 'Query Blob Contents'], since: '2026-10-06' },
 ]

@@ -75,6 +75,7 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
   let answer: Answer
   let identity: Identity | undefined
   let errorCode: string | undefined
+  let isRunning = false
   try {
     request = decodeRequest(front, exchange, requestId)
     if (request.version === NO_VERSION) request = await withVersion(front, request)
@@ -89,6 +90,7 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
       identity = found instanceof Promise ? await found : found
       const authorizing = authorize(identity, operation.permission, request, world)
       if (authorizing !== undefined) await authorizing
+      isRunning = true
       answer = await runOperation(front, operation, request, identity)
     }
     if (mayNeedCors(request)) {
@@ -108,6 +110,7 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
       method: exchange.head.method,
       requestId,
       nowMs: Date.now(),
+      isRunning,
       operation: operation?.name,
       request,
     })

@@ -30,6 +30,18 @@ test('an error in JSON', () => {
   })
 })
 
+test('what is wrong with a document always has a place and a reason', () => {
+  const encode = (error: StorageError) => encodeErrorXml(error, 'id-1', NOW_MS)
+  assert.match(
+    encode(new StorageError('InvalidXmlDocument')),
+    /<LineNumber>0<\/LineNumber><LinePosition>0<\/LinePosition><Reason \/><\/Error>$/,
+  )
+  assert.throws(
+    () => parseXml('<a>\n  <b>\n</a>'),
+    (error: StorageError) => /<LineNumber>3<\/LineNumber><LinePosition>\d+</.test(encode(error)),
+  )
+})
+
 test('304 is ConditionNotMet', () => {
   const error = new StorageError('NotModified')
   assert.equal(error.status, 304)

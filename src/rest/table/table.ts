@@ -98,7 +98,7 @@ export async function runGetTableAcl({ request, service }: TableCall): Promise<A
 
 export async function runSetTableAcl({ request, service }: TableCall): Promise<Answer> {
   const address = tableAddress(request)
-  const policies = decodeSignedIdentifiers(await request.body.read(ACL_BYTES_MAX))
+  const policies = decodeSignedIdentifiers('table', await request.body.read(ACL_BYTES_MAX))
   await service.kv.write((tx) => setTableAcl(tx, address, policies))
   return { status: 204, headers: [] }
 }

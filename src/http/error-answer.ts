@@ -12,10 +12,10 @@ export type FailedRequest = {
   readonly method: string
   readonly requestId: string
   readonly nowMs: number
+  /** Whether the request was authorized, so that the operation itself failed. */
+  readonly isRunning: boolean
   /** The operation's name; undefined where no operation matched. */
   readonly operation: string | undefined
-  /** The caller was let in, so the operation itself failed. */
-  readonly isRunning: boolean
   readonly request: Request | undefined
 }
 

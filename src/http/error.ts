@@ -2,15 +2,13 @@
 // that go with it. What a detail is called says where it goes: a header's name into the headers, any
 // other into a node of the XML.
 import { ExtentLimitReached, ExtentRetired } from '../extent/error.ts'
-import { StorageError, type ErrorCode } from '../storage/error.ts'
+import { StorageError, type ErrorCode, type ErrorDetails } from '../storage/error.ts'
 import { XML_DECLARATION, xmlElement, xmlEscape } from './xml.ts'
 
 /** Details that belong into headers. */
 const HEADER_DETAILS: ReadonlySet<string> = new Set([
   'Allow',
   'Content-Range',
-  'ETag',
-  'Last-Modified',
   'Retry-After',
   'WWW-Authenticate',
 ])
@@ -41,10 +39,17 @@ export function errorHeaders(error: StorageError): Readonly<Record<string, strin
 export function encodeErrorXml(error: StorageError, requestId: string, nowMs: number): string {
   let body = `${XML_DECLARATION}<Error><Code>${wireCode(error.code)}</Code>`
   body += `<Message>${xmlEscape(errorMessage(error, requestId, nowMs))}</Message>`
-  for (const [name, value] of Object.entries(error.details)) {
+  for (const [name, value] of Object.entries(xmlDetails(error))) {
     if (!HEADER_DETAILS.has(name)) body += xmlElement(name, value)
   }
   return `${body}</Error>`
+}
+
+/** Where a document is wrong is told always, as line 0 where it is only wrong as a whole. */
+const NO_PLACE: ErrorDetails = { LineNumber: '0', LinePosition: '0', Reason: '' }
+
+function xmlDetails({ code, details }: StorageError): ErrorDetails {
+  return code === 'InvalidXmlDocument' ? { ...NO_PLACE, ...details } : details
 }
 
 export function encodeErrorJson(error: StorageError, requestId: string, nowMs: number): string {

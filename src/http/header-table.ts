@@ -54,6 +54,7 @@ const SHARE = ['Get Share Properties']
 // prettier-ignore
 export const HEADER_ROWS: readonly HeaderRow[] = [
   // Blobs
+  { headers: ['x-ms-content-crc64'], on: ['Put Blob'], since: '2019-02-02' },
   { headers: TIER, on: ['Get Blob', 'Query Blob Contents'], since: '2026-10-06' },
 
   // Files

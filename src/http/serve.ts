@@ -112,8 +112,8 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
       method: exchange.head.method,
       requestId,
       nowMs: Date.now(),
-      operation: operation?.name,
       isRunning,
+      operation: operation?.name,
       request,
     })
     if (request !== undefined && mayNeedCors(request)) {

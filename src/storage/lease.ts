@@ -54,6 +54,11 @@ export function leaseState(lease: Lease | undefined, nowMs: number): LeaseState 
   return isRunning ? 'leased' : 'expired'
 }
 
+/** Leased or breaking: nobody else may write. */
+export function isLeaseRunning(lease: Lease | undefined, nowMs: number): boolean {
+  return leaseStatus(lease, nowMs).status === 'locked'
+}
+
 export function leaseStatus(lease: Lease | undefined, nowMs: number): LeaseStatus {
   const state = leaseState(lease, nowMs)
   if (state === 'leased') {

@@ -104,7 +104,7 @@ export async function runSetShareMetadata(call: FileCall): Promise<Answer> {
 
 export async function runSetShareAcl(call: FileCall): Promise<Answer> {
   const body = await call.request.body.read(ACL_BYTES_MAX)
-  const policies = decodeSignedIdentifiers(body)
+  const policies = decodeSignedIdentifiers('file', body)
   return { status: 200, headers: validators(await change(call, { policies })) }
 }
 

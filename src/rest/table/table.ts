@@ -105,7 +105,7 @@ export async function runGetTableAcl({ request, identity, service }: TableCall):
 export async function runSetTableAcl({ request, identity, service }: TableCall): Promise<Answer> {
   refuseToken(identity)
   const address = tableAddress(request)
-  const policies = decodeSignedIdentifiers(await request.body.read(ACL_BYTES_MAX))
+  const policies = decodeSignedIdentifiers('table', await request.body.read(ACL_BYTES_MAX))
   await service.kv.write((tx) => setTableAcl(tx, address, policies))
   return { status: 204, headers: [] }
 }

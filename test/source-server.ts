@@ -35,13 +35,25 @@ export async function startSourceServer(): Promise<SourceServer> {
   }
 }
 
-/** A file as web servers have it: with an ETag, If-Match and ranges. */
+const MODIFIED = 'Thu, 01 Jan 2026 00:00:00 GMT'
+
+/** What a web server answers where a condition is not met. */
+function unmetStatus(asked: IncomingHttpHeaders, etag: string): 304 | 412 | undefined {
+  const since = asked['if-modified-since']
+  const unmodified = asked['if-unmodified-since']
+  if (asked['if-match'] !== undefined && asked['if-match'] !== etag) return 412
+  if (unmodified !== undefined && Date.parse(MODIFIED) > Date.parse(unmodified)) return 412
+  return since !== undefined && Date.parse(MODIFIED) <= Date.parse(since) ? 304 : undefined
+}
+
+/** A file as web servers have it: with an ETag, conditions and ranges. */
 export function file(bytes: Buffer, headers: Readonly<Record<string, string>> = {}): Respond {
   return (res, asked) => {
     const etag = headers['etag'] ?? '"1"'
     const all = { etag, 'accept-ranges': 'bytes', 'content-type': 'text/plain', ...headers }
-    if (asked['if-match'] !== undefined && asked['if-match'] !== etag) {
-      res.writeHead(412).end()
+    const unmet = unmetStatus(asked, etag)
+    if (unmet !== undefined) {
+      res.writeHead(unmet).end()
       return
     }
     const from = Number(/^bytes=(\d+)-/.exec(asked.range ?? '')?.[1] ?? -1)

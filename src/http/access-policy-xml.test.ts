@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import { POLICY_LETTERS } from '../storage/access-policy.ts'
 import { StorageError } from '../storage/error.ts'
 import { decodeSignedIdentifiers, encodeSignedIdentifiers } from './access-policy-xml.ts'
 
@@ -13,8 +14,10 @@ const POLICY =
   '<Permission>rl</Permission>'
 
 test('what is set comes back', () => {
-  const body = document(identifier('one', POLICY) + identifier('two &amp; three', ''))
-  const identifiers = decodeSignedIdentifiers(body)
+  const body = document(
+    identifier('one', POLICY) + '<SignedIdentifier><Id>two &amp; three</Id></SignedIdentifier>',
+  )
+  const identifiers = decodeSignedIdentifiers('blob', body)
   assert.deepEqual(identifiers, [
     {
       id: 'one',
@@ -33,10 +36,10 @@ test('what is set comes back', () => {
 })
 
 test('no body, an empty list and an identifier without a policy', () => {
-  assert.deepEqual(decodeSignedIdentifiers(''), [])
-  assert.deepEqual(decodeSignedIdentifiers(document('')), [])
+  assert.deepEqual(decodeSignedIdentifiers('blob', ''), [])
+  assert.deepEqual(decodeSignedIdentifiers('blob', document('')), [])
   assert.deepEqual(
-    decodeSignedIdentifiers(document('<SignedIdentifier><Id>a</Id></SignedIdentifier>')),
+    decodeSignedIdentifiers('blob', document('<SignedIdentifier><Id>a</Id></SignedIdentifier>')),
     [{ id: 'a', policy: {} }],
   )
   assert.match(encodeSignedIdentifiers([]), /<SignedIdentifiers \/>$/)
@@ -58,22 +61,38 @@ const REFUSED = [
   [
     'letters that are none',
     document(identifier('a', '<Permission>r!</Permission>')),
-    'InvalidXmlNodeValue',
+    'InvalidXmlDocument',
   ],
 ] as const
 
 for (const [title, body, code] of REFUSED) {
   test(`${title} → ${code}`, () => {
-    assert.throws(() => decodeSignedIdentifiers(body), { code })
+    assert.throws(() => decodeSignedIdentifiers('blob', body), { code })
   })
 }
+
+test('each service knows its own letters', () => {
+  const body = (letters: string) => document(identifier('a', `<Permission>${letters}</Permission>`))
+  for (const [service, letters] of Object.entries(POLICY_LETTERS)) {
+    const name = service as keyof typeof POLICY_LETTERS
+    assert.equal(decodeSignedIdentifiers(name, body(letters))[0]?.policy.permission, letters)
+  }
+  // Recorded of a queue.
+  for (const service of ['queue', 'table'] as const) {
+    assert.throws(() => decodeSignedIdentifiers(service, body('rwdl')), {
+      code: 'InvalidXmlDocument',
+    })
+  }
+  assert.throws(() => decodeSignedIdentifiers('file', body('ra')), { code: 'InvalidXmlDocument' })
+  assert.throws(() => decodeSignedIdentifiers('blob', body('rz')), { code: 'InvalidXmlDocument' })
+})
 
 test('a document with a part replaced never throws anything but a StorageError', () => {
   const parts: readonly string[] = document(identifier('a', POLICY)).match(/<[^>]+>|[^<]+/g) ?? []
   fc.assert(
     fc.property(fc.nat(parts.length - 1), fc.string(), (at, other) => {
       try {
-        decodeSignedIdentifiers(parts.with(at, other).join(''))
+        decodeSignedIdentifiers('blob', parts.with(at, other).join(''))
       } catch (error) {
         assert(error instanceof StorageError)
       }

@@ -1,6 +1,7 @@
 // Get and Set ACL on the wire: SignedIdentifiers with Id and AccessPolicy{Start, Expiry, Permission}.
 import {
   checkSignedIdentifiers,
+  POLICY_LETTERS,
   policyTime,
   type AccessPolicy,
   type SignedIdentifier,
@@ -18,12 +19,15 @@ import {
 const LIMITS = { lengthMax: 64 * 1024, depthMax: 6, nodeCountMax: 200 }
 
 /** No body at all clears the list, as an empty list does. */
-export function decodeSignedIdentifiers(body: string | Uint8Array): readonly SignedIdentifier[] {
+export function decodeSignedIdentifiers(
+  service: keyof typeof POLICY_LETTERS,
+  body: string | Uint8Array,
+): readonly SignedIdentifier[] {
   if (body.length === 0) return []
   const root = parseXml(body, LIMITS)
   if (root.name !== 'SignedIdentifiers') throw new StorageError('InvalidXmlDocument')
   const identifiers = root.children.map(decodeSignedIdentifier)
-  checkSignedIdentifiers(identifiers)
+  checkSignedIdentifiers(identifiers, POLICY_LETTERS[service])
   return identifiers
 }
 
@@ -65,10 +69,12 @@ export function encodeSignedIdentifiers(identifiers: readonly SignedIdentifier[]
   return `${XML_DECLARATION}<SignedIdentifiers>${inner}</SignedIdentifiers>`
 }
 
+/** A policy that says nothing has no element. */
 function encodeSignedIdentifier({ id, policy }: SignedIdentifier): string {
-  return (
-    `<SignedIdentifier>${xmlElement('Id', id)}<AccessPolicy>${xmlOptional('Start', policy.start)}` +
+  const inner =
+    xmlOptional('Start', policy.start) +
     xmlOptional('Expiry', policy.expiry) +
-    `${xmlOptional('Permission', policy.permission)}</AccessPolicy></SignedIdentifier>`
-  )
+    xmlOptional('Permission', policy.permission)
+  const element = inner === '' ? '' : `<AccessPolicy>${inner}</AccessPolicy>`
+  return `<SignedIdentifier>${xmlElement('Id', id)}${element}</SignedIdentifier>`
 }

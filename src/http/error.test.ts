@@ -30,14 +30,22 @@ test('an error in JSON', () => {
   })
 })
 
-test('304 is ConditionNotMet and carries the validators as headers', () => {
-  const error = new StorageError('NotModified', { ETag: '"1"', 'Last-Modified': 'then' })
+test('what is wrong with a document always has a place and a reason', () => {
+  const encode = (error: StorageError) => encodeErrorXml(error, 'id-1', NOW_MS)
+  assert.match(
+    encode(new StorageError('InvalidXmlDocument')),
+    /<LineNumber>0<\/LineNumber><LinePosition>0<\/LinePosition><Reason \/><\/Error>$/,
+  )
+  assert.throws(
+    () => parseXml('<a>\n  <b>\n</a>'),
+    (error: StorageError) => /<LineNumber>3<\/LineNumber><LinePosition>\d+</.test(encode(error)),
+  )
+})
+
+test('304 is ConditionNotMet', () => {
+  const error = new StorageError('NotModified')
   assert.equal(error.status, 304)
-  assert.deepEqual(errorHeaders(error), {
-    'x-ms-error-code': 'ConditionNotMet',
-    ETag: '"1"',
-    'Last-Modified': 'then',
-  })
+  assert.deepEqual(errorHeaders(error), { 'x-ms-error-code': 'ConditionNotMet' })
 })
 
 test('416 has Content-Range in its headers and not in its body', () => {

@@ -2,7 +2,7 @@
 // that go with it. What a detail is called says where it goes: a header's name into the headers, any
 // other into a node of the XML.
 import { ExtentLimitReached, ExtentRetired } from '../extent/error.ts'
-import { StorageError, type ErrorCode } from '../storage/error.ts'
+import { StorageError, type ErrorCode, type ErrorDetails } from '../storage/error.ts'
 import { isAtLeast } from './version.ts'
 import { XML_DECLARATION, xmlElement, xmlEscape } from './xml.ts'
 
@@ -10,8 +10,6 @@ import { XML_DECLARATION, xmlElement, xmlEscape } from './xml.ts'
 const HEADER_DETAILS: ReadonlySet<string> = new Set([
   'Allow',
   'Content-Range',
-  'ETag',
-  'Last-Modified',
   'Retry-After',
   'WWW-Authenticate',
 ])
@@ -54,23 +52,30 @@ export function errorHeaders(
 
 export function encodeErrorXml(error: StorageError, requestId: string, nowMs: number): string {
   let body = `${XML_DECLARATION}<Error><Code>${wireCode(error.code)}</Code>`
-  body += `<Message>${xmlEscape(message(error, requestId, nowMs))}</Message>`
-  for (const [name, value] of Object.entries(error.details)) {
+  body += `<Message>${xmlEscape(errorMessage(error, requestId, nowMs))}</Message>`
+  for (const [name, value] of Object.entries(xmlDetails(error))) {
     if (!HEADER_DETAILS.has(name)) body += xmlElement(name, value)
   }
   return `${body}</Error>`
+}
+
+/** Where a document is wrong is told always, as line 0 where it is only wrong as a whole. */
+const NO_PLACE: ErrorDetails = { LineNumber: '0', LinePosition: '0', Reason: '' }
+
+function xmlDetails({ code, details }: StorageError): ErrorDetails {
+  return code === 'InvalidXmlDocument' ? { ...NO_PLACE, ...details } : details
 }
 
 export function encodeErrorJson(error: StorageError, requestId: string, nowMs: number): string {
   return JSON.stringify({
     'odata.error': {
       code: wireCode(error.code),
-      message: { lang: 'en-US', value: message(error, requestId, nowMs) },
+      message: { lang: 'en-US', value: errorMessage(error, requestId, nowMs) },
     },
   })
 }
 
-function message(error: StorageError, requestId: string, nowMs: number): string {
+export function errorMessage(error: StorageError, requestId: string, nowMs: number): string {
   const time = new Date(nowMs).toISOString().replace('Z', '0000Z')
   return `${error.message}\nRequestId:${requestId}\nTime:${time}`
 }

@@ -22,6 +22,8 @@ export type SourceRequest = {
   readonly headers: Readonly<Record<string, string>>
   /** From the byte `from` to before the byte `to`, or to the end. Only for GET. */
   readonly range?: { readonly from: number; readonly to?: number }
+  /** An unmet condition keeps the status of the source; otherwise it is SourceConditionNotMet. */
+  readonly isFetched?: boolean
   readonly patterns: readonly CopyPattern[]
   /** Ends it at any time; what is thrown is the signal's reason. */
   readonly signal: AbortSignal
@@ -62,7 +64,7 @@ export async function fetchSource(request: SourceRequest): Promise<Source> {
   request.signal.throwIfAborted()
   const exchange = await ask(request, connectGuard(request))
   try {
-    checkStatus(exchange.message)
+    checkStatus(exchange.message, request.isFetched ?? false)
     return sourceOf(request, exchange)
   } catch (error) {
     exchange.req.destroy()
@@ -165,10 +167,14 @@ function destroyAfter(req: ClientRequest, timeoutMs: number): NodeJS.Timeout {
   return setTimeout(() => req.destroy(cannotVerify(500, TIMED_OUT)), timeoutMs)
 }
 
-/** An unmet source condition is 412 and never 304, as the SDKs' recorded tests have it. */
-function checkStatus({ statusCode = 0, statusMessage = '', headers }: IncomingMessage): void {
+/** Copies of whole blobs tell an unmet condition as 412 and never as 304 (seen in recorded traffic). */
+function checkStatus(
+  { statusCode = 0, statusMessage = '', headers }: IncomingMessage,
+  isFetched: boolean,
+): void {
   if (statusCode === 200 || statusCode === 206) return
-  if (statusCode === 304 || statusCode === 412) throw new StorageError('SourceConditionNotMet')
+  const isUnmet = statusCode === 304 || statusCode === 412
+  if (isUnmet && !isFetched) throw new StorageError('SourceConditionNotMet')
   const code = errorCodeOf(headers)
   // Storage services have their message as reason phrase.
   const reason = statusMessage.replace(/[^\x20-\x7e]/g, '?').slice(0, REASON_LENGTH_MAX)
@@ -179,7 +185,7 @@ function checkStatus({ statusCode = 0, statusMessage = '', headers }: IncomingMe
   }
   const message = reason === '' ? `The copy source answered ${statusCode}.` : reason
   if (statusCode >= 500) throw cannotVerify(500, message, details)
-  if (statusCode >= 400) throw cannotVerify(statusCode, message, details)
+  if (statusCode >= 400 || isUnmet) throw cannotVerify(statusCode, message, details)
   if (statusCode < 300) throw unusable(`it answered ${statusCode}`, details)
   throw unusable('it redirects, and redirects are not followed', details)
 }

@@ -52,6 +52,10 @@ const ACCEPTED: readonly (readonly [keyof typeof DECODERS, string, unknown])[] =
   ['etags', '0x8D1', ['"0x8D1"']],
   ['etags', '"a,b", "c"', ['"a,b"', '"c"']],
   ['etags', 'W/"a"', ['W/"a"']],
+  // None of these is the ETag "a".
+  ['etags', '"a"invalid', ['"a"invalid']],
+  ['etags', '"x""a"', ['"x""a"']],
+  ['etags', '"b" "a"', ['"b" "a"']],
 ]
 
 for (const [kind, text, value] of ACCEPTED) {
@@ -72,7 +76,7 @@ const REFUSED: readonly (readonly [keyof typeof DECODERS, string])[] = [
   ['crc64', 'AAAA'],
   ['guid', 'not-a-guid'],
   ['guid', `{${GUID})`],
-  ['etags', '""",'.repeat(200)],
+  ['etags', '"x",'.repeat(200)],
 ]
 
 for (const [kind, text] of REFUSED) {

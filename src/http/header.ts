@@ -114,15 +114,19 @@ function guidDigits(text: string): string | undefined {
 
 const ETAG_COUNT_MAX = 100
 
-/** `*` or ETags with their quotes; ones that come without get them. Commas in quotes don't count. */
+/**
+ * `*` or ETags with their quotes; ones that come without get them. Commas in quotes don't count. Text beside
+ * the quotes stays part of its ETag, which then matches nothing.
+ */
 export function optionalETags(headers: HeaderFields, name: string): ETags | undefined {
   const text = optionalHeader(headers, name)?.trim()
   if (text === undefined || text === '') return undefined
   if (text === '*') return '*'
-  const etags: readonly string[] = text.match(/(?:W\/)?"[^"]*"|[^",\s]+/g) ?? []
+  const parts: readonly string[] = text.match(/(?:"[^"]*"|[^,])+/g) ?? []
+  const etags = parts.map((part) => part.trim()).filter((part) => part !== '')
   if (etags.length === 0 || etags.length > ETAG_COUNT_MAX) throw invalidHeader(name, text)
   if (etags.includes('*')) return '*'
-  return etags.map((etag) => (etag.endsWith('"') ? etag : `"${etag}"`))
+  return etags.map((etag) => (etag.includes('"') ? etag : `"${etag}"`))
 }
 
 type ConditionPrefix = '' | 'x-ms-source-' | 'x-ms-blob-'

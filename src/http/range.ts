@@ -67,7 +67,8 @@ export function decodeRangeHash(
   const crc64 = optionalBoolean(headers, CRC64_HEADER) === true
   if (!md5 && !crc64) return undefined
   const isShort = range !== undefined && range.to - range.from <= HASHED_RANGE_LENGTH_MAX
-  if (!isShort || (md5 && crc64)) throw invalidHeader(md5 ? MD5_HEADER : CRC64_HEADER, 'true')
+  if (md5 && crc64) throw new StorageError('BothCrc64AndMd5RangeHeaderPresent')
+  if (!isShort) throw invalidHeader(md5 ? MD5_HEADER : CRC64_HEADER, 'true')
   return md5 ? 'md5' : 'crc64'
 }
 

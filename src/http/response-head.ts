@@ -72,6 +72,10 @@ export function lastingHeaders(headers: readonly string[]): readonly string[] {
   return headers
 }
 
+export function isLastingList(headers: readonly string[]): boolean {
+  return lasting.has(headers)
+}
+
 /** How an answer says whether its connection goes on. */
 export const CLOSE = 'Connection: close\r\n'
 

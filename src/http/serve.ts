@@ -4,7 +4,6 @@
 import { randomUUID } from 'node:crypto'
 import { authenticate } from '../auth/authenticate.ts'
 import { authorize } from '../auth/authorize.ts'
-import { wwwAuthenticate } from '../auth/failure.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { ServiceName } from '../auth/request.ts'
 import type { AuthWorld } from '../auth/world.ts'
@@ -14,8 +13,11 @@ import type { ServiceProperties } from '../storage/service-properties.ts'
 import { accountElsewhere, addressOf } from './address.ts'
 import { ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
-import { encodeErrorJson, encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from './error.ts'
+import { storageErrorOf, wireCode } from './error.ts'
+import { errorAnswer } from './error-answer.ts'
+import { errorAt } from './error-versions.ts'
 import type { Exchange, RequestHandler } from './exchange.ts'
+import { answerAt } from './header-versions.ts'
 import type { Answer, Operation, OperationTable, Request } from './operation.ts'
 import { parseQuery } from './query.ts'
 import type { RequestHead } from './request-head.ts'
@@ -75,6 +77,7 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
   let answer: Answer
   let identity: Identity | undefined
   let errorCode: string | undefined
+  let isRunning = false
   try {
     request = decodeRequest(front, exchange, requestId)
     if (request.version === NO_VERSION) request = await withVersion(front, request)
@@ -89,6 +92,7 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
       identity = found instanceof Promise ? await found : found
       const authorizing = authorize(identity, operation.permission, request, world)
       if (authorizing !== undefined) await authorizing
+      isRunning = true
       answer = await runOperation(front, operation, request, identity)
     }
     if (mayNeedCors(request)) {
@@ -100,10 +104,19 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
       exchange.drop()
       return
     }
-    const known = storageErrorOf(error) ?? new StorageError('InternalError')
+    const thrown = storageErrorOf(error) ?? new StorageError('InternalError')
+    const known = errorAt(thrown, request?.version)
     if (known.code === 'InternalError') front.logFault(error, requestId)
     errorCode = wireCode(known.code)
-    answer = errorAnswer(front, known, requestId, request?.version)
+    answer = errorAnswer(known, {
+      service: front.name,
+      method: exchange.head.method,
+      requestId,
+      nowMs: Date.now(),
+      isRunning,
+      operation: operation?.name,
+      request,
+    })
     if (request !== undefined && mayNeedCors(request)) {
       answer = await corsOfError(front, request, answer)
     }
@@ -143,7 +156,8 @@ async function runOperation<Service>(
   checkBodyLength(operation, request)
   const limitMs = timeoutMs(request)
   const running = operation.run({ request, identity, service: front.service })
-  return limitMs === undefined ? running : withinTimeout(running, limitMs)
+  const answer = await (limitMs === undefined ? running : withinTimeout(running, limitMs))
+  return answerAt(answer, operation.name, request.version)
 }
 
 function decodeRequest<Service>(
@@ -270,22 +284,4 @@ function commonHeaders<Service>(
   const clientRequestId = sent['x-ms-client-request-id']
   if (typeof clientRequestId === 'string') headers.push('x-ms-client-request-id', clientRequestId)
   return headers
-}
-
-const ERROR_JSON = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8'
-
-function errorAnswer<Service>(
-  front: Front<Service>,
-  error: StorageError,
-  requestId: string,
-  version: string | undefined,
-): Answer {
-  const headers = Object.entries(errorHeaders(error, version)).flat()
-  const challenge = wwwAuthenticate(error)
-  if (challenge !== undefined) headers.push('WWW-Authenticate', challenge)
-  if (error.status === 304) return { status: 304, headers }
-  const json = front.name === 'table'
-  const encode = json ? encodeErrorJson : encodeErrorXml
-  headers.push('Content-Type', json ? ERROR_JSON : 'application/xml')
-  return { status: error.status, headers, body: encode(error, requestId, Date.now()) }
 }

@@ -13,7 +13,7 @@ import { decodeServiceProperties, encodeServiceProperties } from './service-prop
 const document = (inner: string) => `<StorageServiceProperties>${inner}</StorageServiceProperties>`
 
 const LOGGING =
-  '<Logging><Version>1.0</Version><Delete>true</Delete><Read>false</Read><Write>true</Write>' +
+  '<Logging><Version>1.0</Version><Read>false</Read><Write>true</Write><Delete>true</Delete>' +
   '<RetentionPolicy><Enabled>true</Enabled><Days>7</Days></RetentionPolicy></Logging>'
 const METRICS =
   '<Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs>' +
@@ -26,11 +26,12 @@ const RULE =
 const FULL: Readonly<Record<StorageService, string>> = {
   blob:
     `${LOGGING}<HourMetrics>${METRICS}</HourMetrics><MinuteMetrics>${METRICS}</MinuteMetrics>` +
-    `<Cors>${RULE}${RULE}</Cors><DefaultServiceVersion>2021-12-02</DefaultServiceVersion>` +
+    `<Cors>${RULE}${RULE}</Cors>` +
     '<DeleteRetentionPolicy><Enabled>true</Enabled><Days>5</Days>' +
     '<AllowPermanentDelete>true</AllowPermanentDelete></DeleteRetentionPolicy>' +
     '<StaticWebsite><Enabled>true</Enabled><IndexDocument>index.html</IndexDocument>' +
-    '<ErrorDocument404Path>404.html</ErrorDocument404Path></StaticWebsite>',
+    '<ErrorDocument404Path>404.html</ErrorDocument404Path></StaticWebsite>' +
+    '<DefaultServiceVersion>2021-12-02</DefaultServiceVersion>',
   queue: `${LOGGING}<HourMetrics>${METRICS}</HourMetrics><MinuteMetrics>${METRICS}</MinuteMetrics><Cors />`,
   table: `${LOGGING}<HourMetrics>${METRICS}</HourMetrics><MinuteMetrics>${METRICS}</MinuteMetrics><Cors />`,
   file:
@@ -61,7 +62,7 @@ test('only what the document names is in the update', () => {
 test('the defaults', () => {
   assert.match(
     encodeServiceProperties('blob', DEFAULT_SERVICE_PROPERTIES),
-    /<Cors \/><DeleteRetentionPolicy><Enabled>false<\/Enabled><\/DeleteRetentionPolicy><StaticWebsite><Enabled>false<\/Enabled><\/StaticWebsite>/,
+    /<Cors \/><DeleteRetentionPolicy><Enabled>false<\/Enabled><AllowPermanentDelete>false<\/AllowPermanentDelete><\/DeleteRetentionPolicy><StaticWebsite><Enabled>false<\/Enabled><\/StaticWebsite>/,
   )
 })
 
@@ -84,6 +85,31 @@ for (const [title, service, body] of REFUSED) {
     assert.throws(() => decodeServiceProperties(service, body), { code: 'InvalidXmlDocument' })
   })
 }
+
+test('too many days are told with the place where the service saw them', () => {
+  const metrics =
+    '<MinuteMetrics><Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs>' +
+    '<RetentionPolicy><Enabled>true</Enabled><Days>366</Days></RetentionPolicy></MinuteMetrics>'
+  const body = `<?xml version='1.0' encoding='utf-8'?>\n${document(metrics)}`
+  assert.throws(() => decodeServiceProperties('blob', body), {
+    details: {
+      LineNumber: '2',
+      LinePosition: '176',
+      Reason: 'Retention days must be greater than 0 and less than or equal to 365 days.',
+    },
+  })
+})
+
+test('headers of a CORS rule come back with prefixes behind whole names', () => {
+  const rule = RULE.replace('x-ms-*', 'x-ms-meta-*,x-a,x-b*,x-c').replace(
+    '<AllowedHeaders />',
+    '<AllowedHeaders>x-d*,x-e</AllowedHeaders>',
+  )
+  const update = decodeServiceProperties('blob', document(`<Cors>${rule}</Cors>`))
+  const xml = encodeServiceProperties('blob', { ...DEFAULT_SERVICE_PROPERTIES, ...update })
+  assert.match(xml, /<AllowedHeaders>x-e,x-d\*</)
+  assert.match(xml, /<ExposedHeaders>x-a,x-c,x-ms-meta-\*,x-b\*</)
+})
 
 test('a document with parts missing, doubled or wrong never throws anything but a StorageError', () => {
   const parts: readonly string[] = FULL.blob.match(/<[^>]+>|[^<]+/g) ?? []

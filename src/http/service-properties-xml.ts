@@ -2,6 +2,7 @@
 // that its schema would not take is InvalidXmlDocument, a value that is no boolean or number too.
 import { StorageError } from '../storage/error.ts'
 import {
+  RETENTION_DAYS_MAX,
   SERVICE_PROPERTY_ROOTS,
   type CorsRule,
   type DeleteRetentionPolicy,
@@ -16,6 +17,7 @@ import {
   type StorageService,
 } from '../storage/service-properties.ts'
 import {
+  invalidXml,
   parseXml,
   XML_DECLARATION,
   xmlChild,
@@ -120,9 +122,14 @@ function decodeDeleteRetention(node: XmlNode): DeleteRetentionPolicy {
 /** Days beside a policy that is off say nothing, and are not kept. */
 function decodeRetentionFields(node: XmlNode): RetentionPolicy {
   const enabled = decodeBoolean(required(node, 'Enabled'))
-  const days = xmlChild(node, 'Days')
-  return enabled && days !== undefined ? { enabled, days: decodeInteger(days) } : { enabled }
+  const child = xmlChild(node, 'Days')
+  if (!enabled || child === undefined) return { enabled }
+  const days = decodeInteger(child)
+  if (days < 1 || days > RETENTION_DAYS_MAX) throw invalidXml(node.end, DAYS_REASON)
+  return { enabled, days }
 }
+
+const DAYS_REASON = `Retention days must be greater than 0 and less than or equal to ${RETENTION_DAYS_MAX} days.`
 
 function decodeCors(node: XmlNode): readonly CorsRule[] {
   return node.children.map((rule) => {
@@ -266,8 +273,8 @@ const ENCODERS: Readonly<Record<Root, (properties: ServiceProperties) => string>
     cors.length === 0 ? '<Cors />' : `<Cors>${cors.map(encodeRule).join('')}</Cors>`,
   defaultServiceVersion: ({ defaultServiceVersion }) =>
     xmlOptional('DefaultServiceVersion', defaultServiceVersion),
-  deleteRetentionPolicy: ({ deleteRetentionPolicy }) =>
-    encodeRetention('DeleteRetentionPolicy', deleteRetentionPolicy),
+  deleteRetentionPolicy: ({ deleteRetentionPolicy: policy }) =>
+    encodeRetention('DeleteRetentionPolicy', { allowPermanentDelete: false, ...policy }),
   staticWebsite: ({ staticWebsite }) => encodeStaticWebsite(staticWebsite),
   // No client library knows the next three, so they are shown only when they are on.
   isVersioningEnabled: ({ isVersioningEnabled }) =>
@@ -285,8 +292,8 @@ const ENCODERS: Readonly<Record<Root, (properties: ServiceProperties) => string>
 
 function encodeLogging(logging: Logging): string {
   return (
-    `<Logging>${xmlElement('Version', logging.version)}<Delete>${logging.delete}</Delete>` +
-    `<Read>${logging.read}</Read><Write>${logging.write}</Write>` +
+    `<Logging>${xmlElement('Version', logging.version)}<Read>${logging.read}</Read>` +
+    `<Write>${logging.write}</Write><Delete>${logging.delete}</Delete>` +
     `${encodeRetention('RetentionPolicy', logging.retentionPolicy)}</Logging>`
   )
 }
@@ -310,10 +317,16 @@ function encodeRule(rule: CorsRule): string {
   return (
     `<CorsRule>${xmlElement('AllowedMethods', rule.allowedMethods.join(','))}` +
     xmlElement('AllowedOrigins', rule.allowedOrigins.join(',')) +
-    xmlElement('AllowedHeaders', rule.allowedHeaders.join(',')) +
-    xmlElement('ExposedHeaders', rule.exposedHeaders.join(',')) +
+    xmlElement('AllowedHeaders', literalsFirst(rule.allowedHeaders).join(',')) +
+    xmlElement('ExposedHeaders', literalsFirst(rule.exposedHeaders).join(',')) +
     `<MaxAgeInSeconds>${rule.maxAgeInSeconds}</MaxAgeInSeconds></CorsRule>`
   )
+}
+
+/** The service keeps prefixes (`x-ms-meta-*`) in a list of their own, behind whole names. */
+function literalsFirst(headers: readonly string[]): readonly string[] {
+  const isPrefix = (header: string) => header.endsWith('*')
+  return [...headers.filter((header) => !isPrefix(header)), ...headers.filter(isPrefix)]
 }
 
 function encodeStaticWebsite(website: StaticWebsite): string {

@@ -55,6 +55,13 @@ function isWellFormed(version: string): boolean {
   return !Number.isNaN(timeMs) && new Date(timeMs).toISOString().startsWith(version)
 }
 
+/** The newest known version that is not newer than `version`; the oldest where all are newer. */
+export function knownVersion(version: string): string {
+  let found = ''
+  for (const known of KNOWN_VERSIONS) if (found === '' || known <= version) found = known
+  return found
+}
+
 export function isAtLeast(version: string, since: string): boolean {
   return version >= since
 }

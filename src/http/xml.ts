@@ -10,7 +10,12 @@ export type XmlNode = {
   readonly children: readonly XmlNode[]
   /** Text directly inside, CDATA included. */
   readonly text: string
+  /** Where its end tag is. */
+  readonly end: XmlPlace
 }
+
+/** Both count from 1; the position is that of the tag's name. */
+export type XmlPlace = { readonly line: number; readonly position: number }
 
 export type XmlLimits = {
   readonly lengthMax: number
@@ -33,12 +38,15 @@ type OpenNode = {
   attributes: Record<string, string>
   children: OpenNode[]
   text: string
+  end: XmlPlace
 }
+
+const NOWHERE: XmlPlace = { line: 0, position: 0 }
 
 export function parseXml(body: string | Uint8Array, limits: XmlLimits = XML_LIMITS): XmlNode {
   if (body.length > limits.lengthMax) throw invalidXml()
   const text = typeof body === 'string' ? body : decodeUtf8(body)
-  const holder: OpenNode = { name: '', attributes: {}, children: [], text: '' }
+  const holder: OpenNode = { name: '', attributes: {}, children: [], text: '', end: NOWHERE }
   const parser = createParser(holder, limits)
   parser.write(text).close()
   const [root] = holder.children
@@ -61,8 +69,8 @@ function createParser(holder: OpenNode, limits: XmlLimits): Parser {
   const open: OpenNode[] = [holder]
   let count = 0
   let current = holder
-  parser.on('error', () => {
-    throw invalidXml()
+  parser.on('error', ({ message }) => {
+    throw invalidXml({ line: parser.line, position: parser.column + 1 }, message)
   })
   parser.on('doctype', () => {
     throw invalidXml()
@@ -73,7 +81,7 @@ function createParser(holder: OpenNode, limits: XmlLimits): Parser {
   parser.on('opentag', ({ name, attributes }) => {
     count += 1
     if (count > limits.nodeCountMax || open.length > limits.depthMax) throw invalidXml()
-    const node: OpenNode = { name, attributes, children: [], text: '' }
+    const node: OpenNode = { name, attributes, children: [], text: '', end: NOWHERE }
     current.children.push(node)
     open.push(node)
     current = node
@@ -83,7 +91,10 @@ function createParser(holder: OpenNode, limits: XmlLimits): Parser {
   }
   parser.on('text', addText)
   parser.on('cdata', addText)
-  parser.on('closetag', () => {
+  parser.on('closetag', ({ name, isSelfClosing }) => {
+    // The parser stands behind the tag: `name>`, or `/>`.
+    const back = isSelfClosing ? 1 : name.length
+    current.end = { line: parser.line, position: parser.column - back }
     open.pop()
     current = open.at(-1) ?? holder
   })
@@ -97,8 +108,12 @@ export function xmlChild(node: XmlNode, name: string): XmlNode | undefined {
   return first
 }
 
-function invalidXml(): StorageError {
-  return new StorageError('InvalidXmlDocument')
+export function invalidXml(place: XmlPlace = NOWHERE, reason = ''): StorageError {
+  return new StorageError('InvalidXmlDocument', {
+    LineNumber: String(place.line),
+    LinePosition: String(place.position),
+    Reason: reason,
+  })
 }
 
 export const XML_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'

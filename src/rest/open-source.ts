@@ -50,11 +50,18 @@ export type SourceWants = {
   readonly bytesMax: number
 }
 
+/**
+ * Operations that write bytes from a URL tell an unmet condition of the source as the source's own answer (304
+ * or 412); copies of whole blobs have SourceConditionNotMet.
+ */
+export type FetchWants = { readonly isFetched?: boolean }
+
 export async function openSource(call: SourceCall, wants: SourceWants): Promise<OpenSource> {
   const source = await resolveSource(call, wants)
+  const fetched = { ...wants, isFetched: true }
   const opened = await (source.kind === 'local'
-    ? openLocal(call, source, wants)
-    : openRemote(call, source, wants))
+    ? openLocal(call, source, fetched)
+    : openRemote(call, source, fetched))
   if (opened.lengthBytes <= wants.bytesMax) return opened
   opened.close()
   throw tooLong(wants.bytesMax)
@@ -93,7 +100,7 @@ export function sourceRead(request: Request, { address }: LocalSource): SourceRe
 export function openLocal(
   call: SourceCall,
   source: LocalSource,
-  wants: Pick<SourceWants, 'range'>,
+  wants: Pick<SourceWants, 'range'> & FetchWants,
 ): Promise<OpenSource> {
   const { nowMs } = call.service.moment()
   return withSource(call, source, (kv) =>
@@ -101,13 +108,15 @@ export function openLocal(
   )
 }
 
+type LocalWants = Pick<SourceWants, 'range'> & FetchWants & { readonly nowMs: number }
+
 function* readLocal(
   tx: ReadTx,
   { request, service }: SourceCall,
   source: LocalSource,
-  { range: asked, nowMs }: Pick<SourceWants, 'range'> & { readonly nowMs: number },
+  { range: asked, isFetched = false, nowMs }: LocalWants,
 ): Step<OpenSource> {
-  const { stored } = yield* findSource(tx, sourceRead(request, source), nowMs)
+  const { stored } = yield* findSource(tx, { ...sourceRead(request, source), isFetched }, nowMs)
   const { blob } = stored
   const range = rangeWithin(asked, blob.lengthBytes)
   const content = yield* readContent(tx, stored, range)

@@ -9,7 +9,7 @@ import { PAGE_BYTES } from '../storage/blob/page-range.ts'
 import { NO_TAGS, type Tags } from '../storage/blob/tags.ts'
 import { invalidHeader, StorageError } from '../storage/error.ts'
 import { TAGS_BYTES_MAX } from './blob/tags.ts'
-import type { OpenSource, SourceWants } from './open-source.ts'
+import type { FetchWants, OpenSource, SourceWants } from './open-source.ts'
 import { sourceAuthorization, sourceKey, type RemoteSource, type SourceCall } from './source.ts'
 import { collect } from './upload.ts'
 
@@ -19,12 +19,12 @@ export const IDLE_TIMEOUT_MS = 30_000
 export async function openRemote(
   { request, service }: SourceCall,
   { url }: RemoteSource,
-  { range, tags }: Pick<SourceWants, 'range' | 'tags'>,
+  { range, tags, isFetched = false }: Pick<SourceWants, 'range' | 'tags'> & FetchWants,
 ): Promise<OpenSource> {
   const { patterns, signal } = service.copySources
   const limits = { connectTimeoutMs: CONNECT_TIMEOUT_MS, idleTimeoutMs: IDLE_TIMEOUT_MS }
   const headers = remoteHeaders(request, url)
-  const ask = { method: 'GET', headers, patterns, signal, ...limits } as const
+  const ask = { method: 'GET', headers, patterns, signal, isFetched, ...limits } as const
   const fetched = await fetchSource({ ...ask, url, ...(range && { range }) })
   try {
     return {

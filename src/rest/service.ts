@@ -7,7 +7,7 @@ import type { AuthWorld } from '../auth/world.ts'
 import type { ExtentStore } from '../extent/extent.ts'
 import type { HashThreads } from '../extent/hash-threads.ts'
 import { formatHttpDate } from '../http/date.ts'
-import type { Answer, Call, Operation } from '../http/operation.ts'
+import type { Answer, Call, Operation, Request } from '../http/operation.ts'
 import { decodeServiceProperties, encodeServiceProperties } from '../http/service-properties-xml.ts'
 import { decodeKeyRequest, encodeUserDelegationKey } from '../http/user-delegation-key-xml.ts'
 import { XML_DECLARATION } from '../http/xml.ts'
@@ -64,12 +64,22 @@ type ServiceCall = Call<AccountService>
 
 async function runGetServiceProperties({ request, service }: ServiceCall): Promise<Answer> {
   const properties = await service.kv.read((tx) => getServiceProperties(tx, request))
-  return { status: 200, headers: XML, body: encodeServiceProperties(request.service, properties) }
+  const body = encodeServiceProperties(request.service, properties)
+  return { status: 200, headers: settingsHeaders(request), body }
+}
+
+/** Recorded: only queues forbid to cache the properties and the statistics. */
+function settingsHeaders({ service }: Request): readonly string[] {
+  return service === 'queue' ? ['Cache-Control', 'no-cache', ...XML] : XML
 }
 
 async function runSetServiceProperties({ request, service }: ServiceCall): Promise<Answer> {
   const body = await request.body.read(PROPERTIES_BYTES_MAX)
   const update = decodeServiceProperties(request.service, body)
+  // Recorded: the Queue service wants at least one setting.
+  if (request.service === 'queue' && Object.keys(update).length === 0) {
+    throw new StorageError('InvalidXmlDocument')
+  }
   await service.kv.write((tx) => changeServiceProperties(tx, request, update))
   return { status: 202, headers: [] }
 }
@@ -81,7 +91,7 @@ async function runGetServiceStats({ request, service }: ServiceCall): Promise<An
   const body =
     `${XML_DECLARATION}<StorageServiceStats><GeoReplication><Status>live</Status>` +
     `<LastSyncTime>${lastSync}</LastSyncTime></GeoReplication></StorageServiceStats>`
-  return { status: 200, headers: XML, body }
+  return { status: 200, headers: settingsHeaders(request), body }
 }
 
 /** An account of general purpose, read-access geo-redundant: it has a secondary endpoint. */

@@ -13,10 +13,21 @@ export type SignedIdentifier = { readonly id: string; readonly policy: AccessPol
 
 const IDENTIFIER_COUNT_MAX = 5
 const ID_LENGTH_MAX = 64
-const PERMISSION = /^[a-z]{0,32}$/
 const TIME = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,7}))?)?(Z|[+-]\d\d:\d\d)?)?$/
 
-export function checkSignedIdentifiers(identifiers: readonly SignedIdentifier[]): void {
+/** The letters that a policy of each service may have: those of a SAS for its resource. */
+export const POLICY_LETTERS = {
+  blob: 'racwdxyltfmeopi',
+  file: 'rcwdl',
+  queue: 'raup',
+  table: 'raud',
+} as const
+
+/** `letters` are those that the resource knows. */
+export function checkSignedIdentifiers(
+  identifiers: readonly SignedIdentifier[],
+  letters: string,
+): void {
   const ids = new Set(identifiers.map(({ id }) => id))
   const isTooLong = identifiers.some(({ id }) => id.length > ID_LENGTH_MAX)
   // The service holds the document against a schema, hence the code.
@@ -24,9 +35,8 @@ export function checkSignedIdentifiers(identifiers: readonly SignedIdentifier[])
     throw new StorageError('InvalidXmlDocument')
   }
   for (const { policy } of identifiers) {
-    if (policy.permission !== undefined && !PERMISSION.test(policy.permission)) {
-      throw invalidNode('Permission', policy.permission)
-    }
+    const isKnown = [...(policy.permission ?? '')].every((letter) => letters.includes(letter))
+    if (!isKnown) throw new StorageError('InvalidXmlDocument')
   }
 }
 

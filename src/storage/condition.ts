@@ -27,25 +27,30 @@ export type Validators = {
   readonly tags?: Tags
 }
 
-/** `create` writes the object if it is missing (Put Blob, Put Block List, Copy); `update` needs it. */
-export type WriteKind = 'create' | 'update'
+/** `create` (Put Blob, Put Block List) and `copy` write the object if it is missing; `update` needs it. */
+export type WriteKind = 'create' | 'copy' | 'update'
 
 /** Since 2013-08-15 reads take any combination; before, they took the pairs that writes take. */
 export type ReadRule = 'any' | 'pairs'
 
-/** The object exists: a read of a missing one is 404, whatever its conditions. */
+/** No read can meet `If-None-Match: *`, whether or not the object exists. */
+export function checkSatisfiable({ ifNoneMatch }: Conditions): void {
+  if (ifNoneMatch === '*') throw new StorageError('UnsatisfiableCondition')
+}
+
+/** The object exists: a read of a missing one is 404, whatever its other conditions. */
 export function checkReadConditions(
   conditions: Conditions,
   current: Validators,
   rule: ReadRule = 'any',
 ): void {
   if (conditions === NO_CONDITIONS) return
-  if (conditions.ifNoneMatch === '*') throw new StorageError('UnsatisfiableCondition')
+  checkSatisfiable(conditions)
   const considered = rule === 'any' ? conditions : pairedConditions(conditions)
   if (!isUnchanged(considered, current) || !isTagged(conditions, current)) {
     throw new StorageError('ConditionNotMet')
   }
-  if (!isChanged(considered, current)) throw notModified(current)
+  if (!isChanged(considered, current)) throw new StorageError('NotModified')
 }
 
 export function checkWriteConditions(
@@ -55,28 +60,23 @@ export function checkWriteConditions(
 ): void {
   if (conditions === NO_CONDITIONS) return
   const considered = pairedConditions(conditions)
-  if (current === undefined) {
-    if (considered.ifMatch !== undefined || !isTagged(conditions, current)) {
-      throw new StorageError('ConditionNotMet')
-    }
-    return
+  if (current !== undefined && considered.ifNoneMatch === '*') {
+    throw new StorageError(kind === 'update' ? 'ConditionNotMet' : 'BlobAlreadyExists')
   }
-  if (considered.ifNoneMatch === '*') {
-    throw new StorageError(kind === 'create' ? 'BlobAlreadyExists' : 'ConditionNotMet')
-  }
-  const isMet = isUnchanged(considered, current) && isChanged(considered, current)
-  if (!isMet || !isTagged(conditions, current)) {
-    throw new StorageError('ConditionNotMet')
-  }
+  const isMet =
+    current === undefined
+      ? considered.ifMatch === undefined
+      : isUnchanged(considered, current) && isChanged(considered, current)
+  if (!isMet) throw new StorageError(kind === 'copy' ? 'TargetConditionNotMet' : 'ConditionNotMet')
+  if (!isTagged(conditions, current)) throw new StorageError('ConditionNotMet')
 }
 
 /** The source of a copy is read, but what it answers with belongs to a write: never 304. */
 export function checkSourceConditions(conditions: Conditions, source: Validators): void {
-  if (conditions.ifNoneMatch === '*') throw new StorageError('UnsatisfiableCondition')
+  checkSatisfiable(conditions)
   const isMet = isUnchanged(conditions, source) && isChanged(conditions, source)
-  if (!isMet || !isTagged(conditions, source)) {
-    throw new StorageError('SourceConditionNotMet')
-  }
+  if (!isMet) throw new StorageError('SourceConditionNotMet')
+  if (!isTagged(conditions, source)) throw new StorageError('ConditionNotMet')
 }
 
 /** Containers know times only, and Set Container Metadata only If-Modified-Since. */
@@ -155,12 +155,4 @@ function isSeveral(etags: ETags | undefined): boolean {
 /** Dates in headers have no fraction, so neither does what they are compared with. */
 function seconds(timeMs: number): number {
   return Math.floor(timeMs / 1000)
-}
-
-/** A 304 tells what the client's copy is still valid for. */
-function notModified(current: Validators): StorageError {
-  return new StorageError('NotModified', {
-    ETag: current.etag,
-    'Last-Modified': new Date(current.lastModifiedMs).toUTCString(),
-  })
 }

@@ -14,7 +14,7 @@ export function ofSource(error: unknown): unknown {
   if (!(error instanceof StorageError) || OWN_CODES.includes(error.code)) return error
   const details = {
     CopySourceStatusCode: String(error.status),
-    CopySourceErrorCode: error.code,
+    CopySourceErrorCode: error.code === 'NotModified' ? 'ConditionNotMet' : error.code,
     CopySourceErrorMessage: error.message,
   }
   return new StorageError('CannotVerifyCopySource', details, error.message, error.status)

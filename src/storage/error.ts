@@ -8,6 +8,7 @@ export const ERRORS = {
   /** ConditionNotMet on the wire, as an unmet read condition has 304. */
   NotModified: [304, 'The condition specified using HTTP conditional header(s) is not met.'],
   SourceConditionNotMet: [412, 'The source condition specified using HTTP conditional header(s) is not met.'],
+  TargetConditionNotMet: [412, 'The target condition specified using HTTP conditional header(s) is not met.'],
   UpdateConditionNotSatisfied: [412, 'The update condition specified in the request was not satisfied.'],
   // 400: the request itself
   ConditionHeadersNotSupported: [400, 'Condition headers are not supported.'],
@@ -22,13 +23,15 @@ export const ERRORS = {
   InvalidMd5: [400, 'The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded.'],
   InvalidMetadata: [400, 'The metadata specified is invalid. It has characters that are not permitted.'],
   InvalidQueryParameterValue: [400, 'Value for one of the query parameters specified in the request URI is invalid.'],
-  InvalidResourceName: [400, 'The specified resource name contains invalid characters.'],
+  // The service's own spelling.
+  InvalidResourceName: [400, 'The specifed resource name contains invalid characters.'],
   InvalidUri: [400, 'The requested URI does not represent any resource on the server.'],
   InvalidXmlDocument: [400, 'XML specified is not syntactically valid.'],
   InvalidXmlNodeValue: [400, 'The value for one of the XML nodes is not in the correct format.'],
   Md5Mismatch: [400, 'The MD5 value specified in the request did not match with the MD5 value calculated by the server.'],
   Crc64Mismatch: [400, 'The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.'],
   BothCrc64AndMd5HeaderPresent: [400, 'Both x-ms-content-crc64 header and Content-MD5 header are present.'],
+  BothCrc64AndMd5RangeHeaderPresent: [400, 'Both x-ms-range-get-content-crc64 header and x-ms-range-get-content-md5 header are present.'],
   MetadataTooLarge: [400, 'The size of the specified metadata exceeds the maximum size permitted.'],
   MissingRequiredHeader: [400, 'An HTTP header that\'s mandatory for this request is not specified.'],
   MissingRequiredQueryParameter: [400, 'A query parameter that\'s mandatory for this request is not specified.'],
@@ -125,7 +128,7 @@ export const ERRORS = {
   BlobImmutableDueToLegalHold: [409, 'This operation is not permitted as the blob is immutable due to one or more legal holds.'],
   BlobImmutableDueToPolicy: [409, 'This operation is not permitted as the blob is immutable due to a policy.'],
   BlobOperationNotSupported: [409, 'The operation is not supported in this scenario.'],
-  BlobIsSealed: [409, 'The specified blob is sealed and its contents can\'t be modified unless the blob is re-created after a delete.'],
+  BlobIsSealed: [409, 'The blob is sealed and its contents cannot be modified.'],
   BlobSnapshotNotSoftDeleted: [409, 'The specified snapshot or version of the blob is not soft-deleted.'],
   BlobOverwritten: [409, 'The blob has been recreated since the previous snapshot was taken.'],
   BlobUsesCustomerSpecifiedEncryption: [409, 'The blob is encrypted with customer specified encryption, but it was not provided in the request.'],

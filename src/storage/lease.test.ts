@@ -261,22 +261,22 @@ type Use = readonly [Leasable, 'write' | 'read', id: string | undefined, ...Outc
 // prettier-ignore
 const USES: readonly Use[] = [
   //                           available    leased      breaking      broken       expired
-  ['blob',      'write', A,    ABSENT_B,    'leased A', 'breaking A', ABSENT_B,    LOST],
+  ['blob',      'write', A,    ABSENT_B,    'leased A', 'breaking A', LOST,        LOST],
   ['blob',      'write', B,    ABSENT_B,    OTHER_B,    OTHER_B,      ABSENT_B,    ABSENT_B],
   ['blob',      'write', NONE, 'available', MISSING,    MISSING,      'available', 'available'],
-  ['blob',      'read',  A,    ABSENT_B,    'leased A', 'breaking A', ABSENT_B,    LOST],
+  ['blob',      'read',  A,    ABSENT_B,    'leased A', 'breaking A', LOST,        LOST],
   ['blob',      'read',  B,    ABSENT_B,    OTHER_B,    OTHER_B,      ABSENT_B,    ABSENT_B],
   ['blob',      'read',  NONE, 'available', 'leased A', 'breaking A', 'broken A',  'expired A'],
-  ['container', 'write', A,    ABSENT_C,    'leased A', 'breaking A', ABSENT_C,    LOST],
+  ['container', 'write', A,    ABSENT_C,    'leased A', 'breaking A', LOST,        LOST],
   ['container', 'write', B,    ABSENT_C,    OTHER_C,    OTHER_C,      ABSENT_C,    ABSENT_C],
   ['container', 'write', NONE, 'available', MISSING,    MISSING,      'available', 'available'],
-  ['container', 'read',  A,    ABSENT_C,    'leased A', 'breaking A', ABSENT_C,    LOST],
+  ['container', 'read',  A,    ABSENT_C,    'leased A', 'breaking A', LOST,        LOST],
   ['container', 'read',  B,    ABSENT_C,    OTHER_C,    OTHER_C,      ABSENT_C,    ABSENT_C],
   ['container', 'read',  NONE, 'available', 'leased A', 'breaking A', 'broken A',  'expired A'],
-  ['share',     'write', A,    ABSENT_C,    'leased A', 'breaking A', ABSENT_C,    LOST],
+  ['share',     'write', A,    ABSENT_C,    'leased A', 'breaking A', LOST,        LOST],
   ['share',     'write', B,    ABSENT_C,    OTHER_C,    OTHER_C,      ABSENT_C,    ABSENT_C],
   ['share',     'read',  B,    ABSENT_C,    OTHER_C,    OTHER_C,      ABSENT_C,    ABSENT_C],
-  ['file',      'write', A,    ABSENT_F,    'leased A', 'breaking A', ABSENT_F,    LOST],
+  ['file',      'write', A,    ABSENT_F,    'leased A', 'breaking A', LOST,        LOST],
   ['file',      'write', B,    ABSENT_F,    OTHER_F,    OTHER_F,      ABSENT_F,    ABSENT_F],
   ['file',      'read',  B,    ABSENT_F,    OTHER_F,    OTHER_F,      ABSENT_F,    ABSENT_F],
 ]

@@ -54,6 +54,11 @@ export function leaseState(lease: Lease | undefined, nowMs: number): LeaseState 
   return isRunning ? 'leased' : 'expired'
 }
 
+/** Leased or breaking: nobody else may write. */
+export function isLeaseRunning(lease: Lease | undefined, nowMs: number): boolean {
+  return leaseStatus(lease, nowMs).status === 'locked'
+}
+
 export function leaseStatus(lease: Lease | undefined, nowMs: number): LeaseStatus {
   const state = leaseState(lease, nowMs)
   if (state === 'leased') {
@@ -173,7 +178,7 @@ const USES = {
   //             available     leased      breaking    broken        expired
   'write none': ['keep',       'missing',  'missing',  'forget',     'forget'],
   'read none':  ['keep',       'keep',     'keep',     'keep',       'keep'],
-  'own':        ['notPresent', 'keep',     'keep',     'notPresent', 'lost'],
+  'own':        ['notPresent', 'keep',     'keep',     'lost',       'lost'],
   'other':      ['notPresent', 'mismatch', 'mismatch', 'notPresent', 'notPresent'],
 } as const satisfies Record<string, Row<'keep' | 'forget' | keyof UseCodes>>
 

@@ -46,6 +46,8 @@ const RULES: readonly (readonly [string, ServicePropertiesUpdate, string])[] = [
   ['a version', { defaultServiceVersion: '2021-12-02' }, OK],
   ['a version that is none', { defaultServiceVersion: 'latest' }, NODE],
   ['a website', { staticWebsite: { enabled: true, indexDocument: 'index.html' } }, OK],
+  ['no website', { staticWebsite: { enabled: false } }, OK],
+  ['an index of no website', { staticWebsite: { enabled: false, indexDocument: 'a' } }, DOCUMENT],
   ['an index with a path', { staticWebsite: { enabled: true, indexDocument: 'a/b' } }, NODE],
   [
     'both kinds of index',

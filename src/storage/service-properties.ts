@@ -92,7 +92,7 @@ export const DEFAULT_SERVICE_PROPERTIES: ServiceProperties = {
 
 // prettier-ignore
 export const SERVICE_PROPERTY_ROOTS: Readonly<Record<StorageService, readonly (keyof ServiceProperties)[]>> = {
-  blob: ['logging', 'hourMetrics', 'minuteMetrics', 'cors', 'defaultServiceVersion', 'deleteRetentionPolicy', 'staticWebsite',
+  blob: ['logging', 'hourMetrics', 'minuteMetrics', 'cors', 'deleteRetentionPolicy', 'staticWebsite', 'defaultServiceVersion',
     'isVersioningEnabled', 'containerDeleteRetentionPolicy', 'lastAccessTimeTrackingPolicy'],
   queue: ['logging', 'hourMetrics', 'minuteMetrics', 'cors'],
   table: ['logging', 'hourMetrics', 'minuteMetrics', 'cors'],
@@ -124,7 +124,7 @@ export function checkServiceProperties(update: ServicePropertiesUpdate): void {
   if (update.defaultServiceVersion !== undefined) checkVersion(update.defaultServiceVersion)
 }
 
-const RETENTION_DAYS_MAX = 365
+export const RETENTION_DAYS_MAX = 365
 
 /** Days are needed if, and only if, the policy is on. */
 function checkRetention(policy: RetentionPolicy): void {
@@ -155,13 +155,15 @@ function checkVersion(version: string): void {
 const DOCUMENT_LENGTH_MAX = 1024
 
 function checkStaticWebsite(website: StaticWebsite): void {
-  const { indexDocument, defaultIndexDocumentPath, errorDocument404Path } = website
+  const { enabled, indexDocument, defaultIndexDocumentPath, errorDocument404Path } = website
+  const documents = [indexDocument, defaultIndexDocumentPath, errorDocument404Path]
+  if (!enabled && documents.some((path) => path !== undefined)) throw invalidDocument()
   // One is the name of a file in each folder, the other the path of the one file: not both.
   if (indexDocument !== undefined && defaultIndexDocumentPath !== undefined) throw invalidDocument()
   if (indexDocument !== undefined && indexDocument.includes('/')) {
     throw invalidNode('IndexDocument', indexDocument)
   }
-  for (const path of [indexDocument, defaultIndexDocumentPath, errorDocument404Path]) {
+  for (const path of documents) {
     if (path !== undefined && path.length > DOCUMENT_LENGTH_MAX) throw invalidDocument()
   }
 }

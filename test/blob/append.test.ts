@@ -266,16 +266,20 @@ describe('a condition of Append Block', () => {
 })
 
 describe('Append Blob Seal', () => {
-  test('ends appending, changes no ETag, and may be repeated', async () => {
+  test('ends appending, changes the ETag, and may be repeated', async () => {
     const blob = container.getAppendBlobClient('sealed')
     await blob.create()
-    const { etag } = await blob.appendBlock('end', 3)
+    let { etag, lastModified } = await blob.appendBlock('end', 3)
     for (let i = 0; i < 2; i += 1) {
       server.advance(1_000)
       const sealed = await blob.seal()
-      assert.equal(sealed.etag, etag)
+      assert.notEqual(sealed.etag, etag)
+      assert.notDeepEqual(sealed.lastModified, lastModified)
+      ;({ etag, lastModified } = sealed)
     }
-    await assertRefused(append('sealed', 'x'), 409, 'BlobIsSealed')
+    const refused = await append('sealed', 'x')
+    assert.deepEqual([refused.status, refused.headers['x-ms-error-code']], [409, 'BlobIsSealed'])
+    assert.match(refused.text, />The blob is sealed and its contents cannot be modified\.\n/)
     const { headers } = await send('HEAD', '/log/sealed')
     assert.deepEqual([headers['x-ms-blob-sealed'], headers.etag], ['true', etag])
     assert.equal((await send('GET', '/log/sealed')).headers['x-ms-blob-sealed'], 'true')

@@ -137,12 +137,12 @@ type Uses = readonly [id: string | undefined, ...outcomes: readonly string[]]
 //  id          available leased  breaking broken expired
 const DELETE: readonly Uses[] = [
   [undefined,   'ok',     MISSING, MISSING, 'ok',  'ok'],
-  [A,           NONE,     'ok',    'ok',    NONE,  LOST],
+  [A,           NONE,     'ok',    'ok',    LOST,  LOST],
   [B,           NONE,     OTHER,   OTHER,   NONE,  NONE],
 ] // prettier-ignore
 const OTHERS: readonly Uses[] = [
   [undefined,   'ok',     'ok',    'ok',    'ok',  'ok'],
-  [A,           NONE,     'ok',    'ok',    NONE,  LOST],
+  [A,           NONE,     'ok',    'ok',    LOST,  LOST],
   [B,           NONE,     OTHER,   OTHER,   NONE,  NONE],
 ] // prettier-ignore
 

@@ -57,7 +57,7 @@ describe('conditions', () => {
     [{ 'x-ms-source-if-modified-since': NEW }, '412 SourceConditionNotMet'],
     [{ 'x-ms-source-if-unmodified-since': NEW }, 202],
     [{ 'x-ms-source-if-unmodified-since': OLD }, '412 SourceConditionNotMet'],
-    [{ 'x-ms-source-if-tags': '"a" = \'1\'' }, '412 SourceConditionNotMet'],
+    [{ 'x-ms-source-if-tags': '"a" = \'1\'' }, '412 ConditionNotMet'],
   ]
   for (const [headers, expected] of SOURCE) {
     test(`${JSON.stringify(headers)} → ${expected}`, async () => {
@@ -73,11 +73,11 @@ describe('conditions', () => {
   // prettier-ignore
   const TARGET: readonly (readonly [Headers, 202 | string])[] = [
     [{ 'if-match': '*' }, 202],
-    [{ 'if-match': '"0x1"' }, '412 ConditionNotMet'],
+    [{ 'if-match': '"0x1"' }, '412 TargetConditionNotMet'],
     [{ 'if-none-match': '"0x1"' }, 202],
     [{ 'if-none-match': '*' }, '409 BlobAlreadyExists'],
-    [{ 'if-modified-since': NEW }, '412 ConditionNotMet'],
-    [{ 'if-unmodified-since': OLD }, '412 ConditionNotMet'],
+    [{ 'if-modified-since': NEW }, '412 TargetConditionNotMet'],
+    [{ 'if-unmodified-since': OLD }, '412 TargetConditionNotMet'],
     [{ 'x-ms-if-tags': '"a" = \'1\'' }, '412 ConditionNotMet'],
   ]
   for (const [headers, expected] of TARGET) {
@@ -88,7 +88,7 @@ describe('conditions', () => {
   }
 
   test('If-Match on a destination that is missing', () =>
-    assertRefused(copy('missing', { 'if-match': '*' }), 412, 'ConditionNotMet'))
+    assertRefused(copy('missing', { 'if-match': '*' }), 412, 'TargetConditionNotMet'))
 })
 
 describe('leases', () => {

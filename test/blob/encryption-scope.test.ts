@@ -138,6 +138,12 @@ describe('which scope a new blob gets', () => {
   })
 })
 
+test('a forbidden scope is told before a blob that is missing', async () => {
+  const headers = { 'x-ms-encryption-scope': TWO }
+  const sent = await send('PUT', '/strict/nothing?comp=appendblock', headers, Buffer.from('x'))
+  assert.equal(outcomeOf(sent), FORBIDDEN)
+})
+
 describe('a blob that is there', () => {
   before(async () => {
     assert.equal((await put('/box/one', ONE)).status, 201)

@@ -114,7 +114,9 @@ for (const [place, urlOf] of Object.entries(PLACES)) {
           [{ 'x-ms-source-content-md5': md5Of('x') }, '400 Md5Mismatch'],
           [{ 'x-ms-source-content-crc64': 'AAAAAAAAAAA=' }, '400 Crc64Mismatch'],
           [{ 'x-ms-source-content-md5': whole, 'x-ms-source-content-crc64': 'AAAAAAAAAAA=' }, '400 BothCrc64AndMd5HeaderPresent'],
-          [{ 'x-ms-source-if-match': '"0x1"' }, '412 SourceConditionNotMet'],
+          [{ 'x-ms-source-if-match': '"0x1"' }, '412 CannotVerifyCopySource'],
+          [{ 'x-ms-source-if-modified-since': 'Thu, 01 Jan 2099 00:00:00 GMT' }, '304 CannotVerifyCopySource'],
+          [{ 'x-ms-source-if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' }, '412 CannotVerifyCopySource'],
           [{ 'x-ms-source-range': 'lines=1-2' }, '400 InvalidHeaderValue'],
         ]
         for (const [headers, expected] of rows) {

@@ -105,11 +105,12 @@ for (const operation of BLOB_OPERATIONS) {
     if (operation.conditions === 'none') return
     for (const [name, beside, isMet, unmetRead] of BESIDE) {
       test(`beside ${name}, ${isMet ? 'met' : 'unmet'}`, async () => {
-        const unmet = operation.conditions === 'read' ? unmetRead : REFUSED
+        const refused = operation.isCopy === true ? '412 TargetConditionNotMet' : REFUSED
+        const unmet = operation.conditions === 'read' ? unmetRead : refused
         const outcomes = [
           [MET, isMet ? operation.ok : unmet],
           // Both unmet: 412 wins over 304.
-          [UNMET, REFUSED],
+          [UNMET, isMet ? REFUSED : refused],
         ] as const
         for (const [condition, said] of outcomes) {
           const blob = await newBlob(operation)

@@ -117,8 +117,8 @@ test('the destination stays with its source, and goes forward only', async () =>
 test('conditions of the destination', async () => {
   const snapshot = await snapshotWith(6)
   const to = (headers: Headers) => outcomeOf(copy('conditioned', at(snapshot), headers))
-  assert.equal(await to({ 'if-match': '*' }), '412 ConditionNotMet')
+  assert.equal(await to({ 'if-match': '*' }), '412 TargetConditionNotMet')
   assert.equal(await to({ 'if-none-match': '*' }), '202')
   assert.equal(await to({ 'if-none-match': '*' }), '409 BlobAlreadyExists')
-  assert.equal(await to({ 'if-match': '"0x1"' }), '412 ConditionNotMet')
+  assert.equal(await to({ 'if-match': '"0x1"' }), '412 TargetConditionNotMet')
 })

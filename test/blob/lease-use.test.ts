@@ -49,17 +49,17 @@ type Uses = readonly (readonly [title: string, id: string | undefined, ...outcom
 const WRITES: Uses = [
   //                      available leased   breaking broken expired
   ['no id',    undefined, OK,       MISSING, MISSING, OK,    OK],
-  ['its id',   A,         NONE,     OK,      OK,      NONE,  LOST],
+  ['its id',   A,         NONE,     OK,      OK,      LOST,  LOST],
   ['another',  B,         NONE,     OTHER,   OTHER,   NONE,  NONE],
 ] // prettier-ignore
 const READS: Uses = [
   ['no id',    undefined, OK,       OK,      OK,      OK,    OK],
-  ['its id',   A,         NONE,     OK,      OK,      NONE,  LOST],
+  ['its id',   A,         NONE,     OK,      OK,      LOST,  LOST],
   ['another',  B,         NONE,     OTHER,   OTHER,   NONE,  NONE],
 ] // prettier-ignore
 const COPIES: Uses = [
   ['no id',    undefined, OK,       MISSING, MISSING, OK,    OK],
-  ['its id',   A,         NONE,     FINITE,  FINITE,  NONE,  LOST],
+  ['its id',   A,         NONE,     FINITE,  FINITE,  LOST,  LOST],
   ['another',  B,         NONE,     OTHER,   OTHER,   NONE,  NONE],
 ] // prettier-ignore
 
@@ -115,7 +115,29 @@ for (const operation of BLOB_OPERATIONS) {
         const { prefix = '' } = operation
         const headers = { ...idHeader(B), [`${prefix}if-match`]: '"0x1"' }
         const said = outcome(await runOperation(server, operation, leased.path, headers))
-        assert.equal(said, '412 ConditionNotMet')
+        assert.equal(
+          said,
+          operation.isCopy === true ? '412 TargetConditionNotMet' : '412 ConditionNotMet',
+        )
+      })
+    }
+
+    if (operation.conditions === 'create' && operation.needsInfiniteLease !== true) {
+      test('a running lease comes before If-None-Match: *, and its holder may overwrite', async () => {
+        const leased = leasedBlob(`/box/none-match-${(count += 1)}`)
+        await makeBlob(server, leased.path, operation.of)
+        const over = async (headers: Headers) =>
+          outcome(
+            await runOperation(server, operation, leased.path, {
+              'if-none-match': '*',
+              ...headers,
+            }),
+          )
+        assert.equal(await over({}), '409 BlobAlreadyExists')
+        await enter(server, leased, 'leased')
+        assert.equal(await over({}), MISSING)
+        assert.equal(await over(idHeader(B)), OTHER)
+        assert.equal(await over(idHeader(A)), operation.ok)
       })
     }
 

@@ -17,6 +17,8 @@ export type BlobOperation = {
   readonly prefix?: '' | 'x-ms-blob-'
   /** Copies: a lease of the destination has to be without end. */
   readonly needsInfiniteLease?: true
+  /** Conditions of the destination have a code of their own. */
+  readonly isCopy?: true
   readonly ok: string
   readonly method: string
   readonly query?: string
@@ -56,9 +58,9 @@ export const BLOB_OPERATIONS: readonly BlobOperation[] = [
   { ...CREATE, name: 'Put Blob of many bytes', headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'new'.repeat(5_000) },
   { ...CREATE, name: 'Put Append Blob', of: 'AppendBlob', headers: { 'x-ms-blob-type': 'AppendBlob' } },
   { ...CREATE, name: 'Put Page Blob', of: 'PageBlob', headers: { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': '512' } },
-  { ...CREATE, name: 'Put Blob From URL', headers: { 'x-ms-blob-type': 'BlockBlob' }, source: 'block' },
-  { ...CREATE, name: 'Copy Blob', ok: '202', source: 'block', needsInfiniteLease: true },
-  { ...CREATE, name: 'Copy Blob From URL', ok: '202', headers: { 'x-ms-requires-sync': 'true' }, source: 'block', needsInfiniteLease: true },
+  { ...CREATE, name: 'Put Blob From URL', headers: { 'x-ms-blob-type': 'BlockBlob' }, source: 'block', isCopy: true },
+  { ...CREATE, name: 'Copy Blob', ok: '202', source: 'block', needsInfiniteLease: true, isCopy: true },
+  { ...CREATE, name: 'Copy Blob From URL', ok: '202', headers: { 'x-ms-requires-sync': 'true' }, source: 'block', needsInfiniteLease: true, isCopy: true },
   { ...CREATE, name: 'Put Block List', query: '?comp=blocklist', body: BLOCK_LIST },
   { ...CREATE, name: 'Put Block', query: `?comp=block${BLOCK}`, body: 'block', conditions: 'none', ifTags: false },
   { ...CREATE, name: 'Put Block From URL', query: `?comp=block${BLOCK}`, source: 'block', conditions: 'none', ifTags: false },

@@ -15,8 +15,8 @@ def refusal(errors):
             call(*args, **kwargs)
         except HttpResponseError as failure:
             found = getattr(failure, "error_code", None)
-            if found is None:  # create_entity raises its errors without it.
-                found = failure.response.headers["x-ms-error-code"]
+            if found is None:  # create_entity raises its errors without it, and tables have it in the body only.
+                found = json.loads(failure.response.text())["odata.error"]["code"]
             assert found == code, f"{found}, not {code}"
             assert isinstance(failure, errors.get(code, HttpResponseError)), type(failure).__name__
             return failure

@@ -98,6 +98,16 @@ describe('a blob made of a file', () => {
     }
   })
 
+  test('whose type was cleared has the type of a blob without one', async () => {
+    const { fileClient: file } = await share.createFile(newName(), 3)
+    await file.setHttpHeaders({ fileContentLanguage: 'en' })
+    assert.equal((await file.getProperties()).contentType, undefined)
+    const name = newName()
+    assert.equal((await send(name, file.url)).status, 202)
+    const { contentType, contentLanguage } = await container.getBlobClient(name).getProperties()
+    assert.deepEqual([contentType, contentLanguage], ['application/octet-stream', 'en'])
+  })
+
   test('of a snapshot of the share', async () => {
     const { fileClient: file } = await share.createFile(newName(), 3)
     await file.uploadRange('old', 0, 3)

@@ -177,10 +177,11 @@ describe('attributes and times', () => {
     [{},                                                                          'Archive',          false],
     [{ 'x-ms-file-attributes': 'source' },                                        'Hidden',           false],
     [{ 'x-ms-file-attributes': 'Source', 'x-ms-file-copy-set-archive': 'true' },  'Hidden | Archive', false],
-    [{ 'x-ms-file-attributes': 'None' },                                          'None',             false],
-    [{ 'x-ms-file-attributes': 'System' },                                        'System',           false],
+    [{ 'x-ms-file-attributes': 'None' },                                          'Archive',          false],
+    [{ 'x-ms-file-attributes': 'System' },                                        'System | Archive', false],
+    [{ 'x-ms-file-attributes': 'System', 'x-ms-file-copy-set-archive': 'false' }, 'System',           false],
     [{ 'x-ms-file-attributes': 'None', 'x-ms-file-copy-set-archive': 'true' },    'Archive',          false],
-    [given,                                                                       'Hidden',           true],
+    [given,                                                                       'Hidden | Archive', true],
     [Object.fromEntries(Object.keys(given).map((name) => [name, 'source'])),      'Hidden',           true],
   ]
   for (const [headers, attributes, isTimeKept] of COPIES) {

@@ -38,14 +38,15 @@ async function newIn(state: (typeof STATES)[number]): Promise<ShareFileClient> {
 const ABSENT = '412 LeaseNotPresentWithFileOperation'
 const MISMATCH = '412 LeaseIdMismatchWithFileOperation'
 const MISSING = '412 LeaseIdMissing'
+const LOST = '412 LeaseLost'
 
 // prettier-ignore
 const USES = [
   //            available  leased     broken
-  ['write', A,         [ABSENT, 'ok',     ABSENT]],
+  ['write', A,         [ABSENT, 'ok',     LOST]],
   ['write', B,         [ABSENT, MISMATCH, ABSENT]],
   ['write', undefined, ['ok',   MISSING,  'ok']],
-  ['read',  A,         [ABSENT, 'ok',     ABSENT]],
+  ['read',  A,         [ABSENT, 'ok',     LOST]],
   ['read',  B,         [ABSENT, MISMATCH, ABSENT]],
   ['read',  undefined, ['ok',   'ok',     'ok']],
 ] as const

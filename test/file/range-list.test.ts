@@ -100,22 +100,31 @@ describe('what differs from a snapshot', () => {
     await file.clearRange(1_024, 512)
     const second = await box.snapshot('box')
     await write(file, 4_000, 4_001)
-    assert.deepEqual(await ranges(file, since(first)), ['100-199', '!1024-1535', '4000-4000'])
-    assert.deepEqual(await ranges(file, since(second)), ['4000-4000'])
-    assert.deepEqual(await ranges(file, since(first) + at(second)), ['100-199', '!1024-1535'])
+    assert.deepEqual(await ranges(file, since(first)), ['0-511', '!1024-1535', '3584-4095'])
+    assert.deepEqual(await ranges(file, since(second)), ['3584-4095'])
+    assert.deepEqual(await ranges(file, since(first) + at(second)), ['0-511', '!1024-1535'])
     assert.deepEqual(await ranges(file, at(first)), ['0-3071'])
     const part = { range: 'bytes=150-1100' }
-    assert.deepEqual(await ranges(file, since(first), part), ['150-199', '!1024-1100'])
+    assert.deepEqual(await ranges(file, since(first), part), ['150-511', '!1024-1100'])
     const diff = await file.getRangeListDiff(first)
     assert.deepEqual(diff.clearRanges, [{ start: 1_024, end: 1_535 }])
     assert.equal(diff.ranges?.length, 2)
+  })
+
+  test('is told in blocks of 512 bytes, which are cleared if nothing in them was written', async () => {
+    const file = await newFile(2_048)
+    await write(file, 0, 5)
+    const snapshot = await box.snapshot('box')
+    await file.clearRange(0, 1_024)
+    await write(file, 1_023, 1_028)
+    assert.deepEqual(await ranges(file, since(snapshot)), ['!0-511', '512-1535'])
   })
 
   test('of a file that came later is all of it', async () => {
     const snapshot = await box.snapshot('box')
     const file = await newFile(10)
     await write(file, 0, 5)
-    assert.deepEqual(await ranges(file, since(snapshot)), ['0-4'])
+    assert.deepEqual(await ranges(file, since(snapshot)), ['0-9'])
   })
 
   test('of a file that was made anew is not known', async () => {
@@ -141,7 +150,7 @@ describe('what differs from a snapshot', () => {
     const asked = (value: string) => ({ 'x-ms-file-support-rename': value })
     const refused = list(renamed, since(snapshot), asked('false'))
     await assertRefused(refused, 409, 'FileGenerationMismatch')
-    assert.deepEqual(await ranges(renamed, since(snapshot), asked('true')), ['8-8'])
+    assert.deepEqual(await ranges(renamed, since(snapshot), asked('true')), ['0-9'])
     // Another file has come to the old name: it is not the one that was there.
     const other = await newFile(10, 'before')
     await assertRefused(list(other, since(snapshot)), 409, 'FileGenerationMismatch')
@@ -154,7 +163,7 @@ describe('what differs from a snapshot', () => {
     await directory.create()
     const { fileClient: file } = await directory.createFile('file', 10)
     await write(file, 0, 1)
-    assert.deepEqual(await ranges(file, since(snapshot)), ['0-0'])
+    assert.deepEqual(await ranges(file, since(snapshot)), ['0-9'])
   })
 })
 
@@ -177,6 +186,30 @@ describe('in pages', () => {
       [4, 4, 2],
     )
     assert.deepEqual(pages.flat(), await ranges(file))
+  })
+
+  test('of what differs from a snapshot, no block is on two of them', async () => {
+    const file = await newFile(20 * KIB)
+    const snapshot = await box.snapshot('box')
+    for (let from = 0; from < 4 * KIB; from += 4) await write(file, from, from + 2)
+    for (const block of [10, 12, 14]) await write(file, block * KIB, block * KIB + 1)
+    const pages: string[][] = []
+    let marker = ''
+    do {
+      const query = `${since(snapshot)}&maxresults=1&marker=${marker}`
+      const { text } = await list(file, query, PAGED)
+      pages.push(rangesIn(text))
+      marker = xmlText(text, 'NextMarker') ?? ''
+    } while (marker !== '')
+    assert(pages.every(({ length }) => length <= 1))
+    const all = pages.flat()
+    assert.deepEqual(all.slice(-3), ['10240-10751', '12288-12799', '14336-14847'])
+    const first = all.slice(0, -3).map((range) => range.split('-').map(Number))
+    assert.equal(first[0]?.[0], 0)
+    assert.equal(first.at(-1)?.[1], 4 * KIB - 1)
+    for (const [at, [from]] of first.entries()) {
+      if (at > 0) assert.equal(from, (first[at - 1]?.[1] ?? 0) + 1)
+    }
   })
 
   test('an older version is answered all at once, whatever it asks', async () => {

@@ -210,21 +210,23 @@ describe('what is at the target', () => {
     )
   })
 
-  test('directories are never replaced, nor files by them', async () => {
-    await file('a-file')
+  test('directories are never replaced; files are, also by a directory', async () => {
+    const leased = (await file('a-file')).getShareLeaseClient()
     for (const name of ['a-directory', 'b-directory']) await share.createDirectory(name)
     await assertRefused(
       renameDirectory('a-directory', 'b-directory', REPLACE),
       409,
       'ResourceAlreadyExists',
     )
-    await assertRefused(
-      renameDirectory('a-directory', 'a-file', REPLACE),
-      409,
-      'ResourceTypeMismatch',
-    )
     await assertRefused(rename('a-file', 'a-directory', REPLACE), 409, 'ResourceTypeMismatch')
     await assertRefused(renameDirectory('a-directory', 'a-file'), 409, 'ResourceAlreadyExists')
+    const { leaseId = '' } = await leased.acquireLease()
+    const without = renameDirectory('a-directory', 'a-file', REPLACE)
+    await assertRefused(without, 412, 'LeaseIdMissing')
+    const lease = { ...REPLACE, 'x-ms-destination-lease-id': leaseId }
+    assert.equal((await renameDirectory('a-directory', 'a-file', lease)).status, 200)
+    assert.ok(await share.getDirectoryClient('a-file').exists())
+    assert.equal(await share.getDirectoryClient('a-directory').exists(), false)
   })
 })
 

@@ -77,4 +77,14 @@ describe('a token', () => {
       assert.equal(outcome(answer), expected)
     })
   }
+
+  test('finds no access policies', async () => {
+    const headers = headersFor('https://storage.azure.com')
+    for (const method of ['GET', 'PUT']) {
+      const path = `/${table}?comp=acl`
+      const answer = await ask(server, { method, path, headers, sign: 'none' })
+      assert.equal(outcome(answer), '404 ResourceNotFound')
+      assert.equal(answer.headers['content-type'], 'application/xml')
+    }
+  })
 })

@@ -89,6 +89,8 @@ describe('a changeset', () => {
       ['204', '201', '204', '204', '204', '204'],
     )
     assert.match(answer.text, /HTTP\/1\.1 201 Created\r\nContent-ID: 7\r\n/)
+    assert.match(answer.text, /Preference-Applied: return-no-content\r\nDataServiceVersion: 3\.0;/)
+    assert.match(answer.text, /Cache-Control: no-cache\r\nDataServiceVersion: 1\.0;\r\n\r\n/)
     assert.match(answer.text, /Preference-Applied: return-no-content\r\n/)
     assert.match(
       answer.text,
@@ -134,6 +136,9 @@ describe('what fails', () => {
     ['an insert', (t) => [add(t, 'a'), add(t, 'old')], '409 EntityAlreadyExists 1:The specified entity already exists.'],
     ['an update', (t) => [add(t, 'a'), add(t, 'b'), ['PUT', at(t, 'none'), {}, ['If-Match: *']]], '404 ResourceNotFound 2:The specified resource does not exist.'],
     ['a stale ETag', (t) => [['MERGE', at(t, 'old'), {}, ['If-Match: W/"x"']], add(t, 'a')], '412 UpdateConditionNotSatisfied 0:The update condition specified in the request was not satisfied.'],
+    ['one update alone', (t) => [['PUT', at(t, 'none'), {}, ['If-Match: *']]], '404 ResourceNotFound The specified resource does not exist.'],
+    ['one stale ETag alone', (t) => [['MERGE', at(t, 'old'), {}, ['If-Match: W/"x"']]], '412 UpdateConditionNotSatisfied The update condition specified in the request was not satisfied.'],
+    ['one insert alone', (t) => [add(t, 'old')], '409 EntityAlreadyExists 0:The specified entity already exists.'],
     ['a delete without If-Match', (t) => [add(t, 'a'), ['DELETE', at(t, 'old')]], '400 InvalidInput 1:One of the request inputs is not valid.'],
     ['the same row twice', (t) => [add(t, 'a'), add(t, 'b'), add(t, 'a')], '400 InvalidDuplicateRow 2:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.'],
     ['another partition', (t) => [add(t, 'a'), ['POST', t, { PartitionKey: 'q', RowKey: 'b' }]], '400 CommandsInBatchActOnDifferentPartitions 1:All commands in a batch must operate on same entity group.'],
@@ -160,6 +165,40 @@ describe('what fails', () => {
     const part: Part = ['POST', table, { PartitionKey: 'p' }, ['Content-ID: 9']]
     const answer = await post([changeset([add(table, 'a'), part])])
     assert.match(answer.text, /HTTP\/1\.1 400 Bad Request\r\nContent-ID: 9\r\n/)
+  })
+
+  test('a Content-ID among the headers of the part itself is not answered', async () => {
+    const table = await freshTable(server)
+    const labelled = changeset([add(table, 'a')]).replace(
+      'binary\r\n',
+      'binary\r\nContent-ID: 0\r\n',
+    )
+    const answer = await post([labelled])
+    assert.match(answer.text, /HTTP\/1\.1 204 No Content\r\nX-Content-Type-Options: nosniff\r\n/)
+    assert.doesNotMatch(answer.text, /Content-ID/)
+  })
+
+  test('the headers of a part that failed', async () => {
+    const table = await freshTable(server)
+    const headersOf = async (part: Part) => {
+      const { text } = await post([changeset([part])])
+      return /HTTP\/1\.1 ([^{]*)\r\n\r\n/.exec(text)?.[1]?.split('\r\n')
+    }
+    const type = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8'
+    const [nosniff, version] = ['X-Content-Type-Options: nosniff', 'DataServiceVersion: 3.0;']
+    assert.deepEqual(await headersOf(['DELETE', at(table, 'a'), undefined, ['If-Match: *']]), [
+      '404 Not Found',
+      nosniff,
+      'Cache-Control: no-cache',
+      version,
+      `Content-Type: ${type}`,
+    ])
+    assert.deepEqual(await headersOf(add('missing', 'a')), [
+      '404 Not Found',
+      nosniff,
+      version,
+      `Content-Type: ${type}`,
+    ])
   })
 })
 

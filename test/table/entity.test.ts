@@ -114,7 +114,6 @@ describe('Insert Entity', () => {
         `"Timestamp":"${time}","A":1}`,
     )
     assert.equal(headers.location, `${server.endpoint}/${table}(PartitionKey='p',RowKey='r')`)
-    assert.equal(headers['dataserviceversion'], '3.0;')
   })
 
   test('Prefer', async () => {

@@ -94,8 +94,9 @@ function sharedKey(
 }
 
 /** Status and error code in one text: `404 TableNotFound`, or `204` of what went well. */
-export function outcome({ status, headers }: RawResponse): string {
-  return [status, headers['x-ms-error-code']].filter(Boolean).join(' ')
+export function outcome({ status, text }: RawResponse): string {
+  const code = /"code":"(\w+)"|<m:code>(\w+)</.exec(status < 400 ? '' : text)
+  return [status, code?.[1] ?? code?.[2]].filter(Boolean).join(' ')
 }
 
 let made = 0

@@ -98,9 +98,9 @@ export async function runSealAppendBlob({ request, service }: BlobCall): Promise
   if (guard.conditions.ifTags !== undefined) {
     throw new StorageError('ConditionHeadersNotSupported')
   }
-  const [appendPosition, { nowMs }] = [decodeAppendPosition(request), service.moment()]
+  const [appendPosition, moment] = [decodeAppendPosition(request), service.moment()]
   const blob = await service.kv.write((tx) =>
-    sealAppendBlob(tx, address, guard, appendPosition, nowMs),
+    sealAppendBlob(tx, address, guard, appendPosition, moment),
   )
   return { status: 200, headers: [...validators(blob), 'x-ms-blob-sealed', 'true'] }
 }

@@ -6,6 +6,7 @@ import { authenticate } from '../../auth/authenticate.ts'
 import { authorize } from '../../auth/authorize.ts'
 import type { Body } from '../../http/body.ts'
 import { encodeErrorXml, errorHeaders, storageErrorOf } from '../../http/error.ts'
+import { answerAt } from '../../http/header-versions.ts'
 import { optionalHeader } from '../../http/header.ts'
 import {
   encodeHttpResponsePart,
@@ -139,7 +140,8 @@ async function answerOf({ service }: BlobCall, { request, operation }: Part): Pr
   try {
     const identity = await authenticate(request, world)
     await authorize(identity, operation.permission, request, world)
-    return await operation.run({ request, identity, service })
+    const answer = await operation.run({ request, identity, service })
+    return answerAt(answer, operation.name, request.version)
   } catch (error) {
     const known = storageErrorOf(error)
     if (known === undefined) throw error

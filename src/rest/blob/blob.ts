@@ -7,7 +7,14 @@ import { EncryptionNeeded, putBlob } from '../../storage/blob/put.ts'
 import { checkTierOfType } from '../../storage/blob/tier.ts'
 import { invalidHeader } from '../../storage/error.ts'
 import { withOverrides } from '../answer-header.ts'
-import { checkHashes, checkMd5, crc64Of, decodeHashes, md5Of } from '../body-hashes.ts'
+import {
+  checkHashes,
+  checkMd5,
+  crc64Of,
+  decodeHashes,
+  md5Of,
+  type BodyHashes,
+} from '../body-hashes.ts'
 import { contentAnswer } from '../content-answer.ts'
 import {
   bodySource,
@@ -52,12 +59,14 @@ async function putInline(
 ): Promise<Answer> {
   const hashes = decodeHashes(request)
   const md5 = md5Of(bytes)
-  const crc64 = hashes.crc64 === undefined ? undefined : crc64Of(bytes)
-  checkHashes(hashes, { md5, crc64 })
+  const sent = hashes.crc64 === undefined ? undefined : crc64Of(bytes)
+  checkHashes(hashes, { md5, crc64: sent })
   const [address, moment] = [blobAddress(request), service.moment()]
   const withMd5 = withBodyMd5(put, md5)
-  const blob = await service.kv.write((tx) => putBlob(tx, address, withMd5, { bytes }, moment))
-  return putAnswer(request, blob, md5, crc64)
+  const writing = service.kv.write((tx) => putBlob(tx, address, withMd5, { bytes }, moment))
+  // Only the answer needs it, so it is computed while the write is on its way.
+  const crc64 = sent ?? crc64Of(bytes)
+  return putAnswer(request, await writing, { md5, crc64 })
 }
 
 /** Bytes first, record second. What is bound to fail is refused before the body is read. */
@@ -66,7 +75,7 @@ async function putInExtent(call: BlobCall, put: DecodedPut, source: Source): Pro
   const [address, hashes] = [blobAddress(request), decodeHashes(request)]
   const { nowMs } = service.moment()
   const cipher = await service.kv.read((tx) => cipherForPut(tx, address, put, nowMs))
-  const body = await upload(service, source, { cipher, hashes, wants: 'md5' })
+  const body = await upload(service, source, { cipher, hashes, wants: 'both' })
   const moment = service.moment()
   const blob = await service.kv
     .write((tx) => {
@@ -75,7 +84,7 @@ async function putInExtent(call: BlobCall, put: DecodedPut, source: Source): Pro
       return putBlob(tx, address, encrypted, body, moment)
     })
     .catch((error: unknown) => discard(service, body, busyIfChanged(error)))
-  return putAnswer(request, blob, body.md5, hashes.crc64)
+  return putAnswer(request, blob, body)
 }
 
 /** x-ms-blob-content-md5 is checked against the body too (azure-storage-ruby#64, Azurite#822). */
@@ -84,12 +93,8 @@ function withBodyMd5(put: DecodedPut, md5: string): DecodedPut {
   return { ...put, headers: { ...put.headers, contentMd5: md5 } }
 }
 
-function putAnswer(
-  request: Request,
-  blob: Blob,
-  md5: string | undefined,
-  crc64: string | undefined,
-): Answer {
+/** Both hashes, whichever was sent; before 2019-02-02 the MD5 alone (http/header-table.ts). */
+function putAnswer(request: Request, blob: Blob, { md5, crc64 }: BodyHashes): Answer {
   const headers = [...writtenHeaders(blob), ...structuredHeaders(request)]
   if (md5 !== undefined) headers.push('Content-MD5', md5)
   if (crc64 !== undefined) headers.push('x-ms-content-crc64', crc64)

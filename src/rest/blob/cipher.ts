@@ -3,6 +3,7 @@
 import type { CustomerKey } from '../../http/customer-key.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
+import { requireContainer } from '../../storage/blob/container.ts'
 import {
   encryptionForWrite,
   type BlobEncryption,
@@ -23,6 +24,16 @@ export function* cipherForPut(
   nowMs: number,
 ): Step<Cipher | undefined> {
   const { container } = yield* checkPutBlob(tx, address, put, nowMs)
+  return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
+}
+
+/** For a put whose source is looked at before its destination. */
+export function* cipherForContainer(
+  tx: ReadTx,
+  address: BlobAddress,
+  put: DecodedPut,
+): Step<Cipher | undefined> {
+  const container = yield* requireContainer(tx, address)
   return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
 }
 

@@ -129,7 +129,7 @@ export async function runSetContainerMetadata({ request, service }: BlobCall): P
 
 export async function runSetContainerAcl({ request, service }: BlobCall): Promise<Answer> {
   const body = await request.body.read(ACL_BYTES_MAX)
-  const policies = body.length === 0 ? [] : decodeSignedIdentifiers(body)
+  const policies = body.length === 0 ? [] : decodeSignedIdentifiers('blob', body)
   const set = { policies, publicAccess: undefined, ...publicAccessOf(request) }
   return change({ request, service }, set)
 }

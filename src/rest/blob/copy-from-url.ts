@@ -20,8 +20,9 @@ import { openLocal, openSource, sourceRead, tooLong, type OpenSource } from '../
 import { openRemote } from '../remote-source.ts'
 import { resolveSource, type LocalSource, type RemoteSource } from '../source.ts'
 import { discard, upload } from '../upload.ts'
+import { hashHeaders } from './answer-hash.ts'
 import { writtenHeaders } from './answer.ts'
-import { busyIfChanged, cipherForPut, type Cipher } from './cipher.ts'
+import { busyIfChanged, cipherForContainer, cipherForPut, type Cipher } from './cipher.ts'
 import { copyAnswer, decodeCopy, storeCopy, type AskedCopy } from './copy.ts'
 import { decodeHttpHeaders } from './header.ts'
 import { lengthBytesMax, PUT_BLOB_LIMITS } from './length-limit.ts'
@@ -40,11 +41,11 @@ export async function runCopyBlobFromUrl(call: BlobCall): Promise<Answer> {
   const { blob, md5, crc64 } = await (source.kind === 'local'
     ? copyLocal(call, source, asked, hashes)
     : copyRemote(call, source, asked, hashes))
-  return copyAnswer(blob, hashHeaders(hashes, { md5, crc64 }))
+  return copyAnswer(blob, copyHashHeaders(hashes, { md5, crc64 }))
 }
 
 /** The hash that was sent, or CRC64 if none was (Copy Blob From URL, response headers). */
-function hashHeaders(sent: BodyHashes, computed: BodyHashes): string[] {
+function copyHashHeaders(sent: BodyHashes, computed: BodyHashes): string[] {
   if (sent.md5 !== undefined) return ['Content-MD5', computed.md5 ?? '']
   return ['x-ms-content-crc64', computed.crc64 ?? '']
 }
@@ -144,11 +145,17 @@ export async function runPutBlobFromUrl(call: BlobCall): Promise<Answer> {
   const type = requiredHeader(request.headers, 'x-ms-blob-type')
   if (type !== 'BlockBlob') throw invalidHeader('x-ms-blob-type', type)
   const asked = decodeCopy(call)
-  const cipher = await putCipher(call, asked)
+  const hashes = decodeSourceHashes(request)
+  const address = blobAddress(request)
   const bytesMax = lengthBytesMax(PUT_BLOB_LIMITS, request.version)
   const opened = await openSource(call, { tags: asked.copiesTags, bytesMax })
   try {
-    return await putOpened(call, asked, opened, cipher)
+    // What is wrong with the source, its hash included, is told before what is wrong with the destination.
+    const isHashed = hashes.md5 !== undefined || hashes.crc64 !== undefined
+    const cipher = await (isHashed
+      ? call.service.kv.read((tx) => cipherForContainer(tx, address, asked.put))
+      : putCipher(call, asked))
+    return await putOpened(call, asked, opened, { cipher, hashes })
   } finally {
     opened.close()
   }
@@ -158,11 +165,10 @@ async function putOpened(
   { request, service }: BlobCall,
   { put, metadata, copiesTags }: AskedCopy,
   opened: OpenSource,
-  cipher: Cipher | undefined,
+  { cipher, hashes }: { readonly cipher: Cipher | undefined; readonly hashes: BodyHashes },
 ): Promise<Answer> {
   const address = blobAddress(request)
-  const hashes = decodeSourceHashes(request)
-  const body = await upload(service, opened, { cipher, hashes, wants: 'md5' })
+  const body = await upload(service, opened, { cipher, hashes, wants: 'both' })
   const made = {
     ...put,
     headers: { ...headersFor(request, opened), contentMd5: body.md5 ?? '' },
@@ -176,7 +182,8 @@ async function putOpened(
     return putBlob(tx, address, made, body, moment)
   })
   const blob = await stored.catch((error: unknown) => discard(service, body, busyIfChanged(error)))
-  return { status: 201, headers: [...writtenHeaders(blob), 'Content-MD5', body.md5 ?? ''] }
+  const headers = [...writtenHeaders(blob), ...hashHeaders(request.version, hashes, body)]
+  return { status: 201, headers }
 }
 
 /** Those of the source, unless the client wants none of them; what it sends itself counts in any case. */

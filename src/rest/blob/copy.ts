@@ -38,7 +38,7 @@ export function decodeCopy(call: BlobCall): AskedCopy {
     throw new StorageError('BothUserTagsAndSourceTagsCopyPresentException')
   }
   return {
-    put,
+    put: { ...put, isCopy: true },
     metadata: metadata.length === 0 ? undefined : metadata,
     copiesTags: option === 'COPY',
   }

@@ -3,6 +3,7 @@ import { metadataHeaders } from '../../http/header.ts'
 import { leaseHeaders } from '../../http/lease-header.ts'
 import { contentRange, type ByteRange } from '../../http/range.ts'
 import { lastingHeaders } from '../../http/response-head.ts'
+import { NO_TYPE, type ContentHeaders } from '../../storage/content-headers.ts'
 import { attributesText } from '../../storage/file/attributes.ts'
 import { fileTimeText } from '../../storage/file/file-time.ts'
 import type { FileNode } from '../../storage/file/node.ts'
@@ -57,6 +58,10 @@ export function contentHeaders(
 
 const ACCEPT_RANGES = ['Accept-Ranges', 'bytes'] as const
 
+function typeHeader({ contentType = 'application/octet-stream' }: ContentHeaders): string[] {
+  return contentType === NO_TYPE ? [] : ['Content-Type', contentType]
+}
+
 /** Get File Properties has the same; no `nowMs` where no lease is shown. */
 export function fileHeaders(
   node: FileNode,
@@ -67,7 +72,7 @@ export function fileHeaders(
   const part = range ?? { from: 0, to: lengthBytes }
   const headers = [
     'Content-Length', String(part.to - part.from),
-    'Content-Type', stored.contentType ?? 'application/octet-stream',
+    ...typeHeader(stored),
     'x-ms-type', 'File',
     'x-ms-server-encrypted', 'false',
     ...validators(node),

@@ -8,6 +8,7 @@ import { locate, ROOT_ID, type FileAddress, type FileNode } from '../../storage/
 import type { FileTx } from '../../storage/file/open.ts'
 import { deleteDirectory } from '../../storage/file/remove.ts'
 import { checkFree, requireForWrite, type FileGuard } from '../../storage/file/rest-guard.ts'
+import { createdModifiedMs } from '../../storage/file/smb-properties.ts'
 import type { Moment } from '../../storage/moment.ts'
 import { validators } from '../answer-header.ts'
 import { smbHeaders, WRITTEN } from './answer.ts'
@@ -19,10 +20,12 @@ import { decodeSmbProperties } from './smb-header.ts'
 export async function runCreateDirectory({ request, service }: FileCall): Promise<Answer> {
   refuseConditions(request)
   const address = fileAddress(request)
+  const properties = decodeSmbProperties(request, 'create', 'directory')
   const directory = {
     nodeId: service.newId(),
-    properties: decodeSmbProperties(request, 'create', 'directory'),
+    properties,
     metadata: decodeMetadata(request.rawHeaders),
+    ...createdModifiedMs(properties),
   }
   const moment = service.moment()
   const node = await service.kv.write((tx) => addDirectory(tx, address, directory, moment))

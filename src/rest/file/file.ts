@@ -17,7 +17,7 @@ import {
   type FileGuard,
   type ReplaceGuard,
 } from '../../storage/file/rest-guard.ts'
-import { withArchive } from '../../storage/file/smb-properties.ts'
+import { createdModifiedMs, withArchive } from '../../storage/file/smb-properties.ts'
 import type { Moment } from '../../storage/moment.ts'
 import { validators } from '../answer-header.ts'
 import { decodeHashes } from '../body-hashes.ts'
@@ -77,6 +77,7 @@ function decodeNewFile({ request, service }: FileCall): NewFile {
     nodeId: service.newId(),
     properties: semantics === 'Restore' ? properties : withArchive(properties),
     metadata: decodeMetadata(request.rawHeaders),
+    ...createdModifiedMs(properties),
     lengthBytes,
     ...(contentHeaders !== undefined && { headers: contentHeaders }),
   }

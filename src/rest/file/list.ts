@@ -107,7 +107,7 @@ function itemXml(
   const element = node.kind === 'directory' ? 'Directory' : 'File'
   const times = include.has('timestamps')
     ? xmlElement('CreationTime', fileTimeText(node.creationTime)) +
-      xmlElement('LastAccessTime', fileTimeText(node.lastAccessTime ?? node.lastWriteTime)) +
+      xmlElement('LastAccessTime', fileTimeText(node.lastAccessTime ?? node.creationTime)) +
       xmlElement('LastWriteTime', fileTimeText(node.lastWriteTime)) +
       xmlElement('ChangeTime', fileTimeText(node.changeTime)) +
       xmlElement('Last-Modified', formatHttpDate(node.modifiedMs))
@@ -117,8 +117,8 @@ function itemXml(
     times +
     (include.has('etag') ? xmlElement('Etag', etagOf(node.stamp)) : '')
   return (
-    `<${element}>${hasIds ? xmlElement('FileId', String(node.nodeId)) : ''}` +
-    xmlNameElement('Name', entry.name) +
+    `<${element}>${xmlNameElement('Name', entry.name)}` +
+    (hasIds ? xmlElement('FileId', String(node.nodeId)) : '') +
     (properties === '' ? '<Properties />' : `<Properties>${properties}</Properties>`) +
     (include.has('attributes') ? xmlElement('Attributes', attributesText(node)) : '') +
     (include.has('permissionkey') ? xmlElement('PermissionKey', node.permissionKey) : '') +

@@ -44,7 +44,8 @@ export async function runGetPermission({ request, service }: FileCall): Promise<
   const permission = formatPermission(descriptor, format ?? 'Sddl')
   // Who names no format may be of a version that knows of none.
   const body = JSON.stringify(format === undefined ? { permission } : { permission, format })
-  return { status: 200, headers: ['Content-Type', 'application/json'], body }
+  // The service tells no type, and the SDKs take it for JSON.
+  return { status: 200, headers: [], body }
 }
 
 function* readPermission(tx: ReadTx, address: ShareAddress, key: string): Step<Uint8Array> {

@@ -22,7 +22,7 @@ import type { Moment } from '../../storage/moment.ts'
 import { validators, withOverrides } from '../answer-header.ts'
 import { fileHeaders, smbHeaders, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
-import { decodeContentHeaders, fileGuard } from './file-header.ts'
+import { decodeContentChange, fileGuard } from './file-header.ts'
 import { fileAddress, fileAddressAt, type FileCall } from './service.ts'
 import { decodeSmbProperties } from './smb-header.ts'
 
@@ -100,7 +100,7 @@ export async function runSetFileProperties(call: FileCall): Promise<Answer> {
   const properties = decodeSmbProperties(request, 'set')
   const bounds = { min: 0, max: FILE_BYTES_MAX }
   const lengthBytes = optionalInt(request.headers, 'x-ms-content-length', bounds)
-  const headers = decodeContentHeaders(request.headers)
+  const headers = decodeContentChange(request.headers)
   return setProperties(call, 'file', {
     properties,
     ...(headers !== undefined && { headers }),

@@ -7,6 +7,7 @@ import type { PutRange } from '../../storage/file/put-range.ts'
 import { decodeSourceHashes } from '../body-hashes.ts'
 import { decodeSourceRange, openSource } from '../open-source.ts'
 import type { Upload } from '../upload.ts'
+import { WRITTEN } from './answer.ts'
 import { decodePutRange, RANGE_BYTES_MAX, rangeHeaders, storeRange } from './range.ts'
 import { fileAddress, type FileCall } from './service.ts'
 
@@ -26,7 +27,7 @@ export async function runPutRangeFromUrl(call: FileCall): Promise<Answer> {
     if (source.lengthBytes !== put.range.to - put.range.from) throw wrongRange(request)
     const settings = { hashes, wants: 'crc64', check } as const
     const { node, body } = await storeRange(call, put, source, settings)
-    const headers = [...rangeHeaders(node), 'x-ms-content-crc64', body.crc64 ?? '']
+    const headers = [...rangeHeaders(node), ...WRITTEN, 'x-ms-content-crc64', body.crc64 ?? '']
     return { status: 201, headers }
   } finally {
     source.close()

@@ -43,7 +43,7 @@ export async function runPutRange(call: FileCall): Promise<Answer> {
   }
   const hashes = decodeHashes(request)
   const { node, body } = await storeRange(call, put, source, { hashes, wants: 'md5' })
-  const headers = [...rangeHeaders(node), 'Content-MD5', body.md5 ?? '']
+  const headers = [...rangeHeaders(node), ...WRITTEN, 'Content-MD5', body.md5 ?? '']
   if (hashes.crc64 !== undefined) headers.push('x-ms-content-crc64', hashes.crc64)
   return { status: 201, headers: [...headers, ...structuredHeaders(request)] }
 }
@@ -100,7 +100,7 @@ export async function storeRange(
 /** x-ms-file-last-write-time tells what the file has now, whether or not it was kept. */
 export function rangeHeaders(node: FileNode): string[] {
   const lastWrite = ['x-ms-file-last-write-time', fileTimeText(node.lastWriteTime)]
-  return [...validators(node), ...WRITTEN, ...lastWrite]
+  return [...validators(node), ...lastWrite]
 }
 
 export async function runClearRange({ request, service }: FileCall): Promise<Answer> {

@@ -127,7 +127,10 @@ function* checkSource(
   return checked
 }
 
-/** Only a file may take the place of another, and only if it is said so. To change the case alone is no conflict. */
+/**
+ * Only a file may be replaced, and only if it is said so: by a file, or by a directory, as recorded answers show. To
+ * change the case alone is no conflict.
+ */
 function* checkTarget(
   tx: FileTx,
   source: Existing,
@@ -141,10 +144,9 @@ function* checkTarget(
   if (node === undefined) return checkNoLease(targetLeaseId, nowMs)
   if (node.nodeId === source.node.nodeId) return
   if (!replaces) throw new StorageError('ResourceAlreadyExists')
-  if ((node.kind === 'directory') !== (named === 'directory')) {
-    throw new StorageError('ResourceTypeMismatch')
+  if (node.kind === 'directory') {
+    throw new StorageError(named === 'file' ? 'ResourceTypeMismatch' : 'ResourceAlreadyExists')
   }
-  if (named === 'directory') throw new StorageError('ResourceAlreadyExists')
   const guard = {
     operation: 'Rename Target',
     ignoresReadOnly,

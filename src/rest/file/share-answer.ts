@@ -9,6 +9,7 @@ import {
 } from '../../http/header.ts'
 import { leaseHeaders } from '../../http/lease-header.ts'
 import type { Request } from '../../http/operation.ts'
+import { isAtLeast } from '../../http/version.ts'
 import { StorageError } from '../../storage/error.ts'
 import type { ShareOrSnapshot } from '../../storage/file/share-change.ts'
 import {
@@ -81,7 +82,11 @@ function provisionedHeaders(share: ShareOrSnapshot): string[] {
 const NEXT_DOWNGRADE = 'x-ms-share-next-allowed-quota-downgrade-time'
 
 /** Get Share Properties, of a share or a snapshot. */
-export function propertiesHeaders(share: ShareOrSnapshot, nowMs: number): string[] {
+export function propertiesHeaders(
+  share: ShareOrSnapshot,
+  version: string,
+  nowMs: number,
+): string[] {
   return [
     ...changedHeaders(share),
     ...leaseHeaders(share.lease, nowMs),
@@ -90,10 +95,15 @@ export function propertiesHeaders(share: ShareOrSnapshot, nowMs: number): string
     ...(isPremium(share) ? throughputHeaders(share) : []),
     'x-ms-access-tier', share.accessTier,
     ...tierChangeHeaders(share),
-    'x-ms-enabled-protocols', share.enabledProtocol,
+    ...(showsProtocol(share, version) ? ['x-ms-enabled-protocols', share.enabledProtocol] : []),
     ...nfsHeaders(share),
     ...metadataHeaders(share.metadata),
   ] // prettier-ignore
+}
+
+/** Recorded up to 2022-11-02: there is no protocol to choose for standard shares, and none is shown. */
+export function showsProtocol(share: ShareOrSnapshot, version: string): boolean {
+  return isPremium(share) || isAtLeast(version, '2023-01-03')
 }
 
 /** Only premium shares have these. */

@@ -14,5 +14,7 @@ export async function runLeaseShare({ request, service }: FileCall): Promise<Ans
   const [address, moment] = [shareAddressAt(request), service.moment()]
   const { share, result } = await service.kv.write((tx) => leaseShare(tx, address, action, moment))
   const { status, headers } = leaseAnswer(result)
+  // Recorded: a released lease has no time left.
+  if (result.action === 'release') headers.push('x-ms-lease-time', '0')
   return { status, headers: [...validators(share), ...headers] }
 }

@@ -3,7 +3,8 @@
 import { formatHttpDate } from '../../http/date.ts'
 import { decodeConditions } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
-import { XML_DECLARATION, xmlEscape, xmlOptional } from '../../http/xml.ts'
+import { isAtLeast } from '../../http/version.ts'
+import { XML_DECLARATION, xmlElement, xmlEscape, xmlOptional } from '../../http/xml.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { ACCOUNT_ENCRYPTION_KEY } from '../../storage/encryption-scope.ts'
 import { invalidQuery } from '../../storage/error.ts'
@@ -23,6 +24,7 @@ import {
   serviceEndpointXml,
 } from '../list-query.ts'
 import type { FileCall } from './service.ts'
+import { showsProtocol } from './share-answer.ts'
 import { shareVersion } from './share.ts'
 
 const INCLUDES = new Set(['metadata', 'snapshots', 'deleted'])
@@ -43,7 +45,8 @@ export async function runListShares({ request, service }: FileCall): Promise<Ans
   const { nowMs } = service.moment()
   const page = await service.kv.read((tx) => listShares(tx, request.account, list, nowMs))
   let items = ''
-  for (const item of page.items) items += shareXml(item, include, nowMs)
+  const show = { include, version: request.version, nowMs }
+  for (const item of page.items) items += shareXml(item, show)
   const body =
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${serviceEndpointXml(request)}">` +
     `${listEchoXml(request)}<Shares>${items}</Shares>` +
@@ -51,7 +54,13 @@ export async function runListShares({ request, service }: FileCall): Promise<Ans
   return { status: 200, headers: ['Content-Type', 'application/xml'], body }
 }
 
-function shareXml(item: ShareItem, include: ReadonlySet<string>, nowMs: number): string {
+type Show = {
+  readonly include: ReadonlySet<string>
+  readonly version: string
+  readonly nowMs: number
+}
+
+function shareXml(item: ShareItem, { include, version, nowMs }: Show): string {
   const { name, share, deleted } = item
   const snapshot = 'snapshot' in share ? timestampOf(share.snapshot) : undefined
   return (
@@ -61,15 +70,18 @@ function shareXml(item: ShareItem, include: ReadonlySet<string>, nowMs: number):
       : `<Deleted>true</Deleted><Version>${shareVersion(share.id)}</Version>`) +
     `<Properties><Last-Modified>${formatHttpDate(share.modifiedMs)}</Last-Modified>` +
     `<Etag>${etagOf(share.stamp)}</Etag>` +
-    leaseXml(item, nowMs) +
+    (isAtLeast(version, '2020-02-10') ? leaseXml(item, nowMs) : '') +
     `<Quota>${share.quotaGib}</Quota>` +
-    provisionXml(item) +
-    `<DefaultEncryptionScope>${ACCOUNT_ENCRYPTION_KEY}</DefaultEncryptionScope>` +
-    '<DenyEncryptionScopeOverride>false</DenyEncryptionScopeOverride>' +
+    provisionXml(item, version) +
+    (isAtLeast(version, '2019-12-12') ? ENCRYPTION : '') +
     (deleted === undefined ? '' : deletedXml(deleted, nowMs)) +
     `</Properties>${include.has('metadata') ? metadataXml(share.metadata) : ''}</Share>`
   )
 }
+
+const ENCRYPTION =
+  `<DefaultEncryptionScope>${ACCOUNT_ENCRYPTION_KEY}</DefaultEncryptionScope>` +
+  '<DenyEncryptionScopeOverride>false</DenyEncryptionScopeOverride>'
 
 /** The service shows the lease of what is deleted as expired, whether or not there was one. */
 function leaseXml({ share, deleted }: ShareItem, nowMs: number): string {
@@ -83,32 +95,51 @@ function leaseXml({ share, deleted }: ShareItem, nowMs: number): string {
   )
 }
 
-function provisionXml({ share }: ShareItem): string {
+function provisionXml({ share }: ShareItem, version: string): string {
   const changedMs = share.accessTierChangedMs
   return (
-    `<EnabledProtocols>${share.enabledProtocol}</EnabledProtocols>` +
-    ('snapshot' in share
-      ? ''
-      : xmlOptional('RootSquash', share.rootSquash) +
-        xmlOptional('EnableSnapshotVirtualDirectoryAccess', share.snapshotVirtualDirectoryAccess)) +
-    `<AccessTier>${share.accessTier}</AccessTier>` +
-    xmlOptional('AccessTierChangeTime', changedMs && formatHttpDate(changedMs)) +
-    (isPremium(share) ? performanceXml(share) : '')
+    (isAtLeast(version, '2020-02-10') ? protocolXml(share, version) : '') +
+    (isAtLeast(version, '2019-12-12')
+      ? `<AccessTier>${share.accessTier}</AccessTier>` +
+        xmlOptional('AccessTierChangeTime', changedMs && formatHttpDate(changedMs))
+      : '') +
+    (isPremium(share) ? performanceXml(share, version) : '')
   )
 }
 
-function performanceXml(share: ShareItem['share']): string {
-  const performance = performanceOf(share)
+function protocolXml(share: ShareItem['share'], version: string): string {
+  const { enabledProtocol, rootSquash, snapshotVirtualDirectoryAccess } = share
+  const protocol = showsProtocol(share, version)
+    ? `<EnabledProtocols>${enabledProtocol}</EnabledProtocols>`
+    : ''
+  if ('snapshot' in share) return protocol
+  const access = isAtLeast(version, '2023-08-03') ? snapshotVirtualDirectoryAccess : undefined
   return (
-    `<ProvisionedIops>${performance.iops}</ProvisionedIops>` +
-    `<ProvisionedIngressMBps>${performance.ingressMibps}</ProvisionedIngressMBps>` +
-    `<ProvisionedEgressMBps>${performance.egressMibps}</ProvisionedEgressMBps>` +
-    `<ProvisionedBandwidthMiBps>${performance.bandwidthMibps}</ProvisionedBandwidthMiBps>` +
-    `<NextAllowedQuotaDowngradeTime>${formatHttpDate(nextQuotaDowngradeMs(share))}` +
-    '</NextAllowedQuotaDowngradeTime><PaidBurstingEnabled>false</PaidBurstingEnabled>' +
-    `<IncludedBurstIops>${performance.burstIops}</IncludedBurstIops>` +
-    `<MaxBurstCreditsForIops>${performance.burstCredits}</MaxBurstCreditsForIops>`
+    protocol +
+    xmlOptional('RootSquash', rootSquash) +
+    xmlOptional('EnableSnapshotVirtualDirectoryAccess', access)
   )
+}
+
+function performanceXml(share: ShareItem['share'], version: string): string {
+  const { iops, ingressMibps, egressMibps, bandwidthMibps, burstIops, burstCredits } =
+    performanceOf(share)
+  const nextDowngrade = formatHttpDate(nextQuotaDowngradeMs(share))
+  // Each with the version that brought it.
+  const elements = [
+    ['2019-07-07', 'ProvisionedIops', iops],
+    ['2019-07-07', 'ProvisionedIngressMBps', ingressMibps],
+    ['2019-07-07', 'ProvisionedEgressMBps', egressMibps],
+    ['2021-06-08', 'ProvisionedBandwidthMiBps', bandwidthMibps],
+    ['2019-07-07', 'NextAllowedQuotaDowngradeTime', nextDowngrade],
+    ['2024-11-04', 'PaidBurstingEnabled', false],
+    ['2025-01-05', 'IncludedBurstIops', burstIops],
+    ['2025-01-05', 'MaxBurstCreditsForIops', burstCredits],
+  ] as const
+  return elements
+    .filter(([since]) => isAtLeast(version, since))
+    .map(([, name, value]) => xmlElement(name, String(value)))
+    .join('')
 }
 
 /** A day that has begun counts. */

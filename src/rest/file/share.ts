@@ -9,7 +9,8 @@ import {
   requiredHeader,
 } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
-import { XML_DECLARATION } from '../../http/xml.ts'
+import { isAtLeast } from '../../http/version.ts'
+import { XML_DECLARATION, xmlElement } from '../../http/xml.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { invalidHeader, invalidQuery } from '../../storage/error.ts'
@@ -51,7 +52,8 @@ export async function runCreateShare({ request, service }: FileCall): Promise<An
 
 export async function runGetShareProperties(call: FileCall): Promise<Answer> {
   const share = await read(call, shareAddressAt(call.request))
-  return { status: 200, headers: propertiesHeaders(share, call.service.moment().nowMs) }
+  const { nowMs } = call.service.moment()
+  return { status: 200, headers: propertiesHeaders(share, call.request.version, nowMs) }
 }
 
 export async function runGetShareMetadata(call: FileCall): Promise<Answer> {
@@ -70,11 +72,18 @@ export async function runGetShareStats(call: FileCall): Promise<Answer> {
   checkNoConditions(decodeConditions(request.headers))
   const [address, { nowMs }] = [shareAddress(request), service.moment()]
   const leaseId = optionalGuid(request.headers, 'x-ms-lease-id')
-  const { share, usageBytes } = await service.kv.read((tx) =>
-    readUsage(tx, address, leaseId, nowMs),
-  )
-  const body = `${XML_DECLARATION}<ShareStats><ShareUsageBytes>${usageBytes}</ShareUsageBytes></ShareStats>`
-  return { status: 200, headers: [...validators(share), ...XML], body }
+  const usageBytes = await service.kv.read((tx) => readUsage(tx, address, leaseId, nowMs))
+  const usage = usageXml(usageBytes, request.version)
+  return { status: 200, headers: XML, body: `${XML_DECLARATION}<ShareStats>${usage}</ShareStats>` }
+}
+
+const GIB = 2 ** 30
+
+/** Before 2018-11-09 in gigabytes, rounded up. */
+function usageXml(usageBytes: number, version: string): string {
+  return isAtLeast(version, '2018-11-09')
+    ? xmlElement('ShareUsageBytes', String(usageBytes))
+    : xmlElement('ShareUsage', String(Math.ceil(usageBytes / GIB)))
 }
 
 function* readUsage(
@@ -82,9 +91,9 @@ function* readUsage(
   address: ShareAddress,
   leaseId: string | undefined,
   nowMs: number,
-): Step<{ readonly share: ShareOrSnapshot; readonly usageBytes: number }> {
-  const share = yield* readShare(tx, address, leaseId, nowMs)
-  return { share, usageBytes: yield* shareUsageBytes(tx, share.id) }
+): Step<number> {
+  const { id } = yield* readShare(tx, address, leaseId, nowMs)
+  return yield* shareUsageBytes(tx, id)
 }
 
 export async function runSetShareProperties(call: FileCall): Promise<Answer> {
@@ -100,7 +109,7 @@ export async function runSetShareMetadata(call: FileCall): Promise<Answer> {
 
 export async function runSetShareAcl(call: FileCall): Promise<Answer> {
   const body = await call.request.body.read(ACL_BYTES_MAX)
-  const policies = decodeSignedIdentifiers(body)
+  const policies = decodeSignedIdentifiers('file', body)
   return { status: 200, headers: validators(await change(call, { policies })) }
 }
 

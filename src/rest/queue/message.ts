@@ -12,9 +12,14 @@ import {
 } from '../../http/queue-xml.ts'
 import { isAtLeast } from '../../http/version.ts'
 import { invalidQuery } from '../../storage/error.ts'
-import { deleteMessage, putMessage, updateMessage } from '../../storage/queue/message.ts'
+import {
+  deleteMessage,
+  putMessage,
+  updateMessage,
+  type MessageClaim,
+} from '../../storage/queue/message.ts'
 import { encodePopReceipt } from '../../storage/queue/pop-receipt.ts'
-import { clearMessages } from '../../storage/queue/queue.ts'
+import { clearMessages, requireQueue } from '../../storage/queue/queue.ts'
 import { getFirstMessages, peekFirstMessages } from '../../storage/queue/visible.ts'
 import {
   decodeMessageCount,
@@ -29,6 +34,7 @@ const TEXT_BYTES_MAX = 64 * 1024
 const OLD_TEXT_BYTES_MAX = 8 * 1024
 
 const XML = ['Cache-Control', 'no-cache', 'Content-Type', 'application/xml']
+const PUT_XML = ['Content-Type', 'application/xml']
 const NO_CONTENT: Answer = { status: 204, headers: [] }
 
 export async function runPutMessage({ request, service }: QueueCall): Promise<Answer> {
@@ -44,7 +50,7 @@ export async function runPutMessage({ request, service }: QueueCall): Promise<An
   const put = { randomGuid: randomUUID(), text, visibilityTimeoutMs, timeToLiveMs }
   const message = await service.kv.write((tx) => putMessage(tx, address, put, nowMs))
   if (!isAtLeast(request.version, '2016-05-31')) return { status: 201, headers: [] }
-  return { status: 201, headers: XML, body: encodePutMessage(message) }
+  return { status: 201, headers: PUT_XML, body: encodePutMessage(message) }
 }
 
 export async function runGetMessages({ request, service }: QueueCall): Promise<Answer> {
@@ -76,11 +82,11 @@ export async function runClearMessages({ request, service }: QueueCall): Promise
 export async function runUpdateMessage({ request, service }: QueueCall): Promise<Answer> {
   const address = queueAddress(request)
   requiredParameter(request, 'visibilitytimeout')
-  const receipt = decodePopReceiptParameter(request)
+  requiredParameter(request, 'popreceipt')
   const visibilityTimeoutMs = decodeVisibilityTimeout(request, { min: 0, otherwise: 0 })
-  const claim = { messageId: messageIdOf(request), receipt }
   const body = await request.body.read(QUEUE_MESSAGE_BYTES_MAX)
   const text = body.length === 0 ? {} : { text: messageText(request, body) }
+  const claim = await decodeClaim(request, service)
   const { nowMs } = service.moment()
   const { id, sequence, visibleAtMs } = await service.kv.write((tx) =>
     updateMessage(tx, address, claim, { visibilityTimeoutMs, ...text }, nowMs),
@@ -94,11 +100,22 @@ export async function runUpdateMessage({ request, service }: QueueCall): Promise
 
 export async function runDeleteMessage({ request, service }: QueueCall): Promise<Answer> {
   const address = queueAddress(request)
-  const receipt = decodePopReceiptParameter(request)
-  const claim = { messageId: messageIdOf(request), receipt }
+  requiredParameter(request, 'popreceipt')
+  const claim = await decodeClaim(request, service)
   const { nowMs } = service.moment()
   await service.kv.write((tx) => deleteMessage(tx, address, claim, nowMs))
   return NO_CONTENT
+}
+
+/** A claim on a message of a missing queue is QueueNotFound, whatever is wrong with its id and receipt. */
+async function decodeClaim(request: Request, { kv }: QueueCall['service']): Promise<MessageClaim> {
+  try {
+    return { messageId: messageIdOf(request), receipt: decodePopReceiptParameter(request) }
+  } catch (error) {
+    const address = queueAddress(request)
+    await kv.read((tx) => requireQueue(tx, address))
+    throw error
+  }
 }
 
 /**

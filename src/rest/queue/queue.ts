@@ -58,7 +58,7 @@ export async function runGetQueueAcl({ request, service }: QueueCall): Promise<A
 
 export async function runSetQueueAcl({ request, service }: QueueCall): Promise<Answer> {
   const address = queueAddress(request)
-  const policies = decodeSignedIdentifiers(await request.body.read(ACL_BYTES_MAX))
+  const policies = decodeSignedIdentifiers('queue', await request.body.read(ACL_BYTES_MAX))
   await service.kv.write((tx) => changeQueue(tx, address, { policies }))
   return NO_CONTENT
 }

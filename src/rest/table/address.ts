@@ -29,6 +29,8 @@ export function isBatch({ path }: Addressed): boolean {
 /** The table that holds the entity, or the entities, that the request is about. */
 export function tableAddress({ account, path }: Addressed): TableAddress {
   const table = path[0] ?? ''
+  // Recorded answers to `POST /mytable/Tables`: a longer path names a table that is never there.
+  if (table.includes('/')) throw new StorageError('TableNotFound')
   checkTableName(table)
   return { account, table }
 }

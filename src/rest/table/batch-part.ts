@@ -8,16 +8,16 @@ import { resolvePath } from '../../http/resource-path.ts'
 import { once } from '../upload.ts'
 
 export type BatchPart = {
+  /** Of the request in the part. One among the part's own headers is not answered, as recorded batches show. */
   readonly contentId: string | undefined
   readonly request: Request
   readonly body: Buffer
 }
 
-export function decodePart(outer: Request, { headers, body }: MultipartPart): BatchPart {
+export function decodePart(outer: Request, { body }: MultipartPart): BatchPart {
   const part = parseHttpRequestPart(body)
   const { rawPath, rawQuery } = splitUrl(part.url)
-  const contentId =
-    optionalHeader(headers, 'content-id') ?? optionalHeader(part.headers, 'content-id')
+  const contentId = optionalHeader(part.headers, 'content-id')
   const partHeaders = part.headers as Request['headers']
   const query = parseQuery(rawQuery)
   const context = { query, headers: partHeaders, version: outer.version }

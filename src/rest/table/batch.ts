@@ -3,7 +3,7 @@
 // What can't be read as a batch is refused; what is wrong with one of its parts is answered inside of it.
 import { randomUUID } from 'node:crypto'
 import { authorize } from '../../auth/authorize.ts'
-import { encodeErrorJson, errorHeaders, storageErrorOf } from '../../http/error.ts'
+import { encodeErrorJson, storageErrorOf } from '../../http/error.ts'
 import { optionalHeader } from '../../http/header.ts'
 import {
   encodeHttpResponsePart,
@@ -13,15 +13,16 @@ import {
   type MultipartPart,
   type MultipartSource,
 } from '../../http/multipart.ts'
-import { reasonOf } from '../../http/response-head.ts'
 import type { Answer, OperationTable } from '../../http/operation.ts'
+import { reasonOf } from '../../http/response-head.ts'
+import { odataErrorHeaders } from '../../http/table-error.ts'
 import { StorageError } from '../../storage/error.ts'
 import type { EntityWrite } from '../../storage/table/entity.ts'
 import { TransactionError, writeEntities } from '../../storage/table/transaction.ts'
 import { heldError } from '../held-name.ts'
 import { tableAddress } from './address.ts'
 import { decodePart, type BatchPart } from './batch-part.ts'
-import { jsonHeaders } from './payload-format.ts'
+import { TABLE_HEADERS } from './payload-format.ts'
 import { requestedTable, sasTableOf, type TableCall, type TableService } from './service.ts'
 import { checkWritable, decodeWrite, TABLE_BYTES_MAX, writeAnswer } from './write.ts'
 
@@ -39,11 +40,7 @@ export async function runEntityGroupTransaction(
     ? await runChangeset(call, table, part)
     : await runQuery(call, table, part)
   const answered = `batchresponse_${randomUUID()}`
-  const headers = [
-    'Cache-Control', 'no-cache',
-    'X-Content-Type-Options', 'nosniff',
-    'Content-Type', `multipart/mixed; boundary=${answered}`,
-  ] // prettier-ignore
+  const headers = [...TABLE_HEADERS, 'Content-Type', `multipart/mixed; boundary=${answered}`]
   return { status: 202, headers, body: encodeMultipart(answered, [answer]) }
 }
 
@@ -99,11 +96,13 @@ async function runParts(
     return parts.flatMap((part, at) => {
       const write = writes[at]
       if (write === undefined) return []
-      return [encodePart(part, writeAnswer(part.request, write, entities[at]))]
+      const answer = writeAnswer(part.request, write, entities[at])
+      return [encodePart(part, answer, write.kind === 'insert' ? '3.0;' : '1.0;')]
     })
   } catch (error) {
     const failed = error instanceof TransactionError ? parts[error.failedAt] : undefined
-    return [encodePart(failed ?? first, await errorAnswer(call, first, error))]
+    const part = failed ?? first
+    return [encodePart(part, await errorAnswer(call, part, error))]
   }
 }
 
@@ -156,20 +155,38 @@ async function errorAnswer(call: TableCall, part: BatchPart, error: unknown): Pr
   const inner = { ...call, request: part.request }
   const known = storageErrorOf(await heldError(inner, requestedTable, error))
   if (known === undefined) throw error
-  const headers = [...Object.entries(errorHeaders(known)).flat(), ...jsonHeaders('minimalmetadata')]
   const body = encodeErrorJson(known, request.requestId, service.world().wallNowMs)
+  const headers = odataErrorHeaders(known, part.request.method)
   return { status: known.status, headers, body }
 }
 
-function encodePart({ contentId }: BatchPart, { status, headers, body }: Answer): MultipartSource {
-  const partHeaders = ['Content-Type', 'application/http', 'Content-Transfer-Encoding', 'binary']
-  const reason = reasonOf(status)
-  const answerHeaders = contentId === undefined ? headers : ['Content-ID', contentId, ...headers]
+const PART_HEADERS = ['Content-Type', 'application/http', 'Content-Transfer-Encoding', 'binary']
+
+/** DataServiceVersion is in the parts of batches only; its place among the headers is the service's. */
+function encodePart(
+  { contentId }: BatchPart,
+  { status, headers, body }: Answer,
+  dataServiceVersion = '3.0;',
+): MultipartSource {
+  const at = headers.findIndex((name, index) => index % 2 === 0 && !BEFORE_VERSION.has(name))
+  const before = headers.slice(0, at < 0 ? headers.length : at)
+  const all = [
+    ...(contentId === undefined ? [] : ['Content-ID', contentId]),
+    ...before,
+    'DataServiceVersion', dataServiceVersion,
+    ...headers.slice(before.length),
+  ] // prettier-ignore
   return {
-    headers: partHeaders,
-    body: encodeHttpResponsePart(status, reason, answerHeaders, body),
+    headers: PART_HEADERS,
+    body: encodeHttpResponsePart(status, reasonOf(status), all, body),
   }
 }
+
+const BEFORE_VERSION: ReadonlySet<string> = new Set([
+  'X-Content-Type-Options',
+  'Cache-Control',
+  'Preference-Applied',
+])
 
 function invalidBatch(reason: string): StorageError {
   return new StorageError('InvalidInput', {}, `The batch is not valid. ${reason}`)

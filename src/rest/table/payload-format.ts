@@ -55,13 +55,13 @@ export function checkJsonBody({ headers }: Pick<Request, 'headers'>): void {
 
 /** What every answer of this service has. */
 export const TABLE_HEADERS: readonly string[] = [
-  'Cache-Control', 'no-cache',
   'X-Content-Type-Options', 'nosniff',
+  'Cache-Control', 'no-cache',
 ] // prettier-ignore
 
 function jsonHeadersOf(level: MetadataLevel): readonly string[] {
   const type = `application/json;odata=${level};streaming=true;charset=utf-8`
-  return [...TABLE_HEADERS, 'DataServiceVersion', '3.0;', 'Content-Type', type]
+  return [...TABLE_HEADERS, 'Content-Type', type]
 }
 
 const JSON_HEADERS: Readonly<Record<MetadataLevel, readonly string[]>> = {

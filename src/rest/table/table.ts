@@ -1,4 +1,5 @@
 // Query, get, create and delete tables, and their access policies: decode once, call storage, encode.
+import type { Identity } from '../../auth/identity.ts'
 import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/access-policy-xml.ts'
 import type { Answer } from '../../http/operation.ts'
 import { StorageError } from '../../storage/error.ts'
@@ -76,14 +77,13 @@ export async function runCreateTable({ request, service }: TableCall): Promise<A
   const [taken, { nowMs }] = [reusedTable(service, address), service.moment()]
   await service.kv.write((tx) => takingName(tx, taken, nowMs, createTable(tx, address, id)))
   const location = `${endpoint}/${tablePath(name)}`
-  const added = ['Location', location]
-  if (preference !== undefined) added.push('Preference-Applied', preference)
+  const applied = preference === undefined ? [] : ['Preference-Applied', preference]
   if (preference === 'return-no-content') {
-    const headers = [...TABLE_HEADERS, 'DataServiceVersion', '3.0;', ...added]
-    return { status: 204, headers: [...headers, 'DataServiceId', location] }
+    const headers = [...TABLE_HEADERS, ...applied, 'Location', location, 'DataServiceId', location]
+    return { status: 204, headers }
   }
   const body = encodeTable({ account, endpoint, level }, name)
-  return { status: 201, headers: [...jsonHeaders(level), ...added], body }
+  return { status: 201, headers: [...jsonHeaders(level), ...applied, 'Location', location], body }
 }
 
 export async function runDeleteTable({ request, service }: TableCall): Promise<Answer> {
@@ -93,16 +93,23 @@ export async function runDeleteTable({ request, service }: TableCall): Promise<A
   return { status: 204, headers: TABLE_HEADERS }
 }
 
-export async function runGetTableAcl({ request, service }: TableCall): Promise<Answer> {
+/** Stored policies are for keys: who comes with a token finds none, as recorded answers show. */
+function refuseToken(identity: Identity): void {
+  if (identity.kind === 'bearer') throw new StorageError('ResourceNotFound')
+}
+
+export async function runGetTableAcl({ request, identity, service }: TableCall): Promise<Answer> {
+  refuseToken(identity)
   const address = tableAddress(request)
   const { policies } = await service.kv.read((tx) => requireTable(tx, address))
-  const headers = ['Cache-Control', 'no-cache', 'Content-Type', 'application/xml']
+  const headers = ['Content-Type', 'application/xml']
   return { status: 200, headers, body: encodeSignedIdentifiers(policies) }
 }
 
-export async function runSetTableAcl({ request, service }: TableCall): Promise<Answer> {
+export async function runSetTableAcl({ request, identity, service }: TableCall): Promise<Answer> {
+  refuseToken(identity)
   const address = tableAddress(request)
-  const policies = decodeSignedIdentifiers(await request.body.read(ACL_BYTES_MAX))
+  const policies = decodeSignedIdentifiers('table', await request.body.read(ACL_BYTES_MAX))
   await service.kv.write((tx) => setTableAcl(tx, address, policies))
   return { status: 204, headers: [] }
 }

@@ -103,27 +103,24 @@ export function checkWritable(identity: Identity, { partitionKey, rowKey }: Enti
 }
 
 export function writeAnswer(request: Request, write: EntityWrite, entity?: Entity): Answer {
-  if (entity === undefined) return { status: 204, headers: NO_CONTENT_HEADERS }
+  if (entity === undefined) return { status: 204, headers: TABLE_HEADERS }
   const etag = ['ETag', entityETag(entity.stamp)]
-  if (write.kind !== 'insert') return { status: 204, headers: [...NO_CONTENT_HEADERS, ...etag] }
+  if (write.kind !== 'insert') return { status: 204, headers: [...TABLE_HEADERS, ...etag] }
   return insertAnswer(request, entity, etag)
 }
-
-const NO_CONTENT_HEADERS = [...TABLE_HEADERS, 'DataServiceVersion', '1.0;']
 
 function insertAnswer(request: Request, entity: Entity, etag: readonly string[]): Answer {
   const { account, endpoint } = request
   const { table } = tableAddress(request)
   const location = `${endpoint}/${entityPath(table, entity)}`
   const preference = decodePrefer(request)
-  const added = [...etag, 'Location', location]
-  if (preference !== undefined) added.push('Preference-Applied', preference)
+  const applied = preference === undefined ? [] : ['Preference-Applied', preference]
   if (preference === 'return-no-content') {
-    const headers = [...TABLE_HEADERS, 'DataServiceVersion', '3.0;', ...added]
-    return { status: 204, headers: [...headers, 'DataServiceId', location] }
+    const place = ['Location', location, 'DataServiceId', location]
+    return { status: 204, headers: [...TABLE_HEADERS, ...applied, ...place, ...etag] }
   }
   const level = decodeFormat(request)
   const context = { account, endpoint, table, level, select: undefined }
-  const headers = [...jsonHeaders(level), ...added]
+  const headers = [...jsonHeaders(level), ...applied, 'Location', location, ...etag]
   return { status: 201, headers, body: encodeEntity(context, entity) }
 }

@@ -142,7 +142,7 @@ test('of an append and a seal at once, the one that comes second sees the first'
         () => 'appended',
         (error: unknown) => (error instanceof Error && 'code' in error ? error.code : error),
       ),
-    kv.write((tx) => sealAppendBlob(tx, ADDRESS, GUARD, undefined, 1_000_000)),
+    kv.write((tx) => sealAppendBlob(tx, ADDRESS, GUARD, undefined, moment())),
   ])
   const { isSealed, blockCount } = await current(kv)
   assert.equal(isSealed, true)

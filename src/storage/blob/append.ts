@@ -6,7 +6,6 @@ import type { Piece } from '../../extent/slice.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { StorageError } from '../error.ts'
-import { withLease } from '../lease.ts'
 import { putMapRecord } from '../map.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import { afterWrite, findForUpdate, type Blob, type BlobAddress } from './blob.ts'
@@ -107,19 +106,21 @@ export function* appendBlock(
   return { offset, blob }
 }
 
-/** Append Blob Seal: nothing is appended any more. The ETag stays, and to seal again changes nothing. */
+/** Append Blob Seal: no block can be appended any more. The ETag changes, as with every write. */
 export function* sealAppendBlob(
   tx: Tx,
   address: BlobAddress,
   guard: BlobGuard,
   appendPosition: number | undefined,
-  nowMs: number,
+  moment: Moment,
 ): Step<Blob> {
-  const target = yield* findForUpdate(tx, address, guard, nowMs)
+  const target = yield* findForUpdate(tx, address, guard, moment.nowMs)
   const { blob: current, bytes } = target.stored
   requireType(current, 'AppendBlob')
   checkAppendPosition(current, appendPosition)
-  const blob: Blob = { ...withLease(current, target.lease), isSealed: true }
+  const stamp = nextStamp(current.stamp, moment)
+  const written = afterWrite(current, target.lease, moment, stamp, { copy: true })
+  const blob: Blob = { ...written, isSealed: true }
   tx.put(target.key, encodeRecord(blob, bytes))
   return blob
 }

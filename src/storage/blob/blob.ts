@@ -2,7 +2,7 @@
 // snapshot, a version), and what it is after a write. What guards it is guard.ts.
 import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
 import { decodeRecord, recordBytes } from '../../kv/record.ts'
-import { checkReadConditions } from '../condition.ts'
+import { checkReadConditions, checkSatisfiable } from '../condition.ts'
 import type { ContentHeaders } from '../content-headers.ts'
 import type { CopyState } from '../copy-state.ts'
 import { StorageError } from '../error.ts'
@@ -12,7 +12,7 @@ import type { Moment } from '../moment.ts'
 import type { Deleted } from '../retention.ts'
 import { requireContainer, type Container, type ContainerAddress } from './container.ts'
 import type { BlobContent } from './content.ts'
-import { checkEncryption, type BlobEncryption } from './encryption.ts'
+import { checkEncryption, encryptionForWrite, type BlobEncryption } from './encryption.ts'
 import { checkNotIncremental, checkWrite, conditionState, type BlobGuard } from './guard.ts'
 import { blobKey, pastBlobKey } from './keys.ts'
 import type { Tags } from './tags.ts'
@@ -130,6 +130,7 @@ export function* readBlob(
   guard: BlobGuard,
   nowMs: number,
 ): Step<ExistingTarget> {
+  checkSatisfiable(guard.conditions)
   const target = requireBlob(yield* findBlobAt(tx, address, nowMs))
   const { blob } = target.stored
   checkReadConditions(guard.conditions, conditionState(blob), guard.readRule)
@@ -159,7 +160,10 @@ export function* findForUpdate(
   guard: BlobGuard,
   nowMs: number,
 ): Step<ExistingTarget & { readonly lease: Lease | undefined }> {
-  const target = requireBlob(yield* findBlob(tx, address, nowMs))
+  const found = yield* findBlob(tx, address, nowMs)
+  // A key that the container forbids is refused before a missing blob (seen in recorded traffic).
+  if (found.stored === undefined) encryptionForWrite(guard.encryption ?? {}, found.container)
+  const target = requireBlob(found)
   const lease = checkWrite(target.stored.blob, guard, nowMs, 'update')
   return { ...target, lease }
 }

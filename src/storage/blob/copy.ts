@@ -3,7 +3,7 @@
 // is told as CannotVerifyCopySource with the status that reading it would have had.
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
-import { checkSourceConditions, type Conditions } from '../condition.ts'
+import { checkReadConditions, checkSourceConditions, type Conditions } from '../condition.ts'
 import { ofSource } from '../copy-source.ts'
 import type { CopyState } from '../copy-state.ts'
 import { requireEncryptionScope } from '../encryption-scope.ts'
@@ -54,6 +54,8 @@ export type SourceRead = {
   readonly address: BlobAddress | FileAddress
   readonly conditions: Conditions
   readonly encryption: RequestEncryption
+  /** Its bytes are read as by Get Blob, so an unmet condition is 304 or 412 of the source. */
+  readonly isFetched?: boolean
   /** The state that was looked at before and must still be there. */
   readonly stamp?: number
   /** Bytes in the archive can't be read, but a copy can bring them out of it. */
@@ -65,8 +67,11 @@ export function* findSource(
   source: SourceRead,
   nowMs: number,
 ): Step<{ readonly stored: StoredBlob }> {
+  const stored = yield* findStored(tx, source.address, nowMs)
+  if (source.isFetched !== true) {
+    checkSourceConditions(source.conditions, conditionState(stored.blob))
+  }
   try {
-    const stored = yield* findStored(tx, source.address, nowMs)
     checkSource(stored.blob, source, nowMs)
     return { stored }
   } catch (error) {
@@ -75,12 +80,16 @@ export function* findSource(
 }
 
 function* findStored(tx: ReadTx, address: SourceRead['address'], nowMs: number): Step<StoredBlob> {
-  if ('share' in address) return yield* findFileAsBlob(tx, address)
-  return requireBlob(yield* findBlobAt(tx, address, nowMs)).stored
+  try {
+    if ('share' in address) return yield* findFileAsBlob(tx, address)
+    return requireBlob(yield* findBlobAt(tx, address, nowMs)).stored
+  } catch (error) {
+    throw ofSource(error)
+  }
 }
 
 function checkSource(blob: Blob, source: SourceRead, nowMs: number): void {
-  checkSourceConditions(source.conditions, conditionState(blob))
+  if (source.isFetched === true) checkReadConditions(source.conditions, conditionState(blob))
   if (source.stamp !== undefined && source.stamp !== blob.stamp) {
     throw new StorageError('SourceConditionNotMet')
   }

@@ -8,7 +8,7 @@ import {
 } from '../condition.ts'
 import { StorageError } from '../error.ts'
 import { etagOf } from '../etag.ts'
-import { checkLeaseForWrite, type Lease } from '../lease.ts'
+import { checkLeaseForWrite, isLeaseRunning, type Lease } from '../lease.ts'
 import type { Blob, BlobType } from './blob.ts'
 import type { RequestEncryption } from './encryption.ts'
 import { NO_TAGS, type Tags } from './tags.ts'
@@ -20,7 +20,10 @@ export type BlobGuard = {
   readonly encryption?: RequestEncryption
 }
 
-/** Conditions, then the lease, then a copy under way. Answers with what stays of the lease. */
+/**
+ * Conditions, then the lease, then a copy under way. Answers with what stays of the lease. A running lease
+ * comes before `If-None-Match: *`, and its holder may overwrite all the same (seen in recorded traffic).
+ */
 export function checkWrite(
   current: Blob | undefined,
   guard: BlobGuard,
@@ -28,10 +31,18 @@ export function checkWrite(
   kind: WriteKind,
   lease: Lease | undefined = current?.lease,
 ): Lease | undefined {
-  checkWriteConditions(guard.conditions, current && conditionState(current), kind)
+  const isLeaseFirst =
+    kind !== 'update' && guard.conditions.ifNoneMatch === '*' && isLeaseRunning(lease, nowMs)
+  if (isLeaseFirst) checkLeaseForWrite(lease, guard.leaseId, nowMs, 'blob')
+  const conditions = isLeaseFirst ? withoutIfNoneMatch(guard.conditions) : guard.conditions
+  checkWriteConditions(conditions, current && conditionState(current), kind)
   const kept = checkLeaseForWrite(lease, guard.leaseId, nowMs, 'blob')
   if (current !== undefined) checkNoPendingCopy(current)
   return kept
+}
+
+function withoutIfNoneMatch({ ifNoneMatch: _ifNoneMatch, ...others }: Conditions): Conditions {
+  return others
 }
 
 /** Until a copy has ended, nothing but ending it changes its destination. */

@@ -35,7 +35,7 @@ export function* incrementalCopy(
 ): Step<Blob> {
   const found = yield* findBlob(tx, address, moment.nowMs)
   const current = found.stored?.blob
-  const lease = checkWrite(current, guard, moment.nowMs, 'create')
+  const lease = checkWrite(current, guard, moment.nowMs, 'copy')
   const { stored } = yield* findSource(tx, source, moment.nowMs)
   const { headers, metadata, sequenceNumber, lengthBytes, type } = stored.blob
   if (type !== 'PageBlob') throw new StorageError('InvalidSourceBlobType')

@@ -37,6 +37,8 @@ export type PutBlob = {
   readonly guard: BlobGuard
   /** The caller may create blobs but not replace them (a SAS with `c` and without `w`). */
   readonly createOnly: boolean
+  /** Copies have a code of their own for conditions of the destination. */
+  readonly isCopy?: true
   readonly headers: ContentHeaders
   readonly metadata: Metadata
   readonly tags?: Tags
@@ -62,7 +64,7 @@ export type PutTarget = Target & {
 export function* checkPutBlob(
   tx: ReadTx,
   address: BlobAddress,
-  put: Pick<PutBlob, 'guard' | 'createOnly'>,
+  put: Pick<PutBlob, 'guard' | 'createOnly' | 'isCopy'>,
   nowMs: number,
 ): Step<PutTarget> {
   const target = yield* findBlob(tx, address, nowMs)
@@ -70,7 +72,7 @@ export function* checkPutBlob(
   const current = target.stored?.blob
   // An uncommitted blob has no ETag, so conditions see nothing there; its lease counts all the same.
   const held = current === undefined ? staging?.lease : current.lease
-  const lease = checkWrite(current, put.guard, nowMs, 'create', held)
+  const lease = checkWrite(current, put.guard, nowMs, put.isCopy ? 'copy' : 'create', held)
   const protection = yield* getProtection(tx, address.account)
   if (current === undefined) return { ...target, staging, protection, lease }
   if (put.createOnly) throw new StorageError('UnauthorizedBlobOverwrite')

@@ -12,7 +12,7 @@ export type CopyProperties = SmbProperties & {
   readonly permissionMode?: CopyMode
   readonly modeMode?: CopyMode
   readonly ownerMode?: CopyMode
-  /** The archive attribute is set whatever else is said. */
+  /** The archive attribute is set; left out, unless the attributes are the source's, as recorded answers show. */
   readonly setsArchive?: boolean
 }
 
@@ -40,7 +40,7 @@ export function* sourceProperties(tx: ReadTx, { share, node }: Existing): Step<S
 }
 
 export function copiedProperties(asked: CopyProperties, source: SourceProperties): SmbProperties {
-  const { attributes = ARCHIVE, setsArchive = false } = asked
+  const { attributes = ARCHIVE, setsArchive = attributes !== 'source' } = asked
   const taken = attributes === 'source' ? (source.attributes ?? ARCHIVE) : attributes
   const posix = copiedPosix(asked, source)
   return {

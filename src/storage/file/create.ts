@@ -25,6 +25,8 @@ export type NewNode = {
   readonly nodeId: number
   readonly properties: SmbProperties
   readonly metadata?: Metadata
+  /** Last-Modified, where it is not the time of the request. */
+  readonly modifiedMs?: number
 }
 
 export type NewFile = NewNode & {
@@ -103,7 +105,7 @@ function* addNode(
     parentId: at.directoryId,
     ...(kind === 'directory' && { directoryName: at.name }),
     stamp: moment.stamp,
-    modifiedMs: moment.nowMs,
+    modifiedMs: parts.modifiedMs ?? moment.nowMs,
     ...properties,
     ...contentOf(parts),
   })
@@ -135,7 +137,7 @@ function* replaceFile(tx: FileTx, at: Existing, parts: Parts, moment: Moment): S
     parentId,
     stamp,
     origin: stamp,
-    modifiedMs: Math.max(before.modifiedMs, moment.nowMs),
+    modifiedMs: parts.modifiedMs ?? Math.max(before.modifiedMs, moment.nowMs),
     ...properties,
     ...contentOf(parts),
     ...(lease !== undefined && { lease }),

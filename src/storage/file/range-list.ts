@@ -14,6 +14,8 @@ import {
   type FileAddress,
   type FileNode,
 } from './node.ts'
+import { BLOCK_BYTES } from './range.ts'
+import { blockEnd, blockStart, inBlocks } from './range-blocks.ts'
 import { checkOpens } from './rest-access.ts'
 import { requireShareSnapshot } from './share.ts'
 
@@ -42,12 +44,45 @@ export function* listRanges(
     yield* checkOpens(tx, share.id, node, 'List Ranges', range)
     checkLeaseForRead(node.lease, leaseId, nowMs, 'file')
   }
-  const before = previous && (yield* findPrevious(tx, address, file, previous))
   const { from, to } = within(range, node.lengthBytes)
   const window = { from: Math.max(from, page?.from ?? 0), to }
+  if (previous === undefined) {
+    const maps = { now: node.map, before: undefined }
+    return { node, ...(yield* changedRanges(tx, maps, window, page?.countMax)) }
+  }
+  const before = yield* findPrevious(tx, address, file, previous)
   // Of a file that was longer then, what is behind its end now is gone and not cleared.
   const maps = { now: node.map, before: before?.map }
-  return { node, ...(yield* changedRanges(tx, maps, window, page?.countMax)) }
+  return { node, ...(yield* changedBlocks(tx, maps, window, node.lengthBytes, page?.countMax)) }
+}
+
+/** So many ranges are in two blocks at least, however short they are: every page gets a block further. */
+const RANGES_OF_A_BLOCK = BLOCK_BYTES
+
+function* changedBlocks(
+  tx: ReadTx,
+  maps: { readonly now: number | undefined; readonly before: number | undefined },
+  window: ByteRange,
+  lengthBytes: number,
+  countMax: number | undefined,
+): Step<MapRanges> {
+  const blocks = {
+    from: blockStart(window.from),
+    to: Math.min(blockEnd(window.to), lengthBytes),
+  }
+  const rangesMax = countMax === undefined ? undefined : countMax + RANGES_OF_A_BLOCK
+  const found = yield* changedRanges(tx, maps, blocks, rangesMax)
+  // A block that is not seen whole is for the next page.
+  const end = found.next === undefined ? Infinity : blockStart(found.next)
+  const seen = found.ranges.filter(({ from }) => from < end)
+  const ranges = inBlocks(seen, Math.min(end, lengthBytes)).map(({ from, to, isCleared }) => ({
+    from: Math.max(from, window.from),
+    to: Math.min(to, window.to),
+    isCleared,
+  }))
+  const further = countMax === undefined ? undefined : ranges[countMax]
+  if (further !== undefined) return { ranges: ranges.slice(0, countMax), next: further.from }
+  return { ranges, next: found.next === undefined ? undefined : end }
 }
 
 /** A range behind the end is an error; the whole of an empty file is not. */

@@ -5,7 +5,7 @@ import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { StorageError } from '../error.ts'
 import type { Moment } from '../moment.ts'
 import { ARCHIVE } from './attributes.ts'
-import { fileTimeOf, type FileTime } from './file-time.ts'
+import { fileTimeOf, msOfFileTime, type FileTime } from './file-time.ts'
 import { getNode, type FileNode, type NodeKind } from './node.ts'
 import { requirePermission, storePermission } from './permission.ts'
 import { inheritDescriptor, type Creator } from './security-descriptor-inherit.ts'
@@ -108,6 +108,11 @@ export function* changedProperties(
 function timeOf(change: TimeChange | undefined, now: FileTime): FileTime | undefined {
   if (change === undefined || change === 'source') return undefined
   return change === 'now' ? now : change.at
+}
+
+/** Last-Modified of what is created with a change time is that time, as recorded answers show; of a rename it is not. */
+export function createdModifiedMs({ changeTime }: SmbProperties): { readonly modifiedMs?: number } {
+  return typeof changeTime === 'object' ? { modifiedMs: msOfFileTime(changeTime.at) } : {}
 }
 
 /** x-ms-file-property-semantics: a file that is made anew is one that no backup has seen yet. */

@@ -2,6 +2,7 @@
 // as they are of Get File.
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import type { StoredBlob } from '../blob/blob.ts'
+import { NO_TYPE, type ContentHeaders } from '../content-headers.ts'
 import { checkNoPendingCopy } from './rest-guard.ts'
 import { locate, requireNode, type Existing, type FileAddress } from './node.ts'
 import { msOfFileTime } from './file-time.ts'
@@ -26,7 +27,12 @@ export function* findFileAsBlob(tx: ReadTx, address: FileAddress): Step<StoredBl
   const createdMs = msOfFileTime(node.creationTime)
   const times = { stamp, modifiedMs, createdMs }
   return {
-    blob: { type: 'BlockBlob', lengthBytes, map, ...times, headers, metadata },
+    blob: { type: 'BlockBlob', lengthBytes, map, ...times, headers: typed(headers), metadata },
     bytes: NO_BYTES,
   }
+}
+
+/** A blob always has a type. */
+function typed({ contentType, ...rest }: ContentHeaders): ContentHeaders {
+  return contentType === undefined || contentType === NO_TYPE ? rest : { contentType, ...rest }
 }

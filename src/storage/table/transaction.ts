@@ -1,12 +1,18 @@
 // Entity group transactions: up to 100 writes to one partition of a table, all of them or none. A body that
 // throws has written nothing, so what is to be done here is to tell which of them failed.
 import type { Step, Tx } from '../../kv/kv.ts'
-import { StorageError } from '../error.ts'
+import { StorageError, type ErrorCode } from '../error.ts'
 import type { Moment } from '../moment.ts'
 import { applyWrite, checkWrite, type Entity, type EntityWrite } from './entity.ts'
 import { requireTable, type TableAddress } from './table.ts'
 
 const WRITE_COUNT_MAX = 100
+
+/** Messages that come without an index if the transaction is one write, as recorded answers show. */
+const UNNUMBERED: ReadonlySet<ErrorCode> = new Set([
+  'ResourceNotFound',
+  'UpdateConditionNotSatisfied',
+])
 
 /** Of the write at an index, counted from 0. Clients read the index from the message. */
 export class TransactionError extends StorageError {
@@ -19,7 +25,7 @@ export class TransactionError extends StorageError {
   }
 }
 
-/** Each write's entity, as writeEntity gives it. Throws a TransactionError. */
+/** Each write's entity, as writeEntity gives it. Throws a TransactionError, but for UNNUMBERED ones. */
 export function* writeEntities(
   tx: Tx,
   address: TableAddress,
@@ -37,7 +43,8 @@ export function* writeEntities(
     }
     return written
   } catch (error) {
-    throw failure(at, error)
+    const isAlone = writes.length === 1 && error instanceof StorageError
+    throw isAlone && UNNUMBERED.has(error.code) ? error : failure(at, error)
   }
 }
 

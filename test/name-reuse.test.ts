@@ -78,7 +78,7 @@ after(() => clients.server.close())
 /** The SDK for tables leaves the code of a transaction's error in the text. */
 const codeOf = (error: unknown): string => {
   const { code, details } = error as { code?: string; details?: { odataError?: { code?: string } } }
-  const inText = /"code":"(\w+)"/.exec(String(error))?.[1]
+  const inText = /(?:"code":"|<m:code>)(\w+)/.exec(String(error))?.[1]
   return details?.odataError?.code ?? code ?? inText ?? String(error)
 }
 

@@ -11,6 +11,7 @@ const HEADER_DETAILS: ReadonlySet<string> = new Set([
   'Content-Range',
   'Retry-After',
   'WWW-Authenticate',
+  'x-ms-is-soft-deleted',
 ])
 
 /** What the client is told of an error; undefined of one that is our own fault. */

@@ -2,6 +2,7 @@
 // client that would rather have Apache Arrow gets XML, as from accounts that have no Arrow.
 import { hasPermission } from '../../auth/authorize.ts'
 import type { Identity } from '../../auth/identity.ts'
+import { droppedHeaders, itemAt } from '../../http/header-versions.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { createTextWriter } from '../../http/text-writer.ts'
 import { XML_DECLARATION, xmlEscapeAttribute, xmlOptional } from '../../http/xml.ts'
@@ -37,7 +38,8 @@ export async function runListContainers({ request, service }: BlobCall): Promise
   const { nowMs } = service.moment()
   const page = await service.kv.read((tx) => listContainers(tx, account, list, nowMs))
   let items = ''
-  for (const item of page.items) items += containerXml(item, include, nowMs)
+  const dropped = droppedHeaders('List Containers', request.version)
+  for (const item of page.items) items += itemAt(containerXml(item, include, nowMs), dropped)
   return xmlAnswer(
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${serviceEndpointXml(request)}">` +
       `${echo(request)}<Containers>${items}</Containers>` +
@@ -56,8 +58,10 @@ export async function runListBlobs({ request, identity, service }: BlobCall): Pr
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${serviceEndpointXml(request)}" ` +
       `ContainerName="${xmlEscapeAttribute(address.container)}">${echo(request)}<Blobs>`,
   )
+  const dropped = droppedHeaders('List Blobs', request.version)
   for (const item of page.items) {
-    xml.add(blobItemXml(withShownAccess(item, page.protection), include, nowMs))
+    const shown = withShownAccess(item, page.protection)
+    xml.add(itemAt(blobItemXml(shown, include, nowMs), dropped))
   }
   xml.add(`</Blobs>${nextMarkerXml(blobMarker(page.next))}</EnumerationResults>`)
   return xmlAnswer(xml.bytes())
@@ -86,8 +90,8 @@ function checkTagsPermission(include: ReadonlySet<string>, identity: Identity): 
 function decodeListBlobs(request: Request, include: ReadonlySet<string>): ListBlobs {
   const { query } = request
   const delimiter = query.get('delimiter') || undefined
-  if (delimiter !== undefined && (include.has('snapshots') || include.has('versions'))) {
-    const both = 'snapshots and versions can not be listed with a delimiter'
+  if (delimiter !== undefined && include.has('snapshots')) {
+    const both = 'snapshots can not be listed with a delimiter'
     throw invalidQuery('include', query.get('include') ?? '', both)
   }
   const showOnly = query.get('showonly')

@@ -54,7 +54,7 @@ const REFUSED: readonly [string, RawRequest, string][] = [
   ['a header that is missing', { ...putBlob(MIB), headers: { 'content-length': '5' } }, '400 MissingRequiredHeader'],
   ['one byte more than a blob may have', putBlob(5_000 * MIB + 1), '413 RequestBodyTooLarge'],
   ['properties of 1 GiB', { method: 'PUT', path: '?restype=service&comp=properties', headers: { 'content-length': String(1024 * MIB) } }, '413 RequestBodyTooLarge'],
-  ['a body where none belongs', { method: 'PUT', path: '/other?restype=container', headers: { 'content-length': '1' } }, '413 RequestBodyTooLarge'],
+  ['a long body where none belongs', { method: 'PUT', path: '/other?restype=container', headers: { 'content-length': '65537' } }, '413 RequestBodyTooLarge'],
 ]
 
 for (const [what, request, expected] of REFUSED) {

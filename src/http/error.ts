@@ -3,7 +3,6 @@
 // other into a node of the XML.
 import { ExtentLimitReached, ExtentRetired } from '../extent/error.ts'
 import { StorageError, type ErrorCode, type ErrorDetails } from '../storage/error.ts'
-import { isAtLeast } from './version.ts'
 import { XML_DECLARATION, xmlElement, xmlEscape } from './xml.ts'
 
 /** Details that belong into headers. */
@@ -12,14 +11,14 @@ const HEADER_DETAILS: ReadonlySet<string> = new Set([
   'Content-Range',
   'Retry-After',
   'WWW-Authenticate',
+  'x-ms-is-soft-deleted',
 ])
 
-/** Details of the XML that are headers too, from 2025-11-05 on. */
+/** Details of the XML that are headers too. */
 const COPY_SOURCE_HEADERS: Readonly<Record<string, string>> = {
   CopySourceStatusCode: 'x-ms-copy-source-status-code',
   CopySourceErrorCode: 'x-ms-copy-source-error-code',
 }
-const COPY_SOURCE_HEADERS_SINCE = '2025-11-05'
 
 /** What the client is told of an error; undefined of one that is our own fault. */
 export function storageErrorOf(error: unknown): StorageError | undefined {
@@ -36,15 +35,11 @@ export function wireCode(code: ErrorCode): string {
 }
 
 /** `x-ms-error-code` and what else this error has. Content-Type goes with the body. */
-export function errorHeaders(
-  error: StorageError,
-  version?: string,
-): Readonly<Record<string, string>> {
+export function errorHeaders(error: StorageError): Readonly<Record<string, string>> {
   const headers: Record<string, string> = { 'x-ms-error-code': wireCode(error.code) }
-  const hasCopySource = version !== undefined && isAtLeast(version, COPY_SOURCE_HEADERS_SINCE)
   for (const [name, value] of Object.entries(error.details)) {
     if (HEADER_DETAILS.has(name)) headers[name] = value
-    const copySource = hasCopySource ? COPY_SOURCE_HEADERS[name] : undefined
+    const copySource = COPY_SOURCE_HEADERS[name]
     if (copySource !== undefined) headers[copySource] = value
   }
   return headers

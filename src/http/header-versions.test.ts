@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HEADER_ROWS, type HeaderRow } from './header-table.ts'
-import { answerAt, droppedByVersion } from './header-versions.ts'
+import { answerAt, droppedByVersion, droppedHeaders, itemAt } from './header-versions.ts'
 import { lastingHeaders } from './response-head.ts'
 import { knownVersion, KNOWN_VERSIONS } from './version.ts'
 
@@ -38,6 +38,15 @@ test('a cached list of headers is filtered once', () => {
   const again = answerAt({ status: 200, headers }, 'Get Blob', '2026-04-06')
   assert.equal(again.headers, answer.headers)
   assert.equal(answerAt(answer, 'Get Blob', '2026-10-06'), answer)
+})
+
+test('an item of a list loses elements, but no metadata of the same name', () => {
+  const metadata = '<Metadata><OrMetadata>x</OrMetadata><Metadata>y</Metadata></Metadata>'
+  const xml = `<Blob><Content-CRC64 /><TagCount>1</TagCount><Etag>1</Etag>${metadata}<OrMetadata /></Blob>`
+  const dropped = droppedHeaders('List Blobs', '2018-03-28')
+  assert.equal(itemAt(xml, dropped), `<Blob><Etag>1</Etag>${metadata}</Blob>`)
+  assert.equal(itemAt('<Blob><OrMetadata /></Blob>', dropped), '<Blob></Blob>')
+  assert.equal(itemAt(xml, droppedHeaders('List Blobs', '2026-10-06')), xml)
 })
 
 test('every row names known versions, and since comes before until', () => {

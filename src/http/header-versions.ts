@@ -5,12 +5,12 @@ import type { Answer } from './operation.ts'
 import { isLastingList, lastingHeaders } from './response-head.ts'
 import { knownVersion, KNOWN_VERSIONS } from './version.ts'
 
-/** Names of headers to drop. Versions that drop the same names share one set. */
+/** Names of headers or elements to drop. Versions that drop the same names share one set. */
 export type DroppedHeaders = ReadonlySet<string>
 
 const droppedByOperation = new Map<string, ReadonlyMap<string, DroppedHeaders>>()
 
-/** The headers that `operation` does not send at `version`; undefined for none. */
+/** What `operation` does not send at `version`; undefined for nothing. */
 export function droppedHeaders(operation: string, version: string): DroppedHeaders | undefined {
   let byVersion = droppedByOperation.get(operation)
   if (byVersion === undefined) {
@@ -27,6 +27,26 @@ export function answerAt(answer: Answer, operation: string, version: string): An
   const { headers: all } = answer
   const headers = isLastingList(all) ? cachedWithout(all, dropped) : without(all, dropped)
   return headers === all ? answer : { ...answer, headers }
+}
+
+const patterns = new WeakMap<DroppedHeaders, RegExp>()
+
+/** An item of a list without the elements that the version does not send. Metadata have names of their own. */
+export function itemAt(xml: string, dropped: DroppedHeaders | undefined): string {
+  if (dropped === undefined) return xml
+  let pattern = patterns.get(dropped)
+  if (pattern === undefined) {
+    const names = [...dropped].join('|')
+    pattern = new RegExp(`<(${names})(?: />|>[^<]*</\\1>)`, 'g')
+    patterns.set(dropped, pattern)
+  }
+  const [from, to] = [xml.indexOf('<Metadata'), xml.lastIndexOf('</Metadata>')]
+  if (from < 0 || to < 0) return xml.replace(pattern, '')
+  return (
+    xml.slice(0, from).replace(pattern, '') +
+    xml.slice(from, to) +
+    xml.slice(to).replace(pattern, '')
+  )
 }
 
 /** Known versions that drop nothing are left out. */

@@ -71,6 +71,16 @@ export function optionalDateMs(headers: HeaderFields, name: string): number | un
   return timeMs
 }
 
+/** An MD5 that is only stored: bytes in base64, of any length, as they were sent. */
+export function optionalBase64(headers: HeaderFields, name: string): string | undefined {
+  const text = optionalHeader(headers, name)
+  if (text === undefined) return undefined
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) {
+    throw new StorageError('InvalidMd5')
+  }
+  return text
+}
+
 /** 16 bytes in base64, in its one canonical form. */
 export function optionalMd5(headers: HeaderFields, name: string): string | undefined {
   const text = optionalHeader(headers, name)

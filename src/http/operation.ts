@@ -51,7 +51,7 @@ export type Operation<Service> = {
   /** Tells rows apart that have the same request line, by a header. */
   readonly when?: (request: Request) => boolean
   readonly permission: Permission
-  /** The most bytes that a body may have; 0 (the default) where there is none. */
+  /** The most bytes that a body may have. Left out, the operation takes none and ignores a short one. */
   readonly bodyBytesMax?: number
   readonly writes: boolean
   run(call: Call<Service>): Promise<Answer>

@@ -6,7 +6,7 @@ import { XML_DECLARATION, xmlElement } from './xml.ts'
 
 export type PageListAnswer = {
   readonly ranges: readonly MapRange[]
-  /** Empty when this is the last page; undefined where the version knows no pages of it. */
+  /** Empty when this is the last page; undefined where nobody asked for pages and this is all. */
   readonly nextMarker: string | undefined
 }
 

@@ -218,8 +218,12 @@ function checkBodyLength<Service>(operation: Operation<Service>, request: Reques
     throw new StorageError('MissingContentLengthHeader')
   }
   const lengthBytes = bytesMax ? contentBytes(request) : (request.body.lengthBytes ?? 0)
-  if (lengthBytes > (bytesMax ?? 0)) throw tooLarge(bytesMax ?? 0)
+  const limit = bytesMax ?? IGNORED_BODY_BYTES_MAX
+  if (lengthBytes > limit) throw tooLarge(limit)
 }
+
+/** An operation that takes no body ignores a short one, as some clients send one with DELETE. */
+const IGNORED_BODY_BYTES_MAX = 64 * 1024
 
 /** Limits are of the content; that a structured message is no longer than it needs is seen as it is read. */
 function contentBytes({ headers, body }: Request): number {

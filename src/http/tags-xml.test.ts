@@ -69,6 +69,7 @@ const FOUND = {
   where: `"a" > 'b'`,
   blobs: [{ container: '$web', name: 'x & y', tags: [['a', 'c'], ['d', '']] }],
   nextMarker: undefined,
+  echo: '',
 } as const // prettier-ignore
 
 const ROOT =
@@ -87,8 +88,13 @@ test('found blobs have their tags, since 2020-04-08', () => {
 
 test('before, they had the value of the tag', () => {
   assert.equal(
-    encodeFilterBlobsXml({ ...FOUND, version: '2020-02-10', nextMarker: 'abc' }),
-    `${ROOT}<Blobs>${BLOB}<TagValue>c</TagValue></Blob></Blobs><NextMarker>abc</NextMarker>` +
+    encodeFilterBlobsXml({
+      ...FOUND,
+      version: '2020-02-10',
+      nextMarker: 'abc',
+      echo: '<MaxResults>1</MaxResults>',
+    }),
+    `${ROOT}<MaxResults>1</MaxResults><Blobs>${BLOB}<TagValue>c</TagValue></Blob></Blobs><NextMarker>abc</NextMarker>` +
       '</EnumerationResults>',
   )
 })

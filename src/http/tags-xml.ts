@@ -58,6 +58,8 @@ export type FilterBlobs = {
   readonly blobs: readonly FoundBlob[]
   readonly nextMarker: string | undefined
   readonly version: string
+  /** Marker and MaxResults, if they were sent. */
+  readonly echo: string
 }
 
 export function encodeFilterBlobsXml(found: FilterBlobs): string {
@@ -67,7 +69,7 @@ export function encodeFilterBlobsXml(found: FilterBlobs): string {
   const blobs = items === '' ? '<Blobs />' : `<Blobs>${items}</Blobs>`
   return (
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${endpoint}">` +
-    `${xmlElement('Where', found.where)}${blobs}` +
+    `${xmlElement('Where', found.where)}${found.echo}${blobs}` +
     `${xmlElement('NextMarker', found.nextMarker ?? '')}</EnumerationResults>`
   )
 }

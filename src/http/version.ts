@@ -57,10 +57,11 @@ function isWellFormed(version: string): boolean {
 
 /** The newest known version that is not newer than `version`; the oldest where all are newer. */
 export function knownVersion(version: string): string {
-  let found = ''
-  for (const known of KNOWN_VERSIONS) if (found === '' || known <= version) found = known
-  return found
+  return OLDEST_LAST.find((known) => known <= version) ?? OLDEST_LAST.at(-1) ?? version
 }
+
+/** Most clients with an unknown version are newer than this server. */
+const OLDEST_LAST: readonly string[] = [...KNOWN_VERSIONS].toReversed()
 
 export function isAtLeast(version: string, since: string): boolean {
   return version >= since

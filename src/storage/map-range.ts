@@ -22,7 +22,12 @@ const SCAN_COUNT = 1_000
 /** Records after which a page of the answer ends, however few ranges they are. */
 const RECORD_COUNT_MAX = 50_000
 
-type Maps = { readonly now: number | undefined; readonly before: number | undefined }
+type Maps = {
+  readonly now: number | undefined
+  readonly before: number | undefined
+  /** Further bytes that count as there before, though `before` does not have them; in order. */
+  readonly cleared?: readonly ByteRange[]
+}
 
 /** What `now` shows otherwise than `before` in the window; without `countMax` all of it at once. */
 export function* changedRanges(
@@ -39,7 +44,8 @@ export function* changedRanges(
     const now = yield* mapSegment(tx, maps.now, rest)
     const before = yield* mapSegment(tx, maps.before, rest)
     const part = { from: at, to: Math.min(now.to, before.to) }
-    for (const range of changesIn(before.intervals, now.intervals, part)) addRange(ranges, range)
+    const known = withCleared(before.intervals, maps.cleared ?? [])
+    for (const range of changesIn(known, now.intervals, part)) addRange(ranges, range)
     at = part.to
     if (countMax === undefined) continue
     const further = ranges[countMax]
@@ -48,6 +54,34 @@ export function* changedRanges(
     if (recordCount >= RECORD_COUNT_MAX && at < window.to) return { ranges, next: at }
   }
   return { ranges, next: undefined }
+}
+
+/** Stands for bytes that are gone: different from whatever is there now. */
+const GONE = { extent: -1, offset: -1, lengthBytes: 0, crc32: 0 }
+
+/** `intervals` and, in their gaps, what was cleared. */
+function withCleared(intervals: readonly Interval[], cleared: readonly ByteRange[]): Interval[] {
+  const gone = cleared.flatMap((range) =>
+    gapsOf(intervals, range).map(({ from, to }) => ({
+      offset: from,
+      piece: { slice: GONE, from: 0, lengthBytes: to - from },
+    })),
+  )
+  return gone.length === 0
+    ? [...intervals]
+    : [...intervals, ...gone].sort((a, b) => a.offset - b.offset)
+}
+
+function gapsOf(intervals: readonly Interval[], { from, to }: ByteRange): ByteRange[] {
+  const gaps: ByteRange[] = []
+  let at = from
+  for (const interval of intervals) {
+    if (interval.offset >= to) break
+    if (interval.offset > at) gaps.push({ from: at, to: interval.offset })
+    at = Math.max(at, intervalEnd(interval))
+  }
+  if (at < to) gaps.push({ from: at, to })
+  return gaps
 }
 
 type Segment = {

@@ -2,7 +2,6 @@
 import { encodeKey } from '../kv/key.ts'
 import type { ReadTx, Step, Tx, Value } from '../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
-import { StorageError } from './error.ts'
 import { checkProtocolSettings } from './file/protocol-settings.ts'
 import {
   DEFAULT_SERVICE_PROPERTIES,
@@ -37,21 +36,9 @@ export function* changeServiceProperties(
   address: ServiceAddress,
   update: ServicePropertiesUpdate,
 ): Step<void> {
-  refuseWithoutEffect(update)
+  // A setting that would have no effect is refused: being told is better than to rely on it.
+  if (update.protocolSettings !== undefined) checkProtocolSettings(update.protocolSettings)
   const current = yield* getServiceProperties(tx, address)
   const changed = setServiceProperties(current, update)
   tx.put(servicePropertiesKey(address), encodeRecord(changed))
-}
-
-/** A setting that would have no effect is refused: being told is better than to rely on it. */
-function refuseWithoutEffect(update: ServicePropertiesUpdate): void {
-  const { hourMetrics, minuteMetrics } = update
-  const asked = {
-    HourMetrics: hourMetrics?.enabled === true,
-    MinuteMetrics: minuteMetrics?.enabled === true,
-  }
-  for (const [name, enabled] of Object.entries(asked)) {
-    if (enabled) throw new StorageError('UnsupportedXmlNode', { XmlNodeName: name })
-  }
-  if (update.protocolSettings !== undefined) checkProtocolSettings(update.protocolSettings)
 }

@@ -110,8 +110,14 @@ describe('a part', () => {
     const line = `DELETE /${ACCOUNT}/box/kept?${readOnly}`
     const answer = await submit(batchText([{ line }, { line: `DELETE /${ACCOUNT}/box/kept` }]))
     assert.equal(answer.status, 202)
-    assert.match(answer.text, /HTTP\/1\.1 403 Forbidden[^]*AuthorizationPermissionMismatch/)
-    assert.match(answer.text, /HTTP\/1\.1 401 Unauthorized[^]*NoAuthenticationInformation/)
+    assert.match(
+      answer.text,
+      /HTTP\/1\.1 403 This request is not authorized [^]*AuthorizationPermissionMismatch/,
+    )
+    assert.match(
+      answer.text,
+      /HTTP\/1\.1 401 Server failed to authenticate [^]*NoAuthenticationInformation/,
+    )
     assert.equal(await blob?.exists(), true)
   })
 

@@ -144,6 +144,30 @@ test('a forbidden scope is told before a blob that is missing', async () => {
   assert.equal(outcomeOf(sent), FORBIDDEN)
 })
 
+test('bytes from a URL are answered with their MD5 where a scope is named', async () => {
+  const source = { 'x-ms-copy-source': `${server.blobEndpoint}/box/from-url` }
+  await send('PUT', '/box/from-url', { 'x-ms-blob-type': 'BlockBlob' }, Buffer.alloc(512, 1))
+  const scope = scopeHeader(ONE)
+  const page = { 'x-ms-range': 'bytes=0-511', 'x-ms-source-range': 'bytes=0-511' }
+  const length = { 'x-ms-blob-content-length': '512' }
+  await send('PUT', '/box/url-log', { 'x-ms-blob-type': 'AppendBlob', ...scope })
+  await send('PUT', '/box/url-disk', { 'x-ms-blob-type': 'PageBlob', ...length, ...scope })
+  const answers = [
+    await send('PUT', '/box/url-log?comp=appendblock', { ...source, ...scope }),
+    await send('PUT', '/box/url-disk?comp=page', {
+      ...source,
+      ...scope,
+      ...page,
+      'x-ms-page-write': 'update',
+    }),
+  ]
+  for (const { status, headers } of answers) {
+    assert.equal(status, 201)
+    assert.ok(headers['content-md5'])
+    assert.equal(headers['x-ms-content-crc64'], undefined)
+  }
+})
+
 describe('a blob that is there', () => {
   before(async () => {
     assert.equal((await put('/box/one', ONE)).status, 201)
@@ -170,7 +194,9 @@ describe('a blob that is there', () => {
     for (const [path, asked, outcome] of CASES) {
       test(`${comp} of ${path} with ${asked ?? 'none named'} → ${outcome}`, async () => {
         const answer = await send('PUT', `${path}?comp=${comp}`, scopeHeader(asked))
-        assert.equal(encryptionOf(answer), outcome)
+        // A snapshot brings nothing to encrypt, so its answer has no scope.
+        const said = comp === 'snapshot' && !/^\d/.test(outcome) ? 'plain' : outcome
+        assert.equal(encryptionOf(answer), said)
       })
     }
   }

@@ -69,6 +69,13 @@ test('each copy is a snapshot of the destination, whole and readable', async () 
     if (item.snapshot) listed.push(item.snapshot)
   }
   assert.deepEqual(listed, made)
+  const path = '/box?restype=container&comp=list&prefix=backup&include='
+  const { text } = await rawRequest(server, { method: 'GET', path: `${path}snapshots` })
+  for (const snapshot of made) {
+    assert.ok(text.includes(`<CopyDestinationSnapshot>${snapshot}</CopyDestinationSnapshot>`))
+  }
+  const plain = await rawRequest(server, { method: 'GET', path: `${path}metadata` })
+  assert.doesNotMatch(plain.text, /CopyDestinationSnapshot/)
   await source.uploadPages(Buffer.alloc(512, 9), 0, 512)
   await server.sweep()
   assert.equal((await backup.withSnapshot(made[1] ?? '').downloadToBuffer())[0], 2)

@@ -184,7 +184,6 @@ describe('List Blobs', () => {
     ['&marker=eA', 'InvalidQueryParameterValue'],
     ['&marker=ZDc6YQ', 'InvalidQueryParameterValue'],
     ['&delimiter=/&include=snapshots', 'InvalidQueryParameterValue'],
-    ['&delimiter=/&include=metadata,versions', 'InvalidQueryParameterValue'],
     ['&showonly=deleted', 'InvalidQueryParameterValue'],
   ]
   for (const [query, code] of REFUSED) {

@@ -77,7 +77,7 @@ describe('resize', () => {
     const now = await blob.getProperties()
     assert.deepEqual(
       [now.contentLanguage, now.contentType, now.contentLength, now.blobSequenceNumber],
-      ['la', 'application/octet-stream', PAGE, 1],
+      ['la', undefined, PAGE, 1],
     )
   })
 })

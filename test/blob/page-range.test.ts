@@ -77,7 +77,7 @@ describe('Get Page Ranges', () => {
       '<?xml version="1.0" encoding="utf-8"?><PageList>' +
         '<PageRange><Start>0</Start><End>1023</End></PageRange>' +
         '<PageRange><Start>1536</Start><End>2047</End></PageRange>' +
-        '<PageRange><Start>3072</Start><End>4095</End></PageRange><NextMarker /></PageList>',
+        '<PageRange><Start>3072</Start><End>4095</End></PageRange></PageList>',
     )
     const properties = await blob.getProperties()
     assert.equal(headers['content-type'], 'application/xml')
@@ -225,6 +225,39 @@ describe('Get Page Ranges Diff', () => {
     })
   }
   const blobBytes = (pages: string) => pages.length * PAGE
+
+  test('pages that were written and cleared since are told as cleared', async () => {
+    await disk('passing', 'a.......')
+    await write('passing', '..y')
+    await write('passing', '..-')
+    const first = await snapshot('passing')
+    await write('passing', '.xx.x')
+    await write('passing', '.--.-')
+    const diff = async (query: string) => (await list('passing', `&prevsnapshot=${query}`)).ranges
+    assert.deepEqual(await diff(first), ['!1-2', '!4-4'])
+    const second = await snapshot('passing')
+    await write('passing', '.z')
+    assert.deepEqual(await diff(first), ['1-1', '!2-2', '!4-4'])
+    assert.deepEqual(await diff(second), ['1-1'])
+    assert.deepEqual(await diff(`${first}&snapshot=${second}`), ['!1-2', '!4-4'])
+    assert.deepEqual((await list('passing')).ranges, ['0-1'])
+  })
+
+  test('however many such pages there are', async () => {
+    const many = 'x.'.repeat(100)
+    await disk('many', '.'.repeat(200))
+    const first = await snapshot('many')
+    await write('many', many)
+    await write('many', many.replaceAll('x', '-'))
+    const { ranges } = await list('many', `&prevsnapshot=${first}`)
+    assert.ok(ranges.length > 0 && ranges.length <= 64, String(ranges.length))
+    // Every page that was cleared is in one of them.
+    const told = ranges.flatMap((range) => {
+      const [, from, to] = /^!(\d+)-(\d+)$/.exec(range) ?? []
+      return Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => Number(from) + i)
+    })
+    for (let page = 0; page < 200; page += 2) assert.ok(told.includes(page), String(page))
+  })
 
   test('takes a range, comes in pages, and by URL', async () => {
     await disk('url', 'abcdef')

@@ -207,7 +207,7 @@ describe('a copy that fails', () => {
     const refused = copy('/none', 'none')
     await assertRefused(refused, 404, 'CannotVerifyCopySource')
     assert.equal((await refused).headers['x-ms-copy-source-status-code'], '404')
-    const old = await copy('/none', 'none', { 'x-ms-version': '2025-07-05' })
+    const old = await copy('/none', 'none', { 'x-ms-version': '2024-11-04' })
     assert.equal(old.headers['x-ms-copy-source-status-code'], undefined)
     assert.equal(await fileOf('none').exists(), false)
     const elsewhere = send('/box/none', { 'x-ms-copy-source': 'http://127.0.0.1:1/x' })

@@ -125,6 +125,7 @@ describe('A leased share', () => {
       await assertRefused(send({ [ID]: A }), 412, NOT_PRESENT)
       await acquire(name, 15)
       await assertRefused(send(), 412, 'LeaseIdMissing')
+      assert.match((await send()).text, /There is currently a lease on the file share and no/)
       await assertRefused(send({ [ID]: B }), 412, MISMATCH)
       box.server.advance(15_000)
       await assertRefused(send({ [ID]: A }), 412, 'LeaseLost')

@@ -3,17 +3,29 @@ import { isAtLeast } from '../../http/version.ts'
 import type { BodyHashes } from '../body-hashes.ts'
 import type { UploadSettings } from '../upload.ts'
 
-/** Before 2019-02-02 always the MD5; then the CRC-64 unless an MD5 was sent; of late both. */
-export function wantedHashes(version: string, { md5 }: BodyHashes): UploadSettings['wants'] {
+/**
+ * Before 2019-02-02 always the MD5; then the CRC-64 unless an MD5 was sent; since 2026-10-06 both. Bytes that
+ * come from a URL and are encrypted with a key or a scope of the client's have the MD5 (seen in recorded
+ * traffic).
+ */
+export function wantedHashes(
+  version: string,
+  { md5 }: BodyHashes,
+  isEncryptedFromUrl = false,
+): UploadSettings['wants'] {
   if (isAtLeast(version, '2026-10-06')) return 'both'
-  if (!isAtLeast(version, '2019-02-02')) return 'md5'
+  if (!isAtLeast(version, '2019-02-02') || isEncryptedFromUrl) return 'md5'
   return md5 === undefined ? 'crc64' : 'sent'
 }
 
 type Computed = { readonly md5: string | undefined; readonly crc64: string | undefined }
 
-export function hashHeaders(version: string, sent: BodyHashes, { md5, crc64 }: Computed): string[] {
-  const wants = wantedHashes(version, sent)
+export function hashHeaders(
+  version: string,
+  sent: BodyHashes,
+  { md5, crc64 }: Computed,
+  wants = wantedHashes(version, sent),
+): string[] {
   const isMd5Shown = wants !== 'crc64' && md5 !== undefined
   const isCrc64Shown = (wants === 'crc64' || wants === 'both') && crc64 !== undefined
   return [

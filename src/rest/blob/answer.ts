@@ -7,6 +7,7 @@ import { lastingHeaders } from '../../http/response-head.ts'
 import { isPast, type Blob } from '../../storage/blob/blob.ts'
 import type { BlobEncryption } from '../../storage/blob/encryption.ts'
 import { tierOf } from '../../storage/blob/tier.ts'
+import { NO_CONTENT_TYPE } from '../../storage/content-headers.ts'
 import { etagOf, timestampOf } from '../../storage/etag.ts'
 import { copyHeaders, pushIf, validators } from '../answer-header.ts'
 
@@ -18,6 +19,12 @@ export function writtenHeaders(blob: Blob): string[] {
 
 export function versionHeaders({ version }: Blob): string[] {
   return version === undefined ? [] : ['x-ms-version-id', timestampOf(version)]
+}
+
+/** Of a request that brings nothing but metadata, if that. */
+export function snapshotEncryptionHeaders({ encryption, metadata }: Partial<Blob>): string[] {
+  const isEncrypted = encryption !== undefined && metadata !== undefined
+  return ['x-ms-request-server-encrypted', String(isEncrypted)]
 }
 
 export function requestEncryptionHeaders(encryption: BlobEncryption | undefined): string[] {
@@ -34,30 +41,33 @@ function keyHeaders(encryption: BlobEncryption | undefined): string[] {
 /** Of blobs as they were read: of what is read again and again the store keeps them (kv/recent.ts). */
 const known = new WeakMap<Blob, readonly string[]>()
 
-/** Get Blob and Get Blob Properties; `isRanged` when only `part` was asked for. */
-export function blobHeaders(
-  blob: Blob,
-  part: ByteRange,
-  isRanged: boolean,
-  nowMs: number,
-): readonly string[] {
+/** How a request asks for a blob. */
+type Asked = {
+  readonly part: ByteRange
+  /** Only `part` was asked for. */
+  readonly isRanged: boolean
+  /** By `snapshot` or `versionid`, even if that is the current version: leases are not shown then. */
+  readonly isById: boolean
+}
+
+/** Get Blob and Get Blob Properties. */
+export function blobHeaders(blob: Blob, asked: Asked, nowMs: number): readonly string[] {
   // A lease and a tier change with the time.
-  const mayLast = !isRanged && blob.lease === undefined && blob.tier === undefined
-  if (!mayLast) return makeHeaders(blob, part, isRanged, nowMs)
+  const mayLast = !asked.isRanged && blob.lease === undefined && blob.tier === undefined
+  if (!mayLast || asked.isById) return makeHeaders(blob, asked, nowMs)
   let headers = known.get(blob)
   if (headers === undefined) {
-    headers = lastingHeaders(makeHeaders(blob, part, isRanged, nowMs))
+    headers = lastingHeaders(makeHeaders(blob, asked, nowMs))
     known.set(blob, headers)
   }
   return headers
 }
 
-function makeHeaders(blob: Blob, part: ByteRange, isRanged: boolean, nowMs: number): string[] {
+function makeHeaders(blob: Blob, { part, isRanged, isById }: Asked, nowMs: number): string[] {
   const { headers: stored } = blob
   const isCurrent = !isPast(blob)
   const headers = [
     'Content-Length', String(part.to - part.from),
-    'Content-Type', stored.contentType ?? 'application/octet-stream',
     'Accept-Ranges', 'bytes',
     'ETag', etagOf(blob.stamp),
     'Last-Modified', formatHttpDate(blob.modifiedMs),
@@ -65,7 +75,9 @@ function makeHeaders(blob: Blob, part: ByteRange, isRanged: boolean, nowMs: numb
     'x-ms-blob-type', blob.type,
     'x-ms-server-encrypted', blob.encryption === undefined ? 'false' : 'true',
   ] // prettier-ignore
-  if (isCurrent) headers.push(...leaseHeaders(blob.lease, nowMs))
+  const contentType = stored.contentType ?? 'application/octet-stream'
+  if (contentType !== NO_CONTENT_TYPE) headers.push('Content-Type', contentType)
+  if (isCurrent && !isById) headers.push(...leaseHeaders(blob.lease, nowMs))
   if (stored.contentMd5 !== undefined) {
     headers.push(isRanged ? 'x-ms-blob-content-md5' : 'Content-MD5', stored.contentMd5)
   }

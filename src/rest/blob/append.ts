@@ -52,7 +52,9 @@ export async function appendBlock(
   const [address, append] = [blobAddress(request), decodeAppendBlock(request, source)]
   const { nowMs } = service.moment()
   const cipher = await service.kv.read((tx) => cipherForBlock(tx, address, append, nowMs))
-  const wants = wantedHashes(request.version, hashes)
+  const isFromUrl = request.headers['x-ms-copy-source'] !== undefined
+  const isKeyed = isFromUrl && append.guard.encryption !== undefined
+  const wants = wantedHashes(request.version, hashes, isKeyed)
   const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const bytes = { ...body, encryption: cipher?.encryption }
   const moment = service.moment()
@@ -62,7 +64,8 @@ export async function appendBlock(
   const headers = [...validators(blob), ...requestEncryptionHeaders(blob.encryption)]
   headers.push('x-ms-blob-append-offset', String(offset))
   headers.push('x-ms-blob-committed-block-count', String(blob.blockCount ?? 0))
-  return { status: 201, headers: [...headers, ...hashHeaders(request.version, hashes, body)] }
+  const answered = hashHeaders(request.version, hashes, body, wants)
+  return { status: 201, headers: [...headers, ...answered] }
 }
 
 /** What the block is to be encrypted with, if it may be appended at all. */

@@ -6,6 +6,7 @@ import { authenticate } from '../../auth/authenticate.ts'
 import { authorize } from '../../auth/authorize.ts'
 import type { Body } from '../../http/body.ts'
 import { encodeErrorXml, errorHeaders, storageErrorOf } from '../../http/error.ts'
+import { toldError } from '../../http/error-answer.ts'
 import { answerAt } from '../../http/header-versions.ts'
 import { optionalHeader } from '../../http/header.ts'
 import {
@@ -120,7 +121,7 @@ const NO_BODY: Body = {
 async function runPart(call: BlobCall, part: Part): Promise<MultipartSource> {
   const { request, contentId } = part
   const answer = await answerOf(call, part)
-  const reason = reasonOf(answer.status)
+  const { reason = reasonOf(answer.status) } = answer
   const headers = [...answer.headers, 'x-ms-request-id', request.requestId]
   headers.push('x-ms-version', request.version)
   const clientId = optionalHeader(request.headers, 'x-ms-client-request-id')
@@ -135,7 +136,10 @@ async function runPart(call: BlobCall, part: Part): Promise<MultipartSource> {
   }
 }
 
-async function answerOf({ service }: BlobCall, { request, operation }: Part): Promise<Answer> {
+/** The status line of a part that failed has the error's message. */
+type PartAnswer = Answer & { readonly reason?: string }
+
+async function answerOf({ service }: BlobCall, { request, operation }: Part): Promise<PartAnswer> {
   const world = service.world()
   try {
     const identity = await authenticate(request, world)
@@ -145,12 +149,15 @@ async function answerOf({ service }: BlobCall, { request, operation }: Part): Pr
   } catch (error) {
     const known = storageErrorOf(error)
     if (known === undefined) throw error
-    const headers = [
-      ...Object.entries(errorHeaders(known)).flat(),
-      'Content-Type',
-      'application/xml',
-    ]
-    const body = encodeErrorXml(known, request.requestId, world.wallNowMs)
-    return { status: known.status, headers, body }
+    const told = toldError(known, { service: 'blob', operation: operation.name, request })
+    const headers = Object.entries(errorHeaders(told)).flat()
+    headers.push('Content-Type', 'application/xml')
+    const body = encodeErrorXml(told, request.requestId, world.wallNowMs)
+    return {
+      status: told.status,
+      headers,
+      body,
+      reason: told.message.replaceAll(/[^\x20-\x7e]/g, '?'),
+    }
   }
 }

@@ -1,5 +1,5 @@
 // Put Blob of a block blob, and Get Blob. Decode once, call storage, encode.
-import { requiredHeader } from '../../http/header.ts'
+import { optionalMd5, requiredHeader } from '../../http/header.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
 import { touchBlob } from '../../storage/blob/change.ts'
@@ -37,7 +37,7 @@ export async function runPutBlob(call: BlobCall): Promise<Answer> {
   const { request } = call
   const type = requiredHeader(request.headers, 'x-ms-blob-type')
   if (type !== 'BlockBlob') throw invalidHeader('x-ms-blob-type', type)
-  const put = decodePutBlob(call)
+  const put = withSentMd5(request, decodePutBlob(call))
   if (put.tier !== undefined) checkTierOfType(put.tier, 'BlockBlob')
   const source = bodySource(request)
   checkLength(PUT_BLOB_LIMITS, request.version, source.lengthBytes)
@@ -87,6 +87,12 @@ async function putInExtent(call: BlobCall, put: DecodedPut, source: Source): Pro
   return putAnswer(request, blob, body)
 }
 
+/** Only Put Blob has the bytes to hold it against, so only here it must be an MD5. */
+function withSentMd5(request: Request, put: DecodedPut): DecodedPut {
+  const contentMd5 = optionalMd5(request.headers, 'x-ms-blob-content-md5')
+  return contentMd5 === undefined ? put : { ...put, headers: { ...put.headers, contentMd5 } }
+}
+
 /** x-ms-blob-content-md5 is checked against the body too (azure-storage-ruby#64, Azurite#822). */
 function withBodyMd5(put: DecodedPut, md5: string): DecodedPut {
   if (put.headers.contentMd5 !== undefined) checkMd5(put.headers.contentMd5, md5)
@@ -108,7 +114,8 @@ export async function runGetBlob(call: BlobCall): Promise<Answer> {
   const part = range ?? { from: 0, to: blob.lengthBytes }
   const isRanged = range !== undefined
   const { nowMs } = service.moment()
-  const headers = withOverrides(blobHeaders(blob, part, isRanged, nowMs), call.identity)
+  const isById = read.isById
+  const headers = withOverrides(blobHeaders(blob, { part, isRanged, isById }, nowMs), call.identity)
   if (read.isAccessNew) await touch(call)
   const { lengthBytes } = blob
   return contentAnswer(request, headers, { range, lengthBytes, body: bodyOf(service, read) })

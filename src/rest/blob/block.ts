@@ -129,7 +129,8 @@ export async function runGetBlockList({ request, service }: BlobCall): Promise<A
   const { blob } = lists
   const headers = blob === undefined ? [] : validators(blob)
   headers.push('Content-Type', 'application/xml')
-  headers.push('x-ms-blob-content-length', String(blob?.lengthBytes ?? 0))
+  // A blob that was never committed has no length.
+  if (blob !== undefined) headers.push('x-ms-blob-content-length', String(blob.lengthBytes))
   return { status: 200, headers, body: encodeBlockListXml(lists) }
 }
 

@@ -7,7 +7,7 @@ import {
   optionalDateMs,
   optionalGuid,
   optionalHeader,
-  optionalMd5,
+  optionalBase64,
   optionalWord,
 } from '../../http/header.ts'
 import type { Request } from '../../http/operation.ts'
@@ -162,7 +162,8 @@ export function decodeHttpHeaders(
     }
     if (value !== undefined) decoded[name] = value
   }
-  const contentMd5 = optionalMd5(headers, 'x-ms-blob-content-md5')
+  // It is stored as it is sent, whatever it is the hash of: where a body comes with it, Put Blob checks it.
+  const contentMd5 = optionalBase64(headers, 'x-ms-blob-content-md5')
   if (contentMd5 !== undefined) decoded.contentMd5 = contentMd5
   return decoded
 }

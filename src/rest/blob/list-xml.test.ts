@@ -278,10 +278,8 @@ describe('an item of List Blobs', () => {
       touchedMs: NOW_MS,
     }
     const xml = blobItemXml({ name: 'a', staging }, new Set(['metadata']), NOW_MS)
-    const properties =
-      `<Creation-Time>${DAY_AGO}</Creation-Time><Content-Length>0</Content-Length>` +
-      `${BLOCK}${LEASE}${CLEAR}`
-    assert.equal(xml, `<Blob><Name>a</Name><Properties>${properties}</Properties></Blob>`)
+    const properties = `<Content-Length>0</Content-Length>${BLOCK}${TIER}${LEASE}${CLEAR}`
+    assert.equal(xml, `<Blob><Name>a</Name><Properties>${properties}${END}`)
   })
 
   test('a prefix is a name and nothing else', () => {

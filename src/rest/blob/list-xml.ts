@@ -52,16 +52,18 @@ export function blobItemXml(item: BlobItem, include: Include, nowMs: number): st
   if ('prefix' in item) return `<BlobPrefix>${xmlNameElement('Name', item.prefix)}</BlobPrefix>`
   if (isPlainItem(item) && include.size === 0) return plainItemXml(item)
   const name = nameXml(item)
-  if ('staging' in item) return `${name}${uncommittedXml(item.staging, nowMs)}</Blob>`
+  if ('staging' in item) return name + uncommittedXml(item.staging, nowMs) + END
   if ('past' in item) {
     const { past, stamp } = item
     const properties = propertiesXml(past, stateXml(past, '', past.deleted, include, nowMs))
     return name + pastIdXml(past.kind, stamp, past.deleted) + properties + detailsXml(past, include)
   }
-  const { blob } = item
-  const id = item.hasVersionsOnly === true ? VERSIONS_ONLY : currentIdXml(blob)
+  const { blob, hasVersionsOnly = false } = item
+  const id = hasVersionsOnly ? VERSIONS_ONLY : currentIdXml(blob)
   const state = stateXml(blob, leaseXml(blob.lease, nowMs), undefined, include, nowMs)
-  return name + id + propertiesXml(blob, state) + detailsXml(blob, include)
+  // The blob is not there, and so has no length.
+  const shown = hasVersionsOnly ? { ...blob, lengthBytes: 0 } : blob
+  return name + id + propertiesXml(shown, state) + detailsXml(blob, include)
 }
 
 type PlainItem = { readonly name: string; readonly blob: Blob }
@@ -106,11 +108,11 @@ function pastIdXml(kind: string, stamp: number, deleted: Deleted | undefined): s
   return `<${element}>${timestampOf(stamp)}</${element}>${isDeleted}`
 }
 
-/** "List Blobs", on uncommitted blobs: without validators, content headers and metadata. */
-function uncommittedXml({ createdMs, lease }: Staging, nowMs: number): string {
+/** "List Blobs", on uncommitted blobs: without times, validators, content headers and metadata. */
+function uncommittedXml({ lease }: Staging, nowMs: number): string {
   return (
-    `<Properties><Creation-Time>${formatHttpDate(createdMs)}</Creation-Time>` +
-    '<Content-Length>0</Content-Length><BlobType>BlockBlob</BlobType>' +
+    '<Properties><Content-Length>0</Content-Length><BlobType>BlockBlob</BlobType>' +
+    '<AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>' +
     `${leaseXml(lease, nowMs)}<ServerEncrypted>false</ServerEncrypted></Properties>`
   )
 }
@@ -170,7 +172,7 @@ function stateXml(
     typeXml(blob) +
     tierXml(blob, nowMs) +
     lease +
-    (blob.copy === undefined ? '' : copyXml(blob.copy, include.has('copy'))) +
+    (blob.copy === undefined ? '' : copyXml(blob.copy, include)) +
     encryptionXml(blob.encryption) +
     (deleted === undefined ? '' : deletedXml(deleted, nowMs)) +
     (blob.tags === undefined ? '' : `<TagCount>${blob.tags.length}</TagCount>`) +
@@ -232,11 +234,16 @@ function leaseXml(lease: Lease | undefined, nowMs: number): string {
   )
 }
 
-/** That a copy is incremental shows always, the rest of its state if asked for. */
-function copyXml(copy: CopyState, isAsked: boolean): string {
-  const incremental = copy.isIncremental === true ? '<IncrementalCopy>true</IncrementalCopy>' : ''
-  if (!isAsked) return incremental
+/** That a copy is incremental shows always, its snapshot with the others, the rest if asked for. */
+function copyXml(copy: CopyState, include: Include): string {
   const { destinationSnapshot: snapshot } = copy
+  const isCopyAsked = include.has('copy')
+  const isSnapshotShown = snapshot !== undefined && (isCopyAsked || include.has('snapshots'))
+  const incremental =
+    (copy.isIncremental === true ? '<IncrementalCopy>true</IncrementalCopy>' : '') +
+    // The SDKs look for DestinationSnapshot; this is what the service sends.
+    (isSnapshotShown ? xmlElement('CopyDestinationSnapshot', timestampOf(snapshot)) : '')
+  if (!isCopyAsked) return incremental
   return (
     xmlElement('CopyId', copy.id) +
     xmlElement('CopySource', copy.source) +
@@ -244,9 +251,7 @@ function copyXml(copy: CopyState, isAsked: boolean): string {
     `<CopyProgress>${copy.copiedBytes}/${copy.totalBytes}</CopyProgress>` +
     dateXml('CopyCompletionTime', copy.completedMs) +
     xmlOptional('CopyStatusDescription', copy.description) +
-    incremental +
-    // The SDKs look for DestinationSnapshot; this is what the service sends.
-    (snapshot === undefined ? '' : xmlElement('CopyDestinationSnapshot', timestampOf(snapshot)))
+    incremental
   )
 }
 

@@ -3,6 +3,7 @@
 import { hasPermission } from '../../auth/authorize.ts'
 import type { Identity } from '../../auth/identity.ts'
 import { optionalHeader } from '../../http/header.ts'
+import { droppedHeaders, itemAt } from '../../http/header-versions.ts'
 import type { Answer, Request } from '../../http/operation.ts'
 import { createTextWriter } from '../../http/text-writer.ts'
 import { isAtLeast } from '../../http/version.ts'
@@ -46,7 +47,8 @@ export async function runListContainers({ request, service }: BlobCall): Promise
   const { nowMs } = service.moment()
   const page = await service.kv.read((tx) => listContainers(tx, account, list, nowMs))
   let items = ''
-  for (const item of page.items) items += containerXml(item, include, nowMs)
+  const dropped = droppedHeaders('List Containers', request.version)
+  for (const item of page.items) items += itemAt(containerXml(item, include, nowMs), dropped)
   return xmlAnswer(
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${serviceEndpointXml(request)}">` +
       `${echo(request)}<Containers>${items}</Containers>` +
@@ -76,7 +78,8 @@ function xmlPage(
     `${XML_DECLARATION}<EnumerationResults ServiceEndpoint="${serviceEndpointXml(request)}" ` +
       `ContainerName="${xmlEscapeAttribute(container)}">${echo(request)}<Blobs>`,
   )
-  for (const item of page.items) xml.add(blobItemXml(item, include, nowMs))
+  const dropped = droppedHeaders('List Blobs', request.version)
+  for (const item of page.items) xml.add(itemAt(blobItemXml(item, include, nowMs), dropped))
   xml.add(`</Blobs>${nextMarkerXml(encodeBlobMarker(page.next))}</EnumerationResults>`)
   return xmlAnswer(xml.bytes())
 }
@@ -134,8 +137,8 @@ function decodeListBlobs(
 ): ListBlobs {
   const { query } = request
   const delimiter = query.get('delimiter') || undefined
-  if (delimiter !== undefined && (include.has('snapshots') || include.has('versions'))) {
-    const both = 'snapshots and versions can not be listed with a delimiter'
+  if (delimiter !== undefined && include.has('snapshots')) {
+    const both = 'snapshots can not be listed with a delimiter'
     throw invalidQuery('include', query.get('include') ?? '', both)
   }
   const showOnly = query.get('showonly')

@@ -42,7 +42,10 @@ async function pageList(
   const { blob, ranges, next } = await service.kv.read((tx) =>
     getPageRanges(tx, address, guard, query, nowMs),
   )
-  const nextMarker = page === undefined ? undefined : encodeRangeMarker(next)
+  // The last page has an empty marker, but only for who asked for pages.
+  const isAsked = request.query.has('maxresults') || request.query.has('marker')
+  const isPaged = page !== undefined && (next !== undefined || isAsked)
+  const nextMarker = isPaged ? encodeRangeMarker(next) : undefined
   const told = ['x-ms-blob-content-length', String(blob.lengthBytes)]
   return {
     status: 200,

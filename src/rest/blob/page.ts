@@ -74,14 +74,16 @@ export async function putPages(
   const [address, write] = [blobAddress(request), pageWrite(request, range)]
   const { nowMs } = service.moment()
   const cipher = await service.kv.read((tx) => cipherForPages(tx, address, write, nowMs))
-  const wants = wantedHashes(request.version, hashes)
+  const isFromUrl = request.headers['x-ms-copy-source'] !== undefined
+  const isKeyed = isFromUrl && write.guard.encryption !== undefined
+  const wants = wantedHashes(request.version, hashes, isKeyed)
   const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const moment = service.moment()
   const pages = { pieces: body.pieces, encryption: cipher?.encryption }
   const blob = await service.kv
     .write((tx) => putPage(tx, address, write, pages, moment))
     .catch((error: unknown) => discard(service, body, error))
-  const headers = [...pageHeaders(blob), ...hashHeaders(request.version, hashes, body)]
+  const headers = [...pageHeaders(blob), ...hashHeaders(request.version, hashes, body, wants)]
   const encrypted = requestEncryptionHeaders(blob.encryption)
   return { status: 201, headers: [...headers, ...structuredHeaders(request), ...encrypted] }
 }

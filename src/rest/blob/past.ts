@@ -7,7 +7,7 @@ import { undeleteBlob } from '../../storage/blob/undelete.ts'
 import { invalidQuery, StorageError } from '../../storage/error.ts'
 import { timestampOf } from '../../storage/etag.ts'
 import { validators } from '../answer-header.ts'
-import { requestEncryptionHeaders, versionHeaders } from './answer.ts'
+import { snapshotEncryptionHeaders, versionHeaders } from './answer.ts'
 import { blobGuard } from './header.ts'
 import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
 
@@ -22,7 +22,12 @@ export async function runSnapshotBlob({ request, service }: BlobCall): Promise<A
   const { blob, version } = taken
   const headers = ['x-ms-snapshot', timestampOf(taken.snapshot), ...validators(blob)]
   if (version !== undefined) headers.push(...versionHeaders({ ...blob, version }))
-  return { status: 201, headers: [...headers, ...requestEncryptionHeaders(blob.encryption)] }
+  const { encryption } = blob
+  const encrypted = snapshotEncryptionHeaders({
+    ...(encryption && { encryption }),
+    ...(metadata && { metadata }),
+  })
+  return { status: 201, headers: [...headers, ...encrypted] }
 }
 
 export async function runDeleteBlob({ request, service }: BlobCall): Promise<Answer> {

@@ -19,6 +19,7 @@ import {
 import { checkEncryption } from '../../storage/blob/encryption.ts'
 import { PAGE_BYTES } from '../../storage/blob/page-range.ts'
 import { getProtection, shownAccess } from '../../storage/blob/protection.ts'
+import { NO_CONTENT_TYPE } from '../../storage/content-headers.ts'
 import { invalidHeader, missingHeader } from '../../storage/error.ts'
 import { validators, withOverrides } from '../answer-header.ts'
 import { blobHeaders, writtenHeaders } from './answer.ts'
@@ -28,7 +29,9 @@ import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
 export async function runGetBlobProperties(call: BlobCall): Promise<Answer> {
   const blob = await read(call)
   const part = { from: 0, to: blob.lengthBytes }
-  const headers = blobHeaders(blob, part, false, call.service.moment().nowMs)
+  const isById = blobAddressAt(call.request).at !== undefined
+  const { nowMs } = call.service.moment()
+  const headers = blobHeaders(blob, { part, isRanged: false, isById }, nowMs)
   return { status: 200, headers: withOverrides(headers, call.identity) }
 }
 
@@ -66,14 +69,16 @@ export async function runSetBlobProperties({ request, service }: BlobCall): Prom
   const page = decodePageProperties(request)
   const sent = decodeHttpHeaders(request, 'own')
   const isPageOnly = Object.keys(page).length > 0 && Object.keys(sent).length === 0
-  const set = { headers: isPageOnly ? undefined : sent, page }
+  // What is not sent is cleared, the content type too: only a new blob has the default one.
+  const headers = { contentType: NO_CONTENT_TYPE, ...sent }
+  const set = { headers: isPageOnly ? undefined : headers, page }
   const [address, guard, moment] = [blobAddress(request), blobGuard(request), service.moment()]
   const blob = await service.kv.write((tx) => setBlobProperties(tx, address, guard, set, moment))
-  const headers = validators(blob)
+  const answered = validators(blob)
   if (blob.type === 'PageBlob') {
-    headers.push('x-ms-blob-sequence-number', blob.sequenceNumber ?? '0')
+    answered.push('x-ms-blob-sequence-number', blob.sequenceNumber ?? '0')
   }
-  return { status: 200, headers }
+  return { status: 200, headers: answered }
 }
 
 const PAGE_BLOB_BYTES_MAX = 8 * 2 ** 40

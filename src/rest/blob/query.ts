@@ -23,7 +23,7 @@ export async function runQueryBlobContents(call: BlobCall): Promise<Answer> {
   requireType(blob, 'BlockBlob')
   const part = read.range ?? { from: 0, to: blob.lengthBytes }
   const isRanged = read.range !== undefined
-  const headers = withoutBody(blobHeaders(blob, part, isRanged, nowMs))
+  const headers = withoutBody(blobHeaders(blob, { part, isRanged, isById: read.isById }, nowMs))
   const body = bodyOf(service, read)
   const syncMarker = randomBytes(SYNC_MARKER_BYTES)
   const totalBytes = part.to - part.from
@@ -48,8 +48,7 @@ function withoutBody(headers: readonly string[]): string[] {
   const kept = ['Content-Type', 'avro/binary']
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const [name = '', value = ''] = [headers[at], headers[at + 1]]
-    if (name === 'Content-MD5') kept.push('x-ms-blob-content-md5', value)
-    else if (!NOT_OF_THE_ANSWER.has(name)) kept.push(name, value)
+    if (!NOT_OF_THE_ANSWER.has(name)) kept.push(name, value)
   }
   return kept
 }
@@ -59,4 +58,6 @@ const NOT_OF_THE_ANSWER: ReadonlySet<string> = new Set([
   'Content-Type',
   'Content-Encoding',
   'Content-Range',
+  'Content-MD5',
+  'x-ms-blob-content-md5',
 ])

@@ -19,6 +19,8 @@ export type ReadBytes = {
   /** What clients see of it. */
   readonly blob: Blob
   readonly range: ByteRange | undefined
+  /** Asked for by the id of a snapshot or a version. */
+  readonly isById: boolean
   readonly content: BlobBytes
   readonly cipher: Cipher | undefined
   /** The first read of the day, where such are noted. */
@@ -43,7 +45,8 @@ function* bytesOf(tx: ReadTx, request: Request, nowMs: number): Step<ReadBytes> 
   const protection = yield* getProtection(tx, address.account)
   const isAccessNew = withAccess(blob, protection, nowMs) !== blob
   const shown = shownAccess(blob, protection)
-  return { target, blob: shown, range, content, cipher, isAccessNew }
+  const isById = address.at !== undefined
+  return { target, blob: shown, range, isById, content, cipher, isAccessNew }
 }
 
 export function bodyOf(

@@ -23,7 +23,7 @@ import { NO_TAGS } from '../../storage/blob/tags.ts'
 import { checkNoConditions } from '../../storage/condition.ts'
 import { StorageError } from '../../storage/error.ts'
 import { checkHashes, crc64Of, decodeHashes, md5Of } from '../body-hashes.ts'
-import { decodeMaxResults } from '../list-query.ts'
+import { decodeMaxResults, listEchoXml } from '../list-query.ts'
 import { guardWith, withTags, type RequestGuard } from './header.ts'
 import { blobAddressAt, containerAddress, levelOf, type BlobCall } from './service.ts'
 
@@ -80,7 +80,8 @@ export async function runFindBlobsByTags({ request, service }: BlobCall): Promis
   )
   const { endpoint, version } = request
   const nextMarker = found.next && encodeFindMarker(found.next)
-  const page = { endpoint, where: text, blobs: found.items, nextMarker, version }
+  const echo = listEchoXml(request)
+  const page = { endpoint, where: text, blobs: found.items, nextMarker, version, echo }
   return { status: 200, headers: XML, body: encodeFilterBlobsXml(page) }
 }
 

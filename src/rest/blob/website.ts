@@ -151,7 +151,7 @@ function* findDocument(
 function documentHeaders({ headers: stored, stamp, modifiedMs }: Blob, lengthBytes: number) {
   const headers = [
     'Content-Length', String(lengthBytes),
-    'Content-Type', stored.contentType ?? 'application/octet-stream',
+    'Content-Type', stored.contentType || 'application/octet-stream',
     'Accept-Ranges', 'bytes',
     'ETag', etagOf(stamp),
     'Last-Modified', formatHttpDate(modifiedMs),

@@ -10,6 +10,7 @@ import { checkLeaseForRead, withLease, type Lease } from '../lease.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
 import type { Deleted } from '../retention.ts'
+import type { ClearedRange } from './cleared.ts'
 import { requireContainer, type Container, type ContainerAddress } from './container.ts'
 import type { BlobContent } from './content.ts'
 import { checkEncryption, encryptionForWrite, type BlobEncryption } from './encryption.ts'
@@ -47,6 +48,8 @@ export type Blob = BlobContent & {
   readonly sequenceNumber?: string
   /** Page blobs: the write that last replaced all of it; a diff reaches back to it and no further. */
   readonly origin?: number
+  /** Page blobs with snapshots: what was written and cleared again, for diffs (cleared.ts). */
+  readonly cleared?: readonly ClearedRange[]
   /** Set by somebody; without it the tier is the account's default. */
   readonly tier?: StoredTier
   readonly copy?: CopyState
@@ -76,6 +79,8 @@ export type Target = {
   readonly key: Key
   /** What a client can see. */
   readonly stored: StoredBlob | undefined
+  /** A snapshot or version that is soft-deleted: not there, but a client is told. */
+  readonly isSoftDeleted?: boolean
   /** A blob past its expiry that no sweep has met yet: to be dropped by whoever writes here. */
   readonly expired?: Blob
 }
@@ -107,7 +112,10 @@ export function* findBlobAt(tx: ReadTx, address: BlobAddress, nowMs: number): St
   const stored = yield* tx.getWith(key, decodeStored<PastBlob>)
   const isIt =
     stored !== undefined && stored.blob.deleted === undefined && stored.blob.kind === kindOf(at)
-  return { container, key, stored: isIt ? stored : undefined }
+  if (isIt) return { container, key, stored }
+  const past = stored?.blob
+  const isSoftDeleted = past?.kind === kindOf(at) && (past.deleted?.untilMs ?? 0) > nowMs
+  return { container, key, stored: undefined, isSoftDeleted }
 }
 
 export function stampOf(at: BlobAt): number {
@@ -169,9 +177,9 @@ export function* findForUpdate(
 }
 
 export function requireBlob(target: Target): ExistingTarget {
-  const { stored } = target
-  if (stored === undefined) throw new StorageError('BlobNotFound')
-  return { ...target, stored }
+  const { stored, isSoftDeleted = false } = target
+  if (stored !== undefined) return { ...target, stored }
+  throw new StorageError('BlobNotFound', isSoftDeleted ? { 'x-ms-is-soft-deleted': 'true' } : {})
 }
 
 /** From when on a blob that was given an expiry is gone: not while a policy or a hold keeps it. */

@@ -102,7 +102,8 @@ function* deleteCurrent(
   }
   const isOnly = asked.snapshots === 'only'
   const isVersion = !isOnly && isKeptAsVersion(blob, protection)
-  if (!isOnly && !isVersion) checkMutable(blob, moment.nowMs)
+  // A hold or a policy keeps even a blob that would stay as a version (seen in recorded traffic).
+  if (!isOnly) checkMutable(blob, moment.nowMs)
   for (const past of snapshots) {
     checkMutable(past.stored.blob, moment.nowMs)
     yield* removePast(tx, place, past, protection, moment)

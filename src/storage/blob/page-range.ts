@@ -44,7 +44,10 @@ export function* getPageRanges(
       : yield* findPrevious(tx, address, blob, query.previous, nowMs)
   const asked = pagesOf(query.range, blob.lengthBytes)
   const window = { from: Math.max(asked.from, query.page?.from ?? 0), to: asked.to }
-  const maps = { now: blob.map, before: previous?.map }
+  // What was written and cleared since is in neither map.
+  const since = previous?.stamp ?? Infinity
+  const cleared = (blob.cleared ?? []).filter(({ stamp }) => stamp > since)
+  const maps = { now: blob.map, before: previous?.map, cleared }
   return { blob, ...(yield* changedRanges(tx, maps, window, query.page?.countMax)) }
 }
 

@@ -15,8 +15,9 @@ import {
   type BlobAddress,
   type ExistingTarget,
 } from './blob.ts'
+import { withCleared } from './cleared.ts'
 import { checkMutable, checkNotIncremental, requireType, type BlobGuard } from './guard.ts'
-import { clearMap, overwriteMap } from '../map.ts'
+import { clearMap, mapIntervals, overwriteMap } from '../map.ts'
 import {
   checkEncryptedAs,
   checkEncryption,
@@ -131,14 +132,22 @@ export function* clearPages(
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPageWrite(tx, address, write, moment.nowMs)
+  // Only a diff against a snapshot asks what there was before.
+  const hasSnapshots = target.stored.blob.snapshotCount !== undefined
+  const gone = hasSnapshots ? yield* mapIntervals(tx, target.mapId, write.range) : []
   yield* clearMap(tx, target.mapId, write.range)
-  return savePages(tx, target, moment)
+  return savePages(tx, target, moment, (blob) => withCleared(blob, gone, write.range))
 }
 
 /** A copy that made the blob is still told of after its pages were written. */
-function savePages(tx: Tx, { key, stored, lease }: PageTarget, moment: Moment): Blob {
+function savePages(
+  tx: Tx,
+  { key, stored, lease }: PageTarget,
+  moment: Moment,
+  also: (blob: Blob) => Blob = (blob) => blob,
+): Blob {
   const stamp = nextStamp(stored.blob.stamp, moment)
-  const blob = afterWrite(stored.blob, lease, moment, stamp, { copy: true })
+  const blob = also(afterWrite(stored.blob, lease, moment, stamp, { copy: true }))
   tx.put(key, encodeRecord(blob))
   return blob
 }

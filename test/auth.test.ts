@@ -18,12 +18,16 @@ import {
 
 const SECOND_KEY = randomBytes(64).toString('base64')
 const WRONG_KEY = randomBytes(64).toString('base64')
+/** Not base64: the SDK and Azurite skip what is not, and sign with what is left. */
+const PLAIN_KEY = 'testing_key'
+const PLAIN_ACCOUNT = 'plain'
 const MINUTE_MS = 60_000
 const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 
 let server: TestServer
 before(async () => {
-  server = await startTestServer({ accounts: { [ACCOUNT]: [ACCOUNT_KEY, SECOND_KEY] } })
+  const accounts = { [ACCOUNT]: [ACCOUNT_KEY, SECOND_KEY], [PLAIN_ACCOUNT]: PLAIN_KEY } as const
+  server = await startTestServer({ accounts })
   for (const access of ['private', 'blob', 'container'] as const) {
     const container = clientWith(ACCOUNT_KEY).getContainerClient(access)
     await container.create(access === 'private' ? {} : { access })
@@ -45,6 +49,13 @@ function outcome({ status, headers }: RawResponse): string {
   const code = headers['x-ms-error-code']
   return code === undefined ? String(status) : `${status} ${String(code)}`
 }
+
+test('Shared Key with a key that is not base64, by the SDK', async () => {
+  const endpoint = server.blobEndpoint.replace(ACCOUNT, PLAIN_ACCOUNT)
+  const credential = new StorageSharedKeyCredential(PLAIN_ACCOUNT, PLAIN_KEY)
+  const client = new BlobServiceClient(endpoint, credential, { retryOptions: { maxTries: 1 } })
+  await client.getContainerClient('plain-key').create()
+})
 
 for (const [which, key] of [
   ['first', ACCOUNT_KEY],

@@ -15,6 +15,7 @@ import type { Endpoint } from './start/banner.ts'
 import { createEncryptionScopes } from './start/encryption-scopes.ts'
 import { checkCanListen, listen, listenOrMove, type ListenPlace } from './start/listen.ts'
 import { prepareLocation } from './start/location.ts'
+import { tightenLocation } from './start/private-folder.ts'
 import type { Log } from './start/log.ts'
 import { createMetrics, type Metrics } from './start/metrics.ts'
 import type { Options } from './start/options.ts'
@@ -159,11 +160,15 @@ async function bearerOf({ oauth, oauthIssuer, oauthJwks }: Options) {
 }
 
 async function open(settings: RunSettings) {
-  const { options, location, memoryLimitBytes, clock } = settings
+  const { options, location, memoryLimitBytes, clock, log } = settings
   const tlsSettings = { options, location, nowMs: Date.now() }
   // A certificate that can't be used is told before anything is written; one of our own is kept in the location.
   const givenTls = options.cert === undefined ? undefined : await loadTls(tlsSettings)
-  if (location !== undefined) await prepareLocation(location)
+  if (location !== undefined) {
+    await prepareLocation(location)
+    const report = (level: 'info' | 'warn', message: string): void => log[level](message)
+    await tightenLocation(location, { uid: process.getuid?.(), report })
+  }
   const tls: Tls | undefined = givenTls ?? (await loadTls(tlsSettings))
   const inMemory = memoryLimitBytes === undefined ? {} : { memoryLimitBytes }
   const place = location === undefined ? inMemory : { folder: location, pid: process.pid }

@@ -161,6 +161,7 @@ describe('where settings come from', { concurrency: 2 }, () => {
     encryptionScopes: 'scope-1,scope-2',
     https: 'auto', httpsNames: 'storage.test', cert: 'cert.pem', key: 'key.pem', pwd: 'secret',
     accountsFile: 'accounts', smbUsersFile: 'users', oauth: 'basic', oauthIssuer: 'https://issuer.test/', oauthJwks: 'jwks.json',
+    oauthAcceptForgedTokens: 'true',
     allowCopyFrom: 'https://*.example.com',
     strictApiVersion: 'true', skipApiVersionCheck: 'true', loose: 'true',
     disableProductStyleUrl: 'true', disableTelemetry: 'true',
@@ -168,19 +169,19 @@ describe('where settings come from', { concurrency: 2 }, () => {
   } // prettier-ignore
 
   /** What a setting is refused without. */
-  const COMPANIONS: Partial<Record<SettingName, SettingName>> = {
-    extentMemoryLimit: 'inMemoryPersistence',
-    httpsNames: 'https',
-    key: 'cert',
-    pwd: 'cert',
-    oauthIssuer: 'oauth',
-    oauthJwks: 'oauth',
+  const COMPANIONS: Partial<Record<SettingName, readonly SettingName[]>> = {
+    extentMemoryLimit: ['inMemoryPersistence'],
+    httpsNames: ['https'],
+    key: ['cert'],
+    pwd: ['cert'],
+    oauthIssuer: ['oauth'],
+    oauthJwks: ['oauth', 'oauthIssuer'],
+    oauthAcceptForgedTokens: ['oauth'],
   }
 
   for (const name of SETTING_NAMES) {
     test(`--${name}, ${envName(name)} and "${name}" mean the same`, () => {
-      const companion = COMPANIONS[name]
-      const names = companion === undefined ? [name] : [name, companion]
+      const names = [name, ...(COMPANIONS[name] ?? [])]
       const cwd = tempFolder('settings')
       const decode = (args: readonly string[], env: Readonly<Record<string, string>>) => {
         const command = decodeCommand({ argv: ['node', 'lazuli', ...args], env, cwd, version: '1' })

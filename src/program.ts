@@ -2,6 +2,7 @@
 // being imported.
 import { readFileSync } from 'node:fs'
 import { platform, totalmem } from 'node:os'
+import { hostRule } from './http/allowed-host.ts'
 import { runServer, type RunningServer } from './run-server.ts'
 import { openAccounts, wellKnownKeyWarning } from './start/accounts.ts'
 import { checkAdminPort, startAdmin, type Admin } from './start/admin.ts'
@@ -18,7 +19,12 @@ import { checkHealth } from './start/health.ts'
 import { urlOf } from './start/host.ts'
 import { locationPath } from './start/location.ts'
 import { openLog, type Log } from './start/log.ts'
-import { acceptsForgedTokens, extentMemoryLimitBytes, type Options } from './start/options.ts'
+import {
+  acceptsForgedTokens,
+  allowedHosts,
+  extentMemoryLimitBytes,
+  type Options,
+} from './start/options.ts'
 import { onShutdown } from './start/shutdown.ts'
 import { openSmbUsers } from './start/smb-users.ts'
 import { reasonOf, StartError } from './start/start-error.ts'
@@ -163,6 +169,7 @@ async function startAdminOrClose(
   try {
     return await startAdmin({
       ...adminPlace(command),
+      acceptsHost: hostRule(allowedHosts(command.options)),
       ready,
       metrics: server.metrics,
       caPem: server.tls?.ca?.pem,

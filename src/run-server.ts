@@ -1,6 +1,7 @@
 // A running server: the store, the services on their ports and the sweep, put together.
 import type { SmbUsers } from './auth/smb-users.ts'
 import type { ServiceName } from './start/command.ts'
+import { hostRule } from './http/allowed-host.ts'
 import type { RequestHandler } from './http/exchange.ts'
 import { handlerLater } from './http/handler-later.ts'
 import { createListener, LISTENER_LIMITS, type Listener } from './http/listener.ts'
@@ -18,7 +19,7 @@ import { prepareLocation } from './start/location.ts'
 import { tightenLocation } from './start/private-folder.ts'
 import type { Log } from './start/log.ts'
 import { createMetrics, type Metrics } from './start/metrics.ts'
-import type { Options } from './start/options.ts'
+import { allowedHosts, type Options } from './start/options.ts'
 import { openStore, type Clock, type Store } from './start/store.ts'
 import { loadTls, type Tls } from './start/tls.ts'
 import type { Accounts } from './storage/account.ts'
@@ -66,7 +67,8 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   const metrics = createMetrics([
     { name: 'lazuli_store_bytes', help: 'Bytes that the store occupies', read: store.sizeBytes },
   ])
-  const context: RunContext = { ...settings, bearer, store, metrics }
+  const acceptsHost = hostRule(allowedHosts(options))
+  const context: RunContext = { ...settings, acceptsHost, bearer, store, metrics }
   const endpoints: Endpoint[] = []
   const listeners: Listener[] = []
   let smb: SmbListener | undefined

@@ -162,7 +162,7 @@ describe('where settings come from', { concurrency: 2 }, () => {
     https: 'auto', httpsNames: 'storage.test', cert: 'cert.pem', key: 'key.pem', pwd: 'secret',
     accountsFile: 'accounts', smbUsersFile: 'users', oauth: 'basic', oauthIssuer: 'https://issuer.test/', oauthJwks: 'jwks.json',
     oauthAcceptForgedTokens: 'true',
-    allowCopyFrom: 'https://*.example.com',
+    allowedHosts: 'storage.test', allowCopyFrom: 'https://*.example.com',
     strictApiVersion: 'true', skipApiVersionCheck: 'true', loose: 'true',
     disableProductStyleUrl: 'true', disableTelemetry: 'true',
     silent: 'true', log: 'json', logLevel: 'warn', debug: 'debug.log',

@@ -30,6 +30,8 @@ export type Port = {
   readonly handler: RequestHandler
   readonly limits: ConnectionLimits
   readonly secure: boolean
+  /** Only this machine reaches it. */
+  readonly onLoopback: boolean
   /** No request begins any more. */
   readonly closing: boolean
 }
@@ -91,6 +93,10 @@ export class HttpConnection implements BodySource {
 
   get secure(): boolean {
     return this.#port.secure
+  }
+
+  get onLoopback(): boolean {
+    return this.#port.onLoopback
   }
 
   get gone(): boolean {
@@ -345,6 +351,10 @@ class HttpExchange implements Exchange {
 
   get remoteAddress(): string {
     return this.#connection.remoteAddress
+  }
+
+  get onLoopback(): boolean {
+    return this.#connection.onLoopback
   }
 
   get gone(): boolean {

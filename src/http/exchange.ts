@@ -8,6 +8,8 @@ export type Exchange = {
   readonly body: Body
   readonly secure: boolean
   readonly remoteAddress: string
+  /** Only this machine reaches the port. */
+  readonly onLoopback: boolean
   /** The client went away: there is nobody to answer. */
   readonly gone: boolean
   /** Ends the connection without an answer, or in the middle of one. */

@@ -1,6 +1,7 @@
 // A port that takes connections, with or without TLS, and ends them in order when the server closes.
 import { createServer, type Server, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
+import { isLoopbackAddress } from './allowed-host.ts'
 import { HttpConnection, type ConnectionLimits, type Port } from './connection.ts'
 import type { RequestHandler } from './exchange.ts'
 import { nodeTls } from './node-modules.ts'
@@ -32,10 +33,11 @@ export function createListener(
   limits: ConnectionLimits,
   tls: TlsContext | undefined,
 ): Listener {
-  const port: Port & { closing: boolean } = {
+  const port: Port & { closing: boolean; onLoopback: boolean } = {
     handler,
     limits,
     secure: tls !== undefined,
+    onLoopback: false,
     closing: false,
   }
   const connections = new Set<HttpConnection>()
@@ -54,6 +56,11 @@ export function createListener(
     for (const connection of connections) connection.checkTimes(nowMs)
   }, checkMs(limits))
   checking.unref()
+  server.on('listening', () => {
+    const address = server.address()
+    port.onLoopback =
+      address !== null && typeof address === 'object' && isLoopbackAddress(address.address)
+  })
   server.on('close', () => clearInterval(checking))
   const closeWith = (end: (connection: HttpConnection) => void): Promise<void> =>
     new Promise((resolve) => {

@@ -163,6 +163,11 @@ const REFUSED: readonly [Line, RegExp][] = [
   [{ args: '--extentMemoryLimit 5' }, /^--extentMemoryLimit can only be used with --inMemory/],
   [{ args: '--strictApiVersion --skipApiVersionCheck' }, /contradict each other$/],
   [{ args: '--https auto --cert x' }, /cannot be used with --cert$/],
+  [
+    { args: '--allowedHosts a:1' },
+    /^--allowedHosts must be host names without a port .*, not a:1$/,
+  ],
+  [{ args: '--allowedHosts http://a' }, /^--allowedHosts must be host names/],
   [{ args: '--httpsNames x' }, /^--httpsNames can only be used with --https auto$/],
   [{ args: '--key x' }, /^--key can only be used with --cert$/],
   [{ args: '--pwd x' }, /^--pwd can only be used with --cert$/],

@@ -9,6 +9,7 @@ import {
   encryptionScopesSetting,
   hostListSetting,
   hostSetting,
+  nameListSetting,
   megabytesSetting,
   portSetting,
   secondsSetting,
@@ -63,6 +64,7 @@ export const SETTINGS = {
   oauthIssuer: textSetting({ group: ACCESS, help: 'the only issuer whose tokens are accepted' }, 'URL'),
   oauthAcceptForgedTokens: switchSetting({ group: ACCESS, help: 'accept forged tokens even where other machines reach the server' }),
   oauthJwks: textSetting({ group: ACCESS, help: 'keys that the signatures of tokens are checked with' }, 'URL|FILE'),
+  allowedHosts: nameListSetting({ group: ACCESS, help: 'names that requests may carry as their host; each includes those below it' }),
   allowCopyFrom: copyPatternListSetting({ group: ACCESS, help: 'other servers that copies may read from, such as https://*.example.com' }),
   strictApiVersion: switchSetting({ group: ACCESS, help: 'refuse a version of the API that Azure does not know' }),
   skipApiVersionCheck: switchSetting({ group: ACCESS, envAlias: 'AZURITE_SKIP_API_VERSION_CHECK', help: 'accept any version of the API, as is the default (for Azurite)' }),
@@ -134,6 +136,12 @@ export function checkOptions(options: Options, given: Given): void {
   for (const [contradicts, message] of CONTRADICTIONS) {
     if (contradicts(options, given)) throw usageError(message)
   }
+}
+
+/** Host names by which clients reach the server, as far as the settings tell. */
+export function allowedHosts(options: Options): readonly string[] {
+  const { webHost, adminHost } = options
+  return [...options.allowedHosts, ...options.httpsNames, ...httpHosts(options), webHost, adminHost]
 }
 
 /** Without keys nothing tells a real token from a made-up one. */

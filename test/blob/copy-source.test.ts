@@ -21,7 +21,8 @@ let container: ContainerClient
 let elsewhere: ContainerClient
 
 before(async () => {
-  server = await startTestServer({ accounts: { [ACCOUNT]: ACCOUNT_KEY, [OTHER]: OTHER_KEY } })
+  const accounts = { [ACCOUNT]: ACCOUNT_KEY, [OTHER]: OTHER_KEY }
+  server = await startTestServer({ accounts, allowedHosts: ['storage.example.com'] })
   const service = BlobServiceClient.fromConnectionString(server.connectionString)
   container = service.getContainerClient('box')
   await container.create()

@@ -10,6 +10,7 @@ import { decodeCustomerKey, type CustomerKey } from '../http/customer-key.ts'
 import { optionalHeader, requiredHeader } from '../http/header.ts'
 import type { Call, Request } from '../http/operation.ts'
 import { decodeSegments, parseQuery } from '../http/query.ts'
+import { withoutSignature } from '../http/signature-field.ts'
 import type { Kv } from '../kv/kv.ts'
 import type { Accounts } from '../storage/account.ts'
 import type { BlobAddress } from '../storage/blob/blob.ts'
@@ -31,7 +32,7 @@ export type CopySource = LocalSource | RemoteSource
 
 export type LocalSource = {
   readonly kind: 'local'
-  /** As the client wrote it; a SAS stands in it, and stays. */
+  /** As the client wrote it, but for the signature of a SAS: what is shown as the copy's source. */
   readonly text: string
   readonly address: BlobAddress | FileAddress
 }
@@ -40,6 +41,8 @@ export type RemoteSource = {
   readonly kind: 'remote'
   readonly text: string
   readonly url: URL
+  /** With the signature: what a copy that outlives its request is read by, and nobody is shown. */
+  readonly wholeText: string
 }
 
 const SOURCE = 'x-ms-copy-source'
@@ -60,15 +63,16 @@ export async function resolveSource(
   const text = requiredHeader(request.headers, SOURCE)
   const url = text.length <= SOURCE_LENGTH_MAX && URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw invalidHeader(SOURCE, text.slice(0, SOURCE_LENGTH_MAX))
+    throw invalidHeader(SOURCE, withoutSignature(text).slice(0, SOURCE_LENGTH_MAX))
   }
   const own = ownService(url, request, service.copySources, service.accounts)
-  if (own === undefined) return { kind: 'remote', text, url }
+  const shown = withoutSignature(text)
+  if (own === undefined) return { kind: 'remote', text: shown, url, wholeText: text }
   try {
     const asked = { ...request, ...sourceRequest(call, own, url, text) }
     await authorizeSource(call, own, asked, wants.tags)
     const address = own === 'blob' ? blobAddressAt(asked) : fileAddressAt(asked)
-    return { kind: 'local', text, address }
+    return { kind: 'local', text: shown, address }
   } catch (error) {
     throw ofSource(error)
   }

@@ -94,6 +94,15 @@ describe('blobs of this server', () => {
     assert.equal(answer, '404 CannotVerifyCopySource')
   })
 
+  test('the signature of a SAS does not become a property of the copy', async () => {
+    const url = await sasUrl(elsewhere, 'r')
+    const headers = { 'x-ms-copy-source': url.replace('sig=', 'Si%67=') }
+    await rawRequest(server, { method: 'PUT', path: '/box/shown', headers })
+    const { copySource = '' } = await container.getBlobClient('shown').getProperties()
+    assert.match(copySource, /[?&]sp=/)
+    assert.doesNotMatch(copySource, /si%67|sig/i)
+  })
+
   test('with a SAS that was changed, or is over', async () => {
     const url = await sasUrl(elsewhere, 'r')
     assert.equal(await outcomeOf(url.replace(/sig=./, 'sig=x')), '403 CannotVerifyCopySource')

@@ -3,6 +3,7 @@
 // costs a comparison.
 import { formatHttpDate } from '../../http/date.ts'
 import { openSeen } from '../../kv/remember.ts'
+import { withoutSignature } from '../../http/signature-field.ts'
 import { xmlTags } from '../../http/tags-xml.ts'
 import { xmlElement, xmlEscape, xmlNameElement, xmlOptional } from '../../http/xml.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
@@ -240,7 +241,7 @@ function copyXml(copy: CopyState, isAsked: boolean): string {
   const { destinationSnapshot: snapshot } = copy
   return (
     xmlElement('CopyId', copy.id) +
-    xmlElement('CopySource', copy.source) +
+    xmlElement('CopySource', withoutSignature(copy.source)) +
     `<CopyStatus>${copy.status}</CopyStatus>` +
     `<CopyProgress>${copy.copiedBytes}/${copy.totalBytes}</CopyProgress>` +
     dateXml('CopyCompletionTime', copy.completedMs) +

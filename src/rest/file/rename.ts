@@ -13,6 +13,7 @@ import {
 } from '../../http/header.ts'
 import type { Answer } from '../../http/operation.ts'
 import { decodeSegments, parseQuery } from '../../http/query.ts'
+import { withoutSignature } from '../../http/signature-field.ts'
 import type { Step } from '../../kv/kv.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
 import { parseFilePath } from '../../storage/file/file-name.ts'
@@ -163,7 +164,7 @@ async function decodeSource(call: FileCall, share: string): Promise<readonly str
   const [sourceShare, path = ''] = asked?.path ?? []
   const isHere = asked?.account === request.account && sourceShare === share && path !== ''
   if (asked === undefined || !isHere || asked.query.get('sharesnapshot')) {
-    throw invalidHeader(SOURCE, text.slice(0, SOURCE_LENGTH_MAX))
+    throw invalidHeader(SOURCE, withoutSignature(text).slice(0, SOURCE_LENGTH_MAX))
   }
   await authorizeSource(call, asked)
   const name = 'x-ms-source-allow-trailing-dot'

@@ -198,6 +198,34 @@ test('versions before 2019-12-12 say 404 instead of 401', async () => {
   assert.equal(answer.headers['www-authenticate'], undefined)
 })
 
+// prettier-ignore
+const PUBLIC_LISTS: readonly [include: string, outcome: string][] = [
+  ['metadata', '200'],
+  ['copy', '200'],
+  ['snapshots', '200'],
+  ['versions', '200'],
+  ['deleted', '401 NoAuthenticationInformation'],
+  ['Deleted', '401 NoAuthenticationInformation'],
+  ['snapshots,deleted', '401 NoAuthenticationInformation'],
+  ['deletedwithversions', '401 NoAuthenticationInformation'],
+  ['metadata,uncommittedblobs', '401 NoAuthenticationInformation'],
+  ['tags', '403 AuthorizationPermissionMismatch'],
+]
+
+for (const [include, expected] of PUBLIC_LISTS) {
+  test(`an anonymous list with include=${include} → ${expected}`, async () => {
+    const path = `/container?restype=container&comp=list&include=${include}`
+    assert.equal(outcome(await ask({ method: 'GET', path, sign: 'none' })), expected)
+    assert.equal(outcome(await ask({ method: 'GET', path })), '200')
+  })
+}
+
+test('an anonymous reader may not ask about tags', async () => {
+  const headers = { 'x-ms-if-tags': "a = 'b'" }
+  const answer = await ask({ method: 'GET', path: '/blob/b', headers, sign: 'none' })
+  assert.equal(outcome(answer), '401 NoAuthenticationInformation')
+})
+
 test('public access ends with the ACL that gave it', async () => {
   const container = clientWith(ACCOUNT_KEY).getContainerClient('ends')
   await container.create({ access: 'container' })

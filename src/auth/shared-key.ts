@@ -118,9 +118,9 @@ function contentHeaders(request: AuthRequest): string {
   return request.method + '\n' + md5 + '\n' + headerText(request, 'content-type') + '\n'
 }
 
-/** Empty when x-ms-date is there, which is then among the canonical headers. */
+/** Empty when x-ms-date has a value, which is then among the canonical headers; without one it is no date. */
 function signedDate(request: AuthRequest): string {
-  return request.headers['x-ms-date'] === undefined ? headerText(request, 'date') + '\n' : '\n'
+  return headerText(request, 'x-ms-date') === '' ? headerText(request, 'date') + '\n' : '\n'
 }
 
 /** Tables have no canonical headers, so here the date is never empty. */

@@ -46,6 +46,7 @@ export type RemoteSource = {
 }
 
 const SOURCE = 'x-ms-copy-source'
+const SOURCE_IF_TAGS = 'x-ms-source-if-tags'
 const AUTHORIZATION = 'x-ms-copy-source-authorization'
 const SOURCE_LENGTH_MAX = 2 * 1024
 const READ_FILE: Permission = { resourceType: 'o', accountSas: 'r', serviceSas: 'r' }
@@ -54,7 +55,7 @@ const READ_SOURCE = {
   file: READ_FILE,
 } as const satisfies Record<SourceServiceName, Permission>
 
-/** The source of a copy, authorized if it is ours. Its tags need a permission of their own. */
+/** The source of a copy, authorized if it is ours. Its tags, and conditions on them, need a permission of their own. */
 export async function resolveSource(
   call: SourceCall,
   wants: { readonly tags: boolean } = { tags: false },
@@ -70,7 +71,8 @@ export async function resolveSource(
   if (own === undefined) return { kind: 'remote', text: shown, url, wholeText: text }
   try {
     const asked = { ...request, ...sourceRequest(call, own, url, text) }
-    await authorizeSource(call, own, asked, wants.tags)
+    const readsTags = wants.tags || optionalHeader(request.headers, SOURCE_IF_TAGS) !== undefined
+    await authorizeSource(call, own, asked, readsTags)
     const address = own === 'blob' ? blobAddressAt(asked) : fileAddressAt(asked)
     return { kind: 'local', text: shown, address }
   } catch (error) {

@@ -1,6 +1,7 @@
 // What the fronts of all services share: accounts, clocks, tokens, properties, logs and metrics.
 import type { BearerValidator } from './auth/bearer.ts'
 import type { ServiceName } from './auth/request.ts'
+import type { UnauthenticatedMemory } from './auth/unauthenticated-memory.ts'
 import type { SmbUsers } from './auth/smb-users.ts'
 import type { AuthWorld } from './auth/world.ts'
 import type { HostRule } from './http/allowed-host.ts'
@@ -19,6 +20,8 @@ export type RunContext = {
   readonly options: Options
   readonly accounts: Accounts
   readonly acceptsHost: HostRule
+  /** Of all ports together. */
+  readonly unauthenticated: UnauthenticatedMemory
   readonly smbUsers?: SmbUsers | undefined
   /** Where tokens are taken. */
   readonly bearer?: BearerValidator | undefined

@@ -1,4 +1,5 @@
 // A running server: the store, the services on their ports and the sweep, put together.
+import { UnauthenticatedMemory } from './auth/unauthenticated-memory.ts'
 import type { SmbUsers } from './auth/smb-users.ts'
 import type { ServiceName } from './start/command.ts'
 import { hostRule } from './http/allowed-host.ts'
@@ -64,11 +65,17 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   if (!settings.webPortMayMove) await checkCanListen(webPlace(options))
   const bearer = await bearerOf(options)
   const { store, tls } = await open(settings)
+  const unauthenticated = new UnauthenticatedMemory()
   const metrics = createMetrics([
     { name: 'lazuli_store_bytes', help: 'Bytes that the store occupies', read: store.sizeBytes },
+    {
+      name: 'lazuli_unauthenticated_bytes',
+      help: 'Memory that connections hold on which nobody has authenticated',
+      read: () => unauthenticated.bytes,
+    },
   ])
   const acceptsHost = hostRule(allowedHosts(options))
-  const context: RunContext = { ...settings, acceptsHost, bearer, store, metrics }
+  const context: RunContext = { ...settings, acceptsHost, unauthenticated, bearer, store, metrics }
   const endpoints: Endpoint[] = []
   const listeners: Listener[] = []
   let smb: SmbListener | undefined
@@ -88,7 +95,12 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   }
   const create = (handler: RequestHandler, service: HttpService): Listener => {
     const keepAliveMs = options[`${service}KeepAliveTimeout`] * 1_000
-    const listener = createListener(handler, { ...LISTENER_LIMITS, keepAliveMs }, tls?.context)
+    const listener = createListener(
+      handler,
+      { ...LISTENER_LIMITS, keepAliveMs },
+      tls?.context,
+      unauthenticated,
+    )
     listeners.push(listener)
     return listener
   }

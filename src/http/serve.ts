@@ -91,6 +91,7 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
       identity = found instanceof Promise ? await found : found
       const authorizing = authorize(identity, operation.permission, request, world)
       if (authorizing !== undefined) await authorizing
+      exchange.admit(identity.kind !== 'anonymous')
       answer = await runOperation(front, operation, request, identity)
     }
     if (mayNeedCors(request)) {

@@ -38,6 +38,8 @@ export function websiteHandler(
     logFault,
     async handle(exchange): Promise<void> {
       const requestId = randomUUID()
+      // Whoever reads a website is nobody's stranger: it is there for everybody.
+      exchange.admit(false)
       const { host } = exchange.head.headers
       const answer =
         exchange.onLoopback && !acceptsHost(host)

@@ -251,7 +251,7 @@ describe('accounts', { concurrency: 2 }, () => {
     writeFileSync(file, `# rotated\n${NEW.name}:${NEW.key}\n`)
     await askUntil(server, /accounts read again from .*accounts: own/)
     assert.deepEqual([await statusAs(server, NEW), await statusAs(server, OWN)], [200, 403])
-    writeFileSync(file, 'own:oh no\n')
+    writeFileSync(file, 'own:!\n')
     await askUntil(server, /warn: accounts stay as they were/)
     assert.equal(await statusAs(server, NEW), 200, 'a wrong file changes nothing')
   })

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
+import { connect as connectTcp } from 'node:net'
 import { connect } from 'node:tls'
 import { UnauthenticatedMemory } from '../src/auth/unauthenticated-memory.ts'
 import type { Exchange } from '../src/http/exchange.ts'
@@ -14,13 +15,17 @@ import { ACCOUNT } from './harness.ts'
 import { runTestServer } from './running-server.ts'
 
 const KIB = 1024
+const MIB = 1024 * KIB
+const OK = Buffer.from('ok')
+const BIG = Buffer.alloc(4 * MIB)
 const PART_OF_HEAD = `GET /slow HTTP/1.1\r\nHost: x\r\nx-slow: ${'x'.repeat(50 * KIB)}`
 
 /** Admits by the path: `/known` has authenticated, `/public` is for everybody, others are strangers. */
 async function handle(exchange: Exchange): Promise<void> {
   const { target } = exchange.head
-  if (target !== '/stranger') exchange.admit(target === '/known')
-  exchange.answer(200, [['Content-Length', '2']], Buffer.from('ok'))
+  if (target === '/known' || target === '/public') exchange.admit(target === '/known')
+  const body = target === '/big' ? BIG : OK
+  exchange.answer(200, [['Content-Length', String(body.length)]], body)
 }
 
 async function start(t: TestContext, bytesMax: number, tls?: TlsContext) {
@@ -63,6 +68,19 @@ test('whoever has authenticated stays, whatever it sends', async (t) => {
   assert.equal(await strangers[0]?.answer(), undefined)
   known.send('\r\n\r\n')
   assert.equal((await known.answer())?.text, 'ok')
+})
+
+test('of a client that takes no answers no more is read than the kernel keeps', async (t) => {
+  const { memory, port } = await start(t, 1024 * 1024 * KIB)
+  const socket = connectTcp({ port, host: '127.0.0.1' })
+  t.after(() => socket.destroy())
+  socket.pause()
+  socket.write(
+    `GET /big HTTP/1.1\r\nHost: x\r\nx-fill: ${'x'.repeat(50 * KIB)}\r\n\r\n`.repeat(1_000),
+  )
+  // Others are served meanwhile, and by then everything has come that will.
+  for (let at = 0; at < 200; at++) (await open(port, '/known')).close()
+  assert(memory.bytes < 8 * MIB, `${memory.bytes} bytes`)
 })
 
 test('what was held is given back with the connection', async (t) => {

@@ -158,9 +158,14 @@ export class HttpConnection implements BodySource, MemoryHolder {
     if (rest.length > 0) {
       this.#held.add(rest)
       if (this.#exchange === undefined) this.#next()
-      else if (this.#held.length > HELD_BYTES_MAX) this.#pause()
+      if (this.#held.length > HELD_BYTES_MAX && !this.#awaitsHead()) this.#pause()
     }
     if (this.#isStranger) this.#count()
+  }
+
+  /** The next request is wanted: none is under way, and the client has taken the answers that it was given. */
+  #awaitsHead(): boolean {
+    return this.#exchange === undefined && !this.#socket.writableNeedDrain
   }
 
   /** Tells what this connection makes the server hold; it may be ended for that. */
@@ -193,7 +198,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
 
   /** Begins the next request, if its head is there. */
   #next(): void {
-    if (this.#ending || this.#socket.writableNeedDrain) return
+    if (this.#ending || !this.#awaitsHead()) return
     const { bytes } = this.#held
     const from = skipLineEnds(bytes)
     if (from === bytes.length) {
@@ -354,7 +359,10 @@ export class HttpConnection implements BodySource, MemoryHolder {
   #onDrain(): void {
     this.#drained?.()
     this.#drained = undefined
-    if (this.#exchange === undefined) this.#next()
+    if (this.#exchange === undefined) {
+      this.resume()
+      this.#next()
+    }
     if (this.#isStranger) this.#count()
   }
 

@@ -1,5 +1,6 @@
 // Brings a fresh clone to where `npm start` and `npm test` can run: the dependencies (with Node 24 among
 // them, so an installed Node 20 is enough to begin) and, with --test, the system packages that tests drive.
+// All of them, Node included (scripts/node/package.json), are pinned by their hash in package-lock.json.
 // Plain JavaScript, because the Node that runs it may be too old to run TypeScript.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -60,7 +61,22 @@ function installDependencies() {
     '--no-fund',
     '--loglevel=error',
   ])
+  checkNode()
   writeFileSync(stamp, wanted)
+}
+
+/** npm skips an optional package that does not fit the machine or its hash; then the installed Node must do. */
+function checkNode() {
+  const name = process.platform === 'win32' ? 'node.cmd' : 'node'
+  if (existsSync(join(root, 'node_modules', '.bin', name)) || runsTypeScript()) return
+  console.error(
+    `No Node 24 was installed for ${process.platform} ${process.arch}, and Node ${process.version} is too old: install Node 24.`,
+  )
+  process.exit(1)
+}
+
+function runsTypeScript() {
+  return Boolean(process.features.typescript)
 }
 
 function installSystemPackages() {

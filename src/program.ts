@@ -2,6 +2,7 @@
 // being imported.
 import { readFileSync } from 'node:fs'
 import { platform, totalmem } from 'node:os'
+import { hostRule } from './http/allowed-host.ts'
 import { runServer, type RunningServer } from './run-server.ts'
 import { openAccounts, wellKnownKeyWarning } from './start/accounts.ts'
 import { checkAdminPort, startAdmin, type Admin } from './start/admin.ts'
@@ -18,7 +19,12 @@ import { checkHealth } from './start/health.ts'
 import { urlOf } from './start/host.ts'
 import { locationPath } from './start/location.ts'
 import { openLog, type Log } from './start/log.ts'
-import { extentMemoryLimitBytes, type Options } from './start/options.ts'
+import {
+  acceptsForgedTokens,
+  allowedHosts,
+  extentMemoryLimitBytes,
+  type Options,
+} from './start/options.ts'
 import { onShutdown } from './start/shutdown.ts'
 import { openSmbUsers } from './start/smb-users.ts'
 import { reasonOf, StartError } from './start/start-error.ts'
@@ -33,6 +39,10 @@ const { version } = JSON.parse(
 
 /** The services that are there; the flags of the others are accepted and wait for them. */
 const BUILT: readonly ServiceName[] = ['blob', 'queue', 'table', 'file', 'smb']
+
+const FORGED_TOKENS =
+  'bearer tokens are accepted without a check of their signature: anybody can make one. ' +
+  'Add --oauthIssuer URL to accept only the tokens of an issuer.'
 
 // `lazuli | head -1` closes the pipe; that is no reason to stop serving.
 process.stdout.on('error', () => {})
@@ -115,7 +125,9 @@ async function start(command: StartCommand): Promise<void> {
   })
   const known = accounts.names().flatMap((name) => accounts.get(name) ?? [])
   const hosts = server.endpoints.map(({ host }) => host)
-  const warning = wellKnownKeyWarning(hosts, known)
+  const keyWarning = wellKnownKeyWarning(hosts, known)
+  const warnings = keyWarning === undefined ? [] : [keyWarning]
+  if (acceptsForgedTokens(options)) warnings.push(FORGED_TOKENS)
   const banner = bannerLines({
     version,
     endpoints: server.endpoints,
@@ -126,7 +138,7 @@ async function start(command: StartCommand): Promise<void> {
     ...(smbUsers && { smbUsers: smbUsers.identities() }),
     ca: server.tls?.ca,
     platform: platform(),
-    warnings: warning === undefined ? [] : [warning],
+    warnings,
   })
   for (const line of banner) log.say(line)
   if (memoryLimitBytes !== undefined) log.say(memoryLine(memoryLimitBytes, memoryBytes()))
@@ -157,6 +169,7 @@ async function startAdminOrClose(
   try {
     return await startAdmin({
       ...adminPlace(command),
+      acceptsHost: hostRule(allowedHosts(command.options)),
       ready,
       metrics: server.metrics,
       caPem: server.tls?.ca?.pem,

@@ -46,7 +46,7 @@ export function runBlob(context: RunContext, copySources: CopySources): RunningB
   const front = withAnalytics(frontOf(context, own, world), analytics)
   return {
     handler: handlerOf(front),
-    website: websiteHandler(service, front.logFault),
+    website: websiteHandler(service, front),
     analytics,
     resumeCopies: () => copyJobs.resume(),
     stopCopies: () => copyJobs.close(),

@@ -1,8 +1,10 @@
 // What the fronts of all services share: accounts, clocks, tokens, properties, logs and metrics.
 import type { BearerValidator } from './auth/bearer.ts'
 import type { ServiceName } from './auth/request.ts'
+import type { UnauthenticatedMemory } from './auth/unauthenticated-memory.ts'
 import type { SmbUsers } from './auth/smb-users.ts'
 import type { AuthWorld } from './auth/world.ts'
+import type { HostRule } from './http/allowed-host.ts'
 import type { Front, RequestReport } from './http/serve.ts'
 import type { Analytics } from './rest/analytics.ts'
 import type { Log } from './start/log.ts'
@@ -17,6 +19,9 @@ import type { ServiceProperties } from './storage/service-properties.ts'
 export type RunContext = {
   readonly options: Options
   readonly accounts: Accounts
+  readonly acceptsHost: HostRule
+  /** Of all ports together. */
+  readonly unauthenticated: UnauthenticatedMemory
   readonly smbUsers?: SmbUsers | undefined
   /** Where tokens are taken. */
   readonly bearer?: BearerValidator | undefined
@@ -43,6 +48,7 @@ export function frontOf<Service>(
     ...own,
     accounts,
     pathStyleOnly: options.disableProductStyleUrl,
+    acceptsHost: context.acceptsHost,
     strictVersion: options.strictApiVersion && !options.skipApiVersionCheck,
     loose: options.loose,
     world,

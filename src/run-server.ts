@@ -1,6 +1,8 @@
 // A running server: the store, the services on their ports and the sweep, put together.
+import { UnauthenticatedMemory } from './auth/unauthenticated-memory.ts'
 import type { SmbUsers } from './auth/smb-users.ts'
 import type { ServiceName } from './start/command.ts'
+import { hostRule } from './http/allowed-host.ts'
 import type { RequestHandler } from './http/exchange.ts'
 import { handlerLater } from './http/handler-later.ts'
 import { createListener, LISTENER_LIMITS, type Listener } from './http/listener.ts'
@@ -15,9 +17,10 @@ import type { Endpoint } from './start/banner.ts'
 import { createEncryptionScopes } from './start/encryption-scopes.ts'
 import { checkCanListen, listen, listenOrMove, type ListenPlace } from './start/listen.ts'
 import { prepareLocation } from './start/location.ts'
+import { tightenLocation } from './start/private-folder.ts'
 import type { Log } from './start/log.ts'
 import { createMetrics, type Metrics } from './start/metrics.ts'
-import type { Options } from './start/options.ts'
+import { allowedHosts, type Options } from './start/options.ts'
 import { openStore, type Clock, type Store } from './start/store.ts'
 import { loadTls, type Tls } from './start/tls.ts'
 import type { Accounts } from './storage/account.ts'
@@ -62,10 +65,17 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   if (!settings.webPortMayMove) await checkCanListen(webPlace(options))
   const bearer = await bearerOf(options)
   const { store, tls } = await open(settings)
+  const unauthenticated = new UnauthenticatedMemory()
   const metrics = createMetrics([
     { name: 'lazuli_store_bytes', help: 'Bytes that the store occupies', read: store.sizeBytes },
+    {
+      name: 'lazuli_unauthenticated_bytes',
+      help: 'Memory that connections hold on which nobody has authenticated',
+      read: () => unauthenticated.bytes,
+    },
   ])
-  const context: RunContext = { ...settings, bearer, store, metrics }
+  const acceptsHost = hostRule(allowedHosts(options))
+  const context: RunContext = { ...settings, acceptsHost, unauthenticated, bearer, store, metrics }
   const endpoints: Endpoint[] = []
   const listeners: Listener[] = []
   let smb: SmbListener | undefined
@@ -85,7 +95,12 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   }
   const create = (handler: RequestHandler, service: HttpService): Listener => {
     const keepAliveMs = options[`${service}KeepAliveTimeout`] * 1_000
-    const listener = createListener(handler, { ...LISTENER_LIMITS, keepAliveMs }, tls?.context)
+    const listener = createListener(
+      handler,
+      { ...LISTENER_LIMITS, keepAliveMs },
+      tls?.context,
+      unauthenticated,
+    )
     listeners.push(listener)
     return listener
   }
@@ -159,11 +174,15 @@ async function bearerOf({ oauth, oauthIssuer, oauthJwks }: Options) {
 }
 
 async function open(settings: RunSettings) {
-  const { options, location, memoryLimitBytes, clock } = settings
+  const { options, location, memoryLimitBytes, clock, log } = settings
   const tlsSettings = { options, location, nowMs: Date.now() }
   // A certificate that can't be used is told before anything is written; one of our own is kept in the location.
   const givenTls = options.cert === undefined ? undefined : await loadTls(tlsSettings)
-  if (location !== undefined) await prepareLocation(location)
+  if (location !== undefined) {
+    await prepareLocation(location)
+    const report = (level: 'info' | 'warn', message: string): void => log[level](message)
+    await tightenLocation(location, { uid: process.getuid?.(), report })
+  }
   const tls: Tls | undefined = givenTls ?? (await loadTls(tlsSettings))
   const inMemory = memoryLimitBytes === undefined ? {} : { memoryLimitBytes }
   const place = location === undefined ? inMemory : { folder: location, pid: process.pid }

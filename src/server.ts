@@ -34,6 +34,8 @@ export type ServerOptions = {
   readonly smbPort?: number
   /** Of static websites; 0, the default, is any free port. */
   readonly webPort?: number
+  /** Host names, besides those of this machine and Azure's, that requests may carry; each includes those below it. */
+  readonly allowedHosts?: readonly string[]
   /** Other servers that copies may read from: `https://*.example.com`, `http://127.0.0.1:8080`. */
   readonly allowCopyFrom?: readonly string[]
   /** Bytes of content to hold in memory. */
@@ -93,6 +95,7 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     webPort: options.webPort ?? 0,
     encryptionScopes: options.encryptionScopes ?? [],
     nameReuseSeconds: options.nameReuseSeconds ?? 0,
+    allowedHosts: options.allowedHosts ?? [],
     allowCopyFrom: parseAllowCopyFrom(options.allowCopyFrom ?? []),
     silent: true,
   })

@@ -18,12 +18,16 @@ import {
 
 const SECOND_KEY = randomBytes(64).toString('base64')
 const WRONG_KEY = randomBytes(64).toString('base64')
+/** Not base64: the SDK and Azurite skip what is not, and sign with what is left. */
+const PLAIN_KEY = 'testing_key'
+const PLAIN_ACCOUNT = 'plain'
 const MINUTE_MS = 60_000
 const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 
 let server: TestServer
 before(async () => {
-  server = await startTestServer({ accounts: { [ACCOUNT]: [ACCOUNT_KEY, SECOND_KEY] } })
+  const accounts = { [ACCOUNT]: [ACCOUNT_KEY, SECOND_KEY], [PLAIN_ACCOUNT]: PLAIN_KEY } as const
+  server = await startTestServer({ accounts })
   for (const access of ['private', 'blob', 'container'] as const) {
     const container = clientWith(ACCOUNT_KEY).getContainerClient(access)
     await container.create(access === 'private' ? {} : { access })
@@ -45,6 +49,13 @@ function outcome({ status, headers }: RawResponse): string {
   const code = headers['x-ms-error-code']
   return code === undefined ? String(status) : `${status} ${String(code)}`
 }
+
+test('Shared Key with a key that is not base64, by the SDK', async () => {
+  const endpoint = server.blobEndpoint.replace(ACCOUNT, PLAIN_ACCOUNT)
+  const credential = new StorageSharedKeyCredential(PLAIN_ACCOUNT, PLAIN_KEY)
+  const client = new BlobServiceClient(endpoint, credential, { retryOptions: { maxTries: 1 } })
+  await client.getContainerClient('plain-key').create()
+})
 
 for (const [which, key] of [
   ['first', ACCOUNT_KEY],
@@ -185,6 +196,34 @@ test('versions before 2019-12-12 say 404 instead of 401', async () => {
   const answer = await ask({ method: 'GET', path: '/private/b', headers, sign: 'none' })
   assert.equal(outcome(answer), '404 ResourceNotFound')
   assert.equal(answer.headers['www-authenticate'], undefined)
+})
+
+// prettier-ignore
+const PUBLIC_LISTS: readonly [include: string, outcome: string][] = [
+  ['metadata', '200'],
+  ['copy', '200'],
+  ['snapshots', '200'],
+  ['versions', '200'],
+  ['deleted', '401 NoAuthenticationInformation'],
+  ['Deleted', '401 NoAuthenticationInformation'],
+  ['snapshots,deleted', '401 NoAuthenticationInformation'],
+  ['deletedwithversions', '401 NoAuthenticationInformation'],
+  ['metadata,uncommittedblobs', '401 NoAuthenticationInformation'],
+  ['tags', '403 AuthorizationPermissionMismatch'],
+]
+
+for (const [include, expected] of PUBLIC_LISTS) {
+  test(`an anonymous list with include=${include} → ${expected}`, async () => {
+    const path = `/container?restype=container&comp=list&include=${include}`
+    assert.equal(outcome(await ask({ method: 'GET', path, sign: 'none' })), expected)
+    assert.equal(outcome(await ask({ method: 'GET', path })), '200')
+  })
+}
+
+test('an anonymous reader may not ask about tags', async () => {
+  const headers = { 'x-ms-if-tags': "a = 'b'" }
+  const answer = await ask({ method: 'GET', path: '/blob/b', headers, sign: 'none' })
+  assert.equal(outcome(answer), '401 NoAuthenticationInformation')
 })
 
 test('public access ends with the ACL that gave it', async () => {

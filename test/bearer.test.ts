@@ -31,7 +31,8 @@ let basic: RunningTestServer
 let signed: RunningTestServer
 before(async () => {
   basic = await runTestServer({ oauth: 'basic', silent: true })
-  signed = await runTestServer({ oauth: 'basic', oauthJwks: jwks, silent: true })
+  const oauthIssuer = `https://sts.windows.net/${TENANT}/`
+  signed = await runTestServer({ oauth: 'basic', oauthIssuer, oauthJwks: jwks, silent: true })
   for (const server of [basic, signed]) {
     await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
     await rawRequest(server, { method: 'PUT', path: '/box/b', headers: BLOCK_BLOB, body: 'hello' })

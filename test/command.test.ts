@@ -85,8 +85,8 @@ describe('what it refuses', () => {
     'a config file that is no JSON': { exitCode: 2, given: config('{'), says: /lazuli\.json is not valid JSON/ },
     'an unknown setting': { exitCode: 2, given: config('{ "port": 1 }'),
       says: /lazuli\.json: "port" is not a setting/ },
-    'a key that is not base64': { exitCode: 2, env: { LAZULI_ACCOUNTS: 'me:hush!' },
-      says: /LAZULI_ACCOUNTS: key 1 of account "me" is not base64$/m },
+    'a key without a byte': { exitCode: 2, env: { LAZULI_ACCOUNTS: 'me:!!!' },
+      says: /LAZULI_ACCOUNTS: key 1 of account "me" is empty$/m },
     'an accounts file that is not there': { exitCode: 2, args: () => ['--accountsFile', 'none'],
       says: /cannot read the accounts file none: no such file/ },
     'a line of SMB users that is none': { exitCode: 2, args: () => ['--smbUsersFile', 'file'],
@@ -161,26 +161,27 @@ describe('where settings come from', { concurrency: 2 }, () => {
     encryptionScopes: 'scope-1,scope-2', nameReuseSeconds: '30',
     https: 'auto', httpsNames: 'storage.test', cert: 'cert.pem', key: 'key.pem', pwd: 'secret',
     accountsFile: 'accounts', smbUsersFile: 'users', oauth: 'basic', oauthIssuer: 'https://issuer.test/', oauthJwks: 'jwks.json',
-    allowCopyFrom: 'https://*.example.com',
+    oauthAcceptForgedTokens: 'true',
+    allowedHosts: 'storage.test', allowCopyFrom: 'https://*.example.com',
     strictApiVersion: 'true', skipApiVersionCheck: 'true', loose: 'true',
     disableProductStyleUrl: 'true', disableTelemetry: 'true',
     silent: 'true', log: 'json', logLevel: 'warn', debug: 'debug.log',
   } // prettier-ignore
 
   /** What a setting is refused without. */
-  const COMPANIONS: Partial<Record<SettingName, SettingName>> = {
-    extentMemoryLimit: 'inMemoryPersistence',
-    httpsNames: 'https',
-    key: 'cert',
-    pwd: 'cert',
-    oauthIssuer: 'oauth',
-    oauthJwks: 'oauth',
+  const COMPANIONS: Partial<Record<SettingName, readonly SettingName[]>> = {
+    extentMemoryLimit: ['inMemoryPersistence'],
+    httpsNames: ['https'],
+    key: ['cert'],
+    pwd: ['cert'],
+    oauthIssuer: ['oauth'],
+    oauthJwks: ['oauth', 'oauthIssuer'],
+    oauthAcceptForgedTokens: ['oauth'],
   }
 
   for (const name of SETTING_NAMES) {
     test(`--${name}, ${envName(name)} and "${name}" mean the same`, () => {
-      const companion = COMPANIONS[name]
-      const names = companion === undefined ? [name] : [name, companion]
+      const names = [name, ...(COMPANIONS[name] ?? [])]
       const cwd = tempFolder('settings')
       const decode = (args: readonly string[], env: Readonly<Record<string, string>>) => {
         const command = decodeCommand({ argv: ['node', 'lazuli', ...args], env, cwd, version: '1' })
@@ -250,7 +251,7 @@ describe('accounts', { concurrency: 2 }, () => {
     writeFileSync(file, `# rotated\n${NEW.name}:${NEW.key}\n`)
     await askUntil(server, /accounts read again from .*accounts: own/)
     assert.deepEqual([await statusAs(server, NEW), await statusAs(server, OWN)], [200, 403])
-    writeFileSync(file, 'own:oh no\n')
+    writeFileSync(file, 'own:!\n')
     await askUntil(server, /warn: accounts stay as they were/)
     assert.equal(await statusAs(server, NEW), 200, 'a wrong file changes nothing')
   })

@@ -70,6 +70,7 @@ function gatedFront(gate: Gate): Front<Gate> {
     service: gate,
     accounts,
     pathStyleOnly: false,
+    acceptsHost: () => true,
     strictVersion: false,
     loose: false,
     world: () => ({

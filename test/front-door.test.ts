@@ -21,7 +21,7 @@ const UNMODIFIED = { 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' }
 
 let server: TestServer
 before(async () => {
-  server = await startTestServer()
+  server = await startTestServer({ allowedHosts: ['storage.example'] })
   await ask({ method: 'PUT', path: '/box?restype=container' })
   await ask({ method: 'PUT', path: '/box/b', headers: BLOCK_BLOB, body: 'hello' })
 })
@@ -39,7 +39,7 @@ function outcome({ status, headers }: RawResponse): string {
 // prettier-ignore
 const ADDRESSES: readonly [what: string, method: string, path: string, host: string, outcome: string][] = [
   ['path style', 'GET', `/${ACCOUNT}/box/b`, '127.0.0.1', '200'],
-  ['path style, any host', 'GET', `/${ACCOUNT}/box/b`, 'storage.example:10000', '200'],
+  ['path style, a host that is allowed', 'GET', `/${ACCOUNT}/box/b`, 'storage.example:10000', '200'],
   ['host style', 'GET', '/box/b', `${ACCOUNT}.blob.localhost`, '200'],
   ['host style, capitals and a port', 'GET', '/box/b', `DevStoreAccount1.blob.localhost:1`, '200'],
   ['host style, the service', 'GET', '/?comp=list', `${ACCOUNT}.blob.localhost`, '200'],
@@ -51,6 +51,11 @@ const ADDRESSES: readonly [what: string, method: string, path: string, host: str
   ['an account that is not there', 'GET', '/nobody/box/b', '127.0.0.1', '404 ResourceNotFound'],
   ['a host that is no account', 'GET', '/box/b', 'nobody.blob.localhost', '404 ResourceNotFound'],
   ['no account at all', 'GET', '/', '127.0.0.1', '404 ResourceNotFound'],
+  ["Azure's own name", 'GET', '/box/b', `${ACCOUNT}.blob.core.windows.net`, '200'],
+  ['a host that is allowed, host style', 'GET', '/box/b', `${ACCOUNT}.blob.storage.example`, '200'],
+  ['the machine of a container', 'GET', `/${ACCOUNT}/box/b`, 'host.docker.internal:10000', '200'],
+  ["a web page's own name", 'GET', `/${ACCOUNT}/box/b`, 'evil.example:10000', '400 InvalidHeaderValue'],
+  ["a web page's name with an account", 'GET', '/box/b', `${ACCOUNT}.evil.example`, '400 InvalidHeaderValue'],
 ]
 
 for (const [what, method, path, host, expected] of ADDRESSES) {
@@ -59,6 +64,21 @@ for (const [what, method, path, host, expected] of ADDRESSES) {
     assert.equal(outcome(answer), expected, answer.text)
   })
 }
+
+test('a host that is not allowed is told how to be', async () => {
+  const answer = await ask({ method: 'GET', path: '/box/b', headers: { host: 'evil.example' } })
+  assert.match(xmlText(answer.text, 'Message') ?? '', /^The host name .* --allowedHosts/)
+  assert.equal(xmlText(answer.text, 'HeaderName'), 'Host')
+  assert.equal(xmlText(answer.text, 'HeaderValue'), 'evil.example')
+})
+
+test('where other machines reach the server, names are not looked at', async (t) => {
+  const open = await startTestServer({ host: '0.0.0.0' })
+  t.after(() => open.close())
+  const headers = { host: 'storage.svc.cluster.local' }
+  const request = { method: 'GET', path: '?comp=list', headers }
+  assert.equal(outcome(await rawRequest(open, request)), '200')
+})
 
 test('--disableProductStyleUrl takes the account from the path only', async (t) => {
   const running = await runTestServer({ disableProductStyleUrl: true, silent: true })
@@ -207,7 +227,7 @@ const TARGETS: readonly [string, string, number][] = [
 
 for (const [what, line, expected] of TARGETS) {
   test(`${what}: ${line} → ${expected}`, async () => {
-    const head = `${line} HTTP/1.1\r\nHost: x\r\nx-ms-version: ${API_VERSION}\r\n\r\n`
+    const head = `${line} HTTP/1.1\r\nHost: localhost\r\nx-ms-version: ${API_VERSION}\r\n\r\n`
     assert.equal((await askBare(server.blobPort, head))?.status, expected)
   })
 }
@@ -218,7 +238,7 @@ test('an absolute form is signed by its path', async () => {
 })
 
 test('bytes in a path that a client should have encoded: 400', async () => {
-  const head = `GET /${ACCOUNT}/box/grün HTTP/1.1\r\nHost: x\r\n\r\n`
+  const head = `GET /${ACCOUNT}/box/grün HTTP/1.1\r\nHost: localhost\r\n\r\n`
   for (const encoding of ['utf8', 'latin1'] as const) {
     assert.equal((await askBare(server.blobPort, Buffer.from(head, encoding)))?.status, 400)
   }
@@ -250,7 +270,7 @@ test('x-ms-version: any well-formed one is taken and echoed', async (t) => {
 test('a request without a version gets the default of the account', async (t) => {
   const own = await startTestServer()
   t.after(() => own.close())
-  const bare = `GET /${ACCOUNT}/box/b HTTP/1.1\r\nHost: x\r\n\r\n`
+  const bare = `GET /${ACCOUNT}/box/b HTTP/1.1\r\nHost: localhost\r\n\r\n`
   assert.equal((await askBare(own.blobPort, bare))?.headers['x-ms-version'], '2014-02-14')
   const client = BlobServiceClient.fromConnectionString(own.connectionString)
   await client.setProperties({ defaultServiceVersion: '2021-12-02' })

@@ -218,7 +218,7 @@ function chunked(whole: Buffer, random: Random): Buffer {
   return Buffer.from(`${fields}\r\n\r\n${size}\r\n${body}\r\n0\r\n\r\n`, 'latin1')
 }
 
-const LAST = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+const LAST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 const PATIENCE_MS = 15
 const REFUSALS = [400, 408, 431]
 

@@ -19,7 +19,13 @@ const faults: string[] = []
 
 before(async () => {
   server = await runTestServer({ silent: true, logLevel: 'error' })
-  const settings = { host: '127.0.0.1', port: 0, portMayMove: false, ready: () => true }
+  const settings = {
+    host: '127.0.0.1',
+    port: 0,
+    portMayMove: false,
+    acceptsHost: () => true,
+    ready: () => true,
+  }
   const report = (message: string) => faults.push(message)
   admin = await startAdmin({ ...settings, metrics: server.metrics, caPem: undefined, report })
   adminPort = Number(new URL(admin.url).port)
@@ -39,7 +45,7 @@ async function checkAlive(): Promise<void> {
   assert.equal((await fetch(`${admin.url}/health/live`)).status, 200)
 }
 
-const LAST = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+const LAST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 
 /**
  * The statuses of all that is answered to bytes and to a request to close behind them. Where that request
@@ -56,9 +62,9 @@ async function statusesOf(port: number, bytes: string | Uint8Array): Promise<rea
   return [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1]))
 }
 
-const line = (text: string): string => `${text}\r\nHost: x\r\n\r\n`
+const line = (text: string): string => `${text}\r\nHost: localhost\r\n\r\n`
 const head = (...fields: string[]): string =>
-  `PUT /${ACCOUNT}/box/b HTTP/1.1\r\nHost: x\r\n${fields.join('\r\n')}\r\n\r\n`
+  `PUT /${ACCOUNT}/box/b HTTP/1.1\r\nHost: localhost\r\n${fields.join('\r\n')}\r\n\r\n`
 const random = randomFrom(1)
 
 // prettier-ignore
@@ -69,7 +75,7 @@ const BYTES: readonly [string, string | Uint8Array][] = [
   ['zeros', new Uint8Array(10_000)],
   ['only line ends', '\r\n'.repeat(5_000)],
   ['half a request line', 'GET /devst'],
-  ['half a header', `GET /${ACCOUNT} HTTP/1.1\r\nHost: x\r\nAuthor`],
+  ['half a header', `GET /${ACCOUNT} HTTP/1.1\r\nHost: localhost\r\nAuthor`],
   ['HTTP/0.9', 'GET /\r\n\r\n'],
   ['HTTP/2 with prior knowledge', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'],
   ['HTTP/3.7', line('GET / HTTP/3.7')],

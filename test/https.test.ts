@@ -215,7 +215,7 @@ test('--cert: PFX', { skip: !hasOpenssl && 'there is no openssl' }, async (t) =>
 
 // prettier-ignore
 const NO_TLS: readonly [string, string | Uint8Array][] = [
-  ['plain HTTP', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['plain HTTP', 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'],
   ['random bytes', randomFrom(7).bytes(5_000)],
   ['half a hello', Buffer.from('16030100c5010000c10303', 'hex')],
   ['a hello of zeros', Buffer.from('16030100c5010000c10303' + '00'.repeat(190), 'hex')],

@@ -167,6 +167,25 @@ for (const [what, sas, method, path, expected] of SERVICE_SAS) {
   })
 }
 
+test('a condition on tags needs the permission to read them', async () => {
+  const headers = { 'x-ms-if-tags': "a = 'b'" }
+  const get = (sign: string) => rawRequest(server, { method: 'GET', path: '/box/b', headers, sign })
+  assert.equal(outcome(await get(blobSas('r'))), DENIED)
+  assert.equal(outcome(await get(blobSas('rt'))), '412 ConditionNotMet')
+  assert.equal(outcome(await get(accountSas('r', 'o'))), DENIED)
+  assert.equal(outcome(await get(accountSas('rt', 'o'))), '412 ConditionNotMet')
+})
+
+test('and so does one on the tags of the source of a copy', async () => {
+  const copy = (sas: string) => {
+    const source = `${server.blobEndpoint}/box/b?${sas}`
+    const headers = { 'x-ms-copy-source': source, 'x-ms-source-if-tags': "a = 'b'" }
+    return rawRequest(server, { method: 'PUT', path: '/box/copied', headers })
+  }
+  assert.equal(outcome(await copy(blobSas('r'))), '403 CannotVerifyCopySource')
+  assert.equal((await copy(blobSas('rt'))).status, 412)
+})
+
 test('a SAS ends when the clock says so', async () => {
   const sas = blobSas('r', { startsOn: fromNow(-60_000), expiresOn: fromNow(60_000) })
   server.advance(58_000)

@@ -19,8 +19,19 @@ export function authorize(
     throw authenticationFailed('Only authentication scheme Bearer is supported')
   }
   if (identity.kind === 'sharedKey') return
-  if (identity.kind === 'accountSas') return authorizeAccountSas(identity, permission)
-  checkLetters(identity.permissions, permission.serviceSas, permission)
+  if (identity.kind === 'accountSas') authorizeAccountSas(identity, permission)
+  else checkLetters(identity.permissions, permission.serviceSas, permission)
+  if (hasTagCondition(request) && !hasPermission(identity, 't')) {
+    throw new StorageError('AuthorizationPermissionMismatch')
+  }
+}
+
+/**
+ * A condition on tags tells what they are, and to read or write a blob is not enough to read its tags
+ * ("Manage and find Azure Blob data with blob index tags", permissions).
+ */
+function hasTagCondition(request: AuthRequest): boolean {
+  return request.service === 'blob' && headerText(request, 'x-ms-if-tags') !== ''
 }
 
 /**
@@ -71,7 +82,9 @@ async function authorizeAnonymous(
   if (request.service === 'blob' && permission.anonymous !== undefined) {
     if (world.publicAccessPermitted === false) throw new StorageError('PublicAccessNotPermitted')
     const access = await world.publicAccess(request)
-    if (access === 'container' || (access === 'blob' && permission.anonymous === 'blob')) return
+    const isPublic =
+      access === 'container' || (access === 'blob' && permission.anonymous === 'blob')
+    if (isPublic && !hasTagCondition(request)) return
   }
   throw anonymousRefusal(request, world)
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { KeyObject, sign } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -27,7 +28,7 @@ const claims: JWTPayload = {
 
 const folder = mkdtempSync(join(tmpdir(), 'bearer-'))
 const keySetFile = join(folder, 'jwks.json')
-const { publicKey, privateKey } = await generateKeyPair('RS256')
+const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
 const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256' }
 const keySet = JSON.stringify({ keys: [jwk] })
 writeFileSync(keySetFile, keySet)
@@ -174,6 +175,24 @@ test('signatures, with keys from a file, from a URL and by discovery', async () 
     assert.equal(await result(sent(await signedToken({ iss }, 'k2')), options), noKey)
     assert.match(await result(sent(unsigned({ iss })), options), /^401 InvalidAuthenticationInfo/)
   }
+})
+
+test('a signature over an unencoded payload (RFC 7797) is none of a token', async () => {
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const header = encode({ alg: 'RS256', kid: 'k1', b64: false, crit: ['b64'] })
+  const text = `${header}.${encode(claims)}`
+  const signature = sign('sha256', Buffer.from(text), KeyObject.from(privateKey))
+  const token = `${text}.${signature.toString('base64url')}`
+  const malformed = `${REFUSED} Token validation failed. The token is not well formed.`
+  assert.equal(await result(sent(token), { jwks: keySetFile }), malformed)
+})
+
+test('the times of a signed token', async () => {
+  const options = { jwks: keySetFile }
+  const early = `${REFUSED} Lifetime validation failed. The token is not yet valid.`
+  assert.equal(await result(sent(await signedToken({ exp: NOW_S - 600 })), options), EXPIRED)
+  assert.equal(await result(sent(await signedToken({ exp: NOW_S - 200 })), options), 'ok')
+  assert.equal(await result(sent(await signedToken({ nbf: NOW_S + 600 })), options), early)
 })
 
 test('a token that was right once still expires', async () => {

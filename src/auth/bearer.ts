@@ -1,12 +1,11 @@
 // Bearer tokens of Microsoft Entra ID. 'basic' checks what a token says of itself (lifetime, issuer,
-// audience), enough for development and offline; with an issuer or a key set its signature is checked
-// as well. Role assignments are not: a valid token may do everything that tokens may do.
+// audience), enough for development and offline; with an issuer its signature is checked as well. Role assignments are not: a valid token may do everything that tokens may do.
 import { authenticationFailed, ChallengeError, CHALLENGE_DEFAULT, hasChallenge } from './failure.ts'
 import type { BearerIdentity, Claims } from './identity.ts'
 import type { AuthRequest } from './request.ts'
 import { isLoopback } from './sas-address.ts'
 import { setBounded } from '../kv/remember.ts'
-import { tokenReader, type TokenReader } from './token.ts'
+import { EXPIRED, NOT_YET_VALID, SKEW_MS_MAX, tokenReader, type TokenReader } from './token.ts'
 
 export type BearerOptions = {
   readonly mode: 'basic'
@@ -33,8 +32,6 @@ export interface BearerValidator {
 }
 
 const OLDEST_VERSION = '2017-11-09'
-/** What Microsoft's own libraries allow clocks to differ. */
-const SKEW_MS_MAX = 5 * 60 * 1000
 const TOKEN_COUNT_MAX = 1000
 
 const ISSUERS = [
@@ -63,7 +60,7 @@ export function createBearerValidator(options: BearerOptions): BearerValidator {
         if (problem !== undefined) throw refuse(problem)
         return { kind: 'bearer', claims }
       }
-      const claims = read(token)
+      const claims = read(token, wallNowMs)
       return claims instanceof Promise ? claims.then(accept) : accept(claims)
     },
   }
@@ -78,10 +75,10 @@ function problemOf(
 ): string | undefined {
   const { nbf, exp, iss, aud } = claims
   if (typeof exp !== 'number' || wallNowMs >= exp * 1000 + SKEW_MS_MAX) {
-    return 'Lifetime validation failed. The token is expired.'
+    return EXPIRED
   }
   if (typeof nbf === 'number' && wallNowMs < nbf * 1000 - SKEW_MS_MAX) {
-    return 'Lifetime validation failed. The token is not yet valid.'
+    return NOT_YET_VALID
   }
   if (typeof iss !== 'string' || !isIssuer(iss, options.issuer)) {
     return 'Issuer validation failed. Issuer did not match.'
@@ -140,8 +137,8 @@ function remembering(read: TokenReader): TokenReader {
     if (typeof claims !== 'string') setBounded(known, token, claims, TOKEN_COUNT_MAX)
     return claims
   }
-  return (token) => {
-    const claims = known.get(token) ?? read(token)
+  return (token, wallNowMs) => {
+    const claims = known.get(token) ?? read(token, wallNowMs)
     if (claims instanceof Promise) return claims.then((later) => keep(token, later))
     return keep(token, claims)
   }

@@ -1,27 +1,37 @@
 // The canonical headers and resource of Shared Key
 // (https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key). Clients disagree
-// on two points of it, the order of headers and the spaces in their values, so both are parameters.
+// on two points of it, the order of headers and how their values are written, so there are several.
 import type { AuthRequest } from './request.ts'
-
-export type HeaderOrder = 'ordinal' | 'culture'
-
-/** How a value goes into the string: as received, with spaces folded, or with its bytes as UTF-8. */
-export type HeaderValues = 'received' | 'folded' | 'utf8'
 
 /** From this version on, headers without a value are signed too. */
 const EMPTY_VALUES_VERSION = '2016-05-31'
 
-export function canonicalHeaders(
+/** As documented: in ordinal order, with the values as received. */
+export function canonicalHeaders(request: AuthRequest): string {
+  return headerLines(request, storageHeaderNames(request), asReceived)
+}
+
+/** The other ways in which clients write the same headers: at most five. */
+export function otherCanonicalHeaders(request: AuthRequest): ReadonlySet<string> {
+  const ordinal = storageHeaderNames(request)
+  const orders = [ordinal, sortedByCulture(ordinal)]
+  const forms = [asReceived, folded, asUtf8]
+  const texts = new Set(
+    orders.flatMap((names) => forms.map((form) => headerLines(request, names, form))),
+  )
+  texts.delete(headerLines(request, ordinal, asReceived))
+  return texts
+}
+
+function headerLines(
   request: AuthRequest,
-  order: HeaderOrder,
-  values: HeaderValues,
+  names: readonly string[],
+  form: (value: string) => string,
 ): string {
-  const names = storageHeaderNames(request)
-  if (order === 'culture') names.sort(compareByCulture)
   const keepEmpty = request.version >= EMPTY_VALUES_VERSION
   let text = ''
   for (const name of names) {
-    const value = headerValue(request, name, values)
+    const value = form(headerValue(request, name))
     if (value !== '' || keepEmpty) text += name + ':' + value + '\n'
   }
   return text
@@ -33,62 +43,44 @@ function storageHeaderNames(request: AuthRequest): string[] {
   return names.sort()
 }
 
-function headerValue(request: AuthRequest, name: string, values: HeaderValues): string {
+function headerValue(request: AuthRequest, name: string): string {
   const header = request.headers[name]
   if (header === undefined) return ''
-  const value = typeof header === 'string' ? header : header.join(',')
-  if (values === 'folded') return value.replaceAll(/\s+/g, ' ').trim()
-  // Node reads header bytes as Latin-1; a client that sent UTF-8 also signed UTF-8.
-  if (values === 'utf8') return Buffer.from(value, 'latin1').toString('utf8')
+  return typeof header === 'string' ? header : header.join(',')
+}
+
+function asReceived(value: string): string {
   return value
 }
 
-/** The ways to write the headers that differ from ordinal order and values as received. */
-export function headerVariations(request: AuthRequest): [HeaderOrder, HeaderValues][] {
-  const plain = storageHeaderNames(request)
-  const culture = [...plain].sort(compareByCulture)
-  const isReordered = plain.some((name, index) => culture[index] !== name)
-  const orders: HeaderOrder[] = isReordered ? ['ordinal', 'culture'] : ['ordinal']
-  const texts = plain.map((name) => headerValue(request, name, 'received'))
-  const values: HeaderValues[] = ['received']
-  if (texts.some((text) => /\s\s|\t/.test(text))) values.push('folded')
-  if (texts.some((text) => /[^\0-\x7f]/.test(text))) values.push('utf8')
-  return orders.flatMap((order) =>
-    values.map((value): [HeaderOrder, HeaderValues] => [order, value]),
-  )
+function folded(value: string): string {
+  return value.replaceAll(/\s+/g, ' ').trim()
+}
+
+/** Node reads header bytes as Latin-1; a client that sent UTF-8 also signed UTF-8. */
+function asUtf8(value: string): string {
+  return Buffer.from(value, 'latin1').toString('utf8')
 }
 
 // The service sorts like .NET's en-US culture: punctuation, then digits, then letters; hyphens and
 // apostrophes count only between names that are otherwise the same, and then an earlier one is later.
 const WEIGHTS = '!#$%&*.^_`|~+0123456789abcdefghijklmnopqrstuvwxyz'
 
-export function compareByCulture(left: string, right: string): number {
-  let i = 0
-  let j = 0
-  for (;;) {
-    while (isIgnored(left[i])) i++
-    while (isIgnored(right[j])) j++
-    const leftWeight = weight(left[i++])
-    const rightWeight = weight(right[j++])
-    if (leftWeight !== rightWeight) return leftWeight - rightWeight
-    if (leftWeight === -1) return compareHyphens(left, right)
+function sortedByCulture(names: readonly string[]): string[] {
+  const keyed = names.map((name): [key: string, name: string] => [cultureKey(name), name])
+  return keyed.sort(([a], [b]) => (a < b ? -1 : Number(a > b))).map(([, name]) => name)
+}
+
+/** Keys in ordinal order are names in culture order; made once for each name, not for each comparison. */
+export function cultureKey(name: string): string {
+  let weights = ''
+  let hyphens = ''
+  for (const character of name) {
+    const isIgnored = character === '-' || character === "'"
+    hyphens += isIgnored ? '1' : '0'
+    if (!isIgnored) weights += String.fromCharCode(WEIGHTS.indexOf(character) + 2)
   }
-}
-
-function weight(character: string | undefined): number {
-  return character === undefined ? -1 : WEIGHTS.indexOf(character) + 1
-}
-
-function isIgnored(character: string | undefined): boolean {
-  return character === '-' || character === "'"
-}
-
-function compareHyphens(left: string, right: string): number {
-  for (let i = 0; i < left.length || i < right.length; i++) {
-    const difference = Number(isIgnored(left[i])) - Number(isIgnored(right[i]))
-    if (difference !== 0) return difference
-  }
-  return left < right ? -1 : Number(left > right)
+  return `${weights}\0${hyphens.replace(/0+$/, '')}\0${name}`
 }
 
 /** Every query parameter, by name. */

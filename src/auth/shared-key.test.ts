@@ -114,6 +114,8 @@ test('strings to sign', () => {
   const rows: [ServiceName, 'SharedKey' | 'SharedKeyLite', Record<string, string>, Partial<AuthRequest>, string][] = [
     ['blob', 'SharedKey', withDate, {}, `PUT\n\n\n\nM\ntext/plain\n${DATE}\n\n\n\n\n\n/${ACCOUNT}/c\ncomp:acl\nrestype:container`],
     ['blob', 'SharedKey', withMsDate, {}, `PUT\n\n\n\nM\ntext/plain\n\n\n\n\n\n\nx-ms-date:${DATE}\n/${ACCOUNT}/c\ncomp:acl\nrestype:container`],
+    ['blob', 'SharedKey', { ...withDate, 'x-ms-date': '' }, {}, `PUT\n\n\n\nM\ntext/plain\n${DATE}\n\n\n\n\n\nx-ms-date:\n/${ACCOUNT}/c\ncomp:acl\nrestype:container`],
+    ['queue', 'SharedKeyLite', { ...withDate, 'x-ms-date': '' }, {}, `PUT\nM\ntext/plain\n${DATE}\nx-ms-date:\n/${ACCOUNT}/c?comp=acl`],
     ['blob', 'SharedKey', withDate, { version: '2014-02-14' }, `PUT\n\n\n0\nM\ntext/plain\n${DATE}\n\n\n\n\n\n/${ACCOUNT}/c\ncomp:acl\nrestype:container`],
     ['queue', 'SharedKeyLite', withDate, {}, `PUT\nM\ntext/plain\n${DATE}\n/${ACCOUNT}/c?comp=acl`],
     ['file', 'SharedKeyLite', withMsDate, {}, `PUT\nM\ntext/plain\n\nx-ms-date:${DATE}\n/${ACCOUNT}/c?comp=acl`],

@@ -2,18 +2,27 @@
 // cryptography is jose's.
 import { readFileSync } from 'node:fs'
 import {
-  compactVerify,
   createLocalJWKSet,
   createRemoteJWKSet,
   decodeJwt,
   errors,
-  type CompactVerifyGetKey,
+  jwtVerify,
+  type JWTVerifyGetKey,
 } from 'jose'
 import { StorageError } from '../storage/error.ts'
 import type { Claims } from './identity.ts'
 
 /** The claims of a token, or what is wrong with it. */
-export type TokenReader = (token: string) => Claims | string | Promise<Claims | string>
+export type TokenReader = (
+  token: string,
+  wallNowMs: number,
+) => Claims | string | Promise<Claims | string>
+
+export const EXPIRED = 'Lifetime validation failed. The token is expired.'
+export const NOT_YET_VALID = 'Lifetime validation failed. The token is not yet valid.'
+
+/** What Microsoft's own libraries allow clocks to differ. */
+export const SKEW_MS_MAX = 5 * 60 * 1000
 
 const MALFORMED = 'Token validation failed. The token is not well formed.'
 const DISCOVERY_MS_MAX = 5000
@@ -36,20 +45,24 @@ function decodeToken(token: string): Claims | string {
   }
 }
 
-function verifyingReader(keys: CompactVerifyGetKey): TokenReader {
-  return async (token) => {
+function verifyingReader(keys: JWTVerifyGetKey): TokenReader {
+  return async (token, wallNowMs) => {
+    const options = { currentDate: new Date(wallNowMs), clockTolerance: SKEW_MS_MAX / 1000 }
     try {
-      await compactVerify(token, keys)
+      return (await jwtVerify(token, keys, options)).payload
     } catch (error) {
-      return signatureProblem(error)
+      return problemOf(error)
     }
-    return decodeToken(token)
   }
 }
 
 /** Keys that cannot be had are our trouble, not the token's. */
-function signatureProblem(error: unknown): string {
-  if (error instanceof errors.JWSInvalid) return MALFORMED
+function problemOf(error: unknown): string {
+  if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid) return MALFORMED
+  if (error instanceof errors.JWTExpired) return EXPIRED
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return error.claim === 'nbf' ? NOT_YET_VALID : EXPIRED
+  }
   if (error instanceof errors.JWKSNoMatchingKey) {
     return 'Signature validation failed. No key matches the token.'
   }
@@ -60,14 +73,14 @@ function signatureProblem(error: unknown): string {
   throw error
 }
 
-function keySetOf(location: string): CompactVerifyGetKey {
+function keySetOf(location: string): JWTVerifyGetKey {
   if (/^https?:\/\//.test(location)) return createRemoteJWKSet(new URL(location))
   return createLocalJWKSet(JSON.parse(readFileSync(location, 'utf8')))
 }
 
 /** OpenID Connect Discovery: asked once, at the first token; asked again if it failed. */
-function discoveredKeys(issuer: string): CompactVerifyGetKey {
-  let found: Promise<CompactVerifyGetKey> | undefined
+function discoveredKeys(issuer: string): JWTVerifyGetKey {
+  let found: Promise<JWTVerifyGetKey> | undefined
   return async (header, token) => {
     found ??= discover(issuer)
     try {
@@ -81,7 +94,7 @@ function discoveredKeys(issuer: string): CompactVerifyGetKey {
   }
 }
 
-async function discover(issuer: string): Promise<CompactVerifyGetKey> {
+async function discover(issuer: string): Promise<JWTVerifyGetKey> {
   const base = issuer.endsWith('/') ? issuer.slice(0, -1) : issuer
   const signal = AbortSignal.timeout(DISCOVERY_MS_MAX)
   const answer = await fetch(`${base}/.well-known/openid-configuration`, { signal })

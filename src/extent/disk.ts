@@ -27,7 +27,7 @@ export interface Disk {
 
 export const nodeDisk: Disk = {
   makeFolder: async (folder) => {
-    await fs.promises.mkdir(folder, { recursive: true })
+    await fs.promises.mkdir(folder, { recursive: true, mode: 0o700 })
   },
   list: (folder) => fs.promises.readdir(folder),
   syncFolder,

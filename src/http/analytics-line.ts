@@ -3,6 +3,7 @@
 import type { Identity } from '../auth/identity.ts'
 import { headerText } from '../auth/request.ts'
 import type { RequestReport } from './serve.ts'
+import { hideSignature } from './signature-field.ts'
 
 export type LogKind = 'read' | 'write' | 'delete'
 
@@ -51,7 +52,7 @@ export function analyticsLine(
     quoted(answerHeader(report, 'Last-Modified')),
     quoted(conditionsOf(header)),
     quoted(header('user-agent')),
-    quoted(header('referer')),
+    quoted(hideSignature(header('referer'))),
     quoted(header('x-ms-client-request-id')),
   ]
   return version === '1.0' ? fields.join(';') : [...fields, ...tokenFields(identity)].join(';')
@@ -105,10 +106,12 @@ function operationType({ operation, request }: RequestReport): string {
   return OPERATION_TYPES[operation] ?? operation.replaceAll(' ', '')
 }
 
-/** With the host as the client wrote it; the signature of a SAS is nobody's business. */
+/** With the host as the client wrote it, whatever that is: a URL need not come of it. */
 function urlOf({ request, url }: RequestReport): string {
-  const origin = request === undefined ? '' : new URL(request.endpoint).origin
-  return `${origin}${url}`.replace(/([?&]sig=)[^&]*/i, '$1XXXXX')
+  // A proxy is asked for whole URLs.
+  if (request === undefined || !url.startsWith('/')) return hideSignature(url)
+  const host = headerText(request, 'host') || 'localhost'
+  return hideSignature(`${request.secure ? 'https' : 'http'}://${host}${url}`)
 }
 
 function objectKey({ request }: RequestReport, account: string): string {

@@ -28,6 +28,8 @@ export type BodySource = {
 
 // Enough for a thread that hashes to have the next bytes at hand while it is given these.
 const HELD_BYTES_MAX = 256 * 1024
+/** What a chunk takes besides its bytes: a client may send them one by one. */
+const CHUNK_BYTES = 512
 
 /** Filled by a connection at one end and emptied by an operation at the other. */
 export class IncomingBody implements Body {
@@ -45,11 +47,16 @@ export class IncomingBody implements Body {
     this.#source = source
   }
 
+  /** What is here and was not read. */
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
   /** Takes the next bytes; false when they are enough for now. */
   push(chunk: Buffer): boolean {
     if (this.#discarded) return true
     this.#chunks.push(chunk)
-    this.#heldBytes += chunk.length
+    this.#heldBytes += chunk.length + CHUNK_BYTES
     this.#wake?.()
     return this.#heldBytes < HELD_BYTES_MAX
   }

@@ -3,8 +3,10 @@
 // of our own work (docs/decisions/0008-speed.md). What it holds in memory is bounded, and a client
 // that is slow, silent or malformed is cut off.
 import type { Socket } from 'node:net'
+import type { MemoryHolder, UnauthenticatedMemory } from '../auth/unauthenticated-memory.ts'
 import { IncomingBody, type BodySource } from './body.ts'
 import type { Exchange, RequestHandler } from './exchange.ts'
+import { HeldBytes } from './held-bytes.ts'
 import { parseRequestHead, Refusal, type RefusalStatus, type RequestHead } from './request-head.ts'
 import {
   CLOSE,
@@ -30,15 +32,21 @@ export type Port = {
   readonly handler: RequestHandler
   readonly limits: ConnectionLimits
   readonly secure: boolean
+  readonly unauthenticated: UnauthenticatedMemory
+  /** Only this machine reaches it. */
+  readonly onLoopback: boolean
   /** No request begins any more. */
   readonly closing: boolean
 }
 
-const HEAD_END = Buffer.from('\r\n\r\n')
+const HEAD_END_BYTES = 4
 const CR = 0x0d
 const LF = 0x0a
 /** Bytes behind the request that is under way: more of them are left to the kernel. */
 const HELD_BYTES_MAX = 64 * 1024
+/** What a connection takes by itself (measured: 5 KiB, and about 50 with TLS). */
+const CONNECTION_BYTES = 8 * 1024
+export const TLS_CONNECTION_BYTES = 64 * 1024
 /** Up to here an answer is copied behind its head, which is cheaper than a second piece to write. */
 const COPIED_BYTES_MAX = 64 * 1024
 /** How long a client may take to see an answer to what it is still sending. */
@@ -48,7 +56,7 @@ const LINGER_MS = 2_000
 const BODY_MS_PER_MIB = 600_000
 const MIB = 1 << 20
 
-export class HttpConnection implements BodySource {
+export class HttpConnection implements BodySource, MemoryHolder {
   readonly #socket: Socket
   readonly #port: Port
   readonly #keepAlive: string
@@ -60,8 +68,10 @@ export class HttpConnection implements BodySource {
   #bodyBytesLeft = 0
   #bodyUntilMs = Number.POSITIVE_INFINITY
   #waitsForContinue = false
-  /** What came and was not looked at: a part of a head, or requests behind the one under way. */
-  #held: Buffer | undefined
+  readonly #held = new HeldBytes()
+  /** What it holds is counted: nobody has authenticated on it, and the request under way was not admitted either. */
+  #isStranger = true
+  #hasAuthenticated = false
   #paused = false
   /** The answer under way is the last one. */
   #last = false
@@ -87,10 +97,15 @@ export class HttpConnection implements BodySource {
     // 'close' follows, and tells all there is to know.
     socket.on('error', () => undefined)
     socket.setTimeout(port.limits.silenceMs, () => socket.destroy())
+    this.#count()
   }
 
   get secure(): boolean {
     return this.#port.secure
+  }
+
+  get onLoopback(): boolean {
+    return this.#port.onLoopback
   }
 
   get gone(): boolean {
@@ -140,10 +155,35 @@ export class HttpConnection implements BodySource {
   #take(bytes: Buffer): void {
     if (this.#ending) return
     const rest = this.#bodyBytesLeft > 0 ? this.#takeBody(bytes) : bytes
-    if (rest.length === 0) return
-    this.#held = this.#held === undefined ? rest : Buffer.concat([this.#held, rest])
-    if (this.#exchange === undefined) this.#next()
-    else if (this.#held.length > HELD_BYTES_MAX) this.#pause()
+    if (rest.length > 0) {
+      this.#held.add(rest)
+      if (this.#exchange === undefined) this.#next()
+      if (this.#held.length > HELD_BYTES_MAX && !this.#awaitsHead()) this.#pause()
+    }
+    if (this.#isStranger) this.#count()
+  }
+
+  /** The next request is wanted: none is under way, and the client has taken the answers that it was given. */
+  #awaitsHead(): boolean {
+    return this.#exchange === undefined && !this.#socket.writableNeedDrain
+  }
+
+  /** Tells what this connection makes the server hold; it may be ended for that. */
+  #count(): void {
+    if (this.gone) return
+    const { memoryBytes } = this.#held
+    const unsentBytes = this.#socket.writableLength
+    const base = this.#port.secure ? TLS_CONNECTION_BYTES : CONNECTION_BYTES
+    const bytes = base + memoryBytes + unsentBytes + (this.#body?.heldBytes ?? 0)
+    this.#port.unauthenticated.hold(this, bytes)
+  }
+
+  /** The request under way may be served. Who has authenticated is not counted any more; others are, after it. */
+  admit(hasAuthenticated: boolean): void {
+    this.#hasAuthenticated ||= hasAuthenticated
+    if (!this.#isStranger) return
+    this.#isStranger = false
+    this.#port.unauthenticated.release(this)
   }
 
   /** What is behind the body. */
@@ -158,22 +198,21 @@ export class HttpConnection implements BodySource {
 
   /** Begins the next request, if its head is there. */
   #next(): void {
-    if (this.#ending || this.#socket.writableNeedDrain) return
-    const bytes = this.#held
-    const from = bytes === undefined ? 0 : skipLineEnds(bytes)
-    if (bytes === undefined || from === bytes.length) {
-      this.#held = undefined
+    if (this.#ending || !this.#awaitsHead()) return
+    const { bytes } = this.#held
+    const from = skipLineEnds(bytes)
+    if (from === bytes.length) {
+      this.#held.clear()
       if (this.#peerEnded) this.#end()
       return
     }
-    const to = bytes.indexOf(HEAD_END, from)
+    const to = this.#held.headEnd(from)
     const headBytes = (to < 0 ? bytes.length : to) - from
     if (headBytes > this.#port.limits.headerBytesMax) return this.#refuse(431)
     if (to < 0) return this.#awaitHead()
     try {
       const head = parseRequestHead(bytes.toString('latin1', from, to + 2))
-      const behind = to + HEAD_END.length
-      this.#held = behind === bytes.length ? undefined : bytes.subarray(behind)
+      this.#held.skip(to + HEAD_END_BYTES)
       this.#begin(head)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
@@ -209,10 +248,8 @@ export class HttpConnection implements BodySource {
   #beginBody(lengthBytes: number): void {
     const allowedMs = BODY_MS_PER_MIB * Math.max(1, Math.ceil(lengthBytes / MIB))
     this.#bodyUntilMs = performance.now() + allowedMs
-    const held = this.#held
-    if (held === undefined) return
-    const rest = this.#takeBody(held)
-    this.#held = rest.length === 0 ? undefined : rest
+    const { length, bytes } = this.#held
+    if (length > 0) this.#held.skip(length - this.#takeBody(bytes).length)
   }
 
   begin(status: number, lists: HeaderLists, isLast: boolean): void {
@@ -278,11 +315,15 @@ export class HttpConnection implements BodySource {
   #finish(): void {
     if (this.gone) return
     this.#exchange = undefined
+    this.#isStranger = !this.#hasAuthenticated
     this.#sinceMs = performance.now()
     if (this.#last || this.#port.closing) return this.#end()
     if (this.#bodyBytesLeft > 0) this.#body?.discard()
+    // A body that nobody has read would stay in memory until the next request.
+    else this.#body = undefined
     this.resume()
     this.#next()
+    if (this.#isStranger) this.#count()
   }
 
   #refuse(status: RefusalStatus): void {
@@ -296,8 +337,8 @@ export class HttpConnection implements BodySource {
   #end(): void {
     this.#ending = true
     this.#sinceMs = performance.now()
-    const unread = this.#held !== undefined || this.#bodyBytesLeft > 0
-    this.#held = undefined
+    const unread = this.#held.length > 0 || this.#bodyBytesLeft > 0
+    this.#held.clear()
     if (!unread || this.#peerEnded) return this.#socket.destroySoon()
     // To close while the client is sending would reset the connection, and the answer would be lost with it.
     this.#body?.discard()
@@ -318,10 +359,15 @@ export class HttpConnection implements BodySource {
   #onDrain(): void {
     this.#drained?.()
     this.#drained = undefined
-    if (this.#exchange === undefined) this.#next()
+    if (this.#exchange === undefined) {
+      this.resume()
+      this.#next()
+    }
+    if (this.#isStranger) this.#count()
   }
 
   #closed(): void {
+    this.#port.unauthenticated.release(this)
     if (this.#bodyBytesLeft > 0) this.#body?.fail()
     this.#drained?.()
   }
@@ -347,12 +393,20 @@ class HttpExchange implements Exchange {
     return this.#connection.remoteAddress
   }
 
+  get onLoopback(): boolean {
+    return this.#connection.onLoopback
+  }
+
   get gone(): boolean {
     return this.#connection.gone
   }
 
   drop(): void {
     this.#connection.drop()
+  }
+
+  admit(hasAuthenticated: boolean): void {
+    this.#connection.admit(hasAuthenticated)
   }
 
   answer(status: number, lists: HeaderLists, bytes?: Uint8Array): void {

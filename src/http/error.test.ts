@@ -17,6 +17,12 @@ test('an error in XML', () => {
   )
 })
 
+test('what the client sent is repeated up to 8 KiB', () => {
+  const sent = '<'.repeat(60_000)
+  const xml = encodeErrorXml(invalidHeader('x-ms-version', sent), 'id-1', NOW_MS)
+  assert.equal(xml.match(/&lt;/g)?.length, 8 * 1024)
+})
+
 test('an error in JSON', () => {
   assert.deepEqual(JSON.parse(encodeErrorJson(new StorageError('InvalidInput'), 'id-1', NOW_MS)), {
     'odata.error': {

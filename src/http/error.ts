@@ -20,6 +20,9 @@ const COPY_SOURCE_HEADERS: Readonly<Record<string, string>> = {
   CopySourceErrorCode: 'x-ms-copy-source-error-code',
 }
 
+/** A detail repeats what the client sent; one that is not authenticated is not sent a multiple of it. */
+const DETAIL_LENGTH_MAX = 8 * 1024
+
 /** What the client is told of an error; undefined of one that is our own fault. */
 export function storageErrorOf(error: unknown): StorageError | undefined {
   if (error instanceof StorageError) return error
@@ -49,7 +52,7 @@ export function encodeErrorXml(error: StorageError, requestId: string, nowMs: nu
   let body = `${XML_DECLARATION}<Error><Code>${wireCode(error.code)}</Code>`
   body += `<Message>${xmlEscape(errorMessage(error, requestId, nowMs))}</Message>`
   for (const [name, value] of Object.entries(xmlDetails(error))) {
-    if (!HEADER_DETAILS.has(name)) body += xmlElement(name, value)
+    if (!HEADER_DETAILS.has(name)) body += xmlElement(name, value.slice(0, DETAIL_LENGTH_MAX))
   }
   return `${body}</Error>`
 }

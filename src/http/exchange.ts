@@ -8,10 +8,14 @@ export type Exchange = {
   readonly body: Body
   readonly secure: boolean
   readonly remoteAddress: string
+  /** Only this machine reaches the port. */
+  readonly onLoopback: boolean
   /** The client went away: there is nobody to answer. */
   readonly gone: boolean
   /** Ends the connection without an answer, or in the middle of one. */
   drop(): void
+  /** The request may be served: until then what its client makes the server hold is counted (unauthenticated-memory.ts). */
+  admit(hasAuthenticated: boolean): void
   /** All of an answer; among the headers is its Content-Length. */
   answer(status: number, lists: HeaderLists, bytes?: Uint8Array): void
   /** An answer in parts: `begin`, then `write` as often as it takes, then `end`. `isLast`: its connection ends with it. */

@@ -1,7 +1,14 @@
 // A port that takes connections, with or without TLS, and ends them in order when the server closes.
 import { createServer, type Server, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
-import { HttpConnection, type ConnectionLimits, type Port } from './connection.ts'
+import { UnauthenticatedMemory, type MemoryHolder } from '../auth/unauthenticated-memory.ts'
+import { isLoopbackAddress } from './allowed-host.ts'
+import {
+  HttpConnection,
+  TLS_CONNECTION_BYTES,
+  type ConnectionLimits,
+  type Port,
+} from './connection.ts'
 import type { RequestHandler } from './exchange.ts'
 import { nodeTls } from './node-modules.ts'
 
@@ -31,11 +38,14 @@ export function createListener(
   handler: RequestHandler,
   limits: ConnectionLimits,
   tls: TlsContext | undefined,
+  unauthenticated: UnauthenticatedMemory = new UnauthenticatedMemory(),
 ): Listener {
-  const port: Port & { closing: boolean } = {
+  const port: Port & { closing: boolean; onLoopback: boolean } = {
     handler,
     limits,
     secure: tls !== undefined,
+    unauthenticated,
+    onLoopback: false,
     closing: false,
   }
   const connections = new Set<HttpConnection>()
@@ -49,11 +59,17 @@ export function createListener(
   // A client that has sent all may still wait for its answer: half-open connections are no mistake.
   const plain = { allowHalfOpen: true, noDelay: true }
   const server = tls === undefined ? createServer(plain, begin) : createTlsServer(tls, begin)
+  if (tls !== undefined) countHandshakes(server, unauthenticated)
   const checking = setInterval(() => {
     const nowMs = performance.now()
     for (const connection of connections) connection.checkTimes(nowMs)
   }, checkMs(limits))
   checking.unref()
+  server.on('listening', () => {
+    const address = server.address()
+    port.onLoopback =
+      address !== null && typeof address === 'object' && isLoopbackAddress(address.address)
+  })
   server.on('close', () => clearInterval(checking))
   const closeWith = (end: (connection: HttpConnection) => void): Promise<void> =>
     new Promise((resolve) => {
@@ -73,6 +89,25 @@ function createTlsServer(context: TlsContext, begin: (socket: Socket) => void): 
   const server = nodeTls().createServer({ ...options, ALPNProtocols: ['http/1.1'] }, begin)
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   return server
+}
+
+/** A client that never ends its handshake holds memory, too. */
+function countHandshakes(server: Server, unauthenticated: UnauthenticatedMemory): void {
+  const handshakes = new Map<string, MemoryHolder>()
+  const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
+  const end = (peer: string): void => {
+    const holder = handshakes.get(peer)
+    handshakes.delete(peer)
+    if (holder !== undefined) unauthenticated.release(holder)
+  }
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket)
+    const holder = { drop: () => socket.destroy() }
+    handshakes.set(peer, holder)
+    socket.once('close', () => end(peer))
+    unauthenticated.hold(holder, TLS_CONNECTION_BYTES)
+  })
+  server.prependListener('secureConnection', (socket: Socket) => end(peerOf(socket)))
 }
 
 /** Often enough that no limit is passed by more than half of itself. */

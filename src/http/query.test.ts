@@ -25,7 +25,18 @@ for (const [raw, expected] of QUERIES) {
   })
 }
 
-for (const raw of ['a=%', 'a=%zz', 'a=%ff', '%c0%80=1', `a=${'x'.repeat(65_536)}`]) {
+test('256 fields are taken', () => {
+  assert.equal(parseQuery(Array.from({ length: 256 }, (_, at) => `a${at}=1`).join('&')).size, 256)
+})
+
+for (const raw of [
+  'a=1' + '&a=1'.repeat(256),
+  'a=%',
+  'a=%zz',
+  'a=%ff',
+  '%c0%80=1',
+  `a=${'x'.repeat(65_536)}`,
+]) {
   test(`?${raw.slice(0, 20)} can't be parsed`, () => {
     assert.throws(() => parseQuery(raw), { code: 'RequestUrlFailedToParse', status: 400 })
   })

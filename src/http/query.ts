@@ -5,6 +5,8 @@ import { remembering } from '../kv/remember.ts'
 import { StorageError } from '../storage/error.ts'
 
 const QUERY_LENGTH_MAX = 64 * 1024
+/** More than any operation has, with those of a SAS. */
+const FIELDS_MAX = 256
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
 
 /** `raw` is what follows the question mark. */
@@ -18,7 +20,9 @@ function parse(raw: string): ReadonlyMap<string, string> {
   if (raw.length > QUERY_LENGTH_MAX) throw new StorageError('RequestUrlFailedToParse')
   const values = new Map<string, string>()
   let repeated: Map<string, string[]> | undefined
-  for (const field of raw.split('&')) {
+  const fields = raw.split('&', FIELDS_MAX + 1)
+  if (fields.length > FIELDS_MAX) throw new StorageError('RequestUrlFailedToParse')
+  for (const field of fields) {
     if (field === '') continue
     const equals = field.indexOf('=')
     const name = decodeField(equals < 0 ? field : field.slice(0, equals)).toLowerCase()

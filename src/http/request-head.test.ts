@@ -23,6 +23,13 @@ test('a head', () => {
   assert.equal(head.waits || head.chunked, false)
 })
 
+test('200 header lines are taken, and no more', () => {
+  const lines = (count: number) => Array.from({ length: count }, (_, at) => `x-ms-meta-a${at}: 1`)
+  assert.equal(parse('GET / HTTP/1.1', HOST, ...lines(199)).rawHeaders.length, 400)
+  const isRefused = (error: unknown) => error instanceof Refusal && error.status === 400
+  assert.throws(() => parse('GET / HTTP/1.1', HOST, ...lines(200)), isRefused)
+})
+
 test('a value keeps every byte but the blanks around it', () => {
   const { headers } = parse(
     'GET / HTTP/1.1',

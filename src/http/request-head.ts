@@ -65,6 +65,9 @@ function versionOf(text: string, at: number): '1.0' | '1.1' {
   throw new Refusal(400, 'the version of HTTP')
 }
 
+/** What is done with each line may cost more than to read it, so the bytes are no limit by themselves. */
+const HEADER_LINES_MAX = 200
+
 function readFields(text: string, from: number, rawHeaders: string[]): Fields {
   const fields = new Fields()
   for (let at = from; at < text.length;) {
@@ -75,6 +78,7 @@ function readFields(text: string, from: number, rawHeaders: string[]): Fields {
     const name = fieldName(rawName)
     const value = fieldValue(text, colon + 1, end)
     if (name === undefined || value === undefined) throw new Refusal(400, 'a header')
+    if (rawHeaders.length >= 2 * HEADER_LINES_MAX) throw new Refusal(400, 'too many headers')
     rawHeaders.push(rawName, value)
     const before = fields[name]
     fields[name] = before === undefined ? value : repeated(name, before, value)

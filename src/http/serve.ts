@@ -11,6 +11,7 @@ import type { Accounts } from '../storage/account.ts'
 import { invalidQuery, StorageError } from '../storage/error.ts'
 import type { ServiceProperties } from '../storage/service-properties.ts'
 import { accountElsewhere, addressOf } from './address.ts'
+import { hostRefusal, type HostRule } from './allowed-host.ts'
 import { ClientGone, tooLarge } from './body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
 import { storageErrorOf, wireCode } from './error.ts'
@@ -34,6 +35,8 @@ export type Front<Service> = {
   readonly service: Service
   readonly accounts: Accounts
   readonly pathStyleOnly: boolean
+  /** Asked on ports that only this machine reaches. */
+  readonly acceptsHost: HostRule
   readonly strictVersion: boolean
   /** Headers of features that are not there are ignored instead of refused. */
   readonly loose: boolean
@@ -93,6 +96,7 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
       const authorizing = authorize(identity, operation.permission, request, world)
       if (authorizing !== undefined) await authorizing
       isRunning = true
+      exchange.admit(identity.kind !== 'anonymous')
       answer = await runOperation(front, operation, request, identity)
     }
     if (mayNeedCors(request)) {
@@ -162,10 +166,11 @@ async function runOperation<Service>(
 
 function decodeRequest<Service>(
   front: Front<Service>,
-  { head, body, secure, remoteAddress }: Exchange,
+  { head, body, secure, remoteAddress, onLoopback }: Exchange,
   requestId: string,
 ): Request {
   const { method, headers, rawHeaders } = head
+  if (onLoopback && !front.acceptsHost(headers.host)) throw hostRefusal(headers.host ?? '')
   const url = originForm(head.target)
   const question = url.indexOf('?')
   const rawPath = question < 0 ? url : url.slice(0, question)

@@ -1,7 +1,7 @@
 // The embedded default: LMDB. Readers keep their snapshot, writers are serialized across processes, and
 // a crash at any point leaves the last commit. The only file that knows lmdb.
 import assert from 'node:assert/strict'
-import { statfsSync, statSync } from 'node:fs'
+import { mkdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type Database } from 'lmdb'
 import { Commits } from './commits.ts'
@@ -20,6 +20,8 @@ export type LmdbKv = Kv & {
 const OPTIONS = {
   noSubdir: false,
   pageSize: PAGE_SIZE_BYTES,
+  // Only the owner reads the records. The package's own type does not know this option.
+  permissionsMode: 0o600,
   keyEncoder: { writeKey, readKey },
   encoding: 'binary',
   cache: false,
@@ -69,6 +71,7 @@ const AMPLE_MS = 100
 export function openLmdbKv(folder: string, settings: LmdbSettings = {}): LmdbKv {
   const { freeBytes = () => freeBytesOf(folder), nowMs = () => performance.now() } = settings
   const knownFreeBytes = askedAtTimes(freeBytes, nowMs)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   const store: Database<Buffer, Buffer> = open({ path: folder, ...OPTIONS })
   const reads = readsOf(store)
   const apply = (writes: Writes): void => {

@@ -1,6 +1,7 @@
 // The response headers that containers, blobs, shares and files have in common.
 import type { Identity } from '../auth/identity.ts'
 import { formatHttpDate } from '../http/date.ts'
+import { withoutSignature } from '../http/signature-field.ts'
 import type { CopyState } from '../storage/copy-state.ts'
 import { etagOf, timestampOf } from '../storage/etag.ts'
 
@@ -12,10 +13,11 @@ export function validators(object: {
   return ['ETag', etagOf(object.stamp), 'Last-Modified', formatHttpDate(object.modifiedMs)]
 }
 
+/** Records of before may still have the signature of the source's SAS. */
 export function copyHeaders(copy: CopyState): string[] {
   const headers = [
     'x-ms-copy-id', copy.id,
-    'x-ms-copy-source', copy.source,
+    'x-ms-copy-source', withoutSignature(copy.source),
     'x-ms-copy-status', copy.status,
     'x-ms-copy-progress', `${copy.copiedBytes}/${copy.totalBytes}`,
   ] // prettier-ignore

@@ -8,6 +8,7 @@ import type { AuthRequest } from '../auth/request.ts'
 import { decodeCustomerKey, type CustomerKey } from '../http/customer-key.ts'
 import { optionalHeader, requiredHeader } from '../http/header.ts'
 import type { Call, Request } from '../http/operation.ts'
+import { withoutSignature } from '../http/signature-field.ts'
 import type { Kv } from '../kv/kv.ts'
 import type { Accounts } from '../storage/account.ts'
 import type { BlobAddress } from '../storage/blob/blob.ts'
@@ -30,7 +31,7 @@ export type CopySource = LocalSource | RemoteSource
 
 export type LocalSource = {
   readonly kind: 'local'
-  /** As the client wrote it; a SAS stands in it, and stays. */
+  /** As the client wrote it, but for the signature of a SAS: what is shown as the copy's source. */
   readonly text: string
   readonly address: BlobAddress | FileAddress
 }
@@ -39,9 +40,12 @@ export type RemoteSource = {
   readonly kind: 'remote'
   readonly text: string
   readonly url: URL
+  /** With the signature: what a copy that outlives its request is read by, and nobody is shown. */
+  readonly wholeText: string
 }
 
 const SOURCE = 'x-ms-copy-source'
+const SOURCE_IF_TAGS = 'x-ms-source-if-tags'
 const AUTHORIZATION = 'x-ms-copy-source-authorization'
 const SOURCE_LENGTH_MAX = 2 * 1024
 const READ_FILE: Permission = { resourceType: 'o', accountSas: 'r', serviceSas: 'r' }
@@ -50,7 +54,7 @@ const READ_SOURCE = {
   file: READ_FILE,
 } as const satisfies Record<SourceServiceName, Permission>
 
-/** The source of a copy, authorized if it is ours. Its tags need a permission of their own. */
+/** The source of a copy, authorized if it is ours. Its tags, and conditions on them, need a permission of their own. */
 export async function resolveSource(
   call: SourceCall,
   wants: { readonly tags: boolean } = { tags: false },
@@ -59,15 +63,17 @@ export async function resolveSource(
   const text = requiredHeader(request.headers, SOURCE)
   const url = text.length <= SOURCE_LENGTH_MAX && URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw invalidHeader(SOURCE, text.slice(0, SOURCE_LENGTH_MAX))
+    throw invalidHeader(SOURCE, withoutSignature(text).slice(0, SOURCE_LENGTH_MAX))
   }
   const own = ownService(url, request, service.copySources, service.accounts)
-  if (own === undefined) return { kind: 'remote', text, url }
+  const shown = withoutSignature(text)
+  if (own === undefined) return { kind: 'remote', text: shown, url, wholeText: text }
   try {
     const asked = { ...request, ...sourceRequest(call, own, text) }
-    await authorizeSource(call, own, asked, wants.tags)
+    const readsTags = wants.tags || optionalHeader(request.headers, SOURCE_IF_TAGS) !== undefined
+    await authorizeSource(call, own, asked, readsTags)
     const address = own === 'blob' ? blobAddressAt(asked) : fileAddressAt(asked)
-    return { kind: 'local', text, address }
+    return { kind: 'local', text: shown, address }
   } catch (error) {
     throw ofSource(error)
   }
@@ -112,7 +118,7 @@ function sourceRequest(
   const authorization = sourceAuthorization(request)
   const headers = sourceHeaders(request, authorization)
   const asked = requestOfUrl(origin, text, { service: own, method: 'GET', headers })
-  if (asked === undefined) throw invalidHeader(SOURCE, text)
+  if (asked === undefined) throw invalidHeader(SOURCE, withoutSignature(text))
   // A SAS came in the URL; a token came with this request, so this request's transport counts.
   return authorization === undefined ? asked : { ...asked, secure: request.secure }
 }

@@ -1,5 +1,6 @@
 // One request as a line of the access log, in the Apache common format that Azurite writes. Secrets
 // stay out: a signature in the query is replaced, and headers are never looked at.
+import { fieldNameOf } from '../http/signature-field.ts'
 
 export type AccessEntry = {
   readonly remoteAddress: string
@@ -51,19 +52,9 @@ export function redactUrl(url: string): string {
   const query = url
     .slice(queryAt + 1)
     .replaceAll(/([^&=;]*)=([^&]*)/g, (pair, name: string) =>
-      SECRET_PARAMETERS.has(decodeName(name)) ? `${name}=REDACTED` : pair,
+      SECRET_PARAMETERS.has(fieldNameOf(name)) ? `${name}=REDACTED` : pair,
     )
   return escapeUnsafe(`${url.slice(0, queryAt)}?${query}`)
-}
-
-/** The server decodes names, so %73ig is sig. */
-function decodeName(name: string): string {
-  if (!name.includes('%')) return name.toLowerCase()
-  try {
-    return decodeURIComponent(name).toLowerCase()
-  } catch {
-    return name.toLowerCase()
-  }
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is replaced

@@ -1,6 +1,6 @@
 // Lists of accounts as people write them, `name:key1[:key2];…`, decoded and checked. Quotes and spaces
-// are tolerated, a wrong key is not: the message names the account and never repeats the key.
-import { accountKey, type Account } from '../storage/account.ts'
+// are tolerated. Messages name the account and never repeat a key.
+import { accountKey, accountKeyBytes, type Account } from '../storage/account.ts'
 import { usageError } from './start-error.ts'
 
 export const WELL_KNOWN_ACCOUNT = 'devstoreaccount1'
@@ -66,14 +66,9 @@ function checkKeys(name: string, keys: readonly string[], place: string): void {
   if (keys.length === 0) throw usageError(`${place}: account ${quoted(name)} has no key`)
   if (keys.length > 2) throw usageError(`${place}: account ${quoted(name)} has more than two keys`)
   for (const [index, key] of keys.entries()) {
-    if (isBase64(key)) continue
-    throw usageError(`${place}: key ${index + 1} of account ${quoted(name)} is not base64`)
+    if (accountKeyBytes(key).length > 0) continue
+    throw usageError(`${place}: key ${index + 1} of account ${quoted(name)} is empty`)
   }
-}
-
-/** With its padding: without, Node would take it and the SDKs would not. */
-function isBase64(text: string): boolean {
-  return text !== '' && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
 }
 
 /** Quotes come along from compose files and shells, and stand in no name and no key. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, request, type IncomingMessage } from 'node:http'
 import { connect, createServer as createTcpServer } from 'node:net'
 import { after, test } from 'node:test'
+import { hostRule } from '../http/allowed-host.ts'
 import { startAdmin, type Admin, type AdminSettings } from './admin.ts'
 import { checkHealth } from './health.ts'
 import { listen } from './listen.ts'
@@ -11,6 +12,7 @@ const SETTINGS: AdminSettings = {
   host: '127.0.0.1',
   port: 0,
   portMayMove: false,
+  acceptsHost: hostRule(['prometheus.test']),
   ready: () => ready,
   metrics: { expose: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'm 1\n' }) },
   caPem: undefined,
@@ -55,6 +57,20 @@ test('admin answers', async (t) => {
       assert.equal(await ask(admin, path, method), expected)
     })
   }
+})
+
+test('only names that are allowed, wherever it listens', async () => {
+  const { port } = new URL((await start({ host: '0.0.0.0' })).url)
+  const statusFor = async (host: string): Promise<number | undefined> => {
+    const options = { host: '127.0.0.1', port, path: '/metrics', headers: { host }, agent: false }
+    const [answer] = (await once(request(options).end(), 'response')) as [IncomingMessage]
+    answer.resume()
+    return answer.statusCode
+  }
+  for (const host of ['127.0.0.1', `localhost:${port}`, '192.0.2.7', 'prometheus.test']) {
+    assert.equal(await statusFor(host), 200, host)
+  }
+  assert.equal(await statusFor('evil.example'), 400)
 })
 
 test('not ready is 503, and lazuli health says it', async () => {

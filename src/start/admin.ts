@@ -1,6 +1,7 @@
 // The admin port: whether the server lives and is ready, what it counts, and the CA to trust. It asks
 // for no authentication and so listens on loopback by default, tells nothing of the data, and only
 // ever answers GET and HEAD.
+import type { HostRule } from '../http/allowed-host.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { createListener, LISTENER_LIMITS } from '../http/listener.ts'
 import type { RequestHead } from '../http/request-head.ts'
@@ -16,6 +17,8 @@ export type AdminSettings = {
   readonly port: number
   /** The port was not asked for: if it is taken, any other will do. */
   readonly portMayMove: boolean
+  /** Asked wherever it listens: nothing but the name keeps a web page from reading it. */
+  readonly acceptsHost: HostRule
   /** False while starting and stopping. */
   readonly ready: () => boolean
   readonly metrics: Pick<Metrics, 'expose'>
@@ -80,6 +83,9 @@ async function answer(settings: AdminSettings, exchange: Exchange): Promise<void
 }
 
 async function answerOf(settings: AdminSettings, request: RequestHead): Promise<Answer> {
+  if (!settings.acceptsHost(request.headers.host)) {
+    return plain(400, 'this host name is not accepted; start the server with --allowedHosts')
+  }
   const path = request.target.split('?', 1)[0] ?? ''
   const route = ROUTES.get(path)
   if (route === undefined) return plain(404, `there is: ${[...ROUTES.keys()].join(' ')}`)

@@ -76,6 +76,16 @@ const ACCEPTED: readonly [string, Line, Partial<Options>][] = [
   ['a byte order mark', { config: '\uFEFF{ "blobPort": 8 }' }, { blobPort: 8 }],
   ['env over file', { env: { LAZULI_BLOB_PORT: '2' }, config: { blobPort: 3 } }, { blobPort: 2 }],
   ['flag over env', { args: '--blobPort 1', env: { LAZULI_BLOB_PORT: '2' } }, { blobPort: 1 }],
+  [
+    'forged tokens from elsewhere, if they are permitted',
+    { args: '--oauth basic --blobHost 0.0.0.0 --oauthAcceptForgedTokens' },
+    { oauth: 'basic', blobHost: '0.0.0.0', oauthAcceptForgedTokens: true },
+  ],
+  [
+    'signed tokens from elsewhere',
+    { args: '--oauth basic --blobHost 0.0.0.0 --oauthIssuer https://id.example' },
+    { oauth: 'basic', blobHost: '0.0.0.0', oauthIssuer: 'https://id.example' },
+  ],
   ['a choice in capitals', { args: '--oauth BASIC' }, { oauth: 'basic' }],
   [
     'memory over the location of an image',
@@ -153,11 +163,27 @@ const REFUSED: readonly [Line, RegExp][] = [
   [{ args: '--extentMemoryLimit 5' }, /^--extentMemoryLimit can only be used with --inMemory/],
   [{ args: '--strictApiVersion --skipApiVersionCheck' }, /contradict each other$/],
   [{ args: '--https auto --cert x' }, /cannot be used with --cert$/],
+  [
+    { args: '--allowedHosts a:1' },
+    /^--allowedHosts must be host names without a port .*, not a:1$/,
+  ],
+  [{ args: '--allowedHosts http://a' }, /^--allowedHosts must be host names/],
   [{ args: '--httpsNames x' }, /^--httpsNames can only be used with --https auto$/],
   [{ args: '--key x' }, /^--key can only be used with --cert$/],
   [{ args: '--pwd x' }, /^--pwd can only be used with --cert$/],
   [{ args: '--oauthIssuer x' }, /^--oauthIssuer can only be used with --oauth basic$/],
   [{ args: '--oauthJwks x' }, /^--oauthJwks can only be used with --oauth basic$/],
+  [{ args: '--oauth basic --oauthJwks x' }, /^--oauthJwks needs --oauthIssuer/],
+  [
+    { args: '--oauthAcceptForgedTokens' },
+    /^--oauthAcceptForgedTokens can only be used with --oauth/,
+  ],
+  [
+    { args: '--oauth basic --oauthIssuer x --oauthAcceptForgedTokens' },
+    /^--oauthIssuer checks sig/,
+  ],
+  [{ args: '--oauth basic --blobHost 0.0.0.0' }, /can forge a token: add --oauthIssuer, listen on/],
+  [{ args: '--oauth basic --fileHost ::' }, /can forge a token/],
 ]
 
 for (const [line, message] of REFUSED) {

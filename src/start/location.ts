@@ -15,9 +15,9 @@ export function locationPath(location: string | undefined, cwd: string): string 
 /** Makes the folder if need be and makes sure that it can be written to. */
 export async function prepareLocation(path: string): Promise<void> {
   try {
-    await makeFolder(path)
+    await makeFolder(path, PRIVATE)
     await nodeDisk.syncFolder(dirname(path))
-    if ((await readdir(path)).length === 0) await writeFile(join(path, '.gitignore'), '*\n')
+    if ((await readdir(path)).length === 0) await writeIgnore(path)
     else await checkWritable(path)
   } catch (error) {
     throw new StartError(
@@ -26,19 +26,25 @@ export async function prepareLocation(path: string): Promise<void> {
   }
 }
 
+const PRIVATE = 0o700
+
+async function writeIgnore(path: string): Promise<void> {
+  await writeFile(join(path, '.gitignore'), '*\n', { mode: 0o600 })
+}
+
 /**
  * Not mkdir's own `recursive`: where the file system answers ENOENT below a folder that exists, as in
  * /proc, that tries for ever.
  */
-export async function makeFolder(path: string): Promise<void> {
+export async function makeFolder(path: string, mode?: number): Promise<void> {
   try {
-    await mkdir(path)
+    await mkdir(path, { mode })
   } catch (error) {
     if (errorCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return
     const parent = dirname(path)
     if (errorCode(error) !== 'ENOENT' || parent === path) throw error
     await makeFolder(parent)
-    await mkdir(path)
+    await mkdir(path, { mode })
   }
 }
 
@@ -55,7 +61,7 @@ export async function checkLocationExists(path: string): Promise<void> {
 async function checkWritable(path: string): Promise<void> {
   const probe = join(path, '.write-check')
   try {
-    await (await open(probe, 'wx')).close()
+    await (await open(probe, 'wx', 0o600)).close()
   } catch (error) {
     // Another process of the same location checks at this moment, or died while it did.
     if (errorCode(error) !== 'EEXIST') throw error

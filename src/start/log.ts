@@ -1,12 +1,12 @@
 // The log: for people as text, or for machines as JSON, to stdout and, with --debug, all of it to a
 // file as well. pino makes the JSON and is loaded only for it (about 16 ms and 2 MiB); text needs none.
-import { createWriteStream, openSync, type WriteStream } from 'node:fs'
+import { createWriteStream, fchmodSync, fstatSync, openSync, type WriteStream } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { accessFields, accessLine, type AccessEntry } from './access-log.ts'
 import { LineBuffer, type LineStream } from './line-buffer.ts'
 import { makeFolder } from './location.ts'
 import type { Options } from './options.ts'
-import { reasonOf, StartError } from './start-error.ts'
+import { errorCode, reasonOf, StartError } from './start-error.ts'
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug'
 
@@ -131,11 +131,25 @@ async function jsonWriters(clock: () => number): Promise<(lines: LineBuffer) => 
   }
 }
 
+/** Others must not read it: paths and names of blobs are in it. A log that is there already is tightened. */
+function openPrivate(path: string): number {
+  const fd = openSync(path, 'a', 0o600)
+  const stats = fstatSync(fd)
+  if (!stats.isFile() || (stats.mode & 0o077) === 0) return fd
+  try {
+    fchmodSync(fd, 0o600)
+  } catch (error) {
+    // Another user's file that this one may write.
+    if (errorCode(error) !== 'EPERM') throw error
+  }
+  return fd
+}
+
 /** Opened at once, so that a path that does not work is told before anything starts. */
 async function openDebugFile(path: string): Promise<WriteStream> {
   try {
     await makeFolder(dirname(resolve(path)))
-    return createWriteStream(path, { fd: openSync(path, 'a') })
+    return createWriteStream(path, { fd: openPrivate(path) })
   } catch (error) {
     throw new StartError(`cannot write the debug log ${path}: ${reasonOf(error)}`)
   }

@@ -1,6 +1,7 @@
 // Every setting of Lazuli in one table: its flag is the row's name, its environment variable is
 // LAZULI_ and the name in capitals, its key in lazuli.json is the name. Azurite's flags keep their
 // spelling and meaning. Decoding, the help text and the `Options` type are all read from this table.
+import { isLoopback } from './host.ts'
 import { usageError } from './start-error.ts'
 import {
   choiceSetting,
@@ -8,6 +9,7 @@ import {
   encryptionScopesSetting,
   hostListSetting,
   hostSetting,
+  nameListSetting,
   megabytesSetting,
   portSetting,
   secondsSetting,
@@ -59,9 +61,11 @@ export const SETTINGS = {
 
   accountsFile: textSetting({ group: ACCESS, help: 'file of accounts (name:key1[:key2], one a line), read again when it changes' }, 'FILE'),
   smbUsersFile: textSetting({ group: ACCESS, help: 'SMB users (user:account:password, one a line), read again when it changes' }, 'FILE'),
-  oauth: choiceSetting(['basic'], undefined, { group: ACCESS, help: 'accept bearer tokens' }),
+  oauth: choiceSetting(['basic'], undefined, { group: ACCESS, help: 'accept bearer tokens; without --oauthIssuer also forged ones' }),
   oauthIssuer: textSetting({ group: ACCESS, help: 'the only issuer whose tokens are accepted' }, 'URL'),
+  oauthAcceptForgedTokens: switchSetting({ group: ACCESS, help: 'accept forged tokens even where other machines reach the server' }),
   oauthJwks: textSetting({ group: ACCESS, help: 'keys that the signatures of tokens are checked with' }, 'URL|FILE'),
+  allowedHosts: nameListSetting({ group: ACCESS, help: 'names that requests may carry as their host; each includes those below it' }),
   allowCopyFrom: copyPatternListSetting({ group: ACCESS, help: 'other servers that copies may read from, such as https://*.example.com' }),
   strictApiVersion: switchSetting({ group: ACCESS, help: 'refuse a version of the API that Azure does not know' }),
   skipApiVersionCheck: switchSetting({ group: ACCESS, envAlias: 'AZURITE_SKIP_API_VERSION_CHECK', help: 'accept any version of the API, as is the default (for Azurite)' }),
@@ -122,12 +126,32 @@ const CONTRADICTIONS: readonly (readonly [(o: Options, given: Given) => boolean,
   [(o) => o.cert === undefined && o.pwd !== undefined, '--pwd can only be used with --cert'],
   [(o) => o.oauth === undefined && o.oauthIssuer !== undefined, '--oauthIssuer can only be used with --oauth basic'],
   [(o) => o.oauth === undefined && o.oauthJwks !== undefined, '--oauthJwks can only be used with --oauth basic'],
+  [(o) => o.oauthIssuer === undefined && o.oauthJwks !== undefined, '--oauthJwks needs --oauthIssuer: its keys may sign the tokens of other issuers too'],
+  [(o) => o.oauth === undefined && o.oauthAcceptForgedTokens, '--oauthAcceptForgedTokens can only be used with --oauth basic'],
+  [(o) => o.oauthIssuer !== undefined && o.oauthAcceptForgedTokens, '--oauthIssuer checks signatures, so it cannot be used with --oauthAcceptForgedTokens'],
+  [(o) => acceptsForgedTokens(o) && !o.oauthAcceptForgedTokens && httpHosts(o).some((host) => !isLoopback(host)),
+    '--oauth basic does not check signatures, so whoever reaches the server can forge a token: add --oauthIssuer, listen on 127.0.0.1, or permit it with --oauthAcceptForgedTokens'],
 ]
 
 export function checkOptions(options: Options, given: Given): void {
   for (const [contradicts, message] of CONTRADICTIONS) {
     if (contradicts(options, given)) throw usageError(message)
   }
+}
+
+/** Host names by which clients reach the server, as far as the settings tell. */
+export function allowedHosts(options: Options): readonly string[] {
+  const { webHost, adminHost } = options
+  return [...options.allowedHosts, ...options.httpsNames, ...httpHosts(options), webHost, adminHost]
+}
+
+/** Without keys nothing tells a real token from a made-up one. */
+export function acceptsForgedTokens({ oauth, oauthIssuer }: Options): boolean {
+  return oauth !== undefined && oauthIssuer === undefined
+}
+
+function httpHosts({ blobHost, queueHost, tableHost, fileHost }: Options): readonly string[] {
+  return [blobHost, queueHost, tableHost, fileHost]
 }
 
 // An image may set LAZULI_LOCATION and its user still ask for memory with a flag: the nearer wins.

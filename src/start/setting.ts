@@ -86,6 +86,17 @@ export function hostListSetting(about: About): Setting<readonly string[]> {
   return { ...about, default: [], placeholder: 'HOST,…', expected, decode }
 }
 
+export function nameListSetting(about: About): Setting<readonly string[]> {
+  const expected = 'host names without a port and with commas between them, or *'
+  const decode = (text: string): readonly string[] | undefined => {
+    const names = text.split(',').map((name) => name.trim().toLowerCase())
+    return names.every((name) => name === '*' || HOST_NAME.test(name)) ? names : undefined
+  }
+  return { ...about, default: [], placeholder: 'NAME,…', expected, decode }
+}
+
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
+
 export function encryptionScopesSetting(about: About): Setting<readonly string[]> {
   const expected = 'names of 3 to 63 letters, digits and dashes with commas between them'
   const decode = (text: string): readonly string[] | undefined => {

@@ -106,7 +106,7 @@ async function writePrivate(path: string, text: string): Promise<void> {
 
 async function writePublic(path: string, text: string): Promise<void> {
   const there = await readFile(path, 'utf8').catch(() => undefined)
-  if (there !== text) await writeFile(path, text, { mode: 0o644 })
+  if (there !== text) await writeFile(path, text, { mode: 0o600 })
 }
 
 type Given = Pick<Options, 'key' | 'pwd'>

@@ -2,7 +2,7 @@
 
 export type CopyState = {
   readonly id: string
-  /** The whole URL, as the client sent it. */
+  /** The URL as the client sent it, without the signature of a SAS. Older records may have it. */
   readonly source: string
   readonly status: 'pending' | 'success' | 'aborted' | 'failed'
   readonly copiedBytes: number
@@ -18,6 +18,7 @@ export type CopyState = {
 export type PendingCopy = {
   readonly account: string
   readonly copyId: string
+  /** With the signature of a SAS: it is read by this, and never shown. */
   readonly url: string
   /** The state of the source that is copied. */
   readonly etag?: string

@@ -83,6 +83,29 @@ describe('a copy that succeeds', () => {
     assert.deepEqual(await blob.downloadToBuffer(), bytes)
   })
 
+  test('reads with the signature of its source, and shows it to nobody', async () => {
+    const held = gate()
+    web.answer('/signed?sv=1&%73ig=hidden', heldFile(Buffer.from('signed'), 3, held))
+    await copy('/signed?sv=1&%73ig=hidden', 'signed')
+    const blob = container.getBlobClient('signed')
+    assert.equal((await blob.getProperties()).copySource, `${web.origin}/signed?sv=1`)
+    held.open()
+    const properties = await ended(blob)
+    assert.equal(properties.copyStatus, 'success')
+    assert.equal(properties.copySource, `${web.origin}/signed?sv=1`)
+    const list = '/box?restype=container&comp=list&include=copy&prefix=signed'
+    const listed = await rawRequest(server, { method: 'GET', path: list })
+    assert.match(listed.text, /<CopySource>[^<]*\/signed\?sv=1</)
+    assert.doesNotMatch(listed.text, /hidden/)
+    const malformed = { 'x-ms-copy-source': 'ftp://host/file?sig=hidden' }
+    const refused = await rawRequest(server, {
+      method: 'PUT',
+      path: '/box/refused',
+      headers: malformed,
+    })
+    assert.match(refused.text, /<HeaderValue>ftp:\/\/host\/file</)
+  })
+
   test('with metadata and tags of its own', async () => {
     web.answer('/own', file(Buffer.from('x'), { 'x-ms-meta-a': '1' }))
     await copy('/own', 'own', { 'x-ms-meta-b': '2', 'x-ms-tags': 't=v' })

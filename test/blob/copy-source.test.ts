@@ -21,7 +21,8 @@ let container: ContainerClient
 let elsewhere: ContainerClient
 
 before(async () => {
-  server = await startTestServer({ accounts: { [ACCOUNT]: ACCOUNT_KEY, [OTHER]: OTHER_KEY } })
+  const accounts = { [ACCOUNT]: ACCOUNT_KEY, [OTHER]: OTHER_KEY }
+  server = await startTestServer({ accounts, allowedHosts: ['storage.example.com'] })
   const service = BlobServiceClient.fromConnectionString(server.connectionString)
   container = service.getContainerClient('box')
   await container.create()
@@ -91,6 +92,15 @@ describe('blobs of this server', () => {
     const old = { 'x-ms-version': '2019-02-02' }
     const answer = await outcomeOf(elsewhere.getBlobClient('source').url, old)
     assert.equal(answer, '404 CannotVerifyCopySource')
+  })
+
+  test('the signature of a SAS does not become a property of the copy', async () => {
+    const url = await sasUrl(elsewhere, 'r')
+    const headers = { 'x-ms-copy-source': url.replace('sig=', 'Si%67=') }
+    await rawRequest(server, { method: 'PUT', path: '/box/shown', headers })
+    const { copySource = '' } = await container.getBlobClient('shown').getProperties()
+    assert.match(copySource, /[?&]sp=/)
+    assert.doesNotMatch(copySource, /si%67|sig/i)
   })
 
   test('with a SAS that was changed, or is over', async () => {

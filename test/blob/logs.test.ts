@@ -94,6 +94,50 @@ describe('logging', () => {
     assert.doesNotMatch(text, /c2VjcmV0/)
   })
 
+  test('never shows it under another spelling, or in the referer', async () => {
+    await set({ read: true })
+    for (const name of ['SIG', '%73ig', 's%49%47']) {
+      const sign = `sv=2022-11-02&${name}=aGlkZGVu&${name}=aGlkZGVu`
+      await rawRequest(server, { method: 'GET', path: '/box/x', sign })
+    }
+    const headers = { referer: 'https://app.example/?sv=1&sig=aGlkZGVu' }
+    await rawRequest(server, { method: 'GET', path: '/box/x', headers })
+    await set({})
+    const text = JSON.stringify(await logged())
+    assert.match(text, /%73ig=XXXXX/)
+    assert.doesNotMatch(text, /aGlkZGVu/)
+  })
+
+  test('has a line for every host that a client writes', async (t) => {
+    const open = await startTestServer({ host: '0.0.0.0' })
+    t.after(() => open.close())
+    const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
+    const endpoint = open.blobEndpoint.replace('0.0.0.0', '127.0.0.1')
+    const client = new BlobServiceClient(endpoint, credential)
+    const hosts = ['storage_1:10000', 'storage:99999', '[::1', 'a b', '%zz']
+    const blobAnalyticsLogging = {
+      version: '1.0',
+      read: true,
+      write: false,
+      deleteProperty: false,
+      retentionPolicy: { enabled: false },
+    }
+    await client.setProperties({ blobAnalyticsLogging })
+    for (const host of hosts) {
+      await rawRequest(open, { method: 'GET', path: '/box/x', headers: { host } })
+    }
+    const proxied = `http://proxied.example/${ACCOUNT}/box/x?sig=aGlkZGVu`
+    await rawRequest(open, { method: 'GET', path: proxied, wholePath: true, sign: 'none' })
+    await open.sweep()
+    const logs = client.getContainerClient('$logs')
+    let text = ''
+    for await (const { name } of logs.listBlobsFlat()) {
+      text += String(await logs.getBlobClient(name).downloadToBuffer())
+    }
+    for (const host of hosts) assert(text.includes(`"http://${host}/${ACCOUNT}/box/x"`), host)
+    assert(text.includes(`"http://proxied.example/${ACCOUNT}/box/x?sig=XXXXX"`))
+  })
+
   test('puts blobs by the hour, with what is in them in their metadata', async () => {
     await set({ write: true, version: '2.0' })
     await service.getContainerClient('box').getBlockBlobClient('c').upload('x', 1)

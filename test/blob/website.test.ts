@@ -79,8 +79,14 @@ describe('a page', () => {
   }
 
   test('is found by the account in the host', async () => {
-    const page = await get('/docs/', { host: `${ACCOUNT}.z1.web.example.test` })
+    const page = await get('/docs/', { host: `${ACCOUNT}.z1.web.localhost` })
     assert.deepEqual([page.status, page.text], [200, 'docs'])
+  })
+
+  test('is not given to a web page that has made its own name resolve to this machine', async () => {
+    const page = await get('/docs/', { host: `${ACCOUNT}.evil.example` })
+    assert.deepEqual([page.status, page.headers['x-ms-error-code']], [400, 'InvalidHeaderValue'])
+    assert.match(page.text, /--allowedHosts/)
   })
 
   test('has the headers of its blob, and no lease or metadata of it', async () => {

@@ -109,6 +109,7 @@ async function copyRemote(call: BlobCall, source: RemoteSource, asked: AskedCopy
   const opened = await openRemote(call, source, { tags: copiesTags })
   opened.close()
   const remote = {
+    url: source.wholeText,
     properties: copiedProperties(opened.properties, sealOf(request)),
     headers: opened.headers,
     metadata: asked.metadata ?? opened.metadata,

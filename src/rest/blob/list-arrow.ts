@@ -1,5 +1,6 @@
 // A page of List Blobs as Apache Arrow: a row for each item, a column for each property. Names and types of the
 // columns are those that the SDKs read; a row shows what the XML of the same item shows (list-xml.ts).
+import { withoutSignature } from '../../http/signature-field.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
 import type { BlobItem, BlobPage } from '../../storage/blob/list-page.ts'
 import type { Staging } from '../../storage/blob/staging.ts'
@@ -121,7 +122,7 @@ const COLUMNS: readonly Column[] = [
   ['LeaseState', 'text', ({ lease }) => lease?.state],
   ['LeaseDuration', 'text', ({ lease }) => lease?.duration],
   ['CopyId', 'text', ({ copy }) => copy?.id],
-  ['CopySource', 'text', ({ copy }) => copy?.source],
+  ['CopySource', 'text', ({ copy }) => copy && withoutSignature(copy.source)],
   ['CopyStatus', 'text', ({ copy }) => copy?.status],
   ['CopyProgress', 'text', ({ copy }) => copy && `${copy.copiedBytes}/${copy.totalBytes}`],
   ['CopyCompletionTime', 'seconds', ({ copy }) => copy?.completedMs],

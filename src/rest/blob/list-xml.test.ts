@@ -123,6 +123,12 @@ const STATES: readonly (readonly [string, Partial<Blob>, readonly string[], stri
   ['a copy', { copy: COPY }, [], BLOCK + TIER + LEASE + CLEAR],
   ['a copy, asked for', { copy: COPY }, ['copy'], BLOCK + TIER + LEASE + COPY_XML + CLEAR],
   [
+    'a copy of before, which has the signature of its source',
+    { copy: { ...COPY, source: `${COPY.source}&%73ig=secret` } },
+    ['copy'],
+    BLOCK + TIER + LEASE + COPY_XML + CLEAR,
+  ],
+  [
     'an incremental copy',
     { copy: INCREMENTAL },
     [],

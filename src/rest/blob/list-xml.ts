@@ -3,6 +3,7 @@
 // costs a comparison.
 import { formatHttpDate } from '../../http/date.ts'
 import { openSeen } from '../../kv/remember.ts'
+import { withoutSignature } from '../../http/signature-field.ts'
 import { xmlTags } from '../../http/tags-xml.ts'
 import { xmlElement, xmlEscape, xmlNameElement, xmlOptional } from '../../http/xml.ts'
 import type { Blob } from '../../storage/blob/blob.ts'
@@ -246,7 +247,7 @@ function copyXml(copy: CopyState, include: Include): string {
   if (!isCopyAsked) return incremental
   return (
     xmlElement('CopyId', copy.id) +
-    xmlElement('CopySource', copy.source) +
+    xmlElement('CopySource', withoutSignature(copy.source)) +
     `<CopyStatus>${copy.status}</CopyStatus>` +
     `<CopyProgress>${copy.copiedBytes}/${copy.totalBytes}</CopyProgress>` +
     dateXml('CopyCompletionTime', copy.completedMs) +

@@ -76,6 +76,7 @@ const blob = (letters: string): Permission => {
 }
 const READ_CONTAINER: Permission = { ...container('r'), anonymous: 'container' }
 const READ_BLOB: Permission = { ...blob('r'), anonymous: 'blob' }
+const LIST_BLOBS: Permission = { resourceType: 'c', accountSas: 'l', serviceSas: 'l' }
 
 /** Any SAS that is valid here may ask; a token may not. */
 const ACCOUNT: Permission = {
@@ -101,6 +102,12 @@ const isDiff = (request: Request) =>
   request.query.has('prevsnapshot') || has('x-ms-previous-snapshot-url')(request)
 const isUncommittedAsked = ({ query }: Request) =>
   (query.get('blocklisttype') ?? 'committed').toLowerCase() !== 'committed'
+/**
+ * Blobs that nobody can read without a further step, so that a public container does not tell their names:
+ * soft-deleted and uncommitted ones. Snapshots and versions are read as blobs are, and so are listed.
+ */
+const isUnreadableIncluded = ({ query }: Request) =>
+  /\b(deleted|deletedwithversions|uncommittedblobs)\b/i.test(query.get('include') ?? '')
 /** Who may delete may break a lease too. */
 const isBreak = (request: Request) =>
   String(request.headers['x-ms-lease-action']).toLowerCase() === 'break'
@@ -165,7 +172,9 @@ export const BLOB_OPERATIONS: readonly Row[] = [
   { name: 'Rename Container', methods: PUT, level: 'container', restype: 'container', comp: 'rename', writes: true,
     permission: container('w'), run: runRenameContainer },
   { name: 'List Blobs', methods: ['GET'], level: 'container', restype: 'container', comp: 'list', writes: false,
-    permission: { resourceType: 'c', accountSas: 'l', serviceSas: 'l', anonymous: 'container' }, run: runListBlobs },
+    permission: LIST_BLOBS, when: isUnreadableIncluded, run: runListBlobs },
+  { name: 'List Blobs', methods: ['GET'], level: 'container', restype: 'container', comp: 'list', writes: false,
+    permission: { ...LIST_BLOBS, anonymous: 'container' }, run: runListBlobs },
   { name: 'Find Blobs by Tags in Container', methods: ['GET'], level: 'container', restype: 'container', comp: 'blobs', writes: false,
     permission: { resourceType: 'c', accountSas: 'f', serviceSas: 'f' }, run: runFindBlobsByTags },
   { name: 'Submit Batch', methods: ['POST'], level: 'container', restype: 'container', comp: 'batch', writes: true,

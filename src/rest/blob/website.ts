@@ -1,6 +1,7 @@
 // The static website of an account: the container $web, given to anybody by GET and HEAD on a port of its
 // own. Nothing of the Blob API is there: no credentials, no operations, no CORS, and errors are pages.
 import { randomUUID } from 'node:crypto'
+import { hostRefusal } from '../../http/allowed-host.ts'
 import { formatHttpDate } from '../../http/date.ts'
 import { errorHeaders, storageErrorOf } from '../../http/error.ts'
 import { decodeConditions } from '../../http/header.ts'
@@ -10,6 +11,7 @@ import { decodePath } from '../../http/query.ts'
 import { contentRange, decodeRange } from '../../http/range.ts'
 import type { RequestHead } from '../../http/request-head.ts'
 import { respond } from '../../http/respond.ts'
+import type { Front } from '../../http/serve.ts'
 import type { ReadTx } from '../../kv/kv.ts'
 import { readBlobBytes, type Blob, type BlobAddress } from '../../storage/blob/blob.ts'
 import type { BlobGuard } from '../../storage/blob/guard.ts'
@@ -30,16 +32,22 @@ const VERSION = '2026-04-06'
 
 export function websiteHandler(
   service: BlobService,
-  logFault: RequestHandler['logFault'],
+  { acceptsHost, logFault }: Pick<Front<BlobService>, 'acceptsHost' | 'logFault'>,
 ): RequestHandler {
   return {
     logFault,
     async handle(exchange): Promise<void> {
       const requestId = randomUUID()
-      const answer = await answerOf(service, exchange.head).catch((error: unknown) => {
-        if (storageErrorOf(error) === undefined) logFault(error, requestId)
-        return pageOf(storageErrorOf(error) ?? new StorageError('InternalError'))
-      })
+      // Whoever reads a website is nobody's stranger: it is there for everybody.
+      exchange.admit(false)
+      const { host } = exchange.head.headers
+      const answer =
+        exchange.onLoopback && !acceptsHost(host)
+          ? pageOf(hostRefusal(host ?? ''))
+          : await answerOf(service, exchange.head).catch((error: unknown) => {
+              if (storageErrorOf(error) === undefined) logFault(error, requestId)
+              return pageOf(storageErrorOf(error) ?? new StorageError('InternalError'))
+            })
       await send(exchange, answer, requestId)
     },
   }

@@ -138,6 +138,7 @@ async function copyRemote(call: FileCall, source: RemoteSource, asked: Asked): P
   opened.close()
   const { lengthBytes, headers, metadata, etag, isRanged, takesConditions } = opened
   const remote = {
+    url: source.wholeText,
     lengthBytes,
     headers,
     metadata,

@@ -9,6 +9,7 @@ import {
   requiredHeader,
 } from '../../http/header.ts'
 import type { Answer } from '../../http/operation.ts'
+import { withoutSignature } from '../../http/signature-field.ts'
 import type { Step } from '../../kv/kv.ts'
 import { invalidHeader, StorageError } from '../../storage/error.ts'
 import {
@@ -163,7 +164,7 @@ async function decodeSource(call: FileCall, share: string): Promise<readonly str
   const [sourceShare, path] = asked?.path ?? []
   const isHere = asked?.account === request.account && sourceShare === share && path !== undefined
   if (asked === undefined || !isHere || asked.query.get('sharesnapshot')) {
-    throw invalidHeader(SOURCE, text.slice(0, SOURCE_LENGTH_MAX))
+    throw invalidHeader(SOURCE, withoutSignature(text).slice(0, SOURCE_LENGTH_MAX))
   }
   await authorizeOther(call, asked, TAKE_AWAY)
   return pathOf(asked)

@@ -40,6 +40,8 @@ export type CopyPlace = { readonly containerId: number; readonly blob: string }
 
 /** What the source said of itself. */
 export type RemoteBlob = {
+  /** With its SAS, if it has one. */
+  readonly url: string
   readonly properties: TypeProperties
   readonly headers: ContentHeaders
   readonly metadata: Metadata
@@ -85,7 +87,7 @@ export function* startCopy(
   const pending: PendingCopy = {
     account: address.account,
     copyId: state.id,
-    url: state.source,
+    url: remote.url,
     ...(remote.etag !== undefined && { etag: remote.etag }),
     ...(remote.etag !== undefined && remote.isRanged && { isResumable: true }),
     ...(remote.isUnconditional === true && { isUnconditional: true }),

@@ -49,7 +49,13 @@ async function openCopy() {
       properties: {},
       metadata: undefined,
       state: { id: 'copy', source: 'http://source/' },
-      remote: { lengthBytes: TOTAL_BYTES, headers: {}, metadata: [], properties: {} },
+      remote: {
+        url: 'http://source/?sig=s',
+        lengthBytes: TOTAL_BYTES,
+        headers: {},
+        metadata: [],
+        properties: {},
+      },
       nodeId: newId(),
       mapId: newId(),
     } as const

@@ -46,7 +46,8 @@ export type PendingFileCopy = PendingCopy & {
 }
 
 type StartFileCopy = AskedCopy & {
-  readonly remote: CopiedSource & Pick<PendingCopy, 'etag' | 'isResumable' | 'isUnconditional'>
+  readonly remote: CopiedSource &
+    Pick<PendingCopy, 'url' | 'etag' | 'isResumable' | 'isUnconditional'>
   readonly nodeId: number
   readonly mapId: number
 }
@@ -72,7 +73,7 @@ export function* startFileCopy(
     directoryId: target.directoryId,
     name: target.name,
     copyId: state.id,
-    url: state.source,
+    url: remote.url,
     ...(etag !== undefined && { etag }),
     ...(isResumable === true && { isResumable }),
     ...(isUnconditional === true && { isUnconditional }),

@@ -29,6 +29,8 @@ const LOGIN_FRAME_BYTES_MAX = 128 * 1024
 
 /** What requests under way may bring and be answered, together. */
 const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024
+/** Frames of compounds that wait, for a lock or for others to give up what they cache. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024
 /** Answers that the client has not read yet. */
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024
 
@@ -66,6 +68,7 @@ class SmbConnection implements Connection {
   /** Frames that have come and are not begun. */
   readonly #frames: Buffer[] = []
   #inFlightBytes = 0
+  #waitingBytes = 0
   #hasLoggedIn = false
   #cancelLook = (): void => {}
   /** As of the last look. */
@@ -188,12 +191,9 @@ class SmbConnection implements Connection {
   }
 
   #run(frame: Buffer, parts: readonly Part[], sealedBy: Session | undefined): void {
-    let weightBytes = Math.max(frame.length, payableBytes(parts))
+    const weightBytes = Math.max(frame.length, payableBytes(parts))
+    let isWaiting = false
     this.#inFlightBytes += weightBytes
-    const forget = (): void => {
-      this.#inFlightBytes -= weightBytes
-      weightBytes = 0
-    }
     const line = {
       world: this.#world,
       connection: this,
@@ -205,10 +205,15 @@ class SmbConnection implements Connection {
           this.#send(encodeAnswers(some, sealedBy), sealedBy, sent)
         }
       },
-      // It may wait for what the client sends next.
-      waits: () => {
-        forget()
+      hold: () => {
+        if (isWaiting) return true
+        if (this.#waitingBytes + frame.length > WAITING_BYTES_MAX) return false
+        isWaiting = true
+        this.#waitingBytes += frame.length
+        // It may wait for what the client sends next.
+        this.#inFlightBytes -= weightBytes
         queueMicrotask(() => this.#flow())
+        return true
       },
     }
     runChain(line, parts)
@@ -217,7 +222,8 @@ class SmbConnection implements Connection {
         // A WRITE leaves nothing behind that looks at its frame.
         const isWrite = parts.length === 1 && parts[0]?.header.command === COMMAND.WRITE
         if (isWrite) FRAMES.giveBack(frame)
-        forget()
+        if (isWaiting) this.#waitingBytes -= frame.length
+        else this.#inFlightBytes -= weightBytes
         if (!this.isClosed) this.#flow()
       })
   }

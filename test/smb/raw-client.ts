@@ -61,6 +61,9 @@ export class RawClient {
   sessionId = 0n
   treeId = 0
   signer: Signer | undefined
+  /** Said with NEGOTIATE; clients with the same id share their leases. */
+  clientGuid: Buffer = Buffer.alloc(16, 0x11)
+  capabilities = 0
 
   private constructor(socket: Socket) {
     this.#socket = socket
@@ -108,6 +111,14 @@ export class RawClient {
     this.write(Buffer.concat([encodeFramePrefix(frame.length), frame]))
   }
 
+  /** The same, each message signed in its place. */
+  sendSigned(...messages: readonly Buffer[]): void {
+    const joined = joinCompound(messages.map((each) => [each] as const))
+    for (const pieces of joined) this.signer?.sign(pieces)
+    const frame = Buffer.concat(joined.flat())
+    this.write(Buffer.concat([encodeFramePrefix(frame.length), frame]))
+  }
+
   /** A message of the session and tree, with the next id. */
   next(command: number, body: Buffer, fields: Fields = {}): Buffer {
     const { sessionId, treeId } = this
@@ -125,11 +136,16 @@ export class RawClient {
   /** The messages of the next frame; undefined when the connection has ended. */
   async answers(): Promise<readonly Answer[] | undefined> {
     const frame = await this.#frame()
-    return frame && splitCompound(frame).map((message) => decode(message))
+    return frame && answersIn(frame)
   }
 
   async hasEnded(): Promise<boolean> {
     for (;;) if ((await this.#frame()) === undefined) return true
+  }
+
+  /** The next frame as it came; undefined when the connection has ended. */
+  async frame(): Promise<Buffer | undefined> {
+    return await this.#frame()
   }
 
   async #frame(): Promise<Buffer | undefined> {
@@ -153,7 +169,10 @@ export class RawClient {
   }
 
   async negotiate(dialects: readonly number[] = [0x0210], fields: Fields = {}) {
-    return await this.ask(COMMAND.NEGOTIATE, negotiateBody(dialects), fields)
+    const body = negotiateBody(dialects)
+    body.writeUInt32LE(this.capabilities, 8)
+    this.clientGuid.copy(body, 12)
+    return await this.ask(COMMAND.NEGOTIATE, body, fields)
   }
 
   /** NEGOTIATE and a login: an answer with SUCCESS, or what came instead. */
@@ -187,6 +206,10 @@ export class RawClient {
     this.signer.sign([message])
     return message
   }
+}
+
+export function answersIn(frame: Buffer): readonly Answer[] {
+  return splitCompound(frame).map((message) => decode(message))
 }
 
 function decode(message: Buffer): Answer {

@@ -5,7 +5,6 @@ import { decodeDesiredAccess, DELETE } from '../storage/file/open-access.ts'
 import { FILE_BYTES_MAX } from '../storage/file/range.ts'
 import { creatorOf, type SmbIdentity } from '../storage/file/smb-identity.ts'
 import type { Disposition, OpenRequest } from '../storage/file/smb-open.ts'
-import { ACCESS } from '../storage/file/access-check.ts'
 import { requireDisk, requireSession, type SmbCall } from './call.ts'
 import { cacheRequestOf } from './create-cache.ts'
 import { persistentTermsOf } from './durable.ts'
@@ -41,9 +40,8 @@ export function openRequestOf(call: SmbCall, request: CreateRequest): OpenReques
   checkAttributes(request)
   const { path, snapshotMs, isDirectory } = pathOf(request)
   const deleteOnClose = (options & CREATE_OPTION.deleteOnClose) !== 0
-  if (deleteOnClose && (desiredAccess & (DELETE | ACCESS.maximumAllowed)) === 0) {
-    throw new SmbError('INVALID_PARAMETER')
-  }
+  // [MS-FSA] 2.1.5.1, phase 1: DELETE has to be named. MAXIMUM_ALLOWED does not name it.
+  if (deleteOnClose && (desiredAccess & DELETE) === 0) throw new SmbError('INVALID_PARAMETER')
   if ((request.contexts.allocationSize ?? 0n) > FILE_BYTES_MAX) throw new SmbError('DISK_FULL')
   const wants = wantsOf(options)
   const open = openerOf(call, request)

@@ -119,6 +119,26 @@ describe('descriptors', () => {
     assert.equal(bytes.length, 0, 'REST is the account')
   })
 
+  test('MAXIMUM_ALLOWED opens what there is some right to, and nothing else', async () => {
+    const maximum = 0x0200_0000
+    await make(ada, 'closed', OPTION.directory)
+    await make(ada, 'closed\\file')
+    await make(ada, 'closed\\shown')
+    const hers = `O:${ADA_SID}G:${ADA_SID}D:P(A;;FA;;;${ADA_SID})`
+    await protect(ada, 'closed\\file', hers)
+    await protect(ada, 'closed\\shown', `${hers}(A;;FR;;;${GRACE_SID})`)
+    await protect(ada, 'closed', hers)
+    assert.deepEqual(
+      [
+        await tries(grace, 'closed\\file', maximum),
+        await tries(grace, 'closed\\shown', maximum),
+        await tries(ada, 'closed\\file', maximum),
+        await tries(account, 'closed\\file', maximum),
+      ],
+      ['ACCESS_DENIED', 'SUCCESS', 'SUCCESS', 'SUCCESS'],
+    )
+  })
+
   test('what a directory hands down counts for what is made in it', async () => {
     await make(ada, 'readable', OPTION.directory)
     const inherited = `D:P(A;OICI;FA;;;${ADA_SID})(A;OICI;FR;;;${GRACE_SID})`

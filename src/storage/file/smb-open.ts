@@ -9,7 +9,7 @@ import { createDirectory, createFile } from './create.ts'
 import { isLeased } from './file-lease.ts'
 import { checkMayAdd, checkMayOverwrite, rightsOn } from './identity-access.ts'
 import { locateIn, ROOT_ID, type Existing, type FileNode, type Located } from './node.ts'
-import { DELETE, grantAccess, maximalAccess, WRITE_DATA } from './open-access.ts'
+import { grantAccess, maximalAccess, WRITE_DATA } from './open-access.ts'
 import {
   checkKind,
   checkOverwrite,
@@ -168,7 +168,6 @@ function* openExisting(
   if (request.open.deleteOnClose === true) {
     if (view.snapshot !== undefined) throw new SmbRefused('MEDIA_WRITE_PROTECTED')
     checkDeletable(node)
-    if ((access & DELETE) === 0) throw new SmbRefused('ACCESS_DENIED')
   }
   // Who overwrites writes, whatever else is asked for.
   const used = willOverwrite ? access | WRITE_DATA : access

@@ -9,7 +9,7 @@ import { createDirectory, createFile } from './create.ts'
 import { isLeased } from './file-lease.ts'
 import { checkMayAdd, checkMayOverwrite, rightsOn } from './identity-access.ts'
 import { locateIn, ROOT_ID, type Existing, type FileNode, type Located } from './node.ts'
-import { grantAccess, maximalAccess, WRITE_DATA } from './open-access.ts'
+import { DELETE, grantAccess, maximalAccess, WRITE_DATA } from './open-access.ts'
 import {
   checkKind,
   checkOverwrite,
@@ -100,7 +100,11 @@ export type MustWait = { readonly kind: 'wait'; readonly shareId: number; readon
 export type OpenOutcome = Opened | MustWait
 
 export function* openFile(tx: FileTx, request: OpenRequest, moment: Moment): Step<OpenOutcome> {
-  const { identity, desiredAccess } = request
+  const { identity, desiredAccess, open } = request
+  // [MS-FSA] 2.1.5.1, phase 1: DELETE has to be named. MAXIMUM_ALLOWED does not name it.
+  if (open.deleteOnClose === true && (desiredAccess & DELETE) === 0) {
+    throw new SmbRefused('INVALID_PARAMETER')
+  }
   if (identity !== undefined && (desiredAccess & ACCESS.systemSecurity) !== 0) {
     throw new SmbRefused('PRIVILEGE_NOT_HELD')
   }

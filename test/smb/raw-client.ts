@@ -139,6 +139,11 @@ export class RawClient {
     return frame && answersIn(frame)
   }
 
+  /** Frames that have come and were not asked for yet. */
+  get waitingCount(): number {
+    return this.#frames.length
+  }
+
   async hasEnded(): Promise<boolean> {
     for (;;) if ((await this.#frame()) === undefined) return true
   }
@@ -188,10 +193,18 @@ export class RawClient {
     )
     if (first?.status !== 'MORE_PROCESSING_REQUIRED') return first
     this.sessionId = first.header.sessionId
-    const token = authenticateMessage(first.message.subarray(72), { user, password })
-    const last = await this.ask(COMMAND.SESSION_SETUP, sessionSetupBody(token, securityMode))
+    this.sendProof(first, { user, password }, securityMode)
+    const last = (await this.answers())?.[0]
     if (last?.status === 'SUCCESS') this.signer = createSigner(SIGNING.hmacSha256, SESSION_KEY)
     return last
+  }
+
+  /** The second half of a login. */
+  sendProof(challenge: Answer, login: { user: string; password: string }, securityMode = 1): void {
+    const token = authenticateMessage(challenge.message.subarray(72), login)
+    const { sessionId } = challenge.header
+    const body = sessionSetupBody(token, securityMode)
+    this.send(this.next(COMMAND.SESSION_SETUP, body, { sessionId }))
   }
 
   async connectTree(share: string, fields: Fields = {}): Promise<Answer | undefined> {

@@ -17,7 +17,7 @@ import type { NegTokenInit, NegTokenResp } from './spnego.ts'
 export type SmbLoginWorld = {
   readonly accounts: Accounts
   /** Absent: only accounts log in. */
-  readonly users?: SmbUsers | undefined
+  readonly users?: Pick<SmbUsers, 'get'> | undefined
   readonly names: NtlmServerNames
   readonly nowMs: number
   /** Bytes that nobody can guess. */

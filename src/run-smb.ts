@@ -5,8 +5,16 @@ import type { FileService } from './rest/file/service.ts'
 import type { RunContext } from './run-front.ts'
 import type { SmbWorld } from './smb/call.ts'
 import { createSmbListener, type SmbListener } from './smb/listen.ts'
+import { LOGIN_OUTCOMES, printable, REFUSALS, type LoginReport } from './smb/login-report.ts'
+import { createMemoryBudget } from './smb/memory-budget.ts'
+import type { Log } from './start/log.ts'
+import type { Metrics } from './start/metrics.ts'
 
-export function runSmb({ options, log, smbUsers }: RunContext, file: FileService): SmbListener {
+/** What connections may hold together on which nobody has logged in. */
+const STRANGERS_BYTES_MAX = 16 * 1024 * 1024
+
+export function runSmb(context: RunContext, file: FileService): SmbListener {
+  const { options, log, smbUsers, metrics } = context
   const name = hostname().split('.', 1)[0] || 'lazuli'
   const world: SmbWorld = {
     ...file,
@@ -17,10 +25,27 @@ export function runSmb({ options, log, smbUsers }: RunContext, file: FileService
     startedMs: file.moment().nowMs,
     random: randomBytes,
     logFault: (error) => log.error('an SMB request failed', { error }),
+    reportLogin: loginReporter(log, metrics),
     sessions: new Map(),
     handles: new Map(),
     creates: new Map(),
     connections: new Set(),
+    strangers: createMemoryBudget(STRANGERS_BYTES_MAX),
   }
   return createSmbListener(world)
+}
+
+function loginReporter(log: Log, metrics: Metrics): (report: LoginReport) => void {
+  const count = metrics.counter({
+    name: 'lazuli_smb_logins_total',
+    help: 'SMB logins by outcome',
+    label: 'outcome',
+    values: LOGIN_OUTCOMES,
+  })
+  return ({ outcome, name, clientIp }) => {
+    count(outcome)
+    const fields = { ...(name !== undefined && { user: printable(name) }), client: clientIp }
+    if (outcome === 'accepted') log.info('SMB login', fields)
+    else log.warn('SMB login refused', { ...fields, reason: REFUSALS[outcome] })
+  }
 }

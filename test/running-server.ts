@@ -5,6 +5,7 @@ import { decodeAccountsJson } from '../src/start/account-list.ts'
 import { fixedAccounts } from '../src/start/accounts.ts'
 import { openLog } from '../src/start/log.ts'
 import { defaultOptions, type Options } from '../src/start/options.ts'
+import { fixedSmbUsers } from '../src/start/smb-users.ts'
 
 export type RunningTestServer = RunningServer & {
   readonly blobPort: number
@@ -23,13 +24,16 @@ export type RunningTestOptions = Partial<Options> & {
   /** Name to keys; left out, the well-known account. */
   readonly accounts?: Readonly<Record<string, string | readonly string[]>>
   readonly folder?: string
+  /** Who logs in over SMB besides accounts. */
+  readonly smbUsers?: Parameters<typeof fixedSmbUsers>[0]
   /** False: the test is the SMB client and its server: it writes what clients hold open itself. */
   readonly hasSmb?: boolean
 }
 
 /** The clock stands still until the test advances it. */
 export async function runTestServer(given: RunningTestOptions = {}): Promise<RunningTestServer> {
-  const { accounts, folder, hasSmb = true, ...values } = given
+  const { accounts: named, folder, smbUsers = [], hasSmb = true, ...values } = given
+  const accounts = fixedAccounts(named && decodeAccountsJson(named, 'accounts'))
   const options = defaultOptions({
     blobPort: 0,
     queuePort: 0,
@@ -54,7 +58,8 @@ export async function runTestServer(given: RunningTestOptions = {}): Promise<Run
     options,
     location: folder,
     memoryLimitBytes: undefined,
-    accounts: fixedAccounts(accounts && decodeAccountsJson(accounts, 'accounts')),
+    accounts,
+    smbUsers: fixedSmbUsers(smbUsers, accounts),
     clock: () => heldMs,
     log,
     services: ['blob', 'queue', 'table', 'file', ...(hasSmb ? (['smb'] as const) : [])],

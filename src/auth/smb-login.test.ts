@@ -131,7 +131,9 @@ for (const [user, password, account] of USERS) {
     const { blob, state } = challenged(undefined, negotiateMessage())
     const step = stepSmbLogin(state, authenticateMessage(blob, { user, password }), WORLD)
     const accepted = { user: account, blob: Buffer.alloc(0), sessionKey: SESSION_KEY }
-    assert.deepEqual(step, account ? { kind: 'accepted', ...accepted } : { kind: 'refused' })
+    const reason = user === 'account1' ? 'password' : 'user'
+    const refused = { kind: 'refused', reason, name: user }
+    assert.deepEqual(step, account ? { kind: 'accepted', ...accepted } : refused)
   })
 
   test(`SPNEGO without a mechListMIC: ${user} with ${password} → ${outcome}`, () => {
@@ -189,9 +191,13 @@ test('what is remembered is a copy', () => {
   assert.deepEqual(state.exchange.negotiate, negotiateMessage())
 })
 
-const MISPLACED: readonly (readonly [string, Buffer])[] = [
-  ['SPNEGO without NTLMSSP', negTokenInit(mechTypeList(MECHANISM.kerberos, MECHANISM.msKerberos))],
-  ['SPNEGO with no mechanism at all', negTokenInit(mechTypeList())],
+const MISPLACED: readonly (readonly [string, Buffer, reason?: string])[] = [
+  [
+    'SPNEGO without NTLMSSP',
+    negTokenInit(mechTypeList(MECHANISM.kerberos, MECHANISM.msKerberos)),
+    'mechanism',
+  ],
+  ['SPNEGO with no mechanism at all', negTokenInit(mechTypeList()), 'mechanism'],
   ['a NegTokenResp before a NegTokenInit', reply(negotiateMessage())],
   [
     'an AUTHENTICATE before a NEGOTIATE',
@@ -201,9 +207,9 @@ const MISPLACED: readonly (readonly [string, Buffer])[] = [
   ['the name of NTLMSSP alone', Buffer.from('NTLMSSP\0')],
 ]
 
-for (const [what, blob] of MISPLACED) {
+for (const [what, blob, reason = 'sequence'] of MISPLACED) {
   test(`refused at the start: ${what}`, () => {
-    assert.deepEqual(stepSmbLogin(undefined, blob, WORLD), { kind: 'refused' })
+    assert.deepEqual(stepSmbLogin(undefined, blob, WORLD), { kind: 'refused', reason })
   })
 }
 
@@ -215,6 +221,19 @@ for (const [what, blob] of [
     assert.deepEqual(stepSmbLogin(undefined, blob, WORLD), { kind: 'malformed' })
   })
 }
+
+test('a token of more than 8 KiB is refused, but for a ticket that nobody reads', () => {
+  const padding = Buffer.alloc(8 * 1024)
+  const long = Buffer.concat([negotiateMessage(), padding])
+  assert.equal(stepSmbLogin(undefined, long, WORLD).kind, 'malformed')
+  assert.equal(stepSmbLogin(undefined, negTokenInit(NTLM_ONLY, long), WORLD).kind, 'malformed')
+  const { state } = challenged(undefined, negTokenInit(NTLM_ONLY, negotiateMessage()))
+  assert.equal(stepSmbLogin(state, reply(long), WORLD).kind, 'malformed')
+  const named = challenged(undefined, negTokenInit(KERBEROS_FIRST, padding))
+  assert(named.state.offer !== undefined)
+  const { mechTypeList: kept } = named.state.offer
+  assert(kept.buffer.byteLength <= 8 * 1024, 'the ticket is not kept')
+})
 
 test('who says no name and proves nothing is anonymous', () => {
   const { blob, state } = challenged(undefined, negotiateMessage())

@@ -17,7 +17,7 @@ import type { NegTokenInit, NegTokenResp } from './spnego.ts'
 export type SmbLoginWorld = {
   readonly accounts: Accounts
   /** Absent: only accounts log in. */
-  readonly users?: SmbUsers | undefined
+  readonly users?: Pick<SmbUsers, 'get'> | undefined
   readonly names: NtlmServerNames
   readonly nowMs: number
   /** Bytes that nobody can guess. */
@@ -49,20 +49,54 @@ export type SmbLoginStep =
     }
   /** Nobody, and no proof: whether that is a login is up to the caller. */
   | { readonly kind: 'anonymous'; readonly blob: Buffer }
-  | { readonly kind: 'refused' }
-  /** The bytes are no token at all. */
+  | Refused
+  /** The bytes are no token at all, or too many. */
   | { readonly kind: 'malformed' }
+
+/** For the log and the metrics; the client is not told. */
+export type SmbLoginRefusal =
+  /** SPNEGO without NTLMSSP. */
+  | 'mechanism'
+  /** A message that does not belong here. */
+  | 'sequence'
+  | 'user'
+  /** Or NTLMv1, or a message that was changed on its way. */
+  | 'password'
+  /** The list of mechanisms was changed on its way. */
+  | 'mechListMic'
+
+type Refused = {
+  readonly kind: 'refused'
+  readonly reason: SmbLoginRefusal
+  /** The name as the client sent it, once there is one. */
+  readonly name?: string
+}
 
 /** Without a user: anonymous. */
 type Authentication = {
+  readonly kind: 'authenticated'
   readonly user: string | undefined
   readonly identity?: SmbIdentity
   readonly session: NtlmSession
 }
 
-const REFUSED: SmbLoginStep = { kind: 'refused' }
 const CHALLENGE_BYTES = 8
+/** NTLM's messages have some hundred bytes. */
+const TOKEN_BYTES_MAX = 8 * 1024
 const FILETIME_EPOCH_MS = 11_644_473_600_000
+
+const MALFORMED: SmbLoginStep = { kind: 'malformed' }
+
+/** In memory of its own: a piece of Buffer's pool would keep all of the pool. */
+function ownCopy(bytes: Uint8Array): Buffer {
+  const copy = Buffer.alloc(bytes.length)
+  copy.set(bytes)
+  return copy
+}
+
+function refused(reason: SmbLoginRefusal, name?: string): Refused {
+  return { kind: 'refused', reason, ...(name !== undefined && { name }) }
+}
 
 /** One SESSION_SETUP. `state` is what the step before gave; undefined begins anew. */
 export function stepSmbLogin(
@@ -71,13 +105,17 @@ export function stepSmbLogin(
   world: SmbLoginWorld,
 ): SmbLoginStep {
   // A copy, for parts of it are remembered and the caller may reuse its memory.
-  const bytes = Buffer.from(blob)
+  const bytes = ownCopy(blob)
   try {
-    if (isNtlmMessage(bytes)) return stepRaw(state, bytes, world)
+    const isTooLong = bytes.length > TOKEN_BYTES_MAX
+    if (isNtlmMessage(bytes)) return isTooLong ? MALFORMED : stepRaw(state, bytes, world)
     const token = decodeSpnego(bytes)
+    // A ticket of Kerberos may be long. Nobody reads it, and nothing of it is kept.
+    const isTicket = token.kind === 'init' && token.mechTypes[0] !== MECHANISM.ntlmssp
+    if (isTooLong && !isTicket) return MALFORMED
     return token.kind === 'init' ? begin(token, world) : proceed(state, token, world)
   } catch (error) {
-    if (error instanceof SecurityTokenError) return { kind: 'malformed' }
+    if (error instanceof SecurityTokenError) return MALFORMED
     throw error
   }
 }
@@ -94,9 +132,9 @@ function stepRaw(
     return { kind: 'challenge', blob: exchange.challenge, state: next }
   }
   // Leaving SPNEGO half-way would leave its list of mechanisms unprotected.
-  if (state?.kind !== 'challenged' || state.offer !== undefined) return REFUSED
+  if (state?.kind !== 'challenged' || state.offer !== undefined) return refused('sequence')
   const authentication = authenticate(state.exchange, bytes, world)
-  if (authentication === undefined) return REFUSED
+  if (authentication.kind === 'refused') return authentication
   return outcome(authentication, Buffer.alloc(0))
 }
 
@@ -106,9 +144,10 @@ function stepRaw(
  */
 function begin(token: NegTokenInit, world: SmbLoginWorld): SmbLoginStep {
   const { mechTypes, mechTypeList, mechToken } = token
-  if (!mechTypes.includes(MECHANISM.ntlmssp)) return REFUSED
+  if (!mechTypes.includes(MECHANISM.ntlmssp)) return refused('mechanism')
+  if (mechTypeList.length > TOKEN_BYTES_MAX) return MALFORMED
   const isPreferred = mechTypes[0] === MECHANISM.ntlmssp
-  const offer: Offer = { mechTypeList, isMicRequired: !isPreferred }
+  const offer: Offer = { mechTypeList: ownCopy(mechTypeList), isMicRequired: !isPreferred }
   if (isPreferred && mechToken !== undefined) {
     return wrapChallenge(offer, challenge(mechToken, world), MECHANISM.ntlmssp)
   }
@@ -123,14 +162,16 @@ function proceed(
   world: SmbLoginWorld,
 ): SmbLoginStep {
   const { responseToken, mechListMic } = token
-  if (state?.offer === undefined || responseToken === undefined) return REFUSED
+  if (state?.offer === undefined || responseToken === undefined) return refused('sequence')
   const { offer } = state
   // supportedMech stands in the first reply only (RFC 4178, 4.2.2).
   if (state.kind === 'named') return wrapChallenge(offer, challenge(responseToken, world))
   const authentication = authenticate(state.exchange, responseToken, world)
-  if (authentication === undefined) return REFUSED
-  const { session } = authentication
-  if (!isMechListMicRight(offer, session, mechListMic)) return REFUSED
+  if (authentication.kind === 'refused') return authentication
+  const { session, user, identity } = authentication
+  if (!isMechListMicRight(offer, session, mechListMic)) {
+    return refused('mechListMic', identity?.name ?? user)
+  }
   const answer = mechListMic && ntlmSignature(session, 'server-to-client', offer.mechTypeList)
   const negState = NEG_STATE.acceptCompleted
   return outcome(authentication, encodeNegTokenResp({ negState, mechListMic: answer }))
@@ -151,31 +192,35 @@ function wrapChallenge(offer: Offer, exchange: NtlmExchange, supportedMech?: str
 
 function challenge(negotiate: Buffer, world: SmbLoginWorld): NtlmExchange {
   const flags = challengeFlags(decodeNegotiate(negotiate).flags)
-  const serverChallenge = Buffer.from(world.random(CHALLENGE_BYTES))
+  const serverChallenge = ownCopy(world.random(CHALLENGE_BYTES))
   const timestamp = BigInt(Math.floor(world.nowMs + FILETIME_EPOCH_MS)) * 10_000n
   const message = encodeChallenge({ flags, serverChallenge, names: world.names, timestamp })
-  return { negotiate, challenge: message, serverChallenge, flags }
+  return { negotiate, challenge: ownCopy(message), serverChallenge, flags }
 }
 
 function authenticate(
   exchange: NtlmExchange,
   bytes: Buffer,
   { accounts, users }: SmbLoginWorld,
-): Authentication | undefined {
+): Authentication | Refused {
   const message = decodeAuthenticate(bytes)
   const anonymous = anonymousSession(exchange, message)
-  if (anonymous !== undefined) return { user: undefined, session: anonymous }
+  const kind = 'authenticated'
+  if (anonymous !== undefined) return { kind, user: undefined, session: anonymous }
   const account = findAccount(accounts, message.user)
   if (account !== undefined) {
     const hashes = account.keys.map(({ text }) => ntHashOf(text))
     const session = verifyAuthenticate(exchange, message, hashes)
-    return session && { user: account.name, session }
+    return session ? { kind, user: account.name, session } : refused('password', message.user)
   }
   const known = users?.get(message.user)
   // Its account may have gone since the list of users was read.
-  if (known === undefined || accounts.get(known.account) === undefined) return undefined
-  const session = verifyAuthenticate(exchange, message, [known.ntHash])
-  return session && { user: known.account, identity: known.identity, session }
+  if (known === undefined || accounts.get(known.account) === undefined) {
+    return refused('user', message.user)
+  }
+  const { identity, ntHash, account: user } = known
+  const session = verifyAuthenticate(exchange, message, [ntHash])
+  return session ? { kind, user, identity, session } : refused('password', message.user)
 }
 
 /** Users of SMB have no case; names of accounts usually are small letters, so the first try finds them. */

@@ -14,4 +14,6 @@ export type SmbUser = {
 export interface SmbUsers {
   /** However the client writes it: names have no case. */
   get(name: string): SmbUser | undefined
+  /** All of them, of all accounts. */
+  identities(): readonly SmbIdentity[]
 }

@@ -11,6 +11,8 @@ import type { SmbIdentity } from '../storage/file/smb-identity.ts'
 import type { Moment } from '../storage/moment.ts'
 import type { Cipher, Dialect, Signing } from './dialect.ts'
 import type { FileHandle, Handle } from './handle.ts'
+import type { LoginReport } from './login-report.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 import type { Signer } from './sign.ts'
 import { SmbError } from './smb-error.ts'
 import type { Decryptor, Encryptor } from './transform.ts'
@@ -40,6 +42,7 @@ export type SmbWorld = {
   /** Calls back after that time unless it is taken back. */
   after(delayMs: number, then: () => void): () => void
   logFault(error: unknown): void
+  reportLogin(report: LoginReport): void
   readonly sessions: Map<bigint, Session>
   /** Of all sessions, and those that wait for their client to come back. */
   readonly handles: Map<bigint, Handle>
@@ -47,6 +50,8 @@ export type SmbWorld = {
   readonly creates: Map<string, FileHandle | 'pending'>
   /** Live connections. */
   readonly connections: Set<Connection>
+  /** What those of them hold on which nobody has logged in. */
+  readonly strangers: MemoryBudget<Connection>
 }
 
 /** What NEGOTIATE agreed on. */
@@ -83,6 +88,8 @@ export type Connection = {
   /** Sends a message that no request asked for: break notifications, unsigned, sealed where the session is. */
   notify(session: Session | undefined, command: number, body: Buffer): void
   readonly isClosed: boolean
+  /** Answers that are held back (SmbReply.delayMs). */
+  readonly delayedCount: number
   drop(): void
 }
 
@@ -171,6 +178,8 @@ export type SmbReply = {
   readonly treeId?: number
   /** Signed with this, whatever the request was: the end of a login. */
   readonly signer?: Signer
+  /** The answer is held back for so long. Meanwhile nothing is kept but its few bytes. */
+  readonly delayMs?: number
 }
 
 /** A row of the table of commands (command/commands.ts). */

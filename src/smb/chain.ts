@@ -1,11 +1,15 @@
-// A compound, or a single message as one of a single part ([MS-SMB2] 3.3.5.2.7): its parts run one after the other
-// and are answered together. If one has to wait, those before it are answered first, as Samba does. Only the
-// last part and CREATE may wait; others fail, as with Windows.
+// A compound, or a single message as a compound of one ([MS-SMB2] 3.3.5.2.7). Its parts run one after the other and
+// are answered together. Any part may wait, for a cache to be given up or for a lock: then the parts before it are
+// answered first, and the client gets an interim response for the part that waits and for every part related to
+// it (3.3.5.2.7.2). Those are answered together when the wait is over.
+import assert from 'node:assert/strict'
 import { interimAnswer, type Answered, type Part } from './answer.ts'
 import type { Chain, Connection, Session, SmbWorld } from './call.ts'
+import { COMMANDS } from './command/commands.ts'
 import { dispatch, type Outgoing } from './dispatch.ts'
 import type { RunningRequest, RunningRequests } from './running.ts'
-import { COMMAND } from './wire/header.ts'
+import { COMMAND, HEADER_FLAG } from './wire/header.ts'
+import type { NtStatusName } from './wire/status.ts'
 
 export type ChainLine = {
   readonly world: SmbWorld
@@ -13,29 +17,26 @@ export type ChainLine = {
   readonly running: RunningRequests
   readonly sealedBy: Session | undefined
   send(answered: readonly Answered[]): void
-  /** The client has been told to wait: for how long is up to others. */
-  waits(): void
+  /** The chain begins to wait, for how long is up to others. False: the connection has too much waiting already. */
+  hold(): boolean
 }
+
+type Link = { readonly part: Part; readonly request: RunningRequest }
 
 export async function runChain(line: ChainLine, parts: readonly Part[]): Promise<void> {
   const chain = newChain()
   const answered: Answered[] = []
-  const last = parts.at(-1)
-  for (const part of parts) {
-    const request = line.running.begin(part.header.messageId)
-    try {
-      const outgoing = await runPart(line, {
-        part,
-        request,
-        chain,
-        answered,
-        isLast: part === last,
-      })
+  // All of them at once: CANCEL may name a part that has not begun yet.
+  const links = parts.map((part) => ({ part, request: line.running.begin(part.header.messageId) }))
+  try {
+    for (const [index, { part, request }] of links.entries()) {
+      const outgoing = await runLink(line, { chain, answered, links: links.slice(index) })
       if (line.connection.isClosed) return
-      answered.push({ part, outgoing, asyncId: request.asyncId })
-    } finally {
       line.running.end(request)
+      answered.push({ part, outgoing, asyncId: request.asyncId })
     }
+  } finally {
+    for (const { request } of links) line.running.end(request)
   }
   line.send(answered)
 }
@@ -51,35 +52,56 @@ function newChain(): Chain {
   }
 }
 
-type RunningPart = {
-  readonly part: Part
-  readonly request: RunningRequest
+type Progress = {
   readonly chain: Chain
-  /** Of the parts before; taken out when they are sent. */
+  /** Answers of the parts before that have not been sent. */
   readonly answered: Answered[]
-  readonly isLast: boolean
+  /** The part to run, and those behind it. */
+  readonly links: readonly Link[]
 }
 
-async function runPart(line: ChainLine, running: RunningPart): Promise<Outgoing> {
+async function runLink(line: ChainLine, { chain, answered, links }: Progress): Promise<Outgoing> {
+  const [link, ...behind] = links
+  assert(link !== undefined)
   const { world, connection, sealedBy } = line
-  const { part, request, chain, answered, isLast } = running
-  const { header, message } = part
-  const mayWait = isLast || header.command === COMMAND.CREATE
-  let isRefused = false
+  const { header, message } = link.part
+  let refusal: NtStatusName | undefined
   const goAsync = (cancel: () => void): void => {
-    if (!mayWait) {
-      isRefused = true
-      queueMicrotask(cancel)
-      return
-    }
-    if (!line.running.wait(request, cancel) || request.asyncId === undefined) return
+    refusal ??= waitRefusal(line, link, behind)
+    if (refusal !== undefined) return queueMicrotask(cancel)
+    if (!line.running.wait(link.request, cancel)) return
     if (answered.length > 0) line.send(answered.splice(0))
-    line.send([interimAnswer(part, request.asyncId)])
-    line.waits()
+    for (const each of [link, ...relatedTo(behind)]) tellToWait(line, each)
   }
   const incoming = { world, connection, header, message, chain, sealedBy, goAsync }
   const outgoing = await dispatch(incoming)
-  return isRefused && outgoing.status === 'CANCELLED'
-    ? { ...outgoing, status: 'INTERNAL_ERROR' }
-    : outgoing
+  if (refusal === undefined || outgoing.status !== 'CANCELLED') return outgoing
+  return { ...outgoing, status: refusal }
+}
+
+function waitRefusal(
+  line: ChainLine,
+  { part }: Link,
+  behind: readonly Link[],
+): NtStatusName | undefined {
+  // What waits for a change may wait for ever, and the parts behind it with it. Windows refuses that, and only that
+  // is refused here ([MS-SMB2] 3.3.5.2.7: "The server MAY fail requests in a compound chain which require
+  // asynchronous processing").
+  if (part.header.command === COMMAND.CHANGE_NOTIFY && behind.length > 0) return 'INTERNAL_ERROR'
+  return line.hold() ? undefined : 'INSUFFICIENT_RESOURCES'
+}
+
+function relatedTo(behind: readonly Link[]): readonly Link[] {
+  const end = behind.findIndex(({ part }) => (part.header.flags & HEADER_FLAG.related) === 0)
+  return end < 0 ? behind : behind.slice(0, end)
+}
+
+/**
+ * In a frame of its own: Linux stops reading a compound at an interim response. A command without a tree is not told,
+ * since the header of a late answer has no room for the TreeId that it may make.
+ */
+function tellToWait({ running, send }: ChainLine, { part, request }: Link): void {
+  if (request.asyncId !== undefined) return
+  if (COMMANDS[part.header.command]?.needs !== 'tree') return
+  send([interimAnswer(part, running.goAsync(request))])
 }

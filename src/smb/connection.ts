@@ -24,11 +24,16 @@ import type { MessagePieces } from './wire/header.ts'
 import { UNSOLICITED_MESSAGE_ID } from './wire/oplock-break.ts'
 
 const FRAME_BYTES_MAX = TRANSFER_BYTES_MAX + 64 * 1024
-/** Before anybody has logged in: a security token with much in it. */
-const LOGIN_FRAME_BYTES_MAX = 128 * 1024
+/** Before anybody has logged in: a security token with a long ticket in it. */
+const LOGIN_FRAME_BYTES_MAX = 64 * 1024
+const LOGIN_UNREAD_BYTES_MAX = 64 * 1024
+/** What a login that has begun keeps: its token at the most. */
+const LOGIN_BYTES = 8 * 1024
 
 /** What requests under way may bring and be answered, together. */
 const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024
+/** Frames of compounds that wait, for a lock or for others to give up what they cache. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024
 /** Answers that the client has not read yet. */
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024
 
@@ -58,6 +63,7 @@ class SmbConnection implements Connection {
   readonly sessions = new Map<bigint, Session>()
   readonly endedSessions = new Map<bigint, Signer>()
   isClosed = false
+  delayedCount = 0
 
   readonly #socket: Socket
   readonly #world: SmbWorld
@@ -66,7 +72,10 @@ class SmbConnection implements Connection {
   /** Frames that have come and are not begun. */
   readonly #frames: Buffer[] = []
   #inFlightBytes = 0
+  #waitingBytes = 0
   #hasLoggedIn = false
+  #heldByReader = (): number => 0
+  readonly #cancelDelays = new Set<() => void>()
   #cancelLook = (): void => {}
   /** As of the last look. */
   #wasIdle = false
@@ -84,11 +93,9 @@ class SmbConnection implements Connection {
     const socket = this.#socket
     socket.setNoDelay(true)
     socket.setKeepAlive(true, KEEP_ALIVE_MS)
-    const frameBytesMax = (): number => {
-      this.#hasLoggedIn ||= this.sessions.size > 0
-      return this.#hasLoggedIn ? FRAME_BYTES_MAX : LOGIN_FRAME_BYTES_MAX
-    }
+    const frameBytesMax = (): number => (this.#isKnown() ? FRAME_BYTES_MAX : LOGIN_FRAME_BYTES_MAX)
     const reader = frameReader(frameBytesMax, (lengthBytes) => FRAMES.take(lengthBytes))
+    this.#heldByReader = () => reader.heldBytes()
     this.#world.connections.add(this)
     this.#lookLater()
     socket.on('data', (chunk: Buffer) => {
@@ -140,12 +147,34 @@ class SmbConnection implements Connection {
     }
     if (this.#frames.length > 0) this.#socket.pause()
     else this.#socket.resume()
+    this.#weigh()
   }
 
+  #isKnown(): boolean {
+    this.#hasLoggedIn ||= this.sessions.size > 0
+    return this.#hasLoggedIn
+  }
+
+  /** Before a login there is one request at a time. */
   #isFull(): boolean {
-    return (
-      this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX || this.#socket.writableLength >= UNREAD_BYTES_MAX
-    )
+    const { writableLength } = this.#socket
+    if (!this.#isKnown()) {
+      const isBusy = this.#inFlightBytes > 0 || this.delayedCount > 0
+      return isBusy || writableLength >= LOGIN_UNREAD_BYTES_MAX
+    }
+    return this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX || writableLength >= UNREAD_BYTES_MAX
+  }
+
+  /** Connections without a login hold little memory, alone and together. */
+  #weigh(): void {
+    const isStranger = !this.isClosed && !this.#isKnown()
+    this.#world.strangers.set(this, isStranger ? this.#heldBytes() : 0)?.drop()
+  }
+
+  #heldBytes(): number {
+    const waiting = this.#frames.reduce((sum, { length }) => sum + length, 0)
+    const logins = this.logins.size * LOGIN_BYTES
+    return this.#heldByReader() + waiting + logins + this.#socket.writableLength
   }
 
   #receive(frame: Buffer): void {
@@ -188,12 +217,9 @@ class SmbConnection implements Connection {
   }
 
   #run(frame: Buffer, parts: readonly Part[], sealedBy: Session | undefined): void {
-    let weightBytes = Math.max(frame.length, payableBytes(parts))
+    const weightBytes = Math.max(frame.length, payableBytes(parts))
+    let isWaiting = false
     this.#inFlightBytes += weightBytes
-    const forget = (): void => {
-      this.#inFlightBytes -= weightBytes
-      weightBytes = 0
-    }
     const line = {
       world: this.#world,
       connection: this,
@@ -201,14 +227,22 @@ class SmbConnection implements Connection {
       sealedBy,
       send: (answered: readonly Answered[]) => {
         for (const some of framesOf(answered)) {
+          const delayMs = Math.max(...some.map(({ outgoing }) => outgoing.delayMs ?? 0))
+          const messages = encodeAnswers(some, sealedBy)
           const sent = () => some.forEach(({ outgoing }) => outgoing.sent?.())
-          this.#send(encodeAnswers(some, sealedBy), sealedBy, sent)
+          if (delayMs === 0) this.#send(messages, sealedBy, sent)
+          else this.#sendLater(delayMs, messages, sealedBy)
         }
       },
-      // It may wait for what the client sends next.
-      waits: () => {
-        forget()
+      hold: () => {
+        if (isWaiting) return true
+        if (this.#waitingBytes + frame.length > WAITING_BYTES_MAX) return false
+        isWaiting = true
+        this.#waitingBytes += frame.length
+        // It may wait for what the client sends next.
+        this.#inFlightBytes -= weightBytes
         queueMicrotask(() => this.#flow())
+        return true
       },
     }
     runChain(line, parts)
@@ -217,9 +251,26 @@ class SmbConnection implements Connection {
         // A WRITE leaves nothing behind that looks at its frame.
         const isWrite = parts.length === 1 && parts[0]?.header.command === COMMAND.WRITE
         if (isWrite) FRAMES.giveBack(frame)
-        forget()
+        if (isWaiting) this.#waitingBytes -= frame.length
+        else this.#inFlightBytes -= weightBytes
         if (!this.isClosed) this.#flow()
       })
+  }
+
+  /** Its own function, so that what waits keeps the answer alive and not the request. */
+  #sendLater(
+    delayMs: number,
+    messages: readonly MessagePieces[],
+    sealedBy: Session | undefined,
+  ): void {
+    this.delayedCount += 1
+    const cancel = this.#world.after(delayMs, () => {
+      this.#cancelDelays.delete(cancel)
+      this.delayedCount -= 1
+      this.#send(messages, sealedBy)
+      this.#flow()
+    })
+    this.#cancelDelays.add(cancel)
   }
 
   #send(
@@ -262,8 +313,11 @@ class SmbConnection implements Connection {
     if (this.isClosed) return
     this.isClosed = true
     this.#cancelLook()
+    for (const cancel of this.#cancelDelays) cancel()
+    this.#cancelDelays.clear()
     this.#world.connections.delete(this)
     this.#frames.length = 0
+    this.#weigh()
     this.#running.cancelAll()
     for (const session of this.sessions.values()) {
       endSessionOn(this.#world, session, this).catch((error: unknown) =>

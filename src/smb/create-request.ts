@@ -1,11 +1,10 @@
 // CREATE from the wire to a request of storage/file/smb-open.ts: what a client may ask for at all, in the order
 // in which it is refused ([MS-SMB2] 3.3.5.9, [MS-FSA] 2.1.5.1).
 import { SETTABLE_ATTRIBUTES } from '../storage/file/attributes.ts'
-import { decodeDesiredAccess, DELETE } from '../storage/file/open-access.ts'
+import { decodeDesiredAccess } from '../storage/file/open-access.ts'
 import { FILE_BYTES_MAX } from '../storage/file/range.ts'
 import { creatorOf, type SmbIdentity } from '../storage/file/smb-identity.ts'
 import type { Disposition, OpenRequest } from '../storage/file/smb-open.ts'
-import { ACCESS } from '../storage/file/access-check.ts'
 import { requireDisk, requireSession, type SmbCall } from './call.ts'
 import { cacheRequestOf } from './create-cache.ts'
 import { persistentTermsOf } from './durable.ts'
@@ -41,9 +40,6 @@ export function openRequestOf(call: SmbCall, request: CreateRequest): OpenReques
   checkAttributes(request)
   const { path, snapshotMs, isDirectory } = pathOf(request)
   const deleteOnClose = (options & CREATE_OPTION.deleteOnClose) !== 0
-  if (deleteOnClose && (desiredAccess & (DELETE | ACCESS.maximumAllowed)) === 0) {
-    throw new SmbError('INVALID_PARAMETER')
-  }
   if ((request.contexts.allocationSize ?? 0n) > FILE_BYTES_MAX) throw new SmbError('DISK_FULL')
   const wants = wantsOf(options)
   const open = openerOf(call, request)

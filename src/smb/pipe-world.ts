@@ -1,12 +1,14 @@
-// What the RPC pipes of IPC$ tell of the server: the shares of the account that asks.
+// What the RPC pipes of IPC$ tell of the server: the shares and the users of the account that asks.
 import { scanAll } from '../kv/scan.ts'
 import { decodeKey } from '../kv/key.ts'
 import { prefixRange } from '../kv/kv.ts'
 import { decodeRecord } from '../kv/record.ts'
 import { shareKeyPrefix } from '../storage/file/keys.ts'
 import type { Share } from '../storage/file/share.ts'
-import { requireSession, type SmbCall } from './call.ts'
+import { domainSidOf } from '../storage/file/smb-identity.ts'
+import { requireSession, type SmbCall, type SmbWorld } from './call.ts'
 import type { RpcWorld } from './rpc/interface.ts'
+import type { LsaAccount } from './rpc/lsa-name.ts'
 
 const SCAN_COUNT = 1_000
 const DISK = 0
@@ -25,5 +27,13 @@ export async function rpcWorldOf(call: SmbCall): Promise<RpcWorld> {
     serverName: world.names.nbName,
     shares: () => shares,
     nowMs: () => world.moment().nowMs,
+    lsa: () => lsaAccountOf(world, user),
   }
+}
+
+/** The account is the domain of its users; those of other accounts are not its business. */
+function lsaAccountOf({ users }: SmbWorld, account: string): LsaAccount {
+  const sid = domainSidOf(account)
+  const own = users?.identities().filter((each) => each.sid.startsWith(`${sid}-`)) ?? []
+  return { domain: { name: account, sid }, users: own }
 }

@@ -22,6 +22,7 @@ test('by its async id', () => {
   const cancelled: string[] = []
   running.wait(first, () => cancelled.push('first'))
   running.wait(second, () => cancelled.push('second'))
+  for (const request of [first, second]) running.goAsync(request)
   assert.notEqual(first.asyncId, second.asyncId)
   running.cancel({ asyncId: second.asyncId, messageId: 7n })
   assert.deepEqual(cancelled, ['second'])
@@ -35,6 +36,7 @@ test('who waits again is told once, and what is cancelled is the last wait', () 
     running.wait(request, () => cancelled.push('first')),
     true,
   )
+  running.goAsync(request)
   assert.equal(
     running.wait(request, () => cancelled.push('second')),
     false,
@@ -63,6 +65,7 @@ test('what has ended is not found', () => {
   const request = running.begin(7n)
   let cancelled = 0
   running.wait(request, () => cancelled++)
+  running.goAsync(request)
   running.end(request)
   running.cancel({ asyncId: request.asyncId, messageId: 7n })
   running.cancel({ asyncId: undefined, messageId: 7n })

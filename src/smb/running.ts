@@ -14,8 +14,10 @@ export type RunningRequest = {
 export type RunningRequests = {
   begin(messageId: bigint): RunningRequest
   end(request: RunningRequest): void
-  /** It waits now; one that was cancelled before is not kept waiting. Whether the client is to be told. */
+  /** It waits now; one that was cancelled before is not kept waiting. Whether the client is still to be told. */
   wait(request: RunningRequest, cancel: () => void): boolean
+  /** Gives it the AsyncId that its client is told. */
+  goAsync(request: RunningRequest): bigint
   cancel(named: Pick<Smb2Header, 'asyncId' | 'messageId'>): void
   cancelAll(): void
 }
@@ -46,10 +48,13 @@ export function createRunningRequests(): RunningRequests {
         queueMicrotask(then)
         return false
       }
-      if (request.asyncId !== undefined) return false
-      request.asyncId = nextAsyncId++
-      byAsyncId.set(request.asyncId, request)
-      return true
+      return request.asyncId === undefined
+    },
+    goAsync(request) {
+      const asyncId = nextAsyncId++
+      request.asyncId = asyncId
+      byAsyncId.set(asyncId, request)
+      return asyncId
     },
     cancel({ asyncId, messageId }) {
       cancel(asyncId === undefined ? running.get(messageId) : byAsyncId.get(asyncId))

@@ -42,6 +42,22 @@ async function exposed(
   return text.split('\n')
 }
 
+test('a counter has all of its values from the start on', async () => {
+  const lines = await exposed((metrics) => {
+    const values = ['accepted', 'refused'] as const
+    const count = metrics.counter({ name: 'lazuli_logins', help: 'Logins', label: 'how', values })
+    count('accepted')
+    count('accepted')
+  })
+  for (const line of [
+    '# TYPE lazuli_logins counter',
+    'lazuli_logins{how="accepted"} 2',
+    'lazuli_logins{how="refused"} 0',
+  ]) {
+    assert(lines.includes(line), line)
+  }
+})
+
 test('requests, time, bytes and conflicts by operation', async () => {
   const lines = await exposed((metrics) => {
     const get = metrics.operation('blob', 'Get Blob')

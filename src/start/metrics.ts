@@ -23,7 +23,17 @@ export type Gauge = {
   readonly read: () => number
 }
 
+/** A count by one label, whose values are known beforehand: each is there, as 0, from the start on. */
+export type Counter<Value extends string> = {
+  readonly name: string
+  readonly help: string
+  readonly label: string
+  readonly values: readonly Value[]
+}
+
 export type Metrics = {
+  /** The answer adds one. */
+  counter<Value extends string>(counter: Counter<Value>): (value: Value) => void
   operation(service: string, operation: string): OperationMetrics
   /** The text for Prometheus, and its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>
@@ -59,7 +69,15 @@ type Operation = {
 
 export function createMetrics(gauges: readonly Gauge[]): Metrics {
   const operations = new Map<string, Operation>()
+  const counters: { readonly counter: Counter<string>; readonly counts: Map<string, number> }[] = []
   return {
+    counter(counter) {
+      const counts = new Map<string, number>(counter.values.map((value) => [value, 0]))
+      counters.push({ counter, counts })
+      return (value) => {
+        counts.set(value, (counts.get(value) ?? 0) + 1)
+      }
+    },
     operation(service, name) {
       const key = `${service} ${name}`
       const found = operations.get(key) ?? newOperation({ service, operation: name })
@@ -70,7 +88,11 @@ export function createMetrics(gauges: readonly Gauge[]): Metrics {
       const { AggregatorRegistry } = await import('prom-client')
       // Made for numbers that other processes have counted: ours are in that form too.
       const registry = AggregatorRegistry.aggregate([
-        [...requestFamilies([...operations.values()]), ...gaugeFamilies(gauges)],
+        [
+          ...requestFamilies([...operations.values()]),
+          ...counters.map(({ counter, counts }) => counterFamily(counter, counts)),
+          ...gaugeFamilies(gauges),
+        ],
       ])
       return { contentType: registry.contentType, text: await registry.metrics() }
     },
@@ -179,6 +201,14 @@ function byDuration({ labels, buckets, seconds }: Operation): readonly Sample[] 
     { metricName: `${DURATION}_sum`, labels, value: seconds },
     { metricName: `${DURATION}_count`, labels, value: count },
   ]
+}
+
+function counterFamily(
+  { name, help, label }: Counter<string>,
+  counts: ReadonlyMap<string, number>,
+): Family {
+  const values = [...counts].map(([of, value]) => ({ labels: { [label]: of }, value }))
+  return family('counter', name, help, values)
 }
 
 function gaugeFamilies(gauges: readonly Gauge[]): readonly Family[] {

@@ -79,12 +79,8 @@ export type SmbUsersSettings = {
   readonly report: (level: 'info' | 'warn', message: string) => void
 }
 
-export type LiveSmbUsers = SmbUsers & {
-  identities(): readonly SmbIdentity[]
-}
-
 /** A changed file takes effect at the next login. */
-export function openSmbUsers({ path, accounts, clock, report }: SmbUsersSettings): LiveSmbUsers {
+export function openSmbUsers({ path, accounts, clock, report }: SmbUsersSettings): SmbUsers {
   const { current } = rereadFile({
     path,
     read: () => decodeSmbUsers(readListFile(path, 'SMB users'), path, accounts),
@@ -118,5 +114,5 @@ export function fixedSmbUsers(
     }),
     accounts,
   )
-  return { get: (name) => users.get(name.toLowerCase()) }
+  return { get: (name) => users.get(name.toLowerCase()), identities: () => identitiesOf(users) }
 }

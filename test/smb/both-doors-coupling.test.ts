@@ -138,6 +138,21 @@ describe('a file that an SMB client has marked for deletion', () => {
     assert.equal(await outcomeOf(file.getProperties()), '404 ResourceNotFound')
   })
 
+  test('with the last handle needs DELETE by name: MAXIMUM_ALLOWED does not name it', async () => {
+    const file = await newFile(doors)
+    const options = OPTION.deleteOnClose
+    const maximum = 0x0200_0000
+    for (const [access, status] of [
+      [maximum, 'INVALID_PARAMETER'],
+      [ACCESS.read, 'INVALID_PARAMETER'],
+      [maximum | ACCESS.delete, 'SUCCESS'],
+    ] as const) {
+      const opened = client.open(file.path, { access, options })
+      assert.equal(await statusOf(opened.then((handle) => handle.close())), status)
+    }
+    assert.equal(await outcomeOf(file.getProperties()), '404 ResourceNotFound')
+  })
+
   test('a directory takes nothing new', async () => {
     const directory = doors.share.getDirectoryClient(doors.newName())
     await directory.create()

@@ -4,8 +4,8 @@ import { utf16 } from './client-message.ts'
 
 const HEADER_BYTES = 64
 
-/** LOCK_* flags, [MS-SMB2] 2.2.26.1; a lock that can't be had is refused at once. */
-export const LOCK = { shared: 0x11, exclusive: 0x12, unlock: 0x4 } as const
+/** LOCK_* flags, [MS-SMB2] 2.2.26.1; a lock that can't be had is refused at once, but for `waiting`. */
+export const LOCK = { shared: 0x11, exclusive: 0x12, unlock: 0x4, waiting: 0x2 } as const
 
 /** 2.2.26 */
 export function lockBody(
@@ -31,6 +31,7 @@ export const FILE_CLASS = {
   standard: 5,
   rename: 10,
   disposition: 13,
+  allocation: 19,
   endOfFile: 20,
 } as const
 export const VOLUME_CLASS = { fullSize: 7 } as const
@@ -214,17 +215,38 @@ export function acknowledgeBody(asked: CacheBreak, to: number = asked.to): Buffe
   return body
 }
 
-const ENUMERATE_SNAPSHOTS = 0x14_4064
+/** FSCTLs, 2.2.31 and [MS-FSCC] 2.3 */
+export const FSCTL = {
+  enumerateSnapshots: 0x14_4064,
+  requestResumeKey: 0x14_0078,
+  copyChunkWrite: 0x14_80f2,
+  setZero: 0x9_80c8,
+} as const
 
 /** 2.2.31 */
-export function enumerateSnapshotsBody(fileId: Buffer): Buffer {
-  const body = Buffer.alloc(57)
+export function ioctlBody(fileId: Buffer, code: number, input: Buffer = Buffer.alloc(0)): Buffer {
+  const body = Buffer.alloc(56)
   body.writeUInt16LE(57, 0)
-  body.writeUInt32LE(ENUMERATE_SNAPSHOTS, 4)
+  body.writeUInt32LE(code, 4)
   fileId.copy(body, 8)
+  body.writeUInt32LE(HEADER_BYTES + 56, 24)
+  body.writeUInt32LE(input.length, 28)
   body.writeUInt32LE(0xffff, 44)
   body.writeUInt32LE(1, 48)
-  return body
+  return Buffer.concat([body, input.length === 0 ? Buffer.alloc(1) : input])
+}
+
+export function enumerateSnapshotsBody(fileId: Buffer): Buffer {
+  return ioctlBody(fileId, FSCTL.enumerateSnapshots)
+}
+
+/** 2.2.31.1: one chunk, from the start of the source to the start of the target. */
+export function copyChunkBytes(resumeKey: Buffer, lengthBytes: number): Buffer {
+  const bytes = Buffer.alloc(32 + 24)
+  resumeKey.copy(bytes, 0, 0, 24)
+  bytes.writeUInt32LE(1, 24)
+  bytes.writeUInt32LE(lengthBytes, 32 + 16)
+  return bytes
 }
 
 /** 2.2.32.2: counts, a length, and texts of which each ends in a zero. */

@@ -61,6 +61,9 @@ export class RawClient {
   sessionId = 0n
   treeId = 0
   signer: Signer | undefined
+  /** Said with NEGOTIATE; clients with the same id share their leases. */
+  clientGuid: Buffer = Buffer.alloc(16, 0x11)
+  capabilities = 0
 
   private constructor(socket: Socket) {
     this.#socket = socket
@@ -108,6 +111,14 @@ export class RawClient {
     this.write(Buffer.concat([encodeFramePrefix(frame.length), frame]))
   }
 
+  /** The same, each message signed in its place. */
+  sendSigned(...messages: readonly Buffer[]): void {
+    const joined = joinCompound(messages.map((each) => [each] as const))
+    for (const pieces of joined) this.signer?.sign(pieces)
+    const frame = Buffer.concat(joined.flat())
+    this.write(Buffer.concat([encodeFramePrefix(frame.length), frame]))
+  }
+
   /** A message of the session and tree, with the next id. */
   next(command: number, body: Buffer, fields: Fields = {}): Buffer {
     const { sessionId, treeId } = this
@@ -125,11 +136,21 @@ export class RawClient {
   /** The messages of the next frame; undefined when the connection has ended. */
   async answers(): Promise<readonly Answer[] | undefined> {
     const frame = await this.#frame()
-    return frame && splitCompound(frame).map((message) => decode(message))
+    return frame && answersIn(frame)
+  }
+
+  /** Frames that have come and were not asked for yet. */
+  get waitingCount(): number {
+    return this.#frames.length
   }
 
   async hasEnded(): Promise<boolean> {
     for (;;) if ((await this.#frame()) === undefined) return true
+  }
+
+  /** The next frame as it came; undefined when the connection has ended. */
+  async frame(): Promise<Buffer | undefined> {
+    return await this.#frame()
   }
 
   async #frame(): Promise<Buffer | undefined> {
@@ -153,7 +174,10 @@ export class RawClient {
   }
 
   async negotiate(dialects: readonly number[] = [0x0210], fields: Fields = {}) {
-    return await this.ask(COMMAND.NEGOTIATE, negotiateBody(dialects), fields)
+    const body = negotiateBody(dialects)
+    body.writeUInt32LE(this.capabilities, 8)
+    this.clientGuid.copy(body, 12)
+    return await this.ask(COMMAND.NEGOTIATE, body, fields)
   }
 
   /** NEGOTIATE and a login: an answer with SUCCESS, or what came instead. */
@@ -169,10 +193,18 @@ export class RawClient {
     )
     if (first?.status !== 'MORE_PROCESSING_REQUIRED') return first
     this.sessionId = first.header.sessionId
-    const token = authenticateMessage(first.message.subarray(72), { user, password })
-    const last = await this.ask(COMMAND.SESSION_SETUP, sessionSetupBody(token, securityMode))
+    this.sendProof(first, { user, password }, securityMode)
+    const last = (await this.answers())?.[0]
     if (last?.status === 'SUCCESS') this.signer = createSigner(SIGNING.hmacSha256, SESSION_KEY)
     return last
+  }
+
+  /** The second half of a login. */
+  sendProof(challenge: Answer, login: { user: string; password: string }, securityMode = 1): void {
+    const token = authenticateMessage(challenge.message.subarray(72), login)
+    const { sessionId } = challenge.header
+    const body = sessionSetupBody(token, securityMode)
+    this.send(this.next(COMMAND.SESSION_SETUP, body, { sessionId }))
   }
 
   async connectTree(share: string, fields: Fields = {}): Promise<Answer | undefined> {
@@ -187,6 +219,10 @@ export class RawClient {
     this.signer.sign([message])
     return message
   }
+}
+
+export function answersIn(frame: Buffer): readonly Answer[] {
+  return splitCompound(frame).map((message) => decode(message))
 }
 
 function decode(message: Buffer): Answer {

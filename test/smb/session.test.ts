@@ -178,18 +178,6 @@ test('an id may be skipped and used later', async () => {
   assert.deepEqual(statuses(await client.answers()), ['SUCCESS'])
 })
 
-test('logins: a wrong key and an unknown account are the same', async () => {
-  for (const [user, key] of [
-    [ACCOUNT, 'd3Jvbmc='],
-    ['nobody', ACCOUNT_KEY],
-  ] as const) {
-    const client = await openClient()
-    const answer = await client.logIn(user, key)
-    assert.equal(answer?.status, 'LOGON_FAILURE')
-    assert(!isAnswerSigned(answer))
-  }
-})
-
 const UNKNOWN: readonly (readonly [string, number, object, string])[] = [
   ['session', COMMAND.TREE_DISCONNECT, { sessionId: 99n }, 'USER_SESSION_DELETED'],
   ['tree', COMMAND.TREE_DISCONNECT, { treeId: 99 }, 'NETWORK_NAME_DELETED'],

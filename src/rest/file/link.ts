@@ -69,7 +69,7 @@ function* addHardLink(
   yield* checkFree(tx, at)
   const target = requireNamed(yield* locateIn(tx, at.share, at.view, path), 'file')
   const file = yield* checkForWrite(tx, target, guard, moment.nowMs)
-  return createHardLink(tx, at, file, moment)
+  return yield* createHardLink(tx, at, file, moment)
 }
 
 /** The path from the share's root. */

@@ -98,6 +98,8 @@ export function answerSmb1Negotiate(
   return encodeNegotiateResponse({ ...responseOf(world, connection.negotiated), contexts: [] })
 }
 
+const CLIENT_GUID_BYTES = 16
+
 /** What a client that came with SMB1 has not said. */
 const SMB1_REQUEST: NegotiateRequest = {
   securityMode: 0,
@@ -116,7 +118,8 @@ function negotiate(world: SmbWorld, request: NegotiateRequest, dialect: Dialect)
   const offered = dialect === DIALECT.smb311 ? contexts?.signingAlgorithms : undefined
   return {
     dialect,
-    clientGuid: Buffer.from(request.clientGuid),
+    // Not Buffer.from: a piece of its pool would keep all of the pool, for each connection.
+    clientGuid: Buffer.alloc(CLIENT_GUID_BYTES, request.clientGuid),
     clientCapabilities: request.capabilities,
     clientSecurityMode: request.securityMode,
     capabilities: capabilitiesOf(dialect, cipher),

@@ -3,6 +3,7 @@
 import { stepSmbLogin, type SmbLoginStep } from '../../auth/smb-login.ts'
 import { isSameUser, type Negotiated, type Session, type SmbCall, type SmbReply } from '../call.ts'
 import { extendPreauthHash } from '../key.ts'
+import type { LoginOutcome } from '../login-report.ts'
 import { addChannel, requireBindable } from '../session-channel.ts'
 import { createSession, newSessionId } from '../session-new.ts'
 import { endSession } from '../session.ts'
@@ -14,12 +15,15 @@ import {
   SESSION_SETUP_FLAG,
   type SessionSetupRequest,
 } from '../wire/session-setup.ts'
+import { errorBody } from '../wire/status.ts'
 
 /** What the login is for. */
 type Purpose =
   | { readonly kind: 'new' }
   | { readonly kind: 'again'; readonly session: Session }
   | { readonly kind: 'bind'; readonly session: Session }
+
+type FinalStep = Exclude<SmbLoginStep, { kind: 'challenge' }>
 
 type Round = {
   readonly call: SmbCall
@@ -31,8 +35,10 @@ type Round = {
   readonly preauthHash: Buffer
 }
 
-/** Logins that have begun on one connection. */
-const LOGINS_MAX = 64
+/** Logins of one connection that have begun, or have failed and are not answered yet. */
+const LOGINS_MAX = 4
+/** As long as Windows waits by default (InvalidAuthenticationDelayTimeInMs). */
+const FAILURE_DELAY_MS = 2_000
 
 export async function runSessionSetup(call: SmbCall): Promise<SmbReply> {
   const { connection, world, message, header } = call
@@ -66,8 +72,11 @@ function purposeOf(call: SmbCall, negotiated: Negotiated, request: SessionSetupR
 
 function challenge(round: Round, step: Extract<SmbLoginStep, { kind: 'challenge' }>): SmbReply {
   const { call, id, preauthHash } = round
-  const { logins } = call.connection
-  if (logins.size >= LOGINS_MAX && !logins.has(id)) throw new SmbError('INSUFFICIENT_RESOURCES')
+  const { logins, delayedCount } = call.connection
+  if (logins.size + delayedCount >= LOGINS_MAX && !logins.has(id)) {
+    report(call, 'tooMany')
+    throw new SmbError('INSUFFICIENT_RESOURCES')
+  }
   const { state } = step
   logins.set(id, { state, preauthHash })
   return {
@@ -80,18 +89,16 @@ function challenge(round: Round, step: Extract<SmbLoginStep, { kind: 'challenge'
   }
 }
 
-async function finish(
-  round: Round,
-  step: Exclude<SmbLoginStep, { kind: 'challenge' }>,
-): Promise<SmbReply> {
+async function finish(round: Round, step: FinalStep): Promise<SmbReply> {
   const { call, id, purpose, request } = round
   const { world, connection } = call
   const session = sessionAfter(round, step)
   if (session === undefined || step.kind === 'refused' || step.kind === 'malformed') {
     // Who cannot prove again to be its user loses the session.
     if (purpose.kind === 'again') await endSession(world, purpose.session, 'ended')
-    throw new SmbError(step.kind === 'malformed' ? 'INVALID_PARAMETER' : 'LOGON_FAILURE')
+    return refuse(call, step)
   }
+  if (step.kind === 'accepted') report(call, 'accepted', nameOf(step))
   if (purpose.kind === 'new') await endPrevious(call, session, request.previousSessionId)
   const signer = session.channels.get(connection)
   return {
@@ -106,8 +113,33 @@ async function finish(
   }
 }
 
+/** What may have been a guess is answered late. */
+function refuse(call: SmbCall, step: FinalStep): SmbReply {
+  report(call, step.kind === 'refused' ? step.reason : step.kind, nameOf(step))
+  if (step.kind === 'malformed') throw new SmbError('INVALID_PARAMETER')
+  return { status: 'LOGON_FAILURE', body: [errorBody()], delayMs: FAILURE_DELAY_MS }
+}
+
+function report({ world, connection }: SmbCall, outcome: LoginOutcome, name?: string): void {
+  world.reportLogin({ outcome, name, clientIp: connection.clientIp })
+}
+
+function nameOf(step: FinalStep): string | undefined {
+  if (step.kind === 'refused') return step.name
+  return step.kind === 'accepted' ? (step.identity?.name ?? step.user) : undefined
+}
+
 /** undefined: refused. */
-function sessionAfter(round: Round, step: SmbLoginStep): Session | undefined {
+function sessionAfter(round: Round, step: FinalStep): Session | undefined {
+  try {
+    return applyLogin(round, step)
+  } catch (error) {
+    if (error instanceof SmbError) report(round.call, 'notAllowed', nameOf(step))
+    throw error
+  }
+}
+
+function applyLogin(round: Round, step: FinalStep): Session | undefined {
   const { call, negotiated, purpose, request, id, preauthHash } = round
   const { world, connection } = call
   if (step.kind === 'anonymous') {

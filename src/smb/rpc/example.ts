@@ -12,6 +12,13 @@ export const WORLD: RpcWorld = {
     { name: 'Bücher', comment: 'All the books', type: 0 },
   ],
   nowMs: () => Date.UTC(2026, 0, 15, 12, 34, 56, 780),
+  lsa: () => ({
+    domain: { name: 'account1', sid: 'S-1-5-21-1-2-3' },
+    users: [
+      { name: 'Ada', sid: 'S-1-5-21-1-2-3-1001' },
+      { name: 'Zoë', sid: 'S-1-5-21-1-2-3-1002' },
+    ],
+  }),
 }
 
 export function u32(...values: readonly number[]): Buffer {

@@ -1,5 +1,6 @@
 // What an RPC interface is to a pipe: its identity, and its operations by number. And what the
 // operations may know of the world.
+import type { LsaAccount } from './lsa-name.ts'
 import type { NdrReader } from './ndr.ts'
 import type { Syntax } from './pdu.ts'
 
@@ -14,6 +15,8 @@ export type RpcWorld = {
   readonly serverName: string
   readonly shares: () => readonly RpcShare[]
   readonly nowMs: () => number
+  /** The account that asks, and its users as they are now. */
+  readonly lsa: () => LsaAccount
 }
 
 /** Reads its arguments, and returns the stub of the answer, with the return value at its end. */

@@ -1,12 +1,15 @@
 // NDR (C706 chapter 14), the 32-bit little-endian transfer syntax: every primitive aligned to its own
 // size from the start of the stub, strings conformant and varying, and what a pointer points at put
-// behind the structure that holds it. Only what srvsvc and wkssvc need.
+// behind the structure that holds it. Only what our interfaces need.
+import { decodeSid, type Sid } from '../../storage/file/sid.ts'
 import { FAULT, RpcFault } from './rpc-fault.ts'
 
 export type NdrReader = { readonly bytes: Uint8Array; offset: number }
 
 // Names of servers, shares and users; far above any that means something.
 const STRING_CHARS_MAX = 4096
+/** [MS-DTYP] 2.4.2.2 */
+const SUB_AUTHORITY_COUNT_MAX = 15
 
 export function ndrReader(bytes: Uint8Array): NdrReader {
   return { bytes, offset: 0 }
@@ -35,6 +38,21 @@ export function readUniqueString(reader: NdrReader): string | undefined {
 /** [unique] DWORD*. */
 export function readUniqueU32(reader: NdrReader): number | undefined {
   return readU32(reader) === 0 ? undefined : readU32(reader)
+}
+
+/** As many bytes as there must be, from the next 4-byte boundary on. */
+export function readBytes(reader: NdrReader, lengthBytes: number): Uint8Array {
+  return take(reader, (reader.offset + 3) & ~3, lengthBytes)
+}
+
+/** RPC_SID: the count of its sub-authorities, and then the SID as it is everywhere. */
+export function readSid(reader: NdrReader): Sid {
+  const count = readU32(reader)
+  if (count > SUB_AUTHORITY_COUNT_MAX) throw new RpcFault(FAULT.badStub)
+  const bytes = readBytes(reader, 8 + 4 * count)
+  // A SID of another version, or that says another count than the array has.
+  if (bytes[0] !== 1 || bytes[1] !== count) throw new RpcFault(FAULT.badStub)
+  return decodeSid(bytes)
 }
 
 function take(reader: NdrReader, start: number, lengthBytes: number): Uint8Array {

@@ -2,17 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import {
-  answerOf,
-  bind,
-  boundPipe,
-  FEATURES,
-  LSARPC_V0,
-  NDR,
-  NDR64,
-  pdu,
-  request,
-} from './example.ts'
+import { answerOf, bind, boundPipe, FEATURES, NDR, NDR64, pdu, request } from './example.ts'
 import { SERVER, SRVSVC_V3, string, u32, WKSSVC_V1, WORLD } from './example.ts'
 import type { Offer } from './example.ts'
 import { openPipe } from './pipe.ts'
@@ -128,13 +118,6 @@ test('wkssvc tells the name of the machine', () => {
     assert.deepEqual(answerOf(pipe, request(0, Buffer.concat([SERVER, u32(level)]))), expected)
   }
   assert.equal(answerOf(pipe, request(0, Buffer.concat([SERVER, u32(7)]))), 0x1c000006)
-})
-
-test('lsarpc is refused cleanly', () => {
-  const pipe = boundPipe('lsarpc', LSARPC_V0)
-  for (const operation of [0, 6, 44]) {
-    assert.equal(answerOf(pipe, request(operation, Buffer.alloc(0))), 0x1c010002)
-  }
 })
 
 test('a request without a bind, or for another context, is nca_unk_if', () => {

@@ -3,6 +3,7 @@
 // makes it throw, and what it may hold is bounded; past the bounds it is disconnected.
 import { answerContext, isAccepted } from './bind.ts'
 import type { RpcInterface, RpcWorld } from './interface.ts'
+import { LSARPC } from './lsarpc.ts'
 import { ndrReader } from './ndr.ts'
 import { BIND_NAK, decodePdu, encodeBindAck, encodeBindNak, encodeFault } from './pdu.ts'
 import { encodeResponse, FRAGMENT_BYTES_MAX, pduLengthBytes } from './pdu.ts'
@@ -28,12 +29,6 @@ export type Pipe = {
   readonly transceive: (bytes: Uint8Array, lengthBytesMax: number) => PipeRead
   /** Bytes came that are no RPC, or too many: STATUS_PIPE_DISCONNECTED, once all is read. */
   readonly isDisconnected: () => boolean
-}
-
-/** lsarpc is there because clients open it first: they are told at once that it can do nothing. */
-const LSARPC: RpcInterface = {
-  syntax: { uuid: '785734123412cdabef000123456789ab', version: 0 },
-  operations: new Map(),
 }
 
 const PIPES: ReadonlyMap<string, RpcInterface> = new Map([

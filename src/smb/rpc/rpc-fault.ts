@@ -10,6 +10,8 @@ export const FAULT = {
   protocol: 0x1c01000b,
   /** nca_s_fault_invalid_tag: a union's level that the interface does not have. */
   invalidTag: 0x1c000006,
+  /** nca_s_fault_context_mismatch: a handle that is not ours. */
+  contextMismatch: 0x1c00001a,
   /** nca_s_fault_remote_no_memory: a request larger than we collect. */
   noMemory: 0x1c00001b,
   /** RPC_X_BAD_STUB_DATA: the arguments are not NDR. */

@@ -12,6 +12,8 @@ const FIRST_CAPACITY_BYTES = 1024 * 1024
 export type FrameReader = {
   /** The whole messages that this chunk completes. It throws WireError when the connection must be cut. */
   readonly push: (chunk: Buffer) => readonly Buffer[]
+  /** What the message that has begun and is not whole takes. */
+  readonly heldBytes: () => number
 }
 
 /**
@@ -69,7 +71,7 @@ export function frameReader(
     if (at < chunk.length) complete(chunk.subarray(at), messages)
     return messages
   }
-  return { push }
+  return { push, heldBytes: () => pending.length }
 }
 
 function decodePrefix(buffer: Buffer, at: number, messageMaxBytes: number): number {

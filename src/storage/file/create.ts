@@ -7,9 +7,9 @@ import { overwriteMap } from '../map.ts'
 import { NO_METADATA, type Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import { announceChange, NOTIFY } from './change-event.ts'
+import { addEntry } from './directory-change.ts'
 import {
   dropBytes,
-  saveEntry,
   saveNode,
   type Existing,
   type FileNode,
@@ -109,7 +109,7 @@ function* addNode(
     ...properties,
     ...contentOf(parts),
   })
-  saveEntry(tx, at.view, at.directoryId, undefined, { nodeId, kind, name: at.name })
+  yield* addEntry(tx, at, { nodeId, kind, name: at.name }, moment)
   announceChange(tx, at, node, 'added')
   return node
 }

@@ -128,10 +128,15 @@ describe('new names, and files that are overwritten', () => {
     assert.equal(maximalAccess, READ | 0x0007_0000)
   })
 
-  test('delete on close needs the right to delete, also where all that is allowed is asked for', async () => {
+  test('delete on close needs the right to delete, asked for by name', async () => {
     const share = await shareOf(NOTHING, 'O:SYG:SYD:(A;;FR;;;WD)')
-    const asked = { desiredAccess: MAXIMUM, deleteOnClose: true }
-    assert.equal(await refusalOf(asks(share, 'directory/file', asked)), 'ACCESS_DENIED')
+    for (const [desiredAccess, refusal] of [
+      [MAXIMUM, 'INVALID_PARAMETER'],
+      [MAXIMUM | 0x0001_0000, 'ACCESS_DENIED'],
+    ] as const) {
+      const asked = { desiredAccess, deleteOnClose: true }
+      assert.equal(await refusalOf(asks(share, 'directory/file', asked)), refusal)
+    }
   })
 })
 

@@ -1,8 +1,10 @@
 // Hard links: more names of one file, on shares with NFS.
+import type { Step } from '../../kv/kv.ts'
 import { StorageError } from '../error.ts'
 import type { Moment } from '../moment.ts'
 import { announceChange } from './change-event.ts'
-import { saveEntry, saveNode, touched, type FileNode, type Existing, type Located } from './node.ts'
+import { addEntry } from './directory-change.ts'
+import { saveNode, touched, type FileNode, type Existing, type Located } from './node.ts'
 import type { FileTx } from './open.ts'
 import type { Share } from './share.ts'
 
@@ -16,19 +18,19 @@ export function checkNfs({ enabledProtocol }: Pick<Share, 'enabledProtocol'>): v
 }
 
 /** The place must be free. */
-export function createHardLink(
+export function* createHardLink(
   tx: FileTx,
   at: Located,
   { node, view }: Existing,
   moment: Moment,
-): FileNode {
+): Step<FileNode> {
   if (at.name === '' || at.entry !== undefined) throw new StorageError('ResourceAlreadyExists')
   if (node.kind !== 'file') throw new StorageError('ResourceTypeMismatch')
   const linkCount = (node.linkCount ?? 1) + 1
   if (linkCount > LINK_COUNT_MAX) throw new StorageError('OutOfRangeInput')
   const after = saveNode(tx, view, node, { ...node, ...touched(node, moment), linkCount })
   const { nodeId, kind } = node
-  saveEntry(tx, view, at.directoryId, undefined, { nodeId, kind, name: at.name })
+  yield* addEntry(tx, at, { nodeId, kind, name: at.name }, moment)
   announceChange(tx, at, node, 'added')
   return after
 }

@@ -61,4 +61,12 @@ describe('rights that are given', () => {
       else assert.throws(() => grantAccess(desired, view, node), { status: granted })
     })
   }
+
+  test('MAXIMUM_ALLOWED gives what the descriptor allows, and is refused where it allows nothing', () => {
+    for (const view of [PRESENT, SNAPSHOT]) {
+      assert.equal(grantAccess(MAXIMUM_ALLOWED, view, FILE, 0x0002_0081), 0x0002_0081)
+      const none = () => grantAccess(MAXIMUM_ALLOWED, view, FILE, 0)
+      assert.throws(none, { status: 'ACCESS_DENIED' })
+    }
+  })
 })

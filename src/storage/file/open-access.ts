@@ -43,6 +43,8 @@ export function grantAccess(
   const named = desired & ~ACCESS.maximumAllowed
   if ((named & ~allowed) !== 0) throw new SmbRefused('ACCESS_DENIED')
   const granted = (desired & ACCESS.maximumAllowed) === 0 ? named : named | maximal
+  // [MS-FSA] 2.1.5.1.2.1: whoever asks for all there is and has no right at all does not open it.
+  if (granted === 0) throw new SmbRefused('ACCESS_DENIED')
   if (view.snapshot !== undefined) return grantInSnapshot(granted & maximal)
   if ((named & ~maximal & ~ACCESS.systemSecurity) !== 0) throw new SmbRefused('ACCESS_DENIED')
   return granted

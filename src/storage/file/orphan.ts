@@ -6,8 +6,9 @@ import { encodeRecord } from '../../kv/record.ts'
 import { scanAll } from '../../kv/scan.ts'
 import type { Moment } from '../moment.ts'
 import { announceChange } from './change-event.ts'
+import { removeEntry } from './directory-change.ts'
 import { orphanKey, ORPHANS, pendingFileCopyKey } from './keys.ts'
-import { deleteEntry, deleteNode, getNode } from './node.ts'
+import { deleteNode, getNode } from './node.ts'
 import { opensOf, setDeletePending, type FileTx } from './open.ts'
 import { removeName, type NamedNode } from './remove.ts'
 import { changeUsage, shareSnapshots, type Share } from './share.ts'
@@ -27,7 +28,7 @@ export function* orphanNode(
     return
   }
   const view = { shareId: share.id, lastSnapshot: share.lastSnapshot }
-  deleteEntry(tx, view, directoryId, entry)
+  yield* removeEntry(tx, { view, directoryId }, entry, moment)
   announceChange(tx, { view, directoryId, name: entry.name }, node, 'removed')
   const { nodeId } = node
   tx.put(orphanKey(share.id, nodeId), encodeRecord({}))

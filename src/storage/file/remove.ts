@@ -4,8 +4,8 @@ import type { Step } from '../../kv/kv.ts'
 import { StorageError } from '../error.ts'
 import type { Moment } from '../moment.ts'
 import { announceChange } from './change-event.ts'
+import { removeEntry } from './directory-change.ts'
 import {
-  deleteEntry,
   deleteNode,
   isEmptyDirectory,
   saveNode,
@@ -32,7 +32,7 @@ export function* removeName(
   moment: Moment,
 ): Step<number> {
   const view = { shareId: share.id, lastSnapshot: share.lastSnapshot }
-  deleteEntry(tx, view, directoryId, entry)
+  yield* removeEntry(tx, { view, directoryId }, entry, moment)
   announceChange(tx, { view, directoryId, name: entry.name }, node, 'removed')
   const { linkCount = 1 } = node
   if (linkCount > 1) {

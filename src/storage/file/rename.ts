@@ -1,4 +1,5 @@
-// Renaming: two records, however much lies below, since what is in a directory names it by its id.
+// Renaming: the node, its entry and the times of its directories, however much lies below, since what is in a
+// directory names it by its id.
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { scanAll } from '../../kv/scan.ts'
@@ -7,12 +8,11 @@ import { StorageError } from '../error.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
 import { announceRename } from './change-event.ts'
+import { addEntry, removeEntry } from './directory-change.ts'
 import { opensRange } from './keys.ts'
 import {
-  deleteEntry,
   getNode,
   ROOT_ID,
-  saveEntry,
   saveNode,
   touched,
   type Existing,
@@ -47,9 +47,9 @@ export function* renameNode(
   if (target.node !== undefined && !isItself) {
     yield* removeNode(tx, { ...target, node: target.node }, moment)
   }
-  deleteEntry(tx, view, source.directoryId, entry)
+  yield* removeEntry(tx, source, entry, moment)
   const { nodeId, kind } = node
-  saveEntry(tx, view, target.directoryId, undefined, { nodeId, kind, name: target.name })
+  yield* addEntry(tx, target, { nodeId, kind, name: target.name }, moment)
   const { properties = {}, metadata, headers } = change
   const after = saveNode(tx, view, node, {
     ...node,

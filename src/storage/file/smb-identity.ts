@@ -30,13 +30,18 @@ const RID_COUNT = 2 ** 30 - RID_MIN
  * letters.
  */
 export function smbIdentity(account: string, name: string): SmbIdentity {
-  const domain = createHash('sha256').update(account).digest()
-  const words = [0, 4, 8].map((offset) => domain.readUInt32LE(offset))
+  const domain = domainSidOf(account)
   const own = createHash('sha256').update(`${account}\0${name.toLowerCase()}`).digest()
-  const of = (rid: number): Sid => ['S-1-5-21', ...words, rid].join('-')
+  const of = (rid: number): Sid => `${domain}-${rid}`
   const sid = of(RID_MIN + (own.readUInt32LE(0) % RID_COUNT))
   const groupSid = of(USERS_RID)
   return { name, sid, groupSid, sids: new Set([sid, groupSid, ...GROUPS]) }
+}
+
+/** What the SIDs of an account's users begin with. */
+export function domainSidOf(account: string): Sid {
+  const hash = createHash('sha256').update(account).digest()
+  return ['S-1-5-21', ...[0, 4, 8].map((offset) => hash.readUInt32LE(offset))].join('-')
 }
 
 /** Whose a new file is; undefined is the account, whose files are the system's. */

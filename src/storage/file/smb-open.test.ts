@@ -246,12 +246,13 @@ describe('a snapshot', () => {
     const { snapshot } = await share.kv.write((tx) => snapshotShare(tx, ADDRESS, undefined, now))
     await share.open('new')
     const read = { snapshotMs: snapshotMs + 999, desiredAccess: READ_ACCESS }
+    const deleting = { ...read, desiredAccess: READ_ACCESS | 0x1_0000 }
     const past = await share.open('file', read)
     assert.deepEqual([past.open.snapshot, past.action], [snapshot, 'opened'])
     assert.equal(await refusalOf(share.open('file', { ...read, shareAccess: 0 })), 'done')
     const ROWS: readonly (readonly [path: string, asked: Asked, refusal: string])[] = [
       ['file', { snapshotMs, desiredAccess: 0x2 }, 'MEDIA_WRITE_PROTECTED'],
-      ['file', { ...read, deleteOnClose: true }, 'MEDIA_WRITE_PROTECTED'],
+      ['file', { ...deleting, deleteOnClose: true }, 'MEDIA_WRITE_PROTECTED'],
       ['file', { ...read, disposition: 'overwrite' }, 'MEDIA_WRITE_PROTECTED'],
       ['new', read, 'MEDIA_WRITE_PROTECTED'],
       ['new', { ...read, disposition: 'open' }, 'ResourceNotFound'],

@@ -100,7 +100,11 @@ export type MustWait = { readonly kind: 'wait'; readonly shareId: number; readon
 export type OpenOutcome = Opened | MustWait
 
 export function* openFile(tx: FileTx, request: OpenRequest, moment: Moment): Step<OpenOutcome> {
-  const { identity, desiredAccess } = request
+  const { identity, desiredAccess, open } = request
+  // [MS-FSA] 2.1.5.1, phase 1: DELETE has to be named. MAXIMUM_ALLOWED does not name it.
+  if (open.deleteOnClose === true && (desiredAccess & DELETE) === 0) {
+    throw new SmbRefused('INVALID_PARAMETER')
+  }
   if (identity !== undefined && (desiredAccess & ACCESS.systemSecurity) !== 0) {
     throw new SmbRefused('PRIVILEGE_NOT_HELD')
   }
@@ -168,7 +172,6 @@ function* openExisting(
   if (request.open.deleteOnClose === true) {
     if (view.snapshot !== undefined) throw new SmbRefused('MEDIA_WRITE_PROTECTED')
     checkDeletable(node)
-    if ((access & DELETE) === 0) throw new SmbRefused('ACCESS_DENIED')
   }
   // Who overwrites writes, whatever else is asked for.
   const used = willOverwrite ? access | WRITE_DATA : access

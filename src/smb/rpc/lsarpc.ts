@@ -1,0 +1,143 @@
+// lsarpc ([MS-LSAT], [MS-LSAD]): who a SID is and what SID somebody has, so that clients show the names of the users
+// of an account instead of their SIDs. A policy has nothing to it here: every handle is the same one.
+import type { Sid } from '../../storage/file/sid.ts'
+import { NT_STATUS } from '../wire/status.ts'
+import type { RpcInterface, RpcOperation } from './interface.ts'
+import { lsaDirectory, type LsaName } from './lsa-name.ts'
+import {
+  domainsOf,
+  encodeDomainPolicy,
+  encodeDomains,
+  encodeNames,
+  encodeSids,
+  type Looked,
+  type SidForm,
+} from './lsa-structure.ts'
+import { encodeU32, readBytes, readSid, readString, readU32, type NdrReader } from './ndr.ts'
+import { FAULT, RpcFault } from './rpc-fault.ts'
+
+/** Attributes, which are 0, and any bytes that are not. */
+const POLICY_HANDLE = Buffer.from(
+  `00000000${Buffer.from('lazuli lsapolicy').toString('hex')}`,
+  'hex',
+)
+const NO_HANDLE = Buffer.alloc(POLICY_HANDLE.length)
+
+/** Names or SIDs in one call; a stub has no room for many more. */
+const LOOKUP_COUNT_MAX = 1_000
+
+function requireHandle(args: NdrReader): void {
+  if (!POLICY_HANDLE.equals(readBytes(args, POLICY_HANDLE.length))) {
+    throw new RpcFault(FAULT.contextMismatch)
+  }
+}
+
+const status = (name: keyof typeof NT_STATUS): Uint8Array => encodeU32(NT_STATUS[name])
+
+/** LsarOpenPolicy and LsarOpenPolicy2: whoever has a session may look up names. */
+const openPolicy: RpcOperation = () => Buffer.concat([POLICY_HANDLE, status('SUCCESS')])
+
+const close: RpcOperation = (args) => {
+  requireHandle(args)
+  return Buffer.concat([NO_HANDLE, status('SUCCESS')])
+}
+
+/** POLICY_INFORMATION_CLASS ([MS-LSAD] 2.2.4.1) */
+const POLICY = { primaryDomain: 3, accountDomain: 5 } as const
+
+/** The account is the domain of its users. The server itself is in none. */
+const queryInformationPolicy: RpcOperation = (args, { lsa }) => {
+  requireHandle(args)
+  const informationClass = Buffer.from(readBytes(args, 2)).readUInt16LE()
+  const account = lsa()
+  const primary = { name: 'WORKGROUP', sid: undefined }
+  const domain = informationClass === POLICY.accountDomain ? account.domain : primary
+  const isKnown = informationClass === POLICY.primaryDomain || domain === account.domain
+  if (!isKnown) return Buffer.concat([encodeU32(0), status('INVALID_PARAMETER')])
+  return Buffer.concat([encodeDomainPolicy(informationClass, domain), status('SUCCESS')])
+}
+
+/** [MS-LSAT] 3.1.4: what was found is told also when the rest was not. */
+function encodeOutcome(found: readonly (LsaName | undefined)[]): Uint8Array {
+  const mappedCount = found.filter((each) => each !== undefined).length
+  const outcome =
+    mappedCount === found.length ? 'SUCCESS' : mappedCount === 0 ? 'NONE_MAPPED' : 'SOME_NOT_MAPPED'
+  return Buffer.concat([encodeU32(mappedCount), status(outcome)])
+}
+
+type Lookup = {
+  /** The newest ones ask without a policy. */
+  readonly hasHandle: boolean
+}
+
+function lookupSids({ hasHandle, hasFlags }: Lookup & { hasFlags: boolean }): RpcOperation {
+  return (args, { lsa }) => {
+    if (hasHandle) requireHandle(args)
+    const directory = lsaDirectory(lsa())
+    const looked = readSids(args).map((asked) => ({ asked, found: directory.bySid(asked) }))
+    return encodeLookup(looked, (domains) => encodeNames(looked, domains, hasFlags))
+  }
+}
+
+function lookupNames({ hasHandle, form }: Lookup & { form: SidForm }): RpcOperation {
+  return (args, { lsa }) => {
+    if (hasHandle) requireHandle(args)
+    const directory = lsaDirectory(lsa())
+    const looked = readNames(args).map((asked) => ({ asked, found: directory.byName(asked) }))
+    return encodeLookup(looked, (domains) => encodeSids(looked, domains, form))
+  }
+}
+
+function encodeLookup(
+  looked: readonly Looked<unknown>[],
+  encode: (domains: ReturnType<typeof domainsOf>) => Uint8Array,
+): Uint8Array {
+  const found = looked.map((each) => each.found)
+  const domains = domainsOf(found)
+  return Buffer.concat([encodeDomains(domains), encode(domains), encodeOutcome(found)])
+}
+
+function checkCount(count: number): void {
+  if (count > LOOKUP_COUNT_MAX) throw new RpcFault(FAULT.badStub)
+}
+
+/** LSAPR_SID_ENUM_BUFFER; what follows it are empty places for the answer, and options that change nothing here. */
+function readSids(args: NdrReader): readonly Sid[] {
+  const count = readU32(args)
+  checkCount(count)
+  if (readU32(args) === 0) return []
+  if (readU32(args) !== count) throw new RpcFault(FAULT.badStub)
+  const pointers = Array.from({ length: count }, () => readU32(args))
+  if (pointers.includes(0)) throw new RpcFault(FAULT.badStub)
+  return pointers.map(() => readSid(args))
+}
+
+/** An array of RPC_UNICODE_STRING, by reference. */
+function readNames(args: NdrReader): readonly string[] {
+  const count = readU32(args)
+  checkCount(count)
+  if (readU32(args) !== count) throw new RpcFault(FAULT.badStub)
+  const pointers = Array.from({ length: count }, () => {
+    readU32(args) // Both lengths, which the text repeats.
+    return readU32(args)
+  })
+  return pointers.map((pointer) => (pointer === 0 ? '' : readString(args)))
+}
+
+export const LSARPC: RpcInterface = {
+  syntax: { uuid: '785734123412cdabef000123456789ab', version: 0 },
+  operations: new Map([
+    [0, close],
+    [6, openPolicy],
+    [7, queryInformationPolicy],
+    [14, lookupNames({ hasHandle: true, form: 'relative' })],
+    [15, lookupSids({ hasHandle: true, hasFlags: false })],
+    [44, openPolicy], // LsarOpenPolicy2
+    [46, queryInformationPolicy], // LsarQueryInformationPolicy2
+    [57, lookupSids({ hasHandle: true, hasFlags: true })], // LsarLookupSids2
+    [58, lookupNames({ hasHandle: true, form: 'relativeEx' })], // LsarLookupNames2
+    [68, lookupNames({ hasHandle: true, form: 'whole' })], // LsarLookupNames3
+    [76, lookupSids({ hasHandle: false, hasFlags: true })], // LsarLookupSids3
+    [77, lookupNames({ hasHandle: false, form: 'whole' })], // LsarLookupNames4
+  ]),
+}

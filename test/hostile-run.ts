@@ -10,7 +10,8 @@ import { fillText, keepFrom, requestOf, type Names, type Seed } from './hostile-
 import { spoil, type Words } from './hostile-spoil.ts'
 import { SOURCES, WORDS } from './hostile-words.ts'
 import type { HostileWorld, ServiceName } from './hostile-world.ts'
-import { mutate, pick, randomFrom, type Random } from './mutation.ts'
+import { mutate } from './mutation.ts'
+import { randomFrom, type Random } from './random.ts'
 
 const SEEDS: Readonly<Record<ServiceName, readonly Seed[]>> = {
   blob: BLOB_SEEDS,
@@ -118,8 +119,8 @@ function readsAfter(service: ServiceName, { path }: RawRequest): RawRequest[] {
 function wordsOf(seeds: readonly Seed[], names: Names): Words {
   return {
     words: WORDS,
-    source: (random) => fillText(pick(SOURCES, random), names),
-    other: (random) => requestOf(pick(seeds, random), names),
+    source: (random) => fillText(random.pick(SOURCES), names),
+    other: (random) => requestOf(random.pick(seeds), names),
   }
 }
 
@@ -197,7 +198,7 @@ function tear(request: RawRequest, random: Random): Buffer {
     case 2:
       return withField('Expect: 100-continue')
     case 3:
-      return withLength(whole, pick(['1', '7', '100000', '5242880000', '99999999999'], random))
+      return withLength(whole, random.pick(['1', '7', '100000', '5242880000', '99999999999']))
     case 4:
       return chunked(whole, random)
     default:

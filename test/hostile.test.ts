@@ -7,7 +7,8 @@ import { runInNewContext } from 'node:vm'
 import { startAdmin, type Admin } from '../src/start/admin.ts'
 import { BareSocket } from './bare-socket.ts'
 import { ACCOUNT, rawRequest, wireRequest, type RawRequest } from './harness.ts'
-import { mutate, randomFrom, type Random } from './mutation.ts'
+import { mutate } from './mutation.ts'
+import { randomFrom, type Random } from './random.ts'
 import { runTestServer, type RunningTestServer } from './running-server.ts'
 
 const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }

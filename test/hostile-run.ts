@@ -25,6 +25,8 @@ export type RunOptions = {
   readonly seed: number
   /** One in so many is spoilt as bytes, HTTP and all; undefined: none. */
   readonly tornOneIn?: number
+  /** Every request that names a source is also sent with each of the hostile ones. */
+  readonly withSources?: true
   /** Called around each whole request. */
   readonly around?: (send: () => Promise<Answer | undefined>) => Promise<Answer | undefined>
 }
@@ -53,6 +55,7 @@ export async function runScenario(
       for (const seed of SEEDS[service]) {
         const step = { service, session, seed, names, words, random, report, options }
         for (let i = 0; i < options.spoiltCount; i += 1) await sendSpoilt(world, step)
+        if (options.withSources) await sendWithSources(step)
         await sendGood(step)
       }
     } finally {
@@ -78,8 +81,21 @@ async function sendGood({ session, seed, names, report, options }: StepOfRun): P
   note(report, request, answer)
   if (answer === undefined) return
   keepFrom(seed, answer, names)
-  if (options.spoiltCount > 0 || answer.status === seed.status) return
+  if (options.spoiltCount > 0 || options.withSources || answer.status === seed.status) return
   report.faults.push(`${seed.operation}: ${answer.status} ${told(request)} ${answer.body}`)
+}
+
+const SOURCE_HEADER = /^x-ms-(copy|file-rename)-source$/
+
+async function sendWithSources({ session, seed, names, report, options }: StepOfRun) {
+  const header = Object.keys(seed.headers ?? {}).find((name) => SOURCE_HEADER.test(name))
+  if (header === undefined) return
+  for (const source of SOURCES) {
+    const request = requestOf(seed, names)
+    const headers = { ...request.headers, [header]: fillText(source, names) }
+    const sourced = { ...request, headers }
+    note(report, sourced, await sendWhole(session, sourced, options))
+  }
 }
 
 async function sendSpoilt(world: HostileWorld, step: StepOfRun): Promise<void> {

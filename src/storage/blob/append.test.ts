@@ -154,3 +154,12 @@ test('of an append and a seal at once, the one that comes second sees the first'
   }
   assert.deepEqual(outcomes, new Set(['BlobIsSealed', 'appended']))
 })
+
+test('bytes that were encrypted for the blob before are not appended to this one', async () => {
+  const kv = openMemoryKv()
+  await withBlob(kv)
+  const asked = { guard: GUARD, lengthBytes: 0, appendPosition: undefined, blobBytesMax: undefined }
+  const bytes = { lengthBytes: 0, pieces: [], encryption: { scope: 's' } }
+  const appending = kv.write((tx) => appendBlock(tx, ADDRESS, asked, bytes, moment()))
+  await assert.rejects(appending, { code: 'BlobCustomerSpecifiedEncryptionMismatch' })
+})

@@ -51,11 +51,10 @@ for (const lengthBytes of [8 * KIB, 256 * KIB]) {
     const file = fileOf(`overlap-${lengthBytes}`)
     await file.create(lengthBytes)
     const [quarter, long] = [lengthBytes / 4, (lengthBytes / 4) * 3]
-    const phase = { isWriting: true }
+    const phase = { isWriting: true, reads: 0 }
     let last = 0
-    let reads = 0
     const writer = async (isLow: boolean) => {
-      for (let count = 0; count < 15 || reads < READS_MIN; count += 1) {
+      for (let count = 0; count < 15 || phase.reads < READS_MIN; count += 1) {
         last += 2
         const value = (last + (isLow ? 1 : 0)) % 256
         await file.uploadRange(Buffer.alloc(long, value), isLow ? 0 : quarter, long)
@@ -64,7 +63,7 @@ for (const lengthBytes of [8 * KIB, 256 * KIB]) {
     const reader = async () => {
       while (phase.isWriting) {
         checkOverlap(await file.downloadToBuffer())
-        reads += 1
+        phase.reads += 1
       }
     }
     const readers = [reader(), reader(), reader()]
@@ -78,16 +77,15 @@ for (const lengthBytes of [8 * KIB, 256 * KIB]) {
 test('a copy and a snapshot are of one state', async () => {
   const source = fileOf('source')
   await source.create(64 * KIB)
-  const phase = { isWriting: true }
-  let writes = 0
+  const phase = { isWriting: true, writes: 0 }
   const writer = async (value: number) => {
     while (phase.isWriting) {
       await source.uploadRange(Buffer.alloc(64 * KIB, value), 0, 64 * KIB)
-      writes += 1
+      phase.writes += 1
     }
   }
   const writers = [1, 2, 3].map(writer)
-  for (let count = 0; count < 10 || writes < WRITES_MIN; count += 1) {
+  for (let count = 0; count < 10 || phase.writes < WRITES_MIN; count += 1) {
     const copy = fileOf(`copy-${count}`)
     await copy.startCopyFromURL(source.url)
     const { snapshot = '' } = await share.createSnapshot()

@@ -150,9 +150,8 @@ describe('how it stops', { concurrency: 2 }, () => {
     server.child.kill()
     await server.said(/Blob service is closing\.\.\./)
     assert.equal(await upload.finish(), 201)
-    const endedMs = performance.now()
+    // It would be 1 if the connection had kept it until the time for a shutdown was over.
     assert.equal((await server.ended).code, 0)
-    assert(performance.now() - endedMs < 3_000)
   })
 
   /** Sends a Put Blob in two halves. Begun: the server waits for the second one. */

@@ -1,15 +1,16 @@
 // A server that is killed while clients write loses nothing that it has acknowledged, shows nothing half
-// written, and leaves nothing on the disk that a sweep does not take away. Where it is killed depends on
-// a seed; CRASH_SEED=n runs another.
+// written, and leaves nothing on the disk that a sweep does not take away. The event at which it is killed
+// depends on a seed; CRASH_SEED=n runs another.
 import assert from 'node:assert/strict'
 import { createCipheriv, createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { startServer } from '../src/server.ts'
 import { checkLocation } from '../src/start/fsck.ts'
-import { rawRequest } from './harness.ts'
+import { killAtEvent, type CrashPoint } from './crash-point.ts'
+import { rawRequest, type RawResponse } from './harness.ts'
+import { randomFrom, type Random } from './random.ts'
 import {
   cleanUp,
   createContainer,
@@ -17,7 +18,6 @@ import {
   getBlob,
   putBlob,
   startServerProcess,
-  stop,
   tempFolder,
 } from './server-process.ts'
 
@@ -25,6 +25,8 @@ const SEED = Number(process.env.CRASH_SEED ?? 1)
 const ROUNDS = 3
 const CLIENTS = 16
 const NAMES_PER_CLIENT = 4
+/** More than there are clients: at least one write was answered. */
+const EVENTS_MIN = 40
 const SMALL_BYTES_MAX = 12 * 1_024
 const LARGE_BYTES_MIN = 64 * 1_024
 const LARGE_BYTES_MAX = 1_024 * 1_024
@@ -38,20 +40,9 @@ type Version = number | undefined
 type Known = { acknowledged: Version; sent?: { readonly version: Version } }
 
 /** One per client; nobody else writes its names, so it knows what they must hold. */
-type Client = { readonly known: Map<string, Known>; readonly random: () => number }
+type Client = { readonly known: Map<string, Known>; readonly random: Random }
 
 after(cleanUp)
-
-/** mulberry32: small, and the same everywhere. */
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 /** Every byte depends on name, version and position, so bytes of another write are seen. */
 function contentOf(name: string, version: number): Buffer {
@@ -68,29 +59,37 @@ function contentOf(name: string, version: number): Buffer {
 function clientOf(index: number): Client {
   const names = Array.from({ length: NAMES_PER_CLIENT }, (_, n) => `/crash/client-${index}/${n}`)
   const known = new Map(names.map((name): [string, Known] => [name, { acknowledged: undefined }]))
-  return { known, random: randomOf(SEED * 1_000 + index) }
+  return { known, random: randomFrom(SEED * 1_000 + index) }
 }
 
 let lastVersion = 0
 
 /** Overwrites, and deletes now and then, until the connection breaks. Returns how many were answered. */
-async function writeUntilKilled(server: Server, { known, random }: Client): Promise<number> {
+async function writeUntilKilled(
+  server: Server,
+  { known, random }: Client,
+  crash: CrashPoint,
+): Promise<number> {
   const names = [...known.keys()]
   for (let count = 0; ; count += 1) {
-    const name = names[Math.floor(random() * names.length)] ?? ''
+    const name = random.pick(names)
     const blob = known.get(name)
     assert(blob !== undefined)
-    const deletes = blob.acknowledged !== undefined && random() < 0.2
+    const deletes = blob.acknowledged !== undefined && random.below(5) === 0
     const version = deletes ? undefined : (lastVersion += 1)
     blob.sent = { version }
     let status: number
     try {
-      status = await write(server, name, version)
-    } catch {
+      const answer = write(server, name, version)
+      crash.happened()
+      status = await answer
+    } catch (error) {
+      crash.expectKilled(error)
       return count
     }
     assert.equal(status, deletes ? 202 : 201)
     known.set(name, { acknowledged: version })
+    crash.happened()
   }
 }
 
@@ -145,21 +144,19 @@ function extentBytes(folder: string): number {
 test(`what was acknowledged outlives SIGKILL (seed ${SEED})`, async (context) => {
   const folder = tempFolder('crash')
   const args = ['--silent', '--location', folder]
-  const random = randomOf(SEED)
+  const random = randomFrom(SEED)
   const clients = Array.from({ length: CLIENTS }, (_, index) => clientOf(index))
 
   for (let round = 0; round < ROUNDS; round += 1) {
     const server = await startServerProcess({ args })
     if (round === 0) assert.equal((await createContainer(server, 'crash')).status, 201)
     else await checkAll(server, clients)
-    const writing = clients.map((client) => writeUntilKilled(server, client))
-    const killAfterMs = 100 + Math.floor(random() * 500)
-    // Time is what the test is about: the kill comes at any moment of the writes.
-    await setTimeout(killAfterMs)
-    assert.equal((await stop(server, 'SIGKILL')).signal, 'SIGKILL')
-    const counts = await Promise.all(writing)
+    const eventCount = EVENTS_MIN + random.below(400)
+    const crash = killAtEvent(server, eventCount)
+    const writing = clients.map((client) => writeUntilKilled(server, client, crash))
+    const [counts] = await Promise.all([Promise.all(writing), crash.killed])
     const answered = counts.reduce((sum, count) => sum + count, 0)
-    context.diagnostic(`killed after ${killAfterMs} ms and ${answered} answered writes`)
+    context.diagnostic(`killed at event ${eventCount}, after ${answered} answered writes`)
     assert(answered > 0, 'something was acknowledged')
     const { exitCode, lines } = await checkLocation(folder, process.pid)
     assert.deepEqual([exitCode, lines.at(-1)], [0, 'no problems'], lines.join('\n'))
@@ -208,10 +205,11 @@ test('appended lines that were acknowledged outlive SIGKILL, each where it was p
       const headers = { 'x-ms-blob-type': 'AppendBlob' }
       await rawRequest(server, { method: 'PUT', path: '/log/lines', headers, body: '' })
     }
-    const appending = Array.from({ length: 8 }, (_, index) => append(server, index, round, lines))
-    await setTimeout(300)
-    await stop(server, 'SIGKILL')
-    await Promise.all(appending)
+    const crash = killAtEvent(server, 150 + 100 * round)
+    const appending = Array.from({ length: 8 }, (_, index) =>
+      append(server, { index, round }, lines, crash),
+    )
+    await Promise.all([...appending, crash.killed])
     const { exitCode, lines: said } = await checkLocation(folder, process.pid)
     assert.deepEqual([exitCode, said.at(-1)], [0, 'no problems'], said.join('\n'))
   }
@@ -227,18 +225,26 @@ test('appended lines that were acknowledged outlive SIGKILL, each where it was p
   }
 })
 
-async function append(server: Server, index: number, round: number, lines: Map<number, string>) {
+async function append(
+  server: Server,
+  { index, round }: { readonly index: number; readonly round: number },
+  lines: Map<number, string>,
+  crash: CrashPoint,
+): Promise<void> {
   for (let count = 0; ; count += 1) {
     // Some are small enough for the kv, some go to an extent.
     const line = `${round}-${index}-${count};`.repeat(1 + ((count * 977) % 2_000))
     const path = '/log/lines?comp=appendblock'
+    let answer: RawResponse
     try {
-      const { status, headers } = await rawRequest(server, { method: 'PUT', path, body: line })
-      assert.equal(status, 201)
-      lines.set(Number(headers['x-ms-blob-append-offset']), line)
+      const sent = rawRequest(server, { method: 'PUT', path, body: line })
+      crash.happened()
+      answer = await sent
     } catch (error) {
-      if (error instanceof assert.AssertionError) throw error
-      return
+      return crash.expectKilled(error)
     }
+    assert.equal(answer.status, 201)
+    lines.set(Number(answer.headers['x-ms-blob-append-offset']), line)
+    crash.happened()
   }
 }

@@ -95,6 +95,18 @@ test('what is refused changes nothing', { timeout: 3_600_000 }, async () => {
   assert.deepEqual(report.faults, [])
 })
 
+test('every source that a copy must not follow, and every server that answers badly', async () => {
+  const report = newReport()
+  const options = { spoiltCount: 0, seed: SEED, withSources: true } as const
+  await runScenario(world, world.namesFor('sources'), options, report)
+  assert.deepEqual(report.faults, [])
+  assert.deepEqual(world.trapped, [])
+  assert.equal(world.server.logged(), '')
+  for (const path of ['/redirect', '/cut', '/longer', '/odd-headers', '/not-http', '/missing']) {
+    assert.ok(world.copiedFrom().has(path), `nobody has asked for ${path}`)
+  }
+})
+
 test(`${REQUEST_COUNT} spoilt requests`, { timeout: 3_600_000 }, async () => {
   const report = newReport()
   const heapBytes: number[] = []

@@ -10,7 +10,8 @@ import { fillText, keepFrom, requestOf, type Names, type Seed } from './hostile-
 import { spoil, type Words } from './hostile-spoil.ts'
 import { SOURCES, WORDS } from './hostile-words.ts'
 import type { HostileWorld, ServiceName } from './hostile-world.ts'
-import { mutate, pick, randomFrom, type Random } from './mutation.ts'
+import { mutate } from './mutation.ts'
+import { randomFrom, type Random } from './random.ts'
 
 const SEEDS: Readonly<Record<ServiceName, readonly Seed[]>> = {
   blob: BLOB_SEEDS,
@@ -24,6 +25,8 @@ export type RunOptions = {
   readonly seed: number
   /** One in so many is spoilt as bytes, HTTP and all; undefined: none. */
   readonly tornOneIn?: number
+  /** Every request that names a source is also sent with each of the hostile ones. */
+  readonly withSources?: true
   /** Called around each whole request. */
   readonly around?: (send: () => Promise<Answer | undefined>) => Promise<Answer | undefined>
 }
@@ -52,6 +55,7 @@ export async function runScenario(
       for (const seed of SEEDS[service]) {
         const step = { service, session, seed, names, words, random, report, options }
         for (let i = 0; i < options.spoiltCount; i += 1) await sendSpoilt(world, step)
+        if (options.withSources) await sendWithSources(step)
         await sendGood(step)
       }
     } finally {
@@ -77,8 +81,21 @@ async function sendGood({ session, seed, names, report, options }: StepOfRun): P
   note(report, request, answer)
   if (answer === undefined) return
   keepFrom(seed, answer, names)
-  if (options.spoiltCount > 0 || answer.status === seed.status) return
+  if (options.spoiltCount > 0 || options.withSources || answer.status === seed.status) return
   report.faults.push(`${seed.operation}: ${answer.status} ${told(request)} ${answer.body}`)
+}
+
+const SOURCE_HEADER = /^x-ms-(copy|file-rename)-source$/
+
+async function sendWithSources({ session, seed, names, report, options }: StepOfRun) {
+  const header = Object.keys(seed.headers ?? {}).find((name) => SOURCE_HEADER.test(name))
+  if (header === undefined) return
+  for (const source of SOURCES) {
+    const request = requestOf(seed, names)
+    const headers = { ...request.headers, [header]: fillText(source, names) }
+    const sourced = { ...request, headers }
+    note(report, sourced, await sendWhole(session, sourced, options))
+  }
 }
 
 async function sendSpoilt(world: HostileWorld, step: StepOfRun): Promise<void> {
@@ -118,8 +135,8 @@ function readsAfter(service: ServiceName, { path }: RawRequest): RawRequest[] {
 function wordsOf(seeds: readonly Seed[], names: Names): Words {
   return {
     words: WORDS,
-    source: (random) => fillText(pick(SOURCES, random), names),
-    other: (random) => requestOf(pick(seeds, random), names),
+    source: (random) => fillText(random.pick(SOURCES), names),
+    other: (random) => requestOf(random.pick(seeds), names),
   }
 }
 
@@ -197,7 +214,7 @@ function tear(request: RawRequest, random: Random): Buffer {
     case 2:
       return withField('Expect: 100-continue')
     case 3:
-      return withLength(whole, pick(['1', '7', '100000', '5242880000', '99999999999'], random))
+      return withLength(whole, random.pick(['1', '7', '100000', '5242880000', '99999999999']))
     case 4:
       return chunked(whole, random)
     default:
@@ -219,18 +236,17 @@ function chunked(whole: Buffer, random: Random): Buffer {
 }
 
 const LAST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
-const PATIENCE_MS = 15
 const REFUSALS = [400, 408, 431]
 
 /**
- * Where the last request is taken for a part of what came before, the client stops sending. What can't be
- * read as HTTP is refused without the service's headers.
+ * The client sends no more after that: where the last request is taken for a part of what came before, the server
+ * would wait. What can't be read as HTTP is refused without the service's headers.
  */
 async function sendTorn(port: number, bytes: Buffer, report: RunReport): Promise<void> {
   const client = new HostileClient(port)
   client.send(bytes)
   client.send(LAST)
-  const patience = setTimeout(() => client.finish(), PATIENCE_MS)
+  client.finish()
   const told = JSON.stringify(bytes.toString('latin1').slice(0, 2_000))
   let method = bytes.toString('latin1', 0, bytes.indexOf(' '))
   report.requestCount += 1
@@ -247,7 +263,6 @@ async function sendTorn(port: number, bytes: Buffer, report: RunReport): Promise
   } catch (error) {
     report.faults.push(`${String(error)}: ${told}`)
   } finally {
-    clearTimeout(patience)
     client.close()
   }
 }

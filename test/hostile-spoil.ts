@@ -1,7 +1,8 @@
 // Spoils a request where its parts are: a parameter, a header, the body, the name, the method. It is spoilt
 // before it is signed, so that it comes past authentication to what reads it.
 import type { RawRequest } from './harness.ts'
-import { mutate, pick, type Random } from './mutation.ts'
+import { mutate } from './mutation.ts'
+import type { Random } from './random.ts'
 
 export type Words = {
   readonly words: readonly string[]
@@ -28,8 +29,8 @@ const VALUE_BYTES_MAX = 20_000
 /** One change, so that much of it still succeeds, or up to three. */
 export function spoil(request: RawRequest, random: Random, words: Words): RawRequest {
   let spoilt = request
-  for (let count = pick(COUNTS, random); count > 0; count -= 1) {
-    spoilt = pick(SPOILS, random)(spoilt, random, words)
+  for (let count = random.pick(COUNTS); count > 0; count -= 1) {
+    spoilt = random.pick(SPOILS)(spoilt, random, words)
   }
   return spoilt
 }
@@ -61,7 +62,7 @@ function withHeader(request: RawRequest, name: string, value: string | string[])
 
 function anyHeader({ headers = {} }: RawRequest, random: Random): string {
   const names = Object.keys(headers).filter((name) => name !== 'authorization')
-  return names.length === 0 ? 'x-ms-version' : pick(names, random)
+  return names.length === 0 ? 'x-ms-version' : random.pick(names)
 }
 
 function spoilHeader(request: RawRequest, random: Random): RawRequest {
@@ -74,11 +75,11 @@ function setHeader(request: RawRequest, random: Random, words: Words): RawReques
   const name = anyHeader(request, random)
   if (FREE_HEADERS.includes(name)) return withFreeText(request, name, random, words)
   const isSource = /copy-source|rename-source/.test(name) && random.below(4) > 0
-  return withHeader(request, name, isSource ? words.source(random) : pick(words.words, random))
+  return withHeader(request, name, isSource ? words.source(random) : random.pick(words.words))
 }
 
 function setFreeHeader(request: RawRequest, random: Random, words: Words): RawRequest {
-  return withFreeText(request, pick(FREE_HEADERS, random), random, words)
+  return withFreeText(request, random.pick(FREE_HEADERS), random, words)
 }
 
 function withFreeText(
@@ -87,7 +88,7 @@ function withFreeText(
   random: Random,
   { words }: Words,
 ): RawRequest {
-  const word = pick(random.below(2) === 0 ? words : ODD_TEXTS, random)
+  const word = random.pick(random.below(2) === 0 ? words : ODD_TEXTS)
   const value = random.below(3) === 0 ? mutate(Buffer.from(word), random).toString('latin1') : word
   return withHeader(request, name, value)
 }
@@ -101,14 +102,14 @@ function dropHeader(request: RawRequest, random: Random): RawRequest {
 function repeatHeader(request: RawRequest, random: Random, { words }: Words): RawRequest {
   const name = anyHeader(request, random)
   const value = valueOf(request.headers?.[name])
-  return withHeader(request, name, [value, random.below(2) === 0 ? value : pick(words, random)])
+  return withHeader(request, name, [value, random.below(2) === 0 ? value : random.pick(words)])
 }
 
 /** A header of another request, with its value or another one. */
 function takeHeader(request: RawRequest, random: Random, words: Words): RawRequest {
   const other = words.other(random)
   const name = anyHeader(other, random)
-  const value = random.below(3) === 0 ? pick(words.words, random) : valueOf(other.headers?.[name])
+  const value = random.below(3) === 0 ? random.pick(words.words) : valueOf(other.headers?.[name])
   return withHeader(request, name, value)
 }
 
@@ -168,7 +169,7 @@ function decoded(value: string): string {
 
 function setParameter(request: RawRequest, random: Random, { words }: Words): RawRequest {
   return changeField(request, random, (field) => {
-    const word = pick(words, random)
+    const word = random.pick(words)
     const isRaw = random.below(5) === 0
     return `${field.split('=')[0] ?? ''}=${isRaw ? word : encodeURIComponent(word)}`
   })
@@ -180,8 +181,8 @@ function dropParameter(request: RawRequest, random: Random): RawRequest {
 
 function takeParameter(request: RawRequest, random: Random, words: Words): RawRequest {
   const { path, fields } = splitPath(request)
-  const taken = pick(splitPath(words.other(random)).fields, random, 'snapshot=')
-  const word = encodeURIComponent(pick(words.words, random))
+  const taken = random.pick(['snapshot=', ...splitPath(words.other(random)).fields])
+  const word = encodeURIComponent(random.pick(words.words))
   const field = random.below(3) === 0 ? `${taken.split('=')[0] ?? ''}=${word}` : taken
   return withFields(request, { path, fields: [...fields, field] })
 }
@@ -199,7 +200,7 @@ function spoilBody(request: RawRequest, random: Random): RawRequest {
 /** A word instead of a text between tags, or anywhere. */
 function setInBody(request: RawRequest, random: Random, { words }: Words): RawRequest {
   const text = Buffer.from(request.body ?? '').toString('latin1')
-  const word = Buffer.from(pick(words, random)).toString('latin1')
+  const word = Buffer.from(random.pick(words)).toString('latin1')
   const places = [...text.matchAll(/>[^<>]*<|: ?[^\r\n]*\r\n|'[^']*'/g)]
   const place = places[random.below(places.length || 1)]
   if (place === undefined) return withBody(request, Buffer.from(word, 'latin1'))
@@ -230,10 +231,10 @@ function setName(request: RawRequest, random: Random, { words }: Words): RawRequ
   const { path, fields } = splitPath(request)
   const segments = path.split('/')
   const at = 2 + random.below(Math.max(1, segments.length - 2))
-  segments[at] = encodeURIComponent(pick(words, random))
+  segments[at] = encodeURIComponent(random.pick(words))
   return withFields(request, { path: segments.join('/'), fields })
 }
 
 function takeMethod(request: RawRequest, random: Random): RawRequest {
-  return { ...request, method: pick(METHODS, random) }
+  return { ...request, method: random.pick(METHODS) }
 }

@@ -24,6 +24,8 @@ export type HostileWorld = {
   readonly names: Names
   /** What reached a server that no copy may read from. */
   readonly trapped: readonly string[]
+  /** The paths that copies have read from the server that they may read from. */
+  copiedFrom(): ReadonlySet<string>
   /** Whether a held source keeps its answer back, or lets it go at once. */
   hold(isHeld: boolean): void
   /** Names for one run of the scenarios. */
@@ -58,6 +60,7 @@ export async function startHostileWorld(): Promise<HostileWorld> {
     ports,
     names,
     trapped,
+    copiedFrom: () => new Set(web.asked.map(({ path }) => path)),
     hold: (isHeld) => {
       held.isHeld = isHeld
     },

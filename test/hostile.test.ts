@@ -7,7 +7,8 @@ import { runInNewContext } from 'node:vm'
 import { startAdmin, type Admin } from '../src/start/admin.ts'
 import { BareSocket } from './bare-socket.ts'
 import { ACCOUNT, rawRequest, wireRequest, type RawRequest } from './harness.ts'
-import { mutate, randomFrom, type Random } from './mutation.ts'
+import { mutate } from './mutation.ts'
+import { randomFrom, type Random } from './random.ts'
 import { runTestServer, type RunningTestServer } from './running-server.ts'
 
 const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
@@ -48,16 +49,15 @@ async function checkAlive(): Promise<void> {
 const LAST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 
 /**
- * The statuses of all that is answered to bytes and to a request to close behind them. Where that request
- * is taken for a part of what came before, the client stops sending.
+ * The statuses of all that is answered to bytes and to a request to close behind them. The client sends no more
+ * after that, for where that request is taken for a part of what came before, the server would wait.
  */
 async function statusesOf(port: number, bytes: string | Uint8Array): Promise<readonly number[]> {
   const socket = await BareSocket.open(port)
   socket.send(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
   socket.send(LAST)
-  const patience = setTimeout(() => socket.finish(), 20)
+  socket.finish()
   const received = await socket.rest()
-  clearTimeout(patience)
   socket.close()
   return [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1]))
 }

@@ -20,7 +20,7 @@ import { UnsecuredJWT } from 'jose'
 import { certificateNames, makeCa, makeServerCertificate } from '../src/start/certificate.ts'
 import { BareSocket } from './bare-socket.ts'
 import { ACCOUNT, ACCOUNT_KEY, wireRequest, type RawRequest } from './harness.ts'
-import { randomFrom } from './mutation.ts'
+import { randomFrom } from './random.ts'
 import { runTestServer, type RunningTestOptions, type RunningTestServer } from './running-server.ts'
 
 const PASSWORD = 'päss word'

@@ -1,25 +1,5 @@
-// Random spoiling of bytes from a seed: a failure comes again with the same one.
-
-export type Random = {
-  /** 0 to count - 1. */
-  below(count: number): number
-  bytes(lengthBytes: number): Buffer
-}
-
-/** mulberry32: small, fast, and good enough to spoil requests with. */
-export function randomFrom(seed: number): Random {
-  let state = seed
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-  const below = (count: number): number => Math.floor(next() * count)
-  const bytes = (lengthBytes: number): Buffer =>
-    Buffer.from(Array.from({ length: lengthBytes }, () => below(256)))
-  return { below, bytes }
-}
+// Random damage to bytes, for tests of parsers.
+import type { Random } from './random.ts'
 
 /** What tends to matter to parsers. */
 const WORDS = [
@@ -36,7 +16,7 @@ export function mutate(bytes: Buffer, random: Random): Buffer {
     bytes.subarray(at, end),
     bytes.subarray(end),
   ]
-  const word = Buffer.from(WORDS[random.below(WORDS.length)] ?? '', 'latin1')
+  const word = Buffer.from(random.pick(WORDS), 'latin1')
   switch (random.below(6)) {
     case 0:
       return Buffer.concat([before, behind])
@@ -51,11 +31,4 @@ export function mutate(bytes: Buffer, random: Random): Buffer {
     default:
       return Buffer.concat([before, word, middle, behind])
   }
-}
-
-/** One of them; `otherwise` of none. */
-export function pick<T>(items: readonly T[], random: Random, otherwise?: T): T {
-  const item = items[random.below(items.length)] ?? otherwise
-  if (item === undefined) throw new Error('there is nothing to pick')
-  return item
 }

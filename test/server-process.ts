@@ -32,7 +32,7 @@ export type Running = {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
   stdout(): string
-  /** The first match in the output, now or later; fails when the process ends without one. */
+  /** The first match in stdout or stderr, now or later; fails when the process ends without one. */
   said(pattern: RegExp): Promise<RegExpExecArray>
 }
 
@@ -82,11 +82,12 @@ export function launch({ program = [process.execPath, MAIN], args, cwd, env }: L
   const said = (pattern: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
-        const match = pattern.exec(stdout)
+        const match = pattern.exec(stdout) ?? pattern.exec(stderr)
         if (match !== null) resolve(match)
       }
       look()
       child.stdout.on('data', look)
+      child.stderr.on('data', look)
       const missed = (why: unknown) => reject(new Error(`never said ${pattern}: ${String(why)}`))
       ended.then((end) => missed(JSON.stringify(end)), missed)
     })

@@ -66,6 +66,18 @@ test('account SAS', async () => {
   }
 })
 
+test('an account SAS that was accepted before is refused when the account has other keys', async () => {
+  const permissions = blobs.AccountSASPermissions.parse('r')
+  const values = { expiresOn, permissions, services: 'b', resourceTypes: 'o' }
+  const sas = blobs.generateAccountSASQueryParameters(values, credential).toString()
+  // The same query, as of a request that is decoded once.
+  const request = at('blob', '/c/b', sas)
+  assert.equal(await accepted(request), 'ok')
+  const rotated = { name: ACCOUNT, keys: [accountKey(Buffer.from('another').toString('base64'))] }
+  const world = { ...WORLD, accounts: { get: () => rotated, names: () => [ACCOUNT] } }
+  await assert.rejects(async () => authenticate(request, world), { code: 'AuthenticationFailed' })
+})
+
 test('account SAS of the table SDK', async () => {
   const named = new AzureNamedKeyCredential(ACCOUNT, KEYS[0] ?? '')
   const sas = generateTableAccountSas(named, { startsOn, expiresOn })

@@ -1,6 +1,7 @@
 // What every extent store must do, run over each of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assertBytes } from '../../test/assert-bytes.ts'
 import fc from 'fast-check'
 import { KEY_END, type Kv, type ReadTx, type Step } from '../kv/kv.ts'
 import { encodeRecord } from '../kv/record.ts'
@@ -46,7 +47,7 @@ function checkBytes(check: Check): void {
       const [md5, crc64] = [md5Hasher(), crc64Hasher()]
       const slice = await harness.store.write(chunksOf(bytes, 9_999), lengthBytes, [md5, crc64])
       assert.equal(slice.lengthBytes, lengthBytes)
-      assert.deepEqual(await readAll(harness.store, [wholeSlice(slice)]), bytes)
+      assertBytes(await readAll(harness.store, [wholeSlice(slice)]), bytes)
       const [again, againCrc64] = [md5Hasher(), crc64Hasher()]
       again.update(bytes)
       againCrc64.update(bytes)
@@ -63,7 +64,7 @@ function checkBytes(check: Check): void {
       const md5 = md5Hasher()
       const source = chunksOf(Buffer.from(bytes), 65_537)
       const slice = await harness.store.write(source, lengthBytes, [md5], spoil)
-      assert.deepEqual(await readAll(harness.store, [wholeSlice(slice)]), bytes)
+      assertBytes(await readAll(harness.store, [wholeSlice(slice)]), bytes)
       const again = md5Hasher()
       again.update(bytes)
       assert.deepEqual(md5.digest(), again.digest())
@@ -86,21 +87,21 @@ function checkBytes(check: Check): void {
       [399_999, 400_001],
     ] as const) {
       const range = subRangeOfPieces(pieces, from, to)
-      assert.deepEqual(await readAll(harness.store, range), bytes.subarray(from, to))
+      assertBytes(await readAll(harness.store, range), bytes.subarray(from, to))
     }
     const hole: Hole = { slice: undefined, lengthBytes: 300_000 }
     const [first] = subRangeOfPieces(pieces, 10, 20)
     assert(first !== undefined)
     const sparse = await readAll(harness.store, [hole, first, hole])
     const zeros = Buffer.alloc(300_000)
-    assert.deepEqual(sparse, Buffer.concat([zeros, bytes.subarray(10, 20), zeros]))
+    assertBytes(sparse, Buffer.concat([zeros, bytes.subarray(10, 20), zeros]))
   })
 
   check('many writes at once stay apart', async (harness) => {
     const bodies = Array.from({ length: 100 }, (_, i) => patternBytes(i, (i * 7_919) % 40_000))
     const pieces = await Promise.all(bodies.map((body) => harness.write(body, 1_000)))
     const read = await Promise.all(pieces.map((piece) => readAll(harness.store, [piece])))
-    for (const [i, body] of bodies.entries()) assert.deepEqual(read[i], body)
+    for (const [i, body] of bodies.entries()) assertBytes(read[i], body)
   })
 
   check('a reader that is never started lets go when it is returned', async (harness) => {
@@ -141,7 +142,7 @@ function checkTorn(check: Check): void {
     await assert.rejects(harness.store.write(failing(), bytes.length, []), RangeError)
     await good
     await harness.sweepAll()
-    assert.deepEqual(await harness.get('good'), bytes)
+    assertBytes(await harness.get('good'), bytes)
     await harness.checkSound()
   })
 }
@@ -167,7 +168,7 @@ function checkSweep(check: Check): void {
     await harness.sweepAll()
     const chunks = [first.value]
     for await (const chunk of reader) chunks.push(chunk)
-    assert.deepEqual(Buffer.concat(chunks), bytes)
+    assertBytes(Buffer.concat(chunks), bytes)
     await harness.sweepAll()
     assert.equal(harness.store.sizeBytes(), 0)
   })
@@ -181,7 +182,7 @@ function checkSweep(check: Check): void {
     for (let pass = 0; pass < 3; pass += 1) await harness.sweep({ graceMs: 10 * GRACE_MS })
     await harness.point('b', [piece])
     await harness.sweepAll()
-    assert.deepEqual(await harness.get('b'), bytes)
+    assertBytes(await harness.get('b'), bytes)
   })
 
   check('what a sweep gave up can not be pointed at', async (harness) => {
@@ -217,7 +218,7 @@ function checkCompaction(check: Check): void {
     for (let i = 0; i < 40; i += 1) if (i % 4 !== 0) await harness.delete(`b${i}`)
     await harness.sweepAll()
     for (const [i, body] of bodies.entries()) {
-      assert.deepEqual(await harness.get(`b${i}`), i % 4 === 0 ? body : undefined)
+      assertBytes(await harness.get(`b${i}`), i % 4 === 0 ? body : undefined)
     }
     assert(harness.store.sizeBytes() <= 200_000, `${harness.store.sizeBytes()} bytes for 100,000`)
     await harness.checkSound()
@@ -234,11 +235,11 @@ function checkCompaction(check: Check): void {
     await harness.sweepAll()
     const moved = (await harness.pieces('b')) ?? []
     assert.deepEqual(await harness.pieces('snapshot299'), moved)
-    assert.deepEqual(await harness.get('half'), bytes.subarray(5_000, 15_000))
+    assertBytes(await harness.get('half'), bytes.subarray(5_000, 15_000))
     await harness.delete('b')
     for (let i = 0; i < 300; i += 1) await harness.delete(`snapshot${i}`)
     await harness.sweepAll()
-    assert.deepEqual(await harness.get('half'), bytes.subarray(5_000, 15_000))
+    assertBytes(await harness.get('half'), bytes.subarray(5_000, 15_000))
     await harness.checkSound()
   })
 
@@ -299,7 +300,7 @@ function checkModel(check: Check): void {
           model.set(`b${step.blob}`, bytes)
         }
       }
-      for (const [name, bytes] of model) assert.deepEqual(await harness.get(name), bytes)
+      for (const [name, bytes] of model) assertBytes(await harness.get(name), bytes)
       await harness.checkSound()
     }
     await fc.assert(fc.asyncProperty(fc.array(command, { maxLength: 30 }), run), { numRuns: 25 })

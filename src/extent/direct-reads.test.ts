@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { assertBytes } from '../../test/assert-bytes.ts'
 import { openMemoryKv } from '../kv/memory.ts'
 import { nodeDisk, type Disk } from './disk.ts'
 import { ExtentDamaged } from './error.ts'
@@ -70,7 +71,7 @@ const REFUSING: Disk['openDirect'] = () =>
   Promise.reject(Object.assign(new Error('no such thing'), { code: 'EINVAL' }))
 
 async function readBoth({ harness, ways }: World, piece: Piece, bytes: Buffer) {
-  assert.deepEqual(await readAll(harness.store, [piece]), bytes)
+  assertBytes(await readAll(harness.store, [piece]), bytes)
   return ways()
 }
 

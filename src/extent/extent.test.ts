@@ -4,6 +4,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { assertBytes } from '../../test/assert-bytes.ts'
 import { openMemoryKv } from '../kv/memory.ts'
 import { extentConformance } from './conformance.ts'
 import { chunksOf, Harness, patternBytes, readAll } from './harness.ts'
@@ -69,7 +70,7 @@ test('local: space really comes back on disk', { timeout: 60_000 }, () =>
     await harness.sweepAll()
     assert((await folderBytes(options.folder)) <= 200_000)
     for (let i = 45; i < 50; i += 1) {
-      assert.deepEqual(await harness.get(`b${i}`), patternBytes(i, 20_000))
+      assertBytes(await harness.get(`b${i}`), patternBytes(i, 20_000))
       await harness.delete(`b${i}`)
     }
     await harness.sweepAll()
@@ -125,6 +126,39 @@ test('local: a file that no record knows is removed, and its number is not given
     await harness.store.close()
   }))
 
+test('local: a file that no record knows stays while somebody reads it', () =>
+  inFolder(async (options, now) => {
+    const lost = new Harness(options.kv, await openLocalExtents(options), now)
+    const bytes = patternBytes(1, 1_000_000)
+    const piece = await lost.write(bytes)
+    await lost.store.close()
+    const kv = openMemoryKv()
+    const harness = new Harness(kv, await openLocalExtents({ ...options, kv }), now)
+    const reader = harness.store.read([piece])
+    const { value: first } = await reader.next()
+    assert(first !== undefined)
+    const chunks: Uint8Array[] = [Buffer.from(first)]
+    assert.equal((await harness.sweep()).orphanCount, 0)
+    for await (const chunk of reader) chunks.push(Buffer.from(chunk))
+    assertBytes(Buffer.concat(chunks), bytes)
+    assert.equal((await harness.sweep()).orphanCount, 1)
+    await harness.store.close()
+  }))
+
+test('local: what was read again and again is gone with its extent', () =>
+  inFolder(async (options, now) => {
+    const harness = new Harness(options.kv, await openLocalExtents(options), now)
+    await harness.put('b', patternBytes(1, 10_000))
+    const pieces = (await harness.pieces('b')) ?? []
+    for (let round = 0; round < 3; round += 1) {
+      assertBytes(await readAll(harness.store, pieces), patternBytes(1, 10_000))
+    }
+    await harness.delete('b')
+    await harness.sweepAll()
+    await assert.rejects(readAll(harness.store, pieces), ExtentDamaged)
+    await harness.store.close()
+  }))
+
 test('local: what is read again and again is the same, though readers give its memory back', () =>
   inFolder(async (options, now) => {
     const store = await openLocalExtents({ ...options, recentChunks: { bytesMax: 1_000_000 } })
@@ -136,7 +170,7 @@ test('local: what is read again and again is the same, though readers give its m
       const again = pieces.map((piece) => readAll(store, [{ ...piece, from: 1, lengthBytes: 9 }]))
       const read = await Promise.all([first, ...others])
       for (const [n, body] of bodies.entries()) {
-        assert.deepEqual(read[n], body)
+        assertBytes(read[n], body)
         assert.deepEqual(await again[n], body.subarray(1, 10))
       }
     }
@@ -166,6 +200,6 @@ test('memory: at its limit it refuses, until a sweep has made space', async () =
   await harness.delete('a')
   await harness.sweepAll()
   await harness.put('c', patternBytes(3, 6_000))
-  assert.deepEqual(await harness.get('b'), patternBytes(2, 4_000))
+  assertBytes(await harness.get('b'), patternBytes(2, 4_000))
   assert.equal(store.sizeBytes(), 10_000)
 })

@@ -41,17 +41,6 @@ export async function readAll(
   return Buffer.concat(chunks)
 }
 
-/** mulberry32: small, and the same everywhere. */
-export function randomOf(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
-}
-
 export const GRACE_MS = 1_000
 
 /** A store with blobs in it, and a clock that is moved by hand. */

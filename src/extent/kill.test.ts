@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
+import { assertBytes } from '../../test/assert-bytes.ts'
 import { patternBytes } from './harness.ts'
 import { KILLED_BLOB_BYTES, openHarness } from './killed-process.ts'
 
@@ -23,7 +24,7 @@ test('SIGKILL loses nothing that was acknowledged', { timeout: 60_000 }, async (
     const harness = await openHarness(folder, { ms: 10_000_000_000 })
     const checkAll = async () => {
       for (const i of acknowledged) {
-        assert.deepEqual(await harness.get(`b${i}`), patternBytes(i, KILLED_BLOB_BYTES))
+        assertBytes(await harness.get(`b${i}`), patternBytes(i, KILLED_BLOB_BYTES))
       }
       await harness.checkSound()
     }

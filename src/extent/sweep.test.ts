@@ -2,6 +2,7 @@
 // dead is forgotten.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { assertBytes } from '../../test/assert-bytes.ts'
 import type { Kv } from '../kv/kv.ts'
 import { openMemoryKv } from '../kv/memory.ts'
 import { Harness, patternBytes } from './harness.ts'
@@ -102,7 +103,7 @@ async function sweepWith(action: (setting: Setting) => Promise<void>, atCall: nu
     await sweepExtents(interrupted.kv, harness.store, { ...OPTIONS, nowMs: now.ms })
   }
   await harness.sweepAll()
-  for (const [name, bytes] of model) assert.deepEqual(await harness.get(name), bytes)
+  for (const [name, bytes] of model) assertBytes(await harness.get(name), bytes)
   await harness.checkSound()
   const liveBytes = [...model.values()].reduce((total, bytes) => total + bytes.length, 0)
   assert(harness.store.sizeBytes() <= 2 * liveBytes, `${harness.store.sizeBytes()} bytes are left`)

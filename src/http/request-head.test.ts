@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { mutate, randomFrom } from '../../test/mutation.ts'
+import { mutate } from '../../test/mutation.ts'
+import { randomFrom } from '../../test/random.ts'
 import { parseRequestHead, Refusal, type RequestHead } from './request-head.ts'
 
 function parse(...lines: readonly string[]): RequestHead {

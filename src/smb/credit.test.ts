@@ -20,6 +20,15 @@ test('what is granted comes behind what was', () => {
   for (const id of [1n, 2n, 3n]) assert(!window.use(id, 1), String(id))
 })
 
+test('an id ahead of others that are not used yet can be used once, too', () => {
+  const window = createCreditWindow()
+  assert(window.use(0n, 1))
+  window.grant(10)
+  assert(window.use(3n, 2))
+  for (const [id, charge] of [[3n, 1], [4n, 1], [2n, 2]] as const) assert(!window.use(id, charge)) // prettier-ignore
+  assert(window.use(2n, 1))
+})
+
 test('a charge of several uses as many ids, and 0 is 1', () => {
   const window = createCreditWindow()
   assert(window.use(0n, 0))

@@ -2,8 +2,9 @@
 // own. Whoever reads, copies or cuts them sees no difference, and nothing is left of what nobody shows.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { randomFrom } from '../../test/random.ts'
 import { checkStore } from '../extent/fsck.ts'
-import { chunksOf, randomOf, readAll } from '../extent/harness.ts'
+import { chunksOf, readAll } from '../extent/harness.ts'
 import { readIntervals } from '../extent/interval-map.ts'
 import { openMemoryExtents } from '../extent/memory.ts'
 import { wholeSlice } from '../extent/slice-list.ts'
@@ -161,19 +162,19 @@ for (const seed of [1, 2, 3]) {
   test(`300 random changes around the end of what is in records, seed ${seed}`, async () => {
     const world = openWorld()
     const { kv, small, large, write, read } = world
-    const random = randomOf(seed)
+    const random = randomFrom(seed)
     const [start, length] = [64 * KIB - 4_000, 8_000]
     const models = new Map([[MAP, Buffer.alloc(length)]])
     let nextMap = COPY
     for (let step = 0; step < 300; step += 1) {
       const maps = [...models.keys()]
-      const map = maps[random(maps.length)] ?? MAP
+      const map = maps[random.below(maps.length)] ?? MAP
       const model = models.get(map) ?? Buffer.alloc(0)
-      const from = random(length - 1)
-      const to = Math.min(length, from + 1 + random(700))
-      const kind = random(10)
+      const from = random.below(length - 1)
+      const to = Math.min(length, from + 1 + random.below(700))
+      const kind = random.below(10)
       if (kind < 7) {
-        const bytes = Buffer.alloc(to - from, 1 + random(255))
+        const bytes = Buffer.alloc(to - from, 1 + random.below(255))
         await write(start + from, kind < 5 ? small(bytes) : await large(bytes), map)
         bytes.copy(model, from)
       } else if (kind < 9) {

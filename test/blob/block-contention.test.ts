@@ -7,6 +7,8 @@ import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
 
 const idOf = (text: string) => Buffer.from(text).toString('base64')
 const BLOCK_BYTES = 10_000
+/** The writers go on until as much was read. */
+const READS_MIN = 20
 
 for (const onDisk of [false, true]) {
   describe(onDisk ? 'on disk' : 'in memory', () => {
@@ -66,11 +68,12 @@ for (const onDisk of [false, true]) {
     test('clients that stage and commit one blob at the same time: each commit is whole or refused', async () => {
       const [clients, rounds, blocks] = [4, 15, 5]
       const committed = new Map<string, number>()
-      let refused = 0
+      const seen: { readonly etag: string; readonly fill: number }[] = []
       const over = new AbortController()
+      let last = 0
       const write = async (client: number): Promise<void> => {
-        for (let round = 0; round < rounds; round += 1) {
-          const fill = client * rounds + round
+        for (let round = 0; round < rounds || seen.length < READS_MIN; round += 1) {
+          const fill = (last += 1) % 256
           const ids = Array.from({ length: blocks }, (_, i) => idOf(`${client}-${i}`))
           const body = Buffer.alloc(BLOCK_BYTES, fill)
           for (const { status } of await Promise.all(ids.map((id) => putBlock('mix', id, body)))) {
@@ -81,10 +84,8 @@ for (const onDisk of [false, true]) {
           // The commit of another came between and discarded these blocks, as it does in the service; those
           // that were committed before are not in the blob any more either.
           else assert.equal(headers['x-ms-error-code'], 'InvalidBlockList')
-          if (status !== 201) refused += 1
         }
       }
-      const seen: { readonly etag: string; readonly fill: number }[] = []
       const read = async (): Promise<void> => {
         while (!over.signal.aborted) {
           const { status, headers, body } = await send('GET', 'mix')
@@ -99,8 +100,6 @@ for (const onDisk of [false, true]) {
       const readers = [read(), read()]
       await Promise.all(writers).finally(() => over.abort())
       await Promise.all(readers)
-      assert.ok(seen.length > 0 && committed.size > 0)
-      assert.equal(committed.size + refused, clients * rounds)
       for (const { etag, fill } of seen) assert.equal(committed.get(etag), fill)
     })
 

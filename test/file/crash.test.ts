@@ -1,19 +1,22 @@
 // A server that is killed while clients put ranges loses none that it has acknowledged and shows none by halves.
-// Where it is killed depends on a seed; CRASH_SEED=n runs another. And damage on the disk is told by the file's name.
+// The event at which it is killed depends on a seed; CRASH_SEED=n runs another. And damage on the disk is told by the file's name.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, readdirSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { startServer } from '../../src/server.ts'
 import { checkLocation } from '../../src/start/fsck.ts'
+import { killAtEvent, type CrashPoint } from '../crash-point.ts'
 import { rawRequest } from '../harness.ts'
-import { cleanUp, startServerProcess, stop, tempFolder } from '../server-process.ts'
+import { randomFrom } from '../random.ts'
+import { cleanUp, startServerProcess, tempFolder } from '../server-process.ts'
 
 const SEED = Number(process.env.CRASH_SEED ?? 1)
 const CLIENTS = 8
 const SLOTS = 8
+/** More than there are clients: at least one write was answered. */
+const EVENTS_MIN = 40
 /** Half of the clients write what fits into the kv, half what goes to extents. */
 const SLOT_BYTES = [4 * 1024, 96 * 1024] as const
 
@@ -40,7 +43,11 @@ function contentOf(write: number, slot: number, lengthBytes: number): Buffer {
 let lastWrite = SEED * 1_000_000
 
 /** One slot, or two at once, until the connection breaks. Returns how many were answered. */
-async function writeUntilKilled(server: Server, client: Client): Promise<number> {
+async function writeUntilKilled(
+  server: Server,
+  client: Client,
+  crash: CrashPoint,
+): Promise<number> {
   const { slots, slotBytes, path } = client
   for (let count = 0; ; count += 1) {
     const write = (lastWrite += 1)
@@ -54,12 +61,16 @@ async function writeUntilKilled(server: Server, client: Client): Promise<number>
     let status: number
     try {
       const request = { method: 'PUT', path: `${path}?comp=range`, headers, body }
-      status = (await rawRequest(server, request)).status
-    } catch {
+      const answer = rawRequest(server, request)
+      crash.happened()
+      status = (await answer).status
+    } catch (error) {
+      crash.expectKilled(error)
       return count
     }
     assert.equal(status, 201)
     for (const at of written) slots[at] = { acknowledged: write }
+    crash.happened()
   }
 }
 
@@ -91,16 +102,16 @@ async function startProcess(folder: string) {
 
 test(`ranges that were acknowledged outlive SIGKILL (seed ${SEED})`, async (context) => {
   const folder = tempFolder('crash-file')
+  const random = randomFrom(SEED)
   const clients = Array.from({ length: CLIENTS }, (_, index) => clientOf(index))
   for (let round = 0; round < 3; round += 1) {
     const { server, place } = await startProcess(folder)
     if (round === 0) await makeFiles(place, clients)
     else for (const client of clients) await check(place, client)
-    const writing = clients.map((client) => writeUntilKilled(place, client))
-    // Time is what the test is about: the kill comes at any moment of the writes.
-    await setTimeout(150 + ((SEED * 97 + round * 131) % 300))
-    assert.equal((await stop(server, 'SIGKILL')).signal, 'SIGKILL')
-    const answered = (await Promise.all(writing)).reduce((sum, count) => sum + count, 0)
+    const crash = killAtEvent(server, EVENTS_MIN + random.below(500))
+    const writing = clients.map((client) => writeUntilKilled(place, client, crash))
+    const [counts] = await Promise.all([Promise.all(writing), crash.killed])
+    const answered = counts.reduce((sum, count) => sum + count, 0)
     context.diagnostic(`killed after ${answered} answered writes`)
     assert(answered > 0, 'something was acknowledged')
     const { exitCode, lines } = await checkLocation(folder, process.pid)

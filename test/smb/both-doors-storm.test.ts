@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { NAMES, run } from '../file/file-operations.ts'
 import { itemsOf, outcomeOf } from '../file/smb-client.ts'
+import { randomFrom, type Random } from '../random.ts'
 import { openDoors, type Doors } from './both-doors.ts'
 import { ACCESS, LEASE, OPLOCK, OPTION, SHARE } from './client-message.ts'
 import { LOCK } from './client-message-info.ts'
@@ -52,69 +53,55 @@ const CODES = [
   '416 InvalidRange',
 ]
 
-type Chance = <T>(from: readonly [T, ...T[]] | readonly T[]) => T
-
-/** Numbers that a seed repeats (mulberry32). */
-function chanceOf(seed: number): Chance {
-  let state = seed
-  return (from) => {
-    state = (state + 0x6d2b_79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    const index = ((mixed ^ (mixed >>> 14)) >>> 0) % from.length
-    const chosen = from[index]
-    assert(chosen !== undefined)
-    return chosen
-  }
-}
-
 const ACCESSES = [ACCESS.read, ACCESS.read | ACCESS.write, ACCESS.all, ACCESS.readAttributes]
 const MODES = [SHARE.RWD, SHARE.RWD, SHARE.RWD, SHARE.RW, SHARE.R, SHARE.none]
 const OPLOCKS = [OPLOCK.none, OPLOCK.ii, OPLOCK.exclusive, OPLOCK.batch]
 const LEASES = [LEASE.R, LEASE.RH, LEASE.RW, LEASE.RWH]
 
-function openAny(client: SmbClient, index: number, chance: Chance): Promise<SmbFile> {
-  const file = chance([0, 1, 2])
+function openAny(client: SmbClient, index: number, random: Random): Promise<SmbFile> {
+  const file = random.pick([0, 1, 2])
   const key = Buffer.alloc(16, 1 + index * FILES.length + file)
   return client.open(FILES[file] ?? '', {
-    access: chance(ACCESSES),
-    share: chance(MODES),
-    disposition: chance([1, 1, 3, 5]),
+    access: random.pick(ACCESSES),
+    share: random.pick(MODES),
+    disposition: random.pick([1, 1, 3, 5]),
     options: OPTION.nonDirectory,
-    ...(chance([true, false]) && { lease: { key, state: chance(LEASES) } }),
-    oplock: chance(OPLOCKS),
+    ...(random.pick([true, false]) && { lease: { key, state: random.pick(LEASES) } }),
+    oplock: random.pick(OPLOCKS),
   })
 }
 
-const USES: readonly ((handle: SmbFile, chance: Chance) => Promise<unknown>)[] = [
+const USES: readonly ((handle: SmbFile, random: Random) => Promise<unknown>)[] = [
   (handle) => handle.read(0, 100),
   (handle) => handle.read(0, 100),
-  (handle, chance) => handle.write(chance([0, 500, 70_000]), 'x'.repeat(chance([1, 40_000]))),
-  (handle, chance) => handle.setLength(chance([0, 1_000, 100_000])),
-  (handle, chance) => handle.lock(chance([0, 10]), 10, chance([LOCK.shared, LOCK.exclusive])),
+  (handle, random) =>
+    handle.write(random.pick([0, 500, 70_000]), 'x'.repeat(random.pick([1, 40_000]))),
+  (handle, random) => handle.setLength(random.pick([0, 1_000, 100_000])),
+  (handle, random) =>
+    handle.lock(random.pick([0, 10]), 10, random.pick([LOCK.shared, LOCK.exclusive])),
   (handle) => handle.unlock(0, 10),
-  (handle, chance) => handle.rename(chance(FILES), chance([true, false])),
+  (handle, random) => handle.rename(random.pick(FILES), random.pick([true, false])),
   (handle) => handle.setDisposition(true),
   (handle) => handle.setDisposition(false),
   (handle) => handle.close(),
   (handle) => handle.close(),
 ]
 
-async function stormOfClient(index: number, chance: Chance): Promise<void> {
+async function stormOfClient(index: number, random: Random): Promise<void> {
   const client = await doors.smb({ dialect: index % 2 ? 0x0210 : 0x0311 })
   client.answerBreaks()
   let handles: SmbFile[] = []
   for (let step = 0; step < STEPS; step += 1) {
-    const handle = handles.length < 4 && chance([true, false]) ? undefined : handles[0]
+    const handle = handles.length < 4 && random.pick([true, false]) ? undefined : handles[0]
     if (handle === undefined) {
-      const opening = openAny(client, index, chance)
+      const opening = openAny(client, index, random)
       const status = await statusOf(opening)
       assert(STATUSES.includes(status), `CREATE: ${status}`)
       if (status === 'SUCCESS') handles.push(await opening)
       continue
     }
-    const use = chance(USES)
-    const status = await statusOf(use(handle, chance))
+    const use = random.pick(USES)
+    const status = await statusOf(use(handle, random))
     assert(STATUSES.includes(status), `${String(use)}: ${status}`)
     const [first, ...rest] = handles
     handles = first === undefined ? rest : [...rest, ...(status === 'FILE_CLOSED' ? [] : [first])]
@@ -123,11 +110,11 @@ async function stormOfClient(index: number, chance: Chance): Promise<void> {
   else for (const handle of handles) await statusOf(handle.close())
 }
 
-async function stormOfRest(chance: Chance): Promise<void> {
+async function stormOfRest(random: Random): Promise<void> {
   const root = doors.share.rootDirectoryClient
   for (let step = 0; step < STEPS; step += 1) {
-    const file = root.getFileClient(chance(FILES))
-    const name = chance(NAMES)
+    const file = root.getFileClient(random.pick(FILES))
+    const name = random.pick(NAMES)
     const outcome = await outcomeOf(run(name, file, doors))
     assert(CODES.includes(outcome), `${name}: ${outcome}`)
     if (name === 'Acquire Lease' && outcome === 'ok') {
@@ -144,9 +131,9 @@ for (let storm = seed; storm < seed + 3; storm += 1) {
     const root = doors.share.rootDirectoryClient
     for (const name of FILES) await root.getFileClient(name).create(2_000)
     const clients = Array.from({ length: CLIENTS }, (_, index) =>
-      stormOfClient(index, chanceOf(storm * 100 + index)),
+      stormOfClient(index, randomFrom(storm * 100 + index)),
     )
-    const rest = [1, 2].map((each) => stormOfRest(chanceOf(storm * 100 + 50 + each)))
+    const rest = [1, 2].map((each) => stormOfRest(randomFrom(storm * 100 + 50 + each)))
     await Promise.all([...clients, ...rest])
     // Those that have just lost their connection are closed soon, and by force at once.
     await root.forceCloseAllHandles({ recursive: true })

@@ -1,15 +1,16 @@
 // A server that is killed while SMB clients write loses nothing that it has acknowledged: no WRITE, and none is
-// seen by halves; no CREATE, rename or deletion; no file that smbclient has put. Where it is killed depends on a
-// seed; CRASH_SEED=n runs another.
+// seen by halves; no CREATE, rename or deletion; no file that smbclient has put. The event at which it is killed
+// depends on a seed; CRASH_SEED=n runs another.
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test, type TestContext } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { checkLocation } from '../../src/start/fsck.ts'
 import { missingReason } from '../clients/program.ts'
+import { killAtEvent, type CrashPoint } from '../crash-point.ts'
 import { rawRequest, xmlTexts } from '../harness.ts'
+import { randomFrom } from '../random.ts'
 import {
   cleanUp,
   launch,
@@ -28,6 +29,8 @@ const SHARE_NAME = 'crash'
 const ROUNDS = 3
 const WRITERS = 4
 const SLOTS = 6
+/** More than are under way at once (writers times slots): at least one write was answered. */
+const EVENTS_MIN = 200
 /** Half of the clients write what fits into the kv, half what goes to extents. */
 const SLOT_BYTES = [4 * 1024, 96 * 1024] as const
 const MAIN_ARGS = ['--silent', '--filePort', '0', '--smbPort', '0', '--location']
@@ -53,11 +56,12 @@ async function connect({ smbPort }: Started): Promise<SmbClient> {
   return await SmbClient.connect({ port: smbPort, share: SHARE_NAME })
 }
 
-/** Until the server is killed: whatever fails after that is its end. */
-async function untilKilled(work: () => Promise<void>): Promise<void> {
+/** Until the server is killed: the connection ends because of that, and not before. */
+async function untilKilled(crash: CrashPoint, work: () => Promise<void>): Promise<void> {
   try {
     for (;;) await work()
   } catch (error) {
+    crash.expectKilled(error)
     assert(error instanceof Error)
     assert.match(error.message, /the connection has ended/, error.stack)
   }
@@ -92,16 +96,23 @@ async function openFile(started: Started, { name, slotBytes }: Writer): Promise<
 }
 
 /** All slots at once. */
-async function write(handle: SmbFile, { slotBytes, slots }: Writer): Promise<void> {
+async function write(
+  handle: SmbFile,
+  { slotBytes, slots }: Writer,
+  crash: CrashPoint,
+): Promise<void> {
   const writeSlot = async (slot: Slot, at: number) => {
     const id = (lastWrite += 1)
     slot.sent = id
-    await handle.write(at * slotBytes, contentOf(id, at, slotBytes))
+    const written = handle.write(at * slotBytes, contentOf(id, at, slotBytes))
+    crash.happened()
+    await written
     slot.acknowledged = id
     delete slot.sent
     acknowledgedCount += 1
+    crash.happened()
   }
-  await Promise.all(slots.map((slot, at) => untilKilled(() => writeSlot(slot, at))))
+  await Promise.all(slots.map((slot, at) => untilKilled(crash, () => writeSlot(slot, at))))
 }
 
 async function checkWriter(read: Read, { name, slots, slotBytes }: Writer): Promise<void> {
@@ -175,10 +186,7 @@ function checkNames(found: ReadonlySet<string>, { present, absent }: Names): voi
   for (const name of absent) assert(!found.has(name), `${name} is back`)
 }
 
-async function killAndCheck({ server }: Started, folder: string, round: number): Promise<void> {
-  // Time is what the test is about: the kill comes at any moment of the writes.
-  await setTimeout(250 + ((SEED * 97 + round * 131) % 300))
-  assert.equal((await stop(server, 'SIGKILL')).signal, 'SIGKILL')
+async function checkSound(folder: string): Promise<void> {
   const { exitCode, lines } = await checkLocation(folder, process.pid)
   assert.deepEqual([exitCode, lines.at(-1)], [0, 'no problems'], lines.join('\n'))
 }
@@ -190,6 +198,7 @@ async function makeShare({ rest }: Started): Promise<void> {
 
 test(`what SMB clients were told is done outlives SIGKILL (seed ${SEED})`, async (t: TestContext) => {
   const folder = tempFolder('crash-smb')
+  const random = randomFrom(SEED)
   const writers = Array.from({ length: WRITERS }, (_, index) => writerOf(index))
   const names: Names = { present: new Set(), absent: new Set(), count: 0 }
   for (let round = 0; round <= ROUNDS; round += 1) {
@@ -209,10 +218,11 @@ test(`what SMB clients were told is done outlives SIGKILL (seed ${SEED})`, async
     const opened = await Promise.all(
       writers.map(async (writer) => ({ writer, handle: await openFile(started, writer) })),
     )
-    const naming = untilKilled(() => changeNames(client, names))
-    const writing = opened.map(({ writer, handle }) => write(handle, writer))
-    await killAndCheck(started, folder, round)
-    await Promise.all([naming, ...writing])
+    const crash = killAtEvent(started.server, EVENTS_MIN + random.below(1_000))
+    const naming = untilKilled(crash, () => changeNames(client, names))
+    const writing = opened.map(({ writer, handle }) => write(handle, writer, crash))
+    await Promise.all([naming, ...writing, crash.killed])
+    await checkSound(folder)
     t.diagnostic(`killed after ${acknowledgedCount - before} writes; ${names.count} files so far`)
     assert(acknowledgedCount > before, 'something was acknowledged')
   }
@@ -235,15 +245,16 @@ test('files that smbclient has put outlive SIGKILL', { skip: noSmbclient }, asyn
   ]
   const command = ['-c', `lcd ${local}; ${puts.join('; ')}`]
   const putting = launch({ program: ['smbclient'], args: [...args, ...command] })
-  await setTimeout(500)
-  await killAndCheck(started, folder, SEED)
+  await putting.said(/putting file a as \\put-20 /)
+  assert.equal((await stop(started.server, 'SIGKILL')).signal, 'SIGKILL')
+  await checkSound(folder)
   const { stdout, stderr } = await putting.ended
   // It says so when the file is closed.
   const done = [...`${stdout}${stderr}`.matchAll(/putting file a as \\(put-\d+) /g)].map(
     ([, name = '']) => name,
   )
   t.diagnostic(`killed after ${done.length} files`)
-  assert(done.length > 0 && done.length < puts.length)
+  assert(done.length > 20 && done.length < puts.length)
   const again = await startProcess(folder)
   for (const name of done)
     assert(bytes.equals(await restReader(again)(name)), `${name} is not whole`)

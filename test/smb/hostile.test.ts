@@ -7,7 +7,8 @@ import { runInNewContext } from 'node:vm'
 import { COMMAND, HEADER_FLAG, protocolOf } from '../../src/smb/wire/header.ts'
 import { recordedSessions } from '../../src/smb/wire/example.ts'
 import { ACCOUNT, ACCOUNT_KEY, rawRequest } from '../harness.ts'
-import { mutate, pick, randomFrom, type Random } from '../mutation.ts'
+import { mutate } from '../mutation.ts'
+import { randomFrom, type Random } from '../random.ts'
 import { runTestServer, type RunningTestServer } from '../running-server.ts'
 import { createBody, negotiateBody, RawClient, SIMPLE_BODY } from './raw-client.ts'
 
@@ -78,7 +79,7 @@ for (const seed of SEEDS) {
 }
 
 function noise(random: Random): Buffer {
-  const message = mutate(pick(REQUESTS, random), random)
+  const message = mutate(random.pick(REQUESTS), random)
   switch (random.below(3)) {
     case 0:
       return random.bytes(1 + random.below(400))
@@ -134,7 +135,7 @@ function spoiledChain(client: RawClient, random: Random): readonly Buffer[] {
   const create = createBody(`f${random.below(5)}${isDirectory}`, 3, isDirectory ? 1 : 0x40)
   const first = isOpen ? [client.next(COMMAND.CREATE, create)] : []
   const others = Array.from({ length: 1 + random.below(3) }, () => {
-    const recorded = pick(SPOILABLE, random)
+    const recorded = random.pick(SPOILABLE)
     const command = recorded.readUInt16LE(12)
     const body = Buffer.from(recorded.subarray(64))
     const fileIdAt = FILE_ID_AT[command]
@@ -149,9 +150,9 @@ function spoiledChain(client: RawClient, random: Random): readonly Buffer[] {
 function spoilField(body: Buffer, random: Random): Buffer {
   if (random.below(3) === 0) return mutate(body, random)
   const spoiled = Buffer.from(body)
-  const value = pick([0, 1, 0x7f, 0x80, 0xff, random.below(256)], random)
+  const value = random.pick([0, 1, 0x7f, 0x80, 0xff, random.below(256)])
   const at = 2 + random.below(spoiled.length - 2)
-  spoiled.fill(value, at, Math.min(spoiled.length, at + pick([1, 2, 4, 8], random)))
+  spoiled.fill(value, at, Math.min(spoiled.length, at + random.pick([1, 2, 4, 8])))
   return spoiled
 }
 

@@ -1,7 +1,7 @@
 // The suites of smbtorture that hold what matters most: logins and sessions, share modes, locks, renames, deletes,
 // chains and caches. The whole list is run by `npm run smbtorture`.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { missingReason } from '../clients/program.ts'
 import {
   knownFailures,
@@ -9,7 +9,6 @@ import {
   runTorture,
   startTortureServer,
   suiteOf,
-  type TortureServer,
 } from '../smbtorture/torture.ts'
 
 const SUITES = [
@@ -17,30 +16,46 @@ const SUITES = [
   'delete-on-close-perms', 'compound', 'oplock', 'lease',
 ] // prettier-ignore
 
-const SUITE_LIMIT_MS = 240_000
+/** smbtorture mostly waits, for breaks that must not come: many of it run at once, each with a server of its own. */
+const CONCURRENCY = 8
+const PART_TESTS_MAX = 8
+const PART_LIMIT_MS = 240_000
 
 const skip = missingReason('smbtorture', ['smbtorture', '--version']) ?? false
 
-describe('smbtorture', { skip, concurrency: 2 }, () => {
-  let torture: TortureServer
-  before(async () => {
-    torture = await startTortureServer()
-  })
-  after(() => torture.close())
+/** The tests of a suite, a few at a time. */
+function partsOf(suite: string): readonly (readonly string[])[] {
+  const tests = namesIn('core.txt').filter((each) => suiteOf(each) === `smb2.${suite}`)
+  assert(tests.length > 0, `the list has tests of ${suite}`)
+  const count = Math.ceil(tests.length / PART_TESTS_MAX)
+  return Array.from({ length: count }, (_, part) =>
+    tests.filter((_test, at) => at % count === part),
+  )
+}
 
-  for (const name of SUITES) {
-    const tests = namesIn('core.txt').filter((each) => suiteOf(each) === `smb2.${name}`)
-    test(`smb2.${name}`, async () => {
-      assert(tests.length > 0, 'the list has tests of this suite')
-      const { smbPort: port } = torture.server
-      const results = await runTorture(tests, { port, limitMs: SUITE_LIMIT_MS })
-      const known = knownFailures()
-      const failed = results.filter(({ outcome }) => outcome !== 'success')
-      assert.deepEqual(
-        failed.map(({ test: each }) => each),
-        tests.filter((each) => known.has(each)),
-        failed.map(({ test: each, outcome, reason }) => `${each}: ${outcome} ${reason}`).join('\n'),
-      )
-    })
+describe('smbtorture', { skip, concurrency: CONCURRENCY }, () => {
+  // The longest suites first, so that they do not end alone.
+  const suites = SUITES.map((suite) => ({ suite, parts: partsOf(suite) }))
+  for (const { suite, parts } of suites.toSorted((a, b) => b.parts.length - a.parts.length)) {
+    for (const [at, tests] of parts.entries()) {
+      test(`smb2.${suite}, part ${at + 1} of ${parts.length}`, () => runPart(tests))
+    }
   }
 })
+
+async function runPart(tests: readonly string[]): Promise<void> {
+  const torture = await startTortureServer()
+  try {
+    const { smbPort: port } = torture.server
+    const results = await runTorture(tests, { port, limitMs: PART_LIMIT_MS })
+    const known = knownFailures()
+    const failed = results.filter(({ outcome }) => outcome !== 'success')
+    assert.deepEqual(
+      failed.map(({ test: each }) => each),
+      tests.filter((each) => known.has(each)),
+      failed.map(({ test: each, outcome, reason }) => `${each}: ${outcome} ${reason}`).join('\n'),
+    )
+  } finally {
+    await torture.close()
+  }
+}

@@ -1,5 +1,5 @@
-// What the tests of this folder share: a way to write a request down as the specification draws it, a
-// generator of chance with a seed, and the recorded sessions.
+// What the tests of this folder share: a way to write a request down as the specification draws it, and
+// the recorded sessions.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OpenedFile } from './opened-file.ts'
@@ -50,17 +50,6 @@ export function hex(text: string): Buffer {
 
 export function utf16(text: string): string {
   return Buffer.from(text, 'utf16le').toString('hex')
-}
-
-/** mulberry32: small, seeded, good enough to choose bytes. */
-export function chance(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
 }
 
 export const FILE_ID_HEX = '0102030405060708 1112131415161718'

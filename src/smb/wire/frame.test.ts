@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { randomFrom } from '../../../test/random.ts'
 import { WireError } from './error.ts'
-import { chance, hex } from './example.ts'
+import { hex } from './example.ts'
 import { encodeFramePrefix, frameReader } from './frame.ts'
 
 const MAX_BYTES = 8 * 1024 * 1024 + 64 * 1024
@@ -14,14 +15,16 @@ test('the prefix is a zero byte and a 24-bit big-endian length', () => {
 })
 
 test('messages come out whole, however the stream is cut', () => {
-  const next = chance(1)
-  const sent = Array.from({ length: 200 }, () => Buffer.alloc(4 + next(500), next(256)))
+  const random = randomFrom(1)
+  const sent = Array.from({ length: 200 }, () =>
+    Buffer.alloc(4 + random.below(500), random.below(256)),
+  )
   const stream = Buffer.concat(sent.map(frameOf))
   for (const chunkMax of [1, 3, 7, 64, 1000, stream.length]) {
     const reader = frameReader(() => MAX_BYTES)
     const got: Buffer[] = []
     for (let at = 0; at < stream.length;) {
-      const end = at + 1 + next(chunkMax)
+      const end = at + 1 + random.below(chunkMax)
       got.push(...reader.push(stream.subarray(at, end)))
       at = end
     }

@@ -2,12 +2,13 @@
 // is a decoded request or a WireError.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { randomFrom, type Random } from '../../../test/random.ts'
 import { decodeChangeNotifyRequest } from './change-notify.ts'
 import { decodeCloseRequest } from './close.ts'
 import { decodeCreateContexts } from './create-context.ts'
 import { decodeCreateRequest, encodeCreateResponse } from './create.ts'
 import { WireError } from './error.ts'
-import { chance, recordedSessions, requestOf } from './example.ts'
+import { recordedSessions, requestOf } from './example.ts'
 import { decodeFileId } from './file-id.ts'
 import {
   decodeAllocatedRangeQuery,
@@ -188,20 +189,22 @@ function survives(decode: Decode, bytes: Buffer): void {
 /** Values that lengths, offsets and counts are most often wrong with. */
 const EDGES = [0, 1, 7, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff]
 
-function spoil(bytes: Buffer, next: (below: number) => number): Buffer {
-  const spoilt = Buffer.from(bytes.subarray(0, next(4) === 0 ? next(bytes.length + 1) : undefined))
-  for (let change = next(4); change >= 0 && spoilt.length >= 68; change -= 1) {
-    const at = 64 + next(spoilt.length - 67)
-    if (next(2) === 0) spoilt.writeUInt8(next(256), at)
-    else spoilt.writeUInt32LE(EDGES[next(EDGES.length)] ?? 0, at)
+function spoil(bytes: Buffer, random: Random): Buffer {
+  const spoilt = Buffer.from(
+    bytes.subarray(0, random.below(4) === 0 ? random.below(bytes.length + 1) : undefined),
+  )
+  for (let change = random.below(4); change >= 0 && spoilt.length >= 68; change -= 1) {
+    const at = 64 + random.below(spoilt.length - 67)
+    if (random.below(2) === 0) spoilt.writeUInt8(random.below(256), at)
+    else spoilt.writeUInt32LE(EDGES[random.below(EDGES.length)] ?? 0, at)
   }
   return spoilt
 }
 
 test('spoilt recordings are refused, never fallen over', () => {
-  const next = chance(20_240_131)
+  const random = randomFrom(20_240_131)
   for (let round = 0; round < 100; round += 1) {
-    for (const { bytes, decode } of requests) survives(decode, spoil(bytes, next))
+    for (const { bytes, decode } of requests) survives(decode, spoil(bytes, random))
   }
 })
 
@@ -213,24 +216,28 @@ test('every request cut at every length is refused or decoded', () => {
 })
 
 test('random bodies of the right size are refused, never fallen over', () => {
-  const next = chance(7)
+  const random = randomFrom(7)
   for (let round = 0; round < 20_000; round += 1) {
-    const command = next(DECODERS.length)
+    const command = random.below(DECODERS.length)
     const body = Buffer.from(
-      Array.from({ length: 2 + next(160) }, () => (next(3) === 0 ? next(256) : 0)),
+      Array.from({ length: 2 + random.below(160) }, () =>
+        random.below(3) === 0 ? random.below(256) : 0,
+      ),
     )
-    const isLease = command === 18 && next(2) === 0
+    const isLease = command === 18 && random.below(2) === 0
     body.writeUInt16LE(isLease ? 36 : (SIZES[command] ?? 0), 0)
     survives(DECODERS[command] ?? checkSimpleRequest, requestOf(command, body.toString('hex')))
   }
 })
 
 test('random payloads are refused, never fallen over', () => {
-  const next = chance(11)
+  const random = randomFrom(11)
   for (let round = 0; round < 20_000; round += 1) {
     const bytes = Buffer.from(
-      Array.from({ length: next(120) }, () => (next(4) === 0 ? next(256) : 0)),
+      Array.from({ length: random.below(120) }, () =>
+        random.below(4) === 0 ? random.below(256) : 0,
+      ),
     )
-    survives(PAYLOADS[next(PAYLOADS.length)] ?? decodeHeader, bytes)
+    survives(PAYLOADS[random.below(PAYLOADS.length)] ?? decodeHeader, bytes)
   }
 })

@@ -131,20 +131,35 @@ test('block 50,000 is the last', async () => {
 })
 
 test('of an append and a seal at once, the one that comes second sees the first', async () => {
-  const kv = openMemoryKv({ waits: true })
-  await withBlob(kv)
-  const [piece] = await makeBlocks(kv, 1)
-  assert(piece !== undefined)
-  const [appended] = await Promise.all([
-    kv
+  const outcomes = new Set<unknown>()
+  // The seal starts at every point of the append.
+  for (let turns = 0; turns <= 12; turns += 1) {
+    const kv = openMemoryKv({ waits: true })
+    await withBlob(kv)
+    const [piece] = await makeBlocks(kv, 1)
+    assert(piece !== undefined)
+    const appending = kv
       .write((tx) => append(tx, piece))
       .then(
         () => 'appended',
         (error: unknown) => (error instanceof Error && 'code' in error ? error.code : error),
-      ),
-    kv.write((tx) => sealAppendBlob(tx, ADDRESS, GUARD, undefined, moment())),
-  ])
-  const { isSealed, blockCount } = await current(kv)
-  assert.equal(isSealed, true)
-  assert.equal(appended, blockCount === 1 ? 'appended' : 'BlobIsSealed')
+      )
+    for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate)
+    await kv.write((tx) => sealAppendBlob(tx, ADDRESS, GUARD, undefined, moment()))
+    const outcome = await appending
+    const { isSealed, blockCount } = await current(kv)
+    assert.equal(isSealed, true)
+    assert.equal(outcome, blockCount === 1 ? 'appended' : 'BlobIsSealed')
+    outcomes.add(outcome)
+  }
+  assert.deepEqual(outcomes, new Set(['BlobIsSealed', 'appended']))
+})
+
+test('bytes that were encrypted for the blob before are not appended to this one', async () => {
+  const kv = openMemoryKv()
+  await withBlob(kv)
+  const asked = { guard: GUARD, lengthBytes: 0, appendPosition: undefined, blobBytesMax: undefined }
+  const bytes = { lengthBytes: 0, pieces: [], encryption: { scope: 's' } }
+  const appending = kv.write((tx) => appendBlock(tx, ADDRESS, asked, bytes, moment()))
+  await assert.rejects(appending, { code: 'BlobCustomerSpecifiedEncryptionMismatch' })
 })

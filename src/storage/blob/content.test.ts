@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { assertBytes } from '../../../test/assert-bytes.ts'
 import { patternBytes } from '../../extent/harness.ts'
 import { committedBlocks, RECORD_BLOCKS_MAX } from './content.ts'
 import { overwriteMap, clearMap, sweepMap } from '../map.ts'
@@ -31,7 +32,7 @@ for (const waits of [false, true]) {
         const blocks = Array.from({ length: count }, (_, i) => patternBytes(i, 1 + (i % 7)))
         const blob = await world.putBlockList('b', blocks)
         assert.equal((await world.counts()).map ?? 0, records)
-        assert.deepEqual(await world.read('b'), Buffer.concat(blocks))
+        assertBytes(await world.read('b'), Buffer.concat(blocks))
         const committed = await world.kv.read((tx) => committedBlocks(tx, blob))
         assert.deepEqual(
           committed.map(({ id, lengthBytes }) => [id, lengthBytes]),
@@ -41,7 +42,7 @@ for (const waits of [false, true]) {
         const copy = await world.find('b', { snapshot })
         assert.ok(copy !== undefined)
         assert.deepEqual(await world.kv.read((tx) => committedBlocks(tx, copy)), committed)
-        assert.deepEqual(await world.read('b', { snapshot }), Buffer.concat(blocks))
+        assertBytes(await world.read('b', { snapshot }), Buffer.concat(blocks))
         await world.checkSound()
         await world.delete('b', { snapshots: 'include' })
         await world.sweep()
@@ -64,11 +65,11 @@ for (const waits of [false, true]) {
         page(2, 2),
         page(1, 8).subarray(5 * PAGE),
       ])
-      assert.deepEqual(await world.read('p'), expected)
-      assert.deepEqual(await world.read('p', { snapshot }), before)
+      assertBytes(await world.read('p'), expected)
+      assertBytes(await world.read('p', { snapshot }), before)
       await world.sweep()
       await world.checkSound()
-      assert.deepEqual(await world.read('p'), expected)
+      assertBytes(await world.read('p'), expected)
     })
 
     test('a page blob that is nothing but holes reads as zeros', async () => {

@@ -1,6 +1,7 @@
 // Get Page Ranges against maps that take many scans, and against its definition: a page at a time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { randomFrom } from '../../../test/random.ts'
 import type { Piece } from '../../extent/slice.ts'
 import type { Kv } from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
@@ -96,11 +97,10 @@ function expectedRanges(now: Pages, before: Pages): PageRange[] {
 /** Pages of some writes, the same for the same seed. */
 function randomPages(count: number, seed: number, runMax: number): number[] {
   const pages: number[] = []
-  let state = seed
+  const random = randomFrom(seed)
   while (pages.length < count) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    const run = 1 + ((state >>> 8) % runMax)
-    const write = (state >>> 20) % 4
+    const run = 1 + random.below(runMax)
+    const write = random.below(4)
     for (let i = 0; i < run; i += 1) pages.push(write)
   }
   return pages.slice(0, count)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { assertBytes } from '../../../test/assert-bytes.ts'
 import { patternBytes } from '../../extent/harness.ts'
 import type { BlobGuard } from './guard.ts'
 import { checkEmpty, CONTAINER, DAY_MS, GUARD, openWorld, type World } from './harness.ts'
@@ -34,11 +35,11 @@ for (const waits of [false, true]) {
         await write(world, ONE)
         const { snapshot } = await world.snapshot('b')
         await write(world, TWO)
-        assert.deepEqual(await world.read('b', { snapshot }), ONE)
-        assert.deepEqual(await world.read('b'), TWO)
+        assertBytes(await world.read('b', { snapshot }), ONE)
+        assertBytes(await world.read('b'), TWO)
         await world.sweep()
         await world.checkSound()
-        assert.deepEqual(await world.read('b', { snapshot }), ONE)
+        assertBytes(await world.read('b', { snapshot }), ONE)
         await world.delete('b', { snapshots: 'include' })
         await world.sweep()
         await world.checkSound()
@@ -57,14 +58,14 @@ for (const waits of [false, true]) {
         const fourth = (await world.find('b'))?.version ?? 0
         assert.ok(first < second && second < snapshot && snapshot < third && third < fourth)
         for (const version of [first, second, third]) {
-          assert.deepEqual(await world.read('b', { version }), ONE)
+          assertBytes(await world.read('b', { version }), ONE)
           assert.equal((await world.find('b', { version }))?.version, version)
         }
         assert.equal((await world.find('b', { snapshot }))?.version, undefined)
         await world.checkSound()
         await world.delete('b', { snapshots: 'include' })
         assert.equal(await world.read('b'), undefined)
-        assert.deepEqual(await world.read('b', { version: fourth }), TWO)
+        assertBytes(await world.read('b', { version: fourth }), TWO)
         for (const version of [first, second, third, fourth]) {
           await world.delete('b', {}, { version })
         }
@@ -82,7 +83,7 @@ for (const waits of [false, true]) {
         await world.sweep()
         assert.equal(await world.read('b'), undefined)
         await world.undelete('b')
-        assert.deepEqual(await world.read('b'), TWO)
+        assertBytes(await world.read('b'), TWO)
         assert.equal((await world.find('b'))?.snapshotCount, 1)
         await world.checkSound()
         await world.delete('b', { snapshots: 'include' })
@@ -105,7 +106,7 @@ for (const waits of [false, true]) {
       assert.equal((await world.find('b'))?.snapshotCount, undefined)
       await world.undelete('b')
       assert.equal((await world.find('b'))?.snapshotCount, 1)
-      assert.deepEqual(await world.read('b'), TWO)
+      assertBytes(await world.read('b'), TWO)
       await world.checkSound()
     })
 
@@ -115,8 +116,8 @@ for (const waits of [false, true]) {
       const { snapshot } = await world.snapshot('b')
       await world.setProperties({ isVersioningEnabled: true })
       await world.putWhole('b', TWO)
-      assert.deepEqual(await world.read('b', { version: stamp }), ONE)
-      assert.deepEqual(await world.read('b', { snapshot }), ONE)
+      assertBytes(await world.read('b', { version: stamp }), ONE)
+      assertBytes(await world.read('b', { snapshot }), ONE)
       assert.equal((await world.find('b', { version: stamp }))?.version, stamp)
     })
 
@@ -132,7 +133,7 @@ for (const waits of [false, true]) {
       assert.equal((await world.find('b'))?.version, undefined)
       await world.setMetadata('b', 'y')
       await world.putWhole('b', TWO)
-      assert.deepEqual(await world.read('b', { version: first }), ONE)
+      assertBytes(await world.read('b', { version: first }), ONE)
       assert.equal((await world.counts())['blob-past'], 2)
       await world.delete('b', { snapshots: 'include' })
       await world.delete('b', {}, { version: first })
@@ -153,7 +154,7 @@ for (const waits of [false, true]) {
       await world.delete('b', { snapshots: 'include' })
       await world.undelete('b')
       assert.equal(await world.read('b'), undefined)
-      assert.deepEqual(await world.read('b', { snapshot }), ONE)
+      assertBytes(await world.read('b', { snapshot }), ONE)
       await world.delete('b', {}, { snapshot: other })
       await world.putWhole('b', TWO)
       assert.equal((await world.find('b'))?.snapshotCount, 1)

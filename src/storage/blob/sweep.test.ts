@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { assertBytes } from '../../../test/assert-bytes.ts'
 import { patternBytes } from '../../extent/harness.ts'
 import { requireContainer } from './container.ts'
 import { setBlobExpiry } from './expiry.ts'
@@ -85,8 +86,8 @@ for (const waits of [false, true]) {
       await world.undelete('b')
       world.advance(9 * DAY_MS)
       await world.sweep()
-      assert.deepEqual(await world.read('b'), BYTES)
-      assert.deepEqual(await world.read('b', { snapshot }), BYTES)
+      assertBytes(await world.read('b'), BYTES)
+      assertBytes(await world.read('b', { snapshot }), BYTES)
     })
 
     test('a blob that was deleted again is kept for days that begin anew', async () => {
@@ -100,7 +101,7 @@ for (const waits of [false, true]) {
       world.advance(2 * DAY_MS)
       await world.sweep()
       await world.undelete('b')
-      assert.deepEqual(await world.read('b'), BYTES)
+      assertBytes(await world.read('b'), BYTES)
     })
 
     test('what has expired goes with its tags and its snapshots', async () => {
@@ -115,7 +116,7 @@ for (const waits of [false, true]) {
       )
       world.advance(DAY_MS - 1)
       await world.sweep()
-      assert.deepEqual(await world.read('b'), BYTES)
+      assertBytes(await world.read('b'), BYTES)
       world.advance(1)
       assert.equal(await world.read('b'), undefined)
       await world.sweep()

@@ -2,8 +2,9 @@
 // behind the end and with snapshots between, and what is told to those who watch.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { randomFrom } from '../../../test/random.ts'
 import { checkStore } from '../../extent/fsck.ts'
-import { chunksOf, randomOf, readAll } from '../../extent/harness.ts'
+import { chunksOf, readAll } from '../../extent/harness.ts'
 import { openMemoryExtents } from '../../extent/memory.ts'
 import { withSmallSlices } from '../../extent/small.ts'
 import { wholeSlice } from '../../extent/slice-list.ts'
@@ -96,22 +97,22 @@ describe('what a cleared range becomes', () => {
 
 for (const seed of [1, 2, 3, 4]) {
   test(`200 random changes, seed ${seed}`, async () => {
-    const random = randomOf(seed)
+    const random = randomFrom(seed)
     const world = await openWorld(3_000)
     let model: Buffer = Buffer.alloc(3_000)
     const kept = new Map<number, Buffer>()
     for (let step = 0; step < 200; step += 1) {
-      const from = random(model.length)
-      const kind = random(10)
+      const from = random.below(model.length)
+      const kind = random.below(10)
       if (kind < 6) {
-        const bytes = Buffer.alloc(1 + random(900), 1 + random(255))
+        const bytes = Buffer.alloc(1 + random.below(900), 1 + random.below(255))
         await world.write(from, bytes)
         const longer = Buffer.alloc(Math.max(model.length, from + bytes.length))
         model.copy(longer)
         bytes.copy(longer, from)
         model = longer
       } else if (kind < 9) {
-        const to = Math.min(model.length, from + 1 + random(2_000))
+        const to = Math.min(model.length, from + 1 + random.below(2_000))
         await world.clear(from, to)
         model = Buffer.from(model).fill(0, from, to)
       } else {

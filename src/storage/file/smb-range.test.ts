@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { smallPiece } from '../../extent/small.ts'
 import { ADDRESS, exampleShare, refusalOf, type ExampleShare } from './open-example.ts'
-import type { FileOpen } from './open.ts'
+import { CACHE_READ, type FileOpen } from './open.ts'
 import { snapshotShare } from './share-snapshot.ts'
 import { shareUsageBytes } from './share.ts'
 import { copyChunks, type Chunk } from './smb-copy.ts'
@@ -207,4 +207,38 @@ describe('zeros', () => {
     assert.equal(await read(share, open, 2_047, 10), '.')
     assert.deepEqual(await ranges(2_048, 5_000), [])
   })
+})
+
+describe('what others have read into a cache is not behind', () => {
+  const by = (share: ExampleShare) => {
+    return { moment: share.moment(), newId: share.newId(), zerosId: share.newId() }
+  }
+  const range = { from: 0, to: 1 }
+  const CHANGES: Readonly<
+    Record<string, (share: ExampleShare, open: FileOpen) => Promise<unknown>>
+  > = {
+    'a write': (share, open) => write(share, open, 0, 'x'),
+    'a lock': (share, open) => lock(share, open, 0n, 1n),
+    'a copy': (share, open) => copy(share, open, open, chunk(0, 1, 1)),
+    zeros: (share, open) => {
+      const at = { address: ADDRESS, open }
+      return share.kv.write((tx) => zeroOpened(tx, at, { range, frozen: {} }, by(share)))
+    },
+  }
+  for (const [what, change] of Object.entries(CHANGES)) {
+    test(`${what} breaks the leases of the others, and not its own`, async () => {
+      const share = await exampleShare()
+      const lease = (holder: string) => ({ holder, kind: 'lease', state: CACHE_READ }) as const
+      const { open } = await share.open('file', { cache: lease('own') })
+      await write(share, open, 0, 'abc')
+      await share.open('file', { cache: lease('other') })
+      await share.open('file', { cache: lease('third') })
+      share.events.length = 0
+      await change(share, open)
+      const broken = share.events.flatMap((event) =>
+        event.kind === 'break' ? [`${event.holder} to ${event.to}`] : [],
+      )
+      assert.deepEqual(broken, ['other to 0', 'third to 0'])
+    })
+  }
 })

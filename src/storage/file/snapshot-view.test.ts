@@ -2,6 +2,7 @@
 // a snapshot shows what its copy has, also when others have gone and their states have been swept.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { randomFrom } from '../../../test/random.ts'
 import { encodeKey } from '../../kv/key.ts'
 import { prefixRange, type Kv, type Tx } from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
@@ -104,40 +105,29 @@ describe('one record', () => {
   })
 })
 
-/** The same for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 const NAMES = ['a', 'b', 'c', 'd']
 
 async function runAgainstCopies(seed: number): Promise<void> {
-  const random = randomOf(seed)
+  const random = randomFrom(seed)
   const kv = openMemoryKv()
   let present = new Map<string, string>()
   const copies = new Map<number, Map<string, string>>()
   let taken = 0
   let last = 0
   for (let step = 0; step < 80; step += 1) {
-    const name = NAMES[Math.floor(random() * NAMES.length)] ?? 'a'
-    const which = random()
-    if (which < 0.5) {
+    const name = random.pick(NAMES)
+    const which = random.below(10)
+    if (which < 5) {
       await change(kv, name, last, `${step}`)
       present = new Map(present).set(name, `${step}`)
-    } else if (which < 0.7) {
+    } else if (which < 7) {
       await change(kv, name, last, undefined)
       present = new Map([...present].filter(([each]) => each !== name))
-    } else if (which < 0.9) {
+    } else if (which < 9) {
       copies.set((taken += 1), present)
       last = taken
     } else {
-      const gone = [...copies.keys()][Math.floor(random() * copies.size)]
+      const gone = [...copies.keys()][random.below(copies.size)]
       if (gone !== undefined) copies.delete(gone)
       // The last that is left; the next one has a number that none had before.
       last = Math.max(0, ...copies.keys())

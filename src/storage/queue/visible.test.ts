@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { randomFrom } from '../../../test/random.ts'
 import { countingReads, openWorld, QUEUE, SECOND_MS, textOf, type World } from './harness.ts'
 import { putMessage } from './message.ts'
 import { sweepQueues } from './sweep.ts'
@@ -134,7 +135,7 @@ type Listed = { readonly text: string; endsMs: number; visibleAtMs: number; move
 /** Puts, gets, waits and sweeps by chance; every get must bring what the list says. */
 async function compareWithList(seed: number): Promise<void> {
   const world = await openWorld()
-  const below = randomBelow(seed)
+  const { below } = randomFrom(seed)
   const list: Listed[] = []
   let moves = 0
   const isSteady = seed % 2 === 0
@@ -163,14 +164,5 @@ async function compareWithList(seed: number): Promise<void> {
     } else if (choice < 9) world.advance(below(60))
     else if (below(4) === 0) await sweepQueues(world.kv, nowMs)
     assert.equal(await world.count(), list.filter(({ endsMs }) => world.now.ms < endsMs).length)
-  }
-}
-
-/** The same numbers for the same seed. */
-function randomBelow(seed: number): (limit: number) => number {
-  let state = seed
-  return (limit) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * limit)
   }
 }

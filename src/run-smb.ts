@@ -6,15 +6,11 @@ import type { RunContext } from './run-front.ts'
 import type { SmbWorld } from './smb/call.ts'
 import { createSmbListener, type SmbListener } from './smb/listen.ts'
 import { LOGIN_OUTCOMES, printable, REFUSALS, type LoginReport } from './smb/login-report.ts'
-import { createMemoryBudget } from './smb/memory-budget.ts'
 import type { Log } from './start/log.ts'
 import type { Metrics } from './start/metrics.ts'
 
-/** What connections may hold together on which nobody has logged in. */
-const STRANGERS_BYTES_MAX = 16 * 1024 * 1024
-
 export function runSmb(context: RunContext, file: FileService): SmbListener {
-  const { options, log, smbUsers, metrics } = context
+  const { options, log, smbUsers, metrics, unauthenticated } = context
   const name = hostname().split('.', 1)[0] || 'lazuli'
   const world: SmbWorld = {
     ...file,
@@ -30,7 +26,7 @@ export function runSmb(context: RunContext, file: FileService): SmbListener {
     handles: new Map(),
     creates: new Map(),
     connections: new Set(),
-    strangers: createMemoryBudget(STRANGERS_BYTES_MAX),
+    unauthenticated,
   }
   return createSmbListener(world)
 }

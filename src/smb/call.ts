@@ -5,6 +5,7 @@ import type { Accounts } from '../storage/account.ts'
 import type { NtlmServerNames } from '../auth/ntlm-message.ts'
 import type { SmbLoginState } from '../auth/smb-login.ts'
 import type { SmbUsers } from '../auth/smb-users.ts'
+import type { UnauthenticatedMemory } from '../auth/unauthenticated-memory.ts'
 import type { ExtentStore } from '../extent/extent.ts'
 import type { FileKv } from '../storage/file/open.ts'
 import type { SmbIdentity } from '../storage/file/smb-identity.ts'
@@ -12,7 +13,6 @@ import type { Moment } from '../storage/moment.ts'
 import type { Cipher, Dialect, Signing } from './dialect.ts'
 import type { FileHandle, Handle } from './handle.ts'
 import type { LoginReport } from './login-report.ts'
-import type { MemoryBudget } from './memory-budget.ts'
 import type { Signer } from './sign.ts'
 import { SmbError } from './smb-error.ts'
 import type { Decryptor, Encryptor } from './transform.ts'
@@ -51,7 +51,7 @@ export type SmbWorld = {
   /** Live connections. */
   readonly connections: Set<Connection>
   /** What those of them hold on which nobody has logged in. */
-  readonly strangers: MemoryBudget<Connection>
+  readonly unauthenticated: UnauthenticatedMemory
 }
 
 /** What NEGOTIATE agreed on. */

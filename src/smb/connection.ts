@@ -167,8 +167,9 @@ class SmbConnection implements Connection {
 
   /** Connections without a login hold little memory, alone and together. */
   #weigh(): void {
-    const isStranger = !this.isClosed && !this.#isKnown()
-    this.#world.strangers.set(this, isStranger ? this.#heldBytes() : 0)?.drop()
+    const { unauthenticated } = this.#world
+    if (this.isClosed || this.#isKnown()) unauthenticated.release(this)
+    else unauthenticated.hold(this, this.#heldBytes())
   }
 
   #heldBytes(): number {

@@ -64,6 +64,11 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   const { store, tls } = await open(settings)
   const metrics = createMetrics([
     { name: 'lazuli_store_bytes', help: 'Bytes that the store occupies', read: store.sizeBytes },
+    {
+      name: 'lazuli_queries_running',
+      help: 'Query Blob Contents requests under way',
+      read: () => blob.queryCount(),
+    },
   ])
   const context: RunContext = { ...settings, bearer, store, metrics }
   const endpoints: Endpoint[] = []
@@ -79,6 +84,7 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     await file.stopCopies()
     await smb?.close()
     await Promise.all(listeners.map((listener) => listener.close()))
+    await blob.stopQueries()
     sources.end()
     await flushLogs().catch((error: unknown) => log.error('the logs were not put', { error }))
     await store.close()

@@ -71,6 +71,7 @@ export class HttpConnection implements BodySource {
   #inHead = true
   #sinceMs = performance.now()
   #drained: (() => void) | undefined
+  #onGone: (() => void) | undefined
   /** The head of an answer in parts: it goes out with the first of them. */
   #begun: string | undefined
   #pending: { readonly head: string; readonly bytes: Uint8Array | undefined } | undefined
@@ -215,6 +216,11 @@ export class HttpConnection implements BodySource {
     this.#held = rest.length === 0 ? undefined : rest
   }
 
+  whenGone(listener: () => void): void {
+    if (this.gone) listener()
+    else this.#onGone = listener
+  }
+
   begin(status: number, lists: HeaderLists, isLast: boolean): void {
     if (isLast) this.#last = true
     this.#begun = this.#headOf(status, lists)
@@ -278,6 +284,7 @@ export class HttpConnection implements BodySource {
   #finish(): void {
     if (this.gone) return
     this.#exchange = undefined
+    this.#onGone = undefined
     this.#sinceMs = performance.now()
     if (this.#last || this.#port.closing) return this.#end()
     if (this.#bodyBytesLeft > 0) this.#body?.discard()
@@ -324,6 +331,8 @@ export class HttpConnection implements BodySource {
   #closed(): void {
     if (this.#bodyBytesLeft > 0) this.#body?.fail()
     this.#drained?.()
+    this.#onGone?.()
+    this.#onGone = undefined
   }
 }
 
@@ -349,6 +358,10 @@ class HttpExchange implements Exchange {
 
   get gone(): boolean {
     return this.#connection.gone
+  }
+
+  whenGone(listener: () => void): void {
+    this.#connection.whenGone(listener)
   }
 
   drop(): void {

@@ -10,6 +10,8 @@ export type Exchange = {
   readonly remoteAddress: string
   /** The client went away: there is nobody to answer. */
   readonly gone: boolean
+  /** Called if the client goes away before the answer has ended. */
+  whenGone(listener: () => void): void
   /** Ends the connection without an answer, or in the middle of one. */
   drop(): void
   /** All of an answer; among the headers is its Content-Length. */

@@ -9,9 +9,10 @@ export function respond(
   answer: Answer,
   common: string[],
 ): number | Promise<number> {
-  const { status, headers, stream, recycle } = answer
+  const { status, headers, stream, recycle, onGone } = answer
   const headOnly = exchange.head.method === 'HEAD'
   if (stream === undefined || headOnly) return respondWhole(exchange, answer, common, headOnly)
+  if (onGone !== undefined) exchange.whenGone(onGone)
   if (hasContentLength(headers)) {
     exchange.begin(status, [common, headers])
     return sendStream(exchange, stream(), recycle)
@@ -71,6 +72,8 @@ async function sendStream(
     }
     exchange.end()
   } catch (error) {
+    // Nobody is left to miss the rest.
+    if (exchange.gone) return sentBytes
     // The head is out: all that is left is to let the client see that the body is not whole.
     exchange.drop()
     throw error

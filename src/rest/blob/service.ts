@@ -5,6 +5,7 @@ import type { Call, Level, Request } from '../../http/operation.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
 import type { ContainerAddress } from '../../storage/blob/container.ts'
 import type { CopyPlace } from '../../storage/blob/pending-copy.ts'
+import type { QueryThreads } from '../../query/query-threads.ts'
 import { invalidQuery, StorageError } from '../../storage/error.ts'
 import { canonicalBlobName, checkBlobName, checkContainerName } from '../../storage/name.ts'
 import type { CopyJobQueue } from '../copy-jobs.ts'
@@ -12,6 +13,7 @@ import type { ContentService } from '../service.ts'
 import { decodeSnapshotTime } from '../snapshot-time.ts'
 
 export type BlobService = ContentService & {
+  readonly queryThreads: QueryThreads
   readonly copyJobs: CopyJobQueue<CopyPlace>
 }
 

@@ -22,10 +22,12 @@ const CHUNK_BYTES_MAX = 256 * 1024
 
 export class QueryThreads {
   readonly #countMax: number
+  readonly #heapMibMax: number
   #threads: readonly QueryThread[] = []
 
-  constructor(countMax: number) {
+  constructor(countMax: number, { heapMibMax = HEAP_MIB_MAX } = {}) {
     this.#countMax = countMax
+    this.#heapMibMax = heapMibMax
   }
 
   /** Queries that are being checked or run. */
@@ -55,7 +57,7 @@ export class QueryThreads {
     const [least] = this.#threads.toSorted((a, b) => a.queryCount - b.queryCount)
     const mayStart = this.#threads.length < this.#countMax
     if (least !== undefined && (least.queryCount === 0 || !mayStart)) return least
-    const started: QueryThread = new QueryThread(() => {
+    const started: QueryThread = new QueryThread(this.#heapMibMax, () => {
       this.#threads = this.#threads.filter((thread) => thread !== started)
     })
     this.#threads = [...this.#threads, started]
@@ -72,10 +74,10 @@ class QueryThread {
   #lastQuery = 0
   #failure: unknown
 
-  constructor(onEnd: () => void) {
+  constructor(heapMibMax: number, onEnd: () => void) {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     this.#worker = new Worker(new URL(`./query-thread.${extension}`, import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
+      resourceLimits: { maxOldGenerationSizeMb: heapMibMax },
     })
     // Neither an idle thread nor a query that nobody waits for keeps the process alive.
     this.#worker.unref()

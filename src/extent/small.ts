@@ -112,7 +112,9 @@ function runsOf(pieces: readonly (Piece | Hole)[]): Run[] {
 
 /** An object and not a generator, as SpanReader is and for its reason: what it pins must be let go of. */
 class MixedReader implements AsyncIterableIterator<Uint8Array> {
-  readonly #parts: (Extract<Run, { small: unknown }> | AsyncIterableIterator<Uint8Array>)[]
+  readonly #parts: readonly (Extract<Run, { small: unknown }> | AsyncIterableIterator<Uint8Array>)[]
+  /** The part under way. Not `shift`: a map may have a hundred thousand parts, and each would move the rest. */
+  #at = 0
   readonly #kv: Kv
   readonly #release: () => void
   #isDone = false
@@ -131,15 +133,15 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     try {
       for (;;) {
-        const [part] = this.#parts
+        const part = this.#parts[this.#at]
         if (part === undefined || this.#isDone) return await this.return()
         if ('small' in part) {
-          this.#parts.shift()
+          this.#at += 1
           return { value: await readSmall(this.#kv, part.small), done: false }
         }
         const { value, done } = await part.next()
         if (done !== true) return { value, done: false }
-        this.#parts.shift()
+        this.#at += 1
       }
     } catch (error) {
       await this.return()
@@ -150,7 +152,8 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
   async return(): Promise<IteratorReturnResult<undefined>> {
     if (!this.#isDone) {
       this.#isDone = true
-      for (const part of this.#parts) if (!('small' in part)) await part.return?.()
+      const left = this.#parts.slice(this.#at)
+      for (const part of left) if (!('small' in part)) await part.return?.()
       this.#release()
     }
     return { value: undefined, done: true }

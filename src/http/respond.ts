@@ -1,5 +1,6 @@
 // Writes an answer. Small bodies go out with their head in one piece; streams as fast as the client takes
 // them, and are let go of when the client does.
+import { Turn } from '../kv/turn.ts'
 import type { Exchange } from './exchange.ts'
 import type { Answer } from './operation.ts'
 
@@ -64,11 +65,14 @@ async function sendStream(
   recycle: Answer['recycle'],
 ): Promise<number> {
   let sentBytes = 0
+  // Chunks that are at hand, to a client that takes them at once, would leave nobody else a turn.
+  const turn = new Turn()
   try {
     for await (const chunk of body) {
       if (exchange.gone) break
       sentBytes += chunk.length
       if (!exchange.write(chunk, recycle && (() => recycle(chunk)))) await exchange.drained()
+      if (turn.isOver()) await turn.next()
     }
     exchange.end()
   } catch (error) {

@@ -13,6 +13,7 @@ import type { SmbListener } from './smb/listen.ts'
 import type { RunContext } from './run-front.ts'
 import type { Endpoint } from './start/banner.ts'
 import { createEncryptionScopes } from './start/encryption-scopes.ts'
+import { watchEventLoop } from './start/event-loop.ts'
 import { checkCanListen, listen, listenOrMove, type ListenPlace } from './start/listen.ts'
 import { prepareLocation } from './start/location.ts'
 import type { Log } from './start/log.ts'
@@ -62,7 +63,9 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   if (!settings.webPortMayMove) await checkCanListen(webPlace(options))
   const bearer = await bearerOf(options)
   const { store, tls } = await open(settings)
+  const eventLoop = watchEventLoop(log)
   const metrics = createMetrics([
+    eventLoop.gauge,
     { name: 'lazuli_store_bytes', help: 'Bytes that the store occupies', read: store.sizeBytes },
     {
       name: 'lazuli_queries_running',
@@ -86,6 +89,7 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     await Promise.all(listeners.map((listener) => listener.close()))
     await blob.stopQueries()
     sources.end()
+    eventLoop.stop()
     await flushLogs().catch((error: unknown) => log.error('the logs were not put', { error }))
     await store.close()
   }

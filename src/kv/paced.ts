@@ -5,6 +5,9 @@ import type { ReadTx, Step } from './kv.ts'
 import { PAUSE, runStraight } from './transaction.ts'
 import { Turn } from './turn.ts'
 
+/** Longer than a turn: to begin again costs all that was done, and few reads take so long. */
+const STRAIGHT_MS = 25
+
 /** One state of the store, for as long as it takes. */
 export type Snapshot = { readonly reads: ReadTx; release(): void }
 
@@ -22,7 +25,7 @@ export async function runPaced<T>(
   const steps = body(reads)
   let result = steps.next()
   if (result.done === true) return result.value
-  const turn = new Turn()
+  const turn = new Turn(STRAIGHT_MS)
   while (result.done !== true && !turn.isOver()) result = nextOf(steps, result.value)
   return result.done === true ? result.value : runKept(body, takeSnapshot())
 }

@@ -7,6 +7,7 @@ import { addReferences, removeReferences, replaceReferences } from '../../extent
 import { subRangeOfPieces } from '../../extent/slice-list.ts'
 import type { Content, Hole, Piece } from '../../extent/slice.ts'
 import type { Key, ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { giveWay } from '../../kv/paced.ts'
 import { copyMap, dropMap, mapRecords, putMapRecord, readMap, type Block } from '../map.ts'
 
 export type BlobContent = {
@@ -86,8 +87,12 @@ function blockOf({ id, lengthBytes }: BlockPieces): Block {
 /** The committed blocks of a block blob, with their pieces; none if it was put whole. */
 export function* committedBlocks(tx: ReadTx, blob: BlobContent): Step<BlockPieces[]> {
   if (blob.map === undefined) return cutBlocks(blob.content?.pieces ?? [], blob.blocks ?? [])
-  const records = yield* mapRecords(tx, blob.map, { from: 0, to: Infinity })
-  return records.flatMap(({ record }) => cutBlocks(record.content.pieces, record.blocks ?? []))
+  const blocks: BlockPieces[] = []
+  for (const { record } of yield* mapRecords(tx, blob.map, { from: 0, to: Infinity })) {
+    for (const block of cutBlocks(record.content.pieces, record.blocks ?? [])) blocks.push(block)
+    yield* giveWay()
+  }
+  return blocks
 }
 
 function cutBlocks(pieces: readonly Piece[], blocks: readonly Block[]): BlockPieces[] {

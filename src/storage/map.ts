@@ -185,12 +185,24 @@ function withoutBytes(piece: Piece): Piece {
   return { slice, from, lengthBytes, ...(nonce !== undefined && { nonce }) }
 }
 
-/** The same bytes under another id: a copy shares nothing that can change with the first. */
-export function* copyMap(tx: Tx, mapId: number, newId: number): Step<void> {
-  for (const { record } of yield* mapRecords(tx, mapId, { from: 0, to: Infinity })) {
-    const { at = 0, pieces } = record.content
-    yield* putMapRecord(tx, newId, at, pieces, record.blocks)
-  }
+export type SomeRecords = {
+  readonly records: readonly MapRecord[]
+  /** The offset of the one behind them. */
+  readonly next: number | undefined
+}
+
+/** Some records of a map, from the one at `offset` on. */
+export function* mapRecordsFrom(
+  tx: ReadTx,
+  mapId: number,
+  offset: number,
+  countMax: number,
+): Step<SomeRecords> {
+  const range = { from: mapKey(mapId, offset), to: mapRange(mapId).to }
+  const entries = yield* tx.scan({ ...range, countMax: countMax + 1 })
+  const records = entries.map(({ value }) => decodeMapRecord(value))
+  const next = records.length > countMax ? records.pop() : undefined
+  return { records, next: next && (next.content.at ?? 0) }
 }
 
 /** Nothing shows this map any more: it is swept later, in steps. */

@@ -8,7 +8,8 @@ import { subRangeOfPieces } from '../../extent/slice-list.ts'
 import type { Content, Hole, Piece } from '../../extent/slice.ts'
 import type { Key, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { giveWay } from '../../kv/paced.ts'
-import { copyMap, dropMap, mapRecords, putMapRecord, readMap, type Block } from '../map.ts'
+import { copyMap } from '../map-copy.ts'
+import { dropMap, mapRecords, putMapRecord, readMap, type Block } from '../map.ts'
 
 export type BlobContent = {
   readonly lengthBytes: number
@@ -113,7 +114,7 @@ function cutBlocks(pieces: readonly Piece[], blocks: readonly Block[]): BlockPie
 /** The same bytes for the record under `toKey`, which shares nothing that can change with the first. */
 export function* copyContent(
   tx: Tx,
-  { lengthBytes, inline, content, map, blocks }: BlobContent,
+  { lengthBytes, inline, content, map, blocks, stamp }: BlobContent & { readonly stamp: number },
   toKey: Key,
   newId: number,
 ): Step<BlobContent> {
@@ -125,7 +126,7 @@ export function* copyContent(
     yield* addReferences(tx, toKey, copy)
     return { lengthBytes, content: copy, ...list }
   }
-  yield* copyMap(tx, map, newId)
+  yield* copyMap(tx, map, newId, stamp)
   return { lengthBytes, map: newId }
 }
 

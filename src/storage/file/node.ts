@@ -7,7 +7,8 @@ import type { ContentHeaders } from '../content-headers.ts'
 import type { CopyState } from '../copy-state.ts'
 import { StorageError } from '../error.ts'
 import type { Lease } from '../lease.ts'
-import { copyMap, dropMap } from '../map.ts'
+import { copyMap } from '../map-copy.ts'
+import { dropMap } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import { foldName } from './file-name.ts'
@@ -251,11 +252,11 @@ export function touched(
 export function* writableMap(
   tx: Tx,
   { lastSnapshot }: ShareView,
-  { map, mapSince = 0 }: Pick<FileNode, 'map' | 'mapSince'>,
+  { map, mapSince = 0, stamp }: Pick<FileNode, 'map' | 'mapSince' | 'stamp'>,
   newId: number,
 ): Step<{ readonly map: number; readonly mapSince: number }> {
   if (map !== undefined && mapSince >= lastSnapshot) return { map, mapSince }
-  if (map !== undefined) yield* copyMap(tx, map, newId)
+  if (map !== undefined) yield* copyMap(tx, map, newId, stamp)
   return { map: newId, mapSince: lastSnapshot }
 }
 

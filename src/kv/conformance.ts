@@ -50,7 +50,7 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
         for (let at = 0; at < 10; at += 1) tx.put(encodeKey('long', at), bytes('before'))
       })
       let turns = 0
-      let isDone = false
+      const state = { isDone: false }
       const reading = kv.read(function* (tx) {
         const found: (string | undefined)[] = []
         for (let at = 0; at < 10; at += 1) {
@@ -66,9 +66,9 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
         return found
       })
       const ended = reading.finally(() => {
-        isDone = true
+        state.isDone = true
       })
-      for (; !isDone; turns += 1) {
+      for (; !state.isDone; turns += 1) {
         await turn()
         await kv.write(function* (tx) {
           for (let at = 0; at < 10; at += 1) tx.put(encodeKey('long', at), bytes(`after ${turns}`))

@@ -52,9 +52,9 @@ describe('query threads', () => {
     const leaving = new AbortController()
     const hostile = run(threads, HOSTILE, LONG, { signal: leaving.signal })
     let turns = 0
-    let isCounting = true
+    const state = { isCounting: true }
     const counting = (async () => {
-      for (; isCounting; turns += 1) await setImmediate()
+      for (; state.isCounting; turns += 1) await setImmediate()
     })()
     let isOver = false
     const outcome = textOf(hostile).finally(() => {
@@ -64,7 +64,7 @@ describe('query threads', () => {
     assert.equal(isOver, false)
     leaving.abort()
     await assert.rejects(outcome, { name: 'QueryCancelled' })
-    isCounting = false
+    state.isCounting = false
     await counting
     assert(turns > 1, 'the event loop went on')
     assert.equal(threads.queryCount, 0)

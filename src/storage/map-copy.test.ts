@@ -12,7 +12,7 @@ import { decodeKey, encodeKey } from '../kv/key.ts'
 import { KEY_END, type Kv, type Step, type Tx } from '../kv/kv.ts'
 import { openMemoryKv } from '../kv/memory.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
-import { copyMap, sweepCopiedMaps, withMapCopies } from './map-copy.ts'
+import { clearLongMap, copyMap, sweepCopiedMaps, withMapCopies } from './map-copy.ts'
 import { mapIntervals, overwriteMap } from './map.ts'
 
 const [MAP, COPY] = [7, 8]
@@ -33,7 +33,7 @@ function* ownerAt(tx: Tx, key: Uint8Array): Step<Owner | undefined> {
 function* copyOwner(tx: Tx): Step<number> {
   const owner = yield* ownerAt(tx, OWNER)
   assert(owner !== undefined)
-  yield* copyMap(tx, owner.map, COPY, owner.stamp)
+  yield* copyMap(tx, { of: owner.map, to: COPY, stamp: owner.stamp })
   tx.put(NEW_OWNER, encodeRecord({ stamp: owner.stamp, map: COPY } satisfies Owner))
   return owner.stamp
 }
@@ -107,15 +107,15 @@ describe('a copy of a long map', () => {
 
   test('of a map that is written all the time is made, and is of one state', async () => {
     const { kv, write, read, problems } = await openWorld()
-    let isDone = false
+    const state = { isDone: false }
     const states = new Map<number, Buffer>()
     const copying = kv
       .write((tx) => copyOwner(tx))
       .finally(() => {
-        isDone = true
+        state.isDone = true
       })
     let stamp = COUNT
-    for (; !isDone; stamp += 1) {
+    for (; !state.isDone; stamp += 1) {
       states.set(stamp, await read(MAP))
       await write(stamp % COUNT)
       await setImmediate()
@@ -140,13 +140,13 @@ describe('a copy of a long map', () => {
 
   test('that a crash has left is swept after an hour', async () => {
     const { engine, kv, kinds } = await openWorld()
-    let left = 5
+    const state = { left: 5 }
     const dying: Kv = {
       ...engine,
-      write: (body) => (left-- > 0 ? engine.write(body) : new Promise(() => undefined)),
+      write: (body) => (state.left-- > 0 ? engine.write(body) : new Promise(() => undefined)),
     }
     void withMapCopies(dying, () => 0).write((tx) => copyOwner(tx))
-    while (left >= 0) await setImmediate()
+    while (state.left >= 0) await setImmediate()
     assert((await kinds()).has('copied-map'))
     await sweepCopiedMaps(kv, HOUR_MS - 1)
     assert((await kinds()).has('copied-map'))
@@ -154,4 +154,38 @@ describe('a copy of a long map', () => {
     const found = await kinds()
     assert.deepEqual([found.has('copied-map'), found.has('deleted-map')], [false, true])
   })
+})
+
+describe('clearing a long map', () => {
+  // From and to, in steps of which each has 8 bytes and a hole.
+  const RANGES: readonly (readonly [from: number, to: number])[] = [
+    [0, COUNT],
+    [0.03, COUNT - 0.97],
+    [100, 2_500],
+    [100.05, 2_500.05],
+    [0, 2_900.04],
+    [10.07, COUNT],
+    // Few enough for the map itself.
+    [10.05, 20.05],
+  ]
+  for (const [from, to] of RANGES) {
+    test(`from ${from} to ${to} leaves the rest, and zeros`, async () => {
+      const { kv, read, kinds, problems } = await openWorld()
+      const model = await read(MAP)
+      const without = { from: Math.round(from * STEP), to: Math.round(to * STEP) }
+      model.fill(0, without.from, without.to)
+      const map = await kv.write(function* (tx) {
+        const owner = yield* ownerAt(tx, OWNER)
+        assert(owner !== undefined)
+        const copy = { of: owner.map, to: COPY, stamp: owner.stamp, without }
+        return yield* clearLongMap(tx, copy)
+      })
+      const isLong = to - from > 1_000
+      assert.equal(map, isLong ? COPY : MAP)
+      assert.deepEqual(await read(map), model)
+      const found = await kinds()
+      assert.deepEqual([found.has('copied-map'), found.has('deleted-map')], [false, isLong])
+      assert.deepEqual(await problems(), [])
+    })
+  }
 })

@@ -4,11 +4,24 @@
 //
 // What is copied must not have changed meanwhile, which the stamp of its blob or file tells. If it has, the copy is made
 // again; and after a few times in the transaction itself, or a snapshot of a busy page blob would never be made.
+import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
+import { clearOverlapping, type ByteRange } from '../extent/interval-map.ts'
+import { piecesLengthBytes } from '../extent/slice-list.ts'
+import type { Piece } from '../extent/slice.ts'
 import { decodeKey, encodeKey } from '../kv/key.ts'
 import { prefixRange, type Key, type Kv, type Step, type Tx, type Value } from '../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
-import { dropMap, mapRecordsFrom, putMapRecord, sweepMap, type SomeRecords } from './map.ts'
+import {
+  clearMap,
+  decodeMapRecord,
+  dropMap,
+  mapKey,
+  mapRecordsFrom,
+  putMapRecord,
+  sweepMap,
+  type SomeRecords,
+} from './map.ts'
 
 /** → CopiedMap: a map that is a copy and that no blob has yet */
 function copiedMapKey(mapId: number): Key {
@@ -17,10 +30,18 @@ function copiedMapKey(mapId: number): Key {
 
 const COPIED_MAPS = prefixRange(encodeKey('copied-map'))
 
-type CopiedMap = {
+/** A copy that a transaction needs. */
+export type MapCopy = {
   readonly of: number
-  /** Of the blob or file whose map is copied. */
+  /** A new id. */
+  readonly to: number
+  /** Of the blob or file that has the map; it changes with the bytes. */
   readonly stamp: number
+  /** What the copy leaves out. */
+  readonly without?: ByteRange
+}
+
+type CopiedMap = Omit<MapCopy, 'to'> & {
   readonly sinceMs: number
   readonly state: 'begun' | 'whole' | 'leftToTransaction'
 }
@@ -38,42 +59,59 @@ const COPIES_MAX = 16
 const ABANDONED_MS = 60 * 60 * 1_000
 
 export class MapCopyNeeded extends Error {
-  readonly of: number
-  readonly to: number
-  readonly stamp: number
+  readonly copy: MapCopy
 
-  constructor(of: number, to: number, stamp: number) {
-    super(`a copy of the map ${of} is needed`)
+  constructor(copy: MapCopy) {
+    super(`a copy of the map ${copy.of} is needed`)
     this.name = 'MapCopyNeeded'
-    this.of = of
-    this.to = to
-    this.stamp = stamp
+    this.copy = copy
   }
 }
 
-/**
- * The same bytes under the new id `to`: a copy shares nothing that can change with the first. `stamp` is that of the
- * blob or file that has the map `of`, and changes with its bytes.
- */
-export function* copyMap(tx: Tx, of: number, to: number, stamp: number): Step<void> {
-  const key = copiedMapKey(to)
+/** The same bytes under a new id: a copy shares nothing that can change with the first. */
+export function* copyMap(tx: Tx, copy: MapCopy): Step<void> {
+  const key = copiedMapKey(copy.to)
   const value = yield* tx.get(key)
   // First, for bodies that are tried without durable writes (kv/live.ts): here they see that they can't be.
   tx.delete(key)
   const copied = value === undefined ? undefined : decodeRecord<CopiedMap>(value)
-  if (copied?.state === 'whole' && copied.of === of && copied.stamp === stamp) return
+  if (copied?.state === 'whole' && isSameCopy(copied, copy)) return
   const isLeft = copied?.state === 'leftToTransaction'
   // One that is out of date has to go first.
-  if (copied !== undefined && !isLeft) throw new MapCopyNeeded(of, to, stamp)
-  const next = yield* copySome(tx, of, to, 0, isLeft ? Infinity : COPY_PIECES_MAX)
-  if (next !== undefined) throw new MapCopyNeeded(of, to, stamp)
+  if (copied !== undefined && !isLeft) throw new MapCopyNeeded(copy)
+  const next = yield* copySome(tx, copy, 0, isLeft ? Infinity : COPY_PIECES_MAX)
+  if (next !== undefined) throw new MapCopyNeeded(copy)
+}
+
+function isSameCopy(one: Omit<MapCopy, 'to'>, other: MapCopy): boolean {
+  if (one.of !== other.of || one.stamp !== other.stamp) return false
+  return one.without?.from === other.without?.from && one.without?.to === other.without?.to
+}
+
+/**
+ * Leaves zeros in a range of a map, and answers which map has the rest: the same or, where much is cleared, a copy
+ * without it. Only for a map that nothing else shows.
+ */
+export function* clearLongMap(
+  tx: Tx,
+  copy: MapCopy & { readonly without: ByteRange },
+): Step<number> {
+  const { of, to, without } = copy
+  const range = { from: mapKey(of, without.from), to: mapKey(of, without.to) }
+  const keys = yield* tx.scanWith({ ...range, countMax: COPY_PIECES_MAX + 1 }, () => undefined)
+  if (keys.length <= COPY_PIECES_MAX) {
+    yield* clearMap(tx, of, without)
+    return of
+  }
+  yield* copyMap(tx, copy)
+  dropMap(tx, of)
+  return to
 }
 
 /** From `offset` on, about so many pieces. Answers where to go on; undefined at the end. */
 function* copySome(
   tx: Tx,
-  of: number,
-  to: number,
+  { of, to, without = NOTHING }: MapCopy,
   offset: number,
   piecesMax: number,
 ): Step<number | undefined> {
@@ -81,14 +119,49 @@ function* copySome(
   let pieceCount = 0
   while (at !== undefined) {
     const { records, next }: SomeRecords = yield* mapRecordsFrom(tx, of, at, RECORDS_PER_SCAN)
+    at = next
     for (const { content, blocks } of records) {
-      if (pieceCount >= piecesMax) return content.at ?? 0
-      yield* putMapRecord(tx, to, content.at ?? 0, content.pieces, blocks)
+      const begin = content.at ?? 0
+      if (pieceCount >= piecesMax) return begin
+      if (begin >= without.from && begin < without.to) {
+        yield* copyEnd(tx, of, to, without)
+        at = without.to
+        break
+      }
+      if (begin < without.from && begin + piecesLengthBytes(content.pieces) > without.from) {
+        yield* copyRest(tx, to, begin, content.pieces, without)
+      } else {
+        yield* putMapRecord(tx, to, begin, content.pieces, blocks)
+      }
       pieceCount += content.pieces.length
     }
-    at = next
   }
   return undefined
+}
+
+const NOTHING: ByteRange = { from: Infinity, to: Infinity }
+
+/** Of the last record that begins in the range, what reaches behind it. */
+function* copyEnd(tx: Tx, of: number, to: number, without: ByteRange): Step<void> {
+  const range = { from: mapKey(of, without.from), to: mapKey(of, without.to) }
+  const [last] = yield* tx.scan({ ...range, countMax: 1, reverse: true })
+  if (last === undefined) return
+  const { content } = decodeMapRecord(last.value)
+  yield* copyRest(tx, to, content.at ?? 0, content.pieces, without)
+}
+
+/** Of a record, what is outside of the range. A map that is cleared has one piece in each. */
+function* copyRest(
+  tx: Tx,
+  to: number,
+  offset: number,
+  pieces: readonly Piece[],
+  without: ByteRange,
+): Step<void> {
+  const [piece] = pieces
+  assert(piece !== undefined && pieces.length === 1, 'a map that is cleared has single pieces')
+  const rest = clearOverlapping([{ offset, piece }], without)
+  for (const { offset: at, piece: left } of rest.put) yield* putMapRecord(tx, to, at, [left])
 }
 
 /** The same store, whose transactions get the copies of maps that they need. */
@@ -113,9 +186,10 @@ async function writeWithCopies<T>(
   let needed = first
   try {
     for (let count = 0; ; count += 1) {
-      const attempt = (attempts.get(needed.to) ?? 0) + 1
-      attempts.set(needed.to, attempt)
-      await makeCopy(kv, needed, attempt, clock())
+      const { to } = needed.copy
+      const attempt = (attempts.get(to) ?? 0) + 1
+      attempts.set(to, attempt)
+      await makeCopy(kv, needed.copy, attempt, clock())
       try {
         return await kv.write(body)
       } catch (error) {
@@ -129,14 +203,10 @@ async function writeWithCopies<T>(
   }
 }
 
-async function makeCopy(
-  kv: Kv,
-  { of, to, stamp }: MapCopyNeeded,
-  attempt: number,
-  sinceMs: number,
-): Promise<void> {
+async function makeCopy(kv: Kv, copy: MapCopy, attempt: number, sinceMs: number): Promise<void> {
+  const { to, ...source } = copy
   const mark = (state: CopiedMap['state']): Value =>
-    encodeRecord({ of, stamp, sinceMs, state } satisfies CopiedMap)
+    encodeRecord({ ...source, sinceMs, state } satisfies CopiedMap)
   await kv.write((tx) => putMark(tx, to, mark('begun')))
   // What an earlier attempt has left.
   if (attempt > 1) while ((await kv.write((tx) => sweepMap(tx, to, SWEEP_COUNT))) > 0);
@@ -147,15 +217,11 @@ async function makeCopy(
   let at: number | undefined = 0
   while (at !== undefined) {
     const from: number = at
-    at = await kv.write((tx) => copyStep(tx, of, to, from))
+    at = await kv.write((tx) => copySome(tx, copy, from, STEP_PIECES))
     // In memory nothing else would wait.
     await setImmediate()
   }
   await kv.write((tx) => putMark(tx, to, mark('whole')))
-}
-
-function* copyStep(tx: Tx, of: number, to: number, from: number): Step<number | undefined> {
-  return yield* copySome(tx, of, to, from, STEP_PIECES)
 }
 
 function* putMark(tx: Tx, to: number, mark: Value): Step<void> {

@@ -111,7 +111,7 @@ for (const waits of [false, true]) {
       const { kv, small, write, read, problems } = openWorld(waits)
       await write(0, small(bytesOf('abc')))
       await write(70 * KIB, small(bytesOf('far')))
-      await kv.write((tx) => copyMap(tx, MAP, COPY, 0))
+      await kv.write((tx) => copyMap(tx, { of: MAP, to: COPY, stamp: 0 }))
       await write(1, small(bytesOf('Z')))
       assert.equal((await read(0, 3)).toString(), 'aZc')
       assert.equal((await read(0, 3, COPY)).toString(), 'abc')
@@ -181,7 +181,7 @@ for (const seed of [1, 2, 3]) {
         model.fill(0, from, to)
       } else if (maps.length < 4) {
         const copy = nextMap++
-        await kv.write((tx) => copyMap(tx, map, copy, 0))
+        await kv.write((tx) => copyMap(tx, { of: map, to: copy, stamp: 0 }))
         models.set(copy, Buffer.from(model))
       }
       assert(model.equals(await read(start, start + length, map)), `step ${step}`)

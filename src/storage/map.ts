@@ -221,7 +221,7 @@ export function* sweepMap(tx: Tx, mapId: number, countMax: number): Step<number>
   return entries.length
 }
 
-function decodeMapRecord(value: Value): MapRecord {
+export function decodeMapRecord(value: Value): MapRecord {
   const record = decodeRecord<MapRecord>(value)
   return record.inline === true ? withBytes(record, value) : record
 }

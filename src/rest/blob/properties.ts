@@ -66,7 +66,7 @@ export async function runSetBlobProperties({ request, service }: BlobCall): Prom
   const page = decodePageProperties(request)
   const sent = decodeHttpHeaders(request, 'own')
   const isPageOnly = Object.keys(page).length > 0 && Object.keys(sent).length === 0
-  const set = { headers: isPageOnly ? undefined : sent, page }
+  const set = { headers: isPageOnly ? undefined : sent, page, newId: service.newId() }
   const [address, guard, moment] = [blobAddress(request), blobGuard(request), service.moment()]
   const blob = await service.kv.write((tx) => setBlobProperties(tx, address, guard, set, moment))
   const headers = validators(blob)

@@ -126,7 +126,7 @@ export function* copyContent(
     yield* addReferences(tx, toKey, copy)
     return { lengthBytes, content: copy, ...list }
   }
-  yield* copyMap(tx, map, newId, stamp)
+  yield* copyMap(tx, { of: map, to: newId, stamp })
   return { lengthBytes, map: newId }
 }
 

@@ -16,7 +16,8 @@ import {
   type ExistingTarget,
 } from './blob.ts'
 import { checkMutable, checkNotIncremental, requireType, type BlobGuard } from './guard.ts'
-import { clearMap, overwriteMap } from '../map.ts'
+import { clearLongMap } from '../map-copy.ts'
+import { overwriteMap } from '../map.ts'
 import {
   checkEncryptedAs,
   checkEncryption,
@@ -128,11 +129,15 @@ export function* clearPages(
   tx: Tx,
   address: BlobAddress,
   write: PageWrite,
+  /** Of the map, if it gets a new one. */
+  newId: number,
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPageWrite(tx, address, write, moment.nowMs)
-  yield* clearMap(tx, target.mapId, write.range)
-  return savePages(tx, target, moment)
+  const { mapId: of, stored } = target
+  const copy = { of, to: newId, stamp: stored.blob.stamp, without: write.range }
+  const map = yield* clearLongMap(tx, copy)
+  return savePages(tx, { ...target, stored: { ...stored, blob: { ...stored.blob, map } } }, moment)
 }
 
 /** A copy that made the blob is still told of after its pages were written. */

@@ -142,7 +142,7 @@ function* copyBytes(
   if ('file' in source) {
     const { map, stamp } = source.file.node
     if (map === undefined) return undefined
-    yield* copyMap(tx, map, ids.mapId, stamp)
+    yield* copyMap(tx, { of: map, to: ids.mapId, stamp })
     return ids.mapId
   }
   if (unsealed !== undefined) return yield* putPieces(tx, ids.mapId, unsealed)

@@ -1,5 +1,6 @@
 // Directories, files and links: nodes, each with an id that it keeps when it is renamed, and entries, which are
 // their names in a directory. All of it is kept for the share's snapshots (snapshot-view.ts).
+import type { ByteRange } from '../../extent/interval-map.ts'
 import type { Key, KeyRange, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { scanAll } from '../../kv/scan.ts'
@@ -7,8 +8,8 @@ import type { ContentHeaders } from '../content-headers.ts'
 import type { CopyState } from '../copy-state.ts'
 import { StorageError } from '../error.ts'
 import type { Lease } from '../lease.ts'
-import { copyMap } from '../map-copy.ts'
-import { dropMap } from '../map.ts'
+import { clearLongMap, copyMap } from '../map-copy.ts'
+import { clearMap, dropMap } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import { foldName } from './file-name.ts'
@@ -256,8 +257,22 @@ export function* writableMap(
   newId: number,
 ): Step<{ readonly map: number; readonly mapSince: number }> {
   if (map !== undefined && mapSince >= lastSnapshot) return { map, mapSince }
-  if (map !== undefined) yield* copyMap(tx, map, newId, stamp)
+  if (map !== undefined) yield* copyMap(tx, { of: map, to: newId, stamp })
   return { map: newId, mapSince: lastSnapshot }
+}
+
+/** Leaves zeros in a range of the map that `writableMap` gave, and answers which map has the rest. */
+export function* clearedMap(
+  tx: Tx,
+  { stamp }: Pick<FileNode, 'stamp'>,
+  map: number,
+  range: ByteRange,
+  newId: number,
+): Step<number> {
+  if (map !== newId) return yield* clearLongMap(tx, { of: map, to: newId, stamp, without: range })
+  // A new one already, of what a snapshot shows.
+  yield* clearMap(tx, map, range)
+  return map
 }
 
 /** The node no longer has these bytes; they go unless a snapshot still shows them. */

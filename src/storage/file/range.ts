@@ -10,7 +10,7 @@ import type { Moment } from '../moment.ts'
 import { ARCHIVE } from './attributes.ts'
 import { announceChange, NOTIFY } from './change-event.ts'
 import { movedFileTime } from './file-time.ts'
-import { saveNode, touched, writableMap, type Existing, type FileNode } from './node.ts'
+import { clearedMap, saveNode, touched, writableMap, type Existing, type FileNode } from './node.ts'
 import type { FileTx } from './open.ts'
 import { changeUsage } from './share.ts'
 
@@ -62,16 +62,16 @@ export function* clearRange(
   assert(range.to <= node.lengthBytes, 'a range ends inside of its file')
   const place = yield* writableMap(tx, view, node, change.newId)
   const { freed, zeroed } = clearedParts(range)
-  if (freed !== undefined) yield* clearMap(tx, place.map, freed)
+  const map = freed ? yield* clearedMap(tx, node, place.map, freed, change.newId) : place.map
   const zerosBytes = Math.max(0, ...zeroed.map(({ from, to }) => to - from))
   if (zerosBytes > 0) {
     const zeros = new Uint8Array(zerosBytes)
     const piece = smallPiece(change.zerosId, zeros)
     for (const { from, to } of zeroed) {
-      yield* overwriteMap(tx, place.map, from, { ...piece, lengthBytes: to - from })
+      yield* overwriteMap(tx, map, from, { ...piece, lengthBytes: to - from })
     }
   }
-  return saveWritten(tx, file, { ...place, lengthBytes: node.lengthBytes }, change)
+  return saveWritten(tx, file, { ...place, map, lengthBytes: node.lengthBytes }, change)
 }
 
 /** At most a block at each end is zeroed; a range without a whole block is zeroed altogether. */

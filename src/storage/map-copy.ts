@@ -49,7 +49,9 @@ type CopiedMap = Omit<MapCopy, 'to'> & {
 /** Pieces that a transaction copies itself, and pieces of one step of a copy that is made beside it. */
 const COPY_PIECES_MAX = 1_000
 const STEP_PIECES = 500
-const RECORDS_PER_SCAN = 250
+/** A record may have one piece or hundreds: a scan takes few at first, and more where they are small. */
+const RECORDS_MIN = 4
+const RECORDS_MAX = 256
 const SWEEP_COUNT = 200
 /** Copies that may turn out to be out of date. */
 const ATTEMPTS_MAX = 3
@@ -117,9 +119,11 @@ function* copySome(
 ): Step<number | undefined> {
   let at: number | undefined = offset
   let pieceCount = 0
+  let countMax = RECORDS_MIN
   while (at !== undefined) {
-    const { records, next }: SomeRecords = yield* mapRecordsFrom(tx, of, at, RECORDS_PER_SCAN)
+    const { records, next }: SomeRecords = yield* mapRecordsFrom(tx, of, at, countMax)
     at = next
+    countMax = Math.min(countMax * 4, RECORDS_MAX)
     for (const { content, blocks } of records) {
       const begin = content.at ?? 0
       if (pieceCount >= piecesMax) return begin

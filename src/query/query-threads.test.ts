@@ -1,7 +1,9 @@
 // Queries in threads: none stops the thread that asks or another query, and nothing is read or made ahead.
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { setImmediate } from 'node:timers/promises'
 import { after, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { CSV, decodeAvro, JSON_LINES, NOW_MS, replyOf, SYNC_MARKER, chunksOf } from './example.ts'
 import { QueryError } from './query-error.ts'
 import { QueryThreads } from './query-threads.ts'
@@ -111,4 +113,16 @@ test('a query under way when the threads are closed fails, and does not wait for
   await threads.check({ expression: ALL, input: CSV, output: CSV })
   const [closed] = await Promise.allSettled([threads.close(), assert.rejects(outcome, /has ended/)])
   assert.equal(closed.status, 'fulfilled')
+})
+
+test('an idle thread keeps no process alive', async () => {
+  const code = `
+    import { QueryThreads } from ${JSON.stringify(new URL('query-threads.ts', import.meta.url).href)}
+    const input = ${JSON.stringify(CSV)}
+    await new QueryThreads(1).check({ expression: ${JSON.stringify(ALL)}, input, output: input })
+    console.log('checked')`
+  const args = ['--input-type=module', '--eval', code]
+  // Killed, and so failed, if it does not end by itself.
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+  assert.equal(stdout, 'checked\n')
 })

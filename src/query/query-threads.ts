@@ -77,10 +77,10 @@ class QueryThread {
   constructor(heapMibMax: number, onEnd: () => void) {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     this.#worker = new Worker(new URL(`./query-thread.${extension}`, import.meta.url), {
+      // Not those of the process: with `--input-type`, which is for --eval, no thread starts.
+      execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: heapMibMax },
     })
-    // Neither an idle thread nor a query that nobody waits for keeps the process alive.
-    this.#worker.unref()
     this.#worker.on('message', (reply: QueryReply) => this.#take(reply))
     this.#worker.on('error', (error) => {
       this.#failure = error
@@ -101,7 +101,7 @@ class QueryThread {
       const reply = await this.#ask({ kind: 'check', query, request })
       if (reply.kind === 'refused') throw new QueryError(reply.code, reply.message)
     } finally {
-      this.#queries.delete(query)
+      this.#end(query)
     }
   }
 
@@ -138,6 +138,7 @@ class QueryThread {
   }
 
   #begin(): number {
+    this.#worker.ref()
     this.#lastQuery += 1
     this.#queries.set(this.#lastQuery, undefined)
     return this.#lastQuery
@@ -168,9 +169,15 @@ class QueryThread {
   #drop(query: number): void {
     if (!this.#queries.has(query)) return
     const waiting = this.#queries.get(query)
-    this.#queries.delete(query)
+    this.#end(query)
     this.#send({ kind: 'drop', query })
     waiting?.reject(new QueryCancelled())
+  }
+
+  /** An idle thread keeps no process alive. Not once and for all: a listener, added later, would undo it. */
+  #end(query: number): void {
+    this.#queries.delete(query)
+    if (this.#queries.size === 0) this.#worker.unref()
   }
 
   #fail(error: unknown): void {

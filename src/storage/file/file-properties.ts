@@ -5,7 +5,7 @@ import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
 import { announceChange, NOTIFY } from './change-event.ts'
 import { fileTimeOf } from './file-time.ts'
-import { clearedMap, saveNode, touched, writableMap, type Existing, type FileNode } from './node.ts'
+import { clearedMap, saveNode, touched, type Existing, type FileNode } from './node.ts'
 import type { FileTx } from './open.ts'
 import { changeUsage } from './share.ts'
 import { changedProperties, type SmbProperties } from './smb-properties.ts'
@@ -65,9 +65,8 @@ function* resized(
 ): Step<Pick<FileNode, 'lengthBytes' | 'map' | 'mapSince'>> {
   yield* changeUsage(tx, share, lengthBytes - node.lengthBytes)
   if (lengthBytes >= node.lengthBytes || node.map === undefined) return { lengthBytes }
-  const own = yield* writableMap(tx, view, node, newId)
   const range = { from: lengthBytes, to: node.lengthBytes }
-  return { lengthBytes, ...own, map: yield* clearedMap(tx, node, own.map, range, newId) }
+  return { lengthBytes, ...(yield* clearedMap(tx, view, node, range, newId)) }
 }
 
 export function setNodeMetadata(

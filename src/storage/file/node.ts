@@ -9,7 +9,7 @@ import type { CopyState } from '../copy-state.ts'
 import { StorageError } from '../error.ts'
 import type { Lease } from '../lease.ts'
 import { clearLongMap, copyMap } from '../map-copy.ts'
-import { clearMap, dropMap } from '../map.ts'
+import { dropMap } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import { foldName } from './file-name.ts'
@@ -261,18 +261,20 @@ export function* writableMap(
   return { map: newId, mapSince: lastSnapshot }
 }
 
-/** Leaves zeros in a range of the map that `writableMap` gave, and answers which map has the rest. */
+/** The same, with zeros in a range of it. */
 export function* clearedMap(
   tx: Tx,
-  { stamp }: Pick<FileNode, 'stamp'>,
-  map: number,
+  view: ShareView,
+  node: Pick<FileNode, 'map' | 'mapSince' | 'stamp'>,
   range: ByteRange,
   newId: number,
-): Step<number> {
-  if (map !== newId) return yield* clearLongMap(tx, { of: map, to: newId, stamp, without: range })
-  // A new one already, of what a snapshot shows.
-  yield* clearMap(tx, map, range)
-  return map
+): Step<{ readonly map: number; readonly mapSince: number }> {
+  const { map, mapSince = 0, stamp } = node
+  if (map === undefined) return yield* writableMap(tx, view, node, newId)
+  const copy = { of: map, to: newId, stamp, without: range }
+  if (mapSince >= view.lastSnapshot) return { map: yield* clearLongMap(tx, copy), mapSince }
+  yield* copyMap(tx, copy)
+  return { map: newId, mapSince: view.lastSnapshot }
 }
 
 /** The node no longer has these bytes; they go unless a snapshot still shows them. */

@@ -60,18 +60,19 @@ export function* clearRange(
 ): Step<FileNode> {
   const { view, node } = file
   assert(range.to <= node.lengthBytes, 'a range ends inside of its file')
-  const place = yield* writableMap(tx, view, node, change.newId)
   const { freed, zeroed } = clearedParts(range)
-  const map = freed ? yield* clearedMap(tx, node, place.map, freed, change.newId) : place.map
+  const place = freed
+    ? yield* clearedMap(tx, view, node, freed, change.newId)
+    : yield* writableMap(tx, view, node, change.newId)
   const zerosBytes = Math.max(0, ...zeroed.map(({ from, to }) => to - from))
   if (zerosBytes > 0) {
     const zeros = new Uint8Array(zerosBytes)
     const piece = smallPiece(change.zerosId, zeros)
     for (const { from, to } of zeroed) {
-      yield* overwriteMap(tx, map, from, { ...piece, lengthBytes: to - from })
+      yield* overwriteMap(tx, place.map, from, { ...piece, lengthBytes: to - from })
     }
   }
-  return saveWritten(tx, file, { ...place, map, lengthBytes: node.lengthBytes }, change)
+  return saveWritten(tx, file, { ...place, lengthBytes: node.lengthBytes }, change)
 }
 
 /** At most a block at each end is zeroed; a range without a whole block is zeroed altogether. */

@@ -18,7 +18,7 @@ export function accountSas(): string {
   return generateAccountSASQueryParameters(
     {
       expiresOn: new Date(Date.now() + DAY_MS),
-      permissions: AccountSASPermissions.parse('rwdlacup'),
+      permissions: AccountSASPermissions.parse('rwdlacupft'),
       protocol: SASProtocol.HttpsAndHttp,
       resourceTypes: AccountSASResourceTypes.parse('sco').toString(),
       services: AccountSASServices.parse('bqtf').toString(),

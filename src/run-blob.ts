@@ -1,7 +1,9 @@
 // The Blob service put together: its front, the copies that go on behind it, analytics logs and static
 // websites.
+import { availableParallelism } from 'node:os'
 import type { RequestHandler } from './http/exchange.ts'
 import { handlerOf } from './http/serve.ts'
+import { QueryThreads } from './query/query-threads.ts'
 import { createAnalytics, type Analytics } from './rest/analytics.ts'
 import { blobCopies } from './rest/blob/copy-job.ts'
 import { BLOB_SERVER_HEADER } from './rest/blob/front.ts'
@@ -18,14 +20,23 @@ export type RunningBlob = {
   readonly analytics: Analytics
   /** Takes up the copies that a stop or a crash has cut off. */
   resumeCopies(): Promise<void>
+  /** Queries under way. */
+  queryCount(): number
+  stopQueries(): Promise<void>
   /** Ends the copies under way; they are taken up at the next start. */
   stopCopies(): Promise<void>
 }
+
+/** One query never waits for another's client, and more threads would only take cores from the rest. */
+const QUERY_THREADS_MAX = 2
 
 export function runBlob(context: RunContext, copySources: CopySources): RunningBlob {
   const { store, accounts, log } = context
   const report = (error: unknown) => log.error('a copy failed', { error })
   const copyJobs = new CopyJobs({ ...store, copySources, report }, blobCopies(store))
+  const queryThreads = new QueryThreads(
+    Math.max(1, Math.min(availableParallelism() - 1, QUERY_THREADS_MAX)),
+  )
   const world = () => copySources.world('blob')
   const service: BlobService = {
     ...store,
@@ -35,6 +46,7 @@ export function runBlob(context: RunContext, copySources: CopySources): RunningB
     world,
     copySources,
     copyJobs,
+    queryThreads,
   }
   const own = {
     name: 'blob',
@@ -49,6 +61,8 @@ export function runBlob(context: RunContext, copySources: CopySources): RunningB
     website: websiteHandler(service, front),
     analytics,
     resumeCopies: () => copyJobs.resume(),
+    queryCount: () => queryThreads.queryCount,
+    stopQueries: () => queryThreads.close(),
     stopCopies: () => copyJobs.close(),
   }
 }

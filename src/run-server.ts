@@ -15,6 +15,7 @@ import type { SmbListener } from './smb/listen.ts'
 import type { RunContext } from './run-front.ts'
 import type { Endpoint } from './start/banner.ts'
 import { createEncryptionScopes } from './start/encryption-scopes.ts'
+import { watchEventLoop } from './start/event-loop.ts'
 import { checkCanListen, listen, listenOrMove, type ListenPlace } from './start/listen.ts'
 import { prepareLocation } from './start/location.ts'
 import { tightenLocation } from './start/private-folder.ts'
@@ -66,12 +67,19 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   const bearer = await bearerOf(options)
   const { store, tls } = await open(settings)
   const unauthenticated = new UnauthenticatedMemory()
+  const eventLoop = watchEventLoop(log)
   const metrics = createMetrics([
+    eventLoop.gauge,
     { name: 'lazuli_store_bytes', help: 'Bytes that the store occupies', read: store.sizeBytes },
     {
       name: 'lazuli_unauthenticated_bytes',
       help: 'Memory that connections hold on which nobody has authenticated',
       read: () => unauthenticated.bytes,
+    },
+    {
+      name: 'lazuli_queries_running',
+      help: 'Query Blob Contents requests under way',
+      read: () => blob.queryCount(),
     },
   ])
   const acceptsHost = hostRule(allowedHosts(options))
@@ -89,7 +97,9 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     await file.stopCopies()
     await smb?.close()
     await Promise.all(listeners.map((listener) => listener.close()))
+    await blob.stopQueries()
     sources.end()
+    eventLoop.stop()
     await flushLogs().catch((error: unknown) => log.error('the logs were not put', { error }))
     await store.close()
   }

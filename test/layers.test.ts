@@ -18,7 +18,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   smb: ['kv', 'extent', 'storage', 'auth'],
   start: ['kv', 'extent', 'storage', 'auth', 'http'],
   // server.ts and program.ts put it all together.
-  '': ['kv', 'extent', 'storage', 'auth', 'http', 'rest', 'smb', 'start'],
+  '': ['kv', 'extent', 'storage', 'auth', 'http', 'rest', 'query', 'smb', 'start'],
 }
 
 /** A library, and the only files that may import it. */

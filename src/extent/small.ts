@@ -1,6 +1,7 @@
 // Slices of a few KiB, which live in the kv and not in an extent's file: their bytes are written by the
 // transaction that shows them, so an appended line or a page costs one sync instead of two. To everybody
 // else they are slices like others, of the extent 0, which has no file; the offset is the id.
+import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
 import { setImmediate } from 'node:timers/promises'
 import { decodeKey, encodeKey } from '../kv/key.ts'
@@ -86,25 +87,33 @@ function isInKv(piece: Piece | Hole): piece is Piece {
 }
 
 /** Pieces of one kind, one behind the other. */
-type Run = { readonly small: readonly Piece[] } | { readonly others: readonly (Piece | Hole)[] }
+type Run =
+  { readonly small: readonly (Piece | Hole)[] } | { readonly others: readonly (Piece | Hole)[] }
 
 /** Small pieces that one read of the kv takes: about half a MiB. */
 const SMALL_AT_ONCE = 64
+/** A hole up to here goes out with its small neighbours: every other page of a page blob may be one. */
+const SMALL_HOLE_BYTES_MAX = 8 * 1024
+
+function isShort(piece: Piece | Hole): boolean {
+  if (piece.slice === undefined) return piece.lengthBytes <= SMALL_HOLE_BYTES_MAX
+  return isSmall(piece)
+}
 
 function runsOf(pieces: readonly (Piece | Hole)[]): Run[] {
   const runs: Run[] = []
   let at = 0
   while (at < pieces.length) {
     const first = pieces[at]
-    const small = first !== undefined && isSmall(first)
+    const small = first !== undefined && isShort(first)
     let end = at + 1
-    for (let piece = pieces[end]; piece !== undefined && isSmall(piece) === small;) {
+    for (let piece = pieces[end]; piece !== undefined && isShort(piece) === small;) {
       if (small && end - at === SMALL_AT_ONCE) break
       end += 1
       piece = pieces[end]
     }
     const run = pieces.slice(at, end)
-    runs.push(small ? { small: run.filter(isSmall) } : { others: run })
+    runs.push(small ? { small: run } : { others: run })
     at = end
   }
   return runs
@@ -112,7 +121,9 @@ function runsOf(pieces: readonly (Piece | Hole)[]): Run[] {
 
 /** An object and not a generator, as SpanReader is and for its reason: what it pins must be let go of. */
 class MixedReader implements AsyncIterableIterator<Uint8Array> {
-  readonly #parts: (Extract<Run, { small: unknown }> | AsyncIterableIterator<Uint8Array>)[]
+  readonly #parts: readonly (Extract<Run, { small: unknown }> | AsyncIterableIterator<Uint8Array>)[]
+  /** The part under way. Not `shift`: a map may have a hundred thousand parts, and each would move the rest. */
+  #at = 0
   readonly #kv: Kv
   readonly #release: () => void
   #isDone = false
@@ -131,15 +142,15 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     try {
       for (;;) {
-        const [part] = this.#parts
+        const part = this.#parts[this.#at]
         if (part === undefined || this.#isDone) return await this.return()
         if ('small' in part) {
-          this.#parts.shift()
+          this.#at += 1
           return { value: await readSmall(this.#kv, part.small), done: false }
         }
         const { value, done } = await part.next()
         if (done !== true) return { value, done: false }
-        this.#parts.shift()
+        this.#at += 1
       }
     } catch (error) {
       await this.return()
@@ -150,21 +161,18 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
   async return(): Promise<IteratorReturnResult<undefined>> {
     if (!this.#isDone) {
       this.#isDone = true
-      for (const part of this.#parts) if (!('small' in part)) await part.return?.()
+      const left = this.#parts.slice(this.#at)
+      for (const part of left) if (!('small' in part)) await part.return?.()
       this.#release()
     }
     return { value: undefined, done: true }
   }
 }
 
-function readSmall(kv: Kv, pieces: readonly Piece[]): Promise<Uint8Array> {
-  return kv.read((tx) => readJoined(tx, pieces))
-}
-
-function* readJoined(tx: ReadTx, pieces: readonly Piece[]): Step<Uint8Array> {
-  const parts: Uint8Array[] = []
-  for (const piece of pieces) parts.push(atHand(piece) ?? (yield* readPiece(tx, piece)))
-  return joined(parts)
+async function readSmall(kv: Kv, pieces: readonly (Piece | Hole)[]): Promise<Uint8Array> {
+  const bytes = await kv.read((tx) => readSmallPieces(tx, pieces))
+  assert(bytes !== undefined, 'a run of small pieces has no others')
+  return bytes
 }
 
 /** The bytes of pieces that are all small, or zeros; undefined if some are in extents. */

@@ -81,6 +81,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
   #inHead = true
   #sinceMs = performance.now()
   #drained: (() => void) | undefined
+  #onGone: (() => void) | undefined
   /** The head of an answer in parts: it goes out with the first of them. */
   #begun: string | undefined
   #pending: { readonly head: string; readonly bytes: Uint8Array | undefined } | undefined
@@ -252,6 +253,11 @@ export class HttpConnection implements BodySource, MemoryHolder {
     if (length > 0) this.#held.skip(length - this.#takeBody(bytes).length)
   }
 
+  whenGone(listener: () => void): void {
+    if (this.gone) listener()
+    else this.#onGone = listener
+  }
+
   begin(status: number, lists: HeaderLists, isLast: boolean): void {
     if (isLast) this.#last = true
     this.#begun = this.#headOf(status, lists)
@@ -316,6 +322,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
     if (this.gone) return
     this.#exchange = undefined
     this.#isStranger = !this.#hasAuthenticated
+    this.#onGone = undefined
     this.#sinceMs = performance.now()
     if (this.#last || this.#port.closing) return this.#end()
     if (this.#bodyBytesLeft > 0) this.#body?.discard()
@@ -370,6 +377,8 @@ export class HttpConnection implements BodySource, MemoryHolder {
     this.#port.unauthenticated.release(this)
     if (this.#bodyBytesLeft > 0) this.#body?.fail()
     this.#drained?.()
+    this.#onGone?.()
+    this.#onGone = undefined
   }
 }
 
@@ -399,6 +408,10 @@ class HttpExchange implements Exchange {
 
   get gone(): boolean {
     return this.#connection.gone
+  }
+
+  whenGone(listener: () => void): void {
+    this.#connection.whenGone(listener)
   }
 
   drop(): void {

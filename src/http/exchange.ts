@@ -12,6 +12,8 @@ export type Exchange = {
   readonly onLoopback: boolean
   /** The client went away: there is nobody to answer. */
   readonly gone: boolean
+  /** Called if the client goes away before the answer has ended. */
+  whenGone(listener: () => void): void
   /** Ends the connection without an answer, or in the middle of one. */
   drop(): void
   /** The request may be served: until then what its client makes the server hold is counted (unauthenticated-memory.ts). */

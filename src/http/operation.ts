@@ -28,6 +28,8 @@ export type Answer = {
    * opened when the answer is written, so that one that never is leaves nothing open.
    */
   readonly stream?: () => AsyncIterable<Uint8Array>
+  /** Called when the client leaves in the middle of the stream: one that takes long to make its next chunk ends there. */
+  readonly onGone?: () => void
   /** Takes back the memory of a streamed chunk that is on its way. */
   readonly recycle?: (chunk: Uint8Array) => void
 }

@@ -1,5 +1,6 @@
 // Writes an answer. Small bodies go out with their head in one piece; streams as fast as the client takes
 // them, and are let go of when the client does.
+import { Turn } from '../kv/turn.ts'
 import type { Exchange } from './exchange.ts'
 import type { Answer } from './operation.ts'
 
@@ -9,9 +10,10 @@ export function respond(
   answer: Answer,
   common: string[],
 ): number | Promise<number> {
-  const { status, headers, stream, recycle } = answer
+  const { status, headers, stream, recycle, onGone } = answer
   const headOnly = exchange.head.method === 'HEAD'
   if (stream === undefined || headOnly) return respondWhole(exchange, answer, common, headOnly)
+  if (onGone !== undefined) exchange.whenGone(onGone)
   if (hasContentLength(headers)) {
     exchange.begin(status, [common, headers])
     return sendStream(exchange, stream(), recycle)
@@ -63,14 +65,19 @@ async function sendStream(
   recycle: Answer['recycle'],
 ): Promise<number> {
   let sentBytes = 0
+  // Chunks that are at hand, to a client that takes them at once, would leave nobody else a turn.
+  const turn = new Turn()
   try {
     for await (const chunk of body) {
       if (exchange.gone) break
       sentBytes += chunk.length
       if (!exchange.write(chunk, recycle && (() => recycle(chunk)))) await exchange.drained()
+      if (turn.isOver()) await turn.next()
     }
     exchange.end()
   } catch (error) {
+    // Nobody is left to miss the rest.
+    if (exchange.gone) return sentBytes
     // The head is out: all that is left is to let the client see that the body is not whole.
     exchange.drop()
     throw error

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { decodeKey, encodeKey } from './key.ts'
+import { giveWay } from './paced.ts'
 import { prefixRange, type Kv, type ReadTx, type ScanRange, type Step, type Tx } from './kv.ts'
 
 const bytes = (text: string) => Buffer.from(text)
@@ -41,6 +42,43 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
         tx.delete(key)
       })
       assert.equal(await get(key), undefined)
+    })
+
+    test('a long read gives way, and sees one state all the same', async () => {
+      const rangeOf = prefixRange(encodeKey('long'))
+      await kv.write(function* (tx) {
+        for (let at = 0; at < 10; at += 1) tx.put(encodeKey('long', at), bytes('before'))
+      })
+      let turns = 0
+      const state = { isDone: false }
+      const reading = kv.read(function* (tx) {
+        const found: (string | undefined)[] = []
+        for (let at = 0; at < 10; at += 1) {
+          found.push(text(yield* tx.get(encodeKey('long', at))))
+          // Work that takes longer than a turn.
+          const untilMs = performance.now() + 15
+          while (performance.now() < untilMs);
+          yield* giveWay()
+        }
+        found.push(
+          ...(yield* tx.scan({ ...rangeOf, countMax: 20 })).map(({ value }) => text(value)),
+        )
+        return found
+      })
+      const ended = reading.finally(() => {
+        state.isDone = true
+      })
+      for (; !state.isDone; turns += 1) {
+        await turn()
+        await kv.write(function* (tx) {
+          for (let at = 0; at < 10; at += 1) tx.put(encodeKey('long', at), bytes(`after ${turns}`))
+          tx.put(encodeKey('long', `more ${turns}`), bytes('more'))
+        })
+      }
+      const found = await ended
+      assert(turns > 2, 'others had their turn')
+      assert.equal(found.length, 20)
+      assert.equal(new Set(found).size, 1, 'one state')
     })
 
     test('an empty value is a value', async () => {

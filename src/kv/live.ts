@@ -4,6 +4,7 @@
 // still making durable: then it takes its turn behind that one.
 import { encodeKey } from './key.ts'
 import type { Entry, Key, Kv, Made, Picker, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
+import { straight } from './paced.ts'
 import { applyWrites, EMPTY_MAP, getEntry, isEmpty, MapReads } from './sorted-map.ts'
 import { bufferWrites, isInside, nameOf, type BufferedTx, type Write } from './transaction.ts'
 
@@ -137,7 +138,8 @@ class OverKv<Event> {
     // What a commit under way has removed may come back.
     const isSettled = isEmpty(this.#live) && this.#committing.isEmpty
     const tx = new Routed<Event>(durable, live, isSettled)
-    const value = yield* body(tx)
+    // It reads as one that only reads, but what it writes counts at once: it must not stop.
+    const value = yield* straight(body(tx))
     const writes = tx.liveWrites()
     if (writes.some(({ key }) => this.#committing.has(key))) throw NOT_AT_ONCE
     if (writes.length > 0) this.#live = applyWrites(this.#live, writes.map(apart))

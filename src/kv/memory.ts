@@ -14,6 +14,7 @@ import {
   type SortedMap,
 } from './sorted-map.ts'
 import { Recent } from './recent.ts'
+import { runPaced } from './paced.ts'
 import { pickEntries } from './scanned.ts'
 import { bufferWrites, isInside, runAwaiting, runStraight, type Writes } from './transaction.ts'
 
@@ -31,6 +32,7 @@ function openStraightKv(): Kv {
     scan: (range) => new MapReads(map).scan(range),
     scanWith: (range, pick) => new MapReads(map).scanWith(range, pick),
   }
+  const takeSnapshot = () => ({ reads: new MapReads(map), release: () => undefined })
   const recent = new Recent(reads, () => false)
   const commit = (writes: Writes): void => {
     for (const { key, value } of writes.values()) {
@@ -41,7 +43,7 @@ function openStraightKv(): Kv {
     recent.stored(writes)
   }
   return {
-    read: async <T>(body: (tx: ReadTx) => Step<T>) => runStraight(body(recent)),
+    read: (body) => runPaced(body, recent, takeSnapshot),
     write: async <T>(body: (tx: Tx) => Step<T>) => {
       const tx = bufferWrites(recent)
       const result = runStraight(body(tx))

@@ -1,5 +1,6 @@
 // A whole range inside one transaction, in bounded scans: for what is known to be short or has a limit of its
 // own, such as the blocks and the snapshots of one blob.
+import { giveWay } from './paced.ts'
 import { keyAfter, type Entry, type KeyRange, type ReadTx, type Step } from './kv.ts'
 
 export function* scanAll(tx: ReadTx, range: KeyRange, countAtOnce: number): Step<Entry[]> {
@@ -7,9 +8,10 @@ export function* scanAll(tx: ReadTx, range: KeyRange, countAtOnce: number): Step
   let from = range.from
   for (;;) {
     const found = yield* tx.scan({ from, to: range.to, countMax: countAtOnce })
-    entries.push(...found)
+    for (const entry of found) entries.push(entry)
     const last = found.at(-1)
     if (last === undefined || found.length < countAtOnce) return entries
     from = keyAfter(last.key)
+    yield* giveWay()
   }
 }

@@ -120,9 +120,13 @@ class Buffered extends WithWrites implements BufferedTx {
   }
 }
 
+/** What a body yields where it may stop for a turn of the event loop (paced.ts). */
+export const PAUSE = Symbol('pause')
+
 /** For engines whose reads never wait: the body runs straight through. */
 export function runStraight<T>(body: Step<T>): T {
-  const result = body.next()
+  let result = body.next()
+  while (result.done !== true && result.value === PAUSE) result = body.next()
   assert(result.done === true, 'a read of this engine waited')
   return result.value
 }

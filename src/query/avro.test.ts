@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { BlockBlobClient } from '@azure/storage-blob'
 import { encodeAvroHeader, encodeEndBlock, encodeErrorBlock, encodeProgressBlock } from './avro.ts'
 import { chunksOf, CSV, decodeAvro, NOW_MS, SYNC_MARKER } from './example.ts'
-import { prepareQuery } from './query.ts'
+import { QueryThreads } from './query-threads.ts'
 import type { AddressInfo } from 'node:net'
 
 test('messages of any size come back', () => {
@@ -35,11 +35,13 @@ test('messages of any size come back', () => {
 test("Azure's SDK reads data, errors, progress and the end", async () => {
   const blob = Buffer.from(`100,hello\n${'150,250\n'.repeat(100_000)}`)
   const expression = 'select _2 from BlobStorage where _2 > 100'
+  const threads = new QueryThreads(1)
   const server = createServer(async (_, response) => {
     response.writeHead(200, { 'content-type': 'avro/binary' })
-    const query = prepareQuery({ expression, input: CSV, output: CSV }, NOW_MS)
     const source = { chunks: chunksOf(blob), totalBytes: blob.length, syncMarker: SYNC_MARKER }
-    for await (const part of query.run(source)) response.write(part)
+    const query = { expression, input: CSV, output: CSV, nowMs: NOW_MS }
+    const { signal } = new AbortController()
+    for await (const part of threads.run(query, source, signal)) response.write(part)
     response.end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -63,5 +65,6 @@ test("Azure's SDK reads data, errors, progress and the end", async () => {
   } finally {
     server.close()
     server.closeAllConnections()
+    await threads.close()
   }
 })

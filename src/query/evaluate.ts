@@ -1,9 +1,11 @@
 // Expressions made into functions of a row, once for a query, so that a row costs calls and no decisions
-// about the tree. Logic has three values: what can't be known is NULL, and WHERE keeps only what is true.
+// about the tree. Logic has three values: what can't be known is NULL, and WHERE keeps only what is true. What
+// an operator costs is charged where its operands come from: literals, columns and functions.
 import { arithmetic, negate } from './arithmetic.ts'
 import { functionOf } from './functions.ts'
 import { matchesLike, parseLikePattern } from './like.ts'
 import { cast, compareValues, isNothing, toBoolean, toText } from './value.ts'
+import type { Budget } from './budget.ts'
 import type { CompareOperator, Expression, Path } from './expression.ts'
 import type { LikePattern } from './like.ts'
 import type { Value } from './value.ts'
@@ -12,9 +14,15 @@ export type Evaluate<Row> = (row: Row) => Value
 
 export type Scope<Row> = {
   /** Throws when there can be no such column. */
-  column(path: Path): Evaluate<Row>
+  column(path: Path, budget: Budget): Evaluate<Row>
   readonly nowMs: number
+  readonly budget: Budget
 }
+
+/** How many characters count as one unit where a text is only compared or converted. */
+const TEXT_SHIFT = 3
+/** What functions make of a text costs more: some take it apart into characters. */
+const FUNCTION_UNITS = 4
 
 const COMPARE: Readonly<Record<CompareOperator, (order: number) => boolean>> = {
   '=': (order) => order === 0,
@@ -29,9 +37,9 @@ export function compile<Row>(expression: Expression, scope: Scope<Row>): Evaluat
   const part = (inner: Expression) => compile(inner, scope)
   switch (expression.kind) {
     case 'literal':
-      return () => expression.value
+      return charged(() => expression.value, scope.budget)
     case 'column':
-      return scope.column(expression.path)
+      return charged(scope.column(expression.path, scope.budget), scope.budget)
     case 'and':
       return combine(expression.operands.map(part), false)
     case 'or':
@@ -54,6 +62,14 @@ export function compile<Row>(expression: Expression, scope: Scope<Row>): Evaluat
       return chain(expression, part)
     default:
       return compileUnary(expression, part(expression.operand))
+  }
+}
+
+function charged<Row>(evaluate: Evaluate<Row>, budget: Budget): Evaluate<Row> {
+  return (row) => {
+    const value = evaluate(row)
+    budget.spend(typeof value === 'string' ? 1 + (value.length >> TEXT_SHIFT) : 1)
+    return value
   }
 }
 
@@ -148,6 +164,10 @@ function compileCall<Row>({ name, args }: Kind<'call'>, scope: Scope<Row>): Eval
   const parts = args.map((arg) => compile(arg, scope))
   return (row) => {
     const values = parts.map((part) => part(row))
+    for (const value of values) {
+      if (typeof value === 'string') scope.budget.spend(value.length * FUNCTION_UNITS)
+    }
+    scope.budget.spend(1)
     return takesNull !== true && values.some(isNothing) ? null : run(values, scope.nowMs)
   }
 }
@@ -186,6 +206,6 @@ function compileLike<Row>(expression: Kind<'like'>, scope: Scope<Row>): Evaluate
       parsed = parseLikePattern(wanted.pattern, wanted.escape)
       known = wanted
     }
-    return matchesLike(toText(text), parsed)
+    return matchesLike(toText(text), parsed, scope.budget)
   }
 }

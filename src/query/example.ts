@@ -1,6 +1,8 @@
 // For the tests: a query over a text, and its answer read back by a decoder of its own that takes the Avro
 // schema from the file and knows nothing of the encoder.
 import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import { Budget, QUERY_LIMITS, type QueryLimits } from './budget.ts'
 import { DELIMITED_DEFAULT } from './format.ts'
 import { prepareQuery } from './query.ts'
 import type { DelimitedFormat, InputFormat, JsonFormat, OutputFormat } from './format.ts'
@@ -28,26 +30,31 @@ export async function* chunksOf(blob: Uint8Array, lengthBytes = 64 * 1024) {
   for (let at = 0; at < blob.length; at += lengthBytes) yield blob.subarray(at, at + lengthBytes)
 }
 
+/** Its clock stands still. */
+export const budgetOf = (limits: QueryLimits): Budget => new Budget(limits, () => 0)
+
 export async function ask(
   expression: string,
   blob: string | Uint8Array,
   formats: Formats = {},
   chunkBytes?: number,
+  limits: QueryLimits = QUERY_LIMITS,
 ): Promise<Reply> {
   const { input = CSV, output = CSV } = formats
   const bytes = Buffer.from(blob)
-  const query = prepareQuery({ expression, input, output }, NOW_MS)
+  const query = prepareQuery({ expression, input, output }, NOW_MS, budgetOf(limits))
   const stream = query.run({
     chunks: chunksOf(bytes, chunkBytes),
     totalBytes: bytes.length,
     syncMarker: SYNC_MARKER,
+    giveWay: setImmediate,
   })
   const parts: Uint8Array[] = []
   for await (const part of stream) parts.push(part)
   return replyOf(decodeAvro(Buffer.concat(parts)))
 }
 
-function replyOf(messages: readonly Message[]): Reply {
+export function replyOf(messages: readonly Message[]): Reply {
   const of = (kind: string) => messages.filter((message) => message.kind === kind)
   const results = of('resultData').map(({ fields }) => fields['data'])
   return {

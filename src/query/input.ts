@@ -1,6 +1,7 @@
 // What the readers of delimited text and of JSON have in common: rows in batches, with their place in the
 // blob, out of a stream of bytes that is held only as far as one record needs.
 import { QueryError } from './query-error.ts'
+import type { Budget } from './budget.ts'
 import type { Evaluate } from './evaluate.ts'
 import type { Path } from './expression.ts'
 import type { Value } from './value.ts'
@@ -24,7 +25,7 @@ export type OutputRow = {
 
 export interface Input<Row extends RowPlace> {
   read(source: AsyncIterable<Uint8Array>): AsyncGenerator<Batch<Row>>
-  column(path: Path): Evaluate<Row>
+  column(path: Path, budget: Budget): Evaluate<Row>
   /** What SELECT * makes of a row. */
   all(row: Row): OutputRow
   /** The columns of SELECT *, where the blob names them. */

@@ -5,6 +5,7 @@ import { parseJson, unexpectedToken } from './json.ts'
 import { readBatches, withoutAlias } from './input.ts'
 import { QueryError, syntaxError } from './query-error.ts'
 import { isJsonArray, isJsonObject, toJson } from './value.ts'
+import type { Budget } from './budget.ts'
 import type { Evaluate } from './evaluate.ts'
 import type { Path, PathStep } from './expression.ts'
 import type { JsonFormat } from './format.ts'
@@ -38,7 +39,7 @@ export function createJsonInput(
       readBatches(source, (bytes, offset, last) =>
         splitValues(bytes, offset, last, { separator, from }),
       ),
-    column: (path) => jsonColumn(withoutAlias(path, alias)),
+    column: (path, budget) => jsonColumn(withoutAlias(path, alias), budget),
     all: selectAll,
     names: () => undefined,
   }
@@ -50,9 +51,19 @@ function selectAll({ value, text }: JsonRow): OutputRow {
   return { names: [...fields.keys()], values: [...fields.values()], json: text ?? toJson(value) }
 }
 
-function jsonColumn(path: Path): Evaluate<JsonRow> {
+function jsonColumn(path: Path, budget: Budget): Evaluate<JsonRow> {
   if (path.some((step) => 'every' in step)) throw syntaxError('[*] is for the FROM clause.')
-  return ({ value }) => path.reduce(stepInto, value)
+  return ({ value, position, endPosition }) => {
+    let found = value
+    for (const step of path) {
+      // Names may be compared one by one.
+      budget.spend(isJsonObject(found) ? found.size : 1)
+      found = stepInto(found, step)
+    }
+    // An operator that takes an object for a text writes it out.
+    if (typeof found === 'object' && found !== null) budget.spend(endPosition - position)
+    return found
+  }
 }
 
 function stepInto(value: Value, step: PathStep): Value {

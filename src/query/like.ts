@@ -1,23 +1,22 @@
 // LIKE as Transact-SQL has it, to which the reference refers: % any run, _ any one character, [a-f] one of
-// a set, [^a-f] one not of it, and ESCAPE. Not a regular expression, since a pattern with many % could make
-// one run for hours: here only the last % is ever tried again.
-import { QueryError, syntaxError } from './query-error.ts'
+// a set, [^a-f] one not of it, and ESCAPE. Not a regular expression, which may backtrack for hours: here only the
+// last % is tried again, so a match costs at most the product of both lengths, and the budget counts it.
+import type { Budget } from './budget.ts'
+import { syntaxError } from './query-error.ts'
 
-type Range = readonly [string, string]
+/** Code points, the first and the last. */
+type Range = readonly [number, number]
 
 type Element =
   | { readonly kind: 'run' }
   | { readonly kind: 'any' }
-  | { readonly kind: 'exact'; readonly character: string }
+  | { readonly kind: 'exact'; readonly codePoint: number }
   | { readonly kind: 'set'; readonly ranges: readonly Range[]; readonly negated: boolean }
 
 export type LikePattern = readonly Element[]
 
 /** As in Transact-SQL. */
 const PATTERN_LENGTH_MAX = 8000
-
-/** A long pattern over a long text still costs the product of both; no honest one costs this much. */
-const STEP_COUNT_MAX = 10_000_000
 
 export function parseLikePattern(pattern: string, escape: string | undefined): LikePattern {
   const characters = [...pattern]
@@ -26,15 +25,19 @@ export function parseLikePattern(pattern: string, escape: string | undefined): L
     throw syntaxError('ESCAPE takes one character.')
   }
   const elements: Element[] = []
+  // Where one bracket is not closed, none behind it is: looking again would make long patterns quadratic.
+  let mayClose = true
   for (let at = 0; at < characters.length;) {
     const character = characters[at] ?? ''
     const next = characters[at + 1]
     if (character === escape && next !== undefined) {
-      elements.push({ kind: 'exact', character: next })
+      elements.push(exact(next))
       at += 2
       continue
     }
-    const close = character === '[' ? closingBracket(characters, at, escape) : -1
+    const opens = mayClose && character === '['
+    const close = opens ? closingBracket(characters, at, escape) : -1
+    if (opens && close < 0) mayClose = false
     if (close > 0) {
       elements.push(parseSet(characters.slice(at + 1, close), escape))
       at = close + 1
@@ -48,8 +51,12 @@ export function parseLikePattern(pattern: string, escape: string | undefined): L
 
 function wildcard(character: string): Element {
   if (character === '%') return { kind: 'run' }
-  return character === '_' ? { kind: 'any' } : { kind: 'exact', character }
+  return character === '_' ? { kind: 'any' } : exact(character)
 }
+
+const exact = (character: string): Element => ({ kind: 'exact', codePoint: codePointOf(character) })
+
+const codePointOf = (character: string): number => character.codePointAt(0) ?? 0
 
 /** Where the set that opens at `from` ends, or -1 when nothing closes it and [ stands for itself. */
 function closingBracket(
@@ -71,38 +78,46 @@ function parseSet(inside: readonly string[], escape: string | undefined): Elemen
     if (inside[at] === escape && at + 1 < inside.length) at += 1
     const first = inside[at] ?? ''
     const last = inside[at + 1] === '-' ? inside[at + 2] : undefined
-    ranges.push([first, last ?? first])
+    ranges.push([codePointOf(first), codePointOf(last ?? first)])
     if (last !== undefined) at += 2
   }
   return { kind: 'set', ranges, negated }
 }
 
-export function matchesLike(text: string, pattern: LikePattern): boolean {
-  const characters = [...text]
+export function matchesLike(
+  text: string,
+  pattern: LikePattern,
+  budget: Pick<Budget, 'spend'>,
+): boolean {
   let [at, element] = [0, 0]
   // Where to go on after the last run: its element, and the character it has reached.
   let [runElement, runAt] = [-1, 0]
-  for (let step = 0; at < characters.length; step += 1) {
-    if (step > STEP_COUNT_MAX) throw new QueryError('PatternTooComplex')
+  while (at < text.length) {
+    const codePoint = text.codePointAt(at) ?? 0
     const current = pattern[element]
+    budget.spend(current?.kind === 'set' ? 1 + current.ranges.length : 1)
     if (current?.kind === 'run') {
       ;[runElement, runAt] = [element, at]
       element += 1
-    } else if (current !== undefined && matchesOne(characters[at] ?? '', current)) {
-      at += 1
+    } else if (current !== undefined && matchesOne(codePoint, current)) {
+      at += lengthOf(codePoint)
       element += 1
     } else {
       if (runElement < 0) return false
-      runAt += 1
+      runAt += lengthOf(text.codePointAt(runAt) ?? 0)
       ;[at, element] = [runAt, runElement + 1]
     }
   }
-  return pattern.slice(element).every(({ kind }) => kind === 'run')
+  while (pattern[element]?.kind === 'run') element += 1
+  return element === pattern.length
 }
 
-function matchesOne(character: string, element: Element): boolean {
-  if (element.kind === 'exact') return element.character === character
+/** In code units. */
+const lengthOf = (codePoint: number): number => (codePoint > 0xffff ? 2 : 1)
+
+function matchesOne(codePoint: number, element: Element): boolean {
+  if (element.kind === 'exact') return element.codePoint === codePoint
   if (element.kind !== 'set') return element.kind === 'any'
-  const within = element.ranges.some(([first, last]) => first <= character && character <= last)
+  const within = element.ranges.some(([first, last]) => first <= codePoint && codePoint <= last)
   return within !== element.negated
 }

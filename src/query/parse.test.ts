@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { ask, CSV, CSV_WITH_HEADERS, JSON_LINES, NOW_MS } from './example.ts'
+import { QUERY_LIMITS } from './budget.ts'
+import { ask, budgetOf, CSV, CSV_WITH_HEADERS, JSON_LINES, NOW_MS } from './example.ts'
 import { prepareQuery } from './query.ts'
 import { QueryError } from './query-error.ts'
 import type { InputFormat, OutputFormat } from './format.ts'
 
 function prepare(expression: string, input: InputFormat = CSV, output: OutputFormat = CSV): void {
-  prepareQuery({ expression, input, output }, NOW_MS)
+  prepareQuery({ expression, input, output }, NOW_MS, budgetOf(QUERY_LIMITS))
 }
 
 const refused = (code: string) => (error: unknown) =>

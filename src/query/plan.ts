@@ -26,9 +26,9 @@ export function createPlan<Row extends RowPlace>(
   statement: Statement,
   input: Input<Row>,
   output: Output,
-  nowMs: number,
+  { nowMs, budget }: Pick<Scope<Row>, 'nowMs' | 'budget'>,
 ): Plan<Row> {
-  const scope: Scope<Row> = { column: input.column, nowMs }
+  const scope: Scope<Row> = { column: input.column, nowMs, budget }
   const where = statement.where && compile(statement.where, scope)
   const projection = createProjection(statement, input, scope)
   let left = statement.limit ?? Infinity

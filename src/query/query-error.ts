@@ -8,7 +8,11 @@ export const QUERY_ERRORS = {
   InvalidXmlNodeValue: { fatal: true, description: 'The format is not supported.' },
   ParseError: { fatal: true, description: 'The data is not in the expected format.' },
   RecordTooLarge: { fatal: true, description: 'A record is larger than the allowed maximum.' },
-  PatternTooComplex: { fatal: true, description: 'A pattern takes too long to match.' },
+  // The service's code and message for whatever takes too long.
+  OperationTimedOut: {
+    fatal: true,
+    description: 'Operation could not be completed within the permitted time.',
+  },
   InvalidColumnName: { fatal: true, description: 'Invalid column name.' },
   // Recorded by the tests of Azure's SDKs for JavaScript, Java and Python.
   InvalidColumnOrdinal: { fatal: false, description: 'Invalid column ordinal.' },

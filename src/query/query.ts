@@ -1,6 +1,7 @@
 // Query Blob Contents: a SQL expression over the bytes of a blob, answered as an Avro stream. prepareQuery
 // does all that can fail before the first byte; what goes wrong after it is a record in the stream.
 import { encodeAvroHeader } from './avro.ts'
+import type { Budget } from './budget.ts'
 import { createAnswer } from './answer.ts'
 import { createDelimitedInput } from './csv.ts'
 import { checkInputFormat, checkOutputFormat } from './format.ts'
@@ -12,7 +13,7 @@ import { QueryError, syntaxError } from './query-error.ts'
 import type { Answer } from './answer.ts'
 import type { DelimitedFormat, InputFormat, JsonFormat, OutputFormat } from './format.ts'
 import type { Statement } from './expression.ts'
-import type { Batch, Input, RowPlace } from './input.ts'
+import type { Input, RowPlace } from './input.ts'
 import type { Plan } from './plan.ts'
 
 export type QueryRequest = {
@@ -26,6 +27,8 @@ export type QuerySource = {
   readonly totalBytes: number
   /** Sixteen bytes by chance. */
   readonly syncMarker: Uint8Array
+  /** Lets others have their turn, after each few milliseconds of work. */
+  giveWay(): Promise<void>
 }
 
 export type PreparedQuery = { run(source: QuerySource): AsyncGenerator<Uint8Array> }
@@ -34,18 +37,19 @@ export type PreparedQuery = { run(source: QuerySource): AsyncGenerator<Uint8Arra
 const PROGRESS_BYTES = 4 * 1024 * 1024
 
 /** Throws a QueryError when the expression or a format can't be run. `nowMs` is what UTCNOW answers. */
-export function prepareQuery(request: QueryRequest, nowMs: number): PreparedQuery {
+export function prepareQuery(request: QueryRequest, nowMs: number, budget: Budget): PreparedQuery {
   const input = checkInputFormat(request.input)
-  const output = checkOutputFormat(request.output)
+  const output = createOutput(checkOutputFormat(request.output))
   const statement = parseStatement(request.expression)
   checkStatement(statement, input)
-  // Inputs and plans have a state, so each run gets its own; the first is made to be sure that it can be.
-  const start =
-    input.type === 'json'
-      ? starter(statement, () => createJsonInput(input, statement.from, statement.alias))
-      : starter(statement, () => createDelimitedInput(input, statement.alias))
-  start(output, nowMs)
-  return { run: (source) => start(output, nowMs)(source) }
+  if (input.type === 'json') {
+    const rows = createJsonInput(input, statement.from, statement.alias)
+    const plan = createPlan(statement, rows, output, { nowMs, budget })
+    return { run: (source) => answerQuery(rows, plan, budget, source) }
+  }
+  const rows = createDelimitedInput(input, statement.alias)
+  const plan = createPlan(statement, rows, output, { nowMs, budget })
+  return { run: (source) => answerQuery(rows, plan, budget, source) }
 }
 
 function checkStatement(statement: Statement, input: DelimitedFormat | JsonFormat): void {
@@ -57,57 +61,74 @@ function checkStatement(statement: Statement, input: DelimitedFormat | JsonForma
   }
 }
 
-function starter<Row extends RowPlace>(statement: Statement, createInput: () => Input<Row>) {
-  return (output: DelimitedFormat | JsonFormat, nowMs: number) => {
-    const input = createInput()
-    const plan = createPlan(statement, input, createOutput(output), nowMs)
-    return (source: QuerySource) => answerQuery(input, plan, source)
-  }
+type Running<Row> = {
+  readonly plan: Plan<Row>
+  readonly budget: Budget
+  readonly answer: Answer
 }
 
 async function* answerQuery<Row extends RowPlace>(
   input: Input<Row>,
   plan: Plan<Row>,
-  { chunks, totalBytes, syncMarker }: QuerySource,
+  budget: Budget,
+  { chunks, totalBytes, syncMarker, giveWay }: QuerySource,
 ): AsyncGenerator<Uint8Array> {
   const answer = createAnswer(totalBytes, syncMarker)
+  const running = { plan, budget, answer }
   yield encodeAvroHeader(syncMarker)
-  let failed = false
+  let state: RowsState = 'ended'
   let reportAtBytes = PROGRESS_BYTES
-  for await (const batch of input.read(chunks)) {
-    failed = yield* answerBatch(batch, plan, answer)
-    answer.scanned(batch.scannedBytes)
-    if (failed || plan.done()) break
-    if (batch.scannedBytes >= reportAtBytes) {
-      answer.progress()
-      reportAtBytes = batch.scannedBytes + PROGRESS_BYTES
+  for await (const { rows, scannedBytes, failure } of input.read(chunks)) {
+    budget.scanned(scannedBytes)
+    const left = rows.values()
+    for (;;) {
+      state = answerRows(left, failure, running)
+      if (state !== 'paused') break
+      yield* takeReady(running)
+      await giveWay()
     }
-    yield* answer.take()
+    answer.scanned(scannedBytes)
+    if (state === 'failed' || plan.done()) break
+    if (scannedBytes >= reportAtBytes) {
+      answer.progress()
+      reportAtBytes = scannedBytes + PROGRESS_BYTES
+    }
+    yield* takeReady(running)
   }
-  if (!failed) answer.add(plan.finish())
+  if (state !== 'failed') answer.add(plan.finish())
   answer.end()
   yield* answer.take()
 }
 
-/** Whether the query has failed and must go no further. */
-function* answerBatch<Row extends RowPlace>(
-  { rows, failure }: Batch<Row>,
-  plan: Plan<Row>,
-  answer: Answer,
-): Generator<Uint8Array, boolean> {
+/** What is ready to be sent. A client that has heard nothing for long gets a progress record. */
+function takeReady<Row>({ answer, budget }: Running<Row>): readonly Uint8Array[] {
+  if (budget.isSilent()) answer.progress()
+  const ready = answer.take()
+  if (ready.length > 0) budget.spoke()
+  return ready
+}
+
+/** 'paused': rows are left, but what is ready should go out, or others should have their turn. */
+type RowsState = 'ended' | 'failed' | 'paused'
+
+function answerRows<Row extends RowPlace>(
+  rows: IterableIterator<Row>,
+  failure: QueryError | undefined,
+  { plan, budget, answer }: Running<Row>,
+): RowsState {
   for (const row of rows) {
-    if (plan.done()) return false
+    if (plan.done()) return 'ended'
     try {
+      budget.beginRow(row.endPosition - row.position)
       answer.add(plan.accept(row))
     } catch (error) {
       if (!(error instanceof QueryError)) throw error
       answer.error(error, row.position)
-      if (error.fatal) return true
+      if (error.fatal) return 'failed'
     }
-    // A short row may become a long one: what is ready goes out before the next.
-    if (answer.isFull()) yield* answer.take()
+    if (answer.isFull() || budget.isTurnOver()) return 'paused'
   }
-  if (failure === undefined) return false
+  if (failure === undefined) return 'ended'
   answer.error(failure, 0)
-  return true
+  return 'failed'
 }

@@ -23,6 +23,7 @@ import { sweepFiles } from '../storage/file/sweep.ts'
 import { sweepHeldNames } from '../storage/held-name.ts'
 import { openIds, type Ids } from '../storage/id.ts'
 import { MIGRATIONS } from '../storage/migrations.ts'
+import { sweepCopiedMaps, withMapCopies } from '../storage/map-copy.ts'
 import { createMoments, type Moment } from '../storage/moment.ts'
 import { sweepQueues } from '../storage/queue/sweep.ts'
 import { sweepTables } from '../storage/table/sweep.ts'
@@ -85,11 +86,12 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
 }
 
 async function storeOf(
-  kv: Kv,
+  engine: Kv,
   extents: SmallSliceStore,
   clock: Clock,
   owner: Owner | undefined,
 ): Promise<Store> {
+  const kv = withMapCopies(engine, Date.now)
   const newId = await openIds(kv)
   const hashThreads = new HashThreads(Math.min(availableParallelism() - 1, HASH_THREADS_MAX))
   const floor = await readFloor(kv)
@@ -114,6 +116,7 @@ async function storeOf(
     sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
     async sweep(options = {}) {
       // Before the blobs: they share the sweep of maps.
+      await sweepCopiedMaps(kv, Date.now())
       await sweepFiles(kv, moment().nowMs)
       await sweepBlobs(kv, moment().nowMs)
       await sweepQueues(kv, moment().nowMs)

@@ -1,5 +1,6 @@
 // A place in a range of keys that only moves forward: it reads in batches, so that walking costs few scans,
 // and begins small again behind a jump, so that jumping costs few records.
+import { giveWay } from '../kv/paced.ts'
 import { keyAfter, type Key, type KeyRange, type Picker, type ReadTx, type Step } from '../kv/kv.ts'
 
 /** The most records that one scan looks at, and the fewest. */
@@ -45,6 +46,7 @@ export class Cursor<T> {
   }
 
   *#read(): Step<void> {
+    yield* giveWay()
     const range = { from: this.#from, to: this.#to, countMax: this.#countMax }
     this.#batch = yield* this.#tx.scanWith(range, this.#pick)
     this.#at = 0

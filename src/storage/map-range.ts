@@ -5,6 +5,7 @@ import { diffIntervals } from '../extent/interval-diff.ts'
 import { intervalEnd, type ByteRange, type Interval } from '../extent/interval-map.ts'
 import { cutPiece } from '../extent/slice-list.ts'
 import type { ReadTx, Step, Value } from '../kv/kv.ts'
+import { giveWay } from '../kv/paced.ts'
 import { decodeRecord } from '../kv/record.ts'
 import { mapKey, type MapRecord } from './map.ts'
 
@@ -47,6 +48,7 @@ export function* changedRanges(
     const known = withCleared(before.intervals, maps.cleared ?? [])
     for (const range of changesIn(known, now.intervals, part)) addRange(ranges, range)
     at = part.to
+    yield* giveWay()
     if (countMax === undefined) continue
     const further = ranges[countMax]
     if (further !== undefined) return { ranges: ranges.slice(0, countMax), next: further.from }

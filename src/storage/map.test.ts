@@ -13,9 +13,9 @@ import { smallPiece, sweepSmallSlices, withSmallSlices } from '../extent/small.t
 import { decodeKey } from '../kv/key.ts'
 import { KEY_END, type Kv } from '../kv/kv.ts'
 import { openMemoryKv } from '../kv/memory.ts'
+import { copyMap } from './map-copy.ts'
 import {
   clearMap,
-  copyMap,
   mapIntervals,
   mapKey,
   mapRecords,
@@ -112,7 +112,7 @@ for (const waits of [false, true]) {
       const { kv, small, write, read, problems } = openWorld(waits)
       await write(0, small(bytesOf('abc')))
       await write(70 * KIB, small(bytesOf('far')))
-      await kv.write((tx) => copyMap(tx, MAP, COPY))
+      await kv.write((tx) => copyMap(tx, { of: MAP, to: COPY, stamp: 0 }))
       await write(1, small(bytesOf('Z')))
       assert.equal((await read(0, 3)).toString(), 'aZc')
       assert.equal((await read(0, 3, COPY)).toString(), 'abc')
@@ -182,7 +182,7 @@ for (const seed of [1, 2, 3]) {
         model.fill(0, from, to)
       } else if (maps.length < 4) {
         const copy = nextMap++
-        await kv.write((tx) => copyMap(tx, map, copy))
+        await kv.write((tx) => copyMap(tx, { of: map, to: copy, stamp: 0 }))
         models.set(copy, Buffer.from(model))
       }
       assert(model.equals(await read(start, start + length, map)), `step ${step}`)

@@ -7,7 +7,9 @@ import { cutPiece } from '../extent/slice-list.ts'
 import { AT_HAND, type Content, type Hole, type Piece } from '../extent/slice.ts'
 import { encodeKey } from '../kv/key.ts'
 import {
+  keyAfter,
   prefixRange,
+  type Entry,
   type Key,
   type KeyRange,
   type ReadTx,
@@ -15,8 +17,8 @@ import {
   type Tx,
   type Value,
 } from '../kv/kv.ts'
+import { giveWay } from '../kv/paced.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
-import { scanAll } from '../kv/scan.ts'
 
 /** → MapRecord: the part of a map's content that begins at `offset` */
 export function mapKey(mapId: number, offset: number): Key {
@@ -87,15 +89,29 @@ export function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<M
   // What was written at once is mostly read at once, and looking a record up costs less than a scan.
   if (record !== undefined && endOf(record) >= range.to) return [{ key: from, record }]
   const to = range.to === Infinity ? mapRange(mapId).to : mapKey(mapId, range.to)
-  const entries = yield* scanAll(tx, { from, to }, SCAN_COUNT)
-  const [first] = entries
-  // Records do not overlap: where one begins with the range, none reaches into it.
-  const isBegun = range.from === 0 || (first !== undefined && Buffer.compare(first.key, from) === 0)
-  if (!isBegun) {
-    const before = { from: mapKey(mapId, 0), to: from, countMax: 1, reverse: true }
-    entries.unshift(...(yield* tx.scan(before)))
+  const entries: MapEntry[] = []
+  let next: Key | undefined = from
+  while (next !== undefined) {
+    const found: readonly Entry[] = yield* tx.scan({ from: next, to, countMax: SCAN_COUNT })
+    // Records do not overlap: where one begins with the range, none reaches into it.
+    if (next === from && range.from > 0 && !isAt(found[0], from)) {
+      const before = { from: mapKey(mapId, 0), to: from, countMax: 1, reverse: true }
+      entries.push(...(yield* tx.scan(before)).map(decodeEntry))
+    }
+    for (const entry of found) entries.push(decodeEntry(entry))
+    const last: Entry | undefined = found.length < SCAN_COUNT ? undefined : found.at(-1)
+    next = last && keyAfter(last.key)
+    if (next !== undefined) yield* giveWay()
   }
-  return entries.map(({ key, value }) => ({ key, record: decodeMapRecord(value) }))
+  return entries
+}
+
+function isAt(entry: Entry | undefined, key: Key): boolean {
+  return entry !== undefined && Buffer.compare(entry.key, key) === 0
+}
+
+function decodeEntry({ key, value }: Entry): MapEntry {
+  return { key, record: decodeMapRecord(value) }
 }
 
 function endOf({ content: { at = 0, pieces } }: MapRecord): number {
@@ -169,12 +185,24 @@ function withoutBytes(piece: Piece): Piece {
   return { slice, from, lengthBytes, ...(nonce !== undefined && { nonce }) }
 }
 
-/** The same bytes under another id: a copy shares nothing that can change with the first. */
-export function* copyMap(tx: Tx, mapId: number, newId: number): Step<void> {
-  for (const { record } of yield* mapRecords(tx, mapId, { from: 0, to: Infinity })) {
-    const { at = 0, pieces } = record.content
-    yield* putMapRecord(tx, newId, at, pieces, record.blocks)
-  }
+export type SomeRecords = {
+  readonly records: readonly MapRecord[]
+  /** The offset of the one behind them. */
+  readonly next: number | undefined
+}
+
+/** Some records of a map, from the one at `offset` on. */
+export function* mapRecordsFrom(
+  tx: ReadTx,
+  mapId: number,
+  offset: number,
+  countMax: number,
+): Step<SomeRecords> {
+  const range = { from: mapKey(mapId, offset), to: mapRange(mapId).to }
+  const entries = yield* tx.scan({ ...range, countMax: countMax + 1 })
+  const records = entries.map(({ value }) => decodeMapRecord(value))
+  const next = records.length > countMax ? records.pop() : undefined
+  return { records, next: next && (next.content.at ?? 0) }
 }
 
 /** Nothing shows this map any more: it is swept later, in steps. */
@@ -193,7 +221,7 @@ export function* sweepMap(tx: Tx, mapId: number, countMax: number): Step<number>
   return entries.length
 }
 
-function decodeMapRecord(value: Value): MapRecord {
+export function decodeMapRecord(value: Value): MapRecord {
   const record = decodeRecord<MapRecord>(value)
   return record.inline === true ? withBytes(record, value) : record
 }

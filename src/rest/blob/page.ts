@@ -98,8 +98,8 @@ function* cipherForPages(tx: ReadTx, address: BlobAddress, write: RequestPageWri
 export async function runClearPages({ request, service }: BlobCall): Promise<Answer> {
   checkVersion(request)
   const write = pageWrite(request, decodePageRange(request))
-  const [address, moment] = [blobAddress(request), service.moment()]
-  const blob = await service.kv.write((tx) => clearPages(tx, address, write, moment))
+  const [address, newId, moment] = [blobAddress(request), service.newId(), service.moment()]
+  const blob = await service.kv.write((tx) => clearPages(tx, address, write, newId, moment))
   return { status: 201, headers: pageHeaders(blob) }
 }
 

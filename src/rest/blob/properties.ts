@@ -71,7 +71,7 @@ export async function runSetBlobProperties({ request, service }: BlobCall): Prom
   const isPageOnly = Object.keys(page).length > 0 && Object.keys(sent).length === 0
   // What is not sent is cleared, the content type too: only a new blob has the default one.
   const headers = { contentType: NO_CONTENT_TYPE, ...sent }
-  const set = { headers: isPageOnly ? undefined : headers, page }
+  const set = { headers: isPageOnly ? undefined : headers, page, newId: service.newId() }
   const [address, guard, moment] = [blobAddress(request), blobGuard(request), service.moment()]
   const blob = await service.kv.write((tx) => setBlobProperties(tx, address, guard, set, moment))
   const answered = validators(blob)

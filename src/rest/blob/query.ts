@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto'
 import type { Answer } from '../../http/operation.ts'
 import { SYNC_MARKER_BYTES } from '../../query/avro.ts'
 import { QueryError } from '../../query/query-error.ts'
-import { prepareQuery, type PreparedQuery } from '../../query/query.ts'
+import type { QueryThreads } from '../../query/query-threads.ts'
+import type { QueryRequest } from '../../query/query.ts'
 import { requireType } from '../../storage/blob/guard.ts'
 import { StorageError } from '../../storage/error.ts'
 import { streamOf } from '../content-answer.ts'
@@ -17,7 +18,8 @@ import type { BlobCall } from './service.ts'
 export async function runQueryBlobContents(call: BlobCall): Promise<Answer> {
   const { request, service } = call
   const { nowMs } = service.moment()
-  const query = prepare(await request.body.read(QUERY_BYTES_MAX), nowMs)
+  const query = decodeQueryRequest(await request.body.read(QUERY_BYTES_MAX))
+  await check(service.queryThreads, query)
   const read = await readBytes(call)
   const { blob } = read.target.stored
   requireType(blob, 'BlockBlob')
@@ -27,13 +29,18 @@ export async function runQueryBlobContents(call: BlobCall): Promise<Answer> {
   const body = bodyOf(service, read)
   const syncMarker = randomBytes(SYNC_MARKER_BYTES)
   const totalBytes = part.to - part.from
-  const stream = () => query.run({ chunks: streamOf(body), totalBytes, syncMarker })
-  return { status: isRanged ? 206 : 200, headers, stream }
+  const leaving = new AbortController()
+  const stream = () => {
+    const source = { chunks: streamOf(body), totalBytes, syncMarker }
+    return service.queryThreads.run({ ...query, nowMs }, source, leaving.signal)
+  }
+  return { status: isRanged ? 206 : 200, headers, stream, onGone: () => leaving.abort() }
 }
 
-function prepare(body: Uint8Array, nowMs: number): PreparedQuery {
+async function check(queryThreads: QueryThreads, query: QueryRequest): Promise<void> {
+  if (queryThreads.isFull) throw new StorageError('ServerBusy')
   try {
-    return prepareQuery(decodeQueryRequest(body), nowMs)
+    await queryThreads.check(query)
   } catch (error) {
     if (!(error instanceof QueryError)) throw error
     if (error.code === 'InvalidXmlNodeValue' || error.code === 'ErrorProcessingQueryExpression') {

@@ -6,6 +6,7 @@ import { ROOT_CONTAINER } from '../../http/resource-path.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
 import type { ContainerAddress } from '../../storage/blob/container.ts'
 import type { CopyPlace } from '../../storage/blob/pending-copy.ts'
+import type { QueryThreads } from '../../query/query-threads.ts'
 import { invalidQuery, StorageError } from '../../storage/error.ts'
 import { checkBlobName, checkContainerName } from '../../storage/name.ts'
 import type { CopyJobQueue } from '../copy-jobs.ts'
@@ -13,6 +14,7 @@ import type { ContentService } from '../service.ts'
 import { decodeSnapshotTime } from '../snapshot-time.ts'
 
 export type BlobService = ContentService & {
+  readonly queryThreads: QueryThreads
   readonly copyJobs: CopyJobQueue<CopyPlace>
 }
 

@@ -5,6 +5,7 @@ import { removeReferences } from '../../extent/reference.ts'
 import type { Content } from '../../extent/slice.ts'
 import { decodeKey } from '../../kv/key.ts'
 import type { Entry, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
+import { giveWay } from '../../kv/paced.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { checkReadConditions, type Validators } from '../condition.ts'
 import { StorageError } from '../error.ts'
@@ -36,6 +37,8 @@ import { checkOnline } from './tier.ts'
 /** Blocks that a list may name, and blocks that may wait to be named. */
 export const COMMITTED_BLOCKS_MAX = 50_000
 const UNCOMMITTED_BLOCKS_MAX = 100_000
+/** Blocks between two places where others may have their turn. */
+const GIVE_WAY_COUNT = 256
 
 export type PutBlock = {
   /** In canonical base64. */
@@ -185,8 +188,10 @@ function* namedBlocks(
 }
 
 function valuesById(staged: readonly Entry[]): ReadonlyMap<string, Value> {
-  return new Map(staged.map(({ key, value }) => [String(decodeKey(key)[3]), value]))
+  return new Map(staged.map((entry) => [idOf(entry), entry.value]))
 }
+
+const idOf = ({ key }: Entry): string => String(decodeKey(key)[3])
 
 export type BlockLists = {
   /** Undefined while there are uncommitted blocks only. */
@@ -240,6 +245,10 @@ function* committedOf(tx: ReadTx, blob: Blob): Step<Block[]> {
 }
 
 function* uncommittedOf(tx: ReadTx, containerId: number, name: string): Step<Block[]> {
-  const values = valuesById(yield* scanStagedBlocks(tx, containerId, name))
-  return [...values].map(([id, value]) => [id, decodeRecord<StagedBlock>(value).lengthBytes])
+  const blocks: Block[] = []
+  for (const entry of yield* scanStagedBlocks(tx, containerId, name)) {
+    blocks.push([idOf(entry), decodeRecord<StagedBlock>(entry.value).lengthBytes])
+    if (blocks.length % GIVE_WAY_COUNT === 0) yield* giveWay()
+  }
+  return blocks
 }

@@ -6,7 +6,7 @@ import { checkWriteConditions } from '../condition.ts'
 import type { ContentHeaders } from '../content-headers.ts'
 import { StorageError } from '../error.ts'
 import { runLeaseAction, withLease, type LeaseAction, type LeaseResult } from '../lease.ts'
-import { clearMap } from '../map.ts'
+import { clearLongMap } from '../map-copy.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import {
@@ -75,7 +75,12 @@ export function* setBlobProperties(
   tx: Tx,
   address: BlobAddress,
   guard: BlobGuard,
-  set: { readonly headers: ContentHeaders | undefined; readonly page: PageProperties },
+  set: {
+    readonly headers: ContentHeaders | undefined
+    readonly page: PageProperties
+    /** Of the map, if it gets a new one. */
+    readonly newId: number
+  },
   moment: Moment,
 ): Step<Blob> {
   const target = yield* findForUpdate(tx, address, guard, moment.nowMs)
@@ -87,8 +92,11 @@ export function* setBlobProperties(
   const { lengthBytes, sequenceNumber } = set.page
   if (lengthBytes !== undefined || sequenceNumber !== undefined) requireType(current, 'PageBlob')
   if (lengthBytes !== undefined) {
-    if (current.map !== undefined)
-      yield* clearMap(tx, current.map, { from: lengthBytes, to: Infinity })
+    if (current.map !== undefined && lengthBytes < current.lengthBytes) {
+      const copy = { of: current.map, to: set.newId, stamp: current.stamp }
+      const without = { from: lengthBytes, to: current.lengthBytes }
+      blob = { ...blob, map: yield* clearLongMap(tx, { ...copy, without }) }
+    }
     blob = { ...blob, lengthBytes }
   }
   if (sequenceNumber !== undefined) {

@@ -1,7 +1,7 @@
 // What was written to a page blob and cleared again. Neither the blob's map nor that of an older snapshot has
 // such pages, yet a diff against the snapshot tells them (Get Page Ranges with prevsnapshot), so they are kept
 // beside the map, with the write that cleared them.
-import { intervalEnd, type ByteRange, type Interval } from '../../extent/interval-map.ts'
+import type { ByteRange } from '../../extent/interval-map.ts'
 
 /** `stamp` is of the write that cleared it. */
 export type ClearedRange = ByteRange & { readonly stamp: number }
@@ -11,18 +11,18 @@ const CLEARED_COUNT_MAX = 64
 
 type Clearable = { readonly stamp: number; readonly cleared?: readonly ClearedRange[] }
 
-/** `blob` is as the write leaves it; `gone` are the intervals that it cleared, within `range`. */
+/** `blob` is as the write leaves it; `gone` is what there was in `range`, which it cleared. */
 export function withCleared<T extends Clearable>(
   blob: T,
-  gone: readonly Interval[],
+  gone: readonly ByteRange[],
   range: ByteRange,
 ): T {
   if (gone.length === 0) return blob
   const { cleared = [], stamp } = blob
   const older = cleared.flatMap((each) => outside(each, range))
-  const newer = gone.map((interval) => ({
-    from: Math.max(interval.offset, range.from),
-    to: Math.min(intervalEnd(interval), range.to),
+  const newer = gone.map(({ from, to }) => ({
+    from: Math.max(from, range.from),
+    to: Math.min(to, range.to),
     stamp,
   }))
   const ranges = [...older, ...newer].sort((a, b) => a.from - b.from)

@@ -7,7 +7,9 @@ import { addReferences, removeReferences, replaceReferences } from '../../extent
 import { subRangeOfPieces } from '../../extent/slice-list.ts'
 import type { Content, Hole, Piece } from '../../extent/slice.ts'
 import type { Key, ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { copyMap, dropMap, mapRecords, putMapRecord, readMap, type Block } from '../map.ts'
+import { giveWay } from '../../kv/paced.ts'
+import { copyMap } from '../map-copy.ts'
+import { dropMap, mapRecords, putMapRecord, readMap, type Block } from '../map.ts'
 
 export type BlobContent = {
   readonly lengthBytes: number
@@ -86,8 +88,12 @@ function blockOf({ id, lengthBytes }: BlockPieces): Block {
 /** The committed blocks of a block blob, with their pieces; none if it was put whole. */
 export function* committedBlocks(tx: ReadTx, blob: BlobContent): Step<BlockPieces[]> {
   if (blob.map === undefined) return cutBlocks(blob.content?.pieces ?? [], blob.blocks ?? [])
-  const records = yield* mapRecords(tx, blob.map, { from: 0, to: Infinity })
-  return records.flatMap(({ record }) => cutBlocks(record.content.pieces, record.blocks ?? []))
+  const blocks: BlockPieces[] = []
+  for (const { record } of yield* mapRecords(tx, blob.map, { from: 0, to: Infinity })) {
+    for (const block of cutBlocks(record.content.pieces, record.blocks ?? [])) blocks.push(block)
+    yield* giveWay()
+  }
+  return blocks
 }
 
 function cutBlocks(pieces: readonly Piece[], blocks: readonly Block[]): BlockPieces[] {
@@ -108,7 +114,7 @@ function cutBlocks(pieces: readonly Piece[], blocks: readonly Block[]): BlockPie
 /** The same bytes for the record under `toKey`, which shares nothing that can change with the first. */
 export function* copyContent(
   tx: Tx,
-  { lengthBytes, inline, content, map, blocks }: BlobContent,
+  { lengthBytes, inline, content, map, blocks, stamp }: BlobContent & { readonly stamp: number },
   toKey: Key,
   newId: number,
 ): Step<BlobContent> {
@@ -120,7 +126,7 @@ export function* copyContent(
     yield* addReferences(tx, toKey, copy)
     return { lengthBytes, content: copy, ...list }
   }
-  yield* copyMap(tx, map, newId)
+  yield* copyMap(tx, { of: map, to: newId, stamp })
   return { lengthBytes, map: newId }
 }
 

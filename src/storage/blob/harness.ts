@@ -10,6 +10,7 @@ import { sweepExtents } from '../../extent/sweep.ts'
 import { decodeKey } from '../../kv/key.ts'
 import { KEY_END, type Key, type Step, type Tx } from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory.ts'
+import { withMapCopies } from '../map-copy.ts'
 import { NO_CONDITIONS } from '../condition.ts'
 import { openIds } from '../id.ts'
 import { createMoments } from '../moment.ts'
@@ -36,7 +37,7 @@ const PUT = { guard: GUARD, createOnly: false, headers: {}, metadata: [] }
 export type World = Awaited<ReturnType<typeof openWorld>>
 
 export async function openWorld(options: { readonly waits?: boolean } = {}) {
-  const kv = openMemoryKv(options)
+  const kv = withMapCopies(openMemoryKv(options), () => 0)
   const now = { ms: Date.UTC(2024, 0) }
   const extents = openMemoryExtents({ kv, clock: () => now.ms })
   const newId = await openIds(kv)

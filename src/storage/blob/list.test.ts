@@ -81,6 +81,8 @@ async function listAll(kv: Kv, list: Partial<ListBlobs>): Promise<string[]> {
 async function cost(kv: Kv, list: Partial<ListBlobs>) {
   let looked = 0
   const page = await kv.read((tx) => {
+    // A long read may be run again.
+    looked = 0
     const counting: ReadTx = {
       ...tx,
       *scanWith(range, pick) {

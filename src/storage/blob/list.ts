@@ -2,6 +2,7 @@
 // many names into one prefix, the walk seeks past all of them at once.
 import { lastKeyString } from '../../kv/key.ts'
 import type { Key, ReadTx, ScannedValue, Step } from '../../kv/kv.ts'
+import { giveWay } from '../../kv/paced.ts'
 import { BATCH_MAX, BATCH_MIN, nextBatch, SKIP_MAX } from '../cursor.ts'
 import { decodeBlob, isExpired } from './blob.ts'
 import { blobKeyPrefix } from './keys.ts'
@@ -71,6 +72,7 @@ function* listCurrent(
     if (skipped > SKIP_MAX) return { items, next }
     from = startKey(BLOBS, containerId, next)
     batch = isFolded ? BATCH_MIN : nextBatch(batch)
+    yield* giveWay()
   }
   return { items, next: undefined }
 }

@@ -61,14 +61,14 @@ const REFUSED: readonly (readonly [string, Partial<Blob>, string])[] = [
 for (const [name, state, code] of REFUSED) {
   test(`no page is cleared while ${name} → ${code}`, async () => {
     const kv = await storeOf(state)
-    const clearing = kv.write((tx) => clearPages(tx, ADDRESS, WRITE, LATER))
+    const clearing = kv.write((tx) => clearPages(tx, ADDRESS, WRITE, 9, LATER))
     await assert.rejects(clearing, { code })
   })
 }
 
 test('a finished copy is still told of after its pages were written', async () => {
   const kv = await storeOf({ copy: COPY })
-  const blob = await kv.write((tx) => clearPages(tx, ADDRESS, WRITE, LATER))
+  const blob = await kv.write((tx) => clearPages(tx, ADDRESS, WRITE, 9, LATER))
   assert.deepEqual([blob.copy, blob.modifiedMs, blob.stamp], [COPY, LATER.nowMs, LATER.stamp])
   const { stored } = await kv.read((tx) => findBlob(tx, ADDRESS, LATER.nowMs))
   assert.deepEqual(stored?.blob, blob)

@@ -1,7 +1,7 @@
 // Page blobs: created with a length and no bytes, then written a run of pages at a time. A page that was
 // never written, or was cleared, has no record in the map and reads as zeros.
 import assert from 'node:assert/strict'
-import type { ByteRange } from '../../extent/interval-map.ts'
+import { intervalEnd, type ByteRange } from '../../extent/interval-map.ts'
 import type { Piece } from '../../extent/slice.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
@@ -17,7 +17,8 @@ import {
 } from './blob.ts'
 import { withCleared } from './cleared.ts'
 import { checkMutable, checkNotIncremental, requireType, type BlobGuard } from './guard.ts'
-import { clearMap, mapIntervals, overwriteMap } from '../map.ts'
+import { clearLongMap, hasManyRecords } from '../map-copy.ts'
+import { mapIntervals, overwriteMap } from '../map.ts'
 import {
   checkEncryptedAs,
   checkEncryption,
@@ -129,14 +130,32 @@ export function* clearPages(
   tx: Tx,
   address: BlobAddress,
   write: PageWrite,
+  /** Of the map, if it gets a new one. */
+  newId: number,
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPageWrite(tx, address, write, moment.nowMs)
-  // Only a diff against a snapshot asks what there was before.
-  const hasSnapshots = target.stored.blob.snapshotCount !== undefined
-  const gone = hasSnapshots ? yield* mapIntervals(tx, target.mapId, write.range) : []
-  yield* clearMap(tx, target.mapId, write.range)
-  return savePages(tx, target, moment, (blob) => withCleared(blob, gone, write.range))
+  const gone = yield* rangesToClear(tx, target, write.range)
+  const { mapId: of, stored } = target
+  const copy = { of, to: newId, stamp: stored.blob.stamp, without: write.range }
+  const map = yield* clearLongMap(tx, copy)
+  const cleared = { ...target, stored: { ...stored, blob: { ...stored.blob, map } } }
+  return savePages(tx, cleared, moment, (blob) => withCleared(blob, gone, write.range))
+}
+
+/**
+ * What a clear takes away. Only a diff against a snapshot asks for it, and may be told too much: what was zeros
+ * before is zeros now.
+ */
+function* rangesToClear(
+  tx: Tx,
+  { mapId, stored }: PageTarget,
+  range: ByteRange,
+): Step<readonly ByteRange[]> {
+  if (stored.blob.snapshotCount === undefined) return []
+  if (yield* hasManyRecords(tx, mapId, range)) return [range]
+  const intervals = yield* mapIntervals(tx, mapId, range)
+  return intervals.map((interval) => ({ from: interval.offset, to: intervalEnd(interval) }))
 }
 
 /** A copy that made the blob is still told of after its pages were written. */

@@ -251,8 +251,10 @@ function countingReads(tx: ReadTx, counts: Counts): ReadTx {
 }
 
 async function countReads(kv: Kv, find: Omit<FindBlobsByTags, 'account' | 'start'>) {
-  const counts = { entries: 0, gets: 0 }
+  let counts = { entries: 0, gets: 0 }
   const page = await kv.read(function* (tx) {
+    // A long read may be run again.
+    counts = { entries: 0, gets: 0 }
     const counting = countingReads(tx, counts)
     const whole = { account: ACCOUNT, start: undefined, ...find }
     return yield* findBlobsByTags(counting, whole, loadFrom(counting))

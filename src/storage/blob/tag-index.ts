@@ -13,6 +13,7 @@ import {
   type Step,
   type Tx,
 } from '../../kv/kv.ts'
+import { giveWay } from '../../kv/paced.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { invalidQuery } from '../error.ts'
 import { blobTagKey, blobTagKeyPrefix } from './keys.ts'
@@ -70,6 +71,8 @@ export type LoadTagged = (
 
 const SCAN_COUNT_MAX = 10_000
 const BATCH_MAX = 1_000
+/** Blobs between two places where others may have their turn. */
+const GIVE_WAY_COUNT = 64
 const BLOB_NAME_LENGTH_MAX = 1_024
 
 /** In the order of container ids and names where a tag has to be equal, else of the driving tag's values. */
@@ -96,6 +99,7 @@ export function* findBlobsByTags(
       if (item !== undefined) items.push(item)
       last = entry
       lookedAtCount += 1
+      if (lookedAtCount % GIVE_WAY_COUNT === 0) yield* giveWay()
       if (items.length >= countMax || lookedAtCount >= scanCountMax) break
     }
     if (last === undefined || last === entries.at(-1)) break

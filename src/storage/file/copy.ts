@@ -12,7 +12,8 @@ import type { ContentHeaders } from '../content-headers.ts'
 import { ofSource } from '../copy-source.ts'
 import type { CopyState } from '../copy-state.ts'
 import { StorageError } from '../error.ts'
-import { copyMap, mapIntervals, putMapRecord } from '../map.ts'
+import { copyMap } from '../map-copy.ts'
+import { mapIntervals, putMapRecord } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
 import {
@@ -139,9 +140,9 @@ function* copyBytes(
   { ids, unsealed }: CopyFile,
 ): Step<number | undefined> {
   if ('file' in source) {
-    const { map } = source.file.node
+    const { map, stamp } = source.file.node
     if (map === undefined) return undefined
-    yield* copyMap(tx, map, ids.mapId)
+    yield* copyMap(tx, { of: map, to: ids.mapId, stamp })
     return ids.mapId
   }
   if (unsealed !== undefined) return yield* putPieces(tx, ids.mapId, unsealed)

@@ -1,12 +1,11 @@
 // Changes of what is known about a directory or file, and of a file's length.
 import type { Step } from '../../kv/kv.ts'
 import type { ContentHeaders } from '../content-headers.ts'
-import { clearMap } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Moment } from '../moment.ts'
 import { announceChange, NOTIFY } from './change-event.ts'
 import { fileTimeOf } from './file-time.ts'
-import { saveNode, touched, writableMap, type Existing, type FileNode } from './node.ts'
+import { clearedMap, saveNode, touched, type Existing, type FileNode } from './node.ts'
 import type { FileTx } from './open.ts'
 import { changeUsage } from './share.ts'
 import { changedProperties, type SmbProperties } from './smb-properties.ts'
@@ -66,9 +65,8 @@ function* resized(
 ): Step<Pick<FileNode, 'lengthBytes' | 'map' | 'mapSince'>> {
   yield* changeUsage(tx, share, lengthBytes - node.lengthBytes)
   if (lengthBytes >= node.lengthBytes || node.map === undefined) return { lengthBytes }
-  const own = yield* writableMap(tx, view, node, newId)
-  yield* clearMap(tx, own.map, { from: lengthBytes, to: Infinity })
-  return { lengthBytes, ...own }
+  const range = { from: lengthBytes, to: node.lengthBytes }
+  return { lengthBytes, ...(yield* clearedMap(tx, view, node, range, newId)) }
 }
 
 export function setNodeMetadata(

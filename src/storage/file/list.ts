@@ -9,6 +9,7 @@ import {
   type Step,
   type ScannedValue,
 } from '../../kv/kv.ts'
+import { giveWay } from '../../kv/paced.ts'
 import { scanAll } from '../../kv/scan.ts'
 import { openCursor, SKIP_MAX, type Cursor } from '../cursor.ts'
 import { foldName } from './file-name.ts'
@@ -41,6 +42,8 @@ export type EntryPage = {
 }
 
 const PENDING_COUNT = 1_000
+/** Entries between two places where others may have their turn. */
+const GIVE_WAY_COUNT = 64
 
 export function* listEntries(
   tx: ReadTx,
@@ -62,6 +65,7 @@ export function* listEntries(
     const node = isShown ? yield* getNode(tx, view, entry.nodeId) : undefined
     if (isShown && node !== undefined) items.push({ entry, node })
     else skipped += 1
+    if (items.length % GIVE_WAY_COUNT === 0) yield* giveWay()
     last = folded
     if (skipped > SKIP_MAX) return { items, next: last }
   }

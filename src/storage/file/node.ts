@@ -1,5 +1,6 @@
 // Directories, files and links: nodes, each with an id that it keeps when it is renamed, and entries, which are
 // their names in a directory. All of it is kept for the share's snapshots (snapshot-view.ts).
+import type { ByteRange } from '../../extent/interval-map.ts'
 import type { Key, KeyRange, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { scanAll } from '../../kv/scan.ts'
@@ -7,7 +8,8 @@ import type { ContentHeaders } from '../content-headers.ts'
 import type { CopyState } from '../copy-state.ts'
 import { StorageError } from '../error.ts'
 import type { Lease } from '../lease.ts'
-import { copyMap, dropMap } from '../map.ts'
+import { clearLongMap, copyMap } from '../map-copy.ts'
+import { dropMap } from '../map.ts'
 import type { Metadata } from '../metadata.ts'
 import { nextStamp, type Moment } from '../moment.ts'
 import { foldName } from './file-name.ts'
@@ -251,12 +253,28 @@ export function touched(
 export function* writableMap(
   tx: Tx,
   { lastSnapshot }: ShareView,
-  { map, mapSince = 0 }: Pick<FileNode, 'map' | 'mapSince'>,
+  { map, mapSince = 0, stamp }: Pick<FileNode, 'map' | 'mapSince' | 'stamp'>,
   newId: number,
 ): Step<{ readonly map: number; readonly mapSince: number }> {
   if (map !== undefined && mapSince >= lastSnapshot) return { map, mapSince }
-  if (map !== undefined) yield* copyMap(tx, map, newId)
+  if (map !== undefined) yield* copyMap(tx, { of: map, to: newId, stamp })
   return { map: newId, mapSince: lastSnapshot }
+}
+
+/** The same, with zeros in a range of it. */
+export function* clearedMap(
+  tx: Tx,
+  view: ShareView,
+  node: Pick<FileNode, 'map' | 'mapSince' | 'stamp'>,
+  range: ByteRange,
+  newId: number,
+): Step<{ readonly map: number; readonly mapSince: number }> {
+  const { map, mapSince = 0, stamp } = node
+  if (map === undefined) return yield* writableMap(tx, view, node, newId)
+  const copy = { of: map, to: newId, stamp, without: range }
+  if (mapSince >= view.lastSnapshot) return { map: yield* clearLongMap(tx, copy), mapSince }
+  yield* copyMap(tx, copy)
+  return { map: newId, mapSince: view.lastSnapshot }
 }
 
 /** The node no longer has these bytes; they go unless a snapshot still shows them. */

@@ -10,7 +10,7 @@ import type { Moment } from '../moment.ts'
 import { ARCHIVE } from './attributes.ts'
 import { announceChange, NOTIFY } from './change-event.ts'
 import { movedFileTime } from './file-time.ts'
-import { saveNode, touched, writableMap, type Existing, type FileNode } from './node.ts'
+import { clearedMap, saveNode, touched, writableMap, type Existing, type FileNode } from './node.ts'
 import type { FileTx } from './open.ts'
 import { changeUsage } from './share.ts'
 
@@ -60,9 +60,10 @@ export function* clearRange(
 ): Step<FileNode> {
   const { view, node } = file
   assert(range.to <= node.lengthBytes, 'a range ends inside of its file')
-  const place = yield* writableMap(tx, view, node, change.newId)
   const { freed, zeroed } = clearedParts(range)
-  if (freed !== undefined) yield* clearMap(tx, place.map, freed)
+  const place = freed
+    ? yield* clearedMap(tx, view, node, freed, change.newId)
+    : yield* writableMap(tx, view, node, change.newId)
   const zerosBytes = Math.max(0, ...zeroed.map(({ from, to }) => to - from))
   if (zerosBytes > 0) {
     const zeros = new Uint8Array(zerosBytes)

@@ -50,7 +50,7 @@ async function openShare() {
     const [now, newMap, newNode] = [moment(), id++, id++]
     return write(function* (tx) {
       const { view, node, entry, share } = yield* locate(tx, PATH)
-      const map = yield* writableMap(tx, view, node ?? {}, newMap)
+      const map = yield* writableMap(tx, view, node ?? { stamp: 0 }, newMap)
       const { node: root } = requireNode(yield* locate(tx, { ...SHARE, path: [] }))
       const before = node ?? { ...root, kind: 'file' as const, nodeId: newNode, lengthBytes: 1 }
       if (node === undefined) yield* changeUsage(tx, share, 1)

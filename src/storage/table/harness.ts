@@ -50,8 +50,12 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
     query: (query: QueryEntities) => kv.read((tx) => queryEntities(tx, TABLE, query)),
     /** The same, and how many records it read. */
     queryCounted: async (query: QueryEntities) => {
-      const counts = { readCount: 0 }
-      const page = await kv.read((tx) => queryEntities(counting(tx, counts), TABLE, query))
+      let counts = { readCount: 0 }
+      const page = await kv.read((tx) => {
+        // A long read may be run again.
+        counts = { readCount: 0 }
+        return queryEntities(counting(tx, counts), TABLE, query)
+      })
       return { page, ...counts }
     },
     /** How many records of each kind there are. */

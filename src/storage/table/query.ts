@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { compareKeys } from '../../kv/key.ts'
 import { keyAfterPrefix, type Key, type ReadTx, type ScannedValue, type Step } from '../../kv/kv.ts'
+import { giveWay } from '../../kv/paced.ts'
 import { timestampOf } from '../etag.ts'
 import type { EdmProperties, EdmValue } from './edm.ts'
 import { decodeEntityKey, decodeState, type Entity, type EntityKeys } from './entity-record.ts'
@@ -44,8 +45,8 @@ export type EntityPage = {
 /** A page that has looked at so much ends: others wait for it. */
 export const LOOK_COUNT_MAX = 10_000
 const LOOK_BYTES_MAX = 16 * 1024 * 1024
-/** Read at once. */
-const CHUNK_COUNT_MAX = 256
+/** Read at once; a long filter takes a tenth of a millisecond for each. */
+const CHUNK_COUNT_MAX = 64
 
 const EVERY_ENTITY: FilterExpression = { constant: true }
 
@@ -67,6 +68,7 @@ export function* queryEntities(
     const last = chunk.at(-1)
     if (page.next !== undefined || last === undefined || chunk.length < range.countMax) break
     at = keyBehind(table.id, last, page.rows)
+    yield* giveWay()
   }
   return { entities: page.entities, next: page.next }
 }

@@ -1,0 +1,23 @@
+// Long work gives way: after a few milliseconds the event loop turns once, so that no request waits for another one.
+import { setImmediate } from 'node:timers/promises'
+
+/** How long work goes on before others have their turn. */
+const TURN_MS = 10
+
+export class Turn {
+  #untilMs: number
+
+  constructor(lengthMs = TURN_MS) {
+    this.#untilMs = performance.now() + lengthMs
+  }
+
+  isOver(): boolean {
+    return performance.now() >= this.#untilMs
+  }
+
+  /** Resolves in the next turn of the event loop. */
+  async next(): Promise<void> {
+    await setImmediate()
+    this.#untilMs = performance.now() + TURN_MS
+  }
+}

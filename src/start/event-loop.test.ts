@@ -1,0 +1,45 @@
+// Event-loop lag is reported, and a log is not flooded with it.
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import { test } from 'node:test'
+import { createLagWarning, watchEventLoop } from './event-loop.ts'
+
+// The lag noted at a time, and what is said then.
+const NOTES: readonly (readonly [lagMs: number, nowMs: number, said: number | undefined])[] = [
+  [5, 0, undefined],
+  [300, 1_000, 300],
+  [400, 2_000, undefined],
+  [900, 3_000, undefined],
+  [10, 10_000, undefined],
+  [10, 11_000, 900],
+  [10, 30_000, undefined],
+  [250, 31_000, 250],
+]
+
+test('a long lag is said at once, and then at most every ten seconds', () => {
+  const said: number[] = []
+  const limits = { warnFromMs: 250, warnEveryMs: 10_000 }
+  const warning = createLagWarning((maxMs) => said.push(maxMs), limits)
+  for (const [lagMs, nowMs, expected] of NOTES) {
+    warning.note(lagMs, nowMs)
+    assert.equal(said.pop(), expected, `${lagMs} at ${nowMs}`)
+  }
+})
+
+test('a loop that was held is seen by the next scrape, and not by the one after', async () => {
+  const { gauge, stop } = watchEventLoop({ warn: () => undefined })
+  try {
+    let lag = 0
+    // The first sample only says when the next is due.
+    while (lag === 0) {
+      const untilMs = performance.now() + 50
+      while (performance.now() < untilMs);
+      await setImmediate()
+      lag = gauge.read()
+    }
+    assert(gauge.read() < lag)
+    assert.match(gauge.help, /since the last scrape/)
+  } finally {
+    stop()
+  }
+})

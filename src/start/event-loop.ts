@@ -1,12 +1,10 @@
 // Event-loop lag: how late the process gets to what is waiting for it, because something else ran too long. One thread
 // serves every connection, so this is time that every client waited.
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Log } from './log.ts'
 import type { Gauge } from './metrics.ts'
 
-/** How often the lag is sampled, by a timer of Node that runs no JavaScript. */
-const RESOLUTION_MS = 20
-const CHECK_EVERY_MS = 1_000
+/** How often a timer looks whether it is late. */
+const SAMPLE_EVERY_MS = 20
 
 export type LagLimits = {
   /** Below this nobody needs to know. */
@@ -21,37 +19,33 @@ export type EventLoopWatch = { readonly gauge: Gauge; stop(): void }
 
 /** A gauge, and a warning in the log when the lag is long. */
 export function watchEventLoop(log: Pick<Log, 'warn'>): EventLoopWatch {
-  // Two, because each forgets when it is read.
-  const [forScrapes, forLog] = [sampleLag(), sampleLag()]
   const warning = createLagWarning((maxMs) => log.warn('the event loop was held', { maxMs }))
-  const checking = setInterval(() => warning.note(forLog.takeMaxMs(), performance.now()), CHECK_EVERY_MS) // prettier-ignore
-  checking.unref()
+  let maxMs = 0
+  let dueMs = performance.now() + SAMPLE_EVERY_MS
+  const sample = (nowMs: number): number => {
+    const lagMs = Math.max(0, nowMs - dueMs)
+    maxMs = Math.max(maxMs, lagMs)
+    return lagMs
+  }
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    warning.note(sample(nowMs), nowMs)
+    dueMs = nowMs + SAMPLE_EVERY_MS
+  }, SAMPLE_EVERY_MS)
+  timer.unref()
   return {
     gauge: {
       name: 'lazuli_event_loop_lag_max_seconds',
       help: 'Longest time since the last scrape that the event loop was held, so that every request waited',
-      read: () => forScrapes.takeMaxMs() / 1_000,
+      read() {
+        // The timer may be late now, and its turn only come behind this scrape.
+        sample(performance.now())
+        const seconds = maxMs / 1_000
+        maxMs = 0
+        return seconds
+      },
     },
-    stop() {
-      clearInterval(checking)
-      forScrapes.stop()
-      forLog.stop()
-    },
-  }
-}
-
-function sampleLag() {
-  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
-  histogram.enable()
-  return {
-    /** Since it was last asked for. */
-    takeMaxMs(): number {
-      // A sample is the time since the one before, which is the resolution when nothing is late.
-      const maxMs = histogram.count === 0 ? 0 : histogram.max / 1e6 - RESOLUTION_MS
-      histogram.reset()
-      return Math.max(0, maxMs)
-    },
-    stop: () => void histogram.disable(),
+    stop: () => clearInterval(timer),
   }
 }
 

@@ -51,8 +51,9 @@ export type MapRecord = {
 // reads a map never holds more than this of what may be overwritten while he does.
 const INLINE_END = 64 * 1024
 
-/** Records of a map that one scan takes. */
-const SCAN_COUNT = 1_000
+/** Records of a map that a scan takes: few at first, since one of a block list has hundreds of pieces. */
+const SCAN_COUNT_MIN = 32
+const SCAN_COUNT_MAX = 1_000
 
 /** The bytes of `range`, in order and without gaps, for `ExtentStore.read`. */
 export function* readMap(tx: ReadTx, mapId: number, range: ByteRange): Step<(Piece | Hole)[]> {
@@ -91,16 +92,18 @@ export function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<M
   const to = range.to === Infinity ? mapRange(mapId).to : mapKey(mapId, range.to)
   const entries: MapEntry[] = []
   let next: Key | undefined = from
+  let countMax = SCAN_COUNT_MIN
   while (next !== undefined) {
-    const found: readonly Entry[] = yield* tx.scan({ from: next, to, countMax: SCAN_COUNT })
+    const found: readonly Entry[] = yield* tx.scan({ from: next, to, countMax })
     // Records do not overlap: where one begins with the range, none reaches into it.
     if (next === from && range.from > 0 && !isAt(found[0], from)) {
       const before = { from: mapKey(mapId, 0), to: from, countMax: 1, reverse: true }
       entries.push(...(yield* tx.scan(before)).map(decodeEntry))
     }
     for (const entry of found) entries.push(decodeEntry(entry))
-    const last: Entry | undefined = found.length < SCAN_COUNT ? undefined : found.at(-1)
+    const last: Entry | undefined = found.length < countMax ? undefined : found.at(-1)
     next = last && keyAfter(last.key)
+    countMax = Math.min(countMax * 2, SCAN_COUNT_MAX)
     if (next !== undefined) yield* giveWay()
   }
   return entries

@@ -32,6 +32,9 @@ type Row = {
   readonly nowMs: number
 }
 
+/** Seen in recorded lists. */
+const UNCOMMITTED_TIER: TierState = { name: 'Hot', isInferred: true }
+
 type Column = readonly [
   name: string,
   type: ArrowType,
@@ -65,7 +68,8 @@ function rowOf(item: BlobItem, include: Include, nowMs: number): Row {
   const { name } = item
   const row = { name, isPrefix: false, nowMs }
   if ('staging' in item) {
-    return { ...row, staging: item.staging, lease: leaseStatus(item.staging.lease, nowMs) }
+    const { staging } = item
+    return { ...row, staging, lease: leaseStatus(staging.lease, nowMs), tier: UNCOMMITTED_TIER }
   }
   if ('past' in item) {
     const { past, stamp } = item
@@ -75,7 +79,10 @@ function rowOf(item: BlobItem, include: Include, nowMs: number): Row {
   }
   const { blob, hasVersionsOnly } = item
   const shown = { ...row, ...shownOf(blob, include, nowMs), lease: leaseStatus(blob.lease, nowMs) }
-  if (hasVersionsOnly === true) return { ...shown, hasVersionsOnly }
+  // Such an entry stands for a name that has no current blob, and so no length.
+  if (hasVersionsOnly === true) {
+    return { ...shown, blob: { ...blob, lengthBytes: 0 }, hasVersionsOnly }
+  }
   if (blob.version === undefined) return shown
   return { ...shown, version: blob.version, isCurrent: true }
 }
@@ -99,7 +106,7 @@ const COLUMNS: readonly Column[] = [
   ['Metadata', 'map', (row, include) => (include.has('metadata') ? metadataOf(row) : undefined)],
   ['Encrypted', 'boolean', (row, include) => trueIf(include.has('metadata') && isSecret(row))],
   ['Tags', 'map', ({ blob }, include) => (include.has('tags') ? blob?.tags : undefined)],
-  ['Creation-Time', 'seconds', ({ blob, staging }) => (blob ?? staging)?.createdMs],
+  ['Creation-Time', 'seconds', ({ blob }) => blob?.createdMs],
   ['Last-Modified', 'seconds', ({ blob }) => blob?.modifiedMs],
   // Without quotes here, and in the XML of a list.
   ['Etag', 'text', ({ blob }) => blob && etagOf(blob.stamp).slice(1, -1)],
@@ -128,7 +135,7 @@ const COLUMNS: readonly Column[] = [
   ['CopyCompletionTime', 'seconds', ({ copy }) => copy?.completedMs],
   ['CopyStatusDescription', 'text', ({ copy }) => copy?.description],
   ['IncrementalCopy', 'boolean', ({ blob }) => blob?.copy?.isIncremental],
-  ['CopyDestinationSnapshot', 'text', ({ copy }) => timeOf(copy?.destinationSnapshot)],
+  ['CopyDestinationSnapshot', 'text', destinationSnapshotOf],
   ['ServerEncrypted', 'boolean', ({ blob, staging }) => (blob ?? staging) && blob?.encryption !== undefined],
   ['CustomerProvidedKeySha256', 'text', ({ blob }) => keySha256Of(blob)],
   ['EncryptionScope', 'text', ({ blob }) => scopeOf(blob)],
@@ -142,6 +149,12 @@ const COLUMNS: readonly Column[] = [
   ['ImmutabilityPolicyMode', 'text', (row, include) => policyOf(row, include)?.mode.toLowerCase()],
   ['LegalHold', 'boolean', ({ blob }, include) => (include.has('legalhold') ? blob?.legalHold : undefined)],
 ]
+
+/** Of an incremental copy; a list of snapshots shows it too, without the rest of the copy. */
+function destinationSnapshotOf({ blob, copy }: Row, include: Include): string | undefined {
+  const shown = include.has('snapshots') ? blob?.copy : copy
+  return timeOf(shown?.destinationSnapshot)
+}
 
 function trueIf(is: boolean): true | undefined {
   return is ? true : undefined

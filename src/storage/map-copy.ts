@@ -237,8 +237,19 @@ function* putMark(tx: Tx, to: number, mark: Value): Step<void> {
   tx.put(copiedMapKey(to), mark)
 }
 
+/** A map that is made in steps and that nothing shows yet: a crash leaves it to the sweep. */
+export function* beginMap(tx: Tx, mapId: number, sinceMs: number): Step<void> {
+  const begun: CopiedMap = { of: mapId, stamp: 0, sinceMs, state: 'begun' }
+  tx.put(copiedMapKey(mapId), encodeRecord(begun))
+}
+
+/** A record shows the map from now on. */
+export function adoptMap(tx: Tx, mapId: number): void {
+  tx.delete(copiedMapKey(mapId))
+}
+
 /** Nobody wants it: it is swept like any other map. */
-function* discardCopy(tx: Tx, to: number): Step<void> {
+export function* discardCopy(tx: Tx, to: number): Step<void> {
   tx.delete(copiedMapKey(to))
   dropMap(tx, to)
 }

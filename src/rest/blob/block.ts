@@ -14,11 +14,11 @@ import {
   checkPutBlock,
   getBlockList,
   putBlock,
-  putBlockList,
   type BlockLists,
   type BlockListType,
   type PutBlock,
 } from '../../storage/blob/block.ts'
+import { putAnyBlockList } from '../../storage/blob/long-block-list.ts'
 import type { StagedBlock } from '../../storage/blob/staging.ts'
 import { checkNoConditions, NO_CONDITIONS } from '../../storage/condition.ts'
 import { invalidHeader, invalidQuery, StorageError } from '../../storage/error.ts'
@@ -110,10 +110,9 @@ export async function runPutBlockList(call: BlobCall): Promise<Answer> {
   const computed = { md5: md5Of(body), crc64: crc64Of(body) }
   checkHashes(hashes, computed)
   const entries = decodeBlockListXml(body)
-  const [address, newId, moment] = [blobAddress(request), service.newId(), service.moment()]
-  const blob = await service.kv.write((tx) =>
-    putBlockList(tx, address, put, { entries, newId }, moment),
-  )
+  const [address, moment] = [blobAddress(request), service.moment()]
+  const list = { entries, newId: () => service.newId(), wallNowMs: Date.now() }
+  const blob = await putAnyBlockList(service.kv, address, put, list, moment)
   const answered = hashHeaders(request.version, hashes, computed)
   return { status: 201, headers: [...writtenHeaders(blob), ...answered] }
 }

@@ -10,12 +10,13 @@ import { StorageError } from '../error.ts'
 import { createMoments, type Moment } from '../moment.ts'
 import { findBlob } from './blob.ts'
 import type { BlobGuard } from './guard.ts'
-import { getBlockList, putBlock, putBlockList, type BlockListEntry } from './block.ts'
+import { getBlockList, putBlock, type BlockListEntry } from './block.ts'
 import { createContainer } from './container.ts'
 import { readContent } from './content.ts'
 import { deleteBlob } from './delete.ts'
 import type { BlobEncryption, RequestEncryption } from './encryption.ts'
-import { saveStaging, type StagedBlock } from './staging.ts'
+import { putAnyBlockList } from './long-block-list.ts'
+import { getStaging, putStagedBlock, saveStaging, type StagedBlock } from './staging.ts'
 import { sweepBlobs } from './sweep.ts'
 
 const ADDRESS = { account: 'a', container: 'c', blob: 'b' }
@@ -62,6 +63,19 @@ class World {
     return this.#lastId
   }
 
+  nextId(): number {
+    return this.#lastId + 1
+  }
+
+  /** Where the first byte of the blob is: the id of its block. */
+  firstOffset(): Promise<number | undefined> {
+    return this.kv.read(function* (tx) {
+      const { stored } = yield* findBlob(tx, ADDRESS, 0)
+      const content = stored && (yield* readContent(tx, stored, { from: 0, to: 1 }))
+      return content && 'pieces' in content ? content.pieces[0]?.slice?.offset : undefined
+    })
+  }
+
   block(encryption?: BlobEncryption): StagedBlock {
     const id = this.newId()
     const slice = { extent: 1, offset: id, lengthBytes: 1, crc32: 0 }
@@ -81,10 +95,14 @@ class World {
     })
   }
 
-  commit(entries: readonly BlockListEntry[], guard: BlobGuard = GUARD) {
+  commit(entries: readonly BlockListEntry[], guard: BlobGuard = GUARD, kv: Kv = this.kv) {
     const put = { guard, createOnly: false, headers: {}, metadata: [] }
-    const [newId, moment] = [this.newId(), this.moment()]
-    return this.kv.write((tx) => putBlockList(tx, ADDRESS, put, { entries, newId }, moment))
+    const list = { entries, newId: () => this.newId(), wallNowMs: 0 }
+    return putAnyBlockList(kv, ADDRESS, put, list, this.moment())
+  }
+
+  sweep() {
+    return sweepBlobs(this.kv, this.moment().nowMs)
   }
 
   lists() {
@@ -124,16 +142,90 @@ test('50,000 blocks are committed, in another order, and read where they are', a
     offsets,
     Array.from({ length: 300 }, (_, i) => (offsets[0] ?? 0) - i),
   )
+  await world.sweep()
   assert.equal(await world.referenceCount(), 50_000)
+})
+
+const MANY = Array.from({ length: 1_500 }, (_, i) => idOf(String(i).padStart(4, '0')))
+
+test('a long list is committed in steps, and others have their turn between them', async () => {
+  const world = await World.open()
+  await world.stage(MANY)
+  let turns = 0
+  const state = { isDone: false }
+  const committing = world.commit(latest(MANY)).finally(() => (state.isDone = true))
+  for (; !state.isDone; turns += 1) await new Promise(setImmediate)
+  assert.equal((await committing).lengthBytes, 1_500)
+  assert.ok(turns >= 3, `${turns} turns`)
+})
+
+/** The same store, in which something happens before the n-th write. */
+function kvWith(kv: Kv, atWrite: number, action: () => Promise<unknown>): Kv {
+  let writeCount = 0
+  return {
+    ...kv,
+    write: async (body) => {
+      writeCount += 1
+      if (writeCount === atWrite) await action()
+      return kv.write(body)
+    },
+  }
+}
+
+for (const [what, change] of [
+  ['a block is put again', (world: World) => world.stage(MANY.slice(0, 1))],
+  ['another client commits', (world: World) => world.commit(latest(MANY.slice(0, 5)))],
+] as const) {
+  // The mark, three steps, and the switch.
+  for (const atWrite of [1, 2, 4, 5]) {
+    test(`a long list during which ${what}, before write ${atWrite}, sees that or fails`, async () => {
+      const world = await World.open()
+      await world.stage(MANY)
+      let putAgain = 0
+      const kv = kvWith(world.kv, atWrite, async () => {
+        putAgain = world.nextId()
+        await change(world)
+      })
+      const asked: BlockListEntry[] = MANY.map((id) => ['Uncommitted', id])
+      const outcome = await world.commit(asked, GUARD, kv).catch((error: unknown) => error)
+      await world.sweep()
+      const { blob, committed = [], uncommitted } = await world.lists()
+      assert.deepEqual(uncommitted, [])
+      assert.equal(await world.referenceCount(), committed.length)
+      if (what === 'a block is put again') {
+        assert.equal(blob?.lengthBytes, 1_500)
+        assert.equal(await world.firstOffset(), putAgain, 'the new block, not the old one')
+      } else assert.ok(isCode('InvalidBlockList')(outcome) && committed.length === 5)
+    })
+  }
+}
+
+test('blocks that an older version has staged are committed and discarded', async () => {
+  const world = await World.open()
+  const place = { containerId: CONTAINER_ID, name: ADDRESS.blob, id: undefined }
+  const blocks = MANY.map((blockId) => ({ blockId, block: world.block() }))
+  await world.kv.write(function* (tx) {
+    for (const { blockId, block } of blocks) yield* putStagedBlock(tx, place, blockId, block)
+    const times = { createdMs: 1_000_000, touchedMs: 1_000_000 }
+    saveStaging(tx, CONTAINER_ID, ADDRESS.blob, { blockCount: 1_500, blockIdBytes: 4, ...times })
+  })
+  await world.stage([idOf('late')])
+  const { uncommitted } = await world.lists()
+  assert.equal(uncommitted?.length, 1_501)
+  await world.commit(latest(MANY.slice(10)))
+  await world.sweep()
+  assert.equal((await world.lists()).committed?.length, 1_490)
+  assert.equal(await world.referenceCount(), 1_490)
 })
 
 test('of 100,000 uncommitted blocks one can be put again, and no other added', async () => {
   const world = await World.open()
   await world.stage([idOf('a')])
   const { nowMs } = world.moment()
-  const full = { blockCount: 100_000, blockIdBytes: 1, createdMs: nowMs, touchedMs: nowMs }
   await world.kv.write(function* (tx) {
-    saveStaging(tx, CONTAINER_ID, ADDRESS.blob, full)
+    const staging = yield* getStaging(tx, CONTAINER_ID, ADDRESS.blob, nowMs)
+    assert.ok(staging !== undefined)
+    saveStaging(tx, CONTAINER_ID, ADDRESS.blob, { ...staging, blockCount: 100_000 })
   })
   await world.stage([idOf('a')])
   await assert.rejects(world.stage([idOf('b')]), {

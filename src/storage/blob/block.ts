@@ -4,7 +4,7 @@
 import { removeReferences } from '../../extent/reference.ts'
 import type { Content } from '../../extent/slice.ts'
 import { decodeKey } from '../../kv/key.ts'
-import type { Entry, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
+import type { Entry, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { giveWay } from '../../kv/paced.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { checkReadConditions, type Validators } from '../condition.ts'
@@ -21,8 +21,9 @@ import { checkEncryption, requireEncryptionForWrite } from './encryption.ts'
 import { isKeptAsVersion } from './protection.ts'
 import { checkPutBlob, replaceBlob, type PutBlob, type PutTarget } from './put.ts'
 import {
-  discardStaged,
+  discardFewBlocks,
   discardStaging,
+  fewStagedBlocks,
   getStagedBlock,
   getStaging,
   putStagedBlock,
@@ -31,6 +32,7 @@ import {
   scheduleStaging,
   type StagedBlock,
   type Staging,
+  type StagingPlace,
 } from './staging.ts'
 import { checkOnline } from './tier.ts'
 
@@ -60,6 +62,7 @@ export function* checkPutBlock(
 ): Step<BlockTarget> {
   const { container, stored } = yield* findBlob(tx, address, nowMs)
   const staging = yield* getStaging(tx, container.id, address.blob, nowMs)
+  const place = { containerId: container.id, name: address.blob, id: staging?.id }
   const current = stored?.blob
   const held = current === undefined ? staging?.lease : current.lease
   // The blob itself stays as it is, so a lease that ended is not forgotten and can still be renewed.
@@ -71,7 +74,7 @@ export function* checkPutBlock(
   if (staging === undefined) return { container, staging }
   if (staging.blockIdBytes !== blockIdBytes(blockId)) throw new StorageError('InvalidBlobOrBlock')
   if (staging.blockCount >= UNCOMMITTED_BLOCKS_MAX) {
-    const replaced = yield* getStagedBlock(tx, container.id, address.blob, blockId)
+    const replaced = yield* getStagedBlock(tx, place, blockId)
     if (replaced === undefined) throw tooManyUncommitted()
   }
   return { container, staging }
@@ -95,12 +98,16 @@ export function* putBlock(
   const [{ id }, { blob: name }, { blockId }] = [container, address, put]
   // Blocks whose week is over and that no sweep has met yet don't come back with a new one.
   if (staging === undefined) yield* discardStaging(tx, id, name)
-  const replaced = yield* getStagedBlock(tx, id, name, blockId)
+  const latest = block.content.id
+  // A new staging is called after its first block, whose id nothing else has.
+  const before = staging ?? { id: latest, blockCount: 0, createdMs: nowMs, touchedMs: nowMs }
+  const place = { containerId: id, name, id: before.id }
+  const replaced = yield* getStagedBlock(tx, place, blockId)
   if (replaced !== undefined) yield* removeReferences(tx, replaced.content)
-  yield* putStagedBlock(tx, id, name, blockId, block)
-  const before = staging ?? { blockCount: 0, createdMs: nowMs, touchedMs: nowMs }
+  yield* putStagedBlock(tx, place, blockId, block)
   const after: Staging = {
     ...before,
+    latest,
     blockCount: before.blockCount + (replaced === undefined ? 1 : 0),
     blockIdBytes: blockIdBytes(blockId),
     touchedMs: Math.max(before.touchedMs, nowMs),
@@ -114,30 +121,51 @@ export type BlockPlace = 'Committed' | 'Uncommitted' | 'Latest'
 
 export type BlockListEntry = readonly [place: BlockPlace, blockId: string]
 
+export type BlockList = { readonly entries: readonly BlockListEntry[]; readonly newId: number }
+
 /** Put Block List: the blocks that it names are the blob, and the others that were put are discarded. */
 export function* putBlockList(
   tx: Tx,
   address: BlobAddress,
   put: PutBlob,
-  { entries, newId }: { readonly entries: readonly BlockListEntry[]; readonly newId: number },
+  { entries, newId }: BlockList,
   moment: Moment,
 ): Step<Blob> {
-  const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
-  if (target.stored !== undefined) requireType(target.stored.blob, 'BlockBlob')
+  const { target, encrypted } = yield* checkPutBlockList(tx, address, put, moment.nowMs)
   const { container, staging } = target
-  const asked = put.guard.encryption ?? {}
-  const encryption = yield* requireEncryptionForWrite(tx, address.account, asked, container)
-  const staged = staging && (yield* scanStagedBlocks(tx, container.id, address.blob))
-  const blocks = yield* namedBlocks(tx, target, staged ?? [], put.guard, entries)
-  // Discarded here and not by replaceBlob, whose scan would go over 50,000 writes of this transaction each time.
-  if (staged !== undefined) yield* discardStaged(tx, container.id, address.blob, staged)
+  const { blob: name } = address
+  const few = yield* fewStagedBlocks(tx, container.id, name, staging)
+  const blocks = yield* namedBlocks(tx, target, name, put.guard, { entries, few })
+  // Before the new references are written, which a scan of the blocks would go over each time.
+  if (few !== undefined) yield* discardFewBlocks(tx, container.id, name, few)
+  else if (staging !== undefined) yield* discardStaging(tx, container.id, name)
   const reused = reusedContent(target, blocks.length)
   const content = yield* putBlocks(tx, target.key, newId, blocks, reused)
-  const { encryption: _none, ...rest } = put
-  const encrypted = encryption === undefined ? rest : { ...rest, encryption }
-  const made = { type: 'BlockBlob', content } as const
   const before = reused === undefined ? target : withoutContent(target)
+  const made = { type: 'BlockBlob', content } as const
   return yield* replaceBlob(tx, address, { ...before, staging: undefined }, encrypted, made, moment)
+}
+
+export type BlockListTarget = {
+  readonly target: PutTarget
+  /** The put with what its blob will be encrypted with. */
+  readonly encrypted: Omit<PutBlob, 'guard' | 'createOnly'>
+}
+
+/** What a Put Block List would fail with now, whatever its list. */
+export function* checkPutBlockList(
+  tx: ReadTx,
+  address: BlobAddress,
+  put: PutBlob,
+  nowMs: number,
+): Step<BlockListTarget> {
+  const target = yield* checkPutBlob(tx, address, put, nowMs)
+  if (target.stored !== undefined) requireType(target.stored.blob, 'BlockBlob')
+  const asked = put.guard.encryption ?? {}
+  const { account } = address
+  const encryption = yield* requireEncryptionForWrite(tx, account, asked, target.container)
+  const { encryption: _none, ...rest } = put
+  return { target, encrypted: encryption === undefined ? rest : { ...rest, encryption } }
 }
 
 /**
@@ -159,39 +187,49 @@ function withoutContent(target: PutTarget): PutTarget {
   return { ...target, stored: { ...target.stored, blob } }
 }
 
+/** All uncommitted blocks, where there are only a few. */
+type Few = readonly Entry[] | undefined
+
 /** The blocks of a list in its order. What is not where the list says it is fails the whole of it. */
-function* namedBlocks(
+export function* namedBlocks(
   tx: ReadTx,
-  { container, stored }: PutTarget,
-  stagedEntries: readonly Entry[],
+  { container, stored, staging }: PutTarget,
+  name: string,
   guard: BlobGuard,
-  entries: readonly BlockListEntry[],
+  { entries, few }: { readonly entries: readonly BlockListEntry[]; readonly few?: Few },
 ): Step<BlockPieces[]> {
-  const staged = valuesById(stagedEntries)
+  const place = { containerId: container.id, name, id: staging?.id }
+  const byId = few && new Map(few.map((entry) => [idOf(entry), entry.value]))
+  const find = function* (id: string): Step<StagedBlock | undefined> {
+    if (byId === undefined) return yield* getStagedBlock(tx, place, id)
+    const value = byId.get(id)
+    return value === undefined ? undefined : decodeRecord<StagedBlock>(value)
+  }
   const isCommittedNamed = entries.some(([place]) => place !== 'Uncommitted')
   const committed =
     stored === undefined || !isCommittedNamed ? [] : yield* committedBlocks(tx, stored.blob)
   const committedById = new Map(committed.map((block) => [block.id, block]))
   const asked = guard.encryption ?? {}
-  return entries.map(([place, id]) => {
-    const value = place === 'Committed' ? undefined : staged.get(id)
-    if (value !== undefined) {
-      const { lengthBytes, content, encryption } = decodeRecord<StagedBlock>(value)
-      checkEncryption(encryption, asked, 'append', container)
-      return { id, lengthBytes, pieces: content.pieces }
+  const blocks: BlockPieces[] = []
+  for (const [where, id] of entries) {
+    const isStaged = where !== 'Committed' && staging !== undefined
+    const staged = isStaged ? yield* find(id) : undefined
+    if (staged !== undefined) {
+      checkEncryption(staged.encryption, asked, 'append', container)
+      blocks.push({ id, lengthBytes: staged.lengthBytes, pieces: staged.content.pieces })
+    } else {
+      const block = where === 'Uncommitted' ? undefined : committedById.get(id)
+      if (block === undefined) throw new StorageError('InvalidBlockList')
+      checkEncryption(stored?.blob.encryption, asked, 'append', container)
+      blocks.push(block)
     }
-    const block = place === 'Uncommitted' ? undefined : committedById.get(id)
-    if (block === undefined) throw new StorageError('InvalidBlockList')
-    checkEncryption(stored?.blob.encryption, asked, 'append', container)
-    return block
-  })
+    if (blocks.length % GIVE_WAY_COUNT === 0) yield* giveWay()
+  }
+  return blocks
 }
 
-function valuesById(staged: readonly Entry[]): ReadonlyMap<string, Value> {
-  return new Map(staged.map((entry) => [idOf(entry), entry.value]))
-}
-
-const idOf = ({ key }: Entry): string => String(decodeKey(key)[3])
+/** The last part of its key. */
+const idOf = ({ key }: Entry): string => String(decodeKey(key).at(-1))
 
 export type BlockLists = {
   /** Undefined while there are uncommitted blocks only. */
@@ -231,7 +269,9 @@ export function* getBlockList(
   }
   const committed = blob === undefined || type === 'uncommitted' ? [] : yield* committedOf(tx, blob)
   const uncommitted =
-    staging === undefined || type === 'committed' ? [] : yield* uncommittedOf(tx, id, address.blob)
+    staging === undefined || type === 'committed'
+      ? []
+      : yield* uncommittedOf(tx, { containerId: id, name: address.blob, id: staging.id })
   return {
     blob,
     committed: type === 'uncommitted' ? undefined : committed,
@@ -244,9 +284,9 @@ function* committedOf(tx: ReadTx, blob: Blob): Step<Block[]> {
   return blocks.map(({ id, lengthBytes }) => [id, lengthBytes])
 }
 
-function* uncommittedOf(tx: ReadTx, containerId: number, name: string): Step<Block[]> {
+function* uncommittedOf(tx: ReadTx, place: StagingPlace): Step<Block[]> {
   const blocks: Block[] = []
-  for (const entry of yield* scanStagedBlocks(tx, containerId, name)) {
+  for (const entry of yield* scanStagedBlocks(tx, place)) {
     blocks.push([idOf(entry), decodeRecord<StagedBlock>(entry.value).lengthBytes])
     if (blocks.length % GIVE_WAY_COUNT === 0) yield* giveWay()
   }

@@ -28,7 +28,7 @@ export type BlobBytes =
   { readonly bytes: Uint8Array } | { readonly pieces: readonly (Piece | Hole)[] }
 
 /** Blocks in one record of a map. */
-const MAP_BLOCKS = 256
+export const MAP_BLOCKS = 256
 /** With more blocks than this, a block list is a map. */
 export const RECORD_BLOCKS_MAX = 64
 
@@ -71,14 +71,25 @@ export function* putBlocks(
     else yield* replaceReferences(tx, key, reused, content)
     return { lengthBytes, content, blocks: blocks.map(blockOf) }
   }
-  let offset = 0
+  yield* putBlockRecords(tx, id, 0, blocks)
+  return { lengthBytes, map: id }
+}
+
+/** Blocks of a map from `from` on. Answers where they end. */
+export function* putBlockRecords(
+  tx: Tx,
+  mapId: number,
+  from: number,
+  blocks: readonly BlockPieces[],
+): Step<number> {
+  let offset = from
   for (let at = 0; at < blocks.length; at += MAP_BLOCKS) {
     const some = blocks.slice(at, at + MAP_BLOCKS)
     const pieces = some.flatMap((block) => block.pieces)
-    yield* putMapRecord(tx, id, offset, pieces, some.map(blockOf))
+    yield* putMapRecord(tx, mapId, offset, pieces, some.map(blockOf))
     offset += some.reduce((sum, block) => sum + block.lengthBytes, 0)
   }
-  return { lengthBytes, map: id }
+  return offset
 }
 
 function blockOf({ id, lengthBytes }: BlockPieces): Block {

@@ -78,6 +78,22 @@ export function stagingKeyPrefix(containerId: number, namePrefix: string): Key {
 }
 
 /** → StagedBlock, by its id in base64 */
+export function blockKey(stagingId: number, blockId: string): Key {
+  return encodeKey('block', stagingId, blockId)
+}
+
+export function blockRange(stagingId: number): KeyRange {
+  return prefixRange(encodeKey('block', stagingId))
+}
+
+/** → {}: a staging whose blocks are still to be swept */
+export function discardedStagingKey(stagingId: number): Key {
+  return encodeKey('discarded-staging', stagingId)
+}
+
+export const DISCARDED_STAGINGS = prefixRange(encodeKey('discarded-staging'))
+
+/** → StagedBlock, of a staging without an id */
 export function stagedBlockKey(containerId: number, name: string, blockId: string): Key {
   return encodeKey('blob-block', containerId, name, blockId)
 }

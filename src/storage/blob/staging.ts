@@ -3,14 +3,26 @@
 // was put they are gone.
 import type { Content } from '../../extent/slice.ts'
 import { addReferences, removeReferences } from '../../extent/reference.ts'
-import type { Entry, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
+import type { Entry, Key, KeyRange, ReadTx, Step, Tx, Value } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { scanAll } from '../../kv/scan.ts'
 import type { Lease } from '../lease.ts'
 import type { BlobEncryption } from './encryption.ts'
-import { dueKey, stagedBlockKey, stagedBlockRange, stagingKey } from './keys.ts'
+import {
+  blockKey,
+  blockRange,
+  discardedStagingKey,
+  dueKey,
+  stagedBlockKey,
+  stagedBlockRange,
+  stagingKey,
+} from './keys.ts'
 
 export type Staging = {
+  /** The keys of its blocks begin with it. Stores of older versions have stagings without one. */
+  readonly id?: number
+  /** The id of the content that was put last: it changes with every block. */
+  readonly latest?: number
   readonly blockCount: number
   /** All ids of uncommitted blocks of a blob have the same length. */
   readonly blockIdBytes: number
@@ -25,9 +37,18 @@ export type StagedBlock = {
   readonly encryption?: BlobEncryption
 }
 
+/** Whose blocks: those of the staging with this id or, without one, of this name. */
+export type StagingPlace = {
+  readonly containerId: number
+  readonly name: string
+  readonly id: number | undefined
+}
+
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000
 /** Blocks that one scan takes. */
 const SCAN_COUNT = 1_000
+/** More blocks than this are left to the sweep when they are discarded. */
+const DISCARD_COUNT_MAX = 500
 
 export function* getStaging(
   tx: ReadTx,
@@ -56,49 +77,82 @@ export function scheduleStaging(tx: Tx, containerId: number, name: string, stagi
   tx.put(dueKey(staging.touchedMs + WEEK_MS, 'staging', containerId, name), encodeRecord({}))
 }
 
+function keyOf({ containerId, name, id }: StagingPlace, blockId: string): Key {
+  return id === undefined ? stagedBlockKey(containerId, name, blockId) : blockKey(id, blockId)
+}
+
+function rangeOf({ containerId, name, id }: StagingPlace): KeyRange {
+  return id === undefined ? stagedBlockRange(containerId, name) : blockRange(id)
+}
+
 export function* getStagedBlock(
   tx: ReadTx,
-  containerId: number,
-  name: string,
+  place: StagingPlace,
   blockId: string,
 ): Step<StagedBlock | undefined> {
-  const value = yield* tx.get(stagedBlockKey(containerId, name, blockId))
+  const value = yield* tx.get(keyOf(place, blockId))
   return value === undefined ? undefined : decodeRecord<StagedBlock>(value)
 }
 
 export function* putStagedBlock(
   tx: Tx,
-  containerId: number,
-  name: string,
+  place: StagingPlace,
   blockId: string,
   block: StagedBlock,
 ): Step<void> {
-  const key = stagedBlockKey(containerId, name, blockId)
+  const key = keyOf(place, blockId)
   yield* addReferences(tx, key, block.content)
   tx.put(key, encodeRecord(block))
 }
 
 /** Every uncommitted block, in the order of the ids. There are at most 100,000. */
-export function scanStagedBlocks(tx: ReadTx, containerId: number, name: string): Step<Entry[]> {
-  return scanAll(tx, stagedBlockRange(containerId, name), SCAN_COUNT)
+export function scanStagedBlocks(tx: ReadTx, place: StagingPlace): Step<Entry[]> {
+  return scanAll(tx, rangeOf(place), SCAN_COUNT)
 }
 
-/** The blob was written: what was not committed is discarded. */
+/** The blob was written, or nobody came back for them: the uncommitted blocks go, many of them later. */
 export function* discardStaging(tx: Tx, containerId: number, name: string): Step<void> {
-  const entries = yield* scanStagedBlocks(tx, containerId, name)
-  yield* discardStaged(tx, containerId, name, entries)
+  const staging = yield* tx.getWith(stagingKey(containerId, name), decodeStaging)
+  const id = staging?.id
+  tx.delete(stagingKey(containerId, name))
+  if (staging !== undefined && id !== undefined && staging.blockCount > DISCARD_COUNT_MAX) {
+    tx.put(discardedStagingKey(id), encodeRecord({}))
+    return
+  }
+  const blocks = yield* scanStagedBlocks(tx, { containerId, name, id })
+  for (const block of blocks) yield* discardBlock(tx, block)
 }
 
-/** The same, by who has all the blocks at hand. */
-export function* discardStaged(
+/** Every block of a staging that has only a few, to be named and discarded without another look. */
+export function* fewStagedBlocks(
+  tx: ReadTx,
+  containerId: number,
+  name: string,
+  staging: Staging | undefined,
+): Step<readonly Entry[] | undefined> {
+  if (staging === undefined || staging.blockCount > DISCARD_COUNT_MAX) return undefined
+  return yield* scanStagedBlocks(tx, { containerId, name, id: staging.id })
+}
+
+export function* discardFewBlocks(
   tx: Tx,
   containerId: number,
   name: string,
-  entries: readonly Entry[],
+  blocks: readonly Entry[],
 ): Step<void> {
-  for (const { key, value } of entries) {
-    yield* removeReferences(tx, decodeRecord<StagedBlock>(value).content)
-    tx.delete(key)
-  }
   tx.delete(stagingKey(containerId, name))
+  for (const block of blocks) yield* discardBlock(tx, block)
+}
+
+/** One step of the sweep of a discarded staging: how many blocks it removed; 0 when all are gone. */
+export function* sweepStaging(tx: Tx, id: number, countMax: number): Step<number> {
+  const entries = yield* tx.scan({ ...blockRange(id), countMax })
+  for (const entry of entries) yield* discardBlock(tx, entry)
+  if (entries.length === 0) tx.delete(discardedStagingKey(id))
+  return entries.length
+}
+
+function* discardBlock(tx: Tx, { key, value }: Entry): Step<void> {
+  yield* removeReferences(tx, decodeRecord<StagedBlock>(value).content)
+  tx.delete(key)
 }

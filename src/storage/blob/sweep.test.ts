@@ -39,7 +39,8 @@ async function stage(world: World, name: string, blockCount = 1): Promise<Stagin
   const staging = { blockCount, blockIdBytes: 1, createdMs: nowMs, touchedMs: nowMs }
   const content = { id: world.newId(), pieces: [piece] }
   await world.kv.write(function* (tx) {
-    yield* putStagedBlock(tx, id, name, `QQ=${blockCount}`, { lengthBytes: BYTES.length, content })
+    const place = { containerId: id, name, id: undefined }
+    yield* putStagedBlock(tx, place, `QQ=${blockCount}`, { lengthBytes: BYTES.length, content })
     saveStaging(tx, id, name, staging)
     scheduleStaging(tx, id, name, staging)
   })

@@ -15,6 +15,7 @@ import {
   containerNameKey,
   DELETED_CONTAINERS,
   deletedContainerKey,
+  DISCARDED_STAGINGS,
   dueRange,
   orphanSnapshotsKeyPrefix,
   pastBlobKey,
@@ -26,7 +27,7 @@ import {
 } from './keys.ts'
 import { DELETED_MAPS } from '../map.ts'
 import { dropOverdue, forgetExpiry } from './past.ts'
-import { decodeStaging, discardStaging, isOver, scheduleStaging } from './staging.ts'
+import { decodeStaging, discardStaging, isOver, scheduleStaging, sweepStaging } from './staging.ts'
 import { changeTagIndex } from './tag-index.ts'
 import { NO_TAGS } from './tags.ts'
 
@@ -39,6 +40,9 @@ export type SweptBlobs = { readonly recordCount: number }
 export async function sweepBlobs(kv: Kv, nowMs: number): Promise<SweptBlobs> {
   let recordCount = await sweepDue(kv, nowMs)
   recordCount += await sweepMarked(kv, DELETED_CONTAINERS, removeSomeOfContainer)
+  recordCount += await sweepMarked(kv, DISCARDED_STAGINGS, (tx, id) =>
+    sweepStaging(tx, id, RECORDS_PER_STEP),
+  )
   recordCount += await sweepMarked(kv, DELETED_MAPS, (tx, id) => sweepMap(tx, id, RECORDS_PER_STEP))
   return { recordCount }
 }

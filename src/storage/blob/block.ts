@@ -208,6 +208,7 @@ export function* namedBlocks(
   const isCommittedNamed = entries.some(([place]) => place !== 'Uncommitted')
   const committed =
     stored === undefined || !isCommittedNamed ? [] : yield* committedBlocks(tx, stored.blob)
+  yield* giveWay()
   const committedById = new Map(committed.map((block) => [block.id, block]))
   const asked = guard.encryption ?? {}
   const blocks: BlockPieces[] = []

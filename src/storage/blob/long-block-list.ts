@@ -41,7 +41,10 @@ export async function putAnyBlockList(
   const { entries, newId, wallNowMs } = list
   const attempts = entries.length > ONE_TRANSACTION_BLOCKS_MAX ? ATTEMPTS_MAX : 0
   for (let attempt = 0; attempt < attempts; attempt += 1) {
+    // Decoding the list took a while already.
+    await setImmediate()
     const seen = await kv.read((tx) => findBlocks(tx, address, put, entries, moment.nowMs))
+    await setImmediate()
     const mapId = newId()
     const made = await makeMap(kv, mapId, seen.blocks, wallNowMs)
     const blob =

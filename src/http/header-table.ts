@@ -94,7 +94,6 @@ export const HEADER_ROWS: readonly HeaderRow[] = [
   { headers: ['EncryptionScope'], on: ['List Blobs'], since: '2019-07-07' }, // recorded
   { headers: ['VersionId', 'IsCurrentVersion', 'TagCount', 'Sealed', 'RehydratePriority', 'OrMetadata'], on: ['List Blobs'], since: '2019-12-12' }, // recorded
   { headers: ['LastAccessTime', 'Expiry-Time'], on: ['List Blobs'], since: '2020-02-10' },
-  { headers: ['SmartAccessTier'], on: ['List Blobs'], since: '2026-06-06' },
   { headers: ['PublicAccess'], on: ['List Containers'], since: '2016-05-31' },
   { headers: ['HasImmutabilityPolicy', 'HasLegalHold'], on: ['List Containers'], since: '2017-11-09' },
   { headers: ['DefaultEncryptionScope', 'DenyEncryptionScopeOverride'], on: ['List Containers'], since: '2019-07-07' }, // recorded

@@ -1,6 +1,6 @@
 // Writes an answer. Small bodies go out with their head in one piece; streams as fast as the client takes
 // them, and are let go of when the client does.
-import { Turn } from '../kv/turn.ts'
+import { setImmediate } from 'node:timers/promises'
 import type { Exchange } from './exchange.ts'
 import type { Answer } from './operation.ts'
 
@@ -59,20 +59,24 @@ function hasContentLength(headers: readonly string[]): boolean {
   return false
 }
 
+/** A few milliseconds of chunks, short or long. */
+const GIVE_WAY_CHUNKS = 32
+
 async function sendStream(
   exchange: Exchange,
   body: AsyncIterable<Uint8Array>,
   recycle: Answer['recycle'],
 ): Promise<number> {
   let sentBytes = 0
-  // Chunks that are at hand, to a client that takes them at once, would leave nobody else a turn.
-  const turn = new Turn()
+  let chunkCount = 0
   try {
     for await (const chunk of body) {
       if (exchange.gone) break
       sentBytes += chunk.length
       if (!exchange.write(chunk, recycle && (() => recycle(chunk)))) await exchange.drained()
-      if (turn.isOver()) await turn.next()
+      chunkCount += 1
+      // Chunks that are at hand, to a client that takes them at once, would leave nobody else a turn.
+      if (chunkCount % GIVE_WAY_CHUNKS === 0) await setImmediate()
     }
     exchange.end()
   } catch (error) {

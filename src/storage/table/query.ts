@@ -45,7 +45,8 @@ export type EntityPage = {
 /** A page that has looked at so much ends: others wait for it. */
 export const LOOK_COUNT_MAX = 10_000
 const LOOK_BYTES_MAX = 16 * 1024 * 1024
-/** Read at once; a long filter takes a tenth of a millisecond for each. */
+/** Read at once. Most queries end with the first chunk; a long filter takes a tenth of a millisecond for each entity. */
+const FIRST_CHUNK_COUNT_MAX = 256
 const CHUNK_COUNT_MAX = 64
 
 const EVERY_ENTITY: FilterExpression = { constant: true }
@@ -89,7 +90,8 @@ const EMPTY = { lookedCount: 0, lookedBytes: 0, next: undefined } as const
 /** As many as are missing, and one to begin the next page with; more where few of them match. */
 function chunkCountOf({ countMax, entities, lookedCount }: Page): number {
   const missedCount = lookedCount - entities.length
-  return Math.min(countMax - entities.length + 1 + missedCount, CHUNK_COUNT_MAX)
+  const chunkCountMax = lookedCount === 0 ? FIRST_CHUNK_COUNT_MAX : CHUNK_COUNT_MAX
+  return Math.min(countMax - entities.length + 1 + missedCount, chunkCountMax)
 }
 
 function look(page: Page, key: Key, value: ScannedValue): EntityKeys | undefined {

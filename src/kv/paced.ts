@@ -27,7 +27,9 @@ export async function runPaced<T>(
   if (result.done === true) return result.value
   const turn = new Turn(STRAIGHT_MS)
   while (result.done !== true && !turn.isOver()) result = nextOf(steps, result.value)
-  return result.done === true ? result.value : runKept(body, takeSnapshot())
+  if (result.done === true) return result.value
+  await turn.next()
+  return runKept(body, takeSnapshot())
 }
 
 async function runKept<T>(body: (tx: ReadTx) => Step<T>, { reads, release }: Snapshot): Promise<T> {

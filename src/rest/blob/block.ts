@@ -1,5 +1,6 @@
 // Put Block, Put Block List and Get Block List. A block's bytes are made durable before a record shows them;
 // a list is small enough to be read whole.
+import { setImmediate } from 'node:timers/promises'
 import {
   BLOCK_LIST_BYTES_MAX,
   decodeBlockListXml,
@@ -102,6 +103,9 @@ function* blockCipher(
 }
 
 /** Content-MD5 and x-ms-content-crc64 are the list's; the blob's own MD5 is stored as the client says it is. */
+const LONG_LIST_BYTES = 256 * 1024
+const LONG_LIST_COUNT = 5_000
+
 export async function runPutBlockList(call: BlobCall): Promise<Answer> {
   const { request, service } = call
   const put = { ...decodePutBlob(call), headers: decodeHttpHeaders(request, 'own') }
@@ -109,6 +113,8 @@ export async function runPutBlockList(call: BlobCall): Promise<Answer> {
   const body = await request.body.read(BLOCK_LIST_BYTES_MAX)
   const computed = { md5: md5Of(body), crc64: crc64Of(body) }
   checkHashes(hashes, computed)
+  // Each of the steps of a long list takes a while.
+  if (body.length > LONG_LIST_BYTES) await setImmediate()
   const entries = decodeBlockListXml(body)
   const [address, moment] = [blobAddress(request), service.moment()]
   const list = { entries, newId: () => service.newId(), wallNowMs: Date.now() }
@@ -125,6 +131,8 @@ export async function runGetBlockList({ request, service }: BlobCall): Promise<A
   const [address, { nowMs }] = [blobAddressAt(request), service.moment()]
   const lists = await service.kv.read((tx) => getBlockList(tx, address, guard, type, nowMs))
   checkVersionFor(lists, request.version)
+  const { committed = [], uncommitted = [] } = lists
+  if (committed.length + uncommitted.length > LONG_LIST_COUNT) await setImmediate()
   const { blob } = lists
   const headers = blob === undefined ? [] : validators(blob)
   headers.push('Content-Type', 'application/xml')

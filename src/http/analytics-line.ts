@@ -108,7 +108,7 @@ function operationType({ operation, request }: RequestReport): string {
 
 /** With the host as the client wrote it, whatever that is: a URL need not come of it. */
 function urlOf({ request, url }: RequestReport): string {
-  // A proxy is asked for whole URLs.
+  // Clients send whole URLs to a proxy.
   if (request === undefined || !url.startsWith('/')) return hideSignature(url)
   const host = headerText(request, 'host') || 'localhost'
   return hideSignature(`${request.secure ? 'https' : 'http'}://${host}${url}`)

@@ -33,7 +33,7 @@ export function errorAnswer(error: StorageError, failed: FailedRequest): Answer 
   return { status: error.status, headers, body }
 }
 
-/** The error with the words and the details that this request is told. */
+/** The error with the wording and the details of this service and version. */
 export function toldError(
   error: StorageError,
   { service, operation = '', request }: Pick<FailedRequest, 'service' | 'operation' | 'request'>,

@@ -57,7 +57,7 @@ export function encodeErrorXml(error: StorageError, requestId: string, nowMs: nu
   return `${body}</Error>`
 }
 
-/** Where a document is wrong is told always, as line 0 where it is only wrong as a whole. */
+/** Every such error names a place; line 0 stands for the document as a whole. */
 const NO_PLACE: ErrorDetails = { LineNumber: '0', LinePosition: '0', Reason: '' }
 
 function xmlDetails({ code, details }: StorageError): ErrorDetails {

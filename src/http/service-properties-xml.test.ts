@@ -86,7 +86,7 @@ for (const [title, service, body] of REFUSED) {
   })
 }
 
-test('too many days are told with the place where the service saw them', () => {
+test('too many days are refused with the place where the service saw them', () => {
   const metrics =
     '<MinuteMetrics><Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs>' +
     '<RetentionPolicy><Enabled>true</Enabled><Days>366</Days></RetentionPolicy></MinuteMetrics>'

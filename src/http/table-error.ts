@@ -28,7 +28,7 @@ export function tableErrorAnswer(error: StorageError, failed: FailedRequest): An
 /** The headers of an operation's own error, alone or as part of a batch. */
 export function odataErrorHeaders(error: StorageError, method: string): string[] {
   const headers = ['X-Content-Type-Options', 'nosniff']
-  // Recorded: a missing table and a malformed query are found before the answer is told not to be cached.
+  // Recorded: a missing table and a malformed query are answered without Cache-Control.
   const isEarly =
     error.code === 'TableNotFound' || (error.code === 'InvalidInput' && method === 'GET')
   if (!isEarly) headers.push('Cache-Control', 'no-cache')

@@ -1,5 +1,5 @@
-// What the server's thread and the threads of queries say to each other. It is question and answer: a thread reads
-// no more of the blob than it asks for, and computes no more than it is asked for.
+// Messages between the main thread and the threads that run queries. Every message is a request or its answer: a
+// thread reads only as much of the blob as it requested, and computes only as much output as was requested.
 import type { QueryErrorCode } from './query-error.ts'
 import type { QueryRequest } from './query.ts'
 

@@ -16,7 +16,7 @@ export function reusedName(
 
 type NameOf<S> = (service: S, request: Request) => ReusedName
 
-/** The same operations; one that finds nothing is told if that is because it is being deleted. */
+/** The same operations, which answer …BeingDeleted instead of …NotFound while a deleted name is held. */
 export function refusingHeld<S extends AccountService>(
   table: OperationTable<S>,
   nameOf: NameOf<S>,

@@ -1,4 +1,4 @@
-// How logins end, for the log and the metrics. A client is told no more than LOGON_FAILURE.
+// Outcomes of logins, for the log and the metrics. The client itself only gets LOGON_FAILURE.
 import type { SmbLoginRefusal } from '../auth/smb-login.ts'
 
 /** The values of the metric's label: a fixed list, and nothing that a client sends. */

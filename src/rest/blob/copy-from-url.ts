@@ -150,7 +150,7 @@ export async function runPutBlobFromUrl(call: BlobCall): Promise<Answer> {
   const bytesMax = lengthBytesMax(PUT_BLOB_LIMITS, request.version)
   const opened = await openSource(call, { tags: asked.copiesTags, bytesMax })
   try {
-    // What is wrong with the source, its hash included, is told before what is wrong with the destination.
+    // Errors of the source, a wrong hash included, come before errors of the destination.
     const isHashed = hashes.md5 !== undefined || hashes.crc64 !== undefined
     const cipher = await (isHashed
       ? call.service.kv.read((tx) => cipherForContainer(tx, address, asked.put))

@@ -27,7 +27,7 @@ type Row = {
   readonly deleted?: Deleted | undefined
   readonly lease?: LeaseStatus
   readonly tier?: TierState | undefined
-  /** The whole state if it is asked for; that a copy is incremental shows always. */
+  /** The whole state with `include=copy`; whether a copy is incremental is always shown. */
   readonly copy?: CopyState | undefined
   readonly nowMs: number
 }

@@ -42,7 +42,7 @@ async function pageList(
   const { blob, ranges, next } = await service.kv.read((tx) =>
     getPageRanges(tx, address, guard, query, nowMs),
   )
-  // The last page has an empty marker, but only for who asked for pages.
+  // The last page has an empty marker, but only if the client asked for pages.
   const isAsked = request.query.has('maxresults') || request.query.has('marker')
   const isPaged = page !== undefined && (next !== undefined || isAsked)
   const nextMarker = isPaged ? encodeRangeMarker(next) : undefined

@@ -85,7 +85,7 @@ export function encodeNames(
   )
 }
 
-/** How a SID is told: relative to its domain, or whole. */
+/** The form of a SID in an answer: relative to its domain, or whole. */
 export type SidForm = 'relative' | 'relativeEx' | 'whole'
 
 /** LSAPR_TRANSLATED_SIDS, …_EX and …_EX2. */

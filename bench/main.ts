@@ -2,17 +2,17 @@
 // Only ratios within one run mean something; the goals in the tables are such ratios.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { cpus } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureDisk } from './disk.ts'
 import { measureMillion } from './million.ts'
 import { profileRow } from './profile.ts'
-import { loadTable } from './report.ts'
+import { loadTable, pairTable } from './report.ts'
 import { measureRounds } from './rounds.ts'
 import { ROWS } from './rows.ts'
 import { measureSmb } from './smb.ts'
 import { measureStartUp, type StartUp, startUpTable } from './start-up.ts'
-import { killAll, type Running, start, TARGETS } from './target.ts'
+import { beforeTarget, killAll, type Running, start, TARGETS } from './target.ts'
 import { requireWrk } from './wrk.ts'
 
 const USAGE = `npm run bench -- [smb] [options]
@@ -21,6 +21,7 @@ const USAGE = `npm run bench -- [smb] [options]
 
   --quick              short rounds: a look, not a verdict
   --only get-4k,list   these rows (${ROWS.map((row) => row.name).join(', ')})
+  --against DIR        only this checkout and the one in DIR, in turns
   --targets lazuli     these servers (${TARGETS.map((target) => target.name).join(', ')})
   --profile            Lazuli under --cpu-prof: the heaviest functions of each row
   --million            Lazuli with a million blobs: growth of Put, memory, start, lists
@@ -35,6 +36,7 @@ function readOptions() {
     options: {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
+      against: { type: 'string' },
       targets: { type: 'string' },
       profile: { type: 'boolean', default: false },
       million: { type: 'boolean', default: false },
@@ -46,7 +48,10 @@ function readOptions() {
     ...values,
     smb: positionals.includes('smb'),
     rows: choose(ROWS, values.only),
-    targets: choose(TARGETS, values.targets),
+    targets:
+      values.against === undefined
+        ? choose(TARGETS, values.targets)
+        : [lazuli(), beforeTarget(resolve(values.against))],
     blobCount: Number(values.count),
     // Many short rounds: how fast a machine is changes within seconds, and what is compared should meet the same.
     roundCount: values.quick ? 2 : 9,
@@ -81,7 +86,8 @@ async function compare(options: Options, folder: string): Promise<boolean> {
     servers.push(await start(target, { location: join(folder, target.name) }))
   const results = await measureRounds({ ...options, servers, folder })
   await Promise.all(servers.map((server) => server.stop()))
-  console.log(`${loadTable(results)}\n\n${startUpTable(startUps)}`)
+  const table = options.against === undefined ? loadTable(results) : pairTable(results)
+  console.log(`${table}\n\n${startUpTable(startUps)}`)
   return results.every(({ rates }) => [...rates.values()].every((rate) => !rate.failure))
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { atMost, loadTable, median, number, spread, type Rates } from './report.ts'
+import { atMost, loadTable, median, number, pairTable, spread, type Rates } from './report.ts'
 import { ROWS } from './rows.ts'
 import type { TargetName } from './target.ts'
 
@@ -44,9 +44,9 @@ function cells(rates: readonly (readonly [TargetName, Rates])[]): readonly strin
 
 test('Get Blob 4 KiB is set against both servers with its goals', () => {
   const rates = [
-    ['lazuli', { perSecond: [18_000] }],
-    ['azurite', { perSecond: [1000] }],
-    ['bare', { perSecond: [40_000] }],
+    ['lazuli', { cpuUs: [], perSecond: [18_000] }],
+    ['azurite', { cpuUs: [], perSecond: [1000] }],
+    ['bare', { cpuUs: [], perSecond: [40_000] }],
   ] as const
   const expected = ['18,000', '1,000', '40,000', '18× (18×) ✓', '0.45× (0.5×) ✗']
   assert.deepEqual(cells(rates), expected)
@@ -54,8 +54,8 @@ test('Get Blob 4 KiB is set against both servers with its goals', () => {
 
 test('a rate with errors has no ratio', () => {
   const rates = [
-    ['lazuli', { perSecond: [18_000], failure: '3 of 9 answers were errors' }],
-    ['azurite', { perSecond: [1000] }],
+    ['lazuli', { cpuUs: [], perSecond: [18_000], failure: '3 of 9 answers were errors' }],
+    ['azurite', { cpuUs: [], perSecond: [1000] }],
   ] as const
   const expected = ['failed: 3 of 9 answers were errors', '1,000', '–', '–', '–']
   assert.deepEqual(cells(rates), expected)
@@ -65,10 +65,23 @@ test('Get File is set against Get Blob of the same run', () => {
   const measured = (name: string, perSecond: readonly number[]) => {
     const row = ROWS.find((each) => each.name === name)
     assert(row)
-    return { row, rates: new Map([['lazuli', { perSecond }] as const]) }
+    return { row, rates: new Map([['lazuli', { perSecond, cpuUs: [] }] as const]) }
   }
   const results = [measured('get-4k', [1_000]), measured('get-file-4k', [900])]
   const [, , blob = '', file = ''] = loadTable(results).split('\n')
   assert.match(blob, /–\s+\|$/)
   assert.match(file, /0\.9× \(0\.8×\) ✓ of Get Blob 4 KiB\s+\|$/)
+})
+
+test('a pair is compared round by round', () => {
+  const [now, before] = [
+    { perSecond: [100, 300], cpuUs: [20, 20] },
+    { perSecond: [100, 200], cpuUs: [10, 30] },
+  ]
+  const [row] = ROWS
+  assert(row)
+  const rates = new Map<TargetName, Rates>([['lazuli', now], ['before', before]]) // prettier-ignore
+  const [, , line = ''] = pairTable([{ row, rates }]).split('\n')
+  const cells = line.split('|').map((cell) => cell.trim())
+  assert.deepEqual(cells.slice(4, 8), ['1.25 (1–1.5)', '20', '20', '1 (0.5–1.5)'])
 })

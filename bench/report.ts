@@ -5,6 +5,8 @@ import type { TargetName } from './target.ts'
 /** Answers a second of one server at one kind of work, a number for each round. */
 export type Rates = {
   readonly perSecond: readonly number[]
+  /** CPU time of the server for each answer. */
+  readonly cpuUs: readonly number[]
   /** Why the numbers don't count: answers that were errors. */
   readonly failure?: string
 }
@@ -78,6 +80,36 @@ export function loadTable(results: readonly Measured[]): string {
     ...(isSetAgainstRows ? [rowCell(measured, results)] : []),
   ])
   return table(header, rows)
+}
+
+/** This checkout against another one, round by round: each ratio is of two measurements in the same seconds. */
+export function pairTable(results: readonly Measured[]): string {
+  const header = [
+    'work',
+    'now/s',
+    'before/s',
+    'rate ÷ before',
+    'CPU µs now',
+    'before',
+    'before ÷ now',
+  ]
+  const rows = results.map(({ row, rates }) => {
+    const [now, before] = [rates.get('lazuli'), rates.get('before')]
+    return [
+      row.work,
+      rateCell(now),
+      rateCell(before),
+      spread(ratios(now?.perSecond, before?.perSecond)),
+      number(median(now?.cpuUs ?? [])),
+      number(median(before?.cpuUs ?? [])),
+      spread(ratios(before?.cpuUs, now?.cpuUs)),
+    ]
+  })
+  return table(header, rows)
+}
+
+function ratios(ours: readonly number[] = [], theirs: readonly number[] = []): number[] {
+  return ours.map((value, round) => value / (theirs[round] ?? Number.NaN))
 }
 
 /** A measured value that should stay below its goal: '0.21 s (0.4 s) ✓'. */

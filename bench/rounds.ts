@@ -3,7 +3,7 @@
 import type { Measured } from './report.ts'
 import type { Row } from './row.ts'
 import { mustCall } from './call.ts'
-import type { Running, TargetName } from './target.ts'
+import { userCpuMs, type Running, type TargetName } from './target.ts'
 import { drive, type Outcome } from './wrk.ts'
 
 export type RoundsOptions = {
@@ -20,7 +20,7 @@ const WARM_UP_S = 3
 /** Far enough apart that no round repeats the names of another. */
 const NUMBERS_A_ROUND = 10_000_000
 
-type RoundRate = { perSecond: number[]; failure?: string }
+type RoundRate = { perSecond: number[]; cpuUs: number[]; failure?: string }
 type RoundRates = Map<TargetName, RoundRate>
 
 export async function measureRounds(options: RoundsOptions): Promise<readonly Measured[]> {
@@ -44,12 +44,13 @@ export function besideTheirLike<T extends { readonly row: Row }>(results: readon
 
 async function measureRow(row: Row, rates: RoundRates, round: number, options: RoundsOptions) {
   for (const server of options.servers.filter((server) => runsOn(row, server))) {
-    const outcome = await measureOnce(row, server, round, options)
+    const { outcome, usedMs } = await measureOnce(row, server, round, options)
     // Round 0 only warms up: what Node compiles, what the disk caches.
     if (round === 0) continue
-    const measured = rates.get(server.target.name) ?? { perSecond: [] }
+    const measured = rates.get(server.target.name) ?? { perSecond: [], cpuUs: [] }
     rates.set(server.target.name, measured)
     measured.perSecond.push((outcome.requests * 1e6) / outcome.durationUs)
+    measured.cpuUs.push((usedMs * 1e3) / outcome.requests)
     const failure = failureOf(row, outcome)
     if (failure !== undefined) measured.failure = failure
   }
@@ -73,6 +74,7 @@ async function measureOnce(row: Row, server: Running, round: number, options: Ro
   const leastS = server.target.name === 'azurite' ? row.azuriteSMin : 1
   server.resume()
   await settle(server)
+  const beforeMs = userCpuMs(server.pid)
   const outcome = await (row.drive?.(server, round) ??
     drive({
       request: row.request(server),
@@ -83,9 +85,10 @@ async function measureOnce(row: Row, server: Running, round: number, options: Ro
       folder: options.folder,
     }))
   await settle(server)
+  const usedMs = userCpuMs(server.pid) - beforeMs
   await row.check(server, firstNumber)
   server.pause()
-  return outcome
+  return { outcome, usedMs }
 }
 
 /** wrk leaves requests behind that the server still works at; a new one waits for its turn. */

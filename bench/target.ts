@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { call } from './call.ts'
 import { ACCOUNT, accountSas } from './sas.ts'
 
-export type TargetName = 'lazuli' | 'azurite' | 'bare'
+export type TargetName = 'lazuli' | 'before' | 'azurite' | 'bare'
 export type Service = 'blob' | 'queue' | 'table' | 'file'
 
 export type Target = {
@@ -19,20 +19,26 @@ export type Target = {
 
 const ROOT = join(import.meta.dirname, '..')
 const AZURITE = join(ROOT, 'node_modules/azurite/dist/src/azurite.js')
-const LAZULI = join(ROOT, 'src/main.js')
 
-export const TARGETS: readonly Target[] = [
-  {
-    name: 'lazuli',
-    title: 'Lazuli',
+function lazuliIn(checkout: string): Pick<Target, 'services' | 'args'> {
+  return {
     services: ['blob', 'queue', 'table', 'file'],
     args: (location) => [
-      LAZULI,
+      join(checkout, 'src/main.js'),
       ...'--blobPort 0 --queuePort 0 --tablePort 0 --filePort 0 --smbPort 0'.split(' '),
       ...'--adminPort 0 --silent --location'.split(' '),
       location,
     ],
-  },
+  }
+}
+
+/** Lazuli of another checkout, to be compared with this one. */
+export function beforeTarget(checkout: string): Target {
+  return { name: 'before', title: 'Lazuli before', ...lazuliIn(checkout) }
+}
+
+export const TARGETS: readonly Target[] = [
+  { name: 'lazuli', title: 'Lazuli', ...lazuliIn(ROOT) },
   {
     name: 'azurite',
     title: 'Azurite',
@@ -160,6 +166,17 @@ async function stop(child: ChildProcess, target: Target): Promise<void> {
   }, STOP_MS_MAX)
   await ended
   clearTimeout(timer)
+}
+
+/**
+ * CPU time that a process has used outside of the kernel: time in the kernel depends on who sleeps when it is written
+ * to. Linux counts it in steps of 10 ms.
+ */
+export function userCpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // Behind the name, which may have spaces: field 14 is the user time (man 5 proc).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return Number(fields[11]) * 10
 }
 
 export type Memory = { readonly totalMiB: number; readonly anonymousMiB: number }

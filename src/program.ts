@@ -2,10 +2,10 @@
 // being imported.
 import { readFileSync } from 'node:fs'
 import { platform, totalmem } from 'node:os'
-import { hostRule } from './http/allowed-host.ts'
-import { runServer, type RunningServer } from './run-server.ts'
-import { openAccounts, wellKnownKeyWarning } from './start/accounts.ts'
-import { checkAdminPort, startAdmin, type Admin } from './start/admin.ts'
+import { hostRule } from './http/protocol/allowed-host.ts'
+import { runServer, type RunningServer } from './run/server.ts'
+import { openAccounts, wellKnownKeyWarning } from './start/account/accounts.ts'
+import { checkAdminPort, startAdmin, type Admin } from './start/admin/admin.ts'
 import {
   bannerLines,
   closedLine,
@@ -13,25 +13,25 @@ import {
   listeningLine,
   memoryLine,
   startingLine,
-} from './start/banner.ts'
-import { decodeCommand, type StartCommand } from './start/command.ts'
-import { checkHealth } from './start/health.ts'
+} from './start/log/banner.ts'
+import { decodeCommand, type StartCommand } from './start/options/command.ts'
+import { checkHealth } from './start/admin/health.ts'
 import { urlOf } from './start/host.ts'
-import { locationPath } from './start/location.ts'
-import { openLog, type Log } from './start/log.ts'
+import { locationPath } from './start/store/location.ts'
+import { openLog, type Log } from './start/log/log.ts'
 import {
   acceptsForgedTokens,
   allowedHosts,
   extentMemoryLimitBytes,
   type Options,
-} from './start/options.ts'
+} from './start/options/options.ts'
 import { onShutdown } from './start/shutdown.ts'
-import { openSmbUsers } from './start/smb-users.ts'
+import { openSmbUsers } from './start/account/smb-users.ts'
 import { reasonOf, StartError } from './start/start-error.ts'
-import { StoreInUse } from './kv/owner.ts'
-import { FormatError } from './kv/format.ts'
-import type { ServiceName } from './start/command.ts'
-import type { Accounts } from './storage/account.ts'
+import { StoreInUse } from './node/owner.ts'
+import { FormatError } from './node/format.ts'
+import type { ServiceName } from './start/options/command.ts'
+import type { Accounts } from './storage/shared/account.ts'
 
 const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
@@ -70,7 +70,7 @@ async function main(): Promise<number> {
     }
     case 'fsck': {
       const location = locationPath(command.options.location, process.cwd())
-      const { checkLocation } = await import('./start/fsck.ts')
+      const { checkLocation } = await import('./start/store/fsck.ts')
       const { exitCode, lines } = await checkLocation(location, process.pid)
       process.stdout.write(lines.map((line) => `${line}\n`).join(''))
       return exitCode

@@ -1,13 +1,13 @@
 // Lazuli as a library: a server in the process of a program or a test.
-import { parseAllowCopyFrom } from './http/copy-source.ts'
-import { runServer } from './run-server.ts'
-import { decodeAccountsJson } from './start/account-list.ts'
-import { fixedAccounts } from './start/accounts.ts'
-import { connectionString, type Endpoint } from './start/banner.ts'
-import { openLog } from './start/log.ts'
-import { defaultOptions } from './start/options.ts'
-import { fixedSmbUsers } from './start/smb-users.ts'
-import type { Account, Accounts } from './storage/account.ts'
+import { parseAllowCopyFrom } from './http/client/copy-source.ts'
+import { runServer } from './run/server.ts'
+import { decodeAccountsJson } from './start/account/account-list.ts'
+import { fixedAccounts } from './start/account/accounts.ts'
+import { connectionString, type Endpoint } from './start/log/banner.ts'
+import { openLog } from './start/log/log.ts'
+import { defaultOptions } from './start/options/options.ts'
+import { fixedSmbUsers } from './start/account/smb-users.ts'
+import type { Account, Accounts } from './storage/shared/account.ts'
 
 export type ServerOptions = {
   /** Folder of the data; left out, everything is kept in memory and nothing is written. */

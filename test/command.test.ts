@@ -5,11 +5,12 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { openFormat } from '../src/kv/format.ts'
-import { openLmdbKv } from '../src/kv/lmdb.ts'
+import { openFormat } from '../src/node/format.ts'
+import { openLmdbEngine } from '../src/kv/engine/lmdb.ts'
+import { openKv } from '../src/kv/runner/runner.ts'
 import { MIGRATIONS } from '../src/storage/migrations.ts'
-import { decodeCommand } from '../src/start/command.ts'
-import { envName, SETTING_NAMES, SETTINGS, type SettingName } from '../src/start/options.ts'
+import { decodeCommand } from '../src/start/options/command.ts'
+import { envName, SETTING_NAMES, SETTINGS, type SettingName } from '../src/start/options/options.ts'
 import { ACCOUNT_KEY, rawRequest } from './harness.ts'
 import {
   accountSas,
@@ -68,7 +69,7 @@ describe('what it refuses', () => {
   const inPlace = (cwd: string): void => writeFileSync(join(cwd, 'file'), '')
   const config = (text: string) => (cwd: string) => writeFileSync(join(cwd, 'lazuli.json'), text)
   const newer = async (cwd: string): Promise<void> => {
-    const kv = openLmdbKv(join(cwd, 'data', 'store'))
+    const kv = openKv(openLmdbEngine(join(cwd, 'data', 'store')))
     await openFormat(kv, [...MIGRATIONS, async () => {}])
     await kv.close()
   }

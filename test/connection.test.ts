@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict'
 import { connect, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import type { ConnectionLimits } from '../src/http/connection.ts'
-import { createListener, LISTENER_LIMITS } from '../src/http/listener.ts'
-import { tableOf, type Answer, type Operation } from '../src/http/operation.ts'
-import { handlerOf, type Front } from '../src/http/serve.ts'
-import { fixedAccounts } from '../src/start/accounts.ts'
+import type { ConnectionLimits } from '../src/http/protocol/connection.ts'
+import { createListener, LISTENER_LIMITS } from '../src/http/protocol/listener.ts'
+import { tableOf, type Answer, type Operation } from '../src/http/door/operation.ts'
+import { errorAnswer } from '../src/http/door/error-answer.ts'
+import { handlerOf, type Front } from '../src/http/door/serve.ts'
+import { fixedAccounts } from '../src/start/account/accounts.ts'
 import { listen } from '../src/start/listen.ts'
-import { DEFAULT_SERVICE_PROPERTIES } from '../src/storage/service-properties.ts'
+import { DEFAULT_SERVICE_PROPERTIES } from '../src/storage/shared/service-properties.ts'
 import { askBare, BareSocket, headBytes } from './bare-socket.ts'
 import { ACCOUNT, rawRequest, startTestServer } from './harness.ts'
 import { runTestServer } from './running-server.ts'
@@ -68,6 +69,7 @@ function gatedFront(gate: Gate): Front<Gate> {
     serverHeader: 'test',
     table: tableOf([wait, quick, big, sink], () => 'service'),
     service: gate,
+    errorAnswer,
     accounts,
     pathStyleOnly: false,
     acceptsHost: () => true,

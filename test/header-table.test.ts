@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HEADER_ROWS } from '../src/http/header-table.ts'
+import { HEADER_ROWS } from '../src/http/door/header-table.ts'
 import { BLOB_OPERATIONS } from '../src/rest/blob/operations.ts'
 import { FILE_OPERATIONS } from '../src/rest/file/operations.ts'
 import { QUEUE_OPERATIONS } from '../src/rest/queue/operations.ts'

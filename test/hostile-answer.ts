@@ -1,7 +1,7 @@
 // What every answer has to be, whatever was asked: not 5xx, with the headers of the service, and an error
 // that is in the service's list, with its status and a body that says the same.
-import { ERRORS } from '../src/storage/error.ts'
-import { parseXml, xmlChild } from '../src/http/xml.ts'
+import { ERRORS } from '../src/storage/shared/error.ts'
+import { parseXml, xmlChild } from '../src/http/protocol/xml.ts'
 import type { RawRequest } from './harness.ts'
 import type { Answer } from './hostile-client.ts'
 

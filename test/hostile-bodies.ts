@@ -1,6 +1,6 @@
 // Bodies of requests that are not text, written from the description of the format and, but for the CRC-64,
 // not by the code under test, so that the two can disagree.
-import { crc64Hasher } from '../src/extent/hash.ts'
+import { crc64Hasher } from '../src/extent/hash/hash.ts'
 
 /** A structured message (x-ms-structured-body) around so many bytes. */
 export function structuredMessage(contentBytes: number, segmentBytes: number): Buffer {

@@ -10,7 +10,7 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
 import { UnsecuredJWT } from 'jose'
-import { parseAllowCopyFrom } from '../src/http/copy-source.ts'
+import { parseAllowCopyFrom } from '../src/http/client/copy-source.ts'
 import { ACCOUNT, ACCOUNT_KEY, rawRequest, type RawRequest } from './harness.ts'
 import type { Names } from './hostile-seed.ts'
 import { runTestServer, type RunningTestServer } from './running-server.ts'

@@ -17,7 +17,7 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
 import { UnsecuredJWT } from 'jose'
-import { certificateNames, makeCa, makeServerCertificate } from '../src/start/certificate.ts'
+import { certificateNames, makeCa, makeServerCertificate } from '../src/start/tls/certificate.ts'
 import { BareSocket } from './bare-socket.ts'
 import { ACCOUNT, ACCOUNT_KEY, wireRequest, type RawRequest } from './harness.ts'
 import { randomFrom } from './random.ts'

@@ -67,7 +67,7 @@ test('the tarball holds what runs, and nothing of how it is made', () => {
   const besides = paths.filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path)).toSorted()
   assert.deepEqual(besides, ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
   assert.deepEqual(paths.filter((path) => /\.test\.|conformance/.test(path)), []) // prettier-ignore
-  const threads = ['dist/extent/hash-thread.js', 'dist/query/query-thread.js']
+  const threads = ['dist/extent/hash/hash-thread.js', 'dist/query/run/query-thread.js']
   for (const path of ['dist/main.js', 'dist/server.js', 'dist/server.d.ts', ...threads]) {
     assert(paths.includes(path), path)
   }

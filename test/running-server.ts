@@ -1,11 +1,11 @@
 // A server with settings, as the command would start it: for tests of what `startServer` has no option
 // for. Its log is kept as text.
-import { runServer, type RunningServer } from '../src/run-server.ts'
-import { decodeAccountsJson } from '../src/start/account-list.ts'
-import { fixedAccounts } from '../src/start/accounts.ts'
-import { openLog } from '../src/start/log.ts'
-import { defaultOptions, type Options } from '../src/start/options.ts'
-import { fixedSmbUsers } from '../src/start/smb-users.ts'
+import { runServer, type RunningServer } from '../src/run/server.ts'
+import { decodeAccountsJson } from '../src/start/account/account-list.ts'
+import { fixedAccounts } from '../src/start/account/accounts.ts'
+import { openLog } from '../src/start/log/log.ts'
+import { defaultOptions, type Options } from '../src/start/options/options.ts'
+import { fixedSmbUsers } from '../src/start/account/smb-users.ts'
 
 export type RunningTestServer = RunningServer & {
   readonly blobPort: number

@@ -1,14 +1,14 @@
 // Who sent a request. An Authorization header decides when there is one; else the signature in the
 // query; else the request is anonymous, and whether that is enough is for authorize to say.
-import type { Account } from '../storage/account.ts'
-import { StorageError } from '../storage/error.ts'
-import { authenticateAccountSas } from './account-sas.ts'
+import type { Account } from '../storage/shared/account.ts'
+import { StorageError } from '../storage/shared/error.ts'
+import { authenticateAccountSas } from './sas/account-sas.ts'
 import { authenticationFailed } from './failure.ts'
 import type { BearerIdentity, Identity, UserDelegationSasIdentity } from './identity.ts'
 import { queryField, type AuthRequest } from './request.ts'
-import { authenticateServiceSas } from './service-sas.ts'
-import { authenticateSharedKey, type SharedKeyScheme } from './shared-key.ts'
-import { authenticateUserDelegationSas } from './user-delegation-sas.ts'
+import { authenticateServiceSas } from './sas/service-sas.ts'
+import { authenticateSharedKey, type SharedKeyScheme } from './shared-key/shared-key.ts'
+import { authenticateUserDelegationSas } from './sas/user-delegation-sas.ts'
 import type { AuthWorld } from './world.ts'
 
 const ANONYMOUS: Identity = { kind: 'anonymous' }

@@ -1,6 +1,6 @@
 // Whether an identity may do what an operation is: permissions, resource types, public access. What
 // was wrong with the credentials themselves has been said before, by authenticate.
-import { missingHeader, StorageError } from '../storage/error.ts'
+import { missingHeader, StorageError } from '../storage/shared/error.ts'
 import { authenticationFailed, ChallengeError, CHALLENGE_DEFAULT, hasChallenge } from './failure.ts'
 import type { AccountSasIdentity, Identity } from './identity.ts'
 import { isGranted, type Permission } from './permission.ts'

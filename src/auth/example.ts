@@ -1,7 +1,7 @@
 // The account, the clock and the requests that the tests of this folder share. A request is made from a
 // URL and headers, as a front end would, among them requests that the Azure SDKs signed.
-import { accountKey, type Account } from '../storage/account.ts'
-import { StorageError } from '../storage/error.ts'
+import { accountKey, type Account } from '../storage/shared/account.ts'
+import { StorageError } from '../storage/shared/error.ts'
 import { wwwAuthenticate } from './failure.ts'
 import type { AuthRequest, ServiceName } from './request.ts'
 import type { AuthWorld } from './world.ts'

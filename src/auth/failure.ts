@@ -1,6 +1,6 @@
 // Refusals. Most are plain StorageErrors; a challenge also carries a WWW-Authenticate value, and
 // its status is 401 also where the same code means 400 elsewhere (InvalidAuthenticationInfo).
-import { ERRORS, StorageError } from '../storage/error.ts'
+import { ERRORS, StorageError } from '../storage/shared/error.ts'
 import type { AuthRequest } from './request.ts'
 
 /** Clients read the tenant from authorization_uri and the scope from resource_id. */

@@ -15,7 +15,7 @@ export type AuthRequest = {
   readonly rawPath: string
   readonly pathStyle: boolean
   /**
-   * What the request addresses, resolved (http/resource-path.ts): [] the service, [container], [container,
+   * What the request addresses, resolved (http/door/resource-path.ts): [] the service, [container], [container,
    * blob]; files [share, 'dir/file'], tables [table, keys]. Names are canonical: `..` is gone, `$root` is there.
    */
   readonly path: readonly string[]

@@ -2,7 +2,7 @@
 // request costs more than the HMAC) and compared in constant time. Clients repeat a SAS many times,
 // so the signatures of strings that proved right are remembered, within a bound.
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto'
-import { setBounded } from '../kv/remember.ts'
+import { setBounded } from '../memory/remember.ts'
 
 const REMEMBERED_COUNT_MAX = 2000
 const REMEMBERED_LENGTH_MAX = 4096

@@ -1,7 +1,7 @@
 // What authentication asks of the world outside a request: accounts, clocks, stored access
 // policies and public access. Passed in, so that the rules stay free of storage and of time.
-import type { Accounts } from '../storage/account.ts'
-import type { BearerValidator } from './bearer.ts'
+import type { Accounts } from '../storage/shared/account.ts'
+import type { BearerValidator } from './token/bearer.ts'
 import type { AuthRequest } from './request.ts'
 
 /** A stored access policy; what it leaves open, the SAS must say. */

@@ -2,14 +2,19 @@ import assert from 'node:assert/strict'
 import { createHash, createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { openMemoryKv } from '../kv/memory.ts'
+import { openMemoryKv } from '../kv/memory-kv.ts'
 import { cipherBytes, decryptPieces, encryptSource } from './cipher.ts'
 import { chunksOf, Harness, patternBytes } from './harness.ts'
-import { md5Hasher } from './hash.ts'
-import { Machine, SimulatedDisk } from './disk-simulation.ts'
-import { openLocalExtents } from './local.ts'
-import { concatenatePieces, encryptedPiece, subRangeOfPieces, wholeSlice } from './slice-list.ts'
-import type { Hole, Piece } from './slice.ts'
+import { md5Hasher } from './hash/hash.ts'
+import { Machine, SimulatedDisk } from './file/disk-simulation.ts'
+import { openLocalExtents } from './file/local.ts'
+import {
+  concatenatePieces,
+  encryptedPiece,
+  subRangeOfPieces,
+  wholeSlice,
+} from './content/slice-list.ts'
+import type { Hole, Piece } from './content/slice.ts'
 
 const KEY = patternBytes(1, 32)
 const nonceOf = (seed: number) => patternBytes(1_000 + seed, 12)

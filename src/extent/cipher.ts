@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { createCipheriv, type CipherKey } from 'node:crypto'
 import type { Hasher } from './extent.ts'
-import type { Hole, Piece } from './slice.ts'
+import type { Hole, Piece } from './content/slice.ts'
 
 export const KEY_BYTES = 32
 /** Random, and never used twice with a key: each slice has its own. */

@@ -8,10 +8,10 @@ import { encodeRecord } from '../kv/record.ts'
 import { ExtentRetired, TornWrite } from './error.ts'
 import type { SweptExtentStore } from './extent.ts'
 import { blobKey, chunksOf, GRACE_MS, Harness, patternBytes, readAll } from './harness.ts'
-import { crc64Hasher, md5Hasher } from './hash.ts'
-import { replaceReferences } from './reference.ts'
-import { concatenatePieces, subRangeOfPieces, wholeSlice } from './slice-list.ts'
-import type { Content, Hole, Piece } from './slice.ts'
+import { crc64Hasher, md5Hasher } from './hash/hash.ts'
+import { replaceReferences } from './content/reference.ts'
+import { concatenatePieces, subRangeOfPieces, wholeSlice } from './content/slice-list.ts'
+import type { Content, Hole, Piece } from './content/slice.ts'
 
 export type OpenStore = (clock: () => number) => Promise<{
   readonly kv: Kv

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { assertBytes } from '../../test/assert-bytes.ts'
-import { openMemoryKv } from '../kv/memory.ts'
+import { openMemoryKv } from '../kv/memory-kv.ts'
 import { extentConformance } from './conformance.ts'
 import { chunksOf, Harness, patternBytes, readAll } from './harness.ts'
 import { ExtentDamaged, ExtentLimitReached } from './error.ts'
-import { openLocalExtents, type LocalExtentOptions } from './local.ts'
+import { openLocalExtents, type LocalExtentOptions } from './file/local.ts'
 import { openMemoryExtents } from './memory.ts'
-import { wholeSlice } from './slice-list.ts'
+import { wholeSlice } from './content/slice-list.ts'
 
 const EXTENT_BYTES = 100_000
 

@@ -1,6 +1,6 @@
 // The other seam: bulk bytes, written once, in append-only extents that many objects share. Bytes are
 // durable before any record points at them; what no record points at, a sweep gives back to the disk.
-import type { Hole, Piece, Slice } from './slice.ts'
+import type { Hole, Piece, Slice } from './content/slice.ts'
 
 /** Sees every byte of a write in order, in the same pass that stores it (MD5, CRC-64). */
 export interface Hasher {

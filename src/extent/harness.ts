@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 import { encodeKey } from '../kv/key.ts'
 import type { Key, Kv } from '../kv/kv.ts'
-import { decodeRecord, encodeRecord, recordBytes } from '../kv/record.ts'
+import { decodeRecord, encodeRecord, recordBytes, type StoredRecord } from '../kv/record.ts'
 import type { SweptExtentStore } from './extent.ts'
-import { checkStore } from './fsck.ts'
-import { addReferences, removeReferences } from './reference.ts'
-import { wholeSlice } from './slice-list.ts'
-import type { Content, Hole, Piece } from './slice.ts'
-import { sweepExtents, type SweepOptions, type Swept } from './sweep.ts'
+import { checkStore } from './sweep/fsck.ts'
+import { addReferences, removeReferences } from './content/reference.ts'
+import { wholeSlice } from './content/slice-list.ts'
+import type { Content, Hole, Piece } from './content/slice.ts'
+import { sweepExtents, type SweepOptions, type Swept } from './sweep/sweep.ts'
 
 /** Bytes that tell each other apart: no two seeds, and no two offsets, look alike. */
 export function patternBytes(seed: number, lengthBytes: number): Buffer {
@@ -124,6 +124,6 @@ export function blobKey(name: string): Key {
   return encodeKey('blob', 1, name)
 }
 
-function contentOf(value: Uint8Array): Content {
+function contentOf(value: StoredRecord): Content {
   return decodeRecord<{ content: Content }>(value).content
 }

@@ -14,7 +14,7 @@ import { decodeKey, encodeKey } from '../kv/key.ts'
 import { prefixRange, type Key, type KeyRange, type ReadTx, type Step, type Tx } from '../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
 import { ExtentRetired } from './error.ts'
-import type { ContentId } from './slice.ts'
+import type { ContentId } from './content/slice.ts'
 
 export type ExtentRecord = {
   readonly state: 'open' | 'sealed' | 'retired'

@@ -7,7 +7,7 @@ import type { Hasher, SweptExtentStore } from './extent.ts'
 import { registerExtent, type ExtentRecord } from './keys.ts'
 import { planSpans, SpanReader, type Span } from './reader.ts'
 import { sized } from './region.ts'
-import type { Hole, Piece, Slice } from './slice.ts'
+import type { Hole, Piece, Slice } from './content/slice.ts'
 
 export type MemoryExtentOptions = {
   readonly kv: Kv

@@ -1,6 +1,6 @@
 // Streams pieces as chunks, a chunk or a few ahead of its consumer. An object and not a generator: a generator
 // that was never started does not run its `finally`, and the extents would stay pinned.
-import type { Hole, Piece } from './slice.ts'
+import type { Hole, Piece } from './content/slice.ts'
 
 /** A run of bytes in one extent, or of zeros. */
 export type Span = {

@@ -1,23 +1,30 @@
-// What every engine must hold, as one suite that each runs. The rules above the seam rely on nothing
-// else, and on all of this.
+// What every store must hold, as one suite that each combination of engine and runners passes. The rules above
+// the seam rely on nothing else, and on all of this. With several runners over one engine, each call goes to
+// another of them, as requests do to the nodes of a cluster.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { decodeKey, encodeKey } from './key.ts'
 import { giveWay } from './paced.ts'
+import { derived } from './derived.ts'
 import { prefixRange, type Kv, type ReadTx, type ScanRange, type Step, type Tx } from './kv.ts'
+import { need } from './step.ts'
+import { encodeRecord, encodeSharedRecord, type StoredRecord } from './record.ts'
 
-const bytes = (text: string) => Buffer.from(text)
-const numberOf = (value: Uint8Array) => Number(text(value))
+const bytes = (text: string) => encodeRecord({ length: text.length }, Buffer.from(text))
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-const text = (value: Uint8Array | undefined) => value && Buffer.from(value).toString()
+const text = (record: StoredRecord | undefined) => record && Buffer.from(record.bytes).toString()
 
-export function kvConformance(name: string, open: () => Promise<Kv>): void {
+/** `open` opens one or several runners over a new engine. */
+export function kvConformance(name: string, open: () => Promise<readonly Kv[]>): void {
   describe(name, () => {
     let kv: Kv
+    let close: () => Promise<void>
     before(async () => {
-      kv = await open()
+      const runners = await open()
+      kv = inTurns(runners)
+      close = () => closeAll(runners)
     })
-    after(() => kv.close())
+    after(() => close())
 
     const put = (key: Uint8Array, value: string) =>
       kv.write(function* (tx) {
@@ -48,6 +55,7 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
       const rangeOf = prefixRange(encodeKey('long'))
       await kv.write(function* (tx) {
         for (let at = 0; at < 10; at += 1) tx.put(encodeKey('long', at), bytes('before'))
+        tx.put(encodeKey('long', 'moving -1'), bytes('before'))
       })
       let turns = 0
       const state = { isDone: false }
@@ -72,12 +80,13 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
         await turn()
         await kv.write(function* (tx) {
           for (let at = 0; at < 10; at += 1) tx.put(encodeKey('long', at), bytes(`after ${turns}`))
-          tx.put(encodeKey('long', `more ${turns}`), bytes('more'))
+          tx.delete(encodeKey('long', `moving ${turns - 1}`))
+          tx.put(encodeKey('long', `moving ${turns}`), bytes(`after ${turns}`))
         })
       }
       const found = await ended
       assert(turns > 2, 'others had their turn')
-      assert.equal(found.length, 20)
+      assert.equal(found.length, 21)
       assert.equal(new Set(found).size, 1, 'one state')
     })
 
@@ -142,12 +151,12 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
       const large = Buffer.alloc(1_500_000, 'x')
       const key = encodeKey('large')
       await kv.write(function* (tx) {
-        tx.put(key, large)
+        tx.put(key, encodeRecord({}, large))
       })
       const found = await kv.read(function* (tx) {
         return yield* tx.get(key)
       })
-      assert.equal(Buffer.compare(found ?? Buffer.alloc(0), large), 0)
+      assert.equal(Buffer.compare(found?.bytes ?? Buffer.alloc(0), large), 0)
     })
 
     test('a value is the reader’s own: later reads and writes do not change it', async () => {
@@ -184,50 +193,93 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
       assert.deepEqual(seen, { ...expected, down: ['c', 'bb', 'b'], one: ['new'] })
     })
 
-    test('a record is found as what is made of it, as it is now, and of a body’s own writes', async () => {
-      const key = encodeKey('made')
-      const made = () => kv.read((tx) => tx.getWith(key, String))
+    test('fields are parsed once and shared, as they are now, also in a body’s own writes', async () => {
+      const key = encodeKey('fields')
+      const read = () =>
+        kv.read(function* (tx) {
+          return (yield* tx.get(key))?.fields
+        })
       for (const value of ['1', '2', '2', '3']) {
-        assert.deepEqual([await made(), await made()], [await get(key), await get(key)])
-        await put(key, value)
-        assert.deepEqual([await made(), await made(), await made()], [value, value, value])
+        await kv.write(function* (tx) {
+          tx.put(key, encodeSharedRecord({ value }))
+        })
+        for (let again = 0; again < 4; again += 1) assert.deepEqual(await read(), { value })
       }
       const own = await kv.write(function* (tx) {
-        tx.put(key, bytes('own'))
-        const before = yield* tx.getWith(key, String)
+        tx.put(key, encodeSharedRecord({ value: 'own' }))
+        const before = (yield* tx.get(key))?.fields
         tx.delete(key)
-        return [before, yield* tx.getWith(key, String)]
+        return [before, yield* tx.get(key)]
       })
-      assert.deepEqual(own, ['own', undefined])
-      assert.deepEqual([await made(), await made()], [undefined, undefined])
+      assert.deepEqual(own, [{ value: 'own' }, undefined])
+      assert.deepEqual([await read(), await read()], [undefined, undefined])
     })
 
-    test('a scan finds records as what is made of them, as they are now, and a body’s own', async () => {
-      const key = (each: string) => encodeKey('made-scan', each)
-      const range = { ...prefixRange(encodeKey('made-scan')), countMax: 9 }
-      const scanMade = (tx: ReadTx) =>
-        tx.scanWith(range, (found, value) => [decodeKey(found)[1], value.made(text)].join())
-      const made = () => kv.read(scanMade)
-      for (const value of ['1', '2', '2', '333']) {
-        await put(key('a'), value)
-        await put(key(`b${value}`), value)
-        const expected = (await kv.read((tx) => tx.scan(range))).map((entry) =>
-          [decodeKey(entry.key)[1], text(entry.value)].join(),
-        )
-        assert.equal(expected[0], `a,${value}`)
-        for (let again = 0; again < 4; again += 1) assert.deepEqual(await made(), expected)
+    test('what is derived from a record is never that of another state', async () => {
+      const key = encodeKey('derived')
+      const read = () =>
+        kv.read(function* (tx) {
+          const record = yield* tx.get(key)
+          return record && derived(record, 'text', () => text(record))
+        })
+      for (const value of ['1', '2', '2', '3']) {
+        await put(key, value)
+        for (let again = 0; again < 4; again += 1) assert.equal(await read(), value)
       }
-      const lengths = await kv.read((tx) =>
-        tx.scanWith(range, (_, value) => [value.lengthBytes(), text(value.bytes())]),
-      )
-      assert.deepEqual(lengths, [[3, '333'], [1, '1'], [1, '2'], [3, '333']]) // prettier-ignore
+    })
+
+    test('a scan of fields or keys is the scan without the bytes', async () => {
+      const key = (each: string) => encodeKey('parts', each)
+      const range = { ...prefixRange(encodeKey('parts')), countMax: 9 }
+      const scanParts = function* (tx: ReadTx): Step<unknown> {
+        const fields = (yield* tx.scanFields(range)).map((entry) => [
+          decodeKey(entry.key)[1],
+          entry.value.fields,
+        ])
+        const keys = (yield* tx.scanKeys(range)).map((found) => decodeKey(found)[1])
+        const whole = (yield* tx.scan(range)).map((entry) => text(entry.value))
+        return { fields, keys, whole }
+      }
+      await put(key('b'), '22')
+      for (const value of ['1', '4444', '4444', '333']) {
+        await put(key('a'), value)
+        const expected = {
+          fields: [['a', { length: value.length }], ['b', { length: 2 }]], // prettier-ignore
+          keys: ['a', 'b'],
+          whole: [value, '22'],
+        }
+        for (let again = 0; again < 4; again += 1) {
+          assert.deepEqual(await kv.read(scanParts), expected)
+          assert.equal(await get(key('a')), value, 'a record scanned without its bytes has them')
+        }
+      }
       const own = await kv.write(function* (tx) {
-        tx.delete(key('b1'))
-        tx.put(key('b2'), bytes('own'))
-        return yield* scanMade(tx)
+        tx.delete(key('b'))
+        tx.put(key('c'), bytes('own'))
+        return yield* scanParts(tx)
       })
-      assert.deepEqual(own, ['a,333', 'b2,own', 'b333,333'])
-      assert.deepEqual(await made(), own)
+      assert.deepEqual(own, {
+        fields: [['a', { length: 3 }], ['c', { length: 3 }]], // prettier-ignore
+        keys: ['a', 'c'],
+        whole: ['333', 'own'],
+      })
+      assert.deepEqual(await kv.read(scanParts), own)
+    })
+
+    test('a body that needs something first has written nothing, and says what', async () => {
+      const key = encodeKey('need')
+      const what = { kind: 'something' }
+      const needing = function* (tx: Tx): Step<string> {
+        tx.put(key, bytes('written'))
+        if ((yield* tx.get(encodeKey('met'))) === undefined) yield* need(what)
+        return 'done'
+      }
+      assert.deepEqual(await kv.attempt(needing), { need: what })
+      assert.equal(await get(key), undefined)
+      assert.deepEqual(await kv.attemptRead(() => need(what)), { need: what })
+      await put(encodeKey('met'), '')
+      assert.deepEqual(await kv.attempt(needing), { value: 'done' })
+      assert.equal(await get(key), 'written')
     })
 
     test('a body that throws has written nothing', async () => {
@@ -290,18 +342,12 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
           tx.put(key(from), bytes(String(a - 1)))
           tx.put(key(to), bytes(String(b + 1)))
         })
-      // Some of them as values and some as what is made of them, which an engine finds in other ways.
+      // By gets and by a scan, which find records in different ways.
       const sum = function* (tx: ReadTx): Step<number> {
         let total = 0
-        for (let n = 0; n < 5; n += 1) {
-          total +=
-            n % 2 === 0
-              ? Number(text(yield* tx.get(key(n))))
-              : ((yield* tx.getWith(key(n), numberOf)) ?? NaN)
-        }
-        const others = { from: key(5), to: key(10), countMax: 9 }
-        const scanned = yield* tx.scanWith(others, (_, value) => value.made(numberOf))
-        return scanned.reduce((sum, each) => sum + each, total)
+        for (let n = 0; n < 5; n += 1) total += Number(text(yield* tx.get(key(n))))
+        const others = yield* tx.scan({ from: key(5), to: key(10), countMax: 9 })
+        return others.reduce((sum, { value }) => sum + Number(text(value)), total)
       }
       const totals = new Set<number>()
       const state = { isWriting: true }
@@ -316,14 +362,15 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
     })
 
     test('closing waits for the writes under way', async () => {
-      const closing = await open()
+      const runners = await open()
+      const closing = inTurns(runners)
       const writes = Array.from({ length: 50 }, (_, n) =>
         closing.write(function* (tx) {
           tx.put(encodeKey('closing', n), bytes(''))
           return n
         }),
       )
-      await closing.close()
+      await closeAll(runners)
       assert.deepEqual(
         await Promise.all(writes),
         Array.from({ length: 50 }, (_, n) => n),
@@ -351,4 +398,27 @@ export function kvConformance(name: string, open: () => Promise<Kv>): void {
 function* increment(tx: Tx, key: Uint8Array): Step<void> {
   const count = Number(text(yield* tx.get(key)) ?? 0)
   tx.put(key, bytes(String(count + 1)))
+}
+
+/** Each call goes to the next runner. */
+function inTurns(runners: readonly Kv[]): Kv {
+  let at = 0
+  const next = (): Kv => {
+    const runner = runners[(at += 1) % runners.length]
+    assert(runner !== undefined)
+    return runner
+  }
+  return {
+    read: (body) => next().read(body),
+    write: (body) => next().write(body),
+    attemptRead: (body) => next().attemptRead(body),
+    attempt: (body) => next().attempt(body),
+    sizeBytes: () => next().sizeBytes(),
+    close: () => closeAll(runners),
+  }
+}
+
+/** Runners share an engine: it is closed when all of them have ended. */
+async function closeAll(runners: readonly Kv[]): Promise<void> {
+  await Promise.all(runners.map((runner) => runner.close()))
 }

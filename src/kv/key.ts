@@ -108,6 +108,21 @@ export function compareKeys(a: Key, b: Key): number {
   return Buffer.compare(a, b)
 }
 
+/** A key as text, for maps. Names are in the order of their keys, and quicker to compare. */
+export function keyName(key: Key): string {
+  if (key !== lastNamed) {
+    // Not `buffer` of what is one already: asking a small array for it takes microseconds.
+    const bytes = Buffer.isBuffer(key) ? key : Buffer.from(key)
+    lastName = bytes.toString('latin1')
+    lastNamed = key
+  }
+  return lastName
+}
+
+// A transaction looks for the same key in several places in turn.
+let lastNamed: Key | undefined
+let lastName = ''
+
 export function laterKey(a: Key, b: Key): Key {
   return compareKeys(a, b) < 0 ? b : a
 }

@@ -1,17 +1,21 @@
-// The lower of the two seams: an ordered map from bytes to bytes with transactions. Every rule of
-// Azure Storage is written once above it; an engine knows nothing of blobs or messages.
+// The lower of the two seams: an ordered map of records with transactions. Every rule of Azure Storage is
+// written once above it; nothing below it knows of blobs or messages.
 //
-// A transaction body is a generator. It reads with `yield* tx.get(key)`, writes with `tx.put`, and
-// touches nothing else: time, ids and ETags come in as arguments, because an engine may run the body
-// again (a serialization failure) and because nothing but the transaction may happen inside it.
+// A transaction body is a generator. It reads with `yield* tx.get(key)`, writes with `tx.put`, and touches
+// nothing else: time, ids and ETags come in as arguments, because a body may run more than once.
+import type { StoredRecord } from './record.ts'
 
 export type Key = Uint8Array
-export type Value = Uint8Array
 
-export type Entry = { readonly key: Key; readonly value: Value }
+export type Entry = { readonly key: Key; readonly value: StoredRecord }
 
-/** What a body is: a generator that ends with T. What it yields is between `Tx` and its engine. */
-export type Step<T> = Generator<unknown, T, unknown>
+/** A running body that ends with T. What it yields is between `Tx` and the runner. */
+export type Step<T> = Iterator<unknown, T, unknown> & { [Symbol.iterator](): Step<T> }
+
+/** How much of a record is read: all of it, or only its fields and not the bytes behind them. */
+export type RecordPart = 'whole' | 'fields'
+
+export type ScanPart = RecordPart | 'keys'
 
 /** Keys in [from, to), at most `countMax` of them; the last ones first when `reverse`. */
 export type ScanRange = {
@@ -22,60 +26,54 @@ export type ScanRange = {
 }
 
 export interface ReadTx {
-  get(key: Key): Step<Value | undefined>
-  /**
-   * The same, made into what the caller needs. An engine may keep what `decode` made and give it to others until
-   * the record changes, so nobody changes it, and `decode` depends on nothing but the value.
-   */
-  getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined>
+  /** Records are shared by all their readers: nobody changes one. */
+  get(key: Key): Step<StoredRecord | undefined>
+  /** Like `get`, for callers that need the record's fields and not the bytes behind them. */
+  getFields(key: Key): Step<StoredRecord | undefined>
   scan(range: ScanRange): Step<readonly Entry[]>
-  /** The same without copies: makes of each entry what the caller needs. What `pick` sees is there only during the call. */
-  scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]>
-}
-
-export type Picker<T> = (key: Key, value: ScannedValue) => T
-
-/** A value that a scan has come to. It is read when it is asked for: many only need its key. */
-export interface ScannedValue {
-  bytes(): Value
-  lengthBytes(): number
-  /** As `getWith`: what `decode` makes of it, or has made of it before. It must not hold on to the value's bytes. */
-  made<T>(decode: (value: Value) => T): T
-}
-
-/** What a decoder makes of a record. */
-export type Made = {
-  readonly decode: (value: Value) => unknown
-  readonly made: unknown
-  /** It holds memory of somebody else: until its record is stored, and no longer. */
-  readonly isPassing?: true
+  /** Like `scan`, for callers that need the records' fields and not the bytes behind them. */
+  scanFields(range: ScanRange): Step<readonly Entry[]>
+  scanKeys(range: ScanRange): Step<readonly Key[]>
 }
 
 /** Reads in a write transaction see its own writes. */
-export interface Tx extends ReadTx {
-  /** `made`: what its decoder would make of the value, for who has it anyway. The engine may keep it, as that of `getWith`. */
-  put(key: Key, value: Value, made?: Made): void
+export interface Tx<Event = never> extends ReadTx {
+  put(key: Key, value: StoredRecord): void
   delete(key: Key): void
+  /** Tells listeners in this process, once the transaction is durable. */
+  announce(event: Event): void
 }
 
-export interface Kv {
+/** What an attempt came to: a value, or what has to happen first (step.ts `need`). */
+export type Attempted<T> = { readonly value: T } | { readonly need: object }
+
+export interface Kv<Event = never> {
   /** Runs a body on one snapshot: all its reads see the same committed state. */
   read<T>(body: (tx: ReadTx) => Step<T>): Promise<T>
   /**
    * Runs a body as one serializable transaction: all its writes or, if it throws, none. The promise
    * resolves only when they are durable, and every read that begins after that sees them.
    */
-  write<T>(body: (tx: Tx) => Step<T>): Promise<T>
+  write<T>(body: (tx: Tx<Event>) => Step<T>): Promise<T>
+  /** The same as `read` and `write`, for bodies that may need something to happen first. */
+  attemptRead<T>(body: (tx: ReadTx) => Step<T>): Promise<Attempted<T>>
+  attempt<T>(body: (tx: Tx<Event>) => Step<T>): Promise<Attempted<T>>
   /** Bytes that the engine occupies, for metrics. */
   sizeBytes(): number
-  /** Waits for the transactions under way, then lets go of the store. */
+  /** Waits for running transactions, then closes the engine. */
   close(): Promise<void>
 }
 
-/** The bounds of a scan: from the first key on, and before the other. */
+/** A store whose announced events can be heard. */
+export interface EventKv<Event> extends Kv<Event> {
+  /** Calls `listener` with every announced event until the returned function is called. */
+  listen(listener: (event: Event) => void): () => void
+}
+
+/** The bounds of a scan: keys at or after `from` and before `to`. */
 export type KeyRange = { readonly from: Key; readonly to: Key }
 
-/** The keys that begin with `prefix`, as the bounds of a scan. */
+/** The keys that begin with `prefix`. */
 export function prefixRange(prefix: Key): KeyRange {
   return { from: prefix, to: keyAfterPrefix(prefix) }
 }

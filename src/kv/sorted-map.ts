@@ -1,66 +1,37 @@
-// An immutable sorted map for the memory engine: a change gives a new map and leaves the old one as it
-// was, so a snapshot is a reference. Two levels: an array of chunks of a few hundred entries each.
+// An immutable map sorted by key: a change makes a new map and leaves the old one as it was, so a snapshot is
+// a reference. Two levels: an array of chunks of a few hundred entries each.
 import { compareKeys } from './key.ts'
-import type { Entry, Key, Picker, ReadTx, ScanRange, Step, Value } from './kv.ts'
-import { pickEntries } from './scanned.ts'
-import type { Write } from './transaction.ts'
+import type { Key, ScanRange } from './kv.ts'
 
-export type SortedMap = readonly Chunk[]
-type Chunk = readonly Entry[]
+export type MapEntry<V> = { readonly key: Key; readonly value: V }
+
+/** `value` undefined removes the key. */
+export type MapChange<V> = { readonly key: Key; readonly value: V | undefined }
+
+type Chunk<V> = readonly MapEntry<V>[]
+export type SortedMap<V> = readonly Chunk<V>[]
 
 const CHUNK_ENTRIES_MAX = 512
 
-export const EMPTY_MAP: SortedMap = []
-
-export function isEmpty(map: SortedMap): boolean {
-  return map.length === 0
-}
-
-export function getEntry(map: SortedMap, key: Key): Value | undefined {
+export function getEntry<V>(map: SortedMap<V>, key: Key): V | undefined {
   const chunk = map[chunkIndex(map, key)]
   if (chunk === undefined) return undefined
   const entry = chunk[lowerBound(chunk, key)]
   return entry !== undefined && compareKeys(entry.key, key) === 0 ? entry.value : undefined
 }
 
-export function scanEntries(map: SortedMap, range: ScanRange): Entry[] {
+export function scanEntries<V>(map: SortedMap<V>, range: ScanRange): MapEntry<V>[] {
   return range.reverse === true ? scanDown(map, range) : scanUp(map, range)
 }
 
-export function applyWrites(map: SortedMap, writes: Iterable<Write>): SortedMap {
+export function changeMap<V>(map: SortedMap<V>, changes: Iterable<MapChange<V>>): SortedMap<V> {
   const chunks = map.slice()
-  for (const write of writes) applyWrite(chunks, write)
+  for (const change of changes) applyChange(chunks, change)
   return chunks
 }
 
-/** The reads of a transaction on it. */
-export class MapReads implements ReadTx {
-  readonly #map: SortedMap
-
-  constructor(map: SortedMap) {
-    this.#map = map
-  }
-
-  *get(key: Key): Step<Value | undefined> {
-    return getEntry(this.#map, key)
-  }
-
-  *getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
-    const value = getEntry(this.#map, key)
-    return value === undefined ? undefined : decode(value)
-  }
-
-  *scan(range: ScanRange): Step<readonly Entry[]> {
-    return scanEntries(this.#map, range)
-  }
-
-  *scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
-    return pickEntries(scanEntries(this.#map, range), pick)
-  }
-}
-
-function scanUp(map: SortedMap, { from, to, countMax }: ScanRange): Entry[] {
-  const found: Entry[] = []
+function scanUp<V>(map: SortedMap<V>, { from, to, countMax }: ScanRange): MapEntry<V>[] {
+  const found: MapEntry<V>[] = []
   for (let c = chunkIndex(map, from); c < map.length; c += 1) {
     const chunk = map[c] ?? []
     for (let i = lowerBound(chunk, from); i < chunk.length; i += 1) {
@@ -73,8 +44,8 @@ function scanUp(map: SortedMap, { from, to, countMax }: ScanRange): Entry[] {
   return found
 }
 
-function scanDown(map: SortedMap, { from, to, countMax }: ScanRange): Entry[] {
-  const found: Entry[] = []
+function scanDown<V>(map: SortedMap<V>, { from, to, countMax }: ScanRange): MapEntry<V>[] {
+  const found: MapEntry<V>[] = []
   for (let c = chunkIndex(map, to); c >= 0; c -= 1) {
     const chunk = map[c] ?? []
     for (let i = lowerBound(chunk, to) - 1; i >= 0; i -= 1) {
@@ -87,7 +58,7 @@ function scanDown(map: SortedMap, { from, to, countMax }: ScanRange): Entry[] {
   return found
 }
 
-function applyWrite(chunks: Chunk[], { key, value }: Write): void {
+function applyChange<V>(chunks: Chunk<V>[], { key, value }: MapChange<V>): void {
   const at = chunkIndex(chunks, key)
   const chunk = (chunks[at] ?? []).slice()
   const i = lowerBound(chunk, key)
@@ -101,7 +72,7 @@ function applyWrite(chunks: Chunk[], { key, value }: Write): void {
   chunks.splice(at, 1, ...split(chunk))
 }
 
-function split(chunk: Chunk): Chunk[] {
+function split<V>(chunk: Chunk<V>): Chunk<V>[] {
   if (chunk.length === 0) return []
   if (chunk.length <= CHUNK_ENTRIES_MAX) return [chunk]
   const middle = chunk.length >> 1
@@ -109,7 +80,7 @@ function split(chunk: Chunk): Chunk[] {
 }
 
 /** The chunk that holds `key` or would: the last one that begins at or before it. */
-function chunkIndex(map: SortedMap, key: Key): number {
+function chunkIndex<V>(map: SortedMap<V>, key: Key): number {
   let low = 0
   let high = map.length - 1
   while (low < high) {
@@ -122,7 +93,7 @@ function chunkIndex(map: SortedMap, key: Key): number {
 }
 
 /** The first entry whose key is not below `key`. */
-function lowerBound(chunk: Chunk, key: Key): number {
+function lowerBound<V>(chunk: Chunk<V>, key: Key): number {
   let low = 0
   let high = chunk.length
   while (low < high) {

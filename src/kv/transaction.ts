@@ -1,175 +1,185 @@
-// What engines share: writes that are kept beside the store. Those of a body until it has ended, so that one that
-// throws has changed nothing and one that is run again starts clean; those of an engine until they are durable.
-import assert from 'node:assert/strict'
-import { compareKeys } from './key.ts'
-import type { Entry, Key, Made, Picker, ReadTx, ScanRange, Step, Tx, Value } from './kv.ts'
-import { pickEntries } from './scanned.ts'
+// A transaction as its body sees it: its own writes over what the runner knows. Writes are kept here until the
+// body has ended, so that one that throws has changed nothing and one that runs again starts clean.
+import type { Version } from './engine/engine.ts'
+import { compareKeys, keyName } from './key.ts'
+import type { Entry, Key, RecordPart, ScanPart, ScanRange, Step, Tx } from './kv.ts'
+import { StoredRecord } from './record.ts'
+import { ready } from './step.ts'
+import { isVolatile } from './volatile.ts'
 
-/** `value` undefined: the key goes. */
-export type Write = {
-  readonly key: Key
-  readonly value: Value | undefined
-  readonly made?: Made | undefined
-}
+/** `value` undefined deletes the key. */
+export type PendingWrite = { readonly key: Key; readonly value: StoredRecord | undefined }
 
 /** By the name of the key. */
-export type Writes = ReadonlyMap<string, Write>
+export type PendingWrites = ReadonlyMap<string, PendingWrite>
 
-export const NO_WRITES: Writes = new Map()
-
-export type BufferedTx = Tx & { writes(): Writes }
-
-export function bufferWrites(store: ReadTx): BufferedTx {
-  return new Buffered(store)
+/** A body that has run and whose writes are not durable yet. */
+export type Run = {
+  readonly writes: PendingWrites
+  readonly volatileWrites: readonly PendingWrite[]
+  /** Of all its writes. */
+  readonly version: Version
 }
 
-/** A store as it will be with the writes that wait beside it. */
-export class WithWrites implements ReadTx {
-  readonly #store: ReadTx
-  /** Made by the first write: most transactions on live records write none. */
-  protected pending: Map<string, Write> | undefined
+/** Where a body reads what it has not written itself. */
+export interface View {
+  get(key: Key, name: string, part: RecordPart, reader: Reader): Step<StoredRecord | undefined>
+  scan(range: ScanRange, part: ScanPart, reader: Reader): Step<readonly Entry[]>
+  /** Before a volatile record is overwritten. */
+  touch(name: string, reader: Reader): void
+}
 
-  constructor(store: ReadTx) {
-    this.#store = store
+/** A running body, as far as views know it. */
+export interface Reader {
+  /** Notes that the body has seen a write that is not durable yet. */
+  hasSeen(run: Run): void
+}
+
+/** A class, because there is one for each transaction: its methods are made once. */
+export class BodyTx<Event> implements Tx<Event>, Reader {
+  readonly #view: View
+  #writes: Map<string, PendingWrite> | undefined
+  #volatileWrites: Map<string, PendingWrite> | undefined
+  #events: Event[] | undefined
+  #seen: Set<Run> | undefined
+
+  constructor(view: View) {
+    this.#view = view
   }
 
-  // No generators themselves where they can hand on another's: there are several layers, and many reads.
-  get(key: Key): Step<Value | undefined> {
-    const write = this.pending?.get(nameOf(key))
-    return write === undefined ? this.#store.get(key) : always(write.value)
+  get writes(): PendingWrites {
+    return this.#writes ?? NO_WRITES
   }
 
-  getWith<T>(key: Key, decode: (value: Value) => T): Step<T | undefined> {
-    const write = this.pending?.get(nameOf(key))
-    return write === undefined ? this.#store.getWith(key, decode) : always(madeOf(write, decode))
+  get volatileWrites(): PendingWrites {
+    return this.#volatileWrites ?? NO_WRITES
+  }
+
+  get events(): readonly Event[] {
+    return this.#events ?? []
+  }
+
+  /** The runs whose writes it has seen and that were not durable then. */
+  get seen(): ReadonlySet<Run> {
+    return this.#seen ?? NOTHING_SEEN
+  }
+
+  /** The body has thrown: it has written nothing. */
+  discardWrites(): void {
+    this.#writes = undefined
+    this.#volatileWrites = undefined
+    this.#events = undefined
+  }
+
+  get(key: Key): Step<StoredRecord | undefined> {
+    return this.#get(key, 'whole')
+  }
+
+  getFields(key: Key): Step<StoredRecord | undefined> {
+    return this.#get(key, 'fields')
+  }
+
+  #get(key: Key, part: RecordPart): Step<StoredRecord | undefined> {
+    const name = keyName(key)
+    const own = this.#ownWrites(key)?.get(name)
+    return own === undefined ? this.#view.get(key, name, part, this) : ready(own.value)
   }
 
   scan(range: ScanRange): Step<readonly Entry[]> {
-    const mine = this.#inside(range)
-    return mine.length === 0 ? this.#store.scan(range) : this.#scanWith(mine, range)
+    return this.#scan(range, 'whole')
   }
 
-  *#scanWith(mine: readonly Write[], range: ScanRange): Step<readonly Entry[]> {
-    const stored = yield* this.#store.scan({ ...range, countMax: range.countMax + mine.length })
-    return merge(stored, mine, range)
+  scanFields(range: ScanRange): Step<readonly Entry[]> {
+    return this.#scan(range, 'fields')
   }
 
-  *scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
-    if (this.#inside(range).length === 0) return yield* this.#store.scanWith(range, pick)
-    return pickEntries(yield* this.scan(range), pick)
+  *scanKeys(range: ScanRange): Step<readonly Key[]> {
+    const found = yield* this.#scan(range, 'keys')
+    return found.map(({ key }) => key)
   }
 
-  /** Names are in the order of their keys, and quicker to compare. */
-  #inside(range: ScanRange): readonly Write[] {
-    if (this.pending === undefined || this.pending.size === 0) return []
-    const [from, to] = [nameOf(range.from), nameOf(range.to)]
-    const found: Write[] = []
-    for (const [name, write] of this.pending) if (name >= from && name < to) found.push(write)
-    return found
+  #scan(range: ScanRange, part: ScanPart): Step<readonly Entry[]> {
+    const own = writesInside(this.#ownWrites(range.from), range)
+    return own.length === 0
+      ? this.#view.scan(range, part, this)
+      : this.#scanWithOwn(own, range, part)
   }
 
-  has(name: string): boolean {
-    return this.pending?.has(name) === true
+  *#scanWithOwn(
+    own: readonly PendingWrite[],
+    range: ScanRange,
+    part: ScanPart,
+  ): Step<readonly Entry[]> {
+    const wider = { ...range, countMax: range.countMax + own.length }
+    return merge(yield* this.#view.scan(wider, part, this), own, range)
   }
 
-  /** Puts writes beside the store, over older ones of the same keys. */
-  add(writes: Writes): void {
-    this.pending ??= new Map()
-    for (const [name, write] of writes) this.pending.set(name, write)
+  #ownWrites(key: Key): Map<string, PendingWrite> | undefined {
+    return isVolatile(key) ? this.#volatileWrites : this.#writes
   }
 
-  /** The store has them itself now; newer ones of the same keys stay. */
-  remove(writes: Writes): void {
-    for (const [name, write] of writes) {
-      if (this.pending?.get(name) === write) this.pending.delete(name)
-    }
-  }
-
-  /** They never happened. */
-  clear(): void {
-    this.pending = undefined
-  }
-}
-
-function* always<T>(value: T): Step<T> {
-  return value
-}
-
-function madeOf<T>({ value, made }: Write, decode: (value: Value) => T): T | undefined {
-  if (made?.decode === decode) return made.made as T
-  return value === undefined ? undefined : decode(value)
-}
-
-/** A class, because there is one for each transaction: its functions are made once. */
-class Buffered extends WithWrites implements BufferedTx {
-  put(key: Key, value: Value, made?: Made): void {
-    this.#set({ key, value, made })
+  put(key: Key, value: StoredRecord): void {
+    this.#write({ key, value })
   }
 
   delete(key: Key): void {
-    this.#set({ key, value: undefined, made: undefined })
+    this.#write({ key, value: undefined })
   }
 
-  writes(): Writes {
-    return this.pending ?? NO_WRITES
-  }
-
-  #set(write: Write): void {
-    this.pending ??= new Map()
-    this.pending.set(nameOf(write.key), write)
-  }
-}
-
-/** What a body yields where it may stop for a turn of the event loop (paced.ts). */
-export const PAUSE = Symbol('pause')
-
-/** For engines whose reads never wait: the body runs straight through. */
-export function runStraight<T>(body: Step<T>): T {
-  let result = body.next()
-  while (result.done !== true && result.value === PAUSE) result = body.next()
-  assert(result.done === true, 'a read of this engine waited')
-  return result.value
-}
-
-/** For engines whose reads wait: each yields a promise and gets back what it came to. */
-export async function runAwaiting<T>(body: Step<T>): Promise<T> {
-  let result = body.next()
-  while (result.done !== true) {
-    let answer: unknown
-    try {
-      answer = await result.value
-    } catch (error) {
-      result = body.throw(error)
-      continue
+  #write(write: PendingWrite): void {
+    const name = keyName(write.key)
+    if (isVolatile(write.key)) {
+      this.#view.touch(name, this)
+      this.#volatileWrites ??= new Map()
+      this.#volatileWrites.set(name, write)
+    } else {
+      this.#writes ??= new Map()
+      this.#writes.set(name, write)
     }
-    result = body.next(answer)
   }
-  return result.value
+
+  announce(event: Event): void {
+    this.#events ??= []
+    this.#events.push(event)
+  }
+
+  hasSeen(run: Run): void {
+    this.#seen ??= new Set()
+    this.#seen.add(run)
+  }
 }
 
-export function isInside(key: Key, range: ScanRange): boolean {
-  return compareKeys(range.from, key) <= 0 && compareKeys(key, range.to) < 0
+const NO_WRITES: PendingWrites = new Map()
+const NOTHING_SEEN: ReadonlySet<Run> = new Set()
+
+export function writesInside<W extends PendingWrite>(
+  writes: ReadonlyMap<string, W> | undefined,
+  range: ScanRange,
+): readonly W[] {
+  if (writes === undefined || writes.size === 0) return []
+  const [from, to] = [keyName(range.from), keyName(range.to)]
+  const found: W[] = []
+  for (const [name, write] of writes) if (name >= from && name < to) found.push(write)
+  return found
 }
 
-function merge(stored: readonly Entry[], mine: readonly Write[], range: ScanRange): Entry[] {
-  const overridden = new Set(mine.map((write) => nameOf(write.key)))
-  const kept = stored.filter((entry) => !overridden.has(nameOf(entry.key)))
-  for (const { key, value } of mine) if (value !== undefined) kept.push({ key, value })
+/** Stored entries with writes over them. */
+export function merge<E extends Entry>(
+  stored: readonly E[],
+  writes: readonly (PendingWrite & Omit<E, 'value'>)[],
+  range: ScanRange,
+): readonly E[] {
+  const overridden = new Set(writes.map(({ key }) => keyName(key)))
+  const merged = stored.filter(({ key }) => !overridden.has(keyName(key)))
+  for (const write of writes) if (isPut<E>(write)) merged.push(write)
   const direction = range.reverse === true ? -1 : 1
-  kept.sort((a, b) => direction * compareKeys(a.key, b.key))
-  return kept.slice(0, range.countMax)
+  merged.sort((a, b) => direction * compareKeys(a.key, b.key))
+  return merged.slice(0, range.countMax)
 }
 
-/** A key as the text that a Map finds it by. The layers of a transaction ask for the same one after the other. */
-export function nameOf(key: Key): string {
-  if (key !== lastNamed) {
-    // Not `buffer` of what is one already: to ask a small array for it takes microseconds.
-    const bytes = Buffer.isBuffer(key) ? key : Buffer.from(key)
-    lastName = bytes.toString('latin1')
-    lastNamed = key
-  }
-  return lastName
+function isPut<E extends Entry>(write: PendingWrite & Omit<E, 'value'>): write is E & PendingWrite {
+  return write.value !== undefined
 }
 
-let lastNamed: Key | undefined
-let lastName = ''
+/** Stands in for the record of an entry that was scanned for its key only. */
+export const KEY_ONLY = new StoredRecord(new Uint8Array(0), undefined, false)

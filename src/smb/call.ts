@@ -1,136 +1,12 @@
 // What a command works with: the world, the connection that it came on, its session and tree, and the chain
-// that it is a part of. Sessions, trees and handles are of this process; what others must see of an open is a
-// live record (storage/file/open.ts).
-import type { Accounts } from '../storage/account.ts'
-import type { NtlmServerNames } from '../auth/ntlm-message.ts'
-import type { SmbLoginState } from '../auth/smb-login.ts'
-import type { SmbUsers } from '../auth/smb-users.ts'
-import type { UnauthenticatedMemory } from '../auth/unauthenticated-memory.ts'
-import type { ExtentStore } from '../extent/extent.ts'
-import type { FileKv } from '../storage/file/open.ts'
-import type { SmbIdentity } from '../storage/file/smb-identity.ts'
-import type { Moment } from '../storage/moment.ts'
-import type { Cipher, Dialect, Signing } from './dialect.ts'
-import type { FileHandle, Handle } from './handle.ts'
-import type { LoginReport } from './login-report.ts'
-import type { Signer } from './sign.ts'
+// that it is a part of.
+import type { SmbIdentity } from '../storage/file/security/smb-identity.ts'
+import type { Signer } from './session/sign.ts'
 import { SmbError } from './smb-error.ts'
-import type { Decryptor, Encryptor } from './transform.ts'
 import { isFileIdAllOnes, type FileId } from './wire/file-id.ts'
 import type { COMMAND, Smb2Header } from './wire/header.ts'
 import type { NtStatusName } from './wire/status.ts'
-
-export type SmbSettings = {
-  readonly signing: 'required' | 'enabled'
-  readonly encryption: 'required' | 'enabled' | 'off'
-}
-
-/** The server, as all connections share it. */
-export type SmbWorld = {
-  readonly kv: FileKv
-  readonly extents: ExtentStore
-  readonly accounts: Accounts
-  /** Who logs in besides accounts. */
-  readonly users?: SmbUsers | undefined
-  readonly settings: SmbSettings
-  readonly names: NtlmServerNames
-  readonly serverGuid: Buffer
-  readonly startedMs: number
-  newId(): number
-  moment(): Moment
-  random(lengthBytes: number): Buffer
-  /** Calls back after that time unless it is taken back. */
-  after(delayMs: number, then: () => void): () => void
-  logFault(error: unknown): void
-  reportLogin(report: LoginReport): void
-  readonly sessions: Map<bigint, Session>
-  /** Of all sessions, and those that wait for their client to come back. */
-  readonly handles: Map<bigint, Handle>
-  /** CREATEs that can be replayed, by client and CreateGuid (create-replay.ts). */
-  readonly creates: Map<string, FileHandle | 'pending'>
-  /** Live connections. */
-  readonly connections: Set<Connection>
-  /** What those of them hold on which nobody has logged in. */
-  readonly unauthenticated: UnauthenticatedMemory
-}
-
-/** What NEGOTIATE agreed on. */
-export type Negotiated = {
-  readonly dialect: Dialect
-  readonly clientGuid: Buffer
-  readonly clientCapabilities: number
-  readonly clientSecurityMode: number
-  readonly capabilities: number
-  readonly securityMode: number
-  readonly cipher: Cipher | undefined
-  readonly signing: Signing
-}
-
-/** A login that goes on over several SESSION_SETUPs. */
-export type Login = {
-  readonly state: SmbLoginState
-  /** 3.1.1: over the messages of this login so far. */
-  readonly preauthHash: Buffer
-}
-
-export type Connection = {
-  readonly clientIp: string
-  readonly clientPort: number
-  /** Where the client has reached us. */
-  readonly serverIp: string
-  negotiated: Negotiated | undefined
-  preauthHash: Buffer
-  readonly logins: Map<bigint, Login>
-  /** Those that have a channel on this connection. */
-  readonly sessions: Map<bigint, Session>
-  /** Of sessions that were ended from elsewhere: the client believes only a signed USER_SESSION_DELETED. */
-  readonly endedSessions: Map<bigint, Signer>
-  /** Sends a message that no request asked for: break notifications, unsigned, sealed where the session is. */
-  notify(session: Session | undefined, command: number, body: Buffer): void
-  readonly isClosed: boolean
-  /** Answers that are held back (SmbReply.delayMs). */
-  readonly delayedCount: number
-  drop(): void
-}
-
-export type Session = {
-  readonly id: bigint
-  /** The account; '' when nobody is logged in any more: a client may re-authenticate as anonymous. */
-  user: string
-  /** A user with a name of its own, whom security descriptors count for; undefined: the account, above all of them. */
-  identity: SmbIdentity | undefined
-  readonly dialect: Dialect
-  readonly clientGuid: Buffer
-  /** Of the channel on which it was set up: signs the binding of further ones. */
-  readonly signing: Signing
-  readonly signingKey: Buffer
-  readonly cipher: Cipher | undefined
-  readonly encryptor: Encryptor | undefined
-  readonly decryptor: Decryptor | undefined
-  readonly isSigningRequired: boolean
-  readonly isEncryptionRequired: boolean
-  readonly channels: Map<Connection, Signer>
-  readonly trees: Map<number, Tree>
-  readonly handles: Map<bigint, Handle>
-  nextTreeId: number
-  isValid: boolean
-}
-
-export type Tree =
-  | { readonly id: number; readonly kind: 'pipe' }
-  | {
-      readonly id: number
-      readonly kind: 'disk'
-      readonly account: string
-      /** The share's name. */
-      readonly share: string
-      readonly shareId: number
-      /** Of the identity that it was connected by. */
-      readonly sid: string | undefined
-      readonly isEncryptionRequired: boolean
-    }
-
-export type DiskTree = Extract<Tree, { kind: 'disk' }>
+import type { Connection, DiskTree, Handle, Session, SmbWorld, Tree } from './world.ts'
 
 /** What the parts of a compound hand on. */
 export type Chain = {
@@ -182,7 +58,7 @@ export type SmbReply = {
   readonly delayMs?: number
 }
 
-/** A row of the table of commands (command/commands.ts). */
+/** A row of the table of commands (smb/command/commands.ts). */
 export type SmbCommand = {
   readonly name: keyof typeof COMMAND
   /** 'none': before there is a session; 'tree': a session and a tree. */

@@ -1,10 +1,10 @@
 // The port of the SMB server. What serves a connection is a quarter of all that Lazuli is made of, so it is loaded with
 // the first one: most servers that are started for a test never see any.
 import { createServer, type Server } from 'node:net'
-import { removeOrphans } from '../storage/file/orphan.ts'
-import { hasPersistentOpens } from '../storage/file/persistent-open.ts'
-import type { SmbWorld } from './call.ts'
-import type { SmbServing } from './serve.ts'
+import { removeOrphans } from '../storage/file/tree/orphan.ts'
+import { hasPersistentOpens } from '../storage/file/open/persistent-open.ts'
+import type { SmbWorld } from './world.ts'
+import type { SmbServing } from './connection/serve.ts'
 
 export type SmbListener = { readonly server: Server; close(): Promise<void> }
 
@@ -13,7 +13,7 @@ const CONNECTIONS_MAX = 8_192
 export function createSmbListener(world: SmbWorld): SmbListener {
   let serving: Promise<SmbServing> | undefined
   const startServing = (): Promise<SmbServing> => {
-    serving ??= import('./serve.ts').then((smb) => smb.startServing(world))
+    serving ??= import('./connection/serve.ts').then((smb) => smb.startServing(world))
     return serving
   }
   const begun = begin(world, startServing).catch((error: unknown) => world.logFault(error))
@@ -47,5 +47,5 @@ export function createSmbListener(world: SmbWorld): SmbListener {
 /** Who holds a file open beyond a restart stands in the way of others before it is back. */
 async function begin(world: SmbWorld, startServing: () => Promise<SmbServing>): Promise<void> {
   if (await world.kv.read(hasPersistentOpens)) await startServing()
-  await world.kv.writeLive((tx) => removeOrphans(tx))
+  await world.kv.write((tx) => removeOrphans(tx))
 }

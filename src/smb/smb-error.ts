@@ -1,8 +1,8 @@
 // Why a command is refused: one NTSTATUS, thrown anywhere below and encoded once, in dispatch.ts. What the
 // rules of storage/ throw is told in SMB's words here.
 import { ExtentLimitReached, ExtentRetired } from '../extent/error.ts'
-import { StorageError, type ErrorCode } from '../storage/error.ts'
-import { SmbRefused } from '../storage/file/smb-refused.ts'
+import { StorageError, type ErrorCode } from '../storage/shared/error.ts'
+import { SmbRefused } from '../storage/file/open/smb-refused.ts'
 import { WireError } from './wire/error.ts'
 import type { NtStatusName } from './wire/status.ts'
 

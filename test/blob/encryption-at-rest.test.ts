@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { ContainerClient } from '@azure/storage-blob'
-import { checkLocation } from '../../src/start/fsck.ts'
+import { checkLocation } from '../../src/start/store/fsck.ts'
 import { newKey, startSecureServer, type SecureServer } from './secure-server.ts'
 
 const KEY = newKey()

@@ -4,8 +4,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { crc64Hasher } from '../../src/extent/hash.ts'
-import { encodeStructuredBody, structuredBodyLength } from '../../src/http/structured-body.ts'
+import { crc64Hasher } from '../../src/extent/hash/hash.ts'
+import {
+  encodeStructuredBody,
+  structuredBodyLength,
+} from '../../src/http/protocol/structured-body.ts'
 import { rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
 
 let server: TestServer

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { decodeAvro, replyOf } from '../../src/query/example.ts'
+import { decodeAvro, replyOf } from '../../src/query/run/example.ts'
 import { rawRequest, wireRequest } from '../harness.ts'
 import { runTestServer, type RunningTestServer } from '../running-server.ts'
 

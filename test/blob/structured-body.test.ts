@@ -9,7 +9,7 @@ import {
   decodeStructuredBody,
   encodeStructuredBody,
   structuredBodyLength,
-} from '../../src/http/structured-body.ts'
+} from '../../src/http/protocol/structured-body.ts'
 import {
   rawRequest,
   startTestServer,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { BlobSASPermissions, BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { crc64Hasher } from '../../src/extent/hash.ts'
+import { crc64Hasher } from '../../src/extent/hash/hash.ts'
 import { rawRequest, startTestServer, xmlText, xmlTexts, type TestServer } from '../harness.ts'
 import { A, outcome, type Headers } from './lease-table.ts'
 

@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type { ShareClient, ShareDirectoryClient } from '@azure/storage-file-share'
-import { parseTimestamp } from '../../src/storage/etag.ts'
+import { parseTimestamp } from '../../src/storage/shared/etag.ts'
 import { lockKey } from '../../src/storage/file/keys.ts'
-import { holdersOf, opensOf, type FileEvent, type FileOpen } from '../../src/storage/file/open.ts'
+import {
+  holdersOf,
+  opensOf,
+  type FileEvent,
+  type FileOpen,
+} from '../../src/storage/file/open/open.ts'
 import { rawRequest, xmlText, xmlTexts, type RawResponse } from '../harness.ts'
 import { runTestServer, type RunningTestServer } from '../running-server.ts'
 import {

@@ -8,7 +8,7 @@ import {
   type ShareClient,
   type ShareFileClient,
 } from '@azure/storage-file-share'
-import { crc64Of } from '../../src/rest/body-hashes.ts'
+import { crc64Of } from '../../src/rest/shared/body-hashes.ts'
 import { startCopyServers, type CopyServers } from '../copy-servers.ts'
 import { rawRequest, type TestServer } from '../harness.ts'
 import { file as served, type SourceServer } from '../source-server.ts'

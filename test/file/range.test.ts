@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { ShareClient } from '@azure/storage-file-share'
-import { crc64Of } from '../../src/rest/body-hashes.ts'
+import { crc64Of } from '../../src/rest/shared/body-hashes.ts'
 import { assertRefused, openShareBox, type Headers, type ShareBox } from './share-server.ts'
 
 const MIB = 2 ** 20

@@ -2,7 +2,7 @@
 // lease. The first table is that of "Manage file locks in Azure Files".
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { SHARE_READ } from '../../src/storage/file/open.ts'
+import { SHARE_READ } from '../../src/storage/file/open/open.ts'
 import {
   DELETES,
   isRefused,

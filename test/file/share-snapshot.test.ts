@@ -1,8 +1,8 @@
 // Snapshots of shares: how they come, what they show, and how they go, alone or with their share.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { opensOf, putOpen, type FileEvent } from '../../src/storage/file/open.ts'
-import { getShare, saveShare } from '../../src/storage/file/share.ts'
+import { opensOf, putOpen, type FileEvent } from '../../src/storage/file/open/open.ts'
+import { getShare, saveShare } from '../../src/storage/file/share/share.ts'
 import { ACCOUNT } from '../harness.ts'
 import { assertRefused, openBox, type Box } from './share-server.ts'
 
@@ -96,7 +96,7 @@ describe('Delete Share', () => {
       sessionId: 's', clientIp: '10.0.0.1', openedMs: 1,
     } // prettier-ignore
     const past = { ...present, openId: 10, snapshot: lastSnapshot }
-    await kv.writeLive(function* (tx) {
+    await kv.write(function* (tx) {
       for (const open of [present, past]) putOpen(tx, open)
     })
     const events: FileEvent[] = []

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { IncomingHttpHeaders } from 'node:http'
-import { locate } from '../../src/storage/file/node.ts'
-import { putOpen, type FileEvent } from '../../src/storage/file/open.ts'
-import { getShare } from '../../src/storage/file/share.ts'
+import { locate } from '../../src/storage/file/tree/node.ts'
+import { putOpen, type FileEvent } from '../../src/storage/file/open/open.ts'
+import { getShare } from '../../src/storage/file/share/share.ts'
 import { ACCOUNT, xmlText } from '../harness.ts'
 import { ownHeaders } from '../own-headers.ts'
 import { assertRefused, openBox, type Box, type Headers } from './share-server.ts'
@@ -266,7 +266,7 @@ describe('Delete Share', () => {
       openId: 9, shareId, nodeId: 7, parentId: 0, path: 'f', isDirectory: false, access: 1, shareAccess: 7,
       sessionId: 's', clientIp: '10.0.0.1', openedMs: 1,
     } // prettier-ignore
-    await kv.writeLive(function* (tx) {
+    await kv.write(function* (tx) {
       putOpen(tx, open)
     })
     const events: FileEvent[] = []

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { ShareServiceClient, StorageSharedKeyCredential } from '@azure/storage-file-share'
 import type { ShareClient } from '@azure/storage-file-share'
-import { parseFilePath } from '../../src/storage/file/file-name.ts'
-import { locate, requireNode } from '../../src/storage/file/node.ts'
+import { parseFilePath } from '../../src/storage/file/tree/file-name.ts'
+import { locate, requireNode } from '../../src/storage/file/tree/node.ts'
 import {
   CACHE_HANDLE,
   CACHE_READ,
@@ -20,7 +20,7 @@ import {
   SHARE_WRITE,
   type FileEvent,
   type FileOpen,
-} from '../../src/storage/file/open.ts'
+} from '../../src/storage/file/open/open.ts'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
 import type { RunningTestServer } from '../running-server.ts'
 
@@ -88,7 +88,7 @@ export async function openPlace(
     openedMs: Date.UTC(2024, 3, 4, 11, 46, 24),
     ...how,
   }
-  await kv.writeLive(function* (tx) {
+  await kv.write(function* (tx) {
     putOpen(tx, open)
   })
   return open
@@ -102,7 +102,7 @@ export async function lockRange(
   isExclusive: boolean,
 ): Promise<void> {
   const lock = { openId: open.openId, offset: `${offset}`, length: `${length}`, isExclusive }
-  await kv.writeLive(function* (tx) {
+  await kv.write(function* (tx) {
     putLock(tx, open, offset, lock)
   })
 }
@@ -112,7 +112,7 @@ export async function markForDeletion(
   place: Place,
   isPending: boolean,
 ): Promise<void> {
-  await kv.writeLive(function* (tx) {
+  await kv.write(function* (tx) {
     setDeletePending(tx, place, isPending)
   })
 }
@@ -125,7 +125,7 @@ export async function cacheOpen(
   how: Partial<FileOpen> = {},
 ): Promise<FileOpen> {
   const open = await openPlace(server, place, { holder: `holder-${place.nodeId}`, ...how })
-  await server.file.kv.writeLive(function* (tx) {
+  await server.file.kv.write(function* (tx) {
     putHolder(tx, place, { holder: open.holder ?? '', kind: 'lease', state })
   })
   return open
@@ -138,7 +138,7 @@ export async function acknowledge(
   holder: string,
   to: number,
 ): Promise<void> {
-  await kv.writeLive(function* (tx) {
+  await kv.write(function* (tx) {
     const found = (yield* holdersOf(tx, shareId, nodeId)).find((each) => each.holder === holder)
     assert(found !== undefined)
     const { breakingTo: _done, ...rest } = found

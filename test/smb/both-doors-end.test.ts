@@ -2,7 +2,7 @@
 // Each of them is done or refused, and nothing fails on the server's side.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { checkLocation } from '../../src/start/fsck.ts'
+import { checkLocation } from '../../src/start/store/fsck.ts'
 import { newFile } from '../file/file-operations.ts'
 import { outcomeOf, shareClient } from '../file/smb-client.ts'
 import { runTestServer } from '../running-server.ts'

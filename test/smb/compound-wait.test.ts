@@ -4,10 +4,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { CIPHER, DIALECT, SIGNING } from '../../src/smb/dialect.ts'
-import { deriveSessionKeys } from '../../src/smb/key.ts'
-import { createSigner } from '../../src/smb/sign.ts'
-import { createDecryptor, createEncryptor, decodeTransform } from '../../src/smb/transform.ts'
+import { CIPHER, DIALECT, SIGNING } from '../../src/smb/session/dialect.ts'
+import { deriveSessionKeys } from '../../src/smb/session/key.ts'
+import { createSigner } from '../../src/smb/session/sign.ts'
+import {
+  createDecryptor,
+  createEncryptor,
+  decodeTransform,
+} from '../../src/smb/session/transform.ts'
 import { encodeFramePrefix } from '../../src/smb/wire/frame.ts'
 import { COMMAND, HEADER_FLAG, joinCompound } from '../../src/smb/wire/header.ts'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ShareServiceClient, type ShareClient } from '@azure/storage-file-share'
 import { startServer, type LazuliServer } from '../../src/server.ts'
-import { parseDescriptorText } from '../../src/storage/file/sddl.ts'
-import { formatSddl } from '../../src/storage/file/sddl-format.ts'
+import { parseDescriptorText } from '../../src/storage/file/security/sddl.ts'
+import { formatSddl } from '../../src/storage/file/security/sddl-format.ts'
 import {
   decodeSecurityDescriptor,
   encodeSecurityDescriptor,
-} from '../../src/storage/file/security-descriptor.ts'
-import { smbIdentity } from '../../src/storage/file/smb-identity.ts'
+} from '../../src/storage/file/security/security-descriptor.ts'
+import { smbIdentity } from '../../src/storage/file/security/smb-identity.ts'
 import { ACCOUNT } from '../harness.ts'
 import {
   COMMANDS,

@@ -1,10 +1,10 @@
 // The client's side of NTLMv2, as small as a test can have it: what real clients do and were not recorded
 // (no MIC, no key exchange, other users and domains) is said with it.
 import { createHash, createHmac } from 'node:crypto'
-import { contextTag, DER_TAG, encodeDer } from '../../src/auth/der.ts'
-import { ntHashOf, ntowfV2 } from '../../src/auth/ntlm.ts'
-import { NTLM_FLAG } from '../../src/auth/ntlm-message.ts'
-import { rc4 } from '../../src/auth/rc4.ts'
+import { contextTag, DER_TAG, encodeDer } from '../../src/auth/smb/der.ts'
+import { ntHashOf, ntowfV2 } from '../../src/auth/smb/ntlm.ts'
+import { NTLM_FLAG } from '../../src/auth/smb/ntlm-message.ts'
+import { rc4 } from '../../src/auth/smb/rc4.ts'
 
 export const CLIENT_FLAGS = 0x62088235
 export const SESSION_KEY = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex')

@@ -2,8 +2,8 @@
 // what a test negotiates by itself; the password is proved with raw NTLMSSP, as Linux does.
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
-import { SIGNING } from '../../src/smb/dialect.ts'
-import { createSigner, type Signer } from '../../src/smb/sign.ts'
+import { SIGNING } from '../../src/smb/session/dialect.ts'
+import { createSigner, type Signer } from '../../src/smb/session/sign.ts'
 import { encodeFramePrefix, frameReader } from '../../src/smb/wire/frame.ts'
 import {
   COMMAND,

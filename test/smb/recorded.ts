@@ -2,7 +2,7 @@
 // and the keys that follow from it. What our functions give must be what went over the wire.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Cipher, Dialect, Signing } from '../../src/smb/dialect.ts'
+import type { Cipher, Dialect, Signing } from '../../src/smb/session/dialect.ts'
 
 export type RecordedMessage = { readonly isFromClient: boolean; readonly bytes: Buffer }
 

@@ -2,7 +2,7 @@
 // holds the rest of it (bindings, ciphers, re-authentication); here is what no well-behaved client sends.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DIALECT } from '../../src/smb/dialect.ts'
+import { DIALECT } from '../../src/smb/session/dialect.ts'
 import { COMMAND, HEADER_FLAG } from '../../src/smb/wire/header.ts'
 import { ACCOUNT, ACCOUNT_KEY, rawRequest } from '../harness.ts'
 import { runTestServer, type RunningTestServer } from '../running-server.ts'

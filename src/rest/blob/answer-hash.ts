@@ -1,7 +1,7 @@
 // The hashes that a write of blocks, pages or appended bytes answers with.
-import { isAtLeast } from '../../http/version.ts'
-import type { BodyHashes } from '../body-hashes.ts'
-import type { UploadSettings } from '../upload.ts'
+import { isAtLeast } from '../../http/door/version.ts'
+import type { BodyHashes } from '../shared/body-hashes.ts'
+import type { UploadSettings } from '../shared/upload.ts'
 
 /**
  * Before 2019-02-02 always the MD5; then the CRC-64 unless an MD5 was sent; since 2026-10-06 both. Bytes that

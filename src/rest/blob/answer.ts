@@ -1,15 +1,16 @@
 // Response headers of containers and blobs, made the same way wherever they appear.
-import { formatHttpDate } from '../../http/date.ts'
-import { metadataHeaders } from '../../http/header.ts'
-import { leaseHeaders } from '../../http/lease-header.ts'
-import { contentRange, type ByteRange } from '../../http/range.ts'
-import { lastingHeaders } from '../../http/response-head.ts'
-import { isPast, type Blob } from '../../storage/blob/blob.ts'
+import { formatHttpDate } from '../../http/protocol/date.ts'
+import { metadataHeaders } from '../../http/protocol/header.ts'
+import { leaseHeaders } from '../shared/lease-header.ts'
+import { contentRange, type ByteRange } from '../../http/protocol/range.ts'
+import { derived } from '../../kv/derived.ts'
+import { isPast } from '../../storage/blob/blob.ts'
+import type { Blob } from '../../storage/blob/record.ts'
 import type { BlobEncryption } from '../../storage/blob/encryption.ts'
 import { tierOf } from '../../storage/blob/tier.ts'
-import { NO_CONTENT_TYPE } from '../../storage/content-headers.ts'
-import { etagOf, timestampOf } from '../../storage/etag.ts'
-import { copyHeaders, pushIf, validators } from '../answer-header.ts'
+import { NO_CONTENT_TYPE } from '../../storage/shared/content-headers.ts'
+import { etagOf, timestampOf } from '../../storage/shared/etag.ts'
+import { copyHeaders, pushIf, validators } from '../shared/answer-header.ts'
 
 /** What a write answers with: the validators, the version it made, and how the bytes are encrypted. */
 export function writtenHeaders(blob: Blob): string[] {
@@ -38,9 +39,6 @@ function keyHeaders(encryption: BlobEncryption | undefined): string[] {
   return ['x-ms-encryption-key-sha256', encryption.keySha256]
 }
 
-/** Of blobs as they were read: of what is read again and again the store keeps them (kv/recent.ts). */
-const known = new WeakMap<Blob, readonly string[]>()
-
 /** How a request asks for a blob. */
 type Asked = {
   readonly part: ByteRange
@@ -55,12 +53,7 @@ export function blobHeaders(blob: Blob, asked: Asked, nowMs: number): readonly s
   // A lease and a tier change with the time.
   const mayLast = !asked.isRanged && blob.lease === undefined && blob.tier === undefined
   if (!mayLast || asked.isById) return makeHeaders(blob, asked, nowMs)
-  let headers = known.get(blob)
-  if (headers === undefined) {
-    headers = lastingHeaders(makeHeaders(blob, asked, nowMs))
-    known.set(blob, headers)
-  }
-  return headers
+  return derived(blob, 'headers', () => makeHeaders(blob, asked, nowMs))
 }
 
 function makeHeaders(blob: Blob, { part, isRanged, isById }: Asked, nowMs: number): string[] {

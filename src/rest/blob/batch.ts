@@ -4,11 +4,11 @@
 import { randomUUID } from 'node:crypto'
 import { authenticate } from '../../auth/authenticate.ts'
 import { authorize } from '../../auth/authorize.ts'
-import type { Body } from '../../http/body.ts'
-import { encodeErrorXml, errorHeaders, storageErrorOf } from '../../http/error.ts'
-import { toldError } from '../../http/error-answer.ts'
-import { answerAt } from '../../http/header-versions.ts'
-import { optionalHeader } from '../../http/header.ts'
+import type { Body } from '../../http/protocol/body.ts'
+import { encodeErrorXml, errorHeaders, storageErrorOf } from '../../http/door/error.ts'
+import { toldError } from '../../http/door/error-answer.ts'
+import { answerAt } from '../../http/door/header-versions.ts'
+import { optionalHeader } from '../../http/protocol/header.ts'
 import {
   encodeHttpResponsePart,
   encodeMultipart,
@@ -17,12 +17,12 @@ import {
   parseMultipartBoundary,
   type HttpRequestPart,
   type MultipartSource,
-} from '../../http/multipart.ts'
-import { reasonOf } from '../../http/response-head.ts'
-import type { Answer, Operation, OperationTable, Request } from '../../http/operation.ts'
-import { parseQuery } from '../../http/query.ts'
-import { resolvePath } from '../../http/resource-path.ts'
-import { StorageError } from '../../storage/error.ts'
+} from '../../http/protocol/multipart.ts'
+import { reasonOf } from '../../http/protocol/response-head.ts'
+import type { Answer, Operation, OperationTable, Request } from '../../http/door/operation.ts'
+import { parseQuery } from '../../http/protocol/query.ts'
+import { resolvePath } from '../../http/door/resource-path.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import type { BlobCall, BlobService } from './service.ts'
 
 export const BATCH_BYTES_MAX = 4 * 1024 * 1024

@@ -1,12 +1,13 @@
 // Put Blob of a block blob, and Get Blob. Decode once, call storage, encode.
-import { optionalMd5, requiredHeader } from '../../http/header.ts'
-import type { Answer, Request } from '../../http/operation.ts'
-import type { Blob } from '../../storage/blob/blob.ts'
+import { optionalMd5, requiredHeader } from '../../http/protocol/header.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
+import type { Blob } from '../../storage/blob/record.ts'
 import { touchBlob } from '../../storage/blob/change.ts'
-import { EncryptionNeeded, putBlob } from '../../storage/blob/put.ts'
+import { putBlob } from '../../storage/blob/put.ts'
+import { EncryptionNeeded } from '../../storage/shared/encryption-needed.ts'
 import { checkTierOfType } from '../../storage/blob/tier.ts'
-import { invalidHeader } from '../../storage/error.ts'
-import { withOverrides } from '../answer-header.ts'
+import { invalidHeader } from '../../storage/shared/error.ts'
+import { withOverrides } from '../shared/answer-header.ts'
 import {
   checkHashes,
   checkMd5,
@@ -14,8 +15,8 @@ import {
   decodeHashes,
   md5Of,
   type BodyHashes,
-} from '../body-hashes.ts'
-import { contentAnswer } from '../content-answer.ts'
+} from '../shared/body-hashes.ts'
+import { contentAnswer } from '../shared/content-answer.ts'
 import {
   bodySource,
   discard,
@@ -24,8 +25,8 @@ import {
   readInline,
   structuredHeaders,
   upload,
-  type Source,
-} from '../upload.ts'
+} from '../shared/upload.ts'
+import type { Source } from '../shared/byte-source.ts'
 import { blobHeaders, writtenHeaders } from './answer.ts'
 import { busyIfChanged, cipherForPut } from './cipher.ts'
 import { decodePutBlob, type DecodedPut } from './header.ts'
@@ -99,7 +100,7 @@ function withBodyMd5(put: DecodedPut, md5: string): DecodedPut {
   return { ...put, headers: { ...put.headers, contentMd5: md5 } }
 }
 
-/** Both hashes, whichever was sent; before 2019-02-02 the MD5 alone (http/header-table.ts). */
+/** Both hashes, whichever was sent; before 2019-02-02 the MD5 alone (http/door/header-table.ts). */
 function putAnswer(request: Request, blob: Blob, { md5, crc64 }: BodyHashes): Answer {
   const headers = [...writtenHeaders(blob), ...structuredHeaders(request)]
   if (md5 !== undefined) headers.push('Content-MD5', md5)

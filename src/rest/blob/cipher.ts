@@ -1,17 +1,18 @@
 // With which key a request's bytes are encrypted: the customer's, which came with the request, or that of a
 // scope, which the store has. Without either they are stored as they are.
-import type { CustomerKey } from '../../http/customer-key.ts'
+import type { CustomerKey } from '../shared/customer-key.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
-import { requireContainer } from '../../storage/blob/container.ts'
+import { requireContainer } from '../../storage/blob/container/container.ts'
 import {
   encryptionForWrite,
   type BlobEncryption,
   type ContainerEncryption,
 } from '../../storage/blob/encryption.ts'
-import { checkPutBlob, EncryptionNeeded } from '../../storage/blob/put.ts'
-import { requireEncryptionScope } from '../../storage/encryption-scope.ts'
-import { StorageError } from '../../storage/error.ts'
+import { checkPutBlob } from '../../storage/blob/put.ts'
+import { EncryptionNeeded } from '../../storage/shared/encryption-needed.ts'
+import { requireEncryptionScope } from '../../storage/shared/encryption-scope.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import type { DecodedPut, RequestKey } from './header.ts'
 
 export type Cipher = { readonly encryption: BlobEncryption; readonly key: Buffer }

@@ -1,6 +1,6 @@
 // Create, Get, Set and Delete Container: decode once, call storage, encode.
 import { randomUUID } from 'node:crypto'
-import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/access-policy-xml.ts'
+import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../shared/access-policy-xml.ts'
 import {
   decodeConditions,
   decodeMetadata,
@@ -10,13 +10,12 @@ import {
   optionalHeader,
   optionalWord,
   requiredHeader,
-} from '../../http/header.ts'
-import { decodeLeaseAction, leaseAnswer, leaseHeaders } from '../../http/lease-header.ts'
-import type { Answer, Request } from '../../http/operation.ts'
+} from '../../http/protocol/header.ts'
+import { decodeLeaseAction, leaseAnswer, leaseHeaders } from '../shared/lease-header.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
 import type { Step, Tx } from '../../kv/kv.ts'
 import {
   changeContainer,
-  createContainer,
   deleteContainer,
   leaseContainer,
   readContainer,
@@ -26,17 +25,17 @@ import {
   type ContainerGuard,
   type PublicAccess,
   type ContainerAddress,
-  type NewContainer,
-} from '../../storage/blob/container.ts'
+  createInScope,
+} from '../../storage/blob/container/container.ts'
 import type { ContainerEncryption } from '../../storage/blob/encryption.ts'
-import { checkNoConditions } from '../../storage/condition.ts'
-import { ACCOUNT_ENCRYPTION_KEY, requireEncryptionScope } from '../../storage/encryption-scope.ts'
-import { invalidHeader, missingHeader } from '../../storage/error.ts'
-import { leavingName, takingName, type ReusedName } from '../../storage/held-name.ts'
-import type { Moment } from '../../storage/moment.ts'
-import { checkContainerName } from '../../storage/name.ts'
-import { validators } from '../answer-header.ts'
-import { reusedName } from '../held-name.ts'
+import { checkNoConditions } from '../../storage/shared/condition.ts'
+import { ACCOUNT_ENCRYPTION_KEY } from '../../storage/shared/encryption-scope.ts'
+import { invalidHeader, missingHeader } from '../../storage/shared/error.ts'
+import { leavingName, takingName, type ReusedName } from '../../storage/shared/held-name.ts'
+import type { Moment } from '../../node/moment.ts'
+import { checkContainerName } from '../../storage/shared/name.ts'
+import { validators } from '../shared/answer-header.ts'
+import { reusedName } from '../shared/held-name.ts'
 import { containerAddress, type BlobCall } from './service.ts'
 
 /** Five policies of at most a few hundred bytes each. */
@@ -57,17 +56,6 @@ export async function runCreateContainer({ request, service }: BlobCall): Promis
     takingName(tx, name, moment.nowMs, createInScope(tx, address, created, moment)),
   )
   return { status: 201, headers: validators(container) }
-}
-
-function* createInScope(
-  tx: Tx,
-  address: ContainerAddress,
-  created: NewContainer,
-  moment: Moment,
-): Step<Container> {
-  const { defaultEncryptionScope: scope } = created
-  if (scope !== undefined) yield* requireEncryptionScope(tx, address.account, scope)
-  return yield* createContainer(tx, address, created, moment)
 }
 
 const SCOPE = 'x-ms-default-encryption-scope'

@@ -1,8 +1,8 @@
 // The Blob service as the front door sees it: its table, and what authentication asks of its containers.
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
-import { getContainer, type Container } from '../../storage/blob/container.ts'
-import { storedPolicy } from '../access-policy.ts'
+import { getContainer, type Container } from '../../storage/blob/container/container.ts'
+import { storedPolicy } from '../shared/access-policy.ts'
 import type { BlobService } from './service.ts'
 
 export const BLOB_SERVER_HEADER = 'Windows-Azure-Blob/1.0 Microsoft-HTTPAPI/2.0'

@@ -1,5 +1,5 @@
 // The headers of blob operations, decoded once.
-import { decodeCustomerKey, type CustomerKey } from '../../http/customer-key.ts'
+import { decodeCustomerKey, type CustomerKey } from '../shared/customer-key.ts'
 import {
   decodeConditions,
   decodeMetadata,
@@ -9,19 +9,20 @@ import {
   optionalHeader,
   optionalBase64,
   optionalWord,
-} from '../../http/header.ts'
-import type { Request } from '../../http/operation.ts'
-import { isAtLeast, readRule } from '../../http/version.ts'
-import type { ImmutabilityPolicy } from '../../storage/blob/blob.ts'
+} from '../../http/protocol/header.ts'
+import type { Request } from '../../http/door/operation.ts'
+import { isAtLeast, readRule } from '../../http/door/version.ts'
+import type { ImmutabilityPolicy } from '../../storage/blob/record.ts'
 import type { RequestEncryption } from '../../storage/blob/encryption.ts'
 import type { BlobGuard } from '../../storage/blob/guard.ts'
 import type { PutBlob } from '../../storage/blob/put.ts'
-import { parseIfTags } from '../../storage/blob/tag-filter.ts'
-import { decodeTagsHeader } from '../../storage/blob/tags.ts'
-import { decodeAccessTier, type AccessTier } from '../../storage/blob/tier.ts'
-import type { Conditions } from '../../storage/condition.ts'
-import type { ContentHeaders } from '../../storage/content-headers.ts'
-import { invalidHeader, missingHeader, StorageError } from '../../storage/error.ts'
+import { parseIfTags } from '../../storage/shared/tag-filter.ts'
+import { decodeTagsHeader } from '../../storage/shared/tags.ts'
+import { decodeAccessTier } from '../../storage/blob/tier.ts'
+import type { AccessTier } from '../../storage/blob/access-tier.ts'
+import type { Conditions } from '../../storage/shared/condition.ts'
+import type { ContentHeaders } from '../../storage/shared/content-headers.ts'
+import { invalidHeader, missingHeader, StorageError } from '../../storage/shared/error.ts'
 import { checkTagPermission, isCreateOnly, type BlobCall } from './service.ts'
 
 /** What a request says of encryption, with the key itself, which storage never sees. */

@@ -1,22 +1,26 @@
 // What decides how long a blob stays: Set Blob Expiry, immutability policies and legal holds.
-import { formatHttpDate } from '../../http/date.ts'
+import { formatHttpDate } from '../../http/protocol/date.ts'
 import {
   optionalBoolean,
   optionalDateMs,
   optionalHeader,
   optionalInt,
   optionalWord,
-} from '../../http/header.ts'
-import type { Answer, Request } from '../../http/operation.ts'
+} from '../../http/protocol/header.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
 import { setBlobExpiry, type Expiry } from '../../storage/blob/expiry.ts'
 import {
   deleteImmutabilityPolicy,
   setImmutabilityPolicy,
   setLegalHold,
 } from '../../storage/blob/immutability.ts'
-import { checkNoConditions, NO_CONDITIONS, type Conditions } from '../../storage/condition.ts'
-import { invalidHeader, missingHeader } from '../../storage/error.ts'
-import { validators } from '../answer-header.ts'
+import {
+  checkNoConditions,
+  NO_CONDITIONS,
+  type Conditions,
+} from '../../storage/shared/condition.ts'
+import { invalidHeader, missingHeader } from '../../storage/shared/error.ts'
+import { validators } from '../shared/answer-header.ts'
 import { blobConditions, decodeImmutability, guardWith } from './header.ts'
 import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
 

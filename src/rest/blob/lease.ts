@@ -1,10 +1,10 @@
 // Lease Blob. The ETag stays; a blob that has only uncommitted blocks has none to answer with.
 import { randomUUID } from 'node:crypto'
-import { decodeLeaseAction, leaseAnswer } from '../../http/lease-header.ts'
-import type { Answer } from '../../http/operation.ts'
-import { readRule } from '../../http/version.ts'
+import { decodeLeaseAction, leaseAnswer } from '../shared/lease-header.ts'
+import type { Answer } from '../../http/door/operation.ts'
+import { readRule } from '../../http/door/version.ts'
 import { leaseBlob } from '../../storage/blob/change.ts'
-import { validators } from '../answer-header.ts'
+import { validators } from '../shared/answer-header.ts'
 import { blobConditions } from './header.ts'
 import { blobAddress, type BlobCall } from './service.ts'
 

@@ -1,7 +1,7 @@
 // How long the body of an upload may be. Each new limit came with a service version, and a request of an older
 // one is held to the older limit.
-import { tooLarge } from '../../http/body.ts'
-import { isAtLeast } from '../../http/version.ts'
+import { tooLarge } from '../../http/protocol/body.ts'
+import { isAtLeast } from '../../http/door/version.ts'
 
 const MIB = 1024 * 1024
 

@@ -1,19 +1,19 @@
 // The Blob service's API as a table. What is not here does not exist.
 import type { Permission } from '../../auth/permission.ts'
-import { BLOCK_LIST_BYTES_MAX } from '../../http/block-list-xml.ts'
+import { BLOCK_LIST_BYTES_MAX } from './content/block-list-xml.ts'
 import {
   tableOf,
   type Answer,
   type Operation,
   type OperationTable,
   type Request,
-} from '../../http/operation.ts'
-import { structuredBodyLength } from '../../http/structured-body.ts'
-import { runGetAccountInformation, serviceOperations } from '../service.ts'
-import { runAppendBlock, runPutAppendBlob, runSealAppendBlob } from './append.ts'
+} from '../../http/door/operation.ts'
+import { structuredBodyLength } from '../../http/protocol/structured-body.ts'
+import { runGetAccountInformation, serviceOperations } from '../shared/service.ts'
+import { runAppendBlock, runPutAppendBlob, runSealAppendBlob } from './content/append.ts'
 import { BATCH_BYTES_MAX, runSubmitBatch } from './batch.ts'
 import { runGetBlob, runPutBlob } from './blob.ts'
-import { runGetBlockList, runPutBlock, runPutBlockList } from './block.ts'
+import { runGetBlockList, runPutBlock, runPutBlockList } from './content/block.ts'
 import {
   ACL_BYTES_MAX,
   runCreateContainer,
@@ -27,15 +27,15 @@ import {
   runSetContainerAcl,
   runSetContainerMetadata,
 } from './container.ts'
-import { runCopyBlobFromUrl, runPutBlobFromUrl } from './copy-from-url.ts'
-import { runAbortCopyBlob, runCopyBlob } from './copy.ts'
+import { runCopyBlobFromUrl, runPutBlobFromUrl } from './copy/copy-from-url.ts'
+import { runAbortCopyBlob, runCopyBlob } from './copy/copy.ts'
 import {
   runDeleteImmutabilityPolicy,
   runSetBlobExpiry,
   runSetImmutabilityPolicy,
   runSetLegalHold,
 } from './immutability.ts'
-import { runIncrementalCopyBlob } from './incremental-copy.ts'
+import { runIncrementalCopyBlob } from './copy/incremental-copy.ts'
 import { runLeaseBlob } from './lease.ts'
 import {
   APPEND_BLOCK_LIMITS,
@@ -45,9 +45,9 @@ import {
   PUT_PAGE_LIMITS,
   QUERY_BYTES_MAX,
 } from './length-limit.ts'
-import { runListBlobs, runListContainers } from './list.ts'
-import { runClearPages, runPutPage, runPutPageBlob } from './page.ts'
-import { runGetPageRanges, runGetPageRangesDiff } from './page-range.ts'
+import { runListBlobs, runListContainers } from './list/list.ts'
+import { runClearPages, runPutPage, runPutPageBlob } from './content/page.ts'
+import { runGetPageRanges, runGetPageRangesDiff } from './content/page-range.ts'
 import { runDeleteBlob, runSnapshotBlob, runUndeleteBlob } from './past.ts'
 import {
   runGetBlobMetadata,
@@ -57,9 +57,13 @@ import {
 } from './properties.ts'
 import { withSasScope } from './sas-scope.ts'
 import { levelOf, type BlobCall, type BlobService } from './service.ts'
-import { runFindBlobsByTags, runGetBlobTags, runSetBlobTags, TAGS_BYTES_MAX } from './tags.ts'
+import { runFindBlobsByTags, runGetBlobTags, runSetBlobTags, TAGS_BYTES_MAX } from './list/tags.ts'
 import { runSetBlobTier } from './tier.ts'
-import { runAppendBlockFromUrl, runPutBlockFromUrl, runPutPageFromUrl } from './write-from-url.ts'
+import {
+  runAppendBlockFromUrl,
+  runPutBlockFromUrl,
+  runPutPageFromUrl,
+} from './content/write-from-url.ts'
 
 /** The most that any version may send; what an older one may is checked where the version is known. */
 const PUT_BLOB_BYTES_MAX = newestLengthBytesMax(PUT_BLOB_LIMITS)
@@ -116,7 +120,7 @@ const isClear = (request: Request) =>
 
 /** An engine of many files that few servers are asked for: loaded when one is. */
 const runQueryLoaded = async (call: BlobCall): Promise<Answer> =>
-  (await import('./query.ts')).runQueryBlobContents(call)
+  (await import('./query/query.ts')).runQueryBlobContents(call)
 
 /** What a batch may be made of. */
 // prettier-ignore

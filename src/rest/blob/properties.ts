@@ -6,22 +6,20 @@ import {
   optionalHeader,
   optionalInt,
   optionalWord,
-} from '../../http/header.ts'
-import type { Answer, Request } from '../../http/operation.ts'
-import type { ReadTx, Step } from '../../kv/kv.ts'
-import { readBlob, type Blob } from '../../storage/blob/blob.ts'
+} from '../../http/protocol/header.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
+import type { Blob } from '../../storage/blob/record.ts'
 import {
   setBlobMetadata,
   setBlobProperties,
   type PageProperties,
   type SequenceNumberChange,
+  readShown,
 } from '../../storage/blob/change.ts'
-import { checkEncryption } from '../../storage/blob/encryption.ts'
-import { PAGE_BYTES } from '../../storage/blob/page-range.ts'
-import { getProtection, shownAccess } from '../../storage/blob/protection.ts'
-import { NO_CONTENT_TYPE } from '../../storage/content-headers.ts'
-import { invalidHeader, missingHeader } from '../../storage/error.ts'
-import { validators, withOverrides } from '../answer-header.ts'
+import { PAGE_BYTES } from '../../storage/blob/content/page-range.ts'
+import { NO_CONTENT_TYPE } from '../../storage/shared/content-headers.ts'
+import { invalidHeader, missingHeader } from '../../storage/shared/error.ts'
+import { validators, withOverrides } from '../shared/answer-header.ts'
 import { blobHeaders, writtenHeaders } from './answer.ts'
 import { blobGuard, decodeHttpHeaders } from './header.ts'
 import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
@@ -41,17 +39,9 @@ export async function runGetBlobMetadata(call: BlobCall): Promise<Answer> {
 }
 
 function read({ request, service }: BlobCall): Promise<Blob> {
-  const { nowMs } = service.moment()
-  return service.kv.read((tx) => readShown(tx, request, nowMs))
-}
-
-/** Properties and metadata of a blob with a customer's key are secret too; those of a scope are not. */
-function* readShown(tx: ReadTx, request: Request, nowMs: number): Step<Blob> {
   const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
-  const { blob } = (yield* readBlob(tx, address, guard, nowMs)).stored
-  checkEncryption(blob.encryption, guard.encryption ?? {}, 'read')
-  if (blob.accessedMs === undefined) return blob
-  return shownAccess(blob, yield* getProtection(tx, address.account))
+  const { nowMs } = service.moment()
+  return service.kv.read((tx) => readShown(tx, address, guard, nowMs))
 }
 
 export async function runSetBlobMetadata({ request, service }: BlobCall): Promise<Answer> {

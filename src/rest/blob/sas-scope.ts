@@ -1,9 +1,9 @@
 // A SAS may name the encryption scope of what is written with it (`ses`): to the operations it is as if the
 // request had said so itself. Reads are free ("Create a service SAS", specify the encryption scope).
 import type { Identity } from '../../auth/identity.ts'
-import { optionalHeader } from '../../http/header.ts'
-import type { Operation } from '../../http/operation.ts'
-import { invalidHeader } from '../../storage/error.ts'
+import { optionalHeader } from '../../http/protocol/header.ts'
+import type { Operation } from '../../http/door/operation.ts'
+import { invalidHeader } from '../../storage/shared/error.ts'
 import type { BlobCall, BlobService } from './service.ts'
 
 const SCOPE = 'x-ms-encryption-scope'

@@ -1,17 +1,17 @@
 // What the Blob service's operations work with, and how a request names a container or a blob.
 import { hasPermission } from '../../auth/authorize.ts'
 import type { Identity } from '../../auth/identity.ts'
-import type { Call, Level, Request } from '../../http/operation.ts'
-import { ROOT_CONTAINER } from '../../http/resource-path.ts'
+import type { Call, Level, Request } from '../../http/door/operation.ts'
+import { ROOT_CONTAINER } from '../../http/door/resource-path.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
-import type { ContainerAddress } from '../../storage/blob/container.ts'
-import type { CopyPlace } from '../../storage/blob/pending-copy.ts'
-import type { QueryThreads } from '../../query/query-threads.ts'
-import { invalidQuery, StorageError } from '../../storage/error.ts'
-import { checkBlobName, checkContainerName } from '../../storage/name.ts'
-import type { CopyJobQueue } from '../copy-jobs.ts'
-import type { ContentService } from '../service.ts'
-import { decodeSnapshotTime } from '../snapshot-time.ts'
+import type { ContainerAddress } from '../../storage/blob/container/container.ts'
+import type { CopyPlace } from '../../storage/blob/copy/pending-copy.ts'
+import type { QueryThreads } from '../../query/run/query-threads.ts'
+import { invalidQuery, StorageError } from '../../storage/shared/error.ts'
+import { checkBlobName, checkContainerName } from '../../storage/shared/name.ts'
+import type { CopyJobQueue } from '../shared/copy/copy-jobs.ts'
+import type { ContentService } from '../shared/service.ts'
+import { decodeSnapshotTime } from '../shared/snapshot-time.ts'
 
 export type BlobService = ContentService & {
   readonly queryThreads: QueryThreads

@@ -1,10 +1,10 @@
 // Set Blob Tier. Of the conditions it takes that of tags only.
-import { decodeConditions, optionalWord } from '../../http/header.ts'
-import type { Answer, Request } from '../../http/operation.ts'
+import { decodeConditions, optionalWord } from '../../http/protocol/header.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
 import { setBlobTier } from '../../storage/blob/change.ts'
 import type { SetTier } from '../../storage/blob/tier.ts'
-import { checkNoConditions, NO_CONDITIONS } from '../../storage/condition.ts'
-import { missingHeader } from '../../storage/error.ts'
+import { checkNoConditions, NO_CONDITIONS } from '../../storage/shared/condition.ts'
+import { missingHeader } from '../../storage/shared/error.ts'
 import { decodeTier, guardWith, withTags } from './header.ts'
 import { blobAddressAt, type BlobCall } from './service.ts'
 

@@ -1,13 +1,13 @@
 // The response headers of directories and files.
-import { metadataHeaders } from '../../http/header.ts'
-import { leaseHeaders } from '../../http/lease-header.ts'
-import { contentRange, type ByteRange } from '../../http/range.ts'
-import { lastingHeaders } from '../../http/response-head.ts'
-import { NO_TYPE, type ContentHeaders } from '../../storage/content-headers.ts'
-import { attributesText } from '../../storage/file/attributes.ts'
-import { fileTimeText } from '../../storage/file/file-time.ts'
-import type { FileNode } from '../../storage/file/node.ts'
-import { copyHeaders, pushIf, validators } from '../answer-header.ts'
+import { metadataHeaders } from '../../http/protocol/header.ts'
+import { leaseHeaders } from '../shared/lease-header.ts'
+import { contentRange, type ByteRange } from '../../http/protocol/range.ts'
+import { derived } from '../../kv/derived.ts'
+import { NO_TYPE, type ContentHeaders } from '../../storage/shared/content-headers.ts'
+import { attributesText } from '../../storage/file/tree/attributes.ts'
+import { fileTimeText } from '../../storage/file/tree/file-time.ts'
+import type { FileNode } from '../../storage/file/tree/node.ts'
+import { copyHeaders, pushIf, validators } from '../shared/answer-header.ts'
 
 /** What a write says of encryption: files have none. */
 export const WRITTEN = ['x-ms-request-server-encrypted', 'false'] as const
@@ -36,9 +36,6 @@ function pushPosixHeaders(headers: string[], node: FileNode, mode: string): void
 
 const FILE_TYPES = { directory: 'Directory', file: 'Regular', symlink: 'SymLink' } as const
 
-/** Of files as they were read: of what is read again and again the store keeps them (kv/recent.ts). */
-const known = new WeakMap<FileNode, readonly string[]>()
-
 /** Get File; `range` when only a part was asked for. */
 export function contentHeaders(
   node: FileNode,
@@ -48,12 +45,7 @@ export function contentHeaders(
   // A lease changes with the time.
   const mayLast = range === undefined && node.lease === undefined
   if (!mayLast) return [...ACCEPT_RANGES, ...fileHeaders(node, range, nowMs)]
-  let headers = known.get(node)
-  if (headers === undefined) {
-    headers = lastingHeaders([...ACCEPT_RANGES, ...fileHeaders(node, range, nowMs)])
-    known.set(node, headers)
-  }
-  return headers
+  return derived(node, 'headers', () => [...ACCEPT_RANGES, ...fileHeaders(node, range, nowMs)])
 }
 
 const ACCEPT_RANGES = ['Accept-Ranges', 'bytes'] as const

@@ -1,12 +1,11 @@
 // How long REST waits for an SMB client to flush what it caches.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Request } from '../../http/operation.ts'
-import { openLiveKv } from '../../kv/live.ts'
-import { openMemoryKv } from '../../kv/memory.ts'
-import { StorageError } from '../../storage/error.ts'
-import { CACHE_READ, CACHE_WRITE, putHolder, type FileEvent } from '../../storage/file/open.ts'
-import { BreaksNeeded } from '../../storage/file/rest-access.ts'
+import type { Request } from '../../http/door/operation.ts'
+import { openMemoryKv } from '../../kv/memory-kv.ts'
+import { StorageError } from '../../storage/shared/error.ts'
+import { CACHE_READ, CACHE_WRITE, putHolder, type FileEvent } from '../../storage/file/open/open.ts'
+import { BreaksNeeded } from '../../storage/file/open/rest-access.ts'
 import { afterBreaks } from './breaks.ts'
 
 const FILE = { shareId: 1, nodeId: 5 }
@@ -19,7 +18,7 @@ function requestWith(timeout?: string): Request {
 }
 
 function newService() {
-  const kv = openLiveKv<FileEvent>(openMemoryKv())
+  const kv = openMemoryKv<FileEvent>()
   const waits: { readonly delayMs: number; end(): void; isOver: boolean }[] = []
   const after = (delayMs: number, then: () => void) => {
     const wait = { delayMs, end: then, isOver: false }
@@ -62,12 +61,12 @@ describe('the wait for a client', () => {
 
   test('is one for all attempts', async () => {
     const service = newService()
-    await service.kv.writeLive(function* (tx) {
+    await service.kv.write(function* (tx) {
       putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: CACHE_READ | CACHE_WRITE })
     })
     service.kv.listen((event) => {
       if (event.kind !== 'break') return
-      void service.kv.writeLive(function* (tx) {
+      void service.kv.write(function* (tx) {
         putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: CACHE_READ | CACHE_WRITE })
         tx.announce({ kind: 'released', ...FILE })
       })
@@ -83,7 +82,7 @@ describe('the wait for a client', () => {
 
   test('ends with 500 ClientCacheFlushDelay when its time is over', async () => {
     const service = newService()
-    await service.kv.writeLive(function* (tx) {
+    await service.kv.write(function* (tx) {
       putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: CACHE_READ | CACHE_WRITE })
     })
     service.kv.listen((event) => {
@@ -103,7 +102,7 @@ describe('the wait for a client', () => {
 
   test('is not begun for a client that has given its cache up meanwhile', async () => {
     const service = newService()
-    await service.kv.writeLive(function* (tx) {
+    await service.kv.write(function* (tx) {
       putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: CACHE_READ })
     })
     assert.equal(await afterBreaks(service, requestWith(), askingOnce()), 2)

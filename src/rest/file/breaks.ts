@@ -1,11 +1,8 @@
 // What SMB clients cache of a file has to be flushed before REST reads or writes it: an operation that finds such
 // a cache is not done, the client is asked to give it up, and the operation is tried again when it has.
-import type { Request } from '../../http/operation.ts'
-import type { Step } from '../../kv/kv.ts'
-import { StorageError } from '../../storage/error.ts'
-import { breakHolder } from '../../storage/file/cache-break.ts'
-import { holdersOf, type FileTx } from '../../storage/file/open.ts'
-import { BreaksNeeded } from '../../storage/file/rest-access.ts'
+import type { Request } from '../../http/door/operation.ts'
+import { StorageError } from '../../storage/shared/error.ts'
+import { BreaksNeeded, askHolders } from '../../storage/file/open/rest-access.ts'
 import type { FileService } from './service.ts'
 
 /** The service waits no longer than this for a client ("Manage file locks in Azure Files"). */
@@ -71,23 +68,9 @@ async function breakAndWait(
     })
   })
   try {
-    const isHeld = await kv.writeLive((tx) => askHolders(tx, needed))
+    const isHeld = await kv.write((tx) => askHolders(tx, needed))
     if (isHeld) await Promise.race([released, deadline.reached])
   } finally {
     stop()
   }
-}
-
-/** Whether any of them still has what it is asked for. */
-function* askHolders(tx: FileTx, { shareId, nodeId, breaks }: BreaksNeeded): Step<boolean> {
-  const holders = yield* holdersOf(tx, shareId, nodeId)
-  let isHeld = false
-  for (const { holder, to } of breaks) {
-    const found = holders.find((each) => each.holder === holder)
-    // Who has given it up since the attempt said so before anybody listened.
-    if (found === undefined || (found.state & ~to) === 0) continue
-    isHeld = true
-    breakHolder(tx, { shareId, nodeId }, found, to, true)
-  }
-  return isHeld
 }

@@ -5,13 +5,13 @@ import {
   optionalGuid,
   optionalHeader,
   type HeaderFields,
-} from '../../http/header.ts'
-import type { Request } from '../../http/operation.ts'
-import { checkNoConditions } from '../../storage/condition.ts'
-import { NO_TYPE, type ContentHeaders } from '../../storage/content-headers.ts'
-import { StorageError } from '../../storage/error.ts'
-import type { RestOperation } from '../../storage/file/rest-access.ts'
-import type { FileGuard } from '../../storage/file/rest-guard.ts'
+} from '../../http/protocol/header.ts'
+import type { Request } from '../../http/door/operation.ts'
+import { checkNoConditions } from '../../storage/shared/condition.ts'
+import { NO_TYPE, type ContentHeaders } from '../../storage/shared/content-headers.ts'
+import { StorageError } from '../../storage/shared/error.ts'
+import type { RestOperation } from '../../storage/file/open/rest-access.ts'
+import type { FileGuard } from '../../storage/file/open/rest-guard.ts'
 
 /** FileREST has no conditions: leases and share modes are in their place. */
 export function refuseConditions({ headers }: Request): void {

@@ -1,39 +1,29 @@
 // Create and Delete File. A file is made with its length and zeros; since 2026-06-06 its first bytes may come along.
 import { hasPermission } from '../../auth/authorize.ts'
-import { tooLarge } from '../../http/body.ts'
-import { decodeMetadata, optionalWord, requiredHeader, requiredInt } from '../../http/header.ts'
-import type { Answer, Request } from '../../http/operation.ts'
-import { isAtLeast } from '../../http/version.ts'
-import type { Step } from '../../kv/kv.ts'
-import { invalidHeader } from '../../storage/error.ts'
-import { createFile, type NewFile } from '../../storage/file/create.ts'
-import type { FileAddress, FileNode } from '../../storage/file/node.ts'
-import type { FileTx } from '../../storage/file/open.ts'
-import { FILE_BYTES_MAX } from '../../storage/file/range.ts'
-import { removeNode } from '../../storage/file/remove.ts'
+import { tooLarge } from '../../http/protocol/body.ts'
 import {
-  locateForReplace,
-  requireForWrite,
-  type FileGuard,
-  type ReplaceGuard,
-} from '../../storage/file/rest-guard.ts'
-import { createdModifiedMs, withArchive } from '../../storage/file/smb-properties.ts'
-import type { Moment } from '../../storage/moment.ts'
-import { validators } from '../answer-header.ts'
-import { decodeHashes } from '../body-hashes.ts'
-import { bodySource, discard, structuredHeaders, upload, type Upload } from '../upload.ts'
+  decodeMetadata,
+  optionalWord,
+  requiredHeader,
+  requiredInt,
+} from '../../http/protocol/header.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
+import { isAtLeast } from '../../http/door/version.ts'
+import { invalidHeader } from '../../storage/shared/error.ts'
+import type { NewFile } from '../../storage/file/tree/create.ts'
+import { FILE_BYTES_MAX } from '../../storage/file/bytes/range.ts'
+import { locateForReplace } from '../../storage/file/open/rest-guard.ts'
+import { createdModifiedMs, withArchive } from '../../storage/file/tree/smb-properties.ts'
+import { validators } from '../shared/answer-header.ts'
+import { decodeHashes } from '../shared/body-hashes.ts'
+import { bodySource, discard, structuredHeaders, upload, type Upload } from '../shared/upload.ts'
 import { smbHeaders, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { decodeContentHeaders, fileGuard } from './file-header.ts'
 import { RANGE_BYTES_MAX } from './range.ts'
 import { fileAddress, type FileCall } from './service.ts'
 import { decodeSmbProperties } from './smb-header.ts'
-
-type Creation = {
-  readonly address: FileAddress
-  readonly guard: ReplaceGuard
-  readonly file: NewFile
-}
+import { type Creation, storeFile, removeFile } from '../../storage/file/tree/rest-change.ts'
 
 export async function runCreateFile(call: FileCall): Promise<Answer> {
   const { request, service, identity } = call
@@ -53,15 +43,6 @@ export async function runCreateFile(call: FileCall): Promise<Answer> {
   const headers = [...validators(node), ...WRITTEN, ...smbHeaders(node)]
   if (bytes?.md5 !== undefined) headers.push('Content-MD5', bytes.md5)
   return { status: 201, headers: [...headers, ...structuredHeaders(request)] }
-}
-
-function* storeFile(
-  tx: FileTx,
-  { address, guard, file }: Creation,
-  moment: Moment,
-): Step<FileNode> {
-  const located = yield* locateForReplace(tx, address, guard, moment.nowMs)
-  return yield* createFile(tx, located, file, moment)
 }
 
 function decodeNewFile({ request, service }: FileCall): NewFile {
@@ -117,15 +98,4 @@ export async function runDeleteFile({ request, service }: FileCall): Promise<Ans
     service.kv.write((tx) => removeFile(tx, address, guard, moment)),
   )
   return { status: 202, headers: isLinked ? ['x-ms-link-count', String(linkCount)] : [] }
-}
-
-function* removeFile(
-  tx: FileTx,
-  address: FileAddress,
-  guard: FileGuard,
-  moment: Moment,
-): Step<{ readonly isLinked: boolean; readonly linkCount: number }> {
-  const existing = yield* requireForWrite(tx, address, 'file', guard, moment.nowMs)
-  const isLinked = existing.share.enabledProtocol === 'NFS'
-  return { isLinked, linkCount: yield* removeNode(tx, existing, moment) }
 }

@@ -1,8 +1,8 @@
 // The File service as the front door sees it: its name, and what authentication asks of its shares.
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
-import { getShare } from '../../storage/file/share.ts'
-import { storedPolicy } from '../access-policy.ts'
+import { getShare } from '../../storage/file/share/share.ts'
+import { storedPolicy } from '../shared/access-policy.ts'
 import type { FileService } from './service.ts'
 
 export const FILE_SERVER_HEADER = 'Windows-Azure-File/1.0 Microsoft-HTTPAPI/2.0'

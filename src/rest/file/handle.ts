@@ -1,17 +1,22 @@
 // List Handles and Force Close Handles. Both work on what is marked for deletion too: closing its handles is
 // how it goes at last.
-import { formatHttpDate } from '../../http/date.ts'
+import { formatHttpDate } from '../../http/protocol/date.ts'
 import {
   decodeConditions,
   optionalBoolean,
   optionalHeader,
   requiredHeader,
-} from '../../http/header.ts'
-import type { Answer, Request } from '../../http/operation.ts'
-import { XML_DECLARATION, xmlElement, xmlNameElement, xmlOptional } from '../../http/xml.ts'
+} from '../../http/protocol/header.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
+import {
+  XML_DECLARATION,
+  xmlElement,
+  xmlNameElement,
+  xmlOptional,
+} from '../../http/protocol/xml.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
-import { checkNoConditions } from '../../storage/condition.ts'
-import { invalidHeader, invalidQuery } from '../../storage/error.ts'
+import { checkNoConditions } from '../../storage/shared/condition.ts'
+import { invalidHeader, invalidQuery } from '../../storage/shared/error.ts'
 import {
   closeHandles,
   listHandles,
@@ -19,18 +24,23 @@ import {
   type HandlePage,
   type HandlePosition,
   type HandleQuery,
-} from '../../storage/file/handle.ts'
-import { locate, requireNode, type Existing, type FileAddress } from '../../storage/file/node.ts'
+} from '../../storage/file/open/handle.ts'
+import {
+  locate,
+  requireNode,
+  type Existing,
+  type FileAddress,
+} from '../../storage/file/tree/node.ts'
 import {
   SHARE_DELETE,
   SHARE_READ,
   SHARE_WRITE,
   type FileOpen,
   type FileTx,
-} from '../../storage/file/open.ts'
-import { sharedAccessOf } from '../../storage/file/rest-access.ts'
-import type { Moment } from '../../storage/moment.ts'
-import { decodeMaxResults } from '../list-query.ts'
+} from '../../storage/file/open/open.ts'
+import { sharedAccessOf } from '../../storage/file/open/rest-access.ts'
+import type { Moment } from '../../node/moment.ts'
+import { decodeMaxResults } from '../shared/list-query.ts'
 import { fileAddressAt, type FileCall } from './service.ts'
 
 /** What one request closes at most; the marker leads on. */

@@ -5,36 +5,21 @@ import {
   optionalWord,
   requiredHeader,
   type HeaderFields,
-} from '../../http/header.ts'
-import type { Answer } from '../../http/operation.ts'
-import { decodePath } from '../../http/query.ts'
-import type { Step } from '../../kv/kv.ts'
-import { invalidHeader, StorageError } from '../../storage/error.ts'
-import { createSymbolicLink, type NewNode } from '../../storage/file/create.ts'
-import { parseFilePath } from '../../storage/file/file-name.ts'
-import { checkNfs, createHardLink } from '../../storage/file/link.ts'
-import {
-  locate,
-  locateIn,
-  requireNode,
-  type FileAddress,
-  type FileNode,
-} from '../../storage/file/node.ts'
-import type { FileTx } from '../../storage/file/open.ts'
-import {
-  checkForWrite,
-  checkFree,
-  requireNamed,
-  type FileGuard,
-} from '../../storage/file/rest-guard.ts'
-import type { Moment } from '../../storage/moment.ts'
-import { validators } from '../answer-header.ts'
-import { authorizeOther } from '../other-resource.ts'
+} from '../../http/protocol/header.ts'
+import type { Answer } from '../../http/door/operation.ts'
+import { decodePath } from '../../http/protocol/query.ts'
+import { invalidHeader, StorageError } from '../../storage/shared/error.ts'
+import { parseFilePath } from '../../storage/file/tree/file-name.ts'
+import { checkNfs } from '../../storage/file/tree/link.ts'
+import { locate, requireNode } from '../../storage/file/tree/node.ts'
+import { validators } from '../shared/answer-header.ts'
+import { authorizeOther } from '../shared/other-resource.ts'
 import { smbHeaders } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { fileGuard, refuseConditions } from './file-header.ts'
 import { fileAddress, fileAddressAt, type FileCall } from './service.ts'
 import { decodeSmbProperties } from './smb-header.ts'
+import { addHardLink, addSymbolicLink } from '../../storage/file/tree/rest-change.ts'
 
 const TARGET = 'x-ms-file-target-file'
 const LINK_TEXT = 'x-ms-link-text'
@@ -55,21 +40,6 @@ export async function runCreateHardLink(call: FileCall): Promise<Answer> {
     service.kv.write((tx) => addHardLink(tx, address, path, guard, moment)),
   )
   return { status: 201, headers: [...validators(node), ...smbHeaders(node)] }
-}
-
-function* addHardLink(
-  tx: FileTx,
-  address: FileAddress,
-  path: readonly string[],
-  guard: FileGuard,
-  moment: Moment,
-): Step<FileNode> {
-  const at = yield* locate(tx, address)
-  checkNfs(at.share)
-  yield* checkFree(tx, at)
-  const target = requireNamed(yield* locateIn(tx, at.share, at.view, path), 'file')
-  const file = yield* checkForWrite(tx, target, guard, moment.nowMs)
-  return yield* createHardLink(tx, at, file, moment)
 }
 
 /** The path from the share's root. */
@@ -96,18 +66,6 @@ export async function runCreateSymbolicLink({ request, service }: FileCall): Pro
   const moment = service.moment()
   const node = await service.kv.write((tx) => addSymbolicLink(tx, address, link, moment))
   return { status: 201, headers: [...validators(node), ...smbHeaders(node)] }
-}
-
-function* addSymbolicLink(
-  tx: FileTx,
-  address: FileAddress,
-  link: NewNode & { readonly linkText: string },
-  moment: Moment,
-): Step<FileNode> {
-  const at = yield* locate(tx, address)
-  checkNfs(at.share)
-  yield* checkFree(tx, at)
-  return yield* createSymbolicLink(tx, at, link, moment)
 }
 
 export async function runGetSymbolicLink({ request, service }: FileCall): Promise<Answer> {

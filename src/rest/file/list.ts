@@ -1,34 +1,27 @@
 // List Directories and Files: one directory, in the order of names, which is the same in any case.
-import { optionalBoolean } from '../../http/header.ts'
-import { formatHttpDate } from '../../http/date.ts'
-import type { Answer, Request } from '../../http/operation.ts'
-import { createTextWriter } from '../../http/text-writer.ts'
-import { isAtLeast } from '../../http/version.ts'
+import { optionalBoolean } from '../../http/protocol/header.ts'
+import { formatHttpDate } from '../../http/protocol/date.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
+import { createTextWriter } from '../../http/protocol/text-writer.ts'
+import { isAtLeast } from '../../http/door/version.ts'
 import {
   XML_DECLARATION,
   xmlElement,
   xmlEscapeAttribute,
   xmlNameElement,
   xmlOptional,
-} from '../../http/xml.ts'
-import type { ReadTx, Step } from '../../kv/kv.ts'
-import { invalidQuery } from '../../storage/error.ts'
-import { etagOf } from '../../storage/etag.ts'
-import { attributesText } from '../../storage/file/attributes.ts'
-import { foldName } from '../../storage/file/file-name.ts'
-import { fileTimeText } from '../../storage/file/file-time.ts'
-import {
-  listEntries,
-  type EntryPage,
-  type ListEntries,
-  type ListedEntry,
-} from '../../storage/file/list.ts'
-import { locate, type FileAddress } from '../../storage/file/node.ts'
-import { requireNamed } from '../../storage/file/rest-guard.ts'
-import { checkOpens } from '../../storage/file/rest-access.ts'
-import { decodeInclude, decodeMaxResults, serviceEndpointXml } from '../list-query.ts'
+} from '../../http/protocol/xml.ts'
+import { invalidQuery } from '../../storage/shared/error.ts'
+import { etagOf } from '../../storage/shared/etag.ts'
+import { attributesText } from '../../storage/file/tree/attributes.ts'
+import { foldName } from '../../storage/file/tree/file-name.ts'
+import { fileTimeText } from '../../storage/file/tree/file-time.ts'
+import type { ListEntries, ListedEntry } from '../../storage/file/tree/list.ts'
+import type { FileAddress } from '../../storage/file/tree/node.ts'
+import { decodeInclude, decodeMaxResults, serviceEndpointXml } from '../shared/list-query.ts'
 import { refuseConditions } from './file-header.ts'
 import { fileAddressAt, type FileCall } from './service.ts'
+import { listDirectory } from '../../storage/file/tree/rest-list.ts'
 
 const INCLUDES = new Set(['timestamps', 'etag', 'attributes', 'permissionkey'])
 const ITEM_BYTES_LIKELY = 200
@@ -51,16 +44,6 @@ export async function runListDirectoriesAndFiles({ request, service }: FileCall)
   for (const item of items) xml.add(itemXml(item, include, hasIds))
   xml.add(`</Entries>${nextMarkerXml(next)}</EnumerationResults>`)
   return { status: 200, headers: ['Content-Type', 'application/xml'], body: xml.bytes() }
-}
-
-function* listDirectory(
-  tx: ReadTx,
-  address: FileAddress,
-  list: ListEntries,
-): Step<EntryPage & { readonly directoryId: number }> {
-  const { share, view, node } = requireNamed(yield* locate(tx, address), 'directory')
-  if (view.snapshot === undefined) yield* checkOpens(tx, share.id, node, 'List')
-  return { directoryId: node.nodeId, ...(yield* listEntries(tx, view, node.nodeId, list)) }
 }
 
 function decodeList(request: Request): ListEntries {

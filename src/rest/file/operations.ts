@@ -1,9 +1,14 @@
 // The File service's API as a table. What is not here does not exist.
 import type { Permission } from '../../auth/permission.ts'
-import { tableOf, type Operation, type OperationTable, type Request } from '../../http/operation.ts'
-import { structuredBodyLength } from '../../http/structured-body.ts'
-import { serviceOperations } from '../service.ts'
-import { runAbortCopyFile, runCopyFile } from './copy.ts'
+import {
+  tableOf,
+  type Operation,
+  type OperationTable,
+  type Request,
+} from '../../http/door/operation.ts'
+import { structuredBodyLength } from '../../http/protocol/structured-body.ts'
+import { serviceOperations } from '../shared/service.ts'
+import { runAbortCopyFile, runCopyFile } from './copy/copy.ts'
 import { runCreateDirectory, runDeleteDirectory } from './directory.ts'
 import { runCreateFile, runDeleteFile } from './file.ts'
 import { runForceCloseHandles, runListHandles } from './handle.ts'
@@ -19,14 +24,14 @@ import {
   runSetFileProperties,
   runSetMetadata,
 } from './properties.ts'
-import { runPutRangeFromUrl } from './range-from-url.ts'
+import { runPutRangeFromUrl } from './copy/range-from-url.ts'
 import { runListRanges } from './range-list.ts'
 import { RANGE_BYTES_MAX, runClearRange, runPutRange } from './range.ts'
 import { runGetFile } from './read.ts'
 import { runRename } from './rename.ts'
 import { levelOf, type FileService } from './service.ts'
-import { runLeaseShare } from './share-lease.ts'
-import { runListShares } from './share-list.ts'
+import { runLeaseShare } from './share/share-lease.ts'
+import { runListShares } from './share/share-list.ts'
 import {
   ACL_BYTES_MAX,
   runCreateShare,
@@ -40,7 +45,7 @@ import {
   runSetShareMetadata,
   runSetShareProperties,
   runSnapshotShare,
-} from './share.ts'
+} from './share/share.ts'
 
 const share = (accountSas: string): Permission => {
   return { resourceType: 'c', accountSas, serviceSas: undefined }

@@ -1,20 +1,18 @@
 // Create Permission and Get Permission: security descriptors by their key, as SDDL or as their bytes in
 // base64. The only JSON of the File service.
-import { decodeConditions, optionalWord, requiredHeader } from '../../http/header.ts'
-import type { Answer } from '../../http/operation.ts'
-import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { checkNoConditions } from '../../storage/condition.ts'
-import { StorageError } from '../../storage/error.ts'
-import { requirePermission, storePermission } from '../../storage/file/permission.ts'
-import { formatSddl } from '../../storage/file/sddl-format.ts'
-import { parseSddl } from '../../storage/file/sddl.ts'
+import { decodeConditions, optionalWord, requiredHeader } from '../../http/protocol/header.ts'
+import type { Answer } from '../../http/door/operation.ts'
+import { checkNoConditions } from '../../storage/shared/condition.ts'
+import { StorageError } from '../../storage/shared/error.ts'
+import { formatSddl } from '../../storage/file/security/sddl-format.ts'
+import { parseSddl } from '../../storage/file/security/sddl.ts'
 import {
   checkPermission,
   decodeSecurityDescriptor,
   encodeSecurityDescriptor,
-} from '../../storage/file/security-descriptor.ts'
-import { requireShare, type ShareAddress } from '../../storage/file/share.ts'
+} from '../../storage/file/security/security-descriptor.ts'
 import { shareAddress, type FileCall } from './service.ts'
+import { addPermission, readPermission } from '../../storage/file/share/share-permission.ts'
 
 /** A descriptor of 64 KiB is a longer text. */
 export const PERMISSION_BYTES_MAX = 512 * 1024
@@ -30,11 +28,6 @@ export async function runCreatePermission({ request, service }: FileCall): Promi
   return { status: 201, headers: ['x-ms-file-permission-key', key] }
 }
 
-function* addPermission(tx: Tx, address: ShareAddress, descriptor: Uint8Array): Step<string> {
-  const { id } = yield* requireShare(tx, address)
-  return yield* storePermission(tx, id, descriptor)
-}
-
 export async function runGetPermission({ request, service }: FileCall): Promise<Answer> {
   checkNoConditions(decodeConditions(request.headers))
   const address = shareAddress(request)
@@ -46,11 +39,6 @@ export async function runGetPermission({ request, service }: FileCall): Promise<
   const body = JSON.stringify(format === undefined ? { permission } : { permission, format })
   // The service tells no type, and the SDKs take it for JSON.
   return { status: 200, headers: [], body }
-}
-
-function* readPermission(tx: ReadTx, address: ShareAddress, key: string): Step<Uint8Array> {
-  const { id } = yield* requireShare(tx, address)
-  return yield* requirePermission(tx, id, key)
 }
 
 /** The descriptor's bytes, as the permission store has them; also for x-ms-file-permission. */

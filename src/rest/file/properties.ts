@@ -1,30 +1,22 @@
 // Get and Set Properties and Metadata of directories and files.
-import { decodeMetadata, metadataHeaders, optionalInt } from '../../http/header.ts'
-import type { Answer, Request } from '../../http/operation.ts'
-import type { Step } from '../../kv/kv.ts'
-import {
-  setNodeMetadata,
-  setNodeProperties,
-  type NodeChange,
-} from '../../storage/file/file-properties.ts'
-import type { FileAddress, FileNode } from '../../storage/file/node.ts'
-import type { FileTx } from '../../storage/file/open.ts'
-import { FILE_BYTES_MAX } from '../../storage/file/range.ts'
+import { decodeMetadata, metadataHeaders, optionalInt } from '../../http/protocol/header.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
+import type { NodeChange } from '../../storage/file/tree/file-properties.ts'
+import type { FileNode } from '../../storage/file/tree/node.ts'
+import { FILE_BYTES_MAX } from '../../storage/file/bytes/range.ts'
 import {
   isReadOnly,
   requireForRead,
-  requireForWrite,
   type FileGuard,
   type Named,
-} from '../../storage/file/rest-guard.ts'
-import type { Metadata } from '../../storage/metadata.ts'
-import type { Moment } from '../../storage/moment.ts'
-import { validators, withOverrides } from '../answer-header.ts'
+} from '../../storage/file/open/rest-guard.ts'
+import { validators, withOverrides } from '../shared/answer-header.ts'
 import { fileHeaders, smbHeaders, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { decodeContentChange, fileGuard } from './file-header.ts'
 import { fileAddress, fileAddressAt, type FileCall } from './service.ts'
 import { decodeSmbProperties } from './smb-header.ts'
+import { changeMetadata, changeProperties } from '../../storage/file/tree/rest-change.ts'
 
 export async function runGetDirectoryProperties(call: FileCall): Promise<Answer> {
   const node = await read(call, 'directory')
@@ -76,19 +68,6 @@ export async function runSetMetadata(call: FileCall, named: Named): Promise<Answ
   return { status: 200, headers: [...validators(node), ...WRITTEN] }
 }
 
-type Target = { readonly address: FileAddress; readonly named: Named }
-
-function* changeMetadata(
-  tx: FileTx,
-  { address, named }: Target,
-  guard: FileGuard,
-  metadata: Metadata,
-  moment: Moment,
-): Step<FileNode> {
-  const existing = yield* requireForWrite(tx, address, named, guard, moment.nowMs)
-  return setNodeMetadata(tx, existing, metadata, moment)
-}
-
 export async function runSetDirectoryProperties(call: FileCall): Promise<Answer> {
   const properties = decodeSmbProperties(call.request, 'set', 'directory')
   return setProperties(call, 'directory', { properties })
@@ -123,17 +102,6 @@ async function setProperties(
     service.kv.write((tx) => changeProperties(tx, target, guard, change, moment)),
   )
   return { status: 200, headers: [...validators(node), ...WRITTEN, ...smbHeaders(node)] }
-}
-
-function* changeProperties(
-  tx: FileTx,
-  { address, named }: Target,
-  guard: FileGuard,
-  change: NodeChange,
-  moment: Moment,
-): Step<FileNode> {
-  const existing = yield* requireForWrite(tx, address, named, guard, moment.nowMs)
-  return yield* setNodeProperties(tx, existing, change, moment)
 }
 
 /** On a directory ReadOnly keeps nobody from changing it, as in Windows; it only keeps it from going. */

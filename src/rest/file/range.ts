@@ -1,28 +1,33 @@
 // Put Range and Clear Range: bytes first, record second. What SMB clients cache of the file is flushed before.
-import { tooLarge } from '../../http/body.ts'
-import { optionalGuid, optionalHeader, optionalWord, requiredHeader } from '../../http/header.ts'
-import type { Answer, Request } from '../../http/operation.ts'
-import { decodeWriteRange } from '../../http/range.ts'
-import { invalidHeader, StorageError } from '../../storage/error.ts'
-import { fileTimeText } from '../../storage/file/file-time.ts'
-import type { FileNode } from '../../storage/file/node.ts'
+import { tooLarge } from '../../http/protocol/body.ts'
+import {
+  optionalGuid,
+  optionalHeader,
+  optionalWord,
+  requiredHeader,
+} from '../../http/protocol/header.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
+import { decodeWriteRange } from '../../http/protocol/range.ts'
+import { invalidHeader, StorageError } from '../../storage/shared/error.ts'
+import { fileTimeText } from '../../storage/file/tree/file-time.ts'
+import type { FileNode } from '../../storage/file/tree/node.ts'
 import {
   checkPutRange,
   putClearedRange,
   putRange,
   type PutRange,
-} from '../../storage/file/put-range.ts'
-import { validators } from '../answer-header.ts'
-import { decodeHashes, type BodyHashes } from '../body-hashes.ts'
+} from '../../storage/file/bytes/put-range.ts'
+import { validators } from '../shared/answer-header.ts'
+import { decodeHashes, type BodyHashes } from '../shared/body-hashes.ts'
 import {
   bodySource,
   discard,
   INLINE_BYTES_MAX,
   structuredHeaders,
   upload,
-  type Source,
   type Upload,
-} from '../upload.ts'
+} from '../shared/upload.ts'
+import type { Source } from '../shared/byte-source.ts'
 import { WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'

@@ -7,57 +7,24 @@ import {
   optionalGuid,
   optionalHeader,
   requiredHeader,
-} from '../../http/header.ts'
-import type { Answer } from '../../http/operation.ts'
-import { withoutSignature } from '../../http/signature-field.ts'
-import type { Step } from '../../kv/kv.ts'
-import { invalidHeader, StorageError } from '../../storage/error.ts'
-import {
-  locateIn,
-  type Existing,
-  type FileAddress,
-  type FileNode,
-  type Located,
-} from '../../storage/file/node.ts'
-import type { FileTx } from '../../storage/file/open.ts'
-import {
-  checkNoOpensBelow,
-  moveOpens,
-  renameNode,
-  type RenameChange,
-} from '../../storage/file/rename.ts'
-import {
-  checkDirectoryStays,
-  checkForWrite,
-  checkNoLease,
-  requireNamed,
-  type Named,
-} from '../../storage/file/rest-guard.ts'
-import { requireView } from '../../storage/file/share.ts'
-import type { Moment } from '../../storage/moment.ts'
-import { validators } from '../answer-header.ts'
-import { authorizeOther, requestOfUrl } from '../other-resource.ts'
+} from '../../http/protocol/header.ts'
+import type { Answer } from '../../http/door/operation.ts'
+import { withoutSignature } from '../../http/protocol/signature-field.ts'
+import { invalidHeader } from '../../storage/shared/error.ts'
+import type { Named } from '../../storage/file/open/rest-guard.ts'
+import { validators } from '../shared/answer-header.ts'
+import { authorizeOther, requestOfUrl } from '../shared/other-resource.ts'
 import { smbHeaders, WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
 import { fileAddress, pathOf, type FileCall } from './service.ts'
 import { decodeSmbProperties } from './smb-header.ts'
+import { type Rename, moveNode } from '../../storage/file/tree/rest-rename.ts'
 
 const SOURCE = 'x-ms-file-rename-source'
 const SOURCE_LENGTH_MAX = 2 * 1024
 /** Taking a file away from its old name needs permission to write or to delete it. */
 const TAKE_AWAY: Permission = { resourceType: 'o', accountSas: 'wd', serviceSas: 'wd' }
-
-type Rename = {
-  readonly named: Named
-  readonly source: readonly string[]
-  readonly target: FileAddress
-  readonly sourceLeaseId: string | undefined
-  readonly targetLeaseId: string | undefined
-  readonly replaces: boolean
-  readonly ignoresReadOnly: boolean
-  readonly change: Omit<RenameChange, 'headers'> & { readonly contentType: string | undefined }
-}
 
 export async function runRename(call: FileCall, named: Named): Promise<Answer> {
   const { request, service } = call
@@ -92,68 +59,6 @@ async function decodeRename(call: FileCall, named: Named): Promise<Rename> {
       contentType: optionalHeader(headers, 'x-ms-content-type'),
     },
   }
-}
-
-function* moveNode(tx: FileTx, rename: Rename, moment: Moment): Step<FileNode> {
-  const { share, view } = yield* requireView(tx, rename.target)
-  const source = requireNamed(yield* locateIn(tx, share, view, rename.source), rename.named)
-  const target = yield* locateIn(tx, share, view, rename.target.path)
-  const checked = yield* checkSource(tx, source, rename, moment.nowMs)
-  yield* checkTarget(tx, checked, target, rename, moment.nowMs)
-  const change = changeOf(rename, checked.node)
-  const renamed = yield* renameNode(tx, checked, target, change, moment)
-  yield* moveOpens(tx, target, renamed, rename.target.path)
-  return renamed
-}
-
-function changeOf({ change }: Rename, node: FileNode): RenameChange {
-  const { contentType, ...rest } = change
-  return contentType === undefined ? rest : { ...rest, headers: { ...node.headers, contentType } }
-}
-
-/** The source may be read-only: its name is not its content. */
-function* checkSource(
-  tx: FileTx,
-  source: Existing,
-  { named, sourceLeaseId }: Rename,
-  nowMs: number,
-): Step<Existing> {
-  const guard = {
-    operation: 'Rename',
-    ignoresReadOnly: true,
-    ...(sourceLeaseId !== undefined && { leaseId: sourceLeaseId }),
-  } as const
-  const checked = yield* checkForWrite(tx, source, guard, nowMs)
-  if (named === 'directory') yield* checkNoOpensBelow(tx, source.view, source.node)
-  return checked
-}
-
-/**
- * Only a file may be replaced, and only if it is said so: by a file, or by a directory, as recorded answers show. To
- * change the case alone is no conflict.
- */
-function* checkTarget(
-  tx: FileTx,
-  source: Existing,
-  target: Located,
-  { named, replaces, ignoresReadOnly, targetLeaseId }: Rename,
-  nowMs: number,
-): Step<void> {
-  const { node } = target
-  if (target.name === '') throw new StorageError('ResourceAlreadyExists')
-  yield* checkDirectoryStays(tx, target)
-  if (node === undefined) return checkNoLease(targetLeaseId, nowMs)
-  if (node.nodeId === source.node.nodeId) return
-  if (!replaces) throw new StorageError('ResourceAlreadyExists')
-  if (node.kind === 'directory') {
-    throw new StorageError(named === 'file' ? 'ResourceTypeMismatch' : 'ResourceAlreadyExists')
-  }
-  const guard = {
-    operation: 'Rename Target',
-    ignoresReadOnly,
-    ...(targetLeaseId !== undefined && { leaseId: targetLeaseId }),
-  } as const
-  yield* checkForWrite(tx, { ...target, node }, guard, nowMs)
 }
 
 /** The path of the source in the share, once its URL has been authorized as a request to take it away would be. */

@@ -1,15 +1,15 @@
 // What the File service's operations work with, and how a request names a share, a directory or a file.
-import type { Call, Level, Request } from '../../http/operation.ts'
-import { invalidQuery } from '../../storage/error.ts'
-import { parseFilePath } from '../../storage/file/file-name.ts'
-import type { FileAddress } from '../../storage/file/node.ts'
-import type { FileKv } from '../../storage/file/open.ts'
-import type { FileCopyPlace } from '../../storage/file/pending-copy.ts'
-import type { ShareAddress } from '../../storage/file/share.ts'
-import { checkShareName } from '../../storage/name.ts'
-import type { CopyJobQueue } from '../copy-jobs.ts'
-import type { ContentService } from '../service.ts'
-import { decodeSnapshotTime } from '../snapshot-time.ts'
+import type { Call, Level, Request } from '../../http/door/operation.ts'
+import { invalidQuery } from '../../storage/shared/error.ts'
+import { parseFilePath } from '../../storage/file/tree/file-name.ts'
+import type { FileAddress } from '../../storage/file/tree/node.ts'
+import type { FileKv } from '../../storage/file/open/open.ts'
+import type { FileCopyPlace } from '../../storage/file/copy/pending-copy.ts'
+import type { ShareAddress } from '../../storage/file/share/share.ts'
+import { checkShareName } from '../../storage/shared/name.ts'
+import type { CopyJobQueue } from '../shared/copy/copy-jobs.ts'
+import type { ContentService } from '../shared/service.ts'
+import { decodeSnapshotTime } from '../shared/snapshot-time.ts'
 
 export type FileService = Omit<ContentService, 'kv'> & {
   readonly kv: FileKv

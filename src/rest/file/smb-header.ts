@@ -1,24 +1,24 @@
 // Attributes, times, permission, owner and mode as the headers of a request say them. Some versions need some of
 // them; later ones have defaults ("Create File", "Set File Properties").
-import { optionalHeader, optionalWord, type HeaderFields } from '../../http/header.ts'
-import type { Request } from '../../http/operation.ts'
-import { isAtLeast } from '../../http/version.ts'
-import { invalidHeader, missingHeader, StorageError } from '../../storage/error.ts'
-import { parseAttributes } from '../../storage/file/attributes.ts'
-import { parseFileTime } from '../../storage/file/file-time.ts'
-import type { NodeKind } from '../../storage/file/node.ts'
-import { parseSddl } from '../../storage/file/sddl.ts'
+import { optionalHeader, optionalWord, type HeaderFields } from '../../http/protocol/header.ts'
+import type { Request } from '../../http/door/operation.ts'
+import { isAtLeast } from '../../http/door/version.ts'
+import { invalidHeader, missingHeader, StorageError } from '../../storage/shared/error.ts'
+import { parseAttributes } from '../../storage/file/tree/attributes.ts'
+import { parseFileTime } from '../../storage/file/tree/file-time.ts'
+import type { NodeKind } from '../../storage/file/tree/node.ts'
+import { parseSddl } from '../../storage/file/security/sddl.ts'
 import {
   checkPermission,
   decodeSecurityDescriptor,
   encodeSecurityDescriptor,
-} from '../../storage/file/security-descriptor.ts'
+} from '../../storage/file/security/security-descriptor.ts'
 import type {
   PermissionChange,
   PosixProperties,
   SmbProperties,
   TimeChange,
-} from '../../storage/file/smb-properties.ts'
+} from '../../storage/file/tree/smb-properties.ts'
 
 type SmbUse = 'create' | 'set' | 'rename' | 'copy'
 

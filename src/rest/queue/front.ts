@@ -2,7 +2,7 @@
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
 import { getQueue } from '../../storage/queue/queue.ts'
-import { storedPolicy } from '../access-policy.ts'
+import { storedPolicy } from '../shared/access-policy.ts'
 import type { QueueService } from './service.ts'
 
 export const QUEUE_SERVER_HEADER = 'Windows-Azure-Queue/1.0 Microsoft-HTTPAPI/2.0'

@@ -1,7 +1,7 @@
 // List Queues.
-import type { Answer, Request } from '../../http/operation.ts'
-import { XML_DECLARATION } from '../../http/xml.ts'
-import { StorageError } from '../../storage/error.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
+import { XML_DECLARATION } from '../../http/protocol/xml.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import { listQueues, type QueueItem } from '../../storage/queue/queue.ts'
 import {
   decodeInclude,
@@ -9,7 +9,7 @@ import {
   listEchoXml,
   metadataXml,
   serviceEndpointXml,
-} from '../list-query.ts'
+} from '../shared/list-query.ts'
 import type { QueueCall } from './service.ts'
 
 const INCLUDES: ReadonlySet<string> = new Set(['metadata'])

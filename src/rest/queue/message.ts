@@ -1,17 +1,17 @@
 // Put, Get, Peek, Clear, Update and Delete Message: decode once, call storage, encode.
 import { randomUUID } from 'node:crypto'
-import { tooLarge } from '../../http/body.ts'
-import { formatHttpDate } from '../../http/date.ts'
-import type { Answer, Request } from '../../http/operation.ts'
+import { tooLarge } from '../../http/protocol/body.ts'
+import { formatHttpDate } from '../../http/protocol/date.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
 import {
   decodeMessageText,
   encodeGetMessages,
   encodePeekMessages,
   encodePutMessage,
   QUEUE_MESSAGE_BYTES_MAX,
-} from '../../http/queue-xml.ts'
-import { isAtLeast } from '../../http/version.ts'
-import { invalidQuery } from '../../storage/error.ts'
+} from './queue-xml.ts'
+import { isAtLeast } from '../../http/door/version.ts'
+import { invalidQuery } from '../../storage/shared/error.ts'
 import {
   deleteMessage,
   putMessage,

@@ -1,8 +1,13 @@
 // The Queue service's API as a table. What is not here does not exist.
 import type { Permission } from '../../auth/permission.ts'
-import { tableOf, type Operation, type OperationTable, type Request } from '../../http/operation.ts'
-import { QUEUE_MESSAGE_BYTES_MAX } from '../../http/queue-xml.ts'
-import { serviceOperations } from '../service.ts'
+import {
+  tableOf,
+  type Operation,
+  type OperationTable,
+  type Request,
+} from '../../http/door/operation.ts'
+import { QUEUE_MESSAGE_BYTES_MAX } from './queue-xml.ts'
+import { serviceOperations } from '../shared/service.ts'
 import { runListQueues } from './list.ts'
 import {
   runClearMessages,

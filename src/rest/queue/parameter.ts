@@ -1,8 +1,8 @@
 // The query parameters of messages, decoded once: whole seconds in, milliseconds out. What is no whole number
 // is InvalidQueryParameterValue, what is one but too small or too large is OutOfRangeQueryParameterValue.
-import type { Request } from '../../http/operation.ts'
-import { isAtLeast } from '../../http/version.ts'
-import { invalidQuery, outOfRangeQuery, StorageError } from '../../storage/error.ts'
+import type { Request } from '../../http/door/operation.ts'
+import { isAtLeast } from '../../http/door/version.ts'
+import { invalidQuery, outOfRangeQuery, StorageError } from '../../storage/shared/error.ts'
 import { decodePopReceipt, type PopReceipt } from '../../storage/queue/pop-receipt.ts'
 
 const HOUR_SECONDS = 60 * 60

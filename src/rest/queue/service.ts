@@ -1,11 +1,11 @@
 // What the Queue service's operations work with, and how a request names a queue or a message.
-import type { Call, Level, Request } from '../../http/operation.ts'
-import { StorageError } from '../../storage/error.ts'
-import type { ReusedName } from '../../storage/held-name.ts'
-import { checkQueueName } from '../../storage/name.ts'
+import type { Call, Level, Request } from '../../http/door/operation.ts'
+import { StorageError } from '../../storage/shared/error.ts'
+import type { ReusedName } from '../../storage/shared/held-name.ts'
+import { checkQueueName } from '../../storage/shared/name.ts'
 import type { QueueAddress } from '../../storage/queue/queue.ts'
-import { reusedName } from '../held-name.ts'
-import type { AccountService } from '../service.ts'
+import { reusedName } from '../shared/held-name.ts'
+import type { AccountService } from '../shared/service.ts'
 
 export type QueueService = AccountService & { newId(): number }
 

@@ -1,8 +1,8 @@
 // Addresses of the Table service: from the raw path to what it names.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeTableSegments } from '../../http/query.ts'
-import { StorageError } from '../../storage/error.ts'
+import { decodeTableSegments } from '../../http/protocol/query.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import { entityKeys, entityPath, isBatch, isTables, levelOf, namedTable } from './address.ts'
 
 const at = (rawPath: string) => ({ account: 'a', path: decodeTableSegments(rawPath) })

@@ -1,8 +1,8 @@
 // What a request to the Table service addresses. The path is [] or [name] or [name, keys in parentheses],
 // where the name is a table's, `Tables` or `$batch`.
-import type { Level, Request } from '../../http/operation.ts'
-import { StorageError } from '../../storage/error.ts'
-import { checkTableName } from '../../storage/name.ts'
+import type { Level, Request } from '../../http/door/operation.ts'
+import { StorageError } from '../../storage/shared/error.ts'
+import { checkTableName } from '../../storage/shared/name.ts'
 import type { EntityKeys } from '../../storage/table/entity.ts'
 import type { TableAddress } from '../../storage/table/table.ts'
 

@@ -1,11 +1,11 @@
 // A part of a batch as a request of its own: the caller, the account and the version are the batch's.
-import type { Body } from '../../http/body.ts'
-import { optionalHeader } from '../../http/header.ts'
-import { parseHttpRequestPart, type MultipartPart } from '../../http/multipart.ts'
-import type { Request } from '../../http/operation.ts'
-import { parseQuery } from '../../http/query.ts'
-import { resolvePath } from '../../http/resource-path.ts'
-import { once } from '../upload.ts'
+import type { Body } from '../../http/protocol/body.ts'
+import { optionalHeader } from '../../http/protocol/header.ts'
+import { parseHttpRequestPart, type MultipartPart } from '../../http/protocol/multipart.ts'
+import type { Request } from '../../http/door/operation.ts'
+import { parseQuery } from '../../http/protocol/query.ts'
+import { resolvePath } from '../../http/door/resource-path.ts'
+import { once } from '../shared/upload.ts'
 
 export type BatchPart = {
   /** Of the request in the part. One among the part's own headers is not answered, as recorded batches show. */

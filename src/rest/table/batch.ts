@@ -3,8 +3,8 @@
 // What can't be read as a batch is refused; what is wrong with one of its parts is answered inside of it.
 import { randomUUID } from 'node:crypto'
 import { authorize } from '../../auth/authorize.ts'
-import { encodeErrorJson, storageErrorOf } from '../../http/error.ts'
-import { optionalHeader } from '../../http/header.ts'
+import { storageErrorOf } from '../../http/door/error.ts'
+import { optionalHeader } from '../../http/protocol/header.ts'
 import {
   encodeHttpResponsePart,
   encodeMultipart,
@@ -12,14 +12,14 @@ import {
   parseMultipartBoundary,
   type MultipartPart,
   type MultipartSource,
-} from '../../http/multipart.ts'
-import type { Answer, OperationTable } from '../../http/operation.ts'
-import { reasonOf } from '../../http/response-head.ts'
-import { odataErrorHeaders } from '../../http/table-error.ts'
-import { StorageError } from '../../storage/error.ts'
+} from '../../http/protocol/multipart.ts'
+import type { Answer, OperationTable } from '../../http/door/operation.ts'
+import { reasonOf } from '../../http/protocol/response-head.ts'
+import { encodeErrorJson, odataErrorHeaders } from './table-error.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import type { EntityWrite } from '../../storage/table/entity.ts'
 import { TransactionError, writeEntities } from '../../storage/table/transaction.ts'
-import { heldError } from '../held-name.ts'
+import { heldError } from '../shared/held-name.ts'
 import { tableAddress } from './address.ts'
 import { decodePart, type BatchPart } from './batch-part.ts'
 import { TABLE_HEADERS } from './payload-format.ts'

@@ -1,7 +1,7 @@
 // Query, get and write entities: decode once, call storage, encode.
 import { isInKeyRange } from '../../auth/identity.ts'
-import type { Answer } from '../../http/operation.ts'
-import { StorageError } from '../../storage/error.ts'
+import type { Answer } from '../../http/door/operation.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import { getEntity, writeEntity } from '../../storage/table/entity.ts'
 import { queryEntities } from '../../storage/table/query.ts'
 import { entityKeys, tableAddress } from './address.ts'

@@ -2,7 +2,7 @@
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
 import { getTable } from '../../storage/table/table.ts'
-import { storedPolicy } from '../access-policy.ts'
+import { storedPolicy } from '../shared/access-policy.ts'
 import type { TableService } from './service.ts'
 
 export const TABLE_SERVER_HEADER = 'Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0'

@@ -1,8 +1,13 @@
 // The Table service's API as a table. What is not here does not exist.
 import type { Permission } from '../../auth/permission.ts'
-import { tableOf, type Operation, type OperationTable, type Request } from '../../http/operation.ts'
-import { StorageError } from '../../storage/error.ts'
-import { serviceOperations } from '../service.ts'
+import {
+  tableOf,
+  type Operation,
+  type OperationTable,
+  type Request,
+} from '../../http/door/operation.ts'
+import { StorageError } from '../../storage/shared/error.ts'
+import { serviceOperations } from '../shared/service.ts'
 import { isBatch, isTables, levelOf } from './address.ts'
 import { runEntityGroupTransaction } from './batch.ts'
 import { runGetEntity, runQueryEntities, runWriteEntity } from './entity.ts'

@@ -1,7 +1,7 @@
 // The JSON of an entity as what storage takes: each property with its type, which an annotation
 // (`"A@odata.type": "Edm.Int64"`) or the form of the value tells
 // (https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations).
-import { StorageError } from '../../storage/error.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import { parseDouble, parseEdm, parseInt32 } from '../../storage/table/edm-text.ts'
 import {
   isEdmType,

@@ -1,9 +1,10 @@
 // Entities and tables as OData's JSON, in the three levels of metadata. Written as text, since a Double
 // has a point (`5.0`) that JSON.stringify would drop.
-import { openSeen, remembering } from '../../kv/remember.ts'
-import { timestampOf } from '../../storage/etag.ts'
+import { derived } from '../../kv/derived.ts'
+import { remembering } from '../../memory/remember.ts'
+import { timestampOf } from '../../storage/shared/etag.ts'
 import { formatEdm } from '../../storage/table/edm-text.ts'
-import type { EdmProperties, EdmType, EdmValue } from '../../storage/table/edm.ts'
+import type { EdmType, EdmValue } from '../../storage/table/edm.ts'
 import { entityETag, entityETagAt, type Entity } from '../../storage/table/entity.ts'
 import { entityPath, tablePath } from './address.ts'
 import type { MetadataLevel } from './payload-format.ts'
@@ -28,7 +29,7 @@ export function encodeEntity(context: EntityContext, entity: Entity): string {
 
 /** The same, with the ETag, for who may be asked for it again. */
 export function encodeEntityOnce(context: EntityContext, entity: Entity): EncodedEntity {
-  return once(elements, encodeEntity, context, entity)
+  return once(contextKeyOf('element', context), encodeEntity, context, entity)
 }
 
 function encodeItem(context: EntityContext, entity: Entity): string {
@@ -37,43 +38,30 @@ function encodeItem(context: EntityContext, entity: Entity): string {
 
 type EncodedEntity = { readonly etag: string; readonly text: string }
 
-/** By the properties as they were read: of what is read again and again the store keeps them (kv/recent.ts). */
-type Known = WeakMap<
-  EdmProperties,
-  EncodedEntity & Pick<Entity, 'stamp'> & Pick<EntityContext, 'endpoint' | 'level' | 'table'>
->
+/** Everything that the text depends on besides the record; undefined where it is not worth keeping. */
+function contextKeyOf(kind: 'element' | 'item', context: EntityContext): string | undefined {
+  const { endpoint, level, table, select } = context
+  // The metadata spells the table's name as the request did, in any case.
+  return select === undefined ? `${kind} ${level} ${endpoint} ${table}` : undefined
+}
 
-const elements: Known = new WeakMap()
-const items: Known = new WeakMap()
-const wasEncoded = openSeen()
-
+/** Of an entity whose record is cached, text and ETag are made once for each context. */
 function once(
-  encoded: Known,
+  contextKey: string | undefined,
   encode: (context: EntityContext, entity: Entity) => string,
   context: EntityContext,
   entity: Entity,
 ): EncodedEntity {
-  const { select } = context
   const { stamp, properties } = entity
-  const known = encoded.get(properties)
-  if (known?.stamp === stamp && select === undefined && isSameContext(known, context)) return known
-  const { endpoint, level, table } = context
-  const etag = entityETag(stamp)
-  const made = { stamp, endpoint, level, table, etag, text: encode(context, entity) }
-  if (select === undefined && wasEncoded(stamp)) encoded.set(properties, made)
-  return made
-}
-
-/** The metadata spells the table's name as the request did, in any case. */
-function isSameContext(
-  known: Pick<EntityContext, 'endpoint' | 'level' | 'table'>,
-  { endpoint, level, table }: EntityContext,
-): boolean {
-  return known.level === level && known.endpoint === endpoint && known.table === table
+  const make = (): EncodedEntity => {
+    return { etag: entityETag(stamp), text: encode(context, entity) }
+  }
+  return contextKey === undefined ? make() : derived(properties, contextKey, make)
 }
 
 export function encodeEntities(context: EntityContext, entities: readonly Entity[]): string {
-  const texts = entities.map((entity) => once(items, encodeItem, context, entity).text)
+  const key = contextKeyOf('item', context)
+  const texts = entities.map((entity) => once(key, encodeItem, context, entity).text)
   const metadata = metadataOf(context, `${context.table}${selected(context)}`)
   return object([...metadata, `"value":[${texts.join(',')}]`])
 }

@@ -1,7 +1,7 @@
 // Which level of metadata a request gets, and which formats there are none of.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseQuery } from '../../http/query.ts'
+import { parseQuery } from '../../http/protocol/query.ts'
 import { checkJsonBody, decodeFormat, decodePrefer } from './payload-format.ts'
 
 const FORMATS = [

@@ -1,9 +1,9 @@
 // How much an answer tells besides the values: OData's three levels of metadata. `$format` wins over
 // Accept. There is JSON only: Atom ended with version 2015-12-11, and verbose JSON was never there.
-import { optionalHeader } from '../../http/header.ts'
-import type { Request } from '../../http/operation.ts'
-import { remembering } from '../../kv/remember.ts'
-import { StorageError } from '../../storage/error.ts'
+import { optionalHeader } from '../../http/protocol/header.ts'
+import type { Request } from '../../http/door/operation.ts'
+import { remembering } from '../../memory/remember.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 
 export type MetadataLevel = 'nometadata' | 'minimalmetadata' | 'fullmetadata'
 

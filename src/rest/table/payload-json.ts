@@ -1,6 +1,6 @@
 // Reads the JSON of an entity: one object whose members are texts, numbers, booleans or null. JSON.parse
 // would lose what matters here: that `5.0` is no `5`, and that a name came twice.
-import { StorageError } from '../../storage/error.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 
 export type JsonScalar =
   | { readonly kind: 'string'; readonly text: string }

@@ -1,7 +1,7 @@
 // The options of a query, and tokens that lead from page to page.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseQuery } from '../../http/query.ts'
+import { parseQuery } from '../../http/protocol/query.ts'
 import {
   checkQueryOptions,
   decodeContinuation,

@@ -1,7 +1,7 @@
 // The options of a query, and the continuation from page to page. Continuation tokens are opaque to
 // clients; ours hold the key at which the next page begins, half surrogates and all.
-import type { Request } from '../../http/operation.ts'
-import { StorageError } from '../../storage/error.ts'
+import type { Request } from '../../http/door/operation.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import { parseFilter, type FilterSubject } from '../../storage/table/filter-parse.ts'
 import type { FilterExpression } from '../../storage/table/filter.ts'
 

@@ -1,11 +1,11 @@
 // What the Table service's operations work with, and which part of a table the caller may touch.
 import type { Identity, TableKeyRange } from '../../auth/identity.ts'
 import type { AuthWorld } from '../../auth/world.ts'
-import type { Call, Request } from '../../http/operation.ts'
-import type { ReusedName } from '../../storage/held-name.ts'
+import type { Call, Request } from '../../http/door/operation.ts'
+import type { ReusedName } from '../../storage/shared/held-name.ts'
 import type { TableAddress } from '../../storage/table/table.ts'
-import { reusedName } from '../held-name.ts'
-import type { AccountService } from '../service.ts'
+import { reusedName } from '../shared/held-name.ts'
+import type { AccountService } from '../shared/service.ts'
 import { isTables, namedTable, tableAddress } from './address.ts'
 
 export type TableService = AccountService & {

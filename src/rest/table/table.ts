@@ -1,10 +1,10 @@
 // Query, get, create and delete tables, and their access policies: decode once, call storage, encode.
 import type { Identity } from '../../auth/identity.ts'
-import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../http/access-policy-xml.ts'
-import type { Answer } from '../../http/operation.ts'
-import { StorageError } from '../../storage/error.ts'
-import { leavingName, takingName } from '../../storage/held-name.ts'
-import { checkTableName } from '../../storage/name.ts'
+import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../shared/access-policy-xml.ts'
+import type { Answer } from '../../http/door/operation.ts'
+import { StorageError } from '../../storage/shared/error.ts'
+import { leavingName, takingName } from '../../storage/shared/held-name.ts'
+import { checkTableName } from '../../storage/shared/name.ts'
 import {
   createTable,
   deleteTable,

@@ -1,9 +1,9 @@
 // The six writes of an entity, alone or as parts of a batch: what the request says, and how it is answered.
 import type { Identity } from '../../auth/identity.ts'
 import { isInKeyRange } from '../../auth/identity.ts'
-import { optionalHeader } from '../../http/header.ts'
-import type { Answer, Request } from '../../http/operation.ts'
-import { StorageError } from '../../storage/error.ts'
+import { optionalHeader } from '../../http/protocol/header.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import { entityETag, type Entity, type EntityWrite } from '../../storage/table/entity.ts'
 import { entityKeys, entityPath, tableAddress } from './address.ts'
 import { decodeEntity } from './payload-decode.ts'

@@ -1,11 +1,14 @@
 // CHANGE_NOTIFY ([MS-SMB2] 3.3.5.19): what has changed in a directory since the last one, or waiting until
 // something does. Nothing is awaited before the wait begins, so that a CANCEL right behind it finds it.
-import { requireRights, RIGHT } from '../access.ts'
+import { requireRights, RIGHT } from '../handle/access.ts'
 import { requireHandle, type SmbCall, type SmbReply } from '../call.ts'
-import { endIfDeletePending, nextChanges, watchOf } from '../notify.ts'
+import { endIfDeletePending, nextChanges, watchOf } from '../handle/notify.ts'
 import { SmbError } from '../smb-error.ts'
-import { checkTransfer } from '../transfer.ts'
-import { decodeChangeNotifyRequest, encodeChangeNotifyResponse } from '../wire/change-notify.ts'
+import { checkTransfer } from '../handle/transfer.ts'
+import {
+  decodeChangeNotifyRequest,
+  encodeChangeNotifyResponse,
+} from '../wire/file/change-notify.ts'
 
 /** What a handle may keep for a client that does not come for it; Windows itself asks for 64 KiB at most. */
 const BUFFER_BYTES_MAX = 256 * 1024

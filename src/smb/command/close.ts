@@ -1,13 +1,13 @@
 // CLOSE ([MS-SMB2] 3.3.5.10).
-import { getNode } from '../../storage/file/node.ts'
-import { allocatedBytesOf } from '../allocation.ts'
+import { getNode } from '../../storage/file/tree/node.ts'
+import { allocatedBytesOf } from '../handle/allocation.ts'
 import { requireHandle, type SmbCall, type SmbReply } from '../call.ts'
-import { closeHandle } from '../close.ts'
-import { fileFactsOf } from '../file-facts.ts'
-import type { FileHandle } from '../handle.ts'
-import { moveWriteTime } from '../late-write-time.ts'
-import { isWriteTimeLate } from '../write-time.ts'
-import { decodeCloseRequest, encodeCloseResponse } from '../wire/close.ts'
+import { closeHandle } from '../handle/close.ts'
+import { fileFactsOf } from '../handle/file-facts.ts'
+import type { FileHandle } from '../world.ts'
+import { moveWriteTime } from '../handle/late-write-time.ts'
+import { isWriteTimeLate } from '../handle/write-time.ts'
+import { decodeCloseRequest, encodeCloseResponse } from '../wire/file/close.ts'
 import type { OpenedFile } from '../wire/opened-file.ts'
 
 export async function runClose(call: SmbCall): Promise<SmbReply> {

@@ -1,30 +1,30 @@
 // CREATE ([MS-SMB2] 3.3.5.9): from the wire to one transaction, again when clients had to be waited for.
-import type { FileTx } from '../../storage/file/open.ts'
-import { openFile, type Opened, type OpenRequest } from '../../storage/file/smb-open.ts'
-import { allocatedBytesOf, keepAllocation } from '../allocation.ts'
-import { appInstanceOf, closeOtherInstances } from '../app-instance.ts'
+import type { FileTx } from '../../storage/file/open/open.ts'
+import { openFile, type Opened, type OpenRequest } from '../../storage/file/open/smb-open.ts'
+import { allocatedBytesOf, keepAllocation } from '../handle/allocation.ts'
+import { appInstanceOf, closeOtherInstances } from '../create/app-instance.ts'
 import { requireDisk, requireSession, requireTree, type SmbCall, type SmbReply } from '../call.ts'
-import { newChannelState } from '../channel-sequence.ts'
-import { closeHandle } from '../close.ts'
-import { leaseContexts, oplockLevelOf } from '../create-cache.ts'
-import { contextsOf } from '../create-context-reply.ts'
-import { createPipe } from '../create-pipe.ts'
-import { createOnce } from '../create-replay.ts'
-import { modeOf, openRequestOf } from '../create-request.ts'
-import { durableContexts, grantDurable } from '../durable.ts'
-import { checkDurableContexts, reconnect, type Reopened } from '../durable-reconnect.ts'
-import { fileFactsOf } from '../file-facts.ts'
-import type { FileHandle } from '../handle.ts'
+import { newChannelState } from '../handle/channel-sequence.ts'
+import { closeHandle } from '../handle/close.ts'
+import { leaseContexts, oplockLevelOf } from '../create/create-cache.ts'
+import { contextsOf } from '../create/create-context-reply.ts'
+import { createPipe } from '../create/create-pipe.ts'
+import { createOnce } from '../create/create-replay.ts'
+import { modeOf, openRequestOf } from '../create/create-request.ts'
+import { durableContexts, grantDurable } from '../handle/durable.ts'
+import { checkDurableContexts, reconnect, type Reopened } from '../create/durable-reconnect.ts'
+import { fileFactsOf } from '../handle/file-facts.ts'
+import type { FileHandle } from '../world.ts'
 import { HANDLES_MAX } from '../limits.ts'
 import { SmbError } from '../smb-error.ts'
-import { BREAK_MS_MAX, retryOnRelease } from '../wait.ts'
+import { BREAK_MS_MAX, retryOnRelease } from '../connection/wait.ts'
 import {
   CREATE_ACTION,
   decodeCreateRequest,
   encodeCreateResponse,
   type CreateRequest,
-} from '../wire/create.ts'
-import type { ResponseContext } from '../wire/create-context.ts'
+} from '../wire/file/create.ts'
+import type { ResponseContext } from '../wire/file/create-context.ts'
 
 export async function runCreate(call: SmbCall): Promise<SmbReply> {
   const request = decodeCreateRequest(call.message)
@@ -84,7 +84,7 @@ async function open(call: SmbCall, request: OpenRequest, isReplayable: boolean):
   const attempt = (hasWaited: boolean) => {
     const now = moment()
     const body = (tx: FileTx) => openFile(tx, { ...request, hasWaited }, now)
-    return isLive ? kv.writeLive(body) : kv.write(body)
+    return isLive ? kv.write(body) : kv.write(body)
   }
   return retryOnRelease<Opened>(call, BREAK_MS_MAX, attempt, isReplayable)
 }

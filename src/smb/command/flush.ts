@@ -1,7 +1,7 @@
 // FLUSH ([MS-SMB2] 3.3.5.11). Every write was answered when it was durable, so nothing is left to be done.
-import { RIGHT, requireAnyRight } from '../access.ts'
+import { RIGHT, requireAnyRight } from '../handle/access.ts'
 import { requireHandle, type SmbCall, type SmbReply } from '../call.ts'
-import { showWriteTime } from '../write-time.ts'
+import { showWriteTime } from '../handle/write-time.ts'
 import { decodeFlushRequest, encodeSimpleResponse } from '../wire/simple.ts'
 
 export function runFlush(call: SmbCall): SmbReply {

@@ -11,12 +11,12 @@ import { runRequestResiliency } from '../fsctl/resiliency.ts'
 import { runEnumerateSnapshots } from '../fsctl/snapshots.ts'
 import { runValidateNegotiate } from '../fsctl/validate-negotiate.ts'
 import { runQueryAllocatedRanges, runSetZero } from '../fsctl/zero.ts'
-import type { Handle } from '../handle.ts'
+import type { Handle } from '../world.ts'
 import { SmbError } from '../smb-error.ts'
-import { checkTransfer, onChannel } from '../transfer.ts'
+import { checkTransfer, onChannel } from '../handle/transfer.ts'
 import { isFileIdAllOnes } from '../wire/file-id.ts'
-import { FSCTL } from '../wire/fsctl.ts'
-import { decodeIoctlRequest, encodeIoctlResponse, type IoctlRequest } from '../wire/ioctl.ts'
+import { FSCTL } from '../wire/file/fsctl.ts'
+import { decodeIoctlRequest, encodeIoctlResponse, type IoctlRequest } from '../wire/file/ioctl.ts'
 
 // prettier-ignore
 const ROWS: readonly Fsctl[] = [

@@ -1,15 +1,15 @@
 // LOCK ([MS-SMB2] 3.3.5.14): locks all of its ranges or none, or unlocks one range after the other.
 import type { Step } from '../../kv/kv.ts'
-import type { FileOpen, FileTx } from '../../storage/file/open.ts'
-import { addLocks, isLockRange, removeLock } from '../../storage/file/smb-lock.ts'
-import { RIGHT, requireAnyRight } from '../access.ts'
+import type { FileOpen, FileTx } from '../../storage/file/open/open.ts'
+import { addLocks, isLockRange, removeLock } from '../../storage/file/open/smb-lock.ts'
+import { RIGHT, requireAnyRight } from '../handle/access.ts'
 import { requireHandle, requireSession, type SmbCall, type SmbReply } from '../call.ts'
-import type { FileHandle } from '../handle.ts'
-import { countsSequences, isRepeated, rememberSequence } from '../lock-sequence.ts'
-import { whenReleased } from '../lock-wait.ts'
+import type { FileHandle } from '../world.ts'
+import { countsSequences, isRepeated, rememberSequence } from '../handle/lock-sequence.ts'
+import { whenReleased } from '../handle/lock-wait.ts'
 import { SmbError } from '../smb-error.ts'
-import { onChannel } from '../transfer.ts'
-import { decodeLockRequest, LOCK_FLAG, type LockElement } from '../wire/lock.ts'
+import { onChannel } from '../handle/transfer.ts'
+import { decodeLockRequest, LOCK_FLAG, type LockElement } from '../wire/file/lock.ts'
 import { encodeSimpleResponse } from '../wire/simple.ts'
 import type { NtStatusName } from '../wire/status.ts'
 
@@ -47,7 +47,7 @@ async function lock(
     return { offset, length, isExclusive: (flags & LOCK_FLAG.exclusive) !== 0 }
   })
   const attempt = async (): Promise<boolean> => {
-    const outcome = await call.world.kv.writeLive((tx) => addLocks(tx, open, wanted))
+    const outcome = await call.world.kv.write((tx) => addLocks(tx, open, wanted))
     if (outcome === 'closed') throw new SmbError('RANGE_NOT_LOCKED')
     if (outcome === 'tooMany') throw new SmbError('INSUFFICIENT_RESOURCES')
     return outcome === 'locked'
@@ -73,7 +73,7 @@ async function unlock(
   { open }: FileHandle,
   locks: readonly LockElement[],
 ): Promise<void> {
-  const failure = await world.kv.writeLive((tx) => removeLocks(tx, open, locks))
+  const failure = await world.kv.write((tx) => removeLocks(tx, open, locks))
   if (failure !== undefined) throw new SmbError(failure)
 }
 

@@ -1,8 +1,9 @@
 // NEGOTIATE ([MS-SMB2] 3.3.5.3, 3.3.5.4): dialect, cipher and signing algorithm, once for each connection.
-import { encodeNegTokenInit2, MECHANISM } from '../../auth/spnego.ts'
-import type { Connection, Negotiated, SmbCall, SmbReply, SmbWorld } from '../call.ts'
+import { encodeNegTokenInit2, MECHANISM } from '../../auth/smb/spnego.ts'
+import type { SmbCall, SmbReply } from '../call.ts'
+import type { Connection, Negotiated, SmbWorld } from '../world.ts'
 import { CREDIT_BYTES, TRANSFER_BYTES_MAX } from '../limits.ts'
-import { SECURITY_MODE } from '../security-mode.ts'
+import { SECURITY_MODE } from '../session/security-mode.ts'
 import {
   CIPHER,
   defaultSigning,
@@ -12,8 +13,8 @@ import {
   type Cipher,
   type Dialect,
   type Signing,
-} from '../dialect.ts'
-import { extendPreauthHash, PREAUTH_HASH_START } from '../key.ts'
+} from '../session/dialect.ts'
+import { extendPreauthHash, PREAUTH_HASH_START } from '../session/key.ts'
 import { DropConnection, SmbError } from '../smb-error.ts'
 import { encodeFiletime } from '../wire/filetime.ts'
 import {
@@ -21,13 +22,13 @@ import {
   decodeSmb1Negotiate,
   encodeNegotiateResponse,
   type NegotiateRequest,
-} from '../wire/negotiate.ts'
+} from '../wire/session/negotiate.ts'
 import {
   encodeEncryptionContext,
   encodePreauthContext,
   encodeSigningContext,
   type NegotiateContext,
-} from '../wire/negotiate-context.ts'
+} from '../wire/session/negotiate-context.ts'
 
 export const CAPABILITY = {
   leasing: 0x2,

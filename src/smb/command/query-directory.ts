@@ -1,5 +1,5 @@
 // QUERY_DIRECTORY ([MS-SMB2] 3.3.5.18): the entries of a directory that match a pattern, as many as fit.
-import { RIGHT, requireRights } from '../access.ts'
+import { RIGHT, requireRights } from '../handle/access.ts'
 import { requireDisk, requireHandle, type SmbCall, type SmbReply } from '../call.ts'
 import {
   restartScan,
@@ -8,17 +8,17 @@ import {
   type DirectoryScan,
   type Position,
   type Scanned,
-} from '../directory-scan.ts'
-import type { FileHandle } from '../handle.ts'
+} from '../handle/directory-scan.ts'
+import type { FileHandle } from '../world.ts'
 import { SmbError } from '../smb-error.ts'
-import { checkTransfer } from '../transfer.ts'
-import { encodeDirectoryEntries, isDirectoryClass } from '../wire/directory-entry.ts'
+import { checkTransfer } from '../handle/transfer.ts'
+import { encodeDirectoryEntries, isDirectoryClass } from '../wire/information/directory-entry.ts'
 import {
   decodeQueryDirectoryRequest,
   encodeQueryDirectoryResponse,
   QUERY_DIRECTORY_FLAG,
   type QueryDirectoryRequest,
-} from '../wire/query-directory.ts'
+} from '../wire/information/query-directory.ts'
 
 export async function runQueryDirectory(call: SmbCall): Promise<SmbReply> {
   const request = decodeQueryDirectoryRequest(call.message)

@@ -1,26 +1,24 @@
 // QUERY_INFO ([MS-SMB2] 3.3.5.20): what is known of a file, of the share as a volume, and who may do what.
-import type { ReadTx, Step } from '../../kv/kv.ts'
-import { isDeletePending } from '../../storage/file/open.ts'
-import { requireOpened } from '../../storage/file/opened-node.ts'
-import { RIGHT, requireRights } from '../access.ts'
-import { allocatedBytesOf } from '../allocation.ts'
-import { requireDisk, requireHandle, type DiskTree, type SmbCall, type SmbReply } from '../call.ts'
-import { fileFactsOf, fileIdOf } from '../file-facts.ts'
-import type { FileHandle, Handle } from '../handle.ts'
-import { querySecurity } from '../security.ts'
+import { requireOpenedState, type OpenedNode } from '../../storage/file/open/opened-node.ts'
+import { RIGHT, requireRights } from '../handle/access.ts'
+import { allocatedBytesOf } from '../handle/allocation.ts'
+import { requireDisk, requireHandle, type SmbCall, type SmbReply } from '../call.ts'
+import type { FileHandle, Handle } from '../world.ts'
+import { fileFactsOf, fileIdOf } from '../handle/file-facts.ts'
+import { querySecurity } from '../handle/security.ts'
 import { SmbError } from '../smb-error.ts'
-import { checkTransfer } from '../transfer.ts'
-import { volumeFactsOf, volumeSerialNumber } from '../volume.ts'
-import { shownWriteTime } from '../write-time.ts'
-import { encodeFileInformation, type FileFacts } from '../wire/file-information.ts'
-import type { Information } from '../wire/information.ts'
+import { checkTransfer } from '../handle/transfer.ts'
+import { volumeFactsOf, volumeSerialNumber } from '../handle/volume.ts'
+import { shownWriteTime } from '../handle/write-time.ts'
+import { encodeFileInformation, type FileFacts } from '../wire/information/file-information.ts'
+import type { Information } from '../wire/information/information.ts'
 import {
   decodeQueryInfoRequest,
   encodeQueryInfoResponse,
   INFORMATION_TYPE,
   type QueryInfoRequest,
-} from '../wire/query-info.ts'
-import { encodeVolumeInformation } from '../wire/volume-information.ts'
+} from '../wire/information/query-info.ts'
+import { encodeVolumeInformation } from '../wire/information/volume-information.ts'
 
 export async function runQueryInfo(call: SmbCall): Promise<SmbReply> {
   const request = decodeQueryInfoRequest(call.message)
@@ -66,17 +64,21 @@ const FILE_RIGHTS: Readonly<Record<number, number | undefined>> = {
   35: RIGHT.readAttributes,
 }
 
+type Opened = OpenedNode & { readonly deletePending: boolean }
+
 async function readFacts(call: SmbCall, handle: FileHandle): Promise<FileFacts> {
   const tree = requireDisk(call)
   const { nowMs } = call.world.moment()
-  return await call.world.kv.read((tx) => factsOf(tx, tree, handle, nowMs))
+  const opened = await call.world.kv.read((tx) => requireOpenedState(tx, tree, handle.open))
+  return factsOf(handle, opened, nowMs)
 }
 
-function* factsOf(tx: ReadTx, tree: DiskTree, handle: FileHandle, nowMs: number): Step<FileFacts> {
+function factsOf(
+  handle: FileHandle,
+  { node, open, view: { shareId }, deletePending }: Opened,
+  nowMs: number,
+): FileFacts {
   const { position, mode } = handle
-  const { node, open, view } = yield* requireOpened(tx, tree, handle.open)
-  const { shareId } = view
-  const deletePending = yield* isDeletePending(tx, shareId, node.nodeId)
   const { linkCount = 1 } = node
   return {
     ...fileFactsOf(node, allocatedBytesOf(handle)),

@@ -1,8 +1,8 @@
 // READ ([MS-SMB2] 3.3.5.12). The bytes go from the extent's chunks to the socket as they are.
-import { readOpened, type ReadBytes } from '../../storage/file/smb-range.ts'
-import { RIGHT, requireAnyRight } from '../access.ts'
+import { readOpened, type ReadBytes } from '../../storage/file/bytes/smb-range.ts'
+import { RIGHT, requireAnyRight } from '../handle/access.ts'
 import { requireHandle, type SmbCall, type SmbReply } from '../call.ts'
-import type { FileHandle, PipeHandle } from '../handle.ts'
+import type { FileHandle, PipeHandle } from '../world.ts'
 import { SmbError } from '../smb-error.ts'
 import {
   asBuffer,
@@ -12,8 +12,8 @@ import {
   OFFSET_END,
   openedAt,
   requireNoDirectory,
-} from '../transfer.ts'
-import { decodeReadRequest, encodeReadResponseHead, type ReadRequest } from '../wire/read.ts'
+} from '../handle/transfer.ts'
+import { decodeReadRequest, encodeReadResponseHead, type ReadRequest } from '../wire/file/read.ts'
 
 export async function runRead(call: SmbCall): Promise<SmbReply> {
   const request = decodeReadRequest(call.message)

@@ -1,12 +1,13 @@
 // SESSION_SETUP ([MS-SMB2] 3.3.5.5): a login in several rounds. It makes a session, proves again who has one, or
 // makes its connection a further channel of one. The last answer is signed with the keys that the login gave.
-import { stepSmbLogin, type SmbLoginStep } from '../../auth/smb-login.ts'
-import { isSameUser, type Negotiated, type Session, type SmbCall, type SmbReply } from '../call.ts'
-import { extendPreauthHash } from '../key.ts'
-import type { LoginOutcome } from '../login-report.ts'
-import { addChannel, requireBindable } from '../session-channel.ts'
-import { createSession, newSessionId } from '../session-new.ts'
-import { endSession } from '../session.ts'
+import { stepSmbLogin, type SmbLoginStep } from '../../auth/smb/smb-login.ts'
+import { isSameUser, type SmbCall, type SmbReply } from '../call.ts'
+import type { Negotiated, Session } from '../world.ts'
+import { extendPreauthHash } from '../session/key.ts'
+import type { LoginOutcome } from '../session/login-report.ts'
+import { addChannel, requireBindable } from '../session/session-channel.ts'
+import { createSession, newSessionId } from '../session/session-new.ts'
+import { endSession } from '../session/session.ts'
 import { DropConnection, SmbError } from '../smb-error.ts'
 import {
   decodeSessionSetupRequest,
@@ -14,7 +15,7 @@ import {
   SESSION_FLAG,
   SESSION_SETUP_FLAG,
   type SessionSetupRequest,
-} from '../wire/session-setup.ts'
+} from '../wire/session/session-setup.ts'
 import { errorBody } from '../wire/status.ts'
 
 /** What the login is for. */

@@ -1,14 +1,10 @@
 // SET_INFO of FileDispositionInformation and FileDispositionInformationEx: delete with the last handle, or not.
-import type { Step } from '../../kv/kv.ts'
-import type { FileTx } from '../../storage/file/open.ts'
-import { requireOpened } from '../../storage/file/opened-node.ts'
-import { setDisposal, type Disposal } from '../../storage/file/smb-disposition.ts'
-import type { MustWait } from '../../storage/file/smb-open.ts'
-import { requireDisk, type DiskTree, type SmbCall } from '../call.ts'
-import type { FileHandle } from '../handle.ts'
-import { RIGHT, requireRights } from '../access.ts'
-import { BREAK_MS_MAX, retryOnRelease } from '../wait.ts'
-import type { FileChange } from '../wire/set-info.ts'
+import { requireDisk, type SmbCall } from '../call.ts'
+import type { FileHandle } from '../world.ts'
+import { RIGHT, requireRights } from '../handle/access.ts'
+import { BREAK_MS_MAX, retryOnRelease } from '../connection/wait.ts'
+import type { FileChange } from '../wire/information/set-info.ts'
+import { disposeOfOpened } from '../../storage/file/open/smb-disposition.ts'
 
 export async function setDisposition(
   call: SmbCall,
@@ -18,15 +14,6 @@ export async function setDisposition(
   requireRights(handle, RIGHT.delete)
   const tree = requireDisk(call)
   await retryOnRelease(call, BREAK_MS_MAX, () =>
-    call.world.kv.writeLive((tx) => disposeOfOpened(tx, tree, handle, change)),
+    call.world.kv.write((tx) => disposeOfOpened(tx, tree, handle.open, change)),
   )
-}
-
-function* disposeOfOpened(
-  tx: FileTx,
-  tree: DiskTree,
-  { open }: FileHandle,
-  disposal: Disposal,
-): Step<MustWait | { readonly kind: 'set' }> {
-  return yield* setDisposal(tx, yield* requireOpened(tx, tree, open), disposal)
 }

@@ -1,25 +1,15 @@
 // SET_INFO ([MS-SMB2] 3.3.5.21): one row for each class that can be set. Renames and deletions are whole stories
 // of their own (set-rename.ts, set-disposition.ts).
-import type { Step } from '../../kv/kv.ts'
-import type { FileTx } from '../../storage/file/open.ts'
-import { requireOpened } from '../../storage/file/opened-node.ts'
-import {
-  frozenAfter,
-  setBasic,
-  type BasicChange,
-  type BasicTime,
-  type FrozenTimes,
-} from '../../storage/file/set-basic.ts'
-import type { Moment } from '../../storage/moment.ts'
-import { RIGHT, requireRights } from '../access.ts'
-import { requireDisk, requireHandle, type DiskTree, type SmbCall, type SmbReply } from '../call.ts'
-import { frozenTimesOf, keepFrozenTimes } from '../frozen-times.ts'
-import type { FileHandle } from '../handle.ts'
-import { setSecurity } from '../security.ts'
+import { frozenAfter, type BasicTime, setOpenedBasic } from '../../storage/file/tree/set-basic.ts'
+import { RIGHT, requireRights } from '../handle/access.ts'
+import { requireDisk, requireHandle, type SmbCall, type SmbReply } from '../call.ts'
+import type { FileHandle } from '../world.ts'
+import { frozenTimesOf, keepFrozenTimes } from '../handle/frozen-times.ts'
+import { setSecurity } from '../handle/security.ts'
 import { SmbError } from '../smb-error.ts'
-import { onChannel } from '../transfer.ts'
-import { showWriteTime } from '../write-time.ts'
-import { INFORMATION_TYPE } from '../wire/query-info.ts'
+import { onChannel } from '../handle/transfer.ts'
+import { showWriteTime } from '../handle/write-time.ts'
+import { INFORMATION_TYPE } from '../wire/information/query-info.ts'
 import {
   decodeFileChange,
   decodeSetInfoRequest,
@@ -27,7 +17,7 @@ import {
   type FileChange,
   type SetInfoRequest,
   type TimeChange,
-} from '../wire/set-info.ts'
+} from '../wire/information/set-info.ts'
 import { setDisposition } from './set-disposition.ts'
 import { setLength } from './set-length.ts'
 import { setRename } from './set-rename.ts'
@@ -106,20 +96,11 @@ async function setTimesAndAttributes(
   }
   const frozen = frozenAfter(frozenTimesOf(handle), basic)
   const moment = call.world.moment()
-  await call.world.kv.write((tx) => setOpenedBasic(tx, tree, handle, { basic, frozen }, moment))
+  await call.world.kv.write((tx) =>
+    setOpenedBasic(tx, tree, handle.open, { basic, frozen }, moment),
+  )
   keepFrozenTimes(handle, frozen)
   showWriteTime(handle)
-}
-
-function* setOpenedBasic(
-  tx: FileTx,
-  tree: DiskTree,
-  { open }: FileHandle,
-  { basic, frozen }: { readonly basic: BasicChange; readonly frozen: FrozenTimes },
-  moment: Moment,
-): Step<void> {
-  const opened = yield* requireOpened(tx, tree, open)
-  yield* setBasic(tx, opened, basic, frozen, moment)
 }
 
 function timeOf(change: TimeChange): BasicTime {

@@ -1,19 +1,13 @@
 // SET_INFO of FileRenameInformation and FileRenameInformationEx.
-import type { Step } from '../../kv/kv.ts'
-import type { FileTx } from '../../storage/file/open.ts'
-import { requireOpened } from '../../storage/file/opened-node.ts'
-import { keptTimes } from '../../storage/file/set-basic.ts'
-import type { MustWait } from '../../storage/file/smb-open.ts'
-import { renameOpened, type OpenedRename } from '../../storage/file/smb-rename.ts'
-import type { Moment } from '../../storage/moment.ts'
-import { RIGHT, requireRights } from '../access.ts'
-import { requireDisk, requireSession, type DiskTree, type SmbCall } from '../call.ts'
-import { decodeFilePath } from '../file-path.ts'
-import { frozenTimesOf } from '../frozen-times.ts'
-import type { FileHandle } from '../handle.ts'
+import { RIGHT, requireRights } from '../handle/access.ts'
+import { requireDisk, requireSession, type SmbCall } from '../call.ts'
+import type { FileHandle } from '../world.ts'
+import { decodeFilePath } from '../handle/file-path.ts'
 import { SmbError } from '../smb-error.ts'
-import { BREAK_MS_MAX, retryOnRelease } from '../wait.ts'
-import type { Rename } from '../wire/set-info.ts'
+import { BREAK_MS_MAX, retryOnRelease } from '../connection/wait.ts'
+import type { Rename } from '../wire/information/set-info.ts'
+import { rename } from '../../storage/file/open/smb-rename.ts'
+import { frozenTimesOf } from '../handle/frozen-times.ts'
 
 export async function setRename(
   call: SmbCall,
@@ -30,18 +24,7 @@ export async function setRename(
   const { kv, moment } = call.world
   await retryOnRelease(call, BREAK_MS_MAX, () => {
     const now = moment()
-    return kv.write((tx) => rename(tx, tree, handle, how, now))
+    const frozen = frozenTimesOf(handle)
+    return kv.write((tx) => rename(tx, tree, handle.open, { ...how, frozen }, now))
   })
-}
-
-function* rename(
-  tx: FileTx,
-  tree: DiskTree,
-  handle: FileHandle,
-  how: Omit<OpenedRename, 'properties'>,
-  moment: Moment,
-): Step<MustWait | { readonly kind: 'renamed' }> {
-  const opened = yield* requireOpened(tx, tree, handle.open)
-  const properties = keptTimes(opened.node, frozenTimesOf(handle))
-  return yield* renameOpened(tx, opened, { ...how, properties }, moment)
 }

@@ -1,6 +1,6 @@
 // ECHO and LOGOFF ([MS-SMB2] 3.3.5.6, 3.3.5.17).
 import { requireSession, type SmbCall, type SmbReply } from '../call.ts'
-import { endSession } from '../session.ts'
+import { endSession } from '../session/session.ts'
 import { checkSimpleRequest, encodeSimpleResponse } from '../wire/simple.ts'
 
 export function runEcho({ message }: SmbCall): SmbReply {

@@ -1,8 +1,9 @@
 // TREE_CONNECT and TREE_DISCONNECT ([MS-SMB2] 3.3.5.7, 3.3.5.8): a share of the account, or IPC$.
-import { getShare } from '../../storage/file/share.ts'
-import { requireSession, requireTree, type SmbCall, type SmbReply, type Tree } from '../call.ts'
-import { DIALECT } from '../dialect.ts'
-import { endTree } from '../session.ts'
+import { getShare } from '../../storage/file/share/share.ts'
+import { requireSession, requireTree, type SmbCall, type SmbReply } from '../call.ts'
+import type { Tree } from '../world.ts'
+import { DIALECT } from '../session/dialect.ts'
+import { endTree } from '../session/session.ts'
 import { SmbError } from '../smb-error.ts'
 import { checkSimpleRequest, encodeSimpleResponse } from '../wire/simple.ts'
 import {
@@ -11,7 +12,7 @@ import {
   SHARE_CAPABILITY,
   SHARE_FLAG,
   SHARE_TYPE,
-} from '../wire/tree-connect.ts'
+} from '../wire/session/tree-connect.ts'
 
 /** FILE_ALL_ACCESS: a share has no descriptor of its own that would take a right from anybody; its files have. */
 const MAXIMAL_ACCESS = 0x001f_01ff

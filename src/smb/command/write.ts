@@ -1,24 +1,30 @@
 // WRITE ([MS-SMB2] 3.3.5.13). It is answered when the bytes are durable, so WRITE_THROUGH asks for nothing more.
-import { wholeSlice } from '../../extent/slice-list.ts'
-import { removeReferences } from '../../extent/reference.ts'
-import type { Piece } from '../../extent/slice.ts'
-import { smallPiece } from '../../extent/small.ts'
-import type { FileNode } from '../../storage/file/node.ts'
+import { wholeSlice } from '../../extent/content/slice-list.ts'
+import { removeReferences } from '../../extent/content/reference.ts'
+import type { Piece } from '../../extent/content/slice.ts'
+import { smallPiece } from '../../extent/content/small.ts'
+import type { FileNode } from '../../storage/file/tree/node.ts'
 import {
   checkWriteOpened,
   SMALL_BYTES_MAX,
   writeOpened,
   type OpenedAt,
   type SmbWrite,
-} from '../../storage/file/smb-range.ts'
-import { RIGHT, requireAnyRight } from '../access.ts'
-import { requireHandle, type SmbCall, type SmbReply, type SmbWorld } from '../call.ts'
-import { frozenTimesOf } from '../frozen-times.ts'
-import type { FileHandle, PipeHandle } from '../handle.ts'
+} from '../../storage/file/bytes/smb-range.ts'
+import { RIGHT, requireAnyRight } from '../handle/access.ts'
+import { requireHandle, type SmbCall, type SmbReply } from '../call.ts'
+import type { SmbWorld, FileHandle, PipeHandle } from '../world.ts'
+import { frozenTimesOf } from '../handle/frozen-times.ts'
 import { SmbError } from '../smb-error.ts'
-import { checkEnd, checkTransfer, onChannel, openedAt, requireNoDirectory } from '../transfer.ts'
-import { noteWrite } from '../write-time.ts'
-import { decodeWriteRequest, encodeWriteResponse, type WriteRequest } from '../wire/write.ts'
+import {
+  checkEnd,
+  checkTransfer,
+  onChannel,
+  openedAt,
+  requireNoDirectory,
+} from '../handle/transfer.ts'
+import { noteWrite } from '../handle/write-time.ts'
+import { decodeWriteRequest, encodeWriteResponse, type WriteRequest } from '../wire/file/write.ts'
 
 /** Where NTFS ends ([MS-FSA] 2.1.5.4, MAXFILESIZE); files end long before it, with DISK_FULL. */
 const WRITE_END = 0xfff_ffff_0000n

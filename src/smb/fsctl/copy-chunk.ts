@@ -1,12 +1,12 @@
 // FSCTL_SRV_REQUEST_RESUME_KEY, FSCTL_SRV_COPYCHUNK and FSCTL_SRV_COPYCHUNK_WRITE ([MS-SMB2] 3.3.5.15.5 and
 // 3.3.5.15.6): a copy within the server, of a file that the client has open.
-import { copyChunks, type Chunk, type CopiedChunks } from '../../storage/file/smb-copy.ts'
-import { RIGHT, requireAnyRight, requireRights } from '../access.ts'
-import { frozenTimesOf } from '../frozen-times.ts'
+import { copyChunks, type Chunk, type CopiedChunks } from '../../storage/file/bytes/smb-copy.ts'
+import { RIGHT, requireAnyRight, requireRights } from '../handle/access.ts'
+import { frozenTimesOf } from '../handle/frozen-times.ts'
 import { requireSession } from '../call.ts'
-import type { FileHandle } from '../handle.ts'
+import type { FileHandle } from '../world.ts'
 import { SmbError, smbErrorOf } from '../smb-error.ts'
-import { checkEnd, OFFSET_END, openedAt, requireNoDirectory } from '../transfer.ts'
+import { checkEnd, OFFSET_END, openedAt, requireNoDirectory } from '../handle/transfer.ts'
 import { clampToNumber } from '../wire/body.ts'
 import { decodeFileId, writeFileId } from '../wire/file-id.ts'
 import {
@@ -16,7 +16,7 @@ import {
   encodeResumeKey,
   RESUME_KEY_BYTES,
   type CopyChunk,
-} from '../wire/fsctl.ts'
+} from '../wire/file/fsctl.ts'
 import type { NtStatusName } from '../wire/status.ts'
 import { requireFile, type FsctlCall, type FsctlReply } from './fsctl.ts'
 

@@ -1,8 +1,8 @@
-// What an FSCTL works with. Each has a file of its own here and a row in the table of command/ioctl.ts.
+// What an FSCTL works with. Each has a file of its own here and a row in the table of smb/command/ioctl.ts.
 import type { SmbCall } from '../call.ts'
-import type { FileHandle, Handle, PipeHandle } from '../handle.ts'
+import type { FileHandle, Handle, PipeHandle } from '../world.ts'
 import { SmbError } from '../smb-error.ts'
-import type { FSCTL } from '../wire/fsctl.ts'
+import type { FSCTL } from '../wire/file/fsctl.ts'
 import type { NtStatusName } from '../wire/status.ts'
 
 export type FsctlCall = SmbCall & {

@@ -3,7 +3,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { CAPABILITY } from '../command/negotiate.ts'
 import { SmbError } from '../smb-error.ts'
-import { encodeNetworkInterfaces } from '../wire/fsctl.ts'
+import { encodeNetworkInterfaces } from '../wire/file/fsctl.ts'
 import type { FsctlCall, FsctlReply } from './fsctl.ts'
 
 const INTERFACE_INDEX = 1

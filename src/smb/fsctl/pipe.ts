@@ -1,9 +1,9 @@
 // FSCTL_PIPE_TRANSCEIVE, FSCTL_PIPE_PEEK, FSCTL_PIPE_WAIT ([MS-FSCC] 2.3.50 to 2.3.54).
 import { openPipe } from '../rpc/pipe.ts'
 import { SmbError } from '../smb-error.ts'
-import { asBuffer } from '../transfer.ts'
-import { decodePipeWait, encodePipePeek } from '../wire/fsctl.ts'
-import { rpcWorldOf } from '../pipe-world.ts'
+import { asBuffer } from '../handle/transfer.ts'
+import { decodePipeWait, encodePipePeek } from '../wire/file/fsctl.ts'
+import { rpcWorldOf } from '../rpc/pipe-world.ts'
 import { NO_OUTPUT, requirePipe, type FsctlCall, type FsctlReply } from './fsctl.ts'
 
 export function runPipeTransceive(call: FsctlCall): FsctlReply {

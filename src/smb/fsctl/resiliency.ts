@@ -2,7 +2,7 @@
 // Its client comes back for it as for a durable handle of version 1.
 import { requireDisk, requireSession } from '../call.ts'
 import { SmbError } from '../smb-error.ts'
-import { decodeResiliencyTimeoutMs } from '../wire/fsctl.ts'
+import { decodeResiliencyTimeoutMs } from '../wire/file/fsctl.ts'
 import { NO_OUTPUT, requireFile, type FsctlCall, type FsctlReply } from './fsctl.ts'
 
 const TIMEOUT_MS = 120_000

@@ -1,8 +1,8 @@
 // FSCTL_SRV_ENUMERATE_SNAPSHOTS ([MS-SMB2] 3.3.5.15.1): the previous versions of a file are the snapshots of its
 // share.
-import { shareSnapshots } from '../../storage/file/share.ts'
-import { STAMPS_PER_MS } from '../../storage/moment.ts'
-import { encodeSnapshots } from '../wire/fsctl.ts'
+import { shareSnapshots } from '../../storage/file/share/share.ts'
+import { STAMPS_PER_MS } from '../../node/moment.ts'
+import { encodeSnapshots } from '../wire/file/fsctl.ts'
 import { encodeSnapshotLabel } from '../wire/snapshot-label.ts'
 import { requireFile, type FsctlCall, type FsctlReply } from './fsctl.ts'
 

@@ -1,9 +1,9 @@
 // FSCTL_VALIDATE_NEGOTIATE_INFO ([MS-SMB2] 3.3.5.15.12): the negotiation once more, under a signature. If somebody
 // has changed it on its way, the connection ends.
 import { chooseDialect } from '../command/negotiate.ts'
-import { DIALECT } from '../dialect.ts'
+import { DIALECT } from '../session/dialect.ts'
 import { DropConnection, SmbError } from '../smb-error.ts'
-import { decodeValidateNegotiate, encodeValidateNegotiate } from '../wire/negotiate.ts'
+import { decodeValidateNegotiate, encodeValidateNegotiate } from '../wire/session/negotiate.ts'
 import type { FsctlCall, FsctlReply } from './fsctl.ts'
 
 const OUTPUT_BYTES = 24

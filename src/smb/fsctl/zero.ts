@@ -1,11 +1,15 @@
 // FSCTL_SET_ZERO_DATA and FSCTL_QUERY_ALLOCATED_RANGES ([MS-FSCC] 2.3.48, 2.3.71).
-import { allocatedRanges, zeroOpened } from '../../storage/file/smb-zero.ts'
-import { RIGHT, requireRights } from '../access.ts'
-import { frozenTimesOf } from '../frozen-times.ts'
+import { allocatedRanges, zeroOpened } from '../../storage/file/bytes/smb-zero.ts'
+import { RIGHT, requireRights } from '../handle/access.ts'
+import { frozenTimesOf } from '../handle/frozen-times.ts'
 import { SmbError } from '../smb-error.ts'
-import { openedAt } from '../transfer.ts'
+import { openedAt } from '../handle/transfer.ts'
 import { clampToNumber } from '../wire/body.ts'
-import { decodeAllocatedRangeQuery, decodeSetZero, encodeAllocatedRanges } from '../wire/fsctl.ts'
+import {
+  decodeAllocatedRangeQuery,
+  decodeSetZero,
+  encodeAllocatedRanges,
+} from '../wire/file/fsctl.ts'
 import { NO_OUTPUT, requireFile, type FsctlCall, type FsctlReply } from './fsctl.ts'
 
 const RANGE_BYTES = 16

@@ -1,6 +1,6 @@
 // Names of SIDs and SIDs of names ([MS-LSAT] 3.1.1): those that mean the same everywhere, and the users of the account
 // that asks, whose domain is the account.
-import type { Sid } from '../../storage/file/sid.ts'
+import type { Sid } from '../../storage/file/security/sid.ts'
 
 /** SID_NAME_USE ([MS-LSAT] 2.2.13). */
 export const SID_USE = {

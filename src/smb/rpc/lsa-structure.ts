@@ -1,5 +1,5 @@
 // What LSA's lookups answer, in NDR ([MS-LSAT] 2.2). Every part is a multiple of 4 bytes, so nothing has to be padded.
-import { encodeSid, type Sid } from '../../storage/file/sid.ts'
+import { encodeSid, type Sid } from '../../storage/file/security/sid.ts'
 import { SID_USE, type LsaDomain, type LsaName } from './lsa-name.ts'
 import { encodeU32, REFERENT } from './ndr.ts'
 

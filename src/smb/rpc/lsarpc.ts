@@ -1,6 +1,6 @@
 // lsarpc ([MS-LSAT], [MS-LSAD]): who a SID is and what SID somebody has, so that clients show the names of the users
 // of an account instead of their SIDs. A policy has nothing to it here: every handle is the same one.
-import type { Sid } from '../../storage/file/sid.ts'
+import type { Sid } from '../../storage/file/security/sid.ts'
 import { NT_STATUS } from '../wire/status.ts'
 import type { RpcInterface, RpcOperation } from './interface.ts'
 import { lsaDirectory, type LsaName } from './lsa-name.ts'

@@ -1,7 +1,7 @@
 // NDR (C706 chapter 14), the 32-bit little-endian transfer syntax: every primitive aligned to its own
 // size from the start of the stub, strings conformant and varying, and what a pointer points at put
 // behind the structure that holds it. Only what our interfaces need.
-import { decodeSid, type Sid } from '../../storage/file/sid.ts'
+import { decodeSid, type Sid } from '../../storage/file/security/sid.ts'
 import { FAULT, RpcFault } from './rpc-fault.ts'
 
 export type NdrReader = { readonly bytes: Uint8Array; offset: number }

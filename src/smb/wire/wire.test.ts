@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { randomFrom, type Random } from '../../../test/random.ts'
-import { decodeChangeNotifyRequest } from './change-notify.ts'
-import { decodeCloseRequest } from './close.ts'
-import { decodeCreateContexts } from './create-context.ts'
-import { decodeCreateRequest, encodeCreateResponse } from './create.ts'
+import { decodeChangeNotifyRequest } from './file/change-notify.ts'
+import { decodeCloseRequest } from './file/close.ts'
+import { decodeCreateContexts } from './file/create-context.ts'
+import { decodeCreateRequest, encodeCreateResponse } from './file/create.ts'
 import { WireError } from './error.ts'
 import { recordedSessions, requestOf } from './example.ts'
 import { decodeFileId } from './file-id.ts'
@@ -16,25 +16,25 @@ import {
   decodePipeWait,
   decodeResiliencyTimeoutMs,
   decodeSetZero,
-} from './fsctl.ts'
+} from './file/fsctl.ts'
 import { decodeHeader, encodeHeader, splitCompound } from './header.ts'
-import { decodeIoctlRequest } from './ioctl.ts'
-import { decodeLockRequest } from './lock.ts'
-import { decodeNegotiateContexts } from './negotiate-context.ts'
+import { decodeIoctlRequest } from './file/ioctl.ts'
+import { decodeLockRequest } from './file/lock.ts'
+import { decodeNegotiateContexts } from './session/negotiate-context.ts'
 import {
   decodeNegotiateRequest,
   decodeSmb1Negotiate,
   decodeValidateNegotiate,
-} from './negotiate.ts'
-import { decodeOplockBreakRequest } from './oplock-break.ts'
-import { decodeQueryDirectoryRequest } from './query-directory.ts'
-import { decodeQueryInfoRequest } from './query-info.ts'
-import { decodeReadRequest, encodeReadResponseHead } from './read.ts'
-import { decodeSessionSetupRequest, encodeSessionSetupResponse } from './session-setup.ts'
-import { decodeFileChange, decodeSetInfoRequest } from './set-info.ts'
+} from './session/negotiate.ts'
+import { decodeOplockBreakRequest } from './file/oplock-break.ts'
+import { decodeQueryDirectoryRequest } from './information/query-directory.ts'
+import { decodeQueryInfoRequest } from './information/query-info.ts'
+import { decodeReadRequest, encodeReadResponseHead } from './file/read.ts'
+import { decodeSessionSetupRequest, encodeSessionSetupResponse } from './session/session-setup.ts'
+import { decodeFileChange, decodeSetInfoRequest } from './information/set-info.ts'
 import { checkSimpleRequest, decodeFlushRequest } from './simple.ts'
-import { decodeTreeConnectRequest, encodeTreeConnectResponse } from './tree-connect.ts'
-import { decodeWriteRequest, encodeWriteResponse } from './write.ts'
+import { decodeTreeConnectRequest, encodeTreeConnectResponse } from './session/tree-connect.ts'
+import { decodeWriteRequest, encodeWriteResponse } from './file/write.ts'
 
 type Decode = (message: Buffer) => unknown
 

@@ -1,77 +1,22 @@
 // A blob: one record, with its bytes as content.ts keeps them. How a request finds it (the current one, a
 // snapshot, a version), and what it is after a write. What guards it is guard.ts.
-import type { Key, ReadTx, Step, Value } from '../../kv/kv.ts'
-import { decodeRecord, recordBytes } from '../../kv/record.ts'
-import { checkReadConditions, checkSatisfiable } from '../condition.ts'
-import type { ContentHeaders } from '../content-headers.ts'
-import type { CopyState } from '../copy-state.ts'
-import { StorageError } from '../error.ts'
-import { checkLeaseForRead, withLease, type Lease } from '../lease.ts'
-import type { Metadata } from '../metadata.ts'
-import type { Moment } from '../moment.ts'
-import type { Deleted } from '../retention.ts'
-import type { ClearedRange } from './cleared.ts'
-import { requireContainer, type Container, type ContainerAddress } from './container.ts'
-import type { BlobContent } from './content.ts'
-import { checkEncryption, encryptionForWrite, type BlobEncryption } from './encryption.ts'
+import type { Key, ReadTx, Step } from '../../kv/kv.ts'
+import { decodeRecord, recordBytes, type StoredRecord } from '../../kv/record.ts'
+import { checkReadConditions, checkSatisfiable } from '../shared/condition.ts'
+import { StorageError } from '../shared/error.ts'
+import { checkLeaseForRead, withLease, type Lease } from '../shared/lease.ts'
+import type { Moment } from '../../node/moment.ts'
+import { requireContainer, type Container, type ContainerAddress } from './container/container.ts'
+import { checkEncryption, encryptionForWrite } from './encryption.ts'
 import { checkNotIncremental, checkWrite, conditionState, type BlobGuard } from './guard.ts'
 import { blobKey, pastBlobKey } from './keys.ts'
-import type { Tags } from './tags.ts'
-import { checkOnline, type StoredTier } from './tier.ts'
+import type { Blob, PastBlob, StoredBlob } from './record.ts'
+import { checkOnline } from './tier.ts'
 
 /** A snapshot or a version, by the stamp that its id is made from. */
 export type BlobAt = { readonly snapshot: number } | { readonly version: number }
 
 export type BlobAddress = ContainerAddress & { readonly blob: string; readonly at?: BlobAt }
-
-export type BlobType = 'BlockBlob' | 'PageBlob' | 'AppendBlob'
-
-export type ImmutabilityPolicy = {
-  readonly untilMs: number
-  readonly mode: 'Unlocked' | 'Locked'
-}
-
-export type Blob = BlobContent & {
-  readonly type: BlobType
-  /** Gives the ETag; greater after every write. */
-  readonly stamp: number
-  readonly createdMs: number
-  readonly modifiedMs: number
-  readonly headers: ContentHeaders
-  readonly metadata: Metadata
-  readonly tags?: Tags
-  readonly lease?: Lease
-  /** Append blobs: how many blocks were appended. */
-  readonly blockCount?: number
-  readonly isSealed?: true
-  /** Page blobs: up to 2^63-1, so in decimal. */
-  readonly sequenceNumber?: string
-  /** Page blobs: the write that last replaced all of it; a diff reaches back to it and no further. */
-  readonly origin?: number
-  /** Page blobs with snapshots: what was written and cleared again, for diffs (cleared.ts). */
-  readonly cleared?: readonly ClearedRange[]
-  /** Set by somebody; without it the tier is the account's default. */
-  readonly tier?: StoredTier
-  readonly copy?: CopyState
-  readonly encryption?: BlobEncryption
-  readonly immutability?: ImmutabilityPolicy
-  readonly legalHold?: true
-  readonly expiresMs?: number
-  /** With last access time tracking on: when it was last read or written, to the day. */
-  readonly accessedMs?: number
-  /** The id of this version, if versioning was on when it was written. */
-  readonly version?: number
-  /** How many snapshots there are that are not deleted. */
-  readonly snapshotCount?: number
-}
-
-/** A snapshot, a version, or a blob that was soft-deleted (`root`); see past.ts. */
-export type PastBlob = Blob & {
-  readonly kind: 'snapshot' | 'version' | 'root'
-  readonly deleted?: Deleted
-}
-
-export type StoredBlob<T extends Blob = Blob> = { readonly blob: T; readonly bytes: Uint8Array }
 
 /** The place of a blob, and what is there. */
 export type Target = {
@@ -91,7 +36,7 @@ export type ExistingTarget = Target & { readonly stored: StoredBlob }
 export function* findBlob(tx: ReadTx, address: BlobAddress, nowMs: number): Step<Target> {
   const container = yield* requireContainer(tx, address)
   const key = blobKey(container.id, address.blob)
-  const stored = yield* tx.getWith(key, decodeStored<Blob>)
+  const stored = yield* getStored<Blob>(tx, key)
   if (stored === undefined) return { container, key, stored }
   if (isExpired(stored.blob, nowMs)) {
     return { container, key, stored: undefined, expired: stored.blob }
@@ -109,7 +54,7 @@ export function* findBlobAt(tx: ReadTx, address: BlobAddress, nowMs: number): St
   }
   const container = yield* requireContainer(tx, address)
   const key = pastBlobKey(container.id, address.blob, stampOf(at))
-  const stored = yield* tx.getWith(key, decodeStored<PastBlob>)
+  const stored = yield* getStored<PastBlob>(tx, key)
   const isIt =
     stored !== undefined && stored.blob.deleted === undefined && stored.blob.kind === kindOf(at)
   if (isIt) return { container, key, stored }
@@ -217,14 +162,19 @@ export function laterMs(current: Blob | undefined, moment: Moment): number {
   return current === undefined ? moment.nowMs : Math.max(current.modifiedMs, moment.nowMs)
 }
 
-export function decodeBlob(value: Value): Blob {
+export function decodeBlob(value: StoredRecord): Blob {
   return decodeRecord<Blob>(value)
 }
 
-export function decodePast(value: Value): PastBlob {
+export function decodePast(value: StoredRecord): PastBlob {
   return decodeRecord<PastBlob>(value)
 }
 
-export function decodeStored<T extends Blob>(value: Value): StoredBlob<T> {
+function* getStored<T extends Blob>(tx: ReadTx, key: Key): Step<StoredBlob<T> | undefined> {
+  const record = yield* tx.get(key)
+  return record === undefined ? undefined : decodeStored<T>(record)
+}
+
+export function decodeStored<T extends Blob>(value: StoredRecord): StoredBlob<T> {
   return { blob: decodeRecord<T>(value), bytes: recordBytes(value) }
 }

@@ -1,14 +1,15 @@
 // Changes of a blob that leave its bytes alone: headers, metadata, tags, leases, tiers, and what page blobs
 // have besides. Whether one changes the ETag is the service's choice, not ours.
+import { shownAccess, getProtection, isKeptAsVersion, type Protection } from './protection.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
-import { checkWriteConditions } from '../condition.ts'
-import type { ContentHeaders } from '../content-headers.ts'
-import { StorageError } from '../error.ts'
-import { runLeaseAction, withLease, type LeaseAction, type LeaseResult } from '../lease.ts'
-import { clearLongMap } from '../map-copy.ts'
-import type { Metadata } from '../metadata.ts'
-import { nextStamp, type Moment } from '../moment.ts'
+import { checkWriteConditions } from '../shared/condition.ts'
+import type { ContentHeaders } from '../shared/content-headers.ts'
+import { StorageError } from '../shared/error.ts'
+import { runLeaseAction, withLease, type LeaseAction, type LeaseResult } from '../shared/lease.ts'
+import { clearLongMap } from '../../extent/content/map-copy.ts'
+import type { Metadata } from '../shared/metadata.ts'
+import { nextStamp, type Moment } from '../../node/moment.ts'
 import {
   afterWrite,
   findBlob,
@@ -17,9 +18,9 @@ import {
   isPast,
   readBlob,
   requireBlob,
-  type Blob,
   type BlobAddress,
 } from './blob.ts'
+import type { Blob } from './record.ts'
 import { checkEncryption } from './encryption.ts'
 import {
   checkMutable,
@@ -29,11 +30,10 @@ import {
   requireType,
   type BlobGuard,
 } from './guard.ts'
-import { copyToVersion, nextPastStamp, placeOf } from './past.ts'
-import { getProtection, isKeptAsVersion, type Protection } from './protection.ts'
-import { getStaging, saveStaging } from './staging.ts'
-import { changeTagIndex } from './tag-index.ts'
-import { NO_TAGS, type Tags } from './tags.ts'
+import { copyToVersion, nextPastStamp, placeOf } from './past/past.ts'
+import { getStaging, saveStaging } from './content/staging.ts'
+import { changeTagIndex } from './list/tag-index.ts'
+import { NO_TAGS, type Tags } from '../shared/tags.ts'
 import { changedTier, tierAfterAccess, type SetTier, type TierChange } from './tier.ts'
 
 /** Set Blob Metadata: all of it is replaced. With versioning on, this makes a version. */
@@ -210,4 +210,17 @@ export function* touchBlob(tx: Tx, address: BlobAddress, nowMs: number): Step<vo
   if (stored === undefined) return
   const touched = withAccess(stored.blob, yield* getProtection(tx, address.account), nowMs)
   if (touched !== stored.blob) tx.put(key, encodeRecord(touched, stored.bytes))
+}
+
+/** Properties and metadata of a blob with a customer's key are secret too; those of a scope are not. */
+export function* readShown(
+  tx: ReadTx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  nowMs: number,
+): Step<Blob> {
+  const { blob } = (yield* readBlob(tx, address, guard, nowMs)).stored
+  checkEncryption(blob.encryption, guard.encryption ?? {}, 'read')
+  if (blob.accessedMs === undefined) return blob
+  return shownAccess(blob, yield* getProtection(tx, address.account))
 }

@@ -2,7 +2,7 @@
 // (azure-sdk-for-python), encryptionscope.spec (azure-sdk-for-js).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StorageError, type ErrorCode } from '../error.ts'
+import { StorageError, type ErrorCode } from '../shared/error.ts'
 import {
   checkEncryption,
   encryptionForWrite,

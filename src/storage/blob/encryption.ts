@@ -2,8 +2,8 @@
 // request and that is never stored, or a scope, whose key the service has. To Azure both are "customer
 // specified encryption", with the same errors.
 import type { ReadTx, Step } from '../../kv/kv.ts'
-import { ACCOUNT_ENCRYPTION_KEY, requireEncryptionScope } from '../encryption-scope.ts'
-import { invalidHeader, StorageError } from '../error.ts'
+import { ACCOUNT_ENCRYPTION_KEY, requireEncryptionScope } from '../shared/encryption-scope.ts'
+import { invalidHeader, StorageError } from '../shared/error.ts'
 
 /** Of a customer's key only the SHA-256 is kept, in base64. */
 export type BlobEncryption = { readonly keySha256: string } | { readonly scope: string }

@@ -2,12 +2,13 @@
 // takes it away.
 import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
-import { invalidHeader } from '../error.ts'
-import { nextStamp, type Moment } from '../moment.ts'
-import { afterWrite, expiresAtMs, findForUpdate, type Blob, type BlobAddress } from './blob.ts'
+import { invalidHeader } from '../shared/error.ts'
+import { nextStamp, type Moment } from '../../node/moment.ts'
+import { afterWrite, expiresAtMs, findForUpdate, type BlobAddress } from './blob.ts'
+import type { Blob } from './record.ts'
 import { checkMutable, type BlobGuard } from './guard.ts'
 import { dueKey } from './keys.ts'
-import { forgetExpiry, placeOf, type BlobPlace } from './past.ts'
+import { forgetExpiry, placeOf, type BlobPlace } from './past/past.ts'
 
 export type Expiry =
   | { readonly option: 'NeverExpire' }

@@ -5,13 +5,13 @@ import {
   type ReadRule,
   type Validators,
   type WriteKind,
-} from '../condition.ts'
-import { StorageError } from '../error.ts'
-import { etagOf } from '../etag.ts'
-import { checkLeaseForWrite, isLeaseRunning, type Lease } from '../lease.ts'
-import type { Blob, BlobType } from './blob.ts'
+} from '../shared/condition.ts'
+import { StorageError } from '../shared/error.ts'
+import { etagOf } from '../shared/etag.ts'
+import { checkLeaseForWrite, isLeaseRunning, type Lease } from '../shared/lease.ts'
+import type { Blob, BlobType } from './record.ts'
 import type { RequestEncryption } from './encryption.ts'
-import { NO_TAGS, type Tags } from './tags.ts'
+import { NO_TAGS, type Tags } from '../shared/tags.ts'
 
 export type BlobGuard = {
   readonly conditions: Conditions

@@ -1,32 +1,33 @@
 // A small world for the tests of blobs below HTTP: a store in memory, one container, a clock that is moved by
 // hand, and the operations as the front end calls them.
 import assert from 'node:assert/strict'
-import { checkStore } from '../../extent/fsck.ts'
+import { checkStore } from '../../extent/sweep/fsck.ts'
 import { chunksOf, readAll } from '../../extent/harness.ts'
 import { openMemoryExtents } from '../../extent/memory.ts'
-import { wholeSlice } from '../../extent/slice-list.ts'
-import type { Piece } from '../../extent/slice.ts'
-import { sweepExtents } from '../../extent/sweep.ts'
-import { decodeKey } from '../../kv/key.ts'
-import { KEY_END, type Key, type Step, type Tx } from '../../kv/kv.ts'
-import { openMemoryKv } from '../../kv/memory.ts'
-import { withMapCopies } from '../map-copy.ts'
-import { NO_CONDITIONS } from '../condition.ts'
-import { openIds } from '../id.ts'
-import { createMoments } from '../moment.ts'
-import type { ServicePropertiesUpdate } from '../service-properties.ts'
-import { changeServiceProperties } from '../service.ts'
-import { findBlobAt, type Blob, type BlobAddress, type BlobAt } from './blob.ts'
+import { wholeSlice } from '../../extent/content/slice-list.ts'
+import type { Piece } from '../../extent/content/slice.ts'
+import { sweepExtents } from '../../extent/sweep/sweep.ts'
+import { recordCounts } from '../../kv/counting.ts'
+import type { Key, Step, Tx } from '../../kv/kv.ts'
+import { openMemoryKv } from '../../kv/memory-kv.ts'
+import { withMapCopies } from '../../extent/content/map-copy.ts'
+import { NO_CONDITIONS } from '../shared/condition.ts'
+import { openIds } from '../../node/id.ts'
+import { createMoments } from '../../node/moment.ts'
+import type { ServicePropertiesUpdate } from '../shared/service-properties.ts'
+import { changeServiceProperties } from '../shared/service.ts'
+import { findBlobAt, type BlobAddress, type BlobAt } from './blob.ts'
+import type { Blob } from './record.ts'
 import type { BlobGuard } from './guard.ts'
 import { setBlobMetadata } from './change.ts'
-import { createContainer, deleteContainer } from './container.ts'
-import { putBlocks, readContent, type BlobContent } from './content.ts'
-import { overwriteMap } from '../map.ts'
-import { deleteBlob, type DeleteBlob, type Deletion } from './delete.ts'
+import { createContainer, deleteContainer } from './container/container.ts'
+import { putBlocks, readContent, type BlobContent } from './content/content.ts'
+import { overwriteMap } from '../../extent/content/map.ts'
+import { deleteBlob, type DeleteBlob, type Deletion } from './past/delete.ts'
 import { checkPutBlob, putBlob, replaceBlob, type PutBody, type Replacement } from './put.ts'
-import { snapshotBlob } from './snapshot.ts'
+import { snapshotBlob } from './past/snapshot.ts'
 import { sweepBlobs } from './sweep.ts'
-import { undeleteBlob } from './undelete.ts'
+import { undeleteBlob } from './past/undelete.ts'
 
 export const GUARD: BlobGuard = { conditions: NO_CONDITIONS, readRule: 'any' }
 export const DAY_MS = 24 * 60 * 60 * 1_000
@@ -165,13 +166,7 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
       assert.deepEqual((await checkStore(kv, extents)).problems, [])
     },
     /** How many records of each kind there are. */
-    counts: async (): Promise<Record<string, number>> => {
-      const range = { from: new Uint8Array(0), to: KEY_END, countMax: 1_000_000 }
-      const kinds = await kv.read((tx) => tx.scanWith(range, (key) => String(decodeKey(key)[0])))
-      const counts: Record<string, number> = {}
-      for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
-      return counts
-    },
+    counts: () => recordCounts(kv),
   }
 }
 

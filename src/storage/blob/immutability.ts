@@ -3,20 +3,13 @@
 // Neither changes the ETag.
 import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
-import { checkWriteConditions, NO_CONDITIONS, type Conditions } from '../condition.ts'
-import { invalidHeader, StorageError } from '../error.ts'
-import {
-  findBlobAt,
-  isPast,
-  requireBlob,
-  type Blob,
-  type BlobAddress,
-  type ExistingTarget,
-  type ImmutabilityPolicy,
-} from './blob.ts'
+import { checkWriteConditions, NO_CONDITIONS, type Conditions } from '../shared/condition.ts'
+import { invalidHeader, StorageError } from '../shared/error.ts'
+import { findBlobAt, isPast, requireBlob, type BlobAddress, type ExistingTarget } from './blob.ts'
+import type { Blob, ImmutabilityPolicy } from './record.ts'
 import { checkNoPendingCopy, conditionState } from './guard.ts'
 import { scheduleExpiry } from './expiry.ts'
-import { placeOf } from './past.ts'
+import { placeOf } from './past/past.ts'
 
 /** A policy that is over before it begins would keep nothing. */
 export function checkPolicyTime({ untilMs }: ImmutabilityPolicy, nowMs: number): void {

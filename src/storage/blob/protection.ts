@@ -1,8 +1,8 @@
 // What keeps a blob's former states: versioning, and the days for which deleted things can be had back. It
 // is read in the transaction that writes, so a change of the properties holds from the next write on.
 import type { ReadTx, Step } from '../../kv/kv.ts'
-import { getServiceProperties } from '../service.ts'
-import type { Blob } from './blob.ts'
+import { getServiceProperties } from '../shared/service.ts'
+import type { Blob } from './record.ts'
 
 export type Protection = {
   readonly isVersioningEnabled: boolean

@@ -1,36 +1,31 @@
 // Writes that make a blob anew, whatever was there: Put Blob of each type, Put Block List, Copy Blob. What
 // they replace becomes a version, a soft-deleted snapshot, or nothing, as the account's properties say.
-import { addReferences } from '../../extent/reference.ts'
-import type { Piece } from '../../extent/slice.ts'
+import { addReferences } from '../../extent/content/reference.ts'
+import type { Piece } from '../../extent/content/slice.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { encodeRecord, recordBytes } from '../../kv/record.ts'
-import type { ContentHeaders } from '../content-headers.ts'
-import type { CopyState } from '../copy-state.ts'
-import { StorageError } from '../error.ts'
-import type { Lease } from '../lease.ts'
-import type { Metadata } from '../metadata.ts'
-import type { Moment } from '../moment.ts'
-import {
-  decodeStored,
-  findBlob,
-  laterMs,
-  type Blob,
-  type BlobAddress,
-  type ImmutabilityPolicy,
-  type Target,
-} from './blob.ts'
-import type { BlobContent } from './content.ts'
-import { dropExpired } from './delete.ts'
+import { encodeSharedRecord } from '../../kv/record.ts'
+import type { ContentHeaders } from '../shared/content-headers.ts'
+import type { CopyState } from '../shared/copy-state.ts'
+import { EncryptionNeeded } from '../shared/encryption-needed.ts'
+import { StorageError } from '../shared/error.ts'
+import type { Lease } from '../shared/lease.ts'
+import type { Metadata } from '../shared/metadata.ts'
+import type { Moment } from '../../node/moment.ts'
+import { findBlob, laterMs, type BlobAddress, type Target } from './blob.ts'
+import type { Blob, ImmutabilityPolicy } from './record.ts'
+import type { BlobContent } from './content/content.ts'
+import { dropExpired } from './past/delete.ts'
 import { encryptionForWrite, isSameEncryption, type BlobEncryption } from './encryption.ts'
 import { checkMutable, checkNotIncremental, checkWrite, type BlobGuard } from './guard.ts'
 import { checkPolicyTime } from './immutability.ts'
-import { makeRoom, placeOf } from './past.ts'
+import { makeRoom, placeOf } from './past/past.ts'
 import { getProtection, isKeptAsVersion, type Protection } from './protection.ts'
-import { takeOrphanSnapshots } from './snapshot.ts'
-import { discardStaging, getStaging, type Staging } from './staging.ts'
-import { changeTagIndex } from './tag-index.ts'
-import { NO_TAGS, type Tags } from './tags.ts'
-import { checkOnline, checkTierOfType, tierAfterReplace, type AccessTier } from './tier.ts'
+import { takeOrphanSnapshots } from './past/snapshot.ts'
+import { discardStaging, getStaging, type Staging } from './content/staging.ts'
+import { changeTagIndex } from './list/tag-index.ts'
+import { NO_TAGS, type Tags } from '../shared/tags.ts'
+import { checkOnline, checkTierOfType, tierAfterReplace } from './tier.ts'
+import type { AccessTier } from './access-tier.ts'
 
 /** What a client says of a blob that it makes, but for the bytes. */
 export type PutBlob = {
@@ -81,9 +76,6 @@ export function* checkPutBlob(
   if (!isKeptAsVersion(current, protection)) checkMutable(current, nowMs)
   return { ...target, staging, protection, lease }
 }
-
-/** The container has come to encrypt what is put, and the bytes are not encrypted so: to be put anew. */
-export class EncryptionNeeded extends Error {}
 
 export function checkEncryptedFor({ container }: PutTarget, put: PutBlob): void {
   const wanted = encryptionForWrite(put.guard.encryption ?? {}, container)
@@ -165,10 +157,7 @@ export function* replaceBlob(
     ...(protection.isAccessTimeTracked && { accessedMs: moment.nowMs }),
   }
   changeTagIndex(tx, place, current?.tags ?? NO_TAGS, blob.tags ?? NO_TAGS)
-  const value = encodeRecord(blob, bytes)
-  // For who writes it again before this is durable.
-  const stored = { blob, bytes: recordBytes(value) }
-  tx.put(key, value, { decode: decodeStored, made: stored, isPassing: true })
+  tx.put(key, encodeSharedRecord(blob, bytes))
   return blob
 }
 

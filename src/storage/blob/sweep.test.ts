@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { assertBytes } from '../../../test/assert-bytes.ts'
 import { patternBytes } from '../../extent/harness.ts'
-import { requireContainer } from './container.ts'
+import { requireContainer } from './container/container.ts'
 import { setBlobExpiry } from './expiry.ts'
 import { checkEmpty, CONTAINER, DAY_MS, GUARD, openWorld, type World } from './harness.ts'
-import { putStagedBlock, saveStaging, scheduleStaging, type Staging } from './staging.ts'
+import { putStagedBlock, saveStaging, scheduleStaging, type Staging } from './content/staging.ts'
 import { sweepBlobs } from './sweep.ts'
 
 const BYTES = patternBytes(1, 20_000)

@@ -5,10 +5,10 @@ import { decodeKey } from '../../kv/key.ts'
 import { prefixRange, type Key, type KeyRange, type Kv, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { decodeBlob, isExpired } from './blob.ts'
-import type { DeletedContainer, ContainerName } from './container.ts'
-import { dropContent } from './content.ts'
-import { sweepMap } from '../map.ts'
-import { dropExpired } from './delete.ts'
+import type { DeletedContainer, ContainerName } from './container/container.ts'
+import { dropContent } from './content/content.ts'
+import { sweepMap } from '../../extent/content/map.ts'
+import { dropExpired } from './past/delete.ts'
 import {
   blobKey,
   blobKeyPrefix,
@@ -25,11 +25,17 @@ import {
   stagingKeyPrefix,
   type DueKind,
 } from './keys.ts'
-import { DELETED_MAPS } from '../map.ts'
-import { dropOverdue, forgetExpiry } from './past.ts'
-import { decodeStaging, discardStaging, isOver, scheduleStaging, sweepStaging } from './staging.ts'
-import { changeTagIndex } from './tag-index.ts'
-import { NO_TAGS } from './tags.ts'
+import { DELETED_MAPS } from '../../extent/content/map.ts'
+import { dropOverdue, forgetExpiry } from './past/past.ts'
+import {
+  decodeStaging,
+  discardStaging,
+  isOver,
+  scheduleStaging,
+  sweepStaging,
+} from './content/staging.ts'
+import { changeTagIndex } from './list/tag-index.ts'
+import { NO_TAGS } from '../shared/tags.ts'
 
 /** Small enough that a write that comes meanwhile waits a few milliseconds only. */
 const RECORDS_PER_STEP = 200
@@ -123,9 +129,8 @@ function* removeSomeOrphanCounts(tx: Tx, containerId: number): Step<number> {
 async function sweepDue(kv: Kv, nowMs: number): Promise<number> {
   let count = 0
   for (;;) {
-    const keys = await kv.read((tx) =>
-      tx.scanWith({ ...dueRange(nowMs), countMax: RECORDS_PER_STEP }, (key) => Buffer.from(key)),
-    )
+    const range = { ...dueRange(nowMs), countMax: RECORDS_PER_STEP }
+    const keys = await kv.read((tx) => tx.scanKeys(range))
     if (keys.length === 0) return count
     await kv.write(function* (tx) {
       for (const key of keys) yield* settleDue(tx, key, nowMs)

@@ -1,23 +1,17 @@
 // Access tiers. The tier that was set stands in the record; leaving the archive takes time on the clock,
 // so what a blob's tier is now is computed from the record and the time, and no job has to finish it.
-import { invalidHeader, StorageError } from '../error.ts'
-import type { Blob, BlobType } from './blob.ts'
+import { invalidHeader, StorageError } from '../shared/error.ts'
+import type {
+  AccessTier,
+  BlockTier,
+  OnlineTier,
+  PageTier,
+  RehydratePriority,
+  Rehydration,
+  StoredTier,
+} from './access-tier.ts'
+import type { Blob, BlobType } from './record.ts'
 import { capacityTier, isAccessNoted, isMoved, type CapacityTier } from './smart-tier.ts'
-
-export type OnlineTier = 'Hot' | 'Cool' | 'Cold' | 'Smart'
-export type BlockTier = OnlineTier | 'Archive'
-// prettier-ignore
-export type PageTier = 'P4' | 'P6' | 'P10' | 'P15' | 'P20' | 'P30' | 'P40' | 'P50' | 'P60' | 'P70' | 'P80'
-export type AccessTier = BlockTier | PageTier
-
-export type RehydratePriority = 'Standard' | 'High'
-
-/** The way out of the archive. */
-export type Rehydration = {
-  readonly to: OnlineTier
-  readonly priority: RehydratePriority
-  readonly doneMs: number
-}
 
 /** What a client sees of a blob's tier. */
 export type TierState = {
@@ -28,15 +22,6 @@ export type TierState = {
   readonly rehydration?: Rehydration
   /** Of the smart tier: where the blob is, and the last access, which decides that. */
   readonly smart?: { readonly capacity: CapacityTier; readonly accessedMs: number }
-}
-
-/** The tier that somebody set, as the record has it. */
-export type StoredTier = {
-  readonly name: AccessTier
-  readonly setMs: number
-  readonly rehydration?: Rehydration
-  /** Of the smart tier: the last access since it was set, to the day. */
-  readonly accessedMs?: number
 }
 
 const DEFAULT_TIER: AccessTier = 'Hot'

@@ -1,9 +1,8 @@
 // A share for tests, in memory: with its root and nothing in it, and what is put there with few words.
 import type { Step } from '../../kv/kv.ts'
-import { openLiveKv } from '../../kv/live.ts'
-import { openMemoryKv } from '../../kv/memory.ts'
-import type { Moment } from '../moment.ts'
-import { createDirectory, createFile } from './create.ts'
+import { openMemoryKv } from '../../kv/memory-kv.ts'
+import type { Moment } from '../../node/moment.ts'
+import { createDirectory, createFile } from './tree/create.ts'
 import {
   locate,
   requireNode,
@@ -12,13 +11,13 @@ import {
   type Existing,
   type FileNode,
   type NodeKind,
-} from './node.ts'
-import { putOpen, type FileEvent, type FileKv, type FileOpen, type FileTx } from './open.ts'
-import { storePermission } from './permission.ts'
-import { DEFAULT_ROOT_DESCRIPTOR } from './security-descriptor-inherit.ts'
-import { encodeSecurityDescriptor } from './security-descriptor.ts'
-import { saveShare, type Share } from './share.ts'
-import type { ShareView } from './snapshot-view.ts'
+} from './tree/node.ts'
+import { putOpen, type FileEvent, type FileKv, type FileOpen, type FileTx } from './open/open.ts'
+import { storePermission } from './security/permission.ts'
+import { DEFAULT_ROOT_DESCRIPTOR } from './security/security-descriptor-inherit.ts'
+import { encodeSecurityDescriptor } from './security/security-descriptor.ts'
+import { saveShare, type Share } from './share/share.ts'
+import type { ShareView } from './share/snapshot-view.ts'
 
 export const EXAMPLE_SHARE: Share = {
   id: 1,
@@ -60,7 +59,7 @@ export function exampleNode(
 }
 
 export async function openExampleShare(): Promise<FileKv> {
-  const kv = openLiveKv<FileEvent>(openMemoryKv())
+  const kv = openMemoryKv<FileEvent>()
   await kv.write(function* (tx) {
     saveShare(tx, EXAMPLE_ADDRESS, EXAMPLE_SHARE)
     const bytes = encodeSecurityDescriptor(DEFAULT_ROOT_DESCRIPTOR)

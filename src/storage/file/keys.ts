@@ -3,7 +3,7 @@
 // open is live (kv/live.ts).
 import { encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
 import { prefixRange, type Key, type KeyRange } from '../../kv/kv.ts'
-import { liveKey } from '../../kv/live.ts'
+import { volatileKey } from '../../kv/volatile.ts'
 
 /** → Share */
 export function shareKey(account: string, name: string): Key {
@@ -142,16 +142,16 @@ export const ORPHANS = prefixRange(encodeKey('file-orphan'))
 
 /** → FileOpen: what an SMB client holds open (live) */
 export function openKey(shareId: number, nodeId: number, openId: number): Key {
-  return liveKey('open', shareId, nodeId, openId)
+  return volatileKey('open', shareId, nodeId, openId)
 }
 
 export function opensRange(shareId: number, ...nodeId: readonly number[]): KeyRange {
-  return prefixRange(liveKey('open', shareId, ...nodeId))
+  return prefixRange(volatileKey('open', shareId, ...nodeId))
 }
 
 /** → FileLock: a byte range that an open has locked (live) */
 export function lockKey(shareId: number, nodeId: number, openId: number, index: number): Key {
-  return liveKey('lock', shareId, nodeId, openId, index)
+  return volatileKey('lock', shareId, nodeId, openId, index)
 }
 
 export function locksRange(
@@ -159,21 +159,21 @@ export function locksRange(
   nodeId: number,
   ...openId: readonly number[]
 ): KeyRange {
-  return prefixRange(liveKey('lock', shareId, nodeId, ...openId))
+  return prefixRange(volatileKey('lock', shareId, nodeId, ...openId))
 }
 
 /** → CacheHolder: an oplock or a lease that an SMB client caches under (live) */
 export function cacheKey(shareId: number, nodeId: number, holder: string): Key {
-  return liveKey('cache', shareId, nodeId, holder)
+  return volatileKey('cache', shareId, nodeId, holder)
 }
 
 export function cachesRange(shareId: number, nodeId: number): KeyRange {
-  return prefixRange(liveKey('cache', shareId, nodeId))
+  return prefixRange(volatileKey('cache', shareId, nodeId))
 }
 
 /** → {shareId, nodeId}: the one file that a lease is for (live) */
 export function leaseHolderKey(holder: string): Key {
-  return liveKey('lease', holder)
+  return volatileKey('lease', holder)
 }
 
 /** → PersistentOpen: an SMB open that outlives the server */
@@ -185,9 +185,9 @@ export const PERSISTENT_OPENS = prefixRange(encodeKey('persistent-open'))
 
 /** → {}: an SMB client has marked it for deletion; it goes when the last handle is closed (live) */
 export function deletePendingKey(shareId: number, nodeId: number): Key {
-  return liveKey('delete-pending', shareId, nodeId)
+  return volatileKey('delete-pending', shareId, nodeId)
 }
 
 export function deletePendingRange(shareId: number): KeyRange {
-  return prefixRange(liveKey('delete-pending', shareId))
+  return prefixRange(volatileKey('delete-pending', shareId))
 }

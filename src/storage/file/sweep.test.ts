@@ -1,14 +1,14 @@
+import type { Step } from '../../kv/kv.ts'
 // What is left of shares and snapshots that are gone: nothing, and what others show stays.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { prefixRange, type Kv } from '../../kv/kv.ts'
 import { encodeKey } from '../../kv/key.ts'
-import { openLiveKv } from '../../kv/live.ts'
-import { openMemoryKv } from '../../kv/memory.ts'
+import { openMemoryKv } from '../../kv/memory-kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
-import { mapKey } from '../map.ts'
-import { createMoments } from '../moment.ts'
-import { changeServiceProperties } from '../service.ts'
+import { mapKey } from '../../extent/content/map.ts'
+import { createMoments } from '../../node/moment.ts'
+import { changeServiceProperties } from '../shared/service.ts'
 import { sweepBlobs } from '../blob/sweep.ts'
 import {
   deleteEntry,
@@ -21,13 +21,13 @@ import {
   saveNode,
   touched,
   writableMap,
-} from './node.ts'
-import type { FileEvent, FileTx } from './open.ts'
-import { storePermission } from './permission.ts'
-import { createShare } from './share-change.ts'
-import { deleteShare, restoreShare } from './share-delete.ts'
-import { deleteShareSnapshot, snapshotShare } from './share-snapshot.ts'
-import { changeUsage, requireView, shareUsageBytes } from './share.ts'
+} from './tree/node.ts'
+import type { FileEvent, FileTx } from './open/open.ts'
+import { storePermission } from './security/permission.ts'
+import { createShare } from './share/share-change.ts'
+import { deleteShare, restoreShare } from './share/share-delete.ts'
+import { deleteShareSnapshot, snapshotShare } from './share/share-snapshot.ts'
+import { changeUsage, requireView, shareUsageBytes } from './share/share.ts'
 import { sweepFiles } from './sweep.ts'
 
 const SHARE = { account: 'a', share: 'box' }
@@ -36,12 +36,11 @@ const SHARE_ID = 1
 const DAY_MS = 24 * 60 * 60 * 1_000
 
 async function openShare() {
-  const engine = openMemoryKv()
-  const kv = openLiveKv<FileEvent>(engine)
+  const kv = openMemoryKv<FileEvent>()
   let nowMs = Date.parse('2026-01-01')
   const moment = createMoments(() => nowMs, 0)
   let id = 100
-  const write = <T>(body: (tx: FileTx) => Generator<unknown, T, unknown>) => kv.write(body)
+  const write = <T>(body: (tx: FileTx) => Step<T>) => kv.write(body)
   await write((tx) =>
     createShare(tx, SHARE, { id: SHARE_ID, metadata: [], provision: {} }, moment()),
   )
@@ -86,13 +85,13 @@ async function openShare() {
       return (yield* locate(tx, { ...PATH, ...at })).node?.map
     })
   const sweep = async () => {
-    await sweepFiles(engine, nowMs)
-    await sweepBlobs(engine, nowMs)
+    await sweepFiles(kv, nowMs)
+    await sweepBlobs(kv, nowMs)
   }
   const advance = (byMs: number) => {
     nowMs += byMs
   }
-  return { engine, kv, write, moment, writeFile, deleteFile, snapshot, deleteSnapshot, remove, mapAt, sweep, advance } // prettier-ignore
+  return { kv, write, moment, writeFile, deleteFile, snapshot, deleteSnapshot, remove, mapAt, sweep, advance } // prettier-ignore
 }
 
 /** How many records of each of these kinds there are. */
@@ -109,7 +108,7 @@ async function countOf(kv: Kv, ...kinds: readonly string[]): Promise<readonly nu
 const KEEP_NOT = { shareDeleteRetentionPolicy: { enabled: false } }
 
 test('a share that is gone leaves nothing', async () => {
-  const { engine, write, writeFile, snapshot, remove, sweep } = await openShare()
+  const { kv, write, writeFile, snapshot, remove, sweep } = await openShare()
   await write((tx) => changeServiceProperties(tx, { account: 'a', service: 'file' }, KEEP_NOT))
   await writeFile()
   await snapshot()
@@ -120,34 +119,34 @@ test('a share that is gone leaves nothing', async () => {
   const kinds = ['share', 'share-snapshot', 'share-past', 'share-due', 'share-usage', 'deleted-share', 'map', 'deleted-map',
     'file-node', 'file-node-past', 'file-entry', 'file-entry-past', 'file-permission'] // prettier-ignore
   assert.deepEqual(
-    await countOf(engine, ...kinds),
+    await countOf(kv, ...kinds),
     kinds.map(() => 0),
   )
 })
 
 test('a share that is kept is swept when its days are over, and not if it is restored', async () => {
   for (const isRestored of [false, true]) {
-    const { engine, kv, write, moment, writeFile, remove, sweep, advance } = await openShare()
+    const { kv, write, moment, writeFile, remove, sweep, advance } = await openShare()
     await writeFile()
     await remove()
     advance(7 * DAY_MS - 1)
     await sweep()
-    assert.deepEqual(await countOf(engine, 'map', 'share-due'), [1, 1])
+    assert.deepEqual(await countOf(kv, 'map', 'share-due'), [1, 1])
     if (isRestored) {
       const now = moment()
       await write((tx) => restoreShare(tx, SHARE, SHARE_ID, now))
       assert.equal(await kv.read((tx) => shareUsageBytes(tx, SHARE_ID)), 1)
-      assert.deepEqual(await countOf(engine, 'share-due', 'share-past'), [0, 0])
+      assert.deepEqual(await countOf(kv, 'share-due', 'share-past'), [0, 0])
     }
     advance(1)
     await sweep()
     const left = isRestored ? [1, 2, 0] : [0, 0, 0]
-    assert.deepEqual(await countOf(engine, 'map', 'file-node', 'share-due'), left)
+    assert.deepEqual(await countOf(kv, 'map', 'file-node', 'share-due'), left)
   }
 })
 
 test('a snapshot that goes takes what only it showed', async () => {
-  const { engine, writeFile, snapshot, deleteSnapshot, mapAt, sweep } = await openShare()
+  const { kv, writeFile, snapshot, deleteSnapshot, mapAt, sweep } = await openShare()
   const one = await writeFile()
   const first = await snapshot()
   const two = await writeFile()
@@ -157,18 +156,15 @@ test('a snapshot that goes takes what only it showed', async () => {
   await deleteSnapshot(first)
   await sweep()
   assert.deepEqual([await mapAt(second), await mapAt()], [two, three])
-  assert.deepEqual(
-    await countOf(engine, 'map', 'file-node-past', 'deleted-share-snapshot'),
-    [2, 1, 0],
-  )
+  assert.deepEqual(await countOf(kv, 'map', 'file-node-past', 'deleted-share-snapshot'), [2, 1, 0])
   await deleteSnapshot(second)
   await sweep()
   assert.equal(await mapAt(), three)
-  assert.deepEqual(await countOf(engine, 'map', 'file-node-past'), [1, 0])
+  assert.deepEqual(await countOf(kv, 'map', 'file-node-past'), [1, 0])
 })
 
 test('a state that began behind the snapshot that is left goes', async () => {
-  const { engine, writeFile, snapshot, deleteSnapshot, mapAt, sweep } = await openShare()
+  const { kv, writeFile, snapshot, deleteSnapshot, mapAt, sweep } = await openShare()
   const first = await snapshot()
   await writeFile()
   const second = await snapshot()
@@ -176,12 +172,11 @@ test('a state that began behind the snapshot that is left goes', async () => {
   await deleteSnapshot(second)
   await sweep()
   assert.deepEqual([await mapAt(first), await mapAt()], [undefined, two])
-  assert.deepEqual(await countOf(engine, 'map', 'file-node-past'), [1, 0])
+  assert.deepEqual(await countOf(kv, 'map', 'file-node-past'), [1, 0])
 })
 
 test('a state that an earlier snapshot shows stays when the later one goes', async () => {
-  const { engine, writeFile, deleteFile, snapshot, deleteSnapshot, mapAt, sweep } =
-    await openShare()
+  const { kv, writeFile, deleteFile, snapshot, deleteSnapshot, mapAt, sweep } = await openShare()
   const one = await writeFile()
   const first = await snapshot()
   const second = await snapshot()
@@ -189,15 +184,14 @@ test('a state that an earlier snapshot shows stays when the later one goes', asy
   await deleteSnapshot(second)
   await sweep()
   assert.deepEqual([await mapAt(first), await mapAt()], [one, undefined])
-  assert.deepEqual(await countOf(engine, 'map', 'file-entry-past'), [1, 1])
+  assert.deepEqual(await countOf(kv, 'map', 'file-entry-past'), [1, 1])
   await deleteSnapshot(first)
   await sweep()
-  assert.deepEqual(await countOf(engine, 'map', 'file-entry-past', 'file-node-past'), [0, 0, 0])
+  assert.deepEqual(await countOf(kv, 'map', 'file-entry-past', 'file-node-past'), [0, 0, 0])
 })
 
 test('bytes that a file still has stay when a state that had them too goes', async () => {
-  const { engine, write, moment, writeFile, snapshot, deleteSnapshot, mapAt, sweep } =
-    await openShare()
+  const { kv, write, moment, writeFile, snapshot, deleteSnapshot, mapAt, sweep } = await openShare()
   const one = await writeFile()
   const first = await snapshot()
   const now = moment()
@@ -208,16 +202,16 @@ test('bytes that a file still has stay when a state that had them too goes', asy
   await deleteSnapshot(first)
   await sweep()
   assert.equal(await mapAt(), one)
-  assert.deepEqual(await countOf(engine, 'map', 'file-node-past'), [1, 0])
+  assert.deepEqual(await countOf(kv, 'map', 'file-node-past'), [1, 0])
 })
 
 test('where no snapshot is left, a change keeps nothing, and the next snapshot is later', async () => {
-  const { engine, kv, writeFile, snapshot, deleteSnapshot, mapAt } = await openShare()
+  const { kv, writeFile, snapshot, deleteSnapshot, mapAt } = await openShare()
   const one = await writeFile()
   const first = await snapshot()
   await deleteSnapshot(first)
   assert.equal(await writeFile(), one)
-  assert.deepEqual(await countOf(engine, 'file-node-past'), [0])
+  assert.deepEqual(await countOf(kv, 'file-node-past'), [0])
   const second = await snapshot()
   assert.ok(second > first)
   assert.equal(await mapAt(second), one)
@@ -226,9 +220,9 @@ test('where no snapshot is left, a change keeps nothing, and the next snapshot i
 })
 
 test('a permission is stored once', async () => {
-  const { engine, write } = await openShare()
+  const { kv, write } = await openShare()
   const bytes = Buffer.from('AQAEgAAAAAAAAAAAAAAAABQAAAACAAgAAAAAAA==', 'base64')
   const keys = [0, 1].map(() => write((tx) => storePermission(tx, SHARE_ID, bytes)))
   assert.equal(new Set(await Promise.all(keys)).size, 1)
-  assert.deepEqual(await countOf(engine, 'file-permission'), [2])
+  assert.deepEqual(await countOf(kv, 'file-permission'), [2])
 })

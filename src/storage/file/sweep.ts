@@ -3,8 +3,8 @@
 // no snapshot shows any more. Nobody can see any of it meanwhile.
 import { decodeKey } from '../../kv/key.ts'
 import { keyAfter, type Key, type KeyRange, type Kv, type Step, type Tx } from '../../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import { dropMap } from '../map.ts'
+import { type StoredRecord, decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { dropMap } from '../../extent/content/map.ts'
 import {
   DELETED_SHARE_SNAPSHOTS,
   DELETED_SHARES,
@@ -20,9 +20,9 @@ import {
   shareSnapshotRange,
   shareUsageKey,
 } from './keys.ts'
-import { dropBytes, getNode, type FileNode } from './node.ts'
-import { shareSnapshots, type DeletedShare } from './share.ts'
-import type { Kept } from './snapshot-view.ts'
+import { dropBytes, getNode, type FileNode } from './tree/node.ts'
+import { shareSnapshots, type DeletedShare } from './share/share.ts'
+import type { Kept } from './share/snapshot-view.ts'
 
 /** Small enough that a write that comes meanwhile waits a few milliseconds only. */
 const RECORDS_PER_STEP = 200
@@ -44,10 +44,9 @@ export async function sweepFiles(kv: Kv, nowMs: number): Promise<SweptFiles> {
 const MARK_COUNT = 10_000
 
 /** The rest, if there is one, is of the next pass. */
-function marked(kv: Kv, marks: KeyRange): Promise<readonly number[]> {
-  return kv.read((tx) =>
-    tx.scanWith({ ...marks, countMax: MARK_COUNT }, (key) => Number(decodeKey(key)[1])),
-  )
+async function marked(kv: Kv, marks: KeyRange): Promise<readonly number[]> {
+  const keys = await kv.read((tx) => tx.scanKeys({ ...marks, countMax: MARK_COUNT }))
+  return keys.map((key) => Number(decodeKey(key)[1]))
 }
 
 async function sweepDue(kv: Kv, nowMs: number): Promise<number> {
@@ -104,7 +103,7 @@ function* removeSomeOfShare(tx: Tx, shareId: number): Step<number> {
 }
 
 /** A map that several states have is dropped more than once, which does no harm. */
-function dropMapOf(tx: Tx, value: Uint8Array): void {
+function dropMapOf(tx: Tx, value: StoredRecord): void {
   const { map } = decodeRecord<FileNode>(value)
   if (map !== undefined) dropMap(tx, map)
 }
@@ -112,7 +111,7 @@ function dropMapOf(tx: Tx, value: Uint8Array): void {
 function* removeSome(
   tx: Tx,
   range: KeyRange,
-  before: (tx: Tx, value: Uint8Array) => void = () => {},
+  before: (tx: Tx, value: StoredRecord) => void = () => {},
 ): Step<number> {
   const entries = yield* tx.scan({ ...range, countMax: RECORDS_PER_STEP })
   for (const { key, value } of entries) {

@@ -1,7 +1,7 @@
 // Messages whose time to live is over. Nobody gets them from that millisecond on (visible.ts), and the sweep
 // removes their records: in bounded transactions, so that a million that expire at once hold up no request.
 import { decodeKey } from '../../kv/key.ts'
-import type { Key, Kv, ReadTx, Step, Tx, ScannedValue } from '../../kv/kv.ts'
+import type { Entry, Kv, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
 import { expiredRange, type Position } from './keys.ts'
 import { removeMessage } from './message.ts'
@@ -28,12 +28,12 @@ export function* countExpired(
   countMax: number,
 ): Step<number> {
   const range = { ...expiredRange(queueId, nowMs), countMax }
-  return (yield* tx.scanWith(range, () => true)).length
+  return (yield* tx.scanKeys(range)).length
 }
 
 function* removeSomeExpired(tx: Tx, queueId: number, nowMs: number): Step<number> {
   const range = { ...expiredRange(queueId, nowMs), countMax: MESSAGES_PER_STEP }
-  const expired = yield* tx.scanWith(range, expiredMessage)
+  const expired = (yield* tx.scan(range)).map(expiredMessage)
   // The queue may have been cleared and swept: then there is no tally to change.
   if (expired.length === 0) return 0
   for (const { id, position } of expired) removeMessage(tx, queueId, id, position)
@@ -42,6 +42,6 @@ function* removeSomeExpired(tx: Tx, queueId: number, nowMs: number): Step<number
   return expired.length
 }
 
-function expiredMessage(key: Key, value: ScannedValue) {
-  return { id: String(decodeKey(key)[2]), position: decodeRecord<Position>(value.bytes()) }
+function expiredMessage({ key, value }: Entry) {
+  return { id: String(decodeKey(key)[2]), position: decodeRecord<Position>(value) }
 }

@@ -1,16 +1,8 @@
 // A small world for the tests of queues below HTTP: a store in memory, one queue, a clock that is moved by
 // hand, and the operations as the front end calls them.
-import { decodeKey } from '../../kv/key.ts'
-import {
-  KEY_END,
-  type Entry,
-  type Key,
-  type Kv,
-  type Picker,
-  type ScanRange,
-  type Step,
-} from '../../kv/kv.ts'
-import { openMemoryKv } from '../../kv/memory.ts'
+import { countingTx, TxCounts, recordCounts } from '../../kv/counting.ts'
+import type { Kv } from '../../kv/kv.ts'
+import { openMemoryKv } from '../../kv/memory-kv.ts'
 import { readQueueCount } from './count.ts'
 import { deleteMessage, putMessage, updateMessage, type Message } from './message.ts'
 import { createQueue } from './queue.ts'
@@ -58,7 +50,7 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
       kv.write((tx) => deleteMessage(tx, QUEUE, claimOf(message), now.ms)),
     count: async () => (await kv.read((tx) => readQueueCount(tx, QUEUE, now.ms))).messageCount,
     /** How many records there are of each kind. */
-    records: () => countRecords(kv),
+    records: () => recordCounts(kv),
   }
 }
 
@@ -70,42 +62,11 @@ export function textOf({ text }: Message): string {
   return Buffer.from(text).toString()
 }
 
-async function countRecords(kv: Kv): Promise<Readonly<Record<string, number>>> {
-  const all = { from: Buffer.alloc(0), to: KEY_END, countMax: 1_000_000 }
-  const kinds = await kv.read((tx) => tx.scanWith(all, (key) => String(decodeKey(key)[0])))
-  const counts: Record<string, number> = {}
-  for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
-  return counts
-}
-
 /** The same store, and how many records its transactions have looked at. */
-export function countingReads(kv: Kv): { readonly kv: Kv; seen(): number } {
-  let seenCount = 0
-  const counted = <T extends Parameters<Parameters<Kv['write']>[0]>[0]>(tx: T): T => ({
-    ...tx,
-    *get(key: Key) {
-      seenCount += 1
-      return yield* tx.get(key)
-    },
-    *getWith<U>(key: Key, decode: (value: Uint8Array) => U): Step<U | undefined> {
-      seenCount += 1
-      return yield* tx.getWith(key, decode)
-    },
-    *scan(range: ScanRange): Step<readonly Entry[]> {
-      const found = yield* tx.scan(range)
-      seenCount += found.length
-      return found
-    },
-    *scanWith<U>(range: ScanRange, pick: Picker<U>) {
-      const found = yield* tx.scanWith(range, pick)
-      seenCount += found.length
-      return found
-    },
-    put: (key: Key, value: Uint8Array) => tx.put(key, value),
-    delete: (key: Key) => tx.delete(key),
-  })
+export function countingWrites(kv: Kv): { readonly kv: Kv; seen(): number } {
+  const counts = new TxCounts()
   return {
-    kv: { ...kv, write: (body) => kv.write((tx) => body(counted(tx))) },
-    seen: () => seenCount,
+    kv: { ...kv, write: (body) => kv.write((tx) => body(countingTx(tx, counts))) },
+    seen: () => counts.records,
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { countingReads, openWorld, QUEUE, SECOND_MS, textOf } from './harness.ts'
+import { countingWrites, openWorld, QUEUE, SECOND_MS, textOf } from './harness.ts'
 import { putMessage, type Message } from './message.ts'
 import { getMessages } from './visible.ts'
 
@@ -72,7 +72,7 @@ test('a queue of many messages costs no more than one of few', async () => {
   const costOf = async (messageCount: number): Promise<readonly [number, readonly Message[]]> => {
     const world = await openWorld()
     for (let i = 0; i < messageCount; i += 1) await world.put(String(i))
-    const counting = countingReads(world.kv)
+    const counting = countingWrites(world.kv)
     const text = Buffer.from('new')
     const put = { randomGuid: randomUUID(), text, visibilityTimeoutMs: 0, timeToLiveMs: undefined }
     const get = { countMax: 8, visibilityTimeoutMs: 1 }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Entry, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../../kv/record.ts'
-import { StorageError } from '../error.ts'
+import { StorageError } from '../shared/error.ts'
 import { decodePosition, messageIdKey, messageKey, type Position } from './keys.ts'
 import { messageIdAt } from './message-id.ts'
 import type { PopReceipt } from './pop-receipt.ts'

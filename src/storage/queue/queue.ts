@@ -1,11 +1,12 @@
 // Queues: a record each, found by account and name. There are no ETags, conditions or leases here: the last
 // writer wins.
 import { decodeKey } from '../../kv/key.ts'
-import { keyAfterPrefix, type ReadTx, type Step, type Tx, type Value } from '../../kv/kv.ts'
+import { getFields } from '../../kv/fields.ts'
+import { keyAfterPrefix, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import type { SignedIdentifier } from '../access-policy.ts'
-import { StorageError } from '../error.ts'
-import { isSameMetadata, type Metadata } from '../metadata.ts'
+import type { SignedIdentifier } from '../shared/access-policy.ts'
+import { StorageError } from '../shared/error.ts'
+import { isSameMetadata, type Metadata } from '../shared/metadata.ts'
 import { deletedQueueKey, queueKey, queueKeyPrefix } from './keys.ts'
 
 export type QueueAddress = { readonly account: string; readonly queue: string }
@@ -18,7 +19,7 @@ export type Queue = {
 }
 
 export function getQueue(tx: ReadTx, address: QueueAddress): Step<Queue | undefined> {
-  return tx.getWith(queueKey(address.account, address.queue), decodeQueue)
+  return getFields<Queue>(tx, queueKey(address.account, address.queue))
 }
 
 export function* requireQueue(tx: ReadTx, address: QueueAddress): Step<Queue> {
@@ -85,18 +86,14 @@ export function* listQueues(
   const behind = after === undefined ? start : keyAfterPrefix(queueKey(account, after))
   const from = Buffer.compare(behind, start) > 0 ? behind : start
   const range = { from, to: keyAfterPrefix(start), countMax: countMax + 1 }
-  const found = yield* tx.scanWith(range, (key, value) => ({
-    name: String(decodeKey(key)[2]),
-    queue: value.made(decodeQueue),
-  }))
+  const entries = yield* tx.scanFields(range)
+  const found = entries.map(({ key, value }) => {
+    return { name: String(decodeKey(key)[2]), queue: decodeRecord<Queue>(value) }
+  })
   const items = found.slice(0, countMax)
   return { items, next: found.length > countMax ? items.at(-1)?.name : undefined }
 }
 
 function saveQueue(tx: Tx, address: QueueAddress, queue: Queue): void {
   tx.put(queueKey(address.account, address.queue), encodeRecord(queue))
-}
-
-function decodeQueue(value: Value): Queue {
-  return decodeRecord<Queue>(value)
 }

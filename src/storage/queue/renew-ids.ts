@@ -3,7 +3,7 @@
 // more: it becomes visible again, as after every timeout.
 import { decodeKey, encodeKey } from '../../kv/key.ts'
 import { keyAfter, prefixRange, type Key, type Kv, type Step, type Tx } from '../../kv/kv.ts'
-import { decodeRecord, encodeRecord, recordBytes } from '../../kv/record.ts'
+import { decodeRecord, encodeRecord, recordBytes, type StoredRecord } from '../../kv/record.ts'
 import { messageIdKey, messageKey, type Position } from './keys.ts'
 import type { MessageRecord } from './message.ts'
 import { messageIdAt } from './message-id.ts'
@@ -32,7 +32,7 @@ function renewSomeFrom(from: Key) {
   }
 }
 
-function* renew(tx: Tx, queueId: number, oldId: string, place: Uint8Array): Step<void> {
+function* renew(tx: Tx, queueId: number, oldId: string, place: StoredRecord): Step<void> {
   const key = messageKey(queueId, decodeRecord<Position>(place))
   const value = yield* tx.get(key)
   tx.delete(messageIdKey(queueId, oldId))
@@ -46,9 +46,7 @@ function* renew(tx: Tx, queueId: number, oldId: string, place: Uint8Array): Step
 }
 
 function* removeSomeExpiries(tx: Tx): Step<number> {
-  const keys = yield* tx.scanWith({ ...EXPIRIES, countMax: RECORDS_PER_STEP }, (key) =>
-    Buffer.from(key),
-  )
+  const keys = yield* tx.scanKeys({ ...EXPIRIES, countMax: RECORDS_PER_STEP })
   for (const key of keys) tx.delete(key)
   return keys.length
 }

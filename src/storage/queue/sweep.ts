@@ -25,8 +25,8 @@ export async function sweepQueues(kv: Kv, nowMs: number): Promise<SweptQueues> {
 
 async function firstDeleted(kv: Kv): Promise<number | undefined> {
   const range = { ...DELETED_QUEUES, countMax: 1 }
-  const [queueId] = await kv.read((tx) => tx.scanWith(range, (key) => Number(decodeKey(key)[1])))
-  return queueId
+  const [first] = await kv.read((tx) => tx.scanKeys(range))
+  return first && Number(decodeKey(first)[1])
 }
 
 async function removeMessages(kv: Kv, queueId: number): Promise<number> {
@@ -42,7 +42,7 @@ async function removeMessages(kv: Kv, queueId: number): Promise<number> {
 function* removeSome(tx: Tx, queueId: number): Step<number> {
   for (const range of messageRanges(queueId)) {
     const bounded = { ...range, countMax: RECORDS_PER_STEP }
-    const keys = yield* tx.scanWith(bounded, (key) => Buffer.from(key))
+    const keys = yield* tx.scanKeys(bounded)
     for (const key of keys) tx.delete(key)
     if (keys.length > 0) return keys.length
   }
@@ -69,6 +69,7 @@ type Expiry = { readonly queueId: number; readonly expiresMs: number | undefined
 
 async function firstExpiry(kv: Kv, fromQueueId: number): Promise<Expiry | undefined> {
   const range = { ...messageIdsFrom(fromQueueId), countMax: 1 }
-  const [first] = await kv.read((tx) => tx.scanWith(range, (key) => decodeKey(key)))
+  const [key] = await kv.read((tx) => tx.scanKeys(range))
+  const first = key && decodeKey(key)
   return first && { queueId: Number(first[1]), expiresMs: expiryOf(String(first[2])) }
 }

@@ -1,8 +1,9 @@
 // How many messages a queue has, the last sequence number that one of them got, and what lets a get step over
 // expired ones without looking at each. A record of its own: every put changes it, and the queue's own, which
 // every request reads, stays as it is.
+import { getFields } from '../../kv/fields.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { encodeSharedRecord } from '../../kv/record.ts'
 import { tallyKey, type Position } from './keys.ts'
 
 export type Tally = {
@@ -18,11 +19,11 @@ export type Tally = {
 const EMPTY: Tally = { messageCount: 0, lastSequence: 0 }
 
 export function* getTally(tx: ReadTx, queueId: number): Step<Tally> {
-  return (yield* tx.getWith(tallyKey(queueId), decodeRecord<Tally>)) ?? EMPTY
+  return (yield* getFields<Tally>(tx, tallyKey(queueId))) ?? EMPTY
 }
 
 export function saveTally(tx: Tx, queueId: number, tally: Tally): void {
-  tx.put(tallyKey(queueId), encodeRecord(tally), { decode: decodeRecord, made: tally })
+  tx.put(tallyKey(queueId), encodeSharedRecord(tally))
 }
 
 type Placed = Position & { readonly expiresMs?: number }

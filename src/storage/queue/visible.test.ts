@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { randomFrom } from '../../../test/random.ts'
-import { countingReads, openWorld, QUEUE, SECOND_MS, textOf, type World } from './harness.ts'
+import { countingWrites, openWorld, QUEUE, SECOND_MS, textOf, type World } from './harness.ts'
 import { putMessage } from './message.ts'
 import { sweepQueues } from './sweep.ts'
 import { getFirstMessages, getMessages, peekMessages } from './visible.ts'
@@ -25,7 +25,7 @@ async function putMany(world: World, count: number, timeToLiveMs: number): Promi
 
 /** What the next get brings, and how many records it looks at. */
 async function costOfGet({ kv, now }: World): Promise<readonly [string[], number]> {
-  const counting = countingReads(kv)
+  const counting = countingWrites(kv)
   const got = await getFirstMessages(counting.kv, QUEUE, GET, now.ms)
   return [got.map(textOf), counting.seen()]
 }
@@ -96,7 +96,7 @@ test('a transaction looks at a bounded number of them; the answer is the same', 
   await putMany(world, 12_000, SECOND_MS)
   await world.put('alive', { liveMs: HOUR_MS })
   world.advance(SECOND_MS)
-  const counting = countingReads(world.kv)
+  const counting = countingWrites(world.kv)
   const peeked = await world.kv.read((tx) => peekMessages(tx, QUEUE, 1, world.now.ms))
   assert.deepEqual([peeked.messages, peeked.isCut], [[], true])
   const got = await counting.kv.write((tx) => getMessages(tx, QUEUE, GET, world.now.ms))

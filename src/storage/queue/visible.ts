@@ -2,8 +2,8 @@
 // the sweep removes them (sweep.ts), a million perhaps. Where all of a queue live equally long, they end where
 // the live ones begin, and one seek finds that place. Otherwise they are looked at once, a bounded number in
 // a transaction, and the tally says how far everybody has got.
-import type { Key, Kv, ReadTx, ScannedValue, Step, Tx, Value } from '../../kv/kv.ts'
-import { decodeRecord, recordBytes } from '../../kv/record.ts'
+import type { Entry, Key, Kv, ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { decodeRecord, recordBytes, type StoredRecord } from '../../kv/record.ts'
 import { decodePosition, messageKey, visibleRange, type Position } from './keys.ts'
 import { isExpired, saveMessage, type Message, type MessageRecord } from './message.ts'
 import { requireQueue, type QueueAddress } from './queue.ts'
@@ -116,18 +116,17 @@ function* scanVisible(
 ): Step<Found> {
   const live: Message[] = []
   // Of what has expired neither place nor text is decoded: there may be many, and large ones.
-  const see = (key: Key, scanned: ScannedValue): Seen => {
-    const value = scanned.bytes()
+  const see = ({ key, value }: Entry): Seen => {
     const record = decodeRecord<MessageRecord>(value)
     const isLive = !isExpired(record, nowMs)
     if (isLive && live.length < countMax) live.push(copyMessage(key, value, record))
-    return { key: Buffer.from(key), isLive }
+    return { key, isLive }
   }
   let from = firstThatMayLive(tally, nowMs)
   let [seenCount, atOnce, hasPassed] = [0, countMax, false]
   for (;;) {
     const range = { ...visibleRange(queueId, from, nowMs), countMax: atOnce }
-    const seen = yield* tx.scanWith(range, see)
+    const seen = (yield* tx.scan(range)).map(see)
     seenCount += seen.length
     hasPassed ||= seen.some(({ isLive }) => !isLive)
     const last = seen.at(-1)
@@ -143,8 +142,8 @@ function* scanVisible(
 
 type Seen = { readonly key: Key; readonly isLive: boolean }
 
-function copyMessage(key: Key, value: Value, record: MessageRecord): Message {
-  return { ...record, ...decodePosition(key), text: Buffer.from(recordBytes(value)) }
+function copyMessage(key: Key, value: StoredRecord, record: MessageRecord): Message {
+  return { ...record, ...decodePosition(key), text: recordBytes(value) }
 }
 
 function firstThatMayLive({ passed, visibleMsMax }: Tally, nowMs: number): Position {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StorageError } from '../error.ts'
+import { StorageError } from '../shared/error.ts'
 import type { EdmProperties, EdmValue } from './edm.ts'
 import { checkEntity } from './entity-limit.ts'
 import { int, text } from './harness.ts'

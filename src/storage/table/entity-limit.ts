@@ -1,6 +1,6 @@
 // How large an entity may be, and what its keys and properties may be ("Understanding the Table service data
 // model"). The messages are the ones that the service sends; its list of error codes has other words.
-import { StorageError, type ErrorCode } from '../error.ts'
+import { StorageError, type ErrorCode } from '../shared/error.ts'
 import { edmLengthBytes, entitySizeBytes, type EdmProperties } from './edm.ts'
 import type { EntityKeys } from './entity-record.ts'
 import { KEY_LENGTH_MAX } from './key-range.ts'

@@ -2,8 +2,9 @@
 // then name, letter of the type and value of each property. That is two thirds of the properties' own JSON
 // and read in half its time (measured: 422 bytes against 652, 1.9 µs against 3.7 µs, eight properties).
 import { decodeKey, encodeKey } from '../../kv/key.ts'
-import type { Key, Value } from '../../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { derived } from '../../kv/derived.ts'
+import type { Key } from '../../kv/kv.ts'
+import { decodeRecord, encodeSharedRecord, type StoredRecord } from '../../kv/record.ts'
 import { setProperty, type EdmProperties, type EdmType, type EdmValue } from './edm.ts'
 import { entityKeyParts } from './keys.ts'
 
@@ -35,27 +36,32 @@ const TYPES = new Map(Object.entries(LETTERS).map(([type, letter]) => [letter, t
 
 type Scalar = string | number | boolean
 
-export function encodeState({ stamp, properties }: EntityState): Value {
+export function encodeState({ stamp, properties }: EntityState): StoredRecord {
   const list: Scalar[] = [stamp]
   for (const [name, { type, value }] of Object.entries(properties)) {
     list.push(name, LETTERS[type], value)
   }
-  return encodeRecord(list)
+  return encodeSharedRecord(list)
 }
 
-export function decodeEntity({ partitionKey, rowKey }: EntityKeys, value: Value): Entity {
+export function decodeEntity({ partitionKey, rowKey }: EntityKeys, value: StoredRecord): Entity {
   return { partitionKey, rowKey, ...decodeState(value) }
 }
 
-export function decodeState(value: Value): EntityState {
+export function decodeState(value: StoredRecord): EntityState {
   const list = decodeRecord<readonly Scalar[]>(value)
+  const properties = derived(value, 'properties', () => parseProperties(list))
+  return { stamp: Number(list[0]), properties }
+}
+
+function parseProperties(list: readonly Scalar[]): EdmProperties {
   const properties: Record<string, EdmValue> = {}
   for (let at = 1; at < list.length; at += 3) {
     const name = String(list[at])
     const edm = { type: TYPES.get(String(list[at + 1])), value: list[at + 2] } as EdmValue
     setProperty(properties, name, edm)
   }
-  return { stamp: Number(list[0]), properties }
+  return properties
 }
 
 /** Before the PartitionKey of a key there is the same number of bytes in all tables. */

@@ -1,12 +1,12 @@
 // Entities: reading one and writing one. Concurrency is optimistic: who writes says by an ETag which state
 // was seen, or with `*` or an upsert that it doesn't matter.
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { StorageError, type ErrorCode } from '../error.ts'
-import { timestampOf } from '../etag.ts'
-import { nextStamp, type Moment } from '../moment.ts'
+import { StorageError, type ErrorCode } from '../shared/error.ts'
+import { timestampOf } from '../shared/etag.ts'
+import { nextStamp, type Moment } from '../../node/moment.ts'
 import type { EdmProperties } from './edm.ts'
 import { checkEntityKeys, checkEntitySize, checkProperties } from './entity-limit.ts'
-import { decodeState, encodeState, type Entity, type EntityKeys } from './entity-record.ts'
+import { decodeEntity, encodeState, type Entity, type EntityKeys } from './entity-record.ts'
 import { KEY_LENGTH_MAX } from './key-range.ts'
 import { entityKey } from './keys.ts'
 import { requireTable, type TableAddress } from './table.ts'
@@ -71,8 +71,8 @@ function* findEntity(tx: ReadTx, tableId: number, keys: EntityKeys): Step<Entity
   const { partitionKey, rowKey } = keys
   // No entity has such keys, and the store has no room for them.
   if (partitionKey.length > KEY_LENGTH_MAX || rowKey.length > KEY_LENGTH_MAX) return undefined
-  const state = yield* tx.getWith(entityKey(tableId, partitionKey, rowKey), decodeState)
-  return state === undefined ? undefined : { partitionKey, rowKey, ...state }
+  const record = yield* tx.get(entityKey(tableId, partitionKey, rowKey))
+  return record === undefined ? undefined : decodeEntity(keys, record)
 }
 
 /** The entity as it is now; nothing after a delete. */
@@ -117,9 +117,9 @@ export function* applyWrite(
   }
   const properties =
     effect === 'merge' ? merged(write, current, write.properties) : write.properties
-  const made = { stamp: nextStamp(current?.stamp, moment), properties }
-  tx.put(key, encodeState(made), { decode: decodeState, made })
-  return { partitionKey, rowKey, ...made }
+  const state = { stamp: nextStamp(current?.stamp, moment), properties }
+  tx.put(key, encodeState(state))
+  return { partitionKey, rowKey, ...state }
 }
 
 /** A merge keeps what it doesn't name, and a property that it names takes on the new type as well. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { StorageError } from '../error.ts'
+import { StorageError } from '../shared/error.ts'
 import type { EdmValue } from './edm.ts'
 import { parseFilter } from './filter-parse.ts'
 import type { FilterComparison, FilterExpression, FilterOperator } from './filter.ts'

@@ -8,7 +8,7 @@
 //
 // A property alone is asked to be true. Functions and arithmetic, which OData has and the service hasn't,
 // are 501; whatever else is wrong is 400.
-import { StorageError } from '../error.ts'
+import { StorageError } from '../shared/error.ts'
 import type { EdmType, EdmValue } from './edm.ts'
 import { invalidFilter, isOpeningAt, nextFilterToken, type FilterToken } from './filter-token.ts'
 import type { FilterExpression, FilterOperator } from './filter.ts'

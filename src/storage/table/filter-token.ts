@@ -1,7 +1,7 @@
 // The words of a $filter: one token at a time, each found by looking at its first character, so that
 // reading takes time in proportion to the text. The messages are those of the OData library that the
 // service is built on; positions count from 0.
-import { StorageError } from '../error.ts'
+import { StorageError } from '../shared/error.ts'
 import { parseDateTime } from './edm-date-time.ts'
 import { parseDouble, parseGuid, parseHexadecimal, parseInt32, parseInt64 } from './edm-text.ts'
 import type { EdmType, EdmValue } from './edm.ts'

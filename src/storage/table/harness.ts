@@ -1,12 +1,11 @@
 // A small world for the tests of tables below HTTP: a store in memory, a clock that stands still, and the
 // operations as the front end calls them.
 import assert from 'node:assert/strict'
-import { KEY_END, type Picker, type ReadTx, type ScanRange, type Step } from '../../kv/kv.ts'
-import { decodeKey } from '../../kv/key.ts'
-import { openMemoryKv } from '../../kv/memory.ts'
-import { StorageError } from '../error.ts'
-import { openIds } from '../id.ts'
-import { createMoments } from '../moment.ts'
+import { countingReads, TxCounts, recordCounts } from '../../kv/counting.ts'
+import { openMemoryKv } from '../../kv/memory-kv.ts'
+import { StorageError } from '../shared/error.ts'
+import { openIds } from '../../node/id.ts'
+import { createMoments } from '../../node/moment.ts'
 import type { EdmProperties } from './edm.ts'
 import { getEntity, writeEntity, type EntityWrite } from './entity.ts'
 import { queryEntities, type QueryEntities } from './query.ts'
@@ -50,35 +49,16 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
     query: (query: QueryEntities) => kv.read((tx) => queryEntities(tx, TABLE, query)),
     /** The same, and how many records it read. */
     queryCounted: async (query: QueryEntities) => {
-      let counts = { readCount: 0 }
+      const counts = new TxCounts()
       const page = await kv.read((tx) => {
-        // A long read may be run again.
-        counts = { readCount: 0 }
-        return queryEntities(counting(tx, counts), TABLE, query)
+        // The body may be run again.
+        counts.reset()
+        return queryEntities(countingReads(tx, counts), TABLE, query)
       })
-      return { page, ...counts }
+      return { page, readCount: counts.scanned }
     },
     /** How many records of each kind there are. */
-    counts: async (): Promise<Record<string, number>> => {
-      const range = { from: new Uint8Array(0), to: KEY_END, countMax: 1_000_000 }
-      const kinds = await kv.read((tx) => tx.scanWith(range, (key) => String(decodeKey(key)[0])))
-      const counts: Record<string, number> = {}
-      for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
-      return counts
-    },
-  }
-}
-
-function counting(tx: ReadTx, counts: { readCount: number }): ReadTx {
-  return {
-    get: (key) => tx.get(key),
-    getWith: (key, decode) => tx.getWith(key, decode),
-    scan: (range) => tx.scan(range),
-    *scanWith<T>(range: ScanRange, pick: Picker<T>): Step<readonly T[]> {
-      const found = yield* tx.scanWith(range, pick)
-      counts.readCount += found.length
-      return found
-    },
+    counts: () => recordCounts(kv),
   }
 }
 

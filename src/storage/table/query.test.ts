@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as fc from 'fast-check'
-import { timestampOf } from '../etag.ts'
+import { timestampOf } from '../shared/etag.ts'
 import type { EdmProperties } from './edm.ts'
 import { writeEntity, type Entity, type EntityKeys } from './entity.ts'
 import { matchesFilter, type FilterExpression, type FilterOperator } from './filter.ts'

@@ -3,11 +3,11 @@
 // it has looked at much, as the service's do after five seconds: it may be short, or empty, and have a next.
 import assert from 'node:assert/strict'
 import { compareKeys } from '../../kv/key.ts'
-import { keyAfterPrefix, type Key, type ReadTx, type ScannedValue, type Step } from '../../kv/kv.ts'
+import { keyAfterPrefix, type Entry, type Key, type ReadTx, type Step } from '../../kv/kv.ts'
 import { giveWay } from '../../kv/paced.ts'
-import { timestampOf } from '../etag.ts'
+import { timestampOf } from '../shared/etag.ts'
 import type { EdmProperties, EdmValue } from './edm.ts'
-import { decodeEntityKey, decodeState, type Entity, type EntityKeys } from './entity-record.ts'
+import { decodeEntity, decodeEntityKey, type Entity, type EntityKeys } from './entity-record.ts'
 import { matchesFilter, type FilterEntity, type FilterExpression } from './filter.ts'
 import {
   KEY_LENGTH_MAX,
@@ -65,7 +65,8 @@ export function* queryEntities(
   let at = from
   while (compareKeys(at, to) < 0) {
     const range = { from: at, to, countMax: chunkCountOf(page) }
-    const chunk = yield* tx.scanWith(range, (key, value) => look(page, key, value))
+    const entries = yield* tx.scan(range)
+    const chunk = entries.map((entry) => look(page, entry))
     const last = chunk.at(-1)
     if (page.next !== undefined || last === undefined || chunk.length < range.countMax) break
     at = keyBehind(table.id, last, page.rows)
@@ -94,7 +95,7 @@ function chunkCountOf({ countMax, entities, lookedCount }: Page): number {
   return Math.min(countMax - entities.length + 1 + missedCount, chunkCountMax)
 }
 
-function look(page: Page, key: Key, value: ScannedValue): EntityKeys | undefined {
+function look(page: Page, { key, value }: Entry): EntityKeys | undefined {
   if (page.next !== undefined) return undefined
   const keys = decodeEntityKey(key)
   if (isFull(page)) {
@@ -103,8 +104,8 @@ function look(page: Page, key: Key, value: ScannedValue): EntityKeys | undefined
   }
   page.lookedCount += 1
   if (isBefore(keys.rowKey, page.rows) || isBehind(keys.rowKey, page.rows)) return keys
-  page.lookedBytes += value.lengthBytes()
-  const entity = { ...keys, ...value.made(decodeState) }
+  page.lookedBytes += value.value.length
+  const entity = decodeEntity(keys, value)
   if (matches(page.filter, entity)) page.entities.push(entity)
   return keys
 }

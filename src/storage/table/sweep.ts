@@ -25,14 +25,14 @@ export async function sweepTables(kv: Kv): Promise<SweptTables> {
 
 async function firstDeleted(kv: Kv): Promise<number | undefined> {
   const range = { ...DELETED_TABLES, countMax: 1 }
-  const [tableId] = await kv.read((tx) => tx.scanWith(range, (key) => Number(decodeKey(key)[1])))
-  return tableId
+  const [first] = await kv.read((tx) => tx.scanKeys(range))
+  return first && Number(decodeKey(first)[1])
 }
 
 /** The last step, which finds none, takes the mark away. */
 function* removeSome(tx: Tx, tableId: number): Step<number> {
   const range = { ...entityRange(tableId), countMax: RECORDS_PER_STEP }
-  const keys = yield* tx.scanWith(range, (key) => Buffer.from(key))
+  const keys = yield* tx.scanKeys(range)
   for (const key of keys) tx.delete(key)
   if (keys.length === 0) tx.delete(deletedTableKey(tableId))
   return keys.length

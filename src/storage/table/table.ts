@@ -1,10 +1,11 @@
 // Tables: a record each, found by account and name. There are no ETags or conditions here: optimistic
 // concurrency is a matter of entities.
 import { compareKeys, encodeKey } from '../../kv/key.ts'
-import { keyAfterPrefix, type ReadTx, type Step, type Tx, type Value } from '../../kv/kv.ts'
+import { getFields } from '../../kv/fields.ts'
+import { keyAfterPrefix, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import type { SignedIdentifier } from '../access-policy.ts'
-import { StorageError } from '../error.ts'
+import type { SignedIdentifier } from '../shared/access-policy.ts'
+import { StorageError } from '../shared/error.ts'
 import { matchesTable, type FilterExpression } from './filter.ts'
 import { tableRangeOf } from './key-range.ts'
 import { deletedTableKey, tableKey, tableKeyParts } from './keys.ts'
@@ -19,7 +20,7 @@ export type Table = {
 }
 
 export function getTable(tx: ReadTx, address: TableAddress): Step<Table | undefined> {
-  return tx.getWith(tableKey(address.account, address.table), decodeTable)
+  return getFields<Table>(tx, tableKey(address.account, address.table))
 }
 
 export function* requireTable(tx: ReadTx, address: TableAddress): Step<Table> {
@@ -92,9 +93,8 @@ export function* listTables(
     const missedCount = lookedCount - tables.length
     // As many as are missing, and one to begin the next page with; more when few of them match.
     const chunkCount = Math.min(CHUNK_COUNT_MAX, countMax - tables.length + 1 + missedCount)
-    const chunk = yield* tx.scanWith({ ...range, countMax: chunkCount }, (_, value) =>
-      value.made(decodeTable),
-    )
+    const entries = yield* tx.scanFields({ ...range, countMax: chunkCount })
+    const chunk = entries.map(({ value }) => decodeRecord<Table>(value))
     for (const table of chunk) {
       if (tables.length === countMax || lookedCount === LOOK_COUNT_MAX) {
         return { tables, next: table.name.toLowerCase() }
@@ -111,8 +111,4 @@ export function* listTables(
 
 function saveTable(tx: Tx, address: TableAddress, table: Table): void {
   tx.put(tableKey(address.account, address.table), encodeRecord(table))
-}
-
-function decodeTable(value: Value): Table {
-  return decodeRecord<Table>(value)
 }

@@ -1,8 +1,8 @@
 // Entity group transactions: up to 100 writes to one partition of a table, all of them or none. A body that
 // throws has written nothing, so what is to be done here is to tell which of them failed.
 import type { Step, Tx } from '../../kv/kv.ts'
-import { StorageError, type ErrorCode } from '../error.ts'
-import type { Moment } from '../moment.ts'
+import { StorageError, type ErrorCode } from '../shared/error.ts'
+import type { Moment } from '../../node/moment.ts'
 import { applyWrite, checkWrite, type Entity, type EntityWrite } from './entity.ts'
 import { requireTable, type TableAddress } from './table.ts'
 

@@ -1,0 +1,112 @@
+// The canonical headers and resource of Shared Key
+// (https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key). Clients disagree
+// on two points of it, the order of headers and how their values are written, so there are several.
+import type { AuthRequest } from '../request.ts'
+
+/** From this version on, headers without a value are signed too. */
+const EMPTY_VALUES_VERSION = '2016-05-31'
+
+/** As documented: in ordinal order, with the values as received. */
+export function canonicalHeaders(request: AuthRequest): string {
+  return headerLines(request, storageHeaderNames(request), asReceived)
+}
+
+/** The other ways in which clients write the same headers: at most five. */
+export function otherCanonicalHeaders(request: AuthRequest): ReadonlySet<string> {
+  const ordinal = storageHeaderNames(request)
+  const orders = [ordinal, sortedByCulture(ordinal)]
+  const forms = [asReceived, folded, asUtf8]
+  const texts = new Set(
+    orders.flatMap((names) => forms.map((form) => headerLines(request, names, form))),
+  )
+  texts.delete(headerLines(request, ordinal, asReceived))
+  return texts
+}
+
+function headerLines(
+  request: AuthRequest,
+  names: readonly string[],
+  form: (value: string) => string,
+): string {
+  const keepEmpty = request.version >= EMPTY_VALUES_VERSION
+  let text = ''
+  for (const name of names) {
+    const value = form(headerValue(request, name))
+    if (value !== '' || keepEmpty) text += name + ':' + value + '\n'
+  }
+  return text
+}
+
+function storageHeaderNames(request: AuthRequest): string[] {
+  const names: string[] = []
+  for (const name of Object.keys(request.headers)) if (name.startsWith('x-ms-')) names.push(name)
+  return names.sort()
+}
+
+function headerValue(request: AuthRequest, name: string): string {
+  const header = request.headers[name]
+  if (header === undefined) return ''
+  return typeof header === 'string' ? header : header.join(',')
+}
+
+function asReceived(value: string): string {
+  return value
+}
+
+function folded(value: string): string {
+  return value.replaceAll(/\s+/g, ' ').trim()
+}
+
+/** Node reads header bytes as Latin-1; a client that sent UTF-8 also signed UTF-8. */
+function asUtf8(value: string): string {
+  return Buffer.from(value, 'latin1').toString('utf8')
+}
+
+// The service sorts like .NET's en-US culture: punctuation, then digits, then letters; hyphens and
+// apostrophes count only between names that are otherwise the same, and then an earlier one is later.
+const WEIGHTS = '!#$%&*.^_`|~+0123456789abcdefghijklmnopqrstuvwxyz'
+
+function sortedByCulture(names: readonly string[]): string[] {
+  const keyed = names.map((name): [key: string, name: string] => [cultureKey(name), name])
+  return keyed.sort(([a], [b]) => (a < b ? -1 : Number(a > b))).map(([, name]) => name)
+}
+
+/** Keys in ordinal order are names in culture order; made once for each name, not for each comparison. */
+export function cultureKey(name: string): string {
+  let weights = ''
+  let hyphens = ''
+  for (const character of name) {
+    const isIgnored = character === '-' || character === "'"
+    hyphens += isIgnored ? '1' : '0'
+    if (!isIgnored) weights += String.fromCharCode(WEIGHTS.indexOf(character) + 2)
+  }
+  return `${weights}\0${hyphens.replace(/0+$/, '')}\0${name}`
+}
+
+/** Every query parameter, by name. */
+export function canonicalResource(request: AuthRequest, path: string): string {
+  let text = '/' + request.account + path
+  if (request.query.size === 0) return text
+  for (const name of [...request.query.keys()].sort()) {
+    text += '\n' + name + ':' + request.query.get(name)
+  }
+  return text
+}
+
+/** For Shared Key Lite, and for tables always: of the query only `comp`. */
+export function canonicalResourceLite(request: AuthRequest, path: string): string {
+  const comp = request.query.get('comp')
+  const text = '/' + request.account + path
+  return comp === undefined ? text : text + '?comp=' + comp
+}
+
+/**
+ * The path as signed: as sent, so that in path style the account appears twice. On the secondary
+ * endpoint some clients sign it as sent and some without '-secondary'.
+ */
+export function signedPaths(request: AuthRequest): string[] {
+  const sent = request.rawPath === '' ? '/' : request.rawPath
+  const secondary = '/' + request.account + '-secondary'
+  if (!request.pathStyle || !sent.startsWith(secondary)) return [sent]
+  return [sent, '/' + request.account + sent.slice(secondary.length)]
+}

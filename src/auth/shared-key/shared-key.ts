@@ -1,0 +1,148 @@
+// Shared Key and Shared Key Lite: the request, written out in one agreed way and signed with an
+// account key. Every client takes this path on every request, so the first string is built by plain
+// concatenation; the other ways to write the same request are tried only when it does not match.
+import type { Account } from '../../storage/shared/account.ts'
+import {
+  canonicalHeaders,
+  canonicalResource,
+  canonicalResourceLite,
+  otherCanonicalHeaders,
+  signedPaths,
+} from './canonical.ts'
+import { authenticationFailed } from '../failure.ts'
+import type { SharedKeyIdentity } from '../identity.ts'
+import { headerText, type AuthRequest } from '../request.ts'
+import { isSignedBy } from '../signature.ts'
+
+export type SharedKeyScheme = 'SharedKey' | 'SharedKeyLite'
+
+const SKEW_MS_MAX = 15 * 60 * 1000
+/** From this version on, a Content-Length of 0 is signed as nothing. */
+const EMPTY_LENGTH_VERSION = '2015-02-21'
+/** A longer string is tried in the documented form only, so that a wrong signature is soon found to be one. */
+const VARIED_LENGTH_MAX = 16 * 1024
+const RFC_1123 = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+
+const IDENTITY: SharedKeyIdentity = { kind: 'sharedKey' }
+
+export function authenticateSharedKey(
+  request: AuthRequest,
+  scheme: SharedKeyScheme,
+  signature: string,
+  signer: { readonly account: Account; readonly wallNowMs: number },
+): SharedKeyIdentity {
+  checkDate(request, signer.wallNowMs)
+  const paths = signedPaths(request)
+  const text = stringToSign(request, scheme, paths[0] ?? '/')
+  if (isSignedByAny(signer.account, text, signature)) return IDENTITY
+  if (text.length <= VARIED_LENGTH_MAX) {
+    for (const other of otherStringsToSign(request, scheme, paths)) {
+      if (other !== text && isSignedByAny(signer.account, other, signature)) return IDENTITY
+    }
+  }
+  throw authenticationFailed(
+    `The MAC signature found in the HTTP request '${signature}' is not the same as any computed ` +
+      `signature. Server used following string to sign: '${text}'.`,
+  )
+}
+
+function isSignedByAny(account: Account, text: string, signature: string): boolean {
+  for (const key of account.keys) if (isSignedBy(key.secret, text, signature)) return true
+  return false
+}
+
+/** At most twelve: six texts of the headers for each of two paths. */
+function* otherStringsToSign(
+  request: AuthRequest,
+  scheme: SharedKeyScheme,
+  paths: readonly string[],
+): Generator<string> {
+  const isTable = request.service === 'table'
+  const texts = isTable ? [] : [...otherCanonicalHeaders(request)]
+  for (const path of paths) {
+    yield stringToSign(request, scheme, path)
+    for (const headers of texts) yield stringToSign(request, scheme, path, headers)
+  }
+}
+
+export function stringToSign(
+  request: AuthRequest,
+  scheme: SharedKeyScheme,
+  path: string,
+  canonical?: string,
+): string {
+  if (request.service === 'table') return tableStringToSign(request, scheme, path)
+  const headers = canonical ?? canonicalHeaders(request)
+  if (scheme === 'SharedKey') {
+    return standardHeaders(request) + headers + canonicalResource(request, path)
+  }
+  return (
+    contentHeaders(request) + signedDate(request) + headers + canonicalResourceLite(request, path)
+  )
+}
+
+function standardHeaders(request: AuthRequest): string {
+  return (
+    request.method +
+    '\n' +
+    headerText(request, 'content-encoding') +
+    '\n' +
+    headerText(request, 'content-language') +
+    '\n' +
+    contentLength(request) +
+    '\n' +
+    headerText(request, 'content-md5') +
+    '\n' +
+    headerText(request, 'content-type') +
+    '\n' +
+    signedDate(request) +
+    headerText(request, 'if-modified-since') +
+    '\n' +
+    headerText(request, 'if-match') +
+    '\n' +
+    headerText(request, 'if-none-match') +
+    '\n' +
+    headerText(request, 'if-unmodified-since') +
+    '\n' +
+    headerText(request, 'range') +
+    '\n'
+  )
+}
+
+function contentLength(request: AuthRequest): string {
+  const length = headerText(request, 'content-length')
+  return length === '0' && request.version >= EMPTY_LENGTH_VERSION ? '' : length
+}
+
+function contentHeaders(request: AuthRequest): string {
+  const md5 = headerText(request, 'content-md5')
+  return request.method + '\n' + md5 + '\n' + headerText(request, 'content-type') + '\n'
+}
+
+/** Empty when x-ms-date has a value, which is then among the canonical headers; without one it is no date. */
+function signedDate(request: AuthRequest): string {
+  return headerText(request, 'x-ms-date') === '' ? headerText(request, 'date') + '\n' : '\n'
+}
+
+/** Tables have no canonical headers, so here the date is never empty. */
+function tableStringToSign(request: AuthRequest, scheme: SharedKeyScheme, path: string): string {
+  const date = headerText(request, 'x-ms-date') || headerText(request, 'date')
+  const text = date + '\n' + canonicalResourceLite(request, path)
+  return scheme === 'SharedKeyLite' ? text : contentHeaders(request) + text
+}
+
+/** The service takes the two-digit form of RFC 1123 only, and 15 minutes of difference. */
+function checkDate(request: AuthRequest, wallNowMs: number): void {
+  const text = headerText(request, 'x-ms-date') || headerText(request, 'date')
+  if (text === '') throw authenticationFailed('Neither x-ms-date nor Date is given')
+  const dateMs = RFC_1123.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(dateMs)) {
+    throw authenticationFailed('The Date header in the request is incorrect.')
+  }
+  if (dateMs < wallNowMs - SKEW_MS_MAX) {
+    throw authenticationFailed(`Request date header too old: '${text}'`)
+  }
+  if (dateMs > wallNowMs + SKEW_MS_MAX) {
+    throw authenticationFailed(`Request date header too far in the future: '${text}'`)
+  }
+}

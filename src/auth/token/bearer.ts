@@ -1,0 +1,150 @@
+// Bearer tokens of Microsoft Entra ID. 'basic' checks what a token says of itself (lifetime, issuer,
+// audience), enough for development and offline; with an issuer its signature is checked as well. Role assignments are not: a valid token may do everything that tokens may do.
+import {
+  authenticationFailed,
+  ChallengeError,
+  CHALLENGE_DEFAULT,
+  hasChallenge,
+} from '../failure.ts'
+import type { BearerIdentity, Claims } from '../identity.ts'
+import type { AuthRequest } from '../request.ts'
+import { isLoopback } from '../sas/sas-address.ts'
+import { setBounded } from '../../memory/remember.ts'
+import { EXPIRED, NOT_YET_VALID, SKEW_MS_MAX, tokenReader, type TokenReader } from './token.ts'
+
+export type BearerOptions = {
+  readonly mode: 'basic'
+  /** The only issuer to accept. Its keys are found by OpenID discovery unless `jwks` is given. */
+  readonly issuer?: string
+  /** A JSON Web Key Set: the path of a file, or a URL. */
+  readonly jwks?: string
+  /** Further audiences, besides Azure's and the account's hosts. */
+  readonly audiences?: readonly string[]
+  /** Tokens over plain HTTP from this machine itself: accepted unless false. */
+  readonly httpFromLoopback?: boolean
+  /** Where the challenge sends clients for a token. */
+  readonly authorizationUri?: string
+}
+
+export interface BearerValidator {
+  /** The WWW-Authenticate value for requests without a valid token. */
+  readonly challenge: string
+  validate(
+    request: AuthRequest,
+    token: string,
+    wallNowMs: number,
+  ): BearerIdentity | Promise<BearerIdentity>
+}
+
+const OLDEST_VERSION = '2017-11-09'
+const TOKEN_COUNT_MAX = 1000
+
+const ISSUERS = [
+  'https://sts.windows.net/',
+  'https://sts.windows-ppe.net/',
+  'https://sts.microsoftonline.de/',
+  'https://sts.chinacloudapi.cn/',
+  'https://login.microsoftonline.com/',
+  'https://login.microsoftonline.us/',
+  'https://login.partner.microsoftonline.cn/',
+]
+/** https://storage.azure.com and the application id behind it. */
+const AUDIENCES = ['https://storage.azure.com', 'e406a681-f3d4-42a8-90b6-c2b029497af1']
+
+export function createBearerValidator(options: BearerOptions): BearerValidator {
+  const challenge = challengeOf(options)
+  const read = remembering(tokenReader(options))
+  return {
+    challenge,
+    validate(request, token, wallNowMs) {
+      checkTransport(request, options.httpFromLoopback ?? true)
+      const refuse = (detail: string) => refusal(request, challenge, detail)
+      const accept = (claims: Claims | string): BearerIdentity => {
+        if (typeof claims === 'string') throw refuse(claims)
+        const problem = problemOf(claims, options, request, wallNowMs)
+        if (problem !== undefined) throw refuse(problem)
+        return { kind: 'bearer', claims }
+      }
+      const claims = read(token, wallNowMs)
+      return claims instanceof Promise ? claims.then(accept) : accept(claims)
+    },
+  }
+}
+
+/** What is wrong with the token, in the service's words. */
+function problemOf(
+  claims: Claims,
+  options: BearerOptions,
+  request: AuthRequest,
+  wallNowMs: number,
+): string | undefined {
+  const { nbf, exp, iss, aud } = claims
+  if (typeof exp !== 'number' || wallNowMs >= exp * 1000 + SKEW_MS_MAX) {
+    return EXPIRED
+  }
+  if (typeof nbf === 'number' && wallNowMs < nbf * 1000 - SKEW_MS_MAX) {
+    return NOT_YET_VALID
+  }
+  if (typeof iss !== 'string' || !isIssuer(iss, options.issuer)) {
+    return 'Issuer validation failed. Issuer did not match.'
+  }
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
+  if (!audiences.some((audience) => isAudience(audience, options, request))) {
+    return 'Audience validation failed. Audience did not match.'
+  }
+  return undefined
+}
+
+function isIssuer(issuer: string, expected: string | undefined): boolean {
+  if (expected === undefined) return ISSUERS.some((prefix) => issuer.startsWith(prefix))
+  return withoutSlash(issuer) === withoutSlash(expected)
+}
+
+/** Azure's audience, or the account's own host at this service, in any cloud. */
+function isAudience(audience: unknown, options: BearerOptions, request: AuthRequest): boolean {
+  if (typeof audience !== 'string') return false
+  const name = withoutSlash(audience)
+  if (AUDIENCES.includes(name)) return true
+  if (options.audiences?.some((other) => withoutSlash(other) === name)) return true
+  const host = /^https?:\/\/([^/]+)$/.exec(name)?.[1]
+  return host?.startsWith(`${request.account}.${request.service}.`) ?? false
+}
+
+function withoutSlash(text: string): string {
+  return text.endsWith('/') ? text.slice(0, -1) : text
+}
+
+function challengeOf({ authorizationUri, issuer }: BearerOptions): string {
+  const uri = authorizationUri ?? (issuer && `${withoutSlash(issuer)}/oauth2/authorize`)
+  if (uri === undefined) return CHALLENGE_DEFAULT
+  return `Bearer authorization_uri=${uri} resource_id=https://storage.azure.com`
+}
+
+function refusal(request: AuthRequest, challenge: string, detail: string): Error {
+  return hasChallenge(request)
+    ? new ChallengeError('InvalidAuthenticationInfo', challenge, detail)
+    : authenticationFailed(detail)
+}
+
+/** A token over plain HTTP is a token given away, except where nobody can listen. */
+function checkTransport(request: AuthRequest, httpFromLoopback: boolean): void {
+  if (request.version < OLDEST_VERSION) {
+    throw authenticationFailed('Authentication scheme Bearer is not supported in this version.')
+  }
+  if (request.secure || (httpFromLoopback && isLoopback(request.remoteAddress))) return
+  throw authenticationFailed('Authentication scheme Bearer is not allowed with HTTP.')
+}
+
+/** Clients send one token for an hour: its signature is checked once, its times each time. */
+function remembering(read: TokenReader): TokenReader {
+  const known = new Map<string, Claims>()
+  const keep = (token: string, claims: Claims | string) => {
+    if (typeof claims !== 'string') setBounded(known, token, claims, TOKEN_COUNT_MAX)
+    return claims
+  }
+  return (token, wallNowMs) => {
+    const claims = known.get(token) ?? read(token, wallNowMs)
+    if (claims instanceof Promise) return claims.then((later) => keep(token, later))
+    return keep(token, claims)
+  }
+}

@@ -1,0 +1,153 @@
+// Where a map has bytes, and what differs between it and another: Get Page Ranges and List Ranges. Both are
+// one question, since a map differs from none where it was written. Maps are read in steps, so that a page of
+// the answer costs what it returns.
+import { diffIntervals } from './interval-diff.ts'
+import { intervalEnd, type ByteRange, type Interval } from './interval-map.ts'
+import { cutPiece } from './slice-list.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
+import { giveWay } from '../../kv/paced.ts'
+import { decodeRecord, type StoredRecord } from '../../kv/record.ts'
+import { mapKey, type MapRecord } from './map.ts'
+
+/** Bytes that were written; `isCleared`: bytes that were there before and are zeros now. */
+export type MapRange = ByteRange & { readonly isCleared: boolean }
+
+export type MapRanges = {
+  readonly ranges: readonly MapRange[]
+  /** Where the next page of the answer begins. */
+  readonly next: number | undefined
+}
+
+/** Records of a map that one scan takes. */
+const SCAN_COUNT = 1_000
+/** Records after which a page of the answer ends, however few ranges they are. */
+const RECORD_COUNT_MAX = 50_000
+
+type Maps = {
+  readonly now: number | undefined
+  readonly before: number | undefined
+  /** Further bytes that count as there before, though `before` does not have them; in order. */
+  readonly cleared?: readonly ByteRange[]
+}
+
+/** What `now` shows otherwise than `before` in the window; without `countMax` all of it at once. */
+export function* changedRanges(
+  tx: ReadTx,
+  maps: Maps,
+  window: ByteRange,
+  countMax: number | undefined,
+): Step<MapRanges> {
+  const ranges: MapRange[] = []
+  let recordCount = 0
+  let at = window.from
+  while (at < window.to) {
+    const rest = { from: at, to: window.to }
+    const now = yield* mapSegment(tx, maps.now, rest)
+    const before = yield* mapSegment(tx, maps.before, rest)
+    const part = { from: at, to: Math.min(now.to, before.to) }
+    const known = withCleared(before.intervals, maps.cleared ?? [])
+    for (const range of changesIn(known, now.intervals, part)) addRange(ranges, range)
+    at = part.to
+    yield* giveWay()
+    if (countMax === undefined) continue
+    const further = ranges[countMax]
+    if (further !== undefined) return { ranges: ranges.slice(0, countMax), next: further.from }
+    recordCount += now.intervals.length + before.intervals.length
+    if (recordCount >= RECORD_COUNT_MAX && at < window.to) return { ranges, next: at }
+  }
+  return { ranges, next: undefined }
+}
+
+/** Stands for bytes that are gone: different from whatever is there now. */
+const GONE = { extent: -1, offset: -1, lengthBytes: 0, crc32: 0 }
+
+/** `intervals` and, in their gaps, what was cleared. */
+function withCleared(intervals: readonly Interval[], cleared: readonly ByteRange[]): Interval[] {
+  const gone = cleared.flatMap((range) =>
+    gapsOf(intervals, range).map(({ from, to }) => ({
+      offset: from,
+      piece: { slice: GONE, from: 0, lengthBytes: to - from },
+    })),
+  )
+  return gone.length === 0
+    ? [...intervals]
+    : [...intervals, ...gone].sort((a, b) => a.offset - b.offset)
+}
+
+function gapsOf(intervals: readonly Interval[], { from, to }: ByteRange): ByteRange[] {
+  const gaps: ByteRange[] = []
+  let at = from
+  for (const interval of intervals) {
+    if (interval.offset >= to) break
+    if (interval.offset > at) gaps.push({ from: at, to: interval.offset })
+    at = Math.max(at, intervalEnd(interval))
+  }
+  if (at < to) gaps.push({ from: at, to })
+  return gaps
+}
+
+type Segment = {
+  readonly intervals: readonly Interval[]
+  /** As far as the intervals are all that there are. */
+  readonly to: number
+}
+
+function* mapSegment(tx: ReadTx, mapId: number | undefined, window: ByteRange): Step<Segment> {
+  if (mapId === undefined) return { intervals: [], to: window.to }
+  const start = mapKey(mapId, window.from)
+  const begun = { from: mapKey(mapId, 0), to: start, countMax: 1, reverse: true }
+  const entries = [...(yield* tx.scan(begun))]
+  const within = { from: start, to: mapKey(mapId, window.to), countMax: SCAN_COUNT }
+  const found = yield* tx.scan(within)
+  entries.push(...found)
+  const intervals = entries.flatMap(({ value }) => intervalsOf(value))
+  const last = intervals.at(-1)
+  if (last === undefined || found.length < SCAN_COUNT) return { intervals, to: window.to }
+  return { intervals, to: Math.min(intervalEnd(last), window.to) }
+}
+
+function intervalsOf(value: StoredRecord): Interval[] {
+  const { content } = decodeRecord<MapRecord>(value)
+  let offset = content.at ?? 0
+  return content.pieces.map((piece) => {
+    const interval = { offset, piece }
+    offset += piece.lengthBytes
+    return interval
+  })
+}
+
+/** In the order of their offsets, as the service has them, not by kind. */
+function changesIn(
+  before: readonly Interval[],
+  now: readonly Interval[],
+  part: ByteRange,
+): MapRange[] {
+  const { changed, cleared } = diffIntervals(clip(before, part), clip(now, part))
+  const ranges = [
+    ...changed.map((range) => ({ ...range, isCleared: false })),
+    ...cleared.map((range) => ({ ...range, isCleared: true })),
+  ]
+  return ranges.sort((a, b) => a.from - b.from)
+}
+
+function clip(intervals: readonly Interval[], { from, to }: ByteRange): Interval[] {
+  const clipped: Interval[] = []
+  for (const interval of intervals) {
+    const start = Math.max(interval.offset, from)
+    const end = Math.min(intervalEnd(interval), to)
+    if (start >= end) continue
+    const piece = cutPiece(interval.piece, start - interval.offset, end - start)
+    clipped.push({ offset: start, piece })
+  }
+  return clipped
+}
+
+/** Joins it to the last one where they touch. */
+function addRange(ranges: MapRange[], range: MapRange): void {
+  const last = ranges.at(-1)
+  if (last?.to === range.from && last.isCleared === range.isCleared) {
+    ranges[ranges.length - 1] = { ...last, to: range.to }
+  } else {
+    ranges.push(range)
+  }
+}

@@ -1,0 +1,240 @@
+// Content that is found by offset: a map is records of their own, one for each write, so that writing costs
+// the same in content of any size. Page and append blobs, long block lists and files have one each.
+import { clearOverlapping, overwriteOverlapping, readIntervals } from './interval-map.ts'
+import type { ByteRange, Interval, IntervalEdit } from './interval-map.ts'
+import { addReferences, removeReferences } from './reference.ts'
+import { cutPiece } from './slice-list.ts'
+import { AT_HAND, type Content, type Hole, type Piece } from './slice.ts'
+import { derived } from '../../kv/derived.ts'
+import { getFields } from '../../kv/fields.ts'
+import { encodeKey } from '../../kv/key.ts'
+import {
+  keyAfter,
+  prefixRange,
+  type Entry,
+  type Key,
+  type KeyRange,
+  type ReadTx,
+  type Step,
+  type Tx,
+} from '../../kv/kv.ts'
+import { giveWay } from '../../kv/paced.ts'
+import {
+  decodeRecord,
+  encodeRecord,
+  encodeSharedRecord,
+  type StoredRecord,
+} from '../../kv/record.ts'
+
+/** → MapRecord: the part of a map's content that begins at `offset` */
+export function mapKey(mapId: number, offset: number): Key {
+  return encodeKey('map', mapId, offset)
+}
+
+/** All records of a map. */
+export function mapRange(mapId: number): KeyRange {
+  return prefixRange(encodeKey('map', mapId))
+}
+
+/** → {}: a map that no blob has any more and that is still to be swept */
+export function deletedMapKey(mapId: number): Key {
+  return encodeKey('deleted-map', mapId)
+}
+
+export const DELETED_MAPS = prefixRange(encodeKey('deleted-map'))
+
+/** A committed block: its id in base64 and its length. */
+export type Block = readonly [id: string, lengthBytes: number]
+
+export type MapRecord = {
+  readonly content: Content
+  readonly blocks?: readonly Block[]
+  /** The bytes of its one piece are behind it, and nowhere else. */
+  readonly inline?: true
+}
+
+// So far from its beginning on, what a map shows may be in its records: to write there is one record, and who
+// reads a map never holds more than this of what may be overwritten while he does.
+const INLINE_END = 64 * 1024
+
+/** Records of a map that a scan takes: few at first, since one of a block list has hundreds of pieces. */
+const SCAN_COUNT_MIN = 32
+const SCAN_COUNT_MAX = 1_000
+
+/** The bytes of `range`, in order and without gaps, for `ExtentStore.read`. */
+export function* readMap(tx: ReadTx, mapId: number, range: ByteRange): Step<(Piece | Hole)[]> {
+  const lengthBytes = range.to - range.from
+  const record = yield* getMapRecord(tx, mapKey(mapId, range.from))
+  const first = record?.content.pieces[0]
+  // What was written at once is mostly read at once.
+  if (first !== undefined && lengthBytes > 0 && first.lengthBytes >= lengthBytes) {
+    return [cutPiece(first, 0, lengthBytes)]
+  }
+  return readIntervals(yield* mapIntervals(tx, mapId, range), range)
+}
+
+/** The intervals of a map that have a byte in `range`, in order. */
+export function* mapIntervals(tx: ReadTx, mapId: number, range: ByteRange): Step<Interval[]> {
+  const intervals: Interval[] = []
+  for (const { record } of yield* mapRecords(tx, mapId, range)) {
+    let offset = record.content.at ?? 0
+    for (const piece of record.content.pieces) {
+      const end = offset + piece.lengthBytes
+      if (end > range.from && offset < range.to) intervals.push({ offset, piece })
+      offset = end
+    }
+  }
+  return intervals
+}
+
+export type MapEntry = { readonly key: Key; readonly record: MapRecord }
+
+/** The records that may have a byte in `range`: the one that begins before it is one of them. */
+export function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<MapEntry[]> {
+  const from = mapKey(mapId, range.from)
+  const record = yield* getMapRecord(tx, from)
+  // What was written at once is mostly read at once, and looking a record up costs less than a scan.
+  if (record !== undefined && endOf(record) >= range.to) return [{ key: from, record }]
+  const to = range.to === Infinity ? mapRange(mapId).to : mapKey(mapId, range.to)
+  const entries: MapEntry[] = []
+  let next: Key | undefined = from
+  let countMax = SCAN_COUNT_MIN
+  while (next !== undefined) {
+    const found: readonly Entry[] = yield* tx.scan({ from: next, to, countMax })
+    // Records do not overlap: where one begins with the range, none reaches into it.
+    if (next === from && range.from > 0 && !isAt(found[0], from)) {
+      const before = { from: mapKey(mapId, 0), to: from, countMax: 1, reverse: true }
+      entries.push(...(yield* tx.scan(before)).map(decodeEntry))
+    }
+    for (const entry of found) entries.push(decodeEntry(entry))
+    const last: Entry | undefined = found.length < countMax ? undefined : found.at(-1)
+    next = last && keyAfter(last.key)
+    countMax = Math.min(countMax * 2, SCAN_COUNT_MAX)
+    if (next !== undefined) yield* giveWay()
+  }
+  return entries
+}
+
+function isAt(entry: Entry | undefined, key: Key): boolean {
+  return entry !== undefined && Buffer.compare(entry.key, key) === 0
+}
+
+function decodeEntry({ key, value }: Entry): MapEntry {
+  return { key, record: decodeMapRecord(value) }
+}
+
+function endOf({ content: { at = 0, pieces } }: MapRecord): number {
+  return pieces.reduce((end, { lengthBytes }) => end + lengthBytes, at)
+}
+
+/** Shows `piece` at `offset` of a map of single pieces (page and append blobs). */
+export function* overwriteMap(tx: Tx, mapId: number, offset: number, piece: Piece): Step<void> {
+  const range = { from: offset, to: offset + piece.lengthBytes }
+  const same = yield* getFields<MapRecord>(tx, mapKey(mapId, offset))
+  // What is written is mostly as long as what was there; and what has its bytes itself holds nothing else.
+  if (same?.inline === true && endOf(same) === range.to) {
+    return yield* putMapRecord(tx, mapId, offset, [piece])
+  }
+  const overlapping = yield* mapIntervals(tx, mapId, range)
+  yield* editMap(tx, mapId, overlapping, overwriteOverlapping(overlapping, offset, piece))
+}
+
+/** Leaves zeros in `range`. */
+export function* clearMap(tx: Tx, mapId: number, range: ByteRange): Step<void> {
+  const overlapping = yield* mapIntervals(tx, mapId, range)
+  yield* editMap(tx, mapId, overlapping, clearOverlapping(overlapping, range))
+}
+
+function* editMap(tx: Tx, mapId: number, old: readonly Interval[], edit: IntervalEdit): Step<void> {
+  for (const { offset, piece } of old) {
+    yield* removeReferences(tx, { id: mapId, at: offset, pieces: [piece] })
+  }
+  for (const offset of edit.remove) tx.delete(mapKey(mapId, offset))
+  for (const { offset, piece } of edit.put) yield* putMapRecord(tx, mapId, offset, [piece])
+}
+
+export function* putMapRecord(
+  tx: Tx,
+  mapId: number,
+  offset: number,
+  pieces: readonly Piece[],
+  blocks?: readonly Block[],
+): Step<void> {
+  const key = mapKey(mapId, offset)
+  const content: Content = { id: mapId, at: offset, pieces }
+  const bytes = blocks === undefined ? inlineBytes(content) : undefined
+  const stored = { ...content, pieces: pieces.map(withoutBytes) }
+  if (bytes !== undefined) {
+    tx.put(key, encodeSharedRecord({ content: stored, inline: true } satisfies MapRecord, bytes))
+    return
+  }
+  yield* addReferences(tx, key, content)
+  const record: MapRecord = blocks === undefined ? { content: stored } : { content: stored, blocks }
+  tx.put(key, encodeSharedRecord(record))
+}
+
+/** Those of a slice that is shown whole near the beginning. */
+function inlineBytes({ at = 0, pieces }: Content): Uint8Array | undefined {
+  const [piece] = pieces
+  if (piece === undefined || pieces.length > 1 || at + piece.lengthBytes > INLINE_END)
+    return undefined
+  return piece.lengthBytes === piece.slice.lengthBytes ? piece[AT_HAND] : undefined
+}
+
+function withBytes(record: MapRecord, bytes: Uint8Array): MapRecord {
+  const pieces = record.content.pieces.map((piece) => ({ ...piece, [AT_HAND]: bytes }))
+  return { ...record, content: { ...record.content, pieces } }
+}
+
+function withoutBytes(piece: Piece): Piece {
+  if (piece[AT_HAND] === undefined) return piece
+  const { slice, from, lengthBytes, nonce } = piece
+  return { slice, from, lengthBytes, ...(nonce !== undefined && { nonce }) }
+}
+
+export type SomeRecords = {
+  readonly records: readonly MapRecord[]
+  /** The offset of the one behind them. */
+  readonly next: number | undefined
+}
+
+/** Some records of a map, from the one at `offset` on. */
+export function* mapRecordsFrom(
+  tx: ReadTx,
+  mapId: number,
+  offset: number,
+  countMax: number,
+): Step<SomeRecords> {
+  const range = { from: mapKey(mapId, offset), to: mapRange(mapId).to }
+  const entries = yield* tx.scan({ ...range, countMax: countMax + 1 })
+  const records = entries.map(({ value }) => decodeMapRecord(value))
+  const next = records.length > countMax ? records.pop() : undefined
+  return { records, next: next && (next.content.at ?? 0) }
+}
+
+/** Nothing shows this map any more: it is swept later, in steps. */
+export function dropMap(tx: Tx, mapId: number): void {
+  tx.put(deletedMapKey(mapId), encodeRecord({}))
+}
+
+/** One step of the sweep of a map: how many records it removed; 0 when it is gone. */
+export function* sweepMap(tx: Tx, mapId: number, countMax: number): Step<number> {
+  const entries = yield* tx.scan({ ...mapRange(mapId), countMax })
+  for (const { key, value } of entries) {
+    yield* removeReferences(tx, decodeMapRecord(value).content)
+    tx.delete(key)
+  }
+  if (entries.length === 0) tx.delete(deletedMapKey(mapId))
+  return entries.length
+}
+
+function* getMapRecord(tx: ReadTx, key: Key): Step<MapRecord | undefined> {
+  const record = yield* tx.get(key)
+  return record === undefined ? undefined : decodeMapRecord(record)
+}
+
+export function decodeMapRecord(value: StoredRecord): MapRecord {
+  const record = decodeRecord<MapRecord>(value)
+  if (record.inline !== true) return record
+  return derived(value, 'map record', () => withBytes(record, value.bytes))
+}

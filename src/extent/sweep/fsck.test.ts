@@ -1,0 +1,155 @@
+// Each thing that can be wrong with a store is done to one, and told.
+import { StoredRecord } from '../../kv/record.ts'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeRecord } from '../../kv/record.ts'
+import { openMemoryKv } from '../../kv/memory-kv.ts'
+import { blobKey, Harness, patternBytes } from '../harness.ts'
+import { Machine, SimulatedDisk } from '../file/disk-simulation.ts'
+import { checkStore, type Problem } from './fsck.ts'
+import { extentKey, referenceKey } from '../keys.ts'
+import { openLocalExtents } from '../file/local.ts'
+import type { Slice } from '../content/slice.ts'
+import type { Disk } from '../file/disk.ts'
+import type { Key } from '../../kv/kv.ts'
+
+type Setting = { readonly harness: Harness; readonly disk: Disk; readonly slice: Slice }
+
+async function prepare(): Promise<Setting> {
+  const now = { ms: 1_000_000 }
+  const kv = openMemoryKv()
+  const disk = new SimulatedDisk().on(new Machine())
+  const options = { folder: '/x', kv, disk, clock: () => now.ms, writerId: 'a', extentBytes: 100 }
+  const harness = new Harness(kv, await openLocalExtents(options), now)
+  await harness.put('b', patternBytes(1, 1_000))
+  await harness.store.close()
+  const slice = (await harness.pieces('b'))?.[0]?.slice
+  assert(slice !== undefined)
+  return { harness, disk, slice }
+}
+
+const path = (slice: Slice) => `/x/${slice.extent.toString(16).padStart(14, '0')}.extent`
+
+async function putRecord(harness: Harness, key: Key, fields: object, bytes?: Uint8Array) {
+  await harness.kv.write(function* (tx) {
+    tx.put(key, encodeRecord(fields, bytes))
+  })
+}
+
+async function deleteRecord(harness: Harness, key: Key) {
+  await harness.kv.write(function* (tx) {
+    tx.delete(key)
+  })
+}
+
+const WRONGS: readonly [string, (setting: Setting) => Promise<void>, readonly Problem['kind'][]][] =
+  [
+    ['nothing', async () => {}, []],
+    [
+      'a flipped byte',
+      async ({ disk, slice }) => {
+        await disk.remove(path(slice))
+        const bytes = patternBytes(1, 1_000)
+        bytes.writeUInt8(bytes.readUInt8(500) ^ 1, 500)
+        await disk.write(await disk.create(path(slice)), [bytes], 0)
+      },
+      ['sliceDamaged'],
+    ],
+    [
+      'a file that is too short',
+      async ({ disk, slice }) => {
+        await disk.remove(path(slice))
+        await disk.write(await disk.create(path(slice)), [Buffer.alloc(10)], 0)
+      },
+      ['sliceDamaged'],
+    ],
+    [
+      'a file that is gone',
+      ({ disk, slice }) => disk.remove(path(slice)),
+      ['sliceDamaged', 'fileMissing'],
+    ],
+    [
+      'a file that nobody knows',
+      async ({ disk, slice }) => {
+        await disk.create(path({ ...slice, extent: 99 }))
+      },
+      ['fileWithoutRecord'],
+    ],
+    [
+      'a reference that is gone',
+      ({ harness, slice }) =>
+        deleteRecord(harness, referenceKey(slice.extent, slice.offset, { id: 1 })),
+      ['referenceMissing'],
+    ],
+    [
+      'an owner that is gone',
+      ({ harness }) => deleteRecord(harness, blobKey('b')),
+      ['referenceWithoutOwner'],
+    ],
+    [
+      'an extent that is gone',
+      ({ harness, slice }) => deleteRecord(harness, extentKey(slice.extent)),
+      ['extentMissing', 'fileWithoutRecord'],
+    ],
+    [
+      'an extent that ends before its slice',
+      ({ harness, slice }) =>
+        putRecord(harness, extentKey(slice.extent), {
+          state: 'sealed',
+          sizeBytes: 10,
+          writer: 'a',
+        }),
+      ['sliceOutsideExtent'],
+    ],
+    [
+      'a piece that is longer than its slice',
+      ({ harness, slice }) => {
+        const content = { id: 1, pieces: [{ slice, from: 999, lengthBytes: 2 }] }
+        return putRecord(harness, blobKey('b'), { content })
+      },
+      ['pieceOutsideSlice'],
+    ],
+    [
+      'inline bytes of another length',
+      async ({ harness }) => {
+        await putRecord(harness, blobKey('i'), { inline: true, lengthBytes: 3 }, Buffer.alloc(4))
+        await putRecord(harness, blobKey('j'), { inline: true, lengthBytes: 4 }, Buffer.alloc(4))
+      },
+      ['inlineLength'],
+    ],
+    [
+      'a record that is not one',
+      ({ harness }) =>
+        harness.kv.write(function* (tx) {
+          tx.put(blobKey('x'), new StoredRecord(Buffer.from('not a record')))
+        }),
+      ['recordUnreadable'],
+    ],
+  ]
+
+for (const [title, harm, kinds] of WRONGS) {
+  test(`fsck tells of ${title}`, async () => {
+    const setting = await prepare()
+    await harm(setting)
+    const check = await checkStore(setting.harness.kv, setting.harness.store)
+    assert.deepEqual(
+      check.problems.map((problem) => problem.kind),
+      kinds,
+    )
+    assert.equal(check.problemCount, kinds.length)
+  })
+}
+
+test('fsck counts what it saw, and lists no more problems than it may', async () => {
+  const { harness } = await prepare()
+  for (let i = 0; i < 300; i += 1)
+    await putRecord(harness, blobKey(`i${i}`), { inline: true, lengthBytes: 1 })
+  const check = await checkStore(harness.kv, harness.store, { problemsMax: 7 })
+  assert.equal(check.problems.length, 7)
+  assert.equal(check.problemCount, 300)
+  assert.equal(check.contentCount, 1)
+  assert.equal(check.referenceCount, 1)
+  assert.equal(check.extentCount, 1)
+  assert.equal(check.checkedBytes, 1_000)
+  assert.equal(check.recordCount, 300 + 5)
+})

@@ -1,0 +1,237 @@
+// Gives space back. Two lists say where to look, so a sweep costs what was deleted, not what is stored:
+// extents that lost a reference (dirty), and extents that were sealed or retired a while ago (due). An
+// extent is retired in a transaction that sees no reference to it, and its bytes go when it has rested:
+// between two lines of any operation less than the grace time passes.
+import { setImmediate } from 'node:timers/promises'
+import type { Entry, Key, Kv, Step, Tx } from '../../kv/kv.ts'
+import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { compactExtent } from './compact.ts'
+import type { SweptExtentStore } from '../extent.ts'
+import {
+  DIRTY_RANGE,
+  dueUntil,
+  extentKey,
+  getExtent,
+  keyNumbers,
+  markDue,
+  retireExtent,
+} from '../keys.ts'
+import { liveBytes } from './live.ts'
+import { markDirty } from '../content/reference.ts'
+import { scanPages } from '../scan.ts'
+
+export type SweepOptions = {
+  /** The time of the store's clock. */
+  readonly nowMs: number
+  /** How long bytes are safe that a reader or a writer knows of and the references do not. */
+  readonly graceMs?: number
+  /** An extent with a smaller part of it alive is compacted. */
+  readonly liveRatioMin?: number
+  /** An open extent with fewer bytes is not sealed to get at its garbage. */
+  readonly sealBytesMin?: number
+  /** Extents that one pass deals with, and bytes after which it copies no more. */
+  readonly extentsMax?: number
+  readonly copyBytesMax?: number
+  /** Whether to look for files that no record knows; they come only from outside. */
+  readonly orphans?: boolean
+}
+
+export type Swept = {
+  retiredCount: number
+  compactedCount: number
+  copiedBytes: number
+  removedCount: number
+  orphanCount: number
+}
+
+const DEFAULTS = {
+  graceMs: 30_000,
+  liveRatioMin: 0.5,
+  sealBytesMin: 1_024 * 1_024,
+  extentsMax: 1_024,
+  copyBytesMax: 256 * 1_024 * 1_024,
+  orphans: true,
+}
+type Options = Required<SweepOptions>
+
+const STEP_COUNT = 64
+
+/** What is to be done with an extent; `wait` leaves its entry in the list. */
+type Verdict = 'nothing' | 'wait' | 'lookLater' | 'retire' | 'compact' | 'remove'
+type Listed = { readonly key: Key; readonly isDirty: boolean; readonly extent: number }
+type Look = Listed & { readonly verdict: Verdict; readonly sealedAtMs: number }
+
+/** One pass. What it does not get to is left for the next. */
+export async function sweepExtents(
+  kv: Kv,
+  store: SweptExtentStore,
+  sweepOptions: SweepOptions,
+): Promise<Swept> {
+  const options: Options = { ...DEFAULTS, ...sweepOptions }
+  const swept: Swept = {
+    retiredCount: 0,
+    compactedCount: 0,
+    copiedBytes: 0,
+    removedCount: 0,
+    orphanCount: 0,
+  }
+  const toCompact: Look[] = []
+  let extentsLeft = options.extentsMax
+  for await (const listed of listedPages(kv, options)) {
+    if (extentsLeft <= 0) break
+    const looks: Look[] = []
+    for (const entry of listed) looks.push(await lookAt(kv, store, entry, options))
+    await removeAndRetire(kv, store, looks, options, swept)
+    toCompact.push(...looks.filter((look) => look.verdict === 'compact'))
+    extentsLeft -= looks.filter((look) => look.verdict !== 'wait').length
+  }
+  // Last: copying needs space and may fail for want of it, which the rest has made.
+  for (const look of toCompact) {
+    if (swept.copiedBytes >= options.copyBytesMax) break
+    await compact(kv, store, look, options, swept)
+  }
+  if (options.orphans) swept.orphanCount = await removeOrphans(kv, store)
+  return swept
+}
+
+/** Both lists in steps. Dirty markers are claimed before the look. */
+async function* listedPages(kv: Kv, options: Options): AsyncGenerator<readonly Listed[]> {
+  const restedAtMs = options.nowMs - options.graceMs
+  if (restedAtMs >= 0) {
+    for await (const page of scanPages(kv, dueUntil(restedAtMs), STEP_COUNT)) {
+      yield page.map((entry) => listedEntry(entry, false))
+    }
+  }
+  for await (const page of scanPages(kv, DIRTY_RANGE, STEP_COUNT)) {
+    await kv.write((tx) => claim(tx, page))
+    yield page.map((entry) => listedEntry(entry, true))
+  }
+}
+
+function listedEntry({ key }: Entry, isDirty: boolean): Listed {
+  return { key, isDirty, extent: keyNumbers(key).at(-1) ?? 0 }
+}
+
+async function lookAt(
+  kv: Kv,
+  store: SweptExtentStore,
+  listed: Listed,
+  options: Options,
+): Promise<Look> {
+  const record = await kv.read((tx) => getExtent(tx, listed.extent))
+  const sealedAtMs = record?.sealedAtMs ?? 0
+  const restedAtMs = options.nowMs - options.graceMs
+  const see = (verdict: Verdict): Look => ({ ...listed, verdict, sealedAtMs })
+  if (record === undefined) return see('nothing')
+  if (record.state === 'open') return see(await judgeOpen(kv, store, listed.extent, options))
+  if (record.state === 'retired') {
+    const hasRested = (record.retiredAtMs ?? 0) <= restedAtMs
+    return see(hasRested && !store.isPinned(listed.extent) ? 'remove' : 'wait')
+  }
+  // Bytes just written are not referenced yet.
+  if (sealedAtMs > restedAtMs) return see('lookLater')
+  const enoughBytes = record.sizeBytes * options.liveRatioMin
+  const live = await liveBytes(kv, listed.extent, enoughBytes)
+  if (!live.isReferenced) return see('retire')
+  return see(live.lengthBytes < enoughBytes ? 'compact' : 'nothing')
+}
+
+/** When it is sealed it becomes due, so there is nothing more to do now. */
+async function judgeOpen(
+  kv: Kv,
+  store: SweptExtentStore,
+  extent: number,
+  options: Options,
+): Promise<Verdict> {
+  const sizeBytes = store.openBytes(extent) ?? 0
+  if (sizeBytes === 0 || sizeBytes < options.sealBytesMin) return 'nothing'
+  const enoughBytes = sizeBytes * options.liveRatioMin
+  const live = await liveBytes(kv, extent, enoughBytes)
+  if (live.lengthBytes < enoughBytes) await store.seal(extent)
+  return 'nothing'
+}
+
+/** Bytes go before their record, so that a crash between leaves a record that still says so. */
+async function removeAndRetire(
+  kv: Kv,
+  store: SweptExtentStore,
+  looks: readonly Look[],
+  options: Options,
+  swept: Swept,
+): Promise<void> {
+  const removed = looks.filter((look) => look.verdict === 'remove')
+  await store.remove(removed.map((look) => look.extent))
+  const retired = looks.filter((look) => look.verdict === 'retire')
+  const later = looks.filter((look) => look.verdict === 'lookLater')
+  const finished = looks.filter((look) => look.verdict !== 'wait' && look.verdict !== 'compact')
+  if (finished.length === 0) return
+  swept.retiredCount += await kv.write(function* (tx) {
+    // First: what is put below may have the same key.
+    for (const look of finished) yield* clearEntry(tx, look)
+    for (const { extent } of removed) tx.delete(extentKey(extent))
+    for (const { extent, sealedAtMs } of later) markDue(tx, sealedAtMs, extent)
+    let count = 0
+    for (const { extent } of retired) {
+      if (yield* retireExtent(tx, extent, options.nowMs)) count += 1
+    }
+    return count
+  })
+  swept.removedCount += removed.length
+}
+
+async function compact(
+  kv: Kv,
+  store: SweptExtentStore,
+  look: Look,
+  options: Options,
+  swept: Swept,
+): Promise<void> {
+  const { extent } = look
+  const { movedCount, copiedBytes } = await compactExtent(kv, store, extent)
+  swept.copiedBytes += copiedBytes
+  const isRetired = await kv.write(function* (tx) {
+    yield* clearEntry(tx, look)
+    const isEmpty = yield* retireExtent(tx, extent, options.nowMs)
+    // Somebody took a reference meanwhile. If nothing moved at all, trying again would not help.
+    if (!isEmpty && movedCount > 0) markDirty(tx, extent)
+    return isEmpty
+  })
+  if (isRetired) swept.retiredCount += 1
+  if (isRetired) swept.compactedCount += 1
+}
+
+/** A marker that a removal puts while the sweep looks is a new one, and stays for the next pass. */
+function* claim(tx: Tx, page: readonly Entry[]): Step<void> {
+  for (const { key } of page) tx.put(key, encodeRecord({ isClaimed: true }))
+}
+
+function* clearEntry(tx: Tx, { key, isDirty }: Listed): Step<void> {
+  const value = yield* tx.get(key)
+  if (value === undefined) return
+  const isNew = isDirty && decodeRecord<{ isClaimed?: boolean }>(value).isClaimed !== true
+  if (!isNew) tx.delete(key)
+}
+
+/**
+ * Files are listed before records are read: a record is there before its file and after it, so a file
+ * without one is nobody's.
+ */
+async function removeOrphans(kv: Kv, store: SweptExtentStore): Promise<number> {
+  const extents = await store.list()
+  let count = 0
+  for (let at = 0; at < extents.length; at += STEP_COUNT) {
+    const step = extents.slice(at, at + STEP_COUNT)
+    const orphans = await kv.read(function* (tx) {
+      const unknown: number[] = []
+      for (const extent of step) {
+        if ((yield* tx.get(extentKey(extent))) === undefined) unknown.push(extent)
+      }
+      return unknown
+    })
+    const free = orphans.filter((extent) => !store.isPinned(extent))
+    await store.remove(free)
+    count += free.length
+    await setImmediate()
+  }
+  return count
+}

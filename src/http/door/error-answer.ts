@@ -1,0 +1,61 @@
+// A StorageError as the whole answer to a request, for every service but Table, which has its own.
+import { wwwAuthenticate } from '../../auth/failure.ts'
+import type { ServiceName } from '../../auth/request.ts'
+import { StorageError, type ErrorDetails } from '../../storage/shared/error.ts'
+import { encodeErrorXml, errorHeaders } from './error.ts'
+import type { Answer, Request } from './operation.ts'
+import { isAtLeast } from './version.ts'
+
+/** As much of a request as could be decoded before it failed. */
+export type FailedRequest = {
+  readonly service: ServiceName
+  readonly method: string
+  readonly requestId: string
+  readonly nowMs: number
+  /** Whether the request was authorized, so that the operation itself failed. */
+  readonly isRunning: boolean
+  /** The operation's name; undefined where no operation matched. */
+  readonly operation: string | undefined
+  readonly request: Request | undefined
+}
+
+export function errorAnswer(error: StorageError, failed: FailedRequest): Answer {
+  const told = toldError(error, failed)
+  const headers = Object.entries(errorHeaders(told)).flat()
+  const challenge = wwwAuthenticate(error)
+  if (challenge !== undefined) headers.push('WWW-Authenticate', challenge)
+  // Neither has a body whose type there would be to tell.
+  if (error.status === 304 || failed.method === 'HEAD') return { status: error.status, headers }
+  headers.push('Content-Type', 'application/xml')
+  const body = encodeErrorXml(told, failed.requestId, failed.nowMs)
+  return { status: error.status, headers, body }
+}
+
+/** The error with the wording and the details of this service and version. */
+export function toldError(
+  error: StorageError,
+  { service, operation = '', request }: Pick<FailedRequest, 'service' | 'operation' | 'request'>,
+): StorageError {
+  const { code, status } = error
+  const hasSource = request !== undefined && isAtLeast(request.version, COPY_SOURCE_SINCE)
+  const isLease = code.startsWith('Lease')
+  if (!isLease && (hasSource || code !== 'CannotVerifyCopySource')) return error
+  const details = hasSource ? error.details : withoutCopySource(error.details)
+  const noun = leasedNoun(service, operation)
+  const message = isLease ? error.message.replace('the resource', `the ${noun}`) : error.message
+  return new StorageError(code, details, message, status)
+}
+
+/** What a lease is on, in the service's words. */
+function leasedNoun(service: ServiceName, operation: string): string {
+  if (service === 'file') return operation.includes('Share') ? 'file share' : 'file'
+  return operation.includes('Container') ? 'container' : 'blob'
+}
+
+/** The oldest version at which answers with these details were recorded; at 2022-11-02 there were none. */
+const COPY_SOURCE_SINCE = '2025-01-05'
+
+function withoutCopySource(details: ErrorDetails): ErrorDetails {
+  const kept = Object.entries(details).filter(([name]) => !name.startsWith('CopySource'))
+  return Object.fromEntries(kept)
+}

@@ -1,0 +1,70 @@
+// A StorageError as an answer: XML for blobs, queues and files, and the headers that go with it; tables have
+// their own (rest/table/table-error.ts). What a detail is called says where it goes: a header's name into the headers, any
+// other into a node of the XML.
+import { ExtentLimitReached, ExtentRetired } from '../../extent/error.ts'
+import { StorageError, type ErrorCode, type ErrorDetails } from '../../storage/shared/error.ts'
+import { XML_DECLARATION, xmlElement, xmlEscape } from '../protocol/xml.ts'
+
+/** Details that belong into headers. */
+const HEADER_DETAILS: ReadonlySet<string> = new Set([
+  'Allow',
+  'Content-Range',
+  'Retry-After',
+  'WWW-Authenticate',
+  'x-ms-is-soft-deleted',
+])
+
+/** Details of the XML that are headers too. */
+const COPY_SOURCE_HEADERS: Readonly<Record<string, string>> = {
+  CopySourceStatusCode: 'x-ms-copy-source-status-code',
+  CopySourceErrorCode: 'x-ms-copy-source-error-code',
+}
+
+/** A detail repeats what the client sent; one that is not authenticated is not sent a multiple of it. */
+const DETAIL_LENGTH_MAX = 8 * 1024
+
+/** What the client is told of an error; undefined of one that is our own fault. */
+export function storageErrorOf(error: unknown): StorageError | undefined {
+  if (error instanceof StorageError) return error
+  if (error instanceof ExtentLimitReached) return new StorageError('MemoryExtentStoreAtSizeLimit')
+  // The upload took so long to commit that its bytes were given up: it may be sent again.
+  if (error instanceof ExtentRetired) return new StorageError('ServerBusy')
+  return undefined
+}
+
+/** The code that clients see: an unmet condition is ConditionNotMet, whether 304 or 412. */
+export function wireCode(code: ErrorCode): string {
+  return code === 'NotModified' ? 'ConditionNotMet' : code
+}
+
+/** `x-ms-error-code` and what else this error has. Content-Type goes with the body. */
+export function errorHeaders(error: StorageError): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = { 'x-ms-error-code': wireCode(error.code) }
+  for (const [name, value] of Object.entries(error.details)) {
+    if (HEADER_DETAILS.has(name)) headers[name] = value
+    const copySource = COPY_SOURCE_HEADERS[name]
+    if (copySource !== undefined) headers[copySource] = value
+  }
+  return headers
+}
+
+export function encodeErrorXml(error: StorageError, requestId: string, nowMs: number): string {
+  let body = `${XML_DECLARATION}<Error><Code>${wireCode(error.code)}</Code>`
+  body += `<Message>${xmlEscape(errorMessage(error, requestId, nowMs))}</Message>`
+  for (const [name, value] of Object.entries(xmlDetails(error))) {
+    if (!HEADER_DETAILS.has(name)) body += xmlElement(name, value.slice(0, DETAIL_LENGTH_MAX))
+  }
+  return `${body}</Error>`
+}
+
+/** Every such error names a place; line 0 stands for the document as a whole. */
+const NO_PLACE: ErrorDetails = { LineNumber: '0', LinePosition: '0', Reason: '' }
+
+function xmlDetails({ code, details }: StorageError): ErrorDetails {
+  return code === 'InvalidXmlDocument' ? { ...NO_PLACE, ...details } : details
+}
+
+export function errorMessage(error: StorageError, requestId: string, nowMs: number): string {
+  const time = new Date(nowMs).toISOString().replace('Z', '0000Z')
+  return `${error.message}\nRequestId:${requestId}\nTime:${time}`
+}

@@ -1,0 +1,109 @@
+// The API is a table: an operation is a row of it, looked up by what the request line says. What is not
+// in the table does not exist; permissions, limits and metrics are read from the row.
+import type { Identity } from '../../auth/identity.ts'
+import type { Permission } from '../../auth/permission.ts'
+import type { AuthRequest } from '../../auth/request.ts'
+import { invalidQuery, StorageError } from '../../storage/shared/error.ts'
+import type { Body } from '../protocol/body.ts'
+
+export type Request = AuthRequest & {
+  readonly requestId: string
+  /** Sent to `{account}-secondary`: reads only. */
+  readonly secondary: boolean
+  readonly rawHeaders: readonly string[]
+  /** `--loose`: what is not supported is ignored instead of refused. */
+  readonly loose: boolean
+  /** Scheme and authority as the client wrote them, for the URLs in answers. */
+  readonly endpoint: string
+  readonly body: Body
+}
+
+export type Answer = {
+  readonly status: number
+  /** Name, value, name, value …: what `writeHead` takes without a second look. */
+  readonly headers: readonly string[]
+  readonly body?: string | Uint8Array
+  /**
+   * A body that is too long to hold; without Content-Length among `headers` it goes out in chunks. It is
+   * opened when the answer is written, so that one that never is leaves nothing open.
+   */
+  readonly stream?: () => AsyncIterable<Uint8Array>
+  /** Called when the client leaves in the middle of the stream: one that takes long to make its next chunk ends there. */
+  readonly onGone?: () => void
+  /** Takes back the memory of a streamed chunk that is on its way. */
+  readonly recycle?: (chunk: Uint8Array) => void
+}
+
+/** What an operation works on, by the length of the path. */
+export type Level = 'service' | 'container' | 'object'
+
+export type Call<Service> = {
+  readonly request: Request
+  readonly identity: Identity
+  readonly service: Service
+}
+
+export type Operation<Service> = {
+  /** As Azure's documentation calls it. */
+  readonly name: string
+  readonly methods: readonly string[]
+  readonly level: Level
+  readonly restype?: string
+  readonly comp?: string
+  /** Tells rows apart that have the same request line, by a header. */
+  readonly when?: (request: Request) => boolean
+  readonly permission: Permission
+  /** The most bytes that a body may have. Left out, the operation takes none and ignores a short one. */
+  readonly bodyBytesMax?: number
+  readonly writes: boolean
+  run(call: Call<Service>): Promise<Answer>
+}
+
+export type OperationTable<Service> = {
+  readonly operations: readonly Operation<Service>[]
+  find(request: Request): Operation<Service>
+}
+
+export function tableOf<Service>(
+  operations: readonly Operation<Service>[],
+  levelOf: (request: Request) => Level,
+): OperationTable<Service> {
+  const rows = new Map<string, Operation<Service>[]>()
+  for (const operation of operations) {
+    for (const method of operation.methods) {
+      const line = lineOf(method, operation.level, operation.restype, operation.comp)
+      rows.set(line, [...(rows.get(line) ?? []), operation])
+    }
+  }
+  return {
+    operations,
+    find(request: Request): Operation<Service> {
+      const level = levelOf(request)
+      const [restype, comp] = [request.query.get('restype'), request.query.get('comp')]
+      const found = rows.get(lineOf(request.method, level, restype, comp))
+      const operation = found?.find((row) => row.when === undefined || row.when(request))
+      if (operation === undefined) throw noSuchOperation(operations, level, request)
+      return operation
+    },
+  }
+}
+
+function lineOf(method: string, level: Level, restype = '', comp = ''): string {
+  return `${method} ${level} ${restype.toLowerCase()} ${comp.toLowerCase()}`
+}
+
+function noSuchOperation<Service>(
+  operations: readonly Operation<Service>[],
+  level: Level,
+  request: Request,
+): StorageError {
+  const [restype = '', comp = ''] = [request.query.get('restype'), request.query.get('comp')]
+  const line = lineOf('', level, restype, comp)
+  const others = operations.filter((row) => lineOf('', row.level, row.restype, row.comp) === line)
+  if (others.length > 0) {
+    const allowed = new Set(others.flatMap((row) => row.methods))
+    return new StorageError('UnsupportedHttpVerb', { Allow: [...allowed].join(', ') })
+  }
+  const known = operations.some((row) => row.comp?.toLowerCase() === comp.toLowerCase())
+  return comp === '' || known ? invalidQuery('restype', restype) : invalidQuery('comp', comp)
+}

@@ -1,0 +1,46 @@
+// What a request addresses, resolved once and before authentication. SAS scopes, stored access policies,
+// public access and the operation itself all use this path, so what is authorized is what is opened.
+import type { AuthRequest, ServiceName } from '../../auth/request.ts'
+import { parseFilePath } from '../../storage/file/tree/file-name.ts'
+import { canonicalBlobName } from '../../storage/shared/name.ts'
+import { optionalBoolean } from '../protocol/header.ts'
+import { decodeSegments, decodeTableSegments } from '../protocol/query.ts'
+import { isAtLeast } from './version.ts'
+
+type Path = AuthRequest['path']
+type Context = Pick<AuthRequest, 'query' | 'headers' | 'version'>
+
+/** The container of blobs whose path names none. */
+export const ROOT_CONTAINER = '$root'
+
+/** `resource` is the path behind the account, still encoded, without its first slash. */
+export function resolvePath(service: ServiceName, resource: string, context: Context): Path {
+  if (service === 'table') return decodeTableSegments(resource)
+  const path = decodeSegments(resource)
+  if (service === 'blob') return blobPath(path, resource, context)
+  return service === 'file' ? filePath(path, context) : path
+}
+
+function blobPath(path: Path, resource: string, { query }: Context): Path {
+  const [first, name] = path
+  if (first === undefined) return path
+  if (name !== undefined) return [first, canonicalBlobName(name)]
+  if (query.has('restype')) return path
+  const blob = resource.endsWith('/') ? `${first}/` : first
+  return [ROOT_CONTAINER, canonicalBlobName(blob)]
+}
+
+function filePath(path: Path, context: Context): Path {
+  const [share, text] = path
+  if (share === undefined || text === undefined) return path
+  const names = parseFilePath(text, { allowTrailingDot: keepsTrailingDots(context) })
+  return names.length === 0 ? [share] : [share, names.join('/')]
+}
+
+/** Before 2022-11-02 the service always removed dots from the end of a name. */
+function keepsTrailingDots({ headers, version }: Context): boolean {
+  return (
+    isAtLeast(version, '2022-11-02') &&
+    (optionalBoolean(headers, 'x-ms-allow-trailing-dot') ?? false)
+  )
+}

@@ -1,0 +1,298 @@
+// The front door. A request is one straight line: decode, match, authenticate, authorize, run, answer.
+// Errors of every step meet in one place, and what is not a StorageError is our own fault: it is logged
+// with its stack and answered with 500.
+import { randomUUID } from 'node:crypto'
+import { authenticate } from '../../auth/authenticate.ts'
+import { authorize } from '../../auth/authorize.ts'
+import type { Identity } from '../../auth/identity.ts'
+import type { ServiceName } from '../../auth/request.ts'
+import type { AuthWorld } from '../../auth/world.ts'
+import type { Accounts } from '../../storage/shared/account.ts'
+import { invalidQuery, StorageError } from '../../storage/shared/error.ts'
+import type { ServiceProperties } from '../../storage/shared/service-properties.ts'
+import { accountElsewhere, addressOf } from './address.ts'
+import { hostRefusal, type HostRule } from '../protocol/allowed-host.ts'
+import { ClientGone, tooLarge } from '../protocol/body.ts'
+import { corsHeaders, preflightAnswer } from './cors.ts'
+import { storageErrorOf, wireCode } from './error.ts'
+import type { FailedRequest } from './error-answer.ts'
+import { errorAt } from './error-versions.ts'
+import type { Exchange, RequestHandler } from '../protocol/exchange.ts'
+import { answerAt } from './header-versions.ts'
+import type { Answer, Operation, OperationTable, Request } from './operation.ts'
+import { parseQuery } from '../protocol/query.ts'
+import type { RequestHead } from '../protocol/request-head.ts'
+import { resolvePath } from './resource-path.ts'
+import { respond } from './respond.ts'
+import { parseStructuredBodyHeader } from '../protocol/structured-body.ts'
+import { echoedVersion, FALLBACK_VERSION, serviceVersion } from './version.ts'
+
+/** One service on one port, with all that its requests need. */
+export type Front<Service> = {
+  readonly name: ServiceName
+  readonly serverHeader: string
+  readonly table: OperationTable<Service>
+  readonly service: Service
+  /** An error in the form of this service. */
+  readonly errorAnswer: (error: StorageError, failed: FailedRequest) => Answer
+  readonly accounts: Accounts
+  readonly pathStyleOnly: boolean
+  /** Asked on ports that only this machine reaches. */
+  readonly acceptsHost: HostRule
+  readonly strictVersion: boolean
+  /** Headers of features that are not there are ignored instead of refused. */
+  readonly loose: boolean
+  world(): AuthWorld
+  properties(account: string): ServiceProperties | Promise<ServiceProperties>
+  observe(report: RequestReport): void
+  logFault(error: unknown, requestId: string): void
+}
+
+export type RequestReport = {
+  readonly operation: string
+  /** What analytics logs tell besides; undefined for what could not be read as a request. */
+  readonly request: Request | undefined
+  readonly identity: Identity | undefined
+  readonly answerHeaders: readonly string[]
+  readonly writes: boolean
+  readonly requestId: string
+  readonly method: string
+  readonly url: string
+  readonly httpVersion: string
+  readonly remoteAddress: string
+  readonly status: number
+  readonly errorCode: string | undefined
+  readonly requestBytes: number
+  readonly responseBytes: number
+  readonly durationMs: number
+}
+
+export function handlerOf<Service>(front: Front<Service>): RequestHandler {
+  return {
+    handle: (exchange) => handle(front, exchange),
+    logFault: (error, requestId) => front.logFault(error, requestId),
+  }
+}
+
+export async function handle<Service>(front: Front<Service>, exchange: Exchange): Promise<void> {
+  const startedMs = performance.now()
+  const requestId = randomUUID()
+  let request: Request | undefined
+  let operation: Operation<Service> | undefined
+  let answer: Answer
+  let identity: Identity | undefined
+  let errorCode: string | undefined
+  let isRunning = false
+  try {
+    request = decodeRequest(front, exchange, requestId)
+    if (request.version === NO_VERSION) request = await withVersion(front, request)
+    if (request.method === 'OPTIONS') {
+      const { cors } = await front.properties(request.account)
+      answer = preflightAnswer(cors, request.headers)
+    } else {
+      operation = front.table.find(request)
+      const world = front.world()
+      // To wait for what is there already takes a while, too: a turn of the queue of microtasks.
+      const found = authenticate(request, world)
+      identity = found instanceof Promise ? await found : found
+      const authorizing = authorize(identity, operation.permission, request, world)
+      if (authorizing !== undefined) await authorizing
+      isRunning = true
+      exchange.admit(identity.kind !== 'anonymous')
+      answer = await runOperation(front, operation, request, identity)
+    }
+    if (mayNeedCors(request)) {
+      const found = front.properties(request.account)
+      answer = withCors(found instanceof Promise ? await found : found, request, answer)
+    }
+  } catch (error) {
+    if (error instanceof ClientGone || exchange.gone) {
+      exchange.drop()
+      return
+    }
+    const thrown = storageErrorOf(error) ?? new StorageError('InternalError')
+    const known = errorAt(thrown, request?.version)
+    if (known.code === 'InternalError') front.logFault(error, requestId)
+    errorCode = wireCode(known.code)
+    answer = front.errorAnswer(known, {
+      service: front.name,
+      method: exchange.head.method,
+      requestId,
+      nowMs: Date.now(),
+      isRunning,
+      operation: operation?.name,
+      request,
+    })
+    if (request !== undefined && mayNeedCors(request)) {
+      answer = await corsOfError(front, request, answer)
+    }
+  }
+  const { head } = exchange
+  const sent = respond(exchange, answer, commonHeaders(front, head, request, requestId))
+  const responseBytes = typeof sent === 'number' ? sent : await sent
+  front.observe({
+    operation: operation?.name ?? (request?.method === 'OPTIONS' ? 'Preflight' : 'Unknown'),
+    request,
+    identity,
+    answerHeaders: answer.headers,
+    writes: operation?.writes ?? false,
+    requestId,
+    method: head.method,
+    url: head.target,
+    httpVersion: head.httpVersion,
+    remoteAddress: exchange.remoteAddress,
+    status: answer.status,
+    errorCode,
+    requestBytes: request?.body.lengthBytes ?? 0,
+    responseBytes,
+    durationMs: performance.now() - startedMs,
+  })
+}
+
+async function runOperation<Service>(
+  front: Front<Service>,
+  operation: Operation<Service>,
+  request: Request,
+  identity: Identity,
+): Promise<Answer> {
+  if (operation.writes && request.secondary) {
+    const message = 'Write operations are not allowed.'
+    throw new StorageError('InsufficientAccountPermissions', {}, message)
+  }
+  checkBodyLength(operation, request)
+  const limitMs = timeoutMs(request)
+  const running = operation.run({ request, identity, service: front.service })
+  const answer = await (limitMs === undefined ? running : withinTimeout(running, limitMs))
+  return answerAt(answer, operation.name, request.version)
+}
+
+function decodeRequest<Service>(
+  front: Front<Service>,
+  { head, body, secure, remoteAddress, onLoopback }: Exchange,
+  requestId: string,
+): Request {
+  const { method, headers, rawHeaders } = head
+  if (onLoopback && !front.acceptsHost(headers.host)) throw hostRefusal(headers.host ?? '')
+  const url = originForm(head.target)
+  const question = url.indexOf('?')
+  const rawPath = question < 0 ? url : url.slice(0, question)
+  const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
+  const elsewhere = front.name === 'file' ? () => accountElsewhere(headers) : undefined
+  const address = addressOf(front.accounts, headers.host, rawPath, front.pathStyleOnly, elsewhere)
+  const version = serviceVersion(headers, query, front.strictVersion, NO_VERSION)
+  const endpoint = `${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
+  return {
+    service: front.name,
+    method,
+    headers,
+    rawHeaders,
+    account: address.account,
+    secondary: address.secondary,
+    rawPath,
+    pathStyle: address.pathStyle,
+    path: resolvePath(front.name, address.resource, { query, headers, version }),
+    query,
+    version,
+    secure,
+    remoteAddress,
+    requestId,
+    loose: front.loose,
+    endpoint: address.pathStyle ? `${endpoint}/${address.account}` : endpoint,
+    body,
+  }
+}
+
+const NO_VERSION = ''
+
+/** A request that names no version gets the one that the account is set to. */
+async function withVersion<Service>(front: Front<Service>, request: Request): Promise<Request> {
+  const { defaultServiceVersion } = await front.properties(request.account)
+  return { ...request, version: defaultServiceVersion ?? FALLBACK_VERSION }
+}
+
+/** `GET http://host/path` is what a proxy is asked; only the path counts. */
+function originForm(url: string): string {
+  if (url.startsWith('/')) return url
+  const match = /^https?:\/\/[^/?]*(.*)$/i.exec(url)
+  const rest = match?.[1]
+  if (rest === undefined) throw new StorageError('InvalidUri')
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+function checkBodyLength<Service>(operation: Operation<Service>, request: Request): void {
+  const bytesMax = operation.bodyBytesMax
+  if (bytesMax !== undefined && request.body.lengthBytes === undefined) {
+    throw new StorageError('MissingContentLengthHeader')
+  }
+  const lengthBytes = bytesMax ? contentBytes(request) : (request.body.lengthBytes ?? 0)
+  const limit = bytesMax ?? IGNORED_BODY_BYTES_MAX
+  if (lengthBytes > limit) throw tooLarge(limit)
+}
+
+/** An operation that takes no body ignores a short one, as some clients send one with DELETE. */
+const IGNORED_BODY_BYTES_MAX = 64 * 1024
+
+/** Limits are of the content; that a structured message is no longer than it needs is seen as it is read. */
+function contentBytes({ headers, body }: Request): number {
+  return parseStructuredBodyHeader(headers)?.contentBytes ?? body.lengthBytes ?? 0
+}
+
+/** The service's own limit is 30 seconds, and a client may ask for less. */
+const TIMEOUT_SECONDS_MAX = 30
+/** A body may take 10 minutes for each MiB of it. */
+const TIMEOUT_SECONDS_PER_MIB = 600
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+function timeoutMs({ query, body }: Request): number | undefined {
+  const text = query.get('timeout')
+  if (text === undefined || text === '') return undefined
+  if (!/^\d{1,9}$/.test(text)) throw invalidQuery('timeout', text)
+  const bodyMib = Math.ceil((body.lengthBytes ?? 0) / (1 << 20))
+  const secondsMax = Math.max(TIMEOUT_SECONDS_MAX, bodyMib * TIMEOUT_SECONDS_PER_MIB)
+  return Math.min((Number(text) || secondsMax) * 1_000, secondsMax * 1_000, TIMER_MS_MAX)
+}
+
+function withinTimeout(running: Promise<Answer>, limitMs: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new StorageError('OperationTimedOut')), limitMs)
+    running.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** Answers that are cached depend on the rules whether or not there is an Origin (`Vary`). */
+function mayNeedCors({ method, headers }: Request): boolean {
+  return headers.origin !== undefined || method === 'GET' || method === 'HEAD'
+}
+
+function withCors({ cors }: ServiceProperties, request: Request, answer: Answer): Answer {
+  if (cors.length === 0) return answer
+  const added = corsHeaders(cors, request.method, request.headers.origin, answer.headers)
+  return { ...answer, headers: [...answer.headers, ...added] }
+}
+
+/** An error is answered, whatever else goes wrong. */
+async function corsOfError<Service>(
+  front: Front<Service>,
+  request: Request,
+  answer: Answer,
+): Promise<Answer> {
+  try {
+    return withCors(await front.properties(request.account), request, answer)
+  } catch {
+    return answer
+  }
+}
+
+function commonHeaders<Service>(
+  front: Front<Service>,
+  { headers: sent }: RequestHead,
+  request: Request | undefined,
+  requestId: string,
+): string[] {
+  const version = request?.version ?? echoedVersion(sent)
+  const headers = ['Server', front.serverHeader, 'x-ms-request-id', requestId]
+  headers.push('x-ms-version', version)
+  const clientRequestId = sent['x-ms-client-request-id']
+  if (typeof clientRequestId === 'string') headers.push('x-ms-client-request-id', clientRequestId)
+  return headers
+}

@@ -1,0 +1,73 @@
+// The service version of a request. Any well-formed one is accepted, since a client is often newer than
+// the server it talks to; `--strictApiVersion` accepts only those that the service has had. Versions are
+// dates, so they compare as text.
+import type { ReadRule } from '../../storage/shared/condition.ts'
+import { invalidHeader, invalidQuery, type StorageError } from '../../storage/shared/error.ts'
+import { optionalHeader, type HeaderFields } from '../protocol/header.ts'
+
+// prettier-ignore
+export const KNOWN_VERSIONS: ReadonlySet<string> = new Set([
+  '2009-04-14', '2009-07-17', '2009-09-19', '2011-08-18', '2012-02-12', '2013-08-15', '2014-02-14',
+  '2015-02-21', '2015-04-05', '2015-07-08', '2015-12-11', '2016-05-31', '2017-04-17', '2017-07-29',
+  '2017-11-09', '2018-03-28', '2018-11-09', '2019-02-02', '2019-07-07', '2019-10-10', '2019-12-12',
+  '2020-02-10', '2020-04-08', '2020-06-12', '2020-08-04', '2020-10-02', '2020-12-06', '2021-02-12',
+  '2021-04-10', '2021-06-08', '2021-08-06', '2021-10-04', '2021-12-02', '2022-11-02', '2023-01-03',
+  '2023-05-03', '2023-08-03', '2023-11-03', '2024-02-04', '2024-05-04', '2024-08-04', '2024-11-04',
+  '2025-01-05', '2025-05-05', '2025-07-05', '2025-11-05', '2026-02-06', '2026-04-06', '2026-06-06',
+  '2026-10-06',
+])
+
+/** What a request gets that names no version, as anonymous ones do. */
+export const FALLBACK_VERSION = '2014-02-14'
+
+/** `api-version` of a SAS wins over the header, which wins over the version that signed the SAS. */
+export function serviceVersion(
+  headers: HeaderFields,
+  query: ReadonlyMap<string, string>,
+  strict: boolean,
+  fallback: string = FALLBACK_VERSION,
+): string {
+  const asked = query.get('api-version')
+  if (asked) return checked(asked, strict, () => invalidQuery('api-version', asked))
+  const header = optionalHeader(headers, 'x-ms-version')
+  if (header !== undefined)
+    return checked(header, strict, () => invalidHeader('x-ms-version', header))
+  const signed = query.get('sv')
+  if (signed) return checked(signed, strict, () => invalidQuery('sv', signed))
+  return fallback
+}
+
+/** What an answer says when the request could not be read far enough to know its version. */
+export function echoedVersion(headers: HeaderFields): string {
+  const header = optionalHeader(headers, 'x-ms-version')
+  return header !== undefined && isWellFormed(header) ? header : FALLBACK_VERSION
+}
+
+function checked(version: string, strict: boolean, refuse: () => StorageError): string {
+  if (KNOWN_VERSIONS.has(version)) return version
+  if (strict || !isWellFormed(version)) throw refuse()
+  return version
+}
+
+function isWellFormed(version: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(version)) return false
+  const timeMs = Date.parse(`${version}T00:00:00Z`)
+  return !Number.isNaN(timeMs) && new Date(timeMs).toISOString().startsWith(version)
+}
+
+/** The newest known version that is not newer than `version`; the oldest where all are newer. */
+export function knownVersion(version: string): string {
+  return OLDEST_LAST.find((known) => known <= version) ?? OLDEST_LAST.at(-1) ?? version
+}
+
+/** Most clients with an unknown version are newer than this server. */
+const OLDEST_LAST: readonly string[] = [...KNOWN_VERSIONS].toReversed()
+
+export function isAtLeast(version: string, since: string): boolean {
+  return version >= since
+}
+
+/** How this version lets conditions of reads combine. */
+export function readRule(version: string): ReadRule {
+  return isAtLeast(version, '2013-08-15') ? 'any' : 'pairs'
+}

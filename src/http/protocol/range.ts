@@ -1,0 +1,77 @@
+// Which bytes a request is about: `x-ms-range` or, if that is missing, `Range`. Azure knows `bytes=a-b`
+// and `bytes=a-`. Another form in Range is ignored, as HTTP has it; in x-ms-range, which is Azure's
+// own, it is an error.
+import { invalidHeader, missingHeader, StorageError } from '../../storage/shared/error.ts'
+import { optionalBoolean, optionalHeader, type HeaderFields } from './header.ts'
+
+/** From the byte `from` to before the byte `to`. */
+export type ByteRange = { readonly from: number; readonly to: number }
+
+const RANGE = /^bytes=(\d{1,19})-(\d{0,19})$/i
+/** Before this version a range needed its end. */
+const OPEN_RANGE_SINCE = '2011-08-18'
+const HASHED_RANGE_LENGTH_MAX = 4 * 1024 * 1024
+
+/** The part of `lengthBytes` bytes that is asked for; undefined for all of them. */
+export function decodeRange(
+  headers: HeaderFields,
+  version: string,
+  lengthBytes: number,
+): ByteRange | undefined {
+  const own = optionalHeader(headers, 'x-ms-range')
+  const text = own ?? optionalHeader(headers, 'range')
+  if (text === undefined) return undefined
+  const range = parseRange(text)
+  if (range === undefined) {
+    if (own === undefined) return undefined
+    throw invalidHeader('x-ms-range', text)
+  }
+  if (range.to === Infinity && version < OPEN_RANGE_SINCE) return undefined
+  if (range.from >= lengthBytes) {
+    throw new StorageError('InvalidRange', { 'Content-Range': `bytes */${lengthBytes}` })
+  }
+  return { from: range.from, to: Math.min(range.to, lengthBytes) }
+}
+
+/** Put Page and Put Range need both ends; how far they may reach is for the resource to say. */
+export function decodeWriteRange(headers: HeaderFields): ByteRange {
+  const own = optionalHeader(headers, 'x-ms-range')
+  const text = own ?? optionalHeader(headers, 'range')
+  if (text === undefined) throw missingHeader('x-ms-range')
+  const range = parseRange(text)
+  if (range === undefined || !Number.isSafeInteger(range.to)) {
+    throw invalidHeader(own === undefined ? 'Range' : 'x-ms-range', text)
+  }
+  return range
+}
+
+function parseRange(text: string): ByteRange | undefined {
+  const match = RANGE.exec(text.trim())
+  if (match === null) return undefined
+  const from = Number(match[1])
+  const to = match[2] === '' ? Infinity : Number(match[2]) + 1
+  return from < to ? { from, to } : undefined
+}
+
+export type RangeHash = 'md5' | 'crc64'
+
+const MD5_HEADER = 'x-ms-range-get-content-md5'
+const CRC64_HEADER = 'x-ms-range-get-content-crc64'
+
+/** Get Blob hashes what it returns if asked to: one hash, of a range, of at most 4 MiB. */
+export function decodeRangeHash(
+  headers: HeaderFields,
+  range: ByteRange | undefined,
+): RangeHash | undefined {
+  const md5 = optionalBoolean(headers, MD5_HEADER) === true
+  const crc64 = optionalBoolean(headers, CRC64_HEADER) === true
+  if (!md5 && !crc64) return undefined
+  const isShort = range !== undefined && range.to - range.from <= HASHED_RANGE_LENGTH_MAX
+  if (md5 && crc64) throw new StorageError('BothCrc64AndMd5RangeHeaderPresent')
+  if (!isShort) throw invalidHeader(md5 ? MD5_HEADER : CRC64_HEADER, 'true')
+  return md5 ? 'md5' : 'crc64'
+}
+
+export function contentRange(range: ByteRange, lengthBytes: number): string {
+  return `bytes ${range.from}-${range.to - 1}/${lengthBytes}`
+}

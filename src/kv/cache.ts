@@ -1,0 +1,152 @@
+// Cache of recently read records, decoded, behind the runner: the only cache of stored state. It also remembers
+// keys that are absent.
+//
+// A record is admitted when it is read for the second time, so that a walk over many records costs the hot ones
+// nothing. To make room, two entries are picked at random and the less recently used one goes: under plain LRU, a
+// repeated scan larger than the cache would never hit.
+import { SeenFilter } from '../memory/seen.ts'
+import { allowDerived } from './derived.ts'
+import type { Version } from './engine/engine.ts'
+import type { Key } from './kv.ts'
+import { StoredRecord } from './record.ts'
+
+export type CacheLimits = {
+  /** Of the values; their decoded form is of the same order. 0 turns the cache off. */
+  readonly bytesMax: number
+  readonly valueBytesMax: number
+}
+
+const LIMITS: CacheLimits = { bytesMax: 32 * 2 ** 20, valueBytesMax: 16 * 2 ** 10 }
+export const NO_CACHE: CacheLimits = { bytesMax: 0, valueBytesMax: 0 }
+
+let defaultLimits = LIMITS
+
+/** For tests that run again without a cache. */
+export function setDefaultCacheLimits(limits: CacheLimits): void {
+  defaultLimits = limits
+}
+
+/** What an entry costs besides its value. */
+const ENTRY_BYTES = 256
+/** Larger values are copied out of Buffer's pool, which they would keep alive. */
+const POOLED_BYTES_MAX = 1_024
+
+export type Cached = {
+  /** Undefined: the key is absent. */
+  readonly record: StoredRecord | undefined
+  readonly version: Version
+}
+
+type Entry = Cached & {
+  readonly name: string
+  readonly bytes: number
+  at: number
+  usedAt: number
+  /** Whether values may be derived from it: not before somebody has found it here. */
+  isShared: boolean
+}
+
+export class RecordCache {
+  readonly #limits: CacheLimits
+  readonly #byName = new Map<string, Entry>()
+  /** The same entries, to pick from at random. */
+  readonly #entries: Entry[] = []
+  readonly #seen = new SeenFilter()
+  #bytes = 0
+  #tick = 0
+  #random = 1
+
+  constructor(limits: CacheLimits = defaultLimits) {
+    this.#limits = limits
+  }
+
+  get(name: string): Cached | undefined {
+    const entry = this.#byName.get(name)
+    if (entry === undefined) return undefined
+    entry.usedAt = this.#tick += 1
+    if (!entry.isShared) {
+      entry.isShared = true
+      if (entry.record !== undefined) allowDerivedFrom(entry.record)
+    }
+    return entry
+  }
+
+  /** Whether the key was asked for before: then what is there is worth a place. */
+  wasSeen(key: Key): boolean {
+    return this.#limits.bytesMax > 0 && this.#seen.has(key)
+  }
+
+  /** Keeps a record and returns it as its readers share it. */
+  keep(name: string, record: StoredRecord | undefined, version: Version): StoredRecord | undefined {
+    const valueBytes = record?.value.length ?? 0
+    if (valueBytes > this.#limits.valueBytesMax || this.#limits.bytesMax === 0) return record
+    const shared = record && withOwnMemory(record)
+    this.drop(name)
+    const bytes = ENTRY_BYTES + name.length + valueBytes
+    const usedAt = (this.#tick += 1)
+    const at = this.#entries.length
+    const entry = { name, record: shared, version, bytes, at, usedAt, isShared: false }
+    this.#byName.set(name, entry)
+    this.#entries.push(entry)
+    this.#bytes += bytes
+    while (this.#bytes > this.#limits.bytesMax) this.#evict()
+    return shared
+  }
+
+  /** A record that was just stored; of a large one only the fields, since to keep the rest would copy it. */
+  keepWritten(name: string, record: StoredRecord, version: Version): void {
+    const isSmall = record.value.length <= POOLED_BYTES_MAX
+    this.keep(name, isSmall ? record : new StoredRecord(NO_VALUE, record.fields, false), version)
+  }
+
+  drop(name: string): void {
+    const entry = this.#byName.get(name)
+    if (entry !== undefined) this.#remove(entry)
+  }
+
+  #evict(): void {
+    const [one, other] = [this.#pick(), this.#pick()]
+    if (one === undefined || other === undefined) return
+    this.#remove(one.usedAt < other.usedAt ? one : other)
+  }
+
+  #remove(entry: Entry): void {
+    this.#byName.delete(entry.name)
+    this.#bytes -= entry.bytes
+    const last = this.#entries.pop()
+    if (last === undefined || last === entry) return
+    this.#entries[entry.at] = last
+    last.at = entry.at
+  }
+
+  #pick(): Entry | undefined {
+    // xorshift32: any even spread will do.
+    this.#random ^= this.#random << 13
+    this.#random ^= this.#random >>> 17
+    this.#random ^= this.#random << 5
+    return this.#entries[(this.#random >>> 0) % this.#entries.length]
+  }
+}
+
+function withOwnMemory(record: StoredRecord): StoredRecord {
+  const { value, isWhole } = record
+  if (!isWhole) return hasFields(record) ? new StoredRecord(NO_VALUE, record.fields, false) : record
+  return value.length > POOLED_BYTES_MAX ? record.withValue(new Uint8Array(value)) : record
+}
+
+function allowDerivedFrom(record: StoredRecord): void {
+  if (!hasFields(record)) return
+  const { fields } = record
+  if (typeof fields === 'object' && fields !== null) allowDerived(record, fields)
+}
+
+/** Damaged records are for fsck to report, not for the cache to trip over. */
+function hasFields(record: StoredRecord): boolean {
+  try {
+    return record.fields !== undefined
+  } catch {
+    return false
+  }
+}
+
+const NO_VALUE = new Uint8Array(0)

@@ -1,0 +1,88 @@
+// Reads of many bodies share statements: whatever is wanted while others are under way goes into the next one.
+import type { Cached, RecordCache } from '../cache.ts'
+import type { Engine, Found, WantedRange } from '../engine/engine.ts'
+import { keyName } from '../key.ts'
+import type { Key } from '../kv.ts'
+
+export type Fetched = {
+  readonly found: Found
+  /** For each key, the cached record that the engine was asked about. */
+  readonly cached: readonly (Cached | undefined)[]
+}
+
+type Fetch = {
+  readonly keys: readonly Key[]
+  readonly ranges: readonly WantedRange[]
+  readonly cached: Fetched['cached']
+  resolve(fetched: Fetched): void
+  reject(error: unknown): void
+}
+
+/** Statements that may be under way at a time. */
+const READS_MAX = 2
+
+export class Fetcher {
+  readonly #engine: Engine
+  readonly #cache: RecordCache
+  #waiting: Fetch[] = []
+  #readCount = 0
+
+  constructor(engine: Engine, cache: RecordCache) {
+    this.#engine = engine
+    this.#cache = cache
+  }
+
+  /** All from one state of the engine, in the order of what is wanted. */
+  fetch(keys: readonly Key[], ranges: readonly WantedRange[]): Promise<Fetched> {
+    const cached = keys.map((key) => this.#usable(key))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ keys, ranges, cached, resolve, reject })
+      // Later in this turn: other bodies may want something too.
+      if (this.#waiting.length === 1) queueMicrotask(() => void this.#readWaiting())
+    })
+  }
+
+  #usable(key: Key): Cached | undefined {
+    const cached = this.#cache.get(keyName(key))
+    return cached?.record?.isWhole === true ? cached : undefined
+  }
+
+  async #readWaiting(): Promise<void> {
+    if (this.#waiting.length === 0 || this.#readCount >= READS_MAX) return
+    const fetches = this.#waiting.splice(0)
+    this.#readCount += 1
+    try {
+      share(
+        fetches,
+        await this.#engine.read({
+          keys: fetches.flatMap(({ keys, cached }) =>
+            keys.map((key, at) => wanted(key, cached[at])),
+          ),
+          ranges: fetches.flatMap(({ ranges }) => ranges),
+        }),
+      )
+    } catch (error) {
+      for (const { reject } of fetches) reject(error)
+    }
+    this.#readCount -= 1
+    void this.#readWaiting()
+  }
+}
+
+function wanted(key: Key, cached: Cached | undefined) {
+  return cached === undefined ? { key } : { key, known: cached.version }
+}
+
+/** Gives each its part of what was found for all. */
+function share(fetches: readonly Fetch[], found: Found): void {
+  let [keyAt, rangeAt] = [0, 0]
+  for (const { keys, ranges, cached, resolve } of fetches) {
+    const part = {
+      keys: found.keys.slice(keyAt, keyAt + keys.length),
+      ranges: found.ranges.slice(rangeAt, rangeAt + ranges.length),
+    }
+    keyAt += keys.length
+    rangeAt += ranges.length
+    resolve({ found: part, cached })
+  }
+}

@@ -1,0 +1,134 @@
+// What a runner knows beyond its engine: writes that are on their way, and volatile records. Volatile records
+// exist twice: with and without the changes of transactions that are not durable yet.
+import type { Version } from '../engine/engine.ts'
+import { keyName } from '../key.ts'
+import type { Entry, Key, ScanRange } from '../kv.ts'
+import { StoredRecord } from '../record.ts'
+import { changeMap, getEntry, scanEntries, type SortedMap } from '../sorted-map.ts'
+import {
+  writesInside,
+  type PendingWrite,
+  type PendingWrites,
+  type Reader,
+  type Run,
+} from '../transaction.ts'
+
+export type Pending = PendingWrite & { readonly version: Version; readonly run: Run }
+
+type VolatileRecords = SortedMap<StoredRecord>
+
+export class Known {
+  #pending = new Map<string, Pending>()
+  #volatile: VolatileRecords = []
+  #settledVolatile: VolatileRecords = []
+  /** Volatile keys, written or deleted, whose run is not durable yet. */
+  readonly #unsettled = new Map<string, Run>()
+
+  /** Whether volatile records and stored ones may be out of step until a commit is done. */
+  get hasUnsettledVolatile(): boolean {
+    return this.#unsettled.size > 0
+  }
+
+  isPending(name: string): boolean {
+    return this.#pending.has(name)
+  }
+
+  pending(name: string): Pending | undefined {
+    return this.#pending.get(name)
+  }
+
+  pendingInside(range: ScanRange): readonly Pending[] {
+    return writesInside(this.#pending, range)
+  }
+
+  getVolatile(key: Key, name: string, reader: Reader): StoredRecord | undefined {
+    this.touchVolatile(name, reader)
+    return this.peekVolatile(key)
+  }
+
+  /** Whoever reads or overwrites a change that is not durable yet depends on it. */
+  touchVolatile(name: string, reader: Reader): void {
+    const run = this.#unsettled.size === 0 ? undefined : this.#unsettled.get(name)
+    if (run !== undefined) reader.hasSeen(run)
+  }
+
+  scanVolatile(range: ScanRange, reader: Reader): readonly Entry[] {
+    if (this.#unsettled.size > 0) {
+      const [from, to] = [keyName(range.from), keyName(range.to)]
+      for (const [name, run] of this.#unsettled) {
+        if (name >= from && name < to) reader.hasSeen(run)
+      }
+    }
+    return this.peekVolatileRange(range)
+  }
+
+  peekVolatile(key: Key): StoredRecord | undefined {
+    return getEntry(this.#volatile, key)
+  }
+
+  peekVolatileRange(range: ScanRange): readonly Entry[] {
+    return this.#volatile.length === 0 ? NO_ENTRIES : scanEntries(this.#volatile, range)
+  }
+
+  /** The volatile records as they are without what is on its way. */
+  get settledVolatile(): VolatileRecords {
+    return this.#settledVolatile
+  }
+
+  /** Volatile writes that count at once: of a run that stores nothing and depends on nothing. */
+  applyVolatile(writes: readonly PendingWrite[]): void {
+    if (writes.length === 0) return
+    const isSame = this.#volatile === this.#settledVolatile
+    this.#volatile = changeMap(this.#volatile, writes)
+    this.#settledVolatile = isSame ? this.#volatile : changeMap(this.#settledVolatile, writes)
+  }
+
+  add(run: Run): void {
+    const { version } = run
+    for (const [name, write] of run.writes) {
+      this.#pending.set(name, { key: write.key, value: write.value, version, run })
+    }
+    if (run.volatileWrites.length === 0) return
+    this.#volatile = changeMap(this.#volatile, run.volatileWrites)
+    for (const { key } of run.volatileWrites) this.#unsettled.set(keyName(key), run)
+  }
+
+  /** The run is durable: the engine has its writes now. Newer ones of the same keys stay. */
+  settle(run: Run): void {
+    for (const name of run.writes.keys()) {
+      if (this.#pending.get(name)?.run === run) this.#pending.delete(name)
+    }
+    if (run.volatileWrites.length === 0) return
+    this.#settledVolatile = changeMap(this.#settledVolatile, run.volatileWrites)
+    for (const { key } of run.volatileWrites) {
+      const name = keyName(key)
+      if (this.#unsettled.get(name) === run) this.#unsettled.delete(name)
+    }
+    if (this.#unsettled.size === 0) this.#volatile = this.#settledVolatile
+  }
+
+  /** Some runs never happened; `left` are those still on their way, in order. */
+  restart(left: readonly Run[]): void {
+    this.#pending = new Map()
+    this.#volatile = this.#settledVolatile
+    this.#unsettled.clear()
+    for (const run of left) this.add(run)
+  }
+}
+
+const NO_ENTRIES: readonly Entry[] = []
+
+/** Volatile records stay for long, so they must not keep a pool of buffers alive. */
+export function ownedWrites(writes: PendingWrites): readonly PendingWrite[] {
+  return writes.size === 0 ? NO_WRITES : [...writes.values()].map(ownMemory)
+}
+
+const NO_WRITES: readonly PendingWrite[] = []
+
+function ownMemory({ key, value }: PendingWrite): PendingWrite {
+  return { key: new Uint8Array(key), value: value && ownRecord(value) }
+}
+
+function ownRecord(record: StoredRecord): StoredRecord {
+  return new StoredRecord(new Uint8Array(record.value), record.fields)
+}

@@ -1,0 +1,52 @@
+// A runner: runs transaction bodies over an engine. A body runs on what is known: the engine's state, the writes that
+// are on their way, and volatile records. When it has run, its writes join the next commit. Nobody hears of an
+// outcome, good or bad, before everything it has seen is durable.
+import assert from 'node:assert/strict'
+import { RecordCache, type CacheLimits } from '../cache.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { Attempted, EventKv } from '../kv.ts'
+import { Need } from '../step.ts'
+import { LocalRunner } from './local.ts'
+import { SharedRunner } from './shared.ts'
+
+export type RunnerOptions = {
+  readonly cache?: CacheLimits
+  /** Its number among the runners of the engine: no two of them use the same version. */
+  readonly number?: number
+}
+
+export function openKv<Event = never>(engine: Engine, options: RunnerOptions = {}): EventKv<Event> {
+  const listeners = new Set<(event: Event) => void>()
+  const tell = (events: readonly Event[]): void => {
+    for (const event of events) for (const listener of listeners) listener(event)
+  }
+  const cache = new RecordCache(options.cache)
+  const runner =
+    engine.local === undefined
+      ? new SharedRunner<Event>(engine, options.number ?? 1, cache, tell)
+      : new LocalRunner<Event>(engine, engine.local, cache, tell)
+  return {
+    read: (body) => runner.read(body, requireValue),
+    write: (body) => runner.write(body, requireValue),
+    attemptRead: (body) => runner.read(body, attempted),
+    attempt: (body) => runner.write(body, attempted),
+    listen: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    sizeBytes: () => engine.sizeBytes(),
+    close: async () => {
+      await runner.settled()
+      await engine.close()
+    },
+  }
+}
+
+function requireValue<T>(result: T | Need): T {
+  assert(!(result instanceof Need), 'a body that needs something was run without an attempt')
+  return result
+}
+
+function attempted<T>(result: T | Need): Attempted<T> {
+  return result instanceof Need ? { need: result.what } : { value: result }
+}

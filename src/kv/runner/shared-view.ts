@@ -1,0 +1,205 @@
+// What a body reads where others write to the same engine: everything comes with its version, and what the body
+// has read is recorded, to be checked by the commit. A read that is not known yet waits for the engine.
+import assert from 'node:assert/strict'
+import type { Cached, RecordCache } from '../cache.ts'
+import {
+  ABSENT,
+  type Found,
+  type ReadSet,
+  type Version,
+  type VersionedEntry,
+  type WantedRange,
+} from '../engine/engine.ts'
+import { keyName } from '../key.ts'
+import type { Entry, Key, RecordPart, ScanPart, ScanRange, Step } from '../kv.ts'
+import type { Known } from './known.ts'
+import { StoredRecord } from '../record.ts'
+import { ready } from '../step.ts'
+import { merge, type Reader, type Run, type View } from '../transaction.ts'
+import { isVolatile } from '../volatile.ts'
+
+/** A body yields this for what it needs from the engine, and is resumed when `state` has it. */
+export type Want = { readonly key: Key } | { readonly range: WantedRange }
+
+type VersionedRecord = Cached
+type RecordEntry = Entry & { readonly version: Version }
+
+/** Stored records as they were in one state of the engine, or in several where a body has waited in between. */
+export class EngineState {
+  readonly keys = new Map<string, VersionedRecord & { readonly key: Key }>()
+  readonly ranges = new Map<
+    string,
+    { readonly range: WantedRange; readonly found: readonly RecordEntry[] }
+  >()
+  readonly #cache: RecordCache
+
+  constructor(cache: RecordCache) {
+    this.#cache = cache
+  }
+
+  /** `cached`: for each key, the record that the engine was asked about. */
+  learn(
+    keys: readonly Key[],
+    ranges: readonly WantedRange[],
+    found: Found,
+    cached: readonly (Cached | undefined)[] = [],
+  ): void {
+    keys.forEach((key, at) => {
+      const { record, version } = this.#decode(key, found.keys[at], cached[at])
+      this.keys.set(keyName(key), { key, record, version })
+    })
+    ranges.forEach((range, at) => this.#learnRange(range, found.ranges[at] ?? []))
+  }
+
+  #decode(key: Key, found: Found['keys'][number], cached: Cached | undefined): VersionedRecord {
+    if (found === undefined) return MISSING
+    if (found === 'unchanged') {
+      assert(cached !== undefined, 'only a cached record can be unchanged')
+      return cached
+    }
+    const { value, version } = found
+    const record = new StoredRecord(value)
+    if (!this.#cache.wasSeen(key)) return { record, version }
+    return { record: this.#cache.keep(keyName(key), record, version), version }
+  }
+
+  #learnRange(range: WantedRange, found: readonly VersionedEntry[]): void {
+    const isKept = range.part !== 'keys' && this.#cache.wasSeen(range.from)
+    const entries = found.map(({ key, value, version }) => {
+      return { key, version, value: this.#scanned(key, { value, version }, range.part, isKept) }
+    })
+    this.ranges.set(rangeName(range), { range, found: entries })
+  }
+
+  #scanned(
+    key: Key,
+    { value, version }: Omit<VersionedEntry, 'key'>,
+    part: ScanPart,
+    isKept: boolean,
+  ): StoredRecord {
+    const name = keyName(key)
+    const cached = this.#cache.get(name)
+    if (cached?.version === version && cached.record !== undefined) {
+      if (cached.record.isWhole || part !== 'whole') return cached.record
+    }
+    const record = new StoredRecord(value, undefined, part === 'whole')
+    return (isKept ? this.#cache.keep(name, record, version) : undefined) ?? record
+  }
+}
+
+function rangeName({ from, to, countMax, reverse = false, part }: WantedRange): string {
+  return [keyName(from), keyName(to), countMax, reverse, part].join('\n')
+}
+
+/** 'durable': only what the engine has. 'ahead': with the writes of this process that are on their way. */
+export type ViewMode = 'durable' | 'ahead'
+
+export class SharedView implements View {
+  readonly #known: Known
+  readonly #state: EngineState
+  readonly #mode: ViewMode
+  readonly #keys = new Map<string, VersionedRecord & { readonly key: Key }>()
+  readonly #ranges = new Map<
+    string,
+    { readonly range: WantedRange; readonly seen: readonly RecordEntry[] }
+  >()
+  readonly #volatileKeys: { readonly key: Key; readonly seen: StoredRecord | undefined }[] = []
+  readonly #volatileRanges: { readonly range: ScanRange; readonly seen: readonly Entry[] }[] = []
+
+  constructor(known: Known, state: EngineState, mode: ViewMode) {
+    this.#known = known
+    this.#state = state
+    this.#mode = mode
+  }
+
+  get hasReadVolatile(): boolean {
+    return this.#volatileKeys.length > 0 || this.#volatileRanges.length > 0
+  }
+
+  get reads(): ReadSet {
+    return { keys: [...this.#keys.values()], ranges: [...this.#ranges.values()] }
+  }
+
+  get(key: Key, name: string, _part: RecordPart, reader: Reader): Step<StoredRecord | undefined> {
+    if (isVolatile(key)) {
+      const seen = this.#known.getVolatile(key, name, reader)
+      this.#volatileKeys.push({ key, seen })
+      return ready(seen)
+    }
+    const read = this.#keys.get(name) ?? this.#find(name, reader)
+    if (read === undefined) return this.#fetchKey(key, name)
+    this.#keys.set(name, { key, record: read.record, version: read.version })
+    return ready(read.record)
+  }
+
+  #find(name: string, reader: Reader): VersionedRecord | undefined {
+    const pending = this.#mode === 'ahead' ? this.#known.pending(name) : undefined
+    if (pending === undefined) return this.#state.keys.get(name)
+    reader.hasSeen(pending.run)
+    // A deleted key has no version.
+    const { value: record } = pending
+    return { record, version: record === undefined ? ABSENT : pending.version }
+  }
+
+  *#fetchKey(key: Key, name: string): Step<StoredRecord | undefined> {
+    yield { key } satisfies Want
+    const { record, version } = this.#state.keys.get(name) ?? MISSING
+    this.#keys.set(name, { key, record, version })
+    return record
+  }
+
+  scan(range: ScanRange, part: ScanPart, reader: Reader): Step<readonly Entry[]> {
+    if (isVolatile(range.from)) {
+      const seen = this.#known.scanVolatile(range, reader)
+      this.#volatileRanges.push({ range, seen })
+      return ready(seen)
+    }
+    const read = this.#ranges.get(rangeName({ ...range, part }))
+    return read === undefined ? this.#scanStored(range, part, reader) : ready(read.seen)
+  }
+
+  *#scanStored(range: ScanRange, part: ScanPart, reader: Reader): Step<readonly Entry[]> {
+    const pending = this.#mode === 'ahead' ? this.#known.pendingInside(range) : []
+    for (const { run } of pending) reader.hasSeen(run)
+    const wanted = { ...range, countMax: range.countMax + pending.length, part }
+    const name = rangeName(wanted)
+    if (!this.#state.ranges.has(name)) yield { range: wanted } satisfies Want
+    const stored = this.#state.ranges.get(name)?.found ?? []
+    const seen = merge<RecordEntry>(stored, pending, range)
+    const read = { ...range, part }
+    this.#ranges.set(rangeName(read), { range: read, seen })
+    return seen
+  }
+
+  touch(name: string, reader: Reader): void {
+    this.#known.touchVolatile(name, reader)
+  }
+
+  /** Whether nothing this process knows of has changed since the body read it: others may still have. */
+  isCurrent(seen: ReadonlySet<Run>): boolean {
+    for (const [name, { version }] of this.#keys) {
+      const pending = this.#known.pending(name)
+      if (pending === undefined) continue
+      if ((pending.value === undefined ? ABSENT : pending.version) !== version) return false
+    }
+    for (const { range } of this.#ranges.values()) {
+      if (this.#known.pendingInside(range).some(({ run }) => !seen.has(run))) return false
+    }
+    return this.#isVolatileCurrent()
+  }
+
+  #isVolatileCurrent(): boolean {
+    return (
+      this.#volatileKeys.every(({ key, seen }) => this.#known.peekVolatile(key) === seen) &&
+      this.#volatileRanges.every(({ range, seen }) =>
+        isSameList(this.#known.peekVolatileRange(range), seen),
+      )
+    )
+  }
+}
+
+const MISSING: VersionedRecord = { record: undefined, version: ABSENT }
+
+function isSameList(now: readonly Entry[], seen: readonly Entry[]): boolean {
+  return now.length === seen.length && now.every(({ value }, at) => value === seen[at]?.value)
+}

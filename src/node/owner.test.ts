@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { encodeKey } from '../kv/key.ts'
+import { openLmdbEngine } from '../kv/engine/lmdb.ts'
+import { StoreInUse, takeOwnership } from './owner.ts'
+
+const newFolder = () => mkdtempSync(join(tmpdir(), 'lazuli-owner-'))
+
+test('a second server is refused while the first lives, and not after it', async () => {
+  const [engine, folder] = [openLmdbEngine(join(newFolder(), 'store')), newFolder()]
+  const first = await takeOwnership(engine, { folder, pid: 11 })
+  await assert.rejects(takeOwnership(engine, { folder, pid: 12 }), (error: Error) => {
+    assert(error instanceof StoreInUse)
+    assert.equal(error.message, `${folder} is in use by another Lazuli server (process 11)`)
+    return true
+  })
+  await first.release()
+  const second = await takeOwnership(engine, { folder, pid: 12 })
+  await second.release()
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('of servers that start together one wins', async () => {
+  const [engine, folder] = [openLmdbEngine(join(newFolder(), 'store')), newFolder()]
+  const starts = Array.from({ length: 8 }, (_, pid) => takeOwnership(engine, { folder, pid }))
+  const outcomes = await Promise.allSettled(starts)
+  const won = outcomes.filter((each) => each.status === 'fulfilled')
+  assert.equal(won.length, 1)
+  await won[0]?.value.release()
+})
+
+test('processes take turns: none overwrites what another has written meanwhile', async () => {
+  const folder = newFolder()
+  const script = `
+    import { openLmdbEngine } from '${import.meta.resolve('../kv/engine/lmdb.ts')}'
+    import { encodeKey } from '${import.meta.resolve('../kv/key.ts')}'
+    const [engine, key] = [openLmdbEngine(process.argv[1]), encodeKey('count')]
+    for (let count = 0; count < 100;) {
+      const value = engine.local.get(key, 'whole')
+      if (engine.replace(key, value, Buffer.from(String(Number(value ?? 0) + 1)))) count += 1
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await engine.close()`
+  const args = ['--input-type=module', '-e', script, folder]
+  const children = Array.from({ length: 3 }, () =>
+    spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] }),
+  )
+  const exited = children.map(async (child) => (await once(child, 'exit'))[0] as unknown)
+  assert.deepEqual(await Promise.all(exited), [0, 0, 0])
+  const engine = openLmdbEngine(folder)
+  assert.equal(String(engine.local?.get(encodeKey('count'), 'whole')), '300')
+  await engine.close()
+})
+
+test('an owner that was killed is replaced at once', async () => {
+  const folder = newFolder()
+  const script = `
+    import { openLmdbEngine } from '${import.meta.resolve('../kv/engine/lmdb.ts')}'
+    import { takeOwnership } from '${import.meta.resolve('./owner.ts')}'
+    const folder = process.argv[1]
+    await takeOwnership(openLmdbEngine(folder), { folder, pid: process.pid })
+    process.stdout.write('taken')
+    setInterval(() => {}, 1_000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, folder])
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  const engine = openLmdbEngine(folder)
+  await assert.rejects(takeOwnership(engine, { folder, pid: 2 }), StoreInUse)
+  child.kill('SIGKILL')
+  await new Promise((resolve) => child.once('exit', resolve))
+  const owner = await takeOwnership(engine, { folder, pid: 2 })
+  await owner.release()
+  await engine.close()
+})

@@ -1,0 +1,85 @@
+// Get Page Ranges, of a page blob, a snapshot or a version: all that was written, or what differs from an
+// older snapshot.
+import { optionalHeader } from '../../../http/protocol/header.ts'
+import type { Answer, Request } from '../../../http/door/operation.ts'
+import { encodePageListXml } from './page-list-xml.ts'
+import { decodePath } from '../../../http/protocol/query.ts'
+import { decodeRange } from '../../../http/protocol/range.ts'
+import { isAtLeast } from '../../../http/door/version.ts'
+import { getPageRanges, type PageRangeQuery } from '../../../storage/blob/content/page-range.ts'
+import { invalidHeader, invalidQuery } from '../../../storage/shared/error.ts'
+import { parseTimestamp } from '../../../storage/shared/etag.ts'
+import { validators } from '../../shared/answer-header.ts'
+import { decodeRangePage, encodeRangeMarker } from '../../shared/range-page.ts'
+import { isTimestamp } from '../../shared/snapshot-time.ts'
+import { blobGuard } from '../header.ts'
+import { checkVersion } from './page.ts'
+import { blobAddressAt, type BlobCall } from '../service.ts'
+
+/** Before, all ranges came at once. */
+const PAGED_SINCE = '2020-10-02'
+
+export async function runGetPageRanges(call: BlobCall): Promise<Answer> {
+  return pageList(call, undefined)
+}
+
+export async function runGetPageRangesDiff(call: BlobCall): Promise<Answer> {
+  return pageList(call, decodePrevious(call.request))
+}
+
+async function pageList(
+  { request, service }: BlobCall,
+  previous: PageRangeQuery['previous'],
+): Promise<Answer> {
+  checkVersion(request)
+  const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
+  const { headers, version } = request
+  // Where it ends is for the blob to say.
+  const range = decodeRange(headers, version, Infinity) ?? { from: 0, to: Infinity }
+  const page = isAtLeast(version, PAGED_SINCE) ? decodeRangePage(request) : undefined
+  const query = { range, ...(previous && { previous }), ...(page && { page }) }
+  const { nowMs } = service.moment()
+  const { blob, ranges, next } = await service.kv.read((tx) =>
+    getPageRanges(tx, address, guard, query, nowMs),
+  )
+  // The last page has an empty marker, but only if the client asked for pages.
+  const isAsked = request.query.has('maxresults') || request.query.has('marker')
+  const isPaged = page !== undefined && (next !== undefined || isAsked)
+  const nextMarker = isPaged ? encodeRangeMarker(next) : undefined
+  const told = ['x-ms-blob-content-length', String(blob.lengthBytes)]
+  return {
+    status: 200,
+    headers: ['Content-Type', 'application/xml', ...validators(blob), ...told],
+    body: encodePageListXml({ ranges, nextMarker }),
+  }
+}
+
+const PREVIOUS_URL = 'x-ms-previous-snapshot-url'
+
+/** `prevsnapshot`, or a URL of the same blob that says which snapshot. */
+function decodePrevious(request: Request): PageRangeQuery['previous'] {
+  const given = request.query.get('prevsnapshot')
+  const text = given || snapshotOfUrl(request)
+  const snapshot = parseTimestamp(text)
+  if (snapshot !== undefined) return { snapshot }
+  if (isTimestamp(text)) return 'none of ours'
+  if (given === undefined) throw invalidHeader(PREVIOUS_URL, urlOf(request))
+  throw invalidQuery('prevsnapshot', text)
+}
+
+function urlOf({ headers }: Request): string {
+  return optionalHeader(headers, PREVIOUS_URL) ?? ''
+}
+
+function snapshotOfUrl(request: Request): string {
+  const text = urlOf(request)
+  if (text === '') return ''
+  if (!URL.canParse(text)) throw invalidHeader(PREVIOUS_URL, text)
+  const url = new URL(text)
+  // With the account in the path the host says nothing: a server has many names.
+  const isHere = request.pathStyle || url.host === request.headers['host']
+  if (!isHere || decodePath(url.pathname) !== decodePath(request.rawPath)) {
+    throw invalidHeader(PREVIOUS_URL, text)
+  }
+  return url.searchParams.get('snapshot') ?? ''
+}

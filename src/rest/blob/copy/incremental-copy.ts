@@ -1,0 +1,33 @@
+// Incremental Copy Blob: a snapshot of a page blob becomes a snapshot of the destination.
+import { randomUUID } from 'node:crypto'
+import type { Answer } from '../../../http/door/operation.ts'
+import { incrementalCopy } from '../../../storage/blob/copy/incremental-copy.ts'
+import { NO_CONDITIONS } from '../../../storage/shared/condition.ts'
+import { StorageError } from '../../../storage/shared/error.ts'
+import { validators } from '../../shared/answer-header.ts'
+import { resolveSource } from '../../shared/copy/source.ts'
+import { versionHeaders } from '../answer.ts'
+import { blobGuard } from '../header.ts'
+import { blobAddress, blobAddressAt, type BlobCall } from '../service.ts'
+
+export async function runIncrementalCopyBlob(call: BlobCall): Promise<Answer> {
+  const { request, service } = call
+  const [address, guard] = [blobAddress(request), blobGuard(request)]
+  const source = await resolveSource(call)
+  // Which state of a blob elsewhere a difference would begin from can't be known here.
+  if (source.kind === 'remote' || source.service !== 'blob') {
+    throw new StorageError('InvalidSourceBlobUrl')
+  }
+  const from = blobAddressAt(source.asked)
+  if (from.at === undefined) throw new StorageError('IncrementalCopySourceMustBeSnapshot')
+  if (!('snapshot' in from.at)) throw new StorageError('InvalidSourceBlobUrl')
+  const state = { id: randomUUID(), source: source.text }
+  const read = { address: from, conditions: NO_CONDITIONS, encryption: {} }
+  const newIds = [service.newId(), service.newId()] as const
+  const moment = service.moment()
+  const copy = { guard, source: read, state, newIds }
+  const blob = await service.kv.write((tx) => incrementalCopy(tx, address, copy, moment))
+  // Azure has never done when it answers (Incremental Copy Blob, x-ms-copy-status); clients ask again.
+  const headers = ['x-ms-copy-id', state.id, 'x-ms-copy-status', 'pending']
+  return { status: 202, headers: [...validators(blob), ...versionHeaders(blob), ...headers] }
+}

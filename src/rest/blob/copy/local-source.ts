@@ -1,0 +1,101 @@
+// A blob or file of this store as the source of a copy: as storage asks for it, and as bytes.
+import { decryptPieces } from '../../../extent/cipher.ts'
+import type { Request } from '../../../http/door/operation.ts'
+import type { ByteRange } from '../../../http/protocol/range.ts'
+import type { ReadTx, Step } from '../../../kv/kv.ts'
+import type { TypeProperties } from '../../../storage/blob/copy/copy.ts'
+import { findBlobState, findSource, type SourceRead } from '../../../storage/blob/copy/source.ts'
+import { readContent, type BlobBytes } from '../../../storage/blob/content/content.ts'
+import { StorageError } from '../../../storage/shared/error.ts'
+import { NO_TAGS, type Tags } from '../../../storage/shared/tags.ts'
+import type {
+  LocalSource,
+  LocalWants,
+  OpenSource,
+  SourceObject,
+} from '../../shared/copy/copy-sources.ts'
+import { sourceKey, type SourceCall } from '../../shared/copy/source.ts'
+import type { ContentService } from '../../shared/service.ts'
+import { once } from '../../shared/upload.ts'
+import { cipherOf, type Cipher } from '../cipher.ts'
+import { sourceConditions } from '../header.ts'
+import { blobAddressAt } from '../service.ts'
+
+/** The blob that a request names, for copies to either service. */
+export function blobSource({ kv }: Pick<ContentService, 'kv'>, asked: Request): SourceObject {
+  const address = blobAddressAt(asked)
+  return {
+    account: address.account,
+    find: (tx, nowMs, stamp) => findBlobState(tx, address, nowMs, stamp),
+    attempt: (_request, attempt) => attempt(kv),
+  }
+}
+
+/** A source of this store as storage asks for it. */
+export function sourceRead(request: Request, source: LocalSource): SourceRead {
+  const customerKey = sourceKey(request)
+  return {
+    address: source.service === 'blob' ? blobAddressAt(source.asked) : source.object,
+    conditions: sourceConditions(request),
+    encryption: customerKey === undefined ? {} : { customerKey },
+  }
+}
+
+/** As bytes, with what belongs to a blob. */
+export type OpenBlob = OpenSource & { readonly properties: TypeProperties; readonly tags: Tags }
+
+export function openLocal(
+  service: Pick<ContentService, 'extents' | 'moment'>,
+  request: Request,
+  source: LocalSource,
+  wants: LocalWants,
+): Promise<OpenBlob> {
+  const { nowMs } = service.moment()
+  return source.object.attempt(request, (kv) =>
+    kv.read((tx) => readLocal(tx, { request, service }, source, { ...wants, nowMs })),
+  )
+}
+
+function* readLocal(
+  tx: ReadTx,
+  { request, service }: Pick<SourceCall, 'request'> & { service: Pick<ContentService, 'extents'> },
+  source: LocalSource,
+  { range: asked, isFetched = false, nowMs }: LocalWants & { readonly nowMs: number },
+): Step<OpenBlob> {
+  const { stored } = yield* findSource(tx, { ...sourceRead(request, source), isFetched }, nowMs)
+  const { blob } = stored
+  const range = rangeWithin(asked, blob.lengthBytes)
+  const content = yield* readContent(tx, stored, range)
+  const { account } = source.object
+  const cipher = yield* cipherOf(tx, account, blob.encryption, sourceKey(request))
+  return {
+    lengthBytes: range.to - range.from,
+    stream: () => contentStream(service, content, cipher),
+    properties: blob,
+    headers: blob.headers,
+    metadata: blob.metadata,
+    tags: blob.tags ?? NO_TAGS,
+    isRanged: true,
+    takesConditions: true,
+    stamp: blob.stamp,
+    close: () => undefined,
+  }
+}
+
+function rangeWithin(asked: ByteRange | undefined, lengthBytes: number): ByteRange {
+  if (asked === undefined) return { from: 0, to: lengthBytes }
+  if (asked.from < lengthBytes) return { from: asked.from, to: Math.min(asked.to, lengthBytes) }
+  const { message, status } = new StorageError('InvalidRange')
+  throw new StorageError('CannotVerifyCopySource', {}, message, status)
+}
+
+/** The bytes as they were before they were encrypted. */
+export function contentStream(
+  { extents }: Pick<ContentService, 'extents'>,
+  content: BlobBytes,
+  cipher: Cipher | undefined,
+): AsyncIterable<Uint8Array> {
+  if ('bytes' in content) return once(content.bytes)
+  const stored = extents.read(content.pieces)
+  return cipher === undefined ? stored : decryptPieces(stored, content.pieces, cipher.key)
+}

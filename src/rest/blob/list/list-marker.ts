@@ -1,0 +1,61 @@
+// Markers of List Containers and List Blobs. A marker is opaque to clients: base64 of a letter, perhaps a number,
+// and a name. It names a place between names, not a count, so it holds while blobs come and go.
+import type { Request } from '../../../http/door/operation.ts'
+import type { ContainerPosition } from '../../../storage/blob/container/container-list.ts'
+import type { ListPosition } from '../../../storage/blob/list/list-page.ts'
+import { invalidQuery } from '../../../storage/shared/error.ts'
+
+export function encodeBlobMarker(next: ListPosition | undefined): string | undefined {
+  return next === undefined ? undefined : encoded(blobMarkerText(next))
+}
+
+function blobMarkerText(next: ListPosition): string {
+  if ('afterPrefix' in next) return `p${next.afterPrefix}`
+  if ('afterPast' in next) return `s${next.stamp}:${next.afterPast}`
+  return `n${'afterName' in next ? next.afterName : next.fromName}`
+}
+
+export function decodeBlobMarker(request: Request): ListPosition | undefined {
+  const marker = decodeMarker(request, 's')
+  if (marker === undefined) return undefined
+  const { kind, name, number } = marker
+  if (kind === 'p') return { afterPrefix: name }
+  return kind === 'n' ? { afterName: name } : { afterPast: name, stamp: number }
+}
+
+export function encodeContainerMarker(next: ContainerPosition | undefined): string | undefined {
+  if (next === undefined) return undefined
+  const { name, deletedId } = next
+  return encoded(deletedId === undefined ? `n${name}` : `d${deletedId}:${name}`)
+}
+
+export function decodeContainerMarker(request: Request): ContainerPosition | undefined {
+  const marker = decodeMarker(request, 'd')
+  if (marker === undefined) return undefined
+  const { kind, name, number } = marker
+  return kind === 'n' || kind === 'p' ? { name } : { name, deletedId: number }
+}
+
+function encoded(text: string): string {
+  return Buffer.from(text).toString('base64url')
+}
+
+export const NAME_LENGTH_MAX = 1_024
+
+type Marker = { readonly kind: string; readonly number: number; readonly name: string }
+
+/** A letter, in a marker of the numbered kind a number and a colon, and then a name. */
+const MARKER = /^(?:([np])|([sd])(\d{1,16}):)(.{0,1024})$/su
+
+function decodeMarker({ query }: Request, numbered: 's' | 'd'): Marker | undefined {
+  const marker = query.get('marker')
+  if (marker === undefined || marker === '') return undefined
+  const text = Buffer.from(marker, 'base64url').toString('utf8')
+  const isOurs = encoded(text) === marker
+  const [, plain, kind, digits = '0', name = ''] = (isOurs && MARKER.exec(text)) || []
+  const number = Number(digits)
+  const isKnown = plain !== undefined || kind === numbered
+  const isName = name.length <= NAME_LENGTH_MAX
+  if (!isKnown || !isName || !Number.isSafeInteger(number)) throw invalidQuery('marker', marker)
+  return { kind: plain ?? numbered, number, name }
+}

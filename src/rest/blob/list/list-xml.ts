@@ -1,0 +1,296 @@
+// The items of List Containers and List Blobs as XML. Elements and their order are the service's, as its
+// answers to the SDKs' own tests show them. Most blobs have little of what there may be, so what is missing
+// costs a comparison.
+import { formatHttpDate } from '../../../http/protocol/date.ts'
+import { derived } from '../../../kv/derived.ts'
+import { withoutSignature } from '../../../http/protocol/signature-field.ts'
+import { xmlTags } from './tags-xml.ts'
+import { xmlElement, xmlEscape, xmlNameElement, xmlOptional } from '../../../http/protocol/xml.ts'
+import type { Blob } from '../../../storage/blob/record.ts'
+import type { ContainerItem } from '../../../storage/blob/container/container-list.ts'
+import type { BlobEncryption } from '../../../storage/blob/encryption.ts'
+import type { BlobItem } from '../../../storage/blob/list/list-page.ts'
+import type { Staging } from '../../../storage/blob/content/staging.ts'
+import { tierOf } from '../../../storage/blob/tier.ts'
+import type { CopyState } from '../../../storage/shared/copy-state.ts'
+import { ACCOUNT_ENCRYPTION_KEY } from '../../../storage/shared/encryption-scope.ts'
+import { etagOf, timestampOf } from '../../../storage/shared/etag.ts'
+import { leaseStatus, type Lease } from '../../../storage/shared/lease.ts'
+import type { Metadata } from '../../../storage/shared/metadata.ts'
+import { remainingDays, type Deleted } from '../../../storage/shared/retention.ts'
+import { containerVersion } from '../container.ts'
+
+type Include = ReadonlySet<string>
+
+export function containerXml(
+  { name, container, deleted }: ContainerItem,
+  include: Include,
+  nowMs: number,
+): string {
+  const { defaultEncryptionScope: scope, denyEncryptionScopeOverride: deny } = container
+  return (
+    `<Container><Name>${xmlEscape(name)}</Name>` +
+    (deleted === undefined
+      ? ''
+      : `<Deleted>true</Deleted><Version>${containerVersion(container.id)}</Version>`) +
+    `<Properties><Last-Modified>${formatHttpDate(container.modifiedMs)}</Last-Modified>` +
+    `<Etag>${etagOf(container.stamp)}</Etag>` +
+    // The service shows the lease of a deleted one as expired, whether or not there was one.
+    (deleted === undefined
+      ? leaseXml(container.lease, nowMs)
+      : '<LeaseStatus>unlocked</LeaseStatus><LeaseState>expired</LeaseState>') +
+    xmlOptional('PublicAccess', container.publicAccess) +
+    xmlElement('DefaultEncryptionScope', scope ?? ACCOUNT_ENCRYPTION_KEY) +
+    `<DenyEncryptionScopeOverride>${deny ?? false}</DenyEncryptionScopeOverride>` +
+    '<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold>' +
+    '<ImmutableStorageWithVersioningEnabled>true</ImmutableStorageWithVersioningEnabled>' +
+    (deleted === undefined ? '' : deletedXml(deleted, nowMs)) +
+    `</Properties>${include.has('metadata') ? metadataXml(container.metadata) : ''}</Container>`
+  )
+}
+
+export function blobItemXml(item: BlobItem, include: Include, nowMs: number): string {
+  if ('prefix' in item) return `<BlobPrefix>${xmlNameElement('Name', item.prefix)}</BlobPrefix>`
+  if (isPlainItem(item) && include.size === 0) return plainItemXml(item)
+  const name = nameXml(item)
+  if ('staging' in item) return name + uncommittedXml(item.staging, nowMs) + END
+  if ('past' in item) {
+    const { past, stamp } = item
+    const properties = propertiesXml(past, stateXml(past, '', past.deleted, include, nowMs))
+    return name + pastIdXml(past.kind, stamp, past.deleted) + properties + detailsXml(past, include)
+  }
+  const { blob, hasVersionsOnly = false } = item
+  const id = hasVersionsOnly ? VERSIONS_ONLY : currentIdXml(blob)
+  const state = stateXml(blob, leaseXml(blob.lease, nowMs), undefined, include, nowMs)
+  // The blob is not there, and so has no length.
+  const shown = hasVersionsOnly ? { ...blob, lengthBytes: 0 } : blob
+  return name + id + propertiesXml(shown, state) + detailsXml(blob, include)
+}
+
+type PlainItem = { readonly name: string; readonly blob: Blob }
+
+function isPlainItem(item: BlobItem): item is PlainItem {
+  return 'blob' in item && item.hasVersionsOnly !== true && isPlain(item.blob)
+}
+
+function plainItemXml(item: PlainItem): string {
+  const { name, blob } = item
+  const known = derived(blob, 'list item', () => ({ name, xml: makePlainXml(item) }))
+  return known.name === name ? known.xml : makePlainXml(item)
+}
+
+function makePlainXml(item: PlainItem): string {
+  const { blob } = item
+  return nameXml(item) + currentIdXml(blob) + propertiesXml(blob, PLAIN_STATE) + END
+}
+
+function nameXml({ name }: { readonly name: string }): string {
+  return `<Blob>${xmlNameElement('Name', name)}`
+}
+
+const END = '<OrMetadata /></Blob>'
+
+const VERSIONS_ONLY = '<HasVersionsOnly>true</HasVersionsOnly>'
+
+/** Whether or not versions are asked for. */
+function currentIdXml({ version }: Blob): string {
+  if (version === undefined) return ''
+  return `<VersionId>${timestampOf(version)}</VersionId><IsCurrentVersion>true</IsCurrentVersion>`
+}
+
+function pastIdXml(kind: string, stamp: number, deleted: Deleted | undefined): string {
+  const isDeleted = deleted === undefined ? '' : '<Deleted>true</Deleted>'
+  if (kind === 'root') return isDeleted
+  const element = kind === 'snapshot' ? 'Snapshot' : 'VersionId'
+  return `<${element}>${timestampOf(stamp)}</${element}>${isDeleted}`
+}
+
+/** "List Blobs", on uncommitted blobs: without times, validators, content headers and metadata. */
+function uncommittedXml({ lease }: Staging, nowMs: number): string {
+  return (
+    '<Properties><Content-Length>0</Content-Length><BlobType>BlockBlob</BlobType>' +
+    '<AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>' +
+    `${leaseXml(lease, nowMs)}<ServerEncrypted>false</ServerEncrypted></Properties>`
+  )
+}
+
+function detailsXml(blob: Blob, include: Include): string {
+  if (include.size === 0) return END
+  const metadata = include.has('metadata') ? blobMetadataXml(blob) : ''
+  const tags = blob.tags !== undefined && include.has('tags') ? xmlTags(blob.tags) : ''
+  return metadata + tags + END
+}
+
+/** `state` is the part behind the content headers. */
+function propertiesXml(blob: Blob, state: string): string {
+  return (
+    `<Properties><Creation-Time>${formatHttpDate(blob.createdMs)}</Creation-Time>` +
+    `<Last-Modified>${formatHttpDate(blob.modifiedMs)}</Last-Modified>` +
+    dateXml('Expiry-Time', blob.expiresMs) +
+    // Without quotes here, and only here.
+    `<Etag>${etagOf(blob.stamp).slice(1, -1)}</Etag>` +
+    `<Content-Length>${blob.lengthBytes}</Content-Length>` +
+    contentXml(blob) +
+    dateXml('LastAccessTime', blob.accessedMs) +
+    state
+  )
+}
+
+const NO_LEASE = '<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>'
+
+/** What almost every blob of a long list has, whatever the time. */
+const PLAIN_STATE =
+  '<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier>' +
+  `<AccessTierInferred>true</AccessTierInferred>${NO_LEASE}` +
+  '<ServerEncrypted>false</ServerEncrypted></Properties>'
+
+function isPlain(blob: Blob): boolean {
+  const { type, tier, lease, copy, encryption, tags, immutability, legalHold } = blob
+  return (
+    type === 'BlockBlob' &&
+    tier === undefined &&
+    lease === undefined &&
+    copy === undefined &&
+    encryption === undefined &&
+    tags === undefined &&
+    immutability === undefined &&
+    legalHold === undefined
+  )
+}
+
+function stateXml(
+  blob: Blob,
+  lease: string,
+  deleted: Deleted | undefined,
+  include: Include,
+  nowMs: number,
+): string {
+  return (
+    typeXml(blob) +
+    tierXml(blob, nowMs) +
+    lease +
+    (blob.copy === undefined ? '' : copyXml(blob.copy, include)) +
+    encryptionXml(blob.encryption) +
+    (deleted === undefined ? '' : deletedXml(deleted, nowMs)) +
+    (blob.tags === undefined ? '' : `<TagCount>${blob.tags.length}</TagCount>`) +
+    (blob.isSealed === true ? '<Sealed>true</Sealed>' : '') +
+    `${retentionXml(blob, include)}</Properties>`
+  )
+}
+
+function contentXml({ headers }: Blob): string {
+  return (
+    (headers.contentType === undefined
+      ? '<Content-Type>application/octet-stream</Content-Type>'
+      : xmlElement('Content-Type', headers.contentType)) +
+    (headers.contentEncoding === undefined
+      ? '<Content-Encoding />'
+      : xmlElement('Content-Encoding', headers.contentEncoding)) +
+    (headers.contentLanguage === undefined
+      ? '<Content-Language />'
+      : xmlElement('Content-Language', headers.contentLanguage)) +
+    (headers.contentMd5 === undefined
+      ? '<Content-CRC64 /><Content-MD5 />'
+      : `<Content-CRC64 /><Content-MD5>${headers.contentMd5}</Content-MD5>`) +
+    (headers.cacheControl === undefined
+      ? '<Cache-Control />'
+      : xmlElement('Cache-Control', headers.cacheControl)) +
+    (headers.contentDisposition === undefined
+      ? '<Content-Disposition />'
+      : xmlElement('Content-Disposition', headers.contentDisposition))
+  )
+}
+
+function typeXml({ type, sequenceNumber = '0' }: Blob): string {
+  if (type !== 'PageBlob') return `<BlobType>${type}</BlobType>`
+  const element = 'x-ms-blob-sequence-number'
+  return `<${element}>${sequenceNumber}</${element}><BlobType>PageBlob</BlobType>`
+}
+
+/** Append blobs have no tier; page blobs only one that was set, since standard disks have none. */
+function tierXml(blob: Blob, nowMs: number): string {
+  if (blob.tier === undefined && blob.type !== 'BlockBlob') return ''
+  const { name, isInferred, setMs, rehydration, smart } = tierOf(blob, nowMs)
+  let xml = `<AccessTier>${name}</AccessTier>`
+  if (isInferred) return `${xml}<AccessTierInferred>true</AccessTierInferred>`
+  if (smart !== undefined) xml += `<SmartAccessTier>${smart.capacity}</SmartAccessTier>`
+  if (rehydration !== undefined) {
+    const { to, priority } = rehydration
+    xml += `<ArchiveStatus>rehydrate-pending-to-${to.toLowerCase()}</ArchiveStatus>`
+    xml += `<RehydratePriority>${priority}</RehydratePriority>`
+  }
+  return xml + dateXml('AccessTierChangeTime', setMs)
+}
+
+function leaseXml(lease: Lease | undefined, nowMs: number): string {
+  if (lease === undefined) return NO_LEASE
+  const { status, state, duration } = leaseStatus(lease, nowMs)
+  return (
+    `<LeaseStatus>${status}</LeaseStatus><LeaseState>${state}</LeaseState>` +
+    xmlOptional('LeaseDuration', duration)
+  )
+}
+
+/** That a copy is incremental shows always, its snapshot with the others, the rest if asked for. */
+function copyXml(copy: CopyState, include: Include): string {
+  const { destinationSnapshot: snapshot } = copy
+  const isCopyAsked = include.has('copy')
+  const isSnapshotShown = snapshot !== undefined && (isCopyAsked || include.has('snapshots'))
+  const incremental =
+    (copy.isIncremental === true ? '<IncrementalCopy>true</IncrementalCopy>' : '') +
+    // The SDKs look for DestinationSnapshot; this is what the service sends.
+    (isSnapshotShown ? xmlElement('CopyDestinationSnapshot', timestampOf(snapshot)) : '')
+  if (!isCopyAsked) return incremental
+  return (
+    xmlElement('CopyId', copy.id) +
+    xmlElement('CopySource', withoutSignature(copy.source)) +
+    `<CopyStatus>${copy.status}</CopyStatus>` +
+    `<CopyProgress>${copy.copiedBytes}/${copy.totalBytes}</CopyProgress>` +
+    dateXml('CopyCompletionTime', copy.completedMs) +
+    xmlOptional('CopyStatusDescription', copy.description) +
+    incremental
+  )
+}
+
+function encryptionXml(encryption: BlobEncryption | undefined): string {
+  if (encryption === undefined) return '<ServerEncrypted>false</ServerEncrypted>'
+  const key =
+    'scope' in encryption
+      ? xmlElement('EncryptionScope', encryption.scope)
+      : xmlElement('CustomerProvidedKeySha256', encryption.keySha256)
+  return `<ServerEncrypted>true</ServerEncrypted>${key}`
+}
+
+function deletedXml(deleted: Deleted, nowMs: number): string {
+  const days = remainingDays(deleted, nowMs)
+  const time = dateXml('DeletedTime', deleted.atMs)
+  return `${time}<RemainingRetentionDays>${days}</RemainingRetentionDays>`
+}
+
+function retentionXml({ immutability, legalHold }: Blob, include: Include): string {
+  let xml = ''
+  if (immutability !== undefined && include.has('immutabilitypolicy')) {
+    const mode = immutability.mode.toLowerCase()
+    xml += dateXml('ImmutabilityPolicyUntilDate', immutability.untilMs)
+    xml += `<ImmutabilityPolicyMode>${mode}</ImmutabilityPolicyMode>`
+  }
+  if (legalHold === true && include.has('legalhold')) xml += '<LegalHold>true</LegalHold>'
+  return xml
+}
+
+function dateXml(element: string, timeMs: number | undefined): string {
+  return timeMs === undefined ? '' : `<${element}>${formatHttpDate(timeMs)}</${element}>`
+}
+
+/** What was encrypted with a customer's key can't be read without it, and a list has none. */
+function blobMetadataXml({ metadata, encryption }: Blob): string {
+  const isSecret = encryption !== undefined && 'keySha256' in encryption && metadata.length > 0
+  return isSecret ? '<Metadata Encrypted="true" />' : metadataXml(metadata)
+}
+
+function metadataXml(metadata: Metadata): string {
+  if (metadata.length === 0) return '<Metadata />'
+  let items = ''
+  for (const [name, value] of metadata) items += `<${name}>${xmlEscape(value)}</${name}>`
+  return `<Metadata>${items}</Metadata>`
+}

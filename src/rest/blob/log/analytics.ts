@@ -1,0 +1,127 @@
+// Storage Analytics logging: lines of requests, collected for a while and then put into the container $logs
+// of their account as a blob. As in Azure it is done beside the requests, so none waits for it; what a
+// crash takes is the lines that were not put yet.
+import { analyticsLine, logKindOf, type LogKind } from './analytics-line.ts'
+import type { RequestReport } from '../../../http/door/serve.ts'
+import type { Logging, StorageService } from '../../../storage/shared/service-properties.ts'
+import { getServiceProperties } from '../../../storage/shared/service.ts'
+import type { BlobService } from '../service.ts'
+import { discard, once, upload } from '../../shared/upload.ts'
+import { putLog } from '../../../storage/blob/log.ts'
+
+export type Analytics = {
+  record(report: RequestReport): void
+  /** Puts what was collected; called now and then, and once at the end. */
+  flush(): Promise<void>
+}
+
+type Batch = {
+  readonly account: string
+  readonly service: StorageService
+  readonly logging: Logging
+  readonly hourMs: number
+  readonly kinds: Set<LogKind>
+  readonly lines: string[]
+  lengthBytes: number
+  firstMs: number
+  lastMs: number
+}
+
+const HOUR_MS = 60 * 60 * 1_000
+/** A batch that has grown to this is put at once. */
+const BATCH_BYTES_MAX = 1024 * 1024
+
+export function createAnalytics(service: BlobService): Analytics {
+  const logging = cachedLogging(service)
+  const batches = new Map<string, Batch>()
+  let writing = Promise.resolve()
+  const put = (key: string, batch: Batch): Promise<void> => {
+    batches.delete(key)
+    // One that failed was told to whoever asked for it, and is not the next one's.
+    writing = writing.catch(() => undefined).then(() => putBatch(service, batch))
+    return writing
+  }
+  const add = async (report: RequestReport, endedMs: number): Promise<void> => {
+    const { request } = report
+    if (request === undefined) return
+    if (report.operation === 'Set Service Properties') logging.forget(request.account)
+    const settings = await logging.get(request.account, request.service)
+    const kind = logKindOf(report)
+    if (!settings[kind]) return
+    const startedMs = endedMs - report.durationMs
+    const hourMs = startedMs - (startedMs % HOUR_MS)
+    const key = `${request.account}/${request.service}/${hourMs}/${settings.version}`
+    const batch = batches.get(key) ?? {
+      account: request.account,
+      service: request.service,
+      logging: settings,
+      hourMs,
+      kinds: new Set<LogKind>(),
+      lines: [],
+      lengthBytes: 0,
+      firstMs: startedMs,
+      lastMs: startedMs,
+    }
+    batches.set(key, batch)
+    const line = analyticsLine(report, settings.version, startedMs, request)
+    batch.kinds.add(kind)
+    batch.lines.push(line)
+    batch.lengthBytes += Buffer.byteLength(line) + 1
+    batch.firstMs = Math.min(batch.firstMs, startedMs)
+    batch.lastMs = Math.max(batch.lastMs, startedMs)
+    if (batch.lengthBytes >= BATCH_BYTES_MAX) await put(key, batch)
+  }
+  const adding = new Set<Promise<void>>()
+  return {
+    record(report): void {
+      if (!logging.mayBeOn(report)) return
+      const added = add(report, service.moment().nowMs).catch(() => {})
+      adding.add(added)
+      void added.finally(() => adding.delete(added))
+    },
+    async flush(): Promise<void> {
+      await Promise.all(adding)
+      for (const [key, batch] of batches) await put(key, batch)
+    },
+  }
+}
+
+/** A request must not read the properties again only to learn that nothing is logged. */
+function cachedLogging({ kv }: BlobService) {
+  /** By account, then by service. */
+  const known = new Map<string, Map<StorageService, Logging>>()
+  return {
+    mayBeOn({ request, operation }: RequestReport): boolean {
+      if (request === undefined) return false
+      if (operation === 'Set Service Properties') return true
+      const logging = known.get(request.account)?.get(request.service)
+      return logging === undefined || logging.read || logging.write || logging.delete
+    },
+    async get(account: string, service: StorageService): Promise<Logging> {
+      const found = known.get(account)?.get(service)
+      if (found !== undefined) return found
+      const { logging } = await kv.read((tx) => getServiceProperties(tx, { account, service }))
+      const services = known.get(account) ?? new Map<StorageService, Logging>()
+      known.set(account, services.set(service, logging))
+      return logging
+    },
+    forget(account: string): void {
+      known.delete(account)
+    },
+  }
+}
+
+/** `$logs/blob/2026/11/16/0900/000001.log`: each batch of an hour has the next number. */
+async function putBatch(service: BlobService, batch: Batch): Promise<void> {
+  const bytes = Buffer.from(`${batch.lines.join('\n')}\n`)
+  const source = {
+    lengthBytes: bytes.length,
+    stream: () => once(bytes),
+  }
+  const hashes = { md5: undefined, crc64: undefined }
+  const body = await upload(service, source, { cipher: undefined, hashes, wants: 'md5' })
+  const [moment, containerId] = [service.moment(), service.newId()]
+  await service.kv
+    .write((tx) => putLog(tx, batch, body, { containerId, moment }))
+    .catch((error: unknown) => discard(service, body, error))
+}

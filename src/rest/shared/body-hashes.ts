@@ -1,0 +1,55 @@
+// The checksums of a body: what the client says that its bytes hash to, and whether they do.
+import { digestOf } from '../../extent/hash/hash.ts'
+import { optionalCrc64, optionalMd5 } from '../../http/protocol/header.ts'
+import type { Request } from '../../http/door/operation.ts'
+import { StorageError } from '../../storage/shared/error.ts'
+
+/** In base64. */
+export type BodyHashes = {
+  readonly md5: string | undefined
+  readonly crc64: string | undefined
+}
+
+/** Of the request's own body. */
+export function decodeHashes(request: Request): BodyHashes {
+  return decodePair(request, 'content-md5', 'x-ms-content-crc64')
+}
+
+/** Of the bytes that are read from a source. */
+export function decodeSourceHashes(request: Request): BodyHashes {
+  return decodePair(request, 'x-ms-source-content-md5', 'x-ms-source-content-crc64')
+}
+
+function decodePair({ headers }: Request, md5Name: string, crc64Name: string): BodyHashes {
+  const md5 = optionalMd5(headers, md5Name)
+  const crc64 = optionalCrc64(headers, crc64Name)
+  if (md5 !== undefined && crc64 !== undefined) {
+    throw new StorageError('BothCrc64AndMd5HeaderPresent')
+  }
+  return { md5, crc64 }
+}
+
+export function md5Of(bytes: Uint8Array): string {
+  return digestOf('md5', bytes)
+}
+
+export function crc64Of(bytes: Uint8Array): string {
+  return digestOf('crc64', bytes)
+}
+
+export function checkHashes(
+  sent: BodyHashes,
+  computed: { readonly md5: string | undefined; readonly crc64: string | undefined },
+): void {
+  if (sent.md5 !== undefined) checkMd5(sent.md5, computed.md5 ?? '')
+  if (sent.crc64 !== undefined && sent.crc64 !== computed.crc64) {
+    const details = { UserSpecifiedCrc: sent.crc64, ServerCalculatedCrc: computed.crc64 ?? '' }
+    throw new StorageError('Crc64Mismatch', details)
+  }
+}
+
+export function checkMd5(sent: string, computed: string): void {
+  if (sent === computed) return
+  const details = { UserSpecifiedMd5: sent, ServerCalculatedMd5: computed }
+  throw new StorageError('Md5Mismatch', details)
+}

@@ -1,0 +1,156 @@
+// Where a copy reads from. A URL of a blob or file of this very server is looked up in the store without a socket,
+// once the URL itself has been authorized as a request for it would be; anything else is for
+// fetch-source.ts, within what --allowCopyFrom permits.
+import { authenticate } from '../../../auth/authenticate.ts'
+import { authorize, hasPermission } from '../../../auth/authorize.ts'
+import type { Permission } from '../../../auth/permission.ts'
+import type { AuthRequest } from '../../../auth/request.ts'
+import { decodeCustomerKey, type CustomerKey } from '../customer-key.ts'
+import { optionalHeader, requiredHeader } from '../../../http/protocol/header.ts'
+import type { Call, Request } from '../../../http/door/operation.ts'
+import { withoutSignature } from '../../../http/protocol/signature-field.ts'
+import type { Accounts } from '../../../storage/shared/account.ts'
+import { ofSource } from '../../../storage/shared/copy-source.ts'
+import { invalidHeader, StorageError } from '../../../storage/shared/error.ts'
+import type { CopySource, CopySources, SourceServiceName } from './copy-sources.ts'
+import { requestOfUrl } from '../other-resource.ts'
+import type { ContentService } from '../service.ts'
+
+/** A call of the Blob or of the File service. */
+export type SourceCall = Call<
+  Pick<ContentService, 'kv' | 'extents' | 'moment' | 'accounts' | 'copySources'>
+>
+
+const SOURCE = 'x-ms-copy-source'
+const SOURCE_IF_TAGS = 'x-ms-source-if-tags'
+const AUTHORIZATION = 'x-ms-copy-source-authorization'
+const SOURCE_LENGTH_MAX = 2 * 1024
+const READ_FILE: Permission = { resourceType: 'o', accountSas: 'r', serviceSas: 'r' }
+const READ_SOURCE = {
+  blob: { ...READ_FILE, anonymous: 'blob' },
+  file: READ_FILE,
+} as const satisfies Record<SourceServiceName, Permission>
+
+/** The source of a copy, authorized if it is ours. Its tags, and conditions on them, need a permission of their own. */
+export async function resolveSource(
+  call: SourceCall,
+  wants: { readonly tags: boolean } = { tags: false },
+): Promise<CopySource> {
+  const { request, service } = call
+  const text = requiredHeader(request.headers, SOURCE)
+  const url = text.length <= SOURCE_LENGTH_MAX && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw invalidHeader(SOURCE, withoutSignature(text).slice(0, SOURCE_LENGTH_MAX))
+  }
+  const own = ownService(url, request, service.copySources, service.accounts)
+  const shown = withoutSignature(text)
+  if (own === undefined) return { kind: 'remote', text: shown, url, wholeText: text }
+  try {
+    const asked = { ...request, ...sourceRequest(call, own, text) }
+    const readsTags = wants.tags || optionalHeader(request.headers, SOURCE_IF_TAGS) !== undefined
+    await authorizeSource(call, own, asked, readsTags)
+    const object = service.copySources.services[own].locate(asked)
+    return { kind: 'local', text: shown, service: own, asked, object }
+  } catch (error) {
+    throw ofSource(error)
+  }
+}
+
+/** The token that the source is to be read with, if one was sent. */
+export function sourceAuthorization({ headers }: Request): string | undefined {
+  const authorization = optionalHeader(headers, AUTHORIZATION)
+  if (authorization === undefined || /^bearer +\S+$/i.test(authorization)) return authorization
+  throw new StorageError('InvalidHeaderValue', { HeaderName: AUTHORIZATION })
+}
+
+/** The key that the source is encrypted with, if one was sent. */
+export function sourceKey({ headers, secure }: Request): CustomerKey | undefined {
+  return decodeCustomerKey(headers, secure, 'source-')
+}
+
+/** The request that a client would have sent to read the source. */
+function sourceRequest(
+  { request, service }: SourceCall,
+  own: SourceServiceName,
+  text: string,
+): AuthRequest {
+  const { accounts, copySources } = service
+  const origin = { request, accounts, pathStyleOnly: copySources.pathStyleOnly }
+  const authorization = sourceAuthorization(request)
+  const headers = sourceHeaders(request, authorization)
+  const asked = requestOfUrl(origin, text, { service: own, method: 'GET', headers })
+  if (asked === undefined) throw invalidHeader(SOURCE, withoutSignature(text))
+  // A SAS came in the URL; a token came with this request, so this request's transport counts.
+  return authorization === undefined ? asked : { ...asked, secure: request.secure }
+}
+
+/** What of the request is about the source too. */
+function sourceHeaders(
+  { headers }: Request,
+  authorization: string | undefined,
+): AuthRequest['headers'] {
+  const intent = headers['x-ms-file-request-intent']
+  const dots = headers['x-ms-source-allow-trailing-dot']
+  return {
+    ...(authorization !== undefined && { authorization }),
+    ...(intent !== undefined && { 'x-ms-file-request-intent': intent }),
+    ...(dots !== undefined && { 'x-ms-allow-trailing-dot': dots }),
+  }
+}
+
+/** A key or a token of the account is good for both ends of a copy inside it. */
+async function authorizeSource(
+  call: SourceCall,
+  own: SourceServiceName,
+  asked: AuthRequest,
+  tags: boolean,
+): Promise<void> {
+  const { request, identity, service } = call
+  const world = service.copySources.services[own].world()
+  const isSigned =
+    asked.headers.authorization !== undefined || asked.query.has('sig') || asked.query.has('sv')
+  const isHolder = identity.kind === 'sharedKey' || identity.kind === 'bearer'
+  const isShared = !isSigned && isHolder && asked.account === request.account
+  const reader = isShared ? identity : await authenticate(asked, world)
+  await authorize(reader, READ_SOURCE[own], asked, world)
+  if (tags && !hasPermission(reader, 't')) {
+    throw new StorageError('AuthorizationPermissionMismatch')
+  }
+}
+
+// The development account is nobody's in Azure, but the azure CLI writes its sources so.
+const PRODUCT_STYLE = /^devstoreaccount1\.(blob|file)\.core\.windows\.net$/
+
+/** By the name by which the client came, or one of those under which it could have come. */
+function ownService(
+  url: URL,
+  request: Request,
+  sources: CopySources,
+  accounts: Accounts,
+): SourceServiceName | undefined {
+  const [, style] = PRODUCT_STYLE.exec(url.hostname) ?? []
+  if (style === 'blob' || style === 'file') return style
+  const hostname = withoutAccount(url.hostname, accounts)
+  const came = `${url.protocol}//${request.headers.host ?? ''}`
+  const asked = URL.canParse(came) ? new URL(came) : undefined
+  const isHere = asked?.port === url.port && withoutAccount(asked.hostname, accounts) === hostname
+  if (isHere) return request.service === 'file' ? 'file' : 'blob'
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
+  const place = sources.listens().find((each) => each.port === port && reaches(hostname, each.host))
+  return place?.service === 'blob' || place?.service === 'file' ? place.service : undefined
+}
+
+/** Host style: what follows the account in `account.blob.localhost`. */
+function withoutAccount(hostname: string, accounts: Accounts): string {
+  const dot = hostname.indexOf('.')
+  const label = hostname.slice(0, Math.max(dot, 0)).replace(/-secondary$/, '')
+  return accounts.get(label) === undefined ? hostname : hostname.slice(dot + 1)
+}
+
+const LOOPBACK = /^(?:127\.0\.0\.1|\[::1\]|(?:.+\.)?localhost)$/
+const ON_LOOPBACK = /^(?:127\.0\.0\.1|::1|localhost|0\.0\.0\.0|::)$/
+
+function reaches(hostname: string, listenHost: string): boolean {
+  if (hostname === listenHost.toLowerCase()) return true
+  return LOOPBACK.test(hostname) && ON_LOOPBACK.test(listenHost)
+}

@@ -1,0 +1,68 @@
+// The Blob service put together: its front, the copies that go on behind it, analytics logs and static
+// websites.
+import { availableParallelism } from 'node:os'
+import type { RequestHandler } from '../http/protocol/exchange.ts'
+import { handlerOf } from '../http/door/serve.ts'
+import { QueryThreads } from '../query/run/query-threads.ts'
+import { createAnalytics, type Analytics } from '../rest/blob/log/analytics.ts'
+import { blobCopies } from '../rest/blob/copy/copy-job.ts'
+import { BLOB_SERVER_HEADER } from '../rest/blob/front.ts'
+import { BLOB_TABLE } from '../rest/blob/operations.ts'
+import type { BlobService } from '../rest/blob/service.ts'
+import { websiteHandler } from '../rest/blob/website.ts'
+import { CopyJobs } from '../rest/shared/copy/copy-jobs.ts'
+import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
+import { frontOf, nameReuseMs, withAnalytics, type RunContext } from './front.ts'
+
+export type RunningBlob = {
+  readonly handler: RequestHandler
+  readonly website: RequestHandler
+  readonly analytics: Analytics
+  /** Takes up the copies that a stop or a crash has cut off. */
+  resumeCopies(): Promise<void>
+  /** Queries under way. */
+  queryCount(): number
+  stopQueries(): Promise<void>
+  /** Ends the copies under way; they are taken up at the next start. */
+  stopCopies(): Promise<void>
+}
+
+/** One query never waits for another's client, and more threads would only take cores from the rest. */
+const QUERY_THREADS_MAX = 2
+
+export function runBlob(context: RunContext, copySources: CopySources): RunningBlob {
+  const { store, accounts, log } = context
+  const report = (error: unknown) => log.error('a copy failed', { error })
+  const copyJobs = new CopyJobs({ ...store, copySources, report }, blobCopies(store))
+  const queryThreads = new QueryThreads(
+    Math.max(1, Math.min(availableParallelism() - 1, QUERY_THREADS_MAX)),
+  )
+  const world = () => copySources.services.blob.world()
+  const service: BlobService = {
+    ...store,
+    accounts,
+    nameReuseMs: nameReuseMs(context),
+    recycle: (chunk) => store.extents.recycle(chunk),
+    world,
+    copySources,
+    copyJobs,
+    queryThreads,
+  }
+  const own = {
+    name: 'blob',
+    serverHeader: BLOB_SERVER_HEADER,
+    table: BLOB_TABLE,
+    service,
+  } as const
+  const analytics = createAnalytics(service)
+  const front = withAnalytics(frontOf(context, own, world), analytics)
+  return {
+    handler: handlerOf(front),
+    website: websiteHandler(service, front),
+    analytics,
+    resumeCopies: () => copyJobs.resume(),
+    queryCount: () => queryThreads.queryCount,
+    stopQueries: () => queryThreads.close(),
+    stopCopies: () => copyJobs.close(),
+  }
+}

@@ -1,0 +1,43 @@
+// What copies read from, for the Blob and the File service alike: both take sources of either, and of others as
+// far as they are permitted.
+import { blobSource, openLocal } from '../rest/blob/copy/local-source.ts'
+import { blobAccessPolicy, blobPublicAccess } from '../rest/blob/front.ts'
+import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
+import { fileSource, type SourceFiles } from '../rest/file/copy/source.ts'
+import { fileAccessPolicy } from '../rest/file/front.ts'
+import { NO_PUBLIC_ACCESS, worldOf, type RunContext } from './front.ts'
+
+export type RunningCopySources = {
+  readonly copySources: CopySources
+  /** Lets go of sources that requests still read. */
+  end(): void
+}
+
+export function runCopySources(
+  context: RunContext,
+  files: SourceFiles,
+  listens: CopySources['listens'],
+): RunningCopySources {
+  const { options, store } = context
+  const ending = new AbortController()
+  const blobWorld = worldOf(context, {
+    accessPolicy: (request, id) => blobAccessPolicy(store, request, id),
+    publicAccess: (request) => blobPublicAccess(store, request),
+  })
+  const fileWorld = worldOf(context, {
+    accessPolicy: (request, id) => fileAccessPolicy(files, request, id),
+    publicAccess: NO_PUBLIC_ACCESS,
+  })
+  const copySources: CopySources = {
+    patterns: options.allowCopyFrom,
+    pathStyleOnly: options.disableProductStyleUrl,
+    signal: ending.signal,
+    listens,
+    services: {
+      blob: { world: blobWorld, locate: (asked) => blobSource(store, asked) },
+      file: { world: fileWorld, locate: (asked) => fileSource(files, asked) },
+    },
+    openLocal: (request, source, wants) => openLocal(store, request, source, wants),
+  }
+  return { copySources, end: () => ending.abort() }
+}

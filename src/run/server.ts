@@ -1,0 +1,230 @@
+// A running server: the store, the services on their ports and the sweep, put together.
+import { UnauthenticatedMemory } from '../memory/unauthenticated-memory.ts'
+import type { SmbUsers } from '../auth/smb/smb-users.ts'
+import type { ServiceName } from '../start/options/command.ts'
+import { hostRule } from '../http/protocol/allowed-host.ts'
+import type { RequestHandler } from '../http/protocol/exchange.ts'
+import { handlerLater } from '../http/protocol/handler-later.ts'
+import { createListener, LISTENER_LIMITS, type Listener } from '../http/protocol/listener.ts'
+import { runBlob, type RunningBlob } from './blob.ts'
+import { runCopySources } from './copy-sources.ts'
+import type { FileService } from '../rest/file/service.ts'
+import { runFile, type RunningFile } from './file.ts'
+import type { SmbListener } from '../smb/listen.ts'
+import type { RunContext } from './front.ts'
+import type { Endpoint } from '../start/log/banner.ts'
+import { createEncryptionScopes } from '../start/store/encryption-scopes.ts'
+import { watchEventLoop } from '../start/admin/event-loop.ts'
+import { checkCanListen, listen, listenOrMove, type ListenPlace } from '../start/listen.ts'
+import { prepareLocation } from '../start/store/location.ts'
+import { tightenLocation } from '../start/store/private-folder.ts'
+import type { Log } from '../start/log/log.ts'
+import { createMetrics, type Metrics } from '../start/admin/metrics.ts'
+import { allowedHosts, type Options } from '../start/options/options.ts'
+import { openStore, type Clock, type Store } from '../start/store/store.ts'
+import { loadTls, type Tls } from '../start/tls/tls.ts'
+import type { Accounts } from '../storage/shared/account.ts'
+
+/** How long garbage may lie about before it is swept. */
+const SWEEP_EVERY_MS = 60_000
+
+export type RunSettings = {
+  readonly options: Options
+  /** undefined: in memory. */
+  readonly location: string | undefined
+  readonly memoryLimitBytes: number | undefined
+  readonly accounts: Accounts
+  /** Who logs in over SMB besides accounts. */
+  readonly smbUsers?: SmbUsers | undefined
+  readonly clock: Clock
+  readonly log: Log
+  readonly services: readonly ServiceName[]
+  /** The port of static websites was not asked for: if it is taken, any other will do. */
+  readonly webPortMayMove: boolean
+  /** How waiting for SMB clients is timed; left out, by the machine's clock. */
+  readonly after?: FileService['after']
+}
+
+export type RunningServer = {
+  readonly endpoints: readonly Endpoint[]
+  /** Of static websites. */
+  readonly webPort: number
+  readonly store: Store
+  readonly file: FileService
+  readonly metrics: Metrics
+  readonly tls: Tls | undefined
+  /** Puts the lines of analytics logs that are collected so far. */
+  flushLogs(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function runServer(settings: RunSettings): Promise<RunningServer> {
+  const { options, services, log } = settings
+  for (const service of services) await checkCanListen(placeOf(service, options))
+  if (!settings.webPortMayMove) await checkCanListen(webPlace(options))
+  const bearer = await bearerOf(options)
+  const { store, tls } = await open(settings)
+  const unauthenticated = new UnauthenticatedMemory()
+  const eventLoop = watchEventLoop(log)
+  const metrics = createMetrics([
+    eventLoop.gauge,
+    { name: 'lazuli_store_bytes', help: 'Bytes that the store occupies', read: store.sizeBytes },
+    {
+      name: 'lazuli_unauthenticated_bytes',
+      help: 'Memory that connections hold on which nobody has authenticated',
+      read: () => unauthenticated.bytes,
+    },
+    {
+      name: 'lazuli_queries_running',
+      help: 'Query Blob Contents requests under way',
+      read: () => blob.queryCount(),
+    },
+  ])
+  const acceptsHost = hostRule(allowedHosts(options))
+  const context: RunContext = { ...settings, acceptsHost, unauthenticated, bearer, store, metrics }
+  const endpoints: Endpoint[] = []
+  const listeners: Listener[] = []
+  let smb: SmbListener | undefined
+  const files = { kv: store.kv, after: settings.after ?? afterDelay }
+  const sources = runCopySources(context, files, () => endpoints)
+  const blob = runBlob(context, sources.copySources)
+  const file = runFile(context, blob.analytics, sources.copySources, files)
+  const flushLogs = (): Promise<void> => blob.analytics.flush()
+  const closeAll = async (): Promise<void> => {
+    await blob.stopCopies()
+    await file.stopCopies()
+    await smb?.close()
+    await Promise.all(listeners.map((listener) => listener.close()))
+    await blob.stopQueries()
+    sources.end()
+    eventLoop.stop()
+    await flushLogs().catch((error: unknown) => log.error('the logs were not put', { error }))
+    await store.close()
+  }
+  const create = (handler: RequestHandler, service: HttpService): Listener => {
+    const keepAliveMs = options[`${service}KeepAliveTimeout`] * 1_000
+    const listener = createListener(
+      handler,
+      { ...LISTENER_LIMITS, keepAliveMs },
+      tls?.context,
+      unauthenticated,
+    )
+    listeners.push(listener)
+    return listener
+  }
+  try {
+    await createEncryptionScopes(store, settings.accounts.names(), options.encryptionScopes)
+    for (const service of services) {
+      const place = placeOf(service, options)
+      if (service === 'smb') {
+        const { runSmb } = await import('./smb.ts')
+        smb = runSmb(context, file.service)
+        const { port } = await listen(smb.server, place)
+        endpoints.push({ service, protocol: 'smb', host: place.host, port })
+        continue
+      }
+      const { server } = create(handlerFor(service, context, blob, file), service)
+      const { port } = await listen(server, place)
+      endpoints.push({ service, protocol: tls ? 'https' : 'http', host: place.host, port })
+    }
+    const webPort = services.includes('blob')
+      ? await listenOrMove(
+          create(blob.website, 'blob').server,
+          webPlace(options),
+          settings.webPortMayMove,
+        ).then(({ port }) => port)
+      : 0
+    if (services.includes('blob')) await blob.resumeCopies()
+    if (services.includes('file')) await file.resumeCopies()
+    const sweeping = sweepEvery(store, log, flushLogs)
+    const close = async (): Promise<void> => {
+      await sweeping.stop()
+      await closeAll()
+    }
+    return { endpoints, webPort, store, file: file.service, metrics, tls, flushLogs, close }
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}
+
+type HttpService = Exclude<ServiceName, 'smb'>
+
+function handlerFor(
+  service: HttpService,
+  context: RunContext,
+  blob: RunningBlob,
+  file: RunningFile,
+): RequestHandler {
+  if (service === 'blob') return blob.handler
+  if (service === 'file') return file.handler
+  const load = async (): Promise<RequestHandler> =>
+    service === 'queue'
+      ? (await import('./queue.ts')).runQueue(context, blob.analytics)
+      : (await import('./table.ts')).runTable(context, blob.analytics)
+  return handlerLater(load, (error) => context.log.error('a service was not loaded', { error }))
+}
+
+function afterDelay(delayMs: number, then: () => void): () => void {
+  const timer = setTimeout(then, delayMs)
+  return () => clearTimeout(timer)
+}
+
+/** Loaded only where it is asked for, as everything is that few servers need: each file costs time at the start. */
+async function bearerOf({ oauth, oauthIssuer, oauthJwks }: Options) {
+  if (oauth === undefined) return undefined
+  const { createBearerValidator } = await import('../auth/token/bearer.ts')
+  return createBearerValidator({
+    mode: oauth,
+    ...(oauthIssuer !== undefined && { issuer: oauthIssuer }),
+    ...(oauthJwks !== undefined && { jwks: oauthJwks }),
+  })
+}
+
+async function open(settings: RunSettings) {
+  const { options, location, memoryLimitBytes, clock, log } = settings
+  const tlsSettings = { options, location, nowMs: Date.now() }
+  // A certificate that can't be used is told before anything is written; one of our own is kept in the location.
+  const givenTls = options.cert === undefined ? undefined : await loadTls(tlsSettings)
+  if (location !== undefined) {
+    await prepareLocation(location)
+    const report = (level: 'info' | 'warn', message: string): void => log[level](message)
+    await tightenLocation(location, { uid: process.getuid?.(), report })
+  }
+  const tls: Tls | undefined = givenTls ?? (await loadTls(tlsSettings))
+  const inMemory = memoryLimitBytes === undefined ? {} : { memoryLimitBytes }
+  const place = location === undefined ? inMemory : { folder: location, pid: process.pid }
+  return { tls, store: await openStore(place, clock) }
+}
+
+function placeOf(service: ServiceName, options: Options): ListenPlace {
+  const [host, port] = [options[`${service}Host`], options[`${service}Port`]]
+  return { what: `the ${service} service`, flag: `--${service}Port`, host, port }
+}
+
+function webPlace({ webHost: host, webPort: port }: Options): ListenPlace {
+  return { what: 'the static websites', flag: '--webPort', host, port }
+}
+
+function sweepEvery(
+  store: Store,
+  log: Log,
+  flushLogs: () => Promise<void>,
+): { stop(): Promise<void> } {
+  let sweeping = Promise.resolve()
+  const timer = setInterval(() => {
+    sweeping = sweeping
+      .then(() => flushLogs())
+      // Without room there are no logs, and without the sweep no room.
+      .catch((error: unknown) => log.error('the logs were not put', { error }))
+      .then(() => store.sweep())
+      .catch((error: unknown) => log.error('the sweep failed', { error }))
+  }, SWEEP_EVERY_MS)
+  timer.unref()
+  return {
+    stop: () => {
+      clearInterval(timer)
+      return sweeping
+    },
+  }
+}

@@ -1,0 +1,52 @@
+// The SMB server put together: the second door to the File service's shares.
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { FileService } from '../rest/file/service.ts'
+import type { RunContext } from './front.ts'
+import type { SmbWorld } from '../smb/world.ts'
+import { createSmbListener, type SmbListener } from '../smb/listen.ts'
+import {
+  LOGIN_OUTCOMES,
+  printable,
+  REFUSALS,
+  type LoginReport,
+} from '../smb/session/login-report.ts'
+import type { Log } from '../start/log/log.ts'
+import type { Metrics } from '../start/admin/metrics.ts'
+
+export function runSmb(context: RunContext, file: FileService): SmbListener {
+  const { options, log, smbUsers, metrics, unauthenticated } = context
+  const name = hostname().split('.', 1)[0] || 'lazuli'
+  const world: SmbWorld = {
+    ...file,
+    users: smbUsers,
+    settings: { signing: options.smbSigning, encryption: options.smbEncryption },
+    names: { nbName: name.slice(0, 15).toUpperCase(), dnsName: name.toLowerCase(), dnsDomain: '' },
+    serverGuid: randomBytes(16),
+    startedMs: file.moment().nowMs,
+    random: randomBytes,
+    logFault: (error) => log.error('an SMB request failed', { error }),
+    reportLogin: loginReporter(log, metrics),
+    sessions: new Map(),
+    handles: new Map(),
+    creates: new Map(),
+    connections: new Set(),
+    unauthenticated,
+  }
+  return createSmbListener(world)
+}
+
+function loginReporter(log: Log, metrics: Metrics): (report: LoginReport) => void {
+  const count = metrics.counter({
+    name: 'lazuli_smb_logins_total',
+    help: 'SMB logins by outcome',
+    label: 'outcome',
+    values: LOGIN_OUTCOMES,
+  })
+  return ({ outcome, name, clientIp }) => {
+    count(outcome)
+    const fields = { ...(name !== undefined && { user: printable(name) }), client: clientIp }
+    if (outcome === 'accepted') log.info('SMB login', fields)
+    else log.warn('SMB login refused', { ...fields, reason: REFUSALS[outcome] })
+  }
+}

@@ -1,0 +1,138 @@
+// From a message to its answer: which command it is, whether it comes from whom it says, and what it works on.
+import { COMMANDS } from '../command/commands.ts'
+import type { Chain, SmbCommand, SmbReply } from '../call.ts'
+import type { Connection, Session, SmbWorld, Tree } from '../world.ts'
+import { DIALECT } from '../session/dialect.ts'
+import { createSigner, isSigned, type Signer } from '../session/sign.ts'
+import { DropConnection, SmbError, smbErrorOf } from '../smb-error.ts'
+import { COMMAND, HEADER_FLAG, type Smb2Header } from '../wire/header.ts'
+import { errorBody, type NtStatusName } from '../wire/status.ts'
+
+export type Incoming = {
+  readonly world: SmbWorld
+  readonly connection: Connection
+  readonly header: Smb2Header
+  readonly message: Buffer
+  readonly chain: Chain
+  readonly sealedBy: Session | undefined
+  goAsync(cancel: () => void): void
+}
+
+export type Outgoing = SmbReply & { readonly status: NtStatusName }
+
+/** Errors become answers here, once; only what ends the connection is thrown. */
+export async function dispatch(incoming: Incoming): Promise<Outgoing> {
+  const { chain, header, connection } = incoming
+  let signer: Signer | undefined
+  try {
+    takeChain(chain, header)
+    if (connection.negotiated === undefined && header.command !== COMMAND.NEGOTIATE) {
+      throw new DropConnection('a command before NEGOTIATE')
+    }
+    // A signed request gets a signed answer ([MS-SMB2] 3.3.4.1.1), whatever becomes of the session meanwhile.
+    signer = findSigner(incoming)
+    const command = COMMANDS[header.command]
+    if (command === undefined || (chain.isRelated && chain.isLost)) {
+      throw new SmbError('INVALID_PARAMETER')
+    }
+    checkSignature(incoming, signer)
+    const session = findSession(incoming, command)
+    const tree = findTree(incoming, command, session)
+    chain.isLost = false
+    if (chain.isRelated && chain.failed !== undefined) throw new SmbError(chain.failed)
+    const reply = await command.run({ ...incoming, session, tree })
+    handOn(chain, reply)
+    return { status: 'SUCCESS', ...(signer && { signer }), ...reply }
+  } catch (error) {
+    if (error instanceof DropConnection) throw error
+    const refusal = smbErrorOf(error)
+    if (refusal === undefined) incoming.world.logFault(error)
+    const { status, errorData } = refusal ?? new SmbError('INTERNAL_ERROR')
+    if (header.command === COMMAND.CREATE) chain.failed = status
+    return { status, body: [errorBody(errorData)], ...(signer && { signer }) }
+  }
+}
+
+/** A related part takes over session, tree and file of the one before ([MS-SMB2] 3.3.5.2.7.2). */
+function takeChain(chain: Chain, { flags, sessionId, treeId }: Smb2Header): void {
+  chain.isRelated = (flags & HEADER_FLAG.related) !== 0
+  if (chain.isRelated && !chain.isLost) return
+  chain.isLost = true
+  chain.sessionId = sessionId
+  chain.treeId = treeId
+  chain.fileId = undefined
+  chain.failed = undefined
+}
+
+function handOn(chain: Chain, { fileId, sessionId, treeId }: SmbReply): void {
+  if (sessionId !== undefined) chain.sessionId = sessionId
+  if (treeId !== undefined) chain.treeId = treeId
+  if (fileId === undefined) return
+  chain.fileId = fileId
+  chain.failed = undefined
+}
+
+/**
+ * What the answer is signed with: undefined if the request was not. A connection that is no channel of the session,
+ * or not yet, has the session's own key.
+ */
+function findSigner(incoming: Incoming): Signer | undefined {
+  const { connection, chain, message, world, sealedBy } = incoming
+  if (sealedBy !== undefined || !isSigned(message)) return undefined
+  const session = world.sessions.get(chain.sessionId)
+  if (session === undefined) return connection.endedSessions.get(chain.sessionId)
+  return session.channels.get(connection) ?? createSigner(session.signing, session.signingKey)
+}
+
+/** [MS-SMB2] 3.3.5.2.4 */
+function checkSignature({ header, message, sealedBy }: Incoming, signer: Signer | undefined): void {
+  if (sealedBy !== undefined || !isSigned(message)) return
+  if (header.command === COMMAND.NEGOTIATE) throw new SmbError('INVALID_PARAMETER')
+  if (signer === undefined) throw new SmbError('USER_SESSION_DELETED')
+  if (!signer.check(message)) throw new SmbError('ACCESS_DENIED')
+}
+
+function findSession(incoming: Incoming, command: SmbCommand): Session | undefined {
+  const { connection, chain, sealedBy } = incoming
+  const session = connection.sessions.get(chain.sessionId)
+  if (sealedBy !== undefined && sealedBy !== session) throw new SmbError('USER_SESSION_DELETED')
+  if (session === undefined || !session.isValid) {
+    if (command.needs === 'none') return undefined
+    throw new SmbError('USER_SESSION_DELETED')
+  }
+  if (sealedBy === undefined) checkProtection(session, incoming, command)
+  return session
+}
+
+/** [MS-SMB2] 3.3.5.2.4, 3.3.5.2.9: what a session demands of requests that are not sealed. */
+function checkProtection(
+  session: Session,
+  { message, connection }: Incoming,
+  { name }: SmbCommand,
+): void {
+  const isBound = isSigned(message)
+  // Who re-authenticates has to be who has set up the session.
+  if (name === 'SESSION_SETUP' && isBound) return
+  const mustBeSigned =
+    session.isSigningRequired ||
+    (name === 'TREE_CONNECT' && connection.negotiated?.dialect === DIALECT.smb311)
+  if (session.isEncryptionRequired || (mustBeSigned && !isBound)) {
+    throw new SmbError('ACCESS_DENIED')
+  }
+}
+
+function findTree(
+  { chain, sealedBy }: Incoming,
+  { needs, name }: SmbCommand,
+  session: Session | undefined,
+): Tree | undefined {
+  if (needs !== 'tree') return undefined
+  const tree = session?.trees.get(chain.treeId)
+  if (tree === undefined) throw new SmbError('NETWORK_NAME_DELETED')
+  if (tree.kind !== 'disk') return tree
+  if (tree.isEncryptionRequired && sealedBy === undefined) throw new SmbError('ACCESS_DENIED')
+  // After a re-authentication as somebody else, old handles still work, and nothing new is opened.
+  const isOwn = tree.account === session?.user && tree.sid === session.identity?.sid
+  if (name === 'CREATE' && !isOwn) throw new SmbError('ACCESS_DENIED')
+  return tree
+}

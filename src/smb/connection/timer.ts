@@ -1,0 +1,30 @@
+// The timers of one listener: when it is closed, none of them fires any more and none is started, so that nothing
+// of it keeps the process alive.
+import type { SmbWorld } from '../world.ts'
+
+export function scopeTimers({ after }: Pick<SmbWorld, 'after'>): {
+  readonly after: SmbWorld['after']
+  stop(): void
+} {
+  const running = new Set<() => void>()
+  let isStopped = false
+  return {
+    after: (delayMs, then) => {
+      if (isStopped) return () => {}
+      const cancel = after(delayMs, () => {
+        running.delete(cancel)
+        then()
+      })
+      running.add(cancel)
+      return () => {
+        running.delete(cancel)
+        cancel()
+      }
+    },
+    stop: () => {
+      isStopped = true
+      for (const cancel of running) cancel()
+      running.clear()
+    },
+  }
+}

@@ -1,0 +1,51 @@
+// How a handle ends: everything that waits on it is woken, and its record goes with its locks and what it caches.
+import type { FileTx } from '../../storage/file/open/open.ts'
+import { forgetReplay } from '../call.ts'
+import type { SmbWorld, FileHandle, Handle } from '../world.ts'
+import { detachHandle } from './durable.ts'
+import { closeRecord } from '../../storage/file/open/close-open.ts'
+
+export async function closeHandle(world: SmbWorld, handle: Handle): Promise<void> {
+  const address = addressOf(handle)
+  forgetHandle(world, handle)
+  if (handle.kind === 'pipe') return
+  const moment = world.moment()
+  const body = (tx: FileTx) => closeRecord(tx, address, handle.open, moment)
+  // A deletion is durable: tried as a live transaction, it would be run twice.
+  await (handle.open.deleteOnClose === true ? world.kv.write(body) : world.kv.write(body))
+}
+
+/** The connection was lost: a durable handle stays, any other is closed. */
+export async function disconnectHandle(world: SmbWorld, handle: Handle): Promise<void> {
+  const close = (late: FileHandle): Promise<void> => closeHandle(world, late)
+  if (handle.kind === 'file' && (await detachHandle(world, handle, close))) return
+  await closeHandle(world, handle)
+}
+
+/** The share that it is in; a handle that waits for its client has no tree. */
+function addressOf(handle: Handle): { account: string; share: string } | undefined {
+  const { tree } = handle
+  if (tree?.kind === 'disk') return { account: tree.account, share: tree.share }
+  return handle.kind === 'file' ? handle.durable : undefined
+}
+
+/** What REST closes by force, or what goes with its share, is let go of: its record is gone already. */
+export function watchForcedCloses(world: SmbWorld): () => void {
+  return world.kv.listen((event) => {
+    if (event.kind !== 'close') return
+    const handle = world.handles.get(BigInt(event.open.openId))
+    if (handle !== undefined) forgetHandle(world, handle)
+  })
+}
+
+function forgetHandle(world: SmbWorld, handle: Handle): void {
+  world.handles.delete(handle.fileId.volatile)
+  handle.session?.handles.delete(handle.fileId.volatile)
+  handle.session = undefined
+  handle.tree = undefined
+  if (handle.kind === 'pipe') return
+  handle.durable?.cancelTimer?.()
+  forgetReplay(world, handle)
+  for (const wake of handle.onClose) wake()
+  handle.onClose.clear()
+}

@@ -1,0 +1,122 @@
+// A scan of a directory, as a handle goes on with it from QUERY_DIRECTORY to QUERY_DIRECTORY: where it stands is a
+// name, so it neither skips nor repeats what stays there while others add, rename and delete, and costs what it
+// returns, however large the directory is.
+import { setImmediate } from 'node:timers/promises'
+import { foldName } from '../../storage/file/tree/file-name.ts'
+import { listEntries } from '../../storage/file/tree/list.ts'
+import { getNode, type FileNode } from '../../storage/file/tree/node.ts'
+import type { FileOpen } from '../../storage/file/open/open.ts'
+import { requireOpened, type OpenedNode } from '../../storage/file/open/opened-node.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
+import type { DiskTree, SmbWorld, FileHandle } from '../world.ts'
+import { fileFactsOf, fileIdOf } from './file-facts.ts'
+import type { DirectoryEntry } from '../wire/information/directory-entry.ts'
+import { compilePattern, type NameMatcher } from '../wire/information/wildcard.ts'
+
+/** `.` and `..` come first, then the names behind `behind`. */
+export type Position = { readonly dots: number; readonly behind: string | undefined }
+
+export type DirectoryScan = {
+  pattern: string
+  matches: NameMatcher
+  /** What all matching names begin with. */
+  prefix: string
+  position: Position
+  /** Whether it has found anything since its beginning: none is NO_SUCH_FILE, no more is NO_MORE_FILES. */
+  hasFound: boolean
+}
+
+const START: Position = { dots: 0, behind: undefined }
+
+export function startScan(pattern: string): DirectoryScan {
+  const prefix = /^[^*?<>"]*/.exec(pattern)?.[0] ?? ''
+  return {
+    pattern,
+    matches: compilePattern(pattern, foldName),
+    prefix,
+    position: START,
+    hasFound: false,
+  }
+}
+
+export function restartScan(scan: DirectoryScan): void {
+  scan.position = START
+  scan.hasFound = false
+}
+
+/** An entry, and where the scan stands behind it. */
+export type Scanned = { readonly entry: DirectoryEntry; readonly position: Position }
+
+export type ScanPage = {
+  readonly found: readonly Scanned[]
+  /** Where to go on if all of it is taken; undefined at the end. */
+  readonly next: Position | undefined
+}
+
+/** The next matching entries, about so many; a page may be empty and yet not the last. */
+export async function scanPage(
+  { kv }: Pick<SmbWorld, 'kv'>,
+  tree: Pick<DiskTree, 'account' | 'share'>,
+  { open }: Pick<FileHandle, 'open'>,
+  scan: DirectoryScan,
+  from: Position,
+  countMax: number,
+): Promise<ScanPage> {
+  // A long scan that finds little lets others have their turn.
+  if (from.behind !== undefined) await setImmediate()
+  return await kv.read((tx) => pageOf(tx, { tree, open }, scan, from, countMax))
+}
+
+const DOTS = ['.', '..']
+
+type Directory = {
+  readonly tree: Pick<DiskTree, 'account' | 'share'>
+  readonly open: FileOpen
+}
+
+function* pageOf(
+  tx: ReadTx,
+  { tree, open }: Directory,
+  scan: DirectoryScan,
+  from: Position,
+  countMax: number,
+): Step<ScanPage> {
+  const opened = yield* requireOpened(tx, tree, open)
+  const dots = yield* dotEntries(tx, opened, scan, from)
+  const { view, node } = opened
+  const { items, next } = yield* listEntries(tx, view, node.nodeId, {
+    countMax,
+    prefix: scan.prefix,
+    withDeletePending: true,
+    ...(from.behind !== undefined && { from: from.behind }),
+  })
+  const found = items
+    .filter(({ entry }) => scan.matches(entry.name))
+    .map(({ entry, node: each }) => ({
+      entry: entryOf(view.shareId, entry.name, each),
+      position: { dots: DOTS.length, behind: foldName(entry.name) },
+    }))
+  const after = next === undefined ? undefined : { dots: DOTS.length, behind: next }
+  return { found: [...dots, ...found], next: after }
+}
+
+/** The directory itself and the one above it, which of the root is itself. */
+function* dotEntries(
+  tx: ReadTx,
+  { view, node }: OpenedNode,
+  { matches }: DirectoryScan,
+  { dots }: Position,
+): Step<Scanned[]> {
+  const found: Scanned[] = []
+  for (const [index, name] of DOTS.entries()) {
+    if (index < dots || !matches(name)) continue
+    const shown = index === 0 ? node : yield* getNode(tx, view, node.parentId)
+    const entry = entryOf(view.shareId, name, shown ?? node)
+    found.push({ entry, position: { dots: index + 1, behind: undefined } })
+  }
+  return found
+}
+
+function entryOf(shareId: number, name: string, node: FileNode): DirectoryEntry {
+  return { ...fileFactsOf(node), name, fileId: fileIdOf(shareId, node) }
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RECORDED } from '../../../test/smb/recorded.ts'
+import { CIPHER, DIALECT } from './dialect.ts'
+import { deriveKey, deriveSessionKeys, deriveSigningKey } from './key.ts'
+import { extendPreauthHash, PREAUTH_HASH_START } from './key.ts'
+
+for (const session of RECORDED) {
+  test(`${session.name}: the keys that were used`, () => {
+    const keys = deriveSessionKeys(session)
+    assert.deepEqual(keys.signing, session.signingKey)
+    assert.deepEqual(keys.decryption, session.clientToServerKey)
+    assert.deepEqual(keys.encryption, session.serverToClientKey)
+    assert.equal(keys.application.length, 16)
+  })
+}
+
+for (const { name, messages, preauthHash } of RECORDED.filter(
+  ({ dialect }) => dialect === DIALECT.smb311,
+)) {
+  test(`${name}: the hash before there were keys`, () => {
+    // NEGOTIATE and its answer, two SESSION_SETUPs and the answer to the first.
+    const hash = messages
+      .slice(0, 5)
+      .reduce((hash, { bytes }) => extendPreauthHash(hash, bytes), PREAUTH_HASH_START)
+    assert.deepEqual(hash, preauthHash)
+  })
+}
+
+test('a message in parts gives the hash of the whole', () => {
+  const [one, two] = [Buffer.from('one'), Buffer.from('two')]
+  const whole = extendPreauthHash(PREAUTH_HASH_START, Buffer.concat([one, two]))
+  assert.deepEqual(extendPreauthHash(PREAUTH_HASH_START, one, two), whole)
+})
+
+const SECRET = {
+  dialect: DIALECT.smb311,
+  cipher: CIPHER.aes256Gcm,
+  sessionKey: Buffer.alloc(32, 7),
+  preauthHash: Buffer.alloc(64, 9),
+} as const
+
+test('keys of 32 bytes come from the whole session key, those of 16 from its first half', () => {
+  const keys = deriveSessionKeys(SECRET)
+  const half = deriveSessionKeys({ ...SECRET, sessionKey: SECRET.sessionKey.subarray(0, 16) })
+  assert.equal(keys.encryption?.length, 32)
+  assert.notDeepEqual(keys.encryption, half.encryption)
+  assert.deepEqual(keys.signing, half.signing)
+  assert.deepEqual(keys.application, half.application)
+})
+
+test('without a cipher there are no keys for one', () => {
+  const { encryption, decryption } = deriveSessionKeys({ ...SECRET, cipher: undefined })
+  assert.deepEqual([encryption, decryption], [undefined, undefined])
+})
+
+test('another hash, another signing key', () => {
+  const other = { ...SECRET, preauthHash: PREAUTH_HASH_START }
+  assert.notDeepEqual(deriveSigningKey(SECRET), deriveSigningKey(other))
+})
+
+test('a session key shorter than 16 bytes is filled up with zeros', () => {
+  const short = { ...SECRET, dialect: DIALECT.smb210, sessionKey: Buffer.alloc(8, 7) }
+  assert.equal(deriveSigningKey(short).toString('hex'), '07'.repeat(8) + '00'.repeat(8))
+})
+
+test('the length is part of what a key is derived from', () => {
+  const [short, long] = ([16, 32] as const).map((lengthBytes) =>
+    deriveKey(Buffer.alloc(16), 'label\0', Buffer.alloc(1), lengthBytes),
+  )
+  assert.notDeepEqual(long?.subarray(0, 16), short)
+})

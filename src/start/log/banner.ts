@@ -1,0 +1,169 @@
+// What is said at start and stop, as lines. Testcontainers and others wait for "Blob service is
+// successfully listening", and tools made for Azurite compare whole lines, so under its names the
+// lines are Azurite's to the letter.
+import type { Account } from '../../storage/shared/account.ts'
+import type { SmbIdentity } from '../../storage/file/security/smb-identity.ts'
+import { WELL_KNOWN_KEY } from '../account/account-list.ts'
+import type { Program, ServiceName } from '../options/command.ts'
+import { connectHost, urlOf } from '../host.ts'
+
+const TITLES: Readonly<Record<ServiceName, string>> = {
+  blob: 'Blob',
+  queue: 'Queue',
+  table: 'Table',
+  file: 'File',
+  smb: 'SMB',
+}
+
+export type Endpoint = {
+  readonly service: ServiceName
+  readonly protocol: 'http' | 'https' | 'smb'
+  /** As it listens, e.g. 0.0.0.0. */
+  readonly host: string
+  readonly port: number
+}
+
+export function startingLine(program: Program, endpoint: Endpoint): string {
+  const subject = `${nameOf(program, endpoint.service)} is starting`
+  if (isSingle(program)) return `${subject} on ${endpoint.host}:${endpoint.port}`
+  return `${subject} at ${endpointUrl(endpoint)}`
+}
+
+export function listeningLine(program: Program, endpoint: Endpoint): string {
+  const subject = nameOf(program, endpoint.service)
+  if (program === 'azurite-table') {
+    return `${subject} successfully started on ${endpoint.host}:${endpoint.port}`
+  }
+  if (isSingle(program)) return `${subject} successfully listens on ${endpointUrl(endpoint)}`
+  return `${subject} is successfully listening at ${endpointUrl(endpoint)}`
+}
+
+export function closingLine(program: Program, service: ServiceName): string {
+  return `${nameOf(program, service)} is closing...`
+}
+
+export function closedLine(program: Program, service: ServiceName): string {
+  return `${nameOf(program, service)} successfully closed`
+}
+
+/** Azurite's line for --inMemoryPersistence. */
+export function memoryLine(limitBytes: number, totalMemoryBytes: number): string {
+  const megabytes = (limitBytes / 1024 / 1024).toFixed(2)
+  const percent = Math.round((100 * limitBytes) / totalMemoryBytes)
+  return (
+    `In-memory extent storage is enabled with a limit of ${megabytes} MB ` +
+    `(${limitBytes} bytes, ${percent}% of total memory).`
+  )
+}
+
+function nameOf(program: Program, service: ServiceName): string {
+  return `${program === 'lazuli' ? 'Lazuli' : 'Azurite'} ${TITLES[service]} service`
+}
+
+function isSingle(program: Program): boolean {
+  return program !== 'lazuli' && program !== 'azurite'
+}
+
+function endpointUrl({ protocol, host, port }: Endpoint): string {
+  return protocol === 'smb' ? `smb://${host}:${port}` : urlOf(protocol, host, port)
+}
+
+export type Banner = {
+  readonly version: string
+  readonly endpoints: readonly Endpoint[]
+  readonly adminUrl: string
+  /** Where the container $web of an account is shown, if the account has a static website. */
+  readonly websiteUrl: string
+  /** undefined: in memory. */
+  readonly location: string | undefined
+  readonly accounts: readonly Account[]
+  /** With the SIDs that permissions name them by. */
+  readonly smbUsers?: readonly SmbIdentity[]
+  /** The CA of `--https auto`; without a path when nothing is written. */
+  readonly ca: { readonly path: string | undefined } | undefined
+  readonly platform: string
+  readonly warnings: readonly string[]
+}
+
+/** For a person: where it listens, what to copy, where data is, what to mind. */
+export function bannerLines(banner: Banner): readonly string[] {
+  const { version, endpoints, adminUrl, websiteUrl, location, accounts, warnings } = banner
+  const [account] = accounts
+  const row = (title: string, text: string): string => `  ${title.padEnd(9)}  ${text}`
+  return [
+    '',
+    `Lazuli ${version}`,
+    '',
+    ...endpoints.map((endpoint) => row(TITLES[endpoint.service], accountUrl(endpoint, account))),
+    row('Website', websiteUrl),
+    row('Admin', `${adminUrl}/health/ready and ${adminUrl}/metrics`),
+    row('Location', location ?? 'in memory, gone when it stops'),
+    row('Accounts', accounts.map(({ name }) => name).join(', ')),
+    ...userTexts(banner.smbUsers ?? []).map((text) => row('SMB user', text)),
+    ...(account === undefined ? [] : ['', connectionString(endpoints, account)]),
+    ...caLines(banner),
+    ...warnings.flatMap((warning) => ['', `WARNING: ${warning}`]),
+    '',
+  ]
+}
+
+const USERS_SHOWN_MAX = 20
+
+function userTexts(users: readonly SmbIdentity[]): readonly string[] {
+  const shown = users.slice(0, USERS_SHOWN_MAX).map(({ name, sid }) => `${name}, ${sid}`)
+  const others = users.length - shown.length
+  return others === 0 ? shown : [...shown, `and ${others} more`]
+}
+
+/**
+ * To copy into an application. Only the key that everyone knows is printed: logs are kept and sent to
+ * places where a real key must not be.
+ */
+export function connectionString(endpoints: readonly Endpoint[], account: Account): string {
+  const overHttp = endpoints.filter(({ protocol }) => protocol !== 'smb')
+  const known = account.keys.some(({ text }) => text === WELL_KNOWN_KEY)
+  const parts = [
+    `DefaultEndpointsProtocol=${overHttp[0]?.protocol ?? 'http'}`,
+    `AccountName=${account.name}`,
+    `AccountKey=${known ? WELL_KNOWN_KEY : `<key of ${account.name}>`}`,
+    ...overHttp.map(
+      (endpoint) => `${TITLES[endpoint.service]}Endpoint=${accountUrl(endpoint, account)}`,
+    ),
+  ]
+  return `${parts.join(';')};`
+}
+
+/** Path style; over SMB the account is the user's name. */
+function accountUrl(endpoint: Endpoint, account: Account | undefined): string {
+  const url = endpointUrl({ ...endpoint, host: connectHost(endpoint.host) })
+  return account === undefined || endpoint.protocol === 'smb' ? url : `${url}/${account.name}`
+}
+
+// How a system is told to trust a CA; Node, Python and Java keep lists of their own.
+const TRUST: Readonly<Record<string, (path: string) => string>> = {
+  darwin: (path) =>
+    `sudo security add-trusted-cert -d -k /Library/Keychains/System.keychain ${path}`,
+  win32: (path) => `certutil -user -addstore Root ${path}`,
+  linux: (path) =>
+    `sudo cp ${path} /usr/local/share/ca-certificates/lazuli.crt && sudo update-ca-certificates`,
+}
+
+function caLines({ ca, adminUrl, platform }: Banner): readonly string[] {
+  if (ca === undefined) return []
+  const path = ca.path ?? 'ca.pem'
+  const fetched = ca.path === undefined ? [`  get it    curl -o ca.pem ${adminUrl}/ca.pem`] : []
+  const trust = TRUST[platform]
+  return [
+    '',
+    `HTTPS: clients must trust the CA ${ca.path ?? 'that was made for this run'}`,
+    ...fetched,
+    ...(trust === undefined ? [] : [`  system    ${trust(quotePath(path))}`]),
+    `  Node      NODE_EXTRA_CA_CERTS=${quotePath(path)}`,
+    `  Python    REQUESTS_CA_BUNDLE=${quotePath(path)}`,
+    `  others    SSL_CERT_FILE=${quotePath(path)}`,
+  ]
+}
+
+function quotePath(path: string): string {
+  return /[\s'"]/.test(path) ? JSON.stringify(path) : path
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { after, test } from 'node:test'
+import { accessLine, redactUrl, type AccessEntry } from './access-log.ts'
+import { LineBuffer } from './line-buffer.ts'
+import { openLog, type Log } from './log.ts'
+import { defaultOptions, type Options } from '../options/options.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'lazuli-log-'))
+after(() => rmSync(folder, { recursive: true }))
+
+const NOW_MS = Date.UTC(2026, 10, 5, 21, 59, 7, 123)
+
+const ENTRY: AccessEntry = {
+  remoteAddress: '127.0.0.1',
+  nowMs: NOW_MS,
+  method: 'PUT',
+  url: '/devstoreaccount1/c/b?sv=2026-02-06&sig=c2VjcmV0%3D&sp=rw',
+  httpVersion: '1.1',
+  status: 201,
+  bytes: 0,
+  durationMs: 1.23456,
+  requestId: 'r-1',
+}
+
+/** A stream that keeps what it is given, and takes no more once it is `full`. */
+function collector() {
+  const texts: string[] = []
+  const drains: (() => void)[] = []
+  const stream = {
+    full: false,
+    write: (text: string) => texts.push(text) > 0 && !stream.full,
+    once: (_event: 'drain', listener: () => void) => drains.push(listener),
+    drain: () => drains.splice(0).forEach((listener) => listener()),
+    texts,
+  }
+  return stream
+}
+
+async function logged(options: Partial<Options>, use: (log: Log) => void): Promise<string[]> {
+  const stdout = collector()
+  const log = await openLog({ options: defaultOptions(options), stdout, clock: () => NOW_MS })
+  use(log)
+  await log.close()
+  const text = stdout.texts.join('')
+  return text === '' ? [] : text.trimEnd().split('\n')
+}
+
+test('an access log line is in the Apache common format', () => {
+  assert.equal(
+    accessLine(ENTRY),
+    '127.0.0.1 - - [05/Nov/2026:21:59:07 +0000] ' +
+      '"PUT /devstoreaccount1/c/b?sv=2026-02-06&sig=REDACTED&sp=rw HTTP/1.1" 201 0',
+  )
+})
+
+const URLS: readonly [string, string][] = [
+  ['/a/sig=1', '/a/sig=1'],
+  ['/a?comp=list', '/a?comp=list'],
+  ['/a?sig=x', '/a?sig=REDACTED'],
+  ['/a?SIG=x&b=1', '/a?SIG=REDACTED&b=1'],
+  ['/a?%73ig=x%26y', '/a?%73ig=REDACTED'],
+  ['/a?b=1&sig=x=y==&c', '/a?b=1&sig=REDACTED&c'],
+  ['/a?b=1?sig=x', '/a?b=1?sig=x'],
+  ['/a?sig=x&sig=y', '/a?sig=REDACTED&sig=REDACTED'],
+  ['/a?%=1&access_token=x', '/a?%=1&access_token=REDACTED'],
+  ['/a"\n', '/a%22%0a'],
+]
+
+for (const [url, expected] of URLS) {
+  test(`${JSON.stringify(url)} is logged as ${expected}`, () => {
+    assert.equal(redactUrl(url), expected)
+  })
+}
+
+test('text: time, request, level, message and fields on one line', async () => {
+  const lines = await logged({}, (log) => {
+    log.say('Lazuli 1.0')
+    log.info('ready')
+    log.warn('slow\nrequest', { requestId: 'r-1', tookMs: 5, name: 'a\r\nb' })
+    log.debug('not said')
+    log.access?.(ENTRY)
+  })
+  assert.deepEqual(lines, [
+    'Lazuli 1.0',
+    '2026-11-05T21:59:07.123Z - info: ready',
+    '2026-11-05T21:59:07.123Z r-1 warn: slow request tookMs=5 name=a b',
+    accessLine(ENTRY),
+  ])
+})
+
+test('text: an error brings its stack, indented', async () => {
+  const [first, second] = await logged({}, (log) => log.error('x', { error: new Error('a\nb') }))
+  assert.equal(first, '2026-11-05T21:59:07.123Z - error: x error=Error: a')
+  assert.equal(second, '    b')
+})
+
+test('json: one object a line, redacted as well', async () => {
+  const lines = await logged({ log: 'json' }, (log) => {
+    log.say('Lazuli 1.0')
+    log.error('failed', { requestId: 'r-1', error: new Error('why') })
+    log.access?.(ENTRY)
+  })
+  const [said, failed, request] = lines.map((line): unknown => JSON.parse(line))
+  assert.deepEqual(said, { level: 'info', time: '2026-11-05T21:59:07.123Z', msg: 'Lazuli 1.0' })
+  assert.partialDeepStrictEqual(failed, {
+    level: 'error',
+    msg: 'failed',
+    requestId: 'r-1',
+    error: { message: 'why' },
+  })
+  assert.deepEqual(request, {
+    level: 'info',
+    time: '2026-11-05T21:59:07.123Z',
+    remoteAddress: '127.0.0.1',
+    method: 'PUT',
+    url: '/devstoreaccount1/c/b?sv=2026-02-06&sig=REDACTED&sp=rw',
+    status: 201,
+    bytes: 0,
+    durationMs: 1.235,
+    requestId: 'r-1',
+    msg: 'request',
+  })
+})
+
+const LEVELS: readonly [Options['logLevel'], string][] = [
+  ['error', 'e'],
+  ['warn', 'e w'],
+  ['info', 'e w i'],
+  ['debug', 'e w i d'],
+]
+
+for (const log of ['text', 'json'] as const) {
+  for (const [logLevel, expected] of LEVELS) {
+    test(`${log}: level ${logLevel} says ${expected}`, async () => {
+      const lines = await logged({ log, logLevel }, (log) => {
+        log.error('e')
+        log.warn('w')
+        log.info('i')
+        log.debug('d')
+        assert.equal(log.debugOn, logLevel === 'debug')
+      })
+      const messages = lines.map((line) => /(?:"msg":"|: )(\w)/.exec(line)?.[1])
+      assert.equal(messages.join(' '), expected)
+    })
+  }
+}
+
+test('--silent: no access log, and nothing to be made for it', async () => {
+  const lines = await logged({ silent: true }, (log) => {
+    assert.equal(log.access, undefined)
+    log.say('still said')
+  })
+  assert.deepEqual(lines, ['still said'])
+})
+
+test('--debug: everything also goes to the file, which is added to', async () => {
+  const debug = join(folder, 'new', 'debug.log')
+  const options = { debug, silent: true, logLevel: 'error' } as const
+  const screen = await logged(options, (log) => {
+    log.debug('found', { requestId: 'r-1' })
+    log.access?.(ENTRY)
+  })
+  await logged(options, (log) => log.info('again'))
+  assert.deepEqual(screen, [])
+  assert.deepEqual(readFileSync(debug, 'utf8').trimEnd().split('\n'), [
+    '2026-11-05T21:59:07.123Z r-1 debug: found',
+    accessLine(ENTRY),
+    '2026-11-05T21:59:07.123Z - info: again',
+  ])
+})
+
+test('--debug: a path that cannot be written is one clear line', async () => {
+  await assert.rejects(
+    logged({ debug: folder }, () => undefined),
+    { name: 'StartError', message: `cannot write the debug log ${folder}: it is a folder` },
+  )
+})
+
+test('lines of one turn of the event loop are one write', async () => {
+  const stream = collector()
+  const lines = new LineBuffer(stream, (message) => message)
+  lines.write('a')
+  lines.write('b')
+  assert.deepEqual(stream.texts, [])
+  await setImmediate()
+  assert.deepEqual(stream.texts, ['a\nb\n'])
+})
+
+test('a stream that asks to wait is waited for, and told what it lost', async () => {
+  const stream = collector()
+  const lines = new LineBuffer(stream, (message) => message)
+  stream.full = true
+  lines.write('a')
+  lines.flush()
+  for (let i = 0; i < 65_536 + 3; i += 1) lines.write('b')
+  await setImmediate()
+  lines.flush()
+  assert.deepEqual(stream.texts, ['a\n'])
+  stream.full = false
+  stream.drain()
+  assert.match(stream.texts[1] ?? '', /^(b\n){65536}3 lines of the log were lost\n$/)
+})

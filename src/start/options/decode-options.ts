@@ -1,0 +1,98 @@
+// Flags, environment and lazuli.json become one `Options` value. The nearest wins: flag, then
+// environment, then file, then default. Every error names the place where the bad value stands.
+import type { ConfigFile } from './config-file.ts'
+import type { Setting } from './setting.ts'
+import {
+  checkOptions,
+  defaultOptions,
+  envName,
+  isSettingName,
+  SETTING_NAMES,
+  SETTINGS,
+  type Given,
+  type Options,
+  type SettingName,
+  type Source,
+} from './options.ts'
+import { usageError } from '../start-error.ts'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+export type OptionSources = {
+  readonly flags: ReadonlyMap<SettingName, string>
+  readonly env: Env
+  readonly file: ConfigFile | undefined
+}
+
+export type DecodedOptions = { readonly options: Options; readonly given: Given }
+
+export function decodeOptions({ flags, env, file }: OptionSources): DecodedOptions {
+  checkNoDatabase(env)
+  const given = new Map<SettingName, Source>()
+  const values: Record<string, unknown> = {}
+  const take = (name: SettingName, source: Source, value: unknown): void => {
+    given.set(name, source)
+    values[name] = value
+  }
+  for (const [key, value] of file?.settings ?? []) {
+    const place = `${file?.path ?? ''}: "${key}"`
+    if (!isSettingName(key)) throw usageError(`${place} is not a setting; --help lists all`)
+    take(key, 'file', decodeJson(SETTINGS[key], value, place))
+  }
+  for (const name of SETTING_NAMES) {
+    const found = findEnv(env, name)
+    if (found !== undefined) take(name, 'env', decodeText(SETTINGS[name], found.text, found.place))
+  }
+  for (const [name, text] of flags)
+    take(name, 'flag', decodeText(SETTINGS[name], text, `--${name}`))
+  const options = { ...defaultOptions(), ...(values as Partial<Options>) }
+  checkOptions(options, given)
+  return { options, given }
+}
+
+/** In messages a password is not repeated, but there is no wrong one: any text of one line is one. */
+function decodeText(setting: Setting<unknown>, text: string, place: string): unknown {
+  const value = setting.decode(text)
+  if (value === undefined) throw notA(setting, text, place)
+  return value
+}
+
+function decodeJson(setting: Setting<unknown>, value: unknown, place: string): unknown {
+  const isSwitch = setting.placeholder === undefined
+  if (isSwitch && typeof value === 'boolean') return value
+  if (!isSwitch && typeof value === 'string') return decodeText(setting, value, place)
+  if (!isSwitch && typeof value === 'number') return decodeText(setting, String(value), place)
+  if (Array.isArray(value) && Array.isArray(setting.default)) {
+    return value.length === 0 ? [] : decodeText(setting, value.join(','), place)
+  }
+  throw notA(setting, JSON.stringify(value), place)
+}
+
+function notA(setting: Setting<unknown>, text: string, place: string): Error {
+  return usageError(`${place} must be ${setting.expected}, not ${text === '' ? 'empty' : text}`)
+}
+
+function findEnv(env: Env, name: SettingName): { text: string; place: string } | undefined {
+  const setting: Setting<unknown> = SETTINGS[name]
+  const places = [envName(name), ...(setting.envAlias === undefined ? [] : [setting.envAlias])]
+  for (const place of places) {
+    const text = env[place]?.trim()
+    // Empty is how a compose file says "not set".
+    if (text !== undefined && text !== '' && !isServiceLink(name, text)) return { text, place }
+  }
+  return undefined
+}
+
+/**
+ * For a Service named lazuli-blob, Kubernetes sets LAZULI_BLOB_PORT=tcp://10.0.0.11:10000 in every pod
+ * of the namespace (kubernetes.io/docs/concepts/services-networking/service, environment variables).
+ */
+function isServiceLink(name: SettingName, text: string): boolean {
+  return name.endsWith('Port') && /^(tcp|udp|sctp):\/\//.test(text)
+}
+
+/** Azurite would put blob records into that database; to start without it would hide them. */
+function checkNoDatabase(env: Env): void {
+  if ((env.AZURITE_DB ?? '') === '') return
+  throw usageError('AZURITE_DB is set, but Lazuli keeps its records in its own store; unset it')
+}

@@ -1,0 +1,141 @@
+// The kinds of settings: how each is written, what it defaults to and what its text means. The table
+// of all settings is in options.ts; flags, environment variables and lazuli.json share these decoders.
+import { isEncryptionScopeName } from '../../storage/shared/encryption-scope.ts'
+import { parseAllowCopyFrom, type CopyPattern } from '../../http/client/copy-source.ts'
+import { reasonOf, usageError } from '../start-error.ts'
+
+export type Setting<T> = {
+  readonly group: string
+  readonly help: string
+  readonly default: T
+  /** What the help shows after the flag; undefined for a switch, which takes no value. */
+  readonly placeholder: string | undefined
+  /** Completes "… must be" in an error message. */
+  readonly expected: string
+  /** undefined when the text is no value of this kind. */
+  readonly decode: (text: string) => T | undefined
+  /** One letter, e.g. l for -l. */
+  readonly short?: string
+  /** Another environment variable that means the same, after the setting's own. */
+  readonly envAlias?: string
+}
+
+export type About = {
+  readonly group: string
+  readonly help: string
+  readonly short?: string
+  readonly envAlias?: string
+}
+
+export function textSetting(about: About, placeholder: string): Setting<string | undefined> {
+  const expected = 'a text of one line'
+  return { ...about, default: undefined, placeholder, expected, decode: decodeLine }
+}
+
+export function hostSetting(about: About): Setting<string> {
+  const expected = 'an address or a host name, such as 127.0.0.1 or 0.0.0.0'
+  return { ...about, default: '127.0.0.1', placeholder: 'HOST', expected, decode: decodeHost }
+}
+
+export function portSetting(defaultPort: number, about: About): Setting<number> {
+  const expected = 'a port from 0 to 65535 (0: any free one)'
+  const decode = (text: string): number | undefined => {
+    if (!/^\d{1,5}$/.test(text)) return undefined
+    const port = Number(text)
+    return port <= 65_535 ? port : undefined
+  }
+  return { ...about, default: defaultPort, placeholder: 'PORT', expected, decode }
+}
+
+/** A day bounds it: longer is a mistake in the unit. */
+export function secondsSetting(defaultSeconds: number, about: About): Setting<number> {
+  const expected = 'seconds from 0 to 86400'
+  const decode = (text: string): number | undefined => decodeNumber(text, 86_400)
+  return { ...about, default: defaultSeconds, placeholder: 'SECONDS', expected, decode }
+}
+
+/** A pebibyte bounds it. */
+export function megabytesSetting(about: About): Setting<number | undefined> {
+  const expected = 'megabytes, 0 or more'
+  const decode = (text: string): number | undefined => decodeNumber(text, 1_073_741_824)
+  return { ...about, default: undefined, placeholder: 'MB', expected, decode }
+}
+
+export function switchSetting(about: About): Setting<boolean> {
+  const expected = 'true or false'
+  return { ...about, default: false, placeholder: undefined, expected, decode: decodeSwitch }
+}
+
+export function choiceSetting<const T extends string, const D extends string | undefined>(
+  choices: readonly T[],
+  defaultChoice: D,
+  about: About,
+): Setting<T | D> {
+  const decode = (text: string): T | undefined =>
+    choices.find((choice) => choice === text.toLowerCase())
+  const placeholder = choices.join('|')
+  return { ...about, default: defaultChoice, placeholder, expected: choices.join(' or '), decode }
+}
+
+export function hostListSetting(about: About): Setting<readonly string[]> {
+  const expected = 'host names with commas between them'
+  const decode = (text: string): readonly string[] | undefined => {
+    const hosts = text.split(',').map((host) => decodeHost(host.trim().toLowerCase()))
+    return hosts.every((host) => host !== undefined) ? hosts : undefined
+  }
+  return { ...about, default: [], placeholder: 'HOST,…', expected, decode }
+}
+
+export function nameListSetting(about: About): Setting<readonly string[]> {
+  const expected = 'host names without a port and with commas between them, or *'
+  const decode = (text: string): readonly string[] | undefined => {
+    const names = text.split(',').map((name) => name.trim().toLowerCase())
+    return names.every((name) => name === '*' || HOST_NAME.test(name)) ? names : undefined
+  }
+  return { ...about, default: [], placeholder: 'NAME,…', expected, decode }
+}
+
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
+
+export function encryptionScopesSetting(about: About): Setting<readonly string[]> {
+  const expected = 'names of 3 to 63 letters, digits and dashes with commas between them'
+  const decode = (text: string): readonly string[] | undefined => {
+    const names = text.split(',').map((name) => name.trim())
+    return names.every(isEncryptionScopeName) ? names : undefined
+  }
+  return { ...about, default: [], placeholder: 'NAME,…', expected, decode }
+}
+
+/** Its errors hide what may be secret in a URL, so they are told as they are. */
+export function copyPatternListSetting(about: About): Setting<readonly CopyPattern[]> {
+  const expected = 'URLs with commas between them, such as https://*.example.com'
+  const decode = (text: string): readonly CopyPattern[] => {
+    try {
+      return parseAllowCopyFrom([text])
+    } catch (error) {
+      throw usageError(reasonOf(error))
+    }
+  }
+  return { ...about, default: [], placeholder: 'URL,…', expected, decode }
+}
+
+function decodeLine(text: string): string | undefined {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  return text.length > 0 && !/[\u0000-\u001f\u007f]/.test(text) ? text : undefined
+}
+
+function decodeHost(text: string): string | undefined {
+  return /^[A-Za-z0-9_.:%*-]{1,253}$/.test(text) ? text : undefined
+}
+
+function decodeNumber(text: string, max: number): number | undefined {
+  if (!/^\d+(\.\d+)?$/.test(text)) return undefined
+  const value = Number(text)
+  return value <= max ? value : undefined
+}
+
+function decodeSwitch(text: string): boolean | undefined {
+  if (/^(true|1|yes|on)$/i.test(text)) return true
+  if (/^(false|0|no|off)$/i.test(text)) return false
+  return undefined
+}

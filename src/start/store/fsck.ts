@@ -1,0 +1,48 @@
+// `lazuli fsck`: checks every record against every extent, and says what it found. The store is taken for
+// as long as that lasts: what a running server writes meanwhile would look like damage.
+import { checkStore, type Problem, type StoreCheck } from '../../extent/sweep/fsck.ts'
+import type { Kv } from '../../kv/kv.ts'
+import { findMapOwners } from '../../storage/file/bytes/map-owner.ts'
+import { checkLocationExists } from './location.ts'
+import { openStore } from './store.ts'
+
+export type Fsck = { readonly exitCode: 0 | 1; readonly lines: readonly string[] }
+
+export async function checkLocation(location: string, pid: number): Promise<Fsck> {
+  await checkLocationExists(location)
+  const store = await openStore({ folder: location, pid }, Date.now)
+  try {
+    const check = await checkStore(store.kv, store.extents)
+    const named = { ...check, problems: await nameFiles(store.kv, check.problems) }
+    return { exitCode: check.problemCount === 0 ? 0 : 1, lines: fsckLines(named) }
+  } finally {
+    await store.close()
+  }
+}
+
+/** The key of a map's record says nothing to people: whose file it is stands behind it. */
+async function nameFiles(kv: Kv, problems: readonly Problem[]): Promise<Problem[]> {
+  const ids = problems.map(({ key }) => mapIdOf(key))
+  const owners = await findMapOwners(kv, new Set(ids.filter((id) => id !== undefined)))
+  return problems.map((problem, at) => {
+    const owner = owners.get(ids[at] ?? 0)
+    if (owner === undefined) return problem
+    return { ...problem, detail: `${problem.detail} of the file ${owner}` }
+  })
+}
+
+function mapIdOf(key: string): number | undefined {
+  const [, id] = /^\["map",(\d+),\d+\]$/.exec(key) ?? []
+  return id === undefined ? undefined : Number(id)
+}
+
+export function fsckLines(check: StoreCheck): readonly string[] {
+  const { recordCount, extentCount, checkedBytes, problemCount, problems } = check
+  const more = problemCount - problems.length
+  return [
+    `${recordCount} records, ${extentCount} extents, ${checkedBytes} bytes of content checked`,
+    ...problems.map(({ kind, key, detail }) => `${kind} ${key}: ${detail}`),
+    ...(more > 0 ? [`… and ${more} more`] : []),
+    problemCount === 0 ? 'no problems' : `${problemCount} problems`,
+  ]
+}

@@ -1,0 +1,120 @@
+// Opens a store: the kv and the extents of a folder, or of memory, with the ids, the moments and the
+// sweep that go with them. Extents rest and are swept by the machine's clock: a clock that a caller holds
+// must not keep garbage, or take bytes from under a reader.
+import { randomUUID } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { nodeDisk } from '../../extent/file/disk.ts'
+import type { SweptExtentStore } from '../../extent/extent.ts'
+import { HashThreads } from '../../extent/hash/hash-threads.ts'
+import { openLocalExtents } from '../../extent/file/local.ts'
+import { openMemoryExtents } from '../../extent/memory.ts'
+import {
+  sweepSmallSlices,
+  withSmallSlices,
+  type SmallSliceStore,
+} from '../../extent/content/small.ts'
+import { sweepExtents } from '../../extent/sweep/sweep.ts'
+import { openFormat } from '../../node/format.ts'
+import type { EventKv } from '../../kv/kv.ts'
+import { openLmdbEngine } from '../../kv/engine/lmdb.ts'
+import { openKv } from '../../kv/runner/runner.ts'
+import { openMemoryKv } from '../../kv/memory-kv.ts'
+import { takeOwnership, type Owner, type Taker } from '../../node/owner.ts'
+import { sweepBlobs } from '../../storage/blob/sweep.ts'
+import type { FileEvent } from '../../storage/file/open/open.ts'
+import { sweepFiles } from '../../storage/file/sweep.ts'
+import { sweepHeldNames } from '../../storage/shared/held-name.ts'
+import { openIds, type Ids } from '../../node/id.ts'
+import { MIGRATIONS } from '../../storage/migrations.ts'
+import { sweepCopiedMaps, withMapCopies } from '../../extent/content/map-copy.ts'
+import { openMoments, type Moment } from '../../node/moment.ts'
+import { sweepQueues } from '../../storage/queue/sweep.ts'
+import { sweepTables } from '../../storage/table/sweep.ts'
+
+export type Clock = () => number
+
+export type Store = {
+  readonly kv: EventKv<FileEvent>
+  readonly extents: SweptExtentStore
+  readonly hashThreads: HashThreads
+  readonly newId: Ids
+  moment(): Moment
+  sizeBytes(): number
+  /** Gives back what deletes have left; called now and then, and once at the end. */
+  sweep(options?: { readonly graceMs?: number }): Promise<void>
+  close(): Promise<void>
+}
+
+export type StorePlace = Taker | { readonly memoryLimitBytes?: number }
+
+const HASH_THREADS_MAX = 4
+
+export async function openStore(place: StorePlace, clock: Clock): Promise<Store> {
+  if (!('folder' in place)) {
+    const kv = openMemoryKv<FileEvent>()
+    const limit = place.memoryLimitBytes === undefined ? {} : { limitBytes: place.memoryLimitBytes }
+    const extents = openMemoryExtents({ kv, clock: Date.now, ...limit })
+    return storeOf(kv, withSmallSlices(extents, kv), clock, undefined)
+  }
+  const engine = openLmdbEngine(join(place.folder, 'store'))
+  try {
+    const owner = await takeOwnership(engine, place)
+    const kv = openKv<FileEvent>(engine)
+    try {
+      await openFormat(kv, MIGRATIONS)
+      const folder = join(place.folder, 'extents')
+      const writerId = randomUUID()
+      const extents = await openLocalExtents({ folder, kv, clock: Date.now, writerId })
+      // LMDB syncs its file, not the file's name: without that, a power cut could take a new store whole.
+      await nodeDisk.syncFolder(join(place.folder, 'store'))
+      await nodeDisk.syncFolder(place.folder)
+      return await storeOf(kv, withSmallSlices(extents, kv), clock, owner)
+    } catch (error) {
+      await owner.release()
+      throw error
+    }
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+async function storeOf(
+  opened: EventKv<FileEvent>,
+  extents: SmallSliceStore,
+  clock: Clock,
+  owner: Owner | undefined,
+): Promise<Store> {
+  const { kv: stamped, moment, saveFloor } = await openMoments(opened, clock)
+  const kv = withMapCopies(stamped, Date.now)
+  const newId = await openIds(kv)
+  const hashThreads = new HashThreads(Math.min(availableParallelism() - 1, HASH_THREADS_MAX))
+  return {
+    kv,
+    extents,
+    hashThreads,
+    newId,
+    moment,
+    sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
+    async sweep(options = {}) {
+      // Before the blobs: they share the sweep of maps.
+      await sweepCopiedMaps(kv, Date.now())
+      await sweepFiles(kv, moment().nowMs)
+      await sweepBlobs(kv, moment().nowMs)
+      await sweepQueues(kv, moment().nowMs)
+      await sweepTables(kv)
+      await sweepHeldNames(kv, moment().nowMs)
+      const isPinned = (id: number) => extents.isSmallPinned(id)
+      await sweepSmallSlices(kv, { nowMs: Date.now(), isPinned, ...options })
+      await sweepExtents(kv, extents, { nowMs: Date.now(), ...options })
+    },
+    async close() {
+      await extents.close()
+      await hashThreads.close()
+      await saveFloor()
+      await owner?.release()
+      await kv.close()
+    },
+  }
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { listen } from '../listen.ts'
+import { defaultOptions, type Options } from '../options/options.ts'
+import { StartError } from '../start-error.ts'
+import { loadTls, type Tls } from './tls.ts'
+
+const DAY_MS = 86_400_000
+const NOW_MS = Date.now()
+const folder = mkdtempSync(join(tmpdir(), 'lazuli-tls-'))
+after(() => rmSync(folder, { recursive: true }))
+
+function load(
+  values: Partial<Options>,
+  location?: string,
+  nowMs = NOW_MS,
+): Promise<Tls | undefined> {
+  return loadTls({ options: defaultOptions(values), location, nowMs })
+}
+
+async function loadAuto(location: string, values: Partial<Options> = {}, nowMs = NOW_MS) {
+  const tls = await load({ https: 'auto', ...values }, location, nowMs)
+  assert(tls?.ca)
+  return { ca: tls.ca.pem, cert: String(tls.context.cert), key: String(tls.context.key), tls }
+}
+
+test('without --https and --cert there is no TLS', async () => {
+  assert.equal(await load({}), undefined)
+})
+
+test('--https auto: who trusts the CA can connect by each name', async (t) => {
+  const { tls, ca } = await loadAuto(join(folder, 'connect'), { httpsNames: ['storage.test'] })
+  const server = createServer(tls.context, (_request, response) => response.end('hello'))
+  t.after(() => server.close())
+  const { port } = await listen(server, { what: 'test', flag: '', host: '127.0.0.1', port: 0 })
+  // Node, as OpenSSL, takes no wildcard right below a top-level name; others take *.localhost.
+  const hosts = ['localhost', 'host.docker.internal', 'a1.blob.localhost', 'storage.test']
+  for (const servername of hosts) {
+    const status = await new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port, ca, servername, agent: false }
+      request(options, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end()
+    })
+    assert.equal(status, 200, servername)
+  }
+})
+
+test('--https auto: the certificate is for the local names and addresses', async () => {
+  const { cert } = await loadAuto(join(folder, 'names'), { blobHost: '10.1.2.3' })
+  const certificate = new X509Certificate(cert)
+  for (const name of ['localhost', 'host.docker.internal', '*.localhost', '*.blob.localhost']) {
+    assert(certificate.subjectAltName?.split(', ').includes(`DNS:${name}`), name)
+  }
+  for (const address of ['127.0.0.1', '::1', '10.1.2.3']) {
+    assert(certificate.checkIP(address), address)
+  }
+})
+
+test('--https auto: kept, with keys that only the owner reads', async () => {
+  const location = join(folder, 'kept')
+  const first = await loadAuto(location)
+  const second = await loadAuto(location)
+  assert.deepEqual([second.ca, second.cert, second.key], [first.ca, first.cert, first.key])
+  assert.equal(first.tls.ca?.path, join(location, 'https', 'ca.pem'))
+  assert.equal(readFileSync(join(location, 'https', 'ca.pem'), 'utf8'), first.ca)
+  for (const file of ['ca.private.pem', 'server.private.pem']) {
+    assert.equal(statSync(join(location, 'https', file)).mode & 0o777, 0o600, file)
+  }
+})
+
+test('--https auto: another name or a near end renews the certificate but not the CA', async () => {
+  const location = join(folder, 'renewed')
+  const first = await loadAuto(location)
+  const renamed = await loadAuto(location, { httpsNames: ['nas.home'] })
+  assert.equal(renamed.ca, first.ca)
+  assert.notEqual(renamed.cert, first.cert)
+  const later = await loadAuto(location, { httpsNames: ['nas.home'] }, NOW_MS + 370 * DAY_MS)
+  assert.equal(later.ca, first.ca)
+  assert.notEqual(later.cert, renamed.cert)
+})
+
+test('--https auto: a CA that would end before its certificates is made anew', async () => {
+  const location = join(folder, 'old-ca')
+  const first = await loadAuto(location)
+  const later = await loadAuto(location, {}, NOW_MS + 3300 * DAY_MS)
+  assert.notEqual(later.ca, first.ca)
+  assert(new X509Certificate(later.cert).verify(new X509Certificate(later.ca).publicKey))
+})
+
+test('--https auto in memory writes nothing', async () => {
+  const tls = await load({ https: 'auto' }, undefined)
+  assert(tls?.ca)
+  assert.equal(tls.ca.path, undefined)
+})
+
+test('--https auto: a damaged file is named', async () => {
+  const location = join(folder, 'damaged')
+  await loadAuto(location)
+  writeFileSync(join(location, 'https', 'server.private.pem'), 'nothing')
+  await assert.rejects(loadAuto(location), /server\.private\.pem is damaged; delete it/)
+})
+
+test('--cert with --key, --pwd, or both in one file', async (t) => {
+  const { cert, key } = await loadAuto(join(folder, 'given'))
+  const other = await loadAuto(join(folder, 'other'))
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+  const certPath = file('cert.pem', cert)
+  const keyPath = file('key.pem', key)
+  const bothPath = file('both.pem', key + cert)
+  const pfx = join(folder, 'cert.pfx')
+  const openssl = ['pkcs12', '-export', '-in', certPath, '-inkey', keyPath, '-out', pfx]
+  execFileSync('openssl', [...openssl, '-passout', 'pass:secret'])
+  const encrypted = join(folder, 'encrypted.pem')
+  execFileSync(
+    'openssl',
+    ['ec', '-aes256', '-in', keyPath, '-out', encrypted, '-passout', 'pass:pw'],
+    {
+      stdio: 'ignore',
+    },
+  )
+
+  for (const values of [
+    { cert: certPath, key: keyPath },
+    { cert: bothPath },
+    { cert: pfx, pwd: 'secret' },
+    { cert: certPath, key: encrypted, pwd: 'pw' },
+  ]) {
+    await t.test(`accepts ${Object.keys(values).join(', ')}`, async () => {
+      assert(await load(values))
+    })
+  }
+
+  const wrong: readonly [Partial<Options>, RegExp][] = [
+    [{ cert: join(folder, 'none.pem'), key: keyPath }, /cannot read --cert .*: no such file/],
+    [{ cert: certPath, key: join(folder, 'none.pem') }, /cannot read --key .*: no such file/],
+    [{ cert: certPath, key: file('k2.pem', other.key) }, /key does not belong to the certificate/],
+    [{ cert: certPath }, /there is no private key/],
+    [{ cert: certPath, key: file('k3.pem', 'nothing') }, /there is no private key/],
+    [{ cert: certPath, key: encrypted, pwd: 'wrong' }, /the password \(--pwd\) is wrong/],
+    [{ cert: certPath, key: encrypted }, /it is encrypted; give its password/],
+    [{ cert: pfx, pwd: 'wrong' }, /the password \(--pwd\) is wrong/],
+    [{ cert: pfx }, /it is encrypted; give its password/],
+    [{ cert: pfx, key: keyPath }, /is not PEM/],
+    [{ cert: file('rubbish.pfx', 'rubbish'), pwd: 'x' }, /neither PEM nor a PFX/],
+  ]
+  for (const [values, message] of wrong) {
+    await t.test(`refuses with ${message.source}`, async () => {
+      await assert.rejects(load(values), (error) => {
+        assert(error instanceof StartError)
+        assert.match(error.message, message)
+        assert.doesNotMatch(error.message, /\n/)
+        return true
+      })
+    })
+  }
+})

@@ -1,0 +1,296 @@
+// Block blobs: blocks are put one by one, in any order and by anybody, and a list of them becomes the blob in
+// one step. Put Block makes bytes durable beside the blob; Put Block List only moves references, so that a
+// commit of any length shows whole or not at all.
+import { removeReferences } from '../../../extent/content/reference.ts'
+import type { Content } from '../../../extent/content/slice.ts'
+import { decodeKey } from '../../../kv/key.ts'
+import type { Entry, ReadTx, Step, Tx } from '../../../kv/kv.ts'
+import { giveWay } from '../../../kv/paced.ts'
+import { decodeRecord } from '../../../kv/record.ts'
+import { checkReadConditions, type Validators } from '../../shared/condition.ts'
+import { StorageError } from '../../shared/error.ts'
+import { checkLeaseForRead } from '../../shared/lease.ts'
+import type { Moment } from '../../../node/moment.ts'
+import { findBlob, findBlobAt, type BlobAddress } from '../blob.ts'
+import type { Blob } from '../record.ts'
+import { checkWrite, conditionState, requireType, type BlobGuard } from '../guard.ts'
+import { blockIdBytes } from './block-id.ts'
+import type { Container } from '../container/container.ts'
+import { committedBlocks, putBlocks, RECORD_BLOCKS_MAX, type BlockPieces } from './content.ts'
+import { type Block } from '../../../extent/content/map.ts'
+import { checkEncryption, requireEncryptionForWrite } from '../encryption.ts'
+import { isKeptAsVersion } from '../protection.ts'
+import { checkPutBlob, replaceBlob, type PutBlob, type PutTarget } from '../put.ts'
+import {
+  discardFewBlocks,
+  discardStaging,
+  fewStagedBlocks,
+  getStagedBlock,
+  getStaging,
+  putStagedBlock,
+  saveStaging,
+  scanStagedBlocks,
+  scheduleStaging,
+  type StagedBlock,
+  type Staging,
+  type StagingPlace,
+} from './staging.ts'
+import { checkOnline } from '../tier.ts'
+
+/** Blocks that a list may name, and blocks that may wait to be named. */
+export const COMMITTED_BLOCKS_MAX = 50_000
+const UNCOMMITTED_BLOCKS_MAX = 100_000
+/** Blocks between two places where others may have their turn. */
+const GIVE_WAY_COUNT = 256
+
+export type PutBlock = {
+  /** In canonical base64. */
+  readonly blockId: string
+  readonly guard: BlobGuard
+}
+
+export type BlockTarget = {
+  readonly container: Container
+  readonly staging: Staging | undefined
+}
+
+/** What a Put Block would fail with now; asked before a long body is read, and again when it is stored. */
+export function* checkPutBlock(
+  tx: ReadTx,
+  address: BlobAddress,
+  { blockId, guard }: PutBlock,
+  nowMs: number,
+): Step<BlockTarget> {
+  const { container, stored } = yield* findBlob(tx, address, nowMs)
+  const staging = yield* getStaging(tx, container.id, address.blob, nowMs)
+  const place = { containerId: container.id, name: address.blob, id: staging?.id }
+  const current = stored?.blob
+  const held = current === undefined ? staging?.lease : current.lease
+  // The blob itself stays as it is, so a lease that ended is not forgotten and can still be renewed.
+  checkWrite(current, guard, nowMs, 'update', held)
+  if (current !== undefined) {
+    requireType(current, 'BlockBlob')
+    checkOnline(current, nowMs)
+  }
+  if (staging === undefined) return { container, staging }
+  if (staging.blockIdBytes !== blockIdBytes(blockId)) throw new StorageError('InvalidBlobOrBlock')
+  if (staging.blockCount >= UNCOMMITTED_BLOCKS_MAX) {
+    const replaced = yield* getStagedBlock(tx, place, blockId)
+    if (replaced === undefined) throw tooManyUncommitted()
+  }
+  return { container, staging }
+}
+
+/** The code is that of the other limit, the message its own (azure-sdk-for-net#22856, xtdb#5394). */
+function tooManyUncommitted(): StorageError {
+  const message = 'The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.'
+  return new StorageError('BlockCountExceedsLimit', {}, message)
+}
+
+/** Put Block: neither the ETag nor anything that can be read changes. A block of the same id is replaced. */
+export function* putBlock(
+  tx: Tx,
+  address: BlobAddress,
+  put: PutBlock,
+  block: StagedBlock,
+  { nowMs }: Moment,
+): Step<void> {
+  const { container, staging } = yield* checkPutBlock(tx, address, put, nowMs)
+  const [{ id }, { blob: name }, { blockId }] = [container, address, put]
+  // Blocks whose week is over and that no sweep has met yet don't come back with a new one.
+  if (staging === undefined) yield* discardStaging(tx, id, name)
+  const latest = block.content.id
+  // A new staging is called after its first block, whose id nothing else has.
+  const before = staging ?? { id: latest, blockCount: 0, createdMs: nowMs, touchedMs: nowMs }
+  const place = { containerId: id, name, id: before.id }
+  const replaced = yield* getStagedBlock(tx, place, blockId)
+  if (replaced !== undefined) yield* removeReferences(tx, replaced.content)
+  yield* putStagedBlock(tx, place, blockId, block)
+  const after: Staging = {
+    ...before,
+    latest,
+    blockCount: before.blockCount + (replaced === undefined ? 1 : 0),
+    blockIdBytes: blockIdBytes(blockId),
+    touchedMs: Math.max(before.touchedMs, nowMs),
+  }
+  saveStaging(tx, id, name, after)
+  if (staging === undefined) scheduleStaging(tx, id, name, after)
+}
+
+/** Where a list says that a block is; the latest is the uncommitted one, if there is one. */
+export type BlockPlace = 'Committed' | 'Uncommitted' | 'Latest'
+
+export type BlockListEntry = readonly [place: BlockPlace, blockId: string]
+
+export type BlockList = { readonly entries: readonly BlockListEntry[]; readonly newId: number }
+
+/** Put Block List: the blocks that it names are the blob, and the others that were put are discarded. */
+export function* putBlockList(
+  tx: Tx,
+  address: BlobAddress,
+  put: PutBlob,
+  { entries, newId }: BlockList,
+  moment: Moment,
+): Step<Blob> {
+  const { target, encrypted } = yield* checkPutBlockList(tx, address, put, moment.nowMs)
+  const { container, staging } = target
+  const { blob: name } = address
+  const few = yield* fewStagedBlocks(tx, container.id, name, staging)
+  const blocks = yield* namedBlocks(tx, target, name, put.guard, { entries, few })
+  // Before the new references are written, which a scan of the blocks would go over each time.
+  if (few !== undefined) yield* discardFewBlocks(tx, container.id, name, few)
+  else if (staging !== undefined) yield* discardStaging(tx, container.id, name)
+  const reused = reusedContent(target, blocks.length)
+  const content = yield* putBlocks(tx, target.key, newId, blocks, reused)
+  const before = reused === undefined ? target : withoutContent(target)
+  const made = { type: 'BlockBlob', content } as const
+  return yield* replaceBlob(tx, address, { ...before, staging: undefined }, encrypted, made, moment)
+}
+
+export type BlockListTarget = {
+  readonly target: PutTarget
+  /** The put with what its blob will be encrypted with. */
+  readonly encrypted: Omit<PutBlob, 'guard' | 'createOnly'>
+}
+
+/** What a Put Block List would fail with now, whatever its list. */
+export function* checkPutBlockList(
+  tx: ReadTx,
+  address: BlobAddress,
+  put: PutBlob,
+  nowMs: number,
+): Step<BlockListTarget> {
+  const target = yield* checkPutBlob(tx, address, put, nowMs)
+  if (target.stored !== undefined) requireType(target.stored.blob, 'BlockBlob')
+  const asked = put.guard.encryption ?? {}
+  const { account } = address
+  const encryption = yield* requireEncryptionForWrite(tx, account, asked, target.container)
+  const { encryption: _none, ...rest } = put
+  return { target, encrypted: encryption === undefined ? rest : { ...rest, encryption } }
+}
+
+/**
+ * Most lists are a few blocks more than the one before. Where nothing keeps that one, the new list takes over
+ * its references and touches only what differs.
+ */
+function reusedContent({ stored, protection }: PutTarget, blockCount: number): Content | undefined {
+  if (stored === undefined || blockCount > RECORD_BLOCKS_MAX) return undefined
+  if (protection.blobRetentionDays !== undefined || isKeptAsVersion(stored.blob, protection)) {
+    return undefined
+  }
+  return stored.blob.content
+}
+
+/** What is about to be replaced has handed its bytes over. */
+function withoutContent(target: PutTarget): PutTarget {
+  if (target.stored === undefined) return target
+  const { content: _content, ...blob } = target.stored.blob
+  return { ...target, stored: { ...target.stored, blob } }
+}
+
+/** All uncommitted blocks, where there are only a few. */
+type Few = readonly Entry[] | undefined
+
+/** The blocks of a list in its order. What is not where the list says it is fails the whole of it. */
+export function* namedBlocks(
+  tx: ReadTx,
+  { container, stored, staging }: PutTarget,
+  name: string,
+  guard: BlobGuard,
+  { entries, few }: { readonly entries: readonly BlockListEntry[]; readonly few?: Few },
+): Step<BlockPieces[]> {
+  const place = { containerId: container.id, name, id: staging?.id }
+  const byId = few && new Map(few.map((entry) => [idOf(entry), entry.value]))
+  const find = function* (id: string): Step<StagedBlock | undefined> {
+    if (byId === undefined) return yield* getStagedBlock(tx, place, id)
+    const value = byId.get(id)
+    return value === undefined ? undefined : decodeRecord<StagedBlock>(value)
+  }
+  const isCommittedNamed = entries.some(([place]) => place !== 'Uncommitted')
+  const committed =
+    stored === undefined || !isCommittedNamed ? [] : yield* committedBlocks(tx, stored.blob)
+  yield* giveWay()
+  const committedById = new Map(committed.map((block) => [block.id, block]))
+  const asked = guard.encryption ?? {}
+  const blocks: BlockPieces[] = []
+  for (const [where, id] of entries) {
+    const isStaged = where !== 'Committed' && staging !== undefined
+    const staged = isStaged ? yield* find(id) : undefined
+    if (staged !== undefined) {
+      checkEncryption(staged.encryption, asked, 'append', container)
+      blocks.push({ id, lengthBytes: staged.lengthBytes, pieces: staged.content.pieces })
+    } else {
+      const block = where === 'Uncommitted' ? undefined : committedById.get(id)
+      if (block === undefined) throw new StorageError('InvalidBlockList')
+      checkEncryption(stored?.blob.encryption, asked, 'append', container)
+      blocks.push(block)
+    }
+    if (blocks.length % GIVE_WAY_COUNT === 0) yield* giveWay()
+  }
+  return blocks
+}
+
+/** The last part of its key. */
+const idOf = ({ key }: Entry): string => String(decodeKey(key).at(-1))
+
+export type BlockLists = {
+  /** Undefined while there are uncommitted blocks only. */
+  readonly blob: Blob | undefined
+  /** In the order of the content; undefined if nobody asked. */
+  readonly committed: readonly Block[] | undefined
+  /** In the order of the ids. */
+  readonly uncommitted: readonly Block[] | undefined
+}
+
+export type BlockListType = 'committed' | 'uncommitted' | 'all'
+
+/** An uncommitted blob has no tags, so a condition on them is not met. */
+const UNCOMMITTED: Validators = { etag: '', lastModifiedMs: 0, tags: [] }
+
+/** Get Block List. A snapshot or a version has no uncommitted blocks. */
+export function* getBlockList(
+  tx: ReadTx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  type: BlockListType,
+  nowMs: number,
+): Step<BlockLists> {
+  const { container, stored } = yield* findBlobAt(tx, address, nowMs)
+  const { id } = container
+  const staging =
+    address.at === undefined ? yield* getStaging(tx, id, address.blob, nowMs) : undefined
+  const blob = stored?.blob
+  const found = blob ?? staging
+  if (found === undefined) throw new StorageError('BlobNotFound')
+  const state = blob === undefined ? UNCOMMITTED : conditionState(blob)
+  checkReadConditions(guard.conditions, state, guard.readRule)
+  checkLeaseForRead(found.lease, guard.leaseId, nowMs, 'blob')
+  if (blob !== undefined) {
+    requireType(blob, 'BlockBlob')
+    checkOnline(blob, nowMs)
+  }
+  const committed = blob === undefined || type === 'uncommitted' ? [] : yield* committedOf(tx, blob)
+  const uncommitted =
+    staging === undefined || type === 'committed'
+      ? []
+      : yield* uncommittedOf(tx, { containerId: id, name: address.blob, id: staging.id })
+  return {
+    blob,
+    committed: type === 'uncommitted' ? undefined : committed,
+    uncommitted: type === 'committed' ? undefined : uncommitted,
+  }
+}
+
+function* committedOf(tx: ReadTx, blob: Blob): Step<Block[]> {
+  const blocks = yield* committedBlocks(tx, blob)
+  return blocks.map(({ id, lengthBytes }) => [id, lengthBytes])
+}
+
+function* uncommittedOf(tx: ReadTx, place: StagingPlace): Step<Block[]> {
+  const blocks: Block[] = []
+  for (const entry of yield* scanStagedBlocks(tx, place)) {
+    blocks.push([idOf(entry), decodeRecord<StagedBlock>(entry.value).lengthBytes])
+    if (blocks.length % GIVE_WAY_COUNT === 0) yield* giveWay()
+  }
+  return blocks
+}

@@ -1,0 +1,198 @@
+// The index behind Find Blobs by Tags: a key for each tag of each blob, changed in the transaction that
+// changes the tags, so a search is never behind. One comparison (or the two ends of a range) drives the
+// walk over the keys; each blob that it meets is loaded, and its own tags are held against the filter.
+import assert from 'node:assert/strict'
+import { compareKeys, decodeKey, earlierKey, laterKey } from '../../../kv/key.ts'
+import {
+  keyAfter,
+  keyAfterPrefix,
+  prefixRange,
+  type Key,
+  type KeyRange,
+  type ReadTx,
+  type Step,
+  type Tx,
+} from '../../../kv/kv.ts'
+import { giveWay } from '../../../kv/paced.ts'
+import { encodeRecord } from '../../../kv/record.ts'
+import { invalidQuery } from '../../shared/error.ts'
+import { blobTagKey, blobTagKeyPrefix } from '../keys.ts'
+import {
+  matchesTags,
+  namedTags,
+  type TagConjunction,
+  type TagOperator,
+} from '../../shared/tag-filter.ts'
+import { isTagText, TAG_VALUE_LENGTH_MAX, type Tags } from '../../shared/tags.ts'
+
+type Place = { readonly containerId: number; readonly blob: string }
+
+const ENTRY = encodeRecord({})
+
+/** Where a blob's tags are indexed: the current one's only, not those of snapshots or versions. */
+export type TaggedPlace = Place & { readonly account: string }
+
+/** Writes what differs, and nothing for tags that stay. */
+export function changeTagIndex(tx: Tx, place: TaggedPlace, before: Tags, after: Tags): void {
+  for (const tag of before) {
+    if (!hasTag(after, tag)) tx.delete(blobTagKey(place.account, tag, place))
+  }
+  for (const tag of after) {
+    if (!hasTag(before, tag)) tx.put(blobTagKey(place.account, tag, place), ENTRY)
+  }
+}
+
+function hasTag(tags: Tags, [name, value]: readonly [string, string]): boolean {
+  return tags.some((tag) => tag[0] === name && tag[1] === value)
+}
+
+/** The entry of the index that was looked at last. */
+export type FindPosition = Place & { readonly value: string }
+
+export type FindBlobsByTags = {
+  readonly account: string
+  /** Of the container to stay in. */
+  readonly containerId?: number
+  /** With a tag in it, and without @container. */
+  readonly where: TagConjunction
+  readonly start: FindPosition | undefined
+  readonly countMax: number
+  /** The most entries to look at before the page is cut, however few matched. */
+  readonly scanCountMax?: number
+}
+
+export type FoundBlob = { readonly container: string; readonly name: string; readonly tags: Tags }
+
+export type FoundPage = {
+  readonly items: readonly FoundBlob[]
+  readonly next: FindPosition | undefined
+}
+
+/** The container's name and the blob's tags, or undefined if either is gone. */
+export type LoadTagged = (
+  containerId: number,
+  blob: string,
+) => Step<{ readonly container: string; readonly tags: Tags } | undefined>
+
+const SCAN_COUNT_MAX = 10_000
+const BATCH_MAX = 1_000
+/** Blobs between two places where others may have their turn. */
+const GIVE_WAY_COUNT = 64
+const BLOB_NAME_LENGTH_MAX = 1_024
+
+/** In the order of container ids and names where a tag has to be equal, else of the driving tag's values. */
+export function* findBlobsByTags(
+  tx: ReadTx,
+  find: FindBlobsByTags,
+  load: LoadTagged,
+): Step<FoundPage> {
+  const { account, start, countMax, scanCountMax = SCAN_COUNT_MAX } = find
+  const name = drivingTag(find.where)
+  const { from: lowest, to } = drivingRange(name, find)
+  const behind = (position: FindPosition): Key =>
+    keyAfter(blobTagKey(account, [name, position.value], position))
+  const items: FoundBlob[] = []
+  let from = start === undefined ? lowest : laterKey(lowest, behind(start))
+  let batch = Math.min(countMax, BATCH_MAX)
+  let lookedAtCount = 0
+  while (compareKeys(from, to) < 0) {
+    // One more than is looked at, to know whether any are left.
+    const keys = yield* tx.scanKeys({ from, to, countMax: batch + 1 })
+    const entries = keys.map(decodePosition)
+    let last: FindPosition | undefined
+    for (const entry of entries.slice(0, batch)) {
+      const item = yield* findItem(find, entry, load)
+      if (item !== undefined) items.push(item)
+      last = entry
+      lookedAtCount += 1
+      if (lookedAtCount % GIVE_WAY_COUNT === 0) yield* giveWay()
+      if (items.length >= countMax || lookedAtCount >= scanCountMax) break
+    }
+    if (last === undefined || last === entries.at(-1)) break
+    if (items.length >= countMax || lookedAtCount >= scanCountMax) return { items, next: last }
+    from = behind(last)
+    batch = Math.min(batch * 4, BATCH_MAX)
+  }
+  return { items, next: undefined }
+}
+
+function* findItem(
+  find: FindBlobsByTags,
+  { containerId, blob }: FindPosition,
+  load: LoadTagged,
+): Step<FoundBlob | undefined> {
+  if (find.containerId !== undefined && containerId !== find.containerId) return undefined
+  const loaded = yield* load(containerId, blob)
+  if (loaded === undefined || !matchesTags(find.where, loaded.tags)) return undefined
+  return { container: loaded.container, name: blob, tags: namedTags(find.where, loaded.tags) }
+}
+
+/** The tag with the fewest entries, as far as the filter tells: one value, a range, an open range. */
+function drivingTag({ all }: TagConjunction): string {
+  const equal = all.find(({ operator }) => operator === '=')
+  const bounded = all.find((one) => all.some((other) => other !== one && other.name === one.name))
+  const name = (equal ?? bounded ?? all[0])?.name
+  assert(name !== undefined, 'a filter has a tag')
+  return name
+}
+
+type Bounds = { readonly from?: 'value' | 'afterValue'; readonly to?: 'value' | 'afterValue' }
+
+const BOUNDS: Readonly<Record<TagOperator, Bounds>> = {
+  '=': { from: 'value', to: 'afterValue' },
+  '<>': {},
+  '>': { from: 'afterValue' },
+  '>=': { from: 'value' },
+  '<': { to: 'value' },
+  '<=': { to: 'afterValue' },
+}
+
+function drivingRange(tagName: string, { account, containerId, where }: FindBlobsByTags): KeyRange {
+  let { from, to } = prefixRange(blobTagKeyPrefix(account, tagName))
+  for (const { name, operator, value } of where.all) {
+    if (name !== tagName) continue
+    const inContainer = operator === '=' && containerId !== undefined ? [containerId] : []
+    const prefix = blobTagKeyPrefix(account, name, value, ...inContainer)
+    const keys = { value: prefix, afterValue: keyAfterPrefix(prefix) }
+    const bounds = BOUNDS[operator]
+    if (bounds.from !== undefined) from = laterKey(from, keys[bounds.from])
+    if (bounds.to !== undefined) to = earlierKey(to, keys[bounds.to])
+  }
+  return { from, to }
+}
+
+function decodePosition(key: Key): FindPosition {
+  const [, , , value, containerId, blob] = decodeKey(key)
+  assert(typeof value === 'string' && typeof containerId === 'number' && typeof blob === 'string')
+  return { value, containerId, blob }
+}
+
+/** A marker names a place in the index, not a count, so it holds while blobs come and go. */
+export function encodeFindMarker({ value, containerId, blob }: FindPosition): string {
+  return Buffer.from(JSON.stringify([value, containerId, blob])).toString('base64url')
+}
+
+export function decodeFindMarker(marker: string): FindPosition {
+  const position = toPosition(parseJson(Buffer.from(marker, 'base64url').toString('utf8')))
+  if (position === undefined) throw invalidQuery('marker', marker)
+  return position
+}
+
+/** Clients hold markers, so what is in one is checked: it becomes a key. */
+function toPosition(parts: unknown): FindPosition | undefined {
+  if (!Array.isArray(parts) || parts.length !== 3) return undefined
+  const [value, containerId, blob]: unknown[] = parts
+  if (typeof value !== 'string' || typeof blob !== 'string') return undefined
+  if (typeof containerId !== 'number' || !Number.isSafeInteger(containerId)) return undefined
+  const isTagValue = isTagText(value) && value.length <= TAG_VALUE_LENGTH_MAX
+  if (!isTagValue || containerId < 0 || blob.length > BLOB_NAME_LENGTH_MAX) return undefined
+  return { value, containerId, blob }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

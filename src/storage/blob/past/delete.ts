@@ -1,0 +1,235 @@
+// Delete Blob, with what the account's properties keep: versions, and for some days the blob itself and its
+// snapshots.
+import type { Step, Tx } from '../../../kv/kv.ts'
+import { encodeRecord } from '../../../kv/record.ts'
+import { StorageError } from '../../shared/error.ts'
+import type { Moment } from '../../../node/moment.ts'
+import { deletedNow } from '../../shared/retention.ts'
+import {
+  decodeStored,
+  findBlob,
+  findBlobAt,
+  isPast,
+  kindOf,
+  requireBlob,
+  stampOf,
+  type BlobAddress,
+  type BlobAt,
+  type ExistingTarget,
+} from '../blob.ts'
+import type { Blob, PastBlob } from '../record.ts'
+import { dropContent } from '../content/content.ts'
+import { checkMutable, checkWrite, type BlobGuard } from '../guard.ts'
+import { DELETED_ROOT } from '../keys.ts'
+import {
+  forgetExpiry,
+  movePast,
+  moveToVersion,
+  pastOf,
+  placeOf,
+  removePast,
+  type BlobPlace,
+  type Past,
+} from './past.ts'
+import { getProtection, isKeptAsVersion, type Protection } from '../protection.ts'
+import { countSnapshots, withSnapshots } from './snapshot.ts'
+import { discardStaging, getStaging } from '../content/staging.ts'
+import { changeTagIndex } from '../list/tag-index.ts'
+import { NO_TAGS } from '../../shared/tags.ts'
+import { tierOf } from '../tier.ts'
+
+export type DeleteBlob = {
+  readonly guard: BlobGuard
+  readonly snapshots?: 'include' | 'only'
+  /** x-ms-access-tier-if-modified-since and -if-unmodified-since */
+  readonly tier?: TierConditions
+  /** Of what is soft-deleted already: without waiting for its time to be over. */
+  readonly isPermanent?: boolean
+}
+
+export type TierConditions = {
+  readonly ifModifiedSinceMs?: number
+  readonly ifUnmodifiedSinceMs?: number
+}
+
+/** Whether what was deleted is gone for good. */
+export type Deletion = { readonly isPermanent: boolean }
+
+export function* deleteBlob(
+  tx: Tx,
+  address: BlobAddress,
+  asked: DeleteBlob,
+  moment: Moment,
+): Step<Deletion> {
+  const protection = yield* getProtection(tx, address.account)
+  if (asked.isPermanent === true) {
+    return yield* deletePermanently(tx, address, asked.guard, protection, moment)
+  }
+  if (address.at !== undefined) {
+    return yield* deletePast(tx, address, address.at, asked, protection, moment)
+  }
+  return yield* deleteCurrent(tx, address, asked, protection, moment)
+}
+
+/**
+ * Uncommitted blocks go with the blob, and where there are only such, deleting it discards them
+ * (azure-storage-node#350, azure-sdk-for-net#22856).
+ */
+function* deleteCurrent(
+  tx: Tx,
+  address: BlobAddress,
+  asked: DeleteBlob,
+  protection: Protection,
+  moment: Moment,
+): Step<Deletion> {
+  const found = yield* findBlob(tx, address, moment.nowMs)
+  const { id } = found.container
+  const staging = yield* getStaging(tx, id, address.blob, moment.nowMs)
+  if (found.stored === undefined && staging !== undefined && asked.snapshots !== 'only') {
+    checkWrite(undefined, asked.guard, moment.nowMs, 'update', staging.lease)
+    yield* discardStaging(tx, id, address.blob)
+    return { isPermanent: true }
+  }
+  const target = requireBlob(found)
+  const { blob, bytes } = target.stored
+  checkWrite(blob, asked.guard, moment.nowMs, 'update')
+  checkTierConditions(asked.tier, blob, moment.nowMs)
+  const place = placeOf(address, target)
+  const snapshots = yield* snapshotsInTheWay(tx, place, blob, protection, moment)
+  if (snapshots.length > 0 && asked.snapshots === undefined) {
+    throw new StorageError('SnapshotsPresent')
+  }
+  const isOnly = asked.snapshots === 'only'
+  const isVersion = !isOnly && isKeptAsVersion(blob, protection)
+  // A hold or a policy keeps even a blob that would stay as a version (seen in recorded traffic).
+  if (!isOnly) checkMutable(blob, moment.nowMs)
+  for (const past of snapshots) {
+    checkMutable(past.stored.blob, moment.nowMs)
+    yield* removePast(tx, place, past, protection, moment)
+  }
+  if (isOnly) tx.put(target.key, encodeRecord(withSnapshots(blob, 0), bytes))
+  else yield* removeCurrent(tx, place, target, protection, moment)
+  if (!isOnly && staging !== undefined) yield* discardStaging(tx, id, address.blob)
+  return { isPermanent: !isVersion && protection.blobRetentionDays === undefined }
+}
+
+/** The tier of a blob on which none was set has never been modified. */
+function checkTierConditions(tier: TierConditions = {}, blob: Blob, nowMs: number): void {
+  const { ifModifiedSinceMs = -Infinity, ifUnmodifiedSinceMs = Infinity } = tier
+  const setMs = tierOf(blob, nowMs).setMs ?? -Infinity
+  const isMet =
+    (ifModifiedSinceMs === -Infinity || setMs > ifModifiedSinceMs) && setMs <= ifUnmodifiedSinceMs
+  if (!isMet) throw new StorageError('ConditionNotMet')
+}
+
+/**
+ * The live snapshots; and where soft delete was turned off, those that it still holds, which would outlive
+ * their blob (AzureStorageExplorer#486).
+ */
+function* snapshotsInTheWay(
+  tx: Tx,
+  place: BlobPlace,
+  blob: Blob,
+  protection: Protection,
+  { nowMs }: Moment,
+): Step<Past[]> {
+  const isHeldToo = protection.blobRetentionDays === undefined && !isKeptAsVersion(blob, protection)
+  if (blob.snapshotCount === undefined && !isHeldToo) return []
+  return (yield* pastOf(tx, place)).filter(({ stored: { blob: past } }) => {
+    if (past.kind !== 'snapshot') return false
+    return past.deleted === undefined || (isHeldToo && past.deleted.untilMs > nowMs)
+  })
+}
+
+/** The current blob goes: to its versions, to what can be undeleted, or for good. */
+function* removeCurrent(
+  tx: Tx,
+  place: BlobPlace,
+  { key, stored }: ExistingTarget,
+  protection: Protection,
+  moment: Moment,
+): Step<void> {
+  const days = protection.blobRetentionDays
+  const { blob } = stored
+  changeTagIndex(tx, place, blob.tags ?? NO_TAGS, NO_TAGS)
+  forgetExpiry(tx, place, blob)
+  tx.delete(key)
+  if (isKeptAsVersion(blob, protection)) {
+    yield* moveToVersion(tx, place, stored)
+  } else if (days !== undefined) {
+    const deleted = deletedNow(moment.nowMs, days)
+    yield* movePast(tx, place, DELETED_ROOT, stored, { kind: 'root', deleted })
+  } else {
+    yield* dropContent(tx, blob)
+  }
+}
+
+/** One snapshot or version. */
+function* deletePast(
+  tx: Tx,
+  address: BlobAddress,
+  at: BlobAt,
+  { guard, tier }: DeleteBlob,
+  protection: Protection,
+  moment: Moment,
+): Step<Deletion> {
+  const target = requireBlob(yield* findBlobAt(tx, address, moment.nowMs))
+  const { blob, bytes } = target.stored
+  if (!isPast(blob)) throw new StorageError('OperationNotAllowedOnRootBlob')
+  checkWrite(blob, guard, moment.nowMs, 'update')
+  checkTierConditions(tier, blob, moment.nowMs)
+  checkMutable(blob, moment.nowMs)
+  const place = placeOf(address, target)
+  const past = { key: target.key, stamp: stampOf(at), stored: { blob, bytes } }
+  yield* removePast(tx, place, past, protection, moment)
+  if (blob.kind === 'snapshot') {
+    const current = yield* findBlob(tx, address, moment.nowMs)
+    yield* countSnapshots(tx, place, current, -1)
+  }
+  return { isPermanent: protection.blobRetentionDays === undefined }
+}
+
+/** Only of a snapshot or a version that is soft-deleted, and only where the account allows it. */
+function* deletePermanently(
+  tx: Tx,
+  address: BlobAddress,
+  guard: BlobGuard,
+  protection: Protection,
+  { nowMs }: Moment,
+): Step<Deletion> {
+  const { at } = address
+  const { key, stored } = yield* findBlobAt(tx, address, nowMs)
+  if (at === undefined || (stored !== undefined && !isPast(stored.blob))) {
+    throw new StorageError('OperationNotAllowedOnRootBlob')
+  }
+  if (stored !== undefined) throw new StorageError('BlobSnapshotNotSoftDeleted')
+  const value = yield* tx.get(key)
+  const blob = value === undefined ? undefined : decodeStored<PastBlob>(value).blob
+  if (blob?.deleted === undefined || blob.kind !== kindOf(at) || blob.deleted.untilMs <= nowMs) {
+    throw new StorageError('BlobNotFound')
+  }
+  if (!protection.allowPermanentDelete) {
+    const message = 'Permanent delete is not enabled for this storage account.'
+    throw new StorageError('ResourceTypeMismatch', {}, message)
+  }
+  checkWrite(blob, guard, nowMs, 'update')
+  checkMutable(blob, nowMs)
+  yield* dropContent(tx, blob)
+  tx.delete(key)
+  return { isPermanent: true }
+}
+
+/**
+ * A blob past its expiry goes with its snapshots, for good: soft delete doesn't hold what has expired. The
+ * record is the caller's to delete or to overwrite.
+ */
+export function* dropExpired(tx: Tx, place: BlobPlace, blob: Blob): Step<void> {
+  changeTagIndex(tx, place, blob.tags ?? NO_TAGS, NO_TAGS)
+  yield* dropContent(tx, blob)
+  if (blob.snapshotCount === undefined) return
+  for (const { key, stored } of yield* pastOf(tx, place)) {
+    if (stored.blob.kind !== 'snapshot' || stored.blob.deleted !== undefined) continue
+    yield* dropContent(tx, stored.blob)
+    tx.delete(key)
+  }
+}

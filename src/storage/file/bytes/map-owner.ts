@@ -1,0 +1,69 @@
+// Which file a map belongs to, by account, share and path: for fsck, whose records say where bytes are damaged but
+// not whose they are. It looks at every file, in bounded steps, and only when there is something to look for.
+import { scanSteps } from '../../../extent/scan.ts'
+import { decodeKey } from '../../../kv/key.ts'
+import type { Kv } from '../../../kv/kv.ts'
+import { decodeRecord } from '../../../kv/record.ts'
+import { timestampOf } from '../../shared/etag.ts'
+import { ALL_PAST_SHARES, ALL_SHARES, entriesRange, nodesRange, pastNodesRange } from '../keys.ts'
+import { getNode, ROOT_ID, type FileEntry, type FileNode } from '../tree/node.ts'
+import type { Share } from '../share/share.ts'
+
+/** The map's id to the name of its file; a map that no file has is left out. */
+export async function findMapOwners(
+  kv: Kv,
+  mapIds: ReadonlySet<number>,
+): Promise<ReadonlyMap<number, string>> {
+  const owners = new Map<number, string>()
+  if (mapIds.size === 0) return owners
+  for (const range of [ALL_SHARES, ALL_PAST_SHARES]) {
+    for await (const { key, value } of scanSteps(kv, range)) {
+      const [, account, name] = decodeKey(key)
+      const share = { place: `${account}/${name}`, shareId: decodeRecord<Share>(value).id }
+      await findInShare(kv, share, mapIds, owners)
+    }
+  }
+  return owners
+}
+
+type SharePlace = { readonly place: string; readonly shareId: number }
+
+async function findInShare(
+  kv: Kv,
+  { place, shareId }: SharePlace,
+  mapIds: ReadonlySet<number>,
+  owners: Map<number, string>,
+): Promise<void> {
+  const found = async (node: FileNode, at: string): Promise<void> => {
+    if (node.map === undefined || !mapIds.has(node.map) || owners.has(node.map)) return
+    owners.set(node.map, `${place}/${await pathOf(kv, shareId, node)}${at}`)
+  }
+  for await (const { value } of scanSteps(kv, nodesRange(shareId))) {
+    await found(decodeRecord<FileNode>(value), '')
+  }
+  for await (const { key, value } of scanSteps(kv, pastNodesRange(shareId))) {
+    const snapshot = timestampOf(Number(decodeKey(key)[3]))
+    await found(decodeRecord<FileNode>(value), ` as the share's snapshot ${snapshot} shows it`)
+  }
+}
+
+/** From the share's root; where a name is gone, the id of what had it. */
+async function pathOf(kv: Kv, shareId: number, node: FileNode): Promise<string> {
+  const name = (await nameOf(kv, shareId, node)) ?? `(file ${node.nodeId})`
+  if (node.parentId === ROOT_ID) return name
+  const view = { shareId, lastSnapshot: 0 }
+  const parent = await kv.read((tx) => getNode(tx, view, node.parentId))
+  return parent === undefined ? name : `${await pathOf(kv, shareId, parent)}/${name}`
+}
+
+async function nameOf(
+  kv: Kv,
+  shareId: number,
+  { parentId, nodeId }: FileNode,
+): Promise<string | undefined> {
+  for await (const { value } of scanSteps(kv, entriesRange(shareId, parentId))) {
+    const entry = decodeRecord<FileEntry>(value)
+    if (entry.nodeId === nodeId) return entry.name
+  }
+  return undefined
+}

@@ -1,0 +1,99 @@
+// READ and WRITE of an SMB client as transactions: the bytes of an open file, with other clients' locks in the way.
+import { readSmallPieces } from '../../../extent/content/small.ts'
+import type { Hole, Piece } from '../../../extent/content/slice.ts'
+import type { ReadTx, Step } from '../../../kv/kv.ts'
+import { StorageError } from '../../shared/error.ts'
+import type { Moment } from '../../../node/moment.ts'
+import type { FileNode } from '../tree/node.ts'
+import type { FileOpen, FileTx } from '../open/open.ts'
+import { requireOpened } from '../open/opened-node.ts'
+import { FILE_BYTES_MAX, readRange, writeRange, type RangeChange } from './range.ts'
+import type { FrozenTimes } from '../tree/set-basic.ts'
+import type { ShareAddress } from '../share/share.ts'
+import { breakForWrite } from '../cache/smb-cache.ts'
+import { checkLocks } from '../open/smb-lock.ts'
+
+/** Bytes up to this are written by the transaction that shows them (extent/content/small.ts). */
+export const SMALL_BYTES_MAX = 8 * 1024
+
+/** An open and the share that it is in. */
+export type OpenedAt = {
+  readonly address: Pick<ShareAddress, 'account' | 'share'>
+  readonly open: FileOpen
+}
+
+/** Bytes that are at hand, or where they are. */
+export type ReadBytes =
+  | { readonly bytes: Uint8Array }
+  | { readonly pieces: readonly (Piece | Hole)[]; readonly lengthBytes: number }
+
+/** What of the range is inside of the file; undefined from its end on. */
+export function* readOpened(
+  tx: ReadTx,
+  { address, open }: OpenedAt,
+  { offset, lengthBytes }: { readonly offset: number; readonly lengthBytes: number },
+): Step<ReadBytes | undefined> {
+  const { node } = yield* requireOpened(tx, address, open)
+  // Nothing is read even of locked bytes.
+  if (lengthBytes === 0) return { bytes: NO_BYTES }
+  yield* checkLocks(tx, open, { from: offset, to: offset + lengthBytes }, 'read')
+  const range = { from: offset, to: Math.min(offset + lengthBytes, node.lengthBytes) }
+  if (range.from >= range.to) return undefined
+  const pieces = yield* readRange(tx, node, range)
+  // A few bytes are at hand now; to come back for them would be a second read of the store.
+  const isShort = range.to - range.from <= SMALL_BYTES_MAX
+  const bytes = isShort ? yield* readSmallPieces(tx, pieces) : undefined
+  return bytes === undefined ? { pieces, lengthBytes: range.to - range.from } : { bytes }
+}
+
+const NO_BYTES = new Uint8Array(0)
+
+export type SmbWrite = {
+  /** 'end': wherever that is. */
+  readonly offset: number | 'end'
+  readonly lengthBytes: number
+  readonly frozen: FrozenTimes
+}
+
+/** What is bound to fail is refused before many bytes are stored. */
+export function* checkWriteOpened(
+  tx: ReadTx,
+  { address, open }: OpenedAt,
+  { offset, lengthBytes }: SmbWrite,
+): Step<void> {
+  const { node } = yield* requireOpened(tx, address, open)
+  const from = offset === 'end' ? node.lengthBytes : offset
+  yield* checkWritten(tx, open, { from, to: from + lengthBytes })
+}
+
+export function* writeOpened(
+  tx: FileTx,
+  { address, open }: OpenedAt,
+  { offset, frozen, lengthBytes }: SmbWrite,
+  pieces: readonly Piece[],
+  { moment, newId }: { readonly moment: Moment; readonly newId: number },
+): Step<{ readonly before: FileNode; readonly after: FileNode }> {
+  const file = yield* requireOpened(tx, address, open)
+  const from = offset === 'end' ? file.node.lengthBytes : offset
+  yield* checkWritten(tx, open, { from, to: from + lengthBytes })
+  yield* breakForWrite(tx, open, file.open.holder)
+  const part = { offset: from, pieces }
+  const change = { moment, newId, ...lastWriteOf(frozen), grow: true }
+  return { before: file.node, after: yield* writeRange(tx, file, part, change) }
+}
+
+export function lastWriteOf(frozen: FrozenTimes): Pick<RangeChange, 'lastWrite' | 'change'> {
+  return {
+    lastWrite: frozen.lastWrite === true ? 'preserve' : 'now',
+    change: frozen.change === true ? 'preserve' : 'now',
+  }
+}
+
+function* checkWritten(
+  tx: ReadTx,
+  open: FileOpen,
+  range: { readonly from: number; readonly to: number },
+): Step<void> {
+  yield* checkLocks(tx, open, range, 'write')
+  if (range.to > FILE_BYTES_MAX) throw new StorageError('ShareSizeLimitReached')
+}

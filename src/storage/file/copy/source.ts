@@ -1,0 +1,27 @@
+// A file as the source of a copy, to a file or to a blob. SMB clients that deny reading are in the way of a copy
+// as they are of Get File.
+import type { ReadTx, Step } from '../../../kv/kv.ts'
+import type { SourceState } from '../../shared/copy-source.ts'
+import { checkNoPendingCopy } from '../open/rest-guard.ts'
+import { locate, requireNode, type Existing, type FileAddress } from '../tree/node.ts'
+import { msOfFileTime } from '../tree/file-time.ts'
+import { checkOpens } from '../open/rest-access.ts'
+
+export function* requireSourceFile(tx: ReadTx, address: FileAddress): Step<Existing> {
+  const file = requireNode(yield* locate(tx, address), 'file')
+  if (address.snapshot !== undefined) return file
+  yield* checkOpens(tx, file.share.id, file.node, 'Get File')
+  checkNoPendingCopy(file.node)
+  return file
+}
+
+/** No map has this id, so it reads as zeros. */
+const NO_MAP = 0
+
+/** A file as the source of a copy to a blob. */
+export function* findFileState(tx: ReadTx, address: FileAddress): Step<SourceState> {
+  const { node } = yield* requireSourceFile(tx, address)
+  const { lengthBytes, map = NO_MAP, stamp, modifiedMs, headers = {}, metadata } = node
+  const createdMs = msOfFileTime(node.creationTime)
+  return { lengthBytes, headers, metadata, createdMs, modifiedMs, stamp, content: { map } }
+}

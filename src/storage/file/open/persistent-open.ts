@@ -1,0 +1,73 @@
+// Opens that outlive the server ([MS-SMB2] 3.3.5.9.10, on shares that are continuously available): what is open
+// is live, and of these there is a durable copy besides. After a start the live records are made from them again.
+import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
+import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
+import { scanAll } from '../../../kv/scan.ts'
+import { leaseHolderKey, nodeKey, PERSISTENT_OPENS, persistentOpenKey } from '../keys.ts'
+import {
+  CACHE_WRITE,
+  holdersOf,
+  putHolder,
+  putOpen,
+  type CacheHolder,
+  type FileOpen,
+  type PersistentTerms,
+} from './open.ts'
+
+export type PersistentOpen = { readonly open: FileOpen; readonly cache?: CacheHolder }
+
+const COUNT = 1_000
+
+export function putPersistentOpen(tx: Tx, { open, cache }: PersistentOpen): void {
+  tx.put(persistentOpenKey(open.openId), encodeRecord({ open, cache }))
+}
+
+export function deletePersistentOpen(tx: Tx, { openId }: Pick<FileOpen, 'openId'>): void {
+  tx.delete(persistentOpenKey(openId))
+}
+
+/** The file has another name now. */
+export function* movePersistentOpen(tx: Tx, { openId, path, parentId }: FileOpen): Step<void> {
+  const value = yield* tx.get(persistentOpenKey(openId))
+  if (value === undefined) return
+  const { open, ...rest } = decodeRecord<PersistentOpen>(value)
+  putPersistentOpen(tx, { ...rest, open: { ...open, path, parentId } })
+}
+
+export type Restored = FileOpen & { readonly persistent: PersistentTerms }
+
+export function* hasPersistentOpens(tx: ReadTx): Step<boolean> {
+  return (yield* tx.scanKeys({ ...PERSISTENT_OPENS, countMax: 1 })).length > 0
+}
+
+/** Of those whose file is gone nothing is left. */
+export function* restoreOpens(tx: Tx): Step<readonly Restored[]> {
+  const restored: Restored[] = []
+  for (const { value } of yield* scanAll(tx, PERSISTENT_OPENS, COUNT)) {
+    const { open, cache } = decodeRecord<PersistentOpen>(value)
+    const { shareId, nodeId, persistent } = open
+    const isThere = (yield* tx.get(nodeKey(shareId, nodeId))) !== undefined
+    if (!isThere || persistent === undefined) {
+      deletePersistentOpen(tx, open)
+      continue
+    }
+    putOpen(tx, open)
+    if (cache !== undefined) yield* restoreHolder(tx, open, cache)
+    restored.push({ ...open, persistent })
+  }
+  return restored
+}
+
+/** Breaks since its CREATE are not known any more: only who is alone on the file may go on writing behind it. */
+function* restoreHolder(tx: Tx, open: FileOpen, cache: CacheHolder): Step<void> {
+  const others = (yield* holdersOf(tx, open.shareId, open.nodeId)).filter(
+    ({ holder }) => holder !== cache.holder,
+  )
+  for (const other of [cache, ...others]) {
+    const state = others.length === 0 ? other.state : other.state & ~CACHE_WRITE
+    putHolder(tx, open, { ...other, state })
+  }
+  if (cache.kind !== 'lease') return
+  const { shareId, nodeId } = open
+  tx.put(leaseHolderKey(cache.holder), encodeRecord({ shareId, nodeId }))
+}

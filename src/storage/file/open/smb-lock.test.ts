@@ -1,0 +1,168 @@
+// Byte-range locks: what they forbid, which go together, and how a file's locks come and go.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openMemoryKv } from '../../../kv/memory-kv.ts'
+import { locksOf, putOpen, type FileEvent, type FileKv, type FileOpen } from './open.ts'
+import {
+  addLocks,
+  checkLocks,
+  conflicts,
+  forbids,
+  isLockRange,
+  overlaps,
+  removeLock,
+  type LockElement,
+} from './smb-lock.ts'
+
+const U64_MAX = (1n << 64n) - 1n
+
+describe('a range of a lock', () => {
+  // prettier-ignore
+  const rows: readonly (readonly [offset: bigint, length: bigint, isRange: boolean])[] = [
+    [0n, 0n, true],
+    [0n, U64_MAX, true],
+    [1n, U64_MAX, true],
+    [2n, U64_MAX, false],
+    [U64_MAX, 0n, true],
+    [U64_MAX, 1n, true],
+    [U64_MAX, 2n, false],
+  ]
+  for (const [offset, length, isRange] of rows) {
+    test(`${length} bytes from ${offset} on: ${isRange}`, () => {
+      assert.equal(isLockRange({ offset, length }), isRange)
+    })
+  }
+})
+
+describe('ranges overlap', () => {
+  // [MS-FSA] 2.1.4.10: an empty range lies between two bytes.
+  // prettier-ignore
+  const rows: readonly (readonly [a: readonly [bigint, bigint], b: readonly [bigint, bigint], overlap: boolean])[] = [
+    [[0n, 10n], [9n, 1n], true],
+    [[0n, 10n], [10n, 1n], false],
+    [[0n, 10n], [5n, 0n], true],
+    [[0n, 10n], [0n, 0n], false],
+    [[0n, 10n], [10n, 0n], false],
+    [[5n, 0n], [5n, 0n], false],
+    [[U64_MAX, 1n], [U64_MAX, 1n], true],
+    [[0n, U64_MAX], [U64_MAX, 1n], false],
+  ]
+  for (const [[offset, length], [otherOffset, otherLength], overlap] of rows) {
+    const a = { offset, length }
+    const b = { offset: otherOffset, length: otherLength }
+    test(`${offset}+${length} and ${otherOffset}+${otherLength}: ${overlap}`, () => {
+      assert.equal(overlaps(a, b), overlap)
+      assert.equal(overlaps(b, a), overlap)
+    })
+  }
+})
+
+const [OWN, OTHER] = [1, 2]
+const RANGE = { offset: 0n, length: 10n }
+
+function held(openId: number, isExclusive: boolean) {
+  return { openId, offset: '5', length: '10', isExclusive }
+}
+
+describe('a lock that is held', () => {
+  // prettier-ignore
+  const rows: readonly (readonly [who: 'own' | 'other', exclusive: boolean, shared: boolean, exclusive2: boolean, read: boolean, write: boolean])[] = [
+    // in the way of: a shared lock, an exclusive lock, a read, a write
+    ['own',   false, false, true, false, true],
+    ['own',   true,  false, true, false, false],
+    ['other', false, false, true, false, true],
+    ['other', true,  true,  true, true,  true],
+  ]
+  for (const [who, isExclusive, shared, exclusive, read, write] of rows) {
+    test(`${who} ${isExclusive ? 'exclusive' : 'shared'}`, () => {
+      const lock = held(who === 'own' ? OWN : OTHER, isExclusive)
+      assert.equal(conflicts(lock, { ...RANGE, isExclusive: false }, OWN), shared, 'shared')
+      assert.equal(conflicts(lock, { ...RANGE, isExclusive: true }, OWN), exclusive, 'exclusive')
+      assert.equal(forbids(lock, RANGE, 'read', OWN), read, 'read')
+      assert.equal(forbids(lock, RANGE, 'write', OWN), write, 'write')
+    })
+  }
+})
+
+const OPEN: FileOpen = {
+  openId: OWN,
+  shareId: 1,
+  nodeId: 5,
+  parentId: 0,
+  path: 'a.txt',
+  isDirectory: false,
+  access: 0x3,
+  shareAccess: 7,
+  sessionId: '1',
+  clientIp: '10.0.0.1:445',
+  openedMs: 0,
+}
+const SECOND: FileOpen = { ...OPEN, openId: OTHER }
+
+async function opened(...opens: readonly FileOpen[]): Promise<FileKv> {
+  const kv = openMemoryKv<FileEvent>()
+  await kv.write(function* (tx) {
+    for (const open of opens) putOpen(tx, open)
+  })
+  return kv
+}
+
+function lock(kv: FileKv, open: FileOpen, ...wanted: readonly LockElement[]) {
+  return kv.write((tx) => addLocks(tx, open, wanted))
+}
+
+function element(offset: bigint, length: bigint, isExclusive = true): LockElement {
+  return { offset, length, isExclusive }
+}
+
+describe('the locks of a file', () => {
+  test('several are taken together or not at all', async () => {
+    const kv = await opened(OPEN, SECOND)
+    assert.equal(await lock(kv, SECOND, element(20n, 1n)), 'locked')
+    assert.equal(await lock(kv, OPEN, element(0n, 1n), element(20n, 1n)), 'conflict')
+    assert.equal(await lock(kv, OPEN, element(0n, 2n), element(1n, 1n)), 'conflict')
+    const locks = await kv.read((tx) => locksOf(tx, 1, 5))
+    assert.deepEqual(locks, [{ openId: OTHER, offset: '20', length: '1', isExclusive: true }])
+  })
+
+  test('of equal ones the oldest is unlocked first', async () => {
+    const kv = await opened(OPEN, SECOND)
+    await lock(kv, OPEN, element(0n, 10n, true))
+    await lock(kv, OPEN, element(0n, 10n, false))
+    const unlock = () => kv.write((tx) => removeLock(tx, OPEN, { offset: 0n, length: 10n }))
+    assert.equal(await unlock(), true)
+    assert.equal(await lock(kv, SECOND, element(0n, 10n, false)), 'locked')
+    assert.equal(await unlock(), true)
+    assert.equal(await unlock(), false)
+  })
+
+  test('only its own and exactly as it was locked is unlocked, and who waits is told', async () => {
+    const kv = await opened(OPEN, SECOND)
+    const events: FileEvent[] = []
+    kv.listen((event) => events.push(event))
+    await lock(kv, OPEN, element(0n, 10n))
+    const unlock = (open: FileOpen, length: bigint) =>
+      kv.write((tx) => removeLock(tx, open, { offset: 0n, length }))
+    assert.equal(await unlock(SECOND, 10n), false)
+    assert.equal(await unlock(OPEN, 9n), false)
+    assert.deepEqual(events, [])
+    assert.equal(await unlock(OPEN, 10n), true)
+    assert.deepEqual(events, [{ kind: 'released', shareId: 1, nodeId: 5 }])
+  })
+
+  test('none is left to an open that is gone', async () => {
+    const kv = await opened(SECOND)
+    assert.equal(await lock(kv, OPEN, element(0n, 10n)), 'closed')
+  })
+
+  test('they forbid others to write, but not in a snapshot', async () => {
+    const kv = await opened(OPEN, SECOND)
+    await lock(kv, OPEN, element(0n, 10n))
+    const write = (open: FileOpen, from: number, to: number) =>
+      kv.read((tx) => checkLocks(tx, open, { from, to }, 'write'))
+    await assert.rejects(write(SECOND, 9, 20), { code: 'FileLockConflict' })
+    await write(SECOND, 10, 20)
+    await write(OPEN, 0, 20)
+    await write({ ...SECOND, snapshot: 3 }, 0, 20)
+  })
+})

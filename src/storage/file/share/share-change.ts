@@ -1,0 +1,154 @@
+// Create Share, and what changes a share as a whole: properties, metadata, policies, its lease. Only these
+// change its ETag, and a lease not even that. Unlike a container's, a share's lease guards all of them.
+import {
+  shareUsageBytes,
+  getShare,
+  requireShare,
+  requireShareSnapshot,
+  saveShare,
+  saveShareSnapshot,
+  type Share,
+  type ShareAddress,
+  type ShareSnapshot,
+} from './share.ts'
+import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
+import { StorageError } from '../../shared/error.ts'
+import {
+  checkLeaseForRead,
+  checkLeaseForWrite,
+  runLeaseAction,
+  withLease,
+  type LeaseAction,
+  type LeaseResult,
+} from '../../shared/lease.ts'
+import { NO_METADATA, type Metadata } from '../../shared/metadata.ts'
+import { nextStamp, type Moment } from '../../../node/moment.ts'
+import { fileTimeOf } from '../tree/file-time.ts'
+import { ROOT_ID, saveNode } from '../tree/node.ts'
+import { storePermission } from '../security/permission.ts'
+import { DEFAULT_ROOT_DESCRIPTOR } from '../security/security-descriptor-inherit.ts'
+import { encodeSecurityDescriptor } from '../security/security-descriptor.ts'
+import { provisionShare, reprovisionShare, type ShareProvision } from './share-provision.ts'
+
+type NewShare = {
+  readonly id: number
+  readonly metadata: Metadata
+  readonly provision: ShareProvision
+}
+
+/** With its root directory, which is there as long as the share is. */
+export function* createShare(
+  tx: Tx,
+  address: Pick<ShareAddress, 'account' | 'share'>,
+  { id, metadata, provision }: NewShare,
+  moment: Moment,
+): Step<Share> {
+  const existing = yield* getShare(tx, address)
+  if (existing !== undefined) throw new StorageError('ShareAlreadyExists')
+  const share: Share = {
+    id,
+    stamp: nextStamp(undefined, moment),
+    modifiedMs: moment.nowMs,
+    metadata,
+    policies: [],
+    ...provisionShare(provision, moment.nowMs),
+    lastSnapshot: 0,
+    snapshotCount: 0,
+  }
+  saveShare(tx, address, share)
+  yield* createRoot(tx, share)
+  return share
+}
+
+const ROOT_DESCRIPTOR = encodeSecurityDescriptor(DEFAULT_ROOT_DESCRIPTOR)
+/** x-ms-owner, x-ms-group and x-ms-mode of a new directory ("Create Directory"). */
+const ROOT_OF_NFS = { owner: '0', group: '0', mode: '0755' }
+
+function* createRoot(tx: Tx, share: Share): Step<void> {
+  const time = fileTimeOf(share.modifiedMs)
+  const permissionKey = yield* storePermission(tx, share.id, ROOT_DESCRIPTOR)
+  const view = { shareId: share.id, lastSnapshot: share.lastSnapshot }
+  saveNode(tx, view, undefined, {
+    kind: 'directory',
+    nodeId: ROOT_ID,
+    parentId: ROOT_ID,
+    stamp: share.stamp,
+    modifiedMs: share.modifiedMs,
+    attributes: 0,
+    creationTime: time,
+    lastWriteTime: time,
+    changeTime: time,
+    permissionKey,
+    metadata: NO_METADATA,
+    lengthBytes: 0,
+    ...(share.enabledProtocol === 'NFS' && ROOT_OF_NFS),
+  })
+}
+
+export type ShareOrSnapshot = Share | ShareSnapshot
+
+/** Reads take a lease id as a condition, but need none. */
+export function* readShare(
+  tx: ReadTx,
+  address: ShareAddress,
+  leaseId: string | undefined,
+  nowMs: number,
+): Step<ShareOrSnapshot> {
+  const found = yield* requireShareAt(tx, address)
+  checkLeaseForRead(found.lease, leaseId, nowMs, 'share')
+  return found
+}
+
+function* requireShareAt(tx: ReadTx, address: ShareAddress): Step<ShareOrSnapshot> {
+  const share = yield* requireShare(tx, address)
+  if (address.snapshot === undefined) return share
+  return yield* requireShareSnapshot(tx, share.id, address.snapshot)
+}
+
+export type ShareChange =
+  Pick<Share, 'metadata'> | Pick<Share, 'policies'> | { readonly provision: ShareProvision }
+
+/** Set Share Metadata, ACL and Properties: the named parts are replaced whole. */
+export function* changeShare(
+  tx: Tx,
+  address: ShareAddress,
+  { leaseId, change }: { readonly leaseId: string | undefined; readonly change: ShareChange },
+  moment: Moment,
+): Step<Share> {
+  const current = yield* requireShare(tx, address)
+  const stays = checkLeaseForWrite(current.lease, leaseId, moment.nowMs, 'share')
+  const set =
+    'provision' in change ? reprovisionShare(current, change.provision, moment.nowMs) : change
+  const share: Share = {
+    ...withLease(current, stays),
+    ...set,
+    stamp: nextStamp(current.stamp, moment),
+    modifiedMs: Math.max(current.modifiedMs, moment.nowMs),
+  }
+  saveShare(tx, address, share)
+  return share
+}
+
+/** Lease Share, for the share or one of its snapshots: each has a lease of its own. Its ETag stays. */
+export function* leaseShare(
+  tx: Tx,
+  address: ShareAddress,
+  action: LeaseAction,
+  { nowMs }: Moment,
+): Step<{ readonly share: ShareOrSnapshot; readonly result: LeaseResult }> {
+  const current = yield* requireShareAt(tx, address)
+  const result = runLeaseAction(current.lease, action, nowMs)
+  if ('snapshot' in current) saveShareSnapshot(tx, withLease(current, result.lease))
+  else saveShare(tx, address, withLease(current, result.lease))
+  return { share: current, result }
+}
+
+export function* readUsage(
+  tx: ReadTx,
+  address: ShareAddress,
+  leaseId: string | undefined,
+  nowMs: number,
+): Step<number> {
+  const { id } = yield* readShare(tx, address, leaseId, nowMs)
+  return yield* shareUsageBytes(tx, id)
+}

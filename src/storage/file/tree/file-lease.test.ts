@@ -1,0 +1,101 @@
+// Lease File as storage has it; every action in every state over HTTP is in test/file/lease.test.ts.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openMemoryKv } from '../../../kv/memory-kv.ts'
+import { StorageError } from '../../shared/error.ts'
+import { EXAMPLE_SHARE, EXAMPLE_VIEW, exampleNode } from '../example.ts'
+import { isLeased, leaseFile, type FileLeaseAction } from './file-lease.ts'
+import { getNode, ROOT_ID, saveEntry, saveNode, type FileNode } from './node.ts'
+import { putOpen, setDeletePending, type FileEvent, type FileKv } from '../open/open.ts'
+import { saveShare } from '../share/share.ts'
+
+const ADDRESS = { account: 'devstoreaccount1', share: 'share', path: ['a.txt'] }
+const FILE_ID = 5
+
+const NODE = exampleNode('file', FILE_ID, ROOT_ID)
+
+async function withFile(more: Partial<FileNode> = {}): Promise<FileKv> {
+  const kv = openMemoryKv<FileEvent>()
+  await kv.write(function* (tx) {
+    saveShare(tx, ADDRESS, EXAMPLE_SHARE)
+    saveNode(tx, EXAMPLE_VIEW, undefined, { ...NODE, ...more })
+    saveEntry(tx, EXAMPLE_VIEW, ROOT_ID, undefined, {
+      nodeId: FILE_ID,
+      kind: 'file',
+      name: 'a.txt',
+    })
+  })
+  return kv
+}
+
+const ACQUIRE = { action: 'acquire', durationSeconds: -1, newId: 'new' } as const
+
+function lease(kv: FileKv, action: FileLeaseAction) {
+  return kv.write((tx) => leaseFile(tx, ADDRESS, action, { nowMs: 1_000, stamp: 9_999_999 }))
+}
+
+const refused = (code: string) => (error: unknown) =>
+  error instanceof StorageError && error.code === code
+
+describe('Lease File', () => {
+  test('changes the lease and nothing else of the file', async () => {
+    const kv = await withFile()
+    const { result } = await lease(kv, ACQUIRE)
+    assert.equal(result.leaseId, 'new')
+    const node = await kv.read((tx) => getNode(tx, EXAMPLE_VIEW, FILE_ID))
+    assert.deepEqual(node, { ...NODE, since: 0, lease: { id: 'new', durationSeconds: -1 } })
+    await lease(kv, { action: 'release', id: 'new' })
+    assert.deepEqual(await kv.read((tx) => getNode(tx, EXAMPLE_VIEW, FILE_ID)), {
+      ...NODE,
+      since: 0,
+    })
+  })
+
+  test('acquires none while a copy to the file is under way; what is held can be given up', async () => {
+    const copy = {
+      id: 'copy',
+      source: 'http://other/a',
+      status: 'pending',
+      copiedBytes: 0,
+      totalBytes: 10,
+    } as const
+    const kv = await withFile({ copy })
+    await assert.rejects(lease(kv, ACQUIRE), refused('PendingCopyOperation'))
+    const leased = await withFile({ copy, lease: { id: 'own', durationSeconds: -1 } })
+    await lease(leased, { action: 'release', id: 'own' })
+    const done = await withFile({ copy: { ...copy, status: 'success' } })
+    await lease(done, ACQUIRE)
+  })
+
+  for (const action of [
+    { action: 'change', id: 'own', proposedId: 'other' },
+    { action: 'release', id: 'own' },
+    { action: 'break' },
+  ] as const) {
+    test(`${action.action} asks no SMB client, but not of a file that is to go`, async () => {
+      const kv = await withFile({ lease: { id: 'own', durationSeconds: -1 } })
+      await kv.write(function* (tx) {
+        const what = { shareId: 1, nodeId: FILE_ID, openId: 9, parentId: 0, path: 'a.txt' }
+        const who = { sessionId: '1', clientIp: '10.0.0.1:1', openedMs: 0 }
+        putOpen(tx, { ...what, ...who, isDirectory: false, access: 1, shareAccess: 0 })
+        setDeletePending(tx, what, true)
+      })
+      await assert.rejects(lease(kv, action), refused('SMBDeletePending'))
+      await kv.write(function* (tx) {
+        setDeletePending(tx, { shareId: 1, nodeId: FILE_ID }, false)
+      })
+      await lease(kv, action)
+    })
+  }
+})
+
+describe('a file is leased', () => {
+  const held = { id: 'own', durationSeconds: -1 }
+  for (const [what, lease, expected] of [
+    ['by whom it was acquired', held, true],
+    ['no more once that is broken', { ...held, endsAtMs: 1_000, isBroken: true }, false],
+    ['by nobody at first', undefined, false],
+  ] as const) {
+    test(what, () => assert.equal(isLeased(lease === undefined ? {} : { lease }, 1_000), expected))
+  }
+})

@@ -1,0 +1,158 @@
+// The HTTP conditions If-Match, If-None-Match, If-Modified-Since and If-Unmodified-Since, as data, and
+// what they say of an object. An unmet one is 412 ConditionNotMet, or for reads 304, which is
+// ConditionNotMet on the wire too and has its own row (NotModified) in the table of errors.
+// "Specifying conditional headers for Blob service operations" is the page that this follows.
+import { matchesTags, type TagExpression } from './tag-filter.ts'
+import type { Tags } from './tags.ts'
+import { StorageError } from './error.ts'
+
+/** `*`, or a list of ETags with their quotes. */
+export type ETags = '*' | readonly string[]
+
+export type Conditions = {
+  readonly ifMatch?: ETags
+  readonly ifNoneMatch?: ETags
+  readonly ifModifiedSinceMs?: number
+  readonly ifUnmodifiedSinceMs?: number
+  /** x-ms-if-tags: holds besides all the others. */
+  readonly ifTags?: TagExpression
+}
+
+export const NO_CONDITIONS: Conditions = {}
+
+/** What a condition looks at. */
+export type Validators = {
+  readonly etag: string
+  readonly lastModifiedMs: number
+  readonly tags?: Tags
+}
+
+/** `create` (Put Blob, Put Block List) and `copy` write the object if it is missing; `update` needs it. */
+export type WriteKind = 'create' | 'copy' | 'update'
+
+/** Since 2013-08-15 reads take any combination; before, they took the pairs that writes take. */
+export type ReadRule = 'any' | 'pairs'
+
+/** No read can meet `If-None-Match: *`, whether or not the object exists. */
+export function checkSatisfiable({ ifNoneMatch }: Conditions): void {
+  if (ifNoneMatch === '*') throw new StorageError('UnsatisfiableCondition')
+}
+
+/** The object exists: a read of a missing one is 404, whatever its other conditions. */
+export function checkReadConditions(
+  conditions: Conditions,
+  current: Validators,
+  rule: ReadRule = 'any',
+): void {
+  if (conditions === NO_CONDITIONS) return
+  checkSatisfiable(conditions)
+  const considered = rule === 'any' ? conditions : pairedConditions(conditions)
+  if (!isUnchanged(considered, current) || !isTagged(conditions, current)) {
+    throw new StorageError('ConditionNotMet')
+  }
+  if (!isChanged(considered, current)) throw new StorageError('NotModified')
+}
+
+export function checkWriteConditions(
+  conditions: Conditions,
+  current: Validators | undefined,
+  kind: WriteKind,
+): void {
+  if (conditions === NO_CONDITIONS) return
+  const considered = pairedConditions(conditions)
+  if (current !== undefined && considered.ifNoneMatch === '*') {
+    throw new StorageError(kind === 'update' ? 'ConditionNotMet' : 'BlobAlreadyExists')
+  }
+  const isMet =
+    current === undefined
+      ? considered.ifMatch === undefined
+      : isUnchanged(considered, current) && isChanged(considered, current)
+  if (!isMet) throw new StorageError(kind === 'copy' ? 'TargetConditionNotMet' : 'ConditionNotMet')
+  if (!isTagged(conditions, current)) throw new StorageError('ConditionNotMet')
+}
+
+/** The source of a copy is read, but what it answers with belongs to a write: never 304. */
+export function checkSourceConditions(conditions: Conditions, source: Validators): void {
+  checkSatisfiable(conditions)
+  const isMet = isUnchanged(conditions, source) && isChanged(conditions, source)
+  if (!isMet) throw new StorageError('SourceConditionNotMet')
+  if (!isTagged(conditions, source)) throw new StorageError('ConditionNotMet')
+}
+
+/** Containers know times only, and Set Container Metadata only If-Modified-Since. */
+export function checkContainerConditions(
+  conditions: Conditions,
+  current: Validators,
+  takes: { readonly ifUnmodifiedSince: boolean },
+): void {
+  const isUnmodifiedRefused =
+    conditions.ifUnmodifiedSinceMs !== undefined && !takes.ifUnmodifiedSince
+  if (
+    conditions.ifMatch !== undefined ||
+    conditions.ifNoneMatch !== undefined ||
+    conditions.ifTags !== undefined ||
+    isUnmodifiedRefused
+  ) {
+    throw new StorageError('ConditionHeadersNotSupported')
+  }
+  checkWriteConditions(conditions, current, 'update')
+}
+
+/** For operations that take none at all. */
+export function checkNoConditions(conditions: Conditions): void {
+  const { ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs, ifTags } = conditions
+  const all = [ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs, ifTags]
+  if (all.some((condition) => condition !== undefined)) {
+    throw new StorageError('ConditionHeadersNotSupported')
+  }
+}
+
+/** If-Match and If-Unmodified-Since: both hold, or were not sent. */
+function isUnchanged(conditions: Conditions, current: Validators): boolean {
+  const { ifMatch, ifUnmodifiedSinceMs } = conditions
+  if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(current.etag)) return false
+  if (ifUnmodifiedSinceMs === undefined) return true
+  return seconds(current.lastModifiedMs) <= seconds(ifUnmodifiedSinceMs)
+}
+
+/** What is not there has no tags. */
+function isTagged({ ifTags }: Conditions, current: Validators | undefined): boolean {
+  return ifTags === undefined || matchesTags(ifTags, current?.tags ?? [])
+}
+
+/** If-None-Match or If-Modified-Since: one of them holds, or neither was sent. */
+function isChanged(conditions: Conditions, current: Validators): boolean {
+  const { ifNoneMatch, ifModifiedSinceMs } = conditions
+  if (ifNoneMatch === undefined && ifModifiedSinceMs === undefined) return true
+  if (ifNoneMatch !== undefined && ifNoneMatch !== '*' && !ifNoneMatch.includes(current.etag)) {
+    return true
+  }
+  return (
+    ifModifiedSinceMs !== undefined && seconds(current.lastModifiedMs) > seconds(ifModifiedSinceMs)
+  )
+}
+
+/**
+ * Two conditions may come together only as {If-None-Match, If-Modified-Since} or {If-Match,
+ * If-Unmodified-Since}, with one ETag, and then the ETag alone counts.
+ */
+function pairedConditions(conditions: Conditions): Conditions {
+  const { ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs } = conditions
+  const isChange = ifNoneMatch !== undefined || ifModifiedSinceMs !== undefined
+  const isNoChange = ifMatch !== undefined || ifUnmodifiedSinceMs !== undefined
+  if ((isChange && isNoChange) || isSeveral(ifMatch) || isSeveral(ifNoneMatch)) {
+    throw new StorageError('MultipleConditionHeadersNotSupported')
+  }
+  if (ifMatch !== undefined) return { ifMatch }
+  if (ifNoneMatch !== undefined) return { ifNoneMatch }
+  return conditions
+}
+
+function isSeveral(etags: ETags | undefined): boolean {
+  return etags !== undefined && etags !== '*' && etags.length > 1
+}
+
+/** Dates in headers have no fraction, so neither does what they are compared with. */
+function seconds(timeMs: number): number {
+  return Math.floor(timeMs / 1000)
+}

@@ -1,5 +1,5 @@
-// The least a Node server can do for the same load: read what comes, answer a body of the right
-// size. What Lazuli needs above this is its own cost.
+// The minimal Node server for the same load: reads requests and answers with a body of the right size. The difference
+// from this is Lazuli's own cost.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 

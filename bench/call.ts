@@ -1,5 +1,5 @@
-// One HTTP request of the benchmark itself: to prepare, to check, to time. Always over a new
-// connection, because a server that was paused may have just closed the old one.
+// Sends one HTTP request of the benchmark itself: to prepare, check or time. Always on a new connection, because a server
+// that was paused may have closed the old one.
 import { request } from 'node:http'
 
 export type Call = {
@@ -30,7 +30,7 @@ export function call(url: string, { method = 'GET', headers = {}, body }: Call =
   })
 }
 
-/** As `call`, for what must succeed: anything but 2xx ends the benchmark. */
+/** Like `call`, but anything except 2xx ends the benchmark. */
 export async function mustCall(url: string, options: Call = {}): Promise<Buffer> {
   const answer = await call(url, options)
   if (answer.status >= 200 && answer.status < 300) return answer.body

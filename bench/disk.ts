@@ -1,6 +1,6 @@
-// What the disk itself gives for synced writes: the ceiling of every server that answers only when it is durable.
-// The file grows, as a store does: blocks that the disk of a virtual machine has had before may be several
-// times as fast, and so are zeros.
+// Measures synced writes of the disk itself: the upper limit for every server that answers only after a sync. The file
+// grows, as a store does: on the disk of a virtual machine, overwriting blocks and writing zeros may be several times
+// faster.
 import { randomBytes } from 'node:crypto'
 import { closeSync, constants, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ import { number } from './report.ts'
 
 const DURATION_MS = 2_000
 
-/** One line: how many MiB a second in pieces of 1 MiB, and how long a small write takes. */
+/** Throughput of writes of 1 MiB and duration of a small write, as one line. */
 export function measureDisk(folder: string): string {
   const mibPerSecond = writesPerSecond(folder, 2 ** 20)
   const syncMs = 1_000 / writesPerSecond(folder, 4_096)
   return (
-    `The disk takes ${number(mibPerSecond)} MiB a second in new synced pieces of 1 MiB, and ` +
-    `${number(syncMs)} ms for a synced write of 4 KiB.`
+    `Disk: ${number(mibPerSecond)} MiB/s in synced writes of 1 MiB, ` +
+    `${number(syncMs)} ms per synced write of 4 KiB.`
   )
 }
 

@@ -1,4 +1,4 @@
-// The rows of the File service. Azurite has none, so they are set against Lazuli's own blobs of that size: a file
+// The rows of the File service. Azurite has none, so they are compared with Lazuli's own blobs of the same size: a file
 // should cost little more, although its bytes can change and SMB clients may have it open.
 import { mustCall } from './call.ts'
 import { checkLength, type Row } from './row.ts'
@@ -9,7 +9,7 @@ const KIB = 1024
 const MIB = 1024 * KIB
 const RATIO = 0.8
 
-/** As many files as the row that it is set against has blobs, or 64 where that has ever new ones. */
+/** As many files as the compared row has blobs, or 64 if that creates a new blob each time. */
 type FileRow = Pick<Row, 'name' | 'work' | 'numberCount'> & {
   readonly bodyBytes: number
   readonly like: string
@@ -48,7 +48,7 @@ export function fileRows(): readonly Row[] {
   ]
 }
 
-/** Each row has a share of its own. A bare server has one service for all. */
+/** Each row has a share of its own. The bare server has only one service. */
 function fileUrl(server: Running, share: string, query = ''): string {
   const service = server.target.name === 'bare' ? 'blob' : 'file'
   return `${server.endpoint(service)}/${share}/file-{n}?${query}${server.sas}`

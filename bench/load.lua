@@ -1,7 +1,6 @@
--- The one wrk script of the benchmark: it sends a raw HTTP request read from a file, with every {n}
--- in it replaced by a number of fixed width, so that Content-Length holds whatever the number is.
--- Arguments after the URL: the file, the first number, how many numbers before they repeat
--- (0: never), and `sequence` or `scatter` (names in an order unlike their sort order).
+-- The wrk script of the benchmark. It sends a raw HTTP request from a file and replaces every {n} in it by a number of
+-- fixed width, so that Content-Length stays the same. Arguments after the URL: the file, the first number, how many
+-- numbers before they repeat (0: never), and `sequence` or `scatter` (names in another order than their sort order).
 
 local threads = {}
 
@@ -34,7 +33,7 @@ function init(args)
   first, count, scatter = tonumber(args[2]), tonumber(args[3]), args[4] == "scatter"
   ring = {}
   for i = 0, count - 1 do ring[i] = table.concat(pieces, digits(i, scatter)) end
-  next_number = first - 1 -- wrk asks for one request that it never sends, to see its shape.
+  next_number = first - 1 -- wrk calls `request` once without sending the result.
 end
 
 function request()

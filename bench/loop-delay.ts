@@ -1,7 +1,7 @@
-// How long single requests at the service's limits hold the event loop, and with it every other request. The server
-// is a process of its own, so that only its work counts.
+// Measures how long single requests at the service's limits block the event loop, and so every other request. The server
+// is a separate process, so that only its work is measured.
 //
-//     node bench/loop-delay.ts [word …]      only rows whose name contains one of the words
+//     node bench/loop-delay.ts [row …]      runs only these rows
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -42,7 +42,7 @@ async function serve(folder: string): Promise<void> {
       delay.reset()
       turns.begin()
     }
-    // A turn later: the delay that is being measured has ended.
+    // A turn later, when the delay that is being measured has ended.
     setTimeout(() => {
       process.send?.({ maxMs: delay.max / 1e6, cpuMs: turns.maxMs })
       if (word === 'end') turns.end()
@@ -52,7 +52,7 @@ async function serve(folder: string): Promise<void> {
   process.send?.({ blob: blobPort, queue: queuePort, table: tablePort, file: filePort })
 }
 
-/** The CPU time of the longest turn of the event loop: unlike the clock's, it is the same on a busy machine. */
+/** CPU time of the longest turn of the event loop. Unlike elapsed time, it does not depend on other load. */
 class Turns {
   maxMs = 0
   #last = 0
@@ -106,12 +106,12 @@ function worldOf(child: ChildProcess, ports: Ports): World {
       sent.on('error', reject)
       sent.end(body)
     })
-  const told = async (
+  const command = async (
     word: string,
   ): Promise<{ readonly maxMs: number; readonly cpuMs: number }> => {
     child.send(word)
-    const [told] = await once(child, 'message')
-    return told
+    const [report] = await once(child, 'message')
+    return report
   }
   return {
     ask: async (wanted) => {
@@ -127,11 +127,11 @@ function worldOf(child: ChildProcess, ports: Ports): World {
     },
     source: (service, path) => `http://127.0.0.1:${ports[service]}/${ACCOUNT}${path}?${sas}`,
     async measure(name, run) {
-      await told('begin')
+      await command('begin')
       const startedMs = performance.now()
       await run()
       const tookMs = performance.now() - startedMs
-      const { maxMs, cpuMs } = await told('end')
+      const { maxMs, cpuMs } = await command('end')
       const [cpu, clock] = [cpuMs, maxMs].map((ms) => `${ms.toFixed(0)} ms`.padStart(9))
       console.log(`${name.padEnd(48)} ${cpu} of CPU, ${clock} of ${tookMs.toFixed(0)} ms`)
     },

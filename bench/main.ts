@@ -1,5 +1,5 @@
-// The benchmark: Lazuli, Azurite and a bare node:http server under the same load on this machine.
-// Only ratios within one run mean something; the goals in the tables are such ratios.
+// The benchmark: Lazuli, Azurite and a bare node:http server under the same load on this machine. Only ratios within one
+// run are meaningful; the goals in the tables are such ratios.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -17,15 +17,15 @@ import { requireWrk } from './wrk.ts'
 
 const USAGE = `npm run bench -- [smb] [options]
 
-  smb                  file shares over SMB against Samba's smbd, by smbclient
+  smb                  compare file shares over SMB with Samba's smbd, using smbclient
 
-  --quick              short rounds: a look, not a verdict
-  --only get-4k,list   these rows (${ROWS.map((row) => row.name).join(', ')})
-  --against DIR        only this checkout and the one in DIR, in turns
-  --targets lazuli     these servers (${TARGETS.map((target) => target.name).join(', ')})
-  --profile            Lazuli under --cpu-prof: the heaviest functions of each row
-  --million            Lazuli with a million blobs: growth of Put, memory, start, lists
-  --count 100000       another number of blobs for --million
+  --quick              short rounds, for a rough result
+  --only get-4k,list   run only these rows (${ROWS.map((row) => row.name).join(', ')})
+  --against DIR        compare this checkout with the one in DIR
+  --targets lazuli     run only these servers (${TARGETS.map((target) => target.name).join(', ')})
+  --profile            run Lazuli with --cpu-prof and list the hottest functions of each row
+  --million            measure Lazuli with a million blobs: Put Blob, memory, start, lists
+  --count 100000       number of blobs for --million
 `
 
 type Options = ReturnType<typeof readOptions>
@@ -53,7 +53,7 @@ function readOptions() {
         ? choose(TARGETS, values.targets)
         : [lazuli(), beforeTarget(resolve(values.against))],
     blobCount: Number(values.count),
-    // Many short rounds: how fast a machine is changes within seconds, and what is compared should meet the same.
+    // Many short rounds: the speed of a machine changes within seconds, and should affect all servers alike.
     roundCount: values.quick ? 2 : 9,
     durationS: values.quick ? 1 : 2,
     startCount: values.quick ? 1 : 3,
@@ -63,13 +63,13 @@ function readOptions() {
 function choose<T extends { readonly name: string }>(all: readonly T[], names: string | undefined) {
   const wanted = names?.split(',')
   const unknown = wanted?.find((name) => all.every((one) => one.name !== name))
-  if (unknown !== undefined) throw new Error(`There is no '${unknown}'.\n${USAGE}`)
+  if (unknown !== undefined) throw new Error(`Unknown name '${unknown}'.\n${USAGE}`)
   return wanted === undefined ? all : all.filter((one) => wanted.includes(one.name))
 }
 
 function lazuli() {
   const target = TARGETS.find((target) => target.name === 'lazuli')
-  if (target === undefined) throw new Error('no Lazuli among the targets')
+  if (target === undefined) throw new Error('Lazuli is not among the targets')
   return target
 }
 
@@ -96,7 +96,7 @@ async function main(): Promise<void> {
   if (options.help) return console.log(USAGE)
   const wrk = requireWrk()
   const cores = cpus()
-  // Not the system's temporary folder: where that is memory, a sync costs nothing.
+  // Not the system's temporary folder, which may be in memory, where a sync costs nothing.
   await mkdir('.lazuli', { recursive: true })
   const folder = await mkdtemp('.lazuli/bench-')
   process.on('SIGINT', () => process.exit(130))

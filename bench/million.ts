@@ -1,6 +1,6 @@
-// A million blobs in one container of Lazuli: how Put grows with what is stored, memory, the time
-// to start again, and a page of a list against the same page among a thousand. Names come in an
-// order unlike their sort order, which is the hard case for a tree.
+// Measures Lazuli with a million blobs in one container: Put Blob as the container grows, memory, restart time, and a
+// page of a list compared with the same page among a thousand blobs. Names are not put in their sort order, which is the
+// hard case for a tree.
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { mustCall } from './call.ts'
@@ -20,7 +20,7 @@ const FEW_COUNT = 1000
 const BODY_BYTES = 100
 const LOAD_MS_MAX = 225_000
 const SLICE_S_MAX = 5
-/** Puts a second, until they are measured. */
+/** Puts per second, until they are measured. */
 const RATE_GUESS = 10_000
 const PAGE_COUNT = 40
 const MEMORY_MIB_GOAL = 300
@@ -72,7 +72,7 @@ type LoadOptions = Pick<Load, 'numberCount' | 'folder'> & {
   readonly blobCount: number
 }
 
-/** Puts in slices of a few seconds until a slice began with all stored, or the time is over. */
+/** Puts blobs in slices of a few seconds, until all are stored or the time is up. */
 async function load(server: Running, options: LoadOptions): Promise<readonly Slice[]> {
   const { container, blobCount } = options
   await createContainer(server, container)
@@ -92,14 +92,14 @@ async function load(server: Running, options: LoadOptions): Promise<readonly Sli
     if (outcome.refused + outcome.broken > 0) throw new Error(`puts failed after ${stored}`)
     const perSecond = (outcome.requests * 1e6) / outcome.durationUs
     slices.push({ stored, perSecond, p99Ms: outcome.p99Us / 1000 })
-    // The last ones may not have been answered: put again.
+    // The last puts may not have been answered, so repeat them.
     stored = outcome.nextNumber - CONNECTION_COUNT
     console.error(`${container}: ${number(stored)} stored, ${number(perSecond)}/s`)
   }
   return slices
 }
 
-/** The slices nearest to none, the quarters and all, each once. */
+/** The slices nearest to 0, 25, 50, 75 and 100 %, each once. */
 function growthTable(slices: readonly Slice[], blobCount: number): string {
   const nearest = [0, 0.25, 0.5, 0.75, 1].map((share) => {
     const distance = (slice: Slice) => Math.abs(slice.stored - share * blobCount)
@@ -113,7 +113,7 @@ function growthTable(slices: readonly Slice[], blobCount: number): string {
   return table(['stored', `Put Blob ${BODY_BYTES} bytes/s`, 'p99 ms'], rows)
 }
 
-/** Medians of pages asked for in turn, one at a time. */
+/** Medians of pages that are requested in turn, one at a time. */
 async function timePages(server: Running) {
   const list = (container: string, more = '') =>
     `${server.endpoint('blob')}/${container}?restype=container&comp=list&maxresults=1000${more}&${server.sas}`

@@ -1,5 +1,5 @@
-// Where Lazuli's time goes: each row under --cpu-prof, then the functions with the most time of
-// their own. The .cpuprofile files stay in the working folder, for DevTools or speedscope.
+// Profiles Lazuli: runs each row with --cpu-prof and lists the functions with the most self time. The .cpuprofile files
+// stay in the working folder, for DevTools or speedscope.
 import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import type { Row } from './row.ts'
 import { start, type Target } from './target.ts'
 import { drive } from './wrk.ts'
 
-/** The part of V8's format that counts: sample i is a node's id and lasts until sample i + 1. */
+/** The relevant part of V8's format: sample i is a node's id and lasts until sample i + 1. */
 export type CpuProfile = {
   readonly nodes: readonly {
     readonly id: number
@@ -19,20 +19,20 @@ export type CpuProfile = {
       readonly lineNumber: number
     }
   }[]
-  /** Microseconds of the machine's monotonic clock, as process.hrtime tells it. */
+  /** Microseconds of the machine's monotonic clock, as in process.hrtime. */
   readonly startTime: number
   readonly samples: readonly number[]
   readonly timeDeltas: readonly number[]
 }
 
-/** When the load ran: starting, preparing and stopping don't count. */
+/** The time of the load, without start, preparation and stop. */
 export type Span = { readonly fromUs: number; readonly toUs: number }
 
 export type Hot = { readonly function: string; readonly selfMs: number; readonly share: number }
 
 const HEAVIEST_COUNT = 25
 
-/** The functions with the most time of their own, shares of the time that was not idle. */
+/** The functions with the most self time, as shares of the busy time. */
 export function heaviest(profiles: readonly CpuProfile[], span: Span, countMax: number) {
   const selfUs = new Map<string, number>()
   for (const { nodes, samples, startTime, timeDeltas } of profiles) {
@@ -64,7 +64,7 @@ function place(url: string): string {
   return path.startsWith(root) ? path.slice(root.length + 1) : path
 }
 
-/** One run of one row in a fresh server, and its profile as a table. */
+/** Runs one row on a fresh server and formats its profile as a table. */
 export async function profileRow(row: Row, target: Target, folder: string, durationS: number) {
   const profileFolder = join(folder, `profile-${row.name}`)
   await mkdir(profileFolder)
@@ -95,15 +95,15 @@ function monotonicUs(): number {
   return Number(process.hrtime.bigint() / 1000n)
 }
 
-/** A worker thread writes a profile of its own: all of them count. */
+/** Each worker thread writes a profile of its own; all of them count. */
 async function readProfiles(folder: string, rowName: string): Promise<readonly CpuProfile[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.cpuprofile'))
-  if (files.length === 0) throw new Error('no profile was written: did the server end by itself?')
+  if (files.length === 0) throw new Error('no profile was written; did the server crash?')
   const profiles: CpuProfile[] = []
   for (const [i, file] of files.entries()) {
-    const kept = `${rowName}${i === 0 ? '' : `-${i}`}.cpuprofile`
-    await copyFile(join(folder, file), kept)
-    console.error(`kept ${basename(kept)}`)
+    const saved = `${rowName}${i === 0 ? '' : `-${i}`}.cpuprofile`
+    await copyFile(join(folder, file), saved)
+    console.error(`saved ${basename(saved)}`)
     profiles.push(JSON.parse(await readFile(join(folder, file), 'utf8')) as CpuProfile)
   }
   return profiles

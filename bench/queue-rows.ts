@@ -1,5 +1,5 @@
-// The rows of the Queue service: messages put, and messages got out of a queue that never runs dry, since
-// they come back after a second and there are more of them than the server can give in one.
+// The rows of the Queue service: putting messages, and getting messages from a queue that never runs empty, since they
+// become visible again after a second and there are more of them than a server can return in that time.
 import { mustCall } from './call.ts'
 import type { Row } from './row.ts'
 import type { Running } from './target.ts'
@@ -7,7 +7,7 @@ import type { Running } from './target.ts'
 const TEXT = 'x'.repeat(512)
 const MESSAGE = `<QueueMessage><MessageText>${TEXT}</MessageText></QueueMessage>`
 const MESSAGE_COUNT = 20_000
-/** Its gets take the longer the more there are (with 20,000: seconds), so fewer are a favour to it. */
+/** Azurite's gets slow down with the number of messages (20,000 take seconds), so this favours Azurite. */
 const AZURITE_MESSAGE_COUNT = 2_000
 const PREPARE_CONCURRENCY = 16
 
@@ -58,7 +58,7 @@ const getMessagesRow: Row = {
   name: 'get-messages',
   work: 'Get Messages, one at a time',
   goal: { azurite: 50 },
-  // An answer without a message is much shorter.
+  // A response without a message is much shorter.
   answerBytesMin: TEXT.length + 400,
   azuriteSMin: 3,
   request: (server) => ({

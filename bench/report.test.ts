@@ -23,12 +23,12 @@ const NUMBERS: readonly [value: number, expected: string][] = [
 for (const [value, expected] of NUMBERS)
   test(`${value} is written ${expected}`, () => assert.equal(number(value), expected))
 
-test('a spread is the median with the range, and one value alone', () => {
+test('a spread is the median with its range, or a single value', () => {
   assert.equal(spread([100, 300, 200]), '200 (100–300)')
   assert.equal(spread([200]), '200')
 })
 
-test('a value at its goal is good, above it is not', () => {
+test('a value meets its goal up to the goal itself', () => {
   assert.equal(atMost(0.4, 0.4, ' s'), '0.4 s (0.4 s) ✓')
   assert.equal(atMost(0.41, 0.4, ' s'), '0.41 s (0.4 s) ✗')
 })
@@ -42,7 +42,7 @@ function cells(rates: readonly (readonly [TargetName, Rates])[]): readonly strin
   return line.split('|').map((cell) => cell.trim()).slice(2, -1) // prettier-ignore
 }
 
-test('Get Blob 4 KiB is set against both servers with its goals', () => {
+test('Get Blob 4 KiB is compared with both servers and its goals', () => {
   const rates = [
     ['lazuli', { cpuUs: [], perSecond: [18_000] }],
     ['azurite', { cpuUs: [], perSecond: [1000] }],
@@ -61,7 +61,7 @@ test('a rate with errors has no ratio', () => {
   assert.deepEqual(cells(rates), expected)
 })
 
-test('Get File is set against Get Blob of the same run', () => {
+test('Get File is compared with Get Blob of the same run', () => {
   const measured = (name: string, perSecond: readonly number[]) => {
     const row = ROWS.find((each) => each.name === name)
     assert(row)

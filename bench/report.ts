@@ -1,13 +1,13 @@
-// Markdown for people: medians of the rounds with their range, and each goal with ✓ or ✗.
+// Formats results as Markdown: medians of the rounds with their range, and each goal with ✓ or ✗.
 import type { Row } from './row.ts'
 import type { TargetName } from './target.ts'
 
-/** Answers a second of one server at one kind of work, a number for each round. */
+/** Responses per second of one server in one row, one number per round. */
 export type Rates = {
   readonly perSecond: readonly number[]
-  /** CPU time of the server for each answer. */
+  /** CPU time of the server per response. */
   readonly cpuUs: readonly number[]
-  /** Why the numbers don't count: answers that were errors. */
+  /** Why the numbers are invalid: some responses were errors. */
   readonly failure?: string
 }
 
@@ -23,7 +23,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? high : ((sorted[middle - 1] ?? Number.NaN) + high) / 2
 }
 
-/** Three digits say all that such a measurement knows. */
+/** Three significant digits are enough for such measurements. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return '–'
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
@@ -40,7 +40,7 @@ function rateCell(rates: Rates | undefined): string {
   return rates.failure === undefined ? spread(rates.perSecond) : `failed: ${rates.failure}`
 }
 
-/** Lazuli's rate by another's: '20.1× (18×) ✓'. */
+/** Lazuli's rate divided by another server's: '20.1× (18×) ✓'. */
 function ratioCell(measured: Measured, other: 'azurite' | 'bare'): string {
   const ours = measured.rates.get('lazuli')
   const theirs = measured.rates.get(other)
@@ -54,7 +54,7 @@ function ratioText(ratio: number, goal: number | undefined): string {
   return `${number(ratio)}× (${goal}×) ${ratio >= goal ? '✓' : '✗'}`
 }
 
-/** By Lazuli's own rate of another row: '0.85× (0.8×) ✓ of Get Blob 4 KiB'. */
+/** The rate divided by Lazuli's rate in another row: '0.85× (0.8×) ✓ of Get Blob 4 KiB'. */
 function rowCell(measured: Measured, results: readonly Measured[]): string {
   const { row: goal } = measured.row.goal
   const other = results.find(({ row }) => row.name === goal?.name)
@@ -68,8 +68,8 @@ function rowCell(measured: Measured, results: readonly Measured[]): string {
 
 export function loadTable(results: readonly Measured[]): string {
   const header = ['work', 'Lazuli/s', 'Azurite/s', 'bare/s', '÷ Azurite (goal)', '÷ bare (goal)']
-  const isSetAgainstRows = results.some(({ row }) => row.goal.row !== undefined)
-  if (isSetAgainstRows) header.push('÷ own (goal)')
+  const hasRowGoals = results.some(({ row }) => row.goal.row !== undefined)
+  if (hasRowGoals) header.push('÷ own (goal)')
   const rows = results.map((measured) => [
     measured.row.work,
     rateCell(measured.rates.get('lazuli')),
@@ -77,12 +77,12 @@ export function loadTable(results: readonly Measured[]): string {
     rateCell(measured.rates.get('bare')),
     ratioCell(measured, 'azurite'),
     ratioCell(measured, 'bare'),
-    ...(isSetAgainstRows ? [rowCell(measured, results)] : []),
+    ...(hasRowGoals ? [rowCell(measured, results)] : []),
   ])
   return table(header, rows)
 }
 
-/** This checkout against another one, round by round: each ratio is of two measurements in the same seconds. */
+/** Compares this checkout with another one round by round: each ratio is of two adjacent measurements. */
 export function pairTable(results: readonly Measured[]): string {
   const header = [
     'work',
@@ -117,7 +117,7 @@ export function atMost(value: number, goal: number, unit: string): string {
   return `${number(value)}${unit} (${goal}${unit}) ${value <= goal ? '✓' : '✗'}`
 }
 
-/** Columns are padded, so that the table reads well in a terminal too. */
+/** Pads the columns, so that the table is readable in a terminal too. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((title, column) =>
     Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map((cell) => cell.length)),

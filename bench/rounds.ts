@@ -1,5 +1,5 @@
-// The rounds of load: every row on every server in turn, again and again, so that a slow minute of
-// the machine hits all of them. A server that isn't measured is paused and takes no time.
+// Runs the rounds: every row on every server in turn, repeatedly, so that a slow minute of the machine affects all of
+// them. A server that is not being measured is paused and takes no CPU time.
 import type { Measured } from './report.ts'
 import type { Row } from './row.ts'
 import { mustCall } from './call.ts'
@@ -15,10 +15,10 @@ export type RoundsOptions = {
 }
 
 export const CONNECTION_COUNT = 32
-/** Node compiles what is hot beside the work itself, on a core that the load wants too. */
+/** At first, Node's compiler threads compete with the load for CPU. */
 const WARM_UP_S = 3
-/** Far enough apart that no round repeats the names of another. */
-const NUMBERS_A_ROUND = 10_000_000
+/** Large enough that rounds never use the same names. */
+const NUMBERS_PER_ROUND = 10_000_000
 
 type RoundRate = { perSecond: number[]; cpuUs: number[]; failure?: string }
 type RoundRates = Map<TargetName, RoundRate>
@@ -26,7 +26,7 @@ type RoundRates = Map<TargetName, RoundRate>
 export async function measureRounds(options: RoundsOptions): Promise<readonly Measured[]> {
   await prepareAll(options)
   const results = options.rows.map((row) => ({ row, rates: new Map<TargetName, RoundRate>() }))
-  const inTurn = besideTheirLike(results)
+  const inTurn = inComparableOrder(results)
   for (let round = 0; round <= options.roundCount; round++) {
     console.error(round === 0 ? 'warming up' : `round ${round} of ${options.roundCount}`)
     for (const { row, rates } of inTurn) await measureRow(row, rates, round, options)
@@ -35,8 +35,8 @@ export async function measureRounds(options: RoundsOptions): Promise<readonly Me
   return results
 }
 
-/** A row that is set against another is measured right behind it: a slow minute hits both. */
-export function besideTheirLike<T extends { readonly row: Row }>(results: readonly T[]): T[] {
+/** Measures a row directly after the row that it is compared with, so that a slow minute affects both. */
+export function inComparableOrder<T extends { readonly row: Row }>(results: readonly T[]): T[] {
   const like = ({ row }: T) => results.find((other) => other.row.name === row.goal.row?.name)
   const first = results.filter((result) => like(result) === undefined)
   return first.flatMap((result) => [result, ...results.filter((each) => like(each) === result)])
@@ -45,7 +45,7 @@ export function besideTheirLike<T extends { readonly row: Row }>(results: readon
 async function measureRow(row: Row, rates: RoundRates, round: number, options: RoundsOptions) {
   for (const server of options.servers.filter((server) => runsOn(row, server))) {
     const { outcome, usedMs } = await measureOnce(row, server, round, options)
-    // Round 0 only warms up: what Node compiles, what the disk caches.
+    // Round 0 only warms up compilers and caches.
     if (round === 0) continue
     const measured = rates.get(server.target.name) ?? { perSecond: [], cpuUs: [] }
     rates.set(server.target.name, measured)
@@ -70,7 +70,7 @@ async function prepareAll({ rows, servers }: RoundsOptions): Promise<void> {
 }
 
 async function measureOnce(row: Row, server: Running, round: number, options: RoundsOptions) {
-  const firstNumber = round * NUMBERS_A_ROUND
+  const firstNumber = round * NUMBERS_PER_ROUND
   const leastS = server.target.name === 'azurite' ? row.azuriteSMin : 1
   server.resume()
   await settle(server)
@@ -91,17 +91,17 @@ async function measureOnce(row: Row, server: Running, round: number, options: Ro
   return { outcome, usedMs }
 }
 
-/** wrk leaves requests behind that the server still works at; a new one waits for its turn. */
+/** Waits until the server has finished the requests that wrk left behind. */
 async function settle(server: Running): Promise<void> {
   await mustCall(`${server.endpoint('blob')}?comp=list&${server.sas}`)
 }
 
-/** A rate counts only if every answer was the right one. */
+/** A rate counts only if every response was correct. */
 export function failureOf(row: Row, outcome: Outcome): string | undefined {
-  if (outcome.refused > 0) return `${outcome.refused} of ${outcome.requests} answers were errors`
+  if (outcome.refused > 0) return `${outcome.refused} of ${outcome.requests} responses were errors`
   if (outcome.broken > 0) return `${outcome.broken} connections broke`
-  if (outcome.requests === 0) return 'no answers'
+  if (outcome.requests === 0) return 'no responses'
   const answerBytes = outcome.bytes / outcome.requests
-  if (answerBytes < row.answerBytesMin) return `answers of ${Math.round(answerBytes)} bytes`
+  if (answerBytes < row.answerBytesMin) return `responses of ${Math.round(answerBytes)} bytes`
   return undefined
 }

@@ -1,4 +1,4 @@
-// What a row of the benchmark is, and what rows share.
+// The type of a benchmark row, and helpers that rows share.
 import { mustCall } from './call.ts'
 import type { Running, Service } from './target.ts'
 import type { LoadRequest, Outcome } from './wrk.ts'
@@ -7,29 +7,29 @@ export type Row = {
   readonly name: string
   readonly work: string
   readonly service: Service
-  /** Times Azurite's, the bare server's and another row's rate; left out where there is no like. */
+  /** Minimal ratios to Azurite's, the bare server's and another row's rate. */
   readonly goal: {
     readonly azurite?: number
     readonly bare?: number
     readonly row?: { readonly name: string; readonly ratio: number }
   }
   readonly onBare: boolean
-  /** false: it has no such service. */
+  /** false: Azurite does not have the service. */
   readonly onAzurite?: boolean
   /** Numbers in the names before they repeat; 0 for never. */
   readonly numberCount: number
   readonly answerBytesMin: number
-  /** On Azurite: a second says nothing of work that it does twenty times a second. */
+  /** Minimal duration on Azurite, for work that it does only a few times per second. */
   readonly azuriteSMin: number
   request(server: Running): LoadRequest
-  /** Instead of wrk, for work that is no request: answers how much was done in which time. */
+  /** Replaces wrk for work that is more than a request; returns how much was done in what time. */
   drive?(server: Running, round: number): Promise<Outcome>
   prepare(server: Running): Promise<void>
-  /** Throws unless the work with this number was really done. */
+  /** Throws unless the work with this number was done. */
   check(server: Running, number: number): Promise<void>
 }
 
-/** Each row has a container of its own, by its name. */
+/** Each row has its own container, with the row's name. */
 export function blobUrl(server: Running, container: string, blob = 'blob-{n}', query = ''): string {
   return `${server.endpoint('blob')}/${container}/${blob}?${query}${server.sas}`
 }

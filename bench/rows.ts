@@ -1,5 +1,4 @@
-// What is measured, as a table: a row is a kind of work, its goals, what must be stored before, and
-// the request that is sent over and over. A new kind of work is a new row.
+// The table of measurements. A row has a name, goals, a preparation and the request that is sent repeatedly.
 import { mustCall } from './call.ts'
 import { fileRows } from './file-rows.ts'
 import { queueRows } from './queue-rows.ts'
@@ -81,8 +80,7 @@ const listRow: Row = {
   },
 }
 
-// Goals: the ratios this project set itself. Puts of 1 MiB go round 32 names, so that a fast server doesn't
-// fill the disk.
+// The goals are the project's own. Puts of 1 MiB cycle through 32 names, so that a fast server does not fill the disk.
 export const ROWS: readonly Row[] = [
   getRow({
     name: 'get-4k',

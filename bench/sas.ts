@@ -1,5 +1,4 @@
-// The account every target knows (the emulators' well-known one) and an account SAS for it, made
-// by the official SDK.
+// The well-known account, which all targets have, and an account SAS for it from the official SDK.
 import {
   AccountSASPermissions,
   AccountSASResourceTypes,

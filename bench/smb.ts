@@ -1,6 +1,6 @@
-// `npm run bench -- smb`: Lazuli's file shares against Samba's smbd, both on this machine and this disk, driven by
-// smbclient in turns. smbd runs as the tests start it: a configuration of its own in a temporary folder, loopback
-// only. It does not sync what it writes; Lazuli syncs every write before it answers.
+// `npm run bench -- smb`: compares Lazuli's file shares with Samba's smbd on the same machine and disk, using smbclient in
+// turns. smbd runs with its own configuration in a temporary folder, on loopback only. It does not sync its writes;
+// Lazuli syncs every write before it answers.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomFillSync } from 'node:crypto'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ type SmbServer = {
 type Work = {
   readonly name: string
   readonly unit: string
-  /** How much one run does, in that unit. */
+  /** How much one run does, in `unit`. */
   readonly amount: (sizeMib: number) => number
   /** smbclient's commands; `prepare` and `tidy` are not timed. */
   readonly run: string
@@ -48,7 +48,7 @@ const SMALL: readonly Work[] = [
   { name: `list ${LIST_COUNT}`, unit: 'entries', amount: () => LIST_COUNT, run: 'ls many\\*' },
 ]
 
-/** What protects the messages, and smbclient's arguments for it. */
+/** Protection of messages, and smbclient's arguments for it. */
 const MODES: readonly (readonly [name: string, ...args: string[]])[] = [
   ['plain', '--client-protection=off'],
   ['signed (AES-GMAC)', '--client-protection=sign', '--option=clientsmb3signingalgorithms=aes-128-gmac'],
@@ -158,13 +158,14 @@ function smbclient(
 
 async function startLazuli(folder: string): Promise<SmbServer> {
   const target = TARGETS.find(({ name }) => name === 'lazuli')
-  if (target === undefined) throw new Error('no Lazuli among the targets')
+  if (target === undefined) throw new Error('Lazuli is not among the targets')
   const port = await freePort()
   const args = (location: string) => [...target.args(location), '--smbPort', String(port)]
   const running = await start({ ...target, args }, { location: join(folder, 'lazuli') })
   const url = `${running.endpoint('file')}/${SHARE}?restype=share&${accountSas()}`
   const answer = await fetch(url, { method: 'PUT', headers: { 'x-ms-version': '2025-11-05' } })
-  if (!answer.ok) throw new Error(`no share: ${answer.status} ${await answer.text()}`)
+  if (!answer.ok)
+    throw new Error(`cannot create the share: ${answer.status} ${await answer.text()}`)
   const { stop } = running
   return { title: 'Lazuli', port, user: ACCOUNT, password: ACCOUNT_KEY, stop: () => stop() }
 }
@@ -220,7 +221,7 @@ function smbdConfig(folder: string, port: number): string {
 
 async function listening(child: ChildProcess, port: number): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
-    if (child.exitCode !== null) throw new Error('smbd ended')
+    if (child.exitCode !== null) throw new Error('smbd has ended')
     const hex = port.toString(16).toUpperCase().padStart(4, '0')
     if (readFileSync('/proc/net/tcp', 'utf8').includes(`0100007F:${hex} 00000000:0000 0A`)) return
     await new Promise((then) => setTimeout(then, 100))

@@ -1,4 +1,4 @@
-// How long each server takes from its start to its first answer, and what memory it then holds.
+// Measures the time from the start of each server to its first response, and its memory at rest.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'

@@ -1,5 +1,5 @@
-// The rows of the Table service. Every entity is in a partition of its own, which is how Azure wants load
-// to be spread and costs no server more than another; a batch and a page are of one partition.
+// The rows of the Table service. Every entity has a partition of its own, as Azure recommends; it is no disadvantage for
+// any server. A batch and a page are in one partition.
 import { mustCall } from './call.ts'
 import type { Row } from './row.ts'
 import type { Running } from './target.ts'
@@ -7,7 +7,7 @@ import { numbered, type LoadRequest } from './wrk.ts'
 
 const ENTITY_COUNT = 256
 const PARTITION_COUNT = 64
-/** Of a batch, which can have no more, and of a page. */
+/** The size of a batch, which is the maximum, and of a page. */
 const PARTITION_ENTITY_COUNT = 100
 
 const JSON_HEADERS = {
@@ -15,7 +15,7 @@ const JSON_HEADERS = {
   'Content-Type': 'application/json',
   DataServiceVersion: '3.0',
 }
-/** As the SDKs send it. */
+/** As the SDKs send them. */
 const INSERT_HEADERS = { ...JSON_HEADERS, Prefer: 'return-no-content' }
 
 const shared = { service: 'table', onBare: false, azuriteSMin: 1, answerBytesMin: 0 } as const
@@ -36,7 +36,7 @@ function pageUrl(server: Running, table: string): string {
   return tableUrl(server, `${table}()`, '$filter=PartitionKey%20eq%20%27p-{n}%27&')
 }
 
-/** Eight properties of five types, of 300 bytes. */
+/** Eight properties of five types, 300 bytes in total. */
 function entityText(rowKey = 'r'): string {
   return JSON.stringify({
     PartitionKey: 'p-{n}',
@@ -124,7 +124,7 @@ const mergeRow: Row = {
   check: (server) => checkEntity(server, 'MergeEntity', 0),
 }
 
-// As the SDKs name them: Azurite knows no others.
+// The names that the SDKs use: Azurite accepts no others.
 const BATCH = 'batch_5f4d2a9e-7b3c-4a55-9d7e-0c1f6d2b8a31'
 const CHANGESET = 'changeset_8c0e6b1d-2f94-4d0a-b6c7-3e5a9d4f7b12'
 
@@ -162,7 +162,7 @@ const batchRow: Row = {
   goal: { azurite: 10 },
   numberCount: 0,
   azuriteSMin: 3,
-  // A batch is answered with 202, also where a part of it was refused, but then with that part alone.
+  // The status is always 202; if an operation fails, the response contains only that one.
   answerBytesMin: PARTITION_ENTITY_COUNT * 100,
   request: (server) => batchRequest(server, 'InsertBatch'),
   prepare: (server) => createTable(server, 'InsertBatch'),

@@ -1,5 +1,5 @@
-// The servers that are compared, each a child process on free ports with a folder of its own. They
-// tell their ports in the same words ('Blob service is successfully listening at …').
+// The compared servers, each a child process on free ports with a folder of its own. They all print their ports in the
+// same words ('Blob service is successfully listening at …').
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -32,7 +32,7 @@ function lazuliIn(checkout: string): Pick<Target, 'services' | 'args'> {
   }
 }
 
-/** Lazuli of another checkout, to be compared with this one. */
+/** Lazuli from another checkout, to compare with this one. */
 export function beforeTarget(checkout: string): Target {
   return { name: 'before', title: 'Lazuli before', ...lazuliIn(checkout) }
 }
@@ -63,14 +63,14 @@ export type StartOptions = {
   readonly nodeArgs?: readonly string[]
 }
 
-/** A started server, and how long it took from spawn to its first successful answer. */
+/** A running server, with the time from spawn to its first successful response. */
 export type Running = {
   readonly target: Target
   readonly pid: number
   readonly sas: string
   readonly listeningMs: number
   readonly readyMs: number
-  /** 'http://127.0.0.1:1234/devstoreaccount1', of a service that the server has. */
+  /** 'http://127.0.0.1:1234/devstoreaccount1'; throws if the server does not have the service. */
   endpoint(service: Service): string
   pause(): void
   resume(): void
@@ -81,7 +81,7 @@ const START_MS_MAX = 30_000
 const STOP_MS_MAX = 30_000
 const children = new Set<ChildProcess>()
 
-/** Nothing may outlive the benchmark, also not a paused server. */
+/** No server may outlive the benchmark, not even a paused one. */
 export function killAll(): void {
   for (const child of children) child.kill('SIGKILL')
 }
@@ -118,19 +118,20 @@ export async function start(target: Target, options: StartOptions): Promise<Runn
   }
 }
 
-/** When the line of the Blob service has come, and when those of all services have. */
+/** Resolves when the Blob service is listening, and when all services are. */
 function listening(child: ChildProcess, target: Target, endpoints: Map<string, string>) {
   let hasBlob = (): void => undefined
   const blob = new Promise<void>((resolve) => (hasBlob = resolve))
   const all = new Promise<void>((resolve, reject) => {
-    let said = ''
-    const fail = (why: string) => reject(new Error(`${target.title} ${why}\n${said.slice(-2000)}`))
-    const timer = setTimeout(() => fail('was not ready in time'), START_MS_MAX)
+    let output = ''
+    const fail = (why: string) =>
+      reject(new Error(`${target.title} ${why}\n${output.slice(-2000)}`))
+    const timer = setTimeout(() => fail('did not start in time'), START_MS_MAX)
     child.once('exit', (code) => fail(`ended with ${code} before it was ready`))
-    child.stderr?.on('data', (chunk) => (said = (said + chunk).slice(-10_000)))
+    child.stderr?.on('data', (chunk) => (output = (output + chunk).slice(-10_000)))
     child.stdout?.on('data', (chunk) => {
-      said = (said + chunk).slice(-10_000)
-      for (const [, service = '', origin] of said.matchAll(LISTENING))
+      output = (output + chunk).slice(-10_000)
+      for (const [, service = '', origin] of output.matchAll(LISTENING))
         endpoints.set(service.toLowerCase(), `${origin}/${ACCOUNT}`)
       if (endpoints.has('blob')) hasBlob()
       if (!target.services.every((service) => endpoints.has(service))) return
@@ -169,19 +170,19 @@ async function stop(child: ChildProcess, target: Target): Promise<void> {
 }
 
 /**
- * CPU time that a process has used outside of the kernel: time in the kernel depends on who sleeps when it is written
- * to. Linux counts it in steps of 10 ms.
+ * User CPU time of a process. Kernel time is left out, since it depends on which thread sleeps when data arrives. Linux
+ * counts in steps of 10 ms.
  */
 export function userCpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // Behind the name, which may have spaces: field 14 is the user time (man 5 proc).
+  // Skip the name, which may contain spaces; field 14 is the user time (man 5 proc).
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return Number(fields[11]) * 10
 }
 
 export type Memory = { readonly totalMiB: number; readonly anonymousMiB: number }
 
-/** Resident memory; pages of mapped files, which the system takes back at will, are in the total. */
+/** Resident memory. The total includes pages of mapped files, which the system can reclaim at any time. */
 export function memory(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const mib = (field: string) =>

@@ -1,5 +1,5 @@
-// The rows of writes that are more than a Put Blob: blocks, appends, pages, copies. They go round a number of
-// blobs, so that what one blob may have (50,000 blocks) is never reached.
+// The rows of other writes: blocks, appends, pages, copies. They cycle through several blobs, so that no blob reaches its
+// limit of 50,000 blocks.
 import { Agent, request } from 'node:http'
 import { blobUrl, checkLength, createContainer, type Row } from './row.ts'
 import { mustCall } from './call.ts'
@@ -73,7 +73,7 @@ const pageRow: Row = {
   async check(server) {
     const bytes = await mustCall(numbered(blobUrl(server, 'put-page-4k'), 0))
     if (bytes.length !== MIB || bytes[8192] !== 120 || bytes[12288] !== 0)
-      throw new Error('no page')
+      throw new Error('the page is missing')
   },
 }
 
@@ -139,7 +139,7 @@ const uploadRow: Row = {
   async check(server) {
     const page = await mustCall(listUrl(server))
     if (!page.includes(`<Content-Length>${UPLOAD_MIB * MIB}</Content-Length>`)) {
-      throw new Error('the upload is not there')
+      throw new Error('the uploaded blob is missing')
     }
   },
 }
@@ -148,7 +148,7 @@ function listUrl(server: Running): string {
   return `${server.endpoint('blob')}/upload-256m?restype=container&comp=list&${server.sas}`
 }
 
-/** What SDKs do with a large file. */
+/** Uploads a large file as SDKs do. */
 async function upload(server: Running): Promise<Outcome> {
   const agent = new Agent({ keepAlive: true, maxSockets: UPLOADS_AT_ONCE })
   const block = Buffer.alloc(UPLOAD_BLOCK_BYTES, 'x')

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { besideTheirLike, failureOf } from './rounds.ts'
+import { inComparableOrder, failureOf } from './rounds.ts'
 import { ROWS } from './rows.ts'
 import { decodeOutcome, encodeRequest, numbered } from './wrk.ts'
 
-test('a request is sent as it stands, with the length of its body once numbered', () => {
+test('a request is encoded unchanged, with the length of its numbered body', () => {
   const text = encodeRequest({
     method: 'PUT',
     url: 'http://127.0.0.1:1234/account/container/blob-{n}?sig=a%2Bb',
@@ -35,7 +35,7 @@ const OUTCOME = {
   nextNumber: 11,
 }
 
-test('the outcome is the line of JSON among what wrk prints', () => {
+test('the outcome is the JSON line in the output of wrk', () => {
   const output = `Running 1s test @ http://127.0.0.1\n  1 threads\n\n${JSON.stringify(OUTCOME)}\n`
   assert.deepEqual(decodeOutcome(output), OUTCOME)
   assert.throws(() => decodeOutcome('unable to connect'), /unable to connect/)
@@ -43,10 +43,10 @@ test('the outcome is the line of JSON among what wrk prints', () => {
 
 const FAILURES: readonly [change: Partial<typeof OUTCOME>, failure: string | undefined][] = [
   [{}, undefined],
-  [{ refused: 2 }, '2 of 10 answers were errors'],
+  [{ refused: 2 }, '2 of 10 responses were errors'],
   [{ broken: 1 }, '1 connections broke'],
-  [{ bytes: 10 * 300 }, 'answers of 300 bytes'],
-  [{ requests: 0, bytes: 0 }, 'no answers'],
+  [{ bytes: 10 * 300 }, 'responses of 300 bytes'],
+  [{ requests: 0, bytes: 0 }, 'no responses'],
 ]
 for (const [change, failure] of FAILURES)
   test(`Get Blob 4 KiB with ${JSON.stringify(change)}: ${failure ?? 'good'}`, () => {
@@ -55,8 +55,8 @@ for (const [change, failure] of FAILURES)
     assert.equal(failureOf(row, { ...OUTCOME, ...change }), failure)
   })
 
-test('a row that is set against another is measured right behind it, and none is lost', () => {
-  const names = besideTheirLike(ROWS.map((row) => ({ row }))).map(({ row }) => row.name)
+test('a row is measured directly after the row that it is compared with, and none is lost', () => {
+  const names = inComparableOrder(ROWS.map((row) => ({ row }))).map(({ row }) => row.name)
   assert.equal(names[names.indexOf('get-4k') + 1], 'get-file-4k')
   assert.equal(names[names.indexOf('put-4k') + 1], 'put-range-4k')
   assert.deepEqual(names.toSorted(), ROWS.map(({ name }) => name).toSorted())

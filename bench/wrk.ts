@@ -1,10 +1,10 @@
-// Drives a server with wrk (a process of its own, one thread, so that one core stays the server's)
-// and reads what load.lua prints at the end.
+// Drives a server with wrk and reads the result that load.lua prints. wrk runs with one thread, which leaves one core to
+// the server.
 import { spawn, spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** What is sent; `{n}` in path or body becomes a number of ten digits. */
+/** The request; `{n}` in the path or the body becomes a number of ten digits. */
 export type LoadRequest = {
   readonly method: string
   readonly url: string
@@ -20,7 +20,7 @@ export type Load = {
   readonly order?: 'sequence' | 'scatter'
   readonly connectionCount: number
   readonly durationS: number
-  /** A folder for the request's text. */
+  /** A folder for the file with the request. */
   readonly folder: string
 }
 
@@ -28,7 +28,7 @@ export type Outcome = {
   readonly requests: number
   readonly durationUs: number
   readonly bytes: number
-  /** Answers of 400 and above. */
+  /** Responses with status 400 and above. */
   readonly refused: number
   /** Connections that failed, broke or timed out. */
   readonly broken: number
@@ -37,9 +37,9 @@ export type Outcome = {
   readonly nextNumber: number
 }
 
-/** As wide as what load.lua puts for `{n}`. */
+/** The width of the numbers in load.lua. */
 const NUMBER_WIDTH = 10
-/** Azurite needs seconds for a page of a list with 32 of them asked for at once. */
+/** Azurite needs seconds for a page of a list if 32 are requested at once. */
 const ANSWER_S_MAX = 30
 
 export function numbered(text: string, number: number): string {
@@ -70,7 +70,7 @@ export async function drive(load: Load): Promise<Outcome> {
 
 export function decodeOutcome(output: string): Outcome {
   const line = output.split('\n').find((line) => line.startsWith('{'))
-  if (line === undefined) throw new Error(`wrk said nothing of its result:\n${output}`)
+  if (line === undefined) throw new Error(`wrk printed no result:\n${output}`)
   return JSON.parse(line) as Outcome
 }
 
@@ -88,7 +88,7 @@ function run(command: string, args: readonly string[], durationMsMax: number): P
   })
 }
 
-/** wrk's version; installs it where that is plainly allowed (root, and a system with apt-get). */
+/** Returns wrk's version. Installs it if the user is root on a system with apt-get. */
 export function requireWrk(): string {
   const version = wrkVersion()
   if (version !== undefined) return version
@@ -102,7 +102,7 @@ export function requireWrk(): string {
   throw new Error('The benchmark needs wrk. Install it: apt-get install wrk, or brew install wrk')
 }
 
-/** `wrk -v` prints its version and its usage, and ends with 1. */
+/** `wrk -v` prints its version and usage, and exits with 1. */
 function wrkVersion(): string | undefined {
   const { error, stdout } = spawnSync('wrk', ['-v'], { encoding: 'utf8' })
   return error === undefined ? /^wrk \S+/.exec(stdout)?.[0] : undefined

@@ -1,10 +1,11 @@
-// A share with a file in it, and the share as it was. The file is written in ranges, where the bytes belong; a
-// snapshot keeps the whole share at the cost of one record, and one file is brought back from it.
+// Writes a file to a share, takes a snapshot of the share, changes the file, and restores it from the snapshot. A
+// snapshot of a whole share costs one record.
 //
-//   npm start                      in one terminal, and in another:
-//   node examples/file-share.mjs   or with AZURE_STORAGE_CONNECTION_STRING for another server
+//   npm start                      in one terminal, then in another:
+//   node examples/file-share.mjs
 //
-// Shares are reached by SMB too, with the account's name and key:
+// Set AZURE_STORAGE_CONNECTION_STRING to use another server. The share is also available over SMB, with the account's
+// name and key:
 //   smbclient //127.0.0.1/reports --port=10445 --user=devstoreaccount1%KEY
 import { ShareServiceClient } from '@azure/storage-file-share'
 
@@ -13,7 +14,7 @@ const LOCAL =
   'AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;' +
   'FileEndpoint=http://127.0.0.1:10003/devstoreaccount1;'
 
-// UseDevelopmentStorage=true has no File service for the SDK: the endpoint has to be named.
+// The SDK's UseDevelopmentStorage=true has no File endpoint, so it is given here.
 const server = process.env.AZURE_STORAGE_CONNECTION_STRING ?? LOCAL
 const share = ShareServiceClient.fromConnectionString(server).getShareClient('reports')
 await share.createIfNotExists()
@@ -25,14 +26,14 @@ await file.uploadData(Buffer.from('first draft'))
 
 const { snapshot } = await share.createSnapshot()
 
-await file.uploadRange('FINAL', 0, 5) // Only these bytes; the file keeps its length.
-process.stdout.write(`now: ${await file.downloadToBuffer()}\n`)
+await file.uploadRange('FINAL', 0, 5) // Overwrites only these bytes.
+process.stdout.write(`current:  ${await file.downloadToBuffer()}\n`)
 
 const past = file.withShareSnapshot(snapshot)
-process.stdout.write(`then: ${await past.downloadToBuffer()}\n`)
+process.stdout.write(`snapshot: ${await past.downloadToBuffer()}\n`)
 
-// A copy from the snapshot brings the file back; the bytes are shared, not copied.
+// Restore the file from the snapshot. The bytes are shared, not copied.
 await file.startCopyFromURL(past.url)
-process.stdout.write(`again: ${await file.downloadToBuffer()}\n`)
+process.stdout.write(`restored: ${await file.downloadToBuffer()}\n`)
 
 await share.delete({ deleteSnapshots: 'include' })

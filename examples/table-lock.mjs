@@ -1,14 +1,16 @@
-// A lock over a whole table. Tables have only optimistic concurrency, entity by entity; who must change many
-// entities with nobody in between takes a lease on a blob that stands for the table. The lease binds only
-// those who ask for it: everyone who writes to the table has to.
+// Locks a whole table with a blob lease. Tables only have optimistic concurrency per entity. To change several entities
+// without interference, take a lease on a blob that represents the table. The lock is advisory: every writer of the
+// table has to take it.
 //
-//   npm start                       in one terminal, and in another:
-//   node examples/table-lock.mjs    or with AZURE_STORAGE_CONNECTION_STRING for another server
+//   npm start                       in one terminal, then in another:
+//   node examples/table-lock.mjs
+//
+// Set AZURE_STORAGE_CONNECTION_STRING to use another server.
 import { TableClient } from '@azure/data-tables'
 import { BlobServiceClient } from '@azure/storage-blob'
 import { setTimeout as wait } from 'node:timers/promises'
 
-const LEASE_S = 15 // 15 to 60. A process that dies holds the lock no longer than this.
+const LEASE_S = 15 // 15 to 60. A crashed process holds the lock no longer than this.
 const RENEW_MS = 5_000
 const RETRY_MS = 50
 const WORKERS = 4
@@ -16,18 +18,18 @@ const ROUNDS = 5
 
 const server = process.env.AZURE_STORAGE_CONNECTION_STRING ?? 'UseDevelopmentStorage=true'
 const table = TableClient.fromConnectionString(server, 'Accounts', {
-  allowInsecureConnection: true, // Plain http, to this machine.
+  allowInsecureConnection: true, // Plain HTTP on this machine.
 })
 const locks = BlobServiceClient.fromConnectionString(server).getContainerClient('locks')
 
-/** Runs `work` while nobody else has the table's lock. */
+/** Runs `work` while holding the lock of the table. */
 async function withTableLock(work) {
   const blob = locks.getBlockBlobClient(table.tableName)
-  await makeBlob(blob)
+  await createBlob(blob)
   const lease = blob.getBlobLeaseClient()
-  while (!(await isAcquired(lease))) await wait(RETRY_MS)
+  while (!(await tryAcquire(lease))) await wait(RETRY_MS)
   const lost = new AbortController()
-  // Work that takes longer than the lease renews it; once that fails, somebody else may have the lock.
+  // Renew the lease during long work. If that fails, another process may have the lock.
   const renewal = setInterval(() => lease.renewLease().catch((e) => lost.abort(e)), RENEW_MS)
   try {
     return await work(lost.signal)
@@ -37,17 +39,17 @@ async function withTableLock(work) {
   }
 }
 
-/** There must be a blob to lease; an empty one will do, whoever makes it. */
-async function makeBlob(blob) {
+/** Creates the empty blob that is leased. */
+async function createBlob(blob) {
   try {
     await blob.upload('', 0, { conditions: { ifNoneMatch: '*' } })
   } catch (error) {
-    // Somebody has made it (409), or has leased it already (412).
+    // It exists already (409), or is leased (412).
     if (error.statusCode !== 409 && error.statusCode !== 412) throw error
   }
 }
 
-async function isAcquired(lease) {
+async function tryAcquire(lease) {
   try {
     await lease.acquireLease(LEASE_S)
     return true
@@ -57,7 +59,7 @@ async function isAcquired(lease) {
   }
 }
 
-/** Moves 1 from an account to another: two partitions, so no transaction of the table could do it. */
+/** Moves 1 from one account to another. They are in two partitions, so an entity group transaction can't do it. */
 async function transfer(from, to, abortSignal) {
   for (const [partitionKey, change] of [
     [from, -1],
@@ -65,7 +67,7 @@ async function transfer(from, to, abortSignal) {
   ]) {
     const { balance } = await table.getEntity(partitionKey, '', { abortSignal })
     const changed = { partitionKey, rowKey: '', balance: balance + change }
-    await table.updateEntity(changed, 'Merge', { abortSignal }) // No ETag: the lock is enough.
+    await table.updateEntity(changed, 'Merge', { abortSignal }) // No ETag needed: we hold the lock.
   }
 }
 

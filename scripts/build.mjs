@@ -1,4 +1,4 @@
-// What is published: JavaScript and types in dist/, made by the TypeScript compiler.
+// Builds the published package: compiles JavaScript and types into dist/.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, rmSync } from 'node:fs'
 

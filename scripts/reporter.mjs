@@ -1,4 +1,4 @@
-// What a test run says: failures in full, skipped tests by name with their reason, and one closing line.
+// The test reporter: prints failures in full, skipped tests with their reason, and a summary line.
 import { inspect } from 'node:util'
 
 export default async function* reporter(events) {
@@ -22,7 +22,7 @@ export default async function* reporter(events) {
 
 function failureText({ name, file, line, details }) {
   const error = details?.error
-  // A suite fails because one of its tests did, which has said why.
+  // A suite fails because of one of its tests, which was already reported.
   if (error?.failureType === 'subtestsFailed') return ''
   const cause = error?.cause ?? error
   return `\nFAILED ${name}\n  at ${file}:${line}\n${cause?.stack ?? inspect(cause)}\n`

@@ -1,7 +1,7 @@
-// Brings a fresh clone to where `npm start` and `npm test` can run: the dependencies (with Node 24 among
-// them, so an installed Node 20 is enough to begin) and, with --test, the system packages that tests drive.
-// All of them, Node included (scripts/node/package.json), are pinned by their hash in package-lock.json.
-// Plain JavaScript, because the Node that runs it may be too old to run TypeScript.
+// Prepares a fresh clone for `npm start` and `npm test`: installs the dependencies and, with --test, the system packages
+// that the tests use. The dependencies include Node 24 (scripts/node/package.json), so an installed Node 20 is enough;
+// all of them are pinned by hash in package-lock.json.
+// Plain JavaScript, because the installed Node may be too old to run TypeScript.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -12,8 +12,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const stamp = join(root, 'node_modules', '.lazuli-setup')
 
 /**
- * Test-only packages of the system: [what shows that it is there, Debian package, what is skipped
- * without it]. A command is looked for on the path; what has none shows itself by a file.
+ * System packages for tests: [a command on the path or a file of the package, Debian package, what is skipped without
+ * it].
  */
 const SYSTEM_PACKAGES = [
   ['strace', 'strace', 'durability as the kernel sees it'],
@@ -54,7 +54,7 @@ function installDependencies() {
     .update(process.platform + process.arch)
     .digest('hex')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
-  console.log('Installing dependencies (only once) …')
+  console.log('Installing dependencies (first run only) …')
   run(process.platform === 'win32' ? 'npm.cmd' : 'npm', [
     'ci',
     '--no-audit',
@@ -65,12 +65,12 @@ function installDependencies() {
   writeFileSync(stamp, wanted)
 }
 
-/** npm skips an optional package that does not fit the machine or its hash; then the installed Node must do. */
+/** npm skips optional packages for other machines; then the installed Node must be recent enough. */
 function checkNode() {
   const name = process.platform === 'win32' ? 'node.cmd' : 'node'
   if (existsSync(join(root, 'node_modules', '.bin', name)) || runsTypeScript()) return
   console.error(
-    `No Node 24 was installed for ${process.platform} ${process.arch}, and Node ${process.version} is too old: install Node 24.`,
+    `Node ${process.version} is too old, and there is no bundled Node 24 for ${process.platform} ${process.arch}. Install Node 24.`,
   )
   process.exit(1)
 }
@@ -80,17 +80,17 @@ function runsTypeScript() {
 }
 
 function installSystemPackages() {
-  const missing = SYSTEM_PACKAGES.filter(([shown]) => !isInstalled(shown))
+  const missing = SYSTEM_PACKAGES.filter(([probe]) => !isInstalled(probe))
   if (missing.length === 0) return
   const packages = missing.map(([, name]) => name)
   if (process.getuid?.() === 0 && isOnPath('apt-get')) {
-    console.log(`Installing for the tests: ${packages.join(' ')} …`)
+    console.log(`Installing packages for the tests: ${packages.join(' ')} …`)
     aptGet('update')
-    // One at a time: a distribution that lacks one of them still gets the others.
+    // One at a time, since a distribution may lack one of them.
     for (const name of packages) aptGet('install', '-y', '--no-install-recommends', name)
   }
-  for (const [shown, name, what] of missing) {
-    if (!isInstalled(shown)) console.log(`Without the package ${name}, skipped: ${what}.`)
+  for (const [probe, name, what] of missing) {
+    if (!isInstalled(probe)) console.log(`The package ${name} is missing; skipping ${what}.`)
   }
 }
 
@@ -102,8 +102,8 @@ function aptGet(...args) {
   }
 }
 
-function isInstalled(shown) {
-  return shown.startsWith('/') ? existsSync(shown) : isOnPath(shown)
+function isInstalled(probe) {
+  return probe.startsWith('/') ? existsSync(probe) : isOnPath(probe)
 }
 
 function isOnPath(command) {

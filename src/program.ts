@@ -1,5 +1,5 @@
-// The command: reads what is asked for, starts the server, says where it is, and stops it when told to. Run by
-// being imported.
+// The command line program: decodes the command, starts the server, prints its endpoints, and stops it on a signal. Runs
+// when it is imported.
 import { readFileSync } from 'node:fs'
 import { platform, totalmem } from 'node:os'
 import { hostRule } from './http/protocol/allowed-host.ts'
@@ -27,24 +27,20 @@ import {
 } from './start/options/options.ts'
 import { onShutdown } from './start/shutdown.ts'
 import { openSmbUsers } from './start/account/smb-users.ts'
-import { reasonOf, StartError } from './start/start-error.ts'
+import { errorReason, StartError } from './start/start-error.ts'
 import { StoreInUse } from './node/owner.ts'
 import { FormatError } from './node/format.ts'
-import type { ServiceName } from './start/options/command.ts'
 import type { Accounts } from './storage/shared/account.ts'
 
 const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as { readonly version: string }
 
-/** The services that are there; the flags of the others are accepted and wait for them. */
-const BUILT: readonly ServiceName[] = ['blob', 'queue', 'table', 'file', 'smb']
-
 const FORGED_TOKENS =
-  'bearer tokens are accepted without a check of their signature: anybody can make one. ' +
-  'Add --oauthIssuer URL to accept only the tokens of an issuer.'
+  'the signatures of bearer tokens are not checked, so anyone can forge one. ' +
+  'Add --oauthIssuer URL to accept only tokens that are signed by an issuer.'
 
-// `lazuli | head -1` closes the pipe; that is no reason to stop serving.
+// `lazuli | head -1` closes the pipe; the server keeps running.
 process.stdout.on('error', () => {})
 
 try {
@@ -99,13 +95,12 @@ async function start(command: StartCommand): Promise<void> {
   const smbUsers = openUsers(options, accounts, log)
   const memoryLimitBytes =
     location === undefined ? extentMemoryLimitBytes(options, memoryBytes()) : undefined
-  const services = BUILT.filter((service) => command.services.includes(service))
-  if (services.length === 0) throw new StartError(`${program}: that service is not there yet`)
   await checkAdminPort(adminPlace(command))
   let ready = false
   const clock = Date.now
   const server = await runServer({
-    options, location, memoryLimitBytes, accounts, smbUsers, clock, log, services,
+    options, location, memoryLimitBytes, accounts, smbUsers, clock, log,
+    services: command.services,
     webPortMayMove: !command.given.has('webPort'),
   }) // prettier-ignore
   const admin = await startAdminOrClose(command, server, log, () => ready)
@@ -181,12 +176,12 @@ async function startAdminOrClose(
   }
 }
 
-/** A container's limit, where there is one, is what there is to share. */
+/** The memory limit of the container, if there is one. */
 function memoryBytes(): number {
   const limit = process.constrainedMemory()
   return limit > 0 && limit < totalmem() ? limit : totalmem()
 }
 
 function errorText(error: unknown): string {
-  return error instanceof Error && error.stack !== undefined ? error.stack : reasonOf(error)
+  return error instanceof Error && error.stack !== undefined ? error.stack : errorReason(error)
 }

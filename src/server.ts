@@ -1,4 +1,4 @@
-// Lazuli as a library: a server in the process of a program or a test.
+// Lazuli as a library: runs a server inside a program or a test.
 import { parseAllowCopyFrom } from './http/client/copy-source.ts'
 import { runServer } from './run/server.ts'
 import { decodeAccountsJson } from './start/account/account-list.ts'
@@ -10,41 +10,41 @@ import { fixedSmbUsers } from './start/account/smb-users.ts'
 import type { Account, Accounts } from './storage/shared/account.ts'
 
 export type ServerOptions = {
-  /** Folder of the data; left out, everything is kept in memory and nothing is written. */
+  /** Data folder; by default, everything is kept in memory and nothing is written. */
   readonly location?: string
-  /** Name to key, or to both keys, in base64; left out, devstoreaccount1 with its well-known key. */
+  /** Account names with one or two keys in base64; by default, devstoreaccount1 with its well-known key. */
   readonly accounts?: Readonly<Record<string, string | readonly [string, string]>>
   /**
-   * Who else logs in over SMB: with a name and a password of their own, they see the shares of one account and may
-   * do what the permissions of files let them.
+   * Users that may log in over SMB, in addition to the accounts. They see the shares of one account, and the permissions
+   * of files apply to them.
    */
   readonly smbUsers?: readonly {
     readonly user: string
     readonly account: string
     readonly password: string
   }[]
-  /** The time that leases, SAS and everything else see, in milliseconds; yours to hold and advance. */
+  /** The time for leases, SAS and everything else, in milliseconds; by default, the machine's clock. */
   readonly clock?: () => number
   readonly host?: string
-  /** 0, the default, is any free port. */
+  /** 0, the default, picks a free port. */
   readonly blobPort?: number
   readonly queuePort?: number
   readonly tablePort?: number
   readonly filePort?: number
   readonly smbPort?: number
-  /** Of static websites; 0, the default, is any free port. */
+  /** For static websites. */
   readonly webPort?: number
-  /** Host names, besides those of this machine and Azure's, that requests may carry; each includes those below it. */
+  /** Host names that requests may use, with their subdomains, in addition to those of this machine and Azure. */
   readonly allowedHosts?: readonly string[]
-  /** Other servers that copies may read from: `https://*.example.com`, `http://127.0.0.1:8080`. */
+  /** Servers that copies may read from: `https://*.example.com`, `http://127.0.0.1:8080`. */
   readonly allowCopyFrom?: readonly string[]
-  /** Bytes of content to hold in memory. */
+  /** Limit for content in memory; by default, none. */
   readonly memoryLimitBytes?: number
-  /** Names of the encryption scopes that every account has; a new one gets a random key. */
+  /** Encryption scopes to create in every account, each with a random key. */
   readonly encryptionScopes?: readonly string[]
   /**
-   * How long the name of a deleted container, queue, table or share can't be used again, by `clock`: 0, the
-   * default, or 30 as in Azure.
+   * How long the name of a deleted container, queue, table or share stays reserved, by `clock`: 0 by default, 30 as in
+   * Azure.
    */
   readonly nameReuseSeconds?: number
 }
@@ -59,18 +59,18 @@ export type LazuliServer = {
   readonly tablePort: number
   readonly fileEndpoint: string
   readonly filePort: number
-  /** Shares over SMB: user and password are an account's name and key, or those of one of `smbUsers`. */
+  /** File shares over SMB. Log in with an account's name and key, or as one of `smbUsers`. */
   readonly smbPort: number
-  /** Static websites: the container $web of an account that has one. */
+  /** Static websites: the container $web of an account. */
   readonly webPort: number
-  /** Puts analytics logs and gives back the space of what was deleted: now instead of within a minute. */
+  /** Writes analytics logs and frees the space of deleted objects now instead of within a minute. */
   sweep(): Promise<void>
-  /** Finishes the requests under way, makes everything durable and lets go of ports and folder. */
+  /** Finishes the current requests, makes everything durable, and releases the ports and the data folder. */
   close(): Promise<void>
 }
 
 /**
- * Starts a server in this process. Any number may run side by side.
+ * Starts a server in this process. Any number of servers can run side by side.
  *
  *     const server = await startServer()
  *     const client = BlobServiceClient.fromConnectionString(server.connectionString)
@@ -152,7 +152,7 @@ function accountsOf(given: ServerOptions['accounts']): Accounts {
   return fixedAccounts(decodeAccountsJson(given, 'accounts'))
 }
 
-/** Unlike the banner's, this one is for the program that gave the key. */
+/** With the real key, unlike the banner's. */
 function connectionStringOf(endpoints: readonly Endpoint[], account: Account): string {
   const key = account.keys[0]?.text ?? ''
   return connectionString(endpoints, account).replace(/AccountKey=[^;]*/, `AccountKey=${key}`)

@@ -1,5 +1,5 @@
-// Compares bodies. `assert.deepEqual` of two buffers that differ writes a diff byte by byte: for 20 KB that takes
-// minutes and gigabytes, and a failing test takes the machine along.
+// Compares bodies. `assert.deepEqual` writes a byte-by-byte diff of two buffers, which takes minutes and gigabytes for
+// 20 KB: a failing test could bring the machine down.
 import assert from 'node:assert/strict'
 
 type Bytes = Uint8Array | undefined

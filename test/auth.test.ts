@@ -1,5 +1,5 @@
-// Who may ask, over the wire: keys and anonymous access. Clients are the SDK, and requests written by
-// hand where the SDK would not make the mistake.
+// Shared Key and anonymous access, over the wire. The clients are the SDK, and hand-written requests with mistakes that
+// the SDK never makes.
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -18,7 +18,7 @@ import {
 
 const SECOND_KEY = randomBytes(64).toString('base64')
 const WRONG_KEY = randomBytes(64).toString('base64')
-/** Not base64: the SDK and Azurite skip what is not, and sign with what is left. */
+/** Not base64: the SDK and Azurite skip invalid characters and sign with the rest. */
 const PLAIN_KEY = 'testing_key'
 const PLAIN_ACCOUNT = 'plain'
 const MINUTE_MS = 60_000
@@ -50,7 +50,7 @@ function outcome({ status, headers }: RawResponse): string {
   return code === undefined ? String(status) : `${status} ${String(code)}`
 }
 
-test('Shared Key with a key that is not base64, by the SDK', async () => {
+test('the SDK signs with a key that is not base64', async () => {
   const endpoint = server.blobEndpoint.replace(ACCOUNT, PLAIN_ACCOUNT)
   const credential = new StorageSharedKeyCredential(PLAIN_ACCOUNT, PLAIN_KEY)
   const client = new BlobServiceClient(endpoint, credential, { retryOptions: { maxTries: 1 } })
@@ -61,7 +61,7 @@ for (const [which, key] of [
   ['first', ACCOUNT_KEY],
   ['second', SECOND_KEY],
 ] as const) {
-  test(`Shared Key with the ${which} key, by the SDK`, async () => {
+  test(`the SDK signs with the ${which} key`, async () => {
     const blob = clientWith(key).getContainerClient('private').getBlockBlobClient('näme with +%/é')
     await blob.upload('text', 4, { metadata: { one: 'ein  Wort' } })
     assert.equal(String(await blob.downloadToBuffer()), 'text')
@@ -69,7 +69,7 @@ for (const [which, key] of [
   })
 }
 
-test('Shared Key with another key, or another account: 403', async () => {
+test('a wrong key or another account is refused with 403', async () => {
   for (const client of [clientWith(WRONG_KEY), clientWith(ACCOUNT_KEY, 'someoneelse')]) {
     await assert.rejects(client.getContainerClient('private').getProperties(), {
       statusCode: 403,
@@ -88,9 +88,9 @@ const DATES: readonly [string, Readonly<Record<string, string>>, string][] = [
   ['16 minutes ahead', { 'x-ms-date': minutesAgo(-16) }, '403 AuthenticationFailed'],
   ['in Date', { date: minutesAgo(0) }, '200'],
   ['16 minutes old, in Date', { date: minutesAgo(16) }, '403 AuthenticationFailed'],
-  ['x-ms-date counts, not Date', { date: minutesAgo(16), 'x-ms-date': minutesAgo(0) }, '200'],
-  ['no date at all', { date: '' }, '403 AuthenticationFailed'],
-  ['no date that can be read', { 'x-ms-date': 'yesterday' }, '403 AuthenticationFailed'],
+  ['16 minutes old in Date, but current in x-ms-date', { date: minutesAgo(16), 'x-ms-date': minutesAgo(0) }, '200'],
+  ['missing', { date: '' }, '403 AuthenticationFailed'],
+  ['that cannot be parsed', { 'x-ms-date': 'yesterday' }, '403 AuthenticationFailed'],
 ]
 
 for (const [what, headers, expected] of DATES) {
@@ -100,7 +100,7 @@ for (const [what, headers, expected] of DATES) {
   })
 }
 
-test("the held clock does not age a client's requests", async () => {
+test("requests are dated by the machine's clock, not by the server's", async () => {
   server.advance(60 * MINUTE_MS)
   assert.equal(outcome(await ask({ method: 'GET', path: '/private/b' })), '200')
 })
@@ -125,7 +125,7 @@ for (const [authorization, expected] of AUTHORIZATIONS) {
   })
 }
 
-test('a wrong signature is told what should have been signed', async () => {
+test('the answer to a wrong signature has the string to sign', async () => {
   const headers = { authorization: `SharedKey ${ACCOUNT}:AAAA`, 'x-ms-date': minutesAgo(0) }
   const answer = await ask({ method: 'GET', path: '/private/b', headers, sign: 'none' })
   const detail = xmlText(answer.text, 'AuthenticationErrorDetail') ?? ''
@@ -146,7 +146,7 @@ function liteHeaders(method: string, path: string, key: string): Record<string, 
 const LITE: readonly [string, string, string, string, string][] = [
   ['of a blob', '/private/b', '/private/b', ACCOUNT_KEY, '200'],
   ['with the second key', '/private/b', '/private/b', SECOND_KEY, '200'],
-  ['of comp, and of no other parameter', '/private?restype=container&comp=metadata', '/private?comp=metadata', ACCOUNT_KEY, '200'],
+  ['of comp and no other query parameter', '/private?restype=container&comp=metadata', '/private?comp=metadata', ACCOUNT_KEY, '200'],
   ['with another key', '/private/b', '/private/b', WRONG_KEY, '403 AuthenticationFailed'],
   ['of another path', '/private/b', '/private/c', ACCOUNT_KEY, '403 AuthenticationFailed'],
 ]
@@ -182,7 +182,7 @@ const ANONYMOUS: readonly [method: string, path: string, outcome: string][] = [
 ]
 
 for (const [method, path, expected] of ANONYMOUS) {
-  test(`nobody: ${method} ${path} → ${expected}`, async () => {
+  test(`an anonymous client: ${method} ${path} → ${expected}`, async () => {
     const answer = await ask({ method, path, headers: BLOCK_BLOB, sign: 'none' })
     assert.equal(outcome(answer), expected, answer.text)
     if (answer.status === 401) {
@@ -191,7 +191,7 @@ for (const [method, path, expected] of ANONYMOUS) {
   })
 }
 
-test('versions before 2019-12-12 say 404 instead of 401', async () => {
+test('versions before 2019-12-12 answer 404 instead of 401', async () => {
   const headers = { 'x-ms-version': '2019-07-07' }
   const answer = await ask({ method: 'GET', path: '/private/b', headers, sign: 'none' })
   assert.equal(outcome(answer), '404 ResourceNotFound')
@@ -220,13 +220,13 @@ for (const [include, expected] of PUBLIC_LISTS) {
   })
 }
 
-test('an anonymous reader may not ask about tags', async () => {
+test('anonymous clients cannot use conditions on tags', async () => {
   const headers = { 'x-ms-if-tags': "a = 'b'" }
   const answer = await ask({ method: 'GET', path: '/blob/b', headers, sign: 'none' })
   assert.equal(outcome(answer), '401 NoAuthenticationInformation')
 })
 
-test('public access ends with the ACL that gave it', async () => {
+test('public access ends when the ACL is changed', async () => {
   const container = clientWith(ACCOUNT_KEY).getContainerClient('ends')
   await container.create({ access: 'container' })
   const path = '/ends?restype=container&comp=list'

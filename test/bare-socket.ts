@@ -1,16 +1,16 @@
-// A client down to its bytes: what it sends is not checked, completed or corrected, and answers are read
-// one at a time, so that tests can see order, interim answers and ends of connections.
+// A TCP client that sends bytes unchecked and unchanged, and reads responses one at a time, so that tests see their
+// order, interim responses and the end of the connection.
 import { connect, type Socket } from 'node:net'
 import { wireRequest, type RawRequest } from './harness.ts'
 
 export type BareAnswer = {
   readonly status: number
-  /** Lower-case names. */
+  /** With lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
 }
 
-/** No test waits longer for an answer or an end: a hang is a failure, not a long run. */
+/** The longest that a test waits for a response or the end: a hang must fail. */
 const WAIT_MS_MAX = 10_000
 
 export class BareSocket {
@@ -25,7 +25,7 @@ export class BareSocket {
       this.#received = Buffer.concat([this.#received, chunk])
       this.#wake()
     })
-    // A reset is an end too, and 'close' follows it.
+    // A reset also ends the connection; 'close' follows it.
     socket.on('error', () => undefined)
     socket.on('end', () => this.#end())
     socket.on('close', () => this.#end())
@@ -45,7 +45,7 @@ export class BareSocket {
     if (!this.#socket.destroyed) this.#socket.write(bytes)
   }
 
-  /** The next answer, interim ones (100) among them; undefined when the connection ends instead. */
+  /** The next response, including interim ones (100); undefined if the connection ends instead. */
   async answer({ headOnly = false } = {}): Promise<BareAnswer | undefined> {
     for (;;) {
       const taken = takeAnswer(this.#received, headOnly)
@@ -58,18 +58,18 @@ export class BareSocket {
     }
   }
 
-  /** What came besides the answers taken, once the server has ended the connection. */
+  /** Waits for the end of the connection; returns the bytes that `answer` has not read. */
   async rest(): Promise<string> {
     while (!this.#ended) await this.#change('end')
     return this.#received.toString('latin1')
   }
 
-  /** What has come so far and was not taken. */
+  /** The bytes received so far that `answer` has not read. */
   get waiting(): string {
     return this.#received.toString('latin1')
   }
 
-  /** Says that nothing more will be sent; answers may still come. */
+  /** Ends the sending side; responses can still arrive. */
   finish(): void {
     this.#socket.end()
   }
@@ -114,7 +114,7 @@ function takeAnswer(received: Buffer, headOnly: boolean): Taken | undefined {
   return { answer, rest: received.subarray(end) }
 }
 
-/** The head of a request, ready to send; signed like `rawRequest`'s. */
+/** The head of a request, signed as by `rawRequest`. */
 export function headBytes(
   request: RawRequest,
   more: Readonly<Record<string, string>> = {},
@@ -125,7 +125,7 @@ export function headBytes(
   return `${request.method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-/** Opens a connection, sends, and takes the first answer; the connection is closed. */
+/** Opens a connection, sends the bytes, returns the first response and closes the connection. */
 export async function askBare(
   port: number,
   bytes: string | Uint8Array,

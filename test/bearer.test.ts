@@ -1,5 +1,4 @@
-// Bearer tokens over the wire, the user delegation keys and SAS that come from them, and that no secret
-// of any kind is ever logged.
+// Bearer tokens over the wire, user delegation keys and their SAS; and no secret is ever logged.
 import assert from 'node:assert/strict'
 import { createSecretKey } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -64,14 +63,14 @@ const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + s
 
 // prettier-ignore
 const TOKENS: readonly [what: string, claims: JWTPayload, outcome: string][] = [
-  ['as it should be', {}, '200'],
+  ['that is valid', {}, '200'],
   ['for the account itself', { aud: `https://${ACCOUNT}.blob.core.windows.net` }, '200'],
-  ['with the slash that some libraries add', { aud: 'https://storage.azure.com/' }, '200'],
+  ['with the trailing slash that some libraries add', { aud: 'https://storage.azure.com/' }, '200'],
   ['for another service', { aud: 'https://graph.microsoft.com' }, CHALLENGED],
   ['from another issuer', { iss: 'https://accounts.example/' }, CHALLENGED],
   ['expired', { exp: inSeconds(-600) }, CHALLENGED],
   ['not yet valid', { nbf: inSeconds(600) }, CHALLENGED],
-  ['a minute too late, as clocks are', { exp: inSeconds(-60) }, '200'],
+  ['expired a minute ago, which clock skew allows', { exp: inSeconds(-60) }, '200'],
 ]
 
 for (const [what, more, expected] of TOKENS) {
@@ -85,7 +84,7 @@ for (const [what, more, expected] of TOKENS) {
   })
 }
 
-test('--oauth basic does not look at the signature; a token that is none is refused', async () => {
+test('--oauth basic ignores the signature but refuses what is not a token', async () => {
   const secret = createSecretKey(Buffer.alloc(32, 1))
   const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256' }).sign(secret)
   const get = { method: 'GET', path: '/box/b' }
@@ -95,7 +94,7 @@ test('--oauth basic does not look at the signature; a token that is none is refu
   }
 })
 
-test('a token reads, writes and lists; versions before 2017-11-09 have no tokens', async () => {
+test('a token permits reads, writes and lists; versions before 2017-11-09 do not accept tokens', async () => {
   const bearer = withToken(new UnsecuredJWT(claims()).encode())
   const put = await rawRequest(basic, { method: 'PUT', path: '/box/new', body: 'new', ...bearer })
   assert.equal(outcome(put), '201')
@@ -106,7 +105,7 @@ test('a token reads, writes and lists; versions before 2017-11-09 have no tokens
   assert.equal(outcome(answer), '403 AuthenticationFailed')
 })
 
-test('--oauthJwks: only what its keys have signed', async () => {
+test('--oauthJwks accepts only tokens signed by its keys', async () => {
   const sign = (kid: string, key: Parameters<SignJWT['sign']>[0]) =>
     new SignJWT(claims()).setProtectedHeader({ alg: 'RS256', kid }).sign(key)
   const stranger = await generateKeyPair('RS256')
@@ -136,7 +135,7 @@ function sasTime(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19)}Z`
 }
 
-test('a user delegation key signs SAS, until it expires', async () => {
+test('a user delegation key signs a SAS until it expires', async () => {
   const key = await delegationKey(basic)
   assert.equal(key.signedObjectId, USER)
   const sas = (permissions: string, lastsMs: number): string => {
@@ -162,14 +161,14 @@ test('a user delegation key signs SAS, until it expires', async () => {
 // prettier-ignore
 const KEY_REQUESTS: readonly [string, string][] = [
   ['no body', ''],
-  ['no XML', 'key please'],
+  ['text that is not XML', 'key please'],
   ['another document', '<Key/>'],
   ['no expiry', '<KeyInfo><Start>2026-01-01T00:00:00Z</Start></KeyInfo>'],
-  ['times that are none', '<KeyInfo><Start>now</Start><Expiry>later</Expiry></KeyInfo>'],
+  ['invalid times', '<KeyInfo><Start>now</Start><Expiry>later</Expiry></KeyInfo>'],
 ]
 
 for (const [what, body] of KEY_REQUESTS) {
-  test(`Get User Delegation Key with ${what}: 400`, async () => {
+  test(`Get User Delegation Key with ${what} is refused with 400`, async () => {
     const path = '?restype=service&comp=userdelegationkey'
     const bearer = withToken(new UnsecuredJWT(claims()).encode())
     const answer = await rawRequest(basic, { method: 'POST', path, body, ...bearer })
@@ -177,7 +176,7 @@ for (const [what, body] of KEY_REQUESTS) {
   })
 }
 
-test('an account key gets no user delegation key', async () => {
+test('a request signed with the account key gets no user delegation key', async () => {
   const path = '?restype=service&comp=userdelegationkey'
   const answer = await rawRequest(basic, { method: 'POST', path, body: '<KeyInfo/>' })
   assert.equal(outcome(answer), '403 AuthenticationFailed')

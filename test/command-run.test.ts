@@ -1,5 +1,4 @@
-// The command as a user meets it while it runs: what it logs, how it stops, whether it is healthy, what
-// it counts, and how its data is checked.
+// The running command as a user sees it: logs, shutdown, health, metrics and fsck.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs'
@@ -25,8 +24,8 @@ after(cleanUp)
 
 const MEMORY = '--inMemoryPersistence'
 
-describe('what it says', { concurrency: 2 }, () => {
-  /** A request whose signature must stay out of every log. */
+describe('the log', { concurrency: 2 }, () => {
+  /** Sends a request whose signature must not appear in any log. */
   async function listContainers(server: ServerProcess): Promise<string> {
     const key = Buffer.alloc(32, 7).toString('base64')
     const sign = accountSas({ name: 'devstoreaccount1', key })
@@ -38,17 +37,17 @@ describe('what it says', { concurrency: 2 }, () => {
   const ENTRY =
     /^127\.0\.0\.1 - - \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000\] "PUT \/devstoreaccount1\/said\?restype=container HTTP\/1\.1" 201 0$/m
 
-  test('one line a request, in the form of Apache and Azurite', async () => {
+  test('has one line per request, in the format of Apache and Azurite', async () => {
     const server = await startServerProcess({ args: [MEMORY] })
     await createContainer(server, 'said')
     const signature = await listContainers(server)
-    await server.said(/"GET \/devstoreaccount1\/\?comp=list[^"]* HTTP\/1\.1" 403 \d+\n/)
+    await server.printed(/"GET \/devstoreaccount1\/\?comp=list[^"]* HTTP\/1\.1" 403 \d+\n/)
     assert.match(server.stdout(), ENTRY)
     assert.match(server.stdout(), /sig=REDACTED/)
     assert(!server.stdout().includes(signature))
   })
 
-  test('--silent: no requests', async () => {
+  test('has no requests with --silent', async () => {
     const server = await startServerProcess({ args: [MEMORY, '--silent'] })
     await createContainer(server, 'said')
     const { stdout, stderr } = await stop(server)
@@ -60,7 +59,7 @@ describe('what it says', { concurrency: 2 }, () => {
     assert.equal(stderr, '')
   })
 
-  test('--log json: every line is JSON, requests with their fields', async () => {
+  test('is JSON with --log json, with fields for each request', async () => {
     const server = await startServerProcess({ args: [MEMORY, '--log', 'json'] })
     const { headers } = await createContainer(server, 'said')
     const { stdout } = await stop(server)
@@ -78,7 +77,7 @@ describe('what it says', { concurrency: 2 }, () => {
     })
   })
 
-  test('--debug FILE: everything, whatever the screen shows', async () => {
+  test('is complete in the --debug file, whatever the console shows', async () => {
     const file = join(tempFolder('debug'), 'logs', 'debug.log')
     const server = await startServerProcess({ args: [MEMORY, '--silent', '--debug', file] })
     await createContainer(server, 'said')
@@ -92,9 +91,9 @@ describe('what it says', { concurrency: 2 }, () => {
   })
 })
 
-describe('how it stops', { concurrency: 2 }, () => {
+describe('on a signal, the server', { concurrency: 2 }, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal}: an upload under way is finished, and kept`, async () => {
+    test(`${signal}: finishes and stores an upload in progress`, async () => {
       const args = ['--silent', '--location', tempFolder('stop')]
       const server = await startServerProcess({ args })
       assert.equal((await createContainer(server, 'stop')).status, 201)
@@ -102,7 +101,7 @@ describe('how it stops', { concurrency: 2 }, () => {
       const upload = uploadHalf(server, '/stop/upload', body)
       await upload.begun
       server.child.kill(signal)
-      await server.said(/Blob service is closing\.\.\./)
+      await server.printed(/Blob service is closing\.\.\./)
       assert.equal(await upload.finish(), 201)
       assert.equal((await server.ended).code, 0)
       await assert.rejects(getBlob(server, '/stop/upload'), /ECONNREFUSED/)
@@ -112,32 +111,32 @@ describe('how it stops', { concurrency: 2 }, () => {
     })
   }
 
-  test('takes no new connection while it finishes', async () => {
+  test('accepts no new connections while it shuts down', async () => {
     const server = await startServerProcess({ args: [MEMORY, '--silent'] })
     assert.equal((await createContainer(server, 'stop')).status, 201)
     const upload = uploadHalf(server, '/stop/upload', Buffer.alloc(1_000_000))
     await upload.begun
     server.child.kill()
-    await server.said(/Blob service is closing\.\.\./)
+    await server.printed(/Blob service is closing\.\.\./)
     const socket = connect(server.blobPort, '127.0.0.1')
     await assert.rejects(once(socket, 'connect'), /ECONNREFUSED/)
     assert.equal(await upload.finish(), 201)
     assert.equal((await server.ended).code, 0)
   })
 
-  test('a second signal ends it at once', async () => {
+  test('exits at once on a second signal', async () => {
     const server = await startServerProcess({ args: [MEMORY, '--silent'] })
     assert.equal((await createContainer(server, 'stop')).status, 201)
     const upload = uploadHalf(server, '/stop/upload', Buffer.alloc(1_000_000))
     await upload.begun
     server.child.kill()
-    await server.said(/Blob service is closing\.\.\./)
+    await server.printed(/Blob service is closing\.\.\./)
     server.child.kill()
     assert.equal((await server.ended).code, 143)
     await assert.rejects(upload.finish())
   })
 
-  test('a connection that is kept alive does not keep it', async () => {
+  test('does not wait for idle keep-alive connections', async () => {
     const server = await startServerProcess({ args: [MEMORY, '--blobKeepAliveTimeout', '600'] })
     assert.equal((await createContainer(server, 'stop')).status, 201)
     const upload = uploadHalf(
@@ -148,13 +147,13 @@ describe('how it stops', { concurrency: 2 }, () => {
     )
     await upload.begun
     server.child.kill()
-    await server.said(/Blob service is closing\.\.\./)
+    await server.printed(/Blob service is closing\.\.\./)
     assert.equal(await upload.finish(), 201)
-    // It would be 1 if the connection had kept it until the time for a shutdown was over.
+    // It would be 1 if the connection had held up the shutdown until its time limit.
     assert.equal((await server.ended).code, 0)
   })
 
-  /** Sends a Put Blob in two halves. Begun: the server waits for the second one. */
+  /** Sends the first half of a Put Blob; the server then waits for the second. */
   function uploadHalf(
     { blobPort: port }: ServerProcess,
     path: string,
@@ -168,7 +167,7 @@ describe('how it stops', { concurrency: 2 }, () => {
       sent.once('error', reject)
       sent.once('response', (response) => resolve(response.resume().statusCode ?? 0))
     })
-    // A rejection is for the one who asks for the end.
+    // The caller that awaits the end handles a rejection.
     status.catch(() => undefined)
     const begun = Promise.race([once(sent, 'continue'), status]).then((first) => {
       assert(typeof first !== 'number', `answered ${String(first)} before the body`)
@@ -231,21 +230,21 @@ describe('health and metrics', () => {
     assert(Number(stored?.split(' ')[1]) > 1_000)
   })
 
-  test('lazuli health: 0 when ready, 1 when not there', async () => {
+  test('lazuli health exits with 0 if the server is ready and 1 if it is not running', async () => {
     const args = ['health', '--adminPort', new URL(server.adminUrl).port]
     const ready = await run({ args })
     assert.deepEqual([ready.code, ready.stdout, ready.stderr], [0, 'ready\n', ''])
     await stop(server)
-    const gone = await run({ args })
-    assert.equal(gone.code, 1)
+    const notRunning = await run({ args })
+    assert.equal(notRunning.code, 1)
     assert.match(
-      gone.stdout,
-      /^not ready: http:\/\/127\.0\.0\.1:\d+\/health\/ready: nothing listens/,
+      notRunning.stdout,
+      /^not ready: http:\/\/127\.0\.0\.1:\d+\/health\/ready: connection refused/,
     )
   })
 })
 
-test('lazuli fsck: 0 on good data, 1 on a damaged extent, which it names', async () => {
+test('lazuli fsck exits with 0 for good data and 1 for a damaged extent, which it names', async () => {
   const location = tempFolder('fsck')
   const server = await startServerProcess({ args: ['--silent', '--location', location] })
   assert.equal((await createContainer(server, 'checked')).status, 201)

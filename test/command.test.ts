@@ -1,5 +1,5 @@
-// The command as a user meets it before it runs: what it refuses, in one line and without a trace; where
-// settings and accounts come from; and what it writes to the disk.
+// The command before it runs: invalid settings are refused in one line and leave no trace; sources of settings and
+// accounts; and the files that it writes.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -43,7 +43,7 @@ async function statusAs(server: ServerProcess, account: Account): Promise<number
   return status
 }
 
-describe('what it refuses', () => {
+describe('the command refuses', () => {
   const taken = createServer()
   let takenPort: string
   let owner: ServerProcess
@@ -82,38 +82,38 @@ describe('what it refuses', () => {
     'a bad value': { exitCode: 2, args: () => ['--blobPort', '70000'],
       says: /--blobPort must be a port from 0 to 65535 .*, not 70000/ },
     'a bad value in the environment': { exitCode: 2, env: { LAZULI_LOG_LEVEL: 'loud' },
-      says: /LAZULI_LOG_LEVEL must be error or warn or info or debug, not loud/ },
-    'a config file that is no JSON': { exitCode: 2, given: config('{'), says: /lazuli\.json is not valid JSON/ },
+      says: /LAZULI_LOG_LEVEL must be error, warn, info or debug, not loud/ },
+    'a config file that is not JSON': { exitCode: 2, given: config('{'), says: /lazuli\.json is not valid JSON/ },
     'an unknown setting': { exitCode: 2, given: config('{ "port": 1 }'),
       says: /lazuli\.json: "port" is not a setting/ },
-    'a key without a byte': { exitCode: 2, env: { LAZULI_ACCOUNTS: 'me:!!!' },
-      says: /LAZULI_ACCOUNTS: key 1 of account "me" is empty$/m },
-    'an accounts file that is not there': { exitCode: 2, args: () => ['--accountsFile', 'none'],
+    'a key that decodes to nothing': { exitCode: 2, env: { LAZULI_ACCOUNTS: 'me:!!!' },
+      says: /LAZULI_ACCOUNTS: key 1 of account "me" is not base64$/m },
+    'an accounts file that does not exist': { exitCode: 2, args: () => ['--accountsFile', 'none'],
       says: /cannot read the accounts file none: no such file/ },
-    'a line of SMB users that is none': { exitCode: 2, args: () => ['--smbUsersFile', 'file'],
+    'an invalid line in the SMB users file': { exitCode: 2, args: () => ['--smbUsersFile', 'file'],
       given: (cwd) => writeFileSync(join(cwd, 'file'), '# ours\nada:devstoreaccount1\n'),
-      says: /file, line 2: write user:account:password or user:account:nt:hash/ },
-    'a taken port': { exitCode: 1, args: () => ['--blobPort', takenPort],
-      says: /cannot listen on 127\.0\.0\.1:\d+: the port is taken; choose another with --blobPort/ },
-    'a taken admin port': { exitCode: 1, args: () => ['--adminPort', takenPort],
-      says: /the admin port cannot listen on .*: the port is taken; choose another with --adminPort/ },
-    'a certificate that is none': { exitCode: 1, args: () => ['--cert', 'file'], given: inPlace,
+      says: /file, line 2: expected user:account:password or user:account:nt:hash/ },
+    'a port in use': { exitCode: 1, args: () => ['--blobPort', takenPort],
+      says: /cannot listen on 127\.0\.0\.1:\d+: the port is already in use; choose another with --blobPort/ },
+    'an admin port in use': { exitCode: 1, args: () => ['--adminPort', takenPort],
+      says: /the admin port cannot listen on .*: the port is already in use; choose another with --adminPort/ },
+    'an invalid certificate': { exitCode: 1, args: () => ['--cert', 'file'], given: inPlace,
       says: /cannot use --cert file: / },
-    'an address of another machine': { exitCode: 1, args: () => ['--blobHost', '192.0.2.1'],
+    'the address of another machine': { exitCode: 1, args: () => ['--blobHost', '192.0.2.1'],
       says: /cannot listen on 192\.0\.2\.1:0: this machine does not have that address/ },
-    'a file in place of the folder': { exitCode: 1, args: () => ['--location', 'file'], given: inPlace,
-      says: /cannot write to the location .*file: a file of that name is in the way; .*--location/ },
-    'a file in place of its parent': { exitCode: 1, args: () => ['--location', 'file/data'], given: inPlace,
-      says: /cannot write to the location .*: a part of the path is not a folder/ },
-    'a debug log in a file': { exitCode: 1, args: () => ['--debug', 'file/log'], given: inPlace,
+    'a file as the data folder': { exitCode: 1, args: () => ['--location', 'file'], given: inPlace,
+      says: /cannot write to the data folder .*file: a file with that name already exists; .*--location/ },
+    'a data folder below a file': { exitCode: 1, args: () => ['--location', 'file/data'], given: inPlace,
+      says: /cannot write to the data folder .*: a part of the path is not a folder/ },
+    'a debug log below a file': { exitCode: 1, args: () => ['--debug', 'file/log'], given: inPlace,
       says: /cannot write the debug log file\/log/ },
-    'a folder that another server has': { exitCode: 1, args: () => ['--location', owned],
+    'a folder that another server uses': { exitCode: 1, args: () => ['--location', owned],
       says: /is in use by another Lazuli server \(process \d+\)/ },
     'data of a newer Lazuli': { exitCode: 1, args: () => ['--location', 'data'], given: newer,
-      says: /the data has format 4, but this version of Lazuli reads up to format 3/ },
-    'fsck of a folder that is not there': { exitCode: 1, args: () => ['fsck', '--location', 'none'],
-      says: /cannot read the location .*none: no such file or folder/ },
-    'fsck of a folder that a server has': { exitCode: 1, args: () => ['fsck', '--location', owned],
+      says: /the data has format 5, but this version of Lazuli reads up to format 4/ },
+    'fsck of a folder that does not exist': { exitCode: 1, args: () => ['fsck', '--location', 'none'],
+      says: /cannot read the data folder .*none: no such file or folder/ },
+    'fsck of a folder that a server uses': { exitCode: 1, args: () => ['fsck', '--location', owned],
       says: /is in use by another Lazuli server/ },
   }
 
@@ -134,24 +134,27 @@ describe('what it refuses', () => {
   }
 
   test(
-    'a folder that may not be written to',
+    'a folder without write permission',
     { skip: !readdirSync('/').includes('proc') },
     async () => {
       const ended = await run({ args: ['--blobPort', '0', '--location', '/proc/lazuli'] })
-      assert.match(ended.stderr, /^lazuli: cannot write to the location \/proc\/lazuli: [^\n]+\n$/)
+      assert.match(
+        ended.stderr,
+        /^lazuli: cannot write to the data folder \/proc\/lazuli: [^\n]+\n$/,
+      )
       assert.equal(ended.code, 1)
     },
   )
 
-  test('the server whose folder was asked for never notices', async () => {
+  test('a folder in use without disturbing its server', async () => {
     assert.equal((await createContainer(owner, 'still-here')).status, 201)
     const strange = tree(owned).filter((name) => !/^(\.gitignore|extents|store.*)$/.test(name))
     assert.equal(strange.length, 1, 'only its own socket')
   })
 })
 
-describe('where settings come from', { concurrency: 2 }, () => {
-  /** A value of each that differs from its default; a new setting needs a row. */
+describe('settings', { concurrency: 2 }, () => {
+  /** For each setting a value other than its default; a new setting needs a row. */
   const EXAMPLES: Readonly<Record<SettingName, string>> = {
     blobHost: '0.0.0.0', blobPort: '1', blobKeepAliveTimeout: '7', webHost: '0.0.0.0', webPort: '8',
     queueHost: '0.0.0.0', queuePort: '2', queueKeepAliveTimeout: '7',
@@ -169,7 +172,7 @@ describe('where settings come from', { concurrency: 2 }, () => {
     silent: 'true', log: 'json', logLevel: 'warn', debug: 'debug.log',
   } // prettier-ignore
 
-  /** What a setting is refused without. */
+  /** Other settings that a setting requires. */
   const COMPANIONS: Partial<Record<SettingName, readonly SettingName[]>> = {
     extentMemoryLimit: ['inMemoryPersistence'],
     httpsNames: ['https'],
@@ -214,7 +217,7 @@ describe('where settings come from', { concurrency: 2 }, () => {
     },
   }
   for (const [what, prepare] of Object.entries(SOURCES)) {
-    test(`a server set by ${what}`, async () => {
+    test(`a server configured by ${what}`, async () => {
       const cwd = tempFolder('set')
       const server = await startServerProcess({ args: [], cwd, ...prepare(cwd) })
       assert.equal((await createContainer(server, 'set')).status, 201)
@@ -237,16 +240,16 @@ describe('accounts', { concurrency: 2 }, () => {
       assert.notEqual(await statusAs(server, { name: 'devstoreaccount1', key: ACCOUNT_KEY }), 200)
       assert.match(server.stdout(), /Accounts +own\n/)
       assert.doesNotMatch(server.stdout(), /WARNING/)
-      assert(!server.stdout().includes(OWN.key), 'a key of its own is not printed')
+      assert(!server.stdout().includes(OWN.key), "a user's key is not printed")
     })
   }
 
-  test('a changed accounts file counts while it runs', async () => {
+  test('a changed accounts file takes effect while the server runs', async () => {
     const cwd = tempFolder('accounts')
     const file = join(cwd, 'accounts')
     writeFileSync(file, `${OWN.name}:${OWN.key}\n`)
     const args = ['--inMemoryPersistence', '--silent', '--accountsFile', file]
-    // A request looks at the file if a second has passed since the last look. This clock makes that every request.
+    // A request rereads the file if a second has passed since the last time. With this clock every request does.
     const clock = 'let ms = Date.now(); Date.now = () => (ms += 1_000)'
     const preload = ['--import', `data:text/javascript,${encodeURIComponent(clock)}`]
     const program = [process.execPath, ...preload, MAIN] as const
@@ -255,13 +258,13 @@ describe('accounts', { concurrency: 2 }, () => {
     assert.equal(await statusAs(server, NEW), 403)
     writeFileSync(file, `# rotated\n${NEW.name}:${NEW.key}\n`)
     assert.deepEqual([await statusAs(server, NEW), await statusAs(server, OWN)], [200, 403])
-    await server.said(/accounts read again from .*accounts: own/)
+    await server.printed(/accounts reloaded from .*accounts: own/)
     writeFileSync(file, 'own:!\n')
-    assert.equal(await statusAs(server, NEW), 200, 'a wrong file changes nothing')
-    await server.said(/warn: accounts stay as they were/)
+    assert.equal(await statusAs(server, NEW), 200, 'an invalid file changes nothing')
+    await server.printed(/warn: accounts not reloaded/)
   })
 
-  test('the well-known key on an open address is warned of', async () => {
+  test('a warning is logged if the well-known key is used on an open address', async () => {
     const args = ['--inMemoryPersistence', '--silent', '--blobHost', '0.0.0.0']
     const server = await startServerProcess({ args })
     assert.match(
@@ -272,7 +275,7 @@ describe('accounts', { concurrency: 2 }, () => {
   })
 })
 
-describe('what it writes', { concurrency: 2 }, () => {
+describe('the server writes', { concurrency: 2 }, () => {
   test('./.lazuli with a .gitignore, and nothing else', async () => {
     const cwd = tempFolder('litter')
     const server = await startServerProcess({ args: ['--silent'], cwd })
@@ -291,13 +294,13 @@ describe('what it writes', { concurrency: 2 }, () => {
     assert.equal(readFileSync(join(cwd, '.lazuli/.gitignore'), 'utf8'), '*\n')
   })
 
-  test('--inMemoryPersistence: nothing at all', async () => {
+  test('nothing with --inMemoryPersistence', async () => {
     const home = tempFolder('home')
     const cwd = join(home, 'work')
     mkdirSync(cwd)
     const env = { HOME: home, TMPDIR: home, XDG_CACHE_HOME: home }
     const server = await startServerProcess({ args: ['--inMemoryPersistence'], cwd, env })
-    assert.match(server.stdout(), /Location +in memory, gone when it stops/)
+    assert.match(server.stdout(), /Location +in memory, lost when the server stops/)
     assert.equal((await createContainer(server, 'memory')).status, 201)
     assert.equal((await putBlob(server, '/memory/large', Buffer.alloc(3_000_000))).status, 201)
     assert.equal((await stop(server)).code, 0)

@@ -1,5 +1,5 @@
-// Connections: how many bytes a header may have, how long a client may take, how requests follow each
-// other on one connection, and what happens to them when the server closes.
+// HTTP connections: limits on the size of headers and on time, requests in sequence on one connection, and what happens
+// to them when the server closes.
 import assert from 'node:assert/strict'
 import { connect, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
@@ -15,9 +15,9 @@ import { askBare, BareSocket, headBytes } from './bare-socket.ts'
 import { ACCOUNT, rawRequest, startTestServer } from './harness.ts'
 import { runTestServer } from './running-server.ts'
 
-/** Operations that a test holds up and lets go. */
+/** Operations that wait until the test releases them. */
 class Gate {
-  /** How many answers of 1 MiB were given. */
+  /** The number of 1 MiB responses given. */
   bigCount = 0
   /** The lengths of the bodies that were read. */
   readonly sunk: number[] = []
@@ -111,7 +111,7 @@ function get(comp: string, more = ''): string {
   return `GET /${ACCOUNT}/?comp=${comp} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n${more}\r\n`
 }
 
-test('keep-alive is for as long as it is set, and is said', async (t) => {
+test('the keep-alive time follows the setting and is in the response', async (t) => {
   const { port } = await startGated(t, { keepAliveMs: 2_000 })
   const socket = await BareSocket.open(port)
   socket.send(get('quick'))
@@ -135,7 +135,7 @@ test('an idle connection is closed', async (t) => {
   assert.equal(await socket.rest(), '')
 })
 
-test('Connection: close, and HTTP/1.0, end after one answer', async (t) => {
+test('the connection ends after one response with Connection: close or HTTP/1.0', async (t) => {
   const { port } = await startGated(t)
   for (const head of [
     get('quick', 'Connection: close\r\n'),
@@ -149,7 +149,7 @@ test('Connection: close, and HTTP/1.0, end after one answer', async (t) => {
   }
 })
 
-test('a header of too many bytes: 431', async () => {
+test('a header that is too long is refused with 431', async () => {
   const server = await startTestServer()
   const long = (bytes: number) =>
     headBytes({ method: 'GET', path: '?comp=list' }, { 'x-long': 'x'.repeat(bytes) })
@@ -159,7 +159,7 @@ test('a header of too many bytes: 431', async () => {
 })
 
 for (const beginning of ['', 'GET / HT', `GET / HTTP/1.1\r\nHost: x\r\nx-slow: `]) {
-  test(`a header that does not come (${JSON.stringify(beginning)}) is not waited for`, async (t) => {
+  test(`an incomplete header (${JSON.stringify(beginning)}) times out`, async (t) => {
     const { port } = await startGated(t, { headersMs: 20 })
     const socket = await BareSocket.open(port)
     socket.send(beginning)
@@ -167,14 +167,14 @@ for (const beginning of ['', 'GET / HT', `GET / HTTP/1.1\r\nHost: x\r\nx-slow: `
   })
 }
 
-test('a body that does not come is not waited for', async (t) => {
+test('an incomplete body times out', async (t) => {
   const { port } = await startGated(t, { silenceMs: 20 })
   const socket = await BareSocket.open(port)
   socket.send(`PUT /${ACCOUNT}/?comp=sink HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf`)
   assert.equal(await socket.rest(), '')
 })
 
-test('requests on one connection are answered in their order', async (t) => {
+test('requests on one connection are answered in order', async (t) => {
   const { port, gate } = await startGated(t)
   const socket = await BareSocket.open(port)
   socket.send(get('wait') + get('quick') + get('nothing') + get('quick'))
@@ -199,7 +199,7 @@ test('requests on one connection are answered in their order', async (t) => {
 })
 
 for (const behind of ['nonsense\r\n\r\n', `${get('quick').slice(0, 30)}\0\r\n\r\n`]) {
-  test(`a good request is answered before ${JSON.stringify(behind)} ends the connection`, async (t) => {
+  test(`a valid request is answered before ${JSON.stringify(behind)} ends the connection`, async (t) => {
     const { port, gate } = await startGated(t)
     const socket = await BareSocket.open(port)
     socket.send(get('wait') + behind)
@@ -213,7 +213,7 @@ for (const behind of ['nonsense\r\n\r\n', `${get('quick').slice(0, 30)}\0\r\n\r\
   })
 }
 
-test('a request and its body come in single bytes', async (t) => {
+test('a request and its body may arrive byte by byte', async (t) => {
   const { port } = await startGated(t)
   const socket = await BareSocket.open(port)
   const request = `PUT /${ACCOUNT}/?comp=sink HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc`
@@ -226,7 +226,7 @@ function put(comp: string, ...fields: readonly string[]): string {
   return `PUT /${ACCOUNT}/?comp=${comp} HTTP/1.1\r\n${['Host: x', ...fields].join('\r\n')}\r\n\r\n`
 }
 
-test('a body that nobody reads is let go, and the next request is answered', async (t) => {
+test('a body that the operation does not read is discarded, and the next request is answered', async (t) => {
   const { port } = await startGated(t)
   const socket = await BareSocket.open(port)
   socket.send(put('quick', 'Content-Length: 1000000'))
@@ -237,7 +237,7 @@ test('a body that nobody reads is let go, and the next request is answered', asy
   socket.close()
 })
 
-test('chunks: 411, and nothing of them is taken for a request', async (t) => {
+test('a chunked body is refused with 411 and never parsed as a request', async (t) => {
   const { port } = await startGated(t)
   const socket = await BareSocket.open(port)
   socket.send(put('sink', 'Transfer-Encoding: chunked') + '3\r\nabc\r\n0\r\n\r\n' + get('quick'))
@@ -246,7 +246,7 @@ test('chunks: 411, and nothing of them is taken for a request', async (t) => {
   assert.equal(await socket.rest(), '')
 })
 
-test('an answer that comes early reaches a client that is still sending', async (t) => {
+test('an early response reaches a client that is still sending', async (t) => {
   const { port } = await startGated(t)
   const socket = await BareSocket.open(port)
   socket.send(put('sink', 'Content-Length: 900000000', 'Connection: close'))
@@ -256,7 +256,7 @@ test('an answer that comes early reaches a client that is still sending', async 
   socket.close()
 })
 
-test('a client that has sent all and says so gets its answer', async (t) => {
+test('a client that has ended its side of the connection gets its response', async (t) => {
   const { port, gate } = await startGated(t)
   const socket = await BareSocket.open(port)
   socket.send(get('wait') + get('quick'))
@@ -268,7 +268,7 @@ test('a client that has sent all and says so gets its answer', async (t) => {
   assert.equal(await socket.rest(), '')
 })
 
-test('half a request and an end: 400', async (t) => {
+test('half a request is refused with 400 when the connection ends', async (t) => {
   const { port } = await startGated(t)
   const socket = await BareSocket.open(port)
   socket.send(get('quick').slice(0, 30))
@@ -276,12 +276,12 @@ test('half a request and an end: 400', async (t) => {
   assert.match(await socket.rest(), /^HTTP\/1\.1 400 /)
 })
 
-test('an expectation that is unknown: 417', async (t) => {
+test('an unknown expectation is refused with 417', async (t) => {
   const { port } = await startGated(t)
   assert.equal((await askBare(port, get('quick', 'Expect: miracles\r\n')))?.status, 417)
 })
 
-test('a client that waits for 100 Continue and is refused is not waited for', async (t) => {
+test('the server does not wait for the body of a refused request with 100-continue', async (t) => {
   const { port } = await startGated(t)
   const socket = await BareSocket.open(port)
   socket.send(put('sink', 'Content-Length: 9000000', 'Expect: 100-continue'))
@@ -290,7 +290,7 @@ test('a client that waits for 100 Continue and is refused is not waited for', as
   assert.equal(await socket.rest(), '')
 })
 
-test('a body that is answered before it has come is never taken for whole', async (t) => {
+test('a body that arrives after its request was answered is not passed to the operation', async (t) => {
   const { port, gate } = await startGated(t)
   const socket = await BareSocket.open(port)
   socket.send(put('sink&timeout=1', 'Content-Length: 3'))
@@ -301,25 +301,25 @@ test('a body that is answered before it has come is never taken for whole', asyn
   socket.close()
 })
 
-test('a client that takes no answers is asked no more questions', async (t) => {
+test('the server stops reading from a client that does not read responses', async (t) => {
   const { port, gate } = await startGated(t)
   const socket = connect({ port, host: '127.0.0.1' })
   socket.on('error', () => undefined)
   socket.pause()
   socket.write(get('big').repeat(300))
-  // Others are served meanwhile, and by then as much was answered as sockets take.
+  // Other clients are served; by then the socket buffers are full.
   for (let i = 0; i < 50; i += 1) assert.equal((await askBare(port, get('quick')))?.status, 200)
   assert.ok(gate.bigCount > 0 && gate.bigCount < 100, `${gate.bigCount} answers of 1 MiB`)
   socket.destroy()
 })
 
-test('timeout: an operation that takes longer is 500 OperationTimedOut', async (t) => {
+test('an operation that exceeds its timeout is answered with 500 OperationTimedOut', async (t) => {
   const { port } = await startGated(t)
   const answer = await askBare(port, get('wait&timeout=1'))
   assert.equal(`${answer?.status} ${answer?.headers['x-ms-error-code']}`, '500 OperationTimedOut')
 })
 
-test('close: what is under way is finished, and nothing new begins', async (t) => {
+test('close finishes the requests in progress and starts no new ones', async (t) => {
   const { port, gate, close } = await startGated(t)
   const [busy, idle, silent, half] = await Promise.all(
     [1, 2, 3, 4].map(() => BareSocket.open(port)),
@@ -342,7 +342,7 @@ test('close: what is under way is finished, and nothing new begins', async (t) =
   await closed
 })
 
-test('close: an upload under way is stored', async () => {
+test('close stores an upload in progress', async () => {
   const server = await startTestServer({ onDisk: true })
   await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
   const socket = await BareSocket.open(server.blobPort)

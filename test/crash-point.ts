@@ -1,14 +1,14 @@
-// Kills a server at a chosen event of a test, not after a time. An event is a request that a client sends or an answer
-// that it receives, so the server has always acknowledged something and is always in the middle of something else.
+// Kills a server at a chosen event of a test, not after a time. An event is a request sent or a response received by a
+// client, so the server has always acknowledged something and is always busy with something else.
 import assert from 'node:assert/strict'
 import type { Running } from './server-process.ts'
 
 export type CrashPoint = {
-  /** A client has sent a request or received an answer. */
+  /** Counts a request that a client has sent or a response that it has received. */
   happened(): void
-  /** Fails with the error of a request, unless the server was killed before it. */
+  /** Rethrows the error of a request unless the server was killed. */
   expectKilled(error: unknown): void
-  /** Resolves when the server is dead; fails if anything but the kill has ended it. */
+  /** Resolves when the server is dead; rejects if it ended for another reason. */
   readonly killed: Promise<void>
 }
 

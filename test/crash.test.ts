@@ -1,6 +1,5 @@
-// A server that is killed while clients write loses nothing that it has acknowledged, shows nothing half
-// written, and leaves nothing on the disk that a sweep does not take away. The event at which it is killed
-// depends on a seed; CRASH_SEED=n runs another.
+// A server that is killed while clients write loses no acknowledged write, shows no partial write, and leaves no garbage
+// on disk that a sweep does not remove. A seed determines the event at which it is killed; CRASH_SEED=n sets another.
 import assert from 'node:assert/strict'
 import { createCipheriv, createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
@@ -25,7 +24,7 @@ const SEED = Number(process.env.CRASH_SEED ?? 1)
 const ROUNDS = 3
 const CLIENTS = 16
 const NAMES_PER_CLIENT = 4
-/** More than there are clients: at least one write was answered. */
+/** More than the number of clients, so that at least one write was answered. */
 const EVENTS_MIN = 40
 const SMALL_BYTES_MAX = 12 * 1_024
 const LARGE_BYTES_MIN = 64 * 1_024
@@ -33,18 +32,18 @@ const LARGE_BYTES_MAX = 1_024 * 1_024
 
 type Server = { readonly blobPort: number }
 
-/** What a name holds: the number of the write that it shows; undefined: no blob. */
+/** The number of the write that a blob holds; undefined if there is no blob. */
 type Version = number | undefined
 
-/** What is known of a name: what was acknowledged, and what was sent since without an answer. */
+/** The last acknowledged state of a name, and the write sent since then that was not answered. */
 type Known = { acknowledged: Version; sent?: { readonly version: Version } }
 
-/** One per client; nobody else writes its names, so it knows what they must hold. */
+/** Each client writes names of its own, so it knows what they must hold. */
 type Client = { readonly known: Map<string, Known>; readonly random: Random }
 
 after(cleanUp)
 
-/** Every byte depends on name, version and position, so bytes of another write are seen. */
+/** Every byte depends on name, version and position, so that bytes of another write are detected. */
 function contentOf(name: string, version: number): Buffer {
   const digest = createHash('sha256').update(`${name} ${version}`).digest()
   const share = digest.readUInt32LE(28) / 2 ** 32
@@ -64,7 +63,7 @@ function clientOf(index: number): Client {
 
 let lastVersion = 0
 
-/** Overwrites, and deletes now and then, until the connection breaks. Returns how many were answered. */
+/** Overwrites and sometimes deletes until the connection breaks. Returns the number of answered writes. */
 async function writeUntilKilled(
   server: Server,
   { known, random }: Client,
@@ -93,7 +92,7 @@ async function writeUntilKilled(
   }
 }
 
-/** Every third write comes in blocks, which count only when their list is committed. */
+/** Writes every third blob in blocks, which count only once their list is committed. */
 async function write(server: Server, name: string, version: Version): Promise<number> {
   if (version === undefined) return (await deleteBlob(server, name)).status
   const content = contentOf(name, version)
@@ -111,7 +110,7 @@ async function write(server: Server, name: string, version: Version): Promise<nu
   return (await rawRequest(server, { method: 'PUT', path: `${name}?comp=blocklist`, body })).status
 }
 
-/** Every blob is what was acknowledged or, whole, what was sent after it. That is what it is from now on. */
+/** Every blob holds its last acknowledged write or all of the write sent after it; that becomes its known state. */
 async function check(server: Server, { known }: Client): Promise<void> {
   for (const [name, { acknowledged, sent }] of known) {
     const { status, body } = await getBlob(server, name)
@@ -121,8 +120,8 @@ async function check(server: Server, { known }: Client): Promise<void> {
         ? status === 404
         : status === 200 && body.equals(contentOf(name, version)),
     )
-    const wanted = allowed.map((version) => version ?? 'no blob').join(' or ')
-    assert(found >= 0, `${name}: ${status} with ${body.length} bytes instead of ${wanted}`)
+    const expected = allowed.map((version) => version ?? 'no blob').join(' or ')
+    assert(found >= 0, `${name}: ${status} with ${body.length} bytes instead of ${expected}`)
     known.set(name, { acknowledged: allowed[found] })
   }
 }
@@ -141,7 +140,7 @@ function extentBytes(folder: string): number {
   return readdirSync(extents).reduce((sum, name) => sum + statSync(join(extents, name)).size, 0)
 }
 
-test(`what was acknowledged outlives SIGKILL (seed ${SEED})`, async (context) => {
+test(`acknowledged writes survive SIGKILL (seed ${SEED})`, async (context) => {
   const folder = tempFolder('crash')
   const args = ['--silent', '--location', folder]
   const random = randomFrom(SEED)
@@ -164,12 +163,12 @@ test(`what was acknowledged outlives SIGKILL (seed ${SEED})`, async (context) =>
   await checkRemains(folder, clients)
 })
 
-/** In this process, for its `sweep`. */
+/** Starts the server in this process, to call its `sweep`. */
 async function checkRemains(folder: string, clients: readonly Client[]): Promise<void> {
   const server = await startServer({ location: folder })
   try {
     await checkAll(server, clients)
-    // Once to retire, once to remove, and once for what compaction wrote and sealed.
+    // The first pass retires extents, the second removes them, the third removes those that compaction wrote and sealed.
     for (let pass = 0; pass < 3; pass += 1) await server.sweep()
     await checkAll(server, clients)
     const blobs = clients.flatMap(({ known }) => [...known])
@@ -194,7 +193,7 @@ async function checkRemains(folder: string, clients: readonly Client[]): Promise
   assert.deepEqual(strange, [])
 }
 
-test('appended lines that were acknowledged outlive SIGKILL, each where it was put', async () => {
+test('acknowledged appends survive SIGKILL, each at its offset', async () => {
   const folder = tempFolder('crash-append')
   const args = ['--silent', '--location', folder]
   const lines = new Map<number, string>()
@@ -210,8 +209,8 @@ test('appended lines that were acknowledged outlive SIGKILL, each where it was p
       append(server, { index, round }, lines, crash),
     )
     await Promise.all([...appending, crash.killed])
-    const { exitCode, lines: said } = await checkLocation(folder, process.pid)
-    assert.deepEqual([exitCode, said.at(-1)], [0, 'no problems'], said.join('\n'))
+    const { exitCode, lines: output } = await checkLocation(folder, process.pid)
+    assert.deepEqual([exitCode, output.at(-1)], [0, 'no problems'], output.join('\n'))
   }
   assert(lines.size > 0, 'something was acknowledged')
   const server = await startServer({ location: folder })
@@ -232,7 +231,7 @@ async function append(
   crash: CrashPoint,
 ): Promise<void> {
   for (let count = 0; ; count += 1) {
-    // Some are small enough for the kv, some go to an extent.
+    // Some are stored in the kv, some in an extent.
     const line = `${round}-${index}-${count};`.repeat(1 + ((count * 977) % 2_000))
     const path = '/log/lines?comp=appendblock'
     let answer: RawResponse

@@ -1,5 +1,5 @@
-// Bytes that are damaged on the disk: the client sees that its download is not whole, the operator reads
-// why, and the server goes on.
+// Damaged bytes on disk: the client notices that its download is incomplete, the log says why, and the server keeps
+// running.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { rawRequest } from './harness.ts'
 import { runTestServer } from './running-server.ts'
 
-test('a download from a truncated extent is cut off and logged', async (t) => {
+test('a download from a truncated extent is aborted and logged', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lazuli-damage-'))
   const server = await runTestServer({ folder, silent: true })
   t.after(() => rmSync(folder, { recursive: true, force: true }))

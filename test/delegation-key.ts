@@ -1,4 +1,4 @@
-// Get User Delegation Key's answer as the SDKs take it to sign a SAS.
+// The response of Get User Delegation Key in the form in which the SDKs sign a SAS with it.
 import { xmlText } from './harness.ts'
 
 export function delegationKeyIn(xml: string) {

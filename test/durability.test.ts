@@ -1,5 +1,5 @@
-// A success is answered only after its bytes and its record are on the disk. A killed process can't show
-// a missing sync, since the kernel keeps what was written; the order of the system calls does.
+// A success is answered only after its bytes and its record are on disk. Killing the process cannot reveal a missing
+// sync, since the kernel keeps written pages; the order of the system calls does.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -24,12 +24,12 @@ const isCreated = ({ text }: SystemCall): boolean => text.includes('"HTTP/1.1 20
 after(cleanUp)
 
 /**
- * Each sync takes 10 ms more, as on a real disk: an answer that does not wait for it comes before it, and
- * other requests arrive meanwhile.
+ * Makes each sync take 10 ms longer, as on a real disk: a response that does not wait for it is sent before it ends,
+ * and other requests arrive in the meantime.
  */
 const SLOW_SYNC = ['-e', 'inject=fdatasync,fsync,msync:delay_enter=10000']
 
-/** Starts a server under strace, works with it, and returns what it did once it has ended. */
+/** Starts a server under strace, runs `work`, stops it and returns its system calls. */
 async function trace(
   work: (server: { readonly blobPort: number }) => Promise<void>,
 ): Promise<{ readonly folder: string; readonly calls: readonly SystemCall[] }> {
@@ -45,10 +45,10 @@ async function trace(
   return { folder: location, calls: readSystemCalls(file) }
 }
 
-describe('order of writes, syncs and answers', { skip: missing ?? false }, () => {
+describe('the order of writes, syncs and responses:', { skip: missing ?? false }, () => {
   let folder: string
   let calls: readonly SystemCall[]
-  /** Of Create Container, the small Put Blob and the large one. */
+  /** The responses to Create Container, the small and the large Put Blob. */
   let answers: readonly SystemCall[]
 
   before(async () => {
@@ -63,14 +63,14 @@ describe('order of writes, syncs and answers', { skip: missing ?? false }, () =>
     assert.equal(answers.length, 3)
   })
 
-  /** What was done for the n-th request: after the answer before it and before its own. */
+  /** The calls for the n-th request: after the previous response and before its own. */
   function callsOf(index: number): readonly SystemCall[] {
     const from = answers[index - 1]?.doneAt ?? 0
     const to = answers[index]?.begunAt ?? 0
     return calls.filter(({ begunAt, doneAt }) => begunAt > from && doneAt < to)
   }
 
-  /** The sync after which nothing more was written to the file, and the write before it. */
+  /** The last write to the file, and the sync that follows it. */
   function lastSync(
     during: readonly SystemCall[],
     isFile: (call: SystemCall) => boolean,
@@ -84,7 +84,7 @@ describe('order of writes, syncs and answers', { skip: missing ?? false }, () =>
     return { write, sync }
   }
 
-  /** LMDB writes the page that makes a commit valid through a descriptor that syncs by itself. */
+  /** LMDB writes the page that makes a commit valid through a descriptor opened for synchronous writes. */
   function isSynced(call: SystemCall): boolean {
     const opened = calls.findLast(({ name, text, doneAt }) => {
       return (
@@ -107,26 +107,26 @@ describe('order of writes, syncs and answers', { skip: missing ?? false }, () =>
     })
   }
 
-  test('Put Blob of 256 KiB: first the bytes, then the record that points at them', () => {
+  test('Put Blob of 256 KiB writes the bytes before the record that points to them', () => {
     const during = callsOf(2)
     const bytes = lastSync(during, isExtent)
     const record = lastSync(during, isStore)
     assert(bytes.sync.doneAt < record.write.begunAt)
   })
 
-  test('Put Blob of 1 KiB lives in its record and needs one sync', () => {
+  test('Put Blob of 1 KiB stores the body in its record and needs one sync', () => {
     assert.deepEqual(callsOf(1).filter(isExtent), [])
     assert.equal(callsOf(1).filter(isSync).length, 1)
   })
 
-  test('the names of new files and folders are durable before the first answer', () => {
+  test('the names of new files and folders are durable before the first response', () => {
     const during = callsOf(0).filter(isSync)
-    for (const made of [folder, join(folder, 'store'), join(folder, '..')]) {
-      assert(during.some(({ path }) => path === made), `${made} was synced`) // prettier-ignore
+    for (const directory of [folder, join(folder, 'store'), join(folder, '..')]) {
+      assert(during.some(({ path }) => path === directory), `${directory} was synced`) // prettier-ignore
     }
   })
 
-  test('the name of a new extent is durable before a record points into it', () => {
+  test('the name of a new extent is durable before a record points to it', () => {
     const during = callsOf(2)
     const named = during.find((call) => call.path === join(folder, 'extents') && isSync(call))
     assert(named !== undefined && named.doneAt < lastSync(during, isStore).write.begunAt)

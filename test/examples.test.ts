@@ -1,4 +1,4 @@
-// The examples as their readers run them: plain `node`, against a server that is told by the environment.
+// The examples as readers run them: plain `node`, with the server given by the environment.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -9,13 +9,13 @@ const LIMIT_MS = 60_000
 
 after(cleanUp)
 
-// example, what it says in the end
+// example, expected end of its output
 const EXAMPLES = [
   ['table-lock.mjs', 'a: 80\nb: 20\n'],
-  ['file-share.mjs', 'now: FINAL draft\nthen: first draft\nagain: first draft\n'],
+  ['file-share.mjs', 'current:  FINAL draft\nsnapshot: first draft\nrestored: first draft\n'],
 ] as const
 
-for (const [name, said] of EXAMPLES) {
+for (const [name, output] of EXAMPLES) {
   test(`examples/${name}`, { timeout: LIMIT_MS }, async (t) => {
     const server = await startTestServer({ clock: Date.now })
     t.after(() => server.close())
@@ -25,6 +25,6 @@ for (const [name, said] of EXAMPLES) {
       env: { AZURE_STORAGE_CONNECTION_STRING: server.connectionString },
     })
     assert.equal(code, 0, stderr)
-    assert.equal(stdout, said)
+    assert.equal(stdout, output)
   })
 }

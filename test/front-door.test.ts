@@ -1,5 +1,5 @@
-// What every request meets before its operation: the address, the headers, the version, the size and
-// CORS. Through real sockets, as clients see it.
+// The checks on every request before its operation: address, headers, version, size and CORS. Tested through real
+// sockets, as clients see them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { BlobServiceClient } from '@azure/storage-blob'
@@ -39,23 +39,23 @@ function outcome({ status, headers }: RawResponse): string {
 // prettier-ignore
 const ADDRESSES: readonly [what: string, method: string, path: string, host: string, outcome: string][] = [
   ['path style', 'GET', `/${ACCOUNT}/box/b`, '127.0.0.1', '200'],
-  ['path style, a host that is allowed', 'GET', `/${ACCOUNT}/box/b`, 'storage.example:10000', '200'],
+  ['path style, an allowed host', 'GET', `/${ACCOUNT}/box/b`, 'storage.example:10000', '200'],
   ['host style', 'GET', '/box/b', `${ACCOUNT}.blob.localhost`, '200'],
-  ['host style, capitals and a port', 'GET', '/box/b', `DevStoreAccount1.blob.localhost:1`, '200'],
-  ['host style, the service', 'GET', '/?comp=list', `${ACCOUNT}.blob.localhost`, '200'],
-  ['the service, without a last slash', 'GET', `/${ACCOUNT}?comp=list`, '127.0.0.1', '200'],
+  ['host style, with capitals and a port', 'GET', '/box/b', `DevStoreAccount1.blob.localhost:1`, '200'],
+  ['host style, of the service', 'GET', '/?comp=list', `${ACCOUNT}.blob.localhost`, '200'],
+  ['of the service, without a trailing slash', 'GET', `/${ACCOUNT}?comp=list`, '127.0.0.1', '200'],
   ['secondary, path style, read', 'GET', `/${ACCOUNT}-secondary/box/b`, '127.0.0.1', '200'],
   ['secondary, host style, read', 'GET', '/box/b', `${ACCOUNT}-secondary.blob.localhost`, '200'],
   ['secondary, write', 'PUT', `/${ACCOUNT}-secondary/box?restype=container`, '127.0.0.1', '403 InsufficientAccountPermissions'],
   ['secondary, delete', 'DELETE', '/box/b', `${ACCOUNT}-secondary.blob.localhost`, '403 InsufficientAccountPermissions'],
-  ['an account that is not there', 'GET', '/nobody/box/b', '127.0.0.1', '404 ResourceNotFound'],
-  ['a host that is no account', 'GET', '/box/b', 'nobody.blob.localhost', '404 ResourceNotFound'],
-  ['no account at all', 'GET', '/', '127.0.0.1', '404 ResourceNotFound'],
-  ["Azure's own name", 'GET', '/box/b', `${ACCOUNT}.blob.core.windows.net`, '200'],
-  ['a host that is allowed, host style', 'GET', '/box/b', `${ACCOUNT}.blob.storage.example`, '200'],
-  ['the machine of a container', 'GET', `/${ACCOUNT}/box/b`, 'host.docker.internal:10000', '200'],
-  ["a web page's own name", 'GET', `/${ACCOUNT}/box/b`, 'evil.example:10000', '400 InvalidHeaderValue'],
-  ["a web page's name with an account", 'GET', '/box/b', `${ACCOUNT}.evil.example`, '400 InvalidHeaderValue'],
+  ['an account that does not exist', 'GET', '/nobody/box/b', '127.0.0.1', '404 ResourceNotFound'],
+  ['a host without an account', 'GET', '/box/b', 'nobody.blob.localhost', '404 ResourceNotFound'],
+  ['no account', 'GET', '/', '127.0.0.1', '404 ResourceNotFound'],
+  ["Azure's host name", 'GET', '/box/b', `${ACCOUNT}.blob.core.windows.net`, '200'],
+  ['host style, an allowed host', 'GET', '/box/b', `${ACCOUNT}.blob.storage.example`, '200'],
+  ['the host of a Docker container', 'GET', `/${ACCOUNT}/box/b`, 'host.docker.internal:10000', '200'],
+  ["a web page's host name", 'GET', `/${ACCOUNT}/box/b`, 'evil.example:10000', '400 InvalidHeaderValue'],
+  ["a web page's host name with an account", 'GET', '/box/b', `${ACCOUNT}.evil.example`, '400 InvalidHeaderValue'],
 ]
 
 for (const [what, method, path, host, expected] of ADDRESSES) {
@@ -65,14 +65,14 @@ for (const [what, method, path, host, expected] of ADDRESSES) {
   })
 }
 
-test('a host that is not allowed is told how to be', async () => {
+test('the answer to a host that is not allowed says how to allow it', async () => {
   const answer = await ask({ method: 'GET', path: '/box/b', headers: { host: 'evil.example' } })
   assert.match(xmlText(answer.text, 'Message') ?? '', /^The host name .* --allowedHosts/)
   assert.equal(xmlText(answer.text, 'HeaderName'), 'Host')
   assert.equal(xmlText(answer.text, 'HeaderValue'), 'evil.example')
 })
 
-test('where other machines reach the server, names are not looked at', async (t) => {
+test('a server that listens on an open address accepts any host name', async (t) => {
   const open = await startTestServer({ host: '0.0.0.0' })
   t.after(() => open.close())
   const headers = { host: 'storage.svc.cluster.local' }
@@ -97,7 +97,7 @@ test('--disableProductStyleUrl takes the account from the path only', async (t) 
   )
 })
 
-test('service statistics are known to the secondary only', async () => {
+test('only the secondary has service statistics', async () => {
   const path = (account: string) => `/${account}/?restype=service&comp=stats`
   const secondary = await ask({
     method: 'GET',
@@ -116,12 +116,12 @@ const HEADERED: readonly [string, RawRequest, string][] = [
   ['HEAD of nothing', { method: 'HEAD', path: '/box/none' }, '404 BlobNotFound'],
   ['not modified', { method: 'GET', path: '/box/b', headers: UNMODIFIED }, '304 ConditionNotMet'],
   ['refused', { method: 'GET', path: '/box/b', sign: 'none' }, '401 NoAuthenticationInformation'],
-  ['no such operation', { method: 'GET', path: '/box/b?comp=nothing' }, '400 InvalidQueryParameterValue'],
-  ['a path that does not decode', { method: 'GET', path: '/box/%ff' }, '400 InvalidUri'],
+  ['an unknown operation', { method: 'GET', path: '/box/b?comp=nothing' }, '400 InvalidQueryParameterValue'],
+  ['a path that cannot be decoded', { method: 'GET', path: '/box/%ff' }, '400 InvalidUri'],
 ]
 
 for (const [what, request, expected] of HEADERED) {
-  test(`every answer has its headers: ${what}`, async () => {
+  test(`every response has the common headers: ${what}`, async () => {
     const headers = { ...request.headers, 'x-ms-client-request-id': 'mine ü' }
     const sentMs = Date.now()
     const answer = await ask({ ...request, headers })
@@ -130,13 +130,13 @@ for (const [what, request, expected] of HEADERED) {
     assert.equal(answer.headers['x-ms-version'], API_VERSION)
     assert.equal(answer.headers['x-ms-client-request-id'], 'mine ü')
     assert.match(String(answer.headers.server), /^Windows-Azure-Blob\//)
-    // The machine's clock, in whole seconds.
+    // By the machine's clock, in whole seconds.
     const answeredMs = Date.parse(String(answer.headers.date))
     assert.ok(answeredMs > sentMs - 1_000 && answeredMs <= Date.now(), answer.headers.date)
   })
 }
 
-test('an error is XML with code, message, request id and time', async () => {
+test('an error is XML with its code, message, request id and time', async () => {
   const answer = await ask({ method: 'GET', path: '/box/none' })
   const id = String(answer.headers['x-ms-request-id'])
   assert.equal(answer.headers['content-type'], 'application/xml')
@@ -147,7 +147,7 @@ test('an error is XML with code, message, request id and time', async () => {
   assert.match(answer.text, /Time:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z<\/Message><\/Error>$/)
 })
 
-test('an error names the parameter or the header, escaped', async () => {
+test('an error names the invalid parameter or header, escaped', async () => {
   const query = await ask({ method: 'GET', path: '/box/b?timeout=%3Cx%3E' })
   assert.equal(xmlText(query.text, 'QueryParameterName'), 'timeout')
   assert.equal(xmlText(query.text, 'QueryParameterValue'), '&lt;x&gt;')
@@ -159,7 +159,7 @@ test('an error names the parameter or the header, escaped', async () => {
   assert.equal(xmlText(header.text, 'HeaderValue'), 'a &amp; b')
 })
 
-test('an answer to HEAD or a 304 has no body', async () => {
+test('a response to HEAD and a 304 have no body', async () => {
   for (const request of [
     { method: 'HEAD', path: '/box/none' },
     { method: 'HEAD', path: '/box/b' },
@@ -196,14 +196,14 @@ const REQUEST_LINES: readonly [method: string, path: string, outcome: string][] 
 
 for (const [method, path, expected] of REQUEST_LINES) {
   test(`${method} ${path} → ${expected}`, async () => {
-    // What does not decode can't be signed either: it is refused before anyone looks at the signature.
+    // A path that cannot be decoded cannot be signed: it is refused before the signature is checked.
     const sign = /%(zz|ff)/.test(path) || /%(c3|ed)/.test(path) ? 'none' : 'sharedKey'
     const answer = await ask({ method, path, sign })
     assert.equal(outcome(answer), expected, answer.text)
   })
 }
 
-test('a refused timeout leaves nothing behind', async () => {
+test('a request with an invalid timeout changes nothing', async () => {
   const refused = await ask({ method: 'PUT', path: '/unmade?restype=container&timeout=x' })
   assert.equal(outcome(refused), '400 InvalidQueryParameterValue')
   const failing = await ask({ method: 'GET', path: '/box/none?timeout=x' })
@@ -214,7 +214,7 @@ test('a refused timeout leaves nothing behind', async () => {
   )
 })
 
-test('405 says what is allowed', async () => {
+test('405 lists the allowed methods', async () => {
   const answer = await ask({ method: 'POST', path: '/box?restype=container' })
   assert.equal(answer.headers.allow, 'PUT, GET, HEAD, DELETE')
 })
@@ -225,7 +225,7 @@ const TARGETS: readonly [string, string, number][] = [
   ['absolute form without a path', 'GET http://other.example', 404],
   ['asterisk form', 'OPTIONS *', 400],
   ['authority form', 'CONNECT 127.0.0.1:80', 400],
-  ['a method that HTTP does not have', 'NONSENSE /', 400],
+  ['an unknown method', 'NONSENSE /', 400],
 ]
 
 for (const [what, line, expected] of TARGETS) {
@@ -235,12 +235,12 @@ for (const [what, line, expected] of TARGETS) {
   })
 }
 
-test('an absolute form is signed by its path', async () => {
+test('a request in absolute form is signed by its path', async () => {
   const head = headBytes({ method: 'GET', path: '/box/b' }).replace(' /', ' http://other.example/')
   assert.equal((await askBare(server.blobPort, head))?.text, 'hello')
 })
 
-test('bytes in a path that a client should have encoded: 400', async () => {
+test('bytes in a path that should have been encoded are refused with 400', async () => {
   const head = `GET /${ACCOUNT}/box/grün HTTP/1.1\r\nHost: localhost\r\n\r\n`
   for (const encoding of ['utf8', 'latin1'] as const) {
     assert.equal((await askBare(server.blobPort, Buffer.from(head, encoding)))?.status, 400)
@@ -258,7 +258,7 @@ const VERSIONS: readonly [version: string, strict: boolean, outcome: string][] =
   ['latest', false, '400 InvalidHeaderValue'],
 ]
 
-test('x-ms-version: any well-formed one is taken and echoed', async (t) => {
+test('any well-formed x-ms-version is accepted and echoed', async (t) => {
   const strict = await runTestServer({ strictApiVersion: true, silent: true })
   t.after(() => strict.close())
   for (const [version, isStrict, expected] of VERSIONS) {
@@ -270,7 +270,7 @@ test('x-ms-version: any well-formed one is taken and echoed', async (t) => {
   }
 })
 
-test('a request without a version gets the default of the account', async (t) => {
+test("a request without a version gets the account's default", async (t) => {
   const own = await startTestServer()
   t.after(() => own.close())
   const bare = `GET /${ACCOUNT}/box/b HTTP/1.1\r\nHost: localhost\r\n\r\n`
@@ -291,20 +291,20 @@ const PREFLIGHTS: readonly [origin: string, method: string, headers: string | un
   ['https://other.example', 'PUT', undefined, '403 CorsPreflightFailure'],
 ]
 
-test('CORS, from the rules to the browser', async (t) => {
+test('CORS', async (t) => {
   const own = await startTestServer()
   t.after(() => own.close())
   const client = BlobServiceClient.fromConnectionString(own.connectionString)
-  const preflight = (origin: string, method: string, wanted?: string) => {
+  const preflight = (origin: string, method: string, requested?: string) => {
     const headers = { origin, 'access-control-request-method': method }
-    const more = wanted === undefined ? {} : { 'access-control-request-headers': wanted }
+    const more = requested === undefined ? {} : { 'access-control-request-headers': requested }
     const all = { ...headers, ...more }
     return rawRequest(own, { method: 'OPTIONS', path: '/box/b', headers: all, sign: 'none' })
   }
   const get = (headers: Record<string, string> = {}) =>
     rawRequest(own, { method: 'GET', path: '/box/b', headers })
 
-  await t.test('without rules there is none of it', async () => {
+  await t.test('is off without rules', async () => {
     const refused = await preflight('https://app.example', 'GET')
     assert.equal(outcome(refused), '403 CorsPreflightFailure')
     const answer = await get({ origin: 'https://app.example' })
@@ -321,25 +321,25 @@ test('CORS, from the rules to the browser', async (t) => {
   }
   await client.setProperties({ cors: [rule] })
 
-  for (const [origin, method, wanted, expected] of PREFLIGHTS) {
-    await t.test(`preflight ${origin} ${method} ${wanted ?? '-'} → ${expected}`, async () => {
-      const answer = await preflight(origin, method, wanted)
+  for (const [origin, method, requested, expected] of PREFLIGHTS) {
+    await t.test(`preflight ${origin} ${method} ${requested ?? '-'} → ${expected}`, async () => {
+      const answer = await preflight(origin, method, requested)
       assert.equal(outcome(answer), expected)
       if (answer.status !== 200) return
       assert.equal(answer.headers['access-control-allow-origin'], origin)
       assert.equal(answer.headers['access-control-allow-methods'], method)
-      assert.equal(answer.headers['access-control-allow-headers'], wanted)
+      assert.equal(answer.headers['access-control-allow-headers'], requested)
       assert.equal(answer.headers['access-control-max-age'], '60')
       assert.equal(answer.headers['access-control-allow-credentials'], 'true')
     })
   }
 
-  await t.test('a preflight without its headers: 400', async () => {
+  await t.test('refuses a preflight without its headers with 400', async () => {
     const answer = await rawRequest(own, { method: 'OPTIONS', path: '/box/b', sign: 'none' })
     assert.equal(outcome(answer), '400 InvalidHeaderValue')
   })
 
-  await t.test('an answer names its origin, and an error does as well', async () => {
+  await t.test('sends the origin with responses and with errors', async () => {
     await client.getContainerClient('box').create()
     await client.getContainerClient('box').getBlockBlobClient('b').upload('hello', 5)
     for (const path of ['/box/b', '/box/none']) {
@@ -351,7 +351,7 @@ test('CORS, from the rules to the browser', async (t) => {
     }
   })
 
-  await t.test('without an origin, or with another, caches are told', async () => {
+  await t.test('sends Vary if the origin is missing or another', async () => {
     for (const headers of [{}, { origin: 'https://other.example' }]) {
       const answer = await get(headers)
       assert.equal(answer.status, 200)
@@ -360,7 +360,7 @@ test('CORS, from the rules to the browser', async (t) => {
     }
   })
 
-  await t.test('a rule for every origin says *, and needs no Vary', async () => {
+  await t.test('sends * without Vary for a rule that allows every origin', async () => {
     await client.setProperties({ cors: [{ ...rule, allowedOrigins: '*' }] })
     const answer = await get({ origin: 'https://any.example' })
     assert.equal(answer.headers['access-control-allow-origin'], '*')

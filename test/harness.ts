@@ -1,9 +1,10 @@
-// What the tests of whole servers share: a server on a free port with a clock the test holds, and raw
-// requests as a client of another make would send them. The Shared Key signer here is written from the
-// public description of the scheme, not from src/auth, so that the two can disagree.
-import { createHmac } from 'node:crypto'
+// Shared by all tests of whole servers: a server on a free port whose clock the test controls, and raw requests.
+// The Shared Key signer is written from the public description of the scheme, not from src/auth, so that a mistake
+// in one of them shows.
+import assert from 'node:assert/strict'
+import { createHash, createHmac } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServer, type LazuliServer, type ServerOptions } from '../src/server.ts'
@@ -15,27 +16,29 @@ export const ACCOUNT_KEY =
 
 export const API_VERSION = '2025-11-05'
 
+export const DAY_MS = 24 * 60 * 60 * 1_000
+
 export type TestServer = LazuliServer & {
-  /** The folder of the data, for a server that has one. */
+  /** The data folder, if the server has one. */
   readonly folder: string | undefined
-  /** The time that the server sees. It moves only when a test moves it, unless `clock` was given. */
+  /** The server's time. Only `advance` moves it, unless the test passed a `clock`. */
   now(): number
   advance(byMs: number): void
 }
 
 export type TestServerOptions = ServerOptions & {
-  /** true: in a fresh folder, removed when the server closes. */
+  /** Stores the data in a new folder, which `close` removes. */
   readonly onDisk?: boolean
 }
 
 /** Starts a server whose clock stands still until the test advances it. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { onDisk = false, ...given } = options
+  const { onDisk = false, ...serverOptions } = options
   let heldMs = Date.now()
-  const clock = given.clock ?? (() => heldMs)
-  const folder = onDisk ? await mkdtemp(join(tmpdir(), 'lazuli-test-')) : given.location
+  const clock = serverOptions.clock ?? (() => heldMs)
+  const folder = onDisk ? await mkdtemp(join(tmpdir(), 'lazuli-test-')) : serverOptions.location
   const location = folder === undefined ? {} : { location: folder }
-  const server = await startServer({ ...given, ...location, clock })
+  const server = await startServer({ ...serverOptions, ...location, clock })
   return {
     ...server,
     folder,
@@ -50,15 +53,17 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   }
 }
 
+export type Headers = Readonly<Record<string, string | readonly string[]>>
+
 export type RawRequest = {
   readonly method: string
-  /** What follows the account in the URL, percent-encoded by the test: `/container/blob?comp=metadata`. */
+  /** The part of the URL after the account, already percent-encoded: `/container/blob?comp=metadata`. */
   readonly path: string
-  readonly headers?: Readonly<Record<string, string | readonly string[]>>
+  readonly headers?: Headers
   readonly body?: string | Uint8Array
-  /** Shared Key (the default), nothing at all, or the query string of a SAS. */
+  /** Shared Key (the default), no credentials, or the query string of a SAS. */
   readonly sign?: 'sharedKey' | 'none' | (string & {})
-  /** Left out, the path begins with the account; given, it is sent as it is. */
+  /** Sends the path unchanged instead of putting the account in front of it. */
   readonly wholePath?: boolean
 }
 
@@ -69,7 +74,7 @@ export type RawResponse = {
   readonly text: string
 }
 
-/** One request, sent as it stands and answered with everything that came back. */
+/** Sends one request and returns the whole response. */
 export function rawRequest(
   server: Pick<LazuliServer, 'blobPort'>,
   request: RawRequest,
@@ -82,8 +87,13 @@ export function rawRequest(
     path: wire.path,
     headers: wire.headers,
   }
+  return exchange(httpRequest(options), request.body)
+}
+
+/** Sends the body and reads the response to its end. */
+export function exchange(req: ClientRequest, sent?: string | Uint8Array): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
-    const req = httpRequest(options, (res) => {
+    req.on('response', (res) => {
       const chunks: Buffer[] = []
       res.on('data', (chunk: Buffer) => chunks.push(chunk))
       res.on('error', reject)
@@ -94,13 +104,55 @@ export function rawRequest(
       })
     })
     req.on('error', reject)
-    req.end(request.body)
+    req.end(sent)
   })
 }
 
-/** Status and error code in one text: `404 QueueNotFound`, or `204` of what went well. */
+export type Send = (
+  method: string,
+  path: string,
+  headers?: Headers,
+  body?: string | Uint8Array,
+  sign?: string,
+) => Promise<RawResponse>
+
+/** `rawRequest` with positional arguments, for one port. */
+export function sendTo(port: number): Send {
+  return (method, path, headers = {}, body, sign = 'sharedKey') => {
+    const request = { method, path, headers, sign, ...(body !== undefined && { body }) }
+    return rawRequest({ blobPort: port }, request)
+  }
+}
+
+/** Set Service Properties, with these elements. */
+export async function setServiceProperties(send: Send, elements: string): Promise<void> {
+  const body = `<StorageServiceProperties>${elements}</StorageServiceProperties>`
+  const answer = await send('PUT', '/?restype=service&comp=properties', {}, body)
+  assert.equal(answer.status, 202, answer.text)
+}
+
+/** The status, and the error code if there is one: `204`, `404 QueueNotFound`. */
 export function outcome({ status, headers }: RawResponse): string {
   return [status, headers['x-ms-error-code']].filter(Boolean).join(' ')
+}
+
+/** Asserts that the service refuses a request with this status and this code, in the header and in the body. */
+export async function assertRefused(
+  sent: RawResponse | Promise<RawResponse>,
+  status: number,
+  code: string,
+): Promise<void> {
+  const answer = await sent
+  assert.equal(outcome(answer), `${status} ${code}`, answer.text)
+  if (answer.text === '') return
+  assert.equal(xmlText(answer.text, 'Code'), code)
+  assert.match(answer.text, /RequestId:[0-9a-f-]{36}\nTime:\d{4}-\d\d-\d\dT[\d:.]{16}Z/)
+  assert.equal(answer.headers['content-type'], 'application/xml')
+}
+
+/** The MD5 of the bytes as Content-MD5 carries it. */
+export function md5Of(bytes: string | Uint8Array): string {
+  return createHash('md5').update(bytes).digest('base64')
 }
 
 export type WireRequest = {
@@ -108,7 +160,7 @@ export type WireRequest = {
   readonly headers: Record<string, string | string[]>
 }
 
-/** Path and headers as they go over the wire, signed; also for tests that write to a bare socket. */
+/** The path and the signed headers as they go over the wire; also for tests that write to a bare socket. */
 export function wireRequest(request: RawRequest): WireRequest {
   const sign = request.sign ?? 'sharedKey'
   let path = request.wholePath === true ? request.path : `/${ACCOUNT}${request.path}`
@@ -125,9 +177,7 @@ export function wireRequest(request: RawRequest): WireRequest {
   return { path, headers }
 }
 
-function lowerCased(
-  headers: Readonly<Record<string, string | readonly string[]>>,
-): Record<string, string | string[]> {
+function lowerCased(headers: Headers): Record<string, string | string[]> {
   const lower: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(headers)) {
     lower[name.toLowerCase()] = typeof value === 'string' ? value : [...value]

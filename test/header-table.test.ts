@@ -6,7 +6,7 @@ import { FILE_OPERATIONS } from '../src/rest/file/operations.ts'
 import { QUEUE_OPERATIONS } from '../src/rest/queue/operations.ts'
 import { TABLE_OPERATIONS } from '../src/rest/table/operations.ts'
 
-test('the table of header versions names operations that exist', () => {
+test('every operation in the table of header versions exists', () => {
   const tables = [BLOB_OPERATIONS, FILE_OPERATIONS, QUEUE_OPERATIONS, TABLE_OPERATIONS]
   const known = new Set(tables.flatMap((table) => table.map(({ name }) => name)))
   for (const { headers, on = [] } of HEADER_ROWS) {

@@ -1,5 +1,5 @@
-// What every answer has to be, whatever was asked: not 5xx, with the headers of the service, and an error
-// that is in the service's list, with its status and a body that says the same.
+// The checks on every response to a hostile request: no 5xx, the common headers of the service, and for an error a code
+// from the service's list with its status, repeated in the body.
 import { ERRORS } from '../src/storage/shared/error.ts'
 import { parseXml, xmlChild } from '../src/http/protocol/xml.ts'
 import type { RawRequest } from './harness.ts'
@@ -9,7 +9,7 @@ const REQUEST_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 const STATUSES = new Map<string, number>(
   Object.entries(ERRORS).map(([code, [status]]) => [code, status]),
 )
-/** Errors whose status is not always that of the list. */
+/** Errors whose status may differ from the list. */
 const OTHER_STATUSES: Readonly<Record<string, readonly number[]>> = {
   ConditionNotMet: [304],
   CannotVerifyCopySource: [400, 401, 403, 409, 412, 416, 500],
@@ -17,17 +17,17 @@ const OTHER_STATUSES: Readonly<Record<string, readonly number[]>> = {
 }
 const XML_LIMITS = { lengthMax: 2 ** 26, depthMax: 16, nodeCountMax: 1_000_000 }
 
-/** What is wrong with an answer; undefined if nothing is. */
+/** The fault of a response; undefined if it has none. */
 export function faultOf({ method, path }: RawRequest, answer: Answer): string | undefined {
   const { status, headers, body } = answer
-  // The source of a copy may fail as it likes.
+  // The source of a copy may fail with any status.
   const ofSource = headers['x-ms-error-code'] === 'CannotVerifyCopySource'
   if (status >= 500 && !ofSource) return `${status} ${headers['x-ms-error-code']}`
   if (headers['x-ms-request-id'] === undefined) return 'no x-ms-request-id'
-  if (!REQUEST_ID.test(headers['x-ms-request-id'])) return 'x-ms-request-id is no GUID'
+  if (!REQUEST_ID.test(headers['x-ms-request-id'])) return 'x-ms-request-id is not a GUID'
   if (!/^\d{4}-\d\d-\d\d$/.test(headers['x-ms-version'] ?? '')) return 'no x-ms-version'
   if (status === 304 || status >= 400) return errorFault(method, answer)
-  if (headers['x-ms-error-code'] !== undefined) return 'an error code in a success'
+  if (headers['x-ms-error-code'] !== undefined) return 'a success with an error code'
   const isXml = headers['content-type'] === 'application/xml' && path.includes('comp=')
   return isXml && body.length > 0 ? xmlFault(body) : undefined
 }
@@ -42,8 +42,10 @@ function errorFault(method: string, { status, headers, body }: Answer): string |
   const fault = xmlFault(body)
   if (fault !== undefined) return fault
   const root = parseXml(body, XML_LIMITS)
-  const said = xmlChild(root, 'Code')?.text
-  return root.name === 'Error' && said === code ? undefined : `the body says ${said}, not ${code}`
+  const bodyCode = xmlChild(root, 'Code')?.text
+  return root.name === 'Error' && bodyCode === code
+    ? undefined
+    : `the body says ${bodyCode}, not ${code}`
 }
 
 function xmlFault(body: Buffer): string | undefined {

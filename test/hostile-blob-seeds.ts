@@ -1,4 +1,4 @@
-// The Blob service as a scenario of good requests, every operation of it, to be spoilt.
+// A scenario of valid requests for every operation of the Blob service, to be mutated.
 import { crc64, structuredMessage } from './hostile-bodies.ts'
 import type { Headers, Seed } from './hostile-seed.ts'
 
@@ -13,7 +13,7 @@ const CONDITIONS = {
   'if-unmodified-since': 'Sun, 15 Nov 2099 00:00:00 GMT',
 }
 const UPDATE = { 'if-match': '*' }
-/** What is any text to the service, and goes out in headers and lists. */
+/** Free text that the service stores and sends back in headers and lists. */
 const TEXTS = {
   'x-ms-blob-content-type': 'text/plain',
   'x-ms-blob-content-disposition': 'inline',
@@ -41,7 +41,7 @@ const cors =
   '<AllowedMethods>GET,PUT</AllowedMethods><AllowedOrigins>https://a.example,*</AllowedOrigins>' +
   '<AllowedHeaders>x-ms-meta-*</AllowedHeaders><ExposedHeaders>x-ms-*</ExposedHeaders><MaxAgeInSeconds>60</MaxAgeInSeconds>'
 
-/** Everything that can be set, so that what a spoilt one has set is gone. */
+/** All properties, to undo what a mutated request has set. */
 function properties(isVersioned: boolean): string {
   return element(
     'StorageServiceProperties',

@@ -1,8 +1,8 @@
-// Bodies of requests that are not text, written from the description of the format and, but for the CRC-64,
-// not by the code under test, so that the two can disagree.
+// Binary request bodies, written from the description of their format. Except for the CRC-64 they do not use the code
+// under test, so that a mistake in one of them shows.
 import { crc64Hasher } from '../src/extent/hash/hash.ts'
 
-/** A structured message (x-ms-structured-body) around so many bytes. */
+/** A structured message (x-ms-structured-body) with content of this length. */
 export function structuredMessage(contentBytes: number, segmentBytes: number): Buffer {
   const content = Buffer.alloc(contentBytes, 'structured ')
   const count = Math.ceil(contentBytes / segmentBytes)

@@ -1,5 +1,5 @@
-// Deletes all that a hostile run has made, by the API alone: breaks leases, lifts holds and policies, deletes
-// containers, queues and shares.
+// Deletes everything that a hostile run has created, with the API only: breaks leases, removes holds and policies,
+// deletes containers, queues and shares.
 import { rawRequest, xmlTexts, type RawRequest, type RawResponse } from './harness.ts'
 import type { Headers } from './hostile-seed.ts'
 import type { HostileWorld, ServiceName } from './hostile-world.ts'
@@ -15,7 +15,7 @@ const NO_PROTECTION =
 const NO_SHARE_PROTECTION =
   '<StorageServiceProperties><ShareDeleteRetentionPolicy><Enabled>false</Enabled></ShareDeleteRetentionPolicy></StorageServiceProperties>'
 
-/** Deletes every container, queue and share but the canary's; answers with what could not be deleted. */
+/** Deletes every container, queue and share except the canary's; returns those that could not be deleted. */
 export async function deleteAll(world: HostileWorld): Promise<string[]> {
   const ask: Ask = (service, request) => rawRequest({ blobPort: world.ports[service] }, request)
   const path = '/?restype=service&comp=properties'
@@ -47,7 +47,7 @@ export async function deleteAll(world: HostileWorld): Promise<string[]> {
     await ask('file', { method: 'PUT', path: lease, headers: BREAK })
     await remove('file', name, '?restype=share', { 'x-ms-delete-snapshots': 'include-leased' })
   }
-  // What was deleted has been logged. With versions, a delete of the current blob makes one more.
+  // The deletes were logged. With versioning, deleting the current blob creates another version.
   await world.server.flushLogs()
   for (let pass = 0; pass < 2; pass += 1) await deleteLogs(ask)
   return refused
@@ -55,7 +55,7 @@ export async function deleteAll(world: HostileWorld): Promise<string[]> {
 
 type Ask = (service: ServiceName, request: RawRequest) => Promise<RawResponse>
 
-/** $logs itself stays: the service's own container can't be deleted. */
+/** $logs itself stays: the service's own container cannot be deleted. */
 async function deleteLogs(ask: Ask): Promise<void> {
   const path = '/$logs?restype=container&comp=list&include=versions,snapshots'
   const { text } = await ask('blob', { method: 'GET', path })

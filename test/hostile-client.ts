@@ -1,16 +1,16 @@
-// A client that sends any bytes and reads answers strictly: a head or a body that is not as HTTP has it is
-// an error, not a guess. Chunked bodies and interim answers are read as what they are.
+// A client that sends any bytes and parses responses strictly: a malformed head or body is an error. It understands
+// chunked bodies and interim responses.
 import { connect, type Socket } from 'node:net'
 import { wireRequest, type RawRequest } from './harness.ts'
 
 export type Answer = {
   readonly status: number
-  /** Lower-case names; values of repeated ones with commas between them. */
+  /** With lower-case names; the values of repeated headers are joined with commas. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
 
-/** No test waits longer: a hang is a failure, not a long run. */
+/** The longest that a test waits: a hang must fail. */
 const WAIT_MS_MAX = 20_000
 
 export class HostileClient {
@@ -26,7 +26,7 @@ export class HostileClient {
       this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])
       this.#wake()
     })
-    // A reset is an end too, and 'close' follows it.
+    // A reset also ends the connection; 'close' follows it.
     this.#socket.on('error', () => undefined)
     this.#socket.on('end', () => this.#end())
     this.#socket.on('close', () => this.#end())
@@ -40,7 +40,7 @@ export class HostileClient {
     if (!this.#socket.destroyed) this.#socket.write(bytes)
   }
 
-  /** Says that nothing more will be sent; answers may still come. */
+  /** Ends the sending side; responses can still arrive. */
   finish(): void {
     this.#socket.end()
   }
@@ -49,7 +49,7 @@ export class HostileClient {
     this.#socket.destroy()
   }
 
-  /** The next final answer; undefined when the connection ends instead. */
+  /** The next final response; undefined if the connection ends instead. */
   async answer(method: string): Promise<Answer | undefined> {
     for (;;) {
       const taken = takeAnswer(this.#received, method, this.#ended)
@@ -69,7 +69,7 @@ export class HostileClient {
   #change(): Promise<void> {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {
-        reject(new Error(`no answer came: ${this.#received.toString('latin1')}`))
+        reject(new Error(`no response arrived:  ${this.#received.toString('latin1')}`))
       }, WAIT_MS_MAX)
       this.#wake = () => {
         clearTimeout(late)
@@ -88,11 +88,11 @@ function takeAnswer(received: Buffer, method: string, isEnded: boolean): Taken |
   if (headEnd < 0) return undefined
   const [statusLine = '', ...lines] = received.toString('latin1', 0, headEnd).split('\r\n')
   const status = Number(/^HTTP\/1\.1 (\d{3}) [ -~]*$/.exec(statusLine)?.[1] ?? Number.NaN)
-  if (Number.isNaN(status)) throw new Error(`no status line: ${statusLine}`)
+  if (Number.isNaN(status)) throw new Error(`invalid status line:  ${statusLine}`)
   const headers: Record<string, string> = {}
   for (const line of lines) {
     const [, name = '', value = ''] = FIELD.exec(line) ?? []
-    if (name === '') throw new Error(`no header: ${JSON.stringify(line)}`)
+    if (name === '') throw new Error(`invalid header:  ${JSON.stringify(line)}`)
     const lower = name.toLowerCase()
     headers[lower] = headers[lower] === undefined ? value : `${headers[lower]}, ${value}`
   }
@@ -116,7 +116,7 @@ function takeBody(
   if (headers['transfer-encoding'] === 'chunked') return takeChunks(bytes)
   const length = headers['content-length']
   if (length === undefined) return isEnded ? { body: bytes, rest: NOTHING } : undefined
-  if (!/^\d+$/.test(length)) throw new Error(`no length: ${length}`)
+  if (!/^\d+$/.test(length)) throw new Error(`invalid length:  ${length}`)
   if (bytes.length < Number(length)) return undefined
   return { body: bytes.subarray(0, Number(length)), rest: bytes.subarray(Number(length)) }
 }
@@ -128,7 +128,7 @@ function takeChunks(bytes: Buffer): TakenBody | undefined {
     const lineEnd = bytes.indexOf('\r\n', at)
     if (lineEnd < 0) return undefined
     const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16)
-    if (Number.isNaN(size)) throw new Error('no chunk')
+    if (Number.isNaN(size)) throw new Error('invalid chunk')
     const from = lineEnd + 2
     if (bytes.length < from + size + 2) return undefined
     if (size === 0) return { body: Buffer.concat(chunks), rest: bytes.subarray(from + 2) }
@@ -137,7 +137,7 @@ function takeChunks(bytes: Buffer): TakenBody | undefined {
   }
 }
 
-/** The request as bytes, signed; a repeated header is so many lines. */
+/** The signed request as bytes; a repeated header takes one line per value. */
 export function bytesOf(request: RawRequest): Buffer {
   const length = String(Buffer.byteLength(request.body ?? ''))
   const isRead = request.method === 'GET' || request.method === 'HEAD'

@@ -1,4 +1,4 @@
-// The File service as a scenario of good requests, every operation of it, to be spoilt.
+// A scenario of valid requests for every operation of the File service, to be mutated.
 import { crc64, structuredMessage } from './hostile-bodies.ts'
 import type { Headers, Seed } from './hostile-seed.ts'
 
@@ -12,7 +12,7 @@ const TIMES = {
   'x-ms-file-change-time': '2024-01-02T03:04:05Z',
 }
 const SMB = { 'x-ms-file-attributes': 'Archive|Hidden', 'x-ms-file-permission': SDDL, ...TIMES }
-/** What is any text to the service, and goes out in headers. */
+/** Free text that the service stores and sends back in headers. */
 const TEXTS = {
   'x-ms-content-type': 'text/plain',
   'x-ms-content-disposition': 'inline',

@@ -1,5 +1,5 @@
-// What spoilt requests have found, each by itself: bytes in headers, names that JavaScript knows, and
-// bodies that are refused before they have come whole.
+// Bugs that mutated requests have found, each with a test of its own: bytes in headers, names of JavaScript properties,
+// and bodies that are refused before they are complete.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
@@ -34,7 +34,7 @@ after(async () => {
   assert.equal(server.logged(), '')
 })
 
-/** As they are on the wire: Node's headers are Latin-1. */
+/** A header value with these bytes on the wire: Node encodes headers as Latin-1. */
 const wire = (bytes: string | Uint8Array) => Buffer.from(bytes).toString('latin1')
 
 const DISPOSITIONS: readonly [string, string][] = [
@@ -45,7 +45,7 @@ const DISPOSITIONS: readonly [string, string][] = [
 
 for (const [what, value] of DISPOSITIONS) {
   for (const lengthBytes of [0, 5, 50_000]) {
-    test(`a Content-Disposition of ${what} comes back as it was, with ${lengthBytes} bytes`, async () => {
+    test(`a Content-Disposition of ${what} is returned unchanged, on a blob of ${lengthBytes} bytes`, async () => {
       const headers = { ...BLOCK_BLOB, 'x-ms-blob-content-disposition': value }
       const body = Buffer.alloc(lengthBytes, 'x')
       const put = await rawRequest(server, { method: 'PUT', path: '/box/named', headers, body })
@@ -59,7 +59,7 @@ for (const [what, value] of DISPOSITIONS) {
   }
 }
 
-test('a SAS that names a Content-Disposition in UTF-8 is answered', async () => {
+test('a SAS can set a Content-Disposition in UTF-8', async () => {
   const sas = generateBlobSASQueryParameters(
     {
       containerName: 'box',
@@ -78,7 +78,7 @@ test('a SAS that names a Content-Disposition in UTF-8 is answered', async () => 
 })
 
 for (const type of ['constructor', '__proto__']) {
-  test(`a query of the format ${type} is refused`, async () => {
+  test(`a query with the format ${type} is refused`, async () => {
     const body =
       '<QueryRequest><QueryType>SQL</QueryType><Expression>SELECT * FROM BlobStorage</Expression>' +
       `<InputSerialization><Format><Type>${type}</Type></Format></InputSerialization></QueryRequest>`
@@ -88,12 +88,12 @@ for (const type of ['constructor', '__proto__']) {
 }
 
 const SPOILT_UPLOADS: readonly [string, RawRequest][] = [
-  ['Put Blob', { method: 'PUT', path: '/box/spoilt', headers: BLOCK_BLOB }],
-  ['Put Block', { method: 'PUT', path: '/box/spoilt?comp=block&blockid=YWFhYQ%3D%3D' }],
+  ['Put Blob', { method: 'PUT', path: '/box/mutated', headers: BLOCK_BLOB }],
+  ['Put Block', { method: 'PUT', path: '/box/mutated?comp=block&blockid=YWFhYQ%3D%3D' }],
 ]
 
 for (const [what, request] of SPOILT_UPLOADS) {
-  test(`${what} that is refused in the middle of its body does not hold up the next request`, async () => {
+  test(`${what} refused in the middle of its body does not block the next request`, async () => {
     const headers = {
       ...request.headers,
       'x-ms-structured-body': 'XSM/1.0; properties=crc64',
@@ -108,7 +108,7 @@ for (const [what, request] of SPOILT_UPLOADS) {
   })
 }
 
-test('logs that could not be put once are put again when there is room', async (t) => {
+test('logs that could not be written are written once there is room', async (t) => {
   const small = await startTestServer({ memoryLimitBytes: 300_000 })
   t.after(() => small.close())
   const ask = (method: string, path: string, headers = {}, body?: string | Uint8Array) =>
@@ -124,7 +124,7 @@ test('logs that could not be put once are put again when there is room', async (
   for (let i = 0; i < 50; i += 1) await ask('GET', '/box?restype=container', chatty)
   await assert.rejects(small.sweep(), ExtentLimitReached)
   assert.equal((await ask('DELETE', '/box/full')).status, 202)
-  // The logs find no room at first, but the sweep makes it: it seals, retires and forgets, a pass each.
+  // There is no room for the logs at first. The sweep makes room in three passes: it seals, retires and removes extents.
   let isPut = false
   for (let pass = 0; pass < 5 && !isPut; pass += 1) {
     for (let i = 0; i < 50; i += 1) await ask('GET', '/box?restype=container', chatty)

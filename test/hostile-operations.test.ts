@@ -1,5 +1,5 @@
-// Every operation of the Blob, Queue and File services, spoilt in every part of its request. What comes back is an
-// answer of the service and never a fault of ours; what is refused changes nothing; nothing is left behind.
+// Every operation of the Blob, Queue and File services with mutations in every part of its request. Each gets a proper
+// response, never an internal error; refused requests change nothing; deletes leave nothing behind.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -21,7 +21,7 @@ let world: HostileWorld
 let canary: string[]
 let untouched: string[]
 
-/** The kinds of records of which none may stay when all is deleted. */
+/** The kinds of records that must be gone once everything is deleted. */
 const KINDS = [
   'map', 'deleted-map', 'extent-reference', 'small-slice', 'small-dropped', 'blob', 'blob-past', 'blob-orphans', 'blob-staging', 'blob-block', 'blob-tag', 'due',
   'pending-copy', 'container', 'container-past', 'deleted-container', 'container-name', 'queue', 'queue-tally', 'message', 'message-id', 'deleted-queue',
@@ -36,7 +36,7 @@ before(async () => {
 })
 after(() => world.close())
 
-test('the seeds are of every operation', () => {
+test('every operation has a seed', () => {
   const unique = (names: readonly string[]) => [...new Set(names)].toSorted()
   const tables = [
     [BLOB_SEEDS, BLOB_OPERATIONS],
@@ -51,15 +51,15 @@ test('the seeds are of every operation', () => {
   }
 })
 
-test('unspoilt, every seed succeeds', async () => {
+test('every seed succeeds unmutated', async () => {
   await runGood('before')
 })
 
-/** The scenarios as they are. */
+/** Runs the scenarios unmutated. */
 async function runGood(run: string): Promise<void> {
   const report = newReport()
   world.hold(true)
-  await runScenario(world, world.namesFor(run), { spoiltCount: 0, seed: 0 }, report)
+  await runScenario(world, world.namesFor(run), { mutationCount: 0, seed: 0 }, report)
   world.hold(false)
   assert.deepEqual(report.faults, [])
 }
@@ -67,16 +67,16 @@ async function runGood(run: string): Promise<void> {
 const SEED_COUNT = BLOB_SEEDS.length + QUEUE_SEEDS.length + FILE_SEEDS.length
 const WORKER_COUNT = 6
 const ROUND_COUNT = 3
-/** LAZULI_HOSTILE_REQUESTS and LAZULI_HOSTILE_SEED make longer and other runs. */
+/** LAZULI_HOSTILE_REQUESTS and LAZULI_HOSTILE_SEED allow longer and different runs. */
 const REQUEST_COUNT = Number(process.env.LAZULI_HOSTILE_REQUESTS ?? 4_500)
-/** Of each seed. */
+/** The number of mutations of each seed. */
 const REFUSED_COUNT = Math.ceil(REQUEST_COUNT / 2_500)
 const SEED = Number(process.env.LAZULI_HOSTILE_SEED ?? 20_261_116)
 
-test('what is refused changes nothing', { timeout: 3_600_000 }, async () => {
+test('a refused request changes nothing', { timeout: 3_600_000 }, async () => {
   const report = newReport()
   const names = world.namesFor('refused')
-  // No copy may end while another request is looked at.
+  // No copy may complete while another request is checked.
   names.set('web', `${names.get('blob')}/${ACCOUNT}/canary`)
   let state = await stateOf(world.server.store)
   const changed: string[] = []
@@ -90,32 +90,32 @@ test('what is refused changes nothing', { timeout: 3_600_000 }, async () => {
     }
     return answer
   }
-  await runScenario(world, names, { spoiltCount: REFUSED_COUNT, seed: SEED, around }, report)
+  await runScenario(world, names, { mutationCount: REFUSED_COUNT, seed: SEED, around }, report)
   assert.deepEqual(changed, [])
   assert.deepEqual(report.faults, [])
 })
 
-test('every source that a copy must not follow, and every server that answers badly', async () => {
+test('copies are refused from forbidden sources and from servers with invalid responses', async () => {
   const report = newReport()
-  const options = { spoiltCount: 0, seed: SEED, withSources: true } as const
+  const options = { mutationCount: 0, seed: SEED, withSources: true } as const
   await runScenario(world, world.namesFor('sources'), options, report)
   assert.deepEqual(report.faults, [])
   assert.deepEqual(world.trapped, [])
   assert.equal(world.server.logged(), '')
   for (const path of ['/redirect', '/cut', '/longer', '/odd-headers', '/not-http', '/missing']) {
-    assert.ok(world.copiedFrom().has(path), `nobody has asked for ${path}`)
+    assert.ok(world.copiedFrom().has(path), `no copy has requested ${path}`)
   }
 })
 
-test(`${REQUEST_COUNT} spoilt requests`, { timeout: 3_600_000 }, async () => {
+test(`${REQUEST_COUNT} mutated requests get proper responses`, { timeout: 3_600_000 }, async () => {
   const report = newReport()
   const heapBytes: number[] = []
-  const spoiltCount = Math.ceil(REQUEST_COUNT / ROUND_COUNT / WORKER_COUNT / SEED_COUNT)
+  const mutationCount = Math.ceil(REQUEST_COUNT / ROUND_COUNT / WORKER_COUNT / SEED_COUNT)
   for (let round = 0; round < ROUND_COUNT; round += 1) {
     const runs = Array.from({ length: WORKER_COUNT }, (_, worker) => {
       const names = world.namesFor(`${round}-${worker}`)
       const seed = SEED + round * 1_000 + worker
-      return runScenario(world, names, { spoiltCount, seed, tornOneIn: 8 }, report)
+      return runScenario(world, names, { mutationCount, seed, tornOneIn: 8 }, report)
     })
     await Promise.all(runs)
     assert.deepEqual(report.faults, [])
@@ -125,7 +125,7 @@ test(`${REQUEST_COUNT} spoilt requests`, { timeout: 3_600_000 }, async () => {
     await world.server.store.sweep()
     heapBytes.push(usedHeapBytes())
   }
-  // The requests did reach what they were meant for.
+  // The requests did reach the operations.
   for (const status of [200, 201, 202, 204, 206, 400, 403, 404, 405, 409, 412]) {
     assert.ok(report.statuses.has(status), `no ${status}`)
   }
@@ -139,7 +139,7 @@ test(`${REQUEST_COUNT} spoilt requests`, { timeout: 3_600_000 }, async () => {
 })
 
 const HEAP_BYTES_MAX = 24 * 1024 * 1024
-/** The store is in memory, and what spoilt requests have put stays in it. */
+/** The store is in memory and keeps what the mutated requests have written. */
 const HEAP_BYTES_PER_REQUEST = 500
 
 function usedHeapBytes(): number {
@@ -148,14 +148,14 @@ function usedHeapBytes(): number {
   return process.memoryUsage().heapUsed
 }
 
-test('after it, every seed succeeds as before', async () => {
+test('every seed still succeeds after the mutations', async () => {
   await runGood('after')
   assert.equal(world.server.logged(), '')
 })
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1_000
 
-test('what is deleted leaves nothing behind', async () => {
+test('deletes leave nothing behind', async () => {
   const { store } = world.server
   while ((await keysOf(store, ['pending-copy', 'pending-file-copy'])).length > 0)
     await setImmediate()
@@ -166,11 +166,11 @@ test('what is deleted leaves nothing behind', async () => {
   await store.sweep({ graceMs: 0 })
   assert.deepEqual(await problemsOf(store), [])
   const left = await keysOf(store, KINDS)
-  // $logs itself can't be deleted.
+  // $logs itself cannot be deleted.
   const added = left.filter((key) => !untouched.includes(key))
   const kinds = added.map((key) => key.replace(/\["container-name",\d+\]/, 'name'))
   assert.deepEqual(kinds, [`["container","${ACCOUNT}","$logs"]`, 'name'])
-  // The bytes go in passes of so many extents.
+  // Each pass removes a limited number of extents.
   for (let pass = 0; pass < 20; pass += 1) await store.sweep({ graceMs: 0 })
   assert.ok(store.extents.sizeBytes() < 2 ** 20, String(store.extents.sizeBytes()))
   assert.deepEqual(await readCanary(world), canary)

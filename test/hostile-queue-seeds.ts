@@ -1,4 +1,4 @@
-// The Queue service as a scenario of good requests, every operation of it, to be spoilt.
+// A scenario of valid requests for every operation of the Queue service, to be mutated.
 import type { Seed } from './hostile-seed.ts'
 
 const retention = '<RetentionPolicy><Enabled>true</Enabled><Days>3</Days></RetentionPolicy>'

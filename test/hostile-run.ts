@@ -1,5 +1,5 @@
-// Runs the scenarios: each seed is sent spoilt so many times, each time in another way that follows from the
-// number, and then as it is. Every answer is looked at; what is wrong is told with the request.
+// Runs the scenarios: sends a number of mutations of each seed, determined by a random seed, and then the seed itself.
+// Every response is checked; a fault is reported with its request.
 import { BLOB_SEEDS } from './hostile-blob-seeds.ts'
 import { FILE_SEEDS } from './hostile-file-seeds.ts'
 import { QUEUE_SEEDS } from './hostile-queue-seeds.ts'
@@ -7,7 +7,7 @@ import type { RawRequest } from './harness.ts'
 import { faultOf } from './hostile-answer.ts'
 import { bytesOf, HostileClient, type Answer } from './hostile-client.ts'
 import { fillText, keepFrom, requestOf, type Names, type Seed } from './hostile-seed.ts'
-import { spoil, type Words } from './hostile-spoil.ts'
+import { mutateRequest, type Words } from './hostile-mutation.ts'
 import { SOURCES, WORDS } from './hostile-words.ts'
 import type { HostileWorld, ServiceName } from './hostile-world.ts'
 import { mutate } from './mutation.ts'
@@ -20,14 +20,14 @@ const SEEDS: Readonly<Record<ServiceName, readonly Seed[]>> = {
 }
 
 export type RunOptions = {
-  /** Of each seed; 0: the scenario as it is, in which every seed has to succeed. */
-  readonly spoiltCount: number
+  /** The mutations of each seed; with 0 the scenario is unmutated and every seed has to succeed. */
+  readonly mutationCount: number
   readonly seed: number
-  /** One in so many is spoilt as bytes, HTTP and all; undefined: none. */
+  /** One request in this many is mutated as raw bytes, including HTTP; undefined: none. */
   readonly tornOneIn?: number
-  /** Every request that names a source is also sent with each of the hostile ones. */
+  /** Sends every request with a source also with each hostile source. */
   readonly withSources?: true
-  /** Called around each whole request. */
+  /** Wraps each complete request. */
   readonly around?: (send: () => Promise<Answer | undefined>) => Promise<Answer | undefined>
 }
 
@@ -54,7 +54,7 @@ export async function runScenario(
     try {
       for (const seed of SEEDS[service]) {
         const step = { service, session, seed, names, words, random, report, options }
-        for (let i = 0; i < options.spoiltCount; i += 1) await sendSpoilt(world, step)
+        for (let i = 0; i < options.mutationCount; i += 1) await sendMutated(world, step)
         if (options.withSources) await sendWithSources(step)
         await sendGood(step)
       }
@@ -81,7 +81,7 @@ async function sendGood({ session, seed, names, report, options }: StepOfRun): P
   note(report, request, answer)
   if (answer === undefined) return
   keepFrom(seed, answer, names)
-  if (options.spoiltCount > 0 || options.withSources || answer.status === seed.status) return
+  if (options.mutationCount > 0 || options.withSources || answer.status === seed.status) return
   report.faults.push(`${seed.operation}: ${answer.status} ${told(request)} ${answer.body}`)
 }
 
@@ -98,18 +98,18 @@ async function sendWithSources({ session, seed, names, report, options }: StepOf
   }
 }
 
-async function sendSpoilt(world: HostileWorld, step: StepOfRun): Promise<void> {
+async function sendMutated(world: HostileWorld, step: StepOfRun): Promise<void> {
   const { service, session, seed, names, words, random, report, options } = step
   const request = requestOf(seed, names)
   if (options.tornOneIn !== undefined && random.below(options.tornOneIn) === 0) {
     await sendTorn(world.ports[service], tear(request, random), report)
     return
   }
-  const spoilt = spoil(request, random, words)
-  const answer = await sendWhole(session, spoilt, options)
-  note(report, spoilt, answer)
-  if (answer === undefined || answer.status >= 300 || !WRITES.includes(spoilt.method)) return
-  for (const read of readsAfter(service, spoilt)) {
+  const mutated = mutateRequest(request, random, words)
+  const answer = await sendWhole(session, mutated, options)
+  note(report, mutated, answer)
+  if (answer === undefined || answer.status >= 300 || !WRITES.includes(mutated.method)) return
+  for (const read of readsAfter(service, mutated)) {
     note(report, read, await sendWhole(session, read, options))
   }
 }
@@ -118,7 +118,7 @@ const WRITES = ['PUT', 'POST']
 const LIST = '?restype=container&comp=list&include=metadata,tags,snapshots,uncommittedblobs,deleted'
 const FILES = '?restype=directory&comp=list&include=timestamps,etag,attributes,permissionkey'
 
-/** What a spoilt request has written must be readable: a name, a header or a text that can't be sent shows here. */
+/** Reads back what a mutated request has written: names, headers and texts must be possible to send. */
 function readsAfter(service: ServiceName, { path }: RawRequest): RawRequest[] {
   const [plain = ''] = path.split('?')
   const container = plain.split('/').slice(0, 3).join('/')
@@ -127,7 +127,7 @@ function readsAfter(service: ServiceName, { path }: RawRequest): RawRequest[] {
     queue: [`${container}?comp=metadata`, `${container}/messages?peekonly=true&numofmessages=32`],
     file: [plain, `${plain}${FILES}`, container + FILES, `${plain}?comp=rangelist`],
   }[service]
-  // A page blob may be of terabytes.
+  // A page blob may have terabytes.
   const headers = { 'x-ms-range': 'bytes=0-99' }
   return paths.map((read) => ({ method: 'GET', path: read, wholePath: true, headers }))
 }
@@ -150,7 +150,7 @@ function sendWhole(
 
 function note(report: RunReport, request: RawRequest, answer: Answer | undefined): void {
   report.requestCount += 1
-  const fault = answer === undefined ? 'no answer' : faultOf(request, answer)
+  const fault = answer === undefined ? 'no response' : faultOf(request, answer)
   const status = answer?.status ?? 0
   report.statuses.set(status, (report.statuses.get(status) ?? 0) + 1)
   if (fault !== undefined) report.faults.push(`${fault}: ${told(request)}`)
@@ -161,7 +161,7 @@ export function told({ method, path, headers, body }: RawRequest): string {
   return JSON.stringify({ method, path, headers, body: text }).slice(0, 2_000)
 }
 
-/** A path that does not decode can't be signed. */
+/** A path that cannot be decoded cannot be signed. */
 function signedBytes(request: RawRequest): Buffer {
   try {
     return bytesOf(request)
@@ -171,7 +171,7 @@ function signedBytes(request: RawRequest): Buffer {
   }
 }
 
-/** A connection that is kept as long as the server keeps it. */
+/** A connection that is reused until the server closes it. */
 class Session {
   readonly #port: number
   #client: HostileClient | undefined
@@ -196,7 +196,7 @@ class Session {
   }
 }
 
-/** Spoilt as bytes: anywhere, in its length, cut off, or in chunks that are none. */
+/** Mutates the raw bytes: anywhere, in the length, by cutting them off, or with invalid chunks. */
 function tear(request: RawRequest, random: Random): Buffer {
   const whole = signedBytes(request)
   const headEnd = whole.indexOf('\r\n\r\n')
@@ -239,8 +239,8 @@ const LAST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 const REFUSALS = [400, 408, 431]
 
 /**
- * The client sends no more after that: where the last request is taken for a part of what came before, the server
- * would wait. What can't be read as HTTP is refused without the service's headers.
+ * The client ends its side afterwards: if the server takes the last request for part of an earlier body, it would wait
+ * for more. A request that is not valid HTTP is refused without the service's headers.
  */
 async function sendTorn(port: number, bytes: Buffer, report: RunReport): Promise<void> {
   const client = new HostileClient(port)

@@ -1,32 +1,32 @@
-// A seed is a good request of one operation. The seeds of a service, sent in order, are a scenario in which
-// each succeeds: what one is answered (a lease, a snapshot, a receipt) the next ones need. Texts hold
-// `{names}` for it. Spoilt copies of a seed are sent where its good one would succeed.
+// A seed is a valid request for one operation. The seeds of a service, sent in order, are a scenario in which each
+// succeeds: later seeds use values from earlier responses (a lease, a snapshot, a receipt) as `{names}` in their texts.
+// Mutations of a seed are sent at the point where the seed itself would succeed.
 import { xmlText, type RawRequest } from './harness.ts'
 import type { Answer } from './hostile-client.ts'
 
 export type Headers = Readonly<Record<string, string | readonly string[]>>
 
 export type Seed = {
-  /** As the service's table calls it. */
+  /** The name in the service's table of operations. */
   readonly operation: string
   readonly status: number
   readonly method: string
-  /** Behind the account. */
+  /** The path after the account. */
   readonly path: string
   readonly headers?: Headers
   readonly body?: string | Uint8Array
-  /** Left out, it is signed with the account's key. */
+  /** Signed with the account's key if left out. */
   readonly as?: 'token' | 'sas' | 'anybody'
   /** Sent to the secondary endpoint. */
   readonly secondary?: true
-  /** What later seeds need: a header of the answer, or `<Element>` of its XML. */
+  /** Values for later seeds: a response header, or `<Element>` of the response's XML. */
   readonly keep?: Readonly<Record<string, string>>
 }
 
-/** What `{names}` in seeds stand for. */
+/** The values of the `{names}` in seeds. */
 export type Names = Map<string, string>
 
-/** A SAS is encoded as it is. */
+/** A SAS is already encoded. */
 export function fillText(
   text: string,
   names: Names,
@@ -38,7 +38,7 @@ export function fillText(
   })
 }
 
-/** The seed as a request; of a token and of a SAS the text is a name as well. */
+/** The seed as a request; tokens and SAS are `{names}` too. */
 export function requestOf(seed: Seed, names: Names): RawRequest {
   const fill = (text: string): string => fillText(text, names)
   const { method, path, headers = {}, body, as } = seed
@@ -57,7 +57,7 @@ export function requestOf(seed: Seed, names: Names): RawRequest {
   }
 }
 
-/** Takes from a good answer what the seed says is to be kept. */
+/** Reads the values for later seeds from a successful response. */
 export function keepFrom(seed: Seed, answer: Answer, names: Names): void {
   if (answer.status >= 300) return
   for (const [name, from] of Object.entries(seed.keep ?? {})) {

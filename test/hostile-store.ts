@@ -1,5 +1,4 @@
-// Looks into the store below a server: whether a request has changed anything, and whether deletes have left
-// anything behind.
+// Looks into the store of a server: did a request change anything, and did deletes leave anything behind?
 import { hash } from 'node:crypto'
 import { checkStore } from '../src/extent/sweep/fsck.ts'
 import { decodeKey } from '../src/kv/key.ts'
@@ -8,12 +7,12 @@ import type { Store } from '../src/start/store/store.ts'
 
 const EVERYTHING = { from: new Uint8Array(0), to: KEY_END, countMax: 10_000_000 }
 
-/** Numbers that are given once, and bytes that no record points at: a sweep's to remove. */
+/** Counters, and unreferenced bytes that the sweep removes. */
 const NOT_STATE = new Set([
   'next-id', 'moment-floor', 'extent', 'extent-next', 'extent-due', 'extent-dirty', 'small-slice', 'small-dropped',
 ]) // prettier-ignore
 
-/** All records that mean something, by their keys. */
+/** All relevant records, by key. */
 export async function stateOf({ kv }: Store): Promise<Map<string, string>> {
   const entries = await kv.read((tx) => tx.scan(EVERYTHING))
   const state = new Map<string, string>()
@@ -25,7 +24,7 @@ export async function stateOf({ kv }: Store): Promise<Map<string, string>> {
   return state
 }
 
-/** The keys of the records that are not the same. */
+/** The keys of the records that differ. */
 export function changesOf(
   before: ReadonlyMap<string, string>,
   after: ReadonlyMap<string, string>,
@@ -34,13 +33,13 @@ export function changesOf(
   return [...keys].filter((key) => before.get(key) !== after.get(key))
 }
 
-/** The keys of all records of these kinds, for as long as there are not too many to read. */
+/** The keys of all records of these kinds, up to a limit. */
 export async function keysOf({ kv }: Store, kinds: readonly string[]): Promise<string[]> {
   const keys = (await kv.read((tx) => tx.scanKeys(EVERYTHING))).map(decodeKey)
   return keys.filter(([kind]) => kinds.includes(String(kind))).map((key) => JSON.stringify(key))
 }
 
-/** What a whole check of the store finds wrong. */
+/** The problems that a full check of the store finds. */
 export async function problemsOf({ kv, extents }: Store): Promise<string[]> {
   const { problems } = await checkStore(kv, extents)
   return problems.map(({ kind, key, detail }) => `${kind} ${key} ${detail}`)

@@ -1,5 +1,5 @@
-// What tends to matter to the parsers of this API: numbers at their limits, times that are none, ranges,
-// base64, ETags, tags, filters, SQL, names, markers, and URLs that a copy must not follow.
+// Values that often break the parsers of this API: numbers at their limits, invalid times, ranges, base64, ETags, tags,
+// filters, SQL, names, markers, and URLs that a copy must not follow.
 
 const LONG = 'a'.repeat(5_000)
 const DEEP = '('.repeat(3_000)
@@ -34,28 +34,28 @@ export const WORDS: readonly string[] = [
   `SELECT SUBSTRING(_1, -5, 99999999999), TRIM(LEADING 'x' FROM _2), CHAR_LENGTH(_3), COALESCE(NULL, _1), NULLIF(_1, _1) FROM BlobStorage LIMIT 2`,
   `SELECT TO_STRING(TO_TIMESTAMP('2026-01-01'), '${'y'.repeat(500)}') FROM BlobStorage`, 'SELECT sys.split(0) FROM BlobStorage', 'SELECT sys.split(10) FROM BlobStorage',
   'SELECT MAX(_1), MIN(_2), SUM(_3), AVG(_9) FROM BlobStorage', 'delimited', 'json', 'parquet', 'arrow', 'csv',
-  // names and what JavaScript knows
+  // names, and properties of JavaScript objects
   '.', '..', '../..', '/', '//', '\\', '$root', '$logs', '$web', '$', '-', 'a--b', 'UPPER', LONG, 'x'.repeat(1_025), 'a/'.repeat(300), 'ü'.repeat(600),
   '__proto__', 'constructor', 'toString', 'hasOwnProperty', 'prototype', 'valueOf',
-  // the words of the API, where they don't belong
+  // words of the API in the wrong place
   'container', 'blob', 'service', 'account', 'list', 'properties', 'metadata', 'acl', 'lease', 'tags', 'tier', 'copy', 'page', 'pagelist', 'block', 'blocklist', 'appendblock',
   'seal', 'snapshot', 'undelete', 'query', 'batch', 'blobs', 'expiry', 'legalhold', 'immutabilityPolicies', 'incrementalcopy', 'rename', 'userdelegationkey', 'stats', 'messages',
   'BlockBlob', 'PageBlob', 'AppendBlob', 'Hot', 'Archive', 'Cold', 'P10', 'Premium', 'acquire', 'renew', 'change', 'release', 'break', 'abort', 'update', 'clear', 'include', 'only',
   'max', 'increment', 'permanent', 'all', 'uncommitted', 'COPY', 'REPLACE', 'RelativeToNow', 'Absolute', 'NeverExpire', 'scope', '$account-encryption-key', 'AES256',
   'XSM/1.0; properties=crc64', 'XSM/9', '2009-09-19', '2008-10-27', '2011-08-18', '2019-12-12', '2021-12-02', '2099-01-01', '20', 'chunked', '100-continue', 'gzip',
   'multipart/mixed; boundary=', 'multipart/mixed; boundary="', 'multipart/mixed; boundary=batch_357de4f7', `multipart/mixed; boundary=${'b'.repeat(71)}`, 'text/plain',
-  // files: attributes, times, permissions, owners, names that Windows keeps for itself
+  // files: attributes, times, permissions, owners, names that Windows reserves
   'ReadOnly', 'None', 'None|Hidden', 'Directory', 'Archive|Archive', '|', 'ReadOnly | Offline | NoScrubData', 'now', 'preserve', 'source', 'override', 'inherit', 'backup', 'Sddl', 'Binary', 'New', 'Restore',
   'O:SYG:SYD:', 'O:S-1-5-21-1-2-3-4G:DUD:(A;;FA;;;WD)', 'D:(A;;FA;;;SY)', 'O:SYG:SYD:(A;;;;;)', 'O:SYG:SYD:(XA;;FX;;;WD;(@User.a == 1))', `O:SYG:SYD:${'(A;;FA;;;SY)'.repeat(1_500)}`, `O:S-1-${'9'.repeat(60)}G:SYD:`,
   `O:SYG:SYD:${DEEP}`, 'AQAEgAAAAAAAAAAAAAAAAAAAAAA=', '1*1', '*1', '4294967295', '0777', '07777', '8888', 'rwxrwxrwx', 'rwsr-sr-t', 'NFS', 'SMB', 'NoRootSquash', 'CON', 'nul.txt', 'COM1', 'a:b', 'a*', 'dots...',
   'directory', 'share', 'file', 'hardlink', 'symboliclink', 'range', 'rangelist', 'filepermission', 'listhandles', 'forceclosehandles', 'include-leased', '2018-11-09', '2019-02-02', '2020-02-10', '2021-06-08', '2026-06-06', '2026-10-06',
-  // what HTML, XML and HTTP would make of it
+  // special characters of HTML, XML and HTTP
   '日本', 'naïve "ü"', '\u0001', '\u0085', '\ufffe', '😀',
   '<', '&lt;', '&#0;', ']]>', '<!DOCTYPE x>', '<a/>', '%', '%2', '%00', '%0d%0aX: y', '%ff', '%C3%28', '%ED%A0%80', '%F0%9F%98%80', '%2F%2e%2e', '+', '\u00ff', '\u0080', '\t', ',', ';', ':', '?', '#',
   'bmE', 'bm90LWEtbWFya2Vy', 'MTIz', Buffer.from('["a",1]').toString('base64'), Buffer.from('{"a":').toString('base64url'), Buffer.from('\0\xff', 'latin1').toString('base64url'),
 ]
 
-/** A copy that followed one of these would let a client look inside. `{trap}` must never be asked. */
+/** A copy from one of these would let a client read internal servers. `{trap}` must never get a request. */
 // prettier-ignore
 export const SOURCES: readonly string[] = [
   '{trap}/secret', '{trap}', '{web}@127.0.0.1:{trapport}/secret', '{web}/../../secret', '{web}/redirect', '{web}/%2e%2e/x', '{web}/missing', '{web}/cut', '{web}/longer', '{web}/odd-headers', '{web}/not-http',

@@ -1,5 +1,5 @@
-// A server that is to be treated badly, with all that its scenarios need around it: sources of copies that
-// behave and that don't, a trap that nobody may ask, and a canary whose change would be a fault.
+// The server for hostile requests and its surroundings: well-behaved and misbehaving sources of copies, a trap server
+// that must never get a request, and a canary that must never change.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -22,11 +22,11 @@ export type HostileWorld = {
   readonly server: RunningTestServer
   readonly ports: Readonly<Record<ServiceName, number>>
   readonly names: Names
-  /** What reached a server that no copy may read from. */
+  /** The requests that the trap server got. */
   readonly trapped: readonly string[]
-  /** The paths that copies have read from the server that they may read from. */
+  /** The paths that copies have read from the permitted server. */
   copiedFrom(): ReadonlySet<string>
-  /** Whether a held source keeps its answer back, or lets it go at once. */
+  /** Sets whether a held source waits with its response or sends it at once. */
   hold(isHeld: boolean): void
   /** Names for one run of the scenarios. */
   namesFor(run: string): Names
@@ -60,7 +60,7 @@ export async function startHostileWorld(): Promise<HostileWorld> {
     ports,
     names,
     trapped,
-    copiedFrom: () => new Set(web.asked.map(({ path }) => path)),
+    copiedFrom: () => new Set(web.requests.map(({ path }) => path)),
     hold: (isHeld) => {
       held.isHeld = isHeld
     },
@@ -90,7 +90,7 @@ function setSources(web: SourceServer, trap: string, held: { isHeld: boolean }):
   web.answer('/longer', (res) => {
     res.socket?.end('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nlonger than it says')
   })
-  web.answer('/not-http', (res) => res.socket?.end('this is no HTTP\r\n\r\n'))
+  web.answer('/not-http', (res) => res.socket?.end('this is not HTTP\r\n\r\n'))
   web.answer('/odd-headers', (res) => {
     const headers = { 'x-ms-meta-ü': '1', 'content-md5': 'none', etag: '', 'content-type': '' }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -196,7 +196,7 @@ async function makeCanary(ports: HostileWorld['ports']): Promise<void> {
   }
 }
 
-/** All that can be seen of the canary: bytes, ETags, metadata, tags, the message. */
+/** Everything visible of the canary: bytes, ETags, metadata, tags, the message. */
 export async function readCanary({ ports }: HostileWorld): Promise<string[]> {
   const seen: string[] = []
   for (const [service, request] of CANARY_READS) {

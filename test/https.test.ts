@@ -1,5 +1,5 @@
-// HTTPS from the settings to the client: certificates made by the server, given as PEM and as PFX, and
-// clients on its port that speak no TLS.
+// HTTPS from the settings to the client: certificates created by the server, given as PEM and as PFX; and clients that
+// do not speak TLS.
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
@@ -28,7 +28,7 @@ const folder = mkdtempSync(join(tmpdir(), 'lazuli-https-'))
 after(() => rmSync(folder, { recursive: true }))
 
 const ca = await makeCa(Date.now())
-const given = await makeServerCertificate(ca, certificateNames([]), Date.now())
+const certificate = await makeServerCertificate(ca, certificateNames([]), Date.now())
 
 function write(name: string, content: string): string {
   const path = join(folder, name)
@@ -47,7 +47,7 @@ async function start(t: TestContext, options: RunningTestOptions): Promise<Runni
 
 type TlsAnswer = { readonly status: number; readonly text: string }
 
-/** One request over TLS by a client that trusts the CA and no other. */
+/** Sends a request over TLS as a client that trusts only this CA. */
 function ask(
   { blobPort }: RunningTestServer,
   caPem: string,
@@ -77,7 +77,7 @@ function ask(
 
 const LIST: RawRequest = { method: 'GET', path: '?comp=list' }
 
-test('--https auto: the files, and the same certificate after a restart', async (t) => {
+test('--https auto writes its files and uses the same certificate after a restart', async (t) => {
   const location = join(folder, 'auto')
   const first = await runTestServer({ https: 'auto', folder: location, silent: true })
   const caPem = first.tls?.ca?.pem ?? ''
@@ -93,7 +93,7 @@ test('--https auto: the files, and the same certificate after a restart', async 
   assert.equal((await ask(second, caPem, LIST)).status, 200)
 })
 
-test('--https auto: the names of the certificate, and what the client calls the server by', async (t) => {
+test('--https auto: the certificate covers the names that clients use', async (t) => {
   const server = await start(t, { https: 'auto', httpsNames: ['storage.test'] })
   const caPem = server.tls?.ca?.pem ?? ''
   const certificate = new X509Certificate(String(server.tls?.context.cert))
@@ -114,8 +114,8 @@ test('--https auto: the names of the certificate, and what the client calls the 
   await assert.rejects(ask(server, ca.certPem, LIST))
 })
 
-// The SDK as its users set it up: the CA by NODE_EXTRA_CA_CERTS, a key, a token, a SAS from the token.
-// The server's clock stands still, so the key begins a minute ago.
+// The SDK as users set it up: the CA from NODE_EXTRA_CA_CERTS, a key, a token, and a SAS from the token.
+// The server's clock stands still, so the key is valid from a minute ago.
 const SDK_CLIENT = `
 import { BlobSASPermissions, BlobServiceClient, generateBlobSASQueryParameters, StorageSharedKeyCredential } from '@azure/storage-blob'
 const { URL: url, ACCOUNT: account, KEY: key, TOKEN: token } = process.env
@@ -132,7 +132,7 @@ const bySas = await (await fetch(url + '/box/b?' + sas)).text()
 console.log(byToken.length, bySas.length)
 `
 
-test('the SDK over HTTPS: a key, a token, a user delegation SAS', async (t) => {
+test('the SDK uses a key, a token and a user delegation SAS over HTTPS', async (t) => {
   const location = join(folder, 'sdk')
   const server = await start(t, { https: 'auto', folder: location, oauth: 'basic' })
   const nowSeconds = Math.floor(Date.now() / 1000)
@@ -161,7 +161,7 @@ test('the SDK over HTTPS: a key, a token, a user delegation SAS', async (t) => {
   assert.equal(stdout.trim(), '300000 300000')
 })
 
-test('a SAS for HTTPS only is one here', async (t) => {
+test('a SAS that is limited to HTTPS is accepted over HTTPS', async (t) => {
   const server = await start(t, { https: 'auto' })
   const caPem = server.tls?.ca?.pem ?? ''
   await ask(server, caPem, { method: 'PUT', path: '/box?restype=container' })
@@ -181,17 +181,17 @@ test('a SAS for HTTPS only is one here', async (t) => {
   assert.equal(answer.text, 'hello')
 })
 
-const cert = write('cert.pem', given.certPem)
-const key = write('key.pem', given.keyPem)
-const lockedKey = createPrivateKey(given.keyPem).export({
+const cert = write('cert.pem', certificate.certPem)
+const key = write('key.pem', certificate.keyPem)
+const lockedKey = createPrivateKey(certificate.keyPem).export({
   type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: PASSWORD,
 }) // prettier-ignore
 
 // prettier-ignore
 const GIVEN: readonly [string, RunningTestOptions][] = [
   ['PEM', { cert, key }],
-  ['PEM in one file', { cert: write('both.pem', given.keyPem + given.certPem) }],
-  ['PEM with a locked key', { cert, key: write('locked.pem', String(lockedKey)), pwd: PASSWORD }],
+  ['PEM in one file', { cert: write('both.pem', certificate.keyPem + certificate.certPem) }],
+  ['PEM with an encrypted key', { cert, key: write('locked.pem', String(lockedKey)), pwd: PASSWORD }],
 ]
 
 for (const [what, options] of GIVEN) {
@@ -222,7 +222,7 @@ const NO_TLS: readonly [string, string | Uint8Array][] = [
   ['nothing', ''],
 ]
 
-test('clients that speak no TLS are let go, and others are served', async (t) => {
+test('clients that do not speak TLS are disconnected, and others are served', async (t) => {
   const server = await start(t, { https: 'auto' })
   for (const [what, bytes] of NO_TLS) {
     const socket = await BareSocket.open(server.blobPort)
@@ -234,7 +234,7 @@ test('clients that speak no TLS are let go, and others are served', async (t) =>
   }
 })
 
-test('close lets go of TLS connections that are open and silent', async () => {
+test('close ends idle TLS connections', async () => {
   const server = await runTestServer({ https: 'auto', silent: true })
   const options = {
     host: '127.0.0.1',
@@ -244,8 +244,8 @@ test('close lets go of TLS connections that are open and silent', async () => {
   }
   const socket = connectTls(options)
   await new Promise((resolve) => socket.once('secureConnect', resolve))
-  const gone = new Promise((resolve) => socket.once('close', resolve))
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   socket.on('error', () => undefined).resume()
   await server.close()
-  await gone
+  await closed
 })

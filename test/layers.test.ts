@@ -1,12 +1,12 @@
-// The walls: which folder may import which, services that know nothing of each other, no cycles, and the one
-// file that may know a library. A rule without a checker is a wish.
+// The import rules: which folder may import which, no imports between services, no cycles, and one file per library.
+// A rule without a check is only a wish.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 
-/** Each folder, and the folders that it may import besides itself. */
+/** The folders that each folder may import, besides itself. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   memory: [],
   kv: ['memory'],
@@ -19,7 +19,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   rest: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'http', 'query'],
   smb: ['memory', 'kv', 'node', 'extent', 'storage', 'auth'],
   start: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'http'],
-  // run/ wires it all together; server.ts and program.ts are the ways in.
+  // run/ wires everything together; server.ts and program.ts are the entry points.
   run: [
     'memory',
     'kv',
@@ -36,7 +36,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   '': ['storage', 'node', 'http', 'start', 'run'],
 }
 
-/** A library, and the only files that may import it. */
+/** The only files that may import each library. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   lmdb: ['src/kv/engine/lmdb.ts'],
   saxes: ['src/http/protocol/xml.ts'],
@@ -56,14 +56,14 @@ const imports: readonly Import[] = files.flatMap((file) =>
   ),
 )
 
-/** Imports of our own files, by path from the root. */
+/** Imports between our own files, as paths from the root. */
 const local = imports
   .filter(({ target }) => target.startsWith('.'))
   .map(({ file, target }) => ({ file, target: normalize(join(dirname(file), target)) }))
 
 const layerOf = (file: string) => (file.split('/').length > 2 ? (file.split('/')[1] ?? '') : '')
 
-test('there are files to look at', () => assert(files.length > 30 && imports.length > 100))
+test('there are files to check', () => assert(files.length > 30 && imports.length > 100))
 
 test('every folder is a layer', () => {
   assert.deepEqual(
@@ -72,7 +72,7 @@ test('every folder is a layer', () => {
   )
 })
 
-test('imports go one way', () => {
+test('imports go downwards only', () => {
   const wrong = local.filter(({ file, target }) => {
     const [from, to] = [layerOf(file), layerOf(target)]
     return from !== to && LAYERS[from]?.includes(to) !== true
@@ -80,12 +80,12 @@ test('imports go one way', () => {
   assert.deepEqual(wrong, [])
 })
 
-/** Of storage/ and rest/: the service, or `shared`, that a file belongs to. */
+/** The service, or `shared`, to which a file of storage/ or rest/ belongs. */
 function serviceOf(file: string): string | undefined {
   return /^src\/(?:storage|rest)\/(blob|queue|table|file|shared)\//.exec(file)?.[1]
 }
 
-test('no service knows another, and what they share knows none', () => {
+test('services do not import each other, and shared code imports none of them', () => {
   const wrong = local.filter(({ file, target }) => {
     const [from, to] = [serviceOf(file), serviceOf(target)]
     return from !== undefined && to !== undefined && to !== 'shared' && to !== from
@@ -93,25 +93,25 @@ test('no service knows another, and what they share knows none', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('sockets, heads and bodies know no operation', () => {
+test('http/protocol and http/client do not import http/door', () => {
   const wrong = local.filter(({ file, target }) => {
     return /^src\/http\/(protocol|client)\//.test(file) && target.startsWith('src/http/door/')
   })
   assert.deepEqual(wrong, [])
 })
 
-test('no file imports itself by way of others, types included', () => {
+test('imports have no cycles, types included', () => {
   const targets = new Map<string, string[]>(files.map((file) => [file, []]))
   for (const { file, target } of local) targets.get(file)?.push(target)
   assert.deepEqual(cycleIn(targets), [])
 })
 
-test('a cycle is found and told', () => {
+test('the check for cycles finds a cycle', () => {
   const targets = { a: ['b'], b: ['c', 'd'], c: [], d: ['e'], e: ['b'] }
   assert.deepEqual(cycleIn(new Map(Object.entries(targets))), ['b', 'd', 'e', 'b'])
 })
 
-/** The first cycle, from a file to itself; empty if there is none. */
+/** The first cycle found, from a file to itself; empty if there is none. */
 function cycleIn(targets: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const done = new Set<string>()
   const path: string[] = []
@@ -134,14 +134,14 @@ function cycleIn(targets: ReadonlyMap<string, readonly string[]>): readonly stri
   return []
 }
 
-test('a library is known to one file', () => {
+test('each library is imported by one file only', () => {
   const wrong = imports.filter(({ file, target }) => {
     return !target.startsWith('.') && !isBuiltin(target) && !LIBRARIES[target]?.includes(file)
   })
   assert.deepEqual(wrong, [])
 })
 
-test('rules have no clock, no chance and no disk', () => {
+test('rules use no clock, no randomness and no disk', () => {
   const banned =
     /\bDate\.now\(|new Date\(\)|Math\.random|randomUUID|performance\.now|from 'node:(fs|net|http)/
   const rules = files.filter((file) => layerOf(file) === 'storage')
@@ -151,8 +151,8 @@ test('rules have no clock, no chance and no disk', () => {
   )
 })
 
-test('no request makes a generator function of its own', () => {
-  // V8 gives each a hidden class in its old generation, which holds the whole request until the next full
+test('no generator function is created per request', () => {
+  // V8 creates a hidden class for each in the old generation, which keeps the whole request alive until the next full
   // collection (docs/decisions/0008-speed.md).
   const served = files.filter((file) => ['http', 'rest', 'smb'].includes(layerOf(file)))
   assert.deepEqual(
@@ -165,7 +165,7 @@ test('no request makes a generator function of its own', () => {
   )
 })
 
-/** Bodies that decode a request or encode an answer, or need a key that storage never sees. */
+/** Transaction bodies that decode a request, encode a response, or need a key that storage never sees. */
 const BODIES_OUTSIDE: readonly string[] = [
   'src/rest/blob/cipher.ts',
   'src/rest/blob/content/append.ts',
@@ -191,7 +191,7 @@ test('transaction bodies are in storage', () => {
   assert.deepEqual(found.sort(), [...BODIES_OUTSIDE].sort())
 })
 
-test('only start-up touches the process', () => {
+test('only start-up code uses `process`', () => {
   const wrong = files.filter((file) => {
     const code = readFileSync(file, 'utf8').replaceAll(/^\s*(\/\/|\/?\*).*$/gm, '')
     return (

@@ -1,5 +1,5 @@
-// Everything that an installation brings is pinned by its hash: npm checks what it fetches against the lock
-// file, but cannot check what an install script fetches by itself.
+// Every installed package is pinned by its hash: npm checks downloads against the lock file, but not what an install
+// script downloads.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -34,7 +34,7 @@ test('every package has its hash in the lock file', () => {
   assert.deepEqual(unpinned, [])
 })
 
-test('the Node that a checkout runs with is among them, and needs no install script', () => {
+test('the Node of a checkout is among them and needs no install script', () => {
   const { optionalDependencies } = readJson('../scripts/node/package.json') as {
     readonly optionalDependencies: Readonly<Record<string, string>>
   }
@@ -46,6 +46,6 @@ test('the Node that a checkout runs with is among them, and needs no install scr
   assert.equal(lock.packages['node_modules/node'], undefined)
 })
 
-test('install scripts run only for packages that build themselves from their own files', () => {
+test('install scripts are allowed only for packages that are built from their own files', () => {
   assert.deepEqual(Object.keys(allowScripts), ['lmdb', 'msgpackr-extract'])
 })

@@ -1,13 +1,13 @@
 // Random damage to bytes, for tests of parsers.
 import type { Random } from './random.ts'
 
-/** What tends to matter to parsers. */
+/** Texts that parsers often treat specially. */
 const WORDS = [
   '\r\n', '\0', '%', '%00', '%2F', '%ff', '..', '//', '?', '&', '=', ',', ';', '"', '<', '>', '&#0;', '*', '-1', '0',
   '99999999999999999999', '1e9', 'NaN', '__proto__', 'x-ms-', 'bytes=', 'chunked', '\u00ff', '+', ' ', '\t',
 ] // prettier-ignore
 
-/** One change: a byte set, cut, doubled, inserted, a word put in, the end cut off. */
+/** Makes one change: sets, removes, doubles or inserts a byte, inserts a word, or cuts off the end. */
 export function mutate(bytes: Buffer, random: Random): Buffer {
   const at = random.below(bytes.length + 1)
   const end = Math.min(bytes.length, at + 1 + random.below(8))

@@ -1,6 +1,6 @@
-// --nameReuseSeconds: the names of deleted containers, queues, tables and shares stay taken for a while, by the
-// server's clock and across a restart. What else is asked of them meanwhile is 404 of containers and shares, and
-// 409 of queues and tables, as the documentation of their deletes has it.
+// --nameReuseSeconds: the names of deleted containers, queues, tables and shares stay reserved for a while, by the
+// server's clock and across a restart. Meanwhile other operations on them fail with 404 for containers and shares and
+// with 409 for queues and tables, as documented for their deletes.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -75,7 +75,7 @@ before(async () => {
 
 after(() => clients.server.close())
 
-/** The SDK for tables leaves the code of a transaction's error in the text. */
+/** The tables SDK leaves the error code of a transaction in the message. */
 const codeOf = (error: unknown): string => {
   const { code, details } = error as { code?: string; details?: { odataError?: { code?: string } } }
   const inText = /(?:"code":"|<m:code>)(\w+)/.exec(String(error))?.[1]
@@ -86,7 +86,7 @@ const outcome = (sent: Promise<unknown>): Promise<string> => sent.then(() => 'do
 
 for (const [kind, { deleted, create, remove }] of Object.entries(KINDS)) {
   describe(`the name of a deleted ${kind}`, () => {
-    test('is taken until its time is over', async () => {
+    test('is reserved until its time is over', async () => {
       const { server } = clients
       await create(clients, `${kind}1`)
       await remove(clients, `${kind}1`)
@@ -98,7 +98,7 @@ for (const [kind, { deleted, create, remove }] of Object.entries(KINDS)) {
       assert.equal(await outcome(create(clients, `${kind}1`)), 'done')
     })
 
-    test('is taken after a restart, too', async () => {
+    test('stays reserved across a restart', async () => {
       const location = await mkdtemp(join(tmpdir(), 'lazuli-reuse-'))
       let nowMs = Date.now()
       const options = { location, clock: () => nowMs }
@@ -117,7 +117,7 @@ for (const [kind, { deleted, create, remove }] of Object.entries(KINDS)) {
       }
     })
 
-    test('is free at once by default', async () => {
+    test('can be reused at once by default', async () => {
       const free = await start({ nameReuseSeconds: 0 })
       try {
         await create(free, `${kind}4`)
@@ -131,7 +131,7 @@ for (const [kind, { deleted, create, remove }] of Object.entries(KINDS)) {
 }
 
 describe('while it is being deleted', () => {
-  test('all that is asked of a container, but to make it, is 404', async () => {
+  test('every operation on a container except its creation is answered with 404', async () => {
     const container = clients.blobs.getContainerClient('asked')
     await container.create()
     await container.delete()
@@ -146,7 +146,7 @@ describe('while it is being deleted', () => {
     for (const run of operations) assert.equal(await outcome(run()), 'ContainerNotFound')
   })
 
-  test('all that is asked of a share, but to make it, is 404', async () => {
+  test('every operation on a share except its creation is answered with 404', async () => {
     const share = clients.shares.getShareClient('asked')
     await share.create()
     await share.delete()
@@ -159,7 +159,7 @@ describe('while it is being deleted', () => {
     for (const run of operations) assert.equal(await outcome(run()), 'ShareNotFound')
   })
 
-  test('all that is asked of a queue is 409', async () => {
+  test('every operation on a queue is answered with 409', async () => {
     const queue = clients.queues.getQueueClient('asked')
     const operations = [
       () => queue.getProperties(),
@@ -179,7 +179,7 @@ describe('while it is being deleted', () => {
     for (const run of operations) assert.equal(await outcome(run()), 'QueueNotFound')
   })
 
-  test('all that is asked of a table is 409', async () => {
+  test('every operation on a table is answered with 409', async () => {
     const table = clients.table('Asked')
     const entity = { partitionKey: 'p', rowKey: 'r' }
     const operations = [
@@ -200,7 +200,7 @@ describe('while it is being deleted', () => {
   })
 })
 
-describe('what soft delete keeps', () => {
+describe('with soft delete', () => {
   const KEEP = '<Enabled>true</Enabled><Days>7</Days>'
 
   const turn = async (blobPort: number, policy: string) => {
@@ -209,7 +209,7 @@ describe('what soft delete keeps', () => {
     assert.equal((await rawRequest({ blobPort }, { method: 'PUT', path, body })).status, 202)
   }
 
-  test('a container can be restored, and its name used, when its deletion is over', async () => {
+  test('a container can be restored, and its name reused, once the deletion is complete', async () => {
     const { blobs, server } = clients
     await turn(server.blobPort, 'ContainerDeleteRetentionPolicy')
     const container = blobs.getContainerClient('soft')
@@ -226,7 +226,7 @@ describe('what soft delete keeps', () => {
     assert.equal(await outcome(container.create()), 'done')
   })
 
-  test('and so can a share', async () => {
+  test('a share can be restored, and its name reused, once the deletion is complete', async () => {
     const { shares, server } = clients
     await turn(server.filePort, 'ShareDeleteRetentionPolicy')
     const share = shares.getShareClient('soft')

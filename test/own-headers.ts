@@ -1,5 +1,5 @@
-// The names of the headers that an answer has of its own, to compare with what was recorded of the service: without
-// those that every answer has and those that frame it.
+// The header names that are specific to a response, for comparison with those recorded from Azure: without the headers
+// of every response and those of its framing.
 import type { RawResponse } from './harness.ts'
 
 const COMMON: ReadonlySet<string> = new Set([
@@ -14,7 +14,7 @@ const COMMON: ReadonlySet<string> = new Set([
   'x-ms-version',
 ])
 
-/** Sorted, in lower case, with blanks between them. */
+/** Sorted, in lower case, separated by spaces. */
 export function ownHeaders({ headers }: Pick<RawResponse, 'headers'>): string {
   const names = Object.keys(headers).filter((name) => !COMMON.has(name))
   return names.sort().join(' ')

@@ -1,5 +1,5 @@
-// What is published, installed as a user installs it and run by the Nodes that users have: the oldest one
-// that is promised, if this machine has it, and the one that Lazuli is made with.
+// The published package, installed as a user installs it and run by users' versions of Node: the oldest supported one,
+// if this machine has it, and the one that Lazuli is developed with.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ function isPacked(value: unknown): value is readonly [Packed] {
   return Array.isArray(value) && value.length === 1
 }
 
-/** npm in a folder of its own, as outside of this checkout. */
+/** Runs npm in a folder outside of this checkout. */
 function npm(cwd: string, ...args: string[]): Promise<Ended> {
   return run({ program: ['npm'], args, cwd })
 }
@@ -48,7 +48,7 @@ async function pack(): Promise<Packed> {
 const OFFLINE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED|E50\d/
 const INSTALL = ['install', '--omit=dev', '--ignore-scripts=false', '--prefer-offline'] as const
 
-/** Why it could not be installed; undefined if it is. */
+/** Installs the package; returns the reason if that is impossible. */
 async function install(tarball: string): Promise<string | undefined> {
   mkdirSync(APP)
   writeFileSync(join(APP, 'package.json'), '{ "type": "module", "private": true }')
@@ -62,7 +62,7 @@ async function install(tarball: string): Promise<string | undefined> {
 const packed = await pack()
 const missing = await install(join(FOLDER, packed.filename))
 
-test('the tarball holds what runs, and nothing of how it is made', () => {
+test('the tarball holds the compiled program and no sources or tests', () => {
   const paths = packed.files.map(({ path }) => path)
   const besides = paths.filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path)).toSorted()
   assert.deepEqual(besides, ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
@@ -73,7 +73,7 @@ test('the tarball holds what runs, and nothing of how it is made', () => {
   }
 })
 
-describe('installed', { skip: missing ?? false }, () => {
+describe('the package is installed', { skip: missing ?? false }, () => {
   test('without a Node of its own, and without a compiler', () => {
     const modules = join(APP, 'node_modules')
     assert(!existsSync(join(modules, 'node')))
@@ -155,7 +155,7 @@ for (const { version, folder } of [systemNode(), nodeOf(dirname(process.execPath
   })
 }
 
-/** What other tools wait for, to the letter. */
+/** The exact lines that other tools wait for. */
 const LINES = {
   lazuli: (at: string) => [`Lazuli Blob service is successfully listening at http://${at}`],
   azurite: (at: string) => [
@@ -166,7 +166,7 @@ const LINES = {
   'azurite-blob': (at: string) => [`Azurite Blob service successfully listens on http://${at}`],
 }
 
-/** A small blob and a large one, by way of the store and of an extent. */
+/** Writes and reads a small blob, stored in its record, and a large one, stored in an extent. */
 async function checkServes(server: { readonly blobPort: number }): Promise<void> {
   assert.equal((await createContainer(server, 'packed')).status, 201)
   for (const lengthBytes of [1_000, 1_000_000]) {
@@ -185,7 +185,7 @@ function nodeOf(folder: string): readonly Node[] {
   return [{ version: version.trim().slice(1), folder }]
 }
 
-/** The one that users of this machine have, if it is another one and not too old. */
+/** The Node on this machine's PATH, if it is another version and not too old. */
 function systemNode(): readonly Node[] {
   const folders = (process.env.PATH ?? '').split(delimiter)
   const found = folders.find((folder) => {

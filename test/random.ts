@@ -1,9 +1,9 @@
-// The one source of randomness in the tests. It is seeded, so a failure repeats with the same seed.
+// The only source of randomness in the tests. It is seeded, so a failure can be repeated with the same seed.
 
 export type Random = {
   /** An integer from 0 to count - 1. */
   below(count: number): number
-  /** One of the items, of which there must be at least one. */
+  /** One of the items; there must be at least one. */
   pick<T>(items: readonly T[]): T
   bytes(lengthBytes: number): Buffer
 }

@@ -1,5 +1,8 @@
-// A server with settings, as the command would start it: for tests of what `startServer` has no option
-// for. Its log is kept as text.
+// A server started as the command starts it, for tests of settings that `startServer` has no option for. Its log is
+// collected as text.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { runServer, type RunningServer } from '../src/run/server.ts'
 import { decodeAccountsJson } from '../src/start/account/account-list.ts'
 import { fixedAccounts } from '../src/start/account/accounts.ts'
@@ -9,30 +12,38 @@ import { fixedSmbUsers } from '../src/start/account/smb-users.ts'
 
 export type RunningTestServer = RunningServer & {
   readonly blobPort: number
+  readonly queuePort: number
+  readonly tablePort: number
   readonly filePort: number
   readonly fileEndpoint: string
   readonly smbPort: number
-  /** Lets the time pass that requests wait for SMB clients. */
+  /** Ends the time that requests wait for SMB clients. */
   endWaits(): void
   now(): number
   advance(byMs: number): void
-  /** What was logged; complete after close. */
+  /** The log so far; complete after close. */
   logged(): string
 }
 
 export type RunningTestOptions = Partial<Options> & {
-  /** Name to keys; left out, the well-known account. */
+  /** Account names and their keys; the well-known account if left out. */
   readonly accounts?: Readonly<Record<string, string | readonly string[]>>
   readonly folder?: string
-  /** Who logs in over SMB besides accounts. */
+  /** Stores the data in a new folder, which `close` removes. */
+  readonly onDisk?: boolean
+  /** The users who can log in over SMB, besides the accounts. */
   readonly smbUsers?: Parameters<typeof fixedSmbUsers>[0]
-  /** False: the test is the SMB client and its server: it writes what clients hold open itself. */
+  /** False: there is no SMB server; the test itself writes the records of what SMB clients have open. */
   readonly hasSmb?: boolean
 }
 
-/** The clock stands still until the test advances it. */
-export async function runTestServer(given: RunningTestOptions = {}): Promise<RunningTestServer> {
-  const { accounts: named, folder, smbUsers = [], hasSmb = true, ...values } = given
+/** Starts a server whose clock stands still until the test advances it. */
+export async function runTestServer(
+  testOptions: RunningTestOptions = {},
+): Promise<RunningTestServer> {
+  const { accounts: named, onDisk = false, smbUsers = [], hasSmb = true, ...rest } = testOptions
+  const { folder = onDisk ? await mkdtemp(join(tmpdir(), 'lazuli-test-')) : undefined, ...values } =
+    rest
   const accounts = fixedAccounts(named && decodeAccountsJson(named, 'accounts'))
   const options = defaultOptions({
     blobPort: 0,
@@ -69,12 +80,16 @@ export async function runTestServer(given: RunningTestOptions = {}): Promise<Run
       return () => waits.delete(then)
     },
   })
-  const filePort = running.endpoints[3]?.port ?? 0
+  const portOf = (name: string): number =>
+    running.endpoints.find(({ service }) => service === name)?.port ?? 0
+  const filePort = portOf('file')
   return {
     ...running,
-    blobPort: running.endpoints[0]?.port ?? 0,
+    blobPort: portOf('blob'),
+    queuePort: portOf('queue'),
+    tablePort: portOf('table'),
     filePort,
-    smbPort: running.endpoints[4]?.port ?? 0,
+    smbPort: portOf('smb'),
     fileEndpoint: `http://127.0.0.1:${filePort}/devstoreaccount1`,
     endWaits: () => {
       const due = [...waits]
@@ -89,6 +104,7 @@ export async function runTestServer(given: RunningTestOptions = {}): Promise<Run
     close: async () => {
       await running.close()
       await log.close()
+      if (onDisk && folder !== undefined) await rm(folder, { recursive: true, force: true })
     },
   }
 }

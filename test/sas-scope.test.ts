@@ -1,5 +1,5 @@
-// Paths that try to leave what a SAS is signed for: dots, encoded slashes, backslashes, `$root`, hard links. The
-// strings to sign are put together here, by hand.
+// Paths that try to escape the scope of a SAS: dots, encoded slashes, backslashes, `$root`, hard links. The strings to
+// sign are built here, by hand.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -102,7 +102,7 @@ describe('a SAS for a directory', () => {
       assert.equal(answer.status, 403, answer.text)
     })
   }
-  test('reaches what is in it, whatever the way there', async () => {
+  test('reaches the files in it by any path', async () => {
     for (const path of ['/box/dir/mine', '/box/payroll/../dir/mine', '/box/dir%5Cmine']) {
       assert.equal(await ask('GET', path, sasFor(directory)), '200', path)
     }
@@ -112,7 +112,7 @@ describe('a SAS for a directory', () => {
 describe('a SAS for a container', () => {
   const vault = { resource: 'c', name: 'vault' } as const
   for (const method of ['GET', 'PUT', 'DELETE']) {
-    test(`does not reach ${method} of the blob in $root with the container's name`, async () => {
+    test(`does not permit ${method} of the blob in $root with the container's name`, async () => {
       assert.equal(await ask(method, '/vault', sasFor(vault)), FAILED)
     })
   }
@@ -121,19 +121,19 @@ describe('a SAS for a container', () => {
   })
 })
 
-test('a blob in $root is signed for by its whole name', async () => {
+test('a SAS for a blob in $root is signed with its full path', async () => {
   const sas = sasFor({ resource: 'b', name: '$root/vault' })
   assert.equal(await ask('GET', '/vault', sas), '200')
   assert.equal(await ask('GET', '/%24root/vault', sas), '200')
 })
 
-test('a backslash in a name is signed for as the slash it is stored as', async () => {
+test('a backslash in a name is signed as the slash under which it is stored', async () => {
   const sas = sasFor({ resource: 'b', name: 'box/x/y' })
   assert.equal(await ask('GET', '/box/x%5Cy', sas), '200')
   assert.equal(await ask('GET', '/box/x/y', sas), '200')
 })
 
-test('a SAS for one file of an NFS share does not link to another', async () => {
+test('a SAS for one file of an NFS share does not permit a link to another', async () => {
   const files = { blobPort: server.filePort }
   const nfs = { 'x-ms-enabled-protocols': 'NFS', 'x-ms-access-tier': 'Premium' }
   await rawRequest(files, { method: 'PUT', path: '/nfs?restype=share', headers: nfs })

@@ -1,5 +1,5 @@
-// Shared access signatures made by the SDK, over the wire: what each may do, for how long, from where,
-// and what a stored access policy adds. The clock is the test's.
+// Shared access signatures created by the SDK, over the wire: permissions, times, addresses and stored access policies.
+// The test controls the clock.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
@@ -97,7 +97,7 @@ for (const [permissions, types, method, path, expected] of ACCOUNT_SAS) {
   })
 }
 
-test('an account SAS for another service: 403', async () => {
+test('an account SAS for another service is refused with 403', async () => {
   const answer = await ask('GET', '/box/b', accountSas('r', 'o', 'qtf'))
   assert.equal(outcome(answer), '403 AuthorizationServiceMismatch')
 })
@@ -139,17 +139,17 @@ const SERVICE_SAS: readonly [what: string, sas: () => string, method: string, pa
   ['blob, rd', () => blobSas('rd', { blobName: 'new' }), 'GET', '/box/new', '404 BlobNotFound'],
   ['expired', () => blobSas('r', { expiresOn: fromNow(-1_000) }), 'GET', '/box/b', FAILED],
   ['not yet valid', () => blobSas('r', { startsOn: fromNow(60_000) }), 'GET', '/box/b', FAILED],
-  ['valid since', () => blobSas('r', { startsOn: fromNow(-60_000) }), 'GET', '/box/b', '200'],
+  ['already valid', () => blobSas('r', { startsOn: fromNow(-60_000) }), 'GET', '/box/b', '200'],
   ['this address', () => blobSas('r', { ipRange: { start: '127.0.0.1' } }), 'GET', '/box/b', '200'],
   ['this range', () => blobSas('r', { ipRange: { start: '127.0.0.0', end: '127.0.0.9' } }), 'GET', '/box/b', '200'],
   ['another address', () => blobSas('r', { ipRange: { start: '10.0.0.1' } }), 'GET', '/box/b', '403 AuthorizationSourceIPMismatch'],
   ['both protocols', () => blobSas('r', { protocol: SASProtocol.HttpsAndHttp }), 'GET', '/box/b', '200'],
   ['https only', () => blobSas('r', { protocol: SASProtocol.Https }), 'GET', '/box/b', '403 AuthorizationProtocolMismatch'],
-  ['a policy that is not there', () => containerSas('', { identifier: 'none' }), 'GET', '/box/b', FAILED],
-  ['a permission added later', () => containerSas('r').replace('sp=r', 'sp=rw'), 'PUT', '/box/b', FAILED],
-  ['a time added later', () => containerSas('r').replace(/se=20/, 'se=21'), 'GET', '/box/b', FAILED],
+  ['a missing policy', () => containerSas('', { identifier: 'none' }), 'GET', '/box/b', FAILED],
+  ['a permission added after signing', () => containerSas('r').replace('sp=r', 'sp=rw'), 'PUT', '/box/b', FAILED],
+  ['a time changed after signing', () => containerSas('r').replace(/se=20/, 'se=21'), 'GET', '/box/b', FAILED],
   ['no signature', () => containerSas('r').replace(/&?sig=[^&]*/, ''), 'GET', '/box/b', FAILED],
-  ['no time', () => containerSas('r').replace(/&?se=[^&]*/, ''), 'GET', '/box/b', FAILED],
+  ['no expiry time', () => containerSas('r').replace(/&?se=[^&]*/, ''), 'GET', '/box/b', FAILED],
   ['another key', () => otherKeySas(), 'GET', '/box/b', FAILED],
 ]
 
@@ -176,7 +176,7 @@ test('a condition on tags needs the permission to read them', async () => {
   assert.equal(outcome(await get(accountSas('rt', 'o'))), '412 ConditionNotMet')
 })
 
-test('and so does one on the tags of the source of a copy', async () => {
+test("a condition on the tags of a copy's source needs the permission to read them", async () => {
   const copy = (sas: string) => {
     const source = `${server.blobEndpoint}/box/b?${sas}`
     const headers = { 'x-ms-copy-source': source, 'x-ms-source-if-tags': "a = 'b'" }
@@ -186,7 +186,7 @@ test('and so does one on the tags of the source of a copy', async () => {
   assert.equal((await copy(blobSas('rt'))).status, 412)
 })
 
-test('a SAS ends when the clock says so', async () => {
+test("a SAS expires by the server's clock", async () => {
   const sas = blobSas('r', { startsOn: fromNow(-60_000), expiresOn: fromNow(60_000) })
   server.advance(58_000)
   assert.equal(outcome(await ask('GET', '/box/b', sas)), '200')
@@ -197,7 +197,7 @@ test('a SAS ends when the clock says so', async () => {
   assert.match(detail, /^Signature not valid in the specified time frame: Start \[/)
 })
 
-test('a stored access policy gives, changes and takes permission', async () => {
+test('a stored access policy grants, changes and revokes permissions', async () => {
   const container = owner().getContainerClient('box')
   const sas = containerSas('', { identifier: 'policy' })
   const setPolicy = (permissions: string, expiresOn = fromNow(HOUR_MS)) =>
@@ -217,7 +217,7 @@ test('a stored access policy gives, changes and takes permission', async () => {
   assert.equal(outcome(await ask('GET', '/box/b', sas)), FAILED)
 })
 
-test('a SAS says what the headers of the answer are', async () => {
+test('a SAS overrides response headers', async () => {
   const sas = blobSas('r', {
     cacheControl: 'no-store',
     contentDisposition: 'attachment; filename="ä.txt"',

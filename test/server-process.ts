@@ -1,4 +1,4 @@
-// Lazuli as a user runs it: a process of its own, seen through its output, its exit code and its ports.
+// Lazuli as a user runs it: a separate process, observed by its output, exit code and ports.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
@@ -10,11 +10,11 @@ import { rawRequest, type RawResponse } from './harness.ts'
 
 export const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url))
 
-/** Node keeps what it has compiled there: a start takes half the time. */
+/** Node's compile cache; it halves the time of a start. */
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/lazuli-test', import.meta.url))
 
 export type Launch = {
-  /** The program and what comes before the arguments; left out, Lazuli from its source. */
+  /** The program and its first arguments; Lazuli from its source if left out. */
   readonly program?: readonly [string, ...string[]]
   readonly args: readonly string[]
   readonly cwd?: string
@@ -32,8 +32,8 @@ export type Running = {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
   stdout(): string
-  /** The first match in stdout or stderr, now or later; fails when the process ends without one. */
-  said(pattern: RegExp): Promise<RegExpExecArray>
+  /** Waits for the first match in stdout or stderr; rejects if the process ends without one. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
 }
 
 const ANY_PORTS = {
@@ -46,7 +46,7 @@ const ANY_PORTS = {
 const children = new Set<ChildProcess>()
 const folders: string[] = []
 
-/** For `after`: nothing that a test started outlives it. */
+/** For `after`: ends all processes and removes all folders of the tests. */
 export async function cleanUp(): Promise<void> {
   const ends = [...children].map((child) => once(child, 'close'))
   for (const child of children) child.kill('SIGKILL')
@@ -64,7 +64,7 @@ export function launch({ program = [process.execPath, MAIN], args, cwd, env }: L
   const [file, ...before] = program
   const child = spawn(file, [...before, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Tests run side by side: what one does not ask for is on any free port.
+    // Tests run in parallel, so services get free ports unless a test sets them.
     env: { ...plainEnv(), ...ANY_PORTS, ...env },
     ...(cwd !== undefined && { cwd }),
   })
@@ -79,7 +79,7 @@ export function launch({ program = [process.execPath, MAIN], args, cwd, env }: L
       resolve({ code, signal, stdout, stderr })
     })
   })
-  const said = (pattern: RegExp): Promise<RegExpExecArray> =>
+  const printed = (pattern: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
         const match = pattern.exec(stdout) ?? pattern.exec(stderr)
@@ -88,20 +88,20 @@ export function launch({ program = [process.execPath, MAIN], args, cwd, env }: L
       look()
       child.stdout.on('data', look)
       child.stderr.on('data', look)
-      const missed = (why: unknown) => reject(new Error(`never said ${pattern}: ${String(why)}`))
+      const missed = (why: unknown) => reject(new Error(`never printed ${pattern}: ${String(why)}`))
       ended.then((end) => missed(JSON.stringify(end)), missed)
     })
-  return { child, ended, stdout: () => stdout, said }
+  return { child, ended, stdout: () => stdout, printed }
 }
 
-/** What the one who runs the tests has set for a server of his own must not reach these. */
+/** The environment without settings for a Lazuli server, which must not affect the tests. */
 function plainEnv(): NodeJS.ProcessEnv {
   const foreign = /^(LAZULI|AZURITE)_|^NODE_TEST_CONTEXT$|^NODE_OPTIONS$/
   const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name))
   return { ...Object.fromEntries(kept), NODE_COMPILE_CACHE: COMPILE_CACHE }
 }
 
-/** Runs to the end. */
+/** Runs the process to its end. */
 export function run(started: Launch): Promise<Ended> {
   return launch(started).ended
 }
@@ -117,7 +117,7 @@ const ANY_PORT = ['--blobPort', '0', '--adminPort', '0'] as const
 
 export async function startServerProcess({ args, ...rest }: Launch): Promise<ServerProcess> {
   const running = launch({ args: [...ANY_PORT, ...args], ...rest })
-  const [, blobUrl = ''] = await running.said(
+  const [, blobUrl = ''] = await running.printed(
     /Blob service (?:is successfully listening at|successfully listens on) (http[^\s"]+)/,
   )
   const [, adminUrl = ''] = /Admin +(\S+)\/health/.exec(running.stdout()) ?? []
@@ -132,7 +132,7 @@ export async function stop(server: Running, signal: NodeJS.Signals = 'SIGTERM'):
 export type Account = { readonly name: string; readonly key: string }
 
 /**
- * For requests as an account other than the harness's.
+ ** An account SAS for requests as an account other than the harness's.
  * https://learn.microsoft.com/rest/api/storageservices/create-account-sas
  */
 export function accountSas({ name, key }: Account): string {

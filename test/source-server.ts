@@ -1,12 +1,12 @@
-// Another server for copies to read from: answers for a path what the test says, and remembers what it was
-// asked. A test can hold an answer in the middle of its body.
+// Another web server as the source of copies. The test sets the response for each path and can pause a response in the
+// middle of its body; all requests are recorded.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export type SourceServer = {
   readonly origin: string
-  readonly asked: readonly { readonly path: string; readonly headers: IncomingHttpHeaders }[]
-  /** What a path answers from now on. */
+  readonly requests: readonly { readonly path: string; readonly headers: IncomingHttpHeaders }[]
+  /** Sets the response for a path. */
   answer(path: string, respond: Respond): void
   close(): Promise<void>
 }
@@ -15,10 +15,10 @@ export type Respond = (res: ServerResponse, headers: IncomingHttpHeaders) => voi
 
 export async function startSourceServer(): Promise<SourceServer> {
   const answers = new Map<string, Respond>()
-  const asked: { path: string; headers: IncomingHttpHeaders }[] = []
+  const requests: { path: string; headers: IncomingHttpHeaders }[] = []
   const server = createServer((req, res) => {
     const path = req.url ?? ''
-    asked.push({ path, headers: req.headers })
+    requests.push({ path, headers: req.headers })
     const respond = answers.get(path)
     if (respond !== undefined) return respond(res, req.headers)
     res.writeHead(404, { 'x-ms-error-code': 'BlobNotFound' }).end()
@@ -26,7 +26,7 @@ export async function startSourceServer(): Promise<SourceServer> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     answer: (path, respond) => answers.set(path, respond),
     close: () => {
       server.closeAllConnections()
@@ -37,31 +37,31 @@ export async function startSourceServer(): Promise<SourceServer> {
 
 const MODIFIED = 'Thu, 01 Jan 2026 00:00:00 GMT'
 
-/** What a web server answers where a condition is not met. */
-function unmetStatus(asked: IncomingHttpHeaders, etag: string): 304 | 412 | undefined {
-  const since = asked['if-modified-since']
-  const unmodified = asked['if-unmodified-since']
-  if (asked['if-match'] !== undefined && asked['if-match'] !== etag) return 412
+/** The status that a web server answers if a condition is not met. */
+function unmetStatus(sent: IncomingHttpHeaders, etag: string): 304 | 412 | undefined {
+  const since = sent['if-modified-since']
+  const unmodified = sent['if-unmodified-since']
+  if (sent['if-match'] !== undefined && sent['if-match'] !== etag) return 412
   if (unmodified !== undefined && Date.parse(MODIFIED) > Date.parse(unmodified)) return 412
   return since !== undefined && Date.parse(MODIFIED) <= Date.parse(since) ? 304 : undefined
 }
 
-/** A file as web servers have it: with an ETag, conditions and ranges. */
+/** Serves a file as web servers do, with an ETag, conditions and ranges. */
 export function file(bytes: Buffer, headers: Readonly<Record<string, string>> = {}): Respond {
-  return (res, asked) => {
+  return (res, sent) => {
     const etag = headers['etag'] ?? '"1"'
     const all = { etag, 'accept-ranges': 'bytes', 'content-type': 'text/plain', ...headers }
-    const unmet = unmetStatus(asked, etag)
+    const unmet = unmetStatus(sent, etag)
     if (unmet !== undefined) {
       res.writeHead(unmet).end()
       return
     }
-    const from = Number(/^bytes=(\d+)-/.exec(asked.range ?? '')?.[1] ?? -1)
+    const from = Number(/^bytes=(\d+)-/.exec(sent.range ?? '')?.[1] ?? -1)
     if (from < 0) {
       res.writeHead(200, { ...all, 'content-length': bytes.length }).end(bytes)
       return
     }
-    const end = /-(\d+)$/.exec(asked.range ?? '')?.[1]
+    const end = /-(\d+)$/.exec(sent.range ?? '')?.[1]
     const part = bytes.subarray(from, end === undefined ? undefined : Number(end) + 1)
     const range = `bytes ${from}-${from + part.length - 1}/${bytes.length}`
     const partHeaders = { 'content-range': range, 'content-length': part.length }
@@ -69,7 +69,7 @@ export function file(bytes: Buffer, headers: Readonly<Record<string, string>> = 
   }
 }
 
-/** A gate in the middle of an answer. */
+/** Holds back the rest of a response until it is opened. */
 export type Gate = { readonly opened: Promise<void>; open(): void }
 
 export function gate(): Gate {
@@ -80,7 +80,7 @@ export function gate(): Gate {
   return { opened, open: () => open() }
 }
 
-/** The first `firstBytes` at once, and the others when the gate is opened. */
+/** Sends the first `firstBytes` at once and the rest when the gate is opened. */
 export function heldFile(
   bytes: Buffer,
   firstBytes: number,

@@ -1,11 +1,11 @@
-// What a server asked of the kernel, in order, as strace writes it down. Calls of several threads overlap:
-// each has the line where it began and the line where it was done.
+// The system calls of a server in order, read from strace's output. Calls of different threads overlap, so each has the
+// line where it began and the line where it ended.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 export type SystemCall = {
   readonly name: string
-  /** The path of the first argument, for a call on a descriptor. */
+  /** The path of the descriptor in the first argument. */
   readonly path: string
   readonly fd: number
   readonly text: string
@@ -13,7 +13,7 @@ export type SystemCall = {
   readonly doneAt: number
 }
 
-/** Why strace can't be used here; undefined if it can. */
+/** The reason why strace cannot be used; undefined if it can. */
 export function straceMissing(): string | undefined {
   const { error, status, stderr } = spawnSync('strace', ['-f', '-e', 'trace=fsync', 'true'], {
     encoding: 'utf8',
@@ -24,7 +24,7 @@ export function straceMissing(): string | undefined {
 
 const TRACED = 'openat,pwrite64,pwritev,write,writev,fdatasync,fsync,msync,sendto,sendmsg'
 
-/** -D: the traced program is our child, and gets our signals. */
+/** -D makes the traced program our child, so that it gets our signals. */
 export function straceProgram(file: string, more: readonly string[] = []): readonly string[] {
   return ['strace', '-D', '-f', '-y', '-s', '24', '-e', `trace=${TRACED}`, ...more, '-o', file]
 }

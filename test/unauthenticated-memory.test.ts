@@ -1,5 +1,5 @@
-// Strangers share a bounded memory: the one that has been here the longest goes when it is used up, and whoever
-// has authenticated stays.
+// Unauthenticated connections share a memory limit: when it is reached, the oldest of them is closed. Authenticated
+// connections are kept.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
@@ -20,7 +20,7 @@ const OK = Buffer.from('ok')
 const BIG = Buffer.alloc(4 * MIB)
 const PART_OF_HEAD = `GET /slow HTTP/1.1\r\nHost: x\r\nx-slow: ${'x'.repeat(50 * KIB)}`
 
-/** Admits by the path: `/known` has authenticated, `/public` is for everybody, others are strangers. */
+/** `/known` counts as authenticated, `/public` as public access, other paths as unauthenticated. */
 async function handle(exchange: Exchange): Promise<void> {
   const { target } = exchange.head
   if (target === '/known' || target === '/public') exchange.admit(target === '/known')
@@ -39,7 +39,7 @@ async function start(t: TestContext, bytesMax: number, tls?: TlsContext) {
 
 const get = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-/** Asks on a connection of its own; an answer says that what was sent before has come, too. */
+/** Sends a request on a new connection and waits for its response, so that all earlier bytes have arrived. */
 async function open(port: number, target: string): Promise<BareSocket> {
   const socket = await BareSocket.open(port)
   socket.send(get(target))
@@ -47,7 +47,7 @@ async function open(port: number, target: string): Promise<BareSocket> {
   return socket
 }
 
-test('the oldest stranger goes when strangers hold too much', async (t) => {
+test('the oldest unauthenticated connection is closed at the limit', async (t) => {
   const { memory, port } = await start(t, 100 * KIB)
   const first = await open(port, '/stranger')
   first.send(PART_OF_HEAD)
@@ -59,7 +59,7 @@ test('the oldest stranger goes when strangers hold too much', async (t) => {
   assert(memory.bytes <= 100 * KIB)
 })
 
-test('whoever has authenticated stays, whatever it sends', async (t) => {
+test('an authenticated connection is kept, whatever it sends', async (t) => {
   const { port } = await start(t, 100 * KIB)
   const known = await open(port, '/known')
   known.send(PART_OF_HEAD)
@@ -70,7 +70,7 @@ test('whoever has authenticated stays, whatever it sends', async (t) => {
   assert.equal((await known.answer())?.text, 'ok')
 })
 
-test('of a client that takes no answers no more is read than the kernel keeps', async (t) => {
+test('from a client that does not read responses, the server reads no more than the kernel buffers', async (t) => {
   const { memory, port } = await start(t, 1024 * 1024 * KIB)
   const socket = connectTcp({ port, host: '127.0.0.1' })
   t.after(() => socket.destroy())
@@ -78,12 +78,12 @@ test('of a client that takes no answers no more is read than the kernel keeps', 
   socket.write(
     `GET /big HTTP/1.1\r\nHost: x\r\nx-fill: ${'x'.repeat(50 * KIB)}\r\n\r\n`.repeat(1_000),
   )
-  // Others are served meanwhile, and by then everything has come that will.
+  // Another client is served; by then everything has arrived.
   for (let at = 0; at < 200; at++) (await open(port, '/known')).close()
   assert(memory.bytes < 8 * MIB, `${memory.bytes} bytes`)
 })
 
-test('what was held is given back with the connection', async (t) => {
+test('a closed connection returns its memory', async (t) => {
   const { memory, port } = await start(t, 1024 * KIB)
   const sockets = [await open(port, '/stranger'), await open(port, '/known')]
   assert(memory.bytes > 0 && memory.bytes < 50 * KIB)
@@ -92,11 +92,11 @@ test('what was held is given back with the connection', async (t) => {
     assert.equal((await socket.answer())?.status, 400)
     assert.equal(await socket.rest(), '')
   }
-  // The server learns of the end of a connection a little later than its client.
+  // The server notices the end of a connection a little later than its client.
   while (memory.bytes > 0) (await open(port, '/known')).close()
 })
 
-test('clients in the middle of a TLS handshake are strangers, too', async (t) => {
+test('a client in the middle of a TLS handshake counts as unauthenticated', async (t) => {
   const nowMs = Date.now()
   const ca = await makeCa(nowMs)
   const { certPem, keyPem } = await makeServerCertificate(ca, ['localhost'], nowMs)
@@ -111,7 +111,7 @@ test('clients in the middle of a TLS handshake are strangers, too', async (t) =>
   assert.equal(memory.bytes, 0)
 })
 
-test('a signature that is right is what makes a client known', async (t) => {
+test('a valid signature authenticates a connection', async (t) => {
   const server = await runTestServer({ silent: true })
   t.after(() => server.close())
   const socket = await BareSocket.open(server.blobPort)

@@ -1,5 +1,5 @@
-// What is said before a body is read: `100 Continue` only to those whose body is wanted, and a refusal
-// without it to those whose request is bound to fail.
+// Responses before a body is read: `100 Continue` only if the body is needed; a request that is bound to fail is refused
+// without it.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { BareSocket, headBytes } from './bare-socket.ts'
@@ -24,7 +24,7 @@ function putBlob(lengthBytes: number, headers: Readonly<Record<string, string>> 
 const EXPECT = { expect: '100-continue' }
 
 for (const lengthBytes of [5, 100_000]) {
-  test(`a body of ${lengthBytes} bytes that is wanted: 100, then 201`, async () => {
+  test(`a valid body of ${lengthBytes} bytes gets 100, then 201`, async () => {
     const socket = await BareSocket.open(server.blobPort)
     socket.send(headBytes(putBlob(lengthBytes), EXPECT))
     assert.equal((await socket.answer())?.status, 100)
@@ -35,7 +35,7 @@ for (const lengthBytes of [5, 100_000]) {
   })
 }
 
-test('where there is no body to come, nobody is asked for it (RFC 9110, 10.1.1)', async () => {
+test('a request without a body gets no 100 Continue (RFC 9110, 10.1.1)', async () => {
   const socket = await BareSocket.open(server.blobPort)
   socket.send(headBytes(putBlob(0), EXPECT))
   assert.equal((await socket.answer())?.status, 201)
@@ -46,30 +46,30 @@ test('where there is no body to come, nobody is asked for it (RFC 9110, 10.1.1)'
 
 // prettier-ignore
 const REFUSED: readonly [string, RawRequest, string][] = [
-  ['a condition that is not met', putBlob(MIB, { 'if-none-match': '*' }), '409 BlobAlreadyExists'],
-  ['an ETag that is not the one', putBlob(MIB, { 'if-match': '"0x1"' }), '412 ConditionNotMet'],
-  ['a container that is not there', { ...putBlob(MIB), path: '/none/b' }, '404 ContainerNotFound'],
+  ['an unmet condition', putBlob(MIB, { 'if-none-match': '*' }), '409 BlobAlreadyExists'],
+  ['another ETag', putBlob(MIB, { 'if-match': '"0x1"' }), '412 ConditionNotMet'],
+  ['a missing container', { ...putBlob(MIB), path: '/none/b' }, '404 ContainerNotFound'],
   ['no signature', { ...putBlob(MIB), sign: 'none' }, '401 NoAuthenticationInformation'],
-  ['a SAS that is none', { ...putBlob(MIB), sign: 'sv=2020-12-06&sr=b&sp=w&se=2099-01-01&sig=x' }, '403 AuthenticationFailed'],
-  ['a header that is missing', { ...putBlob(MIB), headers: { 'content-length': '5' } }, '400 MissingRequiredHeader'],
-  ['one byte more than a blob may have', putBlob(5_000 * MIB + 1), '413 RequestBodyTooLarge'],
+  ['an invalid SAS', { ...putBlob(MIB), sign: 'sv=2020-12-06&sr=b&sp=w&se=2099-01-01&sig=x' }, '403 AuthenticationFailed'],
+  ['a missing header', { ...putBlob(MIB), headers: { 'content-length': '5' } }, '400 MissingRequiredHeader'],
+  ['one byte more than the limit of Put Blob', putBlob(5_000 * MIB + 1), '413 RequestBodyTooLarge'],
   ['properties of 1 GiB', { method: 'PUT', path: '?restype=service&comp=properties', headers: { 'content-length': String(1024 * MIB) } }, '413 RequestBodyTooLarge'],
-  ['a long body where none belongs', { method: 'PUT', path: '/other?restype=container', headers: { 'content-length': '65537' } }, '413 RequestBodyTooLarge'],
+  ['a long body for an operation without one', { method: 'PUT', path: '/other?restype=container', headers: { 'content-length': '65537' } }, '413 RequestBodyTooLarge'],
 ]
 
 for (const [what, request, expected] of REFUSED) {
-  test(`${what}: ${expected}, without 100, and the connection is not used again`, async () => {
+  test(`${what} is refused with ${expected}, without 100, and the connection ends`, async () => {
     const socket = await BareSocket.open(server.blobPort)
     socket.send(headBytes(request, EXPECT))
     const answer = await socket.answer()
     assert.equal(`${answer?.status} ${answer?.headers['x-ms-error-code']}`, expected)
-    // The body that the client may still send would be read as a request.
+    // Otherwise a body that the client still sends would be parsed as a request.
     assert.equal(answer?.headers.connection, 'close')
     assert.equal(await socket.rest(), '')
     socket.close()
   })
 
-  test(`${what}: ${expected}, answered before the body comes`, async () => {
+  test(`${what} is refused with ${expected} before the body arrives`, async () => {
     const socket = await BareSocket.open(server.blobPort)
     socket.send(headBytes(request))
     const answer = await socket.answer()
@@ -78,7 +78,7 @@ for (const [what, request, expected] of REFUSED) {
   })
 }
 
-test('a refused body is read over, and the connection serves the next request', async () => {
+test('a refused body is skipped, and the connection serves the next request', async () => {
   const socket = await BareSocket.open(server.blobPort)
   socket.send(headBytes(putBlob(MIB, { 'if-match': '"0x1"' })))
   assert.equal((await socket.answer())?.status, 412)
@@ -93,7 +93,7 @@ for (const path of [
   '/box?restype=container&comp=acl',
   '?restype=service&comp=properties',
 ]) {
-  test(`a chunked body has no length: 411 (${path})`, async () => {
+  test(`a chunked body is refused with 411, since it has no length (${path})`, async () => {
     const headers = { ...BLOCK_BLOB, 'transfer-encoding': 'chunked' }
     const answer = await rawRequest(server, { method: 'PUT', path, headers, body: 'hello' })
     assert.equal(answer.status, 411)
@@ -101,21 +101,21 @@ for (const path of [
   })
 }
 
-test('the most that an error can hold is said', async () => {
+test('the error for a body that is too long has the limit', async () => {
   const length = { 'content-length': '65537' }
   const request = { method: 'PUT', path: '/box?restype=container&comp=acl', headers: length }
   const answer = await rawRequest(server, { ...request, body: Buffer.alloc(65_537) })
   assert.match(answer.text, /<MaxLimit>65536<\/MaxLimit>/)
 })
 
-test('an expectation other than 100-continue: 417', async () => {
+test('an expectation other than 100-continue is refused with 417', async () => {
   const socket = await BareSocket.open(server.blobPort)
   socket.send(headBytes(putBlob(0), { expect: 'a miracle' }))
   assert.equal((await socket.answer())?.status, 417)
   socket.close()
 })
 
-test('a client that leaves in the middle of its body leaves no blob', async () => {
+test('an upload that is cut off creates no blob', async () => {
   for (const lengthBytes of [100, 100_000]) {
     const socket = await BareSocket.open(server.blobPort)
     const path = `/box/left-${lengthBytes}`

@@ -1,5 +1,5 @@
-// Who sent a request. An Authorization header decides when there is one; else the signature in the
-// query; else the request is anonymous, and whether that is enough is for authorize to say.
+// Authenticates a request: who sent it. An Authorization header wins over a signature in the query. Without
+// either, the request is anonymous, and authorize decides whether that is enough.
 import type { Account } from '../storage/shared/account.ts'
 import { StorageError } from '../storage/shared/error.ts'
 import { authenticateAccountSas } from './sas/account-sas.ts'
@@ -67,7 +67,7 @@ function authenticateBearer(
   return world.bearer.validate(request, token, world.wallNowMs)
 }
 
-/** An account SAS is told by its services and resource types, a user delegation SAS by its key. */
+/** Only an account SAS has services and resource types, and only a user delegation SAS has a key. */
 function authenticateSas(
   request: AuthRequest,
   account: Account,
@@ -81,7 +81,7 @@ function authenticateSas(
   return authenticateServiceSas(request, account, world)
 }
 
-/** A user delegation SAS for one user (`sduoid`) holds only together with that user's own token. */
+/** A user delegation SAS for one user (`sduoid`) is valid only together with that user's own token. */
 async function authenticateDelegatedUser(
   request: AuthRequest,
   account: Account,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { authorize, hasPermission } from './authorize.ts'
-import { outcome, requestOf, WORLD } from './example.ts'
+import { outcome, authRequest, AUTH_WORLD } from './example.ts'
 import {
   isInKeyRange,
   type Identity,
@@ -12,7 +12,7 @@ import { isGranted, type Permission } from './permission.ts'
 import type { AuthRequest, ServiceName } from './request.ts'
 
 const request = (service: ServiceName = 'blob', more: Partial<AuthRequest> = {}) =>
-  requestOf(service, { url: 'http://127.0.0.1:10000/devstoreaccount1/c/b' }, more)
+  authRequest(service, { url: 'http://127.0.0.1:10000/devstoreaccount1/c/b' }, more)
 
 const getBlob: Permission = {
   resourceType: 'o',
@@ -57,7 +57,7 @@ const delegationSas = (permissions: string): Identity => ({
   tenantId: 't',
 })
 
-test('identities and permissions', async () => {
+test('an operation accepts only the identities that its permission allows', async () => {
   const onlyBearer = '403 AuthenticationFailed Only authentication scheme Bearer is supported'
   const rows: [identity: Identity, permission: Permission, expected: string][] = [
     [sharedKey, putBlob, 'ok'],
@@ -82,49 +82,49 @@ test('identities and permissions', async () => {
     [delegationSas('r'), putBlob, '403 AuthorizationPermissionMismatch'],
   ]
   for (const [identity, permission, expected] of rows) {
-    const result = await outcome(() => authorize(identity, permission, request(), WORLD))
+    const result = await outcome(() => authorize(identity, permission, request(), AUTH_WORLD))
     assert.equal(result, expected, JSON.stringify([identity, permission]))
   }
 })
 
-test('anonymous requests', async () => {
+test('an anonymous request needs public access; others get a challenge or 404, by version and service', async () => {
   const [old, recent] = ['2019-07-07', '2019-12-12']
-  const asks = '401 NoAuthenticationInformation challenge'
-  const hides = '404 ResourceNotFound'
+  const challenged = '401 NoAuthenticationInformation challenge'
+  const hidden = '404 ResourceNotFound'
   type Access = 'container' | 'blob' | undefined
   const rows: [Permission, ServiceName, version: string, Access, expected: string][] = [
     [getBlob, 'blob', recent, 'blob', 'ok'],
     [getBlob, 'blob', old, 'container', 'ok'],
     [listBlobs, 'blob', recent, 'container', 'ok'],
-    [listBlobs, 'blob', recent, 'blob', asks],
-    [listBlobs, 'blob', old, 'blob', hides],
-    [getBlob, 'blob', recent, undefined, asks],
-    [getBlob, 'blob', old, undefined, hides],
-    [putBlob, 'blob', recent, 'container', asks],
-    [putBlob, 'blob', old, 'container', hides],
-    [getBlob, 'queue', recent, 'container', asks],
-    [getBlob, 'queue', old, 'container', hides],
-    [getBlob, 'table', recent, undefined, asks],
-    [getBlob, 'file', recent, undefined, hides],
+    [listBlobs, 'blob', recent, 'blob', challenged],
+    [listBlobs, 'blob', old, 'blob', hidden],
+    [getBlob, 'blob', recent, undefined, challenged],
+    [getBlob, 'blob', old, undefined, hidden],
+    [putBlob, 'blob', recent, 'container', challenged],
+    [putBlob, 'blob', old, 'container', hidden],
+    [getBlob, 'queue', recent, 'container', challenged],
+    [getBlob, 'queue', old, 'container', hidden],
+    [getBlob, 'table', recent, undefined, challenged],
+    [getBlob, 'file', recent, undefined, hidden],
   ]
   for (const [permission, service, version, access, expected] of rows) {
-    const world = { ...WORLD, publicAccess: async () => access }
+    const world = { ...AUTH_WORLD, publicAccess: async () => access }
     const sent = request(service, { version })
     const result = await outcome(() => authorize({ kind: 'anonymous' }, permission, sent, world))
     assert.equal(result, expected, `${service} ${version} ${access}`)
   }
 })
 
-test('anonymous requests where public access is disabled', async () => {
+test('with public access disabled, an anonymous read answers 409', async () => {
   const publicAccess = async () => 'container' as const
-  const world = { ...WORLD, publicAccessPermitted: false, publicAccess }
+  const world = { ...AUTH_WORLD, publicAccessPermitted: false, publicAccess }
   const result = (permission: Permission) =>
     outcome(() => authorize({ kind: 'anonymous' }, permission, request(), world))
   assert.equal(await result(getBlob), '409 PublicAccessNotPermitted')
   assert.equal(await result(putBlob), '401 NoAuthenticationInformation challenge')
 })
 
-test('Files takes tokens from backup operators only', async () => {
+test('Files accepts tokens only with the backup intent', async () => {
   const rows: [headers: Record<string, string>, expected: string][] = [
     [{}, '400 MissingRequiredHeader'],
     [{ 'x-ms-file-request-intent': 'other' }, '400 InvalidHeaderValue'],
@@ -132,11 +132,11 @@ test('Files takes tokens from backup operators only', async () => {
   ]
   for (const [headers, expected] of rows) {
     const sent = request('file', { headers })
-    assert.equal(await outcome(() => authorize(bearer, getBlob, sent, WORLD)), expected)
+    assert.equal(await outcome(() => authorize(bearer, getBlob, sent, AUTH_WORLD)), expected)
   }
 })
 
-test('letters', () => {
+test('one permission letter is enough unless all are required', () => {
   assert.equal(isGranted('rw', 'wc', false), true)
   assert.equal(isGranted('r', 'wc', false), false)
   assert.equal(isGranted('ra', 'au', true), false)
@@ -148,7 +148,7 @@ test('letters', () => {
   assert.equal(hasPermission(accountSas('w', 'o'), 'w'), true)
 })
 
-test('the key range of a table SAS', () => {
+test('the key range of a table SAS includes both ends', () => {
   const start = { startPartitionKey: 'b', startRowKey: '5' }
   const end = { endPartitionKey: 'd', endRowKey: '5' }
   const rows: [range: TableKeyRange, partitionKey: string, rowKey: string, inside: boolean][] = [

@@ -1,5 +1,5 @@
-// Whether an identity may do what an operation is: permissions, resource types, public access. What
-// was wrong with the credentials themselves has been said before, by authenticate.
+// Checks that an identity may run an operation: permissions, resource types, public access. authenticate has
+// already refused invalid credentials.
 import { missingHeader, StorageError } from '../storage/shared/error.ts'
 import { authenticationFailed, ChallengeError, CHALLENGE_DEFAULT, hasChallenge } from './failure.ts'
 import type { AccountSasIdentity, Identity } from './identity.ts'
@@ -27,7 +27,7 @@ export function authorize(
 }
 
 /**
- * A condition on tags tells what they are, and to read or write a blob is not enough to read its tags
+ * A condition on tags reveals them, and permission to read or write a blob does not include its tags
  * ("Manage and find Azure Blob data with blob index tags", permissions).
  */
 function hasTagCondition(request: AuthRequest): boolean {
@@ -35,7 +35,7 @@ function hasTagCondition(request: AuthRequest): boolean {
 }
 
 /**
- * Whether the caller holds one of the letters, for rules inside an operation: with `c` and without
+ * Whether the caller has one of the permission letters. For rules inside an operation: with `c` but without
  * `w`, a blob may be created but not overwritten (UnauthorizedBlobOverwrite).
  */
 export function hasPermission(identity: Identity, letters: string): boolean {
@@ -61,7 +61,7 @@ function checkLetters(
   throw new StorageError('AuthorizationPermissionMismatch')
 }
 
-/** Files takes a token only from those who say that they act as backup operators. */
+/** Files accepts a token only with the backup intent. */
 function authorizeBearer(permission: Permission, request: AuthRequest): void {
   if (permission.bearer === false) throw new StorageError('AuthorizationFailure')
   if (request.service !== 'file') return
@@ -89,7 +89,7 @@ async function authorizeAnonymous(
   throw anonymousRefusal(request, world)
 }
 
-/** Older versions, and Files, do not say that there is anything to authenticate for. */
+/** Older versions and Files hide the resource instead of sending a challenge. */
 function anonymousRefusal(request: AuthRequest, world: AuthWorld): StorageError {
   if (!hasChallenge(request)) return new StorageError('ResourceNotFound')
   const challenge = world.bearer?.challenge ?? CHALLENGE_DEFAULT

@@ -1,5 +1,5 @@
-// The account, the clock and the requests that the tests of this folder share. A request is made from a
-// URL and headers, as a front end would, among them requests that the Azure SDKs signed.
+// Fixtures of this folder's tests: an account, a clock, and requests built from a URL and headers as a front end
+// builds them, including requests that the Azure SDKs signed.
 import { accountKey, type Account } from '../storage/shared/account.ts'
 import { StorageError } from '../storage/shared/error.ts'
 import { wwwAuthenticate } from './failure.ts'
@@ -8,14 +8,14 @@ import type { AuthWorld } from './world.ts'
 
 export const ACCOUNT = 'devstoreaccount1'
 export const KEYS = ['a2V5MS1rZXkxLWtleTEta2V5MQ==', 'a2V5Mi1rZXkyLWtleTIta2V5Mg==']
-export const NOW_MS = Date.UTC(2026, 0, 15, 12)
+export const AUTH_NOW_MS = Date.UTC(2026, 0, 15, 12)
 
 const account: Account = { name: ACCOUNT, keys: KEYS.map(accountKey) }
 
-export const WORLD: AuthWorld = {
+export const AUTH_WORLD: AuthWorld = {
   accounts: { get: (name) => (name === ACCOUNT ? account : undefined), names: () => [ACCOUNT] },
-  nowMs: NOW_MS,
-  wallNowMs: NOW_MS,
+  nowMs: AUTH_NOW_MS,
+  wallNowMs: AUTH_NOW_MS,
   accessPolicy: async () => undefined,
   publicAccess: async () => undefined,
 }
@@ -26,8 +26,8 @@ export type Sent = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Host style when the host begins with the account, else path style. */
-export function requestOf(
+/** Host style if the host begins with the account, otherwise path style. */
+export function authRequest(
   service: ServiceName,
   sent: Sent,
   more: Partial<AuthRequest> = {},
@@ -68,7 +68,7 @@ function queryOf(search: string): Map<string, string> {
   return new Map([...query].map(([name, values]) => [name, values.join(',')]))
 }
 
-/** What came out, as one line: the status and code of the error and what was wrong in detail. */
+/** The outcome as one line: 'ok', or the status, code and detail of the error. */
 export async function outcome(run: () => unknown): Promise<string> {
   try {
     await run()

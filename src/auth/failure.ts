@@ -1,5 +1,5 @@
-// Refusals. Most are plain StorageErrors; a challenge also carries a WWW-Authenticate value, and
-// its status is 401 also where the same code means 400 elsewhere (InvalidAuthenticationInfo).
+// Refusals. Most are plain StorageErrors. A challenge also carries a WWW-Authenticate value, and its status is
+// always 401, even where the same code means 400 elsewhere (InvalidAuthenticationInfo).
 import { ERRORS, StorageError } from '../storage/shared/error.ts'
 import type { AuthRequest } from './request.ts'
 

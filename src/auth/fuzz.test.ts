@@ -1,10 +1,10 @@
-// Whatever a client sends, the answer is an identity or a StorageError: never an error of ours.
+// Whatever a client sends, the outcome is an identity or a StorageError, never any other exception.
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { authenticate } from './authenticate.ts'
 import { authorize } from './authorize.ts'
 import { createBearerValidator } from './token/bearer.ts'
-import { outcome, requestOf, WORLD } from './example.ts'
+import { outcome, authRequest, AUTH_WORLD } from './example.ts'
 import type { AuthRequest } from './request.ts'
 import type { Permission } from './permission.ts'
 
@@ -37,9 +37,9 @@ const permission: Permission = {
   serviceSas: 'r',
   anonymous: 'blob',
 }
-const world = { ...WORLD, bearer: createBearerValidator({ mode: 'basic' }) }
+const world = { ...AUTH_WORLD, bearer: createBearerValidator({ mode: 'basic' }) }
 
-test('any query and headers', async () => {
+test('any query and headers give an identity or a StorageError', async () => {
   const request = fc.record({
     service: fc.constantFrom('blob' as const, 'queue' as const, 'table' as const, 'file' as const),
     path: fc.array(fc.string({ unit: 'binary' }), { maxLength: 2 }),
@@ -49,7 +49,7 @@ test('any query and headers', async () => {
     secure: fc.boolean(),
   })
   const run = async (more: Partial<AuthRequest>, sent: object) => {
-    const plain = requestOf('blob', { url: 'http://127.0.0.1/devstoreaccount1' }, more)
+    const plain = authRequest('blob', { url: 'http://127.0.0.1/devstoreaccount1' }, more)
     const whole = { ...plain, headers: { ...sent } }
     await outcome(async () => authorize(await authenticate(whole, world), permission, whole, world))
   }

@@ -1,10 +1,10 @@
-// Who asks, and with what: the outcome of authentication. Handlers read from it what a SAS brings
-// along besides permission: response headers, an encryption scope, a range of table keys.
+// The identity of a caller, which is the outcome of authentication. Besides permissions, a SAS can carry response
+// headers, an encryption scope and a range of table keys; handlers read them from here.
 
 /** The `sr` of a SAS; queues and tables have none on the wire and get 'q' and 't' here. */
 export type SasResource = 'b' | 'bs' | 'bv' | 'c' | 'd' | 'f' | 's' | 'q' | 't'
 
-/** rscc, rscd, rsce, rscl, rsct: what the SAS makes the service answer with. */
+/** rscc, rscd, rsce, rscl, rsct: response headers that the SAS sets. */
 export type ResponseHeaderOverrides = {
   readonly cacheControl?: string
   readonly contentDisposition?: string

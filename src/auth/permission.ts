@@ -1,4 +1,4 @@
-// What an operation asks of its caller. Each operation's row in the API table carries one.
+// The permission that an operation requires. Every row of the API's table has one.
 
 export type Permission = {
   /** The `srt` letter that an account SAS must have. */
@@ -15,7 +15,7 @@ export type Permission = {
   readonly bearer?: false | 'only'
 }
 
-/** Whether permission text from a SAS satisfies the letters that an operation asks for. */
+/** Whether the permissions of a SAS include the letters that an operation requires. */
 export function isGranted(permissions: string, letters: string, all: boolean): boolean {
   for (const letter of letters) {
     if (permissions.includes(letter) !== all) return !all

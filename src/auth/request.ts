@@ -1,5 +1,5 @@
-// What authentication needs to know of a request. The front end fills it in once; nothing here
-// depends on how it was received, so REST, batches and tests all speak the same type.
+// The parts of a request that authentication needs. The front end fills them in once. Nothing here depends on
+// the transport, so REST, batches and tests share the type.
 import type { IncomingHttpHeaders } from 'node:http'
 
 export type ServiceName = 'blob' | 'queue' | 'table' | 'file'
@@ -7,16 +7,16 @@ export type ServiceName = 'blob' | 'queue' | 'table' | 'file'
 export type AuthRequest = {
   readonly service: ServiceName
   readonly method: string
-  /** Node's: lower-case names. */
+  /** As Node gives them, with lower-case names. */
   readonly headers: IncomingHttpHeaders
   /** Without '-secondary'. */
   readonly account: string
-  /** As sent, still percent-encoded; in path style with the account (and '-secondary' if sent so). */
+  /** As sent, still percent-encoded. In path style it includes the account, with '-secondary' if sent. */
   readonly rawPath: string
   readonly pathStyle: boolean
   /**
-   * What the request addresses, resolved (http/door/resource-path.ts): [] the service, [container], [container,
-   * blob]; files [share, 'dir/file'], tables [table, keys]. Names are canonical: `..` is gone, `$root` is there.
+   * The resource, resolved by http/door/resource-path.ts: [] the service, [container], [container, blob]; files
+   * [share, 'dir/file'], tables [table, keys]. Names are canonical: `..` is resolved and `$root` is explicit.
    */
   readonly path: readonly string[]
   /** Names lower-cased, decoded; values of a repeated name sorted and joined with ','. */
@@ -27,7 +27,7 @@ export type AuthRequest = {
   readonly remoteAddress: string
 }
 
-/** The value of a query parameter, with absent and empty alike: so the service reads SAS fields. */
+/** The value of a query parameter. Absent and empty are the same, as the service reads SAS fields. */
 export function queryField(request: AuthRequest, name: string): string {
   return request.query.get(name) ?? ''
 }

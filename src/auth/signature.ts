@@ -1,19 +1,19 @@
-// HMAC-SHA256 signatures in base64, made with a ready KeyObject (making one from bytes for each
-// request costs more than the HMAC) and compared in constant time. Clients repeat a SAS many times,
-// so the signatures of strings that proved right are remembered, within a bound.
+// HMAC-SHA256 signatures in base64, compared in constant time. Keys are KeyObjects: creating one from bytes for
+// each request costs more than the HMAC. Clients send the same SAS many times, so verified signatures are cached.
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto'
-import { setBounded } from '../memory/remember.ts'
+import { setBounded } from '../memory/memoize.ts'
 
-const REMEMBERED_COUNT_MAX = 2000
-const REMEMBERED_LENGTH_MAX = 4096
+const CACHED_COUNT_MAX = 2000
+const CACHED_LENGTH_MAX = 4096
 
-const remembered = new WeakMap<KeyObject, Map<string, string>>()
+/** Correct signatures by key and signed text. */
+const cache = new WeakMap<KeyObject, Map<string, string>>()
 
 export function sign(secret: KeyObject, text: string): string {
   return createHmac('sha256', secret).update(text, 'utf8').digest('base64')
 }
 
-export function isSameSignature(expected: string, given: string): boolean {
+function isSameSignature(expected: string, given: string): boolean {
   const expectedBytes = Buffer.from(expected, 'utf8')
   const givenBytes = Buffer.from(given, 'utf8')
   return expectedBytes.length === givenBytes.length && timingSafeEqual(expectedBytes, givenBytes)
@@ -23,18 +23,18 @@ export function isSignedBy(secret: KeyObject, text: string, given: string): bool
   return isSameSignature(sign(secret, text), given)
 }
 
-/** As isSignedBy, for strings that come again. Only right ones are kept: nobody can flood it. */
-export function isSignedByRemembered(secret: KeyObject, text: string, given: string): boolean {
-  const known = remembered.get(secret)?.get(text)
-  if (known !== undefined) return isSameSignature(known, given)
+/** Like isSignedBy, with a cache. It holds only correct signatures, so wrong ones can't flood it. */
+export function isSignedByCached(secret: KeyObject, text: string, given: string): boolean {
+  const cached = cache.get(secret)?.get(text)
+  if (cached !== undefined) return isSameSignature(cached, given)
   const expected = sign(secret, text)
   if (!isSameSignature(expected, given)) return false
-  if (text.length <= REMEMBERED_LENGTH_MAX) remember(secret, text, expected)
+  if (text.length <= CACHED_LENGTH_MAX) addToCache(secret, text, expected)
   return true
 }
 
-function remember(secret: KeyObject, text: string, signature: string): void {
-  const map = remembered.get(secret) ?? new Map<string, string>()
-  remembered.set(secret, map)
-  setBounded(map, text, signature, REMEMBERED_COUNT_MAX)
+function addToCache(secret: KeyObject, text: string, signature: string): void {
+  const signatures = cache.get(secret) ?? new Map<string, string>()
+  cache.set(secret, signatures)
+  setBounded(signatures, text, signature, CACHED_COUNT_MAX)
 }

@@ -1,10 +1,10 @@
-// What authentication asks of the world outside a request: accounts, clocks, stored access
-// policies and public access. Passed in, so that the rules stay free of storage and of time.
+// What authentication needs besides the request: accounts, clocks, stored access policies and public access. It is
+// passed in, so that the rules depend on neither storage nor clocks.
 import type { Accounts } from '../storage/shared/account.ts'
 import type { BearerValidator } from './token/bearer.ts'
 import type { AuthRequest } from './request.ts'
 
-/** A stored access policy; what it leaves open, the SAS must say. */
+/** A stored access policy. The SAS must have the fields that the policy leaves out. */
 export type StoredPolicy = {
   readonly startMs?: number | undefined
   readonly expiryMs?: number | undefined
@@ -13,9 +13,9 @@ export type StoredPolicy = {
 
 export type AuthWorld = {
   readonly accounts: Accounts
-  /** The service's clock, which users may hold and advance: for the times of a SAS. */
+  /** The service's clock, which users can stop and advance: for the times of a SAS. */
   readonly nowMs: number
-  /** The clock that clients see: for the date of Shared Key requests and the times of tokens. */
+  /** The machine's clock, as clients see it: for the date of Shared Key requests and the times of tokens. */
   readonly wallNowMs: number
   /** The policy `id` of the container, queue, table or share that the request addresses. */
   accessPolicy(request: AuthRequest, id: string): Promise<StoredPolicy | undefined>

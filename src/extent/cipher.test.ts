@@ -8,12 +8,7 @@ import { chunksOf, Harness, patternBytes } from './harness.ts'
 import { md5Hasher } from './hash/hash.ts'
 import { Machine, SimulatedDisk } from './file/disk-simulation.ts'
 import { openLocalExtents } from './file/local.ts'
-import {
-  concatenatePieces,
-  encryptedPiece,
-  subRangeOfPieces,
-  wholeSlice,
-} from './content/slice-list.ts'
+import { encryptedPiece, subRangeOfPieces, wholeSlice } from './content/slice-list.ts'
 import type { Hole, Piece } from './content/slice.ts'
 
 const KEY = patternBytes(1, 32)
@@ -35,7 +30,7 @@ test('the cipher is AES-256-CTR with the nonce before a counter of 32 bits', () 
   assert.equal(Buffer.from(encrypted).toString('hex'), '601ec313775789a5b7a7f504bbf3d228')
 })
 
-test('any part of a ciphertext is decrypted by itself, also from inside a block', () => {
+test('any part of a ciphertext decrypts on its own, even from inside a block', () => {
   const text = patternBytes(2, 100)
   const encrypted = cipherBytes(text, KEY, nonceOf(0))
   assert.notDeepEqual(encrypted, text)
@@ -45,7 +40,7 @@ test('any part of a ciphertext is decrypted by itself, also from inside a block'
   }
 })
 
-test('a source is encrypted however it is chunked, and its hashers see the text', async () => {
+test('a source is encrypted whatever its chunks, and its hashers see the plaintext', async () => {
   const text = patternBytes(3, 1_000)
   for (const chunkBytes of [1, 15, 16, 17, 999, 2_000]) {
     const md5 = md5Hasher()
@@ -57,7 +52,7 @@ test('a source is encrypted however it is chunked, and its hashers see the text'
   }
 })
 
-/** A run of content: its pieces, the bytes that are stored for them, and the text they show. */
+/** A run of content: its pieces, their stored bytes and their plaintext. */
 type Run = { readonly piece: Piece | Hole; readonly stored: Buffer; readonly text: Buffer }
 
 function runOf(kind: 'encrypted' | 'plain' | 'hole', seed: number, cut: readonly number[]): Run {
@@ -83,7 +78,7 @@ const run = fc
   )
   .map(([kind, seed, cut]) => runOf(kind, seed, cut))
 
-test('pieces cut from anywhere, beside plain ones and holes, give the text', async () => {
+test('pieces cut anywhere decrypt to the plaintext, beside plain pieces and holes', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(run, { maxLength: 8 }),
@@ -99,7 +94,7 @@ test('pieces cut from anywhere, beside plain ones and holes, give the text', asy
   )
 })
 
-test('what comes out is a whole chunk of the stream or memory of its own', async () => {
+test('each result is a whole chunk of the stream or a new buffer', async () => {
   const runs = [
     runOf('plain', 1, [0, 100]),
     runOf('encrypted', 2, [3, 63]),
@@ -107,7 +102,7 @@ test('what comes out is a whole chunk of the stream or memory of its own', async
   ]
   const stored = Buffer.concat(runs.map((each) => each.stored))
   const given = [stored.subarray(0, 50), stored.subarray(50, 150), stored.subarray(150, 200)].map(
-    // Each with memory of its own, as a store lends them.
+    // Each chunk has its own buffer, as in a store.
     (chunk) => new Uint8Array(chunk),
   )
   const lent = new Set(given.map((chunk) => chunk.buffer))
@@ -133,7 +128,7 @@ type Store = {
 }
 type Content = { readonly pieces: readonly Piece[]; readonly text: Buffer }
 
-/** Encrypted, plain, encrypted, of 200,000 bytes each; the first two lie side by side in an extent. */
+/** Encrypted, plain, encrypted, 200,000 bytes each; the first two are adjacent in an extent. */
 async function openStore(): Promise<Store> {
   const now = { ms: 1_000_000 }
   const kv = openMemoryKv()
@@ -153,12 +148,12 @@ async function openStore(): Promise<Store> {
         : encryptedPiece(wholeSlice(slice), nonce),
     ])
   }
-  const pieces = concatenatePieces(...lists)
+  const pieces = lists.flat()
   const pinned = () => pieces.some((piece) => store.isPinned(piece.slice.extent))
   return { harness, pinned, content: { pieces, text: Buffer.concat(texts) } }
 }
 
-/** As a server does it: each chunk is given back when it was sent. */
+/** Like a server: recycles each chunk once it is sent. */
 async function readRange(harness: Harness, pieces: readonly Piece[]): Promise<Buffer> {
   const { store } = harness
   const recycle = (chunk: Uint8Array) => store.recycle(chunk)
@@ -170,7 +165,7 @@ async function readRange(harness: Harness, pieces: readonly Piece[]): Promise<Bu
   return Buffer.concat(sent)
 }
 
-test('any range of a blob in a store is its text, while other readers recycle', async () => {
+test('any range of a blob decrypts to its plaintext while other readers recycle chunks', async () => {
   const { harness, content } = await openStore()
   const ranges = [0, 1, 16, 199_999, 200_000, 200_001, 399_990, 599_999].map((from) => ({
     from,
@@ -199,7 +194,7 @@ test('compaction moves the ciphertext and keeps the nonce', async () => {
   assert((await readRange(harness, moved)).equals(content.text.subarray(7, 590_000)))
 })
 
-test('a stream returned before it was begun lets go of its extents', async () => {
+test('a stream that is returned before it starts releases its extents', async () => {
   const { harness, pinned, content } = await openStore()
   const stream = decryptPieces(harness.store.read(content.pieces), content.pieces, KEY)
   assert(pinned())
@@ -207,7 +202,7 @@ test('a stream returned before it was begun lets go of its extents', async () =>
   assert(!pinned())
 })
 
-test('a stream that is longer than its pieces is our own mistake, and lets go too', async () => {
+test('a stream longer than its pieces fails an assertion and releases its extents', async () => {
   const { harness, pinned, content } = await openStore()
   const stream = decryptPieces(harness.store.read(content.pieces), content.pieces.slice(0, 1), KEY)
   await assert.rejects(bytesOf(stream), { name: 'AssertionError' })

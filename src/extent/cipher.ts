@@ -1,20 +1,19 @@
-// Encryption of slices. AES-256 in counter mode: a byte of the ciphertext stands where the byte of the
-// text stood, so that slices are cut, shared and moved as if they were plain, and a range is read without
-// what stands before it. Whether the key is the right one is checked before, by its SHA-256; damage is
-// what a slice's CRC-32, which is that of the ciphertext, is for.
+// Encryption of slices with AES-256 in counter mode. Each byte of ciphertext has the offset of its plaintext byte, so
+// slices are cut, shared and moved like plain ones, and a range is decrypted without the bytes before it. The caller
+// checks the key by its SHA-256; a slice's CRC-32, which is that of the ciphertext, detects damage.
 import assert from 'node:assert/strict'
 import { createCipheriv, type CipherKey } from 'node:crypto'
 import type { Hasher } from './extent.ts'
 import type { Hole, Piece } from './content/slice.ts'
 
 export const KEY_BYTES = 32
-/** Random, and never used twice with a key: each slice has its own. */
+/** Random, one per slice: a nonce must never be used twice with a key. */
 export const NONCE_BYTES = 12
 const BLOCK_BYTES = 16
-/** Behind this byte the counter of 32 bits would run into the nonce; the longest body is 4.9 GiB. */
+/** After this byte the 32-bit counter would overflow into the nonce; the longest body is 4.9 GiB. */
 const SLICE_BYTES_MAX = 2 ** 32 * BLOCK_BYTES
 
-/** The bytes of a slice from its byte `from` on; what encrypts also decrypts. */
+/** Encrypts or decrypts the bytes of a slice, from its byte `from` on. */
 export function cipherBytes(
   bytes: Uint8Array,
   key: CipherKey,
@@ -25,8 +24,8 @@ export function cipherBytes(
 }
 
 /**
- * A body as it goes into a slice. Hashers that `ExtentStore.write` is given see the ciphertext; those
- * given here see the text, which is what Content-MD5 and x-ms-content-crc64 are about.
+ * Encrypts a body on its way into a slice. The hashers passed here see the plaintext, as Content-MD5 and
+ * x-ms-content-crc64 require; those passed to `ExtentStore.write` see the ciphertext.
  */
 export async function* encryptSource(
   source: AsyncIterable<Uint8Array>,
@@ -42,14 +41,12 @@ export async function* encryptSource(
 }
 
 /**
- * The text of `pieces`, of which `stream` gives the stored bytes (`ExtentStore.read`). Pieces without a
- * nonce and holes pass unchanged. A chunk comes out for each that goes in: the same one if none of it
- * is encrypted, else memory that is nobody else's, never a part of a chunk. So the consumer may recycle
- * whatever it gets when it is done with it, as if it came from `read` (a store takes back only what it
- * lent), and must not recycle anything else: the encrypted chunks go back from here, to `recycle`.
+ * Decrypts `stream`, the stored bytes of `pieces` (`ExtentStore.read`). Holes and pieces without a nonce pass
+ * unchanged. Each chunk yields one chunk: the same one if none of it is encrypted, otherwise a new buffer, never a part
+ * of a chunk. So the consumer may recycle every chunk that it gets, as if it came from `read`: a store ignores buffers
+ * that it did not lend. The encrypted chunks are recycled here.
  *
- * An object and not a generator, so that a stream that is returned before it is begun lets go of its
- * extents.
+ * Not a generator: returning a generator before its first `next` would leave the extents pinned.
  */
 export function decryptPieces(
   stream: AsyncIterable<Uint8Array>,
@@ -82,7 +79,7 @@ export function decryptPieces(
   }
 }
 
-/** Takes the chunks one after the other; their borders are not those of the pieces. */
+/** Decrypts consecutive chunks, which may begin and end inside pieces. */
 function pieceDecryptor(
   pieces: readonly (Piece | Hole)[],
   key: CipherKey,
@@ -121,7 +118,7 @@ function pieceKeystream(piece: Piece | Hole, key: CipherKey): Keystream | undefi
   return keystream(key, Buffer.from(piece.nonce, 'base64'), piece.from)
 }
 
-/** From byte `from` of a slice on, which may lie inside a block. */
+/** Starts at byte `from` of a slice, which may be inside a cipher block. */
 function keystream(key: CipherKey, nonce: Uint8Array, from: number): Keystream {
   assert(nonce.length === NONCE_BYTES, `a nonce of ${nonce.length} bytes`)
   assert(Number.isSafeInteger(from) && from >= 0 && from < SLICE_BYTES_MAX)

@@ -1,4 +1,4 @@
-// What every extent store must do, run over each of them.
+// The contract of extent stores as a test suite that runs on each of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertBytes } from '../../test/assert-bytes.ts'
@@ -7,10 +7,10 @@ import { KEY_END, type Kv, type ReadTx, type Step } from '../kv/kv.ts'
 import { encodeRecord } from '../kv/record.ts'
 import { ExtentRetired, TornWrite } from './error.ts'
 import type { SweptExtentStore } from './extent.ts'
-import { blobKey, chunksOf, GRACE_MS, Harness, patternBytes, readAll } from './harness.ts'
+import { testBlobKey, chunksOf, GRACE_MS, Harness, patternBytes, readAll } from './harness.ts'
 import { crc64Hasher, md5Hasher } from './hash/hash.ts'
 import { replaceReferences } from './content/reference.ts'
-import { concatenatePieces, subRangeOfPieces, wholeSlice } from './content/slice-list.ts'
+import { subRangeOfPieces, wholeSlice } from './content/slice-list.ts'
 import type { Content, Hole, Piece } from './content/slice.ts'
 
 export type OpenStore = (clock: () => number) => Promise<{
@@ -42,7 +42,7 @@ type Check = (title: string, body: (harness: Harness) => Promise<void>) => void
 
 function checkBytes(check: Check): void {
   for (const lengthBytes of [0, 1, 1_000, 262_144, 262_145, 3_000_000]) {
-    check(`${lengthBytes} bytes come back, and the hashers saw them`, async (harness) => {
+    check(`${lengthBytes} bytes are read back, and the hashers saw them`, async (harness) => {
       const bytes = patternBytes(lengthBytes, lengthBytes)
       const [md5, crc64] = [md5Hasher(), crc64Hasher()]
       const slice = await harness.store.write(chunksOf(bytes, 9_999), lengthBytes, [md5, crc64])
@@ -57,7 +57,7 @@ function checkBytes(check: Check): void {
   }
 
   for (const lengthBytes of [1_000, 200_000, 262_145, 3_000_000]) {
-    check(`of ${lengthBytes} bytes, chunks that are used may be overwritten`, async (harness) => {
+    check(`used chunks of ${lengthBytes} bytes may be overwritten`, async (harness) => {
       const bytes = patternBytes(lengthBytes, lengthBytes)
       const used: Uint8Array[] = []
       const spoil = (chunk: Uint8Array) => used.push(chunk.fill(0xee))
@@ -72,14 +72,14 @@ function checkBytes(check: Check): void {
     })
   }
 
-  check('ranges of pieces and holes come back', async (harness) => {
+  check('ranges of pieces and holes are read back', async (harness) => {
     const bytes = patternBytes(7, 700_000)
     const parts = [0, 100_000, 100_001, 400_000, 700_000]
     const written: Piece[] = []
     for (const [i, from] of parts.slice(0, -1).entries()) {
       written.push(await harness.write(bytes.subarray(from, parts[i + 1])))
     }
-    const pieces = concatenatePieces(written)
+    const pieces = written
     for (const [from, to] of [
       [0, 700_000],
       [99_999, 100_002],
@@ -97,20 +97,23 @@ function checkBytes(check: Check): void {
     assertBytes(sparse, Buffer.concat([zeros, bytes.subarray(10, 20), zeros]))
   })
 
-  check('many writes at once stay apart', async (harness) => {
+  check('concurrent writes do not mix', async (harness) => {
     const bodies = Array.from({ length: 100 }, (_, i) => patternBytes(i, (i * 7_919) % 40_000))
     const pieces = await Promise.all(bodies.map((body) => harness.write(body, 1_000)))
     const read = await Promise.all(pieces.map((piece) => readAll(harness.store, [piece])))
     for (const [i, body] of bodies.entries()) assertBytes(read[i], body)
   })
 
-  check('a reader that is never started lets go when it is returned', async (harness) => {
-    const piece = await harness.write(patternBytes(1, 100))
-    const reader = harness.store.read([piece])
-    await reader.return?.()
-    assert.equal(harness.store.isPinned(piece.slice.extent), false)
-    assert.deepEqual(await reader.next(), { value: undefined, done: true })
-  })
+  check(
+    'a reader that was never started releases its extents when it is returned',
+    async (harness) => {
+      const piece = await harness.write(patternBytes(1, 100))
+      const reader = harness.store.read([piece])
+      await reader.return?.()
+      assert.equal(harness.store.isPinned(piece.slice.extent), false)
+      assert.deepEqual(await reader.next(), { value: undefined, done: true })
+    },
+  )
 }
 
 function checkTorn(check: Check): void {
@@ -129,7 +132,7 @@ function checkTorn(check: Check): void {
     ['fails', failing, RangeError],
   ]
   for (const [title, source, error] of sources) {
-    check(`a source that ${title} is refused and leaves nothing`, async (harness) => {
+    check(`a source that ${title} is refused and leaves nothing behind`, async (harness) => {
       await assert.rejects(harness.store.write(source(), bytes.length, []), error)
       await harness.sweepAll()
       assert.deepEqual(await harness.store.list(), [])
@@ -137,7 +140,7 @@ function checkTorn(check: Check): void {
     })
   }
 
-  check('a torn write does not harm its neighbours', async (harness) => {
+  check('a torn write does not damage its neighbours', async (harness) => {
     const good = harness.put('good', bytes)
     await assert.rejects(harness.store.write(failing(), bytes.length, []), RangeError)
     await good
@@ -148,7 +151,7 @@ function checkTorn(check: Check): void {
 }
 
 function checkSweep(check: Check): void {
-  check('space comes back after deletes', async (harness) => {
+  check('deletes free space', async (harness) => {
     for (let i = 0; i < 10; i += 1) await harness.put(`b${i}`, patternBytes(i, 30_000))
     assert(harness.store.sizeBytes() >= 300_000)
     for (let i = 0; i < 10; i += 1) await harness.delete(`b${i}`)
@@ -158,7 +161,7 @@ function checkSweep(check: Check): void {
     assert.equal(await harness.kv.read(countEverything), 1) // the next id
   })
 
-  check('a reader keeps its bytes while all is deleted and swept', async (harness) => {
+  check('a reader keeps its bytes while everything is deleted and swept', async (harness) => {
     const bytes = patternBytes(5, 2_000_000)
     await harness.put('b', bytes)
     const reader = harness.store.read((await harness.pieces('b')) ?? [])
@@ -185,7 +188,7 @@ function checkSweep(check: Check): void {
     assertBytes(await harness.get('b'), bytes)
   })
 
-  check('what a sweep gave up can not be pointed at', async (harness) => {
+  check('a retired extent can not be referenced', async (harness) => {
     const piece = await harness.write(patternBytes(5, 50_000))
     await harness.store.seal(piece.slice.extent)
     await harness.sweep()
@@ -195,7 +198,7 @@ function checkSweep(check: Check): void {
     assert.equal(await harness.get('b'), undefined)
   })
 
-  check('a pass is bounded, and the next goes on', async (harness) => {
+  check('a pass is bounded, and the next continues', async (harness) => {
     for (let i = 0; i < 70; i += 1) {
       const piece = await harness.write(patternBytes(i, 10))
       await harness.store.seal(piece.slice.extent)
@@ -212,7 +215,7 @@ function checkSweep(check: Check): void {
 }
 
 function checkCompaction(check: Check): void {
-  check('the living move out of an extent that is mostly dead', async (harness) => {
+  check('live slices are moved out of an extent that is mostly garbage', async (harness) => {
     const bodies = Array.from({ length: 40 }, (_, i) => patternBytes(i, 10_000))
     for (const [i, body] of bodies.entries()) await harness.put(`b${i}`, body)
     for (let i = 0; i < 40; i += 1) if (i % 4 !== 0) await harness.delete(`b${i}`)
@@ -224,7 +227,7 @@ function checkCompaction(check: Check): void {
     await harness.checkSound()
   })
 
-  check('owners that share a slice still share it when it has moved', async (harness) => {
+  check('owners that share a slice still share it after it was moved', async (harness) => {
     await harness.put('dead', patternBytes(1, 60_000))
     const bytes = patternBytes(2, 20_000)
     await harness.put('b', bytes)
@@ -243,28 +246,31 @@ function checkCompaction(check: Check): void {
     await harness.checkSound()
   })
 
-  check('a content that changes under its id keeps what it still shows', async (harness) => {
-    const [a, b] = [
-      await harness.write(patternBytes(1, 9_000)),
-      await harness.write(patternBytes(2, 9)),
-    ]
-    const key = blobKey('b')
-    const before: Content = { id: 9_999, pieces: [a] }
-    const after: Content = { id: 9_999, pieces: [...subRangeOfPieces([a], 0, 10), b] }
-    for (const [old, content] of [
-      [{ id: 9_999, pieces: [] }, before],
-      [before, after],
-    ] as const) {
-      await harness.kv.write(function* (tx) {
-        yield* replaceReferences(tx, key, old, content)
-        tx.put(key, encodeRecord({ content }, Buffer.from('inline b')))
-      })
-    }
-    await harness.sweepAll()
-    const expected = Buffer.concat([patternBytes(1, 9_000).subarray(0, 10), patternBytes(2, 9)])
-    assert.deepEqual(await harness.get('b'), expected)
-    await harness.checkSound()
-  })
+  check(
+    'content that changes and keeps its id keeps the slices that it still uses',
+    async (harness) => {
+      const [a, b] = [
+        await harness.write(patternBytes(1, 9_000)),
+        await harness.write(patternBytes(2, 9)),
+      ]
+      const key = testBlobKey('b')
+      const before: Content = { id: 9_999, pieces: [a] }
+      const after: Content = { id: 9_999, pieces: [...subRangeOfPieces([a], 0, 10), b] }
+      for (const [old, content] of [
+        [{ id: 9_999, pieces: [] }, before],
+        [before, after],
+      ] as const) {
+        await harness.kv.write(function* (tx) {
+          yield* replaceReferences(tx, key, old, content)
+          tx.put(key, encodeRecord({ content }, Buffer.from('inline b')))
+        })
+      }
+      await harness.sweepAll()
+      const expected = Buffer.concat([patternBytes(1, 9_000).subarray(0, 10), patternBytes(2, 9)])
+      assert.deepEqual(await harness.get('b'), expected)
+      await harness.checkSound()
+    },
+  )
 }
 
 const command = fc.oneof(
@@ -275,7 +281,7 @@ const command = fc.oneof(
 )
 
 function checkModel(check: Check): void {
-  check('puts, copies, deletes and sweeps in any order', async (harness) => {
+  check('puts, copies, deletes and sweeps work in any order', async (harness) => {
     let seed = 0
     const model = new Map<string, Buffer>()
     const run = async (

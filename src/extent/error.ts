@@ -1,13 +1,13 @@
-// What can go wrong with bytes, by name, so that the layer above answers each as Azure does.
+// The errors of the extent layer; the layers above map each to Azure's answer.
 
-/** The source gave fewer or more bytes than it promised (a client that went away, mostly). */
+/** The source had fewer or more bytes than announced, mostly because the client disconnected. */
 export class TornWrite extends Error {
   override readonly name = 'TornWrite'
   readonly expectedBytes: number
   readonly receivedBytes: number
 
   constructor(expectedBytes: number, receivedBytes: number) {
-    super(`a source of ${expectedBytes} bytes gave ${receivedBytes}`)
+    super(`expected ${expectedBytes} bytes, received ${receivedBytes}`)
     this.expectedBytes = expectedBytes
     this.receivedBytes = receivedBytes
   }
@@ -18,11 +18,11 @@ export class ExtentLimitReached extends Error {
   override readonly name = 'ExtentLimitReached'
 
   constructor(limitBytes: number) {
-    super(`the extents would take more than ${limitBytes} bytes`)
+    super(`the extents would exceed the memory limit of ${limitBytes} bytes`)
   }
 }
 
-/** The bytes that a slice names are not there, or are not those that were written. */
+/** The bytes of a slice are missing or have changed. */
 export class ExtentDamaged extends Error {
   override readonly name = 'ExtentDamaged'
 
@@ -32,8 +32,8 @@ export class ExtentDamaged extends Error {
 }
 
 /**
- * A transaction wants to point at an extent that a sweep has given up, because more than the grace
- * time went by since its bytes were written or its owner was read. The operation may be tried again.
+ * A transaction refers to an extent that a sweep has retired: more than the grace period has passed since its bytes
+ * were written or its owner was read. The operation may be retried.
  */
 export class ExtentRetired extends Error {
   override readonly name = 'ExtentRetired'

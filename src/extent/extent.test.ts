@@ -1,4 +1,4 @@
-// Every extent store against the one conformance suite, and what each has of its own.
+// Runs the conformance suite on every extent store, and tests what is specific to each.
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,8 +23,8 @@ extentConformance('memory', async (clock) => {
 
 for (const [what, waits, directBytesMin] of [
   ['local', false, undefined],
-  ['local, a kv that waits', true, undefined],
-  ['local, around the page cache', false, 1],
+  ['local, on a kv whose reads wait', true, undefined],
+  ['local, bypassing the page cache', false, 1],
 ] as const) {
   extentConformance(what, async (clock) => {
     const folder = await mkdtemp(join(tmpdir(), 'extent-'))
@@ -60,7 +60,7 @@ async function folderBytes(folder: string): Promise<number> {
   return total
 }
 
-test('local: space really comes back on disk', { timeout: 60_000 }, () =>
+test('local: deleting frees space on disk', { timeout: 60_000 }, () =>
   inFolder(async (options, now) => {
     const store = await openLocalExtents(options)
     const harness = new Harness(options.kv, store, now)
@@ -79,12 +79,12 @@ test('local: space really comes back on disk', { timeout: 60_000 }, () =>
   }),
 )
 
-test('local: a new process writes to new extents, and the old ones are read and swept', () =>
+test('local: a new process writes to new extents, and reads and sweeps the old ones', () =>
   inFolder(async (options, now) => {
     const first = new Harness(options.kv, await openLocalExtents(options), now)
     await first.put('b', patternBytes(1, 1_000))
     const old = await first.pieces('b')
-    await first.write(patternBytes(2, 50_000)) // Nobody ever points at these.
+    await first.write(patternBytes(2, 50_000)) // Never referenced.
     const second = new Harness(options.kv, await openLocalExtents(options), now)
     await second.sweep()
     assert.deepEqual(await second.get('b'), patternBytes(1, 1_000))
@@ -97,7 +97,7 @@ test('local: a new process writes to new extents, and the old ones are read and 
     await second.store.close()
   }))
 
-test('local: the open extents of a live sibling are left alone', () =>
+test('local: the open extents of another live writer are left alone', () =>
   inFolder(async (options, now) => {
     const first = new Harness(options.kv, await openLocalExtents(options), now)
     const piece = await first.write(patternBytes(1, 1_000))
@@ -110,7 +110,7 @@ test('local: the open extents of a live sibling are left alone', () =>
     await second.store.close()
   }))
 
-test('local: a file that no record knows is removed, and its number is not given again', () =>
+test('local: a file without a record is removed, and its id is not reused', () =>
   inFolder(async (options, now) => {
     const lost = new Harness(options.kv, await openLocalExtents(options), now)
     const piece = await lost.write(patternBytes(1, 1_000))
@@ -126,7 +126,7 @@ test('local: a file that no record knows is removed, and its number is not given
     await harness.store.close()
   }))
 
-test('local: a file that no record knows stays while somebody reads it', () =>
+test('local: a file without a record stays while it is read', () =>
   inFolder(async (options, now) => {
     const lost = new Harness(options.kv, await openLocalExtents(options), now)
     const bytes = patternBytes(1, 1_000_000)
@@ -145,7 +145,7 @@ test('local: a file that no record knows stays while somebody reads it', () =>
     await harness.store.close()
   }))
 
-test('local: what was read again and again is gone with its extent', () =>
+test('local: cached chunks are dropped with their extent', () =>
   inFolder(async (options, now) => {
     const harness = new Harness(options.kv, await openLocalExtents(options), now)
     await harness.put('b', patternBytes(1, 10_000))
@@ -159,9 +159,9 @@ test('local: what was read again and again is gone with its extent', () =>
     await harness.store.close()
   }))
 
-test('local: what is read again and again is the same, though readers give its memory back', () =>
+test('local: cached chunks stay intact though readers recycle them', () =>
   inFolder(async (options, now) => {
-    const store = await openLocalExtents({ ...options, recentChunks: { bytesMax: 1_000_000 } })
+    const store = await openLocalExtents({ ...options, chunkCache: { bytesMax: 1_000_000 } })
     const harness = new Harness(options.kv, store, now)
     const bodies = [1, 2, 3].map((seed) => patternBytes(seed, 700_000))
     const pieces = await Promise.all(bodies.map((body) => harness.write(body)))
@@ -177,7 +177,7 @@ test('local: what is read again and again is the same, though readers give its m
     await store.close()
   }))
 
-test('local: bytes that are not there are told from a disk that fails', () =>
+test('local: missing bytes and a failing disk are different errors', () =>
   inFolder(async (options) => {
     const store = await openLocalExtents(options)
     const slice = await store.write(chunksOf(patternBytes(1, 1_000)), 1_000, [])
@@ -189,7 +189,7 @@ test('local: bytes that are not there are told from a disk that fails', () =>
     await assert.rejects(store.write(chunksOf(patternBytes(1, 1)), 1, []), /closed/)
   }))
 
-test('memory: at its limit it refuses, until a sweep has made space', async () => {
+test('memory: writes over the limit are refused until a sweep frees space', async () => {
   const now = { ms: 1_000_000 }
   const kv = openMemoryKv()
   const store = openMemoryExtents({ kv, clock: () => now.ms, limitBytes: 10_000 })

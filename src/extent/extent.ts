@@ -1,19 +1,18 @@
-// The other seam: bulk bytes, written once, in append-only extents that many objects share. Bytes are
-// durable before any record points at them; what no record points at, a sweep gives back to the disk.
+// The contract of extent stores: bulk bytes, written once, in append-only extents that many objects share. Bytes are
+// durable before any record refers to them; a sweep frees those that no record refers to.
 import type { Hole, Piece, Slice } from './content/slice.ts'
 
 /** Sees every byte of a write in order, in the same pass that stores it (MD5, CRC-64). */
 export interface Hasher {
-  /** May ask to wait: it has as much as it can take for now. */
+  /** The caller waits for a returned promise: the hasher is busy. */
   update(chunk: Uint8Array): Promise<void> | void
 }
 
 export interface ExtentStore {
   /**
-   * Stores exactly `lengthBytes` bytes of `source` and resolves when they are durable. Writes that are
-   * under way together share a sync. If the source ends early, fails or is too long, the promise
-   * rejects and the space is given back by the next sweep. `used` gets the chunks that the store has
-   * done with, if it does not keep them, for whoever has a use for their memory.
+   * Stores exactly `lengthBytes` bytes of `source` and resolves when they are durable. Concurrent writes share a
+   * sync. If the source ends early, fails or is too long, the promise rejects and the next sweep frees the space.
+   * `used` gets each chunk that the store no longer needs, so that its memory can be reused.
    */
   write(
     source: AsyncIterable<Uint8Array>,
@@ -22,13 +21,12 @@ export interface ExtentStore {
     used?: (chunk: Uint8Array) => void,
   ): Promise<Slice>
   /**
-   * Streams pieces in order; reads ahead only as fast as it is consumed, by `aheadCount` chunks. From the moment it is called
-   * until the stream ends or is returned, the extents it needs stay, whatever is deleted meanwhile.
+   * Streams pieces in order, at most `aheadCount` chunks ahead of the consumer. From this call until the stream
+   * ends or is returned, its extents stay, whatever is deleted meanwhile.
    */
   read(pieces: readonly (Piece | Hole)[], aheadCount?: number): AsyncIterableIterator<Uint8Array>
   /**
-   * For speed, if the consumer likes: a chunk that `read` gave is needed by nobody any more (the socket
-   * has it), and its memory may be used for another.
+   * Optional, for speed: gives back a chunk from `read` that nobody needs any more, so that its memory is reused.
    */
   recycle(chunk: Uint8Array): void
   /** Bytes on disk, for metrics. */
@@ -36,18 +34,18 @@ export interface ExtentStore {
   close(): Promise<void>
 }
 
-/** What the sweep and fsck need besides: an extent as a thing that is sealed and removed. */
+/** What the sweep and fsck need in addition: sealing, listing and removing extents. */
 export interface SweptExtentStore extends ExtentStore {
-  /** Bytes taken so far of an extent that this store still writes to; undefined of any other. */
+  /** The size so far of an extent that this store still writes to; undefined for any other. */
   openBytes(extent: number): number | undefined
-  /** No more writes begin in this extent; it is sealed when those under way are done. */
+  /** Starts no more writes in this extent; it is sealed when the current ones are done. */
   seal(extent: number): Promise<void>
-  /** Whether a reader of this process needs it. */
+  /** Whether a reader in this process needs the extent. */
   isPinned(extent: number): boolean
-  /** Removes the bytes for good. Extents that are not there are not missed: a crash repeats this. */
+  /** Removes the bytes for good. Ignores missing extents, since a crash may repeat this. */
   remove(extents: readonly number[]): Promise<void>
-  /** The extents whose bytes are there, in no order. */
+  /** The extents that have bytes, in no particular order. */
   list(): Promise<readonly number[]>
-  /** How many bytes are there; undefined if the extent is not. */
+  /** The stored size; undefined if the extent is missing. */
   storedBytes(extent: number): Promise<number | undefined>
 }

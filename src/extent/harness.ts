@@ -1,5 +1,5 @@
-// A small world for the tests of extents: blobs that are the smallest storage could have (a record with
-// a content, its references changed in the same transaction), and a clock that is moved by hand.
+// A harness for the tests of extents: minimal blobs (a record with content, whose references change in the same
+// transaction) and a clock that is advanced by hand.
 import assert from 'node:assert/strict'
 import { encodeKey } from '../kv/key.ts'
 import type { Key, Kv } from '../kv/kv.ts'
@@ -11,7 +11,7 @@ import { wholeSlice } from './content/slice-list.ts'
 import type { Content, Hole, Piece } from './content/slice.ts'
 import { sweepExtents, type SweepOptions, type Swept } from './sweep/sweep.ts'
 
-/** Bytes that tell each other apart: no two seeds, and no two offsets, look alike. */
+/** Pseudo-random bytes: different for every seed and offset. */
 export function patternBytes(seed: number, lengthBytes: number): Buffer {
   const bytes = Buffer.allocUnsafe(lengthBytes)
   let state = (seed * 2_654_435_761 + 1) >>> 0
@@ -43,7 +43,6 @@ export async function readAll(
 
 export const GRACE_MS = 1_000
 
-/** A store with blobs in it, and a clock that is moved by hand. */
 export class Harness {
   readonly kv: Kv
   readonly store: SweptExtentStore
@@ -60,9 +59,9 @@ export class Harness {
     return wholeSlice(await this.store.write(chunksOf(bytes, chunkBytes), bytes.length, []))
   }
 
-  /** Writes a record in place of the one that is there, with inline bytes beside its content. */
+  /** Replaces the blob's record, with inline bytes beside its content. */
   async point(name: string, pieces: readonly Piece[]): Promise<void> {
-    const key = blobKey(name)
+    const key = testBlobKey(name)
     this.#contentId += 1
     const content: Content = { id: this.#contentId, pieces }
     await this.kv.write(function* (tx) {
@@ -78,7 +77,7 @@ export class Harness {
   }
 
   async delete(name: string): Promise<void> {
-    const key = blobKey(name)
+    const key = testBlobKey(name)
     await this.kv.write(function* (tx) {
       const old = yield* tx.get(key)
       if (old === undefined) return
@@ -88,7 +87,7 @@ export class Harness {
   }
 
   async pieces(name: string): Promise<readonly Piece[] | undefined> {
-    const value = await this.kv.read((tx) => tx.get(blobKey(name)))
+    const value = await this.kv.read((tx) => tx.get(testBlobKey(name)))
     if (value === undefined) return undefined
     assert.equal(Buffer.from(recordBytes(value)).toString(), `inline ${name}`)
     return contentOf(value).pieces
@@ -110,7 +109,7 @@ export class Harness {
     })
   }
 
-  /** Seal, retire or compact, retire what was compacted, remove. */
+  /** Enough passes to seal, compact, retire and remove. */
   async sweepAll(): Promise<void> {
     for (let pass = 0; pass < 5; pass += 1) await this.sweep()
   }
@@ -120,7 +119,7 @@ export class Harness {
   }
 }
 
-export function blobKey(name: string): Key {
+export function testBlobKey(name: string): Key {
   return encodeKey('blob', 1, name)
 }
 

@@ -1,13 +1,13 @@
-// All keys of the extent layer, and the record of an extent with the few transitions it makes:
+// All keys of the extent layer, and the record of an extent with its state transitions:
 //
 //   open ──seal──▶ sealed ──retire──▶ retired ──forget──▶ gone
 //
 //   ['extent', id]                                   the record
 //   ['extent-next']                                  the next id
-//   ['extent-reference', extent, offset, contentId]  a content shows this slice; bytes: its owner's key
+//   ['extent-reference', extent, offset, contentId]  a content uses this slice; bytes: its owner's key
 //   ['extent-reference', extent, offset, contentId, at]  the same for a record of a map
-//   ['extent-dirty', extent]                         a reference went away: look whether space is free
-//   ['extent-due', atMs, extent]                     look at this extent when it has rested since then
+//   ['extent-dirty', extent]                         a reference was removed: check for free space
+//   ['extent-due', atMs, extent]                     sealed or retired then: check after the grace period
 //   ['small-slice', id], ['small-dropped', id]       see small.ts
 import assert from 'node:assert/strict'
 import { decodeKey, encodeKey } from '../kv/key.ts'
@@ -56,7 +56,7 @@ function dueKey(atMs: number, extent: number): Key {
   return encodeKey('extent-due', atMs, extent)
 }
 
-/** The looks that are due at `atMs` or were before. */
+/** The checks that are due by `atMs`. */
 export function dueUntil(atMs: number): KeyRange {
   return { from: encodeKey('extent-due'), to: dueKey(atMs + 1, 0) }
 }
@@ -65,7 +65,7 @@ export function markDue(tx: Tx, atMs: number, extent: number): void {
   tx.put(dueKey(atMs, extent), encodeRecord({}))
 }
 
-/** The numbers behind the name in any key of this layer. */
+/** The numbers after the name in any key of this layer. */
 export function keyNumbers(key: Key): number[] {
   return decodeKey(key)
     .slice(1)
@@ -80,13 +80,13 @@ export function* getExtent(tx: ReadTx, extent: number): Step<ExtentRecord | unde
   return value === undefined ? undefined : decodeRecord<ExtentRecord>(value)
 }
 
-/** Bytes may be pointed at only while no sweep has given their extent up. */
+/** Records may refer to an extent only until a sweep retires it. */
 export function* requireExtent(tx: ReadTx, extent: number): Step<void> {
   const record = yield* getExtent(tx, extent)
   if (record === undefined || record.state === 'retired') throw new ExtentRetired(extent)
 }
 
-/** Takes the next id and registers it, before any byte exists under it. */
+/** Assigns the next id and registers the extent, before it has any bytes. */
 export function* registerExtent(tx: Tx, record: ExtentRecord): Step<number> {
   const value = yield* tx.get(NEXT_KEY)
   const extent = value === undefined ? 1 : decodeRecord<{ next: number }>(value).next
@@ -96,14 +96,14 @@ export function* registerExtent(tx: Tx, record: ExtentRecord): Step<number> {
   return extent
 }
 
-/** Ids are never given twice, not even when the records come from a backup older than the files. */
+/** Never reuses the id of an existing file, even if the records are from an older backup. */
 export function* skipExtentIds(tx: Tx, used: number): Step<void> {
   const value = yield* tx.get(NEXT_KEY)
   const next = value === undefined ? 1 : decodeRecord<{ next: number }>(value).next
   if (next <= used) tx.put(NEXT_KEY, encodeRecord({ next: used + 1 }))
 }
 
-/** Every extent gets one look after it is sealed: torn and abandoned writes leave no other trace. */
+/** Every sealed extent is checked once: torn and abandoned writes leave no other trace. */
 export function* sealExtent(tx: Tx, extent: number, sizeBytes: number, nowMs: number): Step<void> {
   const record = yield* getExtent(tx, extent)
   if (record === undefined || record.state !== 'open') return
@@ -112,7 +112,7 @@ export function* sealExtent(tx: Tx, extent: number, sizeBytes: number, nowMs: nu
   markDue(tx, nowMs, extent)
 }
 
-/** Gives an extent up if nothing references it; from then on nothing can. */
+/** Retires an extent without references; from then on none can be added. */
 export function* retireExtent(tx: Tx, extent: number, nowMs: number): Step<boolean> {
   const record = yield* getExtent(tx, extent)
   if (record === undefined || record.state !== 'sealed') return false

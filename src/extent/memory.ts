@@ -1,5 +1,5 @@
-// Extents in memory, for `--inMemoryPersistence`. Each write is an extent of its own, sealed from the
-// start, so space comes back write by write and nothing ever needs compaction.
+// Extents in memory, for `--inMemoryPersistence`. Each write is an extent of its own, sealed from the start, so each
+// is freed on its own and nothing needs compaction.
 import { crc32 } from 'node:zlib'
 import type { Kv } from '../kv/kv.ts'
 import { ExtentDamaged, ExtentLimitReached } from './error.ts'
@@ -28,7 +28,7 @@ class MemoryExtents implements SweptExtentStore {
   readonly #clock: () => number
   readonly #limitBytes: number
   readonly #extents = new Map<number, Bytes>()
-  /** What is stored and what is being written. */
+  /** Bytes stored or being written. */
   #takenBytes = 0
 
   constructor(options: MemoryExtentOptions) {
@@ -65,7 +65,7 @@ class MemoryExtents implements SweptExtentStore {
 
   read(pieces: readonly (Piece | Hole)[]): AsyncIterableIterator<Uint8Array> {
     const spans = planSpans(pieces)
-    // The reader holds the bytes themselves: they stay for it when the extent goes.
+    // The reader holds the bytes themselves, so it may outlive the extent.
     const held = new Map<number, Bytes>()
     for (const { extent = 0 } of spans) {
       const bytes = this.#extents.get(extent)
@@ -78,7 +78,7 @@ class MemoryExtents implements SweptExtentStore {
     )
   }
 
-  /** Its chunks are the stored bytes themselves. */
+  /** Chunks are the stored bytes themselves, so nothing is reused. */
   recycle(_chunk: Uint8Array): void {}
 
   sizeBytes(): number {
@@ -120,7 +120,7 @@ class MemoryExtents implements SweptExtentStore {
   }
 }
 
-/** Copied into segments of one size, the last one shorter: a small chunk may hold a large buffer. */
+/** Copies into segments of one size, the last one shorter: a small chunk may keep a large buffer alive. */
 async function* gathered(
   source: AsyncIterable<Uint8Array>,
   lengthBytes: number,
@@ -147,7 +147,7 @@ async function* gathered(
 function readBytes(held: ReadonlyMap<number, Bytes>, span: Span): Uint8Array {
   const extent = span.extent ?? 0
   const bytes = held.get(extent)
-  if (bytes === undefined) throw new ExtentDamaged(extent, 'it is not there')
+  if (bytes === undefined) throw new ExtentDamaged(extent, 'it is missing')
   const parts: Uint8Array[] = []
   let at = span.offset
   const end = span.offset + span.lengthBytes

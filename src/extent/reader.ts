@@ -1,5 +1,5 @@
-// Streams pieces as chunks, a chunk or a few ahead of its consumer. An object and not a generator: a generator
-// that was never started does not run its `finally`, and the extents would stay pinned.
+// Streams pieces as chunks and reads ahead of the consumer. Not a generator: a generator that was never started does
+// not run its `finally`, and the extents would stay pinned.
 import type { Hole, Piece } from './content/slice.ts'
 
 /** A run of bytes in one extent, or of zeros. */
@@ -9,15 +9,15 @@ export type Span = {
   readonly lengthBytes: number
 }
 
-/** Bytes that nobody may write to. */
+/** The chunk is read-only: it may be shared. */
 export type FetchChunk = (span: Span) => Promise<Uint8Array>
 
 export const CHUNK_LENGTH_MAX = 512 * 1_024
-/** A client that reads slowly holds so many chunks besides the one that it reads. */
+/** Chunks that a slow client holds in addition to the current one. */
 const AHEAD_COUNT = 1
 const ZEROS = new Uint8Array(CHUNK_LENGTH_MAX)
 
-/** Pieces as spans; those that lie one behind the other in an extent are read as one. */
+/** Turns pieces into spans; adjacent ones in an extent become one. */
 export function planSpans(pieces: readonly (Piece | Hole)[]): Span[] {
   const spans: Span[] = []
   for (const piece of pieces) {
@@ -46,7 +46,7 @@ export class SpanReader implements AsyncIterableIterator<Uint8Array> {
   #ahead: Promise<Uint8Array>[] = []
   #isDone = false
 
-  /** `release` is called once, when no more will be fetched. */
+  /** Calls `release` once, when nothing more will be fetched. */
   constructor(
     spans: readonly Span[],
     fetch: FetchChunk,
@@ -95,7 +95,7 @@ export class SpanReader implements AsyncIterableIterator<Uint8Array> {
     }
   }
 
-  /** Moves on before it waits, so that calls without waiting keep their order. */
+  /** Advances synchronously, so that concurrent calls keep their order. */
   #fetchNext(): Promise<Uint8Array> | undefined {
     const span = this.#spans[this.#index]
     if (this.#isDone || span === undefined) return undefined
@@ -108,7 +108,7 @@ export class SpanReader implements AsyncIterableIterator<Uint8Array> {
     }
     if (span.extent === undefined) return Promise.resolve(ZEROS.subarray(0, lengthBytes))
     const fetching = this.#fetch({ extent: span.extent, offset, lengthBytes })
-    // It may fail before the consumer comes to wait for it.
+    // It may fail before the consumer awaits it.
     fetching.catch(() => undefined)
     return fetching
   }

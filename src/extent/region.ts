@@ -1,5 +1,5 @@
-// One body into its region of an extent: hashed as it comes, gathered so that the disk sees few large
-// writes, and never more than one of them ahead of the source.
+// Writes one body into its region of an extent: hashes it in the same pass, gathers chunks into few large writes, and
+// has at most one write in flight.
 import { crc32 } from 'node:zlib'
 import { TornWrite } from './error.ts'
 import type { Hasher } from './extent.ts'
@@ -7,16 +7,16 @@ import type { Hasher } from './extent.ts'
 export type Region = {
   readonly offset: number
   readonly lengthBytes: number
-  /** Called one after the other, each where the one before has ended. */
+  /** Called in order, for consecutive positions. */
   write(chunks: readonly Uint8Array[], position: number): Promise<void>
-  /** All of it was given to `write`. */
+  /** Called after the last `write`. */
   finish?(): Promise<void>
 }
 
 const GATHER_BYTES = 512 * 1_024
 const GATHER_COUNT = 1_024
 
-/** Writes the whole source and returns its CRC-32. It is in the file, not yet durable. */
+/** Writes the whole source and returns its CRC-32. The bytes are not durable yet. */
 export async function writeRegion(
   region: Region,
   source: AsyncIterable<Uint8Array>,
@@ -35,12 +35,12 @@ export async function writeRegion(
     await gathered.finish()
     return crc
   } finally {
-    // Also on failure: the descriptor is closed after this.
+    // On failure too: the caller closes the descriptor next.
     await gathered.settled()
   }
 }
 
-/** Passes a source on that has exactly `lengthBytes`; anything else is torn. */
+/** Checks that the source has exactly `lengthBytes`. */
 export async function* sized(
   source: AsyncIterable<Uint8Array>,
   lengthBytes: number,
@@ -54,7 +54,7 @@ export async function* sized(
   if (receivedBytes < lengthBytes) throw new TornWrite(lengthBytes, receivedBytes)
 }
 
-/** Chunks on their way to the disk, for as long as one body is written. */
+/** Gathers the chunks of one body into large writes. */
 class Gathered {
   readonly #region: Region
   readonly #used: (chunk: Uint8Array) => void
@@ -69,19 +69,19 @@ class Gathered {
     this.#position = region.offset
   }
 
-  /** True when it is time to flush. */
+  /** Returns whether to flush. */
   add(chunk: Uint8Array): boolean {
     this.#chunks.push(chunk)
     this.#lengthBytes += chunk.length
     return this.#lengthBytes >= GATHER_BYTES || this.#chunks.length >= GATHER_COUNT
   }
 
-  /** Waits for the write before, and starts the next. */
+  /** Waits for the previous write and starts the next. */
   async flush(): Promise<void> {
     await this.#writing
     if (this.#chunks.length === 0) return
     this.#writing = this.#write(this.#chunks, this.#position)
-    // Whoever waits for it next gets the failure.
+    // The next `flush` or `finish` reports the failure.
     this.#writing.catch(() => undefined)
     this.#position += this.#lengthBytes
     this.#chunks = []
@@ -99,7 +99,7 @@ class Gathered {
     await this.#region.finish?.()
   }
 
-  /** Nothing is under way any more; a failure is reported by `flush` and `finish`. */
+  /** Waits for the write in flight; `flush` and `finish` report its failure. */
   async settled(): Promise<void> {
     await this.#writing.catch(() => undefined)
   }

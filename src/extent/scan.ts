@@ -1,5 +1,5 @@
-// A whole range in bounded steps, each a read of its own, with a turn of the event loop between: no scan
-// holds a snapshot or the process for long. What changes meanwhile may be seen or not.
+// Scans a whole range in bounded steps. Each step is a read of its own, and the event loop runs between them, so a scan
+// holds neither a snapshot nor the process for long. It may or may not see concurrent changes.
 import { setImmediate } from 'node:timers/promises'
 import { keyAfter, type Entry, type KeyRange, type Kv } from '../kv/kv.ts'
 

@@ -4,11 +4,11 @@
 // A record is admitted when it is read for the second time, so that a walk over many records costs the hot ones
 // nothing. To make room, two entries are picked at random and the less recently used one goes: under plain LRU, a
 // repeated scan larger than the cache would never hit.
-import { SeenFilter } from '../memory/seen.ts'
+import { hashBytes, SeenFilter } from '../memory/seen.ts'
 import { allowDerived } from './derived.ts'
 import type { Version } from './engine/engine.ts'
 import type { Key } from './kv.ts'
-import { StoredRecord } from './record.ts'
+import { fieldsEnd, StoredRecord } from './record.ts'
 
 export type CacheLimits = {
   /** Of the values; their decoded form is of the same order. 0 turns the cache off. */
@@ -42,8 +42,8 @@ type Entry = Cached & {
   readonly bytes: number
   at: number
   usedAt: number
-  /** Whether values may be derived from it: not before somebody has found it here. */
-  isShared: boolean
+  /** How often it was found here. */
+  findCount: number
 }
 
 export class RecordCache {
@@ -64,16 +64,15 @@ export class RecordCache {
     const entry = this.#byName.get(name)
     if (entry === undefined) return undefined
     entry.usedAt = this.#tick += 1
-    if (!entry.isShared) {
-      entry.isShared = true
-      if (entry.record !== undefined) allowDerivedFrom(entry.record)
-    }
+    entry.findCount += 1
+    // Not at the first find: a record that is read and written in turns is found once.
+    if (entry.findCount === 2 && entry.record !== undefined) allowDerivedFrom(entry.record)
     return entry
   }
 
   /** Whether the key was asked for before: then what is there is worth a place. */
   wasSeen(key: Key): boolean {
-    return this.#limits.bytesMax > 0 && this.#seen.has(key)
+    return this.#limits.bytesMax > 0 && this.#seen.mark(hashBytes(key))
   }
 
   /** Keeps a record and returns it as its readers share it. */
@@ -85,7 +84,7 @@ export class RecordCache {
     const bytes = ENTRY_BYTES + name.length + valueBytes
     const usedAt = (this.#tick += 1)
     const at = this.#entries.length
-    const entry = { name, record: shared, version, bytes, at, usedAt, isShared: false }
+    const entry = { name, record: shared, version, bytes, at, usedAt, findCount: 0 }
     this.#byName.set(name, entry)
     this.#entries.push(entry)
     this.#bytes += bytes
@@ -95,8 +94,9 @@ export class RecordCache {
 
   /** A record that was just stored; of a large one only the fields, since to keep the rest would copy it. */
   keepWritten(name: string, record: StoredRecord, version: Version): void {
-    const isSmall = record.value.length <= POOLED_BYTES_MAX
-    this.keep(name, isSmall ? record : new StoredRecord(NO_VALUE, record.fields, false), version)
+    const { value } = record
+    if (value.length <= POOLED_BYTES_MAX) this.keep(name, record, version)
+    else this.keep(name, new StoredRecord(fieldsOf(value), record.fields, false), version)
   }
 
   drop(name: string): void {
@@ -132,6 +132,11 @@ function withOwnMemory(record: StoredRecord): StoredRecord {
   const { value, isWhole } = record
   if (!isWhole) return hasFields(record) ? new StoredRecord(NO_VALUE, record.fields, false) : record
   return value.length > POOLED_BYTES_MAX ? record.withValue(new Uint8Array(value)) : record
+}
+
+/** Counts towards the limits and is not kept. */
+function fieldsOf(value: Uint8Array): Uint8Array {
+  return value.subarray(0, fieldsEnd(value))
 }
 
 function allowDerivedFrom(record: StoredRecord): void {

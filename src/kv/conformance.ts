@@ -4,10 +4,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { decodeKey, encodeKey } from './key.ts'
-import { giveWay } from './paced.ts'
 import { derived } from './derived.ts'
 import { prefixRange, type Kv, type ReadTx, type ScanRange, type Step, type Tx } from './kv.ts'
-import { need } from './step.ts'
+import { giveWay, need } from './step.ts'
 import { encodeRecord, encodeSharedRecord, type StoredRecord } from './record.ts'
 
 const bytes = (text: string) => encodeRecord({ length: text.length }, Buffer.from(text))
@@ -88,6 +87,43 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       assert(turns > 2, 'others had their turn')
       assert.equal(found.length, 21)
       assert.equal(new Set(found).size, 1, 'one state')
+    })
+
+    test('a long write gives way, and nobody writes in between', async () => {
+      const [counter, copy] = [encodeKey('long write', 'counter'), encodeKey('long write', 'copy')]
+      await put(counter, '0')
+      const increment = () =>
+        kv.write(function* (tx) {
+          const count = Number(text(yield* tx.get(counter)))
+          tx.put(counter, bytes(String(count + 1)))
+        })
+      const state = { isDone: false }
+      const writing = kv.write(function* (tx) {
+        const before = text(yield* tx.get(counter))
+        // Work that takes longer than a turn.
+        for (let at = 0; at < 5; at += 1) {
+          const untilMs = performance.now() + 12
+          while (performance.now() < untilMs);
+          yield* giveWay()
+        }
+        tx.put(copy, bytes(`${before} ${text(yield* tx.get(counter))}`))
+        tx.put(counter, bytes(String(Number(before) + 1)))
+      })
+      const ended = writing.finally(() => {
+        state.isDone = true
+      })
+      const increments: Promise<void>[] = []
+      let turns = 0
+      for (; !state.isDone; turns += 1) {
+        await turn()
+        if (turns < 20) increments.push(increment())
+        assert.match((await get(counter)) ?? '', /^\d+$/)
+      }
+      await Promise.all([ended, ...increments])
+      assert(turns > 2, 'others had their turn')
+      assert.equal(await get(counter), String(increments.length + 1))
+      const [first, last] = (await get(copy))?.split(' ') ?? []
+      assert.equal(first, last, 'its two reads are of one state')
     })
 
     test('an empty value is a value', async () => {

@@ -48,9 +48,9 @@ export function countingReads(tx: ReadTx, counts: TxCounts): ReadTx {
       counts.gets += 1
       return yield* tx.get(key)
     },
-    *getFields(key: Key): Step<StoredRecord | undefined> {
+    *getFields<T>(key: Key): Step<T | undefined> {
       counts.gets += 1
-      return yield* tx.getFields(key)
+      return yield* tx.getFields<T>(key)
     },
     scan: (range: ScanRange): Step<readonly Entry[]> => counted(tx.scan(range)),
     scanFields: (range: ScanRange): Step<readonly Entry[]> => counted(tx.scanFields(range)),

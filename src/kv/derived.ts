@@ -5,11 +5,11 @@ const DERIVED = Symbol('derived')
 /** Not enumerable: copies of the owner, and its JSON, don't have it. */
 type Owner = { readonly [DERIVED]?: DerivedValues }
 
-type DerivedValues = { values: Map<string, unknown> | undefined }
+type DerivedValues = { readonly key: string; readonly value: unknown }[]
 
 /** Lets values be attached to objects that belong to one record: the cache calls it for each record it keeps. */
 export function allowDerived(...owners: readonly object[]): void {
-  const value: DerivedValues = { values: undefined }
+  const value: DerivedValues = []
   for (const owner of owners) {
     if (!(DERIVED in owner)) Object.defineProperty(owner, DERIVED, { value })
   }
@@ -22,14 +22,14 @@ export function allowDerived(...owners: readonly object[]): void {
 export function derived<T>(owner: object, key: string, make: () => T): T {
   const known = (owner as Owner)[DERIVED]
   if (known === undefined) return make()
-  const found = known.values?.get(key)
-  if (found !== undefined) return found as T
-  const made = make()
-  // One record has few derived values; whoever varies the key without end gets no memory for it.
-  if (known.values === undefined || known.values.size >= DERIVED_COUNT_MAX) known.values = new Map()
-  known.values.set(key, made)
-  if (typeof made === 'object' && made !== null) allowDerived(made)
-  return made
+  // A record has few derived values, so a walk is faster than a map.
+  for (const one of known) if (one.key === key) return one.value as T
+  const value = make()
+  // Callers that keep varying the key get no memory for it.
+  if (known.length >= DERIVED_COUNT_MAX) known.length = 0
+  known.push({ key, value })
+  if (typeof value === 'object' && value !== null) allowDerived(value)
+  return value
 }
 
 const DERIVED_COUNT_MAX = 8

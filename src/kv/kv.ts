@@ -3,6 +3,7 @@
 //
 // A transaction body is a generator. It reads with `yield* tx.get(key)`, writes with `tx.put`, and touches
 // nothing else: time, ids and ETags come in as arguments, because a body may run more than once.
+import assert from 'node:assert/strict'
 import type { StoredRecord } from './record.ts'
 
 export type Key = Uint8Array
@@ -28,8 +29,8 @@ export type ScanRange = {
 export interface ReadTx {
   /** Records are shared by all their readers: nobody changes one. */
   get(key: Key): Step<StoredRecord | undefined>
-  /** Like `get`, for callers that need the record's fields and not the bytes behind them. */
-  getFields(key: Key): Step<StoredRecord | undefined>
+  /** The record's fields without the bytes behind them. The caller names the type that it wrote under this key. */
+  getFields<T>(key: Key): Step<T | undefined>
   scan(range: ScanRange): Step<readonly Entry[]>
   /** Like `scan`, for callers that need the records' fields and not the bytes behind them. */
   scanFields(range: ScanRange): Step<readonly Entry[]>
@@ -44,8 +45,17 @@ export interface Tx<Event = never> extends ReadTx {
   announce(event: Event): void
 }
 
-/** What an attempt came to: a value, or what has to happen first (step.ts `need`). */
-export type Attempted<T> = { readonly value: T } | { readonly need: object }
+/** What has to happen before a body can run (step.ts `need`). Each kind has one loop that sees to it and tries again. */
+export type Needed = { readonly kind: string }
+
+/** What an attempt came to. */
+export type Attempted<T> = { readonly value: T } | { readonly need: Needed }
+
+/** The value of an attempt whose needs have all been seen to. */
+export function requireValue<T>(attempted: Attempted<T>): T {
+  assert('value' in attempted, 'nobody sees to what a transaction needs')
+  return attempted.value
+}
 
 export interface Kv<Event = never> {
   /** Runs a body on one snapshot: all its reads see the same committed state. */
@@ -68,6 +78,14 @@ export interface Kv<Event = never> {
 export interface EventKv<Event> extends Kv<Event> {
   /** Calls `listener` with every announced event until the returned function is called. */
   listen(listener: (event: Event) => void): () => void
+}
+
+/** The same store, whose writes all run through `attempt`. */
+export function withAttempt<Event>(
+  kv: EventKv<Event>,
+  attempt: Kv<Event>['attempt'],
+): EventKv<Event> {
+  return { ...kv, attempt, write: async (body) => requireValue(await attempt(body)) }
 }
 
 /** The bounds of a scan: keys at or after `from` and before `to`. */

@@ -1,6 +1,6 @@
 // A whole range inside one transaction, in bounded scans: for what is known to be short or has a limit of its
 // own, such as the blocks and the snapshots of one blob.
-import { giveWay } from './paced.ts'
+import { giveWay } from './step.ts'
 import { keyAfter, type Entry, type KeyRange, type ReadTx, type Step } from './kv.ts'
 
 export function* scanAll(tx: ReadTx, range: KeyRange, countAtOnce: number): Step<Entry[]> {

@@ -2,7 +2,7 @@
 // body has ended, so that one that throws has changed nothing and one that runs again starts clean.
 import type { Version } from './engine/engine.ts'
 import { compareKeys, keyName } from './key.ts'
-import type { Entry, Key, RecordPart, ScanPart, ScanRange, Step, Tx } from './kv.ts'
+import type { Entry, Key, KeyRange, RecordPart, ScanPart, ScanRange, Step, Tx } from './kv.ts'
 import { StoredRecord } from './record.ts'
 import { ready } from './step.ts'
 import { isVolatile } from './volatile.ts'
@@ -19,11 +19,19 @@ export type Run = {
   readonly volatileWrites: readonly PendingWrite[]
   /** Of all its writes. */
   readonly version: Version
+  /** Absent where the engine checks what a run has read. */
+  readonly volatileReads?: readonly VolatileRead[]
 }
+
+/** The name of a volatile key, or the bounds of a scan. */
+export type VolatileRead = string | KeyRange
+
+export type FoundRecord = StoredRecord | undefined
 
 /** Where a body reads what it has not written itself. */
 export interface View {
-  get(key: Key, name: string, part: RecordPart, reader: Reader): Step<StoredRecord | undefined>
+  /** A step only where the record has to be fetched first. */
+  get(key: Key, name: string, part: RecordPart, reader: Reader): FoundRecord | Step<FoundRecord>
   scan(range: ScanRange, part: ScanPart, reader: Reader): Step<readonly Entry[]>
   /** Before a volatile record is overwritten. */
   touch(name: string, reader: Reader): void
@@ -33,6 +41,7 @@ export interface View {
 export interface Reader {
   /** Notes that the body has seen a write that is not durable yet. */
   hasSeen(run: Run): void
+  hasReadVolatile(read: VolatileRead): void
 }
 
 /** A class, because there is one for each transaction: its methods are made once. */
@@ -42,6 +51,7 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
   #volatileWrites: Map<string, PendingWrite> | undefined
   #events: Event[] | undefined
   #seen: Set<Run> | undefined
+  #volatileReads: VolatileRead[] | undefined
 
   constructor(view: View) {
     this.#view = view
@@ -64,6 +74,10 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
     return this.#seen ?? NOTHING_SEEN
   }
 
+  get volatileReads(): readonly VolatileRead[] {
+    return this.#volatileReads ?? []
+  }
+
   /** The body has thrown: it has written nothing. */
   discardWrites(): void {
     this.#writes = undefined
@@ -71,18 +85,24 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
     this.#events = undefined
   }
 
-  get(key: Key): Step<StoredRecord | undefined> {
-    return this.#get(key, 'whole')
+  get(key: Key): Step<FoundRecord> {
+    const found = this.#find(key, 'whole')
+    return isRecord(found) ? ready(found) : found
   }
 
-  getFields(key: Key): Step<StoredRecord | undefined> {
-    return this.#get(key, 'fields')
+  getFields<T>(key: Key): Step<T | undefined> {
+    const found = this.#find(key, 'fields')
+    return isRecord(found) ? ready(found?.fields as T | undefined) : fieldsOf<T>(found)
   }
 
-  #get(key: Key, part: RecordPart): Step<StoredRecord | undefined> {
+  #find(key: Key, part: RecordPart): FoundRecord | Step<FoundRecord> {
     const name = keyName(key)
-    const own = this.#ownWrites(key)?.get(name)
-    return own === undefined ? this.#view.get(key, name, part, this) : ready(own.value)
+    const own = this.#hasWritten ? this.#ownWrites(key)?.get(name) : undefined
+    return own === undefined ? this.#view.get(key, name, part, this) : own.value
+  }
+
+  get #hasWritten(): boolean {
+    return this.#writes !== undefined || this.#volatileWrites !== undefined
   }
 
   scan(range: ScanRange): Step<readonly Entry[]> {
@@ -147,6 +167,19 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
     this.#seen ??= new Set()
     this.#seen.add(run)
   }
+
+  hasReadVolatile(read: VolatileRead): void {
+    this.#volatileReads ??= []
+    this.#volatileReads.push(read)
+  }
+}
+
+function isRecord(found: FoundRecord | Step<FoundRecord>): found is FoundRecord {
+  return found === undefined || found instanceof StoredRecord
+}
+
+function* fieldsOf<T>(fetched: Step<FoundRecord>): Step<T | undefined> {
+  return (yield* fetched)?.fields as T | undefined
 }
 
 const NO_WRITES: PendingWrites = new Map()

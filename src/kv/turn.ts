@@ -5,11 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 const TURN_MS = 10
 
 export class Turn {
-  #untilMs: number
-
-  constructor(lengthMs = TURN_MS) {
-    this.#untilMs = performance.now() + lengthMs
-  }
+  #untilMs = performance.now() + TURN_MS
 
   isOver(): boolean {
     return performance.now() >= this.#untilMs
@@ -21,3 +17,17 @@ export class Turn {
     this.#untilMs = performance.now() + TURN_MS
   }
 }
+
+/** Calls `work` for each item, over as many turns of the event loop as it takes. */
+export async function inTurns<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
+  const turn = new Turn()
+  let count = 0
+  for (const item of items) {
+    work(item)
+    count += 1
+    if (count % CHECK_COUNT === 0 && turn.isOver()) await turn.next()
+  }
+}
+
+/** Items between two looks at the clock. */
+const CHECK_COUNT = 32

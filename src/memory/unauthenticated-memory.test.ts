@@ -9,7 +9,7 @@ function setUp(bytesMax: number) {
   return { memory, dropped, holder }
 }
 
-test('what is held is counted until it is released', () => {
+test('memory is counted until its holder is released', () => {
   const { memory, dropped, holder } = setUp(100)
   const [a, b] = [holder('a'), holder('b')]
   memory.hold(a, 40)
@@ -24,7 +24,7 @@ test('what is held is counted until it is released', () => {
   assert.deepEqual(dropped, [])
 })
 
-test('when it is too much, the oldest go first, and no more than need be', () => {
+test('over the limit, the oldest holders are dropped, and no more than necessary', () => {
   const { memory, dropped, holder } = setUp(100)
   const [a, b, c, d] = [holder('a'), holder('b'), holder('c'), holder('d')]
   for (const each of [a, b, c]) memory.hold(each, 30)
@@ -34,7 +34,7 @@ test('when it is too much, the oldest go first, and no more than need be', () =>
   assert.equal(memory.bytes, 90)
 })
 
-test('one that holds too much by itself goes, after those that are older', () => {
+test('a holder that exceeds the limit alone is dropped too, after all older ones', () => {
   const { memory, dropped, holder } = setUp(100)
   const [a, b] = [holder('a'), holder('b')]
   memory.hold(a, 10)

@@ -1,12 +1,11 @@
-// How much memory all connections together may hold before anybody has authenticated on them. Limits for each
-// connection are not enough: a stranger can open any number of them. Shared by every port of a server, whatever it
-// speaks.
+// A limit on the memory that all unauthenticated connections hold together. Limits per connection are not enough: a
+// stranger can open any number of them. All ports of a server share it, HTTP and SMB.
 //
-// When there is too much, the connection that has been here the longest is dropped. A client that means to
-// authenticate does so within milliseconds, so what is old holds memory and nothing else.
+// Over the limit, the oldest connection is dropped. A real client authenticates within milliseconds, so an old
+// connection only holds memory.
 
 export type MemoryHolder = {
-  /** Ends the connection and lets go of what it holds. */
+  /** Closes the connection and frees its memory. */
   drop(): void
 }
 
@@ -14,7 +13,7 @@ const BYTES_MAX = 64 * 1024 * 1024
 
 export class UnauthenticatedMemory {
   readonly #bytesMax: number
-  /** In the order in which they came. */
+  /** Oldest first. */
   readonly #held = new Map<MemoryHolder, number>()
   #bytes = 0
 
@@ -26,7 +25,7 @@ export class UnauthenticatedMemory {
     return this.#bytes
   }
 
-  /** `holder` holds this much now. It may be dropped by that, or others may. */
+  /** Sets how much `holder` holds now. This may drop it, or others. */
   hold(holder: MemoryHolder, bytes: number): void {
     this.#bytes += bytes - (this.#held.get(holder) ?? 0)
     this.#held.set(holder, bytes)
@@ -37,7 +36,7 @@ export class UnauthenticatedMemory {
     }
   }
 
-  /** It has authenticated, or is gone. */
+  /** The connection has authenticated or closed. */
   release(holder: MemoryHolder): void {
     this.#bytes -= this.#held.get(holder) ?? 0
     this.#held.delete(holder)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFormat, type Migration } from './format.ts'
-import { getFields } from '../kv/fields.ts'
 import { encodeKey } from '../kv/key.ts'
 import type { Kv } from '../kv/kv.ts'
 import { openMemoryKv } from '../kv/memory-kv.ts'
@@ -13,20 +12,20 @@ const append =
   (letter: string): Migration =>
   (kv) =>
     kv.write(function* (tx) {
-      const { letters } = (yield* getFields<Letters>(tx, key)) ?? { letters: '' }
+      const { letters } = (yield* tx.getFields<Letters>(key)) ?? { letters: '' }
       tx.put(key, encodeRecord({ letters: letters + letter }))
     })
 const read = async (kv: Kv) => {
-  return (await kv.read((tx) => getFields<Letters>(tx, key)))?.letters
+  return (await kv.read((tx) => tx.getFields<Letters>(key)))?.letters
 }
 
-test('a new store is born current', async () => {
+test('a new store has the current version', async () => {
   const kv = openMemoryKv()
   await openFormat(kv, [append('a'), append('b')])
   assert.equal(await read(kv), undefined)
 })
 
-test('an older store is migrated, step by step and once', async () => {
+test('an older store is migrated step by step, each step once', async () => {
   const kv = openMemoryKv()
   await openFormat(kv, [])
   await openFormat(kv, [append('a'), append('b')])
@@ -36,7 +35,7 @@ test('an older store is migrated, step by step and once', async () => {
   assert.equal(await read(kv), 'abc')
 })
 
-test('a migration that fails half way is begun again', async () => {
+test('a migration that failed is run again', async () => {
   const kv = openMemoryKv()
   await openFormat(kv, [])
   const failing: Migration = async () => {
@@ -47,7 +46,7 @@ test('a migration that fails half way is begun again', async () => {
   assert.equal(await read(kv), 'ab')
 })
 
-test('a newer store is refused with what to do', async () => {
+test('a newer store is refused with advice', async () => {
   const kv = openMemoryKv()
   await openFormat(kv, [append('a'), append('b')])
   await assert.rejects(

@@ -1,12 +1,12 @@
-// The version of everything that is stored. A store of an older version is migrated step by step when it
-// is opened; a newer one is refused, because this program can't know what it would destroy.
+// The format version of a store. An older store is migrated step by step when it is opened; a newer one is refused,
+// because this program might destroy it.
 import { encodeKey } from '../kv/key.ts'
 import type { Kv, Step, Tx } from '../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../kv/record.ts'
 
 /**
- * Brings a store from its index + 1 to the next version. In as many transactions as it needs, since a store may be
- * large: one that was cut off begins again, so it must find its own work done as well as undone.
+ * Migrates a store from version index + 1 to the next. A store may be large, so a migration may take several
+ * transactions. After a crash it starts over, so it must cope with work that is already done.
  */
 export type Migration = (kv: Kv) => Promise<void>
 
@@ -14,7 +14,7 @@ const FORMAT_KEY = encodeKey('format')
 
 export class FormatError extends Error {}
 
-/** The newest version is the one that the last migration leads to. */
+/** The current version is the one after the last migration. */
 export async function openFormat(kv: Kv, migrations: readonly Migration[]): Promise<void> {
   const current = migrations.length + 1
   const stored = await kv.read(formatVersion)
@@ -24,7 +24,7 @@ export async function openFormat(kv: Kv, migrations: readonly Migration[]): Prom
         'use a newer Lazuli, or another --location',
     )
   }
-  // A store without a version is new: it is born current.
+  // A store without a version is new.
   if (stored === undefined) return saveVersion(kv, current)
   for (const [index, migrate] of migrations.entries()) {
     if (index + 1 < stored) continue

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openMemoryKv } from '../kv/memory-kv.ts'
 import { openIds } from './id.ts'
 
-test('no id is given twice, over blocks and restarts', async () => {
+test('no id is used twice, across blocks and restarts', async () => {
   const kv = openMemoryKv()
   const seen = new Set<number>()
   for (let start = 0; start < 3; start += 1) {

@@ -1,5 +1,5 @@
-// Numbers that are never used twice: ids of containers and of contents. They are reserved in blocks, so
-// taking one touches no disk, and a crash loses the rest of a block, which nobody misses.
+// Ids that are never used twice, for containers, contents and others. They are reserved in blocks, so taking one needs
+// no disk access; a crash only skips the rest of a block.
 import assert from 'node:assert/strict'
 import { encodeKey } from '../kv/key.ts'
 import type { Kv, Step, Tx } from '../kv/kv.ts'
@@ -30,7 +30,7 @@ export async function openIds(kv: Kv, block: number = BLOCK): Promise<Ids> {
       following = undefined
     }
     assert(next < end, 'the next block of ids was not reserved in time')
-    // A failed reservation is tried again at the next id; only a store that fails throughout a block shows.
+    // A failed reservation is retried at the next id.
     if (following === undefined && !reserving && end - next <= block / 2) {
       reserveNext().catch(() => {})
     }

@@ -1,66 +1,51 @@
-// When something happens: the clock's time, and a stamp that is greater than every stamp before it, even if the clock
-// stands still, is set back, or the server crashes. A stamp is milliseconds times 1,024 plus a sequence number; ETags
-// and the ids of snapshots and versions are made from it.
+// A moment is the clock's time and a stamp. Each stamp is greater than all earlier ones, even if the clock stops or is
+// set back, or the server crashes. A stamp is milliseconds times 1,024 plus a sequence number; ETags and the ids of
+// snapshots and versions are derived from it.
 import assert from 'node:assert/strict'
-import { getFields } from '../kv/fields.ts'
 import { encodeKey } from '../kv/key.ts'
-import type { EventKv, Step, Tx } from '../kv/kv.ts'
+import { withAttempt, type EventKv, type Step, type Tx } from '../kv/kv.ts'
 import { encodeRecord } from '../kv/record.ts'
 
 export type Moment = { readonly nowMs: number; readonly stamp: number }
 
 export const STAMPS_PER_MS = 1024
 
-/** Nodes that share a store: each makes every so manyth stamp, so no two make the same. */
-export type StampShare = { readonly node: number; readonly nodeCount: number }
-
-const ALL_STAMPS: StampShare = { node: 0, nodeCount: 1 }
-
 /** The first stamp is above `floor`. */
-export function createMoments(
-  clock: () => number,
-  floor: number,
-  { node, nodeCount }: StampShare = ALL_STAMPS,
-): () => Moment {
+export function createMoments(clock: () => number, floor: number): () => Moment {
   assert(Number.isSafeInteger(floor), 'a stamp is a whole number')
-  assert(
-    node < nodeCount && nodeCount <= STAMPS_PER_MS,
-    'each node has some stamps of a millisecond',
-  )
   let last = floor
   return () => {
     const nowMs = Math.floor(clock())
-    const least = Math.max(nowMs * STAMPS_PER_MS, last + 1)
-    last = least + ((node - (least % nodeCount) + nodeCount) % nodeCount)
+    last = Math.max(nowMs * STAMPS_PER_MS, last + 1)
     return { nowMs, stamp: last }
   }
 }
 
-/** The stamp of a write: above the object's own, whichever process with whichever clock made that. */
+/** The stamp of a write: greater than the object's current one, whatever clock that came from. */
 export function nextStamp(current: number | undefined, moment: Moment): number {
   return current === undefined || moment.stamp > current ? moment.stamp : current + 1
 }
 
-/** → { stamp }: no stamp in the store is greater */
+/** → { stamp }: an upper bound for all stamps in the store */
 const FLOOR_KEY = encodeKey('moment-floor')
 
-/** How far ahead of the last stamp the stored floor is set: it is written about once in this time. */
+/** How far the stored floor is ahead of the last stamp: it is written about once per second. */
 const RESERVED_STAMPS = 1_000 * STAMPS_PER_MS
 
 export type StoredMoments<Event> = {
-  /** Writes whose stamps may not be above the stored floor raise it in the same transaction. */
+  /** Raises the stored floor in the same transaction as a write whose stamp is above it. */
   readonly kv: EventKv<Event>
   moment(): Moment
-  /** Lowers the floor to the last stamp, for a store that is closed in order. */
+  /** Lowers the floor to the last stamp, when a store is closed properly. */
   saveFloor(): Promise<void>
 }
 
-/** Moments whose stamps are never used again, also after a crash with a clock that was set back. */
+/** Moments whose stamps are never reused, even after a crash with a clock that was set back. */
 export async function openMoments<Event>(
   kv: EventKv<Event>,
   clock: () => number,
 ): Promise<StoredMoments<Event>> {
-  const stored = await kv.read((tx) => getFields<{ stamp: number }>(tx, FLOOR_KEY))
+  const stored = await kv.read((tx) => tx.getFields<{ stamp: number }>(FLOOR_KEY))
   let floor = stored?.stamp ?? 0
   let last = floor
   const next = createMoments(clock, floor)
@@ -71,24 +56,14 @@ export async function openMoments<Event>(
   }
   const isReserved = (): boolean => last <= floor
   return {
-    // A body's stamp was taken before the body is handed over.
-    kv: {
-      ...kv,
-      write: async (body) => {
-        if (isReserved()) return kv.write(body)
-        const raised = last + RESERVED_STAMPS
-        const value = await kv.write((tx) => withFloor(tx, body, raised))
-        floor = Math.max(floor, raised)
-        return value
-      },
-      attempt: async (body) => {
-        if (isReserved()) return kv.attempt(body)
-        const raised = last + RESERVED_STAMPS
-        const attempted = await kv.attempt((tx) => withFloor(tx, body, raised))
-        if ('value' in attempted) floor = Math.max(floor, raised)
-        return attempted
-      },
-    },
+    // Callers take the stamp before they call `write`, so `last` covers it.
+    kv: withAttempt(kv, async (body) => {
+      if (isReserved()) return kv.attempt(body)
+      const raised = last + RESERVED_STAMPS
+      const attempted = await kv.attempt((tx) => withFloor(tx, body, raised))
+      if ('value' in attempted) floor = Math.max(floor, raised)
+      return attempted
+    }),
     moment,
     saveFloor: () => kv.write((tx) => putFloor(tx, last)),
   }

@@ -11,12 +11,15 @@ import { StoreInUse, takeOwnership } from './owner.ts'
 
 const newFolder = () => mkdtempSync(join(tmpdir(), 'lazuli-owner-'))
 
-test('a second server is refused while the first lives, and not after it', async () => {
+test('a second server is refused while the first is alive, and not afterwards', async () => {
   const [engine, folder] = [openLmdbEngine(join(newFolder(), 'store')), newFolder()]
   const first = await takeOwnership(engine, { folder, pid: 11 })
   await assert.rejects(takeOwnership(engine, { folder, pid: 12 }), (error: Error) => {
     assert(error instanceof StoreInUse)
-    assert.equal(error.message, `${folder} is in use by another Lazuli server (process 11)`)
+    assert.equal(
+      error.message,
+      `${folder} is in use by another Lazuli server (process 11); stop it or choose another --location`,
+    )
     return true
   })
   await first.release()
@@ -25,7 +28,7 @@ test('a second server is refused while the first lives, and not after it', async
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('of servers that start together one wins', async () => {
+test('only one of several servers that start together wins', async () => {
   const [engine, folder] = [openLmdbEngine(join(newFolder(), 'store')), newFolder()]
   const starts = Array.from({ length: 8 }, (_, pid) => takeOwnership(engine, { folder, pid }))
   const outcomes = await Promise.allSettled(starts)
@@ -34,7 +37,7 @@ test('of servers that start together one wins', async () => {
   await won[0]?.value.release()
 })
 
-test('processes take turns: none overwrites what another has written meanwhile', async () => {
+test('processes never overwrite the changes of each other', async () => {
   const folder = newFolder()
   const script = `
     import { openLmdbEngine } from '${import.meta.resolve('../kv/engine/lmdb.ts')}'
@@ -57,7 +60,7 @@ test('processes take turns: none overwrites what another has written meanwhile',
   await engine.close()
 })
 
-test('an owner that was killed is replaced at once', async () => {
+test('a killed owner is replaced at once', async () => {
   const folder = newFolder()
   const script = `
     import { openLmdbEngine } from '${import.meta.resolve('../kv/engine/lmdb.ts')}'

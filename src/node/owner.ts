@@ -1,7 +1,7 @@
-// One server owns a store. Its mark is a record that names a socket the owner listens on: the kernel
-// closes the socket with the process, so a crashed owner is seen to be gone at once (a pid may be reused,
-// a heartbeat must time out), also from another container on the same volume. The record is replaced by
-// compare-and-set, so two servers that start together can't both win.
+// Ensures that only one server owns a store. A record names a socket that the owner listens on. The kernel closes the
+// socket when the process ends, so a crash is detected at once, even from another container on the same volume; a pid
+// may be reused, and a heartbeat has to time out. The record is replaced by compare-and-set, so only one of two servers
+// that start together wins.
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { createServer, connect, type Server } from 'node:net'
@@ -19,12 +19,12 @@ type Mark = { readonly token: string; readonly socket: string; readonly pid: num
 export type Taker = { readonly folder: string; readonly pid: number }
 
 const OWNER_KEY = encodeKey('owner')
-/** The longest path that a Unix socket may have on every system. */
+/** The longest path of a Unix socket that works on all systems. */
 const SOCKET_PATH_MAX = 100
 
 export class StoreInUse extends Error {}
 
-/** Takes the store of `folder`, unless its owner is alive. */
+/** Takes ownership of the store in `folder`, unless its owner is alive. */
 export async function takeOwnership(engine: LmdbEngine, { folder, pid }: Taker): Promise<Owner> {
   const token = randomUUID()
   const { server, path } = await listen(folder, token)
@@ -48,7 +48,9 @@ async function replaceDeadOwner(engine: LmdbEngine, mine: Value, folder: string)
     const seen = await readMark(engine)
     const mark = seen && decodeRecord<Mark>(new StoredRecord(seen))
     if (mark !== undefined && (await isAlive(mark.socket))) {
-      throw new StoreInUse(`${folder} is in use by another Lazuli server (process ${mark.pid})`)
+      throw new StoreInUse(
+        `${folder} is in use by another Lazuli server (process ${mark.pid}); stop it or choose another --location`,
+      )
     }
     if (!engine.replace(OWNER_KEY, seen, mine)) continue
     if (mark !== undefined && platform() !== 'win32') rmSync(mark.socket, { force: true })
@@ -73,7 +75,7 @@ function isAlive(path: string): Promise<boolean> {
   })
 }
 
-/** Some file systems have no sockets, and deep folders have paths that are too long: then in tmp. */
+/** In the temporary folder if the file system has no sockets or the path is too long. */
 async function listen(folder: string, token: string): Promise<{ server: Server; path: string }> {
   const name = `lazuli-${token.slice(0, 8)}.sock`
   if (platform() === 'win32') return listenAt(`\\\\.\\pipe\\${name}`)
@@ -82,7 +84,7 @@ async function listen(folder: string, token: string): Promise<{ server: Server; 
     try {
       return await listenAt(inside)
     } catch {
-      // Fall through: the folder can't hold a socket.
+      // The folder can't contain a socket.
     }
   }
   return listenAt(join(tmpdir(), name))

@@ -1,10 +1,10 @@
-// A SAS signs for a scope; a request opens a name. Whatever the path looks like, what is opened lies within
-// the scope, and what lies within it can be opened.
+// A SAS grants a scope. However the path of a request is written, the SAS opens every name within its scope and no name
+// outside it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { authenticate } from '../auth/authenticate.ts'
-import { ACCOUNT, KEYS, requestOf, WORLD } from '../auth/example.ts'
+import { ACCOUNT, KEYS, authRequest, AUTH_WORLD } from '../auth/example.ts'
 import type { SasResource } from '../auth/identity.ts'
 import type { AuthRequest } from '../auth/request.ts'
 import { serviceSasStringToSign } from '../auth/sas/service-sas.ts'
@@ -46,7 +46,7 @@ const steps = fc.constantFrom(
 const separators = fc.constantFrom('/', '/', '/', '%2F', '%5C', '\\', '//')
 const containers = fc.constantFrom('vault', 'other', '$root')
 
-/** The path of a URL behind the account. */
+/** The path of a URL after the account. */
 const resources = fc
   .tuple(containers, fc.array(fc.tuple(separators, steps), { maxLength: 5 }))
   .map(([container, rest]) => container + rest.map(([between, step]) => between + step).join(''))
@@ -73,7 +73,7 @@ function signedQuery({ service, resource, names: [container = '', ...rest] }: Sc
     (resource === 'd' ? `&sdd=${rest.length}` : '')
   const path = rest.length === 0 ? [container] : [container, rest.join('/')]
   const url = `https://host/${ACCOUNT}/x?${query}`
-  const text = serviceSasStringToSign(requestOf(service, { url }, { path }))
+  const text = serviceSasStringToSign(authRequest(service, { url }, { path }))
   const signature = sign(accountKey(KEYS[0] ?? '').secret, text)
   return `${query}&sig=${encodeURIComponent(signature)}`
 }
@@ -82,17 +82,16 @@ function requestFor(service: Scope['service'], resource: string, search: string)
   const [query, headers] = [parseQuery(search), {}]
   const path = resolvePath(service, resource, { query, headers, version: VERSION })
   const rawPath = `/${ACCOUNT}/${resource}`
-  return requestOf(service, { url: `https://host/${ACCOUNT}/x` }, { query, path, rawPath })
+  return authRequest(service, { url: `https://host/${ACCOUNT}/x` }, { query, path, rawPath })
 }
 
-/** What the operation opens: container or share, then names. */
+/** The resource that the operation opens: container or share, then names. */
 function openedBy(request: AuthRequest): readonly string[] {
-  const asked = request as Request
   if (request.service === 'file') {
-    const { share, path } = fileAddressAt(asked)
+    const { share, path } = fileAddressAt(request as Request)
     return [share, ...path]
   }
-  const { container, blob } = blobAddressAt(asked)
+  const { container, blob } = blobAddressAt(request as Request)
   return [container, ...blob.split('/')]
 }
 
@@ -102,7 +101,7 @@ function isWithin({ resource, names: scope }: Scope, opened: readonly string[]):
   return scope.every((name, at) => opened[at] === name)
 }
 
-/** undefined for a path that the service refuses as such. */
+/** Returns undefined for an invalid path. */
 function attempt(scope: Scope, resource: string) {
   try {
     const request = requestFor(scope.service, resource, signedQuery(scope))
@@ -115,7 +114,7 @@ function attempt(scope: Scope, resource: string) {
 
 async function isAccepted(request: AuthRequest): Promise<boolean> {
   try {
-    await authenticate(request, WORLD)
+    await authenticate(request, AUTH_WORLD)
     return true
   } catch (error) {
     if (error instanceof StorageError && error.status === 403) return false
@@ -123,7 +122,7 @@ async function isAccepted(request: AuthRequest): Promise<boolean> {
   }
 }
 
-test('a SAS opens what lies within its scope and nothing else', async () => {
+test('a SAS opens everything within its scope and nothing else', async () => {
   const seen = { accepted: 0, refused: 0 }
   await fc.assert(
     fc.asyncProperty(scopes, resources, async (scope, resource) => {

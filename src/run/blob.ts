@@ -1,5 +1,4 @@
-// The Blob service put together: its front, the copies that go on behind it, analytics logs and static
-// websites.
+// Assembles the Blob service: its front, background copies, queries, analytics logs and static websites.
 import { availableParallelism } from 'node:os'
 import type { RequestHandler } from '../http/protocol/exchange.ts'
 import { handlerOf } from '../http/door/serve.ts'
@@ -18,16 +17,16 @@ export type RunningBlob = {
   readonly handler: RequestHandler
   readonly website: RequestHandler
   readonly analytics: Analytics
-  /** Takes up the copies that a stop or a crash has cut off. */
+  /** Resumes the copies that a shutdown or a crash interrupted. */
   resumeCopies(): Promise<void>
-  /** Queries under way. */
+  /** The number of running queries. */
   queryCount(): number
   stopQueries(): Promise<void>
-  /** Ends the copies under way; they are taken up at the next start. */
+  /** Interrupts the running copies; the next start resumes them. */
   stopCopies(): Promise<void>
 }
 
-/** One query never waits for another's client, and more threads would only take cores from the rest. */
+/** Queries share threads, so more would only take cores from the rest. */
 const QUERY_THREADS_MAX = 2
 
 export function runBlob(context: RunContext, copySources: CopySources): RunningBlob {

@@ -1,5 +1,5 @@
-// What copies read from, for the Blob and the File service alike: both take sources of either, and of others as
-// far as they are permitted.
+// The sources of copies, for both the Blob and the File service: blobs and files of this server, and other servers as
+// far as they are allowed.
 import { blobSource, openLocal } from '../rest/blob/copy/local-source.ts'
 import { blobAccessPolicy, blobPublicAccess } from '../rest/blob/front.ts'
 import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
@@ -9,7 +9,7 @@ import { NO_PUBLIC_ACCESS, worldOf, type RunContext } from './front.ts'
 
 export type RunningCopySources = {
   readonly copySources: CopySources
-  /** Lets go of sources that requests still read. */
+  /** Aborts reads from sources. */
   end(): void
 }
 

@@ -1,4 +1,4 @@
-// The File service put together: REST, and what the SMB server shares with it.
+// Assembles the File service: REST, and the parts that the SMB server shares with it.
 import type { RequestHandler } from '../http/protocol/exchange.ts'
 import { handlerOf } from '../http/door/serve.ts'
 import type { Analytics } from '../rest/blob/log/analytics.ts'
@@ -14,9 +14,9 @@ import { frontOf, nameReuseMs, withAnalytics, type RunContext } from './front.ts
 export type RunningFile = {
   readonly handler: RequestHandler
   readonly service: FileService
-  /** Takes up the copies that a stop or a crash has cut off. */
+  /** Resumes the copies that a shutdown or a crash interrupted. */
   resumeCopies(): Promise<void>
-  /** Ends the copies under way; they are taken up at the next start. */
+  /** Interrupts the running copies; the next start resumes them. */
   stopCopies(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// What the fronts of all services share: accounts, clocks, tokens, properties, logs and metrics.
+// The parts that the fronts of all services share: accounts, clocks, tokens, properties, logs and metrics.
 import type { BearerValidator } from '../auth/token/bearer.ts'
 import type { ServiceName } from '../auth/request.ts'
 import type { UnauthenticatedMemory } from '../memory/unauthenticated-memory.ts'
@@ -16,15 +16,15 @@ import type { Accounts } from '../storage/shared/account.ts'
 import { getServiceProperties } from '../storage/shared/service.ts'
 import type { ServiceProperties } from '../storage/shared/service-properties.ts'
 
-/** What a service is started with. */
+/** Everything that a service needs to start. */
 export type RunContext = {
   readonly options: Options
   readonly accounts: Accounts
   readonly acceptsHost: HostRule
-  /** Of all ports together. */
+  /** Shared by all ports. */
   readonly unauthenticated: UnauthenticatedMemory
   readonly smbUsers?: SmbUsers | undefined
-  /** Where tokens are taken. */
+  /** Only if bearer tokens are accepted. */
   readonly bearer?: BearerValidator | undefined
   readonly clock: Clock
   readonly log: Log
@@ -32,7 +32,7 @@ export type RunContext = {
   readonly metrics: Metrics
 }
 
-/** Only containers of blobs can be opened to everybody. */
+/** Only blob containers can be public. */
 export const NO_PUBLIC_ACCESS: AuthWorld['publicAccess'] = () => Promise.resolve(undefined)
 
 type Own<Service> = Pick<Front<Service>, 'name' | 'serverHeader' | 'table' | 'service'> &
@@ -45,7 +45,7 @@ export function frontOf<Service>(
 ): Front<Service> {
   const { options, accounts, log, metrics } = context
   const observe = observer(own.name, log, metrics)
-  const properties = knownProperties(context, own.name)
+  const properties = cachedProperties(context, own.name)
   return {
     errorAnswer,
     ...own,
@@ -57,41 +57,41 @@ export function frontOf<Service>(
     world,
     properties: (account) => properties.get(account),
     observe: (report) => {
-      if (report.operation === 'Set Service Properties') properties.forget()
+      if (report.operation === 'Set Service Properties') properties.clear()
       observe(report)
     },
     logFault: (error, requestId) => log.error('request failed', { requestId, error }),
   }
 }
 
-// Every answer depends on them and they hardly ever change: an account's are known until they are set, and a second
-// at most, since a Set Service Properties that ran out of time may still be on its way.
-const KNOWN_MS = 1_000
+// Cache of service properties: every response depends on them, and they hardly ever change. Entries last until the
+// properties are set, and a second at most, since a Set Service Properties that timed out may still commit.
+const CACHED_MS = 1_000
 
-type Known = { readonly properties: ServiceProperties; readonly untilMs: number }
+type CachedProperties = { readonly properties: ServiceProperties; readonly untilMs: number }
 
-function knownProperties(
+function cachedProperties(
   { accounts, store }: Pick<RunContext, 'accounts' | 'store'>,
   service: ServiceName,
 ) {
-  let known = new Map<string, Known>()
-  const learn = async (account: string, nowMs: number): Promise<ServiceProperties> => {
-    const before = known
+  let cache = new Map<string, CachedProperties>()
+  const read = async (account: string, nowMs: number): Promise<ServiceProperties> => {
+    const current = cache
     const properties = await store.kv.read((tx) => getServiceProperties(tx, { account, service }))
-    // Not of any name that a client makes up; and into the map that there was, which is another after a change.
+    // Only existing accounts, so that made-up names can't fill the map. Into the old map: `clear` replaces it.
     if (accounts.get(account) !== undefined) {
-      before.set(account, { properties, untilMs: nowMs + KNOWN_MS })
+      current.set(account, { properties, untilMs: nowMs + CACHED_MS })
     }
     return properties
   }
   return {
     get(account: string): ServiceProperties | Promise<ServiceProperties> {
-      const found = known.get(account)
+      const found = cache.get(account)
       const nowMs = performance.now()
-      return found !== undefined && nowMs < found.untilMs ? found.properties : learn(account, nowMs)
+      return found !== undefined && nowMs < found.untilMs ? found.properties : read(account, nowMs)
     },
-    forget(): void {
-      known = new Map()
+    clear(): void {
+      cache = new Map()
     },
   }
 }
@@ -100,7 +100,7 @@ export function nameReuseMs({ options }: Pick<RunContext, 'options'>): number {
   return options.nameReuseSeconds * 1_000
 }
 
-/** The world of authentication, but for what only the service itself knows. */
+/** The world of authentication; the service itself adds access policies and public access. */
 export function worldOf(
   { accounts, clock, bearer }: RunContext,
   own: Pick<AuthWorld, 'accessPolicy' | 'publicAccess'>,
@@ -108,7 +108,7 @@ export function worldOf(
   return () => ({ accounts, nowMs: clock(), wallNowMs: Date.now(), bearer, ...own })
 }
 
-/** The same front, whose requests are also told to analytics. */
+/** Reports the requests of a front to analytics too. */
 export function withAnalytics<Service>(
   front: Front<Service>,
   analytics: Analytics,

@@ -1,10 +1,10 @@
-// A running server: the store, the services on their ports and the sweep, put together.
+// Assembles a server: the store, the services on their ports, and the sweep.
 import { UnauthenticatedMemory } from '../memory/unauthenticated-memory.ts'
 import type { SmbUsers } from '../auth/smb/smb-users.ts'
-import type { ServiceName } from '../start/options/command.ts'
+import type { EndpointName } from '../start/options/command.ts'
 import { hostRule } from '../http/protocol/allowed-host.ts'
 import type { RequestHandler } from '../http/protocol/exchange.ts'
-import { handlerLater } from '../http/protocol/handler-later.ts'
+import { lazyHandler } from '../http/protocol/lazy-handler.ts'
 import { createListener, LISTENER_LIMITS, type Listener } from '../http/protocol/listener.ts'
 import { runBlob, type RunningBlob } from './blob.ts'
 import { runCopySources } from './copy-sources.ts'
@@ -25,7 +25,6 @@ import { openStore, type Clock, type Store } from '../start/store/store.ts'
 import { loadTls, type Tls } from '../start/tls/tls.ts'
 import type { Accounts } from '../storage/shared/account.ts'
 
-/** How long garbage may lie about before it is swept. */
 const SWEEP_EVERY_MS = 60_000
 
 export type RunSettings = {
@@ -34,26 +33,26 @@ export type RunSettings = {
   readonly location: string | undefined
   readonly memoryLimitBytes: number | undefined
   readonly accounts: Accounts
-  /** Who logs in over SMB besides accounts. */
+  /** SMB users, in addition to the accounts. */
   readonly smbUsers?: SmbUsers | undefined
   readonly clock: Clock
   readonly log: Log
-  readonly services: readonly ServiceName[]
-  /** The port of static websites was not asked for: if it is taken, any other will do. */
+  readonly services: readonly EndpointName[]
+  /** The port of static websites is only a default: if it is in use, any free one will do. */
   readonly webPortMayMove: boolean
-  /** How waiting for SMB clients is timed; left out, by the machine's clock. */
+  /** Timer for waiting for SMB clients; by default, setTimeout. */
   readonly after?: FileService['after']
 }
 
 export type RunningServer = {
   readonly endpoints: readonly Endpoint[]
-  /** Of static websites. */
+  /** For static websites. */
   readonly webPort: number
   readonly store: Store
   readonly file: FileService
   readonly metrics: Metrics
   readonly tls: Tls | undefined
-  /** Puts the lines of analytics logs that are collected so far. */
+  /** Writes the analytics log lines collected so far. */
   flushLogs(): Promise<void>
   close(): Promise<void>
 }
@@ -68,15 +67,15 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   const eventLoop = watchEventLoop(log)
   const metrics = createMetrics([
     eventLoop.gauge,
-    { name: 'lazuli_store_bytes', help: 'Bytes that the store occupies', read: store.sizeBytes },
+    { name: 'lazuli_store_bytes', help: 'Size of the store', read: store.sizeBytes },
     {
       name: 'lazuli_unauthenticated_bytes',
-      help: 'Memory that connections hold on which nobody has authenticated',
+      help: 'Memory held by unauthenticated connections',
       read: () => unauthenticated.bytes,
     },
     {
       name: 'lazuli_queries_running',
-      help: 'Query Blob Contents requests under way',
+      help: 'Query Blob Contents requests in progress',
       read: () => blob.queryCount(),
     },
   ])
@@ -98,7 +97,9 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     await blob.stopQueries()
     sources.end()
     eventLoop.stop()
-    await flushLogs().catch((error: unknown) => log.error('the logs were not put', { error }))
+    await flushLogs().catch((error: unknown) =>
+      log.error('analytics logs could not be written', { error }),
+    )
     await store.close()
   }
   const create = (handler: RequestHandler, service: HttpService): Listener => {
@@ -148,7 +149,7 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   }
 }
 
-type HttpService = Exclude<ServiceName, 'smb'>
+type HttpService = Exclude<EndpointName, 'smb'>
 
 function handlerFor(
   service: HttpService,
@@ -162,7 +163,7 @@ function handlerFor(
     service === 'queue'
       ? (await import('./queue.ts')).runQueue(context, blob.analytics)
       : (await import('./table.ts')).runTable(context, blob.analytics)
-  return handlerLater(load, (error) => context.log.error('a service was not loaded', { error }))
+  return lazyHandler(load, (error) => context.log.error('a service failed to load', { error }))
 }
 
 function afterDelay(delayMs: number, then: () => void): () => void {
@@ -170,7 +171,7 @@ function afterDelay(delayMs: number, then: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-/** Loaded only where it is asked for, as everything is that few servers need: each file costs time at the start. */
+/** Loaded on demand, like everything that few servers need: each file costs start time. */
 async function bearerOf({ oauth, oauthIssuer, oauthJwks }: Options) {
   if (oauth === undefined) return undefined
   const { createBearerValidator } = await import('../auth/token/bearer.ts')
@@ -184,7 +185,7 @@ async function bearerOf({ oauth, oauthIssuer, oauthJwks }: Options) {
 async function open(settings: RunSettings) {
   const { options, location, memoryLimitBytes, clock, log } = settings
   const tlsSettings = { options, location, nowMs: Date.now() }
-  // A certificate that can't be used is told before anything is written; one of our own is kept in the location.
+  // A given certificate is checked before anything is written; a generated one needs the data folder.
   const givenTls = options.cert === undefined ? undefined : await loadTls(tlsSettings)
   if (location !== undefined) {
     await prepareLocation(location)
@@ -197,7 +198,7 @@ async function open(settings: RunSettings) {
   return { tls, store: await openStore(place, clock) }
 }
 
-function placeOf(service: ServiceName, options: Options): ListenPlace {
+function placeOf(service: EndpointName, options: Options): ListenPlace {
   const [host, port] = [options[`${service}Host`], options[`${service}Port`]]
   return { what: `the ${service} service`, flag: `--${service}Port`, host, port }
 }
@@ -215,8 +216,8 @@ function sweepEvery(
   const timer = setInterval(() => {
     sweeping = sweeping
       .then(() => flushLogs())
-      // Without room there are no logs, and without the sweep no room.
-      .catch((error: unknown) => log.error('the logs were not put', { error }))
+      // A full disk fails the logs, and only the sweep frees space, so go on.
+      .catch((error: unknown) => log.error('analytics logs could not be written', { error }))
       .then(() => store.sweep())
       .catch((error: unknown) => log.error('the sweep failed', { error }))
   }, SWEEP_EVERY_MS)

@@ -1,4 +1,4 @@
-// The SMB server put together: the second door to the File service's shares.
+// Assembles the SMB server, which serves the shares of the File service.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { FileService } from '../rest/file/service.ts'

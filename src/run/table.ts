@@ -1,4 +1,4 @@
-// The Table service put together.
+// Assembles the Table service.
 import type { RequestHandler } from '../http/protocol/exchange.ts'
 import { handlerOf } from '../http/door/serve.ts'
 import type { Analytics } from '../rest/blob/log/analytics.ts'

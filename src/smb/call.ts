@@ -1,5 +1,4 @@
-// What a command works with: the world, the connection that it came on, its session and tree, and the chain
-// that it is a part of.
+// The context of a command: the world, its connection, session and tree, and the compound that it is a part of.
 import type { SmbIdentity } from '../storage/file/security/smb-identity.ts'
 import type { Signer } from './session/sign.ts'
 import { SmbError } from './smb-error.ts'
@@ -8,14 +7,14 @@ import type { COMMAND, Smb2Header } from './wire/header.ts'
 import type { NtStatusName } from './wire/status.ts'
 import type { Connection, DiskTree, Handle, Session, SmbWorld, Tree } from './world.ts'
 
-/** What the parts of a compound hand on. */
+/** The state that one part of a compound passes to the next. */
 export type Chain = {
   isRelated: boolean
-  /** Of the part before: what all ones mean. */
+  /** The open of the previous part, to which a FileId of all ones refers. */
   fileId: FileId | undefined
-  /** Of a CREATE before, if it failed: what all parts related to it are answered. */
+  /** The status of a failed CREATE. All parts related to it get the same status. */
   failed: NtStatusName | undefined
-  /** There is no part before, or it named a session or tree that is not there: nothing can be related to it. */
+  /** There is no previous part, or its session or tree does not exist, so no part can be related to it. */
   isLost: boolean
   sessionId: bigint
   treeId: number
@@ -28,40 +27,40 @@ export type SmbCall = {
   /** One message, from its header on. */
   readonly message: Buffer
   readonly chain: Chain
-  /** The session that the message was sealed by. */
+  /** The session whose keys encrypted the message; undefined if it was not encrypted. */
   readonly sealedBy: Session | undefined
   readonly session: Session | undefined
   readonly tree: Tree | undefined
   /**
-   * The command has to wait: tells the client so, once. `cancel` is called when the client takes the command
-   * back or the connection ends; the command then ends by itself, with CANCELLED for the first of the two.
+   * Called when the command has to wait: sends an interim response, once. `cancel` is called when the client
+   * cancels the command or the connection ends. The command must then finish, with CANCELLED in the first case.
    */
   goAsync(cancel: () => void): void
 }
 
 export type SmbReply = {
-  /** SUCCESS, or one of those that are no errors and have a body. */
+  /** SUCCESS by default, or another status that has a body. */
   readonly status?: NtStatusName
   readonly body: readonly [Buffer, ...Buffer[]]
-  /** The open that later parts of the chain mean by all ones. */
+  /** The open to which a FileId of all ones refers in later parts of the compound. */
   readonly fileId?: FileId
-  /** Called with the message as it goes over the wire, before it does. */
+  /** Called with the encoded message before it is sent. */
   readonly encoded?: (message: readonly Buffer[]) => void
-  /** Called when nobody needs the body's memory any more: the kernel has it. */
+  /** Called when the kernel has the body, so that its memory can be reused. */
   readonly sent?: () => void
-  /** The header's, where the request could not know it: the first answer of a login. */
+  /** For the header, if the request could not know it: in the first response of a login. */
   readonly sessionId?: bigint
   readonly treeId?: number
-  /** Signed with this, whatever the request was: the end of a login. */
+  /** Signs the response even if the request was not signed: the last response of a login. */
   readonly signer?: Signer
-  /** The answer is held back for so long. Meanwhile nothing is kept but its few bytes. */
+  /** Delays the response. Meanwhile only its few bytes stay in memory. */
   readonly delayMs?: number
 }
 
 /** A row of the table of commands (smb/command/commands.ts). */
 export type SmbCommand = {
   readonly name: keyof typeof COMMAND
-  /** 'none': before there is a session; 'tree': a session and a tree. */
+  /** 'none': runs without a session; 'tree': needs a session and a tree. */
   readonly needs: 'none' | 'session' | 'tree'
   run(call: SmbCall): Promise<SmbReply> | SmbReply
 }
@@ -71,7 +70,7 @@ export function requireSession({ session }: Pick<SmbCall, 'session'>): Session {
   return session
 }
 
-/** The same account, and the same of its users. */
+/** The same account, and the same user of it. */
 export function isSameUser(
   a: Pick<Session, 'user' | 'identity'>,
   b: { readonly user: string; readonly identity?: SmbIdentity | undefined },
@@ -90,13 +89,13 @@ export function requireDisk(call: Pick<SmbCall, 'tree'>): DiskTree {
   return tree
 }
 
-/** A client that uses what it has opened has got the answer of its CREATE: there is nothing to replay. */
+/** A client that uses its handle has received the response to its CREATE, so it will not replay it. */
 export function forgetReplay({ creates }: Pick<SmbWorld, 'creates'>, handle: Handle): void {
   const key = handle.kind === 'file' ? handle.createKey?.key : undefined
   if (key !== undefined && creates.get(key) === handle) creates.delete(key)
 }
 
-/** The open that a request names, or that the part before in its chain has opened. */
+/** The open that a request names, or that of the previous part of its compound. */
 export function requireHandle(call: SmbCall, fileId: FileId): Handle {
   const { chain } = call
   const isChained = chain.isRelated && isFileIdAllOnes(fileId)
@@ -107,7 +106,7 @@ export function requireHandle(call: SmbCall, fileId: FileId): Handle {
     throw new SmbError('FILE_CLOSED')
   }
   if (handle.tree !== call.tree) throw new SmbError('FILE_CLOSED')
-  // The parts that follow may mean it, too.
+  // Later parts may refer to it.
   chain.fileId = handle.fileId
   forgetReplay(call.world, handle)
   return handle

@@ -1,10 +1,10 @@
-// The bounds of the protocol that several parts know.
+// Limits of the protocol that several files share.
 
-/** MaxReadSize, MaxWriteSize, MaxTransactSize: as Samba's. */
+/** MaxReadSize, MaxWriteSize, MaxTransactSize: the same as Samba's. */
 export const TRANSFER_BYTES_MAX = 8 * 1024 * 1024
 
-/** What one credit pays for ([MS-SMB2] 3.3.5.2.5). */
+/** The payload that one credit pays for ([MS-SMB2] 3.3.5.2.5). */
 export const CREDIT_BYTES = 64 * 1024
 
-/** Opens of one session: about as many as Samba and Windows let it have. */
+/** Opens per session: about as many as Samba and Windows allow. */
 export const HANDLES_MAX = 16_384

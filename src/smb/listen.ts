@@ -1,5 +1,5 @@
-// The port of the SMB server. What serves a connection is a quarter of all that Lazuli is made of, so it is loaded with
-// the first one: most servers that are started for a test never see any.
+// The listener of the SMB server. The code that serves connections is a quarter of Lazuli, so it is loaded with the
+// first connection: most servers that tests start never see one.
 import { createServer, type Server } from 'node:net'
 import { removeOrphans } from '../storage/file/tree/orphan.ts'
 import { hasPersistentOpens } from '../storage/file/open/persistent-open.ts'
@@ -16,11 +16,11 @@ export function createSmbListener(world: SmbWorld): SmbListener {
     serving ??= import('./connection/serve.ts').then((smb) => smb.startServing(world))
     return serving
   }
-  const begun = begin(world, startServing).catch((error: unknown) => world.logFault(error))
+  const prepared = prepare(world, startServing).catch((error: unknown) => world.logFault(error))
   let isClosed = false
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
-    begun
+    prepared
       .then(startServing)
       .then((smb) => (isClosed ? socket.destroy() : smb.serve(socket)))
       .catch((error: unknown) => {
@@ -28,7 +28,7 @@ export function createSmbListener(world: SmbWorld): SmbListener {
         socket.destroy()
       })
   })
-  // Those above it are closed at once.
+  // Connections above the limit are closed at once.
   server.maxConnections = CONNECTIONS_MAX
   return {
     server,
@@ -37,15 +37,15 @@ export function createSmbListener(world: SmbWorld): SmbListener {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       for (const connection of world.connections) connection.drop()
       await closed
-      await begun
+      await prepared
       const smb = await serving?.catch(() => undefined)
       smb?.stop()
     },
   }
 }
 
-/** Who holds a file open beyond a restart stands in the way of others before it is back. */
-async function begin(world: SmbWorld, startServing: () => Promise<SmbServing>): Promise<void> {
+/** Persistent opens from before a restart block others even before their clients reconnect. */
+async function prepare(world: SmbWorld, startServing: () => Promise<SmbServing>): Promise<void> {
   if (await world.kv.read(hasPersistentOpens)) await startServing()
   await world.kv.write((tx) => removeOrphans(tx))
 }

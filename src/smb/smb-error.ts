@@ -1,5 +1,5 @@
-// Why a command is refused: one NTSTATUS, thrown anywhere below and encoded once, in dispatch.ts. What the
-// rules of storage/ throw is told in SMB's words here.
+// The NTSTATUS with which a command fails. It is thrown anywhere below and encoded once, in dispatch.ts. Errors of
+// storage/ are mapped to NTSTATUS here.
 import { ExtentLimitReached, ExtentRetired } from '../extent/error.ts'
 import { StorageError, type ErrorCode } from '../storage/shared/error.ts'
 import { SmbRefused } from '../storage/file/open/smb-refused.ts'
@@ -19,7 +19,7 @@ export class SmbError extends Error {
   }
 }
 
-/** The bytes are no SMB, or the client breaks its rules: the connection ends without an answer. */
+/** The bytes are not SMB or violate the protocol: the connection is closed without a response. */
 export class DropConnection extends Error {
   constructor(reason: string) {
     super(reason)
@@ -49,12 +49,12 @@ const STATUS_OF: Partial<Readonly<Record<ErrorCode, NtStatusName>>> = {
   SMBDeletePending: 'DELETE_PENDING',
 }
 
-/** undefined: our own mistake, to be logged and answered with INTERNAL_ERROR. */
+/** undefined: a bug, to be logged and answered with INTERNAL_ERROR. */
 export function smbErrorOf(error: unknown): SmbError | undefined {
   if (error instanceof SmbError) return error
   if (error instanceof WireError || error instanceof SmbRefused) return new SmbError(error.status)
   if (isDiskFull(error)) return new SmbError('DISK_FULL')
-  // A write took so long that its bytes were given up: it may be sent again.
+  // The write took so long that its extent was retired. The client may retry.
   if (error instanceof ExtentRetired) return new SmbError('INSUFFICIENT_RESOURCES')
   if (!(error instanceof StorageError)) return undefined
   const status = STATUS_OF[error.code]

@@ -1,5 +1,5 @@
-// What the server knows while it runs: connections, sessions, trees and handles, all of this process. What others
-// must see of an open is a live record (storage/file/open/open.ts).
+// The state of the running server: connections, sessions, trees and handles, all of this process. What others must
+// see of an open is a volatile record (storage/file/open/open.ts).
 import type { NtlmServerNames } from '../auth/smb/ntlm-message.ts'
 import type { SmbLoginState } from '../auth/smb/smb-login.ts'
 import type { SmbUsers } from '../auth/smb/smb-users.ts'
@@ -11,43 +11,43 @@ import type { CreateAction } from '../storage/file/open/smb-open.ts'
 import type { SmbIdentity } from '../storage/file/security/smb-identity.ts'
 import type { Accounts } from '../storage/shared/account.ts'
 import type { Pipe } from './rpc/pipe.ts'
-import type { Cipher, Dialect, Signing } from './session/dialect.ts'
+import type { CipherId, Dialect, Signing } from './session/dialect.ts'
 import type { LoginReport } from './session/login-report.ts'
 import type { Signer } from './session/sign.ts'
 import type { Decryptor, Encryptor } from './session/transform.ts'
 import type { FileId } from './wire/file-id.ts'
 
-export type SmbSettings = {
+export type SmbSecuritySettings = {
   readonly signing: 'required' | 'enabled'
   readonly encryption: 'required' | 'enabled' | 'off'
 }
 
-/** The server, as all connections share it. */
+/** The part of the state that all connections share. */
 export type SmbWorld = {
   readonly kv: FileKv
   readonly extents: ExtentStore
   readonly accounts: Accounts
-  /** Who logs in besides accounts. */
+  /** Users besides the accounts. */
   readonly users?: SmbUsers | undefined
-  readonly settings: SmbSettings
+  readonly settings: SmbSecuritySettings
   readonly names: NtlmServerNames
   readonly serverGuid: Buffer
   readonly startedMs: number
   newId(): number
   moment(): Moment
   random(lengthBytes: number): Buffer
-  /** Calls back after that time unless it is taken back. */
+  /** Calls `then` after the delay, unless the returned function cancels it. */
   after(delayMs: number, then: () => void): () => void
   logFault(error: unknown): void
   reportLogin(report: LoginReport): void
   readonly sessions: Map<bigint, Session>
-  /** Of all sessions, and those that wait for their client to come back. */
+  /** Handles of all sessions, and durable ones that wait for their client to reconnect. */
   readonly handles: Map<bigint, Handle>
   /** CREATEs that can be replayed, by client and CreateGuid (create-replay.ts). */
   readonly creates: Map<string, FileHandle | 'pending'>
-  /** Live connections. */
+  /** Open connections. */
   readonly connections: Set<Connection>
-  /** What those of them hold on which nobody has logged in. */
+  /** The memory of connections without a login. */
   readonly unauthenticated: UnauthenticatedMemory
 }
 
@@ -59,49 +59,49 @@ export type Negotiated = {
   readonly clientSecurityMode: number
   readonly capabilities: number
   readonly securityMode: number
-  readonly cipher: Cipher | undefined
+  readonly cipher: CipherId | undefined
   readonly signing: Signing
 }
 
-/** A login that goes on over several SESSION_SETUPs. */
+/** A login in progress, which takes several SESSION_SETUPs. */
 export type Login = {
   readonly state: SmbLoginState
-  /** 3.1.1: over the messages of this login so far. */
+  /** SMB 3.1.1: the hash of this login's messages so far. */
   readonly preauthHash: Buffer
 }
 
 export type Connection = {
   readonly clientIp: string
   readonly clientPort: number
-  /** Where the client has reached us. */
+  /** The address to which the client connected. */
   readonly serverIp: string
   negotiated: Negotiated | undefined
   preauthHash: Buffer
   readonly logins: Map<bigint, Login>
-  /** Those that have a channel on this connection. */
+  /** Sessions that have a channel on this connection. */
   readonly sessions: Map<bigint, Session>
-  /** Of sessions that were ended from elsewhere: the client believes only a signed USER_SESSION_DELETED. */
+  /** Signers of sessions that another connection ended: the client accepts only a signed USER_SESSION_DELETED. */
   readonly endedSessions: Map<bigint, Signer>
-  /** Sends a message that no request asked for: break notifications, unsigned, sealed where the session is. */
+  /** Sends a message without a request, such as a break notification: unsigned, and encrypted for `session`. */
   notify(session: Session | undefined, command: number, body: Buffer): void
   readonly isClosed: boolean
-  /** Answers that are held back (SmbReply.delayMs). */
+  /** The number of delayed responses (SmbReply.delayMs). */
   readonly delayedCount: number
   drop(): void
 }
 
 export type Session = {
   readonly id: bigint
-  /** The account; '' when nobody is logged in any more: a client may re-authenticate as anonymous. */
+  /** The account; '' after the client has re-authenticated as anonymous. */
   user: string
-  /** A user with a name of its own, whom security descriptors count for; undefined: the account, above all of them. */
+  /** A user, to whom security descriptors apply; undefined: the account itself, to which none apply. */
   identity: SmbIdentity | undefined
   readonly dialect: Dialect
   readonly clientGuid: Buffer
-  /** Of the channel on which it was set up: signs the binding of further ones. */
+  /** The algorithm of the first channel. It also signs the binding of further channels. */
   readonly signing: Signing
   readonly signingKey: Buffer
-  readonly cipher: Cipher | undefined
+  readonly cipher: CipherId | undefined
   readonly encryptor: Encryptor | undefined
   readonly decryptor: Decryptor | undefined
   readonly isSigningRequired: boolean
@@ -122,15 +122,17 @@ export type Tree =
       /** The share's name. */
       readonly share: string
       readonly shareId: number
-      /** Of the identity that it was connected by. */
+      /** The SID of the user who connected it. */
       readonly sid: string | undefined
       readonly isEncryptionRequired: boolean
     }
 
 export type DiskTree = Extract<Tree, { kind: 'disk' }>
 
-// A handle: what this process knows of an open besides its record. It is made by CREATE and ends with CLOSE,
-// with its session, or, if it is durable, when nobody has come back for it in time.
+/**
+ * What this process knows of an open besides its record. It starts with CREATE and ends with CLOSE, with its
+ * session or, if it is durable, when its client does not reconnect in time.
+ */
 export type Handle = PipeHandle | FileHandle
 
 type AnyHandle = {
@@ -144,19 +146,19 @@ export type PipeHandle = AnyHandle & { readonly kind: 'pipe'; readonly pipe: Pip
 
 export type FileHandle = AnyHandle & {
   readonly kind: 'file'
-  /** As it was when it was last written; the record in the store is what counts. */
+  /** The record as last written. The one in the store is authoritative. */
   open: FileOpen
   /** FILE_POSITION_INFORMATION */
   position: number
-  /** FILE_MODE_INFORMATION: the create options that last. */
+  /** FILE_MODE_INFORMATION: the create options that stay in effect. */
   mode: number
   /** [MS-SMB2] 3.3.5.14: lock sequence numbers by bucket. */
   readonly lockSequences: Map<number, number>
-  /** What a command keeps for the life of the handle, such as a directory's listing; by the command. */
-  readonly kept: Map<string, unknown>
-  /** It outlives its connection. */
+  /** State of a command for the life of the handle, such as a directory scan, by the command's key. */
+  readonly commandState: Map<string, unknown>
+  /** Set if the handle outlives its connection. */
   durable?: Durable
-  /** What a replay of its CREATE is known by. */
+  /** Identifies a replay of its CREATE. */
   createKey?: CreateKey
   appInstance?: {
     readonly id: string
@@ -164,32 +166,32 @@ export type FileHandle = AnyHandle & {
     readonly sid: string | undefined
     readonly clientGuid: string
   }
-  /** Of the session's channels, as of the last request on the handle. */
+  /** The channel sequence as of the last request on the handle. */
   channels?: ChannelState
-  /** Called when the handle ends, before its record goes: ends what waits on it. */
+  /** Called when the handle ends, before its record is removed, to end whatever waits on it. */
   readonly onClose: Set<() => void>
 }
 
 export type Durable = {
   readonly kind: 'v1' | 'v2' | 'persistent' | 'resilient'
   readonly timeoutMs: number
-  /** Whose it is, and the share that it is in. */
+  /** The owner, and the share of the file. */
   readonly account: string
   readonly sid: string | undefined
   readonly share: string
   /** In hexadecimal. */
   readonly clientGuid: string
   readonly createGuid: string | undefined
-  /** While it waits for its client. */
+  /** Set while it waits for its client. */
   cancelTimer?: () => void
 }
 
-/** A CREATE with a DH2Q context is known by its client and its CreateGuid, for as long as what it opened. */
+/** Identifies a CREATE with a DH2Q context by its client and CreateGuid, for as long as its open exists. */
 export type CreateKey = { readonly key: string; readonly action: CreateAction }
 
 export type ChannelState = {
   sequence: number
-  /** Requests under way that were sent with this sequence number, and with those before. */
+  /** Requests in progress with this sequence number, and with earlier ones. */
   current: number
   earlier: number
 }

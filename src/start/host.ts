@@ -1,7 +1,7 @@
-// Addresses to listen on, and how they are written for people and clients.
+// Addresses to listen on, and their URLs.
 
-/** Only this machine reaches it: RFC 1122 3.2.1.3 (127/8), RFC 4291 2.5.3 (::1), RFC 6761 6.3. */
-export function isLoopback(host: string): boolean {
+/** Whether only this machine can reach it: RFC 1122 3.2.1.3 (127/8), RFC 4291 2.5.3 (::1), RFC 6761 6.3. */
+export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase()
   if (name === 'localhost' || name.endsWith('.localhost')) return true
   return /^(::ffff:)?127\.\d+\.\d+\.\d+$/.test(name) || /^(0{0,4}:){2,7}0{0,3}1$/.test(name)

@@ -1,11 +1,11 @@
-// Listening that either works or says in one line why not: a taken port is the commonest mistake.
+// Listens, or fails with a one-line error. A port that is in use is the most common mistake.
 import { createServer, type AddressInfo, type Server } from 'node:net'
-import { errorCode, reasonOf, StartError } from './start-error.ts'
+import { errorCode, errorReason, StartError } from './start-error.ts'
 
 export type ListenPlace = {
-  /** What wants to listen, for the message: "the blob service". */
+  /** For the error message: "the blob service". */
   readonly what: string
-  /** The flag that moves it elsewhere: "--blobPort". */
+  /** The flag that sets the port: "--blobPort". */
   readonly flag: string
   readonly host: string
   readonly port: number
@@ -24,7 +24,7 @@ export function listen(server: Server, place: ListenPlace): Promise<AddressInfo>
   })
 }
 
-/** On the port that was asked for or, if that is taken and nobody asked for it, on any other. */
+/** Listens on the given port. If it is in use and was only a default, on any free one. */
 export async function listenOrMove(
   server: Server,
   place: ListenPlace,
@@ -33,20 +33,25 @@ export async function listenOrMove(
   try {
     return await listen(server, place)
   } catch (error) {
-    const taken = error instanceof Error && errorCode(error.cause) === 'EADDRINUSE'
-    if (!taken || !portMayMove) throw error
+    const isInUse = error instanceof Error && errorCode(error.cause) === 'EADDRINUSE'
+    if (!isInUse || !portMayMove) throw error
     return listen(server, { ...place, port: 0 })
   }
 }
 
-/** Asked before a store is made: a start that fails leaves no folder behind. */
+/** Checks the port before the store is created, so that a failed start leaves no folder behind. */
 export async function checkCanListen(place: ListenPlace): Promise<void> {
   const probe = createServer()
   await listen(probe, place)
   await new Promise((resolve) => probe.close(resolve))
 }
 
+/** The address is wrong, not the port. */
+const HOST_ERRORS: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'])
+
 function listenError(error: Error, { what, flag, host, port }: ListenPlace): StartError {
-  const message = `${what} cannot listen on ${host}:${port}: ${reasonOf(error)}`
-  return new StartError(`${message}; choose another with ${flag}`, 1, error)
+  const message = `${what} cannot listen on ${host}:${port}: ${errorReason(error)}`
+  const isHostWrong = HOST_ERRORS.has(errorCode(error) ?? '')
+  const remedy = isHostWrong ? flag.replace(/Port$/, 'Host') : flag
+  return new StartError(`${message}; choose another with ${remedy}`, 1, error)
 }

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { test } from 'node:test'
 import { onShutdown, type Shutdown } from './shutdown.ts'
 
-/** A server that closes when it is told to; `happened` is what was seen, in order. */
+/** A server that closes when the test says so; `happened` records the events in order. */
 function running(graceMs?: number) {
   const process = new EventEmitter()
   const happened: string[] = []
@@ -38,7 +38,7 @@ for (const [event, argument] of [['SIGINT'], ['SIGTERM'], ['message', 'shutdown'
   })
 }
 
-test('other messages are not for us', () => {
+test('other messages are ignored', () => {
   const { process, happened } = running()
   process.emit('message', 'hello')
   process.emit('message', { shutdown: true })
@@ -53,7 +53,7 @@ test('a second signal exits at once, with the code of the signal', () => {
   closing.emit('closed')
 })
 
-test('a close that fails is told', async () => {
+test('a close that fails is reported', async () => {
   const { process, happened, exits, closing } = running()
   process.emit('SIGTERM')
   closing.emit('error', new Error('disk gone'))
@@ -61,7 +61,7 @@ test('a close that fails is told', async () => {
   assert.deepEqual(happened, ['close', 'did not close cleanly: disk gone', 'exit 1'])
 })
 
-test('a close that does not end is not waited for for ever', async () => {
+test('a close that hangs ends after the grace period', async () => {
   const { process, happened, exits, closing } = running(1)
   process.emit('SIGTERM')
   await once(exits, 'exit')
@@ -70,7 +70,7 @@ test('a close that does not end is not waited for for ever', async () => {
   closing.emit('closed')
 })
 
-test('a server closed otherwise listens no more', () => {
+test('a server that was closed in another way stops listening for signals', () => {
   const { process, happened, stopListening } = running()
   stopListening()
   process.emit('SIGTERM')

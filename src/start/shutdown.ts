@@ -1,9 +1,9 @@
-// How a running server is asked to stop: SIGINT, SIGTERM or, from a parent process as with Azurite,
-// the message 'shutdown'. The first asks it to finish what is under way; a second ends it at once.
+// Stops a running server on SIGINT, SIGTERM or, as in Azurite, the message 'shutdown' from the parent process. The
+// first signal lets the server finish its requests; a second one ends it at once.
 
 export const SHUTDOWN_GRACE_MS = 30_000
 
-/** What is needed of `process`. */
+/** The part of `process` that is needed here. */
 export type SignalSource = {
   on(event: string, listener: (...args: unknown[]) => void): unknown
   off(event: string, listener: (...args: unknown[]) => void): unknown
@@ -14,16 +14,16 @@ export type Shutdown = {
   /** Finishes requests in flight, then closes everything. Called once. */
   readonly close: () => Promise<void>
   readonly exit: (code: number) => void
-  /** Told why it did not end well. */
+  /** Called if the shutdown fails. */
   readonly report: (message: string) => void
-  /** A client that never finishes must not keep the server for ever. */
+  /** A client that never finishes must not block the shutdown. */
   readonly graceMs?: number
 }
 
-// A shell's convention: 128 and the signal's number.
+// By convention of shells: 128 plus the signal's number.
 const EXIT_CODES: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 }
 
-/** Returns a function that stops listening, for a server that was closed otherwise. */
+/** Returns a function that removes the listeners, for a server that is closed in another way. */
 export function onShutdown(shutdown: Shutdown): () => void {
   let stopping = false
   const stop = (reason: string): void => {

@@ -1,7 +1,7 @@
-// What keeps Lazuli from starting, said in one line. Main prints the message and leaves with the exit
-// code; nothing that throws one of these has left anything half-started.
+// Errors that keep Lazuli from starting, with one-line messages. The program prints the message and ends with the exit
+// code; whatever throws one of these leaves nothing half-started.
 
-/** 2: the command line, an environment variable or the config file is wrong. 1: the world is. */
+/** 2: the command line, an environment variable or the config file is wrong. 1: anything else. */
 export type ExitCode = 1 | 2
 
 export class StartError extends Error {
@@ -24,27 +24,27 @@ export function errorCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-// The words people know, for what goes wrong with files and addresses.
+// Plain words for common system errors.
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
-  EADDRINUSE: 'the port is taken',
-  ECONNREFUSED: 'nothing listens there',
+  EADDRINUSE: 'the port is already in use',
+  ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was reset',
   EADDRNOTAVAIL: 'this machine does not have that address',
   EISDIR: 'it is a folder',
-  EEXIST: 'a file of that name is in the way',
+  EEXIST: 'a file with that name already exists',
   EMFILE: 'too many open files',
   ENOENT: 'no such file or folder',
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a part of the path is not a folder',
-  ENOTFOUND: 'the name is not known',
-  EAI_AGAIN: 'the name is not known',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name is unknown',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
 }
 
-/** Why an operation of the system failed, in words. */
-export function reasonOf(error: unknown): string {
+/** Why an operation failed, in words. */
+export function errorReason(error: unknown): string {
   const code = errorCode(error)
   const known = code === undefined ? undefined : REASONS[code]
   if (known !== undefined) return known

@@ -1,20 +1,15 @@
-// x-ms-last-access-time: kept to the day, by Get Blob and by writes, where the account tracks it.
+// x-ms-last-access-time: Get Blob and writes update it, at most once a day, if the account tracks it.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { assertRefused, DAY_MS, openBox, VERSIONING, type Box } from './past.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { assertRefused, DAY_MS } from '../harness.ts'
+import { startBlobFixture, VERSIONING } from './fixture.ts'
 
-let box: Box
-
-before(async () => {
-  box = await openBox()
-})
-
-after(() => box.server.close())
+const box = await startBlobFixture()
 
 const tracking = (enable: boolean | string) =>
   `<LastAccessTimeTrackingPolicy><Enable>${enable}</Enable></LastAccessTimeTrackingPolicy>`
 
-beforeEach(() => box.turn(tracking(true)))
+beforeEach(() => box.setServiceProperties(tracking(true)))
 
 async function accessOf(path: string): Promise<string | undefined> {
   const { headers } = await box.send('HEAD', path)
@@ -24,13 +19,13 @@ async function accessOf(path: string): Promise<string | undefined> {
 
 const now = () => new Date(box.server.now()).toUTCString()
 
-describe('with tracking on', () => {
-  test('a new blob was accessed when it was written', async () => {
+describe('with tracking', () => {
+  test('a new blob has the time of its write', async () => {
     await box.put('new', 'one')
     assert.equal(await accessOf('/box/new'), now())
   })
 
-  test('a read notes its time once a day, and changes nothing else', async () => {
+  test('a read updates the time once a day and changes nothing else', async () => {
     await box.put('read', 'one')
     const { etag } = (await box.send('HEAD', '/box/read')).headers
     const written = now()
@@ -48,7 +43,7 @@ describe('with tracking on', () => {
     assert.equal((await box.send('HEAD', '/box/read')).headers.etag, etag)
   })
 
-  test('reading properties, metadata or tags is no access', async () => {
+  test('reading properties, metadata or tags does not count', async () => {
     await box.put('properties', 'one')
     const written = now()
     box.server.advance(2 * DAY_MS)
@@ -58,7 +53,7 @@ describe('with tracking on', () => {
     assert.equal(await accessOf('/box/properties'), written)
   })
 
-  test('a read that fails is no access', async () => {
+  test('a failed read does not count', async () => {
     await box.put('unmet', 'one')
     const written = now()
     box.server.advance(2 * DAY_MS)
@@ -67,24 +62,24 @@ describe('with tracking on', () => {
     assert.equal(await accessOf('/box/unmet'), written)
   })
 
-  test('a write is one', async () => {
+  test('a write counts', async () => {
     await box.put('written', 'one')
     box.server.advance(1_000)
     await box.send('PUT', '/box/written?comp=metadata', { 'x-ms-meta-a': '1' })
     assert.equal(await accessOf('/box/written'), now())
   })
 
-  test('a blob from before has none until it is read', async () => {
-    await box.turn(tracking(false))
+  test('a blob written before tracking was enabled has no time until it is read', async () => {
+    await box.setServiceProperties(tracking(false))
     await box.put('before', 'one')
-    await box.turn(tracking(true))
+    await box.setServiceProperties(tracking(true))
     assert.equal(await accessOf('/box/before'), undefined)
     await box.read('/box/before')
     assert.equal(await accessOf('/box/before'), now())
   })
 
-  test('a snapshot and a version have times of their own', async () => {
-    await box.turn(VERSIONING)
+  test('snapshots and versions have their own times', async () => {
+    await box.setServiceProperties(VERSIONING)
     const first = await box.put('past', 'one')
     const id = await box.snapshot('past')
     await box.put('past', 'two')
@@ -105,7 +100,7 @@ describe('with tracking on', () => {
     assert.equal(lastAccessed?.toUTCString(), now())
   })
 
-  test('many readers at once are all answered', async () => {
+  test('all of many concurrent reads succeed', async () => {
     await box.put('many', 'x'.repeat(20_000))
     box.server.advance(2 * DAY_MS)
     const reads = await Promise.all(Array.from({ length: 40 }, () => box.read('/box/many')))
@@ -114,10 +109,10 @@ describe('with tracking on', () => {
   })
 })
 
-describe('with tracking off', () => {
-  test('no time is kept, and none that was kept is shown', async () => {
+describe('without tracking', () => {
+  test('no time is stored, and stored times are hidden', async () => {
     await box.put('kept', 'one')
-    await box.turn(tracking(false))
+    await box.setServiceProperties(tracking(false))
     await box.put('none', 'one')
     for (const path of ['/box/kept', '/box/none']) {
       const get = await box.send('GET', path)
@@ -126,11 +121,11 @@ describe('with tracking off', () => {
     }
   })
 
-  test('the policy is shown while it is on, and the SDK reads the document either way', async () => {
+  test('the service properties have the policy only while it is enabled, and the SDK reads both', async () => {
     const read = async () => (await box.send('GET', '/?restype=service&comp=properties')).text
     assert.ok((await read()).includes(tracking(true)))
     assert.ok(await box.service.getProperties())
-    await box.turn(tracking(false))
+    await box.setServiceProperties(tracking(false))
     assert.ok(!(await read()).includes('LastAccessTimeTrackingPolicy'))
     const body = `<StorageServiceProperties>${tracking('x')}</StorageServiceProperties>`
     const sent = box.send('PUT', '/?restype=service&comp=properties', {}, body)

@@ -1,34 +1,16 @@
-// Append blobs: created empty, appended to, sealed. What each answers with, what it refuses, and what it
-// leaves of the blob when it does.
+// Append blobs: create, append, seal. The responses of each operation, its errors, and that errors change nothing.
 import assert from 'node:assert/strict'
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { describe, test } from 'node:test'
 import { crc64 } from '../../src/extent/hash/crc64.ts'
 import { encodeStructuredBody } from '../../src/http/protocol/structured-body.ts'
-import { createEncryptionScope } from '../../src/storage/shared/encryption-scope.ts'
-import { rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
-import { runTestServer } from '../running-server.ts'
+import { xmlText, md5Of, type Headers, assertRefused } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture({ container: 'log' })
 
-before(async () => {
-  server = await startTestServer()
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('log')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
 const APPEND_BLOB = { 'x-ms-blob-type': 'AppendBlob' }
 const NO_LEASE = '00000000-0000-4000-8000-000000000000'
-
-function send(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
 
 const create = (name: string, headers: Headers = {}) =>
   send('PUT', `/log/${name}`, { ...APPEND_BLOB, ...headers })
@@ -36,17 +18,10 @@ const append = (name: string, body: string | Uint8Array, headers: Headers = {}) 
   send('PUT', `/log/${name}?comp=appendblock`, headers, body)
 const seal = (name: string, headers: Headers = {}) => send('PUT', `/log/${name}?comp=seal`, headers)
 
-async function assertRefused(sent: ReturnType<typeof send>, status: number, code: string) {
-  const answer = await sent
-  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
-  return answer
-}
-
-const md5Of = (body: string) => createHash('md5').update(body).digest('base64')
 const crc64Of = (body: string) => crc64(Buffer.from(body)).toString('base64')
 
 describe('Put Blob of an append blob', () => {
-  test('makes an empty one, with headers, metadata and tags', async () => {
+  test('creates an empty blob with headers, metadata and tags', async () => {
     const blob = container.getAppendBlobClient('made')
     const { etag, isServerEncrypted } = await blob.create({
       blobHTTPHeaders: { blobContentType: 'text/plain' },
@@ -64,7 +39,7 @@ describe('Put Blob of an append blob', () => {
     assert.equal((await send('GET', '/log/made')).text, '')
   })
 
-  test('over another one empties it', async () => {
+  test('empties an existing append blob', async () => {
     await create('again')
     await append('again', 'old')
     await create('again')
@@ -74,7 +49,7 @@ describe('Put Blob of an append blob', () => {
     assert.equal((await send('GET', '/log/again')).text, 'new')
   })
 
-  test('createIfNotExists leaves what is there', async () => {
+  test('leaves an existing blob alone with createIfNotExists', async () => {
     await create('once')
     await append('once', 'kept')
     const { succeeded } = await container.getAppendBlobClient('once').createIfNotExists()
@@ -84,10 +59,10 @@ describe('Put Blob of an append blob', () => {
     await assertRefused(create('once', { 'If-Match': '"0x1"' }), 412, 'ConditionNotMet')
   })
 
-  test('takes no body, no tier, and needs the container', async () => {
+  test('refuses a body, a tier and a missing container', async () => {
     const withBody = send('PUT', '/log/n', APPEND_BLOB, 'x')
-    const { text } = await assertRefused(withBody, 400, 'InvalidHeaderValue')
-    assert.equal(xmlText(text, 'HeaderName'), 'Content-Length')
+    await assertRefused(withBody, 400, 'InvalidHeaderValue')
+    assert.equal(xmlText((await withBody).text, 'HeaderName'), 'Content-Length')
     await assertRefused(create('n', { 'x-ms-access-tier': 'Hot' }), 409, 'InvalidBlobType')
     await assertRefused(send('HEAD', '/log/n'), 404, 'BlobNotFound')
     await assertRefused(send('PUT', '/none/n', APPEND_BLOB), 404, 'ContainerNotFound')
@@ -95,7 +70,7 @@ describe('Put Blob of an append blob', () => {
 })
 
 describe('Append Block', () => {
-  test('answers with where the block went and how many there are', async () => {
+  test('returns the offset of the block and the number of blocks', async () => {
     const blob = container.getAppendBlobClient('two')
     const { etag } = await blob.create()
     server.advance(2_000)
@@ -114,7 +89,7 @@ describe('Append Block', () => {
     assert.equal((await blob.downloadToBuffer(4, 4)).toString(), 'o wo')
   })
 
-  test('keeps metadata and headers, and its snapshot stays as it was', async () => {
+  test('keeps metadata and headers and does not change snapshots', async () => {
     const blob = container.getAppendBlobClient('past')
     await blob.create({ metadata: { a: '1' }, blobHTTPHeaders: { blobContentLanguage: 'la' } })
     await blob.appendBlock('one', 3)
@@ -130,7 +105,7 @@ describe('Append Block', () => {
     await assertRefused(send('PUT', path, {}, 'x'), 400, 'InvalidQueryParameterValue')
   })
 
-  test('of 9 MiB comes back', async () => {
+  test('stores 9 MiB', async () => {
     const body = randomBytes(9 * 1024 * 1024)
     await create('large')
     await append('large', 'a')
@@ -141,13 +116,13 @@ describe('Append Block', () => {
 
   const BLOCK = '123456789'
   const SUMS: readonly (readonly [string, Headers, string | undefined, string | undefined])[] = [
-    // sent                                                  MD5 back      CRC-64 back
+    // sent                                                  MD5 returned  CRC-64 returned
     ['nothing', {}, undefined, crc64Of(BLOCK)],
     ['an MD5', { 'Content-MD5': md5Of(BLOCK) }, md5Of(BLOCK), undefined],
     ['a CRC-64', { 'x-ms-content-crc64': crc64Of(BLOCK) }, undefined, crc64Of(BLOCK)],
   ]
   for (const [name, headers, md5, crc] of SUMS) {
-    test(`with ${name}: the sum that comes back`, async () => {
+    test(`with ${name} returns the matching hash`, async () => {
       await create('sums')
       const { status, headers: got } = await append('sums', BLOCK, headers)
       assert.equal(status, 201)
@@ -156,7 +131,7 @@ describe('Append Block', () => {
     })
   }
 
-  test('of a structured body appends what is in it', async () => {
+  test('of a structured body appends its content', async () => {
     await create('structured')
     const chunks: Uint8Array[] = []
     const content = (async function* () {
@@ -181,21 +156,21 @@ describe('Append Block', () => {
 const CONDITIONS: readonly (readonly [string, string, Headers, number, string])[] = [
   ['at the end', 'x', { 'x-ms-blob-condition-appendpos': '3' }, 201, ''],
   ['before the end', 'x', { 'x-ms-blob-condition-appendpos': '2' }, 412, 'AppendPositionConditionNotMet'],
-  ['behind it', 'x', { 'x-ms-blob-condition-appendpos': '4' }, 412, 'AppendPositionConditionNotMet'],
-  ['up to the size', 'xy', { 'x-ms-blob-condition-maxsize': '5' }, 201, ''],
-  ['above it', 'xyz', { 'x-ms-blob-condition-maxsize': '5' }, 412, 'MaxBlobSizeConditionNotMet'],
-  ['above it before', 'x', { 'x-ms-blob-condition-maxsize': '2' }, 412, 'MaxBlobSizeConditionNotMet'],
+  ['after the end', 'x', { 'x-ms-blob-condition-appendpos': '4' }, 412, 'AppendPositionConditionNotMet'],
+  ['up to the maximum size', 'xy', { 'x-ms-blob-condition-maxsize': '5' }, 201, ''],
+  ['above the maximum size', 'xyz', { 'x-ms-blob-condition-maxsize': '5' }, 412, 'MaxBlobSizeConditionNotMet'],
+  ['a blob already above the maximum size', 'x', { 'x-ms-blob-condition-maxsize': '2' }, 412, 'MaxBlobSizeConditionNotMet'],
   ['at -1', 'x', { 'x-ms-blob-condition-appendpos': '-1' }, 400, 'InvalidHeaderValue'],
-  ['at most -1', 'x', { 'x-ms-blob-condition-maxsize': '-1' }, 400, 'InvalidHeaderValue'],
+  ['a maximum size of -1', 'x', { 'x-ms-blob-condition-maxsize': '-1' }, 400, 'InvalidHeaderValue'],
   ['another ETag', 'x', { 'If-Match': '"0x1"' }, 412, 'ConditionNotMet'],
-  ['no other than any', 'x', { 'If-None-Match': '*' }, 412, 'ConditionNotMet'],
-  ['tags that hold', 'x', { 'x-ms-if-tags': "k = 'v'" }, 201, ''],
+  ['If-None-Match with *', 'x', { 'If-None-Match': '*' }, 412, 'ConditionNotMet'],
+  ['matching tags', 'x', { 'x-ms-if-tags': "k = 'v'" }, 201, ''],
   ['other tags', 'x', { 'x-ms-if-tags': "k = 'w'" }, 412, 'ConditionNotMet'],
-  ['a lease that is none', 'x', { 'x-ms-lease-id': NO_LEASE }, 412, 'LeaseNotPresentWithBlobOperation'],
-  ['nothing at all', '', {}, 400, 'InvalidHeaderValue'],
+  ['a lease id without a lease', 'x', { 'x-ms-lease-id': NO_LEASE }, 412, 'LeaseNotPresentWithBlobOperation'],
+  ['an empty body', '', {}, 400, 'InvalidHeaderValue'],
   ['a wrong MD5', 'x', { 'Content-MD5': md5Of('y') }, 400, 'Md5Mismatch'],
   ['a wrong CRC-64', 'x', { 'x-ms-content-crc64': crc64Of('y') }, 400, 'Crc64Mismatch'],
-  ['both sums', 'x', { 'Content-MD5': md5Of('x'), 'x-ms-content-crc64': crc64Of('x') }, 400, 'BothCrc64AndMd5HeaderPresent'],
+  ['both hashes', 'x', { 'Content-MD5': md5Of('x'), 'x-ms-content-crc64': crc64Of('x') }, 400, 'BothCrc64AndMd5HeaderPresent'],
 ] // prettier-ignore
 
 describe('a condition of Append Block', () => {
@@ -213,7 +188,7 @@ describe('a condition of Append Block', () => {
     })
   }
 
-  test('a lease is needed while there is one', async () => {
+  test('needs the lease id while the blob is leased', async () => {
     await create('leased')
     const id = randomUUID()
     const headers = { 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': '15' }
@@ -229,7 +204,7 @@ describe('a condition of Append Block', () => {
     assert.equal((await send('GET', '/log/leased')).text, 'xy')
   })
 
-  test('a blob of another type, or none, → 409, 404', async () => {
+  test('fails with 409 for a blob of another type and 404 for a missing one', async () => {
     await send('PUT', '/log/block', { 'x-ms-blob-type': 'BlockBlob' }, 'x')
     for (const operation of [() => append('block', 'x'), () => seal('block')]) {
       await assertRefused(operation(), 409, 'InvalidBlobType')
@@ -240,13 +215,13 @@ describe('a condition of Append Block', () => {
     await assertRefused(elsewhere, 404, 'ContainerNotFound')
   })
 
-  // version        the most bytes of a block
+  // version        largest block in bytes
   const SIZES = [
     ['2021-12-02', 4 * 1024 * 1024],
     ['2022-11-02', 100 * 1024 * 1024],
   ] as const
   for (const [version, bytesMax] of SIZES) {
-    test(`a block of version ${version} has at most ${bytesMax} bytes`, async () => {
+    test(`limits a block to ${bytesMax} bytes in version ${version}`, async () => {
       await create('sized')
       const length = { 'Content-Length': String(bytesMax + 1), Expect: '100-continue' }
       const path = '/log/sized?comp=appendblock'
@@ -256,7 +231,7 @@ describe('a condition of Append Block', () => {
     })
   }
 
-  test('4 MiB of an old version fit; a body without a length → 411', async () => {
+  test('accepts 4 MiB in an old version and refuses a body without a length with 411', async () => {
     await create('fits')
     const body = Buffer.alloc(4 * 1024 * 1024, 7)
     assert.equal((await append('fits', body, { 'x-ms-version': '2021-12-02' })).status, 201)
@@ -266,7 +241,7 @@ describe('a condition of Append Block', () => {
 })
 
 describe('Append Blob Seal', () => {
-  test('ends appending, changes the ETag, and may be repeated', async () => {
+  test('prevents further appends, changes the ETag and can be repeated', async () => {
     const blob = container.getAppendBlobClient('sealed')
     await blob.create()
     let { etag, lastModified } = await blob.appendBlock('end', 3)
@@ -285,7 +260,7 @@ describe('Append Blob Seal', () => {
     assert.equal((await send('GET', '/log/sealed')).headers['x-ms-blob-sealed'], 'true')
   })
 
-  test('leaves metadata, headers and tags to be set, and the blob to be made anew', async () => {
+  test('still permits setting metadata, headers and tags, and overwriting the blob', async () => {
     const blob = container.getAppendBlobClient('sealed-set')
     await blob.create()
     await blob.seal()
@@ -304,10 +279,10 @@ describe('Append Blob Seal', () => {
     ['another length', { 'x-ms-blob-condition-appendpos': '2' }, 412, 'AppendPositionConditionNotMet'],
     ['another ETag', { 'If-Match': '"0x1"' }, 412, 'ConditionNotMet'],
     ['tags', { 'x-ms-if-tags': "k = 'v'" }, 400, 'ConditionHeadersNotSupported'],
-    ['a lease that is none', { 'x-ms-lease-id': NO_LEASE }, 412, 'LeaseNotPresentWithBlobOperation'],
+    ['a lease id without a lease', { 'x-ms-lease-id': NO_LEASE }, 412, 'LeaseNotPresentWithBlobOperation'],
   ] // prettier-ignore
   for (const [name, headers, status, code] of REFUSED) {
-    test(`with ${name} → ${status} ${code}, and the blob is open`, async () => {
+    test(`with ${name} → ${status} ${code}, and the blob is not sealed`, async () => {
       await create('open')
       await append('open', 'abc')
       await assertRefused(seal('open', headers), status, code)
@@ -320,32 +295,21 @@ describe('Append Blob Seal', () => {
 })
 
 describe('an append blob in an encryption scope', () => {
-  test('takes blocks in its scope only, and gives back what was appended', async () => {
-    const own = await runTestServer({ silent: true, logLevel: 'error' })
-    const ask = (method: string, path: string, headers: Headers = {}, body?: string) =>
-      rawRequest(own, { method, path, headers, ...(body !== undefined && { body }) })
-    try {
-      const key = randomBytes(32)
-      await own.store.kv.write((tx) =>
-        createEncryptionScope(tx, 'devstoreaccount1', 'mine', key, own.now()),
-      )
-      await ask('PUT', '/log?restype=container')
-      const scope = { 'x-ms-encryption-scope': 'mine' }
-      const none = await ask('PUT', '/log/b', { ...APPEND_BLOB, 'x-ms-encryption-scope': 'other' })
-      assert.equal(none.headers['x-ms-error-code'], 'EncryptionScopeNotFound')
-      const made = await ask('PUT', '/log/b', { ...APPEND_BLOB, ...scope })
-      assert.deepEqual([made.status, made.headers['x-ms-encryption-scope']], [201, 'mine'])
-      const path = '/log/b?comp=appendblock'
-      const without = await ask('PUT', path, {}, 'in the clear')
-      assert.equal(without.headers['x-ms-error-code'], 'BlobUsesCustomerSpecifiedEncryption')
-      for (const block of ['one ', 'two']) {
-        const { status, headers } = await ask('PUT', path, scope, block)
-        assert.deepEqual([status, headers['x-ms-encryption-scope']], [201, 'mine'])
-        assert.equal(headers['x-ms-request-server-encrypted'], 'true')
-      }
-      assert.equal((await ask('GET', '/log/b')).text, 'one two')
-    } finally {
-      await own.close()
+  test('accepts only blocks in its scope and returns what was appended', async () => {
+    const own = await startBlobFixture({ container: 'log', encryptionScopes: ['mine'] })
+    const scope = { 'x-ms-encryption-scope': 'mine' }
+    const other = { ...APPEND_BLOB, 'x-ms-encryption-scope': 'other' }
+    await assertRefused(own.send('PUT', '/log/b', other), 404, 'EncryptionScopeNotFound')
+    const created = await own.send('PUT', '/log/b', { ...APPEND_BLOB, ...scope })
+    assert.deepEqual([created.status, created.headers['x-ms-encryption-scope']], [201, 'mine'])
+    const path = '/log/b?comp=appendblock'
+    const without = own.send('PUT', path, {}, 'in the clear')
+    await assertRefused(without, 409, 'BlobUsesCustomerSpecifiedEncryption')
+    for (const block of ['one ', 'two']) {
+      const { status, headers } = await own.send('PUT', path, scope, block)
+      assert.deepEqual([status, headers['x-ms-encryption-scope']], [201, 'mine'])
+      assert.equal(headers['x-ms-request-server-encrypted'], 'true')
     }
+    assert.equal((await own.send('GET', '/log/b')).text, 'one two')
   })
 })

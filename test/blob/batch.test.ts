@@ -1,38 +1,27 @@
-// Submit Batch: requests in a request, each with its own credentials and its own answer.
+// Submit Batch: several requests in one, each with its own credentials and its own response.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import {
-  BlobServiceClient,
   ContainerSASPermissions,
   generateBlobSASQueryParameters,
   StorageSharedKeyCredential,
-  type ContainerClient,
 } from '@azure/storage-blob'
-import { ACCOUNT, ACCOUNT_KEY, rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-let box: ContainerClient
+const { server, service, container, send } = await startBlobFixture()
 const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
 
-before(async () => {
-  server = await startTestServer()
-  service = new BlobServiceClient(server.blobEndpoint, credential)
-  box = service.getContainerClient('box')
-  await box.create()
-})
-after(() => server.close())
-
 const put = async (...names: readonly string[]) => {
-  for (const name of names) await box.getBlockBlobClient(name).upload('x', 1)
-  return names.map((name) => box.getBlobClient(name))
+  for (const name of names) await container.getBlockBlobClient(name).upload('x', 1)
+  return names.map((name) => container.getBlobClient(name))
 }
 
 const BOUNDARY = 'batch_357de4f7-6d0b-4e02-8cd2-6361411a9525'
 
 type Part = { readonly line: string; readonly headers?: readonly string[] }
 
-/** A batch as text; the parts go without credentials, so what they may do is what anybody may. */
+/** A batch as text; its parts have no credentials, so they can do only what anonymous clients can. */
 function batchText(parts: readonly Part[], end = `--${BOUNDARY}--\r\n`): string {
   const texts = parts.map(({ line, headers = [] }, id) =>
     [
@@ -55,13 +44,13 @@ const submit = (
   body: string,
   path = '/?comp=batch',
   contentType = `multipart/mixed; boundary=${BOUNDARY}`,
-) => rawRequest(server, { method: 'POST', path, body, headers: { 'content-type': contentType } })
+) => send('POST', path, { 'content-type': contentType }, body)
 
-describe('a batch of the SDK', () => {
-  test('deletes blobs, and tells of each', async () => {
+describe('a batch sent by the SDK', () => {
+  test('deletes blobs and reports the outcome of each', async () => {
     const blobs = await put('a', 'b', 'c')
     const batch = service.getBlobBatchClient()
-    const answer = await batch.deleteBlobs([...blobs, box.getBlobClient('missing')])
+    const answer = await batch.deleteBlobs([...blobs, container.getBlobClient('missing')])
     assert.deepEqual(
       answer.subResponses.map(({ status, errorCode }) => [status, errorCode]),
       [
@@ -82,13 +71,13 @@ describe('a batch of the SDK', () => {
     for (const blob of blobs) assert.equal((await blob.getProperties()).accessTier, 'Cool')
   })
 
-  test('of a container', async () => {
+  test('can be sent to a container', async () => {
     const blobs = await put('d1', 'd2')
-    const answer = await box.getBlobBatchClient().deleteBlobs(blobs)
+    const answer = await container.getBlobBatchClient().deleteBlobs(blobs)
     assert.equal(answer.subResponsesSucceededCount, 2)
   })
 
-  test('with 256 parts, all of them run', async () => {
+  test('can have 256 parts', async () => {
     const names = Array.from({ length: 256 }, (_, i) => `many-${i}`)
     const blobs = await put(...names)
     const answer = await service.getBlobBatchClient().deleteBlobs(blobs)
@@ -97,7 +86,7 @@ describe('a batch of the SDK', () => {
 })
 
 describe('a part', () => {
-  test('is authorized by itself', async () => {
+  test('is authorized separately', async () => {
     const [blob] = await put('kept')
     const readOnly = generateBlobSASQueryParameters(
       {
@@ -128,21 +117,21 @@ describe('a part', () => {
   })
 })
 
-describe('what is no batch', () => {
+describe('an invalid batch', () => {
   const del = { line: `DELETE /${ACCOUNT}/box/still` }
   const tier = { line: `PUT /${ACCOUNT}/box/still?comp=tier`, headers: ['x-ms-access-tier: Cool'] }
   const cases: readonly (readonly [string, () => ReturnType<typeof submit>, number, string])[] = [
-    ['has no parts', () => submit(batchText([])), 400, 'InvalidInput'],
+    ['without parts', () => submit(batchText([])), 400, 'InvalidInput'],
     ['has 257 parts', () => submit(batchText(Array.from({ length: 257 }, () => del))), 400, 'ExceedsMaxBatchRequestCount'],
-    ['mixes two operations', () => submit(batchText([del, tier])), 400, 'AllBatchSubRequestsShouldBeSameApi'],
-    ['has another operation', () => submit(batchText([{ line: `PUT /${ACCOUNT}/box/still` }])), 400, 'InvalidInput'],
-    ['has no end', () => submit(batchText([del], '')), 400, 'InvalidInput'],
-    ['has no boundary', () => submit(batchText([del]), '/?comp=batch', 'multipart/mixed'), 400, 'InvalidHeaderValue'],
-    ['is for another container', () => submit(batchText([del]), '/other?restype=container&comp=batch'), 400, 'InvalidInput'],
-    ['is too long', () => submit('x'.repeat(4 * 1024 * 1024 + 1)), 413, 'RequestBodyTooLarge'],
+    ['with two kinds of operations', () => submit(batchText([del, tier])), 400, 'AllBatchSubRequestsShouldBeSameApi'],
+    ['with another operation', () => submit(batchText([{ line: `PUT /${ACCOUNT}/box/still` }])), 400, 'InvalidInput'],
+    ['without an end', () => submit(batchText([del], '')), 400, 'InvalidInput'],
+    ['without a boundary', () => submit(batchText([del]), '/?comp=batch', 'multipart/mixed'), 400, 'InvalidHeaderValue'],
+    ['for another container', () => submit(batchText([del]), '/other?restype=container&comp=batch'), 400, 'InvalidInput'],
+    ['that is too long', () => submit('x'.repeat(4 * 1024 * 1024 + 1)), 413, 'RequestBodyTooLarge'],
   ] // prettier-ignore
   for (const [what, send, status, code] of cases) {
-    test(`${what}: nothing is run`, async () => {
+    test(`${what} is refused as a whole`, async () => {
       const [blob] = await put('still')
       const answer = await send()
       assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])

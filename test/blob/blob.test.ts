@@ -1,47 +1,14 @@
-// Put Blob, Get Blob, properties, metadata, Delete Blob: what goes in comes out, which headers win, and what
-// is refused. With the SDK where it can ask, and raw requests where it can't.
+// Put Blob, Get Blob, properties, metadata, Delete Blob: bytes and headers are returned as stored, which headers take
+// precedence, and which requests are refused. Raw requests are used where the SDK cannot send them.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { xmlText, md5Of, type Headers, assertRefused } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture()
 
-before(async () => {
-  server = await startTestServer()
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string | readonly string[]>>
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
-
-function send(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
-
-async function assertRefused(
-  sent: ReturnType<typeof send>,
-  status: number,
-  code: string,
-): Promise<void> {
-  const { headers, text, ...answer } = await sent
-  assert.deepEqual([answer.status, headers['x-ms-error-code']], [status, code])
-  if (text === '') return
-  assert.equal(xmlText(text, 'Code'), code)
-  assert.match(text, /RequestId:[0-9a-f-]{36}\nTime:\d{4}-\d\d-\d\dT[\d:.]{16}Z/)
-  assert.equal(headers['content-type'], 'application/xml')
-}
-
-const md5Of = (body: string | Uint8Array) => createHash('md5').update(body).digest('base64')
-
-describe('every answer', () => {
-  test('says who answers, for which request and by which version', async () => {
+describe('every response', () => {
+  test('has the server, the request id and the version', async () => {
     const headers = { 'x-ms-client-request-id': 'mine', 'x-ms-version': '2021-12-02' }
     for (const path of ['/box?restype=container', '/nobox/b']) {
       const answer = await send('GET', path, headers)
@@ -53,7 +20,7 @@ describe('every answer', () => {
     }
   })
 
-  test('a timeout that is no number is refused before anything happens', async () => {
+  test('to a request with an invalid timeout is an error, and nothing happens', async () => {
     const put = send('PUT', '/box/timeout?timeout=soon', BLOCK_BLOB, 'x')
     await assertRefused(put, 400, 'InvalidQueryParameterValue')
     await assertRefused(send('GET', '/box/timeout'), 404, 'BlobNotFound')
@@ -63,7 +30,7 @@ describe('every answer', () => {
 
 describe('Put Blob', () => {
   for (const lengthBytes of [0, 1, 8_192, 8_193, 70_000, 3_000_000]) {
-    test(`${lengthBytes} bytes come back as they went`, async () => {
+    test(`stores ${lengthBytes} bytes`, async () => {
       const body = Buffer.alloc(lengthBytes, 'lazuli')
       const blob = container.getBlockBlobClient(`length-${lengthBytes}`)
       const put = await blob.upload(body, lengthBytes)
@@ -80,7 +47,7 @@ describe('Put Blob', () => {
     })
   }
 
-  test('answers with ETag, Last-Modified, MD5 and whether it encrypts', async () => {
+  test('returns ETag, Last-Modified, MD5 and whether the blob is encrypted', async () => {
     const { status, headers, text } = await send('PUT', '/box/headers', BLOCK_BLOB, 'hello')
     assert.equal(status, 201)
     assert.match(String(headers.etag), /^"0x/)
@@ -91,7 +58,7 @@ describe('Put Blob', () => {
     assert.equal(text, '')
   })
 
-  test('the check value of CRC-64/NVME is accepted and given back', async () => {
+  test('accepts and returns the check value of CRC-64/NVME', async () => {
     const check = Buffer.alloc(8)
     check.writeBigUInt64LE(0xae8b14860a799888n)
     const crc64 = check.toString('base64')
@@ -103,21 +70,31 @@ describe('Put Blob', () => {
   const WRONG_MD5 = md5Of('other')
   const REFUSED: readonly (readonly [string, Headers, number, string])[] = [
     ['no type', {}, 400, 'MissingRequiredHeader'],
-    ['another type', { 'x-ms-blob-type': 'Blob' }, 400, 'InvalidHeaderValue'],
+    ['an unknown type', { 'x-ms-blob-type': 'Blob' }, 400, 'InvalidHeaderValue'],
     ['a wrong MD5', { ...BLOCK_BLOB, 'Content-MD5': WRONG_MD5 }, 400, 'Md5Mismatch'],
     ['a wrong blob MD5', { ...BLOCK_BLOB, 'x-ms-blob-content-md5': WRONG_MD5 }, 400, 'Md5Mismatch'],
-    ['no MD5 at all', { ...BLOCK_BLOB, 'Content-MD5': 'abc' }, 400, 'InvalidMd5'],
+    ['a malformed MD5', { ...BLOCK_BLOB, 'Content-MD5': 'abc' }, 400, 'InvalidMd5'],
     ['a wrong CRC', { ...BLOCK_BLOB, 'x-ms-content-crc64': 'AAAAAAAAAAA=' }, 400, 'Crc64Mismatch'],
-    ['no CRC at all', { ...BLOCK_BLOB, 'x-ms-content-crc64': 'AA' }, 400, 'InvalidHeaderValue'],
     [
-      'both sums',
+      'a malformed CRC-64',
+      { ...BLOCK_BLOB, 'x-ms-content-crc64': 'AA' },
+      400,
+      'InvalidHeaderValue',
+    ],
+    [
+      'both hashes',
       { ...BLOCK_BLOB, 'Content-MD5': md5Of('new'), 'x-ms-content-crc64': 'AAAAAAAAAAA=' },
       400,
       'BothCrc64AndMd5HeaderPresent',
     ],
-    ['no metadata name', { ...BLOCK_BLOB, 'x-ms-meta-': 'v' }, 400, 'EmptyMetadataKey'],
+    ['an empty metadata name', { ...BLOCK_BLOB, 'x-ms-meta-': 'v' }, 400, 'EmptyMetadataKey'],
     ['a dash in a metadata name', { ...BLOCK_BLOB, 'x-ms-meta-a-b': 'v' }, 400, 'InvalidMetadata'],
-    ['a digit before one', { ...BLOCK_BLOB, 'x-ms-meta-1a': 'v' }, 400, 'InvalidMetadata'],
+    [
+      'a digit at the start of a metadata name',
+      { ...BLOCK_BLOB, 'x-ms-meta-1a': 'v' },
+      400,
+      'InvalidMetadata',
+    ],
     ['a metadata name twice', { ...BLOCK_BLOB, 'x-ms-meta-a': ['1', '2'] }, 400, 'InvalidMetadata'],
     [
       'metadata above 8 KiB',
@@ -125,7 +102,7 @@ describe('Put Blob', () => {
       400,
       'MetadataTooLarge',
     ],
-    ['no lease id', { ...BLOCK_BLOB, 'x-ms-lease-id': 'mine' }, 400, 'InvalidHeaderValue'],
+    ['a malformed lease id', { ...BLOCK_BLOB, 'x-ms-lease-id': 'mine' }, 400, 'InvalidHeaderValue'],
   ]
   for (const [name, headers, status, code] of REFUSED) {
     for (const body of ['new', 'new'.repeat(5_000)]) {
@@ -142,25 +119,25 @@ describe('Put Blob', () => {
     }
   }
 
-  test('a body without a length → MissingContentLengthHeader', async () => {
+  test('refuses a body without a length with MissingContentLengthHeader', async () => {
     const headers = { ...BLOCK_BLOB, 'Transfer-Encoding': 'chunked' }
     await assertRefused(send('PUT', '/box/n', headers, 'x'), 411, 'MissingContentLengthHeader')
   })
 
-  test('a length above 5,000 MiB → RequestBodyTooLarge with the limit', async () => {
+  test('refuses more than 5,000 MiB with RequestBodyTooLarge and the limit', async () => {
     const headers = { ...BLOCK_BLOB, 'Content-Length': '5242880001', Expect: '100-continue' }
     const answer = await send('PUT', '/box/n', headers)
     assert.equal(answer.status, 413)
     assert.equal(xmlText(answer.text, 'MaxLimit'), '5242880000')
   })
 
-  test('into no container → ContainerNotFound', async () => {
+  test('needs an existing container', async () => {
     await assertRefused(send('PUT', '/nobox/b', BLOCK_BLOB, 'x'), 404, 'ContainerNotFound')
     const long = 'x'.repeat(20_000)
     await assertRefused(send('PUT', '/nobox/b', BLOCK_BLOB, long), 404, 'ContainerNotFound')
   })
 
-  test('replaces headers and metadata whole', async () => {
+  test('replaces all headers and metadata', async () => {
     const blob = container.getBlockBlobClient('whole')
     const blobHTTPHeaders = { blobContentType: 'text/css', blobCacheControl: 'no-store' }
     await blob.upload('one', 3, { metadata: { a: '1', b: '2' }, blobHTTPHeaders })
@@ -171,7 +148,7 @@ describe('Put Blob', () => {
   })
 })
 
-// header            as Put Blob takes it plain  as it is stored
+// header            plain header of Put Blob    stored header
 const ENTITY_HEADERS: readonly (readonly [string, boolean])[] = [
   ['content-type', true],
   ['content-encoding', true],
@@ -182,7 +159,7 @@ const ENTITY_HEADERS: readonly (readonly [string, boolean])[] = [
 
 describe('entity headers', () => {
   for (const [name, isPlainTaken] of ENTITY_HEADERS) {
-    test(`${name}: x-ms-blob-${name} wins over ${name}`, async () => {
+    test(`x-ms-blob-${name} takes precedence over ${name}`, async () => {
       const read = async () => (await send('HEAD', '/box/entity')).headers[name]
       const otherwise = name === 'content-type' ? 'application/octet-stream' : undefined
       const plain = { ...BLOCK_BLOB, [name]: 'text/plain' }
@@ -199,7 +176,7 @@ describe('entity headers', () => {
     })
   }
 
-  test('Set Blob Properties clears what it does not set, the MD5 too', async () => {
+  test('Set Blob Properties clears the headers that it does not set, including the MD5', async () => {
     const blob = container.getBlockBlobClient('cleared')
     const all = {
       blobContentType: 'text/css',
@@ -221,7 +198,7 @@ describe('entity headers', () => {
     assert.equal((await blob.downloadToBuffer()).toString(), 'x')
   })
 
-  test('Set Blob Properties keeps any MD5 that is one', async () => {
+  test('Set Blob Properties stores any well-formed MD5', async () => {
     await send('PUT', '/box/md5', BLOCK_BLOB, 'x')
     const headers = { 'x-ms-blob-content-md5': md5Of('whatever') }
     assert.equal((await send('PUT', '/box/md5?comp=properties', headers)).status, 200)
@@ -233,7 +210,7 @@ describe('entity headers', () => {
 })
 
 describe('metadata', () => {
-  test('keeps case and order of its names, and is replaced whole', async () => {
+  test('keeps the case and order of its names and is replaced as a whole', async () => {
     const blob = container.getBlockBlobClient('meta')
     await blob.upload('x', 1, { metadata: { Zebra: '1', apple: '2', __proto: '3' } })
     const got = await send('GET', '/box/meta?comp=metadata')
@@ -248,7 +225,7 @@ describe('metadata', () => {
     assert.equal((await blob.downloadToBuffer()).toString(), 'x')
   })
 
-  test('of 8 KiB fits', async () => {
+  test('can have 8 KiB', async () => {
     await send('PUT', '/box/full', BLOCK_BLOB, 'x')
     const headers = { 'x-ms-meta-a': 'v'.repeat(8_191) }
     assert.equal((await send('PUT', '/box/full?comp=metadata', headers)).status, 200)
@@ -259,7 +236,7 @@ describe('metadata', () => {
 })
 
 describe('Get Blob and Get Blob Properties', () => {
-  test('have the same headers, and HEAD no body', async () => {
+  test('return the same headers, and HEAD no body', async () => {
     await send('PUT', '/box/both', { ...BLOCK_BLOB, 'x-ms-meta-a': '1' }, 'hello')
     const drop = ({ date: _d, 'x-ms-request-id': _i, ...kept }: Record<string, unknown>) => kept
     const [get, head] = [await send('GET', '/box/both'), await send('HEAD', '/box/both')]
@@ -298,20 +275,20 @@ describe('Get Blob and Get Blob Properties', () => {
     ['DELETE', ''],
   ]
   for (const [method, query] of MISSING) {
-    test(`${method} ${query} of what is not there → 404`, async () => {
+    test(`${method} ${query} of a missing blob → 404`, async () => {
       await assertRefused(send(method, `/box/none${query}`), 404, 'BlobNotFound')
       await assertRefused(send(method, `/nobox/none${query}`), 404, 'ContainerNotFound')
     })
   }
 
-  test('another verb → 405, another comp → 400', async () => {
+  test('refuse another method with 405 and another comp with 400', async () => {
     await assertRefused(send('POST', '/box/both'), 405, 'UnsupportedHttpVerb')
     await assertRefused(send('GET', '/box/both?comp=no'), 400, 'InvalidQueryParameterValue')
   })
 })
 
 describe('Delete Blob', () => {
-  test('answers 202, for good, and only once', async () => {
+  test('is answered with 202 once, then the blob is gone', async () => {
     await send('PUT', '/box/gone', BLOCK_BLOB, 'x')
     const { status, headers } = await send('DELETE', '/box/gone')
     assert.deepEqual([status, headers['x-ms-delete-type-permanent']], [202, 'true'])

@@ -1,40 +1,28 @@
-// Many clients with the blocks of one blob: each block that was answered is there, each commit is whole, and a
-// reader sees one commit or another, never a mix. In memory and on disk.
+// Many clients write blocks of one blob: each acknowledged block is there, each commit is complete, and a reader sees
+// one commit, never a mix of two. In memory and on disk.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type BlockBlobClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { startBlobFixture } from './fixture.ts'
 
 const idOf = (text: string) => Buffer.from(text).toString('base64')
 const BLOCK_BYTES = 10_000
-/** The writers go on until as much was read. */
+/** The writers continue until the readers have read this often. */
 const READS_MIN = 20
 
 for (const onDisk of [false, true]) {
-  describe(onDisk ? 'on disk' : 'in memory', () => {
-    let server: TestServer
-    let container: ContainerClient
+  describe(onDisk ? 'on disk' : 'in memory', async () => {
+    const { container, send } = await startBlobFixture({ container: 'race', onDisk })
 
-    before(async () => {
-      server = await startTestServer({ onDisk })
-      const service = BlobServiceClient.fromConnectionString(server.connectionString)
-      container = service.getContainerClient('race')
-      await container.create()
-    })
-
-    after(() => server.close())
-
-    const send = (method: string, path: string, body?: string | Uint8Array) =>
-      rawRequest(server, { method, path: `/race/${path}`, ...(body !== undefined && { body }) })
     const putBlock = (blob: string, id: string, body: Uint8Array) =>
-      send('PUT', `${blob}?comp=block&blockid=${encodeURIComponent(id)}`, body)
-    const commit = (blob: string, ids: readonly string[]) => {
+      send('PUT', `/race/${blob}?comp=block&blockid=${encodeURIComponent(id)}`, {}, body)
+    const commit = (blob: string, ids: readonly string[], headers = {}) => {
       const blocks = ids.map((id) => `<Latest>${id}</Latest>`).join('')
-      return send('PUT', `${blob}?comp=blocklist`, `<BlockList>${blocks}</BlockList>`)
+      const body = `<BlockList>${blocks}</BlockList>`
+      return send('PUT', `/race/${blob}?comp=blocklist`, headers, body)
     }
 
-    test('64 blocks, 16 at a time: all are there, each with its own bytes', async () => {
-      const blob: BlockBlobClient = container.getBlockBlobClient('parallel')
+    test('all of 64 blocks staged 16 at a time are there, each with its own bytes', async () => {
+      const blob = container.getBlockBlobClient('parallel')
       const ids = Array.from({ length: 64 }, (_, i) => idOf(String(i).padStart(2, '0')))
       let next = 0
       const stage = async (): Promise<void> => {
@@ -54,18 +42,18 @@ for (const onDisk of [false, true]) {
       assert.ok((await blob.downloadToBuffer()).equals(whole))
     })
 
-    test('16 clients put the same block: one of them is committed, whole', async () => {
+    test('one of 16 versions of the same block is committed, complete', async () => {
       const puts = Array.from({ length: 16 }, (_, i) =>
         putBlock('same', idOf('a'), Buffer.alloc(BLOCK_BYTES, i)),
       )
       for (const { status } of await Promise.all(puts)) assert.equal(status, 201)
       assert.equal((await commit('same', [idOf('a')])).status, 201)
-      const { body } = await send('GET', 'same')
+      const { body } = await send('GET', '/race/same')
       assert.equal(body.length, BLOCK_BYTES)
       assert.ok(body.equals(Buffer.alloc(BLOCK_BYTES, body[0])))
     })
 
-    test('clients that stage and commit one blob at the same time: each commit is whole or refused', async () => {
+    test('each of many concurrent commits is complete or refused', async () => {
       const [clients, rounds, blocks] = [4, 15, 5]
       const committed = new Map<string, number>()
       const seen: { readonly etag: string; readonly fill: number }[] = []
@@ -81,14 +69,14 @@ for (const onDisk of [false, true]) {
           }
           const { status, headers } = await commit('mix', ids)
           if (status === 201) committed.set(String(headers.etag), fill)
-          // The commit of another came between and discarded these blocks, as it does in the service; those
-          // that were committed before are not in the blob any more either.
+          // Another client's commit discarded these blocks, as in Azure; the blocks committed before are no longer in
+          // the blob either.
           else assert.equal(headers['x-ms-error-code'], 'InvalidBlockList')
         }
       }
       const read = async (): Promise<void> => {
         while (!over.signal.aborted) {
-          const { status, headers, body } = await send('GET', 'mix')
+          const { status, headers, body } = await send('GET', '/race/mix')
           if (status === 404) continue
           const [fill = 0] = body
           assert.equal(body.length, blocks * BLOCK_BYTES)
@@ -103,15 +91,10 @@ for (const onDisk of [false, true]) {
       for (const { etag, fill } of seen) assert.equal(committed.get(etag), fill)
     })
 
-    test('of 20 that commit a new blob under If-None-Match one succeeds', async () => {
+    test('only one of 20 commits of a new blob with If-None-Match succeeds', async () => {
       await putBlock('one', idOf('a'), Buffer.from('x'))
       const racers = Array.from({ length: 20 }, () =>
-        rawRequest(server, {
-          method: 'PUT',
-          path: '/race/one?comp=blocklist',
-          headers: { 'If-None-Match': '*' },
-          body: `<BlockList><Latest>${idOf('a')}</Latest></BlockList>`,
-        }),
+        commit('one', [idOf('a')], { 'If-None-Match': '*' }),
       )
       const answers = await Promise.all(racers)
       assert.equal(answers.filter(({ status }) => status === 201).length, 1)

@@ -1,47 +1,21 @@
-// Put Block List and Get Block List: which blocks become the blob, what else of it a commit sets, and what each
-// list shows.
+// Put Block List and Get Block List: which blocks make up the blob, which properties a commit sets, and what each list
+// shows.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import {
-  BlobServiceClient,
   ContainerSASPermissions,
   generateBlobSASQueryParameters,
   StorageSharedKeyCredential,
-  type ContainerClient,
 } from '@azure/storage-blob'
-import {
-  ACCOUNT,
-  ACCOUNT_KEY,
-  rawRequest,
-  startTestServer,
-  xmlTexts,
-  type TestServer,
-} from '../harness.ts'
+import { ACCOUNT, ACCOUNT_KEY, xmlTexts, md5Of, type Headers, assertRefused } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture()
 
-before(async () => {
-  server = await startTestServer()
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
-const md5Of = (body: string) => createHash('md5').update(body).digest('base64')
 const idOf = (text: string) => Buffer.from(text).toString('base64')
 
-function send(method: string, path: string, headers: Headers = {}, body?: string, sign?: string) {
-  const request = { method, path, headers, ...(body !== undefined && { body }) }
-  return rawRequest(server, { ...request, ...(sign !== undefined && { sign }) })
-}
-
-/** Puts a block for each letter; the block's bytes are the letter and `mark`. */
+/** Puts a block for each letter, with the letter and `mark` as its content. */
 async function stage(blob: string, letters: string, mark = ''): Promise<void> {
   for (const letter of letters) {
     const path = `/box/${blob}?comp=block&blockid=${encodeURIComponent(idOf(letter))}`
@@ -49,7 +23,7 @@ async function stage(blob: string, letters: string, mark = ''): Promise<void> {
   }
 }
 
-/** `L:a C:b U:c` as a list. */
+/** `L:a C:b U:c` as the XML of a block list. */
 function listXml(list: string): string {
   const places: Headers = { L: 'Latest', C: 'Committed', U: 'Uncommitted' }
   const items = list.split(' ').filter((item) => item !== '')
@@ -71,12 +45,7 @@ async function content(blob: string): Promise<string> {
   return status === 200 ? text : String(status)
 }
 
-async function assertRefused(sent: ReturnType<typeof send>, status: number, code: string) {
-  const answer = await sent
-  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
-}
-
-/** The ids of each list, as letters; undefined for a list that the answer has not. */
+/** The ids of each list, as letters; undefined for a list that the response does not have. */
 function listsOf(xml: string) {
   const letters = (element: string) => {
     const [, inside] = new RegExp(`<${element}(?: />|>(.*)</${element}>)`).exec(xml) ?? []
@@ -91,8 +60,8 @@ async function lists(blob: string, query = '&blocklisttype=all') {
   return status === 200 ? listsOf(text) : status
 }
 
-describe('which blocks', () => {
-  // The blob was committed from a, b, c; then b, c, d were put again, with a mark.
+describe('the blocks of the list', () => {
+  // The blob was committed from a, b, c; then b, c, d were staged with a mark.
   // prettier-ignore
   const COMMITS: readonly (readonly [list: string, outcome: string])[] = [
     ['L:a L:b L:c L:d', 'ab2c2d2'],
@@ -106,7 +75,7 @@ describe('which blocks', () => {
     ['L:a L:b L:e', 'InvalidBlockList'],
   ]
   for (const [at, [list, outcome]] of COMMITS.entries()) {
-    test(`[${list}] → ${outcome === '' ? 'a blob of no bytes' : outcome}`, async () => {
+    test(`[${list}] → ${outcome === '' ? 'an empty blob' : outcome}`, async () => {
       const blob = `commit-${at}`
       await stage(blob, 'abc')
       await commit(blob, 'L:a L:b L:c')
@@ -128,7 +97,7 @@ describe('which blocks', () => {
     })
   }
 
-  test('of a blob that was put whole there are none to name', async () => {
+  test('cannot be those of a blob written by Put Blob', async () => {
     await send('PUT', '/box/whole', BLOCK_BLOB, 'whole')
     assert.deepEqual(await lists('whole'), ['', ''])
     await stage('whole', 'a')
@@ -136,7 +105,7 @@ describe('which blocks', () => {
     assert.equal(await content('whole'), 'a')
   })
 
-  test('many blocks, committed and put in another order: every range is right', async () => {
+  test('can be many, in any order, and every range of the blob is right', async () => {
     const blob = container.getBlockBlobClient('many')
     const ids = Array.from({ length: 600 }, (_, i) => idOf(String(i).padStart(4, '0')))
     const bodies = ids.map((_, i) => `${i},`.repeat((i % 5) + 1))
@@ -172,8 +141,8 @@ describe('which blocks', () => {
   })
 })
 
-describe('what a commit sets', () => {
-  test('by the SDK: headers, metadata, tags, tier', async () => {
+describe('a commit', () => {
+  test('by the SDK sets headers, metadata, tags and tier', async () => {
     const blob = container.getBlockBlobClient('set')
     await stage('set', 'a')
     const blobHTTPHeaders = {
@@ -182,7 +151,7 @@ describe('what a commit sets', () => {
       blobContentEncoding: 'identity',
       blobContentDisposition: 'inline',
       blobCacheControl: 'no-store',
-      // Not of these bytes: the service stores what it is told.
+      // Not the MD5 of these bytes: the service stores any value.
       blobContentMD5: createHash('md5').update('other').digest(),
     }
     const metadata = { one: '1' }
@@ -201,7 +170,7 @@ describe('what a commit sets', () => {
     assert.equal(Buffer.from(got.contentMD5 ?? []).toString('base64'), md5Of('other'))
     assert.deepEqual([got.metadata, got.tagCount, got.accessTier], [metadata, 1, 'Cool'])
     assert.equal(got.contentLength, 1)
-    // The next commit names nothing of it: all of it goes but the tier.
+    // The next commit sets none of these: all are cleared except the tier.
     server.advance(2_000)
     const again = await blob.commitBlockList([idOf('a')])
     const after = await blob.getProperties()
@@ -213,7 +182,7 @@ describe('what a commit sets', () => {
     assert.deepEqual([after.metadata, after.tagCount, after.accessTier], [{}, undefined, 'Cool'])
   })
 
-  test('plain headers are about the list, not about the blob', async () => {
+  test('takes plain headers as those of the list, not of the blob', async () => {
     await stage('plain', 'a')
     const headers = {
       'Content-Type': 'application/xml',
@@ -234,7 +203,7 @@ describe('what a commit sets', () => {
     )
   })
 
-  test('an immutability policy and a legal hold, which then hold against the next commit', async () => {
+  test('can set an immutability policy and a legal hold, which then prevent the next commit', async () => {
     const until = new Date(server.now() + 3_600_000).toUTCString()
     const headers = { 'x-ms-immutability-policy-until-date': until, 'x-ms-legal-hold': 'true' }
     await stage('held', 'a')
@@ -245,7 +214,7 @@ describe('what a commit sets', () => {
     await assertRefused(commit('held', 'C:a'), 409, 'BlobImmutableDueToLegalHold')
   })
 
-  test('it keeps snapshots, which keep their blocks', async () => {
+  test('keeps snapshots and their blocks', async () => {
     const blob = container.getBlockBlobClient('snapped')
     await stage('snapped', 'ab')
     await commit('snapped', 'L:a L:b')
@@ -260,7 +229,7 @@ describe('what a commit sets', () => {
     assert.deepEqual(await lists('snapped'), ['bc', 'd'])
   })
 
-  test('with versioning on it makes a version, and Put Block none', async (t) => {
+  test('creates a version with versioning, while Put Block does not', async (t) => {
     const setVersioning = (isEnabled: boolean) =>
       send('PUT', '?restype=service&comp=properties', {}, versioningXml(isEnabled))
     assert.equal((await setVersioning(true)).status, 202)
@@ -279,8 +248,8 @@ describe('what a commit sets', () => {
   })
 })
 
-describe('what guards a commit', () => {
-  test('conditions are those of the committed blob; uncommitted blocks don’t count', async () => {
+describe('a commit is refused:', () => {
+  test('conditions apply to the committed blob, not to uncommitted blocks', async () => {
     await stage('guarded', 'a')
     await assertRefused(commit('guarded', 'L:a', { 'If-Match': '*' }), 412, 'ConditionNotMet')
     const created = await commit('guarded', 'L:a', { 'If-None-Match': '*' })
@@ -309,8 +278,8 @@ describe('what guards a commit', () => {
     ['no XML', 'blocks', {}, 400, 'InvalidXmlDocument'],
     ['a wrong MD5 of the list', listXml('L:a'), { 'Content-MD5': md5Of('other') }, 400, 'Md5Mismatch'],
     ['a wrong CRC-64 of the list', listXml('L:a'), { 'x-ms-content-crc64': 'AAAAAAAAAAA=' }, 400, 'Crc64Mismatch'],
-    ['metadata that is none', listXml('L:a'), { 'x-ms-meta-a-b': 'x' }, 400, 'InvalidMetadata'],
-    ['a tier that is none', listXml('L:a'), { 'x-ms-access-tier': 'Warm' }, 400, 'InvalidHeaderValue'],
+    ['invalid metadata', listXml('L:a'), { 'x-ms-meta-a-b': 'x' }, 400, 'InvalidMetadata'],
+    ['an unknown tier', listXml('L:a'), { 'x-ms-access-tier': 'Warm' }, 400, 'InvalidHeaderValue'],
     ['50,001 blocks', listXml('L:a '.repeat(50_001)), {}, 400, 'BlockListTooLong'],
   ]
   for (const [what, body, headers, status, code] of REFUSED) {
@@ -338,7 +307,7 @@ describe('what guards a commit', () => {
     await assertRefused(send('PUT', snapshot, {}, listXml('')), 400, 'InvalidQueryParameterValue')
   })
 
-  test('a SAS that may create may stage and commit a new blob, and replace none', async () => {
+  test('a SAS with create permission can commit a new blob but not replace one', async () => {
     const sign = generateBlobSASQueryParameters(
       {
         containerName: 'box',

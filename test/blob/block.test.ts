@@ -1,44 +1,25 @@
-// Put Block: what waits beside a blob until a list names it, what of it can be seen, and what is refused.
+// Put Block: uncommitted blocks until a block list names them, where they are visible, and which requests are refused.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import {
-  BlobServiceClient,
   ContainerSASPermissions,
   generateBlobSASQueryParameters,
   StorageSharedKeyCredential,
-  type ContainerClient,
 } from '@azure/storage-blob'
 import { BareSocket, headBytes } from '../bare-socket.ts'
 import {
   ACCOUNT,
   ACCOUNT_KEY,
-  rawRequest,
-  startTestServer,
   xmlText,
   xmlTexts,
-  type TestServer,
+  md5Of,
+  type Headers,
+  DAY_MS,
+  assertRefused,
 } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let container: ContainerClient
-
-before(async () => {
-  server = await startTestServer()
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
-const DAY_MS = 24 * 60 * 60 * 1_000
-
-function send(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
+const { server, container, send } = await startBlobFixture()
 
 const idOf = (text: string) => Buffer.from(text).toString('base64')
 const blockPath = (blob: string, id: string) =>
@@ -59,19 +40,12 @@ const uncommitted = async (blob: string) => {
     : status
 }
 
-async function assertRefused(sent: ReturnType<typeof send>, status: number, code: string) {
-  const answer = await sent
-  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
-  return answer
-}
-
-const md5Of = (body: string) => createHash('md5').update(body).digest('base64')
-/** The check value of CRC-64/NVME, as eight bytes, the last first. */
+/** The check value of CRC-64/NVME, little-endian. */
 const CHECK = '123456789'
 const CHECK_CRC64 = Buffer.from('ae8b14860a799888', 'hex').reverse().toString('base64')
 
 describe('a block', () => {
-  test('is part of the blob once a list names it, and of nothing before', async () => {
+  test('becomes part of the blob only once a list names it', async () => {
     const blob = container.getBlockBlobClient('staged')
     await blob.stageBlock(idOf('b'), 'world', 5)
     await blob.stageBlock(idOf('a'), 'hello ', 6)
@@ -82,7 +56,7 @@ describe('a block', () => {
     assert.equal(String(await blob.downloadToBuffer()), 'hello world')
   })
 
-  test('leaves ETag, Last-Modified and bytes of the blob that is there', async () => {
+  test('does not change the ETag, Last-Modified and bytes of an existing blob', async () => {
     const { headers } = await send('PUT', '/box/there', BLOCK_BLOB, 'old')
     server.advance(5_000)
     assert.equal((await putBlock('there', 'a', 'new')).status, 201)
@@ -92,7 +66,7 @@ describe('a block', () => {
     assert.equal(got.headers['last-modified'], headers['last-modified'])
   })
 
-  test('of the same id replaces the one before', async () => {
+  test('replaces an earlier block with the same id', async () => {
     for (const body of ['first', 'second', 'third']) {
       assert.equal((await putBlock('again', 'a', body)).status, 201)
     }
@@ -101,10 +75,10 @@ describe('a block', () => {
     assert.equal((await send('GET', '/box/again')).text, 'third')
   })
 
-  test('has an id as long as those of the other uncommitted blocks', async () => {
+  test('must have an id as long as those of the other uncommitted blocks', async () => {
     await putBlock('long', '001', 'x')
     await assertRefused(putBlock('long', '01', 'x'), 400, 'InvalidBlobOrBlock')
-    // As base64 these two are equally long; it is the bytes that count.
+    // In base64 these two have the same length; the decoded length counts.
     await assertRefused(putBlock('long', '0001', 'x'), 400, 'InvalidBlobOrBlock')
     assert.equal((await putList('long', ['001'])).status, 201)
     assert.equal((await putBlock('long', '01', 'y')).status, 201)
@@ -121,7 +95,7 @@ describe('a block', () => {
   })
 
   for (const plus of ['%2B', '+']) {
-    test(`may have a plus sign in its id, sent as ${plus}`, async () => {
+    test(`can have a plus sign in its id, sent as ${plus}`, async () => {
       const id = plus.repeat(4)
       const sign = generateBlobSASQueryParameters(
         {
@@ -132,17 +106,14 @@ describe('a block', () => {
         new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY),
       ).toString()
       const path = `/box/plus?comp=block&blockid=${id}`
-      assert.equal(
-        (await rawRequest(server, { method: 'PUT', path, body: 'one', sign })).status,
-        201,
-      )
+      assert.equal((await send('PUT', path, {}, 'one', sign)).status, 201)
       const { text } = await send('GET', '/box/plus?comp=blocklist&blocklisttype=all')
       assert.deepEqual(xmlTexts(text, 'Name'), ['++++'])
     })
   }
 
   for (const days of [6, 7]) {
-    test(`${days} days after the last one, they are ${days < 7 ? 'there' : 'gone'}`, async () => {
+    test(`is ${days < 7 ? 'still there' : 'gone'} ${days} days after the last Put Block`, async () => {
       const blob = `days-${days}`
       await putBlock(blob, 'a', 'x')
       server.advance(3 * DAY_MS)
@@ -154,17 +125,17 @@ describe('a block', () => {
     })
   }
 
-  test('that comes after a week does not bring back those before it', async () => {
+  test('after a week does not bring back earlier ones', async () => {
     await putBlock('week', 'long ago', 'x')
     server.advance(7 * DAY_MS)
-    // The others' ids were longer.
+    // The earlier ids were longer.
     assert.equal((await putBlock('week', 'now', 'y')).status, 201)
     assert.deepEqual(await uncommitted('week'), ['now'])
     await assertRefused(putList('week', ['long ago']), 400, 'InvalidBlockList')
   })
 })
 
-describe('the answer', () => {
+describe('the response', () => {
   // prettier-ignore
   const HASHES: readonly (readonly [version: string, sent: Headers, md5: boolean, crc64: boolean])[] = [
     ['2025-11-05', {}, false, true],
@@ -175,7 +146,7 @@ describe('the answer', () => {
     ['2026-10-06', { 'Content-MD5': md5Of(CHECK) }, true, true],
   ]
   for (const [version, sent, md5, crc64] of HASHES) {
-    test(`${version} with ${JSON.stringify(sent)}: the hashes that the service would give`, async () => {
+    test(`in ${version} to ${JSON.stringify(sent)} has the same hashes as Azure's`, async () => {
       const { status, headers } = await putBlock('hash', 'a', CHECK, {
         ...sent,
         'x-ms-version': version,
@@ -189,25 +160,25 @@ describe('the answer', () => {
   }
 })
 
-describe('refused', () => {
+describe('Put Block is refused:', () => {
   // prettier-ignore
   const REFUSED: readonly (readonly [what: string, query: string, headers: Headers, status: number, code: string])[] = [
     ['no id', '', {}, 400, 'MissingRequiredQueryParameter'],
     ['an empty id', '&blockid=', {}, 400, 'InvalidQueryParameterValue'],
-    ['an id that is no base64', '&blockid=AAAA-A%3D%3D', {}, 400, 'InvalidQueryParameterValue'],
+    ['an id that is not base64', '&blockid=AAAA-A%3D%3D', {}, 400, 'InvalidQueryParameterValue'],
     ['an id of 65 bytes', `&blockid=${encodeURIComponent(idOf('x'.repeat(65)))}`, {}, 400, 'InvalidQueryParameterValue'],
     ['a wrong MD5', '&blockid=AAAA', { 'Content-MD5': md5Of('other') }, 400, 'Md5Mismatch'],
-    ['an MD5 that is none', '&blockid=AAAA', { 'Content-MD5': 'abc' }, 400, 'InvalidMd5'],
+    ['a malformed MD5', '&blockid=AAAA', { 'Content-MD5': 'abc' }, 400, 'InvalidMd5'],
     ['a wrong CRC-64', '&blockid=AAAA', { 'x-ms-content-crc64': 'AAAAAAAAAAA=' }, 400, 'Crc64Mismatch'],
     ['both hashes', '&blockid=AAAA', { 'Content-MD5': md5Of('x'), 'x-ms-content-crc64': CHECK_CRC64 }, 400, 'BothCrc64AndMd5HeaderPresent'],
     ['If-Match', '&blockid=AAAA', { 'If-Match': '*' }, 400, 'ConditionHeadersNotSupported'],
     ['If-None-Match', '&blockid=AAAA', { 'If-None-Match': '*' }, 400, 'ConditionHeadersNotSupported'],
     ['x-ms-if-tags', '&blockid=AAAA', { 'x-ms-if-tags': `a = 'b'` }, 400, 'ConditionHeadersNotSupported'],
     ['a snapshot', '&blockid=AAAA&snapshot=2020-01-01T00:00:00.0000000Z', {}, 400, 'InvalidQueryParameterValue'],
-    ['a lease id where there is no lease', '&blockid=AAAA', { 'x-ms-lease-id': '11111111-1111-1111-1111-111111111111' }, 412, 'LeaseNotPresentWithBlobOperation'],
+    ['a lease id without a lease', '&blockid=AAAA', { 'x-ms-lease-id': '11111111-1111-1111-1111-111111111111' }, 412, 'LeaseNotPresentWithBlobOperation'],
   ]
   for (const [what, query, headers, status, code] of REFUSED) {
-    test(`${what}: ${status} ${code}, and nothing is left`, async () => {
+    test(`${what}: ${status} ${code}, and nothing is stored`, async () => {
       await assertRefused(
         send('PUT', `/box/refused?comp=block${query}`, headers, 'x'),
         status,
@@ -217,17 +188,18 @@ describe('refused', () => {
     })
   }
 
-  test('an id that is no base64 is named, with the service’s reason', async () => {
+  test("an id that is not base64, with Azure's reason", async () => {
     const { text } = await send('PUT', '/box/b?comp=block&blockid=AAAA-A%3D%3D', {}, 'x')
     assert.equal(xmlText(text, 'QueryParameterName'), 'blockid')
     assert.equal(xmlText(text, 'QueryParameterValue'), 'AAAA-A==')
     assert.equal(xmlText(text, 'Reason'), 'Not a valid base64 string.')
   })
 
-  test('no bytes: 400, and the header at fault', async () => {
-    const { text } = await assertRefused(putBlock('empty', 'a', ''), 400, 'InvalidHeaderValue')
-    assert.equal(xmlText(text, 'HeaderName'), 'Content-Length')
-    assert.equal(xmlText(text, 'HeaderValue'), '0')
+  test('an empty body, with the name of the header', async () => {
+    const answer = await putBlock('empty', 'a', '')
+    await assertRefused(answer, 400, 'InvalidHeaderValue')
+    assert.equal(xmlText(answer.text, 'HeaderName'), 'Content-Length')
+    assert.equal(xmlText(answer.text, 'HeaderValue'), '0')
   })
 
   test('no container, a page blob, an append blob, an archived blob', async () => {
@@ -253,7 +225,7 @@ describe('refused', () => {
     ['/box/big', '2019-12-12', 5_000],
   ]
   for (const [path, version, mib] of LENGTHS) {
-    test(`${path} of more than ${mib} MiB by ${version}: 413 before the body`, async () => {
+    test(`${path} of more than ${mib} MiB in ${version}, with 413 before the body`, async () => {
       const max = mib * 1024 * 1024
       const headers = { ...BLOCK_BLOB, 'x-ms-version': version, 'content-length': String(max + 1) }
       const socket = await BareSocket.open(server.blobPort)
@@ -281,7 +253,7 @@ describe('a lease', () => {
   }
 
   for (const state of ['committed', 'uncommitted']) {
-    test(`of a blob that is ${state}: its blocks need the id`, async () => {
+    test(`of a blob that is ${state} is needed to write its blocks`, async () => {
       const blob = `leased-${state}`
       await putBlock(blob, 'a', 'x')
       if (state === 'committed') await putList(blob, ['a'])
@@ -296,7 +268,7 @@ describe('a lease', () => {
       server.advance(15_000)
       await assertRefused(putBlock(blob, 'b', 'z', LEASE), 412, 'LeaseLost')
       assert.equal((await putBlock(blob, 'b', 'z')).status, 201)
-      // Put Block has not written the blob, so its lease may still be renewed.
+      // Put Block does not write the blob, so its lease can still be renewed.
       const renew = { ...LEASE, 'x-ms-lease-action': 'renew' }
       assert.equal((await send('PUT', `/box/${blob}?comp=lease`, renew)).status, 200)
     })
@@ -304,14 +276,14 @@ describe('a lease', () => {
 })
 
 describe('Delete Blob', () => {
-  test('of a blob that has only uncommitted blocks discards them', async () => {
+  test('discards the uncommitted blocks of a blob that has only those', async () => {
     await putBlock('only-blocks', 'a', 'one')
     assert.equal((await send('DELETE', '/box/only-blocks')).status, 202)
     assert.equal(await uncommitted('only-blocks'), 404)
     await assertRefused(send('DELETE', '/box/only-blocks'), 404, 'BlobNotFound')
   })
 
-  test('takes uncommitted blocks along', async () => {
+  test('deletes uncommitted blocks too', async () => {
     await putBlock('with-blocks', 'a', 'one')
     await putList('with-blocks', ['a'])
     await putBlock('with-blocks', 'b', 'two')

@@ -1,5 +1,4 @@
-// The operations that take conditions, as rows: what is there before, what is sent, and how it ends when the
-// condition is met.
+// The operations that accept conditions: the blob before, the request, and the outcome if the condition is met.
 
 export type Headers = Readonly<Record<string, string>>
 
@@ -14,13 +13,13 @@ export type Operation = {
   readonly query?: string
   readonly headers?: Headers
   readonly body?: string
-  /** The blob that it is for; a block blob if left out. */
+  /** The type of the blob; a block blob if left out. */
   readonly blob?: 'PageBlob' | 'AppendBlob'
-  /** It leaves what Get Blob shows as it is. */
+  /** The operation does not change what Get Blob returns. */
   readonly isUnseen?: true
 }
 
-/** What is put before an operation, by type. */
+/** The blob before the operation, by type. */
 export const BLOBS = {
   BlockBlob: { headers: PUT_HEADERS, body: 'old' },
   AppendBlob: { headers: { ...PUT_HEADERS, 'x-ms-blob-type': 'AppendBlob' }, body: '' },

@@ -1,8 +1,7 @@
-// Conditional headers, operation by operation, as "Specifying conditional headers for Blob service
-// operations" has them: what a condition says of a blob that exists, of one that doesn't, of a container,
-// and that a write whose condition fails changes nothing.
+// Conditional headers of each operation, as in "Specifying conditional headers for Blob service operations": conditions
+// on existing blobs, missing blobs and containers. A write whose condition is not met changes nothing.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import {
   BLOBS,
   OPERATIONS,
@@ -11,45 +10,24 @@ import {
   type Headers,
   type Operation,
 } from './condition-operations.ts'
-import { rawRequest, startTestServer, type RawResponse, type TestServer } from '../harness.ts'
+import { outcome, type RawResponse } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
+// Not a whole second, so that rounding to seconds shows.
+let nowMs = Math.floor(Date.now() / 1000) * 1000 + 400
+const { server, send } = await startBlobFixture({ clock: () => nowMs })
 
-before(async () => {
-  const startMs = Math.floor(Date.now() / 1000) * 1000 + 400
-  let nowMs = startMs
-  const started = await startTestServer({ clock: () => nowMs })
-  server = {
-    ...started,
-    advance: (byMs) => {
-      nowMs += byMs
-    },
-  }
-  await send('PUT', '/box?restype=container')
-  await send('PUT', '/box/source', PUT_HEADERS, 'copied')
-})
-
-after(() => server.close())
-
-function send(method: string, path: string, headers: Headers = {}, body?: string) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
-
-/** What came back: `200`, or status and code. */
-function outcome(response: RawResponse): string {
-  const code = response.headers['x-ms-error-code']
-  return code === undefined ? String(response.status) : `${response.status} ${String(code)}`
-}
+await send('PUT', '/box/source', PUT_HEADERS, 'copied')
 
 type Target = { readonly etag: string; readonly modifiedMs: number }
 
-/** A blob's ETag and Last-Modified, or a container's. */
+/** The ETag and Last-Modified of a blob or container. */
 function targetOf(response: RawResponse): Target {
   const { etag = '', 'last-modified': modified = '' } = response.headers
   return { etag, modifiedMs: Date.parse(modified) }
 }
 
-// What may stand in a condition: the ETag (E), another (O), any; a second before, at, after (T).
+// The values of conditions: the ETag (E), others (O, P), any (*); Last-Modified (T), a second before and after it.
 const VALUES: Readonly<Record<string, (target: Target) => string>> = {
   E: ({ etag }) => etag,
   'E bare': ({ etag }) => etag.replaceAll('"', ''),
@@ -117,7 +95,7 @@ const EXISTING: readonly (readonly [string, string, string, string])[] = [
   ['IUS=T',                       MET,     MET,     MET],
   ['IUS=T+1',                     MET,     MET,     MET],
   ['IUS=no date',                 NO_DATE, NO_DATE, NO_DATE],
-  // Writes look at the ETag alone where it comes with its date; reads at both.
+  // With an ETag and its date, writes check only the ETag; reads check both.
   ['IM=E; IUS=T',                 MET,     MET,     MET],
   ['IM=E; IUS=T-1',               UNMET,   MET,     MET],
   ['IM=O; IUS=T',                 UNMET,   UNMET,   UNMET],
@@ -125,7 +103,7 @@ const EXISTING: readonly (readonly [string, string, string, string])[] = [
   ['INM=E; IMS=T-1',              MET,     UNMET,   UNMET],
   ['INM=E; IMS=T',                SAME,    UNMET,   UNMET],
   ['INM=*; IMS=T-1',              NEVER,   EXISTS,  UNMET],
-  // Other pairs are for reads only, where 412 wins over 304.
+  // Only reads accept other pairs; 412 takes precedence over 304.
   ['IM=E; INM=O',                 MET,     MANY,    MANY],
   ['IM=E; INM=E',                 SAME,    MANY,    MANY],
   ['IM=O; INM=E',                 UNMET,   MANY,    MANY],
@@ -158,25 +136,25 @@ async function state(path: string) {
   return { status, headers: kept, text }
 }
 
-/** Copies have a code of their own for the conditions of their destination. */
-function targetCode({ name }: Operation, said: string): string {
+/** Copies have their own code for conditions of the destination. */
+function targetCode({ name }: Operation, expected: string): string {
   const isCopy = name.startsWith('Copy Blob') || name === 'Put Blob From URL'
-  return isCopy && said === UNMET ? '412 TargetConditionNotMet' : said
+  return isCopy && expected === UNMET ? '412 TargetConditionNotMet' : expected
 }
 
 describe('a condition on a blob that exists', () => {
   let count = 0
   for (const operation of OPERATIONS) {
     for (const [condition, read, put, update] of EXISTING) {
-      const said = targetCode(operation, { read, put, update }[operation.kind])
-      test(`${operation.name}, ${condition} → ${said}`, async () => {
+      const expected = targetCode(operation, { read, put, update }[operation.kind])
+      test(`${operation.name}, ${condition} → ${expected}`, async () => {
         const path = `/box/existing-${(count += 1)}`
         const target = targetOf(await putBefore(operation, path))
         const before = await state(path)
         const response = await run(operation, path, conditionHeaders(condition, target))
-        assert.equal(outcome(response), said === MET ? operation.ok : said)
+        assert.equal(outcome(response), expected === MET ? operation.ok : expected)
         const isSeen = operation.kind !== 'read' && operation.isUnseen !== true
-        if (said !== MET || !isSeen) assert.deepEqual(await state(path), before)
+        if (expected !== MET || !isSeen) assert.deepEqual(await state(path), before)
         else assert.notDeepEqual(await state(path), before)
         if (operation.method === 'HEAD') assert.equal(response.text, '')
       })
@@ -184,7 +162,7 @@ describe('a condition on a blob that exists', () => {
   }
 })
 
-test('304 has the code, and neither validators nor a body nor its length', async () => {
+test('304 has the error code, but no validators, body or length', async () => {
   const put = await send('PUT', '/box/not-modified', PUT_HEADERS, 'old')
   const { etag = '' } = put.headers
   for (const method of ['GET', 'HEAD']) {
@@ -201,15 +179,15 @@ test('304 has the code, and neither validators nor a body nor its length', async
   }
 })
 
-describe('before 2013-08-15 reads take the pairs that writes take', () => {
+describe('before 2013-08-15 reads treat pairs of conditions as writes do', () => {
   for (const [condition, , , update] of EXISTING) {
     if (!condition.includes('; ') || condition.includes('INM=*')) continue
     test(`Get Blob, ${condition}`, async () => {
       const target = targetOf(await send('PUT', '/box/pairs', PUT_HEADERS, 'old'))
       const headers = { ...conditionHeaders(condition, target), 'x-ms-version': '2012-02-12' }
-      const said = await send('GET', '/box/pairs', headers)
+      const { status } = await send('GET', '/box/pairs', headers)
       const isSame = update === UNMET && condition.startsWith('INM')
-      assert.equal(said.status, update === MET ? 200 : isSame ? 304 : Number(update.slice(0, 3)))
+      assert.equal(status, update === MET ? 200 : isSame ? 304 : Number(update.slice(0, 3)))
     })
   }
 })
@@ -221,13 +199,13 @@ describe('a condition on a blob that does not exist', () => {
       const isUnmetPut = condition.startsWith('IM=')
       const isNever = operation.kind === 'read' && condition === 'INM=*'
       const put = targetCode(operation, isUnmetPut ? UNMET : operation.ok)
-      const said = isNever ? NEVER : operation.kind === 'put' ? put : '404 BlobNotFound'
-      test(`${operation.name}, ${condition} → ${said}`, async () => {
+      const expected = isNever ? NEVER : operation.kind === 'put' ? put : '404 BlobNotFound'
+      test(`${operation.name}, ${condition} → ${expected}`, async () => {
         const path = `/box/absent-${operation.name.replaceAll(' ', '-')}-${NAMES[condition.split('=')[0] ?? '']}${condition.endsWith('*') ? '-any' : ''}`
         const headers = conditionHeaders(condition, ABSENT_TARGET)
-        assert.equal(outcome(await run(operation, path, headers)), said)
+        assert.equal(outcome(await run(operation, path, headers)), expected)
         const found = (await send('HEAD', path)).status
-        assert.equal(found, said === operation.ok ? 200 : 404)
+        assert.equal(found, expected === operation.ok ? 200 : 404)
         assert.equal(
           outcome(await run(operation, '/nobox/absent', headers)),
           isNever ? NEVER : '404 ContainerNotFound',
@@ -237,10 +215,10 @@ describe('a condition on a blob that does not exist', () => {
   }
 })
 
-describe('dates have no fraction of a second', () => {
-  test('a blob that changed again in the same second is unmodified since then', async () => {
+describe('dates are compared in whole seconds:', () => {
+  test('a blob that changed again in the same second is unmodified', async () => {
     const first = targetOf(await send('PUT', '/box/second', PUT_HEADERS, 'one'))
-    server.advance(300)
+    nowMs += 300
     const second = targetOf(await send('PUT', '/box/second', PUT_HEADERS, 'two'))
     assert.equal(second.modifiedMs, first.modifiedMs)
     assert.notEqual(second.etag, first.etag)
@@ -254,9 +232,9 @@ describe('dates have no fraction of a second', () => {
     }
   })
 
-  test('a blob that changed in the next second is modified since', async () => {
+  test('a blob that changed in the next second is modified', async () => {
     const first = targetOf(await send('PUT', '/box/next', PUT_HEADERS, 'one'))
-    server.advance(1000)
+    nowMs += 1000
     await send('PUT', '/box/next', PUT_HEADERS, 'two')
     const since = new Date(first.modifiedMs).toUTCString()
     assert.equal((await send('GET', '/box/next', { 'If-Modified-Since': since })).status, 200)
@@ -295,22 +273,22 @@ describe('a condition on a container', () => {
   let count = 0
   for (const [name, column, ok, method, comp] of CONTAINER_OPERATIONS) {
     for (const row of CONTAINER) {
-      const said = row[column]
-      test(`${name}, ${row[0]} → ${said}`, async () => {
+      const expected = row[column]
+      test(`${name}, ${row[0]} → ${expected}`, async () => {
         const path = `/conditions-${(count += 1)}?restype=container`
         const created = await send('PUT', path, { 'x-ms-meta-state': 'first' })
         const target = targetOf(created)
         const response = await send(method, path + comp, conditionHeaders(row[0], target))
-        assert.equal(outcome(response), said === MET ? ok : said)
+        assert.equal(outcome(response), expected === MET ? ok : expected)
         const now = await send('HEAD', path)
-        if (said !== MET) assert.equal(now.headers.etag, target.etag)
+        if (expected !== MET) assert.equal(now.headers.etag, target.etag)
         else if (method === 'DELETE') assert.equal(now.status, 404)
         else assert.notEqual(now.headers.etag, target.etag)
       })
     }
   }
 
-  test('Create Container takes none', async () => {
+  test('is refused by Create Container', async () => {
     const path = '/conditional?restype=container'
     const response = await send('PUT', path, { 'If-None-Match': '*' })
     assert.equal(outcome(response), REFUSED)
@@ -318,20 +296,20 @@ describe('a condition on a container', () => {
   })
 })
 
-test('a lease id where there is no lease is an unmet condition', async () => {
+test('a lease id without a lease is an unmet condition', async () => {
   const lease = { 'x-ms-lease-id': '6e3ea2a3-8d3c-4b6d-8c4c-7d7a3a1f0c11' }
   await send('PUT', '/box/lease', PUT_HEADERS, 'old')
   const before = await state('/box/lease')
-  // To Lease Blob the id is the one to acquire, renew or release.
+  // For Lease Blob the id is that to acquire, renew or release.
   for (const operation of OPERATIONS.filter(({ name }) => name !== 'Lease Blob')) {
-    const said = outcome(await run(operation, '/box/lease', lease))
-    assert.equal(said, '412 LeaseNotPresentWithBlobOperation', operation.name)
+    const actual = outcome(await run(operation, '/box/lease', lease))
+    assert.equal(actual, '412 LeaseNotPresentWithBlobOperation', operation.name)
   }
   assert.deepEqual(await state('/box/lease'), before)
   const missing = await run({ ...PUT, name: '', headers: PUT_HEADERS, body: '' }, '/box/new', lease)
   assert.equal(outcome(missing), '412 LeaseNotPresentWithBlobOperation')
   for (const [name, , , method, comp] of CONTAINER_OPERATIONS) {
-    const said = outcome(await send(method, `/box?restype=container${comp}`, lease))
-    assert.equal(said, '412 LeaseNotPresentWithContainerOperation', name)
+    const actual = outcome(await send(method, `/box?restype=container${comp}`, lease))
+    assert.equal(actual, '412 LeaseNotPresentWithContainerOperation', name)
   }
 })

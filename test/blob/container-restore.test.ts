@@ -1,27 +1,22 @@
-// Containers that were deleted and come back, under their own name or another, and Rename Container.
+// Restore Container, under the same name or another, and Rename Container.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { assertRefused, DAY_MS, openBox, type Box, type Headers } from './past.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { assertRefused, DAY_MS, type Headers } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let box: Box
-
-before(async () => {
-  box = await openBox()
-})
-
-after(() => box.server.close())
+const box = await startBlobFixture()
 
 const OFF = '<Enabled>false</Enabled>'
 const policy = (fields: string) =>
   `<ContainerDeleteRetentionPolicy>${fields}</ContainerDeleteRetentionPolicy>`
 const days = (count: number) => policy(`<Enabled>true</Enabled><Days>${count}</Days>`)
 
-beforeEach(() => box.turn(days(3)))
+beforeEach(() => box.setServiceProperties(days(3)))
 
 const NAME = 'x-ms-deleted-container-name'
 const VERSION = 'x-ms-deleted-container-version'
 
-/** A container with a blob in it, and metadata. */
+/** Creates a container with a blob and metadata. */
 async function create(name: string, text = 'one'): Promise<void> {
   const container = box.service.getContainerClient(name)
   await container.create({ metadata: { of: name } })
@@ -32,7 +27,7 @@ async function remove(name: string): Promise<void> {
   assert.equal((await box.send('DELETE', `/${name}?restype=container`)).status, 202)
 }
 
-/** The versions that List Containers shows of deleted containers of this name. */
+/** The versions of the deleted containers with this name in List Containers. */
 async function versionsOf(name: string): Promise<string[]> {
   const versions: string[] = []
   const list = box.service.listContainers({ prefix: name, includeDeleted: true })
@@ -52,7 +47,7 @@ async function restoreFirst(name: string, to = name) {
 }
 
 describe('Restore Container', () => {
-  test('brings back the container with its blobs, properties and ETag', async () => {
+  test('restores the container with its blobs, properties and ETag', async () => {
     await create('back')
     const path = '/back?restype=container'
     const old = await box.send('HEAD', path)
@@ -69,7 +64,7 @@ describe('Restore Container', () => {
     assert.deepEqual(await versionsOf('back'), [])
   })
 
-  test('works for the SDK', async () => {
+  test('works with the SDK', async () => {
     await create('sdk')
     await box.service.deleteContainer('sdk')
     const [version = ''] = await versionsOf('sdk')
@@ -77,7 +72,7 @@ describe('Restore Container', () => {
     assert.equal(await containerClient.getBlobClient('b').exists(), true)
   })
 
-  test('to another name leaves the first one free', async () => {
+  test('to another name leaves the original name free', async () => {
     await create('from')
     await remove('from')
     assert.equal((await restoreFirst('from', 'onto')).status, 201)
@@ -87,7 +82,7 @@ describe('Restore Container', () => {
     assert.deepEqual([await box.read('/onto/b'), await box.read('/from/b')], ['one', 'two'])
   })
 
-  test('tells two of one name apart', async () => {
+  test('distinguishes two deleted containers with the same name', async () => {
     for (const text of ['one', 'two']) {
       await create('twice', text)
       await remove('twice')
@@ -103,7 +98,7 @@ describe('Restore Container', () => {
     assert.deepEqual(texts.toSorted(), ['one', 'two'])
   })
 
-  test('finds the blobs of a container by their tags under the name it has now', async () => {
+  test('makes the blobs findable by tags under the new name', async () => {
     const container = box.service.getContainerClient('tagged')
     await container.create()
     await container.getBlockBlobClient('b').upload('x', 1, { tags: { place: 'tagged' } })
@@ -121,36 +116,36 @@ describe('Restore Container', () => {
     assert.deepEqual(await find(), ['untagged/b'])
   })
 
-  test('is possible until the days are over, which were fixed at the deletion', async () => {
+  test('is possible for the retention time that was set at the deletion', async () => {
     for (const name of ['early', 'late']) {
       await create(name)
       await remove(name)
     }
     const [version = ''] = await versionsOf('late')
-    await box.turn(days(300))
+    await box.setServiceProperties(days(300))
     box.server.advance(3 * DAY_MS - 1)
     await box.server.sweep()
     assert.equal((await restoreFirst('early')).status, 201)
     assert.equal(await box.read('/early/b'), 'one')
     box.server.advance(1)
-    const asked = { [NAME]: 'late', [VERSION]: version }
-    await assertRefused(restore('late', asked), 404, 'ContainerNotFound')
+    const source = { [NAME]: 'late', [VERSION]: version }
+    await assertRefused(restore('late', source), 404, 'ContainerNotFound')
     assert.deepEqual(await versionsOf('late'), [])
     await box.server.sweep()
-    await assertRefused(restore('late', asked), 404, 'ContainerNotFound')
+    await assertRefused(restore('late', source), 404, 'ContainerNotFound')
     await box.server.sweep()
     assert.equal(await box.read('/early/b'), 'one')
   })
 
-  test('is refused where the name is taken, and for what was restored already', async () => {
+  test('is refused if the name is in use or the container was already restored', async () => {
     await create('taken')
     await remove('taken')
     const [version = ''] = await versionsOf('taken')
-    const asked = { [NAME]: 'taken', [VERSION]: version }
+    const source = { [NAME]: 'taken', [VERSION]: version }
     await create('taken', 'two')
-    await assertRefused(restore('taken', asked), 409, 'ContainerAlreadyExists')
-    assert.equal((await restore('elsewhere', asked)).status, 201)
-    await assertRefused(restore('again', asked), 404, 'ContainerNotFound')
+    await assertRefused(restore('taken', source), 409, 'ContainerAlreadyExists')
+    assert.equal((await restore('elsewhere', source)).status, 201)
+    await assertRefused(restore('again', source), 404, 'ContainerNotFound')
   })
 
   const REFUSED: readonly (readonly [Headers, number, string])[] = [
@@ -167,7 +162,7 @@ describe('Restore Container', () => {
     })
   }
 
-  test('of a container that was leased: deleting took the id, restoring takes none', async () => {
+  test('of a container that was leased needs no lease id', async () => {
     await create('leased')
     const lease = box.service.getContainerClient('leased').getBlobLeaseClient()
     const { leaseId = '' } = await lease.acquireLease(-1)
@@ -178,14 +173,14 @@ describe('Restore Container', () => {
     assert.equal((await box.send('HEAD', path)).headers['x-ms-lease-state'], 'available')
   })
 
-  test('needs the policy, which comes back from the properties', async () => {
+  test('needs the retention policy, which the service properties return', async () => {
     const read = async () => (await box.send('GET', '/?restype=service&comp=properties')).text
     assert.match(
       await read(),
       /<ContainerDeleteRetentionPolicy><Enabled>true<\/Enabled><Days>3<\/Days></,
     )
     assert.ok(await box.service.getProperties())
-    await box.turn(policy(OFF))
+    await box.setServiceProperties(policy(OFF))
     assert.doesNotMatch(await read(), /ContainerDeleteRetentionPolicy/)
     await create('hard')
     await remove('hard')
@@ -215,14 +210,14 @@ describe('Rename Container', () => {
     assert.equal(await box.read('/new-name/b'), 'one')
   })
 
-  test("and Restore Container make none that is the service's own", async () => {
+  test("and Restore Container cannot use a name of the service's own containers", async () => {
     await create('mine')
     await assertRefused(rename('$logs', { [SOURCE]: 'mine' }), 400, 'InvalidResourceName')
     await remove('mine')
     await assertRefused(restoreFirst('mine', '$logs'), 400, 'InvalidResourceName')
   })
 
-  test('is refused without a source, where the name is taken, or without the lease', async () => {
+  test('is refused without a source, if the name is in use, or without the lease id', async () => {
     await create('source')
     await assertRefused(rename('target', {}), 400, 'MissingRequiredHeader')
     await assertRefused(rename('target', { [SOURCE]: 'nobody' }), 404, 'ContainerNotFound')

@@ -1,37 +1,14 @@
-// Containers: create, read, metadata, access policies, public access, delete. A container of the same name
-// that comes after a deleted one is empty.
+// Containers: create, read, metadata, access policies, public access, delete. A new container with the name of a deleted
+// one is empty.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, xmlTexts, type TestServer } from '../harness.ts'
+import { before, describe, test } from 'node:test'
+import { assertRefused, xmlText, xmlTexts, type Headers } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-
-before(async () => {
-  server = await startTestServer()
-  service = BlobServiceClient.fromConnectionString(server.connectionString)
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
-
-function send(method: string, path: string, headers: Headers = {}, body?: string) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
-
-async function assertRefused(
-  sent: ReturnType<typeof send>,
-  status: number,
-  code: string,
-): Promise<void> {
-  const answer = await sent
-  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
-}
+const { server, service, send } = await startBlobFixture({ container: 'existing' })
 
 describe('Create Container', () => {
-  test('201 with ETag and Last-Modified; a second time 409', async () => {
+  test('is answered with 201, ETag and Last-Modified, and the second time with 409', async () => {
     const created = await send('PUT', '/new?restype=container')
     assert.equal(created.status, 201)
     assert.match(String(created.headers.etag), /^"0x/)
@@ -40,7 +17,7 @@ describe('Create Container', () => {
     assert.equal((await service.getContainerClient('new').createIfNotExists()).succeeded, false)
   })
 
-  // name → code; '' is a name that may be
+  // name → code; '' for a valid name
   const NAMES: readonly (readonly [string, string])[] = [
     ['abc', ''],
     ['0-9', ''],
@@ -81,7 +58,7 @@ describe('Create Container', () => {
 })
 
 describe('Get Container Properties', () => {
-  test('has metadata, lease state, access and policies, for GET and HEAD', async () => {
+  test('returns metadata, lease state, access and policies for GET and HEAD', async () => {
     const headers = { 'x-ms-meta-Team': 'blue', 'x-ms-blob-public-access': 'blob' }
     const created = await send('PUT', '/read?restype=container', headers)
     for (const method of ['GET', 'HEAD']) {
@@ -107,13 +84,13 @@ describe('Get Container Properties', () => {
     }
   })
 
-  test('a trailing slash is the same container', async () => {
+  test('ignores a trailing slash', async () => {
     assert.equal((await send('GET', '/read/?restype=container')).status, 200)
   })
 })
 
 describe('Set Container Metadata', () => {
-  test('replaces it whole', async () => {
+  test('replaces all metadata', async () => {
     const container = service.getContainerClient('metadata')
     await container.create({ metadata: { a: '1', b: '2' } })
     await container.setMetadata({ C: '3' })
@@ -134,11 +111,11 @@ function identifiers(ids: readonly string[]): string {
   return `<?xml version="1.0" encoding="utf-8"?><SignedIdentifiers>${items.join('')}</SignedIdentifiers>`
 }
 
-describe('container ACL', () => {
+describe('the ACL of a container', () => {
   const ACL = '/acl?restype=container&comp=acl'
   before(() => send('PUT', '/acl?restype=container'))
 
-  test('is empty at first', async () => {
+  test('is initially empty', async () => {
     const { status, text, headers } = await send('GET', ACL)
     assert.equal(status, 200)
     assert.deepEqual(xmlTexts(text, 'Id'), [])
@@ -146,7 +123,7 @@ describe('container ACL', () => {
     assert.equal(headers['x-ms-blob-public-access'], undefined)
   })
 
-  test('comes back as it was set, up to five', async () => {
+  test('is returned as set, with up to five policies', async () => {
     const ids = ['one', 'two', 'three', 'four', 'x'.repeat(64)]
     const set = await send('PUT', ACL, { 'x-ms-blob-public-access': 'container' }, identifiers(ids))
     assert.equal(set.status, 200)
@@ -158,7 +135,7 @@ describe('container ACL', () => {
     assert.equal(got.headers.etag, set.headers.etag)
   })
 
-  test('is replaced whole, public access too', async () => {
+  test('is replaced as a whole, including public access', async () => {
     await send('PUT', ACL, {}, identifiers(['only']))
     const got = await send('GET', ACL)
     assert.deepEqual(xmlTexts(got.text, 'Id'), ['only'])
@@ -169,7 +146,7 @@ describe('container ACL', () => {
 
   const REFUSED: Readonly<Record<string, string>> = {
     'six policies': identifiers(['1', '2', '3', '4', '5', '6']),
-    'an id of 65': identifiers(['x'.repeat(65)]),
+    'an id of 65 characters': identifiers(['x'.repeat(65)]),
     'no id': identifiers(['x']).replace('<Id>x</Id>', ''),
     'no XML': 'policies',
     'another root': '<Policies />',
@@ -182,7 +159,7 @@ describe('container ACL', () => {
     })
   }
 
-  test('through the SDK', async () => {
+  test('is set and read by the SDK', async () => {
     const container = service.getContainerClient('acl')
     const accessPolicy = {
       startsOn: new Date('2026-01-01T00:00:00Z'),
@@ -196,8 +173,8 @@ describe('container ACL', () => {
   })
 })
 
-describe('Public access', () => {
-  // level → may read a blob, may list
+describe('public access', () => {
+  // level → status of a read, status of a list
   const LEVELS: readonly (readonly [string, number, number])[] = [
     ['', 401, 401],
     ['blob', 200, 401],
@@ -210,7 +187,7 @@ describe('Public access', () => {
       await send('PUT', `${path}?restype=container`, headers)
       await send('PUT', `${path}/b`, { 'x-ms-blob-type': 'BlockBlob' }, 'x')
       const anonymous = (method: string, query: string) =>
-        rawRequest(server, { method, path: path + query, sign: 'none' })
+        send(method, path + query, {}, undefined, 'none')
       assert.equal((await anonymous('GET', '/b')).status, read)
       assert.equal((await anonymous('GET', '?restype=container&comp=list')).status, list)
       assert.equal((await anonymous('GET', '?restype=container')).status, list)
@@ -221,7 +198,7 @@ describe('Public access', () => {
 })
 
 describe('Delete Container', () => {
-  test('202, then nothing of it is there, and a new one is empty', async () => {
+  test('is answered with 202 and removes everything, so that a new container is empty', async () => {
     const container = service.getContainerClient('gone')
     await container.create({ metadata: { a: '1' } })
     await container.uploadBlockBlob('b', 'x', 1)

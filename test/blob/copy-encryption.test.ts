@@ -1,44 +1,26 @@
-// Copies of encrypted blobs: under the same scope slices are shared; under another key, or none, the bytes
-// are encrypted anew and keep their blocks and holes. A source with a customer's key needs that key.
+// Copies of encrypted blobs: within a scope slices are shared; with another key, or none, the bytes are encrypted again
+// and keep their blocks and holes. A source with a customer-provided key needs that key.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
-import {
-  keyHeaders,
-  newKey,
-  outcomeOf,
-  startSecureServer,
-  type SdkKey,
-  type SecureServer,
-} from './secure-server.ts'
+import { before, describe, test } from 'node:test'
+import { outcome, type Headers } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture, startSecureFixture } from './fixture.ts'
+import { keyHeaders, newKey, type SdkKey } from './secure-server.ts'
 
 const LONG = 'abc'.repeat(10_000)
-type Headers = Readonly<Record<string, string>>
 
-describe('scopes', () => {
-  let server: TestServer
-  let container: ContainerClient
-
-  before(async () => {
-    server = await startTestServer({ encryptionScopes: ['scope-1', 'scope-2'] })
-    const service = BlobServiceClient.fromConnectionString(server.connectionString)
-    container = service.getContainerClient('box')
-    await container.create()
-  })
-  after(() => server.close())
-
+describe('a copy between encryption scopes', async () => {
+  const encryptionScopes = ['scope-1', 'scope-2']
+  const { server, container, send } = await startBlobFixture({ encryptionScopes })
   const SCOPES = [undefined, 'scope-1', 'scope-2']
   const inScope = (scope: string | undefined) =>
     scope === undefined ? {} : { encryptionScope: scope }
 
   function copy(from: string, to: string, scope: string | undefined, more: Headers = {}) {
-    const headers: Record<string, string> = {
+    return send('PUT', `/box/${to}`, {
       'x-ms-copy-source': container.getBlobClient(from).url,
       ...more,
-    }
-    if (scope !== undefined) headers['x-ms-encryption-scope'] = scope
-    return rawRequest(server, { method: 'PUT', path: `/box/${to}`, headers })
+      ...(scope !== undefined && { 'x-ms-encryption-scope': scope }),
+    })
   }
 
   for (const from of SCOPES) {
@@ -58,7 +40,7 @@ describe('scopes', () => {
         await container.getBlockBlobClient('small').upload('text', 4, inScope(from))
 
         for (const name of ['blocks', 'pages', 'log', 'small']) {
-          assert.equal(outcomeOf(await copy(name, `${name}-copy`, to)), '202')
+          assert.equal(outcome(await copy(name, `${name}-copy`, to)), '202')
           const source = await container.getBlobClient(name).downloadToBuffer()
           await container.getBlobClient(name).delete()
           await server.sweep()
@@ -83,7 +65,7 @@ describe('scopes', () => {
     }
   }
 
-  test('Copy and Put Blob From URL', async () => {
+  test('can be made by Copy Blob From URL and Put Blob From URL', async () => {
     await container.getBlockBlobClient('scoped').upload(LONG, LONG.length, inScope('scope-1'))
     for (const headers of [{ 'x-ms-requires-sync': 'true' }, { 'x-ms-blob-type': 'BlockBlob' }]) {
       const answer = await copy('scoped', 'rescoped', 'scope-2', headers)
@@ -93,25 +75,20 @@ describe('scopes', () => {
     }
   })
 
-  test('a scope that is not there', async () => {
+  test('is refused if the scope does not exist', async () => {
     await container.getBlockBlobClient('plain').upload('x', 1)
-    assert.equal(outcomeOf(await copy('plain', 'x', 'scope-9')), '404 EncryptionScopeNotFound')
+    assert.equal(outcome(await copy('plain', 'x', 'scope-9')), '404 EncryptionScopeNotFound')
   })
 })
 
-describe("a customer's key", () => {
-  let server: SecureServer
-  let container: ContainerClient
+describe('a copy with a customer-provided key', async () => {
+  const { container, send } = await startSecureFixture()
   const [key, other] = [newKey(), newKey()]
 
   before(async () => {
-    server = await startSecureServer({ silent: true, logLevel: 'error' })
-    container = server.client.getContainerClient('box')
-    await container.create()
     const options = { customerProvidedKey: key }
     await container.getBlockBlobClient('secret').upload(LONG, LONG.length, options)
   })
-  after(() => server.close())
 
   const sourceKey = (of: SdkKey): Headers => {
     const named = Object.entries(keyHeaders(of))
@@ -121,40 +98,35 @@ describe("a customer's key", () => {
   }
 
   const put = (path: string, headers: Headers) =>
-    server.send({
-      method: 'PUT',
-      path,
-      headers: { 'x-ms-copy-source': container.getBlobClient('secret').url, ...headers },
-    })
-  const BLOCK = { 'x-ms-blob-type': 'BlockBlob' }
+    send('PUT', path, { 'x-ms-copy-source': container.getBlobClient('secret').url, ...headers })
 
-  test('the source is read with its key, and with no other', async () => {
-    assert.equal(outcomeOf(await put('/box/copied', BLOCK)), '409 CannotVerifyCopySource')
-    const wrong = { ...BLOCK, ...sourceKey(other) }
-    assert.equal(outcomeOf(await put('/box/copied', wrong)), '409 CannotVerifyCopySource')
-    assert.equal(outcomeOf(await put('/box/copied', { ...BLOCK, ...sourceKey(key) })), '201')
+  test('reads the source with its key only', async () => {
+    assert.equal(outcome(await put('/box/copied', BLOCK_BLOB)), '409 CannotVerifyCopySource')
+    const wrong = { ...BLOCK_BLOB, ...sourceKey(other) }
+    assert.equal(outcome(await put('/box/copied', wrong)), '409 CannotVerifyCopySource')
+    assert.equal(outcome(await put('/box/copied', { ...BLOCK_BLOB, ...sourceKey(key) })), '201')
     const bytes = await container.getBlobClient('copied').downloadToBuffer()
     assert.equal(bytes.toString(), LONG)
   })
 
-  test('the destination can have another', async () => {
-    const headers = { ...BLOCK, ...sourceKey(key), ...keyHeaders(other) }
-    assert.equal(outcomeOf(await put('/box/recoded', headers)), '201')
+  test('can have another key for the destination', async () => {
+    const headers = { ...BLOCK_BLOB, ...sourceKey(key), ...keyHeaders(other) }
+    assert.equal(outcome(await put('/box/recoded', headers)), '201')
     const blob = container.getBlobClient('recoded')
     await assert.rejects(blob.downloadToBuffer(), { statusCode: 409 })
     const bytes = await blob.downloadToBuffer(0, undefined, { customerProvidedKey: other })
     assert.equal(bytes.toString(), LONG)
   })
 
-  test('blocks and appended blocks too', async () => {
+  test('can be a block or an appended block', async () => {
     const path = `/box/block?comp=block&blockid=${Buffer.from('a').toString('base64')}`
-    assert.equal(outcomeOf(await put(path, {})), '409 CannotVerifyCopySource')
-    assert.equal(outcomeOf(await put(path, sourceKey(key))), '201')
+    assert.equal(outcome(await put(path, {})), '409 CannotVerifyCopySource')
+    assert.equal(outcome(await put(path, sourceKey(key))), '201')
     await container.getAppendBlobClient('log').create()
-    assert.equal(outcomeOf(await put('/box/log?comp=appendblock', sourceKey(key))), '201')
+    assert.equal(outcome(await put('/box/log?comp=appendblock', sourceKey(key))), '201')
   })
 
-  test('Copy Blob has no way to name it', async () => {
-    assert.equal(outcomeOf(await put('/box/copied', {})), '409 CannotVerifyCopySource')
+  test('cannot be made by Copy Blob, which does not accept the key', async () => {
+    assert.equal(outcome(await put('/box/copied', {})), '409 CannotVerifyCopySource')
   })
 })

@@ -1,59 +1,35 @@
-// Copy Blob From URL and Put Blob From URL: done when they are answered.
+// Copy Blob From URL and Put Blob From URL, which are complete when they are answered.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
+import { describe, test } from 'node:test'
 import { crc64Hasher } from '../../src/extent/hash/hash.ts'
-import { startCopyServers, type CopyServers } from '../copy-servers.ts'
-import { rawRequest, type TestServer } from '../harness.ts'
-import { file, type SourceServer } from '../source-server.ts'
+import { md5Of, outcome, type Headers } from '../harness.ts'
+import { BLOCK_BLOB, startCopyFixture } from './fixture.ts'
+import { file } from '../source-server.ts'
 
 const MIB = 2 ** 20
 
-let servers: CopyServers
-let web: SourceServer
-let server: TestServer
-let container: ContainerClient
-
-before(async () => {
-  servers = await startCopyServers()
-  ;({ web, server } = servers)
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-  await container.getBlockBlobClient('source').upload(TEXT, TEXT.length, {
-    blobHTTPHeaders: { blobContentType: 'text/x', blobContentLanguage: 'de' },
-    metadata: { a: '1' },
-    tags: { from: 'source' },
-  })
-  web.answer('/file', file(Buffer.from(TEXT), { 'content-type': 'text/x', 'x-ms-meta-a': '1' }))
-})
-
-after(() => servers.close())
+const { web, server, container, send } = await startCopyFixture()
 
 const TEXT = 'some text'
-const md5Of = (text: string) => createHash('md5').update(text).digest('base64')
+await container.getBlockBlobClient('source').upload(TEXT, TEXT.length, {
+  blobHTTPHeaders: { blobContentType: 'text/x', blobContentLanguage: 'de' },
+  metadata: { a: '1' },
+  tags: { from: 'source' },
+})
+web.answer('/file', file(Buffer.from(TEXT), { 'content-type': 'text/x', 'x-ms-meta-a': '1' }))
+
 const crc64Of = (text: string) => {
   const hasher = crc64Hasher()
   hasher.update(Buffer.from(text))
   return hasher.digest().toString('base64')
 }
 
-type Headers = Readonly<Record<string, string>>
 const SYNC = { 'x-ms-requires-sync': 'true' }
-const PUT = { 'x-ms-blob-type': 'BlockBlob' }
 
 const urlOf = (name: string) => container.getBlobClient(name).url
 
-function send(to: string, source: string, headers: Headers) {
-  const all = { 'x-ms-copy-source': source, ...headers }
-  return rawRequest(server, { method: 'PUT', path: `/box/${to}`, headers: all })
-}
-
-async function outcomeOf(sent: ReturnType<typeof send>): Promise<string> {
-  const { status, headers } = await sent
-  return status < 300 ? String(status) : `${status} ${String(headers['x-ms-error-code'])}`
-}
+const sendFrom = (to: string, source: string, headers: Headers) =>
+  send('PUT', `/box/${to}`, { 'x-ms-copy-source': source, ...headers })
 
 const contentOf = async (name: string) =>
   (await container.getBlobClient(name).downloadToBuffer()).toString()
@@ -65,8 +41,8 @@ const PLACES: Readonly<Record<string, () => string>> = {
 
 for (const [place, source] of Object.entries(PLACES)) {
   describe(`Copy Blob From URL, from ${place}`, () => {
-    test('answers when it is done', async () => {
-      const answer = await send('sync', source(), SYNC)
+    test('is answered once the copy is complete', async () => {
+      const answer = await sendFrom('sync', source(), SYNC)
       assert.equal(answer.status, 202)
       assert.equal(answer.headers['x-ms-copy-status'], 'success')
       assert.equal(answer.headers['x-ms-content-crc64'], crc64Of(TEXT))
@@ -78,31 +54,31 @@ for (const [place, source] of Object.entries(PLACES)) {
       assert.equal(await contentOf('sync'), TEXT)
     })
 
-    test('checks the MD5 of the source, if it is told', async () => {
+    test('checks the MD5 of the source if the request has it', async () => {
       const right = { ...SYNC, 'x-ms-source-content-md5': md5Of(TEXT) }
-      const answer = await send('sync-md5', source(), right)
+      const answer = await sendFrom('sync-md5', source(), right)
       assert.equal(answer.headers['content-md5'], md5Of(TEXT))
       const wrong = { ...SYNC, 'x-ms-source-content-md5': md5Of('other') }
-      assert.equal(await outcomeOf(send('sync-bad', source(), wrong)), '400 Md5Mismatch')
+      assert.equal(outcome(await sendFrom('sync-bad', source(), wrong)), '400 Md5Mismatch')
       assert.equal(await container.getBlobClient('sync-bad').exists(), false)
       const broken = { ...SYNC, 'x-ms-source-content-md5': 'x' }
-      assert.equal(await outcomeOf(send('sync-bad', source(), broken)), '400 InvalidMd5')
+      assert.equal(outcome(await sendFrom('sync-bad', source(), broken)), '400 InvalidMd5')
     })
 
-    test('metadata and tags of its own', async () => {
+    test('can set its own metadata and tags', async () => {
       const own = { ...SYNC, 'x-ms-meta-b': '2', 'x-ms-tags': 't=v', 'x-ms-access-tier': 'Cool' }
-      assert.equal(await outcomeOf(send('sync-own', source(), own)), '202')
+      assert.equal(outcome(await sendFrom('sync-own', source(), own)), '202')
       const blob = container.getBlobClient('sync-own')
       const { metadata, accessTier } = await blob.getProperties()
       assert.deepEqual([metadata, accessTier], [{ b: '2' }, 'Cool'])
       assert.deepEqual((await blob.getTags()).tags, { t: 'v' })
     })
 
-    test('conditions of both ends, and leases of the destination', async () => {
+    test("checks conditions of source and destination, and the destination's lease", async () => {
       const client = container.getBlockBlobClient('sync-guarded')
       await client.upload('old', 3)
-      const over = (headers: Headers) =>
-        outcomeOf(send('sync-guarded', source(), { ...SYNC, ...headers }))
+      const over = async (headers: Headers) =>
+        outcome(await sendFrom('sync-guarded', source(), { ...SYNC, ...headers }))
       assert.equal(await over({ 'x-ms-source-if-match': '"0x1"' }), '412 SourceConditionNotMet')
       assert.equal(await over({ 'if-none-match': '*' }), '409 BlobAlreadyExists')
       assert.equal(await over({ 'if-match': '"0x1"' }), '412 TargetConditionNotMet')
@@ -113,14 +89,14 @@ for (const [place, source] of Object.entries(PLACES)) {
       server.advance(16_000)
     })
 
-    test('not over a blob of another type', async () => {
+    test('does not overwrite a blob of another type', async () => {
       await container.getAppendBlobClient('sync-append').create()
-      assert.equal(await outcomeOf(send('sync-append', source(), SYNC)), '409 InvalidBlobType')
+      assert.equal(outcome(await sendFrom('sync-append', source(), SYNC)), '409 InvalidBlobType')
     })
   })
 
   describe(`Put Blob From URL, from ${place}`, () => {
-    test('makes a blob as Put Blob would', async () => {
+    test('creates a blob as Put Blob does', async () => {
       const blob = container.getBlockBlobClient('put')
       const answer = await blob.syncUploadFromURL(source())
       const properties = await blob.getProperties()
@@ -130,21 +106,24 @@ for (const [place, source] of Object.entries(PLACES)) {
       assert.equal(await contentOf('put'), TEXT)
     })
 
-    test('headers of the source are taken, replaced or left', async () => {
+    test('copies, replaces or drops the headers of the source', async () => {
       const typeAfter = async (headers: Headers) => {
-        assert.equal(await outcomeOf(send('put-headers', source(), { ...PUT, ...headers })), '201')
+        assert.equal(
+          outcome(await sendFrom('put-headers', source(), { ...BLOCK_BLOB, ...headers })),
+          '201',
+        )
         const blob = container.getBlobClient('put-headers')
         const { contentType, contentDisposition } = await blob.getProperties()
         return [contentType, contentDisposition]
       }
-      const given = { 'x-ms-blob-content-disposition': 'inline' }
-      assert.deepEqual(await typeAfter(given), ['text/x', 'inline'])
+      const inline = { 'x-ms-blob-content-disposition': 'inline' }
+      assert.deepEqual(await typeAfter(inline), ['text/x', 'inline'])
       assert.deepEqual(await typeAfter({ 'x-ms-blob-content-type': 'a/b' }), ['a/b', undefined])
-      const none = { ...given, 'x-ms-copy-source-blob-properties': 'false' }
+      const none = { ...inline, 'x-ms-copy-source-blob-properties': 'false' }
       assert.deepEqual(await typeAfter(none), ['application/octet-stream', 'inline'])
     })
 
-    test('hashes are checked', async () => {
+    test('checks hashes', async () => {
       // prettier-ignore
       const rows: readonly (readonly [Headers, string])[] = [
         [{ 'x-ms-source-content-md5': md5Of(TEXT) }, '201'],
@@ -156,21 +135,21 @@ for (const [place, source] of Object.entries(PLACES)) {
         [{ 'x-ms-blob-content-md5': md5Of('x') }, '400 Md5Mismatch'],
       ]
       for (const [headers, expected] of rows) {
-        const sent = send('put-hash', source(), { ...PUT, ...headers })
-        assert.equal(await outcomeOf(sent), expected, JSON.stringify(headers))
+        const sent = sendFrom('put-hash', source(), { ...BLOCK_BLOB, ...headers })
+        assert.equal(outcome(await sent), expected, JSON.stringify(headers))
       }
     })
 
-    test('conditions of both ends, and any lease of the destination', async () => {
+    test('checks conditions of source and destination, and any lease of the destination', async () => {
       const client = container.getBlockBlobClient('put-guarded')
       await client.upload('old', 3)
-      const over = (headers: Headers) =>
-        outcomeOf(send('put-guarded', source(), { ...PUT, ...headers }))
+      const over = async (headers: Headers) =>
+        outcome(await sendFrom('put-guarded', source(), { ...BLOCK_BLOB, ...headers }))
       assert.equal(await over({ 'x-ms-source-if-match': '"0x1"' }), '412 CannotVerifyCopySource')
       const later = { 'x-ms-source-if-modified-since': 'Thu, 01 Jan 2099 00:00:00 GMT' }
       assert.equal(await over(later), '304 CannotVerifyCopySource')
       assert.equal(await over({ 'if-none-match': '*' }), '409 BlobAlreadyExists')
-      // The source is read before the destination is looked at.
+      // The source is read before the destination is checked.
       const wrong = { 'if-none-match': '*', 'x-ms-source-content-md5': md5Of('x') }
       assert.equal(await over(wrong), '400 Md5Mismatch')
       assert.equal(await over({ 'if-match': '"0x1"' }), '412 TargetConditionNotMet')
@@ -184,20 +163,20 @@ for (const [place, source] of Object.entries(PLACES)) {
   })
 }
 
-describe('what they take', () => {
-  test('tags of the source, with the option COPY', async () => {
-    for (const [kind, headers] of Object.entries({ sync: SYNC, put: PUT })) {
+describe('both operations:', () => {
+  test('copy the tags of the source with the option COPY', async () => {
+    for (const [kind, headers] of Object.entries({ sync: SYNC, put: BLOCK_BLOB })) {
       const option = { ...headers, 'x-ms-copy-source-tag-option': 'COPY' }
-      await send(`tags-${kind}`, urlOf('source'), option)
+      await sendFrom(`tags-${kind}`, urlOf('source'), option)
       const { tags } = await container.getBlobClient(`tags-${kind}`).getTags()
       assert.deepEqual(tags, { from: 'source' })
-      const both = send('tags-both', urlOf('source'), { ...option, 'x-ms-tags': 'a=b' })
+      const both = sendFrom('tags-both', urlOf('source'), { ...option, 'x-ms-tags': 'a=b' })
       const code = '400 BothUserTagsAndSourceTagsCopyPresentException'
-      assert.equal(await outcomeOf(both), code)
+      assert.equal(outcome(await both), code)
     }
   })
 
-  test('a block list: Copy keeps it, Put does not', async () => {
+  test('Copy keeps the block list, Put does not', async () => {
     const source = container.getBlockBlobClient('blocks')
     const id = Buffer.from('a').toString('base64')
     await source.stageBlock(id, 'block', 5)
@@ -206,25 +185,25 @@ describe('what they take', () => {
       const list = await container.getBlockBlobClient(name).getBlockList('committed')
       return list.committedBlocks?.length ?? 0
     }
-    await send('blocks-sync', source.url, SYNC)
+    await sendFrom('blocks-sync', source.url, SYNC)
     assert.equal(await blocksOf('blocks-sync'), 1)
-    await send('blocks-put', source.url, PUT)
+    await sendFrom('blocks-put', source.url, BLOCK_BLOB)
     assert.equal(await blocksOf('blocks-put'), 0)
     assert.equal(await contentOf('blocks-put'), 'block')
   })
 
-  test('other types: Put takes their bytes, Copy refuses them', async () => {
+  test('Put copies the bytes of other blob types, Copy refuses them', async () => {
     const append = container.getAppendBlobClient('append')
     await append.create()
     await append.appendBlock('log', 3)
-    assert.equal(await outcomeOf(send('x', append.url, SYNC)), '409 InvalidSourceBlobType')
-    assert.equal(await outcomeOf(send('append-put', append.url, PUT)), '201')
+    assert.equal(outcome(await sendFrom('x', append.url, SYNC)), '409 InvalidSourceBlobType')
+    assert.equal(outcome(await sendFrom('append-put', append.url, BLOCK_BLOB)), '201')
     assert.equal(await contentOf('append-put'), 'log')
     const { blobType } = await container.getBlobClient('append-put').getProperties()
     assert.equal(blobType, 'BlockBlob')
   })
 
-  test('Copy takes 256 MiB, Put 5,000 MiB', async () => {
+  test('Copy is limited to 256 MiB, Put to 5,000 MiB', async () => {
     const long = (lengthBytes: number) => (res: Parameters<ReturnType<typeof file>>[0]) => {
       res.writeHead(200, { 'content-length': lengthBytes })
       res.flushHeaders()
@@ -233,49 +212,49 @@ describe('what they take', () => {
     web.answer('/5001', long(5_000 * MIB + 1))
     for (const [path, headers, limit] of [
       ['257', SYNC, 256],
-      ['5001', PUT, 5_000],
+      ['5001', BLOCK_BLOB, 5_000],
     ] as const) {
-      const { status, text } = await send('long', `${web.origin}/${path}`, headers)
+      const { status, text } = await sendFrom('long', `${web.origin}/${path}`, headers)
       assert.equal(status, 409)
       assert.match(text, /<Code>CannotVerifyCopySource</)
       assert.ok(text.includes(`exceeds the maximum permissible limit (${limit}MB)`))
     }
   })
 
-  test('an empty blob', async () => {
+  test('copy an empty blob', async () => {
     await container.getBlockBlobClient('empty').upload('', 0)
-    assert.equal(await outcomeOf(send('empty-sync', urlOf('empty'), SYNC)), '202')
-    assert.equal(await outcomeOf(send('empty-put', urlOf('empty'), PUT)), '201')
+    assert.equal(outcome(await sendFrom('empty-sync', urlOf('empty'), SYNC)), '202')
+    assert.equal(outcome(await sendFrom('empty-put', urlOf('empty'), BLOCK_BLOB)), '201')
     assert.equal(await contentOf('empty-put'), '')
   })
 
-  test('a source that is not there, or archived, or refuses', async () => {
+  test('refuse a source that is missing, archived or not permitted', async () => {
     await container.getBlockBlobClient('archived').upload('x', 1, { tier: 'Archive' })
-    for (const headers of [SYNC, PUT]) {
-      const from = (url: string) => outcomeOf(send('x', url, headers))
+    for (const headers of [SYNC, BLOCK_BLOB]) {
+      const from = async (url: string) => outcome(await sendFrom('x', url, headers))
       assert.equal(await from(urlOf('nothing')), '404 CannotVerifyCopySource')
       assert.equal(await from(`${web.origin}/nothing`), '404 CannotVerifyCopySource')
       assert.equal(await from(urlOf('archived')), '409 CannotVerifyCopySource')
     }
   })
 
-  test('Put Blob From URL makes block blobs only, and has no body', async () => {
+  test('Put creates only block blobs and has no body', async () => {
     const page = { 'x-ms-blob-type': 'PageBlob' }
-    assert.equal(await outcomeOf(send('x', urlOf('source'), page)), '400 InvalidHeaderValue')
-    const { status } = await rawRequest(server, {
-      method: 'PUT',
-      path: '/box/x',
-      headers: { ...PUT, 'x-ms-copy-source': urlOf('source') },
-      body: 'x',
-    })
+    assert.equal(outcome(await sendFrom('x', urlOf('source'), page)), '400 InvalidHeaderValue')
+    const { status } = await send(
+      'PUT',
+      '/box/x',
+      { ...BLOCK_BLOB, 'x-ms-copy-source': urlOf('source') },
+      'x',
+    )
     assert.equal(status, 413)
   })
 
-  test('a token goes to the other server', async () => {
+  test('send the token of the source to the other server', async () => {
     web.answer('/token', file(Buffer.from(TEXT)))
-    const headers = { ...PUT, 'x-ms-copy-source-authorization': 'Bearer a.b.c' }
-    assert.equal(await outcomeOf(send('token', `${web.origin}/token`, headers)), '201')
-    const asked = web.asked.findLast(({ path }) => path === '/token')
-    assert.equal(asked?.headers.authorization, 'Bearer a.b.c')
+    const headers = { ...BLOCK_BLOB, 'x-ms-copy-source-authorization': 'Bearer a.b.c' }
+    assert.equal(outcome(await sendFrom('token', `${web.origin}/token`, headers)), '201')
+    const request = web.requests.findLast(({ path }) => path === '/token')
+    assert.equal(request?.headers.authorization, 'Bearer a.b.c')
   })
 })

@@ -1,23 +1,11 @@
-// Copies where former states are kept: what a copy replaces stays as a version or a soft-deleted snapshot,
-// and an old version is made the current one by copying it.
+// Copies with versioning and soft delete: the replaced blob becomes a version or a soft-deleted snapshot, and copying
+// an old version makes it current.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { file, gate, heldFile, startSourceServer, type SourceServer } from '../source-server.ts'
-import { NO_VERSIONING, openBox, softDelete, VERSIONING, type Box } from './past.ts'
+import { test } from 'node:test'
+import { file, gate, heldFile } from '../source-server.ts'
+import { NO_VERSIONING, softDelete, startCopyFixture, VERSIONING } from './fixture.ts'
 
-let web: SourceServer
-let box: Box
-
-before(async () => {
-  web = await startSourceServer()
-  const options = { onDisk: false, allowCopyFrom: [web.origin] }
-  box = await openBox(options)
-})
-
-after(async () => {
-  await box.server.close()
-  await web.close()
-})
+const box = await startCopyFixture()
 
 const copy = async (source: string, to: string) => {
   const { status, headers } = await box.send('PUT', `/box/${to}`, { 'x-ms-copy-source': source })
@@ -25,19 +13,19 @@ const copy = async (source: string, to: string) => {
   return String(headers['x-ms-version-id'] ?? '')
 }
 
-test('a copy is a version, and so is what it replaces', async () => {
-  await box.turn(VERSIONING)
+test('a copy creates a version and keeps the one it replaces', async () => {
+  await box.setServiceProperties(VERSIONING)
   const old = await box.put('a', 'old')
   await box.put('b', 'new')
-  const made = await copy(box.container.getBlobClient('b').url, 'a')
-  assert.notEqual(made, '')
+  const created = await copy(box.container.getBlobClient('b').url, 'a')
+  assert.notEqual(created, '')
   assert.equal(await box.read('/box/a'), 'new')
-  assert.equal(await box.read(`/box/a?versionid=${made}`), 'new')
+  assert.equal(await box.read(`/box/a?versionid=${created}`), 'new')
   assert.equal(await box.read(`/box/a?versionid=${old}`), 'old')
 })
 
-test('a version is promoted by copying it to its own name', async () => {
-  await box.turn(VERSIONING)
+test('a copy of a version to its own name promotes it', async () => {
+  await box.setServiceProperties(VERSIONING)
   const first = await box.put('p', 'first')
   const second = await box.put('p', 'second')
   const { url } = box.container.getBlobClient('p').withVersion(first)
@@ -48,23 +36,23 @@ test('a version is promoted by copying it to its own name', async () => {
   } // prettier-ignore
 })
 
-test('a copy from elsewhere is one version from its beginning to its end', async () => {
-  await box.turn(VERSIONING)
+test('a copy from another server is one version from start to end', async () => {
+  await box.setServiceProperties(VERSIONING)
   const held = gate()
-  web.answer('/held', heldFile(Buffer.from('text'), 1, held))
+  box.web.answer('/held', heldFile(Buffer.from('text'), 1, held))
   const old = await box.put('r', 'old')
-  const made = await copy(`${web.origin}/held`, 'r')
+  const created = await copy(`${box.web.origin}/held`, 'r')
   assert.equal(await box.read(`/box/r?versionid=${old}`), 'old')
   held.open()
-  web.answer('/held', file(Buffer.from('text')))
+  box.web.answer('/held', file(Buffer.from('text')))
   const blob = box.container.getBlobClient('r')
   while ((await blob.getProperties()).copyStatus === 'pending') continue
-  assert.equal(await box.read(`/box/r?versionid=${made}`), 'text')
-  assert.equal((await blob.getProperties()).versionId, made)
+  assert.equal(await box.read(`/box/r?versionid=${created}`), 'text')
+  assert.equal((await blob.getProperties()).versionId, created)
 })
 
-test('with soft delete, what a copy replaces can be had back', async () => {
-  await box.turn(NO_VERSIONING + softDelete(1))
+test('a blob replaced by a copy can be undeleted with soft delete', async () => {
+  await box.setServiceProperties(NO_VERSIONING + softDelete(1))
   await box.put('s', 'old')
   await box.put('t', 'new')
   await copy(box.container.getBlobClient('t').url, 's')

@@ -1,61 +1,36 @@
-// What refuses a Copy Blob: conditions of either end, leases and types of the destination, the archive, and
-// a URL that is none.
+// Reasons to refuse Copy Blob: conditions of source and destination, leases and types of the destination, the archive
+// tier, and invalid URLs.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
+import { before, describe, test } from 'node:test'
+import { assertRefused, outcome, xmlText, type Headers } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let container: ContainerClient
-
-before(async () => {
-  server = await startTestServer()
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-  await put('source', 'text')
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
+const { server, container, send } = await startBlobFixture()
 
 const urlOf = (name: string) => container.getBlobClient(name).url
 const put = (name: string, text: string) =>
   container.getBlockBlobClient(name).upload(text, text.length)
 
+await put('source', 'text')
+
 function copy(to: string, headers: Headers = {}, path = `/box/${to}`) {
   const all = { 'x-ms-copy-source': urlOf('source'), ...headers }
-  return rawRequest(server, { method: 'PUT', path, headers: all })
+  return send('PUT', path, all)
 }
 
-async function assertRefused(
-  sent: ReturnType<typeof copy>,
-  status: number,
-  code: string,
-): Promise<void> {
-  const { headers, ...answer } = await sent
-  assert.deepEqual([answer.status, headers['x-ms-error-code']], [status, code])
-}
-
-const outcomeOf = async (sent: ReturnType<typeof copy>) => {
-  const { status, headers } = await sent
-  return status === 202 ? 202 : `${status} ${String(headers['x-ms-error-code'])}`
-}
-
-describe('conditions', () => {
+describe('conditions of Copy Blob:', () => {
   const OLD = new Date(0).toUTCString()
   const NEW = new Date(Date.now() + 86_400_000).toUTCString()
 
   // prettier-ignore
-  const SOURCE: readonly (readonly [Headers, 202 | string])[] = [
-    [{ 'x-ms-source-if-match': '*' }, 202],
+  const SOURCE: readonly (readonly [Record<string, string>, string])[] = [
+    [{ 'x-ms-source-if-match': '*' }, '202'],
     [{ 'x-ms-source-if-match': '"0x1"' }, '412 SourceConditionNotMet'],
-    [{ 'x-ms-source-if-none-match': '"0x1"' }, 202],
+    [{ 'x-ms-source-if-none-match': '"0x1"' }, '202'],
     [{ 'x-ms-source-if-none-match': 'ETAG' }, '412 SourceConditionNotMet'],
-    [{ 'x-ms-source-if-modified-since': OLD }, 202],
+    [{ 'x-ms-source-if-modified-since': OLD }, '202'],
     [{ 'x-ms-source-if-modified-since': NEW }, '412 SourceConditionNotMet'],
-    [{ 'x-ms-source-if-unmodified-since': NEW }, 202],
+    [{ 'x-ms-source-if-unmodified-since': NEW }, '202'],
     [{ 'x-ms-source-if-unmodified-since': OLD }, '412 SourceConditionNotMet'],
     [{ 'x-ms-source-if-tags': '"a" = \'1\'' }, '412 ConditionNotMet'],
   ]
@@ -66,15 +41,15 @@ describe('conditions', () => {
         name,
         value.replace('ETAG', etag),
       ])
-      assert.equal(await outcomeOf(copy('conditioned', Object.fromEntries(sent))), expected)
+      assert.equal(outcome(await copy('conditioned', Object.fromEntries(sent))), expected)
     })
   }
 
   // prettier-ignore
-  const TARGET: readonly (readonly [Headers, 202 | string])[] = [
-    [{ 'if-match': '*' }, 202],
+  const TARGET: readonly (readonly [Record<string, string>, string])[] = [
+    [{ 'if-match': '*' }, '202'],
     [{ 'if-match': '"0x1"' }, '412 TargetConditionNotMet'],
-    [{ 'if-none-match': '"0x1"' }, 202],
+    [{ 'if-none-match': '"0x1"' }, '202'],
     [{ 'if-none-match': '*' }, '409 BlobAlreadyExists'],
     [{ 'if-modified-since': NEW }, '412 TargetConditionNotMet'],
     [{ 'if-unmodified-since': OLD }, '412 TargetConditionNotMet'],
@@ -83,22 +58,22 @@ describe('conditions', () => {
   for (const [headers, expected] of TARGET) {
     test(`${JSON.stringify(headers)} on the destination → ${expected}`, async () => {
       await put('present', 'x')
-      assert.equal(await outcomeOf(copy('present', headers)), expected)
+      assert.equal(outcome(await copy('present', headers)), expected)
     })
   }
 
-  test('If-Match on a destination that is missing', () =>
+  test('If-Match on a missing destination', () =>
     assertRefused(copy('missing', { 'if-match': '*' }), 412, 'TargetConditionNotMet'))
 })
 
-describe('leases', () => {
+describe('leases and Copy Blob:', () => {
   const leaseOf = async (name: string, seconds: number) => {
     await put(name, 'old')
     const lease = container.getBlobClient(name).getBlobLeaseClient()
     return (await lease.acquireLease(seconds)).leaseId ?? ''
   }
 
-  test('a leased destination needs the id', async () => {
+  test('a leased destination needs the lease id', async () => {
     const id = await leaseOf('leased', -1)
     await assertRefused(copy('leased'), 412, 'LeaseIdMissing')
     const other = { 'x-ms-lease-id': '00000000-0000-4000-8000-000000000000' }
@@ -108,7 +83,7 @@ describe('leases', () => {
     assert.deepEqual([leaseState, leaseDuration], ['leased', 'infinite'])
   })
 
-  test('and the lease has to be infinite', async () => {
+  test('the lease of the destination has to be infinite', async () => {
     const id = await leaseOf('briefly', 60)
     const sent = copy('briefly', { 'x-ms-lease-id': id })
     await assertRefused(sent, 412, 'InfiniteLeaseDurationRequired')
@@ -117,7 +92,7 @@ describe('leases', () => {
     assert.equal((await copy('briefly')).status, 202)
   })
 
-  test('an id where there is no lease', async () => {
+  test('a lease id without a lease is refused', async () => {
     await put('free', 'x')
     const id = { 'x-ms-lease-id': '00000000-0000-4000-8000-000000000000' }
     await assertRefused(copy('free', id), 412, 'LeaseNotPresentWithBlobOperation')
@@ -125,15 +100,15 @@ describe('leases', () => {
   })
 })
 
-describe('what there is', () => {
-  test('the destination is of the type of the source', async () => {
+describe('Copy Blob refuses', () => {
+  test('a destination of another type', async () => {
     await container.getAppendBlobClient('append').create()
     await assertRefused(copy('append'), 409, 'InvalidBlobType')
     await container.getPageBlobClient('page').create(512)
     await assertRefused(copy('page'), 409, 'InvalidBlobType')
   })
 
-  test('the container of the destination', () =>
+  test('a destination in a missing container', () =>
     assertRefused(copy('b', {}, '/nobox/b'), 404, 'ContainerNotFound'))
 
   for (const query of ['snapshot', 'versionid']) {
@@ -149,7 +124,7 @@ describe('what there is', () => {
     ['snapshot', 'box/source?snapshot=2026-01-01T00:00:00.0000000Z'],
     ['version', 'box/source?versionid=2026-01-01T00:00:00.0000000Z'],
   ]) {
-    test(`a source whose ${what} is not there`, async () => {
+    test(`a source whose ${what} does not exist`, async () => {
       const source = `${server.blobEndpoint}/${path}`
       const answer = copy('x', { 'x-ms-copy-source': source })
       await assertRefused(answer, 404, 'CannotVerifyCopySource')
@@ -163,21 +138,21 @@ describe('what there is', () => {
   }
 
   for (const [what, url] of Object.entries({
-    'no URL': 'box/source',
+    'not a URL': 'box/source',
     'a path': '/devstoreaccount1/box/source',
-    'another scheme': 'ftp://example.com/file',
+    'a URL with another scheme': 'ftp://example.com/file',
     'too long': `http://127.0.0.1/${'x'.repeat(2_048)}`,
   })) {
     test(`a source that is ${what}`, () =>
       assertRefused(copy('x', { 'x-ms-copy-source': url }), 400, 'InvalidHeaderValue'))
   }
 
-  test('an account that is not there', () => {
+  test('a source in an unknown account', () => {
     const source = `http://127.0.0.1:${server.blobPort}/nobody/box/source`
     return assertRefused(copy('x', { 'x-ms-copy-source': source }), 404, 'CannotVerifyCopySource')
   })
 
-  test('a SAS that may create may not overwrite', async () => {
+  test('to overwrite a blob with a SAS that can only create', async () => {
     const { BlobSASPermissions } = await import('@azure/storage-blob')
     const client = container.getBlobClient('created-once')
     const permissions = BlobSASPermissions.parse('c')
@@ -187,14 +162,13 @@ describe('what there is', () => {
     const read = BlobSASPermissions.parse('r')
     const url = await source.generateSasUrl({ permissions: read, expiresOn })
     const path = '/box/created-once'
-    const request = { method: 'PUT', path, headers: { 'x-ms-copy-source': url }, sign: sas }
-    assert.equal((await rawRequest(server, request)).status, 202)
-    const { status, headers } = await rawRequest(server, request)
-    assert.deepEqual([status, headers['x-ms-error-code']], [403, 'UnauthorizedBlobOverwrite'])
+    const create = () => send('PUT', path, { 'x-ms-copy-source': url }, undefined, sas)
+    assert.equal(outcome(await create()), '202')
+    assert.equal(outcome(await create()), '403 UnauthorizedBlobOverwrite')
   })
 })
 
-describe('the archive', () => {
+describe('Copy Blob and the archive tier:', () => {
   before(async () => {
     await put('archived', 'x')
     await container.getBlobClient('archived').setAccessTier('Archive')
@@ -204,13 +178,13 @@ describe('the archive', () => {
   test('an archived destination is not overwritten', () =>
     assertRefused(copy('archived'), 409, 'BlobArchived'))
 
-  test('an archived source is copied only to a tier that is online', async () => {
+  test('an archived source is copied only to an online tier', async () => {
     await assertRefused(copy('out', archived()), 409, 'BlobArchived')
     const tier = { ...archived(), 'x-ms-access-tier': 'Archive' }
     await assertRefused(copy('out', tier), 409, 'BlobArchived')
   })
 
-  test('it is archived too until its time on the clock has come', async () => {
+  test('a copy of an archived source stays archived until it is rehydrated', async () => {
     const headers = { 'x-ms-access-tier': 'Cool', 'x-ms-rehydrate-priority': 'High' }
     assert.equal((await copy('out', { ...archived(), ...headers })).status, 202)
     const client = container.getBlobClient('out')
@@ -228,7 +202,7 @@ describe('the archive', () => {
     })
   })
 
-  test('a tier that the type does not have', async () => {
+  test('a tier that the blob type does not have is refused', async () => {
     await assertRefused(copy('tier', { 'x-ms-access-tier': 'P10' }), 400, 'InvalidBlobTier')
     await assertRefused(copy('tier', { 'x-ms-access-tier': 'Warm' }), 400, 'InvalidHeaderValue')
     assert.equal((await copy('tier', { 'x-ms-access-tier': 'Cold' })).status, 202)
@@ -236,9 +210,9 @@ describe('the archive', () => {
   })
 })
 
-describe('Abort Copy Blob of what is done', () => {
+describe('Abort Copy Blob of a completed copy', () => {
   const abort = (path: string, headers: Headers = { 'x-ms-copy-action': 'abort' }) =>
-    rawRequest(server, { method: 'PUT', path, headers })
+    send('PUT', path, headers)
   const ID = '00000000-0000-4000-8000-000000000000'
 
   // prettier-ignore

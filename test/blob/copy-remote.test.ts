@@ -1,50 +1,30 @@
-// Copy Blob from another server: the destination is there at once and pending, its progress can be watched,
-// and the copy ends with success, a failure or an abort, also if the server is restarted meanwhile.
+// Copy Blob from another server: the destination exists at once and is pending, it shows the progress, and the copy
+// ends with success, failure or abort, also across a restart of the server.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { BlobServiceClient, type BlobClient, type ContainerClient } from '@azure/storage-blob'
-import { startCopyServers, type CopyServers } from '../copy-servers.ts'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
-import { file, gate, heldFile, type SourceServer } from '../source-server.ts'
+import { outcome, rawRequest, startTestServer, type Headers, type TestServer } from '../harness.ts'
+import { file, gate, heldFile } from '../source-server.ts'
+import { startCopyFixture } from './fixture.ts'
 
 const MIB = 2 ** 20
 
-let servers: CopyServers
-let web: SourceServer
-let server: TestServer
-let container: ContainerClient
-
-before(async () => {
-  servers = await startCopyServers()
-  ;({ web, server } = servers)
-  container = containerOf(server)
-  await container.create()
-})
-
-after(() => servers.close())
+const { web, server, container, send } = await startCopyFixture()
 
 function containerOf({ connectionString }: TestServer): ContainerClient {
   return BlobServiceClient.fromConnectionString(connectionString).getContainerClient('box')
 }
 
-type Headers = Readonly<Record<string, string>>
-
-function copy(path: string, to: string, headers: Headers = {}) {
-  const all = { 'x-ms-copy-source': web.origin + path, ...headers }
-  return rawRequest(server, { method: 'PUT', path: `/box/${to}`, headers: all })
-}
+const copy = (path: string, to: string, headers: Headers = {}) =>
+  send('PUT', `/box/${to}`, { 'x-ms-copy-source': web.origin + path, ...headers })
 
 const abort = (name: string, id: string, headers: Headers = {}) =>
-  rawRequest(server, {
-    method: 'PUT',
-    path: `/box/${name}?comp=copy&copyid=${id}`,
-    headers: { 'x-ms-copy-action': 'abort', ...headers },
-  })
+  send('PUT', `/box/${name}?comp=copy&copyid=${id}`, { 'x-ms-copy-action': 'abort', ...headers })
 
-/** Asks until it is so; a copy that hangs is the runner's to end. */
+/** Polls until the copy has this state; the test runner ends a copy that hangs. */
 async function until(blob: BlobClient, isSo: (copied: Copied) => boolean): Promise<Copied> {
   for (;;) {
     const properties = await blob.getProperties()
@@ -55,13 +35,9 @@ async function until(blob: BlobClient, isSo: (copied: Copied) => boolean): Promi
 type Copied = Awaited<ReturnType<BlobClient['getProperties']>>
 
 const ended = (blob: BlobClient) => until(blob, ({ copyStatus }) => copyStatus !== 'pending')
-const codeOf = async (sent: ReturnType<typeof rawRequest>) => {
-  const { status, headers } = await sent
-  return `${status} ${String(headers['x-ms-error-code'])}`
-}
 
 describe('a copy that succeeds', () => {
-  test('takes bytes, headers and metadata', async () => {
+  test('copies bytes, headers and metadata', async () => {
     const bytes = Buffer.from('text from elsewhere')
     web.answer('/file', file(bytes, { 'x-ms-meta-a': '1', 'content-language': 'de' }))
     const answer = await copy('/file', 'file')
@@ -83,7 +59,7 @@ describe('a copy that succeeds', () => {
     assert.deepEqual(await blob.downloadToBuffer(), bytes)
   })
 
-  test('reads with the signature of its source, and shows it to nobody', async () => {
+  test('reads the source with its signature and never shows the signature', async () => {
     const held = gate()
     web.answer('/signed?sv=1&%73ig=hidden', heldFile(Buffer.from('signed'), 3, held))
     await copy('/signed?sv=1&%73ig=hidden', 'signed')
@@ -94,19 +70,15 @@ describe('a copy that succeeds', () => {
     assert.equal(properties.copyStatus, 'success')
     assert.equal(properties.copySource, `${web.origin}/signed?sv=1`)
     const list = '/box?restype=container&comp=list&include=copy&prefix=signed'
-    const listed = await rawRequest(server, { method: 'GET', path: list })
+    const listed = await send('GET', list)
     assert.match(listed.text, /<CopySource>[^<]*\/signed\?sv=1</)
     assert.doesNotMatch(listed.text, /hidden/)
     const malformed = { 'x-ms-copy-source': 'ftp://host/file?sig=hidden' }
-    const refused = await rawRequest(server, {
-      method: 'PUT',
-      path: '/box/refused',
-      headers: malformed,
-    })
+    const refused = await send('PUT', '/box/refused', malformed)
     assert.match(refused.text, /<HeaderValue>ftp:\/\/host\/file</)
   })
 
-  test('with metadata and tags of its own', async () => {
+  test('can have its own metadata and tags', async () => {
     web.answer('/own', file(Buffer.from('x'), { 'x-ms-meta-a': '1' }))
     await copy('/own', 'own', { 'x-ms-meta-b': '2', 'x-ms-tags': 't=v' })
     const blob = container.getBlobClient('own')
@@ -114,7 +86,7 @@ describe('a copy that succeeds', () => {
     assert.deepEqual((await blob.getTags()).tags, { t: 'v' })
   })
 
-  test('with the tags of the source, which are asked for', async () => {
+  test('can copy the tags of the source', async () => {
     web.answer('/tagged', file(Buffer.from('x')))
     const xml = '<Tags><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tags>'
     web.answer('/tagged?comp=tags', file(Buffer.from(xml)))
@@ -124,7 +96,7 @@ describe('a copy that succeeds', () => {
     assert.deepEqual((await blob.getTags()).tags, { k: 'v' })
   })
 
-  test('of nothing', async () => {
+  test('can be of an empty file', async () => {
     web.answer('/empty', file(Buffer.alloc(0)))
     await copy('/empty', 'empty')
     const blob = container.getBlobClient('empty')
@@ -133,7 +105,7 @@ describe('a copy that succeeds', () => {
   })
 
   for (const type of ['PageBlob', 'AppendBlob']) {
-    test(`of a ${type} of another storage service`, async () => {
+    test(`can be of a ${type} in another storage service`, async () => {
       const bytes = Buffer.alloc(1024, 7)
       const said = { 'x-ms-blob-sequence-number': '5', 'x-ms-blob-committed-block-count': '3' }
       web.answer(`/${type}`, file(bytes, { 'x-ms-blob-type': type, ...said }))
@@ -149,18 +121,18 @@ describe('a copy that succeeds', () => {
     })
   }
 
-  test("conditions of the source are the source's to answer", async () => {
+  test('leaves conditions of the source to the source', async () => {
     web.answer('/pinned', file(Buffer.from('x')))
     const sent = copy('/pinned', 'pinned', { 'x-ms-source-if-match': '"2"' })
-    assert.equal(await codeOf(sent), '412 SourceConditionNotMet')
+    assert.equal(outcome(await sent), '412 SourceConditionNotMet')
     assert.equal((await copy('/pinned', 'pinned', { 'x-ms-source-if-match': '"1"' })).status, 202)
   })
 })
 
-describe('while it is pending', () => {
+describe('while a copy is pending', () => {
   const bytes = Buffer.alloc(20 * MIB, 'abc')
 
-  test('the destination is empty, its progress is seen, and nothing else may be done to it', async () => {
+  test('the destination is empty, shows the progress and permits no other operation', async () => {
     const held = gate()
     web.answer('/held', heldFile(bytes, 17 * MIB, held))
     const { headers } = await copy('/held', 'held', { 'x-ms-meta-a': '1' })
@@ -180,26 +152,22 @@ describe('while it is pending', () => {
       () => blob.getBlobLeaseClient().acquireLease(-1),
       () => blob.syncCopyFromURL(`${web.origin}/held`),
     ]) await assert.rejects(write(), { code: 'PendingCopyOperation' }) // prettier-ignore
-    assert.equal(await codeOf(copy('/held', 'held')), '409 PendingCopyOperation')
-    const from = rawRequest(server, {
-      method: 'PUT',
-      path: '/box/second',
-      headers: { 'x-ms-copy-source': blob.url },
-    })
-    assert.equal(await codeOf(from), '409 CannotVerifyCopySource')
+    assert.equal(outcome(await copy('/held', 'held')), '409 PendingCopyOperation')
+    const from = send('PUT', '/box/second', { 'x-ms-copy-source': blob.url })
+    assert.equal(outcome(await from), '409 CannotVerifyCopySource')
     held.open()
     assert.equal((await ended(blob)).copyStatus, 'success')
     assert.ok((await blob.downloadToBuffer()).equals(bytes))
   })
 
-  test('it can be aborted: no bytes stay, the metadata does', async () => {
+  test('it can be aborted, which keeps the metadata but no bytes', async () => {
     web.answer('/endless', heldFile(bytes, 9 * MIB, gate()))
     const { headers } = await copy('/endless', 'endless', { 'x-ms-meta-a': '1' })
     const id = String(headers['x-ms-copy-id'])
     const blob = container.getBlobClient('endless')
     await until(blob, ({ copyProgress }) => copyProgress === `${8 * MIB}/${20 * MIB}`)
     const other = '00000000-0000-4000-8000-000000000000'
-    assert.equal(await codeOf(abort('endless', other)), '409 CopyIdMismatch')
+    assert.equal(outcome(await abort('endless', other)), '409 CopyIdMismatch')
     await blob.abortCopyFromURL(id)
     const properties = await blob.getProperties()
     assert.equal(properties.copyStatus, 'aborted')
@@ -207,24 +175,24 @@ describe('while it is pending', () => {
     assert.deepEqual(properties.metadata, { a: '1' })
     assert.ok(properties.copyCompletedOn)
     assert.equal((await blob.downloadToBuffer()).length, 0)
-    assert.equal(await codeOf(abort('endless', id)), '409 NoPendingCopyOperation')
+    assert.equal(outcome(await abort('endless', id)), '409 NoPendingCopyOperation')
     await blob.getBlockBlobClient().upload('new', 3)
     await server.sweep()
     assert.equal((await blob.downloadToBuffer()).toString(), 'new')
   })
 
-  test('a destination with an infinite lease is aborted only with its id', async () => {
+  test('aborting it needs the id of an infinite lease on the destination', async () => {
     web.answer('/leased', heldFile(bytes, 1, gate()))
     const blob = container.getBlobClient('leased')
     await blob.getBlockBlobClient().upload('old', 3)
     const { leaseId = '' } = await blob.getBlobLeaseClient().acquireLease(-1)
     const { headers } = await copy('/leased', 'leased', { 'x-ms-lease-id': leaseId })
     const id = String(headers['x-ms-copy-id'])
-    assert.equal(await codeOf(abort('leased', id)), '412 LeaseIdMissing')
+    assert.equal(outcome(await abort('leased', id)), '412 LeaseIdMissing')
     assert.equal((await abort('leased', id, { 'x-ms-lease-id': leaseId })).status, 204)
   })
 
-  test('a page blob has its length from the beginning, and zeros', async () => {
+  test('a page blob has its full length and reads as zeros', async () => {
     web.answer('/pages', heldFile(bytes, 1, gate(), { 'x-ms-blob-type': 'PageBlob' }))
     const { headers } = await copy('/pages', 'pages')
     const blob = container.getBlobClient('pages')
@@ -234,13 +202,13 @@ describe('while it is pending', () => {
     assert.equal((await blob.getProperties()).contentLength, 0)
   })
 
-  test('a container that is deleted takes the copy with it', async () => {
+  test('deleting the container ends it', async () => {
     const other = BlobServiceClient.fromConnectionString(server.connectionString)
     const { containerClient } = await other.createContainer('doomed')
     const held = gate()
     web.answer('/doomed', heldFile(bytes, 9 * MIB, held))
     const headers = { 'x-ms-copy-source': `${web.origin}/doomed` }
-    await rawRequest(server, { method: 'PUT', path: '/doomed/b', headers })
+    await send('PUT', '/doomed/b', headers)
     await containerClient.delete()
     await server.sweep()
     held.open()
@@ -250,20 +218,20 @@ describe('while it is pending', () => {
 })
 
 describe('a copy that fails', () => {
-  test('before it begins: the status of the source', async () => {
+  test('at the start has the status of the source', async () => {
     web.answer('/gone', (res) => res.writeHead(410).end())
     web.answer('/secret', (res) => res.writeHead(403).end())
     web.answer('/broken', (res) => res.writeHead(500).end())
     web.answer('/moved', (res) => res.writeHead(302, { location: '/file' }).end())
-    assert.equal(await codeOf(copy('/nothing', 'x')), '404 CannotVerifyCopySource')
-    assert.equal(await codeOf(copy('/gone', 'x')), '410 CannotVerifyCopySource')
-    assert.equal(await codeOf(copy('/secret', 'x')), '403 CannotVerifyCopySource')
-    assert.equal(await codeOf(copy('/broken', 'x')), '500 CannotVerifyCopySource')
-    assert.equal(await codeOf(copy('/moved', 'x')), '409 CannotVerifyCopySource')
+    assert.equal(outcome(await copy('/nothing', 'x')), '404 CannotVerifyCopySource')
+    assert.equal(outcome(await copy('/gone', 'x')), '410 CannotVerifyCopySource')
+    assert.equal(outcome(await copy('/secret', 'x')), '403 CannotVerifyCopySource')
+    assert.equal(outcome(await copy('/broken', 'x')), '500 CannotVerifyCopySource')
+    assert.equal(outcome(await copy('/moved', 'x')), '409 CannotVerifyCopySource')
     assert.equal(await container.getBlobClient('x').exists(), false)
   })
 
-  test('a source that changes, or goes, in between', async () => {
+  test('if the source changes or disappears keeps no bytes', async () => {
     const outcomes: Readonly<Record<string, RegExp>> = {
       '/changes': /^412 SourceConditionNotMet "/,
       '/goes': /^404 BlobNotFound "/,
@@ -286,16 +254,16 @@ describe('a copy that fails', () => {
     }
   })
 
-  test("a token or a key can't be kept for later", async () => {
+  test('is refused if it needs a token, which cannot be stored', async () => {
     web.answer('/later', file(Buffer.from('x')))
     const token = { 'x-ms-copy-source-authorization': 'Bearer a.b.c' }
-    assert.equal(await codeOf(copy('/later', 'later', token)), '400 UnsupportedHeader')
+    assert.equal(outcome(await copy('/later', 'later', token)), '400 UnsupportedHeader')
   })
 })
 
 describe('a restart', () => {
   for (const kind of ['with ranges', 'without ranges']) {
-    test(`in the middle of a copy from a server ${kind}`, async () => {
+    test(`continues a copy from a server ${kind}`, async () => {
       const location = await mkdtemp(join(tmpdir(), 'lazuli-copy-'))
       const bytes = Buffer.alloc(20 * MIB, 'xyz')
       const ranges = { 'accept-ranges': kind === 'with ranges' ? 'bytes' : 'none' }
@@ -316,7 +284,7 @@ describe('a restart', () => {
         assert.equal((await ended(blob)).copyStatus, 'success')
         assert.ok((await blob.downloadToBuffer()).equals(bytes))
         const range = kind === 'with ranges' ? `bytes=${8 * MIB}-` : undefined
-        assert.equal(web.asked.at(-1)?.headers.range, range)
+        assert.equal(web.requests.at(-1)?.headers.range, range)
         await second.close()
       } finally {
         await rm(location, { recursive: true, force: true })

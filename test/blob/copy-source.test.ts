@@ -1,5 +1,5 @@
-// Which sources a copy may read: blobs of this server as a request for them may, whatever name the server
-// goes by; other servers only where --allowCopyFrom says so.
+// The sources that a copy can read: blobs of this server, by any of its names, with the same permissions as a read;
+// other servers only if --allowCopyFrom permits them.
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,41 +11,29 @@ import {
   ContainerSASPermissions,
   type ContainerClient,
 } from '@azure/storage-blob'
-import { ACCOUNT, ACCOUNT_KEY, rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { ACCOUNT, ACCOUNT_KEY, outcome, type Headers } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
 const OTHER = 'otheraccount'
 const OTHER_KEY = Buffer.alloc(64, 3).toString('base64')
 
-let server: TestServer
-let container: ContainerClient
-let elsewhere: ContainerClient
-
-before(async () => {
-  const accounts = { [ACCOUNT]: ACCOUNT_KEY, [OTHER]: OTHER_KEY }
-  server = await startTestServer({ accounts, allowedHosts: ['storage.example.com'] })
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-  await container.getBlockBlobClient('source').upload('text', 4, { tags: { a: '1' } })
-  const endpoint = `http://127.0.0.1:${server.blobPort}/${OTHER}`
-  const other = BlobServiceClient.fromConnectionString(
-    `DefaultEndpointsProtocol=http;AccountName=${OTHER};AccountKey=${OTHER_KEY};BlobEndpoint=${endpoint};`,
-  )
-  elsewhere = other.getContainerClient('box')
-  await elsewhere.create()
-  await elsewhere.getBlockBlobClient('source').upload('other', 5, { tags: { b: '2' } })
+const { server, container, send } = await startBlobFixture({
+  accounts: { [ACCOUNT]: ACCOUNT_KEY, [OTHER]: OTHER_KEY },
+  allowedHosts: ['storage.example.com'],
 })
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
+await container.getBlockBlobClient('source').upload('text', 4, { tags: { a: '1' } })
+const endpoint = `http://127.0.0.1:${server.blobPort}/${OTHER}`
+const other = BlobServiceClient.fromConnectionString(
+  `DefaultEndpointsProtocol=http;AccountName=${OTHER};AccountKey=${OTHER_KEY};BlobEndpoint=${endpoint};`,
+)
+const elsewhere = other.getContainerClient('box')
+await elsewhere.create()
+await elsewhere.getBlockBlobClient('source').upload('other', 5, { tags: { b: '2' } })
 
 async function outcomeOf(source: string, headers: Headers = {}, sign?: string): Promise<string> {
   const all = { 'x-ms-copy-source': source, ...headers }
-  const path = '/box/copied'
-  const request = { method: 'PUT', path, headers: all, ...(sign !== undefined && { sign }) }
-  const answer = await rawRequest(server, request)
-  if (answer.status !== 202) return `${answer.status} ${String(answer.headers['x-ms-error-code'])}`
+  const answer = await send('PUT', '/box/copied', all, undefined, sign)
+  if (answer.status !== 202) return outcome(answer)
   const bytes = await container.getBlobClient('copied').downloadToBuffer()
   await container.deleteBlob('copied')
   return `202 ${bytes.toString()}`
@@ -58,12 +46,12 @@ function sasUrl(of: ContainerClient, letters: string): Promise<string> {
   return of.getBlobClient('source').generateSasUrl({ permissions, expiresOn: expiresOn() })
 }
 
-describe('blobs of this server', () => {
-  test('of the same account, with its key', async () =>
+describe('a blob of this server can be copied', () => {
+  test('within the account, with its key', async () =>
     assert.equal(await outcomeOf(container.getBlobClient('source').url), '202 text'))
 
   const NAMES: Readonly<Record<string, (port: number) => string>> = {
-    'another name of the loopback': (port) => `http://localhost:${port}/${ACCOUNT}/box/source`,
+    'another loopback name': (port) => `http://localhost:${port}/${ACCOUNT}/box/source`,
     'the IPv6 loopback': (port) => `http://[::1]:${port}/${ACCOUNT}/box/source`,
     'host style': (port) => `http://${ACCOUNT}.blob.localhost:${port}/box/source`,
     'the secondary': (port) => `http://127.0.0.1:${port}/${ACCOUNT}-secondary/box/source`,
@@ -74,7 +62,7 @@ describe('blobs of this server', () => {
     test(`by ${what}`, async () => assert.equal(await outcomeOf(url(server.blobPort)), '202 text'))
   }
 
-  test('by the name that the client came by, behind a proxy', async () => {
+  test('by the host name of the request, behind a proxy', async () => {
     const source = `https://storage.example.com/${ACCOUNT}/box/source`
     assert.equal(await outcomeOf(source, { host: 'storage.example.com' }), '202 text')
     const styled = `https://${ACCOUNT}.storage.example.com/box/source`
@@ -82,7 +70,7 @@ describe('blobs of this server', () => {
     assert.equal(await outcomeOf(source), '403 CannotVerifyCopySource')
   })
 
-  test('of another account: with a SAS that lets read', async () => {
+  test('from another account with a SAS that permits reading', async () => {
     assert.equal(await outcomeOf(await sasUrl(elsewhere, 'r')), '202 other')
     assert.equal(await outcomeOf(await sasUrl(elsewhere, 'w')), '403 CannotVerifyCopySource')
     assert.equal(
@@ -94,29 +82,29 @@ describe('blobs of this server', () => {
     assert.equal(answer, '404 CannotVerifyCopySource')
   })
 
-  test('the signature of a SAS does not become a property of the copy', async () => {
+  test('without its SAS signature in the properties of the copy', async () => {
     const url = await sasUrl(elsewhere, 'r')
     const headers = { 'x-ms-copy-source': url.replace('sig=', 'Si%67=') }
-    await rawRequest(server, { method: 'PUT', path: '/box/shown', headers })
+    await send('PUT', '/box/shown', headers)
     const { copySource = '' } = await container.getBlobClient('shown').getProperties()
     assert.match(copySource, /[?&]sp=/)
     assert.doesNotMatch(copySource, /si%67|sig/i)
   })
 
-  test('with a SAS that was changed, or is over', async () => {
+  test('but not with a changed or expired SAS', async () => {
     const url = await sasUrl(elsewhere, 'r')
     assert.equal(await outcomeOf(url.replace(/sig=./, 'sig=x')), '403 CannotVerifyCopySource')
     server.advance(2 * 3_600_000)
     assert.equal(await outcomeOf(url), '403 CannotVerifyCopySource')
   })
 
-  test('of another account: if it is public', async () => {
+  test('from another account if it is public', async () => {
     await elsewhere.setAccessPolicy('blob')
     assert.equal(await outcomeOf(elsewhere.getBlobClient('source').url), '202 other')
     await elsewhere.setAccessPolicy()
   })
 
-  test('a SAS for the destination is none for the source', async () => {
+  test('but not with a SAS for the destination only', async () => {
     const permissions = ContainerSASPermissions.parse('rcw')
     const url = await container.generateSasUrl({ permissions, expiresOn: expiresOn() })
     const sas = url.split('?')[1] ?? ''
@@ -125,7 +113,7 @@ describe('blobs of this server', () => {
     assert.equal(await outcomeOf(`${source}?${sas}`, {}, sas), '202 text')
   })
 
-  test('tags need a permission of their own', async () => {
+  test('with its tags only with the permission to read them', async () => {
     const option = { 'x-ms-copy-source-tag-option': 'COPY' }
     assert.equal(
       await outcomeOf(await sasUrl(elsewhere, 'r'), option),
@@ -134,7 +122,7 @@ describe('blobs of this server', () => {
     assert.equal(await outcomeOf(await sasUrl(elsewhere, 'rt'), option), '202 other')
   })
 
-  test('only a token can come in a header', async () => {
+  test('with a token in a header, but no other authorization', async () => {
     const headers = { 'x-ms-copy-source-authorization': 'SharedKey a:b' }
     const source = elsewhere.getBlobClient('source').url
     assert.equal(await outcomeOf(source, headers), '400 InvalidHeaderValue')
@@ -142,7 +130,7 @@ describe('blobs of this server', () => {
     assert.match(await outcomeOf(source, token), /^40[13] CannotVerifyCopySource$/)
   })
 
-  test('an anonymous client can copy nothing', async () => {
+  test('but not by an anonymous client', async () => {
     const client = new BlobServiceClient(server.blobEndpoint, new AnonymousCredential())
     const blob = client.getContainerClient('box').getBlobClient('x')
     await assert.rejects(blob.syncCopyFromURL(container.getBlobClient('source').url), {
@@ -166,7 +154,7 @@ describe('other servers', () => {
   })
   after(() => web.close())
 
-  test('are not asked unless --allowCopyFrom names them', async () => {
+  test('get no request unless --allowCopyFrom permits them', async () => {
     for (const headers of [
       {},
       { 'x-ms-requires-sync': 'true' },
@@ -180,26 +168,20 @@ describe('other servers', () => {
     assert.equal(requests, 0)
   })
 
-  test('the answer says how to permit it, and nothing of a SAS', async () => {
+  test('are refused with a hint how to permit them and without the SAS', async () => {
     const source = `http://127.0.0.1:${port}/file?sig=secret`
     const headers = { 'x-ms-copy-source': source }
-    const { text } = await rawRequest(server, { method: 'PUT', path: '/box/x', headers })
+    const { text } = await send('PUT', '/box/x', headers)
     assert.ok(text.includes(`--allowCopyFrom http://127.0.0.1:${port}`))
     assert.ok(!text.includes('secret'))
   })
 
-  test('a wildcard does not open the way inside', async () => {
-    const open = await startTestServer({ allowCopyFrom: [`http://*:${port}`] })
-    try {
-      const client = BlobServiceClient.fromConnectionString(open.connectionString)
-      await client.createContainer('box')
-      const headers = { 'x-ms-copy-source': `http://127.0.0.1:${port}/file` }
-      const { status, text } = await rawRequest(open, { method: 'PUT', path: '/box/x', headers })
-      assert.equal(status, 403)
-      assert.match(text, /its address is not public/)
-      assert.equal(requests, 0)
-    } finally {
-      await open.close()
-    }
+  test('with private addresses are not permitted by a wildcard', async () => {
+    const open = await startBlobFixture({ allowCopyFrom: [`http://*:${port}`] })
+    const headers = { 'x-ms-copy-source': `http://127.0.0.1:${port}/file` }
+    const { status, text } = await open.send('PUT', '/box/x', headers)
+    assert.equal(status, 403)
+    assert.match(text, /its address is not public/)
+    assert.equal(requests, 0)
   })
 })

@@ -1,38 +1,17 @@
-// Copy Blob within a server: what a copy takes over, what it is told, what refuses it, and that a copy and
-// its source share nothing that can change.
+// Copy Blob within a server: what is copied, what the request can set, and that later changes to a copy or its source
+// do not affect the other.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type BlobClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import type { BlobClient } from '@azure/storage-blob'
+import { type Headers, assertRefused } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-let container: ContainerClient
-
-before(async () => {
-  server = await startTestServer()
-  service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
-
-function send(method: string, path: string, headers: Headers = {}, body?: string) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
+const { server, container, send } = await startBlobFixture()
 
 const urlOf = (name: string) => container.getBlobClient(name).url
 
 function copy(from: string, to: string, headers: Headers = {}) {
   return send('PUT', `/box/${to}`, { 'x-ms-copy-source': urlOf(from), ...headers })
-}
-
-async function assertRefused(sent: ReturnType<typeof send>, status: number, code: string) {
-  const answer = await sent
-  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
 }
 
 const putBlock = (name: string, text: string) =>
@@ -58,8 +37,8 @@ async function putAppended(name: string, ...texts: readonly string[]) {
   return client
 }
 
-describe('what a copy is', () => {
-  test('the answer names the copy, and so do the properties of the destination', async () => {
+describe('Copy Blob', () => {
+  test('returns the copy id, which the properties of the destination also show', async () => {
     await putBlock('answer', 'text')
     const poller = await container.getBlobClient('answer-copy').beginCopyFromURL(urlOf('answer'))
     const { copyId, copyStatus, etag, lastModified } = await poller.pollUntilDone()
@@ -76,7 +55,7 @@ describe('what a copy is', () => {
     assert.equal((await copy('answer', 'answer-copy')).status, 202)
   })
 
-  test('properties and metadata come along, tags, leases and tiers do not', async () => {
+  test('copies properties and metadata but not tags, leases and tiers', async () => {
     await container.getBlockBlobClient('rich').upload('text', 4, {
       blobHTTPHeaders: {
         blobContentType: 'text/plain',
@@ -92,25 +71,25 @@ describe('what a copy is', () => {
     await container.getBlobClient('rich').getBlobLeaseClient().acquireLease(-1)
     await copy('rich', 'rich-copy')
     const source = await container.getBlobClient('rich').getProperties()
-    const made = await container.getBlobClient('rich-copy').getProperties()
+    const created = await container.getBlobClient('rich-copy').getProperties()
     for (const name of [
       'contentType', 'contentLanguage', 'cacheControl', 'contentDisposition', 'contentEncoding',
       'contentMD5', 'contentLength', 'blobType', 'metadata',
-    ] as const) assert.deepEqual(made[name], source[name], name) // prettier-ignore
-    assert.notEqual(made.etag, source.etag)
-    assert.equal(made.leaseState, 'available')
-    assert.equal(made.tagCount, undefined)
-    assert.equal(made.accessTier, 'Hot')
+    ] as const) assert.deepEqual(created[name], source[name], name) // prettier-ignore
+    assert.notEqual(created.etag, source.etag)
+    assert.equal(created.leaseState, 'available')
+    assert.equal(created.tagCount, undefined)
+    assert.equal(created.accessTier, 'Hot')
   })
 
-  test('metadata that is sent replaces that of the source', async () => {
+  test("replaces the source's metadata with that of the request", async () => {
     await container.getBlockBlobClient('meta').upload('text', 4, { metadata: { a: '1', b: '2' } })
     await copy('meta', 'meta-copy', { 'x-ms-meta-c': '3' })
     const { metadata } = await container.getBlobClient('meta-copy').getProperties()
     assert.deepEqual(metadata, { c: '3' })
   })
 
-  test('tags are set by x-ms-tags, or taken with the option COPY, not both', async () => {
+  test('sets tags from x-ms-tags or copies them with the option COPY, but not both', async () => {
     await container.getBlockBlobClient('tags').upload('text', 4, { tags: { from: 'source' } })
     const tagsOf = async (name: string) => (await container.getBlobClient(name).getTags()).tags
     await copy('tags', 'tags-1', { 'x-ms-tags': 'own=1' })
@@ -124,15 +103,15 @@ describe('what a copy is', () => {
     await assertRefused(copy('tags', 'tags-4', both), 400, code)
   })
 
-  test('a block list comes along, uncommitted blocks of the destination go', async () => {
+  test('copies the block list and discards uncommitted blocks of the destination', async () => {
     const source = container.getBlockBlobClient('blocks')
     const ids = ['a', 'b'].map((text) => Buffer.from(text).toString('base64'))
     for (const id of ids) await source.stageBlock(id, `block ${id}`, 10)
     await source.commitBlockList(ids)
-    const made = container.getBlockBlobClient('blocks-copy')
-    await made.stageBlock(Buffer.from('x').toString('base64'), 'staged', 6)
+    const created = container.getBlockBlobClient('blocks-copy')
+    await created.stageBlock(Buffer.from('x').toString('base64'), 'staged', 6)
     await copy('blocks', 'blocks-copy')
-    const list = await made.getBlockList('all')
+    const list = await created.getBlockList('all')
     assert.deepEqual(
       list.committedBlocks?.map(({ name }) => name),
       ids,
@@ -141,14 +120,14 @@ describe('what a copy is', () => {
     assert.equal(await contentOf('blocks-copy'), `block ${ids[0]}block ${ids[1]}`)
   })
 
-  test('an append blob keeps its block count and its seal, unless told otherwise', async () => {
+  test('keeps the block count of an append blob and its seal, unless the request says otherwise', async () => {
     const source = await putAppended('sealed', 'a', 'b')
     await source.seal()
     const propertiesOf = (name: string) => container.getBlobClient(name).getProperties()
     await copy('sealed', 'sealed-1')
-    const made = await propertiesOf('sealed-1')
+    const created = await propertiesOf('sealed-1')
     assert.deepEqual(
-      [made.blobType, made.blobCommittedBlockCount, made.isSealed],
+      [created.blobType, created.blobCommittedBlockCount, created.isSealed],
       ['AppendBlob', 2, true],
     )
     await copy('sealed', 'sealed-2', { 'x-ms-seal-blob': 'false' })
@@ -163,26 +142,26 @@ describe('what a copy is', () => {
     )
   })
 
-  test('a page blob keeps its sequence number and its holes', async () => {
+  test('keeps the sequence number and the holes of a page blob', async () => {
     await putPages('pages', 2048, 1)
     await copy('pages', 'pages-copy')
-    const made = container.getPageBlobClient('pages-copy')
-    const { blobSequenceNumber, contentLength } = await made.getProperties()
+    const created = container.getPageBlobClient('pages-copy')
+    const { blobSequenceNumber, contentLength } = await created.getProperties()
     assert.deepEqual([blobSequenceNumber, contentLength], [7, 2048])
-    const ranges = await made.getPageRanges()
+    const ranges = await created.getPageRanges()
     // The SDK's count is the distance to the last byte.
     assert.deepEqual(ranges.pageRange, [{ offset: 512, count: 511 }])
   })
 })
 
-describe('a copy and its source share nothing', () => {
+describe('a copy and its source are independent:', () => {
   const CHANGES: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
     'overwriting a block blob': (name) => putBlock(name, 'other'),
     'deleting a block blob': (name) => container.deleteBlob(name),
   }
   for (const [what, change] of Object.entries(CHANGES)) {
     for (const size of ['small', 'large']) {
-      test(`${what} (${size}) leaves the other`, async () => {
+      test(`${what} (${size}) does not change the other`, async () => {
         const text = size === 'small' ? 'text' : 'x'.repeat(100_000)
         await putBlock('source', text)
         await copy('source', 'copied')
@@ -200,7 +179,7 @@ describe('a copy and its source share nothing', () => {
     }
   }
 
-  test('appending to either leaves the other', async () => {
+  test('appending to one does not change the other', async () => {
     const source = await putAppended('log', 'one')
     await copy('log', 'log-copy')
     await source.appendBlock(' two', 4)
@@ -215,18 +194,18 @@ describe('a copy and its source share nothing', () => {
     assert.equal(await contentOf('log-copy'), 'one three')
   })
 
-  test('writing a page of either leaves the other', async () => {
+  test('writing a page of one does not change the other', async () => {
     const source = await putPages('disk', 1024, 1)
     await copy('disk', 'disk-copy')
-    const made = container.getPageBlobClient('disk-copy')
+    const created = container.getPageBlobClient('disk-copy')
     await source.uploadPages(Buffer.alloc(512, 2), 0, 512)
-    await made.clearPages(512, 512)
+    await created.clearPages(512, 512)
     const bytesOf = async (blob: BlobClient) => {
       const bytes = await blob.downloadToBuffer()
       return [bytes[0], bytes[512]]
     }
     assert.deepEqual(
-      [await bytesOf(source), await bytesOf(made)],
+      [await bytesOf(source), await bytesOf(created)],
       [
         [2, 1],
         [0, 0],
@@ -234,10 +213,10 @@ describe('a copy and its source share nothing', () => {
     )
     await source.delete()
     await server.sweep()
-    assert.deepEqual(await bytesOf(made), [0, 0])
+    assert.deepEqual(await bytesOf(created), [0, 0])
   })
 
-  test('a blob can be copied to itself: metadata change, staged blocks go', async () => {
+  test('copying a blob to itself changes metadata and discards uncommitted blocks', async () => {
     await putBlock('self', 'x'.repeat(20_000))
     const client = container.getBlockBlobClient('self')
     await client.stageBlock(Buffer.from('x').toString('base64'), 'staged', 6)
@@ -248,7 +227,7 @@ describe('a copy and its source share nothing', () => {
     assert.equal(await contentOf('self'), 'x'.repeat(20_000))
   })
 
-  test('a snapshot can be promoted to its base, which keeps it', async () => {
+  test('copying a snapshot to its base blob promotes and keeps it', async () => {
     await putBlock('promoted', 'old')
     const client = container.getBlobClient('promoted')
     const { snapshot = '' } = await client.createSnapshot()
@@ -259,7 +238,7 @@ describe('a copy and its source share nothing', () => {
     assert.equal(await textOf(client.withSnapshot(snapshot)), 'old')
   })
 
-  test('what the copy said of itself vanishes with the next write', async () => {
+  test('the next write removes the copy properties', async () => {
     await putBlock('said', 'x')
     await copy('said', 'said-copy')
     const client = container.getBlobClient('said-copy')

@@ -1,15 +1,10 @@
-// Customer-provided keys where a blob is written in parts: blocks, appended blocks, pages. What is added must
-// be encrypted as what is there.
+// Customer-provided keys for blobs that are written in parts: blocks, appended blocks, pages. Every part must have the
+// key of the blob.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { ContainerClient } from '@azure/storage-blob'
-import {
-  keyHeaders,
-  newKey,
-  outcomeOf,
-  startSecureServer,
-  type SecureServer,
-} from './secure-server.ts'
+import { before, describe, test } from 'node:test'
+import { keyHeaders, newKey } from './secure-server.ts'
+import { outcome, type Headers } from '../harness.ts'
+import { startSecureFixture } from './fixture.ts'
 
 const KEY = newKey()
 const OTHER = newKey()
@@ -18,36 +13,18 @@ const USES = '409 BlobUsesCustomerSpecifiedEncryption'
 const USES_NOT = '409 BlobDoesNotUseCustomerSpecifiedEncryption'
 const MISMATCH = '409 BlobCustomerSpecifiedEncryptionMismatch'
 
-let server: SecureServer
-let container: ContainerClient
+const { container, send } = await startSecureFixture()
 
-before(async () => {
-  server = await startSecureServer({ silent: true, logLevel: 'error' })
-  container = server.client.getContainerClient('box')
-  await container.create()
-})
-
-after(async () => {
-  await server.close()
-  assert.equal(server.logged(), '')
-})
-
-type Headers = Readonly<Record<string, string>>
-
-function send(method: string, path: string, headers: Headers, body?: string | Uint8Array) {
-  return server.send({ method, path, headers, ...(body !== undefined && { body }) })
-}
-
-/** What a request that adds bytes is answered, by the key that it has and the one that the blob has. */
+/** The outcome of adding bytes, by the key of the request and the key of the blob. */
 const KEYS: readonly (readonly [string, string, Headers, string])[] = [
   ['its key', 'mine', keyHeaders(KEY), '201'],
   ['no key', 'mine', {}, USES],
   ['another key', 'mine', keyHeaders(OTHER), MISMATCH],
-  ['a key for no need', 'plain', keyHeaders(KEY), USES_NOT],
+  ['an unneeded key', 'plain', keyHeaders(KEY), USES_NOT],
 ]
 
 describe('blocks', () => {
-  test('put with a key and listed with it', async () => {
+  test('are staged and committed with a key', async () => {
     const blob = container.getBlockBlobClient('blocks')
     const first = await blob.stageBlock('AAAA', Buffer.alloc(70_000, 'first'), 70_000, WITH_KEY)
     assert.equal(first.isServerEncrypted, true)
@@ -59,7 +36,7 @@ describe('blocks', () => {
     assert.ok((await blob.downloadToBuffer(0, undefined, WITH_KEY)).equals(expected))
     const across = await blob.downloadToBuffer(3, 20, WITH_KEY)
     assert.ok(across.equals(expected.subarray(3, 23)))
-    assert.equal(outcomeOf(await send('GET', '/box/blocks', {})), USES)
+    assert.equal(outcome(await send('GET', '/box/blocks', {})), USES)
   })
 
   // prettier-ignore
@@ -69,13 +46,13 @@ describe('blocks', () => {
     ['a key',  keyHeaders(KEY), 'another key', keyHeaders(OTHER), MISMATCH],
     ['no key', {},              'a key',       keyHeaders(KEY),   USES_NOT],
   ]
-  for (const [at, [put, staged, list, listed, outcome]] of CASES.entries()) {
-    test(`a block put with ${put}, listed with ${list} → ${outcome}`, async () => {
+  for (const [at, [put, staged, list, listed, expected]] of CASES.entries()) {
+    test(`staged with ${put}, committed with ${list} → ${expected}`, async () => {
       const path = `/box/listed-${at}`
       await send('PUT', `${path}?comp=block&blockid=AAAA`, staged, 'block')
       const body = '<BlockList><Latest>AAAA</Latest></BlockList>'
-      assert.equal(outcomeOf(await send('PUT', `${path}?comp=blocklist`, listed, body)), outcome)
-      assert.equal((await send('GET', path, staged)).status, outcome === '201' ? 200 : 404)
+      assert.equal(outcome(await send('PUT', `${path}?comp=blocklist`, listed, body)), expected)
+      assert.equal((await send('GET', path, staged)).status, expected === '201' ? 200 : 404)
     })
   }
 })
@@ -86,12 +63,12 @@ describe('appended blocks', () => {
       ['mine', WITH_KEY],
       ['plain', {}],
     ] as const) {
-      const made = await container.getAppendBlobClient(`append-${name}`).create(options)
-      assert.equal(made.isServerEncrypted, name === 'mine')
+      const created = await container.getAppendBlobClient(`append-${name}`).create(options)
+      assert.equal(created.isServerEncrypted, name === 'mine')
     }
   })
 
-  test('one after the other', async () => {
+  test('are read back in order', async () => {
     const blob = container.getAppendBlobClient('append-mine')
     const answer = await blob.appendBlock('hello ', 6, WITH_KEY)
     assert.equal(answer.isServerEncrypted, true)
@@ -99,13 +76,13 @@ describe('appended blocks', () => {
     await blob.appendBlock(Buffer.alloc(20_000, 'world'), 20_000, WITH_KEY)
     const got = await blob.downloadToBuffer(0, 11, WITH_KEY)
     assert.equal(String(got), 'hello world')
-    assert.equal(outcomeOf(await send('GET', '/box/append-mine', {})), USES)
+    assert.equal(outcome(await send('GET', '/box/append-mine', {})), USES)
   })
 
-  for (const [what, blob, key, outcome] of KEYS) {
-    test(`Append Block with ${what} → ${outcome}`, async () => {
+  for (const [what, blob, key, expected] of KEYS) {
+    test(`Append Block with ${what} → ${expected}`, async () => {
       const answer = await send('PUT', `/box/append-${blob}?comp=appendblock`, key, 'more')
-      assert.equal(outcomeOf(answer), outcome)
+      assert.equal(outcome(answer), expected)
     })
   }
 })
@@ -116,12 +93,12 @@ describe('pages', () => {
       ['mine', WITH_KEY],
       ['plain', {}],
     ] as const) {
-      const made = await container.getPageBlobClient(`page-${name}`).create(4_096, options)
-      assert.equal(made.isServerEncrypted, name === 'mine')
+      const created = await container.getPageBlobClient(`page-${name}`).create(4_096, options)
+      assert.equal(created.isServerEncrypted, name === 'mine')
     }
   })
 
-  test('some written, some cleared, some never touched', async () => {
+  test('are read back as written, cleared or never written', async () => {
     const blob = container.getPageBlobClient('page-mine')
     const answer = await blob.uploadPages(Buffer.alloc(2_048, 'abc'), 512, 2_048, WITH_KEY)
     assert.equal(answer.encryptionKeySha256, KEY.encryptionKeySha256)
@@ -135,16 +112,16 @@ describe('pages', () => {
     assert.ok(
       (await blob.downloadToBuffer(1_500, 700, WITH_KEY)).equals(expected.subarray(1_500, 2_200)),
     )
-    assert.equal(outcomeOf(await send('GET', '/box/page-mine', {})), USES)
+    assert.equal(outcome(await send('GET', '/box/page-mine', {})), USES)
   })
 
-  for (const [what, blob, key, outcome] of KEYS) {
+  for (const [what, blob, key, expected] of KEYS) {
     for (const write of ['update', 'clear']) {
-      test(`${write} with ${what} → ${outcome}`, async () => {
+      test(`${write} with ${what} → ${expected}`, async () => {
         const headers = { ...key, 'x-ms-page-write': write, 'x-ms-range': 'bytes=0-511' }
         const body = write === 'update' ? Buffer.alloc(512, 'page') : undefined
         const answer = await send('PUT', `/box/page-${blob}?comp=page`, headers, body)
-        assert.equal(outcomeOf(answer), outcome)
+        assert.equal(outcome(answer), expected)
       })
     }
   }

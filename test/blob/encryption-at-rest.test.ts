@@ -1,5 +1,5 @@
-// What lies on the disk: of a blob that was written with a key or in a scope not one readable byte, of the
-// customer's key nothing at all. Deleting, compacting, restarting and checking the store need no key.
+// Data on disk: no readable byte of a blob that was written with a key or in a scope, and no trace of the customer's
+// key. Deletes, compaction, restarts and checks of the store need no key.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,11 +15,11 @@ const MARKER = 'a secret nobody should read '
 
 type Place = {
   readonly folder: string
-  /** The server of the folder; a second one after the first was closed. */
+  /** Starts a server on the folder; again after the previous one was closed. */
   start(): Promise<SecureServer>
 }
 
-/** Also a test that fails leaves no server and no folder behind. */
+/** A failing test leaves no server or folder behind either. */
 function newPlace(t: TestContext): Place {
   const folder = mkdtempSync(join(tmpdir(), 'lazuli-at-rest-'))
   const running = new Set<SecureServer>()
@@ -41,7 +41,7 @@ function newPlace(t: TestContext): Place {
   }
 }
 
-/** Which files under the folder hold the bytes. */
+/** The files in the folder that contain the bytes. */
 function filesWith(folder: string, bytes: string | Buffer): string[] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
   return files
@@ -57,7 +57,7 @@ async function assertSound(folder: string): Promise<void> {
 
 type Write = (container: ContainerClient, name: string, how: object) => Promise<unknown>
 
-/** Every way that bytes come to a store, small and large. */
+/** Every way to write bytes, small and large. */
 const WRITES: Readonly<Record<string, Write>> = {
   small: (container, name, how) =>
     container.getBlockBlobClient(name).upload(MARKER, MARKER.length, how),
@@ -97,7 +97,7 @@ const HOWS: Readonly<Record<string, object>> = {
 }
 
 for (const [how, options] of Object.entries(HOWS)) {
-  test(`${how}, no byte can be read on the disk; without, it can`, async (t) => {
+  test(`${how}, no plaintext is on disk`, async (t) => {
     const { folder, start } = newPlace(t)
     const server = await start()
     const policy = { defaultEncryptionScope: SCOPE, preventEncryptionScopeOverride: false }
@@ -107,13 +107,13 @@ for (const [how, options] of Object.entries(HOWS)) {
     for (const [name, write] of Object.entries(WRITES)) await write(container, name, options)
     await server.close()
     assert.deepEqual(filesWith(folder, MARKER), [])
-    assert.equal(filesWith(folder, 'uncommitted blocks').length, 1, 'names are there to be found')
+    assert.equal(filesWith(folder, 'uncommitted blocks').length, 1, 'names are in plaintext')
     await assertSound(folder)
   })
 }
 
 for (const [name, write] of Object.entries(WRITES)) {
-  test(`plain bytes are found: ${name}`, async (t) => {
+  test(`without encryption, plaintext is found on disk: ${name}`, async (t) => {
     const { folder, start } = newPlace(t)
     const server = await start()
     const container = server.client.getContainerClient('box')
@@ -124,7 +124,7 @@ for (const [name, write] of Object.entries(WRITES)) {
   })
 }
 
-test('the customer’s key is neither on the disk nor in the log, nor is a scope’s in any answer', async (t) => {
+test("the customer's key is neither on disk nor in the log, and a scope's key is in no response", async (t) => {
   const { folder, start } = newPlace(t)
   const server = await start()
   const container = server.client.getContainerClient('box')
@@ -153,7 +153,7 @@ test('the customer’s key is neither on the disk nor in the log, nor is a scope
   assert.equal(filesWith(folder, KEY.encryptionKeySha256).length, 1)
 })
 
-test('what is left after deletes is moved and read again, and a restart changes nothing', async (t) => {
+test('encrypted data survives compaction and a restart', async (t) => {
   const { folder, start } = newPlace(t)
   const server = await start()
   const container = server.client.getContainerClient('box')
@@ -174,7 +174,7 @@ test('what is left after deletes is moved and read again, and a restart changes 
   }
   const before = server.store.sizeBytes()
   for (let pass = 0; pass < 3; pass += 1) await server.store.sweep({ graceMs: 0 })
-  assert.ok(server.store.sizeBytes() < before - 8 * 400_000 * 0.9, 'the space came back')
+  assert.ok(server.store.sizeBytes() < before - 8 * 400_000 * 0.9, 'the space was reclaimed')
   await assertReadable(container, body)
   await server.close()
   await assertSound(folder)

@@ -1,12 +1,11 @@
-// Encryption scopes: keys that the server has, named by a request, by a container for all that is written to
-// it, or by a SAS for all that is written with it. Reads name none.
+// Encryption scopes: keys that the server holds, named by a request, by the container or by the SAS for all writes.
+// Reads name none.
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import {
   AccountSASPermissions,
   BlobSASPermissions,
-  BlobServiceClient,
   ContainerSASPermissions,
   generateAccountSASQueryParameters,
   generateBlobSASQueryParameters,
@@ -15,50 +14,38 @@ import {
 import {
   ACCOUNT,
   ACCOUNT_KEY,
+  outcome,
   rawRequest,
   startTestServer,
   wireRequest,
   xmlText,
+  type Headers,
   type RawResponse,
-  type TestServer,
 } from '../harness.ts'
-import { outcomeOf } from './secure-server.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 
 const [ONE, TWO] = ['scope-1', 'scope-2']
-/** The scope that is none. */
+/** The name for no scope. */
 const OWN = '$account-encryption-key'
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
+
 const USES = '409 BlobUsesCustomerSpecifiedEncryption'
 const USES_NOT = '409 BlobDoesNotUseCustomerSpecifiedEncryption'
 const MISMATCH = '409 BlobCustomerSpecifiedEncryptionMismatch'
 const FORBIDDEN = '403 RequestForbiddenByContainerEncryptionPolicy'
 const UNKNOWN = '404 EncryptionScopeNotFound'
 
-let server: TestServer
-let client: BlobServiceClient
+const fixture = await startBlobFixture({ encryptionScopes: [ONE, TWO] })
+const { server, service: client, send } = fixture
 
-before(async () => {
-  server = await startTestServer({ encryptionScopes: [ONE, TWO] })
-  client = BlobServiceClient.fromConnectionString(server.connectionString)
-  await client.createContainer('box')
-  for (const [name, deny] of [
-    ['scoped', false],
-    ['strict', true],
-  ] as const) {
-    const options = { defaultEncryptionScope: ONE, preventEncryptionScopeOverride: deny }
-    await client.createContainer(name, { containerEncryptionScope: options })
-  }
-  const own = { defaultEncryptionScope: OWN, preventEncryptionScopeOverride: true }
-  await client.createContainer('own', { containerEncryptionScope: own })
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
-
-function send(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
+for (const [name, deny] of [
+  ['scoped', false],
+  ['strict', true],
+] as const) {
+  const options = { defaultEncryptionScope: ONE, preventEncryptionScopeOverride: deny }
+  await client.createContainer(name, { containerEncryptionScope: options })
 }
+const own = { defaultEncryptionScope: OWN, preventEncryptionScopeOverride: true }
+await client.createContainer('own', { containerEncryptionScope: own })
 
 const scopeHeader = (scope: string | undefined): Headers =>
   scope === undefined ? {} : { 'x-ms-encryption-scope': scope }
@@ -67,18 +54,18 @@ function put(path: string, scope?: string, body: string | Uint8Array = 'hello') 
   return send('PUT', path, { ...BLOCK_BLOB, ...scopeHeader(scope) }, body)
 }
 
-/** What a write says of the encryption, or the error. */
+/** The scope in the response to a write, or the error. */
 function encryptionOf(answer: RawResponse): string {
-  if (answer.status >= 300) return outcomeOf(answer)
+  if (answer.status >= 300) return outcome(answer)
   const { headers } = answer
   const name = headers['x-ms-request-server-encrypted'] ?? headers['x-ms-server-encrypted']
   assert.equal(name, headers['x-ms-encryption-scope'] === undefined ? 'false' : 'true')
   return String(headers['x-ms-encryption-scope'] ?? 'plain')
 }
 
-describe('which scope a new blob gets', () => {
+describe('the scope of a new blob', () => {
   // prettier-ignore
-  const CASES: readonly (readonly [container: string, asked: string | undefined, outcome: string])[] = [
+  const CASES: readonly (readonly [container: string, scope: string | undefined, expected: string])[] = [
     ['box',    undefined, 'plain'],
     ['box',    ONE,       ONE],
     ['box',    OWN,       'plain'],
@@ -95,22 +82,22 @@ describe('which scope a new blob gets', () => {
     ['own',    OWN,       'plain'],
     ['own',    ONE,       FORBIDDEN],
   ]
-  for (const [container, asked, outcome] of CASES) {
+  for (const [container, scope, expected] of CASES) {
     for (const lengthBytes of [0, 1, 20_000]) {
-      test(`${container}, ${asked ?? 'none named'}, ${lengthBytes} bytes → ${outcome}`, async () => {
-        const path = `/${container}/new-${asked ?? ''}-${lengthBytes}`.replaceAll(/[ $]/g, '')
+      test(`${container}, ${scope ?? 'none named'}, ${lengthBytes} bytes → ${expected}`, async () => {
+        const path = `/${container}/new-${scope ?? ''}-${lengthBytes}`.replaceAll(/[ $]/g, '')
         const body = Buffer.alloc(lengthBytes, 'text')
-        assert.equal(encryptionOf(await put(path, asked, body)), outcome)
+        assert.equal(encryptionOf(await put(path, scope, body)), expected)
         const got = await send('GET', path)
-        if (/^\d/.test(outcome)) return assert.equal(outcomeOf(got), '404 BlobNotFound')
+        if (/^\d/.test(expected)) return assert.equal(outcome(got), '404 BlobNotFound')
         assert.ok(got.body.equals(body), 'reads name no scope')
-        assert.equal(encryptionOf(got), outcome)
-        assert.equal(encryptionOf(await send('HEAD', path)), outcome)
+        assert.equal(encryptionOf(got), expected)
+        assert.equal(encryptionOf(await send('HEAD', path)), expected)
       })
     }
   }
 
-  test('every type of blob, with the SDK', async () => {
+  test('applies to every blob type, with the SDK', async () => {
     const container = client.getContainerClient('scoped')
     const append = container.getAppendBlobClient('append')
     assert.equal((await append.create()).encryptionScope, ONE)
@@ -138,13 +125,13 @@ describe('which scope a new blob gets', () => {
   })
 })
 
-test('a forbidden scope is told before a blob that is missing', async () => {
+test('a forbidden scope is checked before a missing blob', async () => {
   const headers = { 'x-ms-encryption-scope': TWO }
   const sent = await send('PUT', '/strict/nothing?comp=appendblock', headers, Buffer.from('x'))
-  assert.equal(outcomeOf(sent), FORBIDDEN)
+  assert.equal(outcome(sent), FORBIDDEN)
 })
 
-test('bytes from a URL are answered with their MD5 where a scope is named', async () => {
+test('bytes copied from a URL are answered with their MD5 if a scope is named', async () => {
   const source = { 'x-ms-copy-source': `${server.blobEndpoint}/box/from-url` }
   await send('PUT', '/box/from-url', { 'x-ms-blob-type': 'BlockBlob' }, Buffer.alloc(512, 1))
   const scope = scopeHeader(ONE)
@@ -168,7 +155,7 @@ test('bytes from a URL are answered with their MD5 where a scope is named', asyn
   }
 })
 
-describe('a blob that is there', () => {
+describe('an existing blob', () => {
   before(async () => {
     assert.equal((await put('/box/one', ONE)).status, 201)
     assert.equal((await put('/box/plain')).status, 201)
@@ -180,7 +167,7 @@ describe('a blob that is there', () => {
   })
 
   // prettier-ignore
-  const CASES: readonly (readonly [path: string, asked: string | undefined, outcome: string])[] = [
+  const CASES: readonly (readonly [path: string, scope: string | undefined, expected: string])[] = [
     ['/box/one',    ONE,       ONE],
     ['/box/one',    undefined, USES],
     ['/box/one',    OWN,       USES],
@@ -191,12 +178,12 @@ describe('a blob that is there', () => {
     ['/scoped/two', undefined, MISMATCH],
   ]
   for (const comp of ['metadata', 'snapshot']) {
-    for (const [path, asked, outcome] of CASES) {
-      test(`${comp} of ${path} with ${asked ?? 'none named'} → ${outcome}`, async () => {
-        const answer = await send('PUT', `${path}?comp=${comp}`, scopeHeader(asked))
-        // A snapshot brings nothing to encrypt, so its answer has no scope.
-        const said = comp === 'snapshot' && !/^\d/.test(outcome) ? 'plain' : outcome
-        assert.equal(encryptionOf(answer), said)
+    for (const [path, scope, expected] of CASES) {
+      test(`${comp} of ${path} with ${scope ?? 'none named'} → ${expected}`, async () => {
+        const answer = await send('PUT', `${path}?comp=${comp}`, scopeHeader(scope))
+        // A snapshot encrypts nothing, so its response has no scope.
+        const returned = comp === 'snapshot' && !/^\d/.test(expected) ? 'plain' : expected
+        assert.equal(encryptionOf(answer), returned)
       })
     }
   }
@@ -208,14 +195,14 @@ describe('a blob that is there', () => {
     ['/box/append',      TWO,       MISMATCH],
     ['/scoped/append-2', undefined, ONE],
   ]
-  for (const [path, asked, outcome] of APPENDS) {
-    test(`Append Block to ${path} with ${asked ?? 'none named'} → ${outcome}`, async () => {
-      const answer = await send('PUT', `${path}?comp=appendblock`, scopeHeader(asked), 'more')
-      assert.equal(encryptionOf(answer), outcome)
+  for (const [path, scope, expected] of APPENDS) {
+    test(`Append Block to ${path} with ${scope ?? 'none named'} → ${expected}`, async () => {
+      const answer = await send('PUT', `${path}?comp=appendblock`, scopeHeader(scope), 'more')
+      assert.equal(encryptionOf(answer), expected)
     })
   }
 
-  test('blocks of one scope make no blob of another', async () => {
+  test('cannot be committed from blocks of another scope', async () => {
     const blob = client.getContainerClient('box').getBlockBlobClient('blocks')
     await blob.stageBlock('AAAA', 'hello', 5, { encryptionScope: ONE })
     const commit = (scope?: string) =>
@@ -227,8 +214,8 @@ describe('a blob that is there', () => {
   })
 })
 
-describe('containers', () => {
-  test('tell their scope, in their properties and in lists', async () => {
+describe('a container with a scope:', () => {
+  test('properties and lists show the scope', async () => {
     const all: Record<string, unknown> = {}
     for await (const { name, properties } of client.listContainers()) {
       all[name] = [properties.defaultEncryptionScope, properties.preventEncryptionScopeOverride]
@@ -254,10 +241,10 @@ describe('containers', () => {
     [{ 'x-ms-default-encryption-scope': ONE, 'x-ms-deny-encryption-scope-override': 'maybe' }, '400 InvalidHeaderValue', 'x-ms-deny-encryption-scope-override'],
     [{ 'x-ms-default-encryption-scope': 'scope-9', 'x-ms-deny-encryption-scope-override': 'false' }, UNKNOWN, undefined],
   ]
-  for (const [headers, outcome, name] of CASES) {
-    test(`${JSON.stringify(headers)} → ${outcome}`, async () => {
+  for (const [headers, expected, name] of CASES) {
+    test(`${JSON.stringify(headers)} → ${expected}`, async () => {
       const answer = await send('PUT', '/refused?restype=container', headers)
-      assert.equal(outcomeOf(answer), outcome)
+      assert.equal(outcome(answer), expected)
       assert.equal(xmlText(answer.text, 'HeaderName'), name)
       assert.equal((await send('GET', '/refused?restype=container')).status, 404)
     })
@@ -299,7 +286,7 @@ describe('a SAS that names a scope (ses)', () => {
   }
 
   // prettier-ignore
-  const CASES: readonly (readonly [string, ses: string, header: string | undefined, outcome: string])[] = [
+  const CASES: readonly (readonly [string, ses: string, header: string | undefined, expected: string])[] = [
     ['box',    ONE,       undefined, ONE],
     ['box',    ONE,       ONE,       ONE],
     ['box',    ONE,       TWO,       '400 InvalidHeaderValue'],
@@ -309,9 +296,9 @@ describe('a SAS that names a scope (ses)', () => {
     ['strict', TWO,       undefined, FORBIDDEN],
   ]
   for (const [what, make] of Object.entries(MAKERS)) {
-    for (const [container, ses, header, outcome] of CASES) {
-      const asked = header === undefined ? '' : `, ${header} in the header`
-      test(`${what} with ${ses} for ${container}${asked} → ${outcome}`, async () => {
+    for (const [container, ses, header, expected] of CASES) {
+      const named = header === undefined ? '' : `, ${header} in the header`
+      test(`${what} with ${ses} for ${container}${named} → ${expected}`, async () => {
         const sign = make(container, ses)
         const path = `/${container}/b`
         const headers = { ...BLOCK_BLOB, ...scopeHeader(header) }
@@ -322,12 +309,12 @@ describe('a SAS that names a scope (ses)', () => {
           body: 'by SAS',
           sign,
         })
-        assert.equal(encryptionOf(answer), outcome)
+        assert.equal(encryptionOf(answer), expected)
       })
     }
   }
 
-  test('it does not bind reads, and binds whatever is written', async () => {
+  test('applies to all writes but not to reads', async () => {
     const sign = MAKERS['a container’s']?.('box', ONE) ?? ''
     const by = (method: string, path: string, headers: Headers = {}, body = '') =>
       rawRequest(server, { method, path, headers, sign, ...(method === 'PUT' && { body }) })
@@ -343,7 +330,7 @@ describe('a SAS that names a scope (ses)', () => {
   })
 })
 
-test('a container that comes to encrypt while a body is on its way: the client is told to retry', async () => {
+test("a put is answered with 503 if the container's scope changed while its body was read", async () => {
   await send('PUT', '/race?restype=container')
   const body = Buffer.alloc(20_000)
   const headers = { ...BLOCK_BLOB, 'content-length': String(body.length) }
@@ -359,9 +346,12 @@ test('a container that comes to encrypt while a body is on its way: the client i
   await client.createContainer('race', { containerEncryptionScope: scope })
   req.end(body)
   assert.equal(await answered, 503)
-  assert.equal(outcomeOf(await send('GET', '/race/b')), '404 BlobNotFound')
+  assert.equal(outcome(await send('GET', '/race/b')), '404 BlobNotFound')
 })
 
-test('a name that no scope can have keeps the server from starting', async () => {
-  await assert.rejects(startTestServer({ encryptionScopes: ['-'] }), /name of an encryption scope/)
+test('an invalid scope name prevents the server from starting', async () => {
+  await assert.rejects(
+    startTestServer({ encryptionScopes: ['-'] }),
+    /is not a valid encryption scope/,
+  )
 })

@@ -1,32 +1,20 @@
-// Which operations change ETag and Last-Modified, and that no two writes share an ETag, on a clock that
-// stands still.
+// Which operations change ETag and Last-Modified, and that no two writes have the same ETag even if the clock stands
+// still.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import type { Headers } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 
-let server: TestServer
 let heldMs = Date.now()
+const fixture = await startBlobFixture({ clock: () => heldMs })
 
-before(async () => {
-  server = await startTestServer({ clock: () => heldMs })
-  await send('PUT', '/box?restype=container')
-})
-
-after(() => server.close())
-
-async function send(
-  method: string,
-  path: string,
-  headers: Readonly<Record<string, string>> = {},
-  body?: string,
-) {
-  const response = await rawRequest(server, { method, path, headers, ...(body && { body }) })
+async function send(method: string, path: string, headers: Headers = {}, body?: string) {
+  const response = await fixture.send(method, path, headers, body)
   assert.ok(response.status < 300, `${method} ${path}: ${response.status} ${response.text}`)
   const { etag = '', 'last-modified': modified = '' } = response.headers
   return { ...response, etag, modifiedMs: Date.parse(modified) }
 }
 
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 type Sent = readonly [method: string, query: string, Readonly<Record<string, string>>?]
 
 const BLOB_WRITES: Readonly<Record<string, Sent>> = {
@@ -41,7 +29,7 @@ const BLOB_READS: Readonly<Record<string, Sent>> = {
   'Get Blob Metadata': ['GET', '?comp=metadata'],
 }
 
-describe('blobs', () => {
+describe('for blobs', () => {
   for (const [name, [method, query, headers]] of Object.entries(BLOB_WRITES)) {
     test(`${name} changes ETag and Last-Modified`, async () => {
       const before = await send('PUT', '/box/b', BLOCK_BLOB, 'x')
@@ -70,7 +58,7 @@ describe('blobs', () => {
     assert.match(etag, /^"0x[0-9A-F]+"$/)
   })
 
-  test('the time of creation stays through an overwrite, and is new after a delete', async () => {
+  test('the creation time is kept by an overwrite and new after a delete', async () => {
     const creation = async () => (await send('HEAD', '/box/c')).headers['x-ms-creation-time']
     await send('PUT', '/box/c', BLOCK_BLOB, 'x')
     const first = await creation()
@@ -82,14 +70,14 @@ describe('blobs', () => {
     assert.notEqual(await creation(), first)
   })
 
-  test('a blob that is deleted and written again has another ETag', async () => {
+  test('a blob that was deleted and written again has another ETag', async () => {
     const first = await send('PUT', '/box/again', BLOCK_BLOB, 'x')
     await send('DELETE', '/box/again')
     const second = await send('PUT', '/box/again', BLOCK_BLOB, 'x')
     assert.notEqual(second.etag, first.etag)
   })
 
-  test('two hundred writes in one tick have two hundred ETags', async () => {
+  test('two hundred writes at the same time have two hundred ETags', async () => {
     const etags = new Set<string>()
     for (let i = 0; i < 50; i += 1) {
       const written = await Promise.all(
@@ -102,7 +90,7 @@ describe('blobs', () => {
     assert.equal(etags.size, 200)
   })
 
-  test('Last-Modified does not go back when the clock does', async () => {
+  test('Last-Modified does not go back if the clock does', async () => {
     const before = await send('PUT', '/box/back', BLOCK_BLOB, 'x')
     heldMs -= 10_000
     const written = await send('PUT', '/box/back', BLOCK_BLOB, 'y')
@@ -114,7 +102,7 @@ describe('blobs', () => {
   })
 })
 
-describe('containers', () => {
+describe('for containers', () => {
   const writes = { 'Set Container Metadata': '&comp=metadata', 'Set Container ACL': '&comp=acl' }
   for (const [name, comp] of Object.entries(writes)) {
     test(`${name} changes ETag and Last-Modified`, async () => {
@@ -127,7 +115,7 @@ describe('containers', () => {
     })
   }
 
-  test('what is done to its blobs changes neither', async () => {
+  test('operations on its blobs change neither', async () => {
     const before = await send('HEAD', '/box?restype=container')
     heldMs += 2_000
     for (const [method, query, headers] of Object.values(BLOB_WRITES)) {

@@ -1,16 +1,33 @@
-// A container with every kind of blob that a list can show: each type, snapshots, versions, what is deleted or
-// not committed, and everything that a blob may have besides its bytes.
+// A container with every kind of blob that a list can show: each type, snapshots, versions, deleted and uncommitted
+// blobs, and every property that a blob can have.
 import assert from 'node:assert/strict'
+import { after } from 'node:test'
 import type { ContainerClient } from '@azure/storage-blob'
+import { DAY_MS } from '../harness.ts'
 import { keyHeaders, newKey, startSecureServer, type SecureServer } from './secure-server.ts'
 
 export const CONTAINER = 'every'
-const DAY_MS = 24 * 60 * 60 * 1_000
 const SCOPE = 'scope-1'
 const NEWEST = '2026-10-06'
 
-/** Names that XML, UTF-8 or a path could trip over. */
+/** Names that are difficult for XML, UTF-8 or paths. */
 const ODD_NAMES = ['a&b <c>"d"', '日本/語', 'emoji 😀', 'not\uffffXML', ' x ']
+
+export type ListOptions = NonNullable<Parameters<ContainerClient['listBlobsFlat']>[0]>
+
+/** The options of a list that shows all blobs with everything they have. */
+export const EVERYTHING: ListOptions = {
+  includeCopy: true,
+  includeDeleted: true,
+  includeDeletedWithVersions: true,
+  includeImmutabilityPolicy: true,
+  includeLegalHold: true,
+  includeMetadata: true,
+  includeSnapshots: true,
+  includeTags: true,
+  includeUncommitedBlobs: true,
+  includeVersions: true,
+}
 
 export type EveryBlob = {
   readonly server: SecureServer
@@ -19,6 +36,7 @@ export type EveryBlob = {
 
 export async function startWithEveryBlob(): Promise<EveryBlob> {
   const server = await startSecureServer({ silent: true, encryptionScopes: [SCOPE] })
+  after(() => server.close())
   const container = server.client.getContainerClient(CONTAINER)
   await container.create()
   await turnOn(server, false)
@@ -52,7 +70,7 @@ async function send(
   assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`)
 }
 
-/** Without versions a deleted blob and its snapshots are kept as such. */
+/** Without versioning, soft delete keeps a deleted blob and its snapshots. */
 async function deleteOne(container: ContainerClient): Promise<void> {
   const blob = container.getBlockBlobClient('past/soft-deleted')
   await blob.upload('gone', 4, { metadata: { n: '0' } })

@@ -1,40 +1,19 @@
-// Set Blob Expiry: the four options, what is refused, and that a blob whose time is over is gone for every
-// operation, before a sweep and after it.
+// Set Blob Expiry: the four options, invalid requests, and that an expired blob is gone for every operation, before and
+// after a sweep.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { prefixRange } from '../../src/kv/kv.ts'
+import { describe, test } from 'node:test'
 import { encodeKey } from '../../src/kv/key.ts'
-import { rawRequest } from '../harness.ts'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
+import { prefixRange } from '../../src/kv/kv.ts'
+import { assertRefused, DAY_MS, type Headers } from '../harness.ts'
+import { runTestServer } from '../running-server.ts'
+import { BLOCK_BLOB, blobFixtureOn } from './fixture.ts'
 
-let server: RunningTestServer
-let service: BlobServiceClient
-let container: ContainerClient
-
-before(async () => {
-  server = await runTestServer({ silent: true, logLevel: 'error' })
-  const endpoint = `BlobEndpoint=http://127.0.0.1:${server.blobPort}/devstoreaccount1`
-  const account = 'DefaultEndpointsProtocol=http;AccountName=devstoreaccount1'
-  service = BlobServiceClient.fromConnectionString(`${account};AccountKey=${KEY};${endpoint};`)
-  container = service.getContainerClient('box')
-  await container.create()
-})
-
-after(() => server.close())
-
-const KEY =
-  'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
-type Headers = Readonly<Record<string, string>>
-const DAY_MS = 24 * 60 * 60 * 1_000
-
-function send(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
+const running = await runTestServer({ silent: true, logLevel: 'error' })
+const { server, service, container, send } = await blobFixtureOn(running)
 
 const put = (name: string, body: string | Uint8Array = 'x', headers: Headers = {}) =>
-  send('PUT', `/box/${name}`, { 'x-ms-blob-type': 'BlockBlob', ...headers }, body)
+  send('PUT', `/box/${name}`, { ...BLOCK_BLOB, ...headers }, body)
 
 function setExpiry(name: string, option: string, time?: string, headers: Headers = {}) {
   const given = {
@@ -44,11 +23,6 @@ function setExpiry(name: string, option: string, time?: string, headers: Headers
   return send('PUT', `/box/${name}?comp=expiry`, { ...given, ...headers })
 }
 
-async function assertRefused(sent: ReturnType<typeof send>, status: number, code: string) {
-  const answer = await sent
-  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
-}
-
 const httpDate = (timeMs: number) => new Date(timeMs).toUTCString()
 const expiryOf = async (name: string) =>
   (await send('HEAD', `/box/${name}`)).headers['x-ms-expiry-time']
@@ -56,14 +30,14 @@ const expiryOf = async (name: string) =>
 describe('Set Blob Expiry', () => {
   const AGE_MS = 10_000
   const OPTIONS: readonly (readonly [string, string, () => string, number])[] = [
-    // option                              time                           after which it is gone
+    // option                              time                           expires after
     ['RelativeToNow', 'milliseconds', () => '60000', 60_000],
     ['RelativeToCreation', 'milliseconds', () => '60000', 60_000 - AGE_MS],
     ['relativetocreation', 'in any case', () => '10001', 1],
     ['Absolute', 'a date', () => httpDate(server.now() + 60_000), 60_000],
   ]
   for (const [option, name, time, afterMs] of OPTIONS) {
-    test(`${option}, ${name}: there until then, and not after`, async () => {
+    test(`${option}, ${name}: the blob exists until then`, async () => {
       await put('b')
       server.advance(AGE_MS)
       // Dates are whole seconds.
@@ -91,7 +65,7 @@ describe('Set Blob Expiry', () => {
     assert.equal((await send('HEAD', '/box/etag')).headers.etag, headers.etag)
   })
 
-  test('is set anew, put off, and taken back by NeverExpire', async () => {
+  test('can be repeated, extended and removed by NeverExpire', async () => {
     await put('kept')
     await setExpiry('kept', 'RelativeToNow', '1000')
     await setExpiry('kept', 'RelativeToNow', '5000')
@@ -104,7 +78,7 @@ describe('Set Blob Expiry', () => {
     assert.equal((await send('GET', '/box/kept')).text, 'x')
   })
 
-  test('ends with the blob that it was set on', async () => {
+  test('does not apply to a blob that replaces the first one', async () => {
     await put('anew')
     await setExpiry('anew', 'RelativeToNow', '1000')
     await put('anew', 'new')
@@ -116,17 +90,17 @@ describe('Set Blob Expiry', () => {
 
   const REFUSED: readonly (readonly [string, string, (() => string) | undefined, string])[] = [
     ['no option', '', () => '1000', 'MissingRequiredHeader'],
-    ['another option', 'Soon', () => '1000', 'InvalidHeaderValue'],
+    ['an unknown option', 'Soon', () => '1000', 'InvalidHeaderValue'],
     ['no time', 'RelativeToNow', undefined, 'MissingRequiredHeader'],
     ['no date', 'Absolute', undefined, 'MissingRequiredHeader'],
-    ['a time that is over', 'RelativeToCreation', () => '1', 'InvalidHeaderValue'],
-    ['no time left', 'RelativeToNow', () => '0', 'InvalidHeaderValue'],
+    ['a time in the past', 'RelativeToCreation', () => '1', 'InvalidHeaderValue'],
+    ['zero time', 'RelativeToNow', () => '0', 'InvalidHeaderValue'],
     ['a negative time', 'RelativeToNow', () => '-1', 'InvalidHeaderValue'],
-    ['a date for a time', 'RelativeToNow', () => httpDate(server.now() + DAY_MS), 'InvalidHeaderValue'],
-    ['a time for a date', 'Absolute', () => '60000', 'InvalidHeaderValue'],
-    ['a date that is over', 'Absolute', () => httpDate(server.now() - 1_000), 'InvalidHeaderValue'],
-    ['a time that no date can show', 'RelativeToNow', () => '9000000000000000', 'InvalidHeaderValue'],
-    ['a time for never', 'NeverExpire', () => '1000', 'InvalidHeaderValue'],
+    ['a date instead of a time', 'RelativeToNow', () => httpDate(server.now() + DAY_MS), 'InvalidHeaderValue'],
+    ['a time instead of a date', 'Absolute', () => '60000', 'InvalidHeaderValue'],
+    ['a date in the past', 'Absolute', () => httpDate(server.now() - 1_000), 'InvalidHeaderValue'],
+    ['a time beyond all dates', 'RelativeToNow', () => '9000000000000000', 'InvalidHeaderValue'],
+    ['a time with NeverExpire', 'NeverExpire', () => '1000', 'InvalidHeaderValue'],
   ] // prettier-ignore
   for (const [name, option, time, code] of REFUSED) {
     test(`with ${name} → 400 ${code}, and the blob stays`, async () => {
@@ -141,7 +115,7 @@ describe('Set Blob Expiry', () => {
     })
   }
 
-  test('takes no conditions, needs the lease, and the blob', async () => {
+  test('refuses conditions and needs the lease id and an existing blob', async () => {
     await put('guarded')
     const conditional = setExpiry('guarded', 'NeverExpire', undefined, { 'If-Match': '*' })
     await assertRefused(conditional, 400, 'ConditionHeadersNotSupported')
@@ -154,7 +128,7 @@ describe('Set Blob Expiry', () => {
   })
 })
 
-describe('a blob whose time is over', () => {
+describe('an expired blob', () => {
   const GONE: readonly (readonly [string, string, Headers])[] = [
     ['GET', '', {}],
     ['HEAD', '', {}],
@@ -187,7 +161,7 @@ describe('a blob whose time is over', () => {
     })
   }
 
-  test('leaves its name free, with If-None-Match: * and If-Match alike', async () => {
+  test('does not exist for If-None-Match: * and If-Match', async () => {
     await put('name')
     await setExpiry('name', 'RelativeToNow', '1000')
     server.advance(1_000)
@@ -197,7 +171,7 @@ describe('a blob whose time is over', () => {
     assert.deepEqual([text, headers['x-ms-creation-time']], ['new', httpDate(server.now())])
   })
 
-  test('leaves nothing in the store once it is swept: no record, no tag, no bytes', async () => {
+  test('leaves no record, tag or bytes in the store after a sweep', async () => {
     const entries = async () => {
       const parts = ['blob', 'blob-tag', 'due', 'map', 'deleted-map', 'extent-reference']
       const counts = parts.map((part) =>
@@ -221,7 +195,7 @@ describe('a blob whose time is over', () => {
     assert.deepEqual(await entries(), before)
   })
 
-  test('stays as long as a legal hold or a policy keeps it', async () => {
+  test('is kept as long as a legal hold or a policy protects it', async () => {
     await put('held')
     await setExpiry('held', 'RelativeToNow', '1000')
     await send('PUT', '/box/held?comp=legalhold', { 'x-ms-legal-hold': 'true' })

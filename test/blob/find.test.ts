@@ -1,44 +1,29 @@
-// Find Blobs by Tags, in an account and in a container: what the filter may say, what is found, in pages, and
-// that it is found as soon as a write is answered and no longer once the blob or its tag is gone.
+// Find Blobs by Tags, in an account and in a container: filters, results and pages. A blob is found as soon as its write
+// is answered, and no longer once the blob or its tag is gone.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import {
   AccountSASPermissions,
-  BlobServiceClient,
   ContainerSASPermissions,
   type ContainerClient,
 } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, xmlTexts, type TestServer } from '../harness.ts'
-import { outcome, type Headers } from './lease-table.ts'
+import { outcome, xmlText, xmlTexts } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-let fruit: ContainerClient
-let stone: ContainerClient
+const fixture = await startBlobFixture({ container: 'fruit' })
+const { server, service, container: fruit, send } = fixture
+const stone = service.getContainerClient('stone')
 
-before(async () => {
-  server = await startTestServer()
-  service = BlobServiceClient.fromConnectionString(server.connectionString)
-  fruit = service.getContainerClient('fruit')
-  stone = service.getContainerClient('stone')
-  await fruit.create()
-  await stone.create()
-  await put(fruit, 'apple', { color: 'green', weight: '0150' })
-  await put(fruit, 'cherry', { color: 'red', weight: '0008' })
-  await put(fruit, 'plum', { color: 'blue', weight: '0040', 'good for': 'jam' })
-  await put(fruit, 'pear', {})
-  await put(stone, 'lazuli', { color: 'blue', weight: '0400' })
-  await put(stone, 'ruby', { color: 'red', weight: '0004' })
-})
-
-after(() => server.close())
+await stone.create()
+await put(fruit, 'apple', { color: 'green', weight: '0150' })
+await put(fruit, 'cherry', { color: 'red', weight: '0008' })
+await put(fruit, 'plum', { color: 'blue', weight: '0040', 'good for': 'jam' })
+await put(fruit, 'pear', {})
+await put(stone, 'lazuli', { color: 'blue', weight: '0400' })
+await put(stone, 'ruby', { color: 'red', weight: '0004' })
 
 async function put(container: ContainerClient, name: string, tags: Record<string, string>) {
   await container.getBlockBlobClient(name).upload(name, name.length, { tags })
-}
-
-function send(method: string, path: string, headers: Headers = {}, sign?: string) {
-  return rawRequest(server, { method, path, headers, ...(sign !== undefined && { sign }) })
 }
 
 type Found = {
@@ -48,18 +33,18 @@ type Found = {
   readonly next: string
 }
 
-/** `where`, and what else the query has; in a container if one is named. */
+/** Sends the filter and other query parameters, to a container if one is given. */
 async function find(where: string, more = '', container = '', sign?: string): Promise<Found> {
   const scope = container === '' ? '/?comp=blobs' : `/${container}?restype=container&comp=blobs`
   const path = `${scope}&where=${encodeURIComponent(where)}${more}`
-  const answer = await send('GET', path, {}, sign)
+  const answer = await send('GET', path, {}, undefined, sign)
   const { text } = answer
   const containers = xmlTexts(text, 'ContainerName')
   const blobs = xmlTexts(text, 'Name').map((name, i) => `${containers[i] ?? ''}/${name}`)
   return { outcome: outcome(answer), text, blobs, next: xmlText(text, 'NextMarker') ?? '' }
 }
 
-describe('what is found', () => {
+describe('a search finds', () => {
   const FILTERS: readonly (readonly [where: string, ...blobs: string[]])[] = [
     ["color = 'red'", 'fruit/cherry', 'stone/ruby'],
     ['"color"=\'red\'', 'fruit/cherry', 'stone/ruby'],
@@ -86,7 +71,7 @@ describe('what is found', () => {
     })
   }
 
-  test('in a container only its own', async () => {
+  test('only blobs of the container if one is given', async () => {
     assert.deepEqual((await find("color = 'red'", '', 'fruit')).blobs, ['fruit/cherry'])
     assert.deepEqual((await find("color >= 'a'", '', 'stone')).blobs, [
       'stone/lazuli',
@@ -94,7 +79,7 @@ describe('what is found', () => {
     ])
   })
 
-  test('with the tags that were asked for, not all', async () => {
+  test('each blob with only the tags of the filter', async () => {
     const { text } = await find("color = 'blue' AND \"good for\" = 'jam'")
     const tag = (name: string, value: string) =>
       `<Tag><Key>${name}</Key><Value>${value}</Value></Tag>`
@@ -103,7 +88,7 @@ describe('what is found', () => {
     assert.ok(!text.includes('weight'))
   })
 
-  test('as XML that says what was asked of whom', async () => {
+  test('its blobs as XML with the endpoint and the filter', async () => {
     const path = `/?comp=blobs&where=${encodeURIComponent("color = 'green'")}`
     const { headers, text } = await send('GET', path)
     assert.equal(headers['content-type'], 'application/xml')
@@ -117,7 +102,7 @@ describe('what is found', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('an invalid search', () => {
   const INVALID = '400 InvalidQueryParameterValue'
   const FILTERS: readonly string[] = [
     '',
@@ -136,23 +121,23 @@ describe('what is refused', () => {
   ]
   for (const where of FILTERS) {
     test(`where ${where.slice(0, 60)} → 400`, async () => {
-      const { outcome: said, text } = await find(where)
-      assert.equal(said, INVALID)
+      const { outcome: actual, text } = await find(where)
+      assert.equal(actual, INVALID)
       assert.equal(xmlText(text, 'QueryParameterName'), 'where')
     })
   }
 
-  test('a container named in the filter and in the path', async () => {
-    const { outcome: said } = await find("@container = 'fruit' AND color = 'red'", '', 'fruit')
-    assert.equal(said, INVALID)
+  test('with a container in both filter and path', async () => {
+    const { outcome: actual } = await find("@container = 'fruit' AND color = 'red'", '', 'fruit')
+    assert.equal(actual, INVALID)
   })
 
-  test('no filter, no container, and pages that can not be', async () => {
+  test('without a filter, in a missing container, or with an invalid page size or marker', async () => {
     assert.equal(outcome(await send('GET', '/?comp=blobs')), '400 MissingRequiredQueryParameter')
     const red = "color = 'red'"
     assert.equal((await find(red, '', 'nobox')).outcome, '404 ContainerNotFound')
     const RANGE = '400 OutOfRangeQueryParameterValue'
-    for (const [more, said] of [
+    for (const [more, expected] of [
       ['&maxresults=0', RANGE],
       ['&maxresults=-1', RANGE],
       ['&maxresults=some', INVALID],
@@ -161,14 +146,14 @@ describe('what is refused', () => {
       [`&marker=${Buffer.from('["red",1]').toString('base64url')}`, INVALID],
       ['&marker=', '200'],
     ] as const) {
-      assert.equal((await find(red, more)).outcome, said, more)
+      assert.equal((await find(red, more)).outcome, expected, more)
     }
   })
 })
 
-describe('pages', () => {
+describe('a search in pages', () => {
   for (const where of ["page = 'one'", "page >= 'a'", "page = 'one' AND odd = 'yes'"]) {
-    test(`${where}: each blob once, while others come and go`, async () => {
+    test(`${where}: finds each blob once while others are added and deleted`, async () => {
       const container = service.getContainerClient(
         `pages-${Buffer.from(where).toString('hex').slice(-12)}`,
       )
@@ -187,7 +172,7 @@ describe('pages', () => {
         assert.ok(page.blobs.length <= 4)
         found.push(...page.blobs.map((blob) => blob.split('/')[1] ?? ''))
         marker = page.next
-        // The last one found is gone when the next page is asked for, and one came before it.
+        // Before the next page is requested, the last blob found is deleted and one is added before it.
         if (page.blobs.length > 0) await container.deleteBlob(found.at(-1) ?? '')
         await put(container, `a-${found.length}`, { page: 'one', odd: 'yes' })
       } while (marker !== '')
@@ -201,7 +186,7 @@ describe('pages', () => {
   }
 })
 
-describe('at once', () => {
+describe('a search finds changes at once:', () => {
   const blobs = async (where: string) => (await find(where)).blobs
 
   test('with the SDK', async () => {
@@ -219,7 +204,7 @@ describe('at once', () => {
     )
   })
 
-  test('as tags are set, replaced and taken away', async () => {
+  test('tags that are set, replaced and removed', async () => {
     const blob = fruit.getBlockBlobClient('kiwi')
     await put(fruit, 'kiwi', { test: 'one' })
     assert.deepEqual(await blobs("test = 'one'"), ['fruit/kiwi'])
@@ -235,7 +220,7 @@ describe('at once', () => {
     assert.deepEqual(await blobs("test >= 'a'"), [])
   })
 
-  test('the current blob, not its snapshots', async () => {
+  test('the current blob but not its snapshots', async () => {
     const blob = fruit.getBlockBlobClient('fig')
     await put(fruit, 'fig', { moment: 'then' })
     await blob.createSnapshot()
@@ -245,7 +230,7 @@ describe('at once', () => {
     await blob.delete({ deleteSnapshots: 'include' })
   })
 
-  test('no longer when the container is gone, nor in a new one of its name', async () => {
+  test('no blobs of a deleted container, nor of a new one with its name', async () => {
     const container = service.getContainerClient('short')
     await container.create()
     await put(container, 'lived', { life: 'short' })
@@ -257,7 +242,7 @@ describe('at once', () => {
     assert.deepEqual((await find("life = 'short'", '', 'short')).blobs, [])
   })
 
-  test('names as they are', async () => {
+  test('any names', async () => {
     const container = service.getContainerClient('names')
     await container.create()
     await put(container, 'a/ö & <b>.txt', { odd: 'name' })
@@ -267,41 +252,41 @@ describe('at once', () => {
   })
 })
 
-describe('with a shared access signature', () => {
+describe('a search with a SAS', () => {
   const red = "color = 'red'"
   const expiresOn = () => new Date(server.now() + 3_600_000)
   const queryOf = (url: string) => url.slice(url.indexOf('?') + 1)
 
-  for (const [permissions, types, said] of [
+  for (const [permissions, types, expected] of [
     ['f', 'sco', '200'],
     ['l', 'sco', '403 AuthorizationPermissionMismatch'],
     ['f', 'o', '403 AuthorizationResourceTypeMismatch'],
   ] as const) {
-    test(`of the account, ${permissions} for ${types} → ${said}`, async () => {
+    test(`of the account, ${permissions} for ${types} → ${expected}`, async () => {
       const url = service.generateAccountSasUrl(
         expiresOn(),
         AccountSASPermissions.parse(permissions),
         types,
       )
-      assert.equal((await find(red, '', '', queryOf(url))).outcome, said)
-      assert.equal((await find(red, '', 'fruit', queryOf(url))).outcome, said)
+      assert.equal((await find(red, '', '', queryOf(url))).outcome, expected)
+      assert.equal((await find(red, '', 'fruit', queryOf(url))).outcome, expected)
     })
   }
 
-  for (const [permissions, said] of [
+  for (const [permissions, expected] of [
     ['f', '200'],
     ['rlt', '403 AuthorizationPermissionMismatch'],
   ] as const) {
-    test(`of a container, ${permissions} → ${said}`, async () => {
+    test(`of a container, ${permissions} → ${expected}`, async () => {
       const parsed = ContainerSASPermissions.parse(permissions)
       const url = await fruit.generateSasUrl({ permissions: parsed, expiresOn: expiresOn() })
-      assert.equal((await find(red, '', 'fruit', queryOf(url))).outcome, said)
+      assert.equal((await find(red, '', 'fruit', queryOf(url))).outcome, expected)
       assert.equal((await find(red, '', 'stone', queryOf(url))).outcome.slice(0, 3), '403')
       assert.equal((await find(red, '', '', queryOf(url))).outcome.slice(0, 3), '403')
     })
   }
 
-  test('anonymously not even where blobs are public', async () => {
+  test('or a key is needed even in a public container', async () => {
     const open = service.getContainerClient('open')
     await open.create({ access: 'container' })
     assert.equal((await find(red, '', 'open', 'none')).outcome, '401 NoAuthenticationInformation')

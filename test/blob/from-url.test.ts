@@ -1,46 +1,22 @@
-// Put Block, Put Page and Append Block From URL: parts of a source become parts of a blob.
+// Put Block, Put Page and Append Block From URL, which copy parts of a source into a blob.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { startCopyServers, type CopyServers } from '../copy-servers.ts'
-import { rawRequest, type TestServer } from '../harness.ts'
-import { file, type SourceServer } from '../source-server.ts'
+import { describe, test } from 'node:test'
+import { md5Of, outcome, type Headers } from '../harness.ts'
+import { file } from '../source-server.ts'
+import { startCopyFixture } from './fixture.ts'
 
-let servers: CopyServers
-let web: SourceServer
-let server: TestServer
-let container: ContainerClient
+const { web, container, send } = await startCopyFixture()
 
 const PAGES = Buffer.concat([Buffer.alloc(512, 1), Buffer.alloc(512, 2), Buffer.alloc(512, 3)])
 
-before(async () => {
-  servers = await startCopyServers()
-  ;({ web, server } = servers)
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-  await container.getBlockBlobClient('source').upload('0123456789', 10)
-  await container.getBlockBlobClient('pages').upload(PAGES, PAGES.length)
-  web.answer('/source', file(Buffer.from('0123456789')))
-  web.answer('/pages', file(PAGES))
-})
+await container.getBlockBlobClient('source').upload('0123456789', 10)
+await container.getBlockBlobClient('pages').upload(PAGES, PAGES.length)
+web.answer('/source', file(Buffer.from('0123456789')))
+web.answer('/pages', file(PAGES))
 
-after(() => servers.close())
-
-const md5Of = (bytes: string | Buffer) => createHash('md5').update(bytes).digest('base64')
 const BLOCK_ID = Buffer.from('a').toString('base64')
 
-type Headers = Readonly<Record<string, string>>
-
-function put(path: string, headers: Headers) {
-  return rawRequest(server, { method: 'PUT', path, headers })
-}
-
-async function outcomeOf(sent: ReturnType<typeof put>): Promise<string> {
-  const { status, headers } = await sent
-  return status < 300 ? String(status) : `${status} ${String(headers['x-ms-error-code'])}`
-}
+const put = (path: string, headers: Headers) => send('PUT', path, headers)
 
 const contentOf = async (name: string) =>
   (await container.getBlobClient(name).downloadToBuffer()).toString()
@@ -52,7 +28,7 @@ const PLACES: Readonly<Record<string, (name: string) => string>> = {
 
 for (const [place, urlOf] of Object.entries(PLACES)) {
   describe(`from ${place}`, () => {
-    test('Put Block From URL: all of it, and ranges', async () => {
+    test('Put Block From URL copies the whole source or a range', async () => {
       const client = container.getBlockBlobClient('blocks')
       const ids = ['a', 'b', 'c'].map((text) => Buffer.from(text).toString('base64'))
       await client.stageBlockFromURL(ids[0] ?? '', urlOf('source'))
@@ -62,7 +38,7 @@ for (const [place, urlOf] of Object.entries(PLACES)) {
       assert.equal(await contentOf('blocks'), '012345678923489')
     })
 
-    test('Append Block From URL tells where it came to stand', async () => {
+    test('Append Block From URL returns the offset of the block', async () => {
       const client = container.getAppendBlobClient('log')
       await client.create()
       const first = await client.appendBlockFromURL(urlOf('source'), 0, 4)
@@ -76,7 +52,7 @@ for (const [place, urlOf] of Object.entries(PLACES)) {
       await assert.rejects(late, { code: 'AppendPositionConditionNotMet' })
     })
 
-    test('Put Page From URL', async () => {
+    test('Put Page From URL copies pages', async () => {
       const client = container.getPageBlobClient('disk')
       await client.create(1536)
       const answer = await client.uploadPagesFromURL(urlOf('pages'), 512, 0, 1024)
@@ -102,12 +78,12 @@ for (const [place, urlOf] of Object.entries(PLACES)) {
       ],
     }
     for (const [name, [path, own]] of Object.entries(OPERATIONS)) {
-      test(`${name}: hashes, source conditions, and what is not there`, async () => {
+      test(`${name} checks hashes, source conditions and missing sources`, async () => {
         await container.getAppendBlobClient('log-2').create()
         await container.getPageBlobClient('disk-2').create(512)
         const whole = md5Of(name.startsWith('Put Page') ? PAGES.subarray(0, 512) : PAGES)
-        const sent = (headers: Headers, source = 'pages') =>
-          outcomeOf(put(path, { 'x-ms-copy-source': urlOf(source), ...own, ...headers }))
+        const sent = async (headers: Headers, source = 'pages') =>
+          outcome(await put(path, { 'x-ms-copy-source': urlOf(source), ...own, ...headers }))
         // prettier-ignore
         const rows: readonly (readonly [Headers, string])[] = [
           [{ 'x-ms-source-content-md5': whole }, '201'],
@@ -130,20 +106,24 @@ for (const [place, urlOf] of Object.entries(PLACES)) {
   })
 }
 
-describe('refused', () => {
+describe('the operations refuse', () => {
   const source = (name = 'source') => ({ 'x-ms-copy-source': container.getBlobClient(name).url })
 
-  test('a range behind the end of the source', async () => {
+  test('a range after the end of the source', async () => {
     const path = `/box/b?comp=block&blockid=${BLOCK_ID}`
     const sent = put(path, { ...source(), 'x-ms-source-range': 'bytes=10-19' })
-    assert.equal(await outcomeOf(sent), '416 CannotVerifyCopySource')
+    assert.equal(outcome(await sent), '416 CannotVerifyCopySource')
   })
 
-  test('pages without a range of the source, of another length, or too many', async () => {
+  test('pages without a source range, with one of another length, or too many', async () => {
     await container.getPageBlobClient('page').create(8 * 2 ** 20)
-    const sent = (headers: Headers) =>
-      outcomeOf(
-        put('/box/page?comp=page', { ...source('pages'), 'x-ms-page-write': 'update', ...headers }),
+    const sent = async (headers: Headers) =>
+      outcome(
+        await put('/box/page?comp=page', {
+          ...source('pages'),
+          'x-ms-page-write': 'update',
+          ...headers,
+        }),
       )
     const one = { 'x-ms-range': 'bytes=0-511' }
     assert.equal(await sent(one), '400 MissingRequiredHeader')
@@ -164,26 +144,27 @@ describe('refused', () => {
     assert.equal(await sent(behind), '416 InvalidPageRange')
   })
 
-  test('a destination that is leased, of another type, or not there', async () => {
+  test('a destination that is leased, of another type or missing', async () => {
     await container.getAppendBlobClient('held').create()
     await container.getBlobClient('held').getBlobLeaseClient().acquireLease(-1)
-    const append = (name: string) => outcomeOf(put(`/box/${name}?comp=appendblock`, source()))
+    const append = async (name: string) =>
+      outcome(await put(`/box/${name}?comp=appendblock`, source()))
     assert.equal(await append('held'), '412 LeaseIdMissing')
     assert.equal(await append('source'), '409 InvalidBlobType')
     assert.equal(await append('nothing'), '404 BlobNotFound')
     const block = put(`/nobox/b?comp=block&blockid=${BLOCK_ID}`, source())
-    assert.equal(await outcomeOf(block), '404 ContainerNotFound')
+    assert.equal(outcome(await block), '404 ContainerNotFound')
   })
 
-  test('conditions on a block, which takes none', async () => {
+  test('conditions on a block', async () => {
     const path = `/box/b?comp=block&blockid=${BLOCK_ID}`
     const sent = put(path, { ...source(), 'if-match': '*' })
-    assert.equal(await outcomeOf(sent), '400 ConditionHeadersNotSupported')
+    assert.equal(outcome(await sent), '400 ConditionHeadersNotSupported')
   })
 
   test('an archived source', async () => {
     await container.getBlockBlobClient('archived').upload('x', 1, { tier: 'Archive' })
     const sent = put(`/box/b?comp=block&blockid=${BLOCK_ID}`, source('archived'))
-    assert.equal(await outcomeOf(sent), '409 CannotVerifyCopySource')
+    assert.equal(outcome(await sent), '409 CannotVerifyCopySource')
   })
 })

@@ -1,27 +1,18 @@
-// x-ms-if-tags on every operation that takes it: a condition on the blob's tags that holds besides those on
-// its ETag and its time, and is 412 if it doesn't hold, for reads as well.
+// x-ms-if-tags on every operation that accepts it: a condition on the blob's tags, in addition to those on its ETag and
+// time. If it is not met the operation fails with 412, also for reads.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
-import { outcome, type Headers } from './lease-table.ts'
+import { describe, test } from 'node:test'
+import { outcome, type Headers } from '../harness.ts'
 import {
   BLOB_OPERATIONS,
   makeBlob,
-  makeContainers,
   runOperation,
+  startForOperations,
   type BlobOperation,
 } from './operation-table.ts'
 
-let server: TestServer
+const { server, service, send } = await startForOperations()
 let count = 0
-
-before(async () => {
-  server = await startTestServer()
-  await makeContainers(server)
-})
-
-after(() => server.close())
 
 const TAGS = 'state=new&size=10&a%20b=%2B'
 const MET = "state = 'new'"
@@ -36,17 +27,17 @@ async function newBlob({ of }: Pick<BlobOperation, 'of'>, tags = TAGS) {
   return { path, etag, modifiedMs: Date.parse(modified) }
 }
 
-/** All that a client can see of a blob. */
+/** Everything that a client can see of a blob. */
 async function state(path: string) {
-  const { status, headers, text } = await rawRequest(server, { method: 'GET', path })
+  const { status, headers, text } = await send('GET', path)
   const { date: _date, 'x-ms-request-id': _id, ...kept } = headers
-  const tags = await rawRequest(server, { method: 'GET', path: `${path}?comp=tags` })
+  const tags = await send('GET', `${path}?comp=tags`)
   return { status, headers: kept, text, tags: tags.text }
 }
 
 type At = { readonly etag: string; readonly modifiedMs: number }
 
-/** A condition beside it: its headers, whether it is met, and what reads say if not. */
+/** A second condition: its headers, whether it is met, and the outcome of reads if not. */
 const BESIDE: readonly (readonly [string, (at: At) => Headers, boolean, string])[] = [
   ['if-match', ({ etag }) => ({ 'if-match': etag }), true, ''],
   ['if-match', () => ({ 'if-match': '"0x1"' }), false, REFUSED],
@@ -62,7 +53,7 @@ function date({ modifiedMs }: At, shiftMs: number): string {
   return new Date(modifiedMs + shiftMs).toUTCString()
 }
 
-/** The four conditions have other names where tags are meant. */
+/** The four other conditions have a prefix for operations on tags. */
 function named(headers: Headers, { prefix = '' }: BlobOperation): Headers {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [prefix + name, value]))
 }
@@ -70,13 +61,13 @@ function named(headers: Headers, { prefix = '' }: BlobOperation): Headers {
 for (const operation of BLOB_OPERATIONS) {
   if (!operation.ifTags) continue
   describe(operation.name, () => {
-    test('met', async () => {
+    test('succeeds if the condition is met', async () => {
       const { path } = await newBlob(operation)
       const answer = await runOperation(server, operation, path, { 'x-ms-if-tags': MET })
       assert.equal(outcome(answer), operation.ok)
     })
 
-    test('unmet: 412, and nothing changes', async () => {
+    test('fails with 412 and changes nothing if it is not met', async () => {
       for (const tags of [TAGS, '']) {
         const { path } = await newBlob(operation, tags)
         const before = await state(path)
@@ -86,43 +77,43 @@ for (const operation of BLOB_OPERATIONS) {
       }
     })
 
-    test('what can not be read is refused', async () => {
+    test('refuses an invalid condition', async () => {
       const { path } = await newBlob(operation)
       const answer = await runOperation(server, operation, path, { 'x-ms-if-tags': 'state is new' })
       assert.equal(outcome(answer), '400 InvalidHeaderValue')
     })
 
-    test('on a blob that is not there', async () => {
-      const said = operation.conditions === 'create' ? REFUSED : '404 BlobNotFound'
+    test('fails for a missing blob', async () => {
+      const expected = operation.conditions === 'create' ? REFUSED : '404 BlobNotFound'
       for (const condition of [MET, "state <> 'new'"]) {
         const path = `/box/absent-${(count += 1)}`
         const answer = await runOperation(server, operation, path, { 'x-ms-if-tags': condition })
-        assert.equal(outcome(answer), said, condition)
-        assert.equal((await rawRequest(server, { method: 'HEAD', path })).status, 404)
+        assert.equal(outcome(answer), expected, condition)
+        assert.equal((await send('HEAD', path)).status, 404)
       }
     })
 
     if (operation.conditions === 'none') return
     for (const [name, beside, isMet, unmetRead] of BESIDE) {
-      test(`beside ${name}, ${isMet ? 'met' : 'unmet'}`, async () => {
+      test(`checks it together with ${name}, ${isMet ? 'met' : 'unmet'}`, async () => {
         const refused = operation.isCopy === true ? '412 TargetConditionNotMet' : REFUSED
         const unmet = operation.conditions === 'read' ? unmetRead : refused
         const outcomes = [
           [MET, isMet ? operation.ok : unmet],
-          // Both unmet: 412 wins over 304.
+          // If both are unmet, 412 takes precedence over 304.
           [UNMET, isMet ? REFUSED : refused],
         ] as const
-        for (const [condition, said] of outcomes) {
+        for (const [condition, expected] of outcomes) {
           const blob = await newBlob(operation)
           const headers = { ...named(beside(blob), operation), 'x-ms-if-tags': condition }
-          assert.equal(outcome(await runOperation(server, operation, blob.path, headers)), said)
+          assert.equal(outcome(await runOperation(server, operation, blob.path, headers)), expected)
         }
       })
     }
   })
 }
 
-describe('what may be asked of tags', () => {
+describe('the condition', () => {
   const ASKED: readonly (readonly [condition: string, met: boolean])[] = [
     ["state = 'new'", true],
     ['"state" = \'new\'', true],
@@ -134,7 +125,7 @@ describe('what may be asked of tags', () => {
     ["size > '1'", true],
     ["size >= '10'", true],
     ["size < '10'", false],
-    // As text, not as numbers.
+    // Values are compared as text, not as numbers.
     ["size < '9'", true],
     ["size <= '10'", true],
     ["state = 'new' AND size = '10'", true],
@@ -150,7 +141,7 @@ describe('what may be asked of tags', () => {
     test(`${condition} → ${isMet ? 'met' : 'unmet'}`, async () => {
       const { path } = await newBlob({ of: 'BlockBlob' })
       const headers = { 'x-ms-if-tags': condition }
-      const answer = await rawRequest(server, { method: 'GET', path, headers })
+      const answer = await send('GET', path, headers)
       assert.equal(outcome(answer), isMet ? '200' : REFUSED)
     })
   }
@@ -159,18 +150,13 @@ describe('what may be asked of tags', () => {
   for (const bad of ['state', "state = new'", "@container = 'box'", "NOT state = 'x'", TOO_MANY]) {
     test(`${bad} → 400`, async () => {
       const { path } = await newBlob({ of: 'BlockBlob' })
-      const answer = await rawRequest(server, {
-        method: 'GET',
-        path,
-        headers: { 'x-ms-if-tags': bad },
-      })
+      const answer = await send('GET', path, { 'x-ms-if-tags': bad })
       assert.equal(outcome(answer), '400 InvalidHeaderValue')
     })
   }
 
-  test('it is the tags of now that count', async () => {
+  test('applies to the current tags', async () => {
     const { path } = await newBlob({ of: 'BlockBlob' })
-    const service = BlobServiceClient.fromConnectionString(server.connectionString)
     const blob = service.getContainerClient('box').getBlobClient(path.slice('/box/'.length))
     const conditions = { tagConditions: UNMET }
     await assert.rejects(blob.getProperties({ conditions }), { statusCode: 412 })

@@ -1,32 +1,15 @@
-// Immutability policies and legal holds: how each is set and taken back, on the blob, a snapshot and a
-// version, and what they keep from being replaced or deleted. The clock stands still until a test moves it.
+// Immutability policies and legal holds: setting and removing them on blobs, snapshots and versions, and what they
+// protect from being overwritten or deleted. The clock stands still until a test advances it.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { type Headers, assertRefused } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture({ container: 'worm' })
 
-before(async () => {
-  server = await startTestServer()
-  service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('worm')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
 const HOUR_MS = 60 * 60 * 1_000
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 const UNTIL = 'x-ms-immutability-policy-until-date'
 const MODE = 'x-ms-immutability-policy-mode'
-
-function send(method: string, path: string, headers: Headers = {}, body?: string) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
 
 const put = (name: string, headers: Headers = {}, body = 'x') =>
   send('PUT', `/worm/${name}`, { ...BLOCK_BLOB, ...headers }, body)
@@ -41,25 +24,20 @@ const deletePolicy = (path: string) => send('DELETE', `/worm/${path}comp=immutab
 const setHold = (path: string, hold: string) =>
   send('PUT', `/worm/${path}comp=legalhold`, { 'x-ms-legal-hold': hold })
 
-async function assertRefused(sent: ReturnType<typeof send>, status: number, code: string) {
-  const answer = await sent
-  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
-}
-
 const policyOf = async (path: string) => {
   const { headers } = await send('HEAD', `/worm/${path}`)
   return [headers[UNTIL], headers[MODE], headers['x-ms-legal-hold']]
 }
 
 let count = 0
-/** Blobs that are held can't be made anew, so every test has its own. */
+/** A held blob cannot be overwritten, so every test uses a new one. */
 function newName(): string {
   count += 1
   return `b${count}`
 }
 
 describe('Set Blob Immutability Policy', () => {
-  test('answers with it, and reads show it; the ETag stays', async () => {
+  test('returns the policy, which reads also show, and does not change the ETag', async () => {
     const blob = container.getBlockBlobClient(newName())
     await blob.upload('x', 1)
     const { etag, lastModified } = await blob.getProperties()
@@ -78,7 +56,7 @@ describe('Set Blob Immutability Policy', () => {
     assert.deepEqual(await policyOf(blob.name), [undefined, undefined, undefined])
   })
 
-  // before (in hours)   after                what becomes of it
+  // before (in hours)   after                outcome
   const CHANGES: readonly (readonly [string, number, string | undefined, number, string])[] = [
     ['Unlocked', 2, 'Unlocked', 3, 'ok'],
     ['Unlocked', 2, 'Unlocked', 1, 'ok'],
@@ -107,7 +85,7 @@ describe('Set Blob Immutability Policy', () => {
     })
   }
 
-  test('a locked one can’t be deleted before it is over', async () => {
+  test('cannot delete a locked policy before it expires', async () => {
     const name = newName()
     await put(name)
     await setPolicy(`${name}?`, 1, 'Locked')
@@ -120,16 +98,16 @@ describe('Set Blob Immutability Policy', () => {
   const past = () => new Date(server.now() - 60_000).toUTCString()
   const REFUSED: readonly (readonly [string, () => Headers, number, string])[] = [
     ['no date', () => ({ [UNTIL]: '' }), 400, 'MissingRequiredHeader'],
-    ['no date but a mode', () => ({ [UNTIL]: '', [MODE]: 'Locked' }), 400, 'MissingRequiredHeader'],
-    ['no date at all', () => ({ [UNTIL]: 'soon' }), 400, 'InvalidHeaderValue'],
-    ['a date that is over', () => ({ [UNTIL]: past() }), 400, 'InvalidHeaderValue'],
-    ['another mode', () => ({ [MODE]: 'Mutable' }), 400, 'InvalidHeaderValue'],
+    ['a mode without a date', () => ({ [UNTIL]: '', [MODE]: 'Locked' }), 400, 'MissingRequiredHeader'],
+    ['an invalid date', () => ({ [UNTIL]: 'soon' }), 400, 'InvalidHeaderValue'],
+    ['a date in the past', () => ({ [UNTIL]: past() }), 400, 'InvalidHeaderValue'],
+    ['an unknown mode', () => ({ [MODE]: 'Mutable' }), 400, 'InvalidHeaderValue'],
     ['If-Unmodified-Since before', () => ({ 'If-Unmodified-Since': past() }), 412, 'ConditionNotMet'],
     ['If-Match', () => ({ 'If-Match': '*' }), 400, 'ConditionHeadersNotSupported'],
     ['tags', () => ({ 'x-ms-if-tags': "k = 'v'" }), 400, 'ConditionHeadersNotSupported'],
   ] // prettier-ignore
   for (const [name, headers, status, code] of REFUSED) {
-    test(`with ${name} → ${status} ${code}, and there is none`, async () => {
+    test(`with ${name} → ${status} ${code}, and no policy is set`, async () => {
       const blob = newName()
       await put(blob)
       await assertRefused(setPolicy(`${blob}?`, 1, undefined, headers()), status, code)
@@ -137,7 +115,7 @@ describe('Set Blob Immutability Policy', () => {
     })
   }
 
-  test('If-Unmodified-Since the blob was written is met', async () => {
+  test('accepts If-Unmodified-Since with the time of the last write', async () => {
     const name = newName()
     const { headers } = await put(name)
     const since = { 'If-Unmodified-Since': String(headers['last-modified']) }
@@ -146,7 +124,7 @@ describe('Set Blob Immutability Policy', () => {
 })
 
 describe('Set Blob Legal Hold', () => {
-  test('is set and taken back, and the ETag stays', async () => {
+  test('sets and removes the hold without changing the ETag', async () => {
     const blob = container.getBlockBlobClient(newName())
     await blob.upload('x', 1)
     const { etag } = await blob.getProperties()
@@ -158,7 +136,7 @@ describe('Set Blob Legal Hold', () => {
     await blob.delete()
   })
 
-  test('needs a value, of which there are two, and the blob', async () => {
+  test('needs one of two values and an existing blob', async () => {
     const name = newName()
     await put(name)
     await assertRefused(setHold(`${name}?`, ''), 400, 'MissingRequiredHeader')
@@ -177,7 +155,7 @@ const KEEPERS: readonly (readonly [string, (name: string) => Promise<unknown>, s
   ['a legal hold', (name) => setHold(`${name}?`, 'true'), 'BlobImmutableDueToLegalHold'],
 ] // prettier-ignore
 
-describe('what is kept', () => {
+describe('a protected blob:', () => {
   const WRITES: readonly (readonly [string, string, string, Headers, string?])[] = [
     ['Put Blob', 'PUT', '', BLOCK_BLOB, 'new'],
     ['Put Blob of another type', 'PUT', '', { 'x-ms-blob-type': 'AppendBlob' }],
@@ -188,7 +166,7 @@ describe('what is kept', () => {
   ]
   for (const [keeper, keep, code] of KEEPERS) {
     for (const [name, method, query, headers, body] of WRITES) {
-      test(`by ${keeper}: ${name} → 409 ${code}`, async () => {
+      test(`with ${keeper}, ${name} → 409 ${code}`, async () => {
         const blob = newName()
         const { headers: before } = await put(blob)
         await keep(blob)
@@ -202,7 +180,7 @@ describe('what is kept', () => {
       })
     }
 
-    test(`by ${keeper}: no block is appended`, async () => {
+    test(`with ${keeper}, no block can be appended`, async () => {
       const log = newName()
       await send('PUT', `/worm/${log}`, { 'x-ms-blob-type': 'AppendBlob' })
       await keep(log)
@@ -210,7 +188,7 @@ describe('what is kept', () => {
     })
   }
 
-  test('a hold counts before a policy, and each ends by itself', async () => {
+  test('a hold is checked before a policy, and each ends independently', async () => {
     const name = newName()
     await put(name)
     await setPolicy(`${name}?`, 1, 'Locked')
@@ -225,7 +203,7 @@ describe('what is kept', () => {
     assert.deepEqual(await policyOf(name), [undefined, undefined, undefined])
   })
 
-  test('a snapshot is kept by its own hold, not by the blob’s', async () => {
+  test("a snapshot is protected by its own hold, not by the blob's", async () => {
     const blob = container.getBlockBlobClient(newName())
     await blob.upload('x', 1)
     const { snapshot = '' } = await blob.createSnapshot()
@@ -253,8 +231,8 @@ describe('what is kept', () => {
   })
 })
 
-describe('given by Put Blob', () => {
-  test('a policy and a hold are there from the beginning', async () => {
+describe('with Put Blob', () => {
+  test('a policy and a hold can be set', async () => {
     const name = newName()
     const policy = { [UNTIL]: dateIn(1), [MODE]: 'Locked', 'x-ms-legal-hold': 'true' }
     assert.equal((await put(name, policy)).status, 201)
@@ -263,7 +241,7 @@ describe('given by Put Blob', () => {
   })
 
   for (const body of ['x', 'x'.repeat(20_000)]) {
-    test(`a policy that is over is refused, of ${body.length} bytes`, async () => {
+    test(`an expired policy is refused, for ${body.length} bytes`, async () => {
       const name = newName()
       await assertRefused(put(name, { [UNTIL]: dateIn(-1) }, body), 400, 'InvalidHeaderValue')
       await assertRefused(send('HEAD', `/worm/${name}`), 404, 'BlobNotFound')
@@ -271,7 +249,7 @@ describe('given by Put Blob', () => {
   }
 })
 
-describe('with versioning on', () => {
+describe('with versioning', () => {
   const setVersioning = (isOn: boolean) => {
     const xml = `<StorageServiceProperties><IsVersioningEnabled>${isOn}</IsVersioningEnabled></StorageServiceProperties>`
     return send('PUT', '/?restype=service&comp=properties', {}, xml)
@@ -280,7 +258,7 @@ describe('with versioning on', () => {
   after(() => setVersioning(false))
 
   for (const [keeper, keep, code] of KEEPERS) {
-    test(`${keeper} lets the blob be replaced and deleted, since a version keeps it`, async () => {
+    test(`a blob with ${keeper} can be overwritten and deleted, since it becomes a protected version`, async () => {
       const name = newName()
       const { headers } = await put(name)
       await keep(name)
@@ -295,7 +273,7 @@ describe('with versioning on', () => {
     })
   }
 
-  test('a version gets a hold of its own, and loses it', async () => {
+  test('a hold can be set on a version and removed', async () => {
     const name = newName()
     const { headers } = await put(name)
     await put(name, {}, 'new')

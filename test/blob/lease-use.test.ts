@@ -1,41 +1,19 @@
-// What a blob's lease guards, operation by operation: in each of its states without an id, with its own and
-// with another. Writes need the id while it holds; reads need none, but one that is sent has to be right.
+// What a blob's lease protects: every operation in each state of the lease, without an id, with its id and with
+// another. Writes need the id while the lease is active; reads do not, but an id that is sent has to match.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { startTestServer, type TestServer } from '../harness.ts'
-import {
-  A,
-  B,
-  enter,
-  lease,
-  leasedBlob,
-  leaseOf,
-  outcome,
-  send as sendTo,
-  STATES,
-  type Headers,
-} from './lease-table.ts'
+import { describe, test } from 'node:test'
+import { outcome, type Headers } from '../harness.ts'
+import { A, B, enter, lease, leasedBlob, leaseOf, STATES } from './lease-table.ts'
 import {
   BLOB_OPERATIONS,
   makeBlob,
-  makeContainers,
   runOperation,
+  startForOperations,
   type BlobOperation,
 } from './operation-table.ts'
 
-let server: TestServer
+const { server, send } = await startForOperations()
 let count = 0
-
-before(async () => {
-  server = await startTestServer()
-  await makeContainers(server)
-})
-
-after(() => server.close())
-
-function send(method: string, path: string, headers: Headers = {}, body?: string) {
-  return sendTo(server, method, path, headers, body)
-}
 
 const OK = 'ok'
 const NONE = '412 LeaseNotPresentWithBlobOperation'
@@ -68,7 +46,7 @@ function usesOf({ lease: kind, needsInfiniteLease }: BlobOperation): Uses {
   return kind === 'read' ? READS : WRITES
 }
 
-/** All that a client can see of a blob. */
+/** Everything that a client can see of a blob. */
 async function state(path: string) {
   const { status, headers, text } = await send('GET', path)
   const { date: _date, 'x-ms-request-id': _id, ...kept } = headers
@@ -87,20 +65,20 @@ for (const operation of BLOB_OPERATIONS) {
           await makeBlob(server, leased.path, operation.of)
           await enter(server, leased, leaseState)
           const seen = await state(leased.path)
-          const said = outcome(await runOperation(server, operation, leased.path, idHeader(id)))
-          assert.equal(said, outcomes[i] === OK ? operation.ok : outcomes[i], leaseState)
+          const actual = outcome(await runOperation(server, operation, leased.path, idHeader(id)))
+          assert.equal(actual, outcomes[i] === OK ? operation.ok : outcomes[i], leaseState)
           if (outcomes[i] !== OK) assert.deepEqual(await state(leased.path), seen, leaseState)
         }
       })
     }
 
     if (operation.lease === 'write' && operation.name !== 'Delete Blob') {
-      test('an infinite lease stays over a write with its id', async () => {
+      test('keeps an infinite lease after a write with its id', async () => {
         const leased = leasedBlob(`/box/kept-${(count += 1)}`)
         await makeBlob(server, leased.path, operation.of)
         await lease(server, leased, 'acquire -1 A')
-        const said = outcome(await runOperation(server, operation, leased.path, idHeader(A)))
-        assert.equal(said, operation.ok)
+        const actual = outcome(await runOperation(server, operation, leased.path, idHeader(A)))
+        assert.equal(actual, operation.ok)
         const { state: after, duration } = await leaseOf(server, leased)
         assert.deepEqual([after, duration], ['leased', 'infinite'])
         assert.equal(outcome(await lease(server, leased, 'renew A')), '200')
@@ -108,22 +86,22 @@ for (const operation of BLOB_OPERATIONS) {
     }
 
     if (operation.conditions !== 'none') {
-      test('an unmet condition is told before a wrong id', async () => {
+      test('checks conditions before the lease id', async () => {
         const leased = leasedBlob(`/box/both-${(count += 1)}`)
         await makeBlob(server, leased.path, operation.of)
         await enter(server, leased, 'leased')
         const { prefix = '' } = operation
         const headers = { ...idHeader(B), [`${prefix}if-match`]: '"0x1"' }
-        const said = outcome(await runOperation(server, operation, leased.path, headers))
+        const actual = outcome(await runOperation(server, operation, leased.path, headers))
         assert.equal(
-          said,
+          actual,
           operation.isCopy === true ? '412 TargetConditionNotMet' : '412 ConditionNotMet',
         )
       })
     }
 
     if (operation.conditions === 'create' && operation.needsInfiniteLease !== true) {
-      test('a running lease comes before If-None-Match: *, and its holder may overwrite', async () => {
+      test('checks an active lease before If-None-Match: *, and lets its holder overwrite', async () => {
         const leased = leasedBlob(`/box/none-match-${(count += 1)}`)
         await makeBlob(server, leased.path, operation.of)
         const over = async (headers: Headers) =>
@@ -141,18 +119,18 @@ for (const operation of BLOB_OPERATIONS) {
       })
     }
 
-    test('an id that is no GUID is refused', async () => {
+    test('refuses an id that is not a GUID', async () => {
       const path = `/box/guid-${(count += 1)}`
       await makeBlob(server, path, operation.of)
-      const said = outcome(await runOperation(server, operation, path, idHeader('mine')))
-      assert.equal(said, '400 InvalidHeaderValue')
+      const actual = outcome(await runOperation(server, operation, path, idHeader('mine')))
+      assert.equal(actual, '400 InvalidHeaderValue')
     })
 
     if (operation.conditions === 'create' || operation.name.startsWith('Put Block')) {
-      test('an id for a blob that is not there', async () => {
+      test('refuses an id for a missing blob', async () => {
         const path = `/box/new-${(count += 1)}`
-        const said = outcome(await runOperation(server, operation, path, idHeader(A)))
-        assert.equal(said, NONE)
+        const actual = outcome(await runOperation(server, operation, path, idHeader(A)))
+        assert.equal(actual, NONE)
         assert.equal((await send('HEAD', path)).status, 404)
       })
     }
@@ -168,7 +146,7 @@ describe('a blob that has only uncommitted blocks', () => {
     return leased
   }
 
-  test('can be leased, and then takes blocks and a commit from the holder only', async () => {
+  test('can be leased, and then accepts blocks and a commit only from the holder', async () => {
     const leased = await newUncommitted()
     const acquired = await lease(server, leased, 'acquire 15 A')
     assert.deepEqual([outcome(acquired), acquired.headers['x-ms-lease-id']], ['201', A])
@@ -188,7 +166,7 @@ describe('a blob that has only uncommitted blocks', () => {
     assert.equal((await send('GET', leased.path)).text, 'one')
   })
 
-  test('keeps its lease when Put Blob makes it', async () => {
+  test('keeps its lease when Put Blob creates it', async () => {
     const leased = await newUncommitted()
     await lease(server, leased, 'acquire -1 A')
     const type = { 'x-ms-blob-type': 'BlockBlob' }
@@ -197,7 +175,7 @@ describe('a blob that has only uncommitted blocks', () => {
     assert.equal((await leaseOf(server, leased)).duration, 'infinite')
   })
 
-  test('is renewed, changed, released and broken like another', async () => {
+  test('has a lease that can be renewed, changed, released and broken', async () => {
     const leased = await newUncommitted()
     const STEPS: readonly (readonly [string, string])[] = [
       ['acquire 15 A', '201'],
@@ -209,8 +187,8 @@ describe('a blob that has only uncommitted blocks', () => {
       ['acquire 60 A', '201'],
       ['break 0', '202'],
     ]
-    for (const [action, said] of STEPS) {
-      assert.equal(outcome(await lease(server, leased, action)), said, action)
+    for (const [action, actual] of STEPS) {
+      assert.equal(outcome(await lease(server, leased, action)), actual, action)
     }
   })
 })

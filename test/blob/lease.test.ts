@@ -1,49 +1,27 @@
-// Lease Blob: every action in every state, how long a break takes, how long a lease lasts, what is refused,
-// and that of many who want one, one gets it. What a lease guards is in lease-use.test.ts.
+// Lease Blob: every action in every state, the time that breaks and leases take, invalid requests, and that only one
+// of many clients gets a lease. lease-use.test.ts tests what a lease protects.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobSASPermissions, BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { startTestServer, xmlText, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { BlobSASPermissions } from '@azure/storage-blob'
+import { outcome, xmlText, type Headers } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 import {
   A,
-  ACTIONS,
   B,
-  BREAKS_TAKE,
   C,
-  checkAction,
-  checkBreak,
   enter,
   lease,
+  LEASE_HEADERS,
   leasedBlob,
   leaseHeaders,
   leaseOf,
-  outcome,
-  REFUSED,
-  send as sendTo,
-  STATES,
-  type Headers,
+  testLeaseTables,
   type Leased,
   type State,
 } from './lease-table.ts'
 
-let server: TestServer
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture()
 let count = 0
-
-before(async () => {
-  server = await startTestServer()
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-})
-
-after(() => server.close())
-
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
-
-function send(method: string, path: string, headers: Headers = {}, body?: string) {
-  return sendTo(server, method, path, headers, body)
-}
 
 async function newBlob(headers: Headers = {}): Promise<Leased> {
   const leased = leasedBlob(`/box/leased-${(count += 1)}`)
@@ -52,41 +30,24 @@ async function newBlob(headers: Headers = {}): Promise<Leased> {
   return leased
 }
 
-describe('an action on a state', () => {
-  for (const [action, ...outcomes] of ACTIONS) {
-    for (const [i, state] of STATES.entries()) {
-      const said = outcomes[i] ?? ''
-      test(`${action}, ${state} → ${said}`, async () => {
-        await checkAction(server, await newBlob(), action, state, said)
-      })
-    }
-  }
+testLeaseTables(server, () => newBlob())
 
-  test('what was released is forgotten', async () => {
-    for (const [action, code] of [
-      ['renew A', '409 LeaseIdMismatchWithLeaseOperation'],
-      ['release A', '409 LeaseIdMismatchWithLeaseOperation'],
-      ['change A B', '409 LeaseNotPresentWithLeaseOperation'],
-      ['break', '409 LeaseNotPresentWithLeaseOperation'],
-    ] as const) {
-      const leased = await newBlob()
-      await enter(server, leased, 'leased')
-      await lease(server, leased, 'release A')
-      assert.equal(outcome(await lease(server, leased, action)), code, action)
-    }
-  })
-})
-
-describe('how long a break takes', () => {
-  for (const row of BREAKS_TAKE) {
-    test(`${row[0]}, ${row[1]} s later ${row[2]} → ${row[3]}`, async () => {
-      await checkBreak(server, await newBlob(), row)
-    })
+test('a released lease is forgotten', async () => {
+  for (const [action, code] of [
+    ['renew A', '409 LeaseIdMismatchWithLeaseOperation'],
+    ['release A', '409 LeaseIdMismatchWithLeaseOperation'],
+    ['change A B', '409 LeaseNotPresentWithLeaseOperation'],
+    ['break', '409 LeaseNotPresentWithLeaseOperation'],
+  ] as const) {
+    const leased = await newBlob()
+    await enter(server, leased, 'leased')
+    await lease(server, leased, 'release A')
+    assert.equal(outcome(await lease(server, leased, action)), code, action)
   }
 })
 
-describe('how long a lease lasts', () => {
-  // Actions and seconds that pass, and the state then. Acquiring and renewing start the term anew.
+describe('the time that a lease lasts', () => {
+  // Actions and seconds to wait, and the state after them. Acquire and renew restart the duration.
   const TERMS: readonly (readonly [string, State])[] = [
     ['acquire 15 A; 14.999', 'leased'],
     ['acquire 15 A; 15', 'expired'],
@@ -100,12 +61,12 @@ describe('how long a lease lasts', () => {
     ['acquire 60 A; 10; acquire 15 A; 15', 'expired'],
     ['acquire -1 A; acquire 15 A; 15', 'expired'],
     ['acquire 15 A; acquire -1 A; 15', 'leased'],
-    // A change does not, and neither alters the duration.
+    // A change does not restart it, and neither change nor renew alters it.
     ['acquire 15 A; 10; change A B; 4.999', 'leased'],
     ['acquire 15 A; 10; change A B; 5', 'expired'],
     ['acquire 15 A; change A B; renew B; 15', 'expired'],
     ['acquire -1 A; change A B; renew B; 15', 'leased'],
-    // A break ends it even if the holder renewed meanwhile.
+    // A break ends it even if the holder has renewed it in the meantime.
     ['acquire 60 A; break 10; renew A; 10', 'broken'],
     ['acquire 15 A; break 60; 15', 'broken'],
   ]
@@ -121,7 +82,7 @@ describe('how long a lease lasts', () => {
   }
 })
 
-describe('an expired lease is renewed only if nothing was written since', () => {
+describe('an expired lease can be renewed only if nothing was written since', () => {
   const WRITES: readonly (readonly [string, string, string, Headers, string])[] = [
     ['Put Blob', 'PUT', '', BLOCK_BLOB, '409 LeaseIdMismatchWithLeaseOperation'],
     ['Set Blob Metadata', 'PUT', '?comp=metadata', {}, '409 LeaseIdMismatchWithLeaseOperation'],
@@ -130,16 +91,16 @@ describe('an expired lease is renewed only if nothing was written since', () => 
     ['Snapshot Blob', 'PUT', '?comp=snapshot', {}, '200'],
     ['Lease Blob of another', 'PUT', '?comp=lease', leaseHeaders('acquire 15 B'), '409 LeaseIdMismatchWithLeaseOperation'],
   ] // prettier-ignore
-  for (const [name, method, query, headers, said] of WRITES) {
-    test(`${name}, then renew → ${said}`, async () => {
+  for (const [name, method, query, headers, expected] of WRITES) {
+    test(`${name}, then renew → ${expected}`, async () => {
       const leased = await newBlob()
       await enter(server, leased, 'expired')
       assert.ok((await send(method, leased.path + query, headers)).status < 300)
-      assert.equal(outcome(await lease(server, leased, 'renew A')), said)
+      assert.equal(outcome(await lease(server, leased, 'renew A')), expected)
     })
   }
 
-  test('a broken one is available after a write', async () => {
+  test('a broken lease becomes available with a write', async () => {
     const leased = await newBlob()
     await enter(server, leased, 'broken')
     assert.equal((await send('PUT', `${leased.path}?comp=metadata`)).status, 200)
@@ -147,23 +108,15 @@ describe('an expired lease is renewed only if nothing was written since', () => 
   })
 })
 
-describe('what is refused', () => {
-  for (const [title, headers, code] of REFUSED) {
-    test(`${title} → ${code}`, async () => {
-      const leased = await newBlob()
-      assert.equal(outcome(await send('PUT', leased.leasePath, headers)), code)
-      assert.equal((await leaseOf(server, leased)).state, 'available')
-    })
-  }
-
+describe('a lease request for', () => {
   for (const action of ['acquire 15', 'renew A', 'change A B', 'release A', 'break']) {
-    test(`${action}, nothing there → 404`, async () => {
+    test(`a blob that does not exist (${action}) → 404`, async () => {
       const [noBlob, noBox] = [leasedBlob('/box/none'), leasedBlob('/nobox/none')]
       assert.equal(outcome(await lease(server, noBlob, action)), '404 BlobNotFound')
       assert.equal(outcome(await lease(server, noBox, action)), '404 ContainerNotFound')
     })
 
-    test(`${action} of a snapshot → 400`, async () => {
+    test(`a snapshot (${action}) → 400`, async () => {
       const { path } = await newBlob()
       const taken = await send('PUT', `${path}?comp=snapshot`)
       const snapshot = `?snapshot=${taken.headers['x-ms-snapshot']?.toString() ?? ''}`
@@ -171,27 +124,27 @@ describe('what is refused', () => {
       assert.equal(outcome(await lease(server, past, action)), '400 InvalidQueryParameterValue')
     })
   }
-
-  test('ids are GUIDs in every form that .NET reads, and compared as such', async () => {
-    const digits = A.replaceAll('-', '')
-    const tail =
-      digits
-        .slice(16)
-        .match(/../g)
-        ?.map((byte) => `0x${byte}`) ?? []
-    const x = `{0x${digits.slice(0, 8)},0x${digits.slice(8, 12)},0x${digits.slice(12, 16)},{${tail.join(',')}}}`
-    for (const form of [A, A.toUpperCase(), digits, `{${A}}`, `(${A})`, x]) {
-      const leased = await newBlob()
-      const proposed = { 'x-ms-proposed-lease-id': form }
-      const acquired = await lease(server, leased, 'acquire 15', proposed)
-      assert.deepEqual([outcome(acquired), acquired.headers['x-ms-lease-id']], ['201', A], form)
-      const renewed = await lease(server, leased, 'renew', { 'x-ms-lease-id': form })
-      assert.equal(outcome(renewed), '200', form)
-    }
-  })
 })
 
-describe('conditions', () => {
+test('a lease id is a GUID in any form that .NET reads', async () => {
+  const digits = A.replaceAll('-', '')
+  const tail =
+    digits
+      .slice(16)
+      .match(/../g)
+      ?.map((byte) => `0x${byte}`) ?? []
+  const x = `{0x${digits.slice(0, 8)},0x${digits.slice(8, 12)},0x${digits.slice(12, 16)},{${tail.join(',')}}}`
+  for (const form of [A, A.toUpperCase(), digits, `{${A}}`, `(${A})`, x]) {
+    const leased = await newBlob()
+    const proposed = { 'x-ms-proposed-lease-id': form }
+    const acquired = await lease(server, leased, 'acquire 15', proposed)
+    assert.deepEqual([outcome(acquired), acquired.headers['x-ms-lease-id']], ['201', A], form)
+    const renewed = await lease(server, leased, 'renew', { 'x-ms-lease-id': form })
+    assert.equal(outcome(renewed), '200', form)
+  }
+})
+
+describe('conditions of Lease Blob', () => {
   type At = { readonly etag: string; readonly modifiedMs: number }
   const date = (timeMs: number) => new Date(timeMs).toUTCString()
   const UNMET = '412 ConditionNotMet'
@@ -203,13 +156,13 @@ describe('conditions', () => {
     ['If-None-Match, another', () => ({ 'If-None-Match': '"0x1"' }), 'ok'],
     ['If-None-Match, the ETag', ({ etag }) => ({ 'If-None-Match': etag }), UNMET],
     ['If-Modified-Since before', (at) => ({ 'If-Modified-Since': date(at.modifiedMs - 1000) }), 'ok'],
-    ['If-Modified-Since then', (at) => ({ 'If-Modified-Since': date(at.modifiedMs) }), UNMET],
-    ['If-Unmodified-Since then', (at) => ({ 'If-Unmodified-Since': date(at.modifiedMs) }), 'ok'],
+    ['If-Modified-Since at the same time', (at) => ({ 'If-Modified-Since': date(at.modifiedMs) }), UNMET],
+    ['If-Unmodified-Since at the same time', (at) => ({ 'If-Unmodified-Since': date(at.modifiedMs) }), 'ok'],
     ['If-Unmodified-Since before', (at) => ({ 'If-Unmodified-Since': date(at.modifiedMs - 1000) }), UNMET],
-    ['two that don’t go together', ({ etag }) => ({ 'If-Match': etag, 'If-None-Match': '"0x1"' }), MANY],
-    ['tags that it has', () => ({ 'x-ms-if-tags': "state = 'new'" }), 'ok'],
-    ['tags that it hasn’t', () => ({ 'x-ms-if-tags': "state = 'old'" }), UNMET],
-    // A condition is looked at before the lease.
+    ['two that exclude each other', ({ etag }) => ({ 'If-Match': etag, 'If-None-Match': '"0x1"' }), MANY],
+    ['matching tags', () => ({ 'x-ms-if-tags': "state = 'new'" }), 'ok'],
+    ['other tags', () => ({ 'x-ms-if-tags': "state = 'old'" }), UNMET],
+    // Conditions are checked before the lease.
     ['unmet, and the wrong id', () => ({ 'If-Match': '"0x1"', 'x-ms-lease-id': B }), UNMET],
   ] // prettier-ignore
   for (const [action, ok] of [
@@ -219,29 +172,22 @@ describe('conditions', () => {
     ['release A', '200'],
     ['break', '202'],
   ] as const) {
-    for (const [title, headers, said] of CONDITIONS) {
-      test(`${action}, ${title} → ${said}`, async () => {
+    for (const [title, headers, expected] of CONDITIONS) {
+      test(`${action}, ${title} → ${expected}`, async () => {
         const leased = await newBlob({ 'x-ms-tags': 'state=new' })
         await enter(server, leased, 'leased')
         const before = await leaseOf(server, leased)
         const at = { etag: before.etag ?? '', modifiedMs: Date.parse(before.modified ?? '') }
         const answer = await lease(server, leased, action, headers(at))
-        assert.equal(outcome(answer), said === 'ok' ? ok : said)
-        if (said !== 'ok') assert.deepEqual(await leaseOf(server, leased), before)
+        assert.equal(outcome(answer), expected === 'ok' ? ok : expected)
+        if (expected !== 'ok') assert.deepEqual(await leaseOf(server, leased), before)
       })
     }
   }
 })
 
-describe('what is shown of a lease', () => {
-  const SHOWN: readonly (readonly [State, string, string | undefined])[] = [
-    ['available', 'unlocked', undefined],
-    ['leased', 'locked', 'fixed'],
-    ['breaking', 'locked', undefined],
-    ['broken', 'unlocked', undefined],
-    ['expired', 'unlocked', undefined],
-  ]
-  for (const [state, status, duration] of SHOWN) {
+describe('properties and lists show the lease', () => {
+  for (const [state, status, duration] of LEASE_HEADERS) {
     test(`${state}: ${status}, ${duration ?? 'no duration'}`, async () => {
       const leased = await newBlob()
       await enter(server, leased, state)
@@ -261,36 +207,34 @@ describe('what is shown of a lease', () => {
     })
   }
 
-  test('an infinite one', async () => {
+  test('an infinite lease has an infinite duration', async () => {
     const leased = await newBlob()
     await lease(server, leased, 'acquire -1')
     assert.equal((await leaseOf(server, leased)).duration, 'infinite')
   })
 })
 
-describe('with the SDK', () => {
-  test('acquire, renew, change, release, break', async () => {
-    const blob = container.getBlockBlobClient('sdk')
-    const put = await blob.upload('text', 4)
-    const client = blob.getBlobLeaseClient(A)
-    const acquired = await client.acquireLease(15)
-    assert.equal(acquired.leaseId, A)
-    assert.deepEqual([acquired.etag, acquired.lastModified], [put.etag, put.lastModified])
-    assert.equal((await client.renewLease()).leaseId, A)
-    assert.equal((await client.changeLease(C)).leaseId, C)
-    await assert.rejects(blob.upload('x', 1), { statusCode: 412, code: 'LeaseIdMissing' })
-    await blob.upload('more', 4, { conditions: { leaseId: C } })
-    await client.releaseLease()
-    await client.acquireLease(-1)
-    assert.equal((await client.breakLease(20)).leaseTime, 20)
-    server.advance(20_000)
-    assert.equal((await blob.getProperties()).leaseState, 'broken')
-    await assert.rejects(client.renewLease(), { code: 'LeaseIsBrokenAndCannotBeRenewed' })
-  })
+test('the SDK acquires, renews, changes, releases and breaks a lease', async () => {
+  const blob = container.getBlockBlobClient('sdk')
+  const put = await blob.upload('text', 4)
+  const client = blob.getBlobLeaseClient(A)
+  const acquired = await client.acquireLease(15)
+  assert.equal(acquired.leaseId, A)
+  assert.deepEqual([acquired.etag, acquired.lastModified], [put.etag, put.lastModified])
+  assert.equal((await client.renewLease()).leaseId, A)
+  assert.equal((await client.changeLease(C)).leaseId, C)
+  await assert.rejects(blob.upload('x', 1), { statusCode: 412, code: 'LeaseIdMissing' })
+  await blob.upload('more', 4, { conditions: { leaseId: C } })
+  await client.releaseLease()
+  await client.acquireLease(-1)
+  assert.equal((await client.breakLease(20)).leaseTime, 20)
+  server.advance(20_000)
+  assert.equal((await blob.getProperties()).leaseState, 'broken')
+  await assert.rejects(client.renewLease(), { code: 'LeaseIsBrokenAndCannotBeRenewed' })
 })
 
-describe('with a shared access signature', () => {
-  // What a blob's SAS must allow: w for all actions, and d is enough to break.
+describe('a SAS of the blob', () => {
+  // Every action needs w; d is enough for a break.
   const SAS: readonly (readonly [string, string, string])[] = [
     ['w', 'acquire 15 A', '201'],
     ['d', 'acquire 15 A', '403 AuthorizationPermissionMismatch'],
@@ -299,45 +243,37 @@ describe('with a shared access signature', () => {
     ['w', 'break', '202'],
     ['r', 'break', '403 AuthorizationPermissionMismatch'],
   ]
-  for (const [permissions, action, said] of SAS) {
-    test(`${permissions}: ${action} → ${said}`, async () => {
+  for (const [permissions, action, expected] of SAS) {
+    test(`with ${permissions}: ${action} → ${expected}`, async () => {
       const leased = await newBlob()
       await enter(server, leased, 'leased')
       const blob = container.getBlobClient(leased.path.slice('/box/'.length))
       const expiresOn = new Date(server.now() + 3_600_000)
       const parsed = BlobSASPermissions.parse(permissions)
-      const url = await blob.generateSasUrl({ permissions: parsed, expiresOn })
-      const response = await fetch(`${url}&comp=lease`, {
-        method: 'PUT',
-        headers: { ...leaseHeaders(action), 'x-ms-version': '2025-11-05' },
-      })
-      const code = response.headers.get('x-ms-error-code')
-      assert.equal(code === null ? String(response.status) : `${response.status} ${code}`, said)
+      const url = new URL(await blob.generateSasUrl({ permissions: parsed, expiresOn }))
+      const headers = leaseHeaders(action)
+      const answer = await send('PUT', leased.leasePath, headers, undefined, url.search)
+      assert.equal(outcome(answer), expected)
     })
   }
 })
 
 for (const onDisk of [false, true]) {
-  test(`of 100 that want a lease one gets it, ${onDisk ? 'on disk' : 'in memory'}`, async () => {
-    const own = await startTestServer({ onDisk })
-    try {
-      const leased = leasedBlob('/box/wanted')
-      await sendTo(own, 'PUT', '/box?restype=container')
-      await sendTo(own, 'PUT', leased.path, BLOCK_BLOB, 'text')
-      for (const want of ['acquire 15', 'acquire -1']) {
-        const answers = await Promise.all(
-          Array.from({ length: 100 }, () => lease(own, leased, want)),
-        )
-        const winners = answers.filter(({ status }) => status === 201)
-        assert.equal(winners.length, 1)
-        const others = answers.filter(({ status }) => status !== 201).map(outcome)
-        assert.deepEqual(new Set(others), new Set(['409 LeaseAlreadyPresent']))
-        const id = winners[0]?.headers['x-ms-lease-id']?.toString() ?? ''
-        const freed = await lease(own, leased, 'release', { 'x-ms-lease-id': id })
-        assert.equal(outcome(freed), '200')
-      }
-    } finally {
-      await own.close()
+  test(`only one of 100 clients gets the lease, ${onDisk ? 'on disk' : 'in memory'}`, async () => {
+    const own = await startBlobFixture({ onDisk })
+    const leased = leasedBlob('/box/wanted')
+    await own.put('wanted', 'text')
+    for (const want of ['acquire 15', 'acquire -1']) {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, () => lease(own.server, leased, want)),
+      )
+      const winners = answers.filter(({ status }) => status === 201)
+      assert.equal(winners.length, 1)
+      const others = answers.filter(({ status }) => status !== 201).map(outcome)
+      assert.deepEqual(new Set(others), new Set(['409 LeaseAlreadyPresent']))
+      const id = winners[0]?.headers['x-ms-lease-id']?.toString() ?? ''
+      const freed = await lease(own.server, leased, 'release', { 'x-ms-lease-id': id })
+      assert.equal(outcome(freed), '200')
     }
   })
 }

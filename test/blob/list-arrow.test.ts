@@ -1,23 +1,13 @@
-// List Blobs as Apache Arrow: that a client which accepts it gets it, that the newest SDK reads from it what it
-// reads from XML, of every kind of blob, and the bytes as Arrow's own reader sees them.
+// List Blobs as Apache Arrow: clients that accept it get it, the newest SDK reads the same from Arrow and from XML for
+// every kind of blob, and Arrow's own reader reads the stream.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { StorageResponseFormat, type ContainerClient } from '@azure/storage-blob'
+import { describe, test } from 'node:test'
+import { StorageResponseFormat } from '@azure/storage-blob'
 import { tableFromIPC, type Table } from 'apache-arrow'
 import { xmlText } from '../harness.ts'
-import { CONTAINER, startWithEveryBlob } from './every-blob.ts'
-import type { SecureServer } from './secure-server.ts'
+import { CONTAINER, EVERYTHING, startWithEveryBlob, type ListOptions } from './every-blob.ts'
 
-let server: SecureServer
-let container: ContainerClient
-
-before(async () => {
-  const started = await startWithEveryBlob()
-  server = started.server
-  container = started.container
-})
-
-after(() => server.close())
+const { server, container } = await startWithEveryBlob()
 
 const ARROW = 'application/vnd.apache.arrow.stream'
 const VERSION = { 'x-ms-version': '2026-10-06' }
@@ -33,23 +23,8 @@ async function askArrow(query: string): Promise<Table> {
   return tableFromIPC(answer.body)
 }
 
-type FlatOptions = NonNullable<Parameters<ContainerClient['listBlobsFlat']>[0]>
-
-const EVERYTHING: FlatOptions = {
-  includeCopy: true,
-  includeDeleted: true,
-  includeDeletedWithVersions: true,
-  includeImmutabilityPolicy: true,
-  includeLegalHold: true,
-  includeMetadata: true,
-  includeSnapshots: true,
-  includeTags: true,
-  includeUncommitedBlobs: true,
-  includeVersions: true,
-}
-
-/** The items of all pages, each of which came in the format that was asked for. */
-async function itemsOf(format: StorageResponseFormat, options: FlatOptions, maxPageSize: number) {
+/** The items of all pages; asserts that each page has the requested format. */
+async function itemsOf(format: StorageResponseFormat, options: ListOptions, maxPageSize: number) {
   const items: unknown[] = []
   const pages = container
     .listBlobsFlat({ ...options, responseFormat: format })
@@ -63,8 +38,8 @@ async function itemsOf(format: StorageResponseFormat, options: FlatOptions, maxP
 }
 
 /**
- * An item without what only one of the formats can say: XML has empty elements, Arrow has nulls for them, and
- * the SDK has a default of its own for each.
+ * Removes the values that only one of the formats can express: XML has empty elements where Arrow has nulls, and the
+ * SDK has different defaults for them.
  */
 function known(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
@@ -85,24 +60,24 @@ function isDefault(name: string, value: unknown): boolean {
 
 const isEmpty = (value: unknown) => JSON.stringify(value) === '{}'
 
-/** The SDK knows this element of the service's XML by another name, and passes it on as it is. */
+/** The SDK expects another name for this element of the service's XML and passes it on unchanged. */
 const SDK_NAMES: Readonly<Record<string, string>> = {
   CopyDestinationSnapshot: 'destinationSnapshot',
 }
-/** `$` has the attributes of Metadata, for which Arrow has a column that the SDK does not read. */
+/** `$` holds the attributes of Metadata; the SDK does not read Arrow's column for them. */
 const NOT_COMPARED = new Set(['$', 'objectReplicationSourceProperties'])
 
 describe('the SDK reads the same from Arrow and from XML', () => {
-  const LISTS: Readonly<Record<string, FlatOptions>> = {
-    'what everyone sees': {},
+  const LISTS: Readonly<Record<string, ListOptions>> = {
+    'the default': {},
     everything: EVERYTHING,
     metadata: { includeMetadata: true },
     tags: { includeTags: true },
     copies: { includeCopy: true },
     snapshots: { includeSnapshots: true },
     versions: { includeVersions: true },
-    'what is deleted': { includeDeleted: true },
-    'names that have versions only': { includeDeletedWithVersions: true },
+    'deleted blobs': { includeDeleted: true },
+    'blobs with only versions': { includeDeletedWithVersions: true },
     'uncommitted blobs': { includeUncommitedBlobs: true },
     'policies and holds': { includeImmutabilityPolicy: true, includeLegalHold: true },
     'a prefix and a start': { prefix: 'state/', startFrom: 'state/l' },
@@ -139,7 +114,7 @@ describe('the stream', () => {
   const includes = Object.keys(EVERYTHING).map((name) => name.slice('include'.length).toLowerCase())
   const ALL = `&include=${includes.join(',').replace('uncommited', 'uncommitted')}`
 
-  test('has the columns that SDKs look up, each of its type', async () => {
+  test('has the columns that the SDKs read, with their types', async () => {
     const table = await askArrow(ALL)
     const types = table.schema.fields.map(({ name, type, nullable }) => {
       assert.ok(nullable, name)
@@ -148,7 +123,7 @@ describe('the stream', () => {
     assert.deepEqual(Object.fromEntries(types), TYPES)
   })
 
-  test('has each value that the XML has', async () => {
+  test('has every value of the XML', async () => {
     const table = await askArrow(`${ALL}&prefix=types/page`)
     const { text } = await ask(`${ALL}&prefix=types/page`)
     assert.equal(table.getChild('x-ms-blob-sequence-number')?.get(0), 7n)
@@ -157,24 +132,24 @@ describe('the stream', () => {
     assert.equal(new Date(modified).toUTCString(), xmlText(text, 'Last-Modified'))
   })
 
-  test('marks the metadata of a blob with a customer’s key as encrypted', async () => {
+  test('marks the metadata of a blob with a customer-provided key as encrypted', async () => {
     const table = await askArrow('&include=metadata&prefix=state/customer-key')
     assert.equal(table.getChild('Encrypted')?.get(0), true)
     assert.equal(table.getChild('Metadata'), null)
   })
 
-  test('has prefixes as rows of their name and type alone', async () => {
+  test('has prefixes as rows with only a name and a type', async () => {
     const table = await askArrow('&delimiter=/')
     const rows = table.toArray().map((row) => row.toJSON())
     const prefixes = rows.filter((row) => row['ResourceType'] === 'blobprefix')
     assert.deepEqual(prefixes.map((row) => row['Name']), ['past/', 'state/', 'types/', '日本/']) // prettier-ignore
     for (const row of prefixes) {
-      const given = Object.entries(row).filter(([, value]) => value !== null)
-      assert.equal(given.length, 2)
+      const values = Object.entries(row).filter(([, value]) => value !== null)
+      assert.equal(values.length, 2)
     }
   })
 
-  test('says in its schema how many rows there are, and where the next page begins', async () => {
+  test('has the number of rows and the next marker in its schema', async () => {
     const first = (await askArrow('&maxresults=2')).schema.metadata
     assert.equal(first.get('NumberOfRecords'), '2')
     const marker = first.get('NextMarker') ?? ''
@@ -185,7 +160,7 @@ describe('the stream', () => {
     assert.deepEqual([none.numRows, none.schema.fields.map(({ name }) => name)], [0, ['Name']])
   })
 
-  test('begins at startFrom and ends before endBefore', async () => {
+  test('starts at startFrom and ends before endBefore', async () => {
     const names = async (query: string) => {
       const column = (await askArrow(query)).getChild('Name')
       return column === null ? [] : [...column]
@@ -199,7 +174,7 @@ describe('the stream', () => {
   })
 })
 
-describe('a list is Arrow', () => {
+describe('a list is in Arrow', () => {
   const ACCEPTS = [
     [ARROW, true],
     [`application/xml, ${ARROW}`, true],
@@ -220,7 +195,7 @@ describe('a list is Arrow', () => {
     assert.equal(headers['content-type'], 'application/xml')
   })
 
-  test('endBefore in a list that is XML → 400 UnsupportedQueryParameter', async () => {
+  test('if it has endBefore, which is otherwise refused with 400 UnsupportedQueryParameter', async () => {
     for (const headers of [{}, { accept: ARROW, 'x-ms-version': '2026-06-06' }]) {
       const { status, text } = await ask('&endBefore=x', headers)
       assert.deepEqual([status, xmlText(text, 'Code')], [400, 'UnsupportedQueryParameter'])
@@ -228,7 +203,7 @@ describe('a list is Arrow', () => {
     assert.equal((await ask('&endBefore=')).status, 200)
   })
 
-  test('what is refused is refused in XML', async () => {
+  test('unless it is an error, which is XML', async () => {
     const { status, headers, text } = await ask('&maxresults=0', { accept: ARROW })
     assert.deepEqual([status, headers['content-type']], [400, 'application/xml'])
     assert.equal(xmlText(text, 'Code'), 'OutOfRangeQueryParameterValue')

@@ -1,4 +1,4 @@
-// List Containers: order, prefix, pages, deleted and system containers, what an item has, what is refused.
+// List Containers: order, prefix, pages, deleted and system containers, properties of an item, invalid requests.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { BlobServiceClient, type ContainerItem } from '@azure/storage-blob'
@@ -56,7 +56,7 @@ describe('List Containers', () => {
   }
 
   for (const size of [1, 2, 100]) {
-    test(`${size} at a time`, async () => {
+    test(`returns all containers in pages of ${size}`, async () => {
       assert.deepEqual(
         (await itemsOf({}, size)).map((item) => item.name),
         CONTAINERS,
@@ -64,7 +64,7 @@ describe('List Containers', () => {
     })
   }
 
-  test('says again what was asked, and only that', async () => {
+  test('echoes the parameters of the request', async () => {
     const { text } = await list('&prefix=b&maxresults=4')
     const root = `<EnumerationResults ServiceEndpoint="${server.blobEndpoint}/">`
     assert.ok(
@@ -74,7 +74,7 @@ describe('List Containers', () => {
     assert.ok((await list('')).text.includes(`${root}<Containers>`))
   })
 
-  test('an item has its properties, and its metadata if asked for', async () => {
+  test('returns properties, and metadata if included', async () => {
     const [item, ...others] = await itemsOf({ prefix: 'beta-2', includeMetadata: true })
     const properties = await service.getContainerClient('beta-2').getProperties()
     assert.equal(others.length, 0)
@@ -91,7 +91,7 @@ describe('List Containers', () => {
     assert.ok(!bare.text.includes('Metadata'))
   })
 
-  test('an item shows its lease as it is now', async () => {
+  test('shows the current state of the lease', async () => {
     const leased = service.getContainerClient('alpha')
     await leased.getBlobLeaseClient(LEASE_ID).acquireLease(15)
     const [during] = await itemsOf({ prefix: 'alpha' })
@@ -105,7 +105,7 @@ describe('List Containers', () => {
     assert.equal(then?.properties.leaseDuration, undefined)
   })
 
-  test('public access shows', async () => {
+  test('shows public access', async () => {
     await service.getContainerClient('alpha1').setAccessPolicy('blob')
     const [item] = await itemsOf({ prefix: 'alpha1' })
     assert.equal(item?.properties.publicAccess, 'blob')
@@ -127,7 +127,7 @@ describe('List Containers', () => {
   }
 })
 
-describe('List Containers with deleted ones', () => {
+describe('deleted containers', () => {
   const past = (item: ContainerItem) => `${item.name}${item.deleted === true ? ' deleted' : ''}`
   let versions: (string | undefined)[]
 
@@ -147,7 +147,7 @@ describe('List Containers with deleted ones', () => {
     await service.createContainer('old-b')
   })
 
-  test('they come before the one that has their name now, and only if asked for', async () => {
+  test('are listed before the current one with the same name, if included', async () => {
     const bare = await itemsOf({ prefix: 'old' })
     assert.deepEqual(bare.map(past), ['old-b'])
     for (const size of [1, 2, 3, 100]) {
@@ -159,7 +159,7 @@ describe('List Containers with deleted ones', () => {
     }
   })
 
-  test('one has its version, when it was deleted and the days that are left', async () => {
+  test('have a version, the time of deletion and the remaining days', async () => {
     server.advance(1)
     const [item] = await itemsOf({ prefix: 'old-a', includeDeleted: true, includeMetadata: true })
     assert.match(item?.version ?? '', /^[0-9A-F]{16}$/)
@@ -171,21 +171,21 @@ describe('List Containers with deleted ones', () => {
     assert.deepEqual(item?.metadata, { Of: 'old-a' })
   })
 
-  test('its name and version restore it', async () => {
+  test('are restored with their name and version', async () => {
     const restored = await service.undeleteContainer('old-c', versions.at(-1) ?? '')
     assert.equal(restored.containerClient.containerName, 'old-c')
     const items = await itemsOf({ prefix: 'old-c', includeDeleted: true })
     assert.deepEqual(items.map(past), ['old-c'])
   })
 
-  test('when their days are over they are not there, swept or not', async () => {
+  test('are gone after the retention time, swept or not', async () => {
     server.advance(7 * DAY_MS)
     const items = await itemsOf({ prefix: 'old', includeDeleted: true }, 1)
     assert.deepEqual(items.map(past), ['old-b', 'old-c'])
   })
 })
 
-test('$logs shows with the system containers only', async () => {
+test('$logs is listed only with system containers', async () => {
   const off = { enabled: false }
   await service.setProperties({
     blobAnalyticsLogging: {

@@ -1,52 +1,23 @@
-// What an item of List Blobs has, against what Get Blob Properties says of the same blob, and what shows only
-// if it is asked for: metadata, tags, copies, policies, holds.
+// The items of List Blobs compared with Get Blob Properties of the same blob, and the parts that must be included
+// explicitly: metadata, tags, copies, policies, holds.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import {
-  BlobServiceClient,
-  ContainerSASPermissions,
-  type BlobItem,
-  type ContainerClient,
-} from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { ContainerSASPermissions, type BlobItem } from '@azure/storage-blob'
+import { xmlText } from '../harness.ts'
+import { EVERYTHING, type ListOptions } from './every-blob.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture({ container: 'items' })
 const LEASE_ID = '11111111-aaaa-4aaa-8aaa-111111111111'
 const HOUR_MS = 60 * 60 * 1_000
 
-before(async () => {
-  server = await startTestServer()
-  service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('items')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Options = NonNullable<Parameters<ContainerClient['listBlobsFlat']>[0]>
-
-async function itemOf(name: string, options: Options = {}): Promise<BlobItem> {
+async function itemOf(name: string, options: ListOptions = {}): Promise<BlobItem> {
   const list = container.listBlobsFlat({ ...options, prefix: name })
   for await (const item of list) if (item.name === name) return item
   assert.fail(`${name} is not listed`)
 }
 
-const EVERYTHING: Options = {
-  includeCopy: true,
-  includeDeleted: true,
-  includeDeletedWithVersions: true,
-  includeImmutabilityPolicy: true,
-  includeLegalHold: true,
-  includeMetadata: true,
-  includeSnapshots: true,
-  includeTags: true,
-  includeUncommitedBlobs: true,
-  includeVersions: true,
-}
-
-/** What both answers name alike. */
+/** Properties with the same name in both. */
 const SHARED = [
   'accessTier', 'accessTierInferred', 'archiveStatus', 'blobSequenceNumber', 'blobType',
   'cacheControl', 'contentDisposition', 'contentEncoding', 'contentLanguage', 'contentLength',
@@ -60,7 +31,7 @@ async function assertAlike(name: string): Promise<BlobItem> {
   const properties = await container.getBlobClient(name).getProperties()
   const got: Record<string, unknown> = { ...properties }
   const listed: Record<string, unknown> = { ...item.properties }
-  // The list has an empty element where the other has no header.
+  // The list has an empty element where the response has no header.
   const known = (value: unknown) =>
     value === '' || (value instanceof Uint8Array && value.length === 0) ? undefined : value
   for (const key of SHARED) {
@@ -75,8 +46,8 @@ async function assertAlike(name: string): Promise<BlobItem> {
 const put = (name: string, options = {}) =>
   container.getBlockBlobClient(name).upload('hello', 5, options)
 
-describe('an item says what Get Blob Properties says', () => {
-  test('of a block blob with every header, metadata and tags', async () => {
+describe('an item has the same values as Get Blob Properties', () => {
+  test('for a block blob with every header, metadata and tags', async () => {
     const blobHTTPHeaders = {
       blobCacheControl: 'no-store',
       blobContentDisposition: 'inline; filename="a&b"',
@@ -94,29 +65,28 @@ describe('an item says what Get Blob Properties says', () => {
     assert.equal(plain.properties.tagCount, 2)
   })
 
-  test('of a page blob', async () => {
+  test('for a page blob', async () => {
     await container.getPageBlobClient('page').create(1_024, { blobSequenceNumber: 7 })
     const item = await assertAlike('page')
     assert.equal(item.properties.blobSequenceNumber, 7)
     assert.equal(item.properties.accessTier, undefined)
   })
 
-  test('of an append blob, open and sealed', async () => {
+  test('for an append blob, open and sealed', async () => {
     const blob = container.getAppendBlobClient('append')
     await blob.create()
     await blob.appendBlock('abc', 3)
     assert.equal((await assertAlike('append')).properties.contentLength, 3)
     const sealed = () =>
-      rawRequest(server, {
-        method: 'GET',
-        path: '/items?restype=container&comp=list&prefix=append',
-      }).then(({ text }) => xmlText(text, 'Sealed'))
+      send('GET', '/items?restype=container&comp=list&prefix=append').then(({ text }) =>
+        xmlText(text, 'Sealed'),
+      )
     assert.equal(await sealed(), undefined)
     await blob.seal()
     assert.equal(await sealed(), 'true')
   })
 
-  test('of a blob in each tier, and on its way out of the archive', async () => {
+  test('for a blob in each tier, and while it is rehydrated', async () => {
     for (const tier of ['Hot', 'Cool', 'Cold', 'Archive']) {
       await put(`tier-${tier}`, { tier })
       assert.equal((await assertAlike(`tier-${tier}`)).properties.accessTier, tier)
@@ -128,7 +98,7 @@ describe('an item says what Get Blob Properties says', () => {
     assert.equal(item.properties.rehydratePriority, 'High')
   })
 
-  test('of a leased blob, while it is and when its time is over', async () => {
+  test('for a leased blob, and after the lease has expired', async () => {
     await put('leased')
     await container.getBlobClient('leased').getBlobLeaseClient(LEASE_ID).acquireLease(15)
     assert.equal((await assertAlike('leased')).properties.leaseDuration, 'fixed')
@@ -136,7 +106,7 @@ describe('an item says what Get Blob Properties says', () => {
     assert.equal((await assertAlike('leased')).properties.leaseState, 'expired')
   })
 
-  test('of a copy, whose state shows only if asked for', async () => {
+  test('for a copy, whose state must be included', async () => {
     await put('source')
     const { url } = container.getBlobClient('source')
     await (await container.getBlobClient('copy').beginCopyFromURL(url)).pollUntilDone()
@@ -148,7 +118,7 @@ describe('an item says what Get Blob Properties says', () => {
     assert.deepEqual([plain.properties.copyId, plain.properties.copyStatus], [undefined, undefined])
   })
 
-  test('of a blob with a policy and a hold, which show only if asked for', async () => {
+  test('for a blob with a policy and a hold, which must be included', async () => {
     await put('kept')
     const blob = container.getBlobClient('kept')
     const expiriesOn = new Date(Math.floor((server.now() + HOUR_MS) / 1_000) * 1_000)
@@ -165,16 +135,15 @@ describe('an item says what Get Blob Properties says', () => {
   })
 })
 
-test('a blob that expires says when, and then is not there', async () => {
+test('a blob with an expiry time shows it and is gone afterwards', async () => {
   await put('brief')
-  const set = await rawRequest(server, {
-    method: 'PUT',
-    path: '/items/brief?comp=expiry',
-    headers: { 'x-ms-expiry-option': 'RelativeToNow', 'x-ms-expiry-time': String(HOUR_MS) },
+  const set = await send('PUT', '/items/brief?comp=expiry', {
+    'x-ms-expiry-option': 'RelativeToNow',
+    'x-ms-expiry-time': String(HOUR_MS),
   })
   assert.equal(set.status, 200)
   const path = '/items?restype=container&comp=list&prefix=brief'
-  const before = await rawRequest(server, { method: 'GET', path })
+  const before = await send('GET', path)
   const expiry = new Date(server.now() + HOUR_MS).toUTCString()
   assert.equal(xmlText(before.text, 'Expiry-Time'), expiry)
   server.advance(HOUR_MS)
@@ -185,26 +154,26 @@ test('a blob that expires says when, and then is not there', async () => {
     '&include=snapshots',
     '&include=deleted',
   ]) {
-    const after = await rawRequest(server, { method: 'GET', path: path + more })
+    const after = await send('GET', path + more)
     assert.ok(after.text.includes('<Blobs></Blobs><NextMarker />'), more)
   }
 })
 
-test('a name that XML can not hold is encoded, as a blob and as a prefix', async () => {
+test('a name that XML cannot contain is encoded, for blobs and prefixes', async () => {
   const name = 'odd\uffff/\ufffe'
   await put(name)
   assert.equal((await itemOf(name)).name, name)
   const path = `/items?restype=container&comp=list&prefix=odd`
-  const flat = await rawRequest(server, { method: 'GET', path })
+  const flat = await send('GET', path)
   assert.match(flat.text, /<Name Encoded="true">odd%EF%BF%BF%2F%EF%BF%BE<\/Name>/)
-  const folded = await rawRequest(server, { method: 'GET', path: `${path}&delimiter=/` })
+  const folded = await send('GET', `${path}&delimiter=/`)
   assert.match(
     folded.text,
     /<BlobPrefix><Name Encoded="true">odd%EF%BF%BF%2F<\/Name><\/BlobPrefix>/,
   )
 })
 
-describe('tags in a list are a permission of their own', () => {
+describe('including tags in a list needs their own permission', () => {
   // letters of the SAS → include → status
   const CASES: readonly (readonly [string, string, number])[] = [
     ['l', '', 200],
@@ -221,7 +190,7 @@ describe('tags in a list are a permission of their own', () => {
       const url = await container.generateSasUrl({ permissions, startsOn, expiresOn })
       const path = `/items?restype=container&comp=list${include}`
       const sign = new URL(url).search
-      const answer = await rawRequest(server, { method: 'GET', path, sign })
+      const answer = await send('GET', path, {}, undefined, sign)
       assert.equal(answer.status, status)
       if (status === 200) return
       assert.equal(answer.headers['x-ms-error-code'], 'AuthorizationPermissionMismatch')

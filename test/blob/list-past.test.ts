@@ -1,42 +1,21 @@
-// List Blobs with what is not current: snapshots, versions, soft-deleted and uncommitted blobs. Which of them
-// come for which words, in which order, and that pages of any size hold the same.
+// List Blobs with snapshots, versions, soft-deleted and uncommitted blobs: which of them are listed with which options,
+// in which order, and that pages of any size return the same.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type BlobItem, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, xmlTexts, type TestServer } from '../harness.ts'
+import type { BlobItem, ContainerClient } from '@azure/storage-blob'
+import { DAY_MS, xmlText, xmlTexts } from '../harness.ts'
+import type { ListOptions } from './every-blob.ts'
+import {
+  NO_SOFT_DELETE,
+  NO_VERSIONING,
+  softDelete,
+  startBlobFixture,
+  VERSIONING,
+} from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-const DAY_MS = 24 * 60 * 60 * 1_000
+const { server, service, setServiceProperties, send } = await startBlobFixture()
 
-before(async () => {
-  server = await startTestServer()
-  service = BlobServiceClient.fromConnectionString(server.connectionString)
-})
-
-after(() => server.close())
-
-async function setProperties(xml: string): Promise<void> {
-  const set = await rawRequest(server, {
-    method: 'PUT',
-    path: '/?restype=service&comp=properties',
-    body: `<StorageServiceProperties>${xml}</StorageServiceProperties>`,
-  })
-  assert.equal(set.status, 202)
-}
-
-const versioning = (isEnabled: boolean) =>
-  setProperties(`<IsVersioningEnabled>${isEnabled}</IsVersioningEnabled>`)
-const softDelete = (days: number) =>
-  setProperties(
-    days === 0
-      ? '<DeleteRetentionPolicy><Enabled>false</Enabled></DeleteRetentionPolicy>'
-      : `<DeleteRetentionPolicy><Enabled>true</Enabled><Days>${days}</Days></DeleteRetentionPolicy>`,
-  )
-
-type Options = NonNullable<Parameters<ContainerClient['listBlobsFlat']>[0]>
-
-async function itemsOf(container: ContainerClient, options: Options, maxPageSize = 100) {
+async function itemsOf(container: ContainerClient, options: ListOptions, maxPageSize = 100) {
   const items: BlobItem[] = []
   for await (const page of container.listBlobsFlat(options).byPage({ maxPageSize })) {
     assert.ok(page.segment.blobItems.length <= maxPageSize)
@@ -45,7 +24,7 @@ async function itemsOf(container: ContainerClient, options: Options, maxPageSize
   return items
 }
 
-/** Name, length, and what it is. */
+/** The name, the length and the kind of an item. */
 function textOf(item: BlobItem): string {
   const words = [`${item.name}:${item.properties.contentLength}`]
   if (item.snapshot) words.push('snapshot')
@@ -57,7 +36,7 @@ function textOf(item: BlobItem): string {
 
 async function assertListed(
   container: ContainerClient,
-  options: Options,
+  options: ListOptions,
   expected: readonly string[],
 ): Promise<void> {
   for (const size of [100, 1, 2, 3]) {
@@ -70,12 +49,12 @@ async function newContainer(name: string): Promise<ContainerClient> {
   return containerClient
 }
 
-/** Lengths tell the states of a blob apart. */
+/** The length identifies the state of a blob. */
 const put = (container: ContainerClient, name: string, length: number) =>
   container.getBlockBlobClient(name).upload('x'.repeat(length), length)
 
 describe('snapshots', () => {
-  test('come before their blob, the oldest first, and only if asked for', async () => {
+  test('are listed before their blob, oldest first, if included', async () => {
     const container = await newContainer('snapshots')
     const ids: (string | undefined)[] = []
     await put(container, 'a', 1)
@@ -101,20 +80,20 @@ describe('snapshots', () => {
     )
   })
 
-  test('a marker between them holds while they come and go', async () => {
+  test('are listed completely even if some are added and deleted between pages', async () => {
     const container = await newContainer('moving')
     await put(container, 'b', 1)
     const blob = container.getBlobClient('b')
     const ids: string[] = []
     for (let i = 0; i < 3; i += 1) ids.push((await blob.createSnapshot()).snapshot ?? '')
     const path = '/moving?restype=container&comp=list&include=snapshots'
-    const first = await rawRequest(server, { method: 'GET', path: `${path}&maxresults=2` })
+    const first = await send('GET', `${path}&maxresults=2`)
     assert.deepEqual(xmlTexts(first.text, 'Snapshot'), ids.slice(0, 2))
     await blob.withSnapshot(ids[1] ?? '').delete()
     const later = (await blob.createSnapshot()).snapshot
     await put(container, 'a', 1)
     const marker = encodeURIComponent(xmlText(first.text, 'NextMarker') ?? '')
-    const second = await rawRequest(server, { method: 'GET', path: `${path}&marker=${marker}` })
+    const second = await send('GET', `${path}&marker=${marker}`)
     assert.deepEqual(xmlTexts(second.text, 'Snapshot'), [ids[2], later])
     assert.deepEqual(xmlTexts(second.text, 'Name'), ['b', 'b', 'b'])
   })
@@ -123,7 +102,7 @@ describe('snapshots', () => {
 describe('soft-deleted blobs', () => {
   let container: ContainerClient
   before(async () => {
-    await softDelete(7)
+    await setServiceProperties(softDelete(7))
     container = await newContainer('deleted')
     await put(container, 'dir/gone', 1)
     await put(container, 'dir/live', 2)
@@ -135,10 +114,10 @@ describe('soft-deleted blobs', () => {
     await container.deleteBlob('gone', { deleteSnapshots: 'include' })
     server.advance(1)
   })
-  after(() => softDelete(0))
+  after(() => setServiceProperties(NO_SOFT_DELETE))
 
-  // options → what is listed
-  const CASES: readonly (readonly [Options, readonly string[]])[] = [
+  // options → listed items
+  const CASES: readonly (readonly [ListOptions, readonly string[]])[] = [
     [{}, ['dir/live:2', 'over:5']],
     [{ includeSnapshots: true }, ['dir/live:2', 'over:5']],
     [{ includeDeleted: true }, ['dir/gone:1 deleted', 'dir/live:2', 'gone:3 deleted', 'over:5']],
@@ -156,12 +135,12 @@ describe('soft-deleted blobs', () => {
     [{ includeDeletedWithVersions: true }, ['dir/live:2', 'over:5']],
   ]
   for (const [options, expected] of CASES) {
-    test(`${Object.keys(options).join(', ') || 'nothing'} included`, async () => {
+    test(`with ${Object.keys(options).join(', ') || 'no options'}`, async () => {
       await assertListed(container, options, expected)
     })
   }
 
-  test('one says when it was deleted and how many whole days are left, and has no lease', async () => {
+  test('have the time of deletion and the remaining whole days, but no lease', async () => {
     const [item] = await itemsOf(container, { includeDeleted: true, prefix: 'gone' })
     assert.equal(item?.properties.remainingRetentionDays, 6)
     const deletedOn = Math.floor((server.now() - 1) / 1_000) * 1_000
@@ -170,7 +149,7 @@ describe('soft-deleted blobs', () => {
     assert.equal(item?.properties.leaseState, undefined)
   })
 
-  test('by hierarchy they stand for their folder too', async () => {
+  test('count for prefixes in a hierarchical list', async () => {
     await put(container, 'only/gone', 1)
     await container.deleteBlob('only/gone')
     const prefixes = async (includeDeleted: boolean) => {
@@ -185,7 +164,7 @@ describe('soft-deleted blobs', () => {
     assert.deepEqual(await prefixes(true), ['dir/', 'only/'])
   })
 
-  test('when the days are over they are not there, swept or not', async () => {
+  test('are gone after the retention time, swept or not', async () => {
     server.advance(7 * DAY_MS)
     const options = { includeDeleted: true, includeSnapshots: true }
     await assertListed(container, options, ['dir/live:2', 'over:5'])
@@ -197,18 +176,18 @@ describe('soft-deleted blobs', () => {
 describe('versions', () => {
   let container: ContainerClient
   before(async () => {
-    await versioning(true)
+    await setServiceProperties(VERSIONING)
     container = await newContainer('versions')
     for (const length of [1, 2, 3]) await put(container, 'a', length)
     for (const length of [4, 5]) await put(container, 'b', length)
     await container.deleteBlob('b')
   })
   after(async () => {
-    await versioning(false)
-    await softDelete(0)
+    await setServiceProperties(NO_VERSIONING)
+    await setServiceProperties(NO_SOFT_DELETE)
   })
 
-  test('come before the current one, the oldest first', async () => {
+  test('are listed before the current one, oldest first', async () => {
     const all = ['a:1 version', 'a:2 version', 'a:3 current', 'b:4 version', 'b:5 version']
     await assertListed(container, {}, ['a:3 current'])
     await assertListed(container, { includeSnapshots: true, includeDeleted: true }, ['a:3 current'])
@@ -224,7 +203,7 @@ describe('versions', () => {
     assert.equal(read.contentLength, 1)
   })
 
-  test('deletedwithversions adds a blob that has nothing else', async () => {
+  test('deletedwithversions adds blobs with only versions', async () => {
     const options = { includeDeletedWithVersions: true }
     await assertListed(container, options, ['a:3 current', 'b:0 versions'])
     await assertListed(container, { ...options, includeVersions: true }, [
@@ -244,8 +223,8 @@ describe('versions', () => {
     assert.deepEqual(versions, ['a', 'a', 'a', 'b', 'b'])
   })
 
-  test('soft-deleted ones need both words, and count for deletedwithversions', async () => {
-    await softDelete(7)
+  test('if soft-deleted need both options, and count for deletedwithversions', async () => {
+    await setServiceProperties(softDelete(7))
     for (const item of await itemsOf(container, { includeVersions: true, prefix: 'b' })) {
       await container
         .getBlobClient('b')
@@ -266,7 +245,7 @@ describe('versions', () => {
     await assertListed(container, only, [])
   })
 
-  test('a restored version is the current one again', async () => {
+  test('if restored are current again', async () => {
     const [oldest] = await itemsOf(container, { includeVersions: true, prefix: 'a' })
     const source = container.getBlobClient('a').withVersion(oldest?.versionId ?? '')
     await (await container.getBlobClient('a').beginCopyFromURL(source.url)).pollUntilDone()
@@ -278,7 +257,7 @@ describe('versions', () => {
 describe('uncommitted blobs', () => {
   const id = Buffer.from('1').toString('base64')
 
-  test('show if asked for, without what a blob gets when it is committed', async () => {
+  test('are listed if included, without the properties set by a commit', async () => {
     const container = await newContainer('uncommitted')
     await put(container, 'both', 3)
     for (const name of ['both', 'dir/new', 'new']) {
@@ -292,7 +271,7 @@ describe('uncommitted blobs', () => {
     assert.equal(item?.properties.contentMD5, undefined)
     assert.equal(item?.metadata, undefined)
     const path = '/uncommitted?restype=container&comp=list&include=uncommittedblobs&prefix=new'
-    const { text } = await rawRequest(server, { method: 'GET', path })
+    const { text } = await send('GET', path)
     for (const element of ['Last-Modified', 'Etag', 'Content-Type', 'Content-MD5', 'Metadata']) {
       assert.ok(!text.includes(`<${element}`), element)
     }
@@ -301,7 +280,7 @@ describe('uncommitted blobs', () => {
     assert.deepEqual(prefixes, ['dir/', 'both', 'new'])
   })
 
-  test('are gone a week after the last block, and blobs like any other once committed', async () => {
+  test('are gone a week after the last block, and normal blobs once committed', async () => {
     const container = await newContainer('committed')
     const blob = container.getBlockBlobClient('one')
     await blob.stageBlock(id, 'hello', 5)

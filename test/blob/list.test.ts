@@ -1,40 +1,31 @@
-// List Blobs: order, prefix, delimiter, bounds, pages, and what is refused.
+// List Blobs: order, prefix, delimiter, bounds, pages, and invalid requests.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, StorageResponseFormat, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, xmlTexts, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { StorageResponseFormat } from '@azure/storage-blob'
+import { xmlText, xmlTexts } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-let container: ContainerClient
+const { server, service, container, send } = await startBlobFixture({ container: 'list' })
 
-/** In the order in which they must come: upper case first, then by code point. */
+/** In the order of the list: by code point, so upper case first. */
 const NAMES = [
   'A', 'B/x', 'a', 'a-', 'a.txt', 'a/', 'a//z', 'a/b', 'a/b/c', 'a/b/d', 'a/c', 'a0', 'aa', 'b',
   'b/c/d/e', 'c|d', 'c|e', 'z', 'é', '日/本',
 ] // prettier-ignore
 
-before(async () => {
-  server = await startTestServer()
-  service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('list')
-  await container.create()
-  for (const name of NAMES.toReversed()) {
-    await container.getBlockBlobClient(name).upload(name, Buffer.byteLength(name))
-  }
-})
-
-after(() => server.close())
+for (const name of NAMES.toReversed()) {
+  await container.getBlockBlobClient(name).upload(name, Buffer.byteLength(name))
+}
 
 async function list(query: string, path = '/list?restype=container&comp=list') {
-  const answer = await rawRequest(server, { method: 'GET', path: path + query })
+  const answer = await send('GET', path + query)
   const names = xmlTexts(answer.text, 'Name')
   return { ...answer, names, next: xmlText(answer.text, 'NextMarker') ?? '' }
 }
 
 const q = encodeURIComponent
 
-// query → what is listed; prefixes end in the delimiter
+// query → listed names; prefixes end with the delimiter
 const LISTS: readonly (readonly [string, readonly string[]])[] = [
   ['', NAMES],
   ['&prefix=', NAMES],
@@ -75,7 +66,7 @@ describe('List Blobs', () => {
 
     for (const size of [1, 2, 3, 7]) {
       if (query.includes('maxresults')) continue
-      test(`${query || 'all'}, ${size} at a time`, async () => {
+      test(`${query || 'all'}, in pages of ${size}`, async () => {
         const pages: string[] = []
         let marker = ''
         do {
@@ -90,7 +81,7 @@ describe('List Blobs', () => {
     }
   }
 
-  test('says again what was asked, and only that', async () => {
+  test('echoes the parameters of the request', async () => {
     const { text } = await list('&prefix=a%26&delimiter=%2F&maxresults=4')
     const root = `<EnumerationResults ServiceEndpoint="${server.blobEndpoint}/" ContainerName="list">`
     const echo = '<Prefix>a&amp;</Prefix><MaxResults>4</MaxResults><Delimiter>/</Delimiter>'
@@ -102,7 +93,7 @@ describe('List Blobs', () => {
     }
   })
 
-  test('an item has its properties, and its metadata if asked for', async () => {
+  test('returns properties, and metadata if included', async () => {
     const blob = container.getBlockBlobClient('z')
     const blobHTTPHeaders = { blobContentType: 'text/css', blobContentLanguage: 'la' }
     const put = await blob.upload('z', 1, { blobHTTPHeaders, metadata: { Team: 'a<b' } })
@@ -129,8 +120,8 @@ describe('List Blobs', () => {
     return items
   }
 
-  test('the SDK by hierarchy', async () => {
-    // Of each page it gives the prefixes first.
+  test('works with the SDK by hierarchy', async () => {
+    // For each page the SDK returns the prefixes first.
     const seen: string[] = []
     for await (const item of container.listBlobsByHierarchy('/', { prefix: 'a/' })) {
       seen.push(`${item.kind} ${item.name}`)
@@ -138,7 +129,7 @@ describe('List Blobs', () => {
     assert.deepEqual(seen, ['prefix a//', 'prefix a/b/', 'blob a/', 'blob a/b', 'blob a/c'])
   })
 
-  test('the SDK between two names, as Apache Arrow', async () => {
+  test('works with the SDK between two names, as Apache Arrow', async () => {
     const responseFormat = StorageResponseFormat.Arrow
     const between = async (startFrom: string, endBefore: string, prefix = '') => {
       const options = { responseFormat, startFrom, endBefore, prefix }
@@ -159,7 +150,7 @@ describe('List Blobs', () => {
     assert.deepEqual(await between('c', 'b'), [[], []])
   })
 
-  test('a marker holds while blobs come and go', async () => {
+  test('continues from a marker even if blobs are added and deleted', async () => {
     const moving = service.getContainerClient('moving')
     await moving.create()
     for (const name of ['b', 'd', 'f', 'h']) await moving.uploadBlockBlob(name, '', 0)
@@ -193,7 +184,7 @@ describe('List Blobs', () => {
     })
   }
 
-  test('every word that include knows is taken', async () => {
+  test('accepts every value of include', async () => {
     const words =
       'snapshots,metadata,uncommittedblobs,copy,deleted,tags,versions,deletedwithversions,' +
       'immutabilitypolicy,legalhold,permissions'
@@ -201,13 +192,13 @@ describe('List Blobs', () => {
     assert.equal((await list('&include=Metadata&include=copy')).status, 200)
   })
 
-  test('of no container → ContainerNotFound', async () => {
+  test('of a missing container → ContainerNotFound', async () => {
     const { status, text } = await list('', '/nolist?restype=container&comp=list')
     assert.deepEqual([status, xmlText(text, 'Code')], [404, 'ContainerNotFound'])
   })
 })
 
-describe('a list asked for what is longer than any name', () => {
+describe('a list with a parameter longer than any name', () => {
   const long = 'x'.repeat(5_000)
   const marker = Buffer.from(`n${'𝒳'.repeat(1_024)}`).toString('base64url')
   const cases: readonly (readonly [string, number])[] = [
@@ -218,14 +209,9 @@ describe('a list asked for what is longer than any name', () => {
     [`/long-list?restype=container&comp=list&marker=${marker}`, 400],
   ]
   for (const [path, status] of cases) {
-    test(`${path.slice(0, 60)}… is ${status}`, async () => {
-      const server = await startTestServer()
-      try {
-        await rawRequest(server, { method: 'PUT', path: '/long-list?restype=container' })
-        assert.equal((await rawRequest(server, { method: 'GET', path })).status, status)
-      } finally {
-        await server.close()
-      }
+    test(`${path.slice(0, 60)}… → ${status}`, async () => {
+      const own = await startBlobFixture({ container: 'long-list' })
+      assert.equal((await own.send('GET', path)).status, status)
     })
   }
 })

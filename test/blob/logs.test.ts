@@ -1,20 +1,11 @@
-// Storage Analytics logging: requests as lines in blobs of $logs, for as long as the account keeps them.
+// Storage Analytics logging: requests as lines in blobs of $logs, deleted after the account's retention time.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
-import { ACCOUNT, ACCOUNT_KEY, rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { ACCOUNT, ACCOUNT_KEY, DAY_MS, rawRequest, startTestServer } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-const DAY_MS = 24 * 60 * 60 * 1_000
-
-before(async () => {
-  server = await startTestServer()
-  const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
-  service = new BlobServiceClient(server.blobEndpoint, credential)
-  await service.getContainerClient('box').create()
-})
-after(() => server.close())
+const { server, service, send } = await startBlobFixture()
 
 type Logging = NonNullable<
   Parameters<BlobServiceClient['setProperties']>[0]['blobAnalyticsLogging']
@@ -47,13 +38,13 @@ async function logged(): Promise<string[][]> {
 
 const operations = async () => (await logged()).map((fields) => fields[2])
 
-describe('logging', () => {
-  test('is off until it is asked for', async () => {
+describe('the log', () => {
+  test('is off by default', async () => {
     await service.getContainerClient('box').getBlockBlobClient('a').upload('x', 1)
     assert.deepEqual(await logged(), [])
   })
 
-  test('tells of the kinds that are switched on, and of no other', async () => {
+  test('contains only the kinds of requests that are enabled', async () => {
     await set({ write: true, deleteProperty: true })
     const blob = service.getContainerClient('box').getBlockBlobClient('b')
     await blob.upload('x', 1)
@@ -68,11 +59,11 @@ describe('logging', () => {
     )
   })
 
-  test('has a line of 30 fields, with who asked, what for and how it ended', async () => {
+  test('has a line of 30 fields with the client, the request and the outcome', async () => {
     await set({ read: true })
     const path = '/box/none%3B%22x'
     const headers = { 'user-agent': 'a "quoted"; agent', 'x-ms-client-request-id': 'mine' }
-    const answer = await rawRequest(server, { method: 'GET', path, headers })
+    const answer = await send('GET', path, headers)
     await set({})
     const line = (await logged()).find((fields) => fields.includes('"mine"')) ?? []
     assert.equal(line.length, 30)
@@ -85,30 +76,30 @@ describe('logging', () => {
     assert.equal(line[27], '"a &quot;quoted&quot;; agent"')
   })
 
-  test('never shows the signature of a SAS', async () => {
+  test('never contains the signature of a SAS', async () => {
     await set({ read: true })
-    await rawRequest(server, { method: 'GET', path: '/box/x', sign: 'sv=2022-11-02&sig=c2VjcmV0' })
+    await send('GET', '/box/x', {}, undefined, 'sv=2022-11-02&sig=c2VjcmV0')
     await set({})
     const text = JSON.stringify(await logged())
     assert.match(text, /sig=XXXXX/)
     assert.doesNotMatch(text, /c2VjcmV0/)
   })
 
-  test('never shows it under another spelling, or in the referer', async () => {
+  test('never contains it in another spelling or in the referer', async () => {
     await set({ read: true })
     for (const name of ['SIG', '%73ig', 's%49%47']) {
       const sign = `sv=2022-11-02&${name}=aGlkZGVu&${name}=aGlkZGVu`
-      await rawRequest(server, { method: 'GET', path: '/box/x', sign })
+      await send('GET', '/box/x', {}, undefined, sign)
     }
     const headers = { referer: 'https://app.example/?sv=1&sig=aGlkZGVu' }
-    await rawRequest(server, { method: 'GET', path: '/box/x', headers })
+    await send('GET', '/box/x', headers)
     await set({})
     const text = JSON.stringify(await logged())
     assert.match(text, /%73ig=XXXXX/)
     assert.doesNotMatch(text, /aGlkZGVu/)
   })
 
-  test('has a line for every host that a client writes', async (t) => {
+  test('has a line for every Host header', async (t) => {
     const open = await startTestServer({ host: '0.0.0.0' })
     t.after(() => open.close())
     const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
@@ -138,7 +129,7 @@ describe('logging', () => {
     assert(text.includes(`"http://proxied.example/${ACCOUNT}/box/x?sig=XXXXX"`))
   })
 
-  test('puts blobs by the hour, with what is in them in their metadata', async () => {
+  test('is in blobs per hour, with metadata about their content', async () => {
     await set({ write: true, version: '2.0' })
     await service.getContainerClient('box').getBlockBlobClient('c').upload('x', 1)
     await set({})
@@ -158,7 +149,7 @@ describe('logging', () => {
     assert.equal(line.length, 38)
   })
 
-  test('keeps them as long as it was told to', async () => {
+  test('is deleted after the retention time', async () => {
     await set({ write: true, retentionPolicy: { enabled: true, days: 2 } })
     await service.getContainerClient('box').getBlockBlobClient('kept').upload('x', 1)
     await set({})
@@ -169,7 +160,7 @@ describe('logging', () => {
     assert((await operations()).length < all)
   })
 
-  test('has a container that nobody can delete or make', async () => {
+  test('is in a container that clients can neither delete nor create', async () => {
     const logs = service.getContainerClient('$logs')
     await assert.rejects(logs.delete(), { statusCode: 403 })
     await assert.rejects(logs.create(), { statusCode: 400 })

@@ -1,21 +1,12 @@
-// Names of blobs that clients have trouble with: what is put under one is read, listed and deleted under it.
+// Difficult blob names: a blob is read, listed and deleted under the name with which it was put.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlTexts, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { xmlTexts } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let container: ContainerClient
+const { service, container, send } = await startBlobFixture({ container: 'names', onDisk: true })
 
-before(async () => {
-  server = await startTestServer({ onDisk: true })
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('names')
-  await container.create()
-  await service.getContainerClient('$root').create()
-})
-
-after(() => server.close())
+await service.getContainerClient('$root').create()
 
 const NAMES: Readonly<Record<string, string>> = {
   plain: 'a',
@@ -29,10 +20,10 @@ const NAMES: Readonly<Record<string, string>> = {
   emoji: '👩‍👩‍👧 🇪🇺',
   'combining marks': 'e\u0301 and \u00e9',
   'a doubled slash': 'a//b',
-  'a first slash': '/a',
-  'a last slash': 'a/',
+  'a leading slash': '/a',
+  'a trailing slash': 'a/',
   'dots inside': 'a.b..c/.hidden',
-  'markup of XML': '<a>&amp;</a>',
+  'XML markup': '<a>&amp;</a>',
   'beyond XML': 'a\uffffb',
   'beyond XML too': 'x\ufffe',
   '1,024 characters': 'n'.repeat(1024),
@@ -50,24 +41,24 @@ describe('a name with', () => {
       for await (const item of container.listBlobsFlat({ prefix: name })) listed.push(item.name)
       assert.deepEqual(listed, [name])
       const path = `/names/${encodeURIComponent(name)}`
-      assert.equal((await rawRequest(server, { method: 'GET', path })).text, name)
+      assert.equal((await send('GET', path)).text, name)
       await blob.delete()
       assert.equal(await blob.exists(), false)
     })
   }
 
-  test('what XML can’t hold is listed percent-encoded, and says so', async () => {
+  test('characters that XML cannot contain is listed percent-encoded and marked so', async () => {
     await container.uploadBlockBlob('dir\uffff/a\ufffe', 'x', 1)
     const flat = '/names?restype=container&comp=list&prefix=dir'
-    const { text } = await rawRequest(server, { method: 'GET', path: flat })
+    const { text } = await send('GET', flat)
     assert.match(text, /<Name Encoded="true">dir%EF%BF%BF%2Fa%EF%BF%BE<\/Name>/)
     const path = `${flat}&delimiter=%2F`
-    const folded = await rawRequest(server, { method: 'GET', path })
+    const folded = await send('GET', path)
     assert.match(folded.text, /<BlobPrefix><Name Encoded="true">dir%EF%BF%BF%2F<\/Name>/)
   })
 })
 
-// path as sent → name, or the code it is refused with
+// path as sent → name or error code
 const PATHS: readonly (readonly [string, string])[] = [
   ['a+b', 'a+b'],
   ['a%2Bb', 'a+b'],
@@ -91,44 +82,44 @@ const PATHS: readonly (readonly [string, string])[] = [
 ]
 
 describe('a path', () => {
-  for (const [sent, said] of PATHS) {
-    test(`${sent.slice(0, 30)} → ${said.slice(0, 30)}`, async () => {
-      const answer = await rawRequest(server, {
-        method: 'PUT',
-        path: `/names/${sent}`,
-        headers: { 'x-ms-blob-type': 'BlockBlob' },
-        body: said,
-      })
-      if (said.startsWith('400 ')) {
-        assert.equal(`${answer.status} ${String(answer.headers['x-ms-error-code'])}`, said)
+  for (const [sent, expected] of PATHS) {
+    test(`${sent.slice(0, 30)} → ${expected.slice(0, 30)}`, async () => {
+      const answer = await send(
+        'PUT',
+        `/names/${sent}`,
+        { 'x-ms-blob-type': 'BlockBlob' },
+        expected,
+      )
+      if (expected.startsWith('400 ')) {
+        assert.equal(`${answer.status} ${String(answer.headers['x-ms-error-code'])}`, expected)
         return
       }
       assert.equal(answer.status, 201)
-      const path = `/names?restype=container&comp=list&prefix=${encodeURIComponent(said)}`
-      const { text } = await rawRequest(server, { method: 'GET', path })
-      assert.ok(xmlTexts(text, 'Name').includes(said))
-      await rawRequest(server, { method: 'DELETE', path: `/names/${encodeURIComponent(said)}` })
+      const path = `/names?restype=container&comp=list&prefix=${encodeURIComponent(expected)}`
+      const { text } = await send('GET', path)
+      assert.ok(xmlTexts(text, 'Name').includes(expected))
+      await send('DELETE', `/names/${encodeURIComponent(expected)}`)
     })
   }
 })
 
-describe('$root', () => {
-  test('may be left out of the path', async () => {
+describe('the container $root', () => {
+  test('can be left out of the path', async () => {
     const headers = { 'x-ms-blob-type': 'BlockBlob' }
-    const put = await rawRequest(server, { method: 'PUT', path: '/bare.txt', headers, body: 'x' })
+    const put = await send('PUT', '/bare.txt', headers, 'x')
     assert.equal(put.status, 201)
     for (const path of ['/bare.txt', '/$root/bare.txt']) {
-      assert.equal((await rawRequest(server, { method: 'GET', path })).text, 'x')
+      assert.equal((await send('GET', path)).text, 'x')
     }
-    const deleted = await rawRequest(server, { method: 'DELETE', path: '/$root/bare.txt' })
+    const deleted = await send('DELETE', '/$root/bare.txt')
     assert.equal(deleted.status, 202)
-    const gone = await rawRequest(server, { method: 'HEAD', path: '/bare.txt' })
-    assert.equal(gone.headers['x-ms-error-code'], 'BlobNotFound')
+    const missing = await send('HEAD', '/bare.txt')
+    assert.equal(missing.headers['x-ms-error-code'], 'BlobNotFound')
   })
 
-  test('a name that is left with a slash is no blob of it', async () => {
+  test('has no blob for a name that ends with a slash', async () => {
     const headers = { 'x-ms-blob-type': 'BlockBlob' }
-    const put = await rawRequest(server, { method: 'PUT', path: '/bare/', headers, body: 'x' })
+    const put = await send('PUT', '/bare/', headers, 'x')
     assert.deepEqual([put.status, put.headers['x-ms-error-code']], [400, 'InvalidUri'])
   })
 })

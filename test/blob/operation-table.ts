@@ -1,29 +1,29 @@
-// Every operation on one blob's content, properties or tags, as a request that succeeds on a fresh blob:
-// the rows of tests that ask the same of all of them.
+// Every operation on the content, properties or tags of one blob, as a request that succeeds on a new blob: the rows of
+// tests that apply to all of them.
 import assert from 'node:assert/strict'
-import { rawRequest, type RawResponse, type TestServer } from '../harness.ts'
-import type { Headers } from './lease-table.ts'
+import { rawRequest, type Headers, type RawResponse, type TestServer } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture, type BlobFixture } from './fixture.ts'
 
 export type BlobOperation = {
   readonly name: string
-  /** The type of the blob that it works on. */
+  /** The type of blob to which it applies. */
   readonly of: 'BlockBlob' | 'AppendBlob' | 'PageBlob'
-  /** Whether a lease guards it, or an id must only match if it is sent. */
+  /** Whether it needs the lease id; for a read, an id must only match if it is sent. */
   readonly lease: 'read' | 'write'
-  /** What its conditions are: as for reads, for changes of what is there, for what makes a blob; or none. */
+  /** The conditions that it accepts: those of reads, updates or creations, or none. */
   readonly conditions: 'read' | 'update' | 'create' | 'none'
   readonly ifTags: boolean
-  /** Before the names of the four conditions. */
+  /** The prefix of the four condition headers. */
   readonly prefix?: '' | 'x-ms-blob-'
-  /** Copies: a lease of the destination has to be without end. */
+  /** For copies: a lease on the destination has to be infinite. */
   readonly needsInfiniteLease?: true
-  /** Conditions of the destination have a code of their own. */
+  /** Conditions of the destination have their own error code. */
   readonly isCopy?: true
   readonly ok: string
   readonly method: string
   readonly query?: string
   readonly headers?: Headers
-  /** A blob of the public container that it copies. */
+  /** The blob of the public container that it copies. */
   readonly source?: 'block' | 'page'
   readonly body?: string
 }
@@ -51,7 +51,7 @@ export const BLOB_OPERATIONS: readonly BlobOperation[] = [
   { ...READ, name: 'Get Block List', query: '?comp=blocklist', conditions: 'none' },
   { ...READ, name: 'Get Page Ranges', of: 'PageBlob', query: '?comp=pagelist' },
   { ...READ, name: 'Query Blob Contents', method: 'POST', query: '?comp=query', body: QUERY },
-  // A write by its verb, yet a lease leaves it alone.
+  // A PUT, but it does not need the lease id.
   { ...UPDATE, name: 'Snapshot Blob', lease: 'read', query: '?comp=snapshot', ok: '201' },
 
   { ...CREATE, name: 'Put Blob', headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'new' },
@@ -85,16 +85,17 @@ const CREATED: Readonly<Record<BlobOperation['of'], readonly [Headers, string]>>
   PageBlob: [{ 'x-ms-blob-content-length': '512' }, ''],
 }
 
-/** The containers `box` and `public`, and in the latter what copies take. */
-export async function makeContainers(server: TestServer): Promise<void> {
+/** A server with the container `box`, and a container `public` that holds the sources of copies. */
+export async function startForOperations(): Promise<BlobFixture> {
+  const fixture = await startBlobFixture()
   const put = async (path: string, headers: Headers, body = '') => {
-    const answer = await rawRequest(server, { method: 'PUT', path, headers, body })
+    const answer = await fixture.send('PUT', path, headers, body)
     assert.equal(answer.status, 201, answer.text)
   }
-  await put('/box?restype=container', {})
   await put('/public?restype=container', { 'x-ms-blob-public-access': 'blob' })
-  await put('/public/block', { 'x-ms-blob-type': 'BlockBlob' }, 'source')
-  await put('/public/page', { 'x-ms-blob-type': 'BlockBlob' }, 's'.repeat(512))
+  await put('/public/block', BLOCK_BLOB, 'source')
+  await put('/public/page', BLOCK_BLOB, 's'.repeat(512))
+  return fixture
 }
 
 export async function makeBlob(

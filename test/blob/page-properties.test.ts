@@ -1,42 +1,22 @@
 // Set Blob Properties of a page blob: its length and its sequence number.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { before, describe, test } from 'node:test'
+import { type Headers, assertRefused } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture({ container: 'disks' })
 
-before(async () => {
-  server = await startTestServer()
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('disks')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
 const PAGE = 512
 const LENGTH = 'x-ms-blob-content-length'
 const NUMBER = 'x-ms-blob-sequence-number'
 const ACTION = 'x-ms-sequence-number-action'
 
 function setProperties(name: string, headers: Headers) {
-  return rawRequest(server, { method: 'PUT', path: `/disks/${name}?comp=properties`, headers })
+  return send('PUT', `/disks/${name}?comp=properties`, headers)
 }
 
-async function assertRefused(
-  sent: ReturnType<typeof setProperties>,
-  status: number,
-  code: string,
-): Promise<void> {
-  const { headers, ...answer } = await sent
-  assert.deepEqual([answer.status, headers['x-ms-error-code']], [status, code])
-}
-
-describe('resize', () => {
-  test('smaller drops the pages behind, larger adds zeros', async () => {
+describe('a resize', () => {
+  test('drops pages at the end or adds zeros', async () => {
     const blob = container.getPageBlobClient('resize')
     const { etag } = await blob.create(4 * PAGE)
     await blob.uploadPages('r'.repeat(4 * PAGE), 0, 4 * PAGE)
@@ -50,13 +30,13 @@ describe('resize', () => {
     const expected = 'r'.repeat(2 * PAGE) + '\0'.repeat(4 * PAGE)
     assert.equal((await blob.downloadToBuffer()).toString(), expected)
     const { pageRange } = await blob.getPageRanges()
-    // The SDK makes a count of the end, which is inside, without adding one.
+    // The SDK computes the count from the inclusive end without adding one.
     assert.deepEqual(pageRange, [{ offset: 0, count: 2 * PAGE - 1 }])
     await blob.resize(0)
     assert.equal((await blob.getProperties()).contentLength, 0)
   })
 
-  test('leaves a snapshot as it was', async () => {
+  test('does not change a snapshot', async () => {
     const blob = container.getPageBlobClient('shrunk')
     await blob.create(2 * PAGE)
     await blob.uploadPages('s'.repeat(2 * PAGE), 0, 2 * PAGE)
@@ -66,14 +46,14 @@ describe('resize', () => {
     assert.equal(old.toString(), 's'.repeat(2 * PAGE))
   })
 
-  test('leaves the headers, and with a header it sets both', async () => {
+  test('keeps the headers, and can be combined with setting one', async () => {
     const blob = container.getPageBlobClient('both')
     await blob.create(PAGE, { blobHTTPHeaders: { blobContentType: 'text/css' } })
     await blob.resize(2 * PAGE)
     assert.equal((await blob.getProperties()).contentType, 'text/css')
     const headers = { 'x-ms-blob-content-language': 'la', [LENGTH]: '512', [ACTION]: 'increment' }
-    const { status, headers: told } = await setProperties('both', headers)
-    assert.deepEqual([status, told[NUMBER]], [200, '1'])
+    const { status, headers: answer } = await setProperties('both', headers)
+    assert.deepEqual([status, answer[NUMBER]], [200, '1'])
     const now = await blob.getProperties()
     assert.deepEqual(
       [now.contentLanguage, now.contentType, now.contentLength, now.blobSequenceNumber],
@@ -82,7 +62,7 @@ describe('resize', () => {
   })
 })
 
-describe('sequence number', () => {
+describe('the sequence number:', () => {
   // before, action and value → after
   const ACTIONS = [
     ['5', 'max', '9', '9'],
@@ -95,17 +75,17 @@ describe('sequence number', () => {
   for (const [from, action, value, to] of ACTIONS) {
     test(`${from}, ${action} ${value ?? ''} → ${to}`, async () => {
       const create = { 'x-ms-blob-type': 'PageBlob', [LENGTH]: '512', [NUMBER]: from }
-      await rawRequest(server, { method: 'PUT', path: '/disks/number', headers: create })
+      await send('PUT', '/disks/number', create)
       const headers = { [ACTION]: action, ...(value !== undefined && { [NUMBER]: value }) }
       const answer = await setProperties('number', headers)
       assert.deepEqual([answer.status, answer.headers[NUMBER]], [200, to])
-      const { headers: got } = await rawRequest(server, { method: 'HEAD', path: '/disks/number' })
+      const { headers: got } = await send('HEAD', '/disks/number')
       assert.equal(got[NUMBER], to)
       assert.equal(got.etag, answer.headers.etag)
     })
   }
 
-  test('by the SDK', async () => {
+  test('is set by the SDK', async () => {
     const blob = container.getPageBlobClient('sdk')
     await blob.create(PAGE, { blobSequenceNumber: 4 })
     assert.equal((await blob.updateSequenceNumber('increment')).blobSequenceNumber, 5)
@@ -114,7 +94,7 @@ describe('sequence number', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('invalid properties:', () => {
   // prettier-ignore
   const REFUSED: readonly (readonly [string, Headers, number, string])[] = [
     ['disk', { [LENGTH]: '100' }, 400, 'InvalidHeaderValue'],
@@ -135,7 +115,7 @@ describe('what is refused', () => {
   ]
   before(async () => {
     const last = { 'x-ms-blob-type': 'PageBlob', [LENGTH]: '512', [NUMBER]: '9223372036854775807' }
-    await rawRequest(server, { method: 'PUT', path: '/disks/last', headers: last })
+    await send('PUT', '/disks/last', last)
     await container.getPageBlobClient('disk').create(2 * PAGE)
     await container.uploadBlockBlob('block', 'x', 1)
     const leased = container.getPageBlobClient('leased')
@@ -145,7 +125,7 @@ describe('what is refused', () => {
   for (const [name, headers, status, code] of REFUSED) {
     test(`${name} with ${JSON.stringify(headers)} → ${code}`, async () => {
       const read = async () => {
-        const answer = await rawRequest(server, { method: 'HEAD', path: `/disks/${name}` })
+        const answer = await send('HEAD', `/disks/${name}`)
         return [answer.headers.etag, answer.headers['content-length'], answer.headers[NUMBER]]
       }
       const now = await read()

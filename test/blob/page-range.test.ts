@@ -1,35 +1,15 @@
-// Get Page Ranges, of all that was written and against an older snapshot: ranges, order, pages of the answer,
-// and what is refused; resizing and sequence numbers, which are Set Blob Properties.
+// Get Page Ranges, of a blob and compared with an older snapshot: ranges, order, pages of the list, and invalid
+// requests.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, xmlTexts, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { xmlText, xmlTexts, type Headers, assertRefused } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let container: ContainerClient
+const { container, send } = await startBlobFixture({ container: 'disks' })
 
-before(async () => {
-  server = await startTestServer()
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('disks')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
 const PAGE = 512
 
-function send(method: string, path: string, headers: Headers = {}) {
-  return rawRequest(server, { method, path, headers })
-}
-
-async function assertRefused(sent: ReturnType<typeof send>, status: number, code: string) {
-  const { headers, ...answer } = await sent
-  assert.deepEqual([answer.status, headers['x-ms-error-code']], [status, code])
-}
-
-/** A page blob whose pages are as the letters say, a dot being a page that was never written. */
+/** Creates a page blob with a letter for each page; a dot is a page that was never written. */
 async function disk(name: string, pages: string) {
   const blob = container.getPageBlobClient(name)
   await blob.create(pages.length * PAGE)
@@ -37,7 +17,7 @@ async function disk(name: string, pages: string) {
   return blob
 }
 
-/** Writes the letters, clears the dashes, leaves the dots. */
+/** Writes the letters, clears the dashes, skips the dots. */
 async function write(name: string, pages: string) {
   const blob = container.getPageBlobClient(name)
   for (const [at, letter] of [...pages].entries()) {
@@ -50,7 +30,7 @@ async function snapshot(name: string): Promise<string> {
   return (await container.getPageBlobClient(name).createSnapshot()).snapshot ?? ''
 }
 
-/** The ranges of an answer, in pages: 0-2 are the first three, !3-3 is a cleared one. */
+/** The ranges in a response, in pages: 0-2 are the first three, !3-3 is a cleared one. */
 function rangesOf(text: string): string[] {
   const range = /<(PageRange|ClearRange)><Start>(\d+)<\/Start><End>(\d+)<\/End><\/\1>/g
   return [...text.matchAll(range)].map(([, kind, start, end]) => {
@@ -68,7 +48,7 @@ async function list(name: string, query = '', headers: Headers = {}) {
 }
 
 describe('Get Page Ranges', () => {
-  test('merges neighbours, with both ends inside, and tells the length', async () => {
+  test('merges adjacent pages into inclusive ranges and returns the length', async () => {
     const blob = await disk('merged', 'ab.c..de')
     const { headers, text, ranges } = await list('merged')
     assert.deepEqual(ranges, ['0-1', '3-3', '6-7'])
@@ -85,11 +65,11 @@ describe('Get Page Ranges', () => {
     assert.equal(headers.etag, properties.etag)
     assert.equal(headers['last-modified'], properties.lastModified?.toUTCString())
     const { pageRange } = await blob.getPageRanges()
-    // The SDK makes a count of the end, which is inside, without adding one.
+    // The SDK computes the count from the inclusive end without adding one.
     assert.deepEqual(pageRange?.[1], { offset: 1536, count: 511 })
   })
 
-  // asked → found, of ab.c..de
+  // requested range → ranges, of ab.c..de
   const RANGES: readonly (readonly [string, readonly string[]])[] = [
     ['bytes=0-511', ['0-0']],
     ['bytes=512-2047', ['1-1', '3-3']],
@@ -99,14 +79,14 @@ describe('Get Page Ranges', () => {
     ['bytes=100-600', ['0-1']],
   ]
   for (const [range, expected] of RANGES) {
-    test(`${range} of it → ${expected.join(', ') || 'nothing'}`, async () => {
+    test(`in ${range} → ${expected.join(', ') || 'nothing'}`, async () => {
       await disk('part', 'ab.c..de')
       assert.deepEqual((await list('part', '', { 'x-ms-range': range })).ranges, expected)
       assert.deepEqual((await list('part', '', { Range: range })).ranges, expected)
     })
   }
 
-  test('a range behind the end → InvalidPageRange; nothing written, no ranges', async () => {
+  test('after the end → InvalidPageRange; of an unwritten blob → nothing', async () => {
     await disk('empty', '...')
     const sent = send('GET', '/disks/empty?comp=pagelist', { 'x-ms-range': 'bytes=1536-' })
     await assertRefused(sent, 416, 'InvalidPageRange')
@@ -115,7 +95,7 @@ describe('Get Page Ranges', () => {
     assert.deepEqual((await list('nothing', '', { Range: 'bytes=0-' })).ranges, [])
   })
 
-  test('of a snapshot shows what was written before it', async () => {
+  test('of a snapshot returns the pages written before it', async () => {
     const blob = await disk('past', 'a..')
     const at = await snapshot('past')
     await write('past', '-bb')
@@ -126,7 +106,7 @@ describe('Get Page Ranges', () => {
     assert.equal((await blob.downloadToBuffer(PAGE)).toString(), 'b'.repeat(2 * PAGE))
   })
 
-  test('comes in pages where maxresults or 10,000 says so, since 2020-10-02', async () => {
+  test('is split into pages of maxresults or 10,000 since 2020-10-02', async () => {
     const blob = await disk('paged', 'a.b.c.d.e')
     const first = await list('paged', '&maxresults=2')
     assert.deepEqual(first.ranges, ['0-0', '2-2'])
@@ -184,7 +164,7 @@ describe('Get Page Ranges', () => {
     })
   }
 
-  test('of nothing → 404, of a block blob → InvalidBlobType', async () => {
+  test('of a missing blob → 404, of a block blob → InvalidBlobType', async () => {
     await container.uploadBlockBlob('block', 'x', 1)
     for (const query of ['', '&prevsnapshot=2020-01-01T00:00:00.0000000Z']) {
       const ask = (path: string) => send('GET', `${path}?comp=pagelist${query}`)
@@ -196,11 +176,11 @@ describe('Get Page Ranges', () => {
 })
 
 describe('Get Page Ranges Diff', () => {
-  // before, then → what differs, in the order of offsets
+  // before, then → differences, ordered by offset
   const DIFFS: readonly (readonly [string, string, readonly string[]])[] = [
     ['abcd', '....', []],
     ['abcd', '.x..', ['1-1']],
-    ['abcd', '.b..', ['1-1']], // The same bytes, but written again.
+    ['abcd', '.b..', ['1-1']], // The same bytes, written again.
     ['abcd', '..--', ['!2-3']],
     ['a.c.', '-xx-', ['!0-0', '1-2']],
     ['....', '.--.', []],
@@ -219,14 +199,14 @@ describe('Get Page Ranges Diff', () => {
       const between = await list('diff', `&snapshot=${second}&prevsnapshot=${first}`)
       assert.deepEqual(between.ranges, expected)
       const sdk = await blob.withSnapshot(second).getPageRangesDiff(0, blobBytes(before), first)
-      const told = expected.filter((range) => range.startsWith('!')).length
-      assert.equal(sdk.clearRange?.length ?? 0, told)
-      assert.equal(sdk.pageRange?.length ?? 0, expected.length - told)
+      const cleared = expected.filter((range) => range.startsWith('!')).length
+      assert.equal(sdk.clearRange?.length ?? 0, cleared)
+      assert.equal(sdk.pageRange?.length ?? 0, expected.length - cleared)
     })
   }
   const blobBytes = (pages: string) => pages.length * PAGE
 
-  test('pages that were written and cleared since are told as cleared', async () => {
+  test('returns pages that were written and then cleared as cleared', async () => {
     await disk('passing', 'a.......')
     await write('passing', '..y')
     await write('passing', '..-')
@@ -243,7 +223,7 @@ describe('Get Page Ranges Diff', () => {
     assert.deepEqual((await list('passing')).ranges, ['0-1'])
   })
 
-  test('however many such pages there are', async () => {
+  test('does so for any number of pages', async () => {
     const many = 'x.'.repeat(100)
     await disk('many', '.'.repeat(200))
     const first = await snapshot('many')
@@ -251,15 +231,15 @@ describe('Get Page Ranges Diff', () => {
     await write('many', many.replaceAll('x', '-'))
     const { ranges } = await list('many', `&prevsnapshot=${first}`)
     assert.ok(ranges.length > 0 && ranges.length <= 64, String(ranges.length))
-    // Every page that was cleared is in one of them.
-    const told = ranges.flatMap((range) => {
+    // Every cleared page is in one of the ranges.
+    const cleared = ranges.flatMap((range) => {
       const [, from, to] = /^!(\d+)-(\d+)$/.exec(range) ?? []
       return Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => Number(from) + i)
     })
-    for (let page = 0; page < 200; page += 2) assert.ok(told.includes(page), String(page))
+    for (let page = 0; page < 200; page += 2) assert.ok(cleared.includes(page), String(page))
   })
 
-  test('takes a range, comes in pages, and by URL', async () => {
+  test('accepts a range, pages, and a snapshot URL', async () => {
     await disk('url', 'abcdef')
     const first = await snapshot('url')
     await write('url', 'x-x-x-')
@@ -278,7 +258,7 @@ describe('Get Page Ranges Diff', () => {
     assert.deepEqual(found, ['0-0', '!1-1', '2-2', '!3-3', '4-4', '!5-5'])
   })
 
-  test('a newer snapshot, a deleted one, and a blob that was made anew', async () => {
+  test('handles a newer snapshot, a deleted one, and a blob that was created again', async () => {
     const blob = await disk('anew', 'ab')
     const first = await snapshot('anew')
     const second = await snapshot('anew')

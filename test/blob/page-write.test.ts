@@ -1,32 +1,23 @@
-// Many writes of pages: against a model, by many clients at once, while others read, and encrypted.
+// Writes of pages: compared with a model, by many clients at once, during reads, and encrypted.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { request as httpsRequest } from 'node:https'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import * as fc from 'fast-check'
-import { rawRequest, startTestServer, wireRequest, type TestServer } from '../harness.ts'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
+import { assertRefused, type Headers } from '../harness.ts'
+import { startBlobFixture, startSecureFixture } from './fixture.ts'
+import { keyHeaders, newKey } from './secure-server.ts'
 
 const PAGE = 512
-type Headers = Readonly<Record<string, string>>
+
 const rangeOf = (from: number, lengthBytes: number) => `bytes=${from}-${from + lengthBytes - 1}`
 const createHeaders = (lengthBytes: number): Headers => ({
   'x-ms-blob-type': 'PageBlob',
   'x-ms-blob-content-length': String(lengthBytes),
 })
 
-let server: TestServer
-
-before(async () => {
-  server = await startTestServer({ onDisk: true })
-  await rawRequest(server, { method: 'PUT', path: '/disks?restype=container' })
-})
-
-after(() => server.close())
+const { server, ...fixture } = await startBlobFixture({ container: 'disks', onDisk: true })
 
 function send(method: string, path: string, headers: Headers = {}, body?: Uint8Array) {
-  const request = { method, path: `/disks/${path}`, headers, ...(body && { body }) }
-  return rawRequest(server, request)
+  return fixture.send(method, `/disks/${path}`, headers, body)
 }
 
 function putPage(name: string, from: number, body: Uint8Array) {
@@ -60,7 +51,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 5, maxLength: 25 },
 ) // prettier-ignore
 
-/** A blob as an array of pages, each the number of the write that it shows. */
+/** A blob as an array of pages, each with the number of its last write. */
 type Model = { pages: number[]; readonly snapshots: Map<string, number[]> }
 
 async function take(name: string, model: Model, step: Step, write: number): Promise<void> {
@@ -91,8 +82,8 @@ const bytesOf = (pages: readonly number[]) =>
 async function assertLike(name: string, pages: readonly number[], query = ''): Promise<void> {
   const { body } = await send('GET', `${name}${query}`)
   assert.ok(body.equals(bytesOf(pages)), name + query)
-  const asked = query === '' ? '?comp=pagelist' : `${query}&comp=pagelist`
-  const { text } = await send('GET', `${name}${asked}`)
+  const listQuery = query === '' ? '?comp=pagelist' : `${query}&comp=pagelist`
+  const { text } = await send('GET', `${name}${listQuery}`)
   const found = pages.map(() => false)
   for (const [, start, end] of text.matchAll(/<Start>(\d+)<\/Start><End>(\d+)<\/End>/g)) {
     found.fill(true, Number(start) / PAGE, (Number(end) + 1) / PAGE)
@@ -100,7 +91,7 @@ async function assertLike(name: string, pages: readonly number[], query = ''): P
   assert.deepEqual(found, pages.map((write) => write !== 0)) // prettier-ignore
 }
 
-test('any writes, clears, resizes and snapshots are as an array of pages', async () => {
+test('any sequence of writes, clears, resizes and snapshots behaves like an array of pages', async () => {
   let run = 0
   const property = fc.asyncProperty(steps, async (taken) => {
     const name = `model-${run++}`
@@ -114,11 +105,11 @@ test('any writes, clears, resizes and snapshots are as an array of pages', async
   await fc.assert(property, { numRuns: 25 })
 })
 
-describe('many at once', () => {
+describe('concurrent writes:', () => {
   const WRITERS = 20
   const lengthBytes = 64 * PAGE
 
-  test(`${WRITERS} over the same pages: one of them stands, whole, and it is the last`, async () => {
+  test(`of ${WRITERS} writes to the same pages the last one remains, complete`, async () => {
     await send('PUT', 'over', createHeaders(lengthBytes))
     const answers = await Promise.all(
       Array.from({ length: WRITERS }, async (_, i) => {
@@ -128,14 +119,14 @@ describe('many at once', () => {
     )
     for (const { status } of answers) assert.equal(status, 201)
     assert.equal(new Set(answers.map(({ etag }) => etag)).size, WRITERS)
-    // An ETag grows with each write.
+    // ETags increase with each write.
     const last = answers.toSorted((a, b) => (a.etag < b.etag ? -1 : 1)).at(-1)
     const { body, headers } = await send('GET', 'over')
     assert.equal(headers.etag, last?.etag)
     assert.ok(body.equals(Buffer.alloc(lengthBytes, last?.write ?? 0)))
   })
 
-  test(`${WRITERS} that overlap by half: each page is of the last that wrote it`, async () => {
+  test(`of ${WRITERS} overlapping writes each page has the last one`, async () => {
     const half = 4 * PAGE
     await send('PUT', 'half', createHeaders((WRITERS + 1) * half))
     const answers = await Promise.all(
@@ -151,11 +142,11 @@ describe('many at once', () => {
     assert.ok((await send('GET', 'half')).body.equals(expected))
   })
 
-  test('a reader sees each Put Page whole or not at all', async () => {
+  test('a reader sees each Put Page completely or not at all', async () => {
     await send('PUT', 'whole', createHeaders(lengthBytes))
     const state = { isDone: false }
     const seen = new Set<number>()
-    // Until the readers have seen it change twice.
+    // Continues until the readers have seen two changes.
     const writing = (async () => {
       for (let i = 1; i <= 60 || seen.size < 3; i += 1) {
         await putPage('whole', 0, Buffer.alloc(lengthBytes, i))
@@ -174,64 +165,34 @@ describe('many at once', () => {
   })
 })
 
-describe('with a key of the customer', () => {
-  let secured: RunningTestServer
-  before(async () => {
-    secured = await runTestServer({ silent: true, logLevel: 'error', https: 'auto' })
-    assert.equal((await ask('PUT', '/disks?restype=container')).status, 201)
-  })
-  after(() => secured.close())
+describe('a page blob with a customer-provided key', async () => {
+  const secure = await startSecureFixture()
 
-  type Asked = { readonly status: number; readonly code: string | undefined; readonly body: Buffer }
-
-  function ask(method: string, path: string, headers: Headers = {}, body?: Uint8Array) {
-    const wire = wireRequest({ method, path, headers, ...(body && { body }) })
-    const tls = { rejectUnauthorized: false, agent: false, host: '127.0.0.1' }
-    return new Promise<Asked & { headers: Record<string, unknown> }>((resolve, reject) => {
-      const req = httpsRequest({ ...tls, port: secured.blobPort, method, ...wire }, (res) => {
-        const chunks: Buffer[] = []
-        res.on('data', (chunk: Buffer) => chunks.push(chunk))
-        res.on('end', () => {
-          const code = res.headers['x-ms-error-code']?.toString()
-          const answer = { status: res.statusCode ?? 0, code, headers: res.headers }
-          resolve({ ...answer, body: Buffer.concat(chunks) })
-        })
-      })
-      req.on('error', reject)
-      req.end(body)
-    })
-  }
-
-  function keyHeaders(fill: string): Headers & { 'x-ms-encryption-key-sha256': string } {
-    const key = Buffer.alloc(32, fill)
-    return {
-      'x-ms-encryption-key': key.toString('base64'),
-      'x-ms-encryption-key-sha256': createHash('sha256').update(key).digest('base64'),
-      'x-ms-encryption-algorithm': 'AES256',
-    }
-  }
-
-  test('pages are written and read with it, and with no other', async () => {
-    const [mine, other] = [keyHeaders('m'), keyHeaders('o')]
-    const made = await ask('PUT', '/disks/secret', { ...createHeaders(4 * PAGE), ...mine })
-    const sha256 = mine['x-ms-encryption-key-sha256']
-    assert.deepEqual([made.status, made.headers['x-ms-encryption-key-sha256']], [201, sha256])
+  test('is written and read with that key only', async () => {
+    const [key, other] = [newKey(), newKey()]
+    const [mine, wrong] = [keyHeaders(key), keyHeaders(other)]
+    const [status, sha256] = [201, key.encryptionKeySha256]
+    const created = await secure.send('PUT', '/box/secret', { ...createHeaders(4 * PAGE), ...mine })
+    assert.deepEqual(
+      [created.status, created.headers['x-ms-encryption-key-sha256']],
+      [status, sha256],
+    )
     const put = (from: number, fill: string, headers: Headers) => {
       const body = Buffer.alloc(2 * PAGE, fill)
       const own = { 'x-ms-page-write': 'update', 'x-ms-range': rangeOf(from, body.length) }
-      return ask('PUT', '/disks/secret?comp=page', { ...own, ...headers }, body)
+      return secure.send('PUT', '/box/secret?comp=page', { ...own, ...headers }, body)
     }
     const first = await put(0, 'a', mine)
-    assert.deepEqual([first.status, first.headers['x-ms-encryption-key-sha256']], [201, sha256])
+    assert.deepEqual([first.status, first.headers['x-ms-encryption-key-sha256']], [status, sha256])
     assert.equal(first.headers['x-ms-request-server-encrypted'], 'true')
     assert.equal((await put(PAGE, 'b', mine)).status, 201)
-    assert.equal((await put(0, 'x', {})).code, 'BlobUsesCustomerSpecifiedEncryption')
-    assert.equal((await put(0, 'x', other)).code, 'BlobCustomerSpecifiedEncryptionMismatch')
+    await assertRefused(put(0, 'x', {}), 409, 'BlobUsesCustomerSpecifiedEncryption')
+    await assertRefused(put(0, 'x', wrong), 409, 'BlobCustomerSpecifiedEncryptionMismatch')
     const expected = 'a'.repeat(PAGE) + 'b'.repeat(2 * PAGE) + '\0'.repeat(PAGE)
-    assert.equal((await ask('GET', '/disks/secret', mine)).body.toString(), expected)
+    assert.equal((await secure.send('GET', '/box/secret', mine)).text, expected)
     const part = { ...mine, 'x-ms-range': rangeOf(PAGE - 2, 4) }
-    assert.equal((await ask('GET', '/disks/secret', part)).body.toString(), 'aabb')
-    assert.equal((await ask('GET', '/disks/secret')).status, 409)
-    assert.equal((await ask('GET', '/disks/secret?comp=pagelist')).status, 200)
+    assert.equal((await secure.send('GET', '/box/secret', part)).text, 'aabb')
+    assert.equal((await secure.send('GET', '/box/secret')).status, 409)
+    assert.equal((await secure.send('GET', '/box/secret?comp=pagelist')).status, 200)
   })
 })

@@ -1,46 +1,20 @@
-// Page blobs: create, Put Page, Clear Pages: what they answer, what they refuse and in which order, and what
-// guards them: conditions, sequence numbers, leases.
+// Page blobs: create, Put Page and Clear Pages, their responses, errors and the order of checks, conditions, sequence
+// numbers and leases.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
+import { describe, test } from 'node:test'
 import { crc64Hasher } from '../../src/extent/hash/hash.ts'
 import {
   encodeStructuredBody,
   structuredBodyLength,
 } from '../../src/http/protocol/structured-body.ts'
-import { rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
+import { xmlText, md5Of, type Headers, assertRefused } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture({ container: 'disks' })
 
-before(async () => {
-  server = await startTestServer()
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('disks')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
 const PAGE = 512
 const MIB = 1024 * 1024
 const TIB = 2 ** 40
-
-function send(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
-
-async function assertRefused(
-  sent: ReturnType<typeof send>,
-  status: number,
-  code: string,
-): Promise<string> {
-  const { headers, text, ...answer } = await sent
-  assert.deepEqual([answer.status, headers['x-ms-error-code']], [status, code])
-  return text
-}
 
 function create(name: string, lengthBytes: number, headers: Headers = {}) {
   const own = { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': String(lengthBytes) }
@@ -59,8 +33,6 @@ function clear(name: string, from: number, lengthBytes: number, headers: Headers
   return send('PUT', `/disks/${name}?comp=page`, { ...own, ...headers })
 }
 
-const md5Of = (body: string | Uint8Array) => createHash('md5').update(body).digest('base64')
-
 function crc64Of(body: Uint8Array): string {
   const hasher = crc64Hasher()
   hasher.update(body)
@@ -68,13 +40,13 @@ function crc64Of(body: Uint8Array): string {
 }
 
 describe('Put Blob of a page blob', () => {
-  test('is zeros of the length that was asked for', async () => {
+  test('creates zeros of the requested length', async () => {
     const blob = container.getPageBlobClient('zeros')
-    const made = await blob.create(3 * PAGE, { metadata: { a: '1' } })
-    assert.equal(made.isServerEncrypted, false)
+    const created = await blob.create(3 * PAGE, { metadata: { a: '1' } })
+    assert.equal(created.isServerEncrypted, false)
     assert.ok((await blob.downloadToBuffer()).equals(Buffer.alloc(3 * PAGE)))
     const properties = await blob.getProperties()
-    assert.equal(properties.etag, made.etag)
+    assert.equal(properties.etag, created.etag)
     assert.deepEqual(
       [properties.blobType, properties.contentLength, properties.blobSequenceNumber],
       ['PageBlob', 3 * PAGE, 0],
@@ -82,7 +54,7 @@ describe('Put Blob of a page blob', () => {
     assert.deepEqual([properties.metadata, properties.accessTier], [{ a: '1' }, undefined])
   })
 
-  test('takes a length up to 8 TiB, a sequence number up to 2^63-1 and a tier of disks', async () => {
+  test('accepts a length up to 8 TiB, a sequence number up to 2^63-1 and a disk tier', async () => {
     const headers = {
       'x-ms-blob-sequence-number': '9223372036854775807',
       'x-ms-access-tier': 'p10',
@@ -111,9 +83,10 @@ describe('Put Blob of a page blob', () => {
   ]
   for (const [name, headers, code, header, value] of REFUSED) {
     test(`with ${name} → ${code}`, async () => {
-      const text = await assertRefused(create('never', PAGE, headers), 400, code)
-      if (header !== undefined) assert.equal(xmlText(text, 'HeaderName'), header)
-      if (value !== undefined) assert.equal(xmlText(text, 'HeaderValue'), value)
+      const answer = await create('never', PAGE, headers)
+      await assertRefused(answer, 400, code)
+      if (header !== undefined) assert.equal(xmlText(answer.text, 'HeaderName'), header)
+      if (value !== undefined) assert.equal(xmlText(answer.text, 'HeaderValue'), value)
       await assertRefused(send('HEAD', '/disks/never'), 404, 'BlobNotFound')
     })
   }
@@ -123,7 +96,7 @@ describe('Put Blob of a page blob', () => {
     await assertRefused(send('PUT', '/disks/never', headers, 'x'), 413, 'RequestBodyTooLarge')
   })
 
-  test('replaces a blob of any type, unless If-None-Match: * forbids', async () => {
+  test('replaces a blob of any type, except with If-None-Match: *', async () => {
     await send('PUT', '/disks/any', { 'x-ms-blob-type': 'BlockBlob' }, 'bytes')
     const guarded = create('any', PAGE, { 'If-None-Match': '*' })
     await assertRefused(guarded, 409, 'BlobAlreadyExists')
@@ -135,7 +108,7 @@ describe('Put Blob of a page blob', () => {
 })
 
 describe('Put Page', () => {
-  test('answers with validators, the sequence number, the CRC-64 and a new ETag', async () => {
+  test('returns validators, the sequence number, the CRC-64 and a new ETag', async () => {
     const created = await create('answer', 2 * PAGE, { 'x-ms-blob-sequence-number': '7' })
     server.advance(5_000)
     const body = Buffer.alloc(PAGE, 'lazuli')
@@ -153,7 +126,7 @@ describe('Put Page', () => {
     assert.equal(got.headers.etag, headers.etag)
   })
 
-  // version, what is sent → what comes back
+  // version, hash sent → hashes returned
   const HASHES = [
     ['2025-11-05', 'md5', ['md5']],
     ['2025-11-05', 'crc64', ['crc64']],
@@ -161,7 +134,7 @@ describe('Put Page', () => {
     ['2026-10-06', 'md5', ['md5', 'crc64']],
   ] as const
   for (const [version, sent, expected] of HASHES) {
-    test(`${version} with ${sent ?? 'no hash'} answers with ${expected.join(' and ')}`, async () => {
+    test(`in ${version} with ${sent ?? 'no hash'} returns ${expected.join(' and ')}`, async () => {
       await create('hash', PAGE)
       const body = Buffer.alloc(PAGE, 'h')
       const hash =
@@ -175,7 +148,7 @@ describe('Put Page', () => {
     })
   }
 
-  test('takes 4 MiB, plain and as a structured message', async () => {
+  test('accepts 4 MiB, plain and as a structured message', async () => {
     const body = Buffer.alloc(4 * MIB, 'four')
     const blob = container.getPageBlobClient('four')
     await blob.create(8 * MIB)
@@ -204,12 +177,9 @@ describe('Put Page', () => {
 
   test('above 4 MiB → RequestBodyTooLarge with the limit', async () => {
     await create('larger', 8 * MIB)
-    const text = await assertRefused(
-      putPage('larger', 0, Buffer.alloc(4 * MIB + PAGE)),
-      413,
-      'RequestBodyTooLarge',
-    )
-    assert.equal(xmlText(text, 'MaxLimit'), String(4 * MIB))
+    const answer = await putPage('larger', 0, Buffer.alloc(4 * MIB + PAGE))
+    await assertRefused(answer, 413, 'RequestBodyTooLarge')
+    assert.equal(xmlText(answer.text, 'MaxLimit'), String(4 * MIB))
   })
 
   const bytes = 'p'.repeat(PAGE)
@@ -221,43 +191,44 @@ describe('Put Page', () => {
     ['a range that ends within a page', { 'x-ms-range': 'bytes=0-512' }, 400, 'InvalidHeaderValue', 'bytes=0-512'],
     ['a Range within a page', { 'x-ms-range': '', Range: 'bytes=0-3' }, 400, 'InvalidHeaderValue', 'bytes=0-3'],
     ['a range longer than the body', { 'x-ms-range': 'bytes=0-1023' }, 400, 'InvalidHeaderValue', '512'],
-    ['a range behind the end', { 'x-ms-range': 'bytes=1024-1535' }, 416, 'InvalidPageRange'],
+    ['a range after the end', { 'x-ms-range': 'bytes=1024-1535' }, 416, 'InvalidPageRange'],
     ['no x-ms-page-write', { 'x-ms-page-write': '' }, 400, 'MissingRequiredHeader'],
-    ['another x-ms-page-write', { 'x-ms-page-write': 'add' }, 400, 'InvalidHeaderValue', 'add'],
+    ['an unknown x-ms-page-write', { 'x-ms-page-write': 'add' }, 400, 'InvalidHeaderValue', 'add'],
     ['a wrong MD5', { 'Content-MD5': md5Of('other') }, 400, 'Md5Mismatch'],
     ['a wrong CRC-64', { 'x-ms-content-crc64': 'AAAAAAAAAAA=' }, 400, 'Crc64Mismatch'],
     ['both hashes', { 'x-ms-content-crc64': 'AAAAAAAAAAA=', 'Content-MD5': md5Of(bytes) }, 400, 'BothCrc64AndMd5HeaderPresent'],
     ['a negative condition', { 'x-ms-if-sequence-number-eq': '-1' }, 400, 'InvalidInput'],
-    ['a condition that is no number', { 'x-ms-if-sequence-number-le': 'x' }, 400, 'InvalidHeaderValue', 'x'],
-    ['a lease id and no lease', { 'x-ms-lease-id': '00000000-0000-0000-0000-000000000001' }, 412, 'LeaseNotPresentWithBlobOperation'],
+    ['a condition that is not a number', { 'x-ms-if-sequence-number-le': 'x' }, 400, 'InvalidHeaderValue', 'x'],
+    ['a lease id without a lease', { 'x-ms-lease-id': '00000000-0000-0000-0000-000000000001' }, 412, 'LeaseNotPresentWithBlobOperation'],
   ]
   for (const [name, headers, status, code, value] of REFUSED) {
     test(`with ${name} → ${code}, and nothing changes`, async () => {
       await create('kept', 2 * PAGE)
       const { headers: before } = await putPage('kept', 0, 'o'.repeat(PAGE))
-      const text = await assertRefused(putPage('kept', 0, bytes, headers), status, code)
-      if (value !== undefined) assert.equal(xmlText(text, 'HeaderValue'), value)
+      const answer = await putPage('kept', 0, bytes, headers)
+      await assertRefused(answer, status, code)
+      if (value !== undefined) assert.equal(xmlText(answer.text, 'HeaderValue'), value)
       const now = await send('GET', '/disks/kept')
       assert.equal(now.text, 'o'.repeat(PAGE) + '\0'.repeat(PAGE))
       assert.equal(now.headers.etag, before.etag)
     })
   }
 
-  test('x-ms-range wins over Range', async () => {
+  test('prefers x-ms-range to Range', async () => {
     await create('ranges', 2 * PAGE)
     assert.equal((await putPage('ranges', PAGE, bytes, { Range: 'bytes=0-511' })).status, 201)
     assert.equal((await send('GET', '/disks/ranges')).text, '\0'.repeat(PAGE) + bytes)
   })
 })
 
-describe('what Put Page and Clear Pages have in common', () => {
+describe('both operations:', () => {
   const WRITES = [
     ['Put Page', (name: string, headers?: Headers) => putPage(name, 0, 'w'.repeat(PAGE), headers)],
     ['Clear Pages', (name: string, headers?: Headers) => clear(name, 0, PAGE, headers)],
   ] as const
   const NO_CONTAINER = '/nodisks/none?comp=page'
   for (const [operation, write] of WRITES) {
-    test(`${operation} of nothing and of a block blob is refused`, async () => {
+    test(`${operation} of a missing blob or a block blob is refused`, async () => {
       await assertRefused(write('none'), 404, 'BlobNotFound')
       const headers = { 'x-ms-page-write': 'clear', 'x-ms-range': 'bytes=0-511' }
       await assertRefused(send('PUT', NO_CONTAINER, headers), 404, 'ContainerNotFound')
@@ -265,7 +236,7 @@ describe('what Put Page and Clear Pages have in common', () => {
       await assertRefused(write('block'), 409, 'InvalidBlobType')
     })
 
-    // number 5; header, value → whether it holds
+    // sequence number 5; header, value → whether it is met
     const SEQUENCE = [
       ['le', '5', true], ['le', '4', false], ['lt', '6', true], ['lt', '5', false],
       ['eq', '5', true], ['eq', '6', false], ['le', '9223372036854775807', true],
@@ -279,7 +250,7 @@ describe('what Put Page and Clear Pages have in common', () => {
       })
     }
 
-    test(`${operation} heeds conditions, before the lease, before the range`, async () => {
+    test(`${operation} checks conditions, then the lease, then the range`, async () => {
       const { headers } = await create('guard', PAGE)
       const etag = String(headers.etag)
       await assertRefused(write('guard', { 'If-Match': '"0x8D0"' }), 412, 'ConditionNotMet')
@@ -307,7 +278,7 @@ describe('what Put Page and Clear Pages have in common', () => {
 })
 
 describe('Clear Pages', () => {
-  test('leaves zeros, in a range as long as the blob', async () => {
+  test('writes zeros, in a range as long as the blob', async () => {
     const blob = container.getPageBlobClient('clear')
     await blob.create(3 * TIB)
     await blob.uploadPages('c'.repeat(4 * PAGE), PAGE, 4 * PAGE)

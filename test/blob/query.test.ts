@@ -1,31 +1,15 @@
-// Query Blob Contents, by the SDK and raw: SQL over CSV and JSON, in the SDK's own Avro reader.
+// Query Blob Contents by the SDK and by raw requests: SQL over CSV and JSON, read by the SDK's own Avro reader.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import {
-  BlobServiceClient,
-  StorageSharedKeyCredential,
-  type BlockBlobClient,
-  type BlockBlobQueryOptions,
-  type ContainerClient,
-} from '@azure/storage-blob'
-import { ACCOUNT, ACCOUNT_KEY, rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import type { BlockBlobClient, BlockBlobQueryOptions } from '@azure/storage-blob'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let box: ContainerClient
-
+const { container, send } = await startBlobFixture()
 const CSV = 'name,city,age\nAda,London,36\nAlan,"Bletchley, Park",41\nGrace,New York,85\n'
 const JSON_LINES = '{"name":"Ada","age":36}\n{"name":"Grace","age":85,"tags":["navy"]}\n'
 
-before(async () => {
-  server = await startTestServer()
-  const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
-  box = new BlobServiceClient(server.blobEndpoint, credential).getContainerClient('box')
-  await box.create()
-  await box.getBlockBlobClient('people.csv').upload(CSV, CSV.length)
-  await box.getBlockBlobClient('people.json').upload(JSON_LINES, JSON_LINES.length)
-})
-after(() => server.close())
-
+await container.getBlockBlobClient('people.csv').upload(CSV, CSV.length)
+await container.getBlockBlobClient('people.json').upload(JSON_LINES, JSON_LINES.length)
 const CSV_WITH_HEADER = {
   kind: 'csv',
   hasHeaders: true,
@@ -35,7 +19,7 @@ const CSV_WITH_HEADER = {
 const JSON_TEXT = { kind: 'json', recordSeparator: '\n' } as const
 
 async function query(blob: string | BlockBlobClient, sql: string, options: BlockBlobQueryOptions) {
-  const client = typeof blob === 'string' ? box.getBlockBlobClient(blob) : blob
+  const client = typeof blob === 'string' ? container.getBlockBlobClient(blob) : blob
   const { readableStreamBody } = await client.query(sql, options)
   assert(readableStreamBody !== undefined)
   const chunks: Buffer[] = []
@@ -62,10 +46,10 @@ describe('a query', () => {
     test(`${sql} of ${blob}`, async () => assert.equal(await query(blob, sql, options), expected))
   }
 
-  test('of a blob that is longer than a record, with its progress', async () => {
+  test('of a blob longer than a record reports its progress', async () => {
     const line = `${'x'.repeat(99)}\n`
     const text = line.repeat(90_000)
-    const big = box.getBlockBlobClient('big.csv')
+    const big = container.getBlockBlobClient('big.csv')
     await big.upload(text, text.length)
     const seen: number[] = []
     const onProgress = ({ loadedBytes }: { loadedBytes: number }) => seen.push(loadedBytes)
@@ -74,8 +58,8 @@ describe('a query', () => {
     assert(seen.length >= 2)
   })
 
-  test('of a snapshot sees the state then', async () => {
-    const blob = box.getBlockBlobClient('changing')
+  test('of a snapshot reads the snapshot', async () => {
+    const blob = container.getBlockBlobClient('changing')
     await blob.upload('old\n', 4)
     const { snapshot = '' } = await blob.createSnapshot()
     await blob.upload('new\n', 4)
@@ -83,7 +67,7 @@ describe('a query', () => {
     assert.equal(await query(then, 'SELECT * FROM BlobStorage', {}), 'old\n')
   })
 
-  test('tells of rows that it could not read, and goes on', async () => {
+  test('reports rows that it cannot read and continues', async () => {
     const errors: string[] = []
     const onError = ({ name }: { name: string }) => errors.push(name)
     const sql = 'SELECT name FROM BlobStorage WHERE CAST(city AS INT) = 1'
@@ -91,7 +75,7 @@ describe('a query', () => {
     assert(errors.length > 0 && errors.every((name) => name === 'InvalidTypeConversion'))
   })
 
-  test('goes by conditions as any read does', async () => {
+  test('checks conditions like any read', async () => {
     const conditions = { ifMatch: '"0x0"' }
     await assert.rejects(query('people.csv', 'SELECT * FROM BlobStorage', { conditions }), {
       statusCode: 412,
@@ -100,18 +84,18 @@ describe('a query', () => {
   })
 })
 
-test('a query is answered in chunks, since nobody knows how long it is', async () => {
+test('the response is chunked, since its length is unknown', async () => {
   const expression = '<Expression>SELECT * FROM BlobStorage</Expression>'
   const body = `<?xml version="1.0"?><QueryRequest><QueryType>SQL</QueryType>${expression}</QueryRequest>`
   const path = '/box/people.csv?comp=query'
-  const { headers } = await rawRequest(server, { method: 'POST', path, body })
+  const { headers } = await send('POST', path, {}, body)
   assert.deepEqual(
     [headers['transfer-encoding'], headers['content-length'], headers['connection']],
     ['chunked', undefined, 'keep-alive'],
   )
 })
 
-describe('what is no query', () => {
+describe('an invalid query:', () => {
   const document = (inner: string) => `<?xml version="1.0"?><QueryRequest>${inner}</QueryRequest>`
   const sql = '<QueryType>SQL</QueryType>'
   const all = '<Expression>SELECT * FROM BlobStorage</Expression>'
@@ -127,19 +111,18 @@ describe('what is no query', () => {
     ['an unknown format', document(`${sql}${all}${input('xlsx')}`), 400, 'InvalidXmlNodeValue'],
   ] // prettier-ignore
   for (const [what, body, status, code] of cases) {
-    test(`${what} is ${status} ${code}`, async () => {
+    test(`${what} → ${status} ${code}`, async () => {
       const path = '/box/people.csv?comp=query'
-      const answer = await rawRequest(server, { method: 'POST', path, body })
+      const answer = await send('POST', path, {}, body)
       assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
     })
   }
 
-  test('a missing blob is 404, a page blob 409', async () => {
+  test('a missing blob → 404, a page blob → 409', async () => {
     const body = document(`${sql}${all}`)
-    const post = (name: string) =>
-      rawRequest(server, { method: 'POST', path: `/box/${name}?comp=query`, body })
+    const post = (name: string) => send('POST', `/box/${name}?comp=query`, {}, body)
     assert.equal((await post('none')).headers['x-ms-error-code'], 'BlobNotFound')
-    await box.getPageBlobClient('pages').create(512)
+    await container.getPageBlobClient('pages').create(512)
     assert.equal((await post('pages')).headers['x-ms-error-code'], 'InvalidBlobType')
   })
 })

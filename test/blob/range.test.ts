@@ -1,9 +1,8 @@
-// Parts of a blob: which bytes a range names, with which status and headers, and their hashes.
+// Ranges of a blob: their bytes, status, headers and hashes.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { md5Of, xmlText, type Headers } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
 const MIB = 1024 * 1024
 const BODIES: Readonly<Record<string, Buffer>> = {
@@ -12,23 +11,12 @@ const BODIES: Readonly<Record<string, Buffer>> = {
   empty: Buffer.alloc(0),
 }
 
-let server: TestServer
+const { service, put, send } = await startBlobFixture({ onDisk: true })
 
-before(async () => {
-  server = await startTestServer({ onDisk: true })
-  await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
-  for (const [name, body] of Object.entries(BODIES)) {
-    const headers = { 'x-ms-blob-type': 'BlockBlob' }
-    await rawRequest(server, { method: 'PUT', path: `/box/${name}`, headers, body })
-  }
-})
+for (const [name, body] of Object.entries(BODIES)) await put(name, body)
 
-after(() => server.close())
-
-const get = (name: string, headers: Readonly<Record<string, string>>, method = 'GET') =>
-  rawRequest(server, { method, path: `/box/${name}`, headers })
-
-const md5Of = (body: Uint8Array) => createHash('md5').update(body).digest('base64')
+const get = (name: string, headers: Headers, method = 'GET') =>
+  send(method, `/box/${name}`, headers)
 
 // blob, Range, x-ms-range → from, to (exclusive)
 const PARTS: readonly (readonly [string, string, string, number, number])[] = [
@@ -81,26 +69,26 @@ describe('a range', () => {
       assert.deepEqual([got.status, xmlText(got.text, 'Code')], [status, code])
       assert.equal(got.headers['x-ms-error-code'], code)
       const total = BODIES[name]?.length
-      const said = status === 416 ? `bytes */${total}` : undefined
-      assert.equal(got.headers['content-range'], said)
+      const contentRange = status === 416 ? `bytes */${total}` : undefined
+      assert.equal(got.headers['content-range'], contentRange)
     })
   }
 
   for (const value of ['bytes=-2', 'bytes=0-1,4-5', 'lines=1-2', 'bytes=5-2']) {
-    test(`in Range that Azure has no word for (${value}) is ignored`, async () => {
+    test(`in Range that Azure does not support (${value}) is ignored`, async () => {
       const got = await get('small', { Range: value })
       assert.deepEqual([got.status, got.text], [200, '0123456789'])
     })
   }
 
-  test('does not concern HEAD', async () => {
+  test('is ignored by HEAD', async () => {
     const got = await get('small', { Range: 'bytes=2-3' }, 'HEAD')
     assert.deepEqual([got.status, got.headers['content-length']], [200, '10'])
   })
 })
 
 describe('the hash of a range', () => {
-  test('MD5 and CRC-64, of the bytes that are returned', async () => {
+  test('is the MD5 or CRC-64 of the returned bytes', async () => {
     for (const name of ['small', 'large']) {
       const part = BODIES[name]?.subarray(1, 9) ?? Buffer.alloc(0)
       const md5 = { Range: 'bytes=1-8', 'x-ms-range-get-content-md5': 'true' }
@@ -110,7 +98,7 @@ describe('the hash of a range', () => {
     }
     const put = { 'x-ms-blob-type': 'BlockBlob' }
     const body = 'x123456789x'
-    await rawRequest(server, { method: 'PUT', path: '/box/check', headers: put, body })
+    await send('PUT', '/box/check', put, body)
     const crc64 = { 'x-ms-range': 'bytes=1-9', 'x-ms-range-get-content-crc64': 'true' }
     const got = await get('check', crc64)
     const bytes = Buffer.from(String(got.headers['x-ms-content-crc64']), 'base64')
@@ -136,7 +124,7 @@ describe('the hash of a range', () => {
     })
   }
 
-  test('both hashes are one too many', async () => {
+  test('cannot be both MD5 and CRC-64', async () => {
     const both = { 'x-ms-range-get-content-md5': 'true', 'x-ms-range-get-content-crc64': 'true' }
     const { status, headers } = await get('large', { Range: 'bytes=0-9', ...both })
     const code = headers['x-ms-error-code']
@@ -144,8 +132,7 @@ describe('the hash of a range', () => {
   })
 })
 
-test('the SDK puts a blob together from parallel ranges', async () => {
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
+test('the SDK downloads a blob in parallel ranges', async () => {
   const blob = service.getContainerClient('box').getBlobClient('large')
   const whole = BODIES.large ?? Buffer.alloc(0)
   const got = await blob.downloadToBuffer(0, undefined, { blockSize: 700_001, concurrency: 4 })

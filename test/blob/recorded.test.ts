@@ -1,28 +1,15 @@
-// Answers that were seen in recorded traffic of the service and that no other test asks for: which headers a
-// version sends, and the words of errors.
+// Responses seen in recorded traffic of Azure that no other test covers: the headers of each version, and the texts of
+// errors.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import type { Headers } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-
-before(async () => {
-  server = await startTestServer()
-  await send('PUT', '/box?restype=container')
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
-
-function send(method: string, path: string, headers: Headers = {}, body?: string) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
+const { server, send } = await startBlobFixture()
 
 const at = (version: string): Headers => ({ 'x-ms-version': version })
 
-describe('by version', () => {
+describe('by version:', () => {
   const PUTS = [
     ['2018-11-09', false],
     ['2019-02-02', true],
@@ -30,7 +17,7 @@ describe('by version', () => {
   ] as const
   for (const [version, hasCrc64] of PUTS) {
     for (const lengthBytes of [5, 20_000]) {
-      test(`Put Blob of ${lengthBytes} bytes at ${version}: an MD5${hasCrc64 ? ' and a CRC-64' : ''}`, async () => {
+      test(`Put Blob of ${lengthBytes} bytes in ${version} returns an MD5${hasCrc64 ? ' and a CRC-64' : ''}`, async () => {
         const headers = { ...BLOCK_BLOB, ...at(version) }
         const answer = await send('PUT', '/box/hashed', headers, 'x'.repeat(lengthBytes))
         assert.ok(answer.headers['content-md5'])
@@ -39,21 +26,21 @@ describe('by version', () => {
     }
   }
 
-  test('Get Blob has a tier from 2026-10-06 on, Get Blob Properties from 2017-04-17 on', async () => {
+  test('Get Blob returns the tier since 2026-10-06, Get Blob Properties since 2017-04-17', async () => {
     await send('PUT', '/box/tiered', BLOCK_BLOB, 'x')
     const tier = async (method: string, version: string) =>
       (await send(method, '/box/tiered', at(version))).headers['x-ms-access-tier']
     assert.equal(await tier('GET', '2026-06-06'), undefined)
     assert.equal(await tier('GET', '2026-10-06'), 'Hot')
     assert.equal(await tier('GET', '2026-06-06'), undefined)
-    // A version that nobody knows has what the one before it has.
+    // An unknown version is treated like the one before it.
     assert.equal(await tier('GET', '2026-10-05'), undefined)
     assert.equal(await tier('GET', '2099-01-01'), 'Hot')
     assert.equal(await tier('HEAD', '2017-04-17'), 'Hot')
     assert.equal(await tier('HEAD', '2016-05-31'), undefined)
   })
 
-  test('elements of a list', async () => {
+  test('a list has the elements of its version', async () => {
     await send('PUT', '/lists?restype=container')
     const tags = { 'x-ms-tags': 'a=b', 'x-ms-meta-a': 'kept' }
     await send('PUT', '/lists/blob', { ...BLOCK_BLOB, ...tags }, 'x')
@@ -70,7 +57,7 @@ describe('by version', () => {
     assert.doesNotMatch(containers.text, /DefaultEncryptionScope/)
   })
 
-  test('what a copy source answered is told from 2025-01-05 on', async () => {
+  test("the error of a copy's source is returned since 2025-01-05", async () => {
     const copy = { 'x-ms-copy-source': `${server.blobEndpoint}/box/nothing` }
     const text = async (version: string) =>
       (await send('PUT', '/box/copied', { ...copy, ...at(version) })).text
@@ -81,12 +68,12 @@ describe('by version', () => {
   })
 })
 
-describe('words', () => {
+describe('error texts:', () => {
   const LEASE = { 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': '-1' }
   const missing = (noun: string) =>
     new RegExp(`There is currently a lease on the ${noun} and no lease ID was specified`)
 
-  test('a lease is on the blob or on the container', async () => {
+  test('a missing lease id names the blob or the container', async () => {
     await send('PUT', '/leased?restype=container')
     await send('PUT', '/leased/blob', BLOCK_BLOB, 'x')
     await send('PUT', '/leased/blob?comp=lease', LEASE)
@@ -99,28 +86,28 @@ describe('words', () => {
     assert.match(broken.text, /There is currently no lease on the blob\./)
   })
 
-  test('a name with characters that none may have', async () => {
+  test('a name with invalid characters', async () => {
     const { text } = await send('PUT', '/Box?restype=container')
     assert.match(text, /The specifed resource name contains invalid characters\./)
   })
 })
 
-describe('bodies', () => {
-  test('a short one is ignored where there should be none, a long one is refused', async () => {
+describe('bodies:', () => {
+  test('an unexpected short body is ignored, a long one is refused', async () => {
     await send('PUT', '/box/deleted', BLOCK_BLOB, 'x')
     assert.equal((await send('DELETE', '/box/deleted', {}, '{}')).status, 202)
     const long = await send('DELETE', '/box/deleted', {}, 'x'.repeat(64 * 1024 + 1))
     assert.equal(long.status, 413)
   })
 
-  test('an error that answers HEAD has no Content-Type', async () => {
+  test('an error response to HEAD has no Content-Type', async () => {
     const { status, headers } = await send('HEAD', '/box/nothing')
     assert.deepEqual([status, headers['content-type']], [404, undefined])
     assert.equal(headers['x-ms-error-code'], 'BlobNotFound')
   })
 })
 
-test('a stored MD5 need not be one, where no body is held against it', async () => {
+test('the stored MD5 can be any value if it is not checked against a body', async () => {
   const md5 = { 'x-ms-blob-content-md5': 'AQIDBA==' }
   const block = `/box/listed?comp=blocklist`
   const MAKES: readonly (readonly [string, Headers, string?])[] = [
@@ -140,7 +127,7 @@ test('a stored MD5 need not be one, where no body is held against it', async () 
   assert.equal(put.headers['x-ms-error-code'], 'InvalidMd5')
 })
 
-test('hour and minute metrics are kept and come back', async () => {
+test('hour and minute metrics are stored and returned', async () => {
   const retention = '<RetentionPolicy><Enabled>true</Enabled><Days>5</Days></RetentionPolicy>'
   const on = `<Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs>${retention}`
   const metrics = `<HourMetrics>${on}</HourMetrics><MinuteMetrics>${on}</MinuteMetrics>`
@@ -151,7 +138,7 @@ test('hour and minute metrics are kept and come back', async () => {
   assert.ok(text.includes(metrics), text)
 })
 
-test('a soft-deleted snapshot is not found, and says why', async () => {
+test('a soft-deleted snapshot is not found, with the reason', async () => {
   const properties = (policy: string) =>
     send(
       'PUT',
@@ -172,7 +159,7 @@ test('a soft-deleted snapshot is not found, and says why', async () => {
   await properties('<Enabled>false</Enabled>')
 })
 
-test('a legal hold keeps the current version too', async () => {
+test('a legal hold protects the current version too', async () => {
   const versioning = (isEnabled: boolean) =>
     send(
       'PUT',
@@ -190,7 +177,7 @@ test('a legal hold keeps the current version too', async () => {
   await versioning(false)
 })
 
-test('Query Blob Contents and Find Blobs by Tags', async () => {
+test('Query Blob Contents and Find Blobs by Tags have the recorded responses', async () => {
   await send('PUT', '/box/queried', { ...BLOCK_BLOB, 'x-ms-tags': 'asked=yes' }, 'a,b')
   const query =
     '<QueryRequest><QueryType>SQL</QueryType>' +
@@ -202,7 +189,7 @@ test('Query Blob Contents and Find Blobs by Tags', async () => {
   assert.match(found.text, /<\/Where><MaxResults>7<\/MaxResults><Blobs>/)
 })
 
-test('Put Blob From URL answers the CRC-64, or the MD5 that was sent', async () => {
+test('Put Blob From URL returns the CRC-64, or the MD5 of the request', async () => {
   await send('PUT', '/box/source', BLOCK_BLOB, 'hello')
   const md5 = 'XUFAKrxLKna5cZ2REBfFkg=='
   const source = { ...BLOCK_BLOB, 'x-ms-copy-source': `${server.blobEndpoint}/box/source` }

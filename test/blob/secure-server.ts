@@ -1,10 +1,17 @@
-// A server over HTTPS for tests of customer-provided keys, which clients may not send otherwise: the SDK and
-// raw requests, both trusting the server's own CA.
+// A server over HTTPS for tests of customer-provided keys, which clients may send over HTTPS only. The SDK and raw
+// requests both trust the server's own CA.
 import { createHash, randomBytes } from 'node:crypto'
 import { request as httpsRequest } from 'node:https'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
-import { ACCOUNT, ACCOUNT_KEY, wireRequest, type RawRequest, type RawResponse } from '../harness.ts'
+import {
+  ACCOUNT,
+  ACCOUNT_KEY,
+  exchange,
+  wireRequest,
+  type RawRequest,
+  type RawResponse,
+} from '../harness.ts'
 import {
   runTestServer,
   type RunningTestOptions,
@@ -31,23 +38,10 @@ export async function startSecureServer(options: RunningTestOptions = {}): Promi
 function send(port: number, request: RawRequest): Promise<RawResponse> {
   const { path, headers } = wireRequest(request)
   const options = { host: '127.0.0.1', port, method: request.method, path, headers, agent: false }
-  return new Promise((resolve, reject) => {
-    const req = httpsRequest(options, (res) => {
-      const chunks: Buffer[] = []
-      res.on('data', (chunk: Buffer) => chunks.push(chunk))
-      res.on('error', reject)
-      res.on('end', () => {
-        const body = Buffer.concat(chunks)
-        const status = res.statusCode ?? 0
-        resolve({ status, headers: res.headers, body, text: body.toString('utf8') })
-      })
-    })
-    req.on('error', reject)
-    req.end(request.body)
-  })
+  return exchange(httpsRequest(options), request.body)
 }
 
-/** A key as the SDK takes it. */
+/** A customer-provided key in the SDK's form. */
 export type SdkKey = {
   readonly encryptionKey: string
   readonly encryptionKeySha256: string
@@ -63,17 +57,11 @@ export function newKey(): SdkKey {
   }
 }
 
-/** The same as headers. */
+/** The key as request headers. */
 export function keyHeaders(key: SdkKey): Record<string, string> {
   return {
     'x-ms-encryption-key': key.encryptionKey,
     'x-ms-encryption-key-sha256': key.encryptionKeySha256,
     'x-ms-encryption-algorithm': key.encryptionAlgorithm,
   }
-}
-
-/** `200`, or `409 BlobUsesCustomerSpecifiedEncryption`. */
-export function outcomeOf({ status, headers }: RawResponse): string {
-  const code = headers['x-ms-error-code']
-  return code === undefined ? String(status) : `${status} ${String(code)}`
 }

@@ -1,23 +1,15 @@
-// What the account itself answers: service properties, statistics of the secondary, account information.
+// Operations on the account: service properties, statistics of the secondary, account information.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient } from '@azure/storage-blob'
-import { ACCOUNT, rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { ACCOUNT, rawRequest, xmlText } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-
-before(async () => {
-  server = await startTestServer()
-  service = BlobServiceClient.fromConnectionString(server.connectionString)
-})
-
-after(() => server.close())
+const { server, service, send } = await startBlobFixture({ container: 'existing' })
 
 const PROPERTIES = '/?restype=service&comp=properties'
 
 describe('service properties', () => {
-  test('what is set comes back, what is left out stays', async () => {
+  test('are returned as set and kept if left out', async () => {
     const cors = {
       allowedOrigins: 'https://example.org',
       allowedMethods: 'GET,PUT',
@@ -30,20 +22,15 @@ describe('service properties', () => {
     const got = await service.getProperties()
     assert.deepEqual(got.cors, [cors])
     assert.equal(got.defaultServiceVersion, '2021-12-02')
-    const anonymous = await rawRequest(server, {
-      method: 'GET',
-      path: '/box/b',
-      sign: 'none',
-      headers: { 'x-ms-version': '' },
-    })
+    const anonymous = await send('GET', '/box/b', { 'x-ms-version': '' }, undefined, 'none')
     assert.equal(anonymous.headers['x-ms-version'], '2021-12-02')
     await service.setProperties({ cors: [] })
     assert.deepEqual((await service.getProperties()).cors ?? [], [])
   })
 
-  test('set is answered with 202 and no body', async () => {
+  test('are set with 202 and no body', async () => {
     const body = '<StorageServiceProperties />'
-    const { status, text } = await rawRequest(server, { method: 'PUT', path: PROPERTIES, body })
+    const { status, text } = await send('PUT', PROPERTIES, {}, body)
     assert.deepEqual([status, text], [202, ''])
   })
 
@@ -57,17 +44,17 @@ describe('service properties', () => {
     'no XML': 'x',
     'six CORS rules': `<Cors>${rule.repeat(6)}</Cors>`,
     'a CORS rule without methods': `<Cors>${rule.replace(/<AllowedMethods>.*?Methods>/, '')}</Cors>`,
-    'no day': retention(0),
+    'zero days': retention(0),
     '366 days': retention(366),
-    'logging in part': '<Logging><Version>1.0</Version></Logging>',
+    'incomplete logging': '<Logging><Version>1.0</Version></Logging>',
   }
   for (const [name, inner] of Object.entries(REFUSED)) {
     test(`${name} → 400, and nothing changes`, async () => {
-      const before = await rawRequest(server, { method: 'GET', path: PROPERTIES })
+      const before = await send('GET', PROPERTIES)
       const body = `<StorageServiceProperties>${inner}</StorageServiceProperties>`
       const set = { method: 'PUT', path: PROPERTIES, body: name === 'no XML' ? inner : body }
       assert.equal((await rawRequest(server, set)).status, 400)
-      const now = await rawRequest(server, { method: 'GET', path: PROPERTIES })
+      const now = await send('GET', PROPERTIES)
       assert.equal(now.text, before.text)
     })
   }
@@ -82,19 +69,19 @@ describe('the secondary endpoint', () => {
       headers,
     })
 
-  test('has statistics, which the primary has not', async () => {
+  test('has statistics, unlike the primary', async () => {
     const stats = '/?restype=service&comp=stats'
     const got = await secondary('GET', stats)
     assert.equal(got.status, 200)
     assert.equal(xmlText(got.text, 'Status'), 'live')
     const lastSync = xmlText(got.text, 'LastSyncTime')
     assert.equal(lastSync, new Date(server.now()).toUTCString())
-    const primary = await rawRequest(server, { method: 'GET', path: stats })
+    const primary = await send('GET', stats)
     assert.equal(primary.status, 400)
     assert.equal(primary.headers['x-ms-error-code'], 'InvalidQueryParameterValue')
   })
 
-  test('reads what was written to the primary, and writes nothing', async () => {
+  test('reads the data of the primary and refuses writes', async () => {
     await service.createContainer('both')
     assert.equal((await secondary('GET', '/both?restype=container')).status, 200)
     const put = await secondary('PUT', '/both/b', { 'x-ms-blob-type': 'BlockBlob' })
@@ -104,11 +91,11 @@ describe('the secondary endpoint', () => {
   })
 })
 
-test('account information, of the account, a container and a blob', async () => {
+test('account information is available for the account, a container and a blob', async () => {
   for (const path of ['/', '/box', '/box/b']) {
     for (const method of ['GET', 'HEAD']) {
       const query = '?restype=account&comp=properties'
-      const { status, headers } = await rawRequest(server, { method, path: path + query })
+      const { status, headers } = await send(method, path + query)
       assert.equal(status, 200)
       assert.equal(headers['x-ms-sku-name'], 'Standard_RAGRS')
       assert.equal(headers['x-ms-account-kind'], 'StorageV2')

@@ -1,47 +1,27 @@
-// The smart tier over the wire: which requests may name it, where it has a blob by the server's clock, what
-// moves it back to hot, and the ways into and out of it.
+// The smart tier over the wire: the requests that can set it, where it moves a blob by the server's clock, what moves a
+// blob back to hot, and changes from and to other tiers.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { assertRefused, DAY_MS, xmlText, type Headers, type Send } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-let container: ContainerClient
+const fixture = await startBlobFixture({ onDisk: true })
+const { server, service, container } = fixture
 
-before(async () => {
-  server = await startTestServer({ onDisk: true })
-  service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
-const DAY_MS = 24 * 60 * 60 * 1_000
 const VERSION = { 'x-ms-version': '2026-10-06' }
 const SMART = { 'x-ms-access-tier': 'Smart' }
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
-/** Large enough to be moved. */
+/** Large enough to be moved between tiers. */
 const BODY = 'x'.repeat(128 * 1_024)
 
-function send(method: string, path: string, headers: Headers = {}, body?: string) {
-  const all = { ...VERSION, ...headers }
-  return rawRequest(server, { method, path, headers: all, ...(body !== undefined && { body }) })
-}
+const send: Send = (method, path, headers = {}, body) =>
+  fixture.send(method, path, { ...VERSION, ...headers }, body)
 
 const put = (name: string, headers: Headers = SMART, body = BODY) =>
   send('PUT', `/box/${name}`, { ...BLOCK_BLOB, ...headers }, body)
 const setTier = (name: string, headers: Headers = SMART) =>
   send('PUT', `/box/${name}?comp=tier`, headers)
 
-async function assertRefused(sent: ReturnType<typeof send>, status: number, code: string) {
-  const answer = await sent
-  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
-}
-
-/** The tier, and the one below it, as properties show them: `Smart Hot`. */
+/** The tier and the underlying tier, as the properties show them: `Smart Hot`. */
 async function tierOf(path: string): Promise<string> {
   const { headers } = await send('HEAD', path)
   const words = [headers['x-ms-access-tier'], headers['x-ms-smart-access-tier']]
@@ -50,7 +30,7 @@ async function tierOf(path: string): Promise<string> {
 
 const httpNow = () => new Date(server.now()).toUTCString()
 
-describe('the smart tier can be named', () => {
+describe('the smart tier can be set', () => {
   const BLOCKS = '<BlockList></BlockList>'
   const source = () => ({ 'x-ms-copy-source': `${server.blobEndpoint}/box/source` })
   const WAYS: readonly (readonly [string, (name: string) => ReturnType<typeof send>])[] = [
@@ -101,7 +81,7 @@ describe('the smart tier can be named', () => {
     assert.equal((await setTier('plain', { ...SMART, 'x-ms-version': '2026-06-06' })).status, 200)
   })
 
-  test('not of a page blob, nor of an append blob', async () => {
+  test('not for page blobs or append blobs', async () => {
     const page = { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': '512' }
     await assertRefused(send('PUT', '/box/page', { ...page, ...SMART }), 400, 'InvalidBlobTier')
     await send('PUT', '/box/page', page)
@@ -113,7 +93,7 @@ describe('the smart tier can be named', () => {
   })
 })
 
-describe('a blob of the smart tier', () => {
+describe('a blob in the smart tier', () => {
   test('is cool after 30 days without access, and cold after 90', async () => {
     await put('idle')
     const STEPS = [
@@ -129,7 +109,7 @@ describe('a blob of the smart tier', () => {
       server.advance(afterMs)
       assert.equal(await tierOf('/box/idle'), `Smart ${capacity}`)
     }
-    // It is still the tier that was set then.
+    // The time of the change is still that of setting the tier.
     const { headers } = await send('HEAD', '/box/idle')
     assert.equal(headers['x-ms-access-tier-change-time'], changed)
     const list = await send('GET', '/box?restype=container&comp=list&prefix=idle')
@@ -137,13 +117,13 @@ describe('a blob of the smart tier', () => {
     assert.equal(xmlText(list.text, 'SmartAccessTier'), 'Cold')
   })
 
-  test('goes back to hot when Get Blob reads it, and is counted from then on', async () => {
+  test('returns to hot when Get Blob reads it, which restarts the count', async () => {
     await put('read')
     server.advance(40 * DAY_MS)
     assert.equal(await tierOf('/box/read'), 'Smart Cool')
     const { status, headers } = await send('GET', '/box/read', { range: 'bytes=0-0' })
     assert.equal(status, 206)
-    // The tier that it was read from.
+    // The tier from which it was read.
     assert.equal(headers['x-ms-smart-access-tier'], 'Cool')
     assert.equal(headers['x-ms-last-access-time'], undefined)
     assert.equal(await tierOf('/box/read'), 'Smart Hot')
@@ -153,7 +133,7 @@ describe('a blob of the smart tier', () => {
     assert.equal(await tierOf('/box/read'), 'Smart Cool')
   })
 
-  test('stays where it is when its properties, metadata or tags are read', async () => {
+  test('is not moved by reading its properties, metadata or tags', async () => {
     await put('looked')
     server.advance(100 * DAY_MS)
     await send('HEAD', '/box/looked')
@@ -163,7 +143,7 @@ describe('a blob of the smart tier', () => {
     assert.equal(await tierOf('/box/looked'), 'Smart Cold')
   })
 
-  test('goes back to hot when Put Blob replaces it', async () => {
+  test('returns to hot when Put Blob replaces it', async () => {
     await put('again')
     server.advance(100 * DAY_MS)
     await put('again', {})
@@ -178,7 +158,7 @@ describe('a blob of the smart tier', () => {
     assert.equal(await tierOf('/box/small'), 'Smart Hot')
   })
 
-  test('leaves the tier for any other', async () => {
+  test('can be moved to any other tier', async () => {
     await put('out')
     server.advance(100 * DAY_MS)
     for (const tier of ['Cool', 'Smart', 'Hot', 'Cold']) {
@@ -189,7 +169,7 @@ describe('a blob of the smart tier', () => {
   })
 })
 
-describe('leaving the archive for the smart tier', () => {
+describe('a blob is rehydrated to the smart tier', () => {
   const HOUR_MS = 60 * 60 * 1_000
 
   test('by Set Blob Tier', async () => {

@@ -1,15 +1,10 @@
-// Snapshot Blob, reading snapshots, and what a blob's snapshots mean for its deletion.
+// Snapshot Blob, reading snapshots, and deleting a blob with snapshots.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { assertRefused, openBox, type Box, type Headers } from './past.ts'
+import { describe, test } from 'node:test'
+import { assertRefused, type Headers } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let box: Box
-
-before(async () => {
-  box = await openBox()
-})
-
-after(() => box.server.close())
+const box = await startBlobFixture()
 
 const ID = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z$/
 const LEASE = '11111111-1111-4111-8111-111111111111'
@@ -22,7 +17,7 @@ async function lease(name: string): Promise<void> {
 }
 
 describe('Snapshot Blob', () => {
-  test('answers with its id and the ETag and time of the blob, which stays as it is', async () => {
+  test('returns its id and the ETag and time of the blob, which does not change', async () => {
     await box.put('plain', 'one', { 'x-ms-meta-a': '1' })
     const base = await box.send('HEAD', '/box/plain')
     box.server.advance(5_000)
@@ -39,7 +34,7 @@ describe('Snapshot Blob', () => {
     assert.equal(taken.headers['x-ms-meta-a'], '1')
   })
 
-  test("with metadata has that instead of the blob's, and an ETag and time of its own", async () => {
+  test("with metadata has that instead of the blob's, and its own ETag and time", async () => {
     await box.put('meta', 'one', { 'x-ms-meta-a': '1' })
     const base = await box.send('HEAD', '/box/meta')
     box.server.advance(5_000)
@@ -54,14 +49,14 @@ describe('Snapshot Blob', () => {
     assert.deepEqual([now.headers['x-ms-meta-a'], now.headers['x-ms-meta-b']], ['1', undefined])
   })
 
-  test('two of the same moment have different ids, in order', async () => {
+  test('creates increasing ids even at the same time', async () => {
     await box.put('order', 'one')
     const ids = [await box.snapshot('order'), await box.snapshot('order')]
     assert.deepEqual(ids, ids.toSorted())
     assert.notEqual(ids[0], ids[1])
   })
 
-  test('of what is not there', async () => {
+  test('of a missing blob is refused', async () => {
     await assertRefused(box.send('PUT', '/box/none?comp=snapshot'), 404, 'BlobNotFound')
     await assertRefused(box.send('PUT', '/nobox/none?comp=snapshot'), 404, 'ContainerNotFound')
   })
@@ -95,7 +90,7 @@ describe('Snapshot Blob', () => {
     [{ 'x-ms-if-tags': `"colour" = 'blue'` }, 412, 'ConditionNotMet'],
   ]
   for (const [headers, status, code] of CONDITIONS) {
-    test(`under ${JSON.stringify(headers)} → ${status}`, async () => {
+    test(`with ${JSON.stringify(headers)} → ${status}`, async () => {
       await box.put('conditions', 'one', { 'x-ms-tags': 'colour=red' })
       const base = await box.send('HEAD', '/box/conditions')
       const values = { ETAG: base.headers.etag, NOW: base.headers['last-modified'] }
@@ -112,7 +107,7 @@ describe('Snapshot Blob', () => {
     })
   }
 
-  test('needs no lease id, but one that is sent must be the right one', async () => {
+  test('needs no lease id, but one that is sent has to match', async () => {
     await box.put('leased', 'one')
     const path = '/box/leased?comp=snapshot'
     const mine = { 'x-ms-lease-id': LEASE }
@@ -142,7 +137,7 @@ describe('a snapshot', () => {
     ['small', Buffer.from('0123456789')],
     ['big', BIG],
   ] as const) {
-    test(`that is ${size} reads as the blob was, in ranges and under conditions`, async () => {
+    test(`that is ${size} is read as the blob was, in ranges and with conditions`, async () => {
       await box.put(size, body, { 'x-ms-blob-content-type': 'a/b', 'x-ms-tags': 'a=1' })
       const id = await box.snapshot(size)
       await box.put(size, 'other')
@@ -164,7 +159,7 @@ describe('a snapshot', () => {
     })
   }
 
-  test('is there for the SDK: withSnapshot, its tags, exists, delete', async () => {
+  test('is read, checked and deleted by the SDK', async () => {
     const blob = box.container.getBlockBlobClient('sdk')
     await blob.upload('one', 3, { tags: { a: '1' } })
     const { snapshot = '' } = await blob.createSnapshot({ metadata: { b: '2' } })
@@ -178,7 +173,7 @@ describe('a snapshot', () => {
     assert.equal(await blob.exists(), true)
   })
 
-  test('that is no time is refused, that is none of ours is not there', async () => {
+  test('with an invalid id is refused, with an unknown id is not found', async () => {
     await box.put('ids', 'one')
     for (const method of ['GET', 'HEAD', 'DELETE']) {
       const no = box.send(method, '/box/ids?snapshot=yesterday')
@@ -194,7 +189,7 @@ describe('a snapshot', () => {
 describe('Delete Blob', () => {
   const DELETE_SNAPSHOTS = 'x-ms-delete-snapshots'
 
-  test('of a blob with snapshots says what becomes of them', async () => {
+  test('of a blob with snapshots needs x-ms-delete-snapshots', async () => {
     await box.put('some', 'one')
     const ids = [await box.snapshot('some'), await box.snapshot('some')]
     await assertRefused(box.send('DELETE', '/box/some'), 409, 'SnapshotsPresent')
@@ -211,7 +206,7 @@ describe('Delete Blob', () => {
     assert.equal(await box.read('/box/some'), 'BlobNotFound')
   })
 
-  test('of each snapshot leaves a blob that can be deleted', async () => {
+  test('of every snapshot leaves a blob that can be deleted', async () => {
     await box.put('each', 'one')
     const ids = [await box.snapshot('each'), await box.snapshot('each')]
     for (const id of ids) {
@@ -232,7 +227,7 @@ describe('Delete Blob', () => {
     assert.equal(await box.read(at), 'one')
   })
 
-  test('of a snapshot takes conditions', async () => {
+  test('of a snapshot checks conditions', async () => {
     await box.put('conditional', 'one')
     const at = `/box/conditional?snapshot=${await box.snapshot('conditional')}`
     const { etag } = (await box.send('HEAD', at)).headers
@@ -242,7 +237,7 @@ describe('Delete Blob', () => {
     assert.equal((await box.send('DELETE', at, { 'If-Match': String(etag) })).status, 202)
   })
 
-  test('of a leased blob needs the lease id, also for its snapshots alone', async () => {
+  test('of a leased blob or only its snapshots needs the lease id', async () => {
     await box.put('guarded', 'one')
     await box.snapshot('guarded')
     await lease('guarded')
@@ -254,7 +249,7 @@ describe('Delete Blob', () => {
     assert.equal((await box.send('DELETE', '/box/guarded', mine)).status, 202)
   })
 
-  test('overwriting keeps the snapshots, and the blob still counts them', async () => {
+  test('is still refused after an overwrite, which keeps the snapshots', async () => {
     await box.put('kept', 'one')
     const id = await box.snapshot('kept')
     await box.put('kept', 'two')
@@ -270,7 +265,7 @@ describe('Delete Blob', () => {
     ],
   ]
   for (const [headers, code] of KEPT) {
-    test(`of what is kept → 409 ${code}, of its snapshots too`, async () => {
+    test(`of a protected blob or its snapshots → 409 ${code}`, async () => {
       await box.put(code, 'one', headers(box.server.now() + 60_000))
       const at = `/box/${code}?snapshot=${await box.snapshot(code)}`
       await assertRefused(box.send('DELETE', at), 409, code)

@@ -1,35 +1,26 @@
-// Soft delete of blobs: what a delete and an overwrite keep, Undelete Blob, the days on the clock, permanent
-// delete, and the policy beside versioning.
+// Soft delete of blobs: what a delete and an overwrite keep, Undelete Blob, the retention time, permanent delete, and
+// soft delete together with versioning.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { ContainerSASPermissions } from '@azure/storage-blob'
-import { rawRequest, xmlText } from '../harness.ts'
+import { xmlText, assertRefused, DAY_MS } from '../harness.ts'
 import {
-  assertRefused,
-  DAY_MS,
   NO_SOFT_DELETE,
   NO_VERSIONING,
-  openBox,
+  startBlobFixture,
   softDelete,
   VERSIONING,
-  type Box,
-} from './past.ts'
+} from './fixture.ts'
 
-let box: Box
+const box = await startBlobFixture()
 
-before(async () => {
-  box = await openBox()
-})
-
-after(() => box.server.close())
-
-beforeEach(() => box.turn(NO_VERSIONING + softDelete(2)))
+beforeEach(() => box.setServiceProperties(NO_VERSIONING + softDelete(2)))
 
 const INCLUDE = { 'x-ms-delete-snapshots': 'include' }
 
 const undelete = (blob: string) => box.send('PUT', `/box/${blob}?comp=undelete`)
 
-/** The ids of the snapshots that are not deleted, the oldest first. */
+/** The ids of the snapshots that are not deleted, oldest first. */
 async function snapshotsOf(prefix: string): Promise<string[]> {
   const ids: string[] = []
   for await (const { snapshot } of box.container.listBlobsFlat({
@@ -42,7 +33,7 @@ async function snapshotsOf(prefix: string): Promise<string[]> {
 }
 
 describe('a deleted blob', () => {
-  test('is gone, and comes back with everything it had but its lease', async () => {
+  test('is gone, and is restored with everything except its lease', async () => {
     await box.put('whole', 'one', {
       'x-ms-meta-a': '1',
       'x-ms-tags': 'b=2',
@@ -51,8 +42,11 @@ describe('a deleted blob', () => {
     const lease = box.container.getBlobClient('whole').getBlobLeaseClient()
     const { leaseId = '' } = await lease.acquireLease(-1)
     const old = await box.send('HEAD', '/box/whole')
-    const gone = await box.send('DELETE', '/box/whole', { 'x-ms-lease-id': leaseId })
-    assert.deepEqual([gone.status, gone.headers['x-ms-delete-type-permanent']], [202, 'false'])
+    const deleted = await box.send('DELETE', '/box/whole', { 'x-ms-lease-id': leaseId })
+    assert.deepEqual(
+      [deleted.status, deleted.headers['x-ms-delete-type-permanent']],
+      [202, 'false'],
+    )
     assert.equal(await box.read('/box/whole'), 'BlobNotFound')
     await assertRefused(box.send('DELETE', '/box/whole'), 404, 'BlobNotFound')
     box.server.advance(60_000)
@@ -68,7 +62,7 @@ describe('a deleted blob', () => {
   })
 
   for (const size of [3, 50_000]) {
-    test(`of ${size} bytes is found by its tags again only when it is back`, async () => {
+    test(`of ${size} bytes is found by its tags only once it is restored`, async () => {
       const name = `tags-${size}`
       await box.put(name, 'x'.repeat(size), { 'x-ms-tags': `size=${size}` })
       const find = async () => {
@@ -86,7 +80,7 @@ describe('a deleted blob', () => {
     })
   }
 
-  test('comes back with all its snapshots', async () => {
+  test('is restored with all its snapshots', async () => {
     await box.put('snaps', 'one')
     const ids = [await box.snapshot('snaps'), await box.snapshot('snaps')]
     await box.send('DELETE', `/box/snaps?snapshot=${ids[0]}`)
@@ -96,7 +90,7 @@ describe('a deleted blob', () => {
     await assertRefused(box.send('DELETE', '/box/snaps'), 409, 'SnapshotsPresent')
   })
 
-  test('is gone for good when its days are over, not a moment before', async () => {
+  test('is gone for good exactly after the retention time', async () => {
     for (const name of ['in-time', 'too-late']) {
       await box.put(name, 'one')
       await box.send('DELETE', `/box/${name}`)
@@ -111,19 +105,19 @@ describe('a deleted blob', () => {
     assert.equal(await box.read('/box/in-time'), 'one')
   })
 
-  test('has the days of the policy that it was deleted under', async () => {
+  test('is kept for the retention time at its deletion', async () => {
     await box.put('days', 'one')
     await box.send('DELETE', '/box/days')
-    await box.turn(softDelete(9))
+    await box.setServiceProperties(softDelete(9))
     await box.put('more', 'one')
     await box.send('DELETE', '/box/more')
-    await box.turn(NO_SOFT_DELETE)
+    await box.setServiceProperties(NO_SOFT_DELETE)
     box.server.advance(3 * DAY_MS)
     await assertRefused(undelete('days'), 404, 'BlobNotFound')
     assert.equal((await undelete('more')).status, 200)
   })
 
-  test('whose name is taken anew becomes a deleted snapshot of the new one', async () => {
+  test('becomes a deleted snapshot of a new blob with its name', async () => {
     await box.put('anew', 'one')
     await box.send('DELETE', '/box/anew')
     await box.put('anew', 'two')
@@ -134,30 +128,30 @@ describe('a deleted blob', () => {
     assert.equal(await box.read(`/box/anew?snapshot=${id}`), 'one')
   })
 
-  test('without the policy is gone at once', async () => {
-    await box.turn(NO_SOFT_DELETE)
+  test('is gone at once without the policy', async () => {
+    await box.setServiceProperties(NO_SOFT_DELETE)
     await box.put('off', 'one')
-    const gone = await box.send('DELETE', '/box/off')
-    assert.equal(gone.headers['x-ms-delete-type-permanent'], 'true')
+    const deleted = await box.send('DELETE', '/box/off')
+    assert.equal(deleted.headers['x-ms-delete-type-permanent'], 'true')
     await assertRefused(undelete('off'), 404, 'BlobNotFound')
   })
 })
 
 describe('Undelete Blob', () => {
-  test('of a blob that is there changes nothing', async () => {
+  test('of an existing blob changes nothing', async () => {
     await box.put('live', 'one')
     const { etag } = (await box.send('HEAD', '/box/live')).headers
     assert.equal((await undelete('live')).status, 200)
     assert.equal((await box.send('HEAD', '/box/live')).headers.etag, etag)
   })
 
-  test('of what never was is 404', async () => {
+  test('of a blob that never existed → 404', async () => {
     await assertRefused(undelete('never'), 404, 'BlobNotFound')
     const sent = box.send('PUT', '/nobox/never?comp=undelete')
     await assertRefused(sent, 404, 'ContainerNotFound')
   })
 
-  test('and delete, by the SDK', async () => {
+  test('works with the SDK', async () => {
     const blob = box.container.getBlockBlobClient('sdk')
     await blob.upload('one', 3)
     await blob.delete()
@@ -168,7 +162,7 @@ describe('Undelete Blob', () => {
 })
 
 describe('an overwrite', () => {
-  test('keeps the state before as a deleted snapshot, which is not in the way of a delete', async () => {
+  test('keeps the previous state as a deleted snapshot, which does not prevent a delete', async () => {
     for (const body of ['one', 'two', 'three']) await box.put('over', body)
     assert.deepEqual(await snapshotsOf('over'), [])
     assert.equal((await undelete('over')).status, 200)
@@ -179,7 +173,7 @@ describe('an overwrite', () => {
     assert.equal((await box.send('DELETE', '/box/over')).status, 202)
   })
 
-  test('of metadata or properties alone keeps nothing', async () => {
+  test('of only metadata or properties keeps nothing', async () => {
     await box.put('light', 'one')
     await box.send('PUT', '/box/light?comp=metadata', { 'x-ms-meta-a': '1' })
     await box.send('PUT', '/box/light?comp=properties', { 'x-ms-blob-content-type': 'a/b' })
@@ -188,33 +182,36 @@ describe('an overwrite', () => {
   })
 })
 
-test('a deleted snapshot is in the way of a delete that soft delete no longer holds', async () => {
+test('a deleted snapshot prevents a delete once soft delete is disabled', async () => {
   await box.put('held', 'one')
   const id = await box.snapshot('held')
   await box.send('DELETE', `/box/held?snapshot=${id}`)
-  await box.turn(NO_SOFT_DELETE)
+  await box.setServiceProperties(NO_SOFT_DELETE)
   await assertRefused(box.send('DELETE', '/box/held'), 409, 'SnapshotsPresent')
   assert.equal((await box.send('DELETE', '/box/held', INCLUDE)).status, 202)
   await assertRefused(undelete('held'), 404, 'BlobNotFound')
 })
 
-describe('with versioning on', () => {
-  beforeEach(() => box.turn(VERSIONING))
+describe('with versioning', () => {
+  beforeEach(() => box.setServiceProperties(VERSIONING))
 
-  test('a deleted blob is a version, not soft-deleted, and undeleting makes none current', async () => {
+  test('a deleted blob becomes a version, not soft-deleted, and undelete makes none current', async () => {
     const id = await box.put('versioned', 'one')
-    const gone = await box.send('DELETE', '/box/versioned')
-    assert.equal(gone.headers['x-ms-delete-type-permanent'], 'false')
+    const deleted = await box.send('DELETE', '/box/versioned')
+    assert.equal(deleted.headers['x-ms-delete-type-permanent'], 'false')
     assert.equal(await box.read(`/box/versioned?versionid=${id}`), 'one')
     assert.equal((await undelete('versioned')).status, 200)
     assert.equal(await box.read('/box/versioned'), 'BlobNotFound')
   })
 
-  test('a deleted version comes back, a deleted snapshot too', async () => {
+  test('deleted versions and snapshots are restored', async () => {
     const id = await box.put('version', 'one')
     const snapshot = await box.snapshot('version')
-    const gone = await box.send('DELETE', `/box/version?versionid=${id}`)
-    assert.deepEqual([gone.status, gone.headers['x-ms-delete-type-permanent']], [202, 'false'])
+    const deleted = await box.send('DELETE', `/box/version?versionid=${id}`)
+    assert.deepEqual(
+      [deleted.status, deleted.headers['x-ms-delete-type-permanent']],
+      [202, 'false'],
+    )
     assert.equal(await box.read(`/box/version?versionid=${id}`), 'BlobNotFound')
     await box.send('DELETE', '/box/version', INCLUDE)
     assert.equal((await undelete('version')).status, 200)
@@ -227,10 +224,10 @@ describe('with versioning on', () => {
 describe('permanent delete', () => {
   const ALLOWED = softDelete(2, '<AllowPermanentDelete>true</AllowPermanentDelete>')
   const PERMANENT = 'deletetype=permanent'
-  beforeEach(() => box.turn(ALLOWED))
+  beforeEach(() => box.setServiceProperties(ALLOWED))
 
-  test('of a snapshot and of a version that are deleted', async () => {
-    await box.turn(VERSIONING)
+  test('removes a deleted snapshot and a deleted version', async () => {
+    await box.setServiceProperties(VERSIONING)
     const version = await box.put('for-good', 'one')
     const snapshot = await box.snapshot('for-good')
     for (const at of [`versionid=${version}`, `snapshot=${snapshot}`]) {
@@ -238,8 +235,11 @@ describe('permanent delete', () => {
       const early = box.send('DELETE', `${path}&${PERMANENT}`)
       await assertRefused(early, 409, 'BlobSnapshotNotSoftDeleted')
       await box.send('DELETE', path)
-      const gone = await box.send('DELETE', `${path}&${PERMANENT}`)
-      assert.deepEqual([gone.status, gone.headers['x-ms-delete-type-permanent']], [202, 'true'])
+      const deleted = await box.send('DELETE', `${path}&${PERMANENT}`)
+      assert.deepEqual(
+        [deleted.status, deleted.headers['x-ms-delete-type-permanent']],
+        [202, 'true'],
+      )
       await assertRefused(box.send('DELETE', `${path}&${PERMANENT}`), 404, 'BlobNotFound')
     }
     await undelete('for-good')
@@ -248,7 +248,7 @@ describe('permanent delete', () => {
   })
 
   test('of the blob itself is refused', async () => {
-    await box.turn(VERSIONING)
+    await box.setServiceProperties(VERSIONING)
     const id = await box.put('root', 'one')
     for (const at of ['', `versionid=${id}&`]) {
       const sent = box.send('DELETE', `/box/root?${at}${PERMANENT}`)
@@ -257,11 +257,11 @@ describe('permanent delete', () => {
     assert.equal(await box.read('/box/root'), 'one')
   })
 
-  test('is refused where the account does not allow it, or asks for another type', async () => {
+  test('is refused if the account does not allow it or for another type', async () => {
     await box.put('refused', 'one')
     const at = `/box/refused?snapshot=${await box.snapshot('refused')}`
     await box.send('DELETE', at)
-    await box.turn(softDelete(2))
+    await box.setServiceProperties(softDelete(2))
     assert.equal((await box.send('DELETE', `${at}&${PERMANENT}`)).status, 409)
     const other = box.send('DELETE', `${at}&deletetype=temporary`)
     await assertRefused(other, 400, 'InvalidQueryParameterValue')
@@ -287,12 +287,12 @@ describe('permanent delete', () => {
       })
       const path = `${at}&${PERMANENT}`
       const sign = new URL(url).search
-      const answer = await rawRequest(box.server, { method: 'DELETE', path, sign })
+      const answer = await box.send('DELETE', path, {}, undefined, sign)
       assert.equal(answer.status, status, answer.text)
     })
   }
 
-  test('and the policy come back from the properties, for the SDK too', async () => {
+  test('and the policy are in the service properties, also for the SDK', async () => {
     const { text } = await box.send('GET', '/?restype=service&comp=properties')
     assert.match(text, /<Days>2<\/Days><AllowPermanentDelete>true<\/AllowPermanentDelete>/)
     assert.equal(xmlText(text, 'Days'), '2')

@@ -1,5 +1,5 @@
-// Bodies on their way in and out: a download keeps its bytes whatever happens to the blob meanwhile, and
-// an upload that fails leaves nothing, neither to see nor on the disk.
+// Streaming of bodies: a download keeps its bytes whatever happens to the blob in the meantime, and a failed upload
+// leaves nothing behind, neither visible nor on disk.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
@@ -17,7 +17,7 @@ const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 
 after(cleanUp)
 
-/** What all files under the folder hold; a folder that is not there holds nothing. */
+/** The total size of all files in the folder; 0 if it does not exist. */
 async function folderBytes(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   let total = 0
@@ -38,7 +38,7 @@ async function sweptExtentBytes(server: TestServer): Promise<number> {
   return extentBytes(server)
 }
 
-/** Asks for a blob and takes nothing of its body yet: the socket's buffers fill and the server waits. */
+/** Requests a blob without reading its body: the socket buffers fill up and the server waits. */
 function openDownload(server: RunningTestServer, path: string): Promise<IncomingMessage> {
   const wire = wireRequest({ method: 'GET', path })
   return new Promise((resolve, reject) => {
@@ -73,7 +73,7 @@ for (const onDisk of [false, true]) {
     after(() => server.close())
 
     const sweep = () => server.store.sweep({ graceMs: 0 })
-    /** What the extents hold after a sweep that retires and one that removes. */
+    /** The size of the extents after two sweeps, one that retires and one that removes. */
     const sweptBytes = async (): Promise<number> => {
       await sweep()
       await sweep()
@@ -93,14 +93,14 @@ for (const onDisk of [false, true]) {
     const EVENTS: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
       overwritten: (path) => put(path, patternBytes(99, 1 * MIB)),
       deleted: (path) => rawRequest(server, { method: 'DELETE', path }),
-      'lost with its container': async () => {
+      'deleted with its container': async () => {
         await rawRequest(server, { method: 'DELETE', path: '/box?restype=container' })
         await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
       },
     }
 
     for (const [event, happen] of Object.entries(EVENTS)) {
-      test(`a blob that is ${event} and swept meanwhile arrives whole`, async () => {
+      test(`a blob that is ${event} and swept during a download arrives complete`, async () => {
         const path = `/box/long-${event.replaceAll(' ', '-')}`
         const body = patternBytes(7, event === 'overwritten' ? 32 * MIB : 16 * MIB)
         await put(path, body)
@@ -120,10 +120,10 @@ for (const onDisk of [false, true]) {
       })
     }
 
-    // In memory a reader has the bytes themselves, and no sweep takes them from it.
+    // In memory a reader holds the bytes themselves, which no sweep removes.
     if (!onDisk) return
 
-    test('a download holds its bytes until it is given up', { timeout: 60_000 }, async (t) => {
+    test('a download keeps its bytes until it is aborted', { timeout: 60_000 }, async (t) => {
       const beforeBytes = await sweptBytes()
       const body = patternBytes(3, 16 * MIB)
       await put('/box/given-up', body)
@@ -132,18 +132,18 @@ for (const onDisk of [false, true]) {
       await rawRequest(server, { method: 'DELETE', path: '/box/given-up' })
       assert.ok((await sweptBytes()) >= beforeBytes + body.length)
       res.destroy()
-      // The server hears of it when its socket closes, some turns of the loop later.
+      // The server notices it when its socket closes, some turns of the event loop later.
       await until(async () => (await sweptBytes()) <= beforeBytes)
     })
   })
 }
 
-/** Asks again until it holds; the test's timeout ends what never does. */
+/** Polls until the condition holds; the test's timeout ends a condition that never does. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
 }
 
-describe('an upload that fails leaves nothing', { timeout: 120_000 }, () => {
+describe('a failed upload leaves nothing behind:', { timeout: 120_000 }, () => {
   let server: TestServer
   const OLD = patternBytes(1, 64 * 1024)
 
@@ -167,7 +167,7 @@ describe('an upload that fails leaves nothing', { timeout: 120_000 }, () => {
     })
   }
 
-  /** Sends the header and the first part of a body, and hangs up. */
+  /** Sends the header and the first part of a body, then disconnects. */
   async function sendHalf(path: string, body: Uint8Array): Promise<void> {
     const wire = wireRequest({ method: 'PUT', path, headers: BLOCK_BLOB, body })
     const lines = Object.entries(wire.headers).map(([name, value]) => `${name}: ${String(value)}`)
@@ -190,7 +190,7 @@ describe('an upload that fails leaves nothing', { timeout: 120_000 }, () => {
   const body = patternBytes(2, 4 * MIB)
 
   for (const path of ['/box/old', '/box/new']) {
-    test(`the client goes away in the middle of ${path}`, async () => {
+    test(`the client disconnects in the middle of ${path}`, async () => {
       const beforeBytes = await sweptExtentBytes(server)
       for (let i = 0; i < 3; i += 1) await sendHalf(path, body)
       await assertUntouched(beforeBytes)
@@ -213,7 +213,7 @@ describe('an upload that fails leaves nothing', { timeout: 120_000 }, () => {
     }
   }
 
-  test('a condition that holds at the start and no more at the end', async () => {
+  test('a condition that is met at the start but not at the end', async () => {
     const beforeBytes = await sweptExtentBytes(server)
     const path = '/box/raced'
     const headers = { ...BLOCK_BLOB, 'If-None-Match': '*' }
@@ -225,7 +225,7 @@ describe('an upload that fails leaves nothing', { timeout: 120_000 }, () => {
       slow.on('error', reject)
     })
     await new Promise((resolve) => slow.write(body.subarray(0, 3 * MIB), resolve))
-    // While the long body is on its way, a short one is there first.
+    // A short body is stored while the long one is still being sent.
     assert.equal((await send({ path, headers: { 'If-None-Match': '*' } }, OLD)).status, 201)
     slow.end(body.subarray(3 * MIB))
     const answer = await answered
@@ -237,7 +237,7 @@ describe('an upload that fails leaves nothing', { timeout: 120_000 }, () => {
     await assertUntouched(beforeBytes)
   })
 
-  test('an overwrite and a delete give the space back', async () => {
+  test('an overwrite and a delete free the space', async () => {
     const beforeBytes = await sweptExtentBytes(server)
     const path = '/box/space'
     for (let i = 0; i < 4; i += 1) await send({ path }, body)

@@ -1,52 +1,24 @@
-// Structured bodies (x-ms-structured-body): messages that carry a CRC-64 of every part of the content. To all
-// that is stored and told they are only a wrapping: lengths, limits, ranges and MD5s are the content's.
+// Structured bodies (x-ms-structured-body): messages with a CRC-64 for every part of the content. They are only a
+// wrapping: lengths, limits, ranges and MD5s are those of the content.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
+import { before, describe, test } from 'node:test'
 import {
   decodeStructuredBody,
   encodeStructuredBody,
   structuredBodyLength,
 } from '../../src/http/protocol/structured-body.ts'
-import {
-  rawRequest,
-  startTestServer,
-  wireRequest,
-  xmlText,
-  type RawResponse,
-  type TestServer,
-} from '../harness.ts'
-import { outcomeOf } from './secure-server.ts'
+import { md5Of, outcome, wireRequest, xmlText, type Headers, type RawResponse } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 
 const MIB = 1024 * 1024
 const CRC64 = 'XSM/1.0; properties=crc64'
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 const CHECKED = { contentChecksumAlgorithm: 'StorageCrc64' } as const
 
-let server: TestServer
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture({ encryptionScopes: ['scope-1'] })
 
-before(async () => {
-  server = await startTestServer({ encryptionScopes: ['scope-1'] })
-  container = BlobServiceClient.fromConnectionString(server.connectionString).getContainerClient(
-    'box',
-  )
-  await container.create()
-  await container.getAppendBlobClient('append').create()
-  await container.getPageBlobClient('page').create(8 * MIB)
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
-
-function send(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
-
-const md5Of = (bytes: Uint8Array) => createHash('md5').update(bytes).digest('base64')
+await container.getAppendBlobClient('append').create()
+await container.getPageBlobClient('page').create(8 * MIB)
 
 function contentOf(lengthBytes: number): Buffer {
   const bytes = Buffer.alloc(lengthBytes)
@@ -78,9 +50,9 @@ const structured = (contentBytes: number): Headers => ({
   'x-ms-structured-content-length': String(contentBytes),
 })
 
-describe('the SDK, with checks on', () => {
+describe('the SDK with checksums', () => {
   for (const lengthBytes of [1, 8_192, 8_193, 5 * MIB]) {
-    test(`${lengthBytes} bytes up and down`, async () => {
+    test(`uploads and downloads ${lengthBytes} bytes`, async () => {
       const content = contentOf(lengthBytes)
       const blob = container.getBlockBlobClient(`sdk-${lengthBytes}`)
       const put = await blob.upload(content, lengthBytes, CHECKED)
@@ -96,7 +68,7 @@ describe('the SDK, with checks on', () => {
     })
   }
 
-  test('blocks, appended blocks and pages', async () => {
+  test('uploads blocks, appended blocks and pages', async () => {
     const content = contentOf(5_120)
     const block = container.getBlockBlobClient('sdk-blocks')
     const staged = await block.stageBlock('AAAA', content, content.length, CHECKED)
@@ -113,7 +85,7 @@ describe('the SDK, with checks on', () => {
     }
   })
 
-  test('the parts of a large upload', async () => {
+  test('uploads a large blob in parts', async () => {
     const content = contentOf(2_500_000)
     const blob = container.getBlockBlobClient('sdk-parts')
     await blob.uploadData(content, {
@@ -129,7 +101,7 @@ type Upload = {
   readonly path: string
   readonly headers: Headers
   readonly lengthBytes: number
-  /** What is there of the upload: nothing, if it was refused. */
+  /** The stored content of the upload; undefined if it was refused. */
   readonly stored: () => Promise<Buffer | undefined>
 }
 
@@ -179,10 +151,10 @@ for (const [name, { path, headers, lengthBytes, stored }] of Object.entries(UPLO
     before(removeAll)
 
     for (const segmentBytes of [lengthBytes, 400, 7]) {
-      test(`in segments of ${segmentBytes} bytes`, async () => {
+      test(`accepts segments of ${segmentBytes} bytes`, async () => {
         await removeAll()
         const answer = await put(await messageOf(content, segmentBytes))
-        assert.equal(outcomeOf(answer), '201')
+        assert.equal(outcome(answer), '201')
         assert.equal(answer.headers['x-ms-structured-body'], CRC64)
         assert.ok((await stored())?.equals(content))
         await removeAll()
@@ -198,16 +170,16 @@ for (const [name, { path, headers, lengthBytes, stored }] of Object.entries(UPLO
       'the length': [(m) => m.writeUInt8(m.readUInt8(1) ^ 1, 1), '400 InvalidInput'],
       'the number of a segment': [(m) => m.writeUInt16LE(2, 13), '400 InvalidInput'],
     } // prettier-ignore
-    for (const [what, [damage, outcome]] of Object.entries(DAMAGES)) {
-      test(`${what} is wrong → ${outcome}, and nothing is stored`, async () => {
+    for (const [what, [damage, expected]] of Object.entries(DAMAGES)) {
+      test(`with an error in ${what} → ${expected}, and nothing is stored`, async () => {
         const message = await messageOf(content)
         damage(message)
-        assert.equal(outcomeOf(await put(message)), outcome)
+        assert.equal(outcome(await put(message)), expected)
         assert.equal((await stored())?.length, undefined)
       })
     }
 
-    test('headers that do not fit the message', async () => {
+    test('refuses headers that do not match the message', async () => {
       const message = await messageOf(content)
       // prettier-ignore
       const cases: readonly (readonly [Headers, string])[] = [
@@ -216,32 +188,32 @@ for (const [name, { path, headers, lengthBytes, stored }] of Object.entries(UPLO
         [{ 'x-ms-structured-content-length': '' }, '400 MissingRequiredHeader'],
         [{ 'x-ms-structured-body': 'XSM/2.0; properties=crc64' }, '400 InvalidHeaderValue'],
       ]
-      for (const [more, outcome] of cases) {
+      for (const [more, expected] of cases) {
         const answer = await put(message, more)
         assert.ok(
-          outcomeOf(answer).startsWith(outcome),
-          `${JSON.stringify(more)}: ${outcomeOf(answer)}`,
+          outcome(answer).startsWith(expected),
+          `${JSON.stringify(more)}: ${outcome(answer)}`,
         )
         assert.equal((await stored())?.length, undefined)
       }
     })
 
-    test('Content-MD5 is that of the content', async () => {
+    test('takes Content-MD5 as the MD5 of the content', async () => {
       await removeAll()
       const message = await messageOf(content)
       const wrong = await put(message, { 'content-md5': md5Of(message) })
-      assert.equal(outcomeOf(wrong), '400 Md5Mismatch')
+      assert.equal(outcome(wrong), '400 Md5Mismatch')
       assert.equal(xmlText(wrong.text, 'ServerCalculatedMd5'), md5Of(content))
       assert.equal((await stored())?.length, undefined)
       const right = await put(message, { 'content-md5': md5Of(content) })
-      assert.equal(outcomeOf(right), '201')
+      assert.equal(outcome(right), '201')
       assert.equal(right.headers['content-md5'], md5Of(content))
       assert.ok((await stored())?.equals(content))
     })
   })
 }
 
-describe('limits are of the content', () => {
+describe('limits apply to the content:', () => {
   before(removeAll)
 
   const page4 = { 'x-ms-page-write': 'update', 'x-ms-range': `bytes=0-${4 * MIB - 1}` }
@@ -256,14 +228,14 @@ describe('limits are of the content', () => {
     ['/box/page?comp=page', page4, '2025-11-05', 4 * MIB],
   ]
   for (const [path, headers, version, bytesMax] of LIMITS) {
-    test(`${path} of ${version}: ${bytesMax / MIB} MiB and no byte more`, async () => {
+    test(`${path} in ${version} accepts up to ${bytesMax / MIB} MiB`, async () => {
       const all = { ...headers, 'x-ms-version': version }
       assert.equal(await offer(path, all, bytesMax), 'go on')
       assert.equal(await offer(path, all, bytesMax + 1), '413 RequestBodyTooLarge')
     })
   }
 
-  /** Asks whether a message of that content would be taken, and sends none of it. */
+  /** Sends only the header of a message with that content, to see whether it would be accepted. */
   function offer(path: string, headers: Headers, contentBytes: number): Promise<string> {
     const lengths = {
       ...structured(contentBytes),
@@ -279,8 +251,8 @@ describe('limits are of the content', () => {
     }
     return new Promise((resolve, reject) => {
       const req = httpRequest({ ...options, headers: { ...wire.headers, expect: '100-continue' } })
-      const tell = (outcome: string): void => {
-        resolve(outcome)
+      const tell = (expected: string): void => {
+        resolve(expected)
         req.destroy()
       }
       req.on('continue', () => tell('go on'))
@@ -301,7 +273,7 @@ describe('Get Blob as a structured message', () => {
     ['encrypted', 200_000, { 'x-ms-encryption-scope': 'scope-1' }],
   ]
   for (const [what, lengthBytes, headers] of CASES) {
-    test(`${what}: whole and in part`, async () => {
+    test(`returns ${what}, complete and in ranges`, async () => {
       const content = contentOf(lengthBytes)
       const path = `/box/get-${lengthBytes}`
       assert.equal((await send('PUT', path, { ...BLOCK_BLOB, ...headers }, content)).status, 201)
@@ -323,10 +295,10 @@ describe('Get Blob as a structured message', () => {
     })
   }
 
-  test('another kind of message than there is → 400', async () => {
+  test('refuses an unknown kind of message with 400', async () => {
     await send('PUT', '/box/kind', BLOCK_BLOB, 'x')
     const answer = await send('GET', '/box/kind', { 'x-ms-structured-body': 'XSM/9' })
-    assert.equal(outcomeOf(answer), '400 InvalidHeaderValue')
+    assert.equal(outcome(answer), '400 InvalidHeaderValue')
     assert.equal(xmlText(answer.text, 'HeaderName'), 'x-ms-structured-body')
   })
 })

@@ -1,33 +1,20 @@
-// Get and Set Blob Tags, and tags that come along with Put Blob: what may be set, under which conditions and
-// by whom, and that a blob's ETag stays as it is.
+// Get and Set Blob Tags, and tags set by Put Blob: valid tags, conditions and permissions. Tags do not change a blob's
+// ETag.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { BlobSASPermissions, BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
+import { describe, test } from 'node:test'
+import { BlobSASPermissions } from '@azure/storage-blob'
 import { crc64Hasher } from '../../src/extent/hash/hash.ts'
-import { rawRequest, startTestServer, xmlText, xmlTexts, type TestServer } from '../harness.ts'
-import { A, outcome, type Headers } from './lease-table.ts'
+import { outcome, rawRequest, xmlText, xmlTexts, type Headers } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture, VERSIONING } from './fixture.ts'
+import { A } from './lease-table.ts'
 
-let server: TestServer
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture()
 let count = 0
-
-before(async () => {
-  server = await startTestServer()
-  const service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-})
-
-after(() => server.close())
-
-function send(method: string, path: string, headers: Headers = {}, body?: string) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
 
 async function newBlob(headers: Headers = {}): Promise<string> {
   const path = `/box/tagged-${(count += 1)}`
-  const put = await send('PUT', path, { 'x-ms-blob-type': 'BlockBlob', ...headers }, 'text')
+  const put = await send('PUT', path, { ...BLOCK_BLOB, ...headers }, 'text')
   assert.equal(put.status, 201)
   return path
 }
@@ -47,8 +34,8 @@ async function tagsOf(path: string, query = ''): Promise<string> {
   return answer.text.slice(DECLARATION.length)
 }
 
-describe('with the SDK', () => {
-  test('what is set comes back, and is replaced whole', async () => {
+describe('the SDK', () => {
+  test('sets tags, reads them and replaces them as a whole', async () => {
     const blob = container.getBlockBlobClient('sdk')
     await blob.upload('text', 4, { tags: { first: '1' } })
     assert.deepEqual((await blob.getTags()).tags, { first: '1' })
@@ -60,7 +47,7 @@ describe('with the SDK', () => {
     assert.equal((await blob.getProperties()).tagCount, undefined)
   })
 
-  test('conditions on the blob that is tagged', async () => {
+  test('sends conditions on the blob', async () => {
     const blob = container.getBlockBlobClient('sdk-conditions')
     const { etag = '' } = await blob.upload('text', 4)
     await blob.setTags({ a: '1' }, { conditions: { ifMatch: etag } })
@@ -71,7 +58,7 @@ describe('with the SDK', () => {
   })
 })
 
-test('neither ETag nor Last-Modified changes, and nothing is written but the tags', async () => {
+test('setting tags changes neither the ETag nor Last-Modified nor anything else', async () => {
   const path = await newBlob({ 'x-ms-meta-kept': 'yes' })
   const before = await send('GET', path)
   server.advance(5_000)
@@ -85,27 +72,27 @@ test('neither ETag nor Last-Modified changes, and nothing is written but the tag
   assert.equal(before.headers['x-ms-tag-count'], undefined)
 })
 
-describe('what may be set', () => {
+describe('Set Blob Tags with', () => {
   const many = (n: number) => Array.from({ length: n }, (_, i) => tag(`t${i}`, 'v')).join('')
   const BODIES: readonly (readonly [title: string, body: string, said: string])[] = [
     ['none', tags(''), '204'],
     ['ten', tags(many(10)), '204'],
     ['eleven', tags(many(11)), '400 TagsTooLarge'],
-    ['a name of 128', tags(tag('n'.repeat(128), 'v')), '204'],
-    ['a name of 129', tags(tag('n'.repeat(129), 'v')), '400 TagsTooLarge'],
-    ['a value of 256', tags(tag('n', 'v'.repeat(256))), '204'],
-    ['a value of 257', tags(tag('n', 'v'.repeat(257))), '400 TagsTooLarge'],
-    ['no name', tags(tag('', 'v')), '400 EmptyTagName'],
-    ['no value', tags(tag('n', '')), '204'],
-    ['all that is permitted', tags(tag('aZ09 +-./:=_', 'aZ09 +-./:=_')), '204'],
-    ['what is not permitted', tags(tag('n', 'a,b')), '400 InvalidTag'],
-    ['letters of others', tags(tag('ö', 'v')), '400 InvalidTag'],
-    ['one name twice', tags(tag('n', '1') + tag('n', '2')), '400 DuplicateTagNames'],
+    ['a name of 128 characters', tags(tag('n'.repeat(128), 'v')), '204'],
+    ['a name of 129 characters', tags(tag('n'.repeat(129), 'v')), '400 TagsTooLarge'],
+    ['a value of 256 characters', tags(tag('n', 'v'.repeat(256))), '204'],
+    ['a value of 257 characters', tags(tag('n', 'v'.repeat(257))), '400 TagsTooLarge'],
+    ['an empty name', tags(tag('', 'v')), '400 EmptyTagName'],
+    ['an empty value', tags(tag('n', '')), '204'],
+    ['all valid characters', tags(tag('aZ09 +-./:=_', 'aZ09 +-./:=_')), '204'],
+    ['an invalid character', tags(tag('n', 'a,b')), '400 InvalidTag'],
+    ['a letter that is not ASCII', tags(tag('ö', 'v')), '400 InvalidTag'],
+    ['a name twice', tags(tag('n', '1') + tag('n', '2')), '400 DuplicateTagNames'],
     ['names that differ in case', tags(tag('n', '1') + tag('N', '2')), '204'],
-    ['nothing at all', '', '400 InvalidXmlDocument'],
-    ['something else', '<TagSet/>', '400 InvalidXmlDocument'],
+    ['no body', '', '400 InvalidXmlDocument'],
+    ['another document', '<TagSet/>', '400 InvalidXmlDocument'],
     ['half a document', '<Tags><TagSet>', '400 InvalidXmlDocument'],
-    ['too long a body', tags(' '.repeat(70_000)), '413 RequestBodyTooLarge'],
+    ['a body that is too long', tags(' '.repeat(70_000)), '413 RequestBodyTooLarge'],
   ]
   for (const [title, body, said] of BODIES) {
     test(`${title} → ${said}`, async () => {
@@ -118,7 +105,7 @@ describe('what may be set', () => {
   }
 })
 
-describe('the body’s checksums', () => {
+describe('checksums of the body:', () => {
   const body = tags(tag('a', '1'))
   const md5 = (text: string) => createHash('md5').update(text).digest('base64')
   const crc64 = (text: string) => {
@@ -143,14 +130,14 @@ describe('the body’s checksums', () => {
   }
 })
 
-describe('conditions', () => {
+describe('conditions on tags:', () => {
   type At = { readonly etag: string; readonly modifiedMs: number }
   const date = (timeMs: number) => new Date(timeMs).toUTCString()
   const UNMET = '412 ConditionNotMet'
   const SAME = '304 ConditionNotMet'
   const MANY = '400 MultipleConditionHeadersNotSupported'
   const PLAIN = '400 ConditionHeadersNotSupported'
-  // Of the blob: with names of their own, since the plain ones would be about the tags.
+  // Conditions on the blob have a prefix, since plain headers would refer to the tags.
   const CONDITIONS: readonly (readonly [string, (at: At) => Headers, get: string, set: string])[] = [
     ['match', ({ etag }) => ({ 'x-ms-blob-if-match': etag }), '200', '204'],
     ['match any', () => ({ 'x-ms-blob-if-match': '*' }), '200', '204'],
@@ -183,7 +170,7 @@ describe('conditions', () => {
   }
 })
 
-describe('where there is nothing', () => {
+describe('tags of a missing resource:', () => {
   for (const [path, code] of [
     ['/box/none', '404 BlobNotFound'],
     ['/nobox/none', '404 ContainerNotFound'],
@@ -198,7 +185,7 @@ describe('where there is nothing', () => {
   }
 })
 
-test('a snapshot keeps the tags of its time, and may be given others', async () => {
+test('a snapshot keeps its tags and can be given others', async () => {
   const path = await newBlob({ 'x-ms-tags': 'state=one' })
   const taken = await send('PUT', `${path}?comp=snapshot`)
   const snapshot = `&snapshot=${taken.headers['x-ms-snapshot']?.toString() ?? ''}`
@@ -216,38 +203,25 @@ test('an archived blob can be tagged', async () => {
   assert.equal(await tagsOf(path), tags(tag('a', '1')))
 })
 
-test('each version has tags of its own, and to set them makes no version', async () => {
-  const own = await startTestServer()
-  try {
-    const ask = (method: string, path: string, body = '', headers: Headers = {}) =>
-      rawRequest(own, { method, path, headers, ...(method === 'PUT' && { body }) })
-    const on = '<IsVersioningEnabled>true</IsVersioningEnabled>'
-    const properties = `<StorageServiceProperties>${on}</StorageServiceProperties>`
-    assert.equal((await ask('PUT', '/?restype=service&comp=properties', properties)).status, 202)
-    await ask('PUT', '/box?restype=container')
-    const versions: string[] = []
-    for (const state of ['one', 'two']) {
-      const headers = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-tags': `state=${state}` }
-      const put = await ask('PUT', '/box/b', state, headers)
-      versions.push(put.headers['x-ms-version-id']?.toString() ?? '')
-    }
-    const [first, second] = versions.map((version) => `/box/b?comp=tags&versionid=${version}`)
-    assert.ok(first !== undefined && second !== undefined && first !== second)
-    const body = tags(tag('state', 'past'))
-    assert.equal(outcome(await ask('PUT', first, body)), '204')
-    assert.equal(outcome(await ask('PUT', second, tags(tag('state', 'now')))), '204')
-    assert.equal((await ask('GET', first)).text, DECLARATION + body)
-    assert.equal(
-      (await ask('GET', '/box/b?comp=tags')).text,
-      DECLARATION + tags(tag('state', 'now')),
-    )
-    const { headers } = await ask('GET', '/box/b')
-    assert.equal(headers['x-ms-version-id'], versions[1])
-    const found = await ask('GET', `/?comp=blobs&where=${encodeURIComponent("state >= 'a'")}`)
-    assert.deepEqual(xmlTexts(found.text, 'Value'), ['now'])
-  } finally {
-    await own.close()
+test('each version has its own tags, and setting them creates no version', async () => {
+  const own = await startBlobFixture()
+  await own.setServiceProperties(VERSIONING)
+  const versions: string[] = []
+  for (const state of ['one', 'two']) {
+    versions.push(await own.put('b', state, { 'x-ms-tags': `state=${state}` }))
   }
+  const [first, second] = versions.map((version) => `/box/b?comp=tags&versionid=${version}`)
+  assert.ok(first !== undefined && second !== undefined && first !== second)
+  const [past, now] = [tags(tag('state', 'past')), tags(tag('state', 'now'))]
+  assert.equal(outcome(await own.send('PUT', first, {}, past)), '204')
+  assert.equal(outcome(await own.send('PUT', second, {}, now)), '204')
+  assert.equal((await own.send('GET', first)).text, DECLARATION + past)
+  assert.equal((await own.send('GET', '/box/b?comp=tags')).text, DECLARATION + now)
+  const { headers } = await own.send('GET', '/box/b')
+  assert.equal(headers['x-ms-version-id'], versions[1])
+  const where = encodeURIComponent("state >= 'a'")
+  const found = await own.send('GET', `/?comp=blobs&where=${where}`)
+  assert.deepEqual(xmlTexts(found.text, 'Value'), ['now'])
 })
 
 describe('x-ms-tags of Put Blob', () => {
@@ -273,14 +247,14 @@ describe('x-ms-tags of Put Blob', () => {
     })
   }
 
-  test('a blob that replaces another has the tags it came with', async () => {
+  test('an overwrite replaces the tags', async () => {
     const path = await newBlob({ 'x-ms-tags': 'a=1' })
     await send('PUT', path, { 'x-ms-blob-type': 'BlockBlob' }, 'text')
     assert.equal(await tagsOf(path), '<Tags><TagSet /></Tags>')
   })
 })
 
-describe('with a shared access signature', () => {
+describe('a SAS', () => {
   const DENIED = '403 AuthorizationPermissionMismatch'
   const SAS: readonly (readonly [string, 'get' | 'set' | 'put' | 'put empty' | 'put none', string])[] = [
     ['t', 'get', '200'],
@@ -290,12 +264,12 @@ describe('with a shared access signature', () => {
     ['rwt', 'put', '201'],
     ['rw', 'put', DENIED],
     ['rw', 'put none', '201'],
-    // Even an empty header would set tags.
+    // Even an empty header sets tags.
     ['rw', 'put empty', DENIED],
     ['t', 'put', DENIED],
   ] // prettier-ignore
   for (const [permissions, what, said] of SAS) {
-    test(`${permissions}: ${what} → ${said}`, async () => {
+    test(`with ${permissions}: ${what} → ${said}`, async () => {
       const path = await newBlob()
       const blob = container.getBlobClient(path.slice('/box/'.length))
       const expiresOn = new Date(server.now() + 3_600_000)
@@ -315,7 +289,7 @@ describe('with a shared access signature', () => {
   }
 })
 
-test('a list shows tags if it is asked for them', async () => {
+test('a list shows tags if they are included', async () => {
   await container.getBlockBlobClient('listed').upload('x', 1, { tags: { a: '1', b: '2' } })
   const list = '/box?restype=container&comp=list&prefix=listed'
   const { text } = await send('GET', `${list}&include=tags`)
@@ -324,7 +298,7 @@ test('a list shows tags if it is asked for them', async () => {
   assert.ok(!(await send('GET', list)).text.includes('<Tags>'))
 })
 
-test('a lease guards tags against those who have no id', async () => {
+test('tags of a leased blob can be set only with the lease id', async () => {
   const path = await newBlob()
   const acquire = { 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': '-1' }
   await send('PUT', `${path}?comp=lease`, { ...acquire, 'x-ms-proposed-lease-id': A })

@@ -1,44 +1,22 @@
-// Set Blob Tier: which tier a blob of which type can have, the way into the archive and out of it, and what
-// an archived blob still lets one do. The clock stands still until a test moves it.
+// Set Blob Tier: the tiers of each blob type, moving to the archive and rehydration, and the operations on an archived
+// blob. The clock stands still until a test advances it.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { type Headers, assertRefused } from '../harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-let container: ContainerClient
+const { server, container, send } = await startBlobFixture()
 
-before(async () => {
-  server = await startTestServer()
-  service = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = service.getContainerClient('box')
-  await container.create()
-})
-
-after(() => server.close())
-
-type Headers = Readonly<Record<string, string>>
 const HOUR_MS = 60 * 60 * 1_000
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 const NO_LEASE = '00000000-0000-4000-8000-000000000000'
-
-function send(method: string, path: string, headers: Headers = {}, body?: string) {
-  return rawRequest(server, { method, path, headers, ...(body !== undefined && { body }) })
-}
 
 const put = (name: string, headers: Headers = {}) =>
   send('PUT', `/box/${name}`, { ...BLOCK_BLOB, ...headers }, 'hello')
 const setTier = (name: string, tier: string, headers: Headers = {}) =>
   send('PUT', `/box/${name}?comp=tier`, { 'x-ms-access-tier': tier, ...headers })
 
-async function assertRefused(sent: ReturnType<typeof send>, status: number, code: string) {
-  const answer = await sent
-  assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [status, code])
-}
-
-/** What a client sees of the tier. */
+/** The properties of the tier. */
 async function tierState(path: string) {
   const { headers } = await send('HEAD', path)
   return {
@@ -54,7 +32,7 @@ const NOT_REHYDRATED = { inferred: undefined, status: undefined, priority: undef
 const httpNow = () => new Date(server.now()).toUTCString()
 
 describe('the tier of a block blob', () => {
-  test('is the account’s until one is set, and then says since when', async () => {
+  test("is the account's until it is set, and then has the time of the change", async () => {
     await put('b')
     const before = await tierState('/box/b')
     assert.deepEqual([before.tier, before.inferred, before.changed], ['Hot', 'true', undefined])
@@ -75,7 +53,7 @@ describe('the tier of a block blob', () => {
     assert.equal(now.headers['last-modified'], before.headers['last-modified'])
   })
 
-  test('set again as it is stays since when it was', async () => {
+  test('keeps its time if it is set to the same value', async () => {
     await put('twice')
     await setTier('twice', 'Cool')
     const before = await tierState('/box/twice')
@@ -84,7 +62,7 @@ describe('the tier of a block blob', () => {
     assert.deepEqual(await tierState('/box/twice'), before)
   })
 
-  test('can be given by Put Blob, and is kept when the blob is replaced', async () => {
+  test('can be set by Put Blob and is kept by an overwrite', async () => {
     await put('given', { 'x-ms-access-tier': 'Cool' })
     await put('given')
     assert.equal((await tierState('/box/given')).tier, 'Cool')
@@ -99,7 +77,7 @@ describe('the tier of a block blob', () => {
     assert.equal((await tierState('/box/given')).tier, undefined)
   })
 
-  test('of a disk is none, for Put Blob as for Set Blob Tier', async () => {
+  test('cannot be a disk tier, in Put Blob or Set Blob Tier', async () => {
     await assertRefused(put('disk', { 'x-ms-access-tier': 'P10' }), 400, 'InvalidBlobTier')
     await assertRefused(put('disk', { 'x-ms-access-tier': 'Warm' }), 400, 'InvalidHeaderValue')
     await assertRefused(send('HEAD', '/box/disk'), 404, 'BlobNotFound')
@@ -112,11 +90,11 @@ describe('the tier of a block blob', () => {
 describe('Set Blob Tier', () => {
   const REFUSED: readonly (readonly [string, Headers, number, string])[] = [
     ['no tier', { 'x-ms-access-tier': '' }, 400, 'MissingRequiredHeader'],
-    ['a priority that is none', { 'x-ms-rehydrate-priority': 'Soon' }, 400, 'InvalidHeaderValue'],
+    ['an unknown priority', { 'x-ms-rehydrate-priority': 'Soon' }, 400, 'InvalidHeaderValue'],
     ['If-Match', { 'If-Match': '*' }, 400, 'ConditionHeadersNotSupported'],
     ['If-None-Match', { 'If-None-Match': '"0x1"' }, 400, 'ConditionHeadersNotSupported'],
     ['other tags', { 'x-ms-if-tags': "k = 'w'" }, 412, 'ConditionNotMet'],
-    ['a lease that is none', { 'x-ms-lease-id': NO_LEASE }, 412, 'LeaseNotPresentWithBlobOperation'],
+    ['a lease id without a lease', { 'x-ms-lease-id': NO_LEASE }, 412, 'LeaseNotPresentWithBlobOperation'],
   ] // prettier-ignore
   for (const [name, headers, status, code] of REFUSED) {
     test(`with ${name} → ${status} ${code}, and nothing changes`, async () => {
@@ -129,7 +107,7 @@ describe('Set Blob Tier', () => {
     })
   }
 
-  test('of what is not there → 404, of an append blob → 409', async () => {
+  test('of a missing blob → 404, of an append blob → 409', async () => {
     await assertRefused(setTier('none', 'Cool'), 404, 'BlobNotFound')
     const elsewhere = send('PUT', '/none/b?comp=tier', { 'x-ms-access-tier': 'Cool' })
     await assertRefused(elsewhere, 404, 'ContainerNotFound')
@@ -137,7 +115,7 @@ describe('Set Blob Tier', () => {
     await assertRefused(setTier('log', 'Cool'), 409, 'InvalidBlobType')
   })
 
-  test('needs the lease while there is one', async () => {
+  test('needs the lease id while the blob is leased', async () => {
     await put('leased')
     const id = randomUUID()
     await container.getBlobClient('leased').getBlobLeaseClient(id).acquireLease(-1)
@@ -147,7 +125,7 @@ describe('Set Blob Tier', () => {
     assert.equal((await setTier('leased', 'Cool', { 'x-ms-lease-id': id })).status, 200)
   })
 
-  test('sets that of a snapshot alone, which can’t leave the archive', async () => {
+  test('can set only the tier of a snapshot, which cannot be rehydrated', async () => {
     const blob = container.getBlockBlobClient('snap')
     await blob.upload('x', 1)
     const { snapshot = '' } = await blob.createSnapshot()
@@ -162,7 +140,7 @@ describe('Set Blob Tier', () => {
   })
 })
 
-describe('leaving the archive', () => {
+describe('rehydration', () => {
   const WAYS: readonly (readonly [string, Headers, number])[] = [
     ['Standard', {}, 15 * HOUR_MS],
     ['Standard', { 'x-ms-rehydrate-priority': 'Standard' }, 15 * HOUR_MS],
@@ -189,7 +167,7 @@ describe('leaving the archive', () => {
     }
   }
 
-  test('can’t be turned elsewhere, nor back; the same again is accepted', async () => {
+  test('cannot be redirected or reversed, but repeated', async () => {
     await put('way', { 'x-ms-access-tier': 'Archive' })
     await setTier('way', 'Hot')
     for (const tier of ['Cool', 'Cold', 'Archive']) {
@@ -203,7 +181,7 @@ describe('leaving the archive', () => {
     assert.equal((await tierState('/box/way')).tier, 'Cool')
   })
 
-  test('can be made faster, never slower', async () => {
+  test('can get a higher priority, but not a lower one', async () => {
     const high = { 'x-ms-rehydrate-priority': 'High' }
     await put('fast', { 'x-ms-access-tier': 'Archive' })
     await setTier('fast', 'Hot')
@@ -214,7 +192,7 @@ describe('leaving the archive', () => {
     assert.equal((await tierState('/box/fast')).priority, 'High')
     server.advance(HOUR_MS)
     assert.equal((await tierState('/box/fast')).tier, 'Hot')
-    // Near its end, a raise must not take it farther away.
+    // Near its end, a higher priority must not delay it.
     await put('late', { 'x-ms-access-tier': 'Archive' })
     await setTier('late', 'Hot')
     server.advance(15 * HOUR_MS - 1)
@@ -244,7 +222,7 @@ describe('an archived blob', () => {
     })
   }
 
-  test('has properties, metadata and tags to be read and set, is listed and deleted', async () => {
+  test('permits reading and setting properties, metadata and tags, listing and deleting', async () => {
     const blob = container.getBlockBlobClient('ice')
     await blob.upload('x', 1, { tier: 'Archive' })
     await blob.setMetadata({ a: '1' })
@@ -274,7 +252,7 @@ describe('the tier of a page blob', () => {
     return send('PUT', `/box/${name}`, { ...page, ...headers })
   }
 
-  test('is one of a disk, and only goes up', async () => {
+  test('is a disk tier and can only be raised', async () => {
     await putPages('vhd', 512)
     assert.equal((await tierState('/box/vhd')).tier, undefined)
     const tiers = ['P4', 'P6', 'P10', 'P15', 'P20', 'P30', 'P40', 'P50', 'P60', 'P70', 'P80']
@@ -289,13 +267,13 @@ describe('the tier of a page blob', () => {
     await assertRefused(setTier('vhd', 'Cool'), 400, 'InvalidBlobTier')
   })
 
-  test('must hold all of the blob', async () => {
+  test('has to be large enough for the blob', async () => {
     await putPages('big', 64 * GIB)
     await assertRefused(setTier('big', 'P4'), 409, 'BlobTierInadequateForContentLength')
     assert.equal((await setTier('big', 'P6')).status, 200)
   })
 
-  test('can be given when it is made', async () => {
+  test('can be set when the blob is created', async () => {
     await putPages('tiered', 512, { 'x-ms-access-tier': 'P20' })
     assert.equal((await tierState('/box/tiered')).tier, 'P20')
     await assertRefused(

@@ -1,29 +1,17 @@
-// Versions: which writes make one, reading and deleting them, and turning versioning on and off.
+// Versions: which writes create one, reading and deleting them, enabling and disabling versioning.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import {
-  assertRefused,
-  NO_VERSIONING,
-  openBox,
-  VERSIONING,
-  type Box,
-  type Headers,
-} from './past.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { assertRefused, type Headers } from '../harness.ts'
+import { NO_VERSIONING, startBlobFixture, VERSIONING } from './fixture.ts'
 
-let box: Box
+const box = await startBlobFixture()
 
-before(async () => {
-  box = await openBox()
-})
-
-after(() => box.server.close())
-
-beforeEach(() => box.turn(VERSIONING))
+beforeEach(() => box.setServiceProperties(VERSIONING))
 
 const ID = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z$/
 
-describe('with versioning on', () => {
-  test('every Put Blob makes a version, and each reads as it was written', async () => {
+describe('with versioning', () => {
+  test('every Put Blob creates a version, which can be read', async () => {
     const ids: string[] = []
     for (const body of ['one', 'two', 'three']) ids.push(await box.put('puts', body))
     for (const id of ids) assert.match(id, ID)
@@ -33,7 +21,7 @@ describe('with versioning on', () => {
     assert.equal(await box.read('/box/puts'), 'three')
   })
 
-  test('only the current version says that it is', async () => {
+  test('only the current version is marked as current', async () => {
     const [first, second] = [await box.put('current', 'one'), await box.put('current', 'two')]
     const PATHS = [
       ['/box/current', second, 'true'],
@@ -46,7 +34,7 @@ describe('with versioning on', () => {
         assert.equal(status, 200)
         assert.equal(headers['x-ms-version-id'], id)
         assert.equal(headers['x-ms-is-current-version'], isCurrent)
-        // Who asks by an id sees no lease, even of the current version.
+        // A read by version id shows no lease, even of the current version.
         assert.equal(headers['x-ms-lease-state'], path.includes('?') ? undefined : 'available')
       }
     }
@@ -59,7 +47,7 @@ describe('with versioning on', () => {
     ['Put Blob', '', { 'x-ms-blob-type': 'BlockBlob' }, 'next'],
   ]
   for (const [name, query, headers, body] of MAKES) {
-    test(`${name} makes a version`, async () => {
+    test(`${name} creates a version`, async () => {
       const first = await box.put('makes', 'one', { 'x-ms-meta-a': '1' })
       const { headers: answer } = await box.send('PUT', `/box/makes${query}`, headers, body)
       const second = String(answer['x-ms-version-id'])
@@ -79,7 +67,7 @@ describe('with versioning on', () => {
     ['Lease Blob', '?comp=lease', { 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': '15' }],
   ]
   for (const [name, query, headers, body] of MAKES_NONE) {
-    test(`${name} makes none`, async () => {
+    test(`${name} creates no version`, async () => {
       const blob = name.replaceAll(' ', '')
       const first = await box.put(blob, 'one')
       const answer = await box.send('PUT', `/box/${blob}${query}`, headers, body)
@@ -90,7 +78,7 @@ describe('with versioning on', () => {
     })
   }
 
-  test('a snapshot and the versions about it have ids of their own', async () => {
+  test('snapshots and versions have different ids', async () => {
     const first = await box.put('both', 'one')
     const answer = await box.send('PUT', '/box/both?comp=snapshot')
     const snapshot = String(answer.headers['x-ms-snapshot'])
@@ -100,7 +88,7 @@ describe('with versioning on', () => {
     for (const query of [`versionid=${first}`, `versionid=${second}`, `snapshot=${snapshot}`]) {
       assert.equal(await box.read(`/box/both?${query}`), 'one')
     }
-    // An id of the one kind names nothing of the other.
+    // An id of one kind is unknown to the other.
     for (const query of [`snapshot=${second}`, `versionid=${snapshot}`]) {
       assert.equal(await box.read(`/box/both?${query}`), 'BlobNotFound')
     }
@@ -108,7 +96,7 @@ describe('with versioning on', () => {
     assert.equal(taken.headers['x-ms-version-id'], undefined)
   })
 
-  test('a version that is no time is refused, that is none of ours is not there', async () => {
+  test('an invalid version id is refused, an unknown one is not found', async () => {
     await box.put('ids', 'one')
     const no = box.send('GET', '/box/ids?versionid=yesterday')
     await assertRefused(no, 400, 'InvalidQueryParameterValue')
@@ -116,7 +104,7 @@ describe('with versioning on', () => {
     await assertRefused(none, 404, 'BlobNotFound')
   })
 
-  test('a version can be read in ranges and under conditions, and not be written', async () => {
+  test('a version can be read in ranges and with conditions, but not written', async () => {
     const first = await box.put('old', '0123456789', { 'x-ms-tags': 'a=1' })
     await box.put('old', 'new')
     const at = `/box/old?versionid=${first}`
@@ -133,7 +121,7 @@ describe('with versioning on', () => {
     assert.match(tags.text, /<Key>a<\/Key><Value>1<\/Value>/)
   })
 
-  test('Delete Blob makes the current version a previous one; a new blob leaves it alone', async () => {
+  test('Delete Blob makes the current version a previous one, which a new blob does not change', async () => {
     const first = await box.put('gone', 'one')
     const { status, headers } = await box.send('DELETE', '/box/gone')
     assert.deepEqual([status, headers['x-ms-delete-type-permanent']], [202, 'false'])
@@ -146,7 +134,7 @@ describe('with versioning on', () => {
     assert.equal(await box.read(`/box/gone?versionid=${first}`), 'one')
   })
 
-  test('Delete Blob of a version: a previous one goes, the current one is refused', async () => {
+  test('Delete Blob deletes a previous version but refuses the current one', async () => {
     const [first, second] = [await box.put('by-id', 'one'), await box.put('by-id', 'two')]
     const current = box.send('DELETE', `/box/by-id?versionid=${second}`)
     await assertRefused(current, 403, 'OperationNotAllowedOnRootBlob')
@@ -161,7 +149,7 @@ describe('with versioning on', () => {
     assert.equal(await box.read('/box/by-id'), 'two')
   })
 
-  test('snapshots still keep a blob from being deleted, versions do not', async () => {
+  test('snapshots prevent the deletion of a blob, versions do not', async () => {
     await box.put('snapped', 'one')
     await box.put('snapped', 'two')
     await box.snapshot('snapped')
@@ -170,7 +158,7 @@ describe('with versioning on', () => {
     assert.equal((await box.send('DELETE', '/box/snapped', include)).status, 202)
   })
 
-  test('the lease guards the current version, and a previous one has none', async () => {
+  test('the lease protects the current version; a previous one has no lease', async () => {
     const first = await box.put('leased', 'one')
     const lease = box.container.getBlobClient('leased').getBlobLeaseClient()
     const { leaseId = '' } = await lease.acquireLease(15)
@@ -184,7 +172,7 @@ describe('with versioning on', () => {
     await assertRefused(box.send('DELETE', '/box/leased'), 412, 'LeaseIdMissing')
   })
 
-  test('a legal hold keeps a version, and not the blob from being written or deleted', async () => {
+  test('a legal hold protects a version, but the blob can be overwritten or deleted', async () => {
     const first = await box.put('hold', 'one', { 'x-ms-legal-hold': 'true' })
     await box.put('hold', 'two')
     assert.equal((await box.send('DELETE', '/box/hold')).status, 202)
@@ -207,11 +195,11 @@ describe('with versioning on', () => {
   })
 })
 
-describe('turning versioning', () => {
-  test('on: a blob from before has no version until it is written', async () => {
-    await box.turn(NO_VERSIONING)
+describe('versioning', () => {
+  test('does not apply to an existing blob until it is written', async () => {
+    await box.setServiceProperties(NO_VERSIONING)
     assert.equal(await box.put('before', 'one'), '')
-    await box.turn(VERSIONING)
+    await box.setServiceProperties(VERSIONING)
     const old = await box.send('HEAD', '/box/before')
     assert.equal(old.headers['x-ms-version-id'], undefined)
     await box.put('before', 'two')
@@ -222,9 +210,9 @@ describe('turning versioning', () => {
     assert.equal(await box.read(`/box/before?versionid=${ids[0]}`), 'one')
   })
 
-  test('off: versions persist, the next write keeps the last of them and makes none', async () => {
+  test('can be disabled: versions persist, and the next write keeps the last one and creates none', async () => {
     const first = await box.put('after', 'one')
-    await box.turn(NO_VERSIONING)
+    await box.setServiceProperties(NO_VERSIONING)
     assert.equal((await box.send('HEAD', '/box/after')).headers['x-ms-version-id'], first)
     assert.equal(await box.put('after', 'two'), '')
     const now = await box.send('HEAD', '/box/after')
@@ -244,7 +232,7 @@ describe('turning versioning', () => {
     assert.equal(properties.deleteRetentionPolicy?.enabled, false)
     await box.service.setProperties({ deleteRetentionPolicy: { enabled: false } })
     assert.match(await read(), /<IsVersioningEnabled>true</)
-    await box.turn(NO_VERSIONING)
+    await box.setServiceProperties(NO_VERSIONING)
     assert.doesNotMatch(await read(), /IsVersioningEnabled/)
     const body =
       '<StorageServiceProperties><IsVersioningEnabled>maybe</IsVersioningEnabled></StorageServiceProperties>'
@@ -254,22 +242,18 @@ describe('turning versioning', () => {
 })
 
 for (const onDisk of [false, true]) {
-  test(`50 who put one blob make 50 whole versions ${onDisk ? 'on disk' : 'in memory'}`, async () => {
-    const own = await openBox({ onDisk })
-    try {
-      await own.turn(VERSIONING)
-      const bodies = Array.from({ length: 50 }, (_, i) => `${i}.`.repeat(i % 2 === 0 ? 3 : 9_000))
-      const ids = await Promise.all(bodies.map((body) => own.put('race', body)))
-      assert.equal(new Set(ids).size, 50)
-      for (const [i, id] of ids.entries()) {
-        const got = await own.send('GET', `/box/race?versionid=${id}`)
-        assert.equal(got.status, 200)
-        assert.ok(got.text === bodies[i], `version ${i}`)
-      }
-      const { headers } = await own.send('HEAD', '/box/race')
-      assert.equal(headers['x-ms-version-id'], ids.toSorted().at(-1))
-    } finally {
-      await own.server.close()
+  test(`50 concurrent puts of one blob create 50 complete versions ${onDisk ? 'on disk' : 'in memory'}`, async () => {
+    const own = await startBlobFixture({ onDisk })
+    await own.setServiceProperties(VERSIONING)
+    const bodies = Array.from({ length: 50 }, (_, i) => `${i}.`.repeat(i % 2 === 0 ? 3 : 9_000))
+    const ids = await Promise.all(bodies.map((body) => own.put('race', body)))
+    assert.equal(new Set(ids).size, 50)
+    for (const [i, id] of ids.entries()) {
+      const got = await own.send('GET', `/box/race?versionid=${id}`)
+      assert.equal(got.status, 200)
+      assert.ok(got.text === bodies[i], `version ${i}`)
     }
+    const { headers } = await own.send('HEAD', '/box/race')
+    assert.equal(headers['x-ms-version-id'], ids.toSorted().at(-1))
   })
 }

@@ -1,62 +1,31 @@
-// The static website: $web by GET and HEAD on its own port, with index and error documents.
+// The static website: GET and HEAD of $web on its own port, with index and error documents.
 import assert from 'node:assert/strict'
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
-import { after, before, describe, test } from 'node:test'
-import {
-  BlobServiceClient,
-  StorageSharedKeyCredential,
-  type ContainerClient,
-} from '@azure/storage-blob'
-import { ACCOUNT, ACCOUNT_KEY, startTestServer, type TestServer } from '../harness.ts'
+import { request as httpRequest } from 'node:http'
+import { describe, test } from 'node:test'
+import type { BlobServiceClient } from '@azure/storage-blob'
+import { ACCOUNT, exchange, type RawResponse } from '../harness.ts'
+import { startBlobFixture } from './fixture.ts'
 
-let server: TestServer
-let service: BlobServiceClient
-let web: ContainerClient
+const { server, service, container: web } = await startBlobFixture({ container: '$web' })
 
-before(async () => {
-  server = await startTestServer()
-  const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
-  service = new BlobServiceClient(server.blobEndpoint, credential)
-  web = service.getContainerClient('$web')
-  await web.create()
-  const put = (name: string, text: string, blobContentType = 'text/html') =>
-    web.getBlockBlobClient(name).upload(text, text.length, { blobHTTPHeaders: { blobContentType } })
-  await put('index.html', 'home')
-  await put('docs/index.html', 'docs')
-  await put('Style.css', 'body {}', 'text/css')
-  await put('404.html', 'nothing here')
-  await put('big.bin', 'x'.repeat(20_000), 'application/octet-stream')
-  await set({ enabled: true, indexDocument: 'index.html', errorDocument404Path: '404.html' })
-})
-after(() => server.close())
-
+const put = (name: string, text: string, blobContentType = 'text/html') =>
+  web.getBlockBlobClient(name).upload(text, text.length, { blobHTTPHeaders: { blobContentType } })
+await put('index.html', 'home')
+await put('docs/index.html', 'docs')
+await put('Style.css', 'body {}', 'text/css')
+await put('404.html', 'nothing here')
+await put('big.bin', 'x'.repeat(20_000), 'application/octet-stream')
 const set = (staticWebsite: Parameters<BlobServiceClient['setProperties']>[0]['staticWebsite']) =>
   service.setProperties({ staticWebsite: staticWebsite ?? { enabled: false } })
-
-type Page = {
-  readonly status: number
-  readonly text: string
-  readonly headers: IncomingHttpHeaders
-}
+await set({ enabled: true, indexDocument: 'index.html', errorDocument404Path: '404.html' })
 
 function get(
   path: string,
   headers: Readonly<Record<string, string>> = {},
   method = 'GET',
-): Promise<Page> {
+): Promise<RawResponse> {
   const options = { host: '127.0.0.1', port: server.webPort, path, method, headers }
-  return new Promise((resolve, reject) => {
-    const req = httpRequest(options, (res) => {
-      const chunks: Buffer[] = []
-      res.on('data', (chunk: Buffer) => chunks.push(chunk))
-      res.on('end', () => {
-        const text = Buffer.concat(chunks).toString()
-        resolve({ status: res.statusCode ?? 0, text, headers: res.headers })
-      })
-    })
-    req.on('error', reject)
-    req.end()
-  })
+  return exchange(httpRequest(options))
 }
 
 describe('a page', () => {
@@ -72,7 +41,7 @@ describe('a page', () => {
     ['/docs/none.html', 404, 'nothing here'],
   ] as const
   for (const [path, status, text] of pages) {
-    test(`${path} is ${status} ${text}`, async () => {
+    test(`${path} → ${status} ${text}`, async () => {
       const page = await get(path)
       assert.deepEqual([page.status, page.text], [status, text])
     })
@@ -83,13 +52,13 @@ describe('a page', () => {
     assert.deepEqual([page.status, page.text], [200, 'docs'])
   })
 
-  test('is not given to a web page that has made its own name resolve to this machine', async () => {
+  test('is refused to a host name that only resolves to this machine (DNS rebinding)', async () => {
     const page = await get('/docs/', { host: `${ACCOUNT}.evil.example` })
     assert.deepEqual([page.status, page.headers['x-ms-error-code']], [400, 'InvalidHeaderValue'])
     assert.match(page.text, /--allowedHosts/)
   })
 
-  test('has the headers of its blob, and no lease or metadata of it', async () => {
+  test('has the headers of its blob, but no lease or metadata', async () => {
     const { headers } = await get('/Style.css')
     assert.equal(headers['content-type'], 'text/css')
     assert.equal(headers['content-length'], '7')
@@ -104,13 +73,13 @@ describe('a page', () => {
     assert.deepEqual([page.status, page.text, page.headers['content-length']], [200, '', '7'])
   })
 
-  test('is 304 if the reader has it', async () => {
+  test('is answered with 304 if it is unchanged', async () => {
     const { headers } = await get('/')
     const page = await get('/', { 'if-none-match': headers.etag ?? '' })
     assert.deepEqual([page.status, page.text], [304, ''])
   })
 
-  test('can be had in part', async () => {
+  test('can be read in ranges', async () => {
     const page = await get('/big.bin', { range: 'bytes=10-19' })
     assert.deepEqual([page.status, page.text], [206, 'x'.repeat(10)])
     assert.equal(page.headers['content-range'], 'bytes 10-19/20000')
@@ -118,25 +87,25 @@ describe('a page', () => {
 })
 
 describe('the website', () => {
-  test('is for reading only', async () => {
+  test('is read-only', async () => {
     const page = await get('/index.html', {}, 'DELETE')
     assert.equal(page.status, 405)
     assert.equal((await get('/')).text, 'home')
   })
 
-  test('shows nothing else of the account', async () => {
+  test('serves nothing else of the account', async () => {
     await service.getContainerClient('secret').create()
     const page = await get(`/${ACCOUNT}/secret?restype=container&comp=list`)
     assert.equal(page.status, 404)
   })
 
-  test('has one page for every folder with DefaultIndexDocumentPath', async () => {
+  test('serves one page for every folder with DefaultIndexDocumentPath', async () => {
     await set({ enabled: true, defaultIndexDocumentPath: 'docs/index.html' })
     assert.equal((await get('/')).text, 'docs')
     assert.equal((await get('/deep/folder/')).text, 'docs')
   })
 
-  test('has a plain page for what is missing, without an error document', async () => {
+  test('has a plain page for missing files without an error document', async () => {
     await set({ enabled: true, indexDocument: 'index.html' })
     const page = await get('/none')
     assert.equal(page.status, 404)
@@ -144,14 +113,14 @@ describe('the website', () => {
     assert.match(page.text, /The requested content does not exist/)
   })
 
-  test('is not there when it is off', async () => {
+  test('is not served when disabled', async () => {
     await set({ enabled: false })
     assert.equal((await get('/')).status, 404)
     await set({ enabled: true, indexDocument: 'index.html' })
     assert.equal((await get('/')).status, 200)
   })
 
-  test('survives what is no path', async () => {
+  test('survives invalid paths', async () => {
     for (const path of ['/%', '/%ff%fe', '//', '/..%2f..%2fetc/passwd', `/${'a/'.repeat(2_000)}`]) {
       const { status } = await get(path)
       assert(status >= 200 && status < 500, `${path.slice(0, 20)} is ${status}`)

@@ -1,5 +1,5 @@
-// The File service through `az storage share`, `directory` and `file`, as scripts use them. Every call takes a second
-// before it asks us anything, so there are few of them, two at a time, and what they did is looked at with the SDK.
+// The File service with `az storage share`, `directory` and `file`, as scripts use them. Every call takes a second to
+// start, so there are few of them, two at a time, and the SDK checks their results.
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { cleanUp, tempFolder } from '../server-process.ts'
 import { AZ_SUITE, azStorage } from './az.ts'
 import type { Client } from './program.ts'
 
-/** Above 4 MiB az uploads in several ranges. */
+/** az uploads more than 4 MiB in several ranges. */
 const BIG = Buffer.alloc(9 * 1024 * 1024 + 5)
 for (let at = 0; at < BIG.length; at += 4_096) BIG.write(`piece at ${at}`, at)
 
@@ -51,8 +51,8 @@ describe('az storage share, directory, file', AZ_SUITE, () => {
     const created = await json('share', 'create', ...name, '--quota', '5', '--metadata', 'owner=me')
     assert.deepEqual(created, { created: true })
     await az.ok('share', 'update', ...name, '--quota', '6')
-    const shown = await json('share', 'show', ...name)
-    assert.partialDeepStrictEqual(shown, { metadata: { owner: 'me' }, properties: { quota: 6 } })
+    const returned = await json('share', 'show', ...name)
+    assert.partialDeepStrictEqual(returned, { metadata: { owner: 'me' }, properties: { quota: 6 } })
     assert.deepEqual(await json('share', 'exists', ...name), { exists: true })
     const listed = await json('share', 'list', '--prefix', 'mad', '--query', '[].name')
     assert.deepEqual(listed, ['made'])
@@ -68,7 +68,7 @@ describe('az storage share, directory, file', AZ_SUITE, () => {
     assert.partialDeepStrictEqual(handles, { items: [] })
   })
 
-  test('share snapshot, and a file of it', async () => {
+  test('share snapshot, and a file in it', async () => {
     const kept = ShareServiceClient.fromConnectionString(server.connectionString).getShareClient(
       'kept',
     )
@@ -78,8 +78,8 @@ describe('az storage share, directory, file', AZ_SUITE, () => {
     assert(typeof snapshot === 'string')
     await kept.deleteFile('file')
     const where = ['--share-name', 'kept', '--path', 'file', '--snapshot', snapshot]
-    const shown = await json('file', 'show', ...where, '--query', 'properties.contentLength')
-    assert.equal(shown, 5)
+    const returned = await json('file', 'show', ...where, '--query', 'properties.contentLength')
+    assert.equal(returned, 5)
     assert.match(await az.fails('share', 'delete', '--name', 'kept'), /ShareHasSnapshots/)
   })
 
@@ -120,7 +120,7 @@ describe('az storage share, directory, file', AZ_SUITE, () => {
   test('file upload of a big file, in ranges', async () => {
     const file = join(folder, 'big.bin')
     writeFileSync(file, BIG)
-    // A name without a dot would be a directory to az.
+    // az would treat a name without a dot as a directory.
     await az.ok('file', 'upload', ...IN_BOX, '--path', 'big.bin', '--source', file)
     assert(BIG.equals(await share.rootDirectoryClient.getFileClient('big.bin').downloadToBuffer()))
     const back = join(folder, 'big.back')
@@ -185,7 +185,7 @@ describe('az storage share, directory, file', AZ_SUITE, () => {
     assert.equal(await share.getDirectoryClient('batch').getFileClient('one.txt').exists(), false)
   })
 
-  test('share policy, and a SAS that stands on it; a SAS of a file', async () => {
+  test('share policy and a SAS with it, and a SAS for a file', async () => {
     await put('guarded', 'x')
     const policy = ['--name', 'readers', '--permissions', 'r', '--expiry', '2099-01-01T00:00Z']
     await az.ok('share', 'policy', 'create', ...IN_BOX, ...policy)

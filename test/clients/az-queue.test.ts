@@ -1,46 +1,39 @@
-// The Queue service through `az storage queue` and `az storage message`, as scripts use them. Every call takes
-// a second before it asks us anything, so there are few of them, two at a time, and what they did is looked at
-// with the SDK.
+// The Queue service with `az storage queue` and `az storage message`, as scripts use them. Every call takes a second to
+// start, so there are few of them, two at a time, and the SDK checks their results.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import type { QueueClient } from '@azure/storage-queue'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
-import { startQueueServer, type QueueServer } from '../queue/queue-server.ts'
+import { startQueueFixture } from '../queue/fixture.ts'
 import { cleanUp } from '../server-process.ts'
 import { AZ_SUITE, azStorage } from './az.ts'
-import type { Client } from './program.ts'
 
-type SeenMessage = { readonly id: string; readonly popReceipt: string; readonly content: string }
+type ReceivedMessage = {
+  readonly id: string
+  readonly popReceipt: string
+  readonly content: string
+}
 
-function isSeenMessage(value: unknown): value is SeenMessage {
+function isReceivedMessage(value: unknown): value is ReceivedMessage {
   return typeof value === 'object' && value !== null && 'popReceipt' in value && 'content' in value
 }
 
-function messagesOf(json: string): readonly SeenMessage[] {
+function messagesOf(json: string): readonly ReceivedMessage[] {
   const value: unknown = JSON.parse(json)
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
   return messages.map((message) => {
-    assert(isSeenMessage(message), json)
+    assert(isReceivedMessage(message), json)
     return message
   })
 }
 
-describe('az storage queue and message', AZ_SUITE, () => {
-  let server: QueueServer
-  let az: Client
-
-  before(async () => {
-    server = await startQueueServer()
-    az = azStorage(
-      `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};` +
-        `QueueEndpoint=${server.endpoint};`,
-    )
-  })
-
-  after(async () => {
-    await cleanUp()
-    await server.close()
-  })
+describe('az storage queue and message', AZ_SUITE, async () => {
+  after(cleanUp)
+  const server = await startQueueFixture()
+  const az = azStorage(
+    `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};` +
+      `QueueEndpoint=${server.endpoint};`,
+  )
 
   async function queueWith(name: string, ...texts: string[]): Promise<QueueClient> {
     const queue = server.client.getQueueClient(name)
@@ -99,7 +92,7 @@ describe('az storage queue and message', AZ_SUITE, () => {
     assert.equal((await queue.getProperties()).approximateMessagesCount, 0)
   })
 
-  test('queue policy, and a SAS that stands on it', async () => {
+  test('queue policy and a SAS with it', async () => {
     const queue = await queueWith('shared', 'x')
     const policy = ['--name', 'readers', '--permissions', 'r', '--expiry', '2099-01-01T00:00Z']
     await az.ok('queue', 'policy', 'create', '--queue-name', 'shared', ...policy)
@@ -108,7 +101,7 @@ describe('az storage queue and message', AZ_SUITE, () => {
       signedIdentifiers.map(({ id, accessPolicy }) => [id, accessPolicy.permissions]),
       [['readers', 'r']],
     )
-    const said = await az.ok(
+    const output = await az.ok(
       'queue',
       'generate-sas',
       '--name',
@@ -116,7 +109,7 @@ describe('az storage queue and message', AZ_SUITE, () => {
       '--policy-name',
       'readers',
     )
-    const sas: unknown = JSON.parse(said)
+    const sas: unknown = JSON.parse(output)
     const answer = await fetch(`${queue.url}/messages?peekonly=true&${String(sas)}`)
     assert.match(await answer.text(), /<MessageText>x<\/MessageText>/)
   })

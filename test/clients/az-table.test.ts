@@ -1,5 +1,5 @@
-// The Table service through `az storage table` and `az storage entity`. Every call takes a second before it
-// asks us anything, so there are few of them, two at a time, and the SDK puts what they look at.
+// The Table service with `az storage table` and `az storage entity`. Every call takes a second to start, so there are
+// few of them, two at a time, and the SDK writes the entities that they read.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { TableClient } from '@azure/data-tables'
@@ -35,34 +35,36 @@ describe('az storage table and entity', AZ_SUITE, () => {
   }
 
   test('table list, exists, delete', async () => {
-    const gone = ['--name', 'Gone']
-    await az.ok('table', 'create', ...gone)
+    const tableArgs = ['--name', 'Gone']
+    await az.ok('table', 'create', ...tableArgs)
     const listed: unknown = JSON.parse(await az.ok('table', 'list', '--query', '[].name'))
     assert(Array.isArray(listed) && listed.includes('Books') && listed.includes('Gone'))
-    assert.deepEqual(JSON.parse(await az.ok('table', 'delete', ...gone)), { deleted: true })
-    assert.deepEqual(JSON.parse(await az.ok('table', 'exists', ...gone)), { exists: false })
+    assert.deepEqual(JSON.parse(await az.ok('table', 'delete', ...tableArgs)), { deleted: true })
+    assert.deepEqual(JSON.parse(await az.ok('table', 'exists', ...tableArgs)), { exists: false })
   })
 
-  test('entity insert, with the type of a property, and not twice', async () => {
+  test('entity insert, with a property type, and refused the second time', async () => {
     const entity = ['PartitionKey=p', 'RowKey=new', 'Title=größe', 'N=7', 'N@odata.type=Edm.Int64']
     await az.ok('entity', 'insert', ...inBooks, '--entity', ...entity)
     const found = await books.getEntity('p', 'new')
     assert.deepEqual([found['Title'], found['N']], ['größe', 7n])
-    const said = await az.fails('entity', 'insert', ...inBooks, '--entity', ...entity)
-    assert.match(said, /The specified entity already exists/)
+    const output = await az.fails('entity', 'insert', ...inBooks, '--entity', ...entity)
+    assert.match(output, /The specified entity already exists/)
   })
 
   test('entity show', async () => {
     await put('shown', { Title: "it's" })
-    const shown: unknown = JSON.parse(await az.ok('entity', 'show', ...inBooks, ...keys('shown')))
-    assert.partialDeepStrictEqual(shown, { PartitionKey: 'p', RowKey: 'shown', Title: "it's" })
+    const returned: unknown = JSON.parse(
+      await az.ok('entity', 'show', ...inBooks, ...keys('shown')),
+    )
+    assert.partialDeepStrictEqual(returned, { PartitionKey: 'p', RowKey: 'shown', Title: "it's" })
     assert.match(
       await az.fails('entity', 'show', ...inBooks, ...keys('missing')),
       /ErrorCode:ResourceNotFound/,
     )
   })
 
-  test('entity query by filter, a page at a time', async () => {
+  test('entity query with a filter, in pages', async () => {
     for (const rowKey of ['q1', 'q2', 'q3']) await put(rowKey)
     const filter = "PartitionKey eq 'p' and RowKey ge 'q1' and RowKey le 'q3'"
     const query = ['entity', 'query', ...inBooks, '--filter', filter, '--num-results', '2']
@@ -79,7 +81,7 @@ describe('az storage table and entity', AZ_SUITE, () => {
     return page.nextMarker
   }
 
-  test('entity merge keeps what it does not name', async () => {
+  test('entity merge keeps other properties', async () => {
     await put('merged', { x: 'one', y: 'two' })
     const entity = ['PartitionKey=p', 'RowKey=merged', 'y=three']
     await az.ok('entity', 'merge', ...inBooks, '--entity', ...entity)

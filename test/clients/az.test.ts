@@ -1,5 +1,5 @@
-// The Blob service through `az storage`, as scripts use it. Every call takes a second before it asks us
-// anything, so there are few of them, two at a time, and what they did is looked at with the SDK.
+// The Blob service with `az storage`, as scripts use it. Every call takes a second to start, so there are few of them,
+// two at a time, and the SDK checks their results.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { cleanUp, tempFolder } from '../server-process.ts'
 import { AZ_SUITE, azStorage } from './az.ts'
 import type { Client } from './program.ts'
 
-/** Above 64 MiB az uploads in blocks of 4 MiB. */
+/** az uploads more than 64 MiB in blocks of 4 MiB. */
 const BLOCK_BYTES = 4 * 1024 * 1024
 const BIG = Buffer.alloc(16 * BLOCK_BYTES + 5)
 for (let at = 0; at < BIG.length; at += 4_096) BIG.write(`piece at ${at}`, at)
@@ -55,8 +55,8 @@ describe('az storage', AZ_SUITE, () => {
     const name = blobNamed('texts/größe & co.txt')
     const settings = ['--content-cache', 'no-cache', '--metadata', 'k=v', 'm=w']
     await az.ok('blob', 'upload', ...name, '--file', file, ...settings)
-    const shown: unknown = JSON.parse(await az.ok('blob', 'show', ...name))
-    assert.partialDeepStrictEqual(shown, {
+    const returned: unknown = JSON.parse(await az.ok('blob', 'show', ...name))
+    assert.partialDeepStrictEqual(returned, {
       name: 'texts/größe & co.txt',
       metadata: { k: 'v', m: 'w' },
       properties: {
@@ -87,11 +87,11 @@ describe('az storage', AZ_SUITE, () => {
     for (const name of ['list/a', 'list/b/1', 'list/b/2', 'list/c']) await put(name, 'x')
     const flags = ['--prefix', 'list/', '--delimiter', '/', '--query', '[].name']
     const listed = await az.ok('blob', 'list', '--container-name', 'box', ...flags)
-    // az puts the folders of a page before its blobs.
+    // az lists the folders of a page before its blobs.
     assert.deepEqual(JSON.parse(listed), ['list/b/', 'list/a', 'list/c'])
   })
 
-  test('blob lease: without it a write is refused', async () => {
+  test('blob lease, without which a write is refused', async () => {
     await put('leased', 'first')
     const name = ['--container-name', 'box', '--blob-name', 'leased']
     const id: unknown = JSON.parse(await az.ok('blob', 'lease', 'acquire', ...name))
@@ -103,10 +103,10 @@ describe('az storage', AZ_SUITE, () => {
     await put('leased', 'second')
   })
 
-  test('blob upload over another is refused unless it is asked for', async () => {
+  test('blob upload over an existing blob only with --overwrite', async () => {
     await put('there', 'first')
-    const said = await az.fails('blob', 'upload', ...blobNamed('there'), '--data', 'second')
-    assert.match(said, /ErrorCode:BlobAlreadyExists/)
+    const output = await az.fails('blob', 'upload', ...blobNamed('there'), '--data', 'second')
+    assert.match(output, /ErrorCode:BlobAlreadyExists/)
     assert.equal(await text('there'), 'first')
   })
 
@@ -121,8 +121,8 @@ describe('az storage', AZ_SUITE, () => {
 
   test('blob snapshot', async () => {
     await put('kept', 'first')
-    const said = await az.ok('blob', 'snapshot', ...blobNamed('kept'), '--query', 'snapshot')
-    const snapshot: unknown = JSON.parse(said)
+    const output = await az.ok('blob', 'snapshot', ...blobNamed('kept'), '--query', 'snapshot')
+    const snapshot: unknown = JSON.parse(output)
     assert(typeof snapshot === 'string')
     await put('kept', 'second')
     const kept = await box.getBlobClient('kept').withSnapshot(snapshot).downloadToBuffer()

@@ -1,5 +1,5 @@
-# The Table service through azure.data.tables, the SDK for Python, as Debian packages it. Every function
-# that begins with test_ is one test. Run by python.test.ts.
+# The Table service with azure.data.tables, the Python SDK, as packaged by Debian. Every function whose name begins with
+# test_ is a test. Run by python.test.ts.
 import sys
 import uuid
 from datetime import datetime, timedelta, timezone
@@ -36,7 +36,7 @@ CREDENTIAL = AzureNamedKeyCredential(SETTINGS["AccountName"], SETTINGS["AccountK
 ENDPOINT = SETTINGS["TableEndpoint"]
 EXPIRY = datetime.now(timezone.utc) + timedelta(hours=1)
 
-# What programs catch.
+# The exceptions that programs catch.
 ERRORS = {
     "EntityAlreadyExists": ResourceExistsError,
     "ResourceNotFound": ResourceNotFoundError,
@@ -80,7 +80,7 @@ def test_table_is_created_once_listed_and_deleted():
     table.delete_table()
     assert table.table_name not in [item.name for item in SERVICE.list_tables()]
     refused("TableNotFound", table.create_entity, entity("a"))
-    # The SDK takes it as done.
+    # The SDK treats it as a success.
     table.delete_table()
 
 
@@ -105,7 +105,7 @@ def test_entity_is_created_once_and_deleted():
     table.delete_entity("p", "a")
     refused("ResourceNotFound", table.get_entity, "p", "a")
     refused("ResourceNotFound", table.update_entity, entity("a"))
-    # The SDK takes it as done.
+    # The SDK treats it as a success.
     table.delete_entity("p", "a")
 
 
@@ -137,7 +137,7 @@ def test_stale_etag_is_refused():
     table.delete_entity("p", "a", **new)
 
 
-def test_every_type_comes_back():
+def test_values_of_every_type_are_returned():
     table = new_table()
     moment = datetime(2020, 2, 29, 12, 34, 56, 789012, tzinfo=timezone.utc)
     put = {
@@ -161,7 +161,7 @@ def test_every_type_comes_back():
     assert found["int64"].edm_type == EdmType.INT64
 
 
-def test_keys_are_of_any_letters():
+def test_keys_can_have_any_characters():
     table = new_table()
     for row_key in ("größe & 'mehr'", "a+b%20c", "", "  ", "a=b,c(d)"):
         table.create_entity(entity(row_key, x=1))
@@ -179,7 +179,7 @@ def test_query_filters_selects_and_pages():
     queries = [
         ("PartitionKey eq 'p' and RowKey ge @a and RowKey lt @b", {"a": "1", "b": "3"}, "12"),
         ("n gt @n", {"n": 2}, "34"),
-        # The SDK finds its parameters by the spaces.
+        # The SDK needs spaces around its parameters.
         ("not (n lt @n ) or text eq @text", {"n": 4, "text": "it's 1"}, "14"),
         ("half eq @half", {"half": 1.5}, "3"),
         ("even eq @even", {"even": False}, "13"),
@@ -195,11 +195,11 @@ def test_query_filters_selects_and_pages():
     assert dict(next(selected)) == {"n": 0, "text": "it's 0"}
 
 
-def test_query_that_is_not_one_is_refused():
+def test_invalid_query_is_refused():
     refused("InvalidInput", list, new_table().query_entities("n gt"))
 
 
-def test_transaction_does_all_of_it():
+def test_transaction_runs_all_operations():
     table = new_table()
     for row_key in "bcde":
         table.create_entity(entity(row_key, x=1))
@@ -219,7 +219,7 @@ def test_transaction_does_all_of_it():
     assert found == {"a": one, "b": one, "c": both, "d": both, "f": one}
 
 
-def test_transaction_does_nothing_of_it_when_one_part_is_refused():
+def test_transaction_changes_nothing_if_one_part_is_refused():
     table = new_table()
     table.create_entity(entity("b"))
     failure = transaction_refused(table, "EntityAlreadyExists", "abc")
@@ -236,7 +236,7 @@ def transaction_refused(table, code, letters):
     raise AssertionError(f"not refused with {code}")
 
 
-def test_transaction_has_a_hundred_parts_and_not_one_more():
+def test_transaction_is_limited_to_a_hundred_parts():
     table = new_table()
     parts = [("create", entity(f"{n:03}", text="x" * 1000)) for n in range(101)]
     assert len(table.submit_transaction(parts[:100])) == 100
@@ -268,7 +268,7 @@ def guest(table, sas):
     return TableClient(ENDPOINT, name, credential=AzureSasCredential(sas), retry_total=0)
 
 
-def test_shared_access_signature_gives_what_it_says():
+def test_sas_grants_its_permissions():
     table = new_table()
     for row_key in "abcd":
         table.create_entity(entity(row_key))
@@ -287,7 +287,7 @@ def test_shared_access_signature_gives_what_it_says():
     refused("AuthorizationPermissionMismatch", reader.create_entity, entity("bb"))
 
 
-def test_shared_access_signature_by_a_stored_policy():
+def test_sas_with_a_stored_policy():
     table = new_table()
     table.create_entity(entity("a"))
     policy = TableAccessPolicy(start=None, expiry=EXPIRY, permission="r")
@@ -300,7 +300,7 @@ def test_shared_access_signature_by_a_stored_policy():
     refused("AuthenticationFailed", list, guest(table, sas).list_entities())
 
 
-def test_shared_access_signature_of_the_account():
+def test_account_sas():
     sas = generate_account_sas(
         CREDENTIAL,
         ResourceTypes.from_string("sco"),

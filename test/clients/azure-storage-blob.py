@@ -1,6 +1,5 @@
-# The Blob service through azure.storage.blob, the SDK for Python, as Debian packages it: years old, as
-# with many real programs, and so is the x-ms-version that it sends. Every function that begins with
-# test_ is one test. Run by python.test.ts.
+# The Blob service with azure.storage.blob, the Python SDK, as packaged by Debian: years old, as in many real programs,
+# like the x-ms-version that it sends. Every function whose name begins with test_ is a test. Run by python.test.ts.
 import io
 import sys
 import uuid
@@ -27,7 +26,7 @@ from suite import refusal, run_tests
 
 CONNECTION_STRING = sys.argv[1]
 KIB = 1024
-# Small limits make a body of 1 MiB travel as sixteen blocks, two at a time.
+# With small limits a body of 1 MiB is sent in sixteen blocks, two at a time.
 SERVICE = BlobServiceClient.from_connection_string(
     CONNECTION_STRING,
     max_single_put_size=64 * KIB,
@@ -36,7 +35,7 @@ SERVICE = BlobServiceClient.from_connection_string(
     max_chunk_get_size=96 * KIB,
     retry_total=0,
 )
-# Bytes that differ at every place a piece could be swapped with another, and end off any boundary.
+# Different bytes in every piece, so that swapped pieces show, and an unaligned end.
 BIG = b"".join(number.to_bytes(4, "big") for number in range(256 * KIB)) + b"end"
 
 
@@ -50,7 +49,7 @@ def new_blob(name="blob", **upload):
     return blob
 
 
-# What programs catch.
+# The exceptions that programs catch.
 ERRORS = {
     "BlobAlreadyExists": ResourceExistsError,
     "BlobNotFound": ResourceNotFoundError,
@@ -103,13 +102,13 @@ def test_small_blob_keeps_bytes_metadata_and_content_settings():
 
 
 def test_empty_blob_is_downloaded():
-    # The SDK asks for a range, is refused with 416, and asks again without one.
+    # The SDK requests a range, is refused with 416, and retries without one.
     blob = new_container().get_blob_client("empty")
     blob.upload_blob(b"")
     assert content(blob) == b""
 
 
-def test_bytes_are_checked_by_md5_on_the_way_in_and_out():
+def test_bytes_are_checked_by_md5_in_both_directions():
     blob = new_blob(validate_content=True)
     assert content(blob, validate_content=True) == b"first"
     blob.upload_blob(BIG, overwrite=True, validate_content=True)
@@ -157,7 +156,7 @@ def test_blobs_are_listed_in_order_by_page_prefix_and_folder():
     assert [blob.metadata["name"] for blob in listed][0:2] == ["a", "b/1"]
 
 
-def test_write_is_conditional():
+def test_writes_can_be_conditional():
     blob = new_blob()
     refused("BlobAlreadyExists", blob.upload_blob, b"second")
     stale = blob.get_blob_properties().etag
@@ -171,7 +170,7 @@ def test_write_is_conditional():
     refused("ConditionNotMet", blob.delete_blob, if_modified_since=tomorrow)
 
 
-def test_blob_lease_guards_writes_until_it_ends():
+def test_blob_lease_protects_from_writes_until_it_ends():
     blob = new_blob()
     lease = blob.acquire_lease(lease_duration=15)
     refused("LeaseAlreadyPresent", blob.acquire_lease, lease_duration=15)
@@ -194,11 +193,11 @@ def test_blob_lease_guards_writes_until_it_ends():
     blob.delete_blob()
 
 
-def test_container_lease_guards_deletion():
+def test_container_lease_prevents_deletion():
     container = new_container()
     lease = container.acquire_lease()
     refused("LeaseIdMissing", container.delete_container)
-    container.upload_blob("free", b"a container's lease does not guard its blobs")
+    container.upload_blob("free", b"a container's lease does not protect its blobs")
     assert container.get_container_properties().lease.duration == "infinite"
     container.delete_container(lease=lease)
 
@@ -215,7 +214,7 @@ def test_blob_is_copied_on_the_server():
     assert content(target) == b"first"
 
 
-def test_blob_and_blocks_are_made_from_a_url():
+def test_blob_and_blocks_are_created_from_a_url():
     source = new_blob("source")
     sas = read_sas(source)
     target = new_container().get_blob_client("target")
@@ -236,14 +235,14 @@ def read_sas(blob):
     )
 
 
-def test_shared_access_signature_gives_what_it_says():
+def test_sas_grants_its_permissions():
     blob = new_blob()
     guest = BlobClient.from_blob_url(f"{blob.url}?{read_sas(blob)}", retry_total=0)
     assert content(guest) == b"first"
     refused("AuthorizationPermissionMismatch", guest.delete_blob)
 
 
-def test_stored_access_policy_is_kept():
+def test_stored_access_policy_is_returned():
     container = new_container()
     starts = datetime(2030, 1, 1, tzinfo=timezone.utc)
     policy = AccessPolicy(ContainerSasPermissions(read=True), starts + timedelta(days=1), starts)
@@ -253,7 +252,7 @@ def test_stored_access_policy_is_kept():
     assert found["signed_identifiers"][0].access_policy.permission == "r"
 
 
-def test_snapshot_keeps_what_was():
+def test_snapshot_keeps_the_content():
     blob = new_blob(metadata={"k": "v"})
     taken = blob.create_snapshot()["snapshot"]
     blob.upload_blob(b"second", overwrite=True)
@@ -289,7 +288,7 @@ def test_append_blob_grows():
     refused("BlobIsSealed", blob.append_block, b"x")
 
 
-def test_page_blob_is_written_and_cleared_by_page():
+def test_page_blob_is_written_and_cleared_in_pages():
     blob = new_container().get_blob_client("disk")
     blob.create_page_blob(4 * KIB, sequence_number=7)
     blob.upload_page(b"p" * 1024, offset=512, length=1024)
@@ -312,7 +311,7 @@ def test_page_blob_is_written_and_cleared_by_page():
     assert content(disk) == BIG[: 128 * KIB] + bytes(64 * KIB)
 
 
-def test_tags_are_kept_and_found():
+def test_tags_are_stored_and_found():
     blob = new_blob(tags={"project": "lazuli", "stage": "1"})
     mark = str(uuid.uuid4())
     blob.set_blob_tags({"mark": mark, "odd key": "a+b/c=d:e_f.g-h"})
@@ -335,8 +334,8 @@ def test_tier_is_set():
     refused("BlobArchived", content, blob)
 
 
-def test_batch_deletes_and_sets_tiers_and_says_what_failed():
-    # Also where the account is in the path, the SDK leaves it out of the parts: "DELETE /box/one?".
+def test_batch_deletes_and_sets_tiers_and_reports_failures():
+    # The SDK leaves the account out of the parts even if it is in the path: "DELETE /box/one?".
     # https://github.com/Azure/Azurite/issues/1809
     container = new_container()
     names = ["one", "two & more", "drei/ü"]
@@ -354,7 +353,7 @@ def test_service_properties_and_account():
     assert SERVICE.get_service_properties()["cors"] is not None
 
 
-def test_missing_blob_is_said_to_be_missing():
+def test_missing_blob_is_reported():
     blob = new_container().get_blob_client("missing")
     assert not blob.exists()
     for call in (blob.get_blob_properties, blob.download_blob, blob.delete_blob):

@@ -1,6 +1,6 @@
-# The File service through azure.storage.fileshare, the SDK for Python, as Debian packages it: years old, as with
-# many real programs, and so is the x-ms-version that it sends. Every function that begins with test_ is one test.
-# Run by python.test.ts.
+# The File service with azure.storage.fileshare, the Python SDK, as packaged by Debian: years old, as in many real
+# programs, like the x-ms-version that it sends. Every function whose name begins with test_ is a test. Run by
+# python.test.ts.
 import io
 import sys
 import uuid
@@ -27,7 +27,7 @@ from suite import refusal, run_tests
 
 CONNECTION_STRING = sys.argv[1]
 KIB = 1024
-# Small limits make a file of 1 MiB travel in sixteen ranges, two at a time.
+# With small limits a file of 1 MiB is sent in sixteen ranges, two at a time.
 SERVICE = ShareServiceClient.from_connection_string(
     CONNECTION_STRING,
     max_range_size=64 * KIB,
@@ -36,11 +36,11 @@ SERVICE = ShareServiceClient.from_connection_string(
     retry_total=0,
 )
 KEY = SERVICE.credential.account_key
-# Bytes that differ at every place a piece could be swapped with another, and end off any boundary.
+# Different bytes in every piece, so that swapped pieces show, and an unaligned end.
 BIG = b"".join(number.to_bytes(4, "big") for number in range(256 * KIB)) + b"end"
 SDDL = "O:SYG:SYD:(A;;FA;;;SY)"
 
-# What programs catch.
+# The exceptions that programs catch.
 ERRORS = {
     "ParentNotFound": ResourceNotFoundError,
     "ResourceAlreadyExists": ResourceExistsError,
@@ -103,7 +103,7 @@ def test_shares_are_listed_with_snapshots_and_metadata():
     assert [[one.name for one in page] for page in pages] == [[prefix]]
 
 
-def test_snapshot_keeps_the_share_as_it_was():
+def test_snapshot_keeps_the_content_of_the_share():
     share = new_share()
     file = share.get_file_client("file")
     file.upload_file(b"first")
@@ -126,7 +126,7 @@ def test_stats_count_the_length_of_files():
     assert share.get_share_stats() == 3 * KIB * KIB * KIB
 
 
-def test_share_lease_binds_changes():
+def test_changes_to_a_leased_share_need_the_lease_id():
     share = new_share()
     lease = share.acquire_lease()
     refused("LeaseIdMissing", share.set_share_metadata, {"a": "1"})
@@ -140,10 +140,10 @@ def test_share_lease_binds_changes():
     share.delete_share()
 
 
-def test_permissions_are_kept_by_their_key():
+def test_permissions_are_found_by_their_key():
     share = new_share()
     key = share.create_permission_for_share(SDDL)
-    # The service says that there is no system ACL.
+    # The service returns that there is no system ACL.
     assert share.get_permission_for_share(key) == f"{SDDL}S:NO_ACCESS_CONTROL"
     file = share.get_file_client("file")
     file.create_file(1, permission_key=key)
@@ -151,7 +151,7 @@ def test_permissions_are_kept_by_their_key():
     refused("FileInvalidPermissionKey", share.get_permission_for_share, "1*2")
 
 
-def test_directories_are_made_one_level_at_a_time():
+def test_directories_are_created_one_level_at_a_time():
     share = new_share()
     refused("ParentNotFound", share.create_directory, "a/b")
     top = share.create_directory("a", metadata={"k": "v"})
@@ -175,7 +175,7 @@ def test_directories_are_made_one_level_at_a_time():
     refused("ResourceNotFound", top.get_directory_properties)
 
 
-def test_listing_comes_in_pages_with_what_was_asked_for():
+def test_list_is_split_into_pages_with_the_included_properties():
     share = new_share()
     for number in range(5):
         share.get_file_client(f"f{number}").create_file(number)
@@ -191,7 +191,7 @@ def test_listing_comes_in_pages_with_what_was_asked_for():
     assert first.last_write_time is not None
 
 
-def test_file_with_its_settings_comes_back():
+def test_file_keeps_bytes_and_settings():
     settings = ContentSettings("text/plain", content_language="de", cache_control="no-cache")
     file = new_file(content="grüße".encode(), metadata={"k": "v"}, content_settings=settings)
     found = file.get_file_properties()
@@ -207,7 +207,7 @@ def test_file_with_its_settings_comes_back():
     assert file.get_file_properties().metadata == {"m": "w"}
 
 
-def test_big_file_travels_in_ranges():
+def test_big_file_is_transferred_in_ranges():
     file = new_file("big", io.BytesIO(BIG), length=len(BIG), max_concurrency=2)
     assert content(file, max_concurrency=2) == BIG
     assert content(file, offset=65_000, length=70_000) == BIG[65_000:135_000]
@@ -252,8 +252,8 @@ def test_range_from_another_file():
     assert content(file) == b"\x00456\x00"
 
 
-def test_attributes_and_times_are_kept():
-    # This version writes no zones.
+def test_attributes_and_times_are_stored():
+    # This version does not write time zones.
     when = datetime(2020, 2, 3, 4, 5, 6, 789)
     share = new_share()
     file = share.get_file_client("file")
@@ -299,7 +299,7 @@ def test_copy_of_a_file():
     refused("CannotVerifyCopySource", copy.start_copy_from_url, missing)
 
 
-def test_file_lease_binds_writes():
+def test_writes_to_a_leased_file_need_the_lease_id():
     file = new_file()
     lease = file.acquire_lease()
     refused("LeaseAlreadyPresent", file.acquire_lease)
@@ -312,7 +312,7 @@ def test_file_lease_binds_writes():
     file.delete_file()
 
 
-def test_handles_of_nobody():
+def test_file_without_handles_lists_none():
     share = new_share()
     root = share.get_directory_client()
     file = share.get_file_client("file")
@@ -330,10 +330,10 @@ def sas_of(file, **sas):
     return generate_file_sas(file.account_name, file.share_name, path, KEY, **sas)
 
 
-def test_file_signature_gives_what_it_says():
+def test_file_sas_grants_its_permissions():
     file = new_file("d.txt")
     token = sas_of(file, permission=FileSasPermissions(read=True), expiry=in_an_hour())
-    # from_file_url knows no account in the path.
+    # from_file_url does not support an account in the path.
     guest = ShareFileClient(SERVICE.url, file.share_name, "d.txt", credential=token, retry_total=0)
     assert content(guest) == b"first"
     refused("AuthorizationPermissionMismatch", guest.delete_file)
@@ -341,7 +341,7 @@ def test_file_signature_gives_what_it_says():
     refused("AuthenticationFailed", other.get_file_properties)
 
 
-def test_share_signature_and_stored_policy():
+def test_share_sas_and_stored_policy():
     share = new_share()
     policy = AccessPolicy(ShareSasPermissions(read=True, list=True), in_an_hour(), None)
     share.set_share_access_policy({"readers": policy})
@@ -356,7 +356,7 @@ def test_share_signature_and_stored_policy():
     refused("AuthenticationFailed", guest.get_file_client("file").get_file_properties)
 
 
-def test_account_signature_lists_shares():
+def test_account_sas_lists_shares():
     share = new_share()
     token = generate_account_sas(
         SERVICE.account_name,
@@ -370,7 +370,7 @@ def test_account_signature_lists_shares():
     refused("AuthorizationResourceTypeMismatch", guest.create_share, "python-other")
 
 
-def test_service_properties_are_kept():
+def test_service_properties_are_stored():
     rule = CorsRule(["https://example.com"], ["GET"], max_age_in_seconds=5)
     SERVICE.set_service_properties(cors=[rule])
     cors = SERVICE.get_service_properties()["cors"]

@@ -1,10 +1,10 @@
-// The Table service through azure-storage, the package before @azure/data-tables.
+// The Table service with azure-storage, the predecessor of @azure/data-tables.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import azure from 'azure-storage'
 import { startTestServer, type TestServer } from '../harness.ts'
 import {
-  asked,
+  call,
   entity,
   FIRST_PAGE,
   refused,
@@ -25,24 +25,24 @@ before(async () => {
 })
 after(() => server.close())
 
-let made = 0
+let tableCount = 0
 
 async function freshTable(): Promise<string> {
-  made += 1
-  const name = `Legacy${made}`
-  await asked((done) => service.createTable(name, done))
+  tableCount += 1
+  const name = `Legacy${tableCount}`
+  await call((done) => service.createTable(name, done))
   return name
 }
 
 function insert(table: string, rowKey: string, properties: Properties = {}): Promise<Metadata> {
-  return asked((done) => service.insertEntity(table, entity(rowKey, properties), done))
+  return call((done) => service.insertEntity(table, entity(rowKey, properties), done))
 }
 
 function retrieve(table: string, rowKey: string): Promise<Found> {
-  return asked((done) => service.retrieveEntity<Found>(table, 'p', rowKey, done))
+  return call((done) => service.retrieveEntity<Found>(table, 'p', rowKey, done))
 }
 
-/** The values that are not of the system. */
+/** The values without system properties. */
 async function values(table: string, rowKey: string): Promise<Properties> {
   const {
     PartitionKey,
@@ -56,7 +56,7 @@ async function values(table: string, rowKey: string): Promise<Properties> {
   return Object.fromEntries(Object.entries(own).map(([name, { _ }]) => [name, _]))
 }
 
-/** The package leaves the first token out of its types. */
+/** The types of the package do not permit the first token to be missing. */
 const FIRST_TABLES = null as unknown as azure.TableService.ListTablesContinuationToken
 
 /** The row keys of each page. */
@@ -65,9 +65,7 @@ async function pages(table: string, query: azure.TableQuery): Promise<unknown[][
   let token: typeof FIRST_PAGE | undefined = FIRST_PAGE
   do {
     const from: typeof FIRST_PAGE = token
-    const page: Pages = await asked((done) =>
-      service.queryEntities<Found>(table, query, from, done),
-    )
+    const page: Pages = await call((done) => service.queryEntities<Found>(table, query, from, done))
     found.push(page.entries.map(({ RowKey }) => RowKey?._))
     token = page.continuationToken
   } while (token)
@@ -89,38 +87,38 @@ const CHANGES = {
 const CHANGE_NAMES = ['replaceEntity', 'mergeEntity', 'deleteEntity'] as const
 
 describe('tables', () => {
-  test('are created once, listed by prefix and page, and deleted', async () => {
+  test('are created once, listed by prefix in pages, and deleted', async () => {
     for (const name of ['ListB', 'ListA', 'ListC']) {
-      await asked((done) => service.createTable(name, done))
+      await call((done) => service.createTable(name, done))
     }
     await refused('409 TableAlreadyExists', (done) => service.createTable('lista', done))
-    const again = await asked<TableResult>((done) => service.createTableIfNotExists('ListA', done))
+    const again = await call<TableResult>((done) => service.createTableIfNotExists('ListA', done))
     assert.equal(again.created, false)
-    const first = await asked<Tables>((done) =>
+    const first = await call<Tables>((done) =>
       service.listTablesSegmentedWithPrefix('List', FIRST_TABLES, { maxResults: 2 }, done),
     )
     assert.deepEqual(first.entries, ['ListA', 'ListB'])
-    const second = await asked<Tables>((done) =>
+    const second = await call<Tables>((done) =>
       service.listTablesSegmentedWithPrefix('List', first.continuationToken, done),
     )
     assert.deepEqual(second.entries, ['ListC'])
     assert(!second.continuationToken)
-    await asked((done) => service.deleteTable('ListA', done))
-    const { exists } = await asked<TableResult>((done) => service.doesTableExist('ListA', done))
+    await call((done) => service.deleteTable('ListA', done))
+    const { exists } = await call<TableResult>((done) => service.doesTableExist('ListA', done))
     assert.equal(exists, false)
-    const { exists: other } = await asked<TableResult>((done) =>
+    const { exists: other } = await call<TableResult>((done) =>
       service.doesTableExist('ListB', done),
     )
     assert.equal(other, true)
-    assert.equal(await asked((done) => service.deleteTableIfExists('ListA', done)), false)
+    assert.equal(await call((done) => service.deleteTableIfExists('ListA', done)), false)
     await refused('404 ResourceNotFound', (done) => service.deleteTable('ListA', done))
   })
 
   test('have access policies', async () => {
     const table = await freshTable()
     const policy = { Permissions: 'r', Expiry: new Date('2030-01-01T00:00:00Z') }
-    await asked((done) => service.setTableAcl(table, { readers: policy }, done))
-    const { signedIdentifiers } = await asked<azure.TableService.GetTableAclResult>((done) =>
+    await call((done) => service.setTableAcl(table, { readers: policy }, done))
+    const { signedIdentifiers } = await call<azure.TableService.GetTableAclResult>((done) =>
       service.getTableAcl(table, done),
     )
     assert.deepEqual(Object.keys(signedIdentifiers), ['readers'])
@@ -128,7 +126,7 @@ describe('tables', () => {
   })
 })
 
-test('service properties are set and got', async () => {
+test('service properties are set and read', async () => {
   const rule = {
     AllowedOrigins: ['https://example.com'],
     AllowedMethods: ['GET'],
@@ -136,8 +134,8 @@ test('service properties are set and got', async () => {
     ExposedHeaders: ['*'],
     MaxAgeInSeconds: 60,
   }
-  await asked((done) => service.setServiceProperties({ Cors: { CorsRule: [rule] } }, done))
-  const { Cors } = await asked<azure.common.models.ServicePropertiesResult.ServiceProperties>(
+  await call((done) => service.setServiceProperties({ Cors: { CorsRule: [rule] } }, done))
+  const { Cors } = await call<azure.common.models.ServicePropertiesResult.ServiceProperties>(
     (done) => service.getServiceProperties(done),
   )
   assert.deepEqual(Cors?.CorsRule, [rule])
@@ -154,70 +152,72 @@ describe('an entity', () => {
     assert.deepEqual(await values(table, 'a'), { name: 'one' })
   })
 
-  test('is echoed by an insert that asks for it', async () => {
+  test('is returned by an insert on request', async () => {
     const table = await freshTable()
-    const echoed = await asked((done) =>
+    const echoed = await call((done) =>
       service.insertEntity(table, entity('a', { n: 1 }), { echoContent: true }, done),
     )
     assert.partialDeepStrictEqual(echoed, { RowKey: { _: 'a' }, n: { _: 1 } })
   })
 
-  test('is replaced, merged and deleted whatever it is when no ETag says otherwise', async () => {
+  test('is replaced, merged and deleted unconditionally without an ETag', async () => {
     const table = await freshTable()
     await insert(table, 'a', { x: 1, y: 2 })
-    await asked((done) => service.mergeEntity(table, entity('a', { y: 3, z: 4 }), done))
+    await call((done) => service.mergeEntity(table, entity('a', { y: 3, z: 4 }), done))
     assert.deepEqual(await values(table, 'a'), { x: 1, y: 3, z: 4 })
-    await asked((done) => service.replaceEntity(table, entity('a', { w: 5 }), done))
+    await call((done) => service.replaceEntity(table, entity('a', { w: 5 }), done))
     assert.deepEqual(await values(table, 'a'), { w: 5 })
-    await asked((done) => service.deleteEntity(table, entity('a'), done))
+    await call((done) => service.deleteEntity(table, entity('a'), done))
     await refused('404 ResourceNotFound', (done) => service.retrieveEntity(table, 'p', 'a', done))
     for (const name of CHANGE_NAMES) {
       await refused('404 ResourceNotFound', (done) => CHANGES[name](table, entity('a'), done))
     }
   })
 
-  test('is made or changed by an upsert', async () => {
+  test('is created or changed by an upsert', async () => {
     const table = await freshTable()
-    await asked((done) => service.insertOrMergeEntity(table, entity('a', { x: 1 }), done))
-    await asked((done) => service.insertOrMergeEntity(table, entity('a', { y: 2 }), done))
+    await call((done) => service.insertOrMergeEntity(table, entity('a', { x: 1 }), done))
+    await call((done) => service.insertOrMergeEntity(table, entity('a', { y: 2 }), done))
     assert.deepEqual(await values(table, 'a'), { x: 1, y: 2 })
-    await asked((done) => service.insertOrReplaceEntity(table, entity('a', { z: 3 }), done))
+    await call((done) => service.insertOrReplaceEntity(table, entity('a', { z: 3 }), done))
     assert.deepEqual(await values(table, 'a'), { z: 3 })
   })
 
   for (const name of CHANGE_NAMES) {
-    test(`${name} with a stale ETag is refused, with the newest it is done`, async () => {
+    test(`${name} with a stale ETag is refused and with the current one succeeds`, async () => {
       const table = await freshTable()
       const stale = await insert(table, 'a', { x: 1 })
-      const fresh = await asked<Metadata>((done) => service.replaceEntity(table, entity('a'), done))
+      const replaced = await call<Metadata>((done) =>
+        service.replaceEntity(table, entity('a'), done),
+      )
       await refused('412 UpdateConditionNotSatisfied', (done) =>
         CHANGES[name](table, { ...entity('a'), ...stale }, done),
       )
-      await asked((done) => CHANGES[name](table, { ...entity('a'), ...fresh }, done))
+      await call((done) => CHANGES[name](table, { ...entity('a'), ...replaced }, done))
     })
   }
 
-  test('has keys of any letters', async () => {
+  test('can have any characters in its keys', async () => {
     const table = await freshTable()
     const rowKey = "größe & 'mehr' a+b%20c"
     await insert(table, rowKey, { x: 1 })
     assert.deepEqual(await values(table, rowKey), { x: 1 })
-    await asked((done) => service.mergeEntity(table, entity(rowKey, { y: 2 }), done))
+    await call((done) => service.mergeEntity(table, entity(rowKey, { y: 2 }), done))
     assert.deepEqual(await values(table, rowKey), { x: 1, y: 2 })
-    await asked((done) => service.deleteEntity(table, entity(rowKey), done))
+    await call((done) => service.deleteEntity(table, entity(rowKey), done))
   })
 })
 
 const GUID = 'c9da6455-213d-42c9-9a79-3e9149a57833'
 
-// property, what is put, type and value that come back
+// property, value sent, type and value returned
 const TYPES: readonly (readonly [string, unknown, string | undefined, unknown])[] = [
   ['text', edm.String('grüße \u{1f30d}'), undefined, 'grüße \u{1f30d}'],
   ['empty', edm.String(''), undefined, ''],
   ['int32', edm.Int32(-2_147_483_648), undefined, -2_147_483_648],
   ['int64', edm.Int64('9223372036854775807'), 'Edm.Int64', '9223372036854775807'],
   ['double', edm.Double(1.5), undefined, 1.5],
-  // Sent without its type, as 5.0; the package knows it by the point.
+  // Returned without its type, as 5.0; the package recognizes it by the decimal point.
   ['whole', edm.Double(5), 'Edm.Double', 5],
   ['infinite', edm.Double(Infinity), 'Edm.Double', Infinity],
   ['nan', edm.Double(NaN), 'Edm.Double', NaN],
@@ -232,7 +232,7 @@ const TYPES: readonly (readonly [string, unknown, string | undefined, unknown])[
   ['binary', edm.Binary(Buffer.from([0, 255, 1])), 'Edm.Binary', Buffer.from([0, 255, 1])],
 ]
 
-test('every type comes back as it was put', async () => {
+test('values of every type are returned as they were put', async () => {
   const table = await freshTable()
   await insert(table, 'a', Object.fromEntries(TYPES.map(([name, value]) => [name, value])))
   const found = await retrieve(table, 'a')
@@ -241,7 +241,7 @@ test('every type comes back as it was put', async () => {
   }
 })
 
-// where, its values, and the entities for which it is true
+// filter, its values, and the matching entities
 const FILTERS: readonly (readonly [string, readonly unknown[], readonly string[]])[] = [
   ['PartitionKey eq ?', ['p'], ['0', '1', '2', '3', '4']],
   ['RowKey ge ? and RowKey lt ?', ['1', '3'], ['1', '2']],
@@ -276,14 +276,14 @@ describe('a query', () => {
     })
   }
 
-  test('goes on from page to page', async () => {
+  test('continues from page to page', async () => {
     const query = new azure.TableQuery().top(2)
     assert.deepEqual(await pages(table, query), [['0', '1'], ['2', '3'], ['4']])
   })
 
   test('selects properties', async () => {
     const query = new azure.TableQuery().select('n').where('RowKey eq ?', '1')
-    const { entries } = await asked<Pages>((done) =>
+    const { entries } = await call<Pages>((done) =>
       service.queryEntities<Found>(table, query, FIRST_PAGE, done),
     )
     const names = entries.map((found) => Object.keys(found).filter((name) => name !== '.metadata'))
@@ -291,21 +291,21 @@ describe('a query', () => {
   })
 
   for (const format of ['FULL_METADATA', 'MINIMAL_METADATA', 'NO_METADATA'] as const) {
-    test(`of ${format} tells ETags that can be used`, async () => {
+    test(`in ${format} returns usable ETags`, async () => {
       const payloadFormat = azure.TableUtilities.PayloadFormat[format]
       const query = new azure.TableQuery().where('RowKey eq ?', '0')
-      const { entries } = await asked<Pages>((done) =>
+      const { entries } = await call<Pages>((done) =>
         service.queryEntities<Found>(table, query, FIRST_PAGE, { payloadFormat }, done),
       )
       const [found] = entries
       assert(found)
-      await asked((done) => service.mergeEntity(table, found, done))
+      await call((done) => service.mergeEntity(table, found, done))
     })
   }
 })
 
 describe('a batch', () => {
-  test('does all of it', async () => {
+  test('runs all operations', async () => {
     const table = await freshTable()
     for (const rowKey of ['b', 'c', 'd', 'e', 'f']) await insert(table, rowKey, { x: 1 })
     const batch = new azure.TableBatch()
@@ -315,7 +315,7 @@ describe('a batch', () => {
     batch.insertOrReplaceEntity(entity('d', { y: 2 }))
     batch.insertOrMergeEntity(entity('e', { y: 2 }))
     batch.deleteEntity(entity('f'))
-    const results = await asked<azure.TableService.BatchResult[]>((done) =>
+    const results = await call<azure.TableService.BatchResult[]>((done) =>
       service.executeBatch(table, batch, done),
     )
     const statuses = results.map(({ response }) => Number(response.statusCode))
@@ -325,35 +325,35 @@ describe('a batch', () => {
     await refused('404 ResourceNotFound', (done) => service.retrieveEntity(table, 'p', 'f', done))
   })
 
-  test('does nothing of it when one part is refused, and says which', async () => {
+  test('changes nothing if one part is refused, and reports which', async () => {
     const table = await freshTable()
     await insert(table, 'b')
     const batch = new azure.TableBatch()
     batch.insertEntity(entity('a'), {})
     batch.insertEntity(entity('b'), {})
-    // The package puts the index into the message.
+    // The package has the index in the message.
     await assert.rejects(
-      asked((done) => service.executeBatch(table, batch, done)),
+      call((done) => service.executeBatch(table, batch, done)),
       /^StorageError: 1:The specified entity already exists/,
     )
     await refused('404 ResourceNotFound', (done) => service.retrieveEntity(table, 'p', 'a', done))
   })
 
-  test('has a hundred parts', async () => {
+  test('can have a hundred parts', async () => {
     const table = await freshTable()
     const batch = new azure.TableBatch()
     for (let n = 0; n < 100; n++) batch.insertEntity(entity(String(n).padStart(3, '0')), {})
-    await asked((done) => service.executeBatch(table, batch, done))
+    await call((done) => service.executeBatch(table, batch, done))
     const [rowKeys] = await pages(table, new azure.TableQuery())
     assert.equal(rowKeys?.length, 100)
   })
 
-  test('is a query for one entity', async () => {
+  test('can query one entity', async () => {
     const table = await freshTable()
     await insert(table, 'a', { x: 1 })
     const batch = new azure.TableBatch()
     batch.retrieveEntity('p', 'a')
-    const [result] = await asked<azure.TableService.BatchResult[]>((done) =>
+    const [result] = await call<azure.TableService.BatchResult[]>((done) =>
       service.executeBatch(table, batch, done),
     )
     assert.partialDeepStrictEqual(result, { entity: { RowKey: { _: 'a' }, x: { _: 1 } } })

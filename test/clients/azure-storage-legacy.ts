@@ -1,26 +1,26 @@
-// The package azure-storage as one calls it today: its callbacks as promises. It was deprecated in 2020 and
-// speaks 2018-03-28, and a great many programs still have it.
+// The package azure-storage with promises instead of callbacks. It was deprecated in 2020 and uses version 2018-03-28,
+// but many programs still use it.
 import assert from 'node:assert/strict'
 import azure from 'azure-storage'
 
 export type Callback<T> = (error: Error, result: T) => void
 
-/** What the call gives to its callback. */
-export function asked<T>(call: (callback: Callback<T>) => void): Promise<T> {
+/** The result that the call passes to its callback. */
+export function call<T>(start: (callback: Callback<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
-    call((error, result) => {
+    start((error, result) => {
       if (error) reject(error)
       else resolve(result)
     })
   })
 }
 
-/** The call must fail, with this status and this code: `412 UpdateConditionNotSatisfied`. */
+/** Asserts that the call fails with this status and code: `412 UpdateConditionNotSatisfied`. */
 export async function refused<T>(
   expected: string,
-  call: (callback: Callback<T>) => void,
+  start: (callback: Callback<T>) => void,
 ): Promise<void> {
-  await assert.rejects(asked(call), (error: azure.StorageError) => {
+  await assert.rejects(call(start), (error: azure.StorageError) => {
     assert.equal(`${error.statusCode} ${error.code}`, expected, error.message)
     return true
   })
@@ -37,5 +37,5 @@ export function entity(rowKey: string, properties: Properties = {}, partitionKey
   return { PartitionKey: edm.String(partitionKey), RowKey: edm.String(rowKey), ...properties }
 }
 
-/** The package leaves the first token out of its types. */
+/** The types of the package do not permit the first token to be missing. */
 export const FIRST_PAGE = null as unknown as azure.TableService.TableContinuationToken

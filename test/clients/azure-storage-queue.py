@@ -1,6 +1,5 @@
-# The Queue service through azure.storage.queue, the SDK for Python, as Debian packages it. Every function
-# that begins with test_ is one test. The server's clock stands still: what waits for time to pass is tested
-# elsewhere. Run by python.test.ts.
+# The Queue service with azure.storage.queue, the Python SDK, as packaged by Debian. Every function whose name begins
+# with test_ is a test. The server's clock stands still, so timeouts are tested elsewhere. Run by python.test.ts.
 import sys
 import uuid
 from datetime import datetime, timedelta, timezone
@@ -37,7 +36,7 @@ def new_queue(*texts):
     return queue
 
 
-# What programs catch.
+# The exceptions that programs catch.
 ERRORS = {
     "MessageNotFound": ResourceNotFoundError,
     "QueueAlreadyExists": ResourceExistsError,
@@ -59,7 +58,7 @@ def count(queue):
 def test_queue_is_created_once_has_metadata_and_is_deleted():
     name = f"python-{uuid.uuid4()}"
     queue = SERVICE.create_queue(name, metadata={"owner": "me"})
-    # Also the success of creating it again as it is (204) is an error to this SDK.
+    # This SDK treats even the success of creating it again (204) as an error.
     for owner in ("me", "you"):
         refused("QueueAlreadyExists", queue.create_queue, metadata={"owner": owner})
     found = queue.get_queue_properties()
@@ -83,7 +82,7 @@ def test_queues_are_listed_in_order_by_page_and_prefix():
     assert [queue.metadata["letter"] for queue in listed] == ["a", "b", "c"]
 
 
-def test_sent_message_tells_its_id_receipt_and_times():
+def test_sent_message_has_id_receipt_and_times():
     queue = new_queue()
     sent = queue.send_message("text", visibility_timeout=5)
     assert uuid.UUID(sent.id) and sent.pop_receipt
@@ -94,7 +93,7 @@ def test_sent_message_tells_its_id_receipt_and_times():
     assert count(queue) == 0
 
 
-def test_time_to_live_is_up_to_the_sender():
+def test_sender_sets_the_time_to_live():
     queue = new_queue()
     sent = queue.send_message("minute", time_to_live=60)
     assert sent.expires_on - sent.inserted_on == timedelta(minutes=1)
@@ -106,7 +105,7 @@ def test_time_to_live_is_up_to_the_sender():
     assert count(queue) == 3
 
 
-def test_messages_come_in_order_are_hidden_and_counted():
+def test_messages_are_received_in_order_hidden_and_counted():
     queue = new_queue("1", "2", "3", "4", "5")
     first = queue.receive_message(visibility_timeout=60)
     assert (first.content, first.dequeue_count) == ("1", 1)
@@ -117,7 +116,7 @@ def test_messages_come_in_order_are_hidden_and_counted():
     assert count(queue) == 5
 
 
-def test_receive_brings_no_more_than_was_asked_for():
+def test_receive_returns_at_most_the_requested_number():
     queue = new_queue(*"123456")
     received = queue.receive_messages(messages_per_page=2, max_messages=5)
     assert texts(received) == list("12345")
@@ -133,7 +132,7 @@ def test_peek_neither_hides_nor_counts():
     assert queue.receive_message().dequeue_count == 1
 
 
-def test_update_gives_a_new_receipt_and_text_and_time():
+def test_update_changes_receipt_text_and_time():
     queue = new_queue("first")
     message = queue.receive_message()
     updated = queue.update_message(message, visibility_timeout=0, content="second")
@@ -160,7 +159,7 @@ def test_stale_receipt_is_refused():
     assert count(queue) == 1
 
 
-def test_clear_takes_all_and_leaves_the_queue():
+def test_clear_removes_all_messages_and_keeps_the_queue():
     queue = new_queue("1", "2", "3")
     hidden = queue.receive_message()
     queue.clear_messages()
@@ -170,15 +169,15 @@ def test_clear_takes_all_and_leaves_the_queue():
     assert queue.receive_message().content == "after"
 
 
-def test_any_text_comes_back():
-    # Spaces at the ends, line ends, markup and what is outside the basic plane.
+def test_any_text_is_returned():
+    # Leading and trailing spaces, line ends, markup and characters outside the basic plane.
     odd = ["", " ", " a \n b\t", "<b>&amp;]]>\"'", "größe 𝄞 日本", "x" * 65_536]
     queue = new_queue(*odd)
     assert texts(queue.receive_messages(messages_per_page=32)) == odd
     refused("RequestBodyTooLarge", queue.send_message, "x" * 65_537)
 
 
-def test_bytes_travel_as_base64():
+def test_bytes_are_sent_as_base64():
     queue = new_queue()
     binary = QueueClient.from_connection_string(
         CONNECTION_STRING,
@@ -209,7 +208,7 @@ def guest_with(queue, **sas):
     return QueueClient.from_queue_url(f"{queue.url}?{token}", retry_total=0)
 
 
-def test_shared_access_signature_gives_what_it_says():
+def test_sas_grants_its_permissions():
     queue = new_queue("x")
     permissions = QueueSasPermissions(add=True, read=True)
     guest = guest_with(queue, permission=permissions, expiry=in_an_hour())
@@ -227,10 +226,10 @@ def test_shared_access_signature_gives_what_it_says():
     except ClientAuthenticationError as failure:
         assert failure.error_code == "AuthenticationFailed", failure.error_code
         return
-    raise AssertionError("an expired signature was taken")
+    raise AssertionError("an expired signature was accepted")
 
 
-def test_stored_access_policy_is_kept_and_gives_until_it_is_taken_away():
+def test_stored_access_policy_grants_permissions_until_it_is_removed():
     queue = new_queue("x")
     starts = datetime(2020, 1, 1, tzinfo=timezone.utc)
     policy = AccessPolicy(QueueSasPermissions(read=True), in_an_hour(), starts)
@@ -246,7 +245,7 @@ def test_stored_access_policy_is_kept_and_gives_until_it_is_taken_away():
     refused("AuthenticationFailed", guest.peek_messages)
 
 
-def test_account_signature_lists_queues():
+def test_account_sas_lists_queues():
     queue = new_queue()
     token = generate_account_sas(
         SERVICE.account_name,
@@ -261,7 +260,7 @@ def test_account_signature_lists_queues():
     refused("AuthorizationResourceTypeMismatch", guest.get_queue_client("any").create_queue)
 
 
-def test_service_properties_are_kept():
+def test_service_properties_are_stored():
     rule = CorsRule(["https://example.com"], ["GET"], max_age_in_seconds=5)
     SERVICE.set_service_properties(cors=[rule])
     cors = SERVICE.get_service_properties()["cors"]

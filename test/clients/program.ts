@@ -1,14 +1,14 @@
-// A client of another make as its user runs it: whether it is installed, and what it says about a server.
+// A third-party client program as a user runs it: whether it is installed, and its output.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { run, type Ended } from '../server-process.ts'
 
 export type Program = readonly [string, ...string[]]
 
-/** No client may wait for us longer than this. */
+/** The time limit for the tests of a client. */
 export const CLIENT_LIMIT_MS = 120_000
 
-/** Why tests can't run here; undefined if they can. The probe succeeds where the client is installed. */
+/** The reason why its tests cannot run, or undefined. The probe succeeds if the client is installed. */
 export function missingReason(name: string, probe: Program): string | undefined {
   const [file, ...args] = probe
   const { error, status } = spawnSync(file, args, { stdio: 'ignore', timeout: CLIENT_LIMIT_MS })
@@ -16,13 +16,13 @@ export function missingReason(name: string, probe: Program): string | undefined 
 }
 
 export type Client = {
-  /** What it writes to its standard output; it must succeed. */
+  /** Runs it and returns its standard output; it must succeed. */
   ok(...args: string[]): Promise<string>
-  /** What it writes to its standard error; it must fail. */
+  /** Runs it and returns its standard error; it must fail. */
   fails(...args: string[]): Promise<string>
 }
 
-/** The server is on this machine: no proxy between. Times are written as the service writes them. */
+/** No proxy, since the server is on this machine, and times in UTC as in the service. */
 const HERE = { NO_PROXY: '*', no_proxy: '*', TZ: 'UTC' }
 
 export function clientOf(program: Program, env: Readonly<Record<string, string>>): Client {

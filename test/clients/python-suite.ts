@@ -1,8 +1,8 @@
-// Suites in Python: one process runs all tests of a file and says a line of JSON for each (suite.py).
+// Python suites: one process runs all tests of a file and prints a line of JSON for each (suite.py).
 import assert from 'node:assert/strict'
 import { clientOf } from './program.ts'
 
-/** Debian's own: a python3 that comes first on the path doesn't see Debian's modules. */
+/** Debian's own: another python3 that is first on the path does not find Debian's modules. */
 export const PYTHON = '/usr/bin/python3'
 
 export type PythonResult = { readonly name: string; readonly failure: string | null }
@@ -11,8 +11,8 @@ export async function pythonResults(
   script: string,
   ...args: readonly string[]
 ): Promise<readonly PythonResult[]> {
-  const said = await clientOf([PYTHON, script], {}).ok(...args)
-  const results = said.trimEnd().split('\n').map(resultOf)
+  const output = await clientOf([PYTHON, script], {}).ok(...args)
+  const results = output.trimEnd().split('\n').map(resultOf)
   assert(results.length > 0)
   return results
 }

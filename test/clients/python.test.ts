@@ -1,5 +1,5 @@
-// The services through the SDKs for Python: the tests themselves are in the .py files, since only Python can
-// ask them. One process runs all of a file; each is a test of its own here.
+// The services with the Python SDKs. The tests themselves are in the .py files; one process runs all tests of a file,
+// and each is reported as a test here.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import { cleanUp } from '../server-process.ts'
 import { CLIENT_LIMIT_MS, missingReason } from './program.ts'
 import { PYTHON, pythonResults } from './python-suite.ts'
 
-/** Module, Debian's package of it, and the tests. */
+/** The module, its Debian package, and the file with the tests. */
 const SUITES = [
   ['azure.storage.blob', 'python3-azure-storage', 'azure-storage-blob.py'],
   ['azure.storage.queue', 'python3-azure-storage', 'azure-storage-queue.py'],

@@ -1,5 +1,5 @@
-// The Blob service as a disk for rclone: what it copies there, lists, moves and fetches is what it had.
-// One folder of awkward names, and one file that travels in blocks.
+// The Blob service as a remote for rclone: copying, listing, moving and downloading. With a folder of difficult names
+// and a file that is uploaded in blocks.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { cleanUp, tempFolder } from '../server-process.ts'
 import { CLIENT_LIMIT_MS, clientOf, missingReason, type Client } from './program.ts'
 
 const KIB = 1024
-/** 4 KiB pieces that all differ, and an end off any boundary: three blocks of 4 MiB, rclone's smallest. */
+/** Different 4 KiB pieces and an unaligned end: three blocks of 4 MiB, the smallest that rclone uses. */
 const BIG = Buffer.alloc(9 * 1024 * KIB + 7)
 for (let at = 0; at < BIG.length; at += 4 * KIB) BIG.write(`piece at ${at}`, at)
 
@@ -24,10 +24,10 @@ const FILES: Readonly<Record<string, Buffer>> = {
 }
 const NAMES = Object.keys(FILES).sort()
 
-/** No settings of the one who runs the tests, and what fails is not tried again. */
+/** Without the user's settings and without retries. */
 const ALONE = { RCLONE_CONFIG: '', RCLONE_RETRIES: '1', RCLONE_LOW_LEVEL_RETRIES: '1' }
 
-/** A backend without a name of its own: its settings are in the environment. */
+/** An unnamed backend, whose settings are in the environment. */
 const remote = (path: string): string => `:azureblob:${path}`
 const skip = missingReason('rclone', ['rclone', 'version']) ?? false
 
@@ -61,10 +61,10 @@ describe('rclone', { skip, timeout: CLIENT_LIMIT_MS }, () => {
     await server.close()
   })
 
-  test('copy: sizes, MD5s, times and content types arrive', async () => {
+  test('copy uploads sizes, MD5s, times and content types', async () => {
     await rclone.ok('check', folder, remote('disk/all'))
     await rclone.ok('check', '--download', folder, remote('disk/all'))
-    // Nothing is left to do: the times are kept in metadata, to the nanosecond.
+    // Nothing is left to copy: the times are stored in metadata, to the nanosecond.
     assert.equal(await rclone.ok('copy', '--dry-run', '-q', folder, remote('disk/all')), '')
     const blob = service.getContainerClient('disk').getBlobClient('all/sub/deep/größe.html')
     const { contentType, metadata } = await blob.getProperties()
@@ -72,7 +72,7 @@ describe('rclone', { skip, timeout: CLIENT_LIMIT_MS }, () => {
     assert.match(metadata?.mtime ?? '', /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   })
 
-  test('a big file is a list of blocks', async () => {
+  test('copy uploads a big file in blocks', async () => {
     const blob = service.getContainerClient('disk').getBlockBlobClient('all/big.bin')
     const { committedBlocks } = await blob.getBlockList('committed')
     assert.deepEqual(
@@ -81,26 +81,26 @@ describe('rclone', { skip, timeout: CLIENT_LIMIT_MS }, () => {
     )
   })
 
-  test('copy back: every byte returns', async () => {
+  test('copy downloads every byte', async () => {
     const back = tempFolder('rclone-back')
     const threads = ['--multi-thread-cutoff', '1M', '--multi-thread-streams', '3']
     await rclone.ok('copy', remote('disk/all'), back, ...threads)
     for (const name of NAMES) assert.deepEqual(readFileSync(join(back, name)), FILES[name], name)
   })
 
-  test('cat: a part from the middle', async () => {
+  test('cat reads a range', async () => {
     const part = ['--offset', '4094', '--count', '12']
-    const said = await rclone.ok('cat', ...part, remote('disk/all/big.bin'))
-    assert.equal(said, BIG.toString('latin1', 4094, 4106))
+    const output = await rclone.ok('cat', ...part, remote('disk/all/big.bin'))
+    assert.equal(output, BIG.toString('latin1', 4094, 4106))
   })
 
-  test('hashsum: the MD5 of every file is known', async () => {
-    const said = await rclone.ok('hashsum', 'MD5', remote('disk/all'))
+  test('hashsum knows the MD5 of every file', async () => {
+    const output = await rclone.ok('hashsum', 'MD5', remote('disk/all'))
     const lines = NAMES.map((name) => {
       const md5 = createHash('md5').update(FILES[name] ?? '')
       return `${md5.digest('hex')}  ${name}`
     })
-    assert.deepEqual(said.trimEnd().split('\n').sort(), lines.sort())
+    assert.deepEqual(output.trimEnd().split('\n').sort(), lines.sort())
   })
 
   for (const [what, path, flags, expected] of [
@@ -109,24 +109,24 @@ describe('rclone', { skip, timeout: CLIENT_LIMIT_MS }, () => {
     ['all in one list', 'all', ['-R', '--files-only', '--fast-list'], NAMES],
     ['in pages of two', 'all', ['-R', '--files-only', '--azureblob-list-chunk', '2'], NAMES],
   ] as const) {
-    test(`lsf: ${what}`, async () => {
-      const said = await rclone.ok('lsf', remote(`disk/${path}`), ...flags)
-      assert.deepEqual(said.trimEnd().split('\n').sort(), expected)
+    test(`lsf lists ${what}`, async () => {
+      const output = await rclone.ok('lsf', remote(`disk/${path}`), ...flags)
+      assert.deepEqual(output.trimEnd().split('\n').sort(), expected)
     })
   }
 
-  test('lsd: containers', async () => {
+  test('lsd lists containers', async () => {
     assert.match(await rclone.ok('lsd', remote('')), / disk\n/)
   })
 
-  test('rcat: a stream of unknown length', async () => {
+  test('rcat uploads a stream of unknown length', async () => {
     const piped = clientOf(['sh', '-c', 'exec rclone rcat "$1" <"$0"'], settings)
     await piped.ok(join(folder, 'big.bin'), remote('disk/piped/big.bin'))
     const only = ['--include', '/big.bin']
     await rclone.ok('check', '--download', remote('disk/piped'), folder, ...only)
   })
 
-  test('copyto and moveto happen on the server', async () => {
+  test('copyto and moveto run on the server', async () => {
     await rclone.ok('mkdir', remote('other'))
     await rclone.ok('copyto', remote('disk/all/big.bin'), remote('other/copy of big.bin'))
     await rclone.ok('moveto', remote('other/copy of big.bin'), remote('other/moved/big.bin'))
@@ -138,7 +138,7 @@ describe('rclone', { skip, timeout: CLIENT_LIMIT_MS }, () => {
     assert.equal(await service.getContainerClient('other').exists(), false)
   })
 
-  test('sync: what is gone here goes there, what is new comes', async () => {
+  test('sync deletes removed files and uploads new ones', async () => {
     const here = tempFolder('rclone-sync')
     for (const name of ['kept', 'changed', 'gone']) writeFileSync(join(here, name), name)
     await rclone.ok('sync', here, remote('disk/synced'))
@@ -154,7 +154,7 @@ describe('rclone', { skip, timeout: CLIENT_LIMIT_MS }, () => {
     await rclone.ok('check', '--download', next, remote('disk/synced'))
   })
 
-  test('touch sets the time; settier sets the tier', async () => {
+  test('touch sets the time, and settier sets the tier', async () => {
     const path = remote('disk/touched')
     await rclone.ok('copyto', join(folder, 'empty.txt'), path)
     await rclone.ok('touch', '--timestamp', '2020-02-02T02:02:02', path)
@@ -163,7 +163,7 @@ describe('rclone', { skip, timeout: CLIENT_LIMIT_MS }, () => {
     assert.match(await rclone.ok('lsf', '--format', 'pT', path), /^touched;Cool\n/)
   })
 
-  test('a container behind a shared access signature', async () => {
+  test('a container is accessed with a SAS', async () => {
     const container = service.getContainerClient('disk')
     const url = await container.generateSasUrl({
       permissions: ContainerSASPermissions.parse('rl'),
@@ -171,11 +171,11 @@ describe('rclone', { skip, timeout: CLIENT_LIMIT_MS }, () => {
     })
     const guest = clientOf(['rclone'], { ...ALONE, RCLONE_AZUREBLOB_SAS_URL: url })
     assert.equal(await guest.ok('cat', remote('disk/all/sub/deep/日本語.json')), '{}')
-    const said = await guest.fails('deletefile', remote('disk/all/empty.txt'))
-    assert.match(said, /AuthorizationPermissionMismatch/)
+    const output = await guest.fails('deletefile', remote('disk/all/empty.txt'))
+    assert.match(output, /AuthorizationPermissionMismatch/)
   })
 
-  test('deletefile, delete and rmdir', async () => {
+  test('deletefile, delete and rmdir remove files and containers', async () => {
     await rclone.ok('copy', join(folder, 'sub'), remote('bin'))
     await rclone.ok('deletefile', remote('bin/deep/日本語.json'))
     await rclone.fails('rmdir', remote('bin'))

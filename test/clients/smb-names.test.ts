@@ -1,4 +1,4 @@
-// Names of SMB users, as Samba's own tools show them: smbcacls the permissions of a file, rpcclient what LSA says.
+// Names of SMB users in Samba's own tools: smbcacls shows the permissions of a file, rpcclient the lookups of LSA.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
@@ -9,12 +9,12 @@ import { ACCOUNT } from '../harness.ts'
 import { cleanUp } from '../server-process.ts'
 import { CLIENT_LIMIT_MS, clientOf, missingReason } from './program.ts'
 
-/** smbcacls knows no other port. An address of this machine that no other test has is random enough. */
+/** smbcacls supports no other port, so the server listens on a random loopback address. */
 const SMB_PORT = 445
 const part = () => 1 + Math.floor(254 * Math.random())
 const HOST = `127.${part()}.${part()}.${part()}`
 
-/** Why there can be no server there; undefined if there can. */
+/** The reason why a server cannot listen there, or undefined. */
 async function busyReason(): Promise<string | undefined> {
   const probe = createServer()
   return await new Promise((resolve) => {
@@ -31,7 +31,7 @@ const skip =
 
 const [ADA_SID, GRACE_SID] = ['Ada', 'grace'].map((user) => smbIdentity(ACCOUNT, user).sid)
 
-describe('names of SMB users', { skip, timeout: CLIENT_LIMIT_MS }, () => {
+describe('names of SMB users:', { skip, timeout: CLIENT_LIMIT_MS }, () => {
   let server: LazuliServer
   const smbcacls = clientOf(['smbcacls'], {})
   const rpcclient = clientOf(['rpcclient'], {})
@@ -64,29 +64,29 @@ describe('names of SMB users', { skip, timeout: CLIENT_LIMIT_MS }, () => {
   const acl = (...args: string[]) => smbcacls.ok(`//${HOST}/team`, 'plans', login, ...args)
   const rpc = (command: string) => rpcclient.ok(HOST, login, '-c', command)
 
-  test('smbcacls shows the owner, the group and those of the list by their names', async () => {
-    const shown = await acl()
-    assert.match(shown, new RegExp(`^OWNER:${ACCOUNT}\\\\Ada$`, 'm'))
-    assert.match(shown, new RegExp(`^GROUP:${ACCOUNT}\\\\Domain Users$`, 'm'))
-    assert.match(shown, /^ACL:NT AUTHORITY\\SYSTEM:ALLOWED/m)
-    assert.match(shown, /^ACL:BUILTIN\\Administrators:ALLOWED/m)
+  test('smbcacls shows the owner, the group and the entries by name', async () => {
+    const output = await acl()
+    assert.match(output, new RegExp(`^OWNER:${ACCOUNT}\\\\Ada$`, 'm'))
+    assert.match(output, new RegExp(`^GROUP:${ACCOUNT}\\\\Domain Users$`, 'm'))
+    assert.match(output, /^ACL:NT AUTHORITY\\SYSTEM:ALLOWED/m)
+    assert.match(output, /^ACL:BUILTIN\\Administrators:ALLOWED/m)
   })
 
-  test('smbcacls gives rights to a user by name', async () => {
+  test('smbcacls grants rights to a user by name', async () => {
     await acl('--add', `ACL:${ACCOUNT}\\grace:ALLOWED/OI|CI/READ`)
     assert.match(await acl(), new RegExp(`^ACL:${ACCOUNT}\\\\grace:ALLOWED/OI\\|CI/READ$`, 'm'))
     assert.match(await acl('--numeric'), new RegExp(`^ACL:${GRACE_SID}:`, 'm'))
   })
 
-  test('rpcclient: names to SIDs', async () => {
-    const shown = await rpc('lookupnames ADA grace')
-    assert.equal(shown, `ADA ${ADA_SID} (User: 1)\ngrace ${GRACE_SID} (User: 1)\n`)
+  test('rpcclient resolves names to SIDs', async () => {
+    const output = await rpc('lookupnames ADA grace')
+    assert.equal(output, `ADA ${ADA_SID} (User: 1)\ngrace ${GRACE_SID} (User: 1)\n`)
     assert.equal(await rpc('lookupnames4 Ada'), `Ada ${ADA_SID} (User: 1)\n`)
   })
 
-  test('rpcclient: SIDs to names', async () => {
-    const shown = await rpc(`lookupsids ${ADA_SID} S-1-5-18 S-1-5-21-1-2-3-4`)
-    assert.deepEqual(shown.split('\n'), [
+  test('rpcclient resolves SIDs to names', async () => {
+    const output = await rpc(`lookupsids ${ADA_SID} S-1-5-18 S-1-5-21-1-2-3-4`)
+    assert.deepEqual(output.split('\n'), [
       `${ADA_SID} ${ACCOUNT}\\Ada (1)`,
       'S-1-5-18 NT AUTHORITY\\SYSTEM (5)',
       'S-1-5-21-1-2-3-4 *unknown*\\*unknown* (8)',
@@ -95,7 +95,7 @@ describe('names of SMB users', { skip, timeout: CLIENT_LIMIT_MS }, () => {
     assert.equal(await rpc(`lookupsids3 ${GRACE_SID}`), `${GRACE_SID} grace (1)\n`)
   })
 
-  test('users of another account are not known', async () => {
+  test('users of another account are unknown', async () => {
     const { sid } = smbIdentity('otheraccount', 'mallory')
     await rpcclient.fails(HOST, login, '-c', 'lookupnames mallory')
     assert.match(await rpc(`lookupsids ${ADA_SID} ${sid}`), /\*unknown\*/)

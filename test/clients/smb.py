@@ -1,4 +1,4 @@
-# File shares through libsmbclient (smbc) and impacket. Arguments: the port, the account, its key, a share.
+# File shares with libsmbclient (smbc) and impacket. Arguments: the port, the account, its key, a share.
 import io
 import os
 import sys
@@ -17,7 +17,7 @@ def smbc_context():
     return context
 
 
-def test_smbc_reads_what_it_wrote():
+def test_smbc_reads_what_it_has_written():
     context, root = smbc_context(), f"smb://127.0.0.1:{PORT}/{SHARE}"
     context.mkdir(f"{root}/smbc", 0o755)
     file = context.open(f"{root}/smbc/a.bin", os.O_CREAT | os.O_WRONLY)

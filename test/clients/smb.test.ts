@@ -1,4 +1,4 @@
-// File shares through libsmbclient and impacket (in Python, since only Python can ask them) and through rclone.
+// File shares with libsmbclient and impacket, which are called from Python, and with rclone.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -50,7 +50,7 @@ test(
 const noRclone = missingReason('rclone', ['rclone', 'version'])
 
 describe('rclone', { skip: noRclone ?? false, timeout: CLIENT_LIMIT_MS }, () => {
-  test('copies a folder there and back, lists, moves and deletes', async () => {
+  test('uploads, downloads, lists, moves and deletes a folder', async () => {
     const obscured = await clientOf(['rclone'], {}).ok('obscure', ACCOUNT_KEY)
     const rclone = clientOf(['rclone'], {
       RCLONE_CONFIG: '',

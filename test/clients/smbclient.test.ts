@@ -1,5 +1,5 @@
-// File shares through smbclient: every dialect, every way to sign and to seal; what is put is what is got, and what
-// one does REST sees.
+// File shares with smbclient: every dialect, signing algorithm and cipher. Files are read as they were written, and
+// REST sees the changes.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { CLIENT_LIMIT_MS, clientOf, missingReason, type Client } from './program
 
 const skip = missingReason('smbclient', ['smbclient', '--version']) ?? false
 
-/** [what, smbclient's arguments] */
+/** The description, and the arguments of smbclient. */
 const MODES: readonly (readonly [string, ...string[]])[] = [
   ['2.1, unsigned', '-m', 'SMB2_10', '--client-protection=off'],
   ['2.1, signed', '-m', 'SMB2_10', '--client-protection=sign'],
@@ -26,7 +26,7 @@ const MODES: readonly (readonly [string, ...string[]])[] = [
   ),
   ...['aes-128-gcm', 'aes-128-ccm', 'aes-256-gcm', 'aes-256-ccm'].map(
     (cipher) =>
-      [`3.1.1, sealed with ${cipher}`, '-m', 'SMB3_11', '--client-protection=encrypt',
+      [`3.1.1, encrypted with ${cipher}`, '-m', 'SMB3_11', '--client-protection=encrypt',
         `--option=clientsmb3encryptionalgorithms=${cipher}`] as const, // prettier-ignore
   ),
 ]
@@ -78,19 +78,21 @@ describe('smbclient', { skip, timeout: CLIENT_LIMIT_MS }, () => {
     assert.match(await client.ok('-L', '127.0.0.1', ...login()), /docs +Disk[\s\S]*IPC\$ +IPC/)
   })
 
-  test('a wrong key is refused, and so is nobody', async () => {
+  test('a wrong key and an anonymous login are refused', async () => {
     const { fails } = client
     const wrong = Buffer.alloc(64).toString('base64')
     for (const args of [login(wrong), ['-p', String(server.smbPort), '-N']]) {
-      await fails('//127.0.0.1/docs', ...args, '-c', 'ls').then((said) => assert.equal(said, ''))
+      await fails('//127.0.0.1/docs', ...args, '-c', 'ls').then((output) =>
+        assert.equal(output, ''),
+      )
     }
   })
 
-  test('a share that is not there', async () => {
+  test('a missing share is refused', async () => {
     await client.fails('//127.0.0.1/none', ...login(), '-c', 'ls')
   })
 
-  test('names in any script and any case', async () => {
+  test('names can have any script and are not case-sensitive', async () => {
     await run([], 'mkdir größe; put big.bin "größe/日本語 😀.bin"; ls größe/*')
     const found = []
     for await (const item of share

@@ -1,5 +1,5 @@
-# What the suites for Python share: how a refusal is asserted, and how the tests of a file are run. python.test.ts
-# reads one line of JSON per test.
+# Shared by the Python suites: asserts a refusal and runs the tests of a file. python.test.ts reads one line of JSON
+# per test.
 import json
 import traceback
 
@@ -15,7 +15,7 @@ def refusal(errors):
             call(*args, **kwargs)
         except HttpResponseError as failure:
             found = getattr(failure, "error_code", None)
-            if found is None:  # create_entity raises its errors without it, and tables have it in the body only.
+            if found is None:  # create_entity raises errors without it, and tables have it only in the body.
                 found = json.loads(failure.response.text())["odata.error"]["code"]
             assert found == code, f"{found}, not {code}"
             assert isinstance(failure, errors.get(code, HttpResponseError)), type(failure).__name__
@@ -26,11 +26,11 @@ def refusal(errors):
 
 
 def run_tests(names):
-    """Runs every function whose name begins with test_, in the order in which they stand."""
+    """Runs every function whose name begins with test_, in order."""
     for name, test in [item for item in names.items() if item[0].startswith("test_")]:
         failure = None
         try:
             test()
-        except Exception:  # Whatever went wrong is the result of the test.
+        except Exception:  # Any error is the result of the test.
             failure = traceback.format_exc()
         print(json.dumps({"name": name[5:].replace("_", " "), "failure": failure}), flush=True)

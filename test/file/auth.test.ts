@@ -1,7 +1,7 @@
-// Who may do what to shares and files: account SAS, service SAS of a share and of a file, stored policies, user
-// delegation SAS and tokens, made by the SDK. The clock is the test's.
+// Access to shares and files with an account SAS, a service SAS of a share or a file, stored policies, a user
+// delegation SAS and tokens, created by the SDK. The test controls the clock.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import {
   AccountSASPermissions,
   AccountSASResourceTypes,
@@ -17,27 +17,20 @@ import {
 } from '@azure/storage-file-share'
 import { UnsecuredJWT } from 'jose'
 import { delegationKeyIn } from '../delegation-key.ts'
-import { ACCOUNT, ACCOUNT_KEY, outcome, rawRequest } from '../harness.ts'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
-import { outcomeOf, shareClient } from './smb-client.ts'
+import { ACCOUNT, ACCOUNT_KEY, outcome, type Headers } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
+import { outcomeOf } from './smb-client.ts'
 
 const HOUR_MS = 3_600_000
 const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
 
-let server: RunningTestServer
-let share: ShareClient
-before(async () => {
-  server = await runTestServer({ oauth: 'basic', silent: true })
-  share = shareClient(server, 'box')
-  await share.create()
-  await share.createDirectory('dir')
-  for (const path of ['dir/a', 'b']) {
-    const file = share.rootDirectoryClient.getFileClient(path)
-    await file.create(5)
-    await file.uploadRange('hello', 0, 5)
-  }
-})
-after(() => server.close())
+const { server, share, send } = await startFileFixture({ oauth: 'basic', silent: true })
+await share.createDirectory('dir')
+for (const path of ['dir/a', 'b']) {
+  const file = share.rootDirectoryClient.getFileClient(path)
+  await file.create(5)
+  await file.uploadRange('hello', 0, 5)
+}
 
 const fromNow = (byMs: number) => new Date(server.now() + byMs)
 
@@ -46,9 +39,7 @@ const CLEAR = { 'x-ms-write': 'clear', 'x-ms-range': 'bytes=0-0' }
 
 async function ask(method: string, path: string, sas: string): Promise<string> {
   const headers = path.includes('comp=range') ? CLEAR : method === 'PUT' ? NEW_FILE : {}
-  return outcome(
-    await rawRequest({ blobPort: server.filePort }, { method, path, headers, sign: sas }),
-  )
+  return outcome(await send(method, path, headers, undefined, sas))
 }
 
 const DENIED = '403 AuthorizationPermissionMismatch'
@@ -97,7 +88,7 @@ for (const [permissions, types, method, path, expected] of ACCOUNT_SAS) {
   })
 }
 
-test('an account SAS of another service, and one that is over', async () => {
+test('an account SAS for another service and an expired one are refused', async () => {
   assert.equal(
     await ask('GET', '/box/b', accountSas('r', 'o', 'bqt')),
     '403 AuthorizationServiceMismatch',
@@ -140,7 +131,7 @@ const SERVICE_SAS: readonly [kind: 'share' | 'file', permissions: string, method
   ['share', 'c', 'PUT', '/box/share-dir?restype=directory', '201'],
   ['share', 'r', 'DELETE', '/box/share-dir?restype=directory', DENIED],
   ['share', 'd', 'DELETE', '/box/share-dir?restype=directory', '202'],
-  // Whatever it may do to what is in the share, the share itself is not for it.
+  // A SAS for the content of a share does not apply to the share itself.
   ['share', 'rcwdl', 'GET', '/box?restype=share', REFUSED],
   ['share', 'rcwdl', 'DELETE', '/box?restype=share', REFUSED],
   ['share', 'rcwdl', 'GET', '/box?restype=share&comp=acl', REFUSED],
@@ -162,7 +153,7 @@ for (const [kind, permissions, method, path, expected] of SERVICE_SAS) {
   })
 }
 
-test('a stored policy gives, and takes away again', async () => {
+test('a stored policy grants and revokes permissions', async () => {
   const policy = { permissions: 'rl', startsOn: fromNow(-HOUR_MS), expiresOn: fromNow(HOUR_MS) }
   await share.setAccessPolicy([{ id: 'readers', accessPolicy: policy }])
   const values = { shareName: 'box', identifier: 'readers' }
@@ -174,7 +165,7 @@ test('a stored policy gives, and takes away again', async () => {
   assert.equal(await ask('GET', '/box/b', sas), FAILED)
 })
 
-describe('tokens', () => {
+describe('a token:', () => {
   const TENANT = 'ab1f708d-50f6-404c-a006-d71b2ac7a606'
   const seconds = Math.floor(Date.now() / 1_000)
   const token = new UnsecuredJWT({
@@ -185,12 +176,8 @@ describe('tokens', () => {
     oid: '4fd0e7a0-0a2c-4f2f-8b46-2d0a3f0d9d11',
     tid: TENANT,
   }).encode()
-  const bearer = (more: Record<string, string> = {}) => ({
-    headers: { ...more, authorization: `Bearer ${token}` },
-    sign: 'none',
-  })
-  const asked = async (method: string, path: string, headers: Record<string, string>) =>
-    outcome(await rawRequest({ blobPort: server.filePort }, { method, path, ...bearer(headers) }))
+  const sendWithToken = (method: string, path: string, headers: Headers, body?: string) =>
+    send(method, path, { ...headers, authorization: `Bearer ${token}` }, body, 'none')
   const INTENT = { 'x-ms-file-request-intent': 'backup' }
 
   // prettier-ignore
@@ -204,17 +191,16 @@ describe('tokens', () => {
   ]
   for (const [method, path, headers, expected] of TOKENS) {
     test(`${method} ${path} ${headers['x-ms-file-request-intent'] ?? 'without an intent'} → ${expected}`, async () => {
-      assert.equal(await asked(method, path, headers), expected)
+      assert.equal(outcome(await sendWithToken(method, path, headers)), expected)
     })
   }
 
-  test('the key that a token gets signs user delegation SAS', async () => {
+  test('the key that it gets signs a user delegation SAS', async () => {
     const body =
       `<KeyInfo><Start>${fromNow(0).toISOString().slice(0, 19)}Z</Start>` +
       `<Expiry>${fromNow(HOUR_MS).toISOString().slice(0, 19)}Z</Expiry></KeyInfo>`
     const path = '/?restype=service&comp=userdelegationkey'
-    const place = { blobPort: server.filePort }
-    const answer = await rawRequest(place, { method: 'POST', path, body, ...bearer(INTENT) })
+    const answer = await sendWithToken('POST', path, INTENT, body)
     assert.equal(outcome(answer), '200', answer.text)
     const key = delegationKeyIn(answer.text)
     assert.equal(key.signedService, 'f')
@@ -234,7 +220,7 @@ describe('tokens', () => {
   })
 })
 
-test('an account SAS by the SDK', async () => {
+test('the SDK uses an account SAS', async () => {
   const service = new ShareServiceClient(server.fileEndpoint, credential)
   const permissions = AccountSASPermissions.parse('rl')
   const url = service.generateAccountSasUrl(fromNow(HOUR_MS), permissions, 'sco')
@@ -243,11 +229,8 @@ test('an account SAS by the SDK', async () => {
   assert.deepEqual(names, ['box'])
 })
 
-test('nobody in particular learns nothing', async () => {
-  const answer = await rawRequest(
-    { blobPort: server.filePort },
-    { method: 'GET', path: '/box/b', sign: 'none' },
-  )
+test('a request without credentials is refused and learns nothing', async () => {
+  const answer = await send('GET', '/box/b', {}, undefined, 'none')
   assert.match(outcome(answer), /^40[134] /)
   assert.equal(answer.text.includes('hello'), false)
 })

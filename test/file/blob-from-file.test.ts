@@ -1,53 +1,28 @@
-// Files as the source of blobs: every operation of the Blob service that takes a URL takes that of a file of ours,
-// with what SMB clients do to the file in mind.
+// Files as the source of blobs: every operation of the Blob service that copies from a URL accepts a file of this
+// server, and respects SMB clients that use it.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import {
-  BlobServiceClient,
-  StorageSharedKeyCredential,
-  type ContainerClient,
-} from '@azure/storage-blob'
-import {
-  FileSASPermissions,
-  type ShareClient,
-  type ShareFileClient,
-} from '@azure/storage-file-share'
-import { ACCOUNT, ACCOUNT_KEY, rawRequest } from '../harness.ts'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
-import { assertRefused, type Headers } from './share-server.ts'
-import {
-  acknowledge,
-  cacheOpen,
-  CACHES,
-  onBreak,
-  openPlace,
-  placeOf,
-  shareClient,
-} from './smb-client.ts'
+import { describe, test } from 'node:test'
+import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
+import { FileSASPermissions, type ShareFileClient } from '@azure/storage-file-share'
+import { ACCOUNT, ACCOUNT_KEY, rawRequest, assertRefused, type Headers } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
+import { acknowledge, cacheOpen, CACHES, onBreak, openPlace, placeOf } from './smb-client.ts'
 
 const BYTES = Buffer.alloc(100_000, 'bytes of a file')
 const PAGES = 98_304
 
-let server: RunningTestServer
-let share: ShareClient
-let source: ShareFileClient
-let container: ContainerClient
+const { server, share } = await startFileFixture({ encryptionScopes: ['scope'] })
 let count = 0
 
-before(async () => {
-  server = await runTestServer({ encryptionScopes: ['scope'] })
-  share = shareClient(server, 'box')
-  await share.create()
-  const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
-  const endpoint = `http://127.0.0.1:${server.blobPort}/${ACCOUNT}`
-  container = new BlobServiceClient(endpoint, credential).getContainerClient('box')
-  await container.create()
-  source = share.rootDirectoryClient.getFileClient('source')
-  const fileHttpHeaders = { fileContentType: 'text/plain' }
-  await source.create(BYTES.length, { metadata: { a: '1' }, fileHttpHeaders })
-  await source.uploadRange(BYTES, 0, BYTES.length)
-})
-after(() => server.close())
+const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
+const endpoint = `http://127.0.0.1:${server.blobPort}/${ACCOUNT}`
+const container = new BlobServiceClient(endpoint, credential).getContainerClient('box')
+await container.create()
+
+const source = share.rootDirectoryClient.getFileClient('source')
+const fileHttpHeaders = { fileContentType: 'text/plain' }
+await source.create(BYTES.length, { metadata: { a: '1' }, fileHttpHeaders })
+await source.uploadRange(BYTES, 0, BYTES.length)
 
 const newName = () => `blob-${(count += 1)}`
 
@@ -61,8 +36,8 @@ async function sasUrl(file: ShareFileClient): Promise<string> {
   return file.generateSasUrl({ permissions: FileSASPermissions.parse('r'), expiresOn })
 }
 
-describe('a blob made of a file', () => {
-  test('by Copy Blob is a block blob that shares nothing with it', async () => {
+describe('a blob copied from a file', () => {
+  test('by Copy Blob is an independent block blob', async () => {
     const blob = container.getBlockBlobClient(newName())
     const poller = await blob.beginCopyFromURL(await sasUrl(source))
     assert.equal((await poller.pollUntilDone()).copyStatus, 'success')
@@ -86,7 +61,7 @@ describe('a blob made of a file', () => {
     assert.equal((await copied.downloadToBuffer()).toString(), 'x')
   })
 
-  test('with holes, and without a byte written, is zeros there', async () => {
+  test('with holes, or never written, has zeros there', async () => {
     for (const isWritten of [true, false]) {
       const { fileClient: file } = await share.createFile(newName(), 50_000)
       if (isWritten) await file.uploadRange('x', 40_000, 1)
@@ -98,7 +73,7 @@ describe('a blob made of a file', () => {
     }
   })
 
-  test('whose type was cleared has the type of a blob without one', async () => {
+  test('without a content type has the default type of a blob', async () => {
     const { fileClient: file } = await share.createFile(newName(), 3)
     await file.setHttpHeaders({ fileContentLanguage: 'en' })
     assert.equal((await file.getProperties()).contentType, undefined)
@@ -108,7 +83,7 @@ describe('a blob made of a file', () => {
     assert.deepEqual([contentType, contentLanguage], ['application/octet-stream', 'en'])
   })
 
-  test('of a snapshot of the share', async () => {
+  test('can be from a share snapshot', async () => {
     const { fileClient: file } = await share.createFile(newName(), 3)
     await file.uploadRange('old', 0, 3)
     const { snapshot = '' } = await share.createSnapshot()
@@ -118,14 +93,14 @@ describe('a blob made of a file', () => {
     assert.equal((await container.getBlobClient(name).downloadToBuffer()).toString(), 'old')
   })
 
-  test('encrypted with a scope', async () => {
+  test('can be encrypted with a scope', async () => {
     const name = newName()
     const answer = await send(name, source.url, { 'x-ms-encryption-scope': 'scope' })
     assert.equal(answer.status, 202, answer.text)
     assert.deepEqual(await container.getBlobClient(name).downloadToBuffer(), BYTES)
   })
 
-  test('by Copy Blob From URL and Put Blob From URL', async () => {
+  test('can be made by Copy Blob From URL and Put Blob From URL', async () => {
     const url = await sasUrl(source)
     const [copied, put] = [newName(), newName()].map((name) => container.getBlockBlobClient(name))
     await copied?.syncCopyFromURL(url)
@@ -133,7 +108,7 @@ describe('a blob made of a file', () => {
     for (const blob of [copied, put]) assert.deepEqual(await blob?.downloadToBuffer(), BYTES)
   })
 
-  test('by Put Block, Append Block and Put Page From URL', async () => {
+  test('can be made by Put Block, Append Block and Put Page From URL', async () => {
     const url = await sasUrl(source)
     const blocks = container.getBlockBlobClient(newName())
     await blocks.stageBlockFromURL('AAAA', url, 10, 20)
@@ -150,8 +125,8 @@ describe('a blob made of a file', () => {
   })
 })
 
-describe('what stands in the way', () => {
-  test('conditions on the source are about the file', async () => {
+describe('a copy from a file is refused or waits:', () => {
+  test('conditions on the source apply to the file', async () => {
     const { etag = '' } = await source.getProperties()
     const match = { 'x-ms-source-if-match': etag }
     assert.equal((await send(newName(), source.url, match)).status, 202)
@@ -159,14 +134,14 @@ describe('what stands in the way', () => {
     await assertRefused(other, 412, 'SourceConditionNotMet')
   })
 
-  test('a file that is not there, or no SAS where another account asks', async () => {
+  test('a missing file, or a copy by another account without a SAS', async () => {
     const none = share.rootDirectoryClient.getFileClient('none').url
     await assertRefused(send(newName(), none), 404, 'CannotVerifyCopySource')
     const wrong = `${source.url}?sv=2024-11-04&sr=f&sp=r&se=2099-01-01T00%3A00%3A00Z&sig=AAAA`
     await assertRefused(send(newName(), wrong), 403, 'CannotVerifyCopySource')
   })
 
-  test('an incremental copy is of page blobs', async () => {
+  test('an incremental copy, which needs a page blob', async () => {
     const request = { method: 'PUT', path: '/box/x?comp=incrementalcopy' }
     const headers = { 'x-ms-copy-source': source.url }
     await assertRefused(rawRequest(server, { ...request, headers }), 409, 'InvalidSourceBlobUrl')
@@ -181,17 +156,17 @@ describe('what stands in the way', () => {
     await assert.rejects(block, { statusCode: 409, code: 'CannotVerifyCopySource' })
   })
 
-  test('what an SMB client has written and not flushed is waited for', async () => {
+  test('an SMB client with cached writes has to flush them first', async () => {
     const { fileClient: file } = await share.createFile(newName(), 3)
     const place = await placeOf(server, 'box', file.path)
     await cacheOpen(server, place, CACHES.RWH)
-    const { told, stop } = onBreak(server, ({ holder, to }) =>
+    const { breaks, stop } = onBreak(server, ({ holder, to }) =>
       acknowledge(server, place, holder, to),
     )
     assert.equal((await send(newName(), file.url)).status, 202)
     stop()
     assert.deepEqual(
-      told.map(({ isAwaited, to }) => [isAwaited, to]),
+      breaks.map(({ isAwaited, to }) => [isAwaited, to]),
       [[true, CACHES.RH]],
     )
   })

@@ -1,16 +1,15 @@
-// What an SMB client caches of a file is flushed before REST touches it: which operation asks for what, and who
-// waits for whom. The rights are those of SMB leases: R to read, W to write, H to keep the handle.
+// An SMB client flushes its cache of a file before REST uses the file: which operation breaks which rights, and which
+// waits. The rights are those of SMB leases: R to cache reads, W to cache writes, H to cache the handle.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { ShareFileClient } from '@azure/storage-file-share'
 import {
   NAMES,
   newFile,
-  openWorld,
+  fileWorld,
   outcomeUnhindered,
   run,
   type OperationName,
-  type World,
 } from './file-operations.ts'
 import {
   acknowledge,
@@ -27,12 +26,7 @@ import {
   itemsOf,
 } from './smb-client.ts'
 
-let world: World
-
-before(async () => {
-  world = await openWorld('cached')
-})
-after(() => world.server.close())
+const world = await fileWorld('cached')
 
 type Rights = keyof typeof CACHES
 
@@ -45,18 +39,18 @@ async function newCached(
   return { file, place }
 }
 
-/** A client that does at once what it is asked. */
+/** A client that acknowledges every break at once. */
 const obedient = (event: BreakEvent) => acknowledge(world.server, event, event.holder, event.to)
 
 const HELD: readonly Rights[] = ['R', 'RH', 'RW', 'RWH']
 
-// `→ X`: the client is asked to go down to X, and the operation waits until it has; `tells X`: it does not wait.
+// `→ X`: the operation breaks the lease to X and waits for the acknowledgment; `notifies X`: it does not wait.
 // prettier-ignore
 const KEEP =    ['',        '',        '',       '']
 // prettier-ignore
 const READ =    ['',        '',        '→ R',    '→ RH']
 // prettier-ignore
-const WRITE =   ['tells none', 'tells none', '→ none', '→ none']
+const WRITE =   ['notifies none', 'notifies none', '→ none', '→ none']
 // prettier-ignore
 const DELETE =  ['',        '→ R',     '',       '→ RW']
 
@@ -83,68 +77,68 @@ const BREAKS: Readonly<Record<OperationName, readonly string[]>> = {
 }
 
 function textOf({ to, isAwaited }: BreakEvent): string {
-  return `${isAwaited ? '→' : 'tells'} ${cacheText(to)}`
+  return `${isAwaited ? '→' : 'notifies'} ${cacheText(to)}`
 }
 
-/** The handle stays open: it is in the way of a deletion, whatever it caches. */
+/** The handle stays open, which prevents a deletion whatever it caches. */
 function outcomeWhileOpen(name: OperationName): string {
   const isDeletion = name === 'Delete File' || name === 'Rename over File'
   return isDeletion ? '409 SharingViolation' : outcomeUnhindered(name)
 }
 
-describe('a client that does as it is asked', () => {
+describe('a client that acknowledges at once:', () => {
   for (const name of NAMES) {
     for (const [i, rights] of HELD.entries()) {
       const expected = BREAKS[name][i] ?? ''
-      test(`${name} on ${rights}: ${expected || 'is left alone'}`, async () => {
+      test(`${name} on ${rights}: ${expected || 'no break'}`, async () => {
         const { file } = await newCached(rights)
-        const { told, stop } = onBreak(world.server, obedient)
+        const { breaks, stop } = onBreak(world.server, obedient)
         const outcome = await outcomeOf(run(name, file, world))
         stop()
-        assert.equal(told.map(textOf).join(), expected)
+        assert.equal(breaks.map(textOf).join(), expected)
         assert.equal(outcome, outcomeWhileOpen(name))
       })
     }
   }
 
-  test('List asks nobody for anything', async () => {
+  test('List breaks no lease', async () => {
     const { file } = await newCached('RWH')
-    const { told, stop } = onBreak(world.server)
+    const { breaks, stop } = onBreak(world.server)
     const root = world.share.rootDirectoryClient
     const listed = await itemsOf(root.listFilesAndDirectories())
     stop()
     assert(listed.some((each) => each.name === file.name))
-    assert.equal(told.length, 0)
+    assert.equal(breaks.length, 0)
   })
 })
 
-describe('a client that takes its time', () => {
+describe('a slow client:', () => {
   for (const name of NAMES) {
     for (const [i, rights] of HELD.entries()) {
       const expected = BREAKS[name][i] ?? ''
       if (!expected.startsWith('→')) continue
       test(`${name} on ${rights} waits for it`, async () => {
         const { file, place } = await newCached(rights)
-        const { told, stop } = onBreak(world.server)
+        const { breaks, stop } = onBreak(world.server)
         let isDone = false
         const running = outcomeOf(run(name, file, world)).finally(() => {
           isDone = true
         })
-        await untilTrue(() => told.length === 1)
+        await untilTrue(() => breaks.length === 1)
         assert.equal(isDone, false)
-        const [event] = told
+        const [event] = breaks
         assert(event !== undefined)
         await acknowledge(world.server, place, event.holder, event.to)
         assert.equal(await running, outcomeWhileOpen(name))
         stop()
-        assert.equal(told.length, 1)
+        assert.equal(breaks.length, 1)
       })
 
-      test(`${name} on ${rights} waits in vain → 500 ClientCacheFlushDelay`, async () => {
+      test(`${name} on ${rights} times out → 500 ClientCacheFlushDelay`, async () => {
         const { file } = await newCached(rights)
-        const { told, stop } = onBreak(world.server)
+        const { breaks, stop } = onBreak(world.server)
         const running = outcomeOf(run(name, file, world))
-        await untilTrue(() => told.length === 1)
+        await untilTrue(() => breaks.length === 1)
         world.server.endWaits()
         assert.equal(await running, '500 ClientCacheFlushDelay')
         stop()
@@ -153,9 +147,9 @@ describe('a client that takes its time', () => {
   }
 })
 
-describe('a client that closes its handle instead', () => {
+describe('a client that closes its handle instead:', () => {
   for (const name of ['Delete File', 'Rename over File', 'Get File', 'Put Range'] as const) {
-    test(`${name} goes on without it`, async () => {
+    test(`${name} continues`, async () => {
       const { file } = await newCached('RWH')
       const { stop } = onBreak(world.server, () => file.forceCloseAllHandles())
       assert.equal(await outcomeOf(run(name, file, world)), 'ok')
@@ -164,51 +158,51 @@ describe('a client that closes its handle instead', () => {
   }
 })
 
-describe('several', () => {
-  test('requests that wait ask once, and all go on', async () => {
+describe('several requests or clients:', () => {
+  test('waiting requests cause one break, and all continue', async () => {
     const { file } = await newCached('RWH')
-    const { told, stop } = onBreak(world.server)
+    const { breaks, stop } = onBreak(world.server)
     const running = Array.from({ length: 5 }, () => outcomeOf(file.getProperties()))
-    await untilTrue(() => told.length === 1)
-    const [event] = told
+    await untilTrue(() => breaks.length === 1)
+    const [event] = breaks
     assert(event !== undefined)
     await obedient(event)
     assert.deepEqual(new Set(await Promise.all(running)), new Set(['ok']))
     stop()
-    assert.equal(told.length, 1)
+    assert.equal(breaks.length, 1)
   })
 
-  test('clients are asked together, and all are waited for', async () => {
+  test('leases of several clients are broken together, and all are awaited', async () => {
     const { file, place } = await newCached('RH')
     const other = await cacheOpen(world.server, place, CACHES.RH, { holder: 'other' })
-    const { told, stop } = onBreak(world.server)
+    const { breaks, stop } = onBreak(world.server)
     const running = outcomeOf(file.delete())
-    await untilTrue(() => told.length === 2)
-    for (const event of told) await obedient(event)
-    await untilTrue(() => told.length === 2)
+    await untilTrue(() => breaks.length === 2)
+    for (const event of breaks) await obedient(event)
+    await untilTrue(() => breaks.length === 2)
     assert.equal(await running, '409 SharingViolation')
     stop()
     assert.deepEqual(
-      new Set(told.map(({ holder }) => holder)),
+      new Set(breaks.map(({ holder }) => holder)),
       new Set([`holder-${place.nodeId}`, other.holder]),
     )
   })
 
-  test('a read and then a write ask for more', async () => {
+  test('a write after a read breaks further rights', async () => {
     const { file } = await newCached('RWH')
-    const { told, stop } = onBreak(world.server, obedient)
+    const { breaks, stop } = onBreak(world.server, obedient)
     await file.getProperties()
     await file.uploadRange('x', 0, 1)
     stop()
-    assert.deepEqual(told.map(textOf), ['→ RH', 'tells none'])
+    assert.deepEqual(breaks.map(textOf), ['→ RH', 'notifies none'])
   })
 })
 
-test('a handle that caches nothing is not asked', async () => {
+test('a handle without a lease gets no break', async () => {
   const file = await newFile(world)
   await openPlace(world.server, await placeOf(world.server, 'cached', file.path))
-  const { told, stop } = onBreak(world.server)
+  const { breaks, stop } = onBreak(world.server)
   await file.uploadRange('x', 0, 1)
   stop()
-  assert.equal(told.length, 0)
+  assert.equal(breaks.length, 0)
 })

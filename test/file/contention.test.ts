@@ -1,29 +1,21 @@
-// Many clients on one file at once: of every Put Range a reader sees all or nothing, a download shows one state to
-// its last byte, and a copy is of one state.
+// Many clients use one file at once: a reader sees every Put Range completely or not at all, and downloads and copies
+// are of one state.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ShareServiceClient, type ShareClient } from '@azure/storage-file-share'
-import { startTestServer, type TestServer } from '../harness.ts'
+import { test } from 'node:test'
+import { startTestServer } from '../harness.ts'
+import { fileFixtureOn } from './fixture.ts'
 
 const KIB = 1024
-/** The writers go on until as much was read. */
+/** The writers continue until the reader has read this often. */
 const READS_MIN = 10
-/** The reader goes on until as much was written. */
+/** The reader continues until the writers have written this often. */
 const WRITES_MIN = 10
 
-let server: TestServer
-let share: ShareClient
-
-before(async () => {
-  server = await startTestServer({ onDisk: true })
-  share = ShareServiceClient.fromConnectionString(server.connectionString).getShareClient('box')
-  await share.create()
-})
-after(() => server.close())
+const { share } = await fileFixtureOn(await startTestServer({ onDisk: true }))
 
 const fileOf = (name: string) => share.rootDirectoryClient.getFileClient(name)
 
-/** The one byte that all of it is. */
+/** The value of all bytes in the range, which must be equal. */
 function only(bytes: Buffer, from: number, to: number): number {
   const [first = 0] = bytes.subarray(from, to)
   assert(
@@ -34,8 +26,8 @@ function only(bytes: Buffer, from: number, to: number): number {
 }
 
 /**
- * Odd values are written to the first three quarters, even ones to the last three. Where the middle is of one
- * kind, so is all that this one writes: a later write of the same kind would have covered the middle too.
+ * Odd values are written to the first three quarters, even values to the last three. The quarters that only one kind
+ * writes must agree with the middle: a later write of the same kind would have overwritten the middle too.
  */
 function checkOverlap(bytes: Buffer): void {
   const quarter = bytes.length / 4
@@ -45,9 +37,9 @@ function checkOverlap(bytes: Buffer): void {
   assert.equal(middle % 2 === 1 ? left : right, middle)
 }
 
-// Small ones live in the kv, large ones in extents.
+// Small ranges are stored in the kv, large ones in extents.
 for (const lengthBytes of [8 * KIB, 256 * KIB]) {
-  test(`ranges that overlap, of a file of ${lengthBytes} bytes`, async () => {
+  test(`overlapping ranges in a file of ${lengthBytes} bytes are atomic`, async () => {
     const file = fileOf(`overlap-${lengthBytes}`)
     await file.create(lengthBytes)
     const [quarter, long] = [lengthBytes / 4, (lengthBytes / 4) * 3]
@@ -100,7 +92,7 @@ test('a copy and a snapshot are of one state', async () => {
   await Promise.all(writers)
 })
 
-test('writes to different places of one file all stay', async () => {
+test('no write to different places of one file is lost', async () => {
   const file = fileOf('places')
   const count = 64
   await file.create(count * KIB)

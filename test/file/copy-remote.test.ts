@@ -1,38 +1,18 @@
-// Copy File from another server: the destination is there at once and pending, its progress can be watched, and the
-// copy ends with success, a failure or an abort, also if the server is restarted meanwhile.
+// Copy File from another server: the destination exists at once and is pending, it shows the progress, and the copy
+// ends with success, failure or abort, also across a restart of the server.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import {
-  ShareServiceClient,
-  type ShareClient,
-  type ShareFileClient,
-} from '@azure/storage-file-share'
-import { startCopyServers, type CopyServers } from '../copy-servers.ts'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
-import { file as served, gate, heldFile, type SourceServer } from '../source-server.ts'
-import { assertRefused, type Headers } from './share-server.ts'
+import { describe, test } from 'node:test'
+import type { ShareFileClient } from '@azure/storage-file-share'
+import { rawRequest, startTestServer, assertRefused, type Headers } from '../harness.ts'
+import { file as served, gate, heldFile } from '../source-server.ts'
+import { shareClient, startFileCopyFixture } from './fixture.ts'
 
 const MIB = 2 ** 20
 
-let servers: CopyServers
-let web: SourceServer
-let server: TestServer
-let share: ShareClient
-
-before(async () => {
-  servers = await startCopyServers()
-  ;({ web, server } = servers)
-  share = shareOf(server)
-  await share.create()
-})
-after(() => servers.close())
-
-function shareOf({ connectionString }: TestServer): ShareClient {
-  return ShareServiceClient.fromConnectionString(connectionString).getShareClient('box')
-}
+const { web, server, share, ...fixture } = await startFileCopyFixture()
 
 const fileOf = (name: string, of = share) => of.rootDirectoryClient.getFileClient(name)
 
@@ -48,7 +28,7 @@ const abort = (name: string, id: string, headers: Headers = {}) =>
 
 type Copied = Awaited<ReturnType<ShareFileClient['getProperties']>>
 
-/** Asks until it is so; a copy that hangs is the runner's to end. */
+/** Polls until the copy has this state; the test runner ends a copy that hangs. */
 async function until(file: ShareFileClient, isSo: (copied: Copied) => boolean): Promise<Copied> {
   for (;;) {
     const properties = await file.getProperties()
@@ -59,7 +39,7 @@ async function until(file: ShareFileClient, isSo: (copied: Copied) => boolean): 
 const ended = (file: ShareFileClient) => until(file, ({ copyStatus }) => copyStatus !== 'pending')
 
 describe('a copy that succeeds', () => {
-  test('takes bytes, headers and metadata', async () => {
+  test('copies bytes, headers and metadata', async () => {
     const bytes = Buffer.from('text from elsewhere')
     web.answer('/file', served(bytes, { 'x-ms-meta-a': '1', 'content-language': 'de' }))
     const answer = await copy('/file', 'file')
@@ -83,33 +63,30 @@ describe('a copy that succeeds', () => {
     assert.equal((await file.downloadToBuffer()).toString(), 'TEXT from elsewhere')
   })
 
-  test('of nothing', async () => {
+  test('can be of an empty file', async () => {
     web.answer('/empty', served(Buffer.alloc(0)))
     await copy('/empty', 'empty')
     assert.equal((await ended(fileOf('empty'))).copyStatus, 'success')
   })
 
-  test('of a file of another File service: what it says of itself, and no conditions', async () => {
+  test('from another File service copies file properties and sends no conditions', async () => {
     const time = '2020-01-02T03:04:05.1234567Z'
-    const said = {
+    const smbHeaders = {
       'x-ms-type': 'File',
       'x-ms-file-attributes': 'Hidden',
       'x-ms-file-creation-time': time,
       'x-ms-file-last-write-time': time,
     }
-    web.answer('/smb', served(Buffer.from('x'), said))
-    const asked = Object.keys(said)
+    web.answer('/smb', served(Buffer.from('x'), smbHeaders))
+    const requestCount = Object.keys(smbHeaders)
       .slice(1)
       .map((name) => [name, 'source'])
-    await copy('/smb', 'smb', Object.fromEntries(asked))
+    await copy('/smb', 'smb', Object.fromEntries(requestCount))
     assert.equal((await ended(fileOf('smb'))).copyStatus, 'success')
-    const { headers } = await rawRequest(
-      { blobPort: server.filePort },
-      { method: 'HEAD', path: '/box/smb' },
-    )
-    for (const name of Object.keys(said))
-      assert.equal(headers[name], said[name as keyof typeof said])
-    const requests = web.asked.filter(({ path }) => path === '/smb')
+    const { headers } = await fixture.send('HEAD', '/box/smb')
+    for (const name of Object.keys(smbHeaders))
+      assert.equal(headers[name], smbHeaders[name as keyof typeof smbHeaders])
+    const requests = web.requests.filter(({ path }) => path === '/smb')
     assert.deepEqual(
       requests.map((request) => request.headers['if-match']),
       [undefined, undefined],
@@ -117,8 +94,8 @@ describe('a copy that succeeds', () => {
   })
 })
 
-describe('a copy under way', () => {
-  test('shows its length, zeros and how far it is; nothing but its end may change it', async () => {
+describe('a pending copy', () => {
+  test('has its full length, reads as zeros, shows the progress and permits no other change', async () => {
     const held = gate()
     const bytes = Buffer.alloc(12 * MIB, 'x')
     web.answer('/held', heldFile(bytes, 10 * MIB, held))
@@ -153,7 +130,7 @@ describe('a copy under way', () => {
     assert(bytes.equals(await file.downloadToBuffer()))
   })
 
-  test('that is aborted leaves a file of no length with its metadata', async () => {
+  test('that is aborted leaves an empty file with its metadata', async () => {
     const held = gate()
     web.answer('/abort', heldFile(Buffer.alloc(9 * MIB), MIB, held))
     const { headers } = await copy('/abort', 'abort', { 'x-ms-meta-a': '1' })
@@ -169,7 +146,7 @@ describe('a copy under way', () => {
     held.open()
   })
 
-  test('over a file that a snapshot shows: the snapshot keeps it', async () => {
+  test('does not change the file in a snapshot', async () => {
     const file = fileOf('shown')
     await file.create(3)
     await file.uploadRange('old', 0, 3)
@@ -184,12 +161,13 @@ describe('a copy under way', () => {
 })
 
 describe('a copy that fails', () => {
-  test('because the source has changed while it was read', async () => {
+  test('because the source changed keeps no bytes', async () => {
     const [held, bytes] = [gate(), Buffer.alloc(9 * MIB)]
-    let asked = 0
+    let requestCount = 0
     web.answer('/changed', (res, headers) => {
-      asked += 1
-      if (asked !== 2) return served(bytes, { etag: asked === 1 ? '"1"' : '"2"' })(res, headers)
+      requestCount += 1
+      if (requestCount !== 2)
+        return served(bytes, { etag: requestCount === 1 ? '"1"' : '"2"' })(res, headers)
       const all = { etag: '"1"', 'accept-ranges': 'bytes', 'content-length': bytes.length }
       res.writeHead(200, all).write(bytes.subarray(0, 8 * MIB + 1))
       void held.opened.then(() => res.destroy())
@@ -203,7 +181,7 @@ describe('a copy that fails', () => {
     assert.match(copyStatusDescription, /^412 /)
   })
 
-  test('is refused at once where the source is not to be had', async () => {
+  test('is refused at once if the source is not available', async () => {
     const refused = copy('/none', 'none')
     await assertRefused(refused, 404, 'CannotVerifyCopySource')
     assert.equal((await refused).headers['x-ms-copy-source-status-code'], '404')
@@ -216,11 +194,11 @@ describe('a copy that fails', () => {
     await assertRefused(copy('/file', 'none', token), 400, 'UnsupportedHeader')
   })
 
-  test('when it was begun: it says why, and the file has no bytes', async () => {
-    let asked = 0
+  test('after its start shows the reason, and the file is empty', async () => {
+    let requestCount = 0
     web.answer('/gone', (res, headers) => {
-      asked += 1
-      if (asked === 1) served(Buffer.from('x'))(res, headers)
+      requestCount += 1
+      if (requestCount === 1) served(Buffer.from('x'))(res, headers)
       else res.writeHead(404).end()
     })
     await copy('/gone', 'gone')
@@ -231,7 +209,7 @@ describe('a copy that fails', () => {
   })
 })
 
-test('a copy that a restart has cut off goes on where it was', async () => {
+test('a copy that was interrupted by a restart continues', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'lazuli-file-copy-'))
   const options = { location: folder, allowCopyFrom: [web.origin] }
   const held = gate()
@@ -239,20 +217,23 @@ test('a copy that a restart has cut off goes on where it was', async () => {
   web.answer('/restart', heldFile(bytes, 17 * MIB, held))
   const first = await startTestServer(options)
   try {
-    await shareOf(first).create()
+    await shareClient(first, 'box').create()
     await copy('/restart', 'restart', {}, first)
     const copied = `${16 * MIB}/${20 * MIB}`
-    await until(fileOf('restart', shareOf(first)), ({ copyProgress }) => copyProgress === copied)
+    await until(
+      fileOf('restart', shareClient(first, 'box')),
+      ({ copyProgress }) => copyProgress === copied,
+    )
   } finally {
     await first.close()
   }
   web.answer('/restart', served(bytes))
   const second = await startTestServer(options)
   try {
-    const file = fileOf('restart', shareOf(second))
+    const file = fileOf('restart', shareClient(second, 'box'))
     assert.equal((await ended(file)).copyStatus, 'success')
     assert(bytes.equals(await file.downloadToBuffer()))
-    const last = web.asked.filter(({ path }) => path === '/restart').at(-1)
+    const last = web.requests.filter(({ path }) => path === '/restart').at(-1)
     assert.equal(last?.headers.range, `bytes=${16 * MIB}-`)
     for (let pass = 0; pass < 3; pass += 1) await second.sweep()
     assert(bytes.equals(await file.downloadToBuffer()))

@@ -1,39 +1,29 @@
-// Copy File from this server: of a file, a snapshot of one, or a blob of any kind; what goes along, what may be
-// said instead, and that the two share nothing afterwards.
+// Copy File within a server: of a file, a snapshot of one, or a blob of any type; what is copied, what the request can
+// set, and that the two are independent afterwards.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
 import {
   FileSASPermissions,
   FileSystemAttributes,
-  ShareServiceClient,
   type FileStartCopyOptions,
-  type ShareClient,
   type ShareFileClient,
 } from '@azure/storage-file-share'
-import { rawRequest, startTestServer, type TestServer } from '../harness.ts'
-import { assertRefused, type Headers } from './share-server.ts'
+import { assertRefused, startTestServer, type Headers, type TestServer } from '../harness.ts'
+import { fileFixtureOn } from './fixture.ts'
 
 const TIME = '2020-01-02T03:04:05.1234567Z'
 const SDDL =
   'O:S-1-5-21-2127521184-1604012920-1887927527-21560751G:S-1-5-21-2127521184-1604012920-1887927527-513D:AI(A;;FA;;;SY)(A;;FA;;;BA)'
 
-let server: TestServer
-let shares: ShareServiceClient
-let share: ShareClient
-let container: ContainerClient
+const { server, service: shares, share, ...fixture } = await fileFixtureOn(await startTestServer())
+const container = await createContainer(server)
 let count = 0
 
-before(async () => {
-  server = await startTestServer()
-  shares = ShareServiceClient.fromConnectionString(server.connectionString)
-  share = shares.getShareClient('box')
-  await share.create()
-  const blobs = BlobServiceClient.fromConnectionString(server.connectionString)
-  container = blobs.getContainerClient('box')
-  await container.create()
-})
-after(() => server.close())
+async function createContainer({ connectionString }: TestServer): Promise<ContainerClient> {
+  const blobs = BlobServiceClient.fromConnectionString(connectionString)
+  return (await blobs.createContainer('box')).containerClient
+}
 
 const fileOf = (name: string) => share.rootDirectoryClient.getFileClient(name)
 const newName = () => `file-${(count += 1)}`
@@ -46,12 +36,10 @@ async function newFile(bytes: Buffer, headers: Headers = {}): Promise<ShareFileC
   return file
 }
 
-async function send(path: string, headers: Headers) {
-  const request = { method: 'PUT', path, headers }
-  return rawRequest({ blobPort: server.filePort }, request)
+function send(path: string, headers: Headers) {
+  return fixture.send('PUT', path, headers)
 }
 
-/** Answers with the copy. */
 async function copy(url: string, headers: Headers = {}, to = fileOf(newName())) {
   const answer = await send(`/box/${to.path}`, { 'x-ms-copy-source': url, ...headers })
   assert.equal(answer.status, 202, answer.text)
@@ -61,7 +49,7 @@ async function copy(url: string, headers: Headers = {}, to = fileOf(newName())) 
 const LARGE = Buffer.alloc(300_000, 'large')
 
 describe('a copy of a file', () => {
-  test('has its bytes, headers and metadata, and says where it is from', async () => {
+  test('has its bytes, headers and metadata, and shows its source', async () => {
     const source = await newFile(LARGE, {
       'x-ms-content-type': 'text/plain',
       'x-ms-content-language': 'de',
@@ -95,7 +83,7 @@ describe('a copy of a file', () => {
     assert.deepEqual((await copy(empty.url)).properties.contentLength, 1_000)
   })
 
-  test('shares nothing that can change with it', async () => {
+  test('is independent of it', async () => {
     const source = await newFile(LARGE)
     const { file } = await copy(source.url)
     await source.uploadRange('source', 10, 6)
@@ -112,7 +100,7 @@ describe('a copy of a file', () => {
     assert(other.equals(await file.downloadToBuffer()))
   })
 
-  test('of a snapshot is of what that shows', async () => {
+  test('in a snapshot has its content at that time', async () => {
     const source = await newFile(Buffer.from('before'))
     const { snapshot = '' } = await share.createSnapshot()
     await source.uploadRange('after!', 0, 6)
@@ -120,7 +108,7 @@ describe('a copy of a file', () => {
     assert.equal((await (await copy(url)).file.downloadToBuffer()).toString(), 'before')
   })
 
-  test('over another file replaces it, its id stays, and snapshots keep it', async () => {
+  test('replaces another file, which keeps its id and its snapshots', async () => {
     const target = await newFile(Buffer.from('old and longer'), { 'x-ms-meta-old': '1' })
     const before = await target.getProperties()
     const { snapshot = '' } = await share.createSnapshot()
@@ -133,14 +121,14 @@ describe('a copy of a file', () => {
     assert.equal((await past.downloadToBuffer()).toString(), 'old and longer')
   })
 
-  test('over itself, with other metadata', async () => {
+  test('can replace itself with other metadata', async () => {
     const file = await newFile(Buffer.from('same'))
     const { properties } = await copy(file.url, { 'x-ms-meta-b': '2' }, file)
     assert.deepEqual(properties.metadata, { b: '2' })
     assert.equal((await file.downloadToBuffer()).toString(), 'same')
   })
 
-  test('with a SAS, to another share', async () => {
+  test('can be made with a SAS to another share', async () => {
     const other = shares.getShareClient('other')
     await other.createIfNotExists()
     const source = await newFile(Buffer.from('bytes'))
@@ -153,7 +141,7 @@ describe('a copy of a file', () => {
     assert.equal((await target.downloadToBuffer()).toString(), 'bytes')
   })
 
-  test('counts for what the share holds', async () => {
+  test('counts towards the usage of the share', async () => {
     const small = shares.getShareClient('small')
     await small.create({ quota: 1 })
     const source = fileOf(newName())
@@ -168,10 +156,10 @@ describe('a copy of a file', () => {
   })
 })
 
-describe('attributes and times', () => {
-  const said = { 'x-ms-file-attributes': 'Hidden', 'x-ms-file-creation-time': TIME }
-  const given = { ...said, 'x-ms-file-last-write-time': TIME, 'x-ms-file-change-time': TIME }
-  const restored = { ...given, 'x-ms-file-property-semantics': 'Restore' }
+describe('attributes and times of a copy:', () => {
+  const hidden = { 'x-ms-file-attributes': 'Hidden', 'x-ms-file-creation-time': TIME }
+  const overrides = { ...hidden, 'x-ms-file-last-write-time': TIME, 'x-ms-file-change-time': TIME }
+  const restored = { ...overrides, 'x-ms-file-property-semantics': 'Restore' }
   // prettier-ignore
   const COPIES: readonly [headers: Headers, attributes: string, isTimeKept: boolean][] = [
     [{},                                                                          'Archive',          false],
@@ -181,28 +169,23 @@ describe('attributes and times', () => {
     [{ 'x-ms-file-attributes': 'System' },                                        'System | Archive', false],
     [{ 'x-ms-file-attributes': 'System', 'x-ms-file-copy-set-archive': 'false' }, 'System',           false],
     [{ 'x-ms-file-attributes': 'None', 'x-ms-file-copy-set-archive': 'true' },    'Archive',          false],
-    [given,                                                                       'Hidden | Archive', true],
-    [Object.fromEntries(Object.keys(given).map((name) => [name, 'source'])),      'Hidden',           true],
+    [overrides,                                                                       'Hidden | Archive', true],
+    [Object.fromEntries(Object.keys(overrides).map((name) => [name, 'source'])),      'Hidden',           true],
   ]
   for (const [headers, attributes, isTimeKept] of COPIES) {
     test(`${JSON.stringify(headers)} → ${attributes}`, async () => {
       const source = await newFile(Buffer.alloc(0), restored)
       const { file } = await copy(source.url, headers)
-      const shown = (
-        await rawRequest(
-          { blobPort: server.filePort },
-          { method: 'HEAD', path: `/box/${file.path}` },
-        )
-      ).headers
-      assert.equal(shown['x-ms-file-attributes'], attributes)
+      const { headers: returned } = await fixture.send('HEAD', `/box/${file.path}`)
+      assert.equal(returned['x-ms-file-attributes'], attributes)
       const now = new Date(server.now()).toISOString().replace('Z', '0000Z')
       for (const name of ['creation', 'last-write', 'change']) {
-        assert.equal(shown[`x-ms-file-${name}-time`], isTimeKept ? TIME : now, name)
+        assert.equal(returned[`x-ms-file-${name}-time`], isTimeKept ? TIME : now, name)
       }
     })
   }
 
-  test('a permission goes along by what it says, also to a share that has not seen it', async () => {
+  test('the permission is copied by value, also to another share', async () => {
     const other = shares.getShareClient('permissions')
     await other.create()
     const source = await newFile(Buffer.alloc(0), { 'x-ms-file-permission': SDDL })
@@ -229,7 +212,7 @@ describe('a copy of a blob', () => {
   const bytesOf = async (url: string) => (await copy(url)).file.downloadToBuffer()
 
   for (const length of [0, 100, 100_000]) {
-    test(`put whole, of ${length} bytes`, async () => {
+    test(`of ${length} bytes in one part`, async () => {
       const blob = container.getBlockBlobClient(newName())
       const bytes = Buffer.alloc(length, 'blob')
       const blobHTTPHeaders = { blobContentType: 'text/css' }
@@ -244,7 +227,7 @@ describe('a copy of a blob', () => {
     })
   }
 
-  test('of many blocks, which can be overwritten one by one', async () => {
+  test('of many blocks can be partly overwritten', async () => {
     const blob = container.getBlockBlobClient(newName())
     const ids = Array.from({ length: 100 }, (_, n) =>
       Buffer.from(String(n).padStart(4)).toString('base64'),
@@ -260,7 +243,7 @@ describe('a copy of a blob', () => {
     assert.equal((await blob.downloadToBuffer()).toString(), ids.join(''))
   })
 
-  test('of pages and of appended blocks, and of a snapshot', async () => {
+  test('can be of pages, appended blocks or a snapshot', async () => {
     const pages = container.getPageBlobClient(newName())
     await pages.create(MIB)
     await pages.uploadPages('p'.repeat(512), 1_024, 512)
@@ -275,40 +258,29 @@ describe('a copy of a blob', () => {
     assert.equal((await bytesOf(appended.withSnapshot(snapshot).url)).toString(), 'onetwo')
   })
 
-  test('that is encrypted is stored as it is read', async () => {
-    const secure = await startTestServer({ encryptionScopes: ['scope'] })
-    try {
-      const blobs = BlobServiceClient.fromConnectionString(secure.connectionString)
-      const box = blobs.getContainerClient('box')
-      await box.create()
-      const blob = box.getBlockBlobClient('blob')
-      await blob.upload('secret', 6, { encryptionScope: 'scope' })
-      const own = ShareServiceClient.fromConnectionString(secure.connectionString).getShareClient(
-        'box',
-      )
-      await own.create()
-      const file = own.rootDirectoryClient.getFileClient('file')
-      await file.startCopyFromURL(blob.url)
-      assert.equal((await file.downloadToBuffer()).toString(), 'secret')
-    } finally {
-      await secure.close()
-    }
+  test('that is encrypted stores the decrypted content', async () => {
+    const own = await fileFixtureOn(await startTestServer({ encryptionScopes: ['scope'] }))
+    const blob = (await createContainer(own.server)).getBlockBlobClient('blob')
+    await blob.upload('secret', 6, { encryptionScope: 'scope' })
+    const file = own.share.rootDirectoryClient.getFileClient('file')
+    await file.startCopyFromURL(blob.url)
+    assert.equal((await file.downloadToBuffer()).toString(), 'secret')
   })
 })
 
-describe('what stands in the way', () => {
+describe('Copy File is refused:', () => {
   const source = async () => (await newFile(Buffer.from('x'))).url
   // prettier-ignore
   const REFUSED: readonly [what: string, path: string, headers: Headers, status: number, code: string][] = [
-    ['no permission to override with', '/box/a', { 'x-ms-file-permission-copy-mode': 'override' }, 400, 'MissingRequiredHeader'],
-    ['another mode',                   '/box/a', { 'x-ms-file-permission-copy-mode': 'keep' },     400, 'InvalidHeaderValue'],
-    ['no such attribute',              '/box/a', { 'x-ms-file-attributes': 'Blue' },               400, 'InvalidHeaderValue'],
-    ['no such time',                   '/box/a', { 'x-ms-file-creation-time': 'now' },             400, 'InvalidHeaderValue'],
+    ['override without a permission', '/box/a', { 'x-ms-file-permission-copy-mode': 'override' }, 400, 'MissingRequiredHeader'],
+    ['an unknown mode',                '/box/a', { 'x-ms-file-permission-copy-mode': 'keep' },     400, 'InvalidHeaderValue'],
+    ['an unknown attribute',           '/box/a', { 'x-ms-file-attributes': 'Blue' },               400, 'InvalidHeaderValue'],
+    ['an invalid time',                '/box/a', { 'x-ms-file-creation-time': 'now' },             400, 'InvalidHeaderValue'],
     ['a condition',                    '/box/a', { 'if-none-match': '*' },                         400, 'ConditionHeadersNotSupported'],
-    ['a lease of nothing',             '/box/a', { 'x-ms-lease-id': '11111111-aaaa-4aaa-8aaa-111111111111' }, 412, 'LeaseNotPresentWithFileOperation'],
-    ['no such parent',                 '/box/no/a', {}, 404, 'ParentNotFound'],
-    ['no such share',                  '/none/a',   {}, 404, 'ShareNotFound'],
-    ['a directory of that name',       '/box/folder', {}, 409, 'ResourceTypeMismatch'],
+    ['a lease id without a lease',     '/box/a', { 'x-ms-lease-id': '11111111-aaaa-4aaa-8aaa-111111111111' }, 412, 'LeaseNotPresentWithFileOperation'],
+    ['a missing parent',               '/box/no/a', {}, 404, 'ParentNotFound'],
+    ['a missing share',                '/none/a',   {}, 404, 'ShareNotFound'],
+    ['a directory with that name',     '/box/folder', {}, 409, 'ResourceTypeMismatch'],
     ['no URL',                         '/box/a', { 'x-ms-copy-source': 'file' }, 400, 'InvalidHeaderValue'],
   ]
   for (const [what, path, headers, status, code] of REFUSED) {
@@ -323,7 +295,7 @@ describe('what stands in the way', () => {
     })
   }
 
-  test('a source that is not there, or is a directory', async () => {
+  test('a source that is missing or a directory', async () => {
     await share.getDirectoryClient('folder').createIfNotExists()
     for (const [name, status] of [
       ['none', 404],
@@ -334,18 +306,18 @@ describe('what stands in the way', () => {
     }
   })
 
-  test('a destination that is read-only, unless that is to be ignored', async () => {
+  test('a read-only destination, unless the request ignores that', async () => {
     const readOnly = { 'x-ms-file-attributes': 'ReadOnly' }
     for (const name of ['x-ms-file-copy-ignore-readonly', 'x-ms-file-copy-ignore-read-only']) {
       const target = fileOf(newName())
       await target.create(1, { fileAttributes: FileSystemAttributes.parse('ReadOnly') })
-      const asked = { 'x-ms-copy-source': await source(), ...readOnly }
-      await assertRefused(send(`/box/${target.path}`, asked), 409, 'ReadOnlyAttribute')
-      assert.equal((await send(`/box/${target.path}`, { ...asked, [name]: 'true' })).status, 202)
+      const sent = { 'x-ms-copy-source': await source(), ...readOnly }
+      await assertRefused(send(`/box/${target.path}`, sent), 409, 'ReadOnlyAttribute')
+      assert.equal((await send(`/box/${target.path}`, { ...sent, [name]: 'true' })).status, 202)
     }
   })
 
-  test('a SAS that may create and not write makes new files only', async () => {
+  test('overwriting a file with a SAS that can only create', async () => {
     const [target, url] = [fileOf(newName()), await source()]
     const expiresOn = new Date(server.now() + 3_600_000)
     const permissions = FileSASPermissions.parse('c')
@@ -355,13 +327,12 @@ describe('what stands in the way', () => {
       expiresOn,
     })
     const headers = { 'x-ms-copy-source': from }
-    const request = { method: 'PUT', path: `/box/${target.path}`, headers, sign }
-    const place = { blobPort: server.filePort }
-    assert.equal((await rawRequest(place, request)).status, 202)
-    await assertRefused(rawRequest(place, request), 403, 'AuthorizationPermissionMismatch')
+    const create = () => fixture.send('PUT', `/box/${target.path}`, headers, undefined, sign)
+    assert.equal((await create()).status, 202)
+    await assertRefused(create(), 403, 'AuthorizationPermissionMismatch')
   })
 
-  test('nothing to abort', async () => {
+  test('aborting a copy that is not pending', async () => {
     const { file, answer } = await copy(await source())
     const id = String(answer.headers['x-ms-copy-id'])
     await assert.rejects(file.abortCopyFromURL(id), {

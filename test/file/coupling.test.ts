@@ -1,7 +1,7 @@
-// What else an SMB client keeps REST from: byte ranges that it has locked, files that it has marked for
-// deletion, and the ReadOnly attribute, which both sides obey.
+// Other effects of SMB clients on REST: locked byte ranges, files marked for deletion, and the ReadOnly attribute,
+// which both protocols respect.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { ShareFileClient } from '@azure/storage-file-share'
 import { rawRequest } from '../harness.ts'
 import {
@@ -9,22 +9,16 @@ import {
   LENGTH_BYTES,
   NAMES,
   newFile,
-  openWorld,
+  fileWorld,
   outcomeUnhindered,
   REPLACES,
   run,
   WRITES,
   type OperationName,
-  type World,
 } from './file-operations.ts'
 import { itemsOf, lockRange, markForDeletion, openPlace, outcomeOf, placeOf } from './smb-client.ts'
 
-let world: World
-
-before(async () => {
-  world = await openWorld('coupled')
-})
-after(() => world.server.close())
+const world = await fileWorld('coupled')
 
 const isOneOf = (names: readonly OperationName[], name: OperationName) => names.includes(name)
 const place = (file: ShareFileClient) => placeOf(world.server, 'coupled', file.path)
@@ -43,12 +37,12 @@ async function newLocked(isExclusive: boolean): Promise<ShareFileClient> {
 
 const CONFLICT = '409 FileLockConflict'
 
-describe('a file with a byte range that is locked', () => {
+describe('a file with a locked byte range', () => {
   for (const isExclusive of [true, false]) {
     for (const name of NAMES) {
       const isRefused =
         isOneOf([...WRITES, ...REPLACES], name) || (isExclusive && name === 'Get File')
-      // The handle that has the lock keeps it from going, too.
+      // The handle with the lock prevents the deletion, too.
       const isOpen = isOneOf(DELETES, name)
       const free = isOpen ? '409 SharingViolation' : outcomeUnhindered(name)
       const expected = isRefused ? CONFLICT : free
@@ -71,7 +65,7 @@ describe('a file with a byte range that is locked', () => {
     })
   }
 
-  test('takes a Put Range elsewhere in the file no more than there', async () => {
+  test('refuses Put Range anywhere in the file', async () => {
     const file = await newLocked(false)
     assert.equal(await outcomeOf(file.uploadRange('x', 0, 1)), CONFLICT)
     assert.equal(await outcomeOf(file.uploadRange('x', 2_000, 1)), CONFLICT)
@@ -100,12 +94,12 @@ describe('a file that is marked for deletion', () => {
     })
   }
 
-  test(`Create Directory of its name → ${PENDING}`, async () => {
+  test(`Create Directory with its name → ${PENDING}`, async () => {
     const file = await newPending()
     assert.equal(await outcomeOf(world.share.createDirectory(file.path)), PENDING)
   })
 
-  test('is hidden from lists, and back when the mark is taken back', async () => {
+  test('is hidden from lists until the mark is removed', async () => {
     const file = await newPending()
     assert.equal((await listed()).includes(file.name), false)
     await markForDeletion(world.server, await place(file), false)
@@ -114,7 +108,7 @@ describe('a file that is marked for deletion', () => {
     assert.equal(await outcomeOf(run('Put Range', file, world)), 'ok')
   })
 
-  test('is gone with its last handle, and its name is free', async () => {
+  test('is deleted with its last handle, which frees the name', async () => {
     const file = await newPending()
     await file.forceCloseAllHandles()
     assert.equal(await outcomeOf(run('Get File Properties', file, world)), '404 ResourceNotFound')
@@ -123,7 +117,7 @@ describe('a file that is marked for deletion', () => {
     await file.create(LENGTH_BYTES)
   })
 
-  test('leaves the count of bytes in the share as it was before', async () => {
+  test('no longer counts towards the usage of the share once deleted', async () => {
     const usage = async () => (await world.share.getStatistics()).shareUsageBytes
     const before = await usage()
     const file = await newPending()
@@ -131,7 +125,7 @@ describe('a file that is marked for deletion', () => {
     assert.equal(await usage(), before)
   })
 
-  test('is still what it was in a snapshot', async () => {
+  test('is unchanged in a snapshot', async () => {
     const file = await newFile(world)
     const { snapshot = '' } = await world.share.createSnapshot()
     await openPlace(world.server, await place(file))
@@ -167,13 +161,13 @@ describe('a directory that is marked for deletion', () => {
       await markForDeletion(world.server, directory, true)
       assert.equal(await outcomeOf(work(path)), PENDING)
       await world.share.getDirectoryClient(path).forceCloseAllHandles()
-      const gone = outcomeOf(world.share.getDirectoryClient(path).getProperties())
-      assert.equal(await gone, '404 ResourceNotFound')
+      const read = outcomeOf(world.share.getDirectoryClient(path).getProperties())
+      assert.equal(await read, '404 ResourceNotFound')
     })
   }
 })
 
-describe('a file that is ReadOnly', () => {
+describe('a ReadOnly file', () => {
   const READ_ONLY = '409 ReadOnlyAttribute'
 
   function send(path: string, headers: Readonly<Record<string, string>>) {

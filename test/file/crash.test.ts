@@ -1,5 +1,5 @@
-// A server that is killed while clients put ranges loses none that it has acknowledged and shows none by halves.
-// The event at which it is killed depends on a seed; CRASH_SEED=n runs another. And damage on the disk is told by the file's name.
+// A server that is killed while clients put ranges loses no acknowledged range and shows no partial one. A seed
+// determines the event at which it is killed; CRASH_SEED=n sets another. fsck reports damage with the name of the file.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, readdirSync, writeSync } from 'node:fs'
@@ -15,16 +15,16 @@ import { cleanUp, startServerProcess, tempFolder } from '../server-process.ts'
 const SEED = Number(process.env.CRASH_SEED ?? 1)
 const CLIENTS = 8
 const SLOTS = 8
-/** More than there are clients: at least one write was answered. */
+/** More than the number of clients, so that at least one write was answered. */
 const EVENTS_MIN = 40
-/** Half of the clients write what fits into the kv, half what goes to extents. */
+/** Half of the clients write to the kv, half to extents. */
 const SLOT_BYTES = [4 * 1024, 96 * 1024] as const
 
 after(cleanUp)
 
 type Server = { readonly blobPort: number }
 
-/** What is known of a slot: the write that was acknowledged, and one that was sent since. */
+/** The last acknowledged write of a slot, and the write sent since then. */
 type Slot = { acknowledged: number; sent?: number }
 
 type Client = { readonly path: string; readonly slotBytes: number; readonly slots: Slot[] }
@@ -34,7 +34,7 @@ function clientOf(index: number): Client {
   return { path: `/crash/file-${index}`, slotBytes: SLOT_BYTES[index % 2 ? 1 : 0], slots }
 }
 
-/** Every byte depends on the write and the slot; the write 0 is the zeros of the beginning. */
+/** Every byte depends on the write and the slot; write 0 is the initial zeros. */
 function contentOf(write: number, slot: number, lengthBytes: number): Buffer {
   if (write === 0) return Buffer.alloc(lengthBytes)
   return Buffer.alloc(lengthBytes, createHash('sha256').update(`${write} ${slot}`).digest())
@@ -42,7 +42,7 @@ function contentOf(write: number, slot: number, lengthBytes: number): Buffer {
 
 let lastWrite = SEED * 1_000_000
 
-/** One slot, or two at once, until the connection breaks. Returns how many were answered. */
+/** Writes one slot or two at once until the connection breaks. Returns the number of answered writes. */
 async function writeUntilKilled(
   server: Server,
   client: Client,
@@ -74,7 +74,7 @@ async function writeUntilKilled(
   }
 }
 
-/** Every slot is what was acknowledged or, whole, what was sent after it; slots sent together are so together. */
+/** Every slot holds its last acknowledged write or all of the write sent after it; slots written together agree. */
 async function check(server: Server, { path, slots, slotBytes }: Client): Promise<void> {
   const { status, body } = await rawRequest(server, { method: 'GET', path })
   assert.equal(status, 200)
@@ -85,7 +85,7 @@ async function check(server: Server, { path, slots, slotBytes }: Client): Promis
     const isKept = bytes.equals(contentOf(acknowledged, at, slotBytes))
     assert(isSent || isKept, `${path} slot ${at} is neither ${acknowledged} nor ${sent}`)
     if (sent !== undefined) {
-      assert.equal(outcomes.get(sent) ?? isSent, isSent, `${path}: a half of ${sent}`)
+      assert.equal(outcomes.get(sent) ?? isSent, isSent, `${path}: only part of ${sent}`)
       outcomes.set(sent, isSent)
     }
     slots[at] = { acknowledged: isSent ? sent : acknowledged }
@@ -96,11 +96,13 @@ const ARGS = ['--silent', '--filePort', '0', '--smbPort', '0', '--location']
 
 async function startProcess(folder: string) {
   const server = await startServerProcess({ args: [...ARGS, folder] })
-  const [, port] = await server.said(/File service is successfully listening at http:[^\s"]*:(\d+)/)
+  const [, port] = await server.printed(
+    /File service is successfully listening at http:[^\s"]*:(\d+)/,
+  )
   return { server, place: { blobPort: Number(port) } }
 }
 
-test(`ranges that were acknowledged outlive SIGKILL (seed ${SEED})`, async (context) => {
+test(`acknowledged ranges survive SIGKILL (seed ${SEED})`, async (context) => {
   const folder = tempFolder('crash-file')
   const random = randomFrom(SEED)
   const clients = Array.from({ length: CLIENTS }, (_, index) => clientOf(index))
@@ -135,7 +137,7 @@ async function makeFiles(place: Server, clients: readonly Client[]): Promise<voi
   }
 }
 
-test('lazuli fsck names the file whose bytes are damaged, and the snapshot that shows them', async () => {
+test('lazuli fsck names the file with damaged bytes and its snapshot', async () => {
   const folder = tempFolder('damage-file')
   const server = await startServer({ location: folder, filePort: 0 })
   const put = async (path: string, headers: Record<string, string>, body: string | Buffer = '') => {
@@ -162,14 +164,14 @@ test('lazuli fsck names the file whose bytes are damaged, and the snapshot that 
   }
   const { exitCode, lines } = await checkLocation(folder, process.pid)
   assert.equal(exitCode, 1)
-  const told = lines.filter((line) => line.startsWith('sliceDamaged'))
+  const damaged = lines.filter((line) => line.startsWith('sliceDamaged'))
   const name = 'of the file devstoreaccount1/box/folder/Report.pdf'
   assert(
-    told.some((line) => line.endsWith(name)),
+    damaged.some((line) => line.endsWith(name)),
     lines.join('\n'),
   )
   assert(
-    told.some((line) => line.includes(`${name} as the share's snapshot 20`)),
+    damaged.some((line) => line.includes(`${name} in the share's snapshot 20`)),
     lines.join('\n'),
   )
 })

@@ -1,20 +1,14 @@
-// Files: created with a length, replaced, resized, described and deleted. Their bytes are range.test.ts.
+// Files: create with a length, replace, resize, properties and delete. range.test.ts tests their bytes.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { ShareClient, ShareSASPermissions } from '@azure/storage-file-share'
-import { assertRefused, openBox, type Box, type Headers } from './share-server.ts'
-import { outcomeOf, shareClient } from './smb-client.ts'
+import { startFileFixture } from './fixture.ts'
+import { assertRefused, type Headers } from '../harness.ts'
+import { outcomeOf } from './smb-client.ts'
 
-let box: Box
-let share: ShareClient
-
-before(async () => {
-  box = await openBox()
-  await box.create('files')
-  share = shareClient(box.server, 'files')
-})
-after(() => box.server.close())
+const box = await startFileFixture({ share: 'files' })
+const { share } = box
 
 const FILE = { 'x-ms-type': 'file', 'x-ms-content-length': '1024' }
 const A = '11111111-aaaa-4aaa-8aaa-111111111111'
@@ -26,13 +20,13 @@ async function usageBytes(): Promise<number> {
   return (await share.getStatistics()).shareUsageBytes ?? -1
 }
 
-test('Create File answers with everything that the service says of one', async () => {
+test('Create File returns all properties of the file', async () => {
   const answer = await create('all', { 'x-ms-meta-a': '1' })
   assert.equal(answer.status, 201, answer.text)
   const { headers } = answer
   assert.match(String(headers['etag']), /^"0x/)
   assert.equal(headers['x-ms-request-server-encrypted'], 'false')
-  // x-ms-file-property-semantics is New: no backup has seen it yet.
+  // x-ms-file-property-semantics is New, so the Archive attribute is set.
   assert.equal(headers['x-ms-file-attributes'], 'Archive')
   assert.match(String(headers['x-ms-file-permission-key']), /^\d+\*\d+$/)
   for (const name of ['creation', 'last-write', 'change']) {
@@ -41,12 +35,12 @@ test('Create File answers with everything that the service says of one', async (
   }
 })
 
-test('Restore takes attributes as they are given', async () => {
+test('Create File with Restore sets the attributes exactly as given', async () => {
   const semantics = { 'x-ms-file-property-semantics': 'Restore' }
   const plain = await create('restored', semantics)
   assert.equal(plain.headers['x-ms-file-attributes'], 'None')
-  const made = await create('anew', { 'x-ms-file-attributes': 'ReadOnly|Hidden' })
-  assert.equal(made.headers['x-ms-file-attributes'], 'ReadOnly | Hidden | Archive')
+  const created = await create('anew', { 'x-ms-file-attributes': 'ReadOnly|Hidden' })
+  assert.equal(created.headers['x-ms-file-attributes'], 'ReadOnly | Hidden | Archive')
   await assertRefused(
     create('never', { 'x-ms-file-property-semantics': 'Old' }),
     400,
@@ -54,7 +48,7 @@ test('Restore takes attributes as they are given', async () => {
   )
 })
 
-test('Get File Properties shows it all', async () => {
+test('Get File Properties returns all properties', async () => {
   await create('shown', {
     'x-ms-content-type': 'text/plain',
     'x-ms-content-encoding': 'gzip',
@@ -76,7 +70,7 @@ test('Get File Properties shows it all', async () => {
   for (const [name, value] of Object.entries(expected)) assert.equal(headers[name], value, name)
 })
 
-describe('what is refused', () => {
+describe('Create File is refused:', () => {
   before(async () => {
     await share.createDirectory('directory')
   })
@@ -101,7 +95,7 @@ describe('what is refused', () => {
 })
 
 describe('the quota', () => {
-  test('counts lengths; no file grows over it, but an empty one is always possible', async () => {
+  test('limits the total length of all files, but an empty file is always possible', async () => {
     const before = await usageBytes()
     await share.setQuota(1)
     const room = 2 ** 30 - before
@@ -120,8 +114,8 @@ describe('the quota', () => {
   })
 })
 
-describe('Create File on a file that is there', () => {
-  test('replaces all of it but its id and its lease', async () => {
+describe('Create File of an existing file', () => {
+  test('replaces everything except its id and its lease', async () => {
     const file = share.rootDirectoryClient.getFileClient('again')
     const options = { metadata: { old: '1' }, fileHttpHeaders: { fileContentType: 'a/b' } }
     const first = await file.create(100, options)
@@ -131,15 +125,15 @@ describe('Create File on a file that is there', () => {
     const second = await file.create(50, { leaseAccessConditions: { leaseId: A } })
     assert.equal(second.fileId, first.fileId)
     assert.notEqual(second.etag, first.etag)
-    const shown = await file.getProperties()
-    assert.deepEqual(shown.metadata, {})
-    assert.equal(shown.contentLength, 50)
-    assert.equal(shown.contentType, 'application/octet-stream')
-    assert.equal(shown.leaseState, 'leased')
+    const returned = await file.getProperties()
+    assert.deepEqual(returned.metadata, {})
+    assert.equal(returned.contentLength, 50)
+    assert.equal(returned.contentType, 'application/octet-stream')
+    assert.equal(returned.leaseState, 'leased')
     assert.deepEqual((await file.downloadToBuffer()).subarray(0, 5), Buffer.alloc(5))
   })
 
-  test('not if it is read-only: 409 ReadOnlyAttribute', async () => {
+  test('is refused if it is read-only', async () => {
     await create('fixed', { 'x-ms-file-attributes': 'ReadOnly' })
     await assertRefused(create('fixed'), 409, 'ReadOnlyAttribute')
     await assertRefused(box.send('DELETE', '/files/fixed'), 409, 'ReadOnlyAttribute')
@@ -153,7 +147,7 @@ describe('Create File on a file that is there', () => {
     assert.equal((await create('fixed')).status, 201)
   })
 
-  test('not by a SAS that may only create: 403 AuthorizationPermissionMismatch', async () => {
+  test('is refused with a SAS that can only create', async () => {
     const url = await share.generateSasUrl({
       permissions: ShareSASPermissions.parse('c'),
       expiresOn: new Date(box.server.now() + 3_600_000),
@@ -163,11 +157,11 @@ describe('Create File on a file that is there', () => {
     assert.equal(await outcomeOf(file.create(1)), '403 AuthorizationPermissionMismatch')
   })
 
-  test('its share snapshot still shows what it was', async () => {
+  test('does not change it in a snapshot', async () => {
     const file = share.rootDirectoryClient.getFileClient('kept')
     await file.create(5)
     await file.uploadRange('first', 0, 5)
-    const snapshot = await box.snapshot('files')
+    const snapshot = await box.snapshotShare('files')
     await file.create(3)
     await file.delete()
     const then = share.withSnapshot(snapshot).rootDirectoryClient.getFileClient('kept')
@@ -179,18 +173,18 @@ describe('Create File on a file that is there', () => {
 describe('bytes in Create File (2026-06-06)', () => {
   const NEW = { 'x-ms-version': '2026-06-06' }
   const LONG = Buffer.alloc(100_000, 7)
-  test('are the first of the file, few or many', async () => {
+  test('are the first bytes of the file', async () => {
     for (const bytes of [Buffer.from('hello'), LONG]) {
       const md5 = createHash('md5').update(bytes).digest('base64')
       const length = { 'x-ms-content-length': String(bytes.length + 10) }
-      const made = await create('bytes', { ...NEW, ...length, 'content-md5': md5 }, bytes)
-      assert.equal(made.status, 201, made.text)
-      assert.equal(made.headers['content-md5'], md5)
+      const created = await create('bytes', { ...NEW, ...length, 'content-md5': md5 }, bytes)
+      assert.equal(created.status, 201, created.text)
+      assert.equal(created.headers['content-md5'], md5)
       const read = await share.rootDirectoryClient.getFileClient('bytes').downloadToBuffer()
       assert.deepEqual(read, Buffer.concat([bytes, Buffer.alloc(10)]))
     }
   })
-  test('are refused where they do not belong', async () => {
+  test('are refused in other cases', async () => {
     await assertRefused(create('old', {}, 'hello'), 400, 'InvalidHeaderValue')
     await assertRefused(
       create('long', { ...NEW, 'x-ms-content-length': '4' }, 'hello'),
@@ -208,18 +202,18 @@ describe('bytes in Create File (2026-06-06)', () => {
 })
 
 describe('Set File Properties', () => {
-  test('sets the headers of the content all together', async () => {
+  test('sets all content headers together', async () => {
     const file = share.rootDirectoryClient.getFileClient('headers')
     await file.create(10, { fileHttpHeaders: { fileContentType: 'a/b', fileCacheControl: 'x' } })
     await file.resize(20)
     assert.equal((await file.getProperties()).cacheControl, 'x')
     await file.setHttpHeaders({ fileContentType: 'c/d' })
-    const shown = await file.getProperties()
-    assert.deepEqual([shown.contentType, shown.cacheControl], ['c/d', undefined])
-    assert.equal(shown.contentLength, 20)
+    const returned = await file.getProperties()
+    assert.deepEqual([returned.contentType, returned.cacheControl], ['c/d', undefined])
+    assert.equal(returned.contentLength, 20)
   })
 
-  test('a shorter file has lost what was behind its end for good', async () => {
+  test('removes the bytes after the new end for good', async () => {
     const file = share.rootDirectoryClient.getFileClient('cut')
     await file.create(10)
     await file.uploadRange('0123456789', 0, 10)
@@ -232,7 +226,7 @@ describe('Set File Properties', () => {
     assert.equal(Number(fileLastWriteOn) - Number(written.fileLastWriteOn), 1_000)
   })
 
-  test('needs the lease, and a file: 412, 404, 409', async () => {
+  test('needs the lease id and an existing file', async () => {
     const file = share.rootDirectoryClient.getFileClient('leased')
     await file.create(1)
     await file.getShareLeaseClient(A).acquireLease(-1)
@@ -251,13 +245,16 @@ describe('Set File Properties', () => {
     assert.equal((await box.send('DELETE', '/files/leased', { 'x-ms-lease-id': A })).status, 202)
   })
 
-  test('Set File Metadata replaces it whole', async () => {
+  test('Set File Metadata replaces all metadata', async () => {
     const file = share.rootDirectoryClient.getFileClient('meta')
     const { etag } = await file.create(1, { metadata: { a: '1' } })
     const set = await file.setMetadata({ b: '2' })
     assert.notEqual(set.etag, etag)
-    const shown = await box.send('GET', '/files/meta?comp=metadata')
-    assert.deepEqual([shown.headers['x-ms-meta-b'], shown.headers['x-ms-meta-a']], ['2', undefined])
+    const returned = await box.send('GET', '/files/meta?comp=metadata')
+    assert.deepEqual(
+      [returned.headers['x-ms-meta-b'], returned.headers['x-ms-meta-a']],
+      ['2', undefined],
+    )
     const bad = { 'x-ms-meta-1a': 'x' }
     await assertRefused(box.send('PUT', '/files/meta?comp=metadata', bad), 400, 'InvalidMetadata')
   })

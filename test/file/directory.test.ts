@@ -1,21 +1,14 @@
-// Directories: created, looked at, changed and deleted; the root, which is there with its share; names and parents.
+// Directories: create, properties, metadata and delete; the root directory, names and parents.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { ShareClient } from '@azure/storage-file-share'
-import { assertRefused, openBox, type Box } from './share-server.ts'
-import { markForDeletion, openPlace, outcomeOf, placeOf, shareClient } from './smb-client.ts'
+import { before, describe, test } from 'node:test'
+import { startFileFixture } from './fixture.ts'
+import { assertRefused } from '../harness.ts'
+import { markForDeletion, openPlace, outcomeOf, placeOf } from './smb-client.ts'
 
-let box: Box
-let share: ShareClient
+const box = await startFileFixture({ share: 'tree' })
+const { share } = box
 
-before(async () => {
-  box = await openBox()
-  await box.create('tree')
-  share = shareClient(box.server, 'tree')
-})
-after(() => box.server.close())
-
-test('Create Directory answers with everything that the service says of one', async () => {
+test('Create Directory returns all properties of the directory', async () => {
   const answer = await box.send('PUT', '/tree/All?restype=directory', {
     'x-ms-meta-color': 'blue',
     'x-ms-file-attributes': 'Hidden | System',
@@ -32,16 +25,16 @@ test('Create Directory answers with everything that the service says of one', as
   assert.match(String(headers['x-ms-file-id']), /^\d+$/)
   assert.equal(headers['x-ms-file-parent-id'], '0')
 
-  const shown = await box.send('GET', '/tree/ALL?restype=directory')
-  assert.equal(shown.status, 200)
+  const returned = await box.send('GET', '/tree/ALL?restype=directory')
+  assert.equal(returned.status, 200)
   for (const name of ['etag', 'last-modified', 'x-ms-file-id', 'x-ms-file-attributes']) {
-    assert.equal(shown.headers[name], headers[name], name)
+    assert.equal(returned.headers[name], headers[name], name)
   }
-  assert.equal(shown.headers['x-ms-meta-color'], 'blue')
-  assert.equal(shown.headers['x-ms-server-encrypted'], 'false')
+  assert.equal(returned.headers['x-ms-meta-color'], 'blue')
+  assert.equal(returned.headers['x-ms-server-encrypted'], 'false')
 })
 
-describe('what stands in the way of a new directory', () => {
+describe('Create Directory is refused:', () => {
   before(async () => {
     await share.createDirectory('taken')
     await share.createFile('taken-file', 1)
@@ -66,7 +59,7 @@ describe('what stands in the way of a new directory', () => {
     test(`${path}: ${status} ${code}`, () => assertRefused(box.send('PUT', path), status, code))
   }
 
-  test('conditions are no part of FileREST: 400 ConditionHeadersNotSupported', async () => {
+  test('conditions, which the File service does not support', async () => {
     const headers = { 'if-match': '*' }
     for (const method of ['PUT', 'GET', 'DELETE']) {
       await assertRefused(
@@ -77,7 +70,7 @@ describe('what stands in the way of a new directory', () => {
     }
   })
 
-  test('one that an SMB client has marked for deletion: 409 SMBDeletePending', async () => {
+  test('a directory marked for deletion by an SMB client', async () => {
     await share.createDirectory('going')
     const place = await placeOf(box.server, 'tree', 'going')
     await markForDeletion(box.server, place, true)
@@ -90,7 +83,7 @@ describe('what stands in the way of a new directory', () => {
   })
 })
 
-describe('a directory that an SMB client has marked for deletion takes nothing in', () => {
+describe('in a directory marked for deletion by an SMB client', () => {
   before(async () => {
     await share.createDirectory('leaving')
     await share.createFile('mover', 1)
@@ -108,7 +101,7 @@ describe('a directory that an SMB client has marked for deletion takes nothing i
     ['Rename Directory', '?restype=directory&comp=rename', () => ({ 'x-ms-file-rename-source': source('moving') })],
   ]
   for (const [what, query, headers] of NEWCOMERS) {
-    test(`${what}: 409 SMBDeletePending`, () =>
+    test(`${what} → 409 SMBDeletePending`, () =>
       assertRefused(
         box.send('PUT', `/tree/leaving/new${query}`, headers()),
         409,
@@ -117,12 +110,12 @@ describe('a directory that an SMB client has marked for deletion takes nothing i
   }
 })
 
-test('dots at the end of a name fall away unless they are asked for', async () => {
+test('dots at the end of a name are removed unless the request keeps them', async () => {
   const path = '/tree/dots...?restype=directory'
   await box.send('PUT', path)
   assert.equal((await box.send('GET', '/tree/dots?restype=directory')).status, 200)
   const kept = { 'x-ms-allow-trailing-dot': 'true' }
-  // The header came with 2022-11-02.
+  // The header exists since 2022-11-02.
   const before = await box.send('GET', path, { ...kept, 'x-ms-version': '2021-12-02' })
   assert.equal(before.status, 200)
   assert.equal((await box.send('GET', path, kept)).status, 404)
@@ -130,7 +123,7 @@ test('dots at the end of a name fall away unless they are asked for', async () =
 })
 
 describe('Set Directory Properties and Metadata', () => {
-  test('change the ETag, and only what is sent', async () => {
+  test('change the ETag and only what the request sets', async () => {
     const directory = share.getDirectoryClient('changing')
     const created = await directory.create({ metadata: { a: '1' } })
     box.server.advance(5_000)
@@ -149,17 +142,17 @@ describe('Set Directory Properties and Metadata', () => {
     assert.deepEqual([metadata.status, metadata.headers['x-ms-meta-b']], [200, '2'])
   })
 
-  test('the root has both', async () => {
+  test('apply to the root directory', async () => {
     const root = share.rootDirectoryClient
     await root.setMetadata({ top: 'yes' })
     await root.setProperties({ creationTime: new Date('2021-01-01T00:00:00Z') })
-    const shown = await root.getProperties()
-    assert.deepEqual(shown.metadata, { top: 'yes' })
-    assert.equal(shown.fileCreatedOn?.toISOString(), '2021-01-01T00:00:00.000Z')
-    assert.equal(shown.fileId, '0')
+    const returned = await root.getProperties()
+    assert.deepEqual(returned.metadata, { top: 'yes' })
+    assert.equal(returned.fileCreatedOn?.toISOString(), '2021-01-01T00:00:00.000Z')
+    assert.equal(returned.fileId, '0')
   })
 
-  test('ReadOnly keeps a directory from going, not from being changed', async () => {
+  test('can set ReadOnly, which prevents the deletion but not changes', async () => {
     const directory = share.getDirectoryClient('read-only')
     await directory.create()
     const path = '/tree/read-only?restype=directory'
@@ -172,7 +165,7 @@ describe('Set Directory Properties and Metadata', () => {
     assert.equal((await box.send('DELETE', path)).status, 202)
   })
 
-  test('of what is not there: 404; of a file: 409 ResourceTypeMismatch', async () => {
+  test('of a missing directory → 404, of a file → 409 ResourceTypeMismatch', async () => {
     await share.createFile('no-directory', 1)
     for (const comp of ['properties', 'metadata']) {
       const query = `restype=directory&comp=${comp}`
@@ -187,17 +180,17 @@ describe('Set Directory Properties and Metadata', () => {
   })
 })
 
-test('a file is no directory, and a directory no file: to who asks for properties they are not there', async () => {
+test('reading a file as a directory, or a directory as a file, is answered with 404', async () => {
   await share.createFile('one-kind', 1)
   await share.createDirectory('other-kind')
   assert.equal(await share.getDirectoryClient('one-kind').exists(), false)
   assert.equal(await share.rootDirectoryClient.getFileClient('other-kind').exists(), false)
-  const asked = box.send('GET', '/tree/one-kind?restype=directory')
-  await assertRefused(asked, 404, 'ResourceNotFound')
+  const request = box.send('GET', '/tree/one-kind?restype=directory')
+  await assertRefused(request, 404, 'ResourceNotFound')
 })
 
 describe('Delete Directory', () => {
-  test('only an empty one, and never the root', async () => {
+  test('deletes only an empty directory, and never the root', async () => {
     await share.createDirectory('full')
     await share.createDirectory('full/inner')
     assert.equal(await outcomeOf(share.deleteDirectory('full')), '409 DirectoryNotEmpty')
@@ -212,16 +205,16 @@ describe('Delete Directory', () => {
     )
   })
 
-  test('not one that a client has open: 409 SharingViolation', async () => {
+  test('of a directory that a client has open → 409 SharingViolation', async () => {
     await share.createDirectory('open')
     await openPlace(box.server, await placeOf(box.server, 'tree', 'open'))
     assert.equal(await outcomeOf(share.deleteDirectory('open')), '409 SharingViolation')
   })
 
-  test('a snapshot still shows it, with what was in it', async () => {
+  test('does not change it in a snapshot', async () => {
     await share.createDirectory('past')
     await share.createDirectory('past/inner', { metadata: { past: '1' } })
-    const snapshot = await box.snapshot('tree')
+    const snapshot = await box.snapshotShare('tree')
     await share.deleteDirectory('past/inner')
     await share.deleteDirectory('past')
     const then = share.withSnapshot(snapshot).getDirectoryClient('past/inner')

@@ -1,4 +1,4 @@
-// Every REST operation on a file, as the SDK sends it, for the tables that ask what each may do.
+// Every REST operation on a file, as the SDK sends it, for tests that apply to all of them.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { text } from 'node:stream/consumers'
@@ -8,28 +8,29 @@ import {
   type ShareFileClient,
 } from '@azure/storage-file-share'
 import { rawRequest } from '../harness.ts'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
-import { shareClient } from './smb-client.ts'
+import type { RunningTestServer } from '../running-server.ts'
+import { startFileFixture } from './fixture.ts'
 
 export const LENGTH_BYTES = 2_048
 
-export type World = {
+export type FileWorld = {
   readonly server: RunningTestServer
   readonly share: ShareClient
-  /** A file that others are made from, and its URL with what it takes to read it. */
+  /** A file to copy from, and its URL with a SAS. */
   readonly source: ShareFileClient
   readonly sourceUrl: string
   newName(): string
 }
 
-/** On a server whose SMB clients are the test's. */
-export async function openWorld(name: string): Promise<World> {
-  const server = await runTestServer({ hasSmb: false })
-  return newWorld(server, shareClient(server, name))
+/** A server without SMB: the test itself writes what SMB clients have open. */
+export async function fileWorld(name: string): Promise<FileWorld> {
+  return newWorld(await startFileFixture({ share: name, hasSmb: false }))
 }
 
-export async function newWorld(server: RunningTestServer, share: ShareClient): Promise<World> {
-  await share.create()
+export async function newWorld({
+  server,
+  share,
+}: Pick<FileWorld, 'server' | 'share'>): Promise<FileWorld> {
   const source = share.rootDirectoryClient.getFileClient('source')
   await source.create(LENGTH_BYTES)
   await source.uploadRange('x'.repeat(512), 0, 512)
@@ -40,20 +41,20 @@ export async function newWorld(server: RunningTestServer, share: ShareClient): P
   return { server, share, source, sourceUrl, newName: () => `file-${(count += 1)}` }
 }
 
-export async function newFile({ share, newName }: World): Promise<ShareFileClient> {
+export async function newFile({ share, newName }: FileWorld): Promise<ShareFileClient> {
   const file = share.rootDirectoryClient.getFileClient(newName())
   await file.create(LENGTH_BYTES)
   return file
 }
 
-type Run = (file: ShareFileClient, world: World, leaseId?: string) => Promise<unknown>
+type Run = (file: ShareFileClient, world: FileWorld, leaseId?: string) => Promise<unknown>
 
 const withLease = (leaseId?: string) =>
   leaseId === undefined ? {} : { leaseAccessConditions: { leaseId } }
 
-/** For what the SDK has no function for; it fails as the SDK does. */
+/** Sends an operation that the SDK does not have; it fails like the SDK. */
 async function sendRaw(
-  { server }: World,
+  { server }: FileWorld,
   file: ShareFileClient,
   method: string,
   query: string,
@@ -112,14 +113,14 @@ export const NAMES = Object.keys(OPERATIONS) as OperationName[]
 export function run(
   name: OperationName,
   file: ShareFileClient,
-  world: World,
+  world: FileWorld,
   leaseId?: string,
 ): Promise<unknown> {
   const operation: Run = OPERATIONS[name]
   return operation(file, world, leaseId)
 }
 
-/** What an operation on a file that nobody has leased answers when nothing else is in its way. */
+/** The outcome of an operation on a file that is neither leased nor in use. */
 export function outcomeUnhindered(name: OperationName): string {
   if (name === 'Change Lease' || name === 'Break Lease') {
     return '409 LeaseNotPresentWithLeaseOperation'
@@ -142,7 +143,7 @@ export const DELETES = ['Delete File', 'Rename over File'] as const
 const LEASE = 'Acquire Lease'
 const RENAME = 'Rename File'
 
-/** What an open that shares only so much keeps REST from: the table of "Manage file locks in Azure Files". */
+/** The operations that an open with each share mode prevents: the table in "Manage file locks in Azure Files". */
 export const REFUSED = {
   none: [...REPLACES, ...READS, ...WRITES, ...DELETES, LEASE, RENAME],
   R: [...REPLACES, ...WRITES, ...DELETES, LEASE, RENAME],

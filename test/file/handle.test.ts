@@ -1,6 +1,6 @@
-// List Handles and Force Close Handles: what SMB clients hold open, page by page, and how REST ends it.
+// List Handles and Force Close Handles: the handles of SMB clients, in pages, and closing them over REST.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import type { ShareClient, ShareDirectoryClient } from '@azure/storage-file-share'
 import { parseTimestamp } from '../../src/storage/shared/etag.ts'
 import { lockKey } from '../../src/storage/file/keys.ts'
@@ -10,8 +10,8 @@ import {
   type FileEvent,
   type FileOpen,
 } from '../../src/storage/file/open/open.ts'
-import { rawRequest, xmlText, xmlTexts, type RawResponse } from '../harness.ts'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
+import { outcome, xmlText, xmlTexts, type Headers } from '../harness.ts'
+import { shareClient, startFileFixture } from './fixture.ts'
 import {
   ACCESS,
   cacheOpen,
@@ -21,20 +21,14 @@ import {
   openPlace,
   outcomeOf,
   placeOf,
-  shareClient,
   itemsOf,
 } from './smb-client.ts'
 
-let server: RunningTestServer
+const { server, ...fixture } = await startFileFixture({ hasSmb: false })
 let share: ShareClient
 let root: ShareDirectoryClient
 let name: string
 let count = 0
-
-before(async () => {
-  server = await runTestServer({ hasSmb: false })
-})
-after(() => server.close())
 
 // A share with dir/sub/deep.txt, dir/a.txt and b.txt.
 beforeEach(async () => {
@@ -67,19 +61,17 @@ async function pathsOf(handles: Handles): Promise<string[]> {
   return paths.toSorted()
 }
 
-function send(method: string, path: string, headers: Readonly<Record<string, string>> = {}) {
-  return rawRequest({ blobPort: server.filePort }, { method, path: `/${name}${path}`, headers })
+function send(method: string, path: string, headers: Headers = {}) {
+  return fixture.send(method, `/${name}${path}`, headers)
 }
 
 const list = (path: string, headers: Readonly<Record<string, string>> = {}) =>
   send('GET', path, headers)
 const close = (path: string, headers: Readonly<Record<string, string>>) =>
   send('PUT', path, headers)
-const said = ({ status, headers }: RawResponse) =>
-  [status, headers['x-ms-error-code']].filter(Boolean).join(' ')
 
 describe('List Handles', () => {
-  test('of a file has everything about each', async () => {
+  test('of a file returns all properties of each handle', async () => {
     const opened = await open('dir/a.txt', {
       access: ACCESS.read | ACCESS.write | ACCESS.delete,
       clientName: 'desk-7',
@@ -103,7 +95,7 @@ describe('List Handles', () => {
     })
   })
 
-  test('as XML, in the order of the service', async () => {
+  test("is XML in Azure's order", async () => {
     const { openId, nodeId } = await open('b.txt', { clientName: 'desk-7' })
     const { status, headers, text } = await list('/b.txt?comp=listhandles')
     assert.equal(status, 200)
@@ -127,7 +119,7 @@ describe('List Handles', () => {
     assert.equal(xmlText(text, 'Path'), 'b.txt')
   })
 
-  test('encodes a path that XML can’t hold', async () => {
+  test('encodes a path that XML cannot contain', async () => {
     await root.getFileClient('b\ufffe.txt').create(1)
     await open('b\ufffe.txt')
     const { text } = await list('/b%EF%BF%BE.txt?comp=listhandles')
@@ -136,7 +128,7 @@ describe('List Handles', () => {
     assert.equal(handle?.path, 'b\ufffe.txt')
   })
 
-  test('of what nobody has open is empty', async () => {
+  test('is empty if nothing is open', async () => {
     const { text } = await list('/b.txt?comp=listhandles')
     assert.match(text, /<EnumerationResults><Entries \/><NextMarker \/><\/EnumerationResults>$/)
   })
@@ -156,7 +148,7 @@ describe('List Handles', () => {
     })
   }
 
-  test('page by page, each handle once', async () => {
+  test('returns each handle once in pages', async () => {
     for (let i = 0; i < 3; i += 1) await openAll(...ALL)
     const pages = root.listHandles({ recursive: true }).byPage({ maxPageSize: 4 })
     const sizes: number[] = []
@@ -168,14 +160,14 @@ describe('List Handles', () => {
     assert.deepEqual([sizes, ids.size], [[4, 4, 4, 4, 2], 18])
   })
 
-  test('a page that is just full is the last', async () => {
+  test('has no next page if the last one is exactly full', async () => {
     await openAll('b.txt', 'b.txt')
     const { text } = await list('/b.txt?comp=listhandles&maxresults=2')
     assert.equal(xmlTexts(text, 'HandleId').length, 2)
     assert.match(text, /<NextMarker \/>/)
   })
 
-  test('of a snapshot are those of the snapshot, and the others those of the share', async () => {
+  test('separates handles of a snapshot from those of the share', async () => {
     const { snapshot = '' } = await share.createSnapshot()
     const stamp = parseTimestamp(snapshot)
     assert(stamp !== undefined)
@@ -191,7 +183,7 @@ describe('List Handles', () => {
     assert.deepEqual(await pathsOf(past.getFileClient('b.txt').listHandles()), ['seen/b.txt'])
   })
 
-  test('goes with what was renamed', async () => {
+  test('shows the new path after a rename', async () => {
     await open('dir/a.txt')
     await root.getFileClient('dir/a.txt').rename('dir/sub/a.txt')
     const found = await pathsOf(
@@ -200,7 +192,7 @@ describe('List Handles', () => {
     assert.equal(found.length, 1)
   })
 
-  for (const [path, headers, outcome] of [
+  for (const [path, headers, expected] of [
     ['/b.txt?comp=listhandles', { 'x-ms-recursive': 'true' }, '400 InvalidHeaderValue'],
     ['/dir?comp=listhandles', { 'x-ms-recursive': 'maybe' }, '400 InvalidHeaderValue'],
     ['/dir?comp=listhandles', { 'If-Match': '*' }, '400 ConditionHeadersNotSupported'],
@@ -218,8 +210,8 @@ describe('List Handles', () => {
     ['/none/a?comp=listhandles', {}, '404 ParentNotFound'],
   ] as const) {
     // prettier-ignore
-    test(`${path} ${JSON.stringify(headers)} → ${outcome}`, async () => {
-      assert.equal(said(await list(path, headers)), outcome)
+    test(`${path} ${JSON.stringify(headers)} → ${expected}`, async () => {
+      assert.equal(outcome(await list(path, headers)), expected)
     })
   }
 })
@@ -227,7 +219,7 @@ describe('List Handles', () => {
 describe('Force Close Handles', () => {
   const remaining = () => pathsOf(root.listHandles({ recursive: true }))
 
-  test('closes the one that is named', async () => {
+  test('closes one handle by its id', async () => {
     const first = await open('b.txt')
     const second = await open('b.txt')
     const file = root.getFileClient('b.txt')
@@ -239,7 +231,7 @@ describe('Force Close Handles', () => {
     assert.deepEqual([left?.handleId, more.length], [String(second.openId), 0])
   })
 
-  test('closes all of a file, and none of another', async () => {
+  test('closes all handles of a file and none of another', async () => {
     await openAll(...ALL, 'b.txt')
     const closed = await root.getFileClient('b.txt').forceCloseAllHandles()
     assert.deepEqual([closed.closedHandlesCount, closed.closeFailureCount], [2, 0])
@@ -259,7 +251,7 @@ describe('Force Close Handles', () => {
     })
   }
 
-  test('closes one below a directory only if asked to look there', async () => {
+  test('closes a handle below a directory only if it is recursive', async () => {
     const { openId } = await open('dir/a.txt')
     const headers = { 'x-ms-handle-id': String(openId) }
     const path = '/dir?comp=forceclosehandles'
@@ -271,7 +263,7 @@ describe('Force Close Handles', () => {
     assert.deepEqual(counts, ['0', '1'])
   })
 
-  test('of one that is not there closes none', async () => {
+  test('of an unknown handle closes none', async () => {
     await open('b.txt')
     for (const id of ['1', '18446744073709551615']) {
       const response = await close('/b.txt?comp=forceclosehandles', { 'x-ms-handle-id': id })
@@ -283,7 +275,7 @@ describe('Force Close Handles', () => {
     assert.deepEqual(await remaining(), ['b.txt'])
   })
 
-  test('goes on from a marker when there are very many', async () => {
+  test('continues from a marker if there are very many', async () => {
     const place = await placeOf(server, name, 'b.txt')
     for (let i = 0; i < 1_005; i += 1) await openPlace(server, place)
     const headers = { 'x-ms-handle-id': '*' }
@@ -295,16 +287,16 @@ describe('Force Close Handles', () => {
     assert.equal(last.headers['x-ms-marker'], undefined)
   })
 
-  test('takes locks and caches with it and tells the SMB server', async () => {
+  test('removes locks and leases and notifies the SMB server', async () => {
     const place = await placeOf(server, name, 'b.txt')
     const opened = await cacheOpen(server, place, CACHES.RWH, { shareAccess: 0 })
     await lockRange(server, opened, 0, 10, true)
-    const told: FileEvent[] = []
-    const stop = server.file.kv.listen((event) => told.push(event))
+    const events: FileEvent[] = []
+    const stop = server.file.kv.listen((event) => events.push(event))
     await root.getFileClient('b.txt').forceCloseAllHandles()
     stop()
     const { shareId, nodeId } = place
-    assert.deepEqual(told, [
+    assert.deepEqual(events, [
       { kind: 'close', open: opened },
       { kind: 'released', shareId, nodeId },
     ])
@@ -313,11 +305,11 @@ describe('Force Close Handles', () => {
       return [yield* opensOf(tx, shareId, nodeId), yield* holdersOf(tx, shareId, nodeId), lock]
     })
     assert.deepEqual(left, [[], [], undefined])
-    // What the handle kept others from is possible again.
+    // Operations that the handle prevented are possible again.
     await root.getFileClient('b.txt').uploadRange('x', 0, 1)
   })
 
-  test('of what is marked for deletion deletes it', async () => {
+  test('of a file marked for deletion deletes it', async () => {
     const place = await placeOf(server, name, 'dir/a.txt')
     await openPlace(server, place)
     await markForDeletion(server, place, true)
@@ -328,7 +320,7 @@ describe('Force Close Handles', () => {
     assert.equal(await outcomeOf(file.getProperties()), '404 ResourceNotFound')
   })
 
-  for (const [path, headers, outcome] of [
+  for (const [path, headers, expected] of [
     ['/b.txt?comp=forceclosehandles', {}, '400 MissingRequiredHeader'],
     ['/b.txt?comp=forceclosehandles', { 'x-ms-handle-id': 'all' }, '400 InvalidHeaderValue'],
     ['/b.txt?comp=forceclosehandles', { 'x-ms-handle-id': '-1' }, '400 InvalidHeaderValue'],
@@ -351,8 +343,8 @@ describe('Force Close Handles', () => {
     ['/none/a?comp=forceclosehandles', { 'x-ms-handle-id': '*' }, '404 ParentNotFound'],
   ] as const) {
     // prettier-ignore
-    test(`${path} ${JSON.stringify(headers)} → ${outcome}`, async () => {
-      assert.equal(said(await close(path, headers)), outcome)
+    test(`${path} ${JSON.stringify(headers)} → ${expected}`, async () => {
+      assert.equal(outcome(await close(path, headers)), expected)
     })
   }
 })

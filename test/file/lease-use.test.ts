@@ -1,30 +1,24 @@
-// What a lease guards: every operation that takes a lease id, with the lease's own, another and none, on a file
-// that is available, leased by A, or was leased by A until that was broken.
+// What a lease protects: every operation that accepts a lease id, with the right id, another and none, on a file that is
+// available, leased by A, or whose lease by A was broken.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { ShareFileClient } from '@azure/storage-file-share'
 import {
   DELETES,
   newFile,
-  openWorld,
+  fileWorld,
   READS,
   REPLACES,
   run,
   WRITES,
   type OperationName,
-  type World,
 } from './file-operations.ts'
 import { itemsOf, outcomeOf } from './smb-client.ts'
 
 const A = '11111111-aaaa-4aaa-8aaa-111111111111'
 const B = '22222222-bbbb-4bbb-8bbb-222222222222'
 
-let world: World
-
-before(async () => {
-  world = await openWorld('leased')
-})
-after(() => world.server.close())
+const world = await fileWorld('leased')
 
 const STATES = ['available', 'leased', 'broken'] as const
 
@@ -57,8 +51,8 @@ const KINDS: Readonly<Record<'read' | 'write', readonly OperationName[]>> = {
 }
 
 for (const [kind, id, outcomes] of USES) {
-  const whose = id === undefined ? 'no lease' : `the lease ${id === A ? 'A' : 'B'}`
-  describe(`with ${whose}`, () => {
+  const sent = id === undefined ? 'no lease id' : `the lease id ${id === A ? 'A' : 'B'}`
+  describe(`with ${sent}`, () => {
     for (const name of KINDS[kind]) {
       for (const [i, state] of STATES.entries()) {
         test(`${name}, ${state} → ${outcomes[i]}`, async () => {
@@ -71,7 +65,7 @@ for (const [kind, id, outcomes] of USES) {
 }
 
 describe('a lease', () => {
-  test('survives that the file is replaced, written and given other properties', async () => {
+  test('survives replacing the file, writes and changes of properties', async () => {
     const file = await newIn('leased')
     for (const name of [...WRITES, ...REPLACES]) {
       await run(name, file, world, A)
@@ -79,7 +73,7 @@ describe('a lease', () => {
     }
   })
 
-  test('goes with the file when it is renamed', async () => {
+  test('survives a rename', async () => {
     const file = await newIn('leased')
     const name = world.newName()
     await file.rename(name, { sourceLeaseAccessConditions: { leaseId: A } })
@@ -88,26 +82,26 @@ describe('a lease', () => {
     assert.equal(await outcomeOf(renamed.setMetadata({})), MISSING)
   })
 
-  test('goes with the file that is deleted: one made again has none', async () => {
+  test('ends with the deletion of the file, and a new one has no lease', async () => {
     const file = await newIn('leased')
     await file.delete({ leaseAccessConditions: { leaseId: A } })
     await file.create(1)
     assert.equal((await file.getProperties()).leaseState, 'available')
   })
 
-  test('that is broken is forgotten with the next write', async () => {
+  test('that is broken is forgotten after the next write', async () => {
     const file = await newIn('broken')
     await file.setMetadata({})
     assert.equal((await file.getProperties()).leaseState, 'available')
   })
 
-  test('of a file that is not there is none: Create File with an id → 412', async () => {
+  test('id with Create File of a missing file → 412', async () => {
     const file = world.share.rootDirectoryClient.getFileClient(world.newName())
     assert.equal(await outcomeOf(run('Create File', file, world, A)), ABSENT)
     assert.equal(await file.exists(), false)
   })
 
-  test('keeps nobody from listing its directory', async () => {
+  test('does not affect listing the directory', async () => {
     const file = await newIn('leased')
     const root = world.share.rootDirectoryClient
     const names = (await itemsOf(root.listFilesAndDirectories())).map((each) => each.name)
@@ -115,14 +109,14 @@ describe('a lease', () => {
   })
 
   for (const text of ['me', `${A}0`, A.slice(1)]) {
-    test(`id “${text}” is none → 400 InvalidHeaderValue`, async () => {
+    test(`id “${text}” is invalid → 400 InvalidHeaderValue`, async () => {
       const file = await newIn('leased')
       const outcome = await outcomeOf(run('Put Range', file, world, text))
       assert.equal(outcome, '400 InvalidHeaderValue')
     })
   }
 
-  test('id is the same in any form and case', async () => {
+  test('id can be in any form and case', async () => {
     const file = await newIn('leased')
     for (const text of [A.toUpperCase(), A.replaceAll('-', ''), `{${A}}`]) {
       assert.equal(await outcomeOf(run('Put Range', file, world, text)), 'ok')

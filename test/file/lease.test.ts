@@ -1,26 +1,18 @@
-// Lease File: every action in every state, what is refused, and that nothing but the lease changes. What a lease
-// guards is in lease-use.test.ts.
+// Lease File: every action in every state, invalid requests, and that only the lease changes. lease-use.test.ts tests
+// what a lease protects.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { ShareClient, ShareFileClient } from '@azure/storage-file-share'
-import { rawRequest, xmlText, type RawResponse } from '../harness.ts'
-import { runTestServer, type RunningTestServer } from '../running-server.ts'
-import { outcomeOf, shareClient } from './smb-client.ts'
+import { describe, test } from 'node:test'
+import type { ShareFileClient } from '@azure/storage-file-share'
+import { outcome, xmlText, type Headers, type RawResponse } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
+import { outcomeOf } from './smb-client.ts'
 
 const A = '11111111-aaaa-4aaa-8aaa-111111111111'
 const B = '22222222-bbbb-4bbb-8bbb-222222222222'
 const C = '33333333-cccc-4ccc-8ccc-333333333333'
 
-let server: RunningTestServer
-let share: ShareClient
+const { server, share, ...fixture } = await startFileFixture({ share: 'leases' })
 let count = 0
-
-before(async () => {
-  server = await runTestServer()
-  share = shareClient(server, 'leases')
-  await share.create()
-})
-after(() => server.close())
 
 async function newFile(): Promise<ShareFileClient> {
   const file = share.rootDirectoryClient.getFileClient(`file-${(count += 1)}`)
@@ -28,16 +20,13 @@ async function newFile(): Promise<ShareFileClient> {
   return file
 }
 
-function send(path: string, headers: Readonly<Record<string, string>>): Promise<RawResponse> {
-  return rawRequest({ blobPort: server.filePort }, { method: 'PUT', path, headers })
+function send(path: string, headers: Headers): Promise<RawResponse> {
+  return fixture.send('PUT', path, headers)
 }
 
-function lease(file: ShareFileClient, headers: Readonly<Record<string, string>>) {
+function lease(file: ShareFileClient, headers: Headers) {
   return send(`/leases/${file.name}?comp=lease`, headers)
 }
-
-const said = ({ status, headers }: RawResponse) =>
-  [status, headers['x-ms-error-code']].filter(Boolean).join(' ')
 
 const acquire = (id?: string) => ({
   'x-ms-lease-action': 'acquire',
@@ -63,8 +52,8 @@ const ABSENT = '409 LeaseNotPresentWithLeaseOperation'
 const MISMATCH = '409 LeaseIdMismatchWithLeaseOperation'
 const PRESENT = '409 LeaseAlreadyPresent'
 
-// What each action makes of a file that is available, leased by A, or was leased by A until that was broken;
-// behind the arrow the state after it.
+// The outcome of each action on a file that is available, leased by A, or whose lease by A was broken; after the arrow
+// the new state.
 // prettier-ignore
 const ACTIONS = [
   //                                    available          leased              broken
@@ -79,16 +68,16 @@ const ACTIONS = [
   ['break',        BREAK,               ABSENT,            '202 → broken',     '202 → broken'],
 ] as const
 
-describe('an action on a state', () => {
+describe('a lease action in each state', () => {
   for (const [action, headers, ...outcomes] of ACTIONS) {
     for (const [i, state] of STATES.entries()) {
       test(`${action}, ${state} → ${outcomes[i]}`, async () => {
         const file = await newFile()
         await enter(file, state)
         const response = await lease(file, headers)
-        const [outcome, entered = state === 'leased' ? 'leased A' : state] =
+        const [answered, entered = state === 'leased' ? 'leased A' : state] =
           outcomes[i]?.split(' → ') ?? []
-        assert.equal(said(response), outcome)
+        assert.equal(outcome(response), answered)
         const { leaseState, leaseStatus, leaseDuration } = await file.getProperties()
         const [expected, holder] = entered.split(' ')
         assert.equal(leaseState, expected)
@@ -103,8 +92,8 @@ describe('an action on a state', () => {
   }
 })
 
-describe('the answer', () => {
-  test('has the ETag and Last-Modified of the file, which stay as they are', async () => {
+describe('the response', () => {
+  test('has the ETag and Last-Modified of the file, which do not change', async () => {
     const file = await newFile()
     const { etag, lastModified } = await file.getProperties()
     server.advance(5_000)
@@ -116,7 +105,7 @@ describe('the answer', () => {
     assert.equal((await file.getProperties()).etag, etag)
   })
 
-  test('has the id, which is made if none is proposed', async () => {
+  test('has the lease id, which is generated if none is proposed', async () => {
     const file = await newFile()
     const { headers } = await lease(file, acquire())
     const id = String(headers['x-ms-lease-id'])
@@ -125,7 +114,7 @@ describe('the answer', () => {
     assert.equal((await lease(file, use('release', C))).headers['x-ms-lease-id'], undefined)
   })
 
-  test('to a break has no time left, whatever period is asked for', async () => {
+  test('to a break has no time left, whatever the break period', async () => {
     const file = await newFile()
     await enter(file, 'leased')
     const { headers } = await lease(file, { ...BREAK, 'x-ms-lease-break-period': '30' })
@@ -135,10 +124,10 @@ describe('the answer', () => {
 })
 
 describe('refused:', () => {
-  for (const [what, headers, outcome, name] of [
+  for (const [what, headers, expected, name] of [
     ['no action', {}, '400 MissingRequiredHeader', 'x-ms-lease-action'],
     [
-      'another action',
+      'an unknown action',
       { 'x-ms-lease-action': 'take' },
       '400 InvalidHeaderValue',
       'x-ms-lease-action',
@@ -168,14 +157,24 @@ describe('refused:', () => {
       '400 MissingRequiredHeader',
       'x-ms-lease-duration',
     ],
-    ['acquire with no GUID', acquire('me'), '400 InvalidHeaderValue', 'x-ms-proposed-lease-id'],
+    [
+      'acquire with an id that is not a GUID',
+      acquire('me'),
+      '400 InvalidHeaderValue',
+      'x-ms-proposed-lease-id',
+    ],
     [
       'change without an id',
       { 'x-ms-lease-action': 'change' },
       '400 MissingRequiredHeader',
       'x-ms-lease-id',
     ],
-    ['change to nothing', use('change', A), '400 MissingRequiredHeader', 'x-ms-proposed-lease-id'],
+    [
+      'change without a new id',
+      use('change', A),
+      '400 MissingRequiredHeader',
+      'x-ms-proposed-lease-id',
+    ],
     [
       'release without an id',
       { 'x-ms-lease-action': 'release' },
@@ -184,40 +183,40 @@ describe('refused:', () => {
     ],
   ] as const) {
     // prettier-ignore
-    test(`${what} → ${outcome} (${name})`, async () => {
+    test(`${what} → ${expected} (${name})`, async () => {
       const file = await newFile()
       const response = await lease(file, headers)
-      assert.equal(said(response), outcome)
+      assert.equal(outcome(response), expected)
       assert.equal(xmlText(response.text, 'HeaderName'), name)
     })
   }
 
   test('a condition', async () => {
     const response = await lease(await newFile(), { ...acquire(), 'If-Match': '*' })
-    assert.equal(said(response), '400 ConditionHeadersNotSupported')
+    assert.equal(outcome(response), '400 ConditionHeadersNotSupported')
   })
 
   test('on a snapshot', async () => {
     const file = await newFile()
     const { snapshot = '' } = await share.createSnapshot()
     const path = `/leases/${file.name}?comp=lease&sharesnapshot=${encodeURIComponent(snapshot)}`
-    assert.equal(said(await send(path, acquire())), '400 InvalidQueryParameterValue')
+    assert.equal(outcome(await send(path, acquire())), '400 InvalidQueryParameterValue')
   })
 
-  test('where there is nothing, or a directory', async () => {
+  test('for a missing file or a directory', async () => {
     await share.createDirectory('dir')
-    for (const [path, outcome] of [
+    for (const [path, expected] of [
       ['/none/a', '404 ShareNotFound'],
       ['/leases/none/a', '404 ParentNotFound'],
       ['/leases/none', '404 ResourceNotFound'],
       ['/leases/dir', '409 ResourceTypeMismatch'],
     ] as const) {
-      assert.equal(said(await send(`${path}?comp=lease`, acquire())), outcome)
+      assert.equal(outcome(await send(`${path}?comp=lease`, acquire())), expected)
     }
   })
 })
 
-describe('the client of the SDK', () => {
+describe('the SDK', () => {
   test('acquires, changes, releases and breaks', async () => {
     const file = await newFile()
     const client = file.getShareLeaseClient(A)
@@ -229,17 +228,17 @@ describe('the client of the SDK', () => {
     assert.equal((await file.getProperties()).leaseState, 'broken')
   })
 
-  test('of many who want one, one gets it', async () => {
+  test('gets the lease for only one of many clients', async () => {
     const file = await newFile()
-    const wanted = Array.from({ length: 20 }, () =>
+    const requests = Array.from({ length: 20 }, () =>
       outcomeOf(file.getShareLeaseClient().acquireLease()),
     )
-    const outcomes = await Promise.all(wanted)
+    const outcomes = await Promise.all(requests)
     assert.equal(outcomes.filter((each) => each === 'ok').length, 1)
     assert.equal(outcomes.filter((each) => each === PRESENT).length, 19)
   })
 
-  test('shows none for a file in a snapshot, leased or not', async () => {
+  test('shows no lease for a file in a snapshot', async () => {
     const file = await newFile()
     await file.getShareLeaseClient(A).acquireLease()
     const { snapshot = '' } = await share.createSnapshot()

@@ -1,21 +1,13 @@
-// Shares with NFS: owner, group and mode, hard links and symbolic links; and that shares with SMB have none of it.
+// NFS shares: owner, group and mode, hard links and symbolic links, all of which SMB shares do not have.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { ShareClient } from '@azure/storage-file-share'
-import { assertRefused, openBox, type Box } from './share-server.ts'
-import { outcomeOf, shareClient } from './smb-client.ts'
+import { describe, test } from 'node:test'
+import { startFileFixture } from './fixture.ts'
+import { assertRefused } from '../harness.ts'
+import { outcomeOf } from './smb-client.ts'
 
-let box: Box
-let share: ShareClient
-
-before(async () => {
-  box = await openBox()
-  const protocol = { 'x-ms-enabled-protocols': 'NFS', 'x-ms-access-tier': 'Premium' }
-  await box.create('nfs', protocol)
-  await box.create('smb')
-  share = shareClient(box.server, 'nfs')
-})
-after(() => box.server.close())
+const box = await startFileFixture({ share: 'smb' })
+await box.createShare('nfs', { 'x-ms-enabled-protocols': 'NFS', 'x-ms-access-tier': 'Premium' })
+const share = box.service.getShareClient('nfs')
 
 const FILE = { 'x-ms-type': 'file', 'x-ms-content-length': '5' }
 const A = '11111111-aaaa-4aaa-8aaa-111111111111'
@@ -34,7 +26,7 @@ describe('owner, group and mode', () => {
     const directory = await box.send('PUT', '/nfs/directory?restype=directory')
     assert.deepEqual(posix(directory), ['0', '0', '0755', 'Directory'])
   })
-  test('are set with the file, and changed one by one', async () => {
+  test('are set with the file and changed separately', async () => {
     const headers = { ...FILE, 'x-ms-owner': '345', 'x-ms-group': '123', 'x-ms-mode': '7777' }
     assert.deepEqual(posix(await box.send('PUT', '/nfs/own', headers)), [
       '345',
@@ -47,7 +39,7 @@ describe('owner, group and mode', () => {
     const kept = await box.send('PUT', '/nfs/own?comp=properties')
     assert.deepEqual(posix(kept), ['345', '123', '0640', 'Regular'])
   })
-  test('by the SDK', async () => {
+  test('are set by the SDK', async () => {
     await client('sdk').create(1, { posixProperties: { owner: '7', group: '8' } })
     const { posixProperties } = await client('sdk').getProperties()
     assert.deepEqual(
@@ -61,7 +53,7 @@ describe('owner, group and mode', () => {
     ['mode', '9999'],
     ['mode', 'rwx'],
   ]) {
-    test(`x-ms-${name}: ${value} is 400 InvalidHeaderValue`, () =>
+    test(`x-ms-${name}: ${value} → 400 InvalidHeaderValue`, () =>
       assertRefused(
         box.send('PUT', '/nfs/never', { ...FILE, [`x-ms-${name}`]: value ?? '' }),
         400,
@@ -71,25 +63,25 @@ describe('owner, group and mode', () => {
 })
 
 describe('hard links', () => {
-  test('are names of one file, which is there until the last of them is gone', async () => {
+  test('are names of one file, which exists until the last one is deleted', async () => {
     await share.createDirectory('deep')
     await client('first').create(5)
     const usage = (await share.getStatistics()).shareUsageBytes
-    const made = await client('deep/second').createHardLink('/first')
+    const created = await client('deep/second').createHardLink('/first')
     const { fileId } = await client('first').getProperties()
-    assert.deepEqual([made.fileId, made.posixProperties?.linkCount], [fileId, 2])
+    assert.deepEqual([created.fileId, created.posixProperties?.linkCount], [fileId, 2])
     assert.equal((await share.getStatistics()).shareUsageBytes, usage)
     await client('first').setMetadata({ a: '1' })
     assert.deepEqual((await client('deep/second').getProperties()).metadata, { a: '1' })
-    const gone = await box.send('DELETE', '/nfs/first')
-    assert.deepEqual([gone.status, gone.headers['x-ms-link-count']], [202, '1'])
+    const deleted = await box.send('DELETE', '/nfs/first')
+    assert.deepEqual([deleted.status, deleted.headers['x-ms-link-count']], [202, '1'])
     assert.equal((await client('deep/second').getProperties()).fileId, fileId)
     const last = await box.send('DELETE', '/nfs/deep/second')
     assert.equal(last.headers['x-ms-link-count'], '0')
     assert.equal((await share.getStatistics()).shareUsageBytes, (usage ?? 0) - 5)
   })
 
-  test('stay what they are when one is renamed', async () => {
+  test('are kept when one is renamed', async () => {
     await client('one').create(1)
     await client('two').createHardLink('one')
     await client('one').rename('uno')
@@ -100,7 +92,7 @@ describe('hard links', () => {
     assert.equal(uno.fileId, two.fileId)
   })
 
-  test('what is refused', async () => {
+  test('are refused in other cases', async () => {
     await client('target').create(1)
     await share.createDirectory('no-target')
     const link = (name: string, target: string, headers = {}) =>
@@ -119,7 +111,7 @@ describe('hard links', () => {
     assert.equal((await link('new', 'target', { 'x-ms-lease-id': A })).status, 201)
   })
 
-  test('are at most 178 of one file', async () => {
+  test('are limited to 178 per file', async () => {
     await client('many').create(0)
     for (let at = 2; at <= 178; at += 1) await client(`many-${at}`).createHardLink('many')
     assert.equal(await outcomeOf(client('many-179').createHardLink('many')), '400 OutOfRangeInput')
@@ -127,20 +119,20 @@ describe('hard links', () => {
 })
 
 describe('symbolic links', () => {
-  test('are a text, which comes back as it was sent', async () => {
+  test('have a text, which is returned as sent', async () => {
     const text = '../somewhere/ä%20file'
-    const made = await client('link').createSymbolicLink(encodeURI(text), {
+    const created = await client('link').createSymbolicLink(encodeURI(text), {
       metadata: { a: '1' },
       owner: '5',
     })
-    assert.equal(made.posixProperties?.fileType, 'SymLink')
+    assert.equal(created.posixProperties?.fileType, 'SymLink')
     assert.equal((await client('link').getSymbolicLink()).linkText, encodeURI(text))
-    const shown = await client('link').getProperties()
-    assert.deepEqual([shown.metadata, shown.posixProperties?.owner], [{ a: '1' }, '5'])
+    const returned = await client('link').getProperties()
+    assert.deepEqual([returned.metadata, returned.posixProperties?.owner], [{ a: '1' }, '5'])
     await client('link').delete()
     assert.equal(await client('link').exists(), false)
   })
-  test('what is refused', async () => {
+  test('are refused in other cases', async () => {
     await client('taken').create(0)
     assert.equal(
       await outcomeOf(client('taken').createSymbolicLink('x')),
@@ -156,7 +148,7 @@ describe('symbolic links', () => {
   })
 })
 
-test('a share with SMB has neither', async () => {
+test('an SMB share has neither', async () => {
   await box.send('PUT', '/smb/file', FILE)
   const target = { 'x-ms-type': 'file', 'x-ms-file-target-file': 'file' }
   await assertRefused(box.send('PUT', '/smb/link?restype=hardlink', target), 400, 'InvalidInput')
@@ -168,6 +160,6 @@ test('a share with SMB has neither', async () => {
     400,
     'UnsupportedHeader',
   )
-  const gone = await box.send('DELETE', '/smb/file')
-  assert.equal(gone.headers['x-ms-link-count'], undefined)
+  const deleted = await box.send('DELETE', '/smb/file')
+  assert.equal(deleted.headers['x-ms-link-count'], undefined)
 })

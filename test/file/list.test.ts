@@ -1,24 +1,18 @@
-// List Directories and Files: order, pages, what may be included, names that XML can't hold, snapshots.
+// List Directories and Files: order, pages, included properties, names that XML cannot contain, snapshots.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { ShareClient } from '@azure/storage-file-share'
-import { API_VERSION, xmlText, xmlTexts } from '../harness.ts'
-import { assertRefused, openShareBox, type ShareBox } from './share-server.ts'
+import { describe, test } from 'node:test'
+import { API_VERSION, xmlText, xmlTexts, assertRefused } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
 import { markForDeletion, placeOf } from './smb-client.ts'
 
-let box: ShareBox
-let share: ShareClient
+const box = await startFileFixture({ share: 'lists' })
+const { share } = box
 
-before(async () => {
-  box = await openShareBox('lists')
-  share = box.share
-  await share.createDirectory('Box')
-  for (const name of ['Box/zoo', 'Box/Inner']) await share.createDirectory(name)
-  for (const name of ['alpha', 'Beta', 'gamma']) {
-    await share.getDirectoryClient('Box').createFile(name, name.length)
-  }
-})
-after(() => box.server.close())
+await share.createDirectory('Box')
+for (const name of ['Box/zoo', 'Box/Inner']) await share.createDirectory(name)
+for (const name of ['alpha', 'Beta', 'gamma']) {
+  await share.getDirectoryClient('Box').createFile(name, name.length)
+}
 
 const list = async (query: string, headers = {}) => {
   const answer = await box.send('GET', `/lists/Box?restype=directory&comp=list${query}`, headers)
@@ -26,14 +20,14 @@ const list = async (query: string, headers = {}) => {
   return answer.text
 }
 
-test('one level, in the order of names, with ids and lengths', async () => {
+test('a list has one level, ordered by name, with ids and lengths', async () => {
   const items: (readonly [string, string, number?])[] = []
   for await (const item of share.getDirectoryClient('Box').listFilesAndDirectories()) {
     assert.match(item.fileId ?? '', /^\d+$/)
     if (item.kind === 'file') items.push([item.kind, item.name, item.properties.contentLength])
     else items.push([item.kind, item.name])
   }
-  // The SDK has files first; the answer itself has one order.
+  // The SDK returns files first; the response has one order.
   assert.deepEqual(items, [
     ['file', 'alpha', 5],
     ['file', 'Beta', 4],
@@ -44,7 +38,7 @@ test('one level, in the order of names, with ids and lengths', async () => {
   assert.deepEqual(xmlTexts(await list(''), 'Name'), ['alpha', 'Beta', 'gamma', 'Inner', 'zoo'])
 })
 
-test('the frame says what was asked', async () => {
+test('a list echoes the parameters of the request', async () => {
   const xml = await list('&prefix=B&maxresults=7')
   const endpoint = `${box.server.fileEndpoint}/`
   assert(
@@ -60,14 +54,14 @@ test('the frame says what was asked', async () => {
   assert(xml.endsWith('</Entries><NextMarker /></EnumerationResults>'))
 })
 
-test('the root is listed by the share alone', async () => {
+test('the root is listed with only the share name', async () => {
   const answer = await box.send('GET', '/lists?restype=directory&comp=list')
   assert(answer.text.includes('DirectoryPath=""'))
   assert.equal(xmlText(answer.text, 'DirectoryId'), '0')
   assert.deepEqual(xmlTexts(answer.text, 'Name'), ['Box'])
 })
 
-test('pages', async () => {
+test('a list is split into pages', async () => {
   const names: string[][] = []
   const paged = share.getDirectoryClient('Box').listFilesAndDirectories().byPage({ maxPageSize: 2 })
   for await (const { segment } of paged) {
@@ -94,9 +88,9 @@ describe('include', () => {
       }
     })
   }
-  test('the values are those of Get Properties', async () => {
+  test('returns the values of Get Properties', async () => {
     const file = share.getDirectoryClient('Box').getFileClient('Beta')
-    const shown = await file.getProperties()
+    const returned = await file.getProperties()
     const include = {
       includeTimestamps: true,
       includeEtag: true,
@@ -106,23 +100,23 @@ describe('include', () => {
     const box = share.getDirectoryClient('Box')
     for await (const item of box.listFilesAndDirectories({ ...include, prefix: 'beta' })) {
       assert(item.kind === 'file')
-      assert.equal(item.attributes, shown.fileAttributes)
-      assert.equal(item.permissionKey, shown.filePermissionKey)
-      assert.equal(item.properties.etag, shown.etag)
-      assert.deepEqual(item.properties.creationTime, shown.fileCreatedOn)
-      assert.deepEqual(item.properties.lastModified, shown.lastModified)
-      assert.equal(item.fileId, shown.fileId)
+      assert.equal(item.attributes, returned.fileAttributes)
+      assert.equal(item.permissionKey, returned.filePermissionKey)
+      assert.equal(item.properties.etag, returned.etag)
+      assert.deepEqual(item.properties.creationTime, returned.fileCreatedOn)
+      assert.deepEqual(item.properties.lastModified, returned.lastModified)
+      assert.equal(item.fileId, returned.fileId)
     }
   })
 })
 
-test('ids came with 2020-10-02', async () => {
+test('a list has ids since 2020-10-02', async () => {
   const xml = await list('', { 'x-ms-version': '2020-08-04' })
   assert.deepEqual([xmlTexts(xml, 'FileId'), xmlTexts(xml, 'DirectoryId')], [[], []])
   assert.equal(xmlTexts(await list('', { 'x-ms-version': API_VERSION }), 'FileId').length, 5)
 })
 
-test('a name that XML can not hold comes percent-encoded, and says so', async () => {
+test('a name that XML cannot contain is percent-encoded and marked so', async () => {
   await share.createDirectory('odd')
   const name = 'a\uffffb & c'
   await share.getDirectoryClient('odd').createFile(name, 1)
@@ -142,7 +136,7 @@ test('a name that XML can not hold comes percent-encoded, and says so', async ()
   assert.deepEqual(names, [name, `${name}x`])
 })
 
-test('what an SMB client has marked for deletion is hidden until the mark is taken back', async () => {
+test('a file marked for deletion by an SMB client is hidden until the mark is removed', async () => {
   const place = await placeOf(box.server, 'lists', 'Box/gamma')
   await markForDeletion(box.server, place, true)
   assert.deepEqual(xmlTexts(await list(''), 'Name'), ['alpha', 'Beta', 'Inner', 'zoo'])
@@ -150,12 +144,12 @@ test('what an SMB client has marked for deletion is hidden until the mark is tak
   assert.equal(xmlTexts(await list(''), 'Name').length, 5)
 })
 
-test('a snapshot lists what there was', async () => {
+test('a list of a snapshot has its files', async () => {
   await share.createDirectory('then')
   const then = share.getDirectoryClient('then')
   await then.createFile('gone', 1)
   await then.createFile('changed', 1)
-  const snapshot = await box.snapshot('lists')
+  const snapshot = await box.snapshotShare('lists')
   await then.deleteFile('gone')
   await then.getFileClient('changed').resize(9)
   await then.createFile('new', 1)
@@ -175,7 +169,7 @@ test('a snapshot lists what there was', async () => {
   assert(text.includes(`ShareSnapshot="${snapshot}"`), text)
 })
 
-describe('what is refused', () => {
+describe('an invalid list:', () => {
   // prettier-ignore
   const REFUSED: readonly [path: string, status: number, code: string][] = [
     ['/lists/none?restype=directory&comp=list',               404, 'ResourceNotFound'],

@@ -1,26 +1,18 @@
-// Many clients at the same names at once: exactly one makes, takes away or moves a thing, the tree stays a tree,
-// and a snapshot of the share is one state of all of its files.
+// Many clients use the same names at once: exactly one creates, deletes or moves a file or directory, the tree stays
+// consistent, and a share snapshot is one state of all its files.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ShareServiceClient, type ShareClient } from '@azure/storage-file-share'
-import { startTestServer, type TestServer } from '../harness.ts'
+import { test } from 'node:test'
+import { startTestServer } from '../harness.ts'
+import { fileFixtureOn } from './fixture.ts'
 import { outcomeOf } from './smb-client.ts'
 
 const CLIENTS = 100
 
-let server: TestServer
-let share: ShareClient
-
-before(async () => {
-  server = await startTestServer({ onDisk: true })
-  share = ShareServiceClient.fromConnectionString(server.connectionString).getShareClient('names')
-  await share.create()
-})
-after(() => server.close())
+const { share } = await fileFixtureOn(await startTestServer({ onDisk: true }), 'names')
 
 const fileOf = (path: string) => share.rootDirectoryClient.getFileClient(path)
 
-/** How often each outcome came of so many calls at once. */
+/** The number of times that each outcome occurred in concurrent calls. */
 async function tally(
   call: (client: number) => Promise<unknown>,
   count = CLIENTS,
@@ -38,27 +30,27 @@ async function namesIn(path: string): Promise<string[]> {
   return names.toSorted()
 }
 
-test('one creates a directory, one deletes it', async () => {
+test('only one client creates a directory, and only one deletes it', async () => {
   const directory = share.getDirectoryClient('one')
   const others = CLIENTS - 1
-  const made = await tally(() => directory.create())
-  assert.deepEqual(made, { ok: 1, '409 ResourceAlreadyExists': others })
-  const gone = await tally(() => directory.delete())
-  assert.deepEqual(gone, { ok: 1, '404 ResourceNotFound': others })
+  const created = await tally(() => directory.create())
+  assert.deepEqual(created, { ok: 1, '409 ResourceAlreadyExists': others })
+  const deleted = await tally(() => directory.delete())
+  assert.deepEqual(deleted, { ok: 1, '404 ResourceNotFound': others })
 })
 
-test('who creates a file that is there replaces it: one file, one id', async () => {
+test('concurrent creations of a file result in one file with one id', async () => {
   const ids = new Set<string | undefined>()
-  const made = await tally(async (client) => {
+  const created = await tally(async (client) => {
     ids.add((await fileOf('replaced').create(client + 1)).fileId)
   })
-  assert.deepEqual(made, { ok: CLIENTS })
+  assert.deepEqual(created, { ok: CLIENTS })
   assert.equal(ids.size, 1)
-  const gone = await tally(() => fileOf('replaced').delete())
-  assert.deepEqual(gone, { ok: 1, '404 ResourceNotFound': CLIENTS - 1 })
+  const deleted = await tally(() => fileOf('replaced').delete())
+  assert.deepEqual(deleted, { ok: 1, '404 ResourceNotFound': CLIENTS - 1 })
 })
 
-test('of those who move files to one place, one comes first', async () => {
+test('only one of many files can be moved to the same name', async () => {
   await share.createDirectory('race')
   for (let client = 0; client < 50; client += 1) await fileOf(`race/${client}`).create(1)
   const moved = await tally((client) => fileOf(`race/${client}`).rename('race/Goal'), 50)
@@ -66,7 +58,7 @@ test('of those who move files to one place, one comes first', async () => {
   assert.equal((await namesIn('race')).length, 50)
 })
 
-test('a directory that many move about stays one, with what is in it', async () => {
+test('a directory that many clients move stays one, with its content', async () => {
   await share.createDirectory('roaming-0')
   await fileOf('roaming-0/inside').create(7)
   const places = Array.from({ length: 7 }, (_, at) => `roaming-${at}`)
@@ -79,7 +71,7 @@ test('a directory that many move about stays one, with what is in it', async () 
   assert.equal((await fileOf(`${found[0]}/inside`).getProperties()).contentLength, 7)
 })
 
-test('two directories do not go into each other', async () => {
+test('two directories cannot be moved into each other', async () => {
   for (let round = 0; round < 10; round += 1) {
     const [left, right] = [`left-${round}`, `right-${round}`]
     await share.createDirectory(left)
@@ -96,25 +88,25 @@ test('two directories do not go into each other', async () => {
   }
 })
 
-test('nothing is made in a directory that is deleted at the same time, or it stays', async () => {
+test('either a directory is deleted or a file is created in it', async () => {
   for (let round = 0; round < 20; round += 1) {
     const directory = share.getDirectoryClient(`short-${round}`)
     await directory.create()
-    const [made, gone] = await Promise.all([
+    const [created, deleted] = await Promise.all([
       outcomeOf(directory.getFileClient('new').create(1)),
       outcomeOf(directory.delete()),
     ])
-    const is = `${made}, ${gone}`
+    const is = `${created}, ${deleted}`
     assert(['ok, 409 DirectoryNotEmpty', '404 ParentNotFound, ok'].includes(is), is)
-    assert.equal(await directory.exists(), made === 'ok')
+    assert.equal(await directory.exists(), created === 'ok')
   }
 })
 
-test('a snapshot is one state of all files, while 16 clients write', async () => {
+test('a snapshot is one state of all files while 16 clients write', async () => {
   const pairs = Array.from({ length: 16 }, (_, at) => [`first-${at}`, `second-${at}`] as const)
   for (const name of pairs.flat()) await fileOf(name).create(1)
   const phase = { isWriting: true }
-  // The first of a pair is never behind the second, nor more than one write ahead.
+  // The first file of a pair is never behind the second, and at most one write ahead.
   const write = async ([first, second]: readonly [string, string]) => {
     for (let value = 1; phase.isWriting; value = (value + 1) % 256) {
       for (const name of [first, second]) await fileOf(name).uploadRange(Buffer.of(value), 0, 1)
@@ -122,7 +114,7 @@ test('a snapshot is one state of all files, while 16 clients write', async () =>
   }
   const writing = pairs.map(write)
   const seen = new Set<number>()
-  // Until they have been seen to write meanwhile.
+  // Continues until writes were visible in between.
   for (let count = 0; count < 8 || seen.size < 5; count += 1) {
     const { snapshot = '' } = await share.createSnapshot()
     const past = share.withSnapshot(snapshot).rootDirectoryClient

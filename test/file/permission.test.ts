@@ -1,20 +1,13 @@
 // Create Permission, Get Permission, and the properties of the File service.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { xmlText } from '../harness.ts'
-import { assertRefused, openBox, retention, type Box } from './share-server.ts'
+import { describe, test } from 'node:test'
+import { xmlText, assertRefused } from '../harness.ts'
+import { retention, startFileFixture } from './fixture.ts'
 
-let box: Box
-
-before(async () => {
-  box = await openBox()
-  await box.create('perm')
-})
-
-after(() => box.server.close())
+const box = await startFileFixture({ share: 'perm' })
 
 const SDDL = 'O:SYG:SYD:(A;;FA;;;BA)(A;;0x1200a9;;;S-1-5-21-1-2-3-500)'
-/** A descriptor with an empty list and nothing else. */
+/** A descriptor with only an empty list. */
 const LIST_ONLY = 'AQAEgAAAAAAAAAAAAAAAABQAAAACAAgAAAAAAA=='
 const PATH = '/perm?restype=share&comp=filepermission'
 const create = (body: unknown) =>
@@ -23,18 +16,18 @@ const get = (key: string, headers = {}) =>
   box.send('GET', PATH, { 'x-ms-file-permission-key': key, ...headers })
 
 describe('Create Permission', () => {
-  test('gives a key, the same for all ways to write the same, and Get Permission both ways', async () => {
+  test('returns the same key for equal permissions, and Get Permission returns both formats', async () => {
     const share = box.service.getShareClient('perm')
-    const made = await share.createPermission(SDDL)
-    const key = made.filePermissionKey ?? ''
+    const created = await share.createPermission(SDDL)
+    const key = created.filePermissionKey ?? ''
     assert.match(key, /^\d+\*\d+$/)
     const { permission } = await share.getPermission(key)
     assert.equal(permission, `${SDDL}S:NO_ACCESS_CONTROL`)
     const binary = await get(key, { 'x-ms-file-permission-format': 'binary' })
     assert.equal(binary.headers['content-type'], undefined)
-    const shown: unknown = JSON.parse(binary.text)
-    assert.ok(typeof shown === 'object' && shown !== null && 'permission' in shown)
-    const again = await create({ permission: shown.permission, format: 'Binary' })
+    const returned: unknown = JSON.parse(binary.text)
+    assert.ok(typeof returned === 'object' && returned !== null && 'permission' in returned)
+    const again = await create({ permission: returned.permission, format: 'Binary' })
     assert.deepEqual([again.status, again.headers['x-ms-file-permission-key']], [201, key])
     const same = await create({ Permission: SDDL, Format: 'sddl' })
     assert.equal(same.headers['x-ms-file-permission-key'], key)
@@ -42,24 +35,24 @@ describe('Create Permission', () => {
 
   const REFUSED = [
     ['no JSON', '{', 'InvalidInput'],
-    ['JSON that is no object', '1', 'InvalidInput'],
-    ['another format', { permission: SDDL, format: 'Yaml' }, 'InvalidInput'],
+    ['JSON that is not an object', '1', 'InvalidInput'],
+    ['an unknown format', { permission: SDDL, format: 'Yaml' }, 'InvalidInput'],
     ['no permission', {}, 'FileInvalidPermission'],
     ['no SDDL', { permission: 'x' }, 'FileInvalidPermission'],
     ['SDDL without owner', { permission: 'G:SYD:(A;;FA;;;BA)' }, 'FileInvalidPermission'],
     ['SDDL without a list', { permission: 'O:SYG:SY' }, 'FileInvalidPermission'],
-    ['no base64', { permission: '***', format: 'Binary' }, 'FileInvalidPermission'],
+    ['invalid base64', { permission: '***', format: 'Binary' }, 'FileInvalidPermission'],
     ['bytes without owner', { permission: LIST_ONLY, format: 'Binary' }, 'FileInvalidPermission'],
-    ['bytes that are none', { permission: 'AAAA', format: 'Binary' }, 'FileInvalidPermission'],
+    ['invalid bytes', { permission: 'AAAA', format: 'Binary' }, 'FileInvalidPermission'],
   ] as const
   for (const [what, body, code] of REFUSED) {
     test(`refuses ${what}`, () => assertRefused(create(body), 400, code))
   }
 
-  test('keeps permissions of each share apart', async () => {
-    const made = await create({ permission: SDDL })
-    const key = String(made.headers['x-ms-file-permission-key'])
-    await box.create('elsewhere')
+  test('keeps the permissions of each share separate', async () => {
+    const created = await create({ permission: SDDL })
+    const key = String(created.headers['x-ms-file-permission-key'])
+    await box.createShare('elsewhere')
     const other = box.send('GET', '/elsewhere?restype=share&comp=filepermission', {
       'x-ms-file-permission-key': key,
     })
@@ -68,7 +61,7 @@ describe('Create Permission', () => {
 })
 
 describe('Get Permission', () => {
-  test('refuses keys of nothing, and no key', async () => {
+  test('refuses unknown keys and a missing key', async () => {
     await assertRefused(get('1*2'), 400, 'FileInvalidPermissionKey')
     await assertRefused(get('x'.repeat(900)), 400, 'FileInvalidPermissionKey')
     await assertRefused(box.send('GET', PATH), 400, 'MissingRequiredHeader')
@@ -88,7 +81,7 @@ describe('Set File Service Properties', () => {
   }
   const smb = (inner: string) => `<ProtocolSettings><SMB>${inner}</SMB></ProtocolSettings>`
 
-  test('takes retention and CORS, and Get shows them with the rest', async () => {
+  test('sets retention and CORS, which Get returns with the rest', async () => {
     await box.service.setProperties({
       cors: [
         {
@@ -97,7 +90,7 @@ describe('Set File Service Properties', () => {
         },
       ],
     }) // prettier-ignore
-    await box.turn(retention('<Enabled>true</Enabled><Days>30</Days>'))
+    await box.setServiceProperties(retention('<Enabled>true</Enabled><Days>30</Days>'))
     const { text } = await box.send('GET', '/?restype=service&comp=properties')
     assert.equal(xmlText(text, 'AllowedOrigins'), 'https://a.example')
     assert.match(text, /<ShareDeleteRetentionPolicy><Enabled>true<\/Enabled><Days>30<\/Days>/)

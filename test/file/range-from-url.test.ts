@@ -1,44 +1,26 @@
-// Put Range from URL: bytes of a file or blob of this server, or of another that is permitted.
+// Put Range from URL: copies bytes of a file or blob of this server, or of another permitted server.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { BlobServiceClient } from '@azure/storage-blob'
-import {
-  FileSASPermissions,
-  ShareServiceClient,
-  type ShareClient,
-  type ShareFileClient,
-} from '@azure/storage-file-share'
+import { FileSASPermissions, type ShareFileClient } from '@azure/storage-file-share'
 import { crc64Of } from '../../src/rest/shared/body-hashes.ts'
-import { startCopyServers, type CopyServers } from '../copy-servers.ts'
-import { rawRequest, type TestServer } from '../harness.ts'
-import { file as served, type SourceServer } from '../source-server.ts'
-import { assertRefused, type Headers } from './share-server.ts'
+import { assertRefused, type Headers } from '../harness.ts'
+import { file as served } from '../source-server.ts'
+import { startFileCopyFixture } from './fixture.ts'
 
 const MIB = 2 ** 20
 const TEXT = 'The quick brown fox jumps over the lazy dog'
 
-let servers: CopyServers
-let web: SourceServer
-let server: TestServer
-let share: ShareClient
-let source: ShareFileClient
+const { web, server, share, send } = await startFileCopyFixture()
 let count = 0
 
-before(async () => {
-  servers = await startCopyServers()
-  ;({ web, server } = servers)
-  share = ShareServiceClient.fromConnectionString(server.connectionString).getShareClient('box')
-  await share.create()
-  source = share.rootDirectoryClient.getFileClient('source')
-  await source.create(1_000)
-  await source.uploadRange(TEXT, 0, TEXT.length)
-  const blobs = BlobServiceClient.fromConnectionString(server.connectionString)
-  const container = blobs.getContainerClient('box')
-  await container.create()
-  await container.getBlockBlobClient('source').upload(TEXT, TEXT.length)
-  web.answer('/source', served(Buffer.from(TEXT)))
-})
-after(() => servers.close())
+const source = share.rootDirectoryClient.getFileClient('source')
+await source.create(1_000)
+await source.uploadRange(TEXT, 0, TEXT.length)
+const blobs = BlobServiceClient.fromConnectionString(server.connectionString)
+const { containerClient } = await blobs.createContainer('box')
+await containerClient.getBlockBlobClient('source').upload(TEXT, TEXT.length)
+web.answer('/source', served(Buffer.from(TEXT)))
 
 async function newFile(lengthBytes: number): Promise<ShareFileClient> {
   const file = share.rootDirectoryClient.getFileClient(`file-${(count += 1)}`)
@@ -46,18 +28,16 @@ async function newFile(lengthBytes: number): Promise<ShareFileClient> {
   return file
 }
 
-/** Bytes 4-8 ('quick') of the source to 10-14 of the file. */
+/** Copies bytes 4-8 ('quick') of the source to 10-14 of the file. */
 function put(file: ShareFileClient, url: string, headers: Headers = {}) {
-  const asked = {
+  const all = {
     'x-ms-write': 'update',
     'x-ms-range': 'bytes=10-14',
     'x-ms-source-range': 'bytes=4-8',
     'x-ms-copy-source': url,
     ...headers,
   }
-  const path = `/box/${file.path}?comp=range`
-  const request = { method: 'PUT', path, headers: asked, body: '' }
-  return rawRequest({ blobPort: server.filePort }, request)
+  return send('PUT', `/box/${file.path}?comp=range`, all, '')
 }
 
 async function sasUrl(file: ShareFileClient, permissions = 'r'): Promise<string> {
@@ -71,7 +51,7 @@ const blobUrl = () => `${server.blobEndpoint}/box/source`
 const SOURCES: readonly [what: string, url: () => string | Promise<string>][] = [
   ['a file of the same account',          () => source.url],
   ['a file with a SAS',                   () => sasUrl(source)],
-  ['a file by its name in Azure',         () => 'https://devstoreaccount1.file.core.windows.net/box/source'],
+  ['a file by its Azure host name',       () => 'https://devstoreaccount1.file.core.windows.net/box/source'],
   ['a blob',                              blobUrl],
   ['another server',                      () => `${web.origin}/source`],
 ]
@@ -93,7 +73,7 @@ for (const [what, url] of SOURCES) {
   })
 }
 
-test('holes of the source are zeros', async () => {
+test('holes of the source are copied as zeros', async () => {
   const file = await newFile(20)
   await file.uploadRange('x'.repeat(20), 0, 20)
   await put(file, source.url, { 'x-ms-source-range': 'bytes=500-504' })
@@ -101,7 +81,7 @@ test('holes of the source are zeros', async () => {
   assert.equal(bytes.toString('latin1'), `${'x'.repeat(10)}\0\0\0\0\0${'x'.repeat(5)}`)
 })
 
-test('a snapshot of the source, and a range of 4 MiB', async () => {
+test('the source can be a snapshot, and the range 4 MiB', async () => {
   const large = await newFile(5 * MIB)
   await large.uploadRange(Buffer.alloc(4 * MIB, 'a'), 0, 4 * MIB)
   const { snapshot = '' } = await share.createSnapshot()
@@ -112,7 +92,7 @@ test('a snapshot of the source, and a range of 4 MiB', async () => {
   assert(Buffer.alloc(4 * MIB, 'a').equals(await file.downloadToBuffer()))
 })
 
-test('all of the source, where no range of it is asked for', async () => {
+test('the whole source is copied without a source range', async () => {
   const file = await newFile(TEXT.length)
   const range = { 'x-ms-range': `bytes=0-${TEXT.length - 1}`, 'x-ms-source-range': '' }
   assert.equal((await put(file, blobUrl(), range)).status, 201)
@@ -121,7 +101,7 @@ test('all of the source, where no range of it is asked for', async () => {
   await assertRefused(put(file, blobUrl(), shorter), 400, 'InvalidHeaderValue')
 })
 
-test('the last write time is kept where that is asked', async () => {
+test('the last write time is kept on request', async () => {
   const file = await newFile(20)
   const before = await file.getProperties()
   server.advance(5_000)
@@ -130,7 +110,7 @@ test('the last write time is kept where that is asked', async () => {
   assert.deepEqual(fileLastWriteOn, before.fileLastWriteOn)
 })
 
-describe('hashes of what is read', () => {
+describe('hashes of the source:', () => {
   const [right, wrong] = [crc64Of(Buffer.from('quick')), crc64Of(Buffer.from('slow'))]
   // prettier-ignore
   const CHECKS: readonly [header: string, crc64: string, outcome: string][] = [
@@ -153,24 +133,24 @@ describe('hashes of what is read', () => {
   }
 })
 
-describe('what stands in the way', () => {
+describe('Put Range from URL is refused:', () => {
   const secret = async () => {
     const file = await newFile(10)
     return `${file.url}?sv=2024-11-04&sr=f&sp=r&se=2099-01-01T00%3A00%3A00Z&sig=AAAA`
   }
   // prettier-ignore
   const REFUSED: readonly [what: string, url: () => string | Promise<string>, headers: Headers, status: number, code: string][] = [
-    ['no such file',            () => `${server.fileEndpoint}/box/none`,  {}, 404, 'CannotVerifyCopySource'],
-    ['no such share',           () => `${server.fileEndpoint}/none/file`, {}, 404, 'CannotVerifyCopySource'],
-    ['no such blob',            () => `${server.blobEndpoint}/box/none`,  {}, 404, 'CannotVerifyCopySource'],
-    ['a SAS that is wrong',     secret,                                   {}, 403, 'CannotVerifyCopySource'],
-    ['a SAS that can not read', () => sasUrl(source, 'w'),                {}, 403, 'CannotVerifyCopySource'],
-    ['a place behind its end',  () => source.url, { 'x-ms-source-range': 'bytes=1000-1004' }, 416, 'CannotVerifyCopySource'],
-    ['a server not permitted',  () => 'http://127.0.0.1:1/x',             {}, 403, 'CannotVerifyCopySource'],
+    ['a missing file',            () => `${server.fileEndpoint}/box/none`,  {}, 404, 'CannotVerifyCopySource'],
+    ['a missing share',         () => `${server.fileEndpoint}/none/file`, {}, 404, 'CannotVerifyCopySource'],
+    ['a missing blob',          () => `${server.blobEndpoint}/box/none`,  {}, 404, 'CannotVerifyCopySource'],
+    ['a wrong SAS',             secret,                                   {}, 403, 'CannotVerifyCopySource'],
+    ['a SAS that cannot read',  () => sasUrl(source, 'w'),                {}, 403, 'CannotVerifyCopySource'],
+    ['a range after its end',   () => source.url, { 'x-ms-source-range': 'bytes=1000-1004' }, 416, 'CannotVerifyCopySource'],
+    ['an unpermitted server',   () => 'http://127.0.0.1:1/x',             {}, 403, 'CannotVerifyCopySource'],
     ['a queue',                 () => `${server.queueEndpoint}/box`,      {}, 403, 'CannotVerifyCopySource'],
     ['no URL',                  () => 'source',                           {}, 400, 'InvalidHeaderValue'],
     ['another length',          () => source.url, { 'x-ms-source-range': 'bytes=4-9' }, 400, 'InvalidHeaderValue'],
-    ['a place behind the file', () => source.url, { 'x-ms-range': 'bytes=16-20' }, 416, 'InvalidRange'],
+    ['a range after the file',  () => source.url, { 'x-ms-range': 'bytes=16-20' }, 416, 'InvalidRange'],
     ['no range',                () => source.url, { 'x-ms-range': '' },        400, 'MissingRequiredHeader'],
     ['more than 4 MiB',         () => source.url, { 'x-ms-range': `bytes=0-${4 * MIB}`, 'x-ms-source-range': `bytes=0-${4 * MIB}` }, 413, 'RequestBodyTooLarge'],
     ['clear',                   () => source.url, { 'x-ms-write': 'clear' },   400, 'InvalidHeaderValue'],
@@ -184,7 +164,7 @@ describe('what stands in the way', () => {
     })
   }
 
-  test('a destination that is not there', async () => {
+  test('a missing destination', async () => {
     const missing = share.rootDirectoryClient.getFileClient('missing')
     await assertRefused(put(missing, source.url), 404, 'ResourceNotFound')
   })

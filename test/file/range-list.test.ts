@@ -1,22 +1,16 @@
-// List Ranges: what was written of a file, what changed since a snapshot of its share, also when the file was
-// renamed or made anew, and the answer in pages.
+// List Ranges: the written ranges of a file and the differences since a share snapshot, also if the file was renamed or
+// created again; and pages.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { ShareClient, ShareFileClient } from '@azure/storage-file-share'
-import { xmlText, xmlTexts } from '../harness.ts'
-import { assertRefused, openShareBox, type Headers, type ShareBox } from './share-server.ts'
+import { describe, test } from 'node:test'
+import type { ShareFileClient } from '@azure/storage-file-share'
+import { xmlText, xmlTexts, assertRefused, type Headers } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
 
 const KIB = 1024
 
-let box: ShareBox
-let share: ShareClient
+const box = await startFileFixture()
+const { share } = box
 let count = 0
-
-before(async () => {
-  box = await openShareBox('box')
-  share = box.share
-})
-after(() => box.server.close())
 
 async function newFile(lengthBytes: number, name = `file-${(count += 1)}`) {
   const file = share.rootDirectoryClient.getFileClient(name)
@@ -30,7 +24,7 @@ const write = (file: ShareFileClient, from: number, to: number) =>
 const list = (file: ShareFileClient, query = '', headers: Headers = {}) =>
   box.send('GET', `/box/${file.path}?comp=rangelist${query}`, headers)
 
-/** The ranges as they stand: '0-9' and, cleared, '!0-9'. */
+/** The ranges in the XML: '0-9', or '!0-9' for a cleared range. */
 function rangesIn(xml: string): string[] {
   const elements = xml.matchAll(/<(Range|ClearRange)><Start>(\d+)<\/Start><End>(\d+)<\/End><\/\1>/g)
   return [...elements].map(
@@ -47,7 +41,7 @@ async function ranges(file: ShareFileClient, query = '', headers: Headers = {}) 
 const since = (snapshot: string) => `&prevsharesnapshot=${encodeURIComponent(snapshot)}`
 const at = (snapshot: string) => `&sharesnapshot=${encodeURIComponent(snapshot)}`
 
-test('all that was written, neighbours joined', async () => {
+test('all written ranges are listed, adjacent ones joined', async () => {
   const file = await newFile(4 * KIB)
   assert.deepEqual(await ranges(file), [])
   await write(file, 0, 5)
@@ -58,7 +52,7 @@ test('all that was written, neighbours joined', async () => {
   assert.deepEqual(await ranges(file), ['0-9', '100-199', '2048-2559', '3072-4095'])
 })
 
-test('the answer: headers and XML', async () => {
+test('the response has its headers and XML', async () => {
   const file = await newFile(1_000)
   await write(file, 1, 2)
   const { headers, text } = await list(file)
@@ -71,7 +65,7 @@ test('the answer: headers and XML', async () => {
   assert.equal(text, `<?xml version="1.0" encoding="utf-8"?>${element}`)
 })
 
-describe('a part', () => {
+describe('a list of part of the file:', () => {
   // prettier-ignore
   const PARTS: readonly [headers: Headers, expected: readonly string[]][] = [
     [{ 'x-ms-range': 'bytes=0-99' },    ['0-99']],
@@ -90,15 +84,15 @@ describe('a part', () => {
   }
 })
 
-describe('what differs from a snapshot', () => {
-  test('is what was written and what was cleared since, also if it is the same again', async () => {
+describe('the difference to a snapshot', () => {
+  test('consists of the ranges written and cleared since, even if their bytes are the same again', async () => {
     const file = await newFile(4 * KIB)
     await write(file, 0, 3_072)
-    const first = await box.snapshot('box')
+    const first = await box.snapshotShare('box')
     assert.deepEqual(await ranges(file, since(first)), [])
     await write(file, 100, 200)
     await file.clearRange(1_024, 512)
-    const second = await box.snapshot('box')
+    const second = await box.snapshotShare('box')
     await write(file, 4_000, 4_001)
     assert.deepEqual(await ranges(file, since(first)), ['0-511', '!1024-1535', '3584-4095'])
     assert.deepEqual(await ranges(file, since(second)), ['3584-4095'])
@@ -111,25 +105,25 @@ describe('what differs from a snapshot', () => {
     assert.equal(diff.ranges?.length, 2)
   })
 
-  test('is told in blocks of 512 bytes, which are cleared if nothing in them was written', async () => {
+  test('is in blocks of 512 bytes, which are cleared if nothing in them was written', async () => {
     const file = await newFile(2_048)
     await write(file, 0, 5)
-    const snapshot = await box.snapshot('box')
+    const snapshot = await box.snapshotShare('box')
     await file.clearRange(0, 1_024)
     await write(file, 1_023, 1_028)
     assert.deepEqual(await ranges(file, since(snapshot)), ['!0-511', '512-1535'])
   })
 
-  test('of a file that came later is all of it', async () => {
-    const snapshot = await box.snapshot('box')
+  test('for a newer file is the whole file', async () => {
+    const snapshot = await box.snapshotShare('box')
     const file = await newFile(10)
     await write(file, 0, 5)
     assert.deepEqual(await ranges(file, since(snapshot)), ['0-9'])
   })
 
-  test('of a file that was made anew is not known', async () => {
+  test('for a file that was created again is refused', async () => {
     const [replaced, recreated, copied] = [await newFile(10), await newFile(10), await newFile(10)]
-    const snapshot = await box.snapshot('box')
+    const snapshot = await box.snapshotShare('box')
     await replaced.create(10)
     await recreated.delete()
     await recreated.create(10)
@@ -139,26 +133,30 @@ describe('what differs from a snapshot', () => {
     }
   })
 
-  test('of a file that had another name is told to those who ask for it', async () => {
+  test('for a renamed file is returned on request', async () => {
     const file = await newFile(10, 'before')
     await write(file, 0, 5)
-    const snapshot = await box.snapshot('box')
+    const snapshot = await box.snapshotShare('box')
     await file.rename('after')
     const renamed = share.rootDirectoryClient.getFileClient('after')
     await write(renamed, 8, 9)
     await assertRefused(list(renamed, since(snapshot)), 409, 'FileGenerationMismatch')
-    const asked = (value: string) => ({ 'x-ms-file-support-rename': value })
-    const refused = list(renamed, since(snapshot), asked('false'))
+    const supportRename = (value: string) => ({ 'x-ms-file-support-rename': value })
+    const refused = list(renamed, since(snapshot), supportRename('false'))
     await assertRefused(refused, 409, 'FileGenerationMismatch')
-    assert.deepEqual(await ranges(renamed, since(snapshot), asked('true')), ['0-9'])
-    // Another file has come to the old name: it is not the one that was there.
+    assert.deepEqual(await ranges(renamed, since(snapshot), supportRename('true')), ['0-9'])
+    // A new file has the old name, but it is not the same file.
     const other = await newFile(10, 'before')
     await assertRefused(list(other, since(snapshot)), 409, 'FileGenerationMismatch')
-    await assertRefused(list(other, since(snapshot), asked('true')), 409, 'FileGenerationMismatch')
+    await assertRefused(
+      list(other, since(snapshot), supportRename('true')),
+      409,
+      'FileGenerationMismatch',
+    )
   })
 
-  test('of a file below a directory that is new', async () => {
-    const snapshot = await box.snapshot('box')
+  test('for a file in a new directory is the whole file', async () => {
+    const snapshot = await box.snapshotShare('box')
     const directory = share.getDirectoryClient('later')
     await directory.create()
     const { fileClient: file } = await directory.createFile('file', 10)
@@ -167,10 +165,10 @@ describe('what differs from a snapshot', () => {
   })
 })
 
-describe('in pages', () => {
+describe('pages', () => {
   const PAGED = { 'x-ms-version': '2026-10-06' }
 
-  test('since 2026-10-06', async () => {
+  test('are supported since 2026-10-06', async () => {
     const file = await newFile(10_000)
     for (let from = 0; from < 1_000; from += 100) await write(file, from, from + 10)
     const pages: string[][] = []
@@ -188,9 +186,9 @@ describe('in pages', () => {
     assert.deepEqual(pages.flat(), await ranges(file))
   })
 
-  test('of what differs from a snapshot, no block is on two of them', async () => {
+  test('of a difference have each block once', async () => {
     const file = await newFile(20 * KIB)
-    const snapshot = await box.snapshot('box')
+    const snapshot = await box.snapshotShare('box')
     for (let from = 0; from < 4 * KIB; from += 4) await write(file, from, from + 2)
     for (const block of [10, 12, 14]) await write(file, block * KIB, block * KIB + 1)
     const pages: string[][] = []
@@ -212,7 +210,7 @@ describe('in pages', () => {
     }
   })
 
-  test('an older version is answered all at once, whatever it asks', async () => {
+  test('are ignored in older versions', async () => {
     const file = await newFile(100)
     await write(file, 0, 1)
     await write(file, 10, 11)
@@ -234,7 +232,7 @@ describe('in pages', () => {
   }
 })
 
-describe('what stands in the way', () => {
+describe('List Ranges is refused:', () => {
   const NEVER = since('2024-01-01T00:00:00.0000000Z')
   // prettier-ignore
   const REFUSED: readonly [query: string, headers: Headers, status: number, code: string][] = [
@@ -252,14 +250,14 @@ describe('what stands in the way', () => {
     })
   }
 
-  test('a previous snapshot that is the later one', async () => {
+  test('a previous snapshot that is newer', async () => {
     const file = await newFile(10)
-    const [first, second] = [await box.snapshot('box'), await box.snapshot('box')]
+    const [first, second] = [await box.snapshotShare('box'), await box.snapshotShare('box')]
     const sent = list(file, since(second) + at(first))
     await assertRefused(sent, 400, 'PreviousSnapshotCannotBeNewer')
   })
 
-  test('what is not there', async () => {
+  test('a missing file or snapshot', async () => {
     const missing = share.rootDirectoryClient.getFileClient('missing')
     await assertRefused(list(missing), 404, 'ResourceNotFound')
     const path = '/none/file?comp=rangelist'

@@ -1,24 +1,18 @@
-// Put Range and Clear Range: which bytes change, what the answer says, and everything that stands in the way.
+// Put Range and Clear Range: the bytes that change, the responses, and all errors.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import type { ShareClient } from '@azure/storage-file-share'
+import { describe, test } from 'node:test'
 import { crc64Of } from '../../src/rest/shared/body-hashes.ts'
-import { assertRefused, openShareBox, type Headers, type ShareBox } from './share-server.ts'
+import { assertRefused, type Headers } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
 
 const MIB = 2 ** 20
 
-let box: ShareBox
-let share: ShareClient
+const box = await startFileFixture()
+const { share } = box
 let count = 0
 
-before(async () => {
-  box = await openShareBox('box')
-  share = box.share
-})
-after(() => box.server.close())
-
-/** A file of this length; answers with its path. */
+/** Creates a file of this length; returns its path. */
 async function newFile(lengthBytes: number, headers: Headers = {}): Promise<string> {
   const path = `/box/file-${(count += 1)}`
   const type = { 'x-ms-type': 'file', 'x-ms-content-length': String(lengthBytes) }
@@ -28,8 +22,8 @@ async function newFile(lengthBytes: number, headers: Headers = {}): Promise<stri
 }
 
 function put(path: string, range: string, body: string | Uint8Array, headers: Headers = {}) {
-  const asked = { 'x-ms-write': 'update', 'x-ms-range': `bytes=${range}`, ...headers }
-  return box.send('PUT', `${path}?comp=range`, asked, body)
+  const sent = { 'x-ms-write': 'update', 'x-ms-range': `bytes=${range}`, ...headers }
+  return box.send('PUT', `${path}?comp=range`, sent, body)
 }
 
 const clear = (path: string, range: string, headers: Headers = {}) =>
@@ -48,7 +42,7 @@ async function headersOf(path: string) {
 const md5Of = (bytes: string | Uint8Array) => createHash('md5').update(bytes).digest('base64')
 
 describe('Put Range', () => {
-  test('writes any bytes anywhere, and the rest stays', async () => {
+  test('writes any bytes at any offset and keeps the rest', async () => {
     const path = await newFile(20)
     assert.equal((await put(path, '3-7', 'hello')).status, 201)
     assert.equal((await put(path, '7-9', 'xyz')).status, 201)
@@ -57,7 +51,7 @@ describe('Put Range', () => {
     assert.deepEqual(await bytesOf(path), expected)
   })
 
-  test('answers with validators, MD5, encryption and the time of the write', async () => {
+  test('returns validators, MD5, encryption and the last write time', async () => {
     const path = await newFile(5)
     const before = await headersOf(path)
     box.server.advance(5_000)
@@ -76,11 +70,11 @@ describe('Put Range', () => {
     assert.equal(now['content-md5'], undefined)
   })
 
-  test('answers with the MD5 also where none was sent', async () => {
+  test('returns the MD5 even if none was sent', async () => {
     assert.equal((await put(await newFile(2), '0-1', 'hi')).headers['content-md5'], md5Of('hi'))
   })
 
-  test('sets Archive', async () => {
+  test('sets the Archive attribute', async () => {
     const restored = { 'x-ms-file-attributes': 'Hidden', 'x-ms-file-property-semantics': 'Restore' }
     const path = await newFile(1, restored)
     assert.equal((await headersOf(path))['x-ms-file-attributes'], 'Hidden')
@@ -88,17 +82,17 @@ describe('Put Range', () => {
     assert.equal((await headersOf(path))['x-ms-file-attributes'], 'Hidden | Archive')
   })
 
-  for (const [asked, isKept] of [
+  for (const [sent, isKept] of [
     ['preserve', true],
     ['Preserve', true],
     ['now', false],
     ['Now', false],
   ] as const) {
-    test(`x-ms-file-last-write-time: ${asked}`, async () => {
+    test(`x-ms-file-last-write-time: ${sent}`, async () => {
       const path = await newFile(1)
       const before = await headersOf(path)
       box.server.advance(5_000)
-      const { headers } = await put(path, '0-0', 'x', { 'x-ms-file-last-write-time': asked })
+      const { headers } = await put(path, '0-0', 'x', { 'x-ms-file-last-write-time': sent })
       const name = 'x-ms-file-last-write-time'
       assert.equal(headers[name] === before[name], isKept)
       assert.equal((await headersOf(path))[name], headers[name])
@@ -106,7 +100,7 @@ describe('Put Range', () => {
   }
 
   for (const lengthBytes of [1, 511, 8 * 1024, 8 * 1024 + 1, MIB, 4 * MIB]) {
-    test(`${lengthBytes} bytes at once`, async () => {
+    test(`writes ${lengthBytes} bytes at once`, async () => {
       const path = await newFile(5 * MIB)
       const bytes = Buffer.alloc(lengthBytes, 'lazuli')
       assert.equal((await put(path, `100-${99 + lengthBytes}`, bytes)).status, 201)
@@ -116,7 +110,7 @@ describe('Put Range', () => {
     })
   }
 
-  test('takes Range where x-ms-range is not sent, and x-ms-range before it', async () => {
+  test('uses Range without x-ms-range, and prefers x-ms-range', async () => {
     const path = await newFile(4)
     const plain = { 'x-ms-write': 'update', range: 'bytes=0-0' }
     assert.equal((await box.send('PUT', `${path}?comp=range`, plain, 'a')).status, 201)
@@ -124,14 +118,14 @@ describe('Put Range', () => {
     assert.equal((await bytesOf(path)).toString(), 'a\0c\0')
   })
 
-  test('takes a structured body', async () => {
+  test('accepts a structured body', async () => {
     const file = share.rootDirectoryClient.getFileClient('structured')
     await file.create(6)
     await file.uploadRange('abcdef', 0, 6, { contentChecksumAlgorithm: 'StorageCrc64' })
     assert.equal((await file.downloadToBuffer()).toString(), 'abcdef')
   })
 
-  test('a CRC64 that is sent is checked, and answered', async () => {
+  test('checks and returns a CRC64', async () => {
     const path = await newFile(2)
     const crc64 = crc64Of(Buffer.from('hi'))
     const { status, headers } = await put(path, '0-1', 'hi', { 'x-ms-content-crc64': crc64 })
@@ -142,22 +136,22 @@ describe('Put Range', () => {
   })
 })
 
-describe('what stands in the way of Put Range', () => {
+describe('Put Range is refused:', () => {
   // prettier-ignore
   const REFUSED: readonly [what: string, range: string, body: string, headers: Headers, status: number, code: string][] = [
-    ['a range behind the end',   '8-10',    'abc',   {}, 416, 'InvalidRange'],
-    ['a range beyond it',        '100-102', 'abc',   {}, 416, 'InvalidRange'],
+    ['a range across the end',   '8-10',    'abc',   {}, 416, 'InvalidRange'],
+    ['a range after the end',        '100-102', 'abc',   {}, 416, 'InvalidRange'],
     ['an open range',            '0-',      'abc',   {}, 400, 'InvalidHeaderValue'],
-    ['a range backwards',        '3-1',     'abc',   {}, 400, 'InvalidHeaderValue'],
-    ['a body that is shorter',   '0-4',     'abc',   {}, 400, 'InvalidHeaderValue'],
-    ['a body that is longer',    '0-1',     'abc',   {}, 400, 'InvalidHeaderValue'],
+    ['a reversed range',        '3-1',     'abc',   {}, 400, 'InvalidHeaderValue'],
+    ['a shorter body',   '0-4',     'abc',   {}, 400, 'InvalidHeaderValue'],
+    ['a longer body',    '0-1',     'abc',   {}, 400, 'InvalidHeaderValue'],
     ['another MD5',              '0-2',     'abc',   { 'content-md5': md5Of('x') }, 400, 'Md5Mismatch'],
-    ['what is no MD5',           '0-2',     'abc',   { 'content-md5': 'x' }, 400, 'InvalidMd5'],
-    ['another word for write',   '0-2',     'abc',   { 'x-ms-write': 'append' }, 400, 'InvalidHeaderValue'],
-    ['another last write time',  '0-2',     'abc',   { 'x-ms-file-last-write-time': 'later' }, 400, 'InvalidHeaderValue'],
+    ['a malformed MD5',           '0-2',     'abc',   { 'content-md5': 'x' }, 400, 'InvalidMd5'],
+    ['an unknown x-ms-write',   '0-2',     'abc',   { 'x-ms-write': 'append' }, 400, 'InvalidHeaderValue'],
+    ['an invalid last write time',  '0-2',     'abc',   { 'x-ms-file-last-write-time': 'later' }, 400, 'InvalidHeaderValue'],
     ['a condition',              '0-2',     'abc',   { 'if-match': '*' }, 400, 'ConditionHeadersNotSupported'],
     ['a date condition',         '0-2',     'abc',   { 'if-modified-since': new Date(0).toUTCString() }, 400, 'ConditionHeadersNotSupported'],
-    ['a lease that is none',     '0-2',     'abc',   { 'x-ms-lease-id': '11111111-aaaa-4aaa-8aaa-111111111111' }, 412, 'LeaseNotPresentWithFileOperation'],
+    ['a lease id without a lease',     '0-2',     'abc',   { 'x-ms-lease-id': '11111111-aaaa-4aaa-8aaa-111111111111' }, 412, 'LeaseNotPresentWithFileOperation'],
   ]
   for (const [what, range, body, headers, status, code] of REFUSED) {
     test(what, async () => {
@@ -170,7 +164,7 @@ describe('what stands in the way of Put Range', () => {
     })
   }
 
-  test('headers that are needed', async () => {
+  test('missing headers', async () => {
     const path = await newFile(10)
     const none = box.send('PUT', `${path}?comp=range`, { 'x-ms-write': 'update' }, 'x')
     await assertRefused(none, 400, 'MissingRequiredHeader')
@@ -196,26 +190,26 @@ describe('what stands in the way of Put Range', () => {
     ['/box/folder',     409, 'ResourceTypeMismatch'],
   ]
   for (const [path, status, code] of NOT_THERE) {
-    test(`${path} is not there`, async () => {
+    test(`${path} does not exist`, async () => {
       await share.getDirectoryClient('folder').createIfNotExists()
       await assertRefused(put(path, '0-0', 'x'), status, code)
       await assertRefused(put(path, '0-9999', 'x'.repeat(10_000)), status, code)
     })
   }
 
-  test('ReadOnly, and a snapshot of the share', async () => {
+  test('a ReadOnly file and a share snapshot', async () => {
     const path = await newFile(1, { 'x-ms-file-attributes': 'ReadOnly' })
     await assertRefused(put(path, '0-0', 'x'), 409, 'ReadOnlyAttribute')
     await assertRefused(clear(path, '0-0'), 409, 'ReadOnlyAttribute')
-    const snapshot = await box.snapshot('box')
-    const asked = { 'x-ms-write': 'update', 'x-ms-range': 'bytes=0-0' }
+    const snapshot = await box.snapshotShare('box')
+    const sent = { 'x-ms-write': 'update', 'x-ms-range': 'bytes=0-0' }
     const at = `${path}?comp=range&sharesnapshot=${encodeURIComponent(snapshot)}`
-    await assertRefused(box.send('PUT', at, asked, 'x'), 400, 'InvalidQueryParameterValue')
+    await assertRefused(box.send('PUT', at, sent, 'x'), 400, 'InvalidQueryParameterValue')
   })
 })
 
 describe('Clear Range', () => {
-  // What is listed afterwards, of 2,048 bytes that were all written.
+  // The ranges listed afterwards, of 2,048 written bytes.
   // prettier-ignore
   const CLEARED: readonly [range: string, listed: readonly (readonly [number, number])[]][] = [
     ['0-2047',    []],
@@ -230,7 +224,7 @@ describe('Clear Range', () => {
     ['2047-2047', [[0, 2047]]],
   ]
   for (const [range, listed] of CLEARED) {
-    test(`${range} frees whole blocks and zeroes the rest`, async () => {
+    test(`of ${range} frees whole blocks and zeroes the rest`, async () => {
       const file = share.rootDirectoryClient.getFileClient(`cleared-${range}`)
       await file.create(2_048)
       await file.uploadRange('x'.repeat(2_048), 0, 2_048)
@@ -246,7 +240,7 @@ describe('Clear Range', () => {
     })
   }
 
-  test('of what was never written leaves its edges written', async () => {
+  test('of unwritten bytes marks its edges as written', async () => {
     const file = share.rootDirectoryClient.getFileClient('cleared-empty')
     await file.create(2_048)
     await file.clearRange(100, 1_400)
@@ -258,7 +252,7 @@ describe('Clear Range', () => {
     assert.deepEqual(await file.downloadToBuffer(), Buffer.alloc(2_048))
   })
 
-  test('answers as Put Range does, without a hash and encryption', async () => {
+  test('is answered like Put Range, without hash and encryption', async () => {
     const path = await newFile(1_024)
     box.server.advance(5_000)
     const { status, headers } = await clear(path, '0-1023', {
@@ -272,7 +266,7 @@ describe('Clear Range', () => {
     assert.equal(headers['x-ms-file-last-write-time'], now['x-ms-file-creation-time'])
   })
 
-  test('may be as long as the file, however long that is', async () => {
+  test('can be as long as the file', async () => {
     const path = await newFile(2 ** 40)
     await put(path, `${2 ** 39}-${2 ** 39 + 3}`, 'here')
     assert.equal((await clear(path, `0-${2 ** 40 - 1}`)).status, 201)
@@ -280,7 +274,7 @@ describe('Clear Range', () => {
     assert.deepEqual(part.body, Buffer.alloc(4))
   })
 
-  test('takes no hash, no body, and no bytes behind the end', async () => {
+  test('refuses a hash, a body and a range after the end', async () => {
     const path = await newFile(512)
     const md5 = { 'content-md5': md5Of('') }
     await assertRefused(clear(path, '0-511', md5), 400, 'UnsupportedHeader')

@@ -1,41 +1,34 @@
-// Get File: all of a file or a part of it, with every header that the service has, as it is and as a snapshot of
-// its share shows it.
+// Get File: a whole file or a range, with all headers, of the current file and of a share snapshot.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
-import { after, before, describe, test } from 'node:test'
-import { FileSASPermissions, type ShareClient } from '@azure/storage-file-share'
-import { rawRequest } from '../harness.ts'
-import { assertRefused, openShareBox, type Headers, type ShareBox } from './share-server.ts'
+import { describe, test } from 'node:test'
+import { FileSASPermissions } from '@azure/storage-file-share'
+import { assertRefused, type Headers } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
 
 const MIB = 2 ** 20
 
-let box: ShareBox
-let share: ShareClient
+const box = await startFileFixture()
+const { share } = box
 
-before(async () => {
-  box = await openShareBox('box')
-  share = box.share
-  const headers = {
-    'x-ms-type': 'file',
-    'x-ms-content-length': '1000',
-    'x-ms-content-type': 'text/plain',
-    'x-ms-content-encoding': 'br',
-    'x-ms-content-language': 'de',
-    'x-ms-cache-control': 'no-cache',
-    'x-ms-content-disposition': 'inline',
-    'x-ms-content-md5': createHash('md5').digest('base64'),
-    'x-ms-meta-Color': 'blue',
-  }
-  await box.send('PUT', '/box/file', headers)
-  const range = { 'x-ms-write': 'update', 'x-ms-range': 'bytes=100-104' }
-  await box.send('PUT', '/box/file?comp=range', range, 'hello')
+await box.send('PUT', '/box/file', {
+  'x-ms-type': 'file',
+  'x-ms-content-length': '1000',
+  'x-ms-content-type': 'text/plain',
+  'x-ms-content-encoding': 'br',
+  'x-ms-content-language': 'de',
+  'x-ms-cache-control': 'no-cache',
+  'x-ms-content-disposition': 'inline',
+  'x-ms-content-md5': createHash('md5').digest('base64'),
+  'x-ms-meta-Color': 'blue',
 })
-after(() => box.server.close())
+const range = { 'x-ms-write': 'update', 'x-ms-range': 'bytes=100-104' }
+await box.send('PUT', '/box/file?comp=range', range, 'hello')
 
 const get = (path: string, headers: Headers = {}) => box.send('GET', path, headers)
 
-test('all of it, with every header', async () => {
+test('Get File returns the whole file with all headers', async () => {
   const { status, headers, body } = await get('/box/file')
   assert.equal(status, 200)
   const expected = Buffer.alloc(1_000)
@@ -55,7 +48,7 @@ test('all of it, with every header', async () => {
   assert.equal(headers['content-range'], undefined)
 })
 
-describe('a part of it', () => {
+describe('a range:', () => {
   // prettier-ignore
   const PARTS: readonly [headers: Headers, from: number, to: number][] = [
     [{ 'x-ms-range': 'bytes=100-104' },                        100, 105],
@@ -78,9 +71,9 @@ describe('a part of it', () => {
     })
   }
 
-  test('with the MD5 of what is sent', async () => {
-    const asked = { range: 'bytes=100-104', 'x-ms-range-get-content-md5': 'true' }
-    const { headers } = await get('/box/file', asked)
+  test('is returned with its MD5', async () => {
+    const sent = { range: 'bytes=100-104', 'x-ms-range-get-content-md5': 'true' }
+    const { headers } = await get('/box/file', sent)
     assert.equal(headers['content-md5'], createHash('md5').update('hello').digest('base64'))
   })
 
@@ -108,7 +101,7 @@ describe('a part of it', () => {
   }
 })
 
-test('an empty file', async () => {
+test('an empty file is returned without bytes', async () => {
   await share.rootDirectoryClient.getFileClient('empty').create(0)
   const { status, body, headers } = await get('/box/empty')
   assert.deepEqual([status, body.length, headers['content-length']], [200, 0, '0'])
@@ -116,13 +109,13 @@ test('an empty file', async () => {
   await assertRefused(get('/box/empty', { range: 'bytes=0-0' }), 416, 'InvalidRange')
 })
 
-test('a structured body is answered with one, whose checksums the SDK checks', async () => {
+test('a structured body is returned on request, and the SDK verifies its checksums', async () => {
   const file = share.rootDirectoryClient.getFileClient('structured')
   const bytes = Buffer.alloc(100_000, 'structured')
   await file.create(bytes.length)
   await file.uploadRange(bytes, 0, bytes.length)
-  const asked = { 'x-ms-structured-body': 'XSM/1.0; properties=crc64', range: 'bytes=10-99' }
-  const answer = await get('/box/structured', asked)
+  const sent = { 'x-ms-structured-body': 'XSM/1.0; properties=crc64', range: 'bytes=10-99' }
+  const answer = await get('/box/structured', sent)
   assert.equal(answer.headers['x-ms-structured-content-length'], '90')
   assert.equal(answer.headers['x-ms-structured-body'], 'XSM/1.0; properties=crc64')
   assert.equal(Number(answer.headers['content-length']), answer.body.length)
@@ -133,7 +126,7 @@ test('a structured body is answered with one, whose checksums the SDK checks', a
   assert.deepEqual(await buffer(readableStreamBody), bytes)
 })
 
-test('a SAS may say what the headers are', async () => {
+test('a SAS can override response headers', async () => {
   const file = share.rootDirectoryClient.getFileClient('file')
   const url = await file.generateSasUrl({
     permissions: FileSASPermissions.parse('r'),
@@ -144,9 +137,8 @@ test('a SAS may say what the headers are', async () => {
     contentLanguage: 'fr',
     contentType: 'text/css',
   })
-  const sign = new URL(url).search
-  const request = { method: 'GET', path: '/box/file', sign }
-  const { status, headers } = await rawRequest({ blobPort: box.server.filePort }, request)
+  const sas = new URL(url).search
+  const { status, headers } = await box.send('GET', '/box/file', {}, undefined, sas)
   assert.equal(status, 200)
   assert.equal(headers['cache-control'], 'public')
   assert.equal(headers['content-disposition'], 'attachment')
@@ -155,7 +147,7 @@ test('a SAS may say what the headers are', async () => {
   assert.equal(headers['content-type'], 'text/css')
 })
 
-test('a snapshot keeps the bytes that it saw, whatever becomes of the file', async () => {
+test('a snapshot keeps its bytes, whatever happens to the file', async () => {
   const file = share.rootDirectoryClient.getFileClient('kept')
   const send = (body: Buffer, at: number) => file.uploadRange(body, at, body.length)
   const states: [snapshot: string, bytes: Buffer][] = []
@@ -166,11 +158,11 @@ test('a snapshot keeps the bytes that it saw, whatever becomes of the file', asy
     ['c', 19_000, 10],
   ] as const) {
     await send(Buffer.alloc(length, letter), at)
-    states.push([await box.snapshot('box'), await file.downloadToBuffer()])
+    states.push([await box.snapshotShare('box'), await file.downloadToBuffer()])
   }
   await file.clearRange(0, 20_000)
   await file.resize(100)
-  states.push([await box.snapshot('box'), Buffer.alloc(100)])
+  states.push([await box.snapshotShare('box'), Buffer.alloc(100)])
   await file.delete()
   await box.server.store.sweep({ graceMs: 0 })
   for (const [snapshot, bytes] of states) {
@@ -181,7 +173,7 @@ test('a snapshot keeps the bytes that it saw, whatever becomes of the file', asy
   await assertRefused(get('/box/kept'), 404, 'ResourceNotFound')
 })
 
-test('holes of a file of 4 TiB are zeros that take no room', async () => {
+test('holes of a file of 4 TiB are zeros that use no space', async () => {
   const file = share.rootDirectoryClient.getFileClient('huge')
   await file.create(4 * 2 ** 40)
   await file.uploadRange('end', 4 * 2 ** 40 - 3, 3)

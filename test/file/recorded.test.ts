@@ -1,20 +1,15 @@
-// Answers of the File service compared with those that Azure gave to the SDKs' own tests, over the versions of the
-// service: which headers and elements there are, and what creating and changing files does to them.
+// Responses of the File service compared with those recorded from Azure in the SDKs' own tests, for each version:
+// headers and elements, and how creating and changing files affects them.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { xmlTexts } from '../harness.ts'
+import { describe, test } from 'node:test'
+import { xmlTexts, assertRefused, type Headers } from '../harness.ts'
 import { ownHeaders } from '../own-headers.ts'
-import { assertRefused, openShareBox, type Headers, type ShareBox } from './share-server.ts'
+import { startFileFixture } from './fixture.ts'
 
-let box: ShareBox
-
-before(async () => {
-  box = await openShareBox('box')
-})
-after(() => box.server.close())
+const box = await startFileFixture()
 
 const TIMES = { 'x-ms-file-creation-time': 'now', 'x-ms-file-last-write-time': 'now' }
-/** Versions from 2019-02-02 to 2021-04-10 want all of these. */
+/** Versions from 2019-02-02 to 2021-04-10 require all of these. */
 const NEEDED = { ...TIMES, 'x-ms-file-attributes': 'none', 'x-ms-file-permission': 'inherit' }
 
 const at = (version: string, headers: Headers = {}) => ({ 'x-ms-version': version, ...headers })
@@ -33,7 +28,7 @@ const SMB =
   'x-ms-file-attributes x-ms-file-change-time x-ms-file-creation-time x-ms-file-id ' +
   'x-ms-file-last-write-time x-ms-file-parent-id x-ms-file-permission-key'
 
-describe('shares by version', () => {
+describe('shares by version:', () => {
   // prettier-ignore
   const PROPERTIES: readonly [version: string, headers: string][] = [
     ['2018-11-09', `${SHARE_2019} x-ms-share-quota`],
@@ -43,24 +38,24 @@ describe('shares by version', () => {
     ['2026-02-06', `${VALIDATORS} x-ms-access-tier x-ms-access-tier-change-time x-ms-enabled-protocols x-ms-has-immutability-policy x-ms-has-legal-hold x-ms-lease-state x-ms-lease-status x-ms-share-quota`],
   ]
   for (const [version, headers] of PROPERTIES) {
-    test(`Get Share Properties of ${version}`, async () => {
+    test(`Get Share Properties in ${version}`, async () => {
       const answer = await box.send('GET', '/box?restype=share', at(version))
       assert.equal(ownHeaders(answer), headers)
     })
   }
 
-  test('a premium share shows its protocol and its speed as soon as the version knows them', async () => {
-    await box.create('premium', { 'x-ms-access-tier': 'Premium', 'x-ms-share-quota': '100' })
-    const shown = async (version: string) =>
+  test('a premium share shows its protocol and its throughput in the versions that have them', async () => {
+    await box.createShare('premium', { 'x-ms-access-tier': 'Premium', 'x-ms-share-quota': '100' })
+    const headersIn = async (version: string) =>
       ownHeaders(await box.send('GET', '/premium?restype=share', at(version)))
-    assert.doesNotMatch(await shown('2019-02-02'), /provisioned|burst|protocols/)
-    assert.match(await shown('2019-07-07'), /provisioned-egress-mbps .*provisioned-iops/)
-    assert.match(await shown('2020-02-10'), /x-ms-enabled-protocols/)
-    assert.doesNotMatch(await shown('2024-11-04'), /included-burst/)
-    assert.match(await shown('2025-01-05'), /included-burst/)
+    assert.doesNotMatch(await headersIn('2019-02-02'), /provisioned|burst|protocols/)
+    assert.match(await headersIn('2019-07-07'), /provisioned-egress-mbps .*provisioned-iops/)
+    assert.match(await headersIn('2020-02-10'), /x-ms-enabled-protocols/)
+    assert.doesNotMatch(await headersIn('2024-11-04'), /included-burst/)
+    assert.match(await headersIn('2025-01-05'), /included-burst/)
   })
 
-  test('Create, Set and Delete Share tell the size and the usage since 2025-01-05', async () => {
+  test('Create, Set and Delete Share return size and usage since 2025-01-05', async () => {
     for (const [version, size, usage] of [
       ['2022-11-02', VALIDATORS, ''],
       [
@@ -77,7 +72,7 @@ describe('shares by version', () => {
     }
   })
 
-  test('List Shares has the elements that the version knows', async () => {
+  test('List Shares has the elements of its version', async () => {
     const properties = async (version: string) => {
       const { text } = await box.send('GET', '/?comp=list&prefix=box', at(version))
       const [, inner = ''] = /<Properties>(.*)<\/Properties>/.exec(text) ?? []
@@ -94,7 +89,7 @@ describe('shares by version', () => {
   })
 
   test('Get Share Stats is in gigabytes before 2018-11-09', async () => {
-    await box.create('usage')
+    await box.createShare('usage')
     const used = { 'x-ms-content-length': String(2 ** 30 + 1) }
     assert.equal((await createFile('/usage/file', used)).status, 201)
     const stats = (version: string) =>
@@ -106,14 +101,14 @@ describe('shares by version', () => {
     assert.equal(ownHeaders(recent), 'content-type')
   })
 
-  test('a missing snapshot is a missing share before 2025-11-05', async () => {
+  test('a missing snapshot is reported as a missing share before 2025-11-05', async () => {
     const path = '/box?restype=share&sharesnapshot=2020-01-01T00:00:00.0000000Z'
     await assertRefused(box.send('GET', path, at('2025-07-05')), 404, 'ShareNotFound')
     await assertRefused(box.send('GET', path, at('2025-11-05')), 404, 'ShareSnapshotNotFound')
   })
 
   test('the id of a broken lease is lost, and a released lease has no time left', async () => {
-    await box.create('leased')
+    await box.createShare('leased')
     const id = '11111111-aaaa-4aaa-8aaa-111111111111'
     const lease = (action: string, headers: Headers = {}) =>
       box.send('PUT', '/leased?restype=share&comp=lease', {
@@ -132,8 +127,8 @@ describe('shares by version', () => {
   })
 })
 
-describe('files by version', () => {
-  test('what SMB knows of a file is shown since 2019-02-02', async () => {
+describe('files by version:', () => {
+  test('SMB properties are returned since 2019-02-02', async () => {
     const path = '/box/versions'
     const created = await createFile(path, at('2018-11-09'))
     assert.equal(ownHeaders(created), `${VALIDATORS} x-ms-request-server-encrypted`)
@@ -150,7 +145,7 @@ describe('files by version', () => {
     assert.equal(ownHeaders(directory), `${VALIDATORS} x-ms-request-server-encrypted`)
   })
 
-  test('Put Range tells the last write since 2021-06-08', async () => {
+  test('Put Range returns the last write time since 2021-06-08', async () => {
     await createFile('/box/written')
     const put = (version: string) =>
       box.send(
@@ -168,7 +163,7 @@ describe('files by version', () => {
   })
 })
 
-test('List Directories and Files has the name before the id, and the last access is the creation', async () => {
+test('List Directories and Files has the name before the id, and the creation time as the last access time', async () => {
   await box.send('PUT', '/box/listed?restype=directory', NEEDED)
   await createFile('/box/listed/file')
   box.server.advance(60_000)
@@ -184,7 +179,7 @@ describe('x-ms-file-change-time', () => {
   const T = '2022-03-10T10:14:30.5000000Z'
   const LAST_MODIFIED = 'Thu, 10 Mar 2022 10:14:30 GMT'
 
-  test('is Last-Modified of what is created with it, and not of what is renamed', async () => {
+  test('sets Last-Modified if the file is created with it, but not if it is renamed', async () => {
     const file = await createFile('/box/timed', { 'x-ms-file-change-time': T })
     assert.equal(file.headers['last-modified'], LAST_MODIFIED)
     const replaced = await createFile('/box/timed', { 'x-ms-file-change-time': T })
@@ -211,14 +206,14 @@ describe('x-ms-file-change-time', () => {
   })
 })
 
-describe('the headers of the content', () => {
-  test('a file that is created without a type has one', async () => {
+describe('content headers:', () => {
+  test('a file that is created without a type has the default one', async () => {
     await createFile('/box/typed')
     const { headers } = await box.send('HEAD', '/box/typed')
     assert.equal(headers['content-type'], 'application/octet-stream')
   })
 
-  test('Set File Properties clears the type unless it is sent, or nothing is', async () => {
+  test('Set File Properties clears the type unless it is sent, or no header is', async () => {
     await createFile('/box/cleared')
     const set = (headers: Headers) =>
       box.send('PUT', '/box/cleared?comp=properties', { ...headers })
@@ -240,7 +235,7 @@ describe('the headers of the content', () => {
     assert.equal(await typeOf(), 'text/plain')
   })
 
-  test('x-ms-content-md5 is kept as it is sent, however long', async () => {
+  test('x-ms-content-md5 is stored as sent, of any length', async () => {
     const md5 = 'AQIDBA=='
     assert.equal((await createFile('/box/md5', { 'x-ms-content-md5': md5 })).status, 201)
     assert.equal((await box.send('HEAD', '/box/md5')).headers['content-md5'], md5)

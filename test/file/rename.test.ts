@@ -1,22 +1,15 @@
-// Rename File and Rename Directory: with the SDK, whose requests lack the account in their path, and as they stand.
+// Rename File and Rename Directory, with the SDK, whose requests have no account in their path, and with raw requests.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { ShareClient, ShareFileClient, ShareSASPermissions } from '@azure/storage-file-share'
 import { parseTimestamp } from '../../src/storage/shared/etag.ts'
 import { getOpen } from '../../src/storage/file/open/open.ts'
-import { ACCOUNT, rawRequest } from '../harness.ts'
-import { assertRefused, openBox, type Box, type Headers } from './share-server.ts'
-import { markForDeletion, openPlace, outcomeOf, placeOf, shareClient } from './smb-client.ts'
+import { ACCOUNT, assertRefused, outcome, rawRequest, type Headers } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
+import { markForDeletion, openPlace, outcomeOf, placeOf } from './smb-client.ts'
 
-let box: Box
-let share: ShareClient
-
-before(async () => {
-  box = await openBox()
-  await box.create('moves')
-  share = shareClient(box.server, 'moves')
-})
-after(() => box.server.close())
+const box = await startFileFixture({ share: 'moves' })
+const { share } = box
 
 const A = '11111111-aaaa-4aaa-8aaa-111111111111'
 const REPLACE = { 'x-ms-file-rename-replace-if-exists': 'true' }
@@ -38,8 +31,8 @@ const exists = (path: string) => share.rootDirectoryClient.getFileClient(path).e
 const contentOf = async (path: string) =>
   String(await share.rootDirectoryClient.getFileClient(path).downloadToBuffer())
 
-describe('with the SDK, whose request has no account in its path', () => {
-  test('Shared Key: files and directories, and the client that comes back', async () => {
+describe('the SDK, whose request has no account in its path,', () => {
+  test('renames files and directories with Shared Key and returns a client', async () => {
     const { destinationFileClient } = await (await file('sdk-file')).rename('sdk-new')
     assert.deepEqual([await exists('sdk-file'), await contentOf('sdk-new')], [false, 'sdk-file'])
     assert.equal((await destinationFileClient.getProperties()).contentLength, 8)
@@ -50,7 +43,7 @@ describe('with the SDK, whose request has no account in its path', () => {
     assert(await exists('sdk-directory-2/inner'))
   })
 
-  test('SAS: files and directories', async () => {
+  test('renames files and directories with a SAS', async () => {
     const url = await share.generateSasUrl({
       permissions: ShareSASPermissions.parse('rcwdl'),
       expiresOn: new Date(box.server.now() + 3_600_000),
@@ -64,7 +57,7 @@ describe('with the SDK, whose request has no account in its path', () => {
     assert(await share.getDirectoryClient('sas-directory-2').exists())
   })
 
-  test('a SAS must allow both ends', async () => {
+  test('needs a SAS that permits source and target', async () => {
     await file('sas-kept')
     const sign = (permissions: string) =>
       share.generateSasUrl({
@@ -79,22 +72,19 @@ describe('with the SDK, whose request has no account in its path', () => {
       [write, read, '403 AuthorizationPermissionMismatch'],
       [write, write.replace(/sig=[^&]*/, 'sig=AAAA'), '403 AuthenticationFailed'],
       [write, undefined, '404 ResourceNotFound'],
-      [write, write, '200 undefined'],
+      [write, write, '200'],
     ]
-    for (const [target, from, outcome] of clients) {
+    for (const [target, from, expected] of clients) {
       const headers = {
         'x-ms-file-rename-source': from === undefined ? source : `${source}?${from}`,
       }
       const path = '/moves/sas-moved?comp=rename'
-      const answer = await rawRequest(
-        { blobPort: box.server.filePort },
-        { method: 'PUT', path, headers, sign: target },
-      )
-      assert.equal(`${answer.status} ${answer.headers['x-ms-error-code']}`, outcome, answer.text)
+      const answer = await box.send('PUT', path, headers, undefined, target)
+      assert.equal(outcome(answer), expected, answer.text)
     }
   })
 
-  test('a signature of another account, or none, is not helped by it', async () => {
+  test('is refused with an invalid signature or none', async () => {
     const path = '/moves/sdk-new?comp=rename'
     const port = { blobPort: box.server.filePort }
     const signed = await rawRequest(port, {
@@ -110,8 +100,8 @@ describe('with the SDK, whose request has no account in its path', () => {
   })
 })
 
-describe('what a rename changes', () => {
-  test('the name and the times of a change, not the id, the bytes, the lease or the rest', async () => {
+describe('a rename', () => {
+  test('changes the name and the change times, but not the id, the bytes, the lease or the rest', async () => {
     const client = await file('keeps')
     await client.setMetadata({ a: '1' })
     await client.setHttpHeaders({ fileContentType: 'text/plain', fileCacheControl: 'x' })
@@ -140,7 +130,7 @@ describe('what a rename changes', () => {
     assert.equal(after.leaseState, 'leased')
   })
 
-  test('and all that the request sets', async () => {
+  test('changes the properties that the request sets', async () => {
     await file('sets')
     const answer = await rename('sets', 'set', {
       'x-ms-meta-b': '2',
@@ -149,12 +139,12 @@ describe('what a rename changes', () => {
       'x-ms-file-creation-time': '2001-02-03T04:05:06.0000000Z',
     })
     assert.equal(answer.headers['x-ms-file-attributes'], 'Hidden')
-    const shown = await share.rootDirectoryClient.getFileClient('set').getProperties()
-    assert.deepEqual([shown.metadata, shown.contentType], [{ b: '2' }, 'a/b'])
-    assert.equal(shown.fileCreatedOn?.toISOString(), '2001-02-03T04:05:06.000Z')
+    const returned = await share.rootDirectoryClient.getFileClient('set').getProperties()
+    assert.deepEqual([returned.metadata, returned.contentType], [{ b: '2' }, 'a/b'])
+    assert.equal(returned.fileCreatedOn?.toISOString(), '2001-02-03T04:05:06.000Z')
   })
 
-  test('the case of a name alone', async () => {
+  test('can change only the case of a name', async () => {
     await file('Case')
     assert.equal((await rename('case', 'CASE')).status, 200)
     const names: string[] = []
@@ -163,12 +153,12 @@ describe('what a rename changes', () => {
     assert.deepEqual(names, ['CASE'])
   })
 
-  test('a directory goes with all below it, at once; a snapshot still has it where it was', async () => {
+  test('moves a directory with its content at once, but not in a snapshot', async () => {
     await share.createDirectory('old')
     await share.createDirectory('old/deep')
     await share.createDirectory('target')
     await file('old/deep/file', 'content')
-    const snapshot = await box.snapshot('moves')
+    const snapshot = await box.snapshotShare('moves')
     const answer = await renameDirectory('old', 'target/new')
     assert.equal(answer.status, 200, answer.text)
     const target = await share.getDirectoryClient('target').getProperties()
@@ -180,8 +170,8 @@ describe('what a rename changes', () => {
   })
 })
 
-describe('what is at the target', () => {
-  test('a file is replaced only if that is asked for', async () => {
+describe('an existing target', () => {
+  test('is replaced only on request', async () => {
     const [source, target] = [await file('winner'), await file('loser')]
     await assertRefused(rename('winner', 'loser'), 409, 'ResourceAlreadyExists')
     const { fileId } = await source.getProperties()
@@ -192,7 +182,7 @@ describe('what is at the target', () => {
     assert.equal((await share.getStatistics()).shareUsageBytes, usage - 'loser'.length)
   })
 
-  test('ReadOnly and a lease protect it', async () => {
+  test('is protected by ReadOnly and a lease', async () => {
     await file('from')
     const target = await file('to')
     await box.send('PUT', '/moves/to?comp=properties', { 'x-ms-file-attributes': 'ReadOnly' })
@@ -210,7 +200,7 @@ describe('what is at the target', () => {
     )
   })
 
-  test('directories are never replaced; files are, also by a directory', async () => {
+  test('is never replaced if it is a directory; a file is, also by a directory', async () => {
     const leased = (await file('a-file')).getShareLeaseClient()
     for (const name of ['a-directory', 'b-directory']) await share.createDirectory(name)
     await assertRefused(
@@ -230,7 +220,7 @@ describe('what is at the target', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a rename is refused:', () => {
   before(async () => {
     await file('plain')
     await share.createDirectory('up')
@@ -253,8 +243,8 @@ describe('what is refused', () => {
       assertRefused(kind === 'file' ? rename(from, to) : renameDirectory(from, to), status, code))
   }
 
-  test('sources elsewhere, or none', async () => {
-    await box.create('other')
+  test('a source on another server, or none', async () => {
+    await box.createShare('other')
     const path = '/moves/x?comp=rename'
     const send = (source: string) => box.send('PUT', path, { 'x-ms-file-rename-source': source })
     await assertRefused(box.send('PUT', path), 400, 'MissingRequiredHeader')
@@ -267,8 +257,8 @@ describe('what is refused', () => {
   })
 })
 
-describe('SMB clients', () => {
-  test('an open below a directory keeps it where it is', async () => {
+describe('with SMB clients:', () => {
+  test('an open below a directory prevents its rename', async () => {
     await share.createDirectory('busy')
     await share.createDirectory('busy/deep')
     await file('busy/deep/file')
@@ -279,7 +269,7 @@ describe('SMB clients', () => {
     assert.equal((await renameDirectory('busy', 'idle')).status, 200)
   })
 
-  test('an open that shares no delete keeps a file; any open keeps a target', async () => {
+  test('an open that does not share delete prevents the rename of a file; any open protects a target', async () => {
     await file('held')
     await openPlace(box.server, await placeOf(box.server, 'moves', 'held'), { shareAccess: 3 })
     await assertRefused(rename('held', 'free-1'), 409, 'SharingViolation')
@@ -289,13 +279,13 @@ describe('SMB clients', () => {
     await assertRefused(rename('mover', 'seat', REPLACE), 409, 'SharingViolation')
   })
 
-  test('handles on it are shown by the new name, those on a snapshot by the old one', async () => {
+  test('handles show the new name, those on a snapshot the old one', async () => {
     await share.createDirectory('moving')
     await share.createDirectory('shelf')
     await file('moving/open')
     const before = await placeOf(box.server, 'moves', 'moving/open')
     await openPlace(box.server, before)
-    const snapshot = parseTimestamp(await box.snapshot('moves'))
+    const snapshot = parseTimestamp(await box.snapshotShare('moves'))
     assert(snapshot !== undefined)
     const past = await openPlace(box.server, before, { snapshot })
     await openPlace(box.server, await placeOf(box.server, 'moves', 'moving'))
@@ -315,7 +305,7 @@ describe('SMB clients', () => {
     assert.deepEqual(await box.server.file.kv.read((tx) => getOpen(tx, past)), past)
   })
 
-  test('what is to be deleted neither moves nor gives way', async () => {
+  test('a file marked for deletion can be neither renamed nor replaced', async () => {
     await file('doomed')
     await file('well')
     await markForDeletion(box.server, await placeOf(box.server, 'moves', 'doomed'), true)
@@ -323,7 +313,7 @@ describe('SMB clients', () => {
     await assertRefused(rename('well', 'doomed', REPLACE), 409, 'SMBDeletePending')
   })
 
-  test('are told the old and the new name', async () => {
+  test('clients are notified of the old and the new name', async () => {
     await file('told')
     const changes: unknown[] = []
     const stop = box.server.file.kv.listen((event) => {
@@ -336,7 +326,7 @@ describe('SMB clients', () => {
   })
 })
 
-test('many clients rename one file: one succeeds', async () => {
+test('only one of many clients can rename a file', async () => {
   await file('contended')
   const all = await Promise.all(
     Array.from({ length: 16 }, (_, at) =>
@@ -347,14 +337,14 @@ test('many clients rename one file: one succeeds', async () => {
   assert.equal(all.filter((outcome) => outcome === '404 ResourceNotFound').length, 15)
 })
 
-test('names keep their trailing dots where both ends are told to', async () => {
+test('names keep their trailing dots if the request says so for source and target', async () => {
   const dots = { 'x-ms-allow-trailing-dot': 'true', 'x-ms-source-allow-trailing-dot': 'true' }
-  const made = {
+  const created = {
     'x-ms-type': 'file',
     'x-ms-content-length': '1',
     'x-ms-allow-trailing-dot': 'true',
   }
-  await box.send('PUT', '/moves/dotted.', made)
+  await box.send('PUT', '/moves/dotted.', created)
   await assertRefused(rename('dotted.', 'dotless.'), 404, 'ResourceNotFound')
   assert.equal((await rename('dotted.', 'dotless.', dots)).status, 200)
   assert.equal((await box.send('HEAD', '/moves/dotless')).status, 404)

@@ -1,36 +1,23 @@
-// The conveniences of the SDK, which are made of several operations: what programs call most, each as its user
-// writes it.
+// The convenience methods of the SDK, which combine several operations and which programs use most.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { after, before, test } from 'node:test'
-import { ShareServiceClient, type ShareClient } from '@azure/storage-file-share'
-import { startTestServer, type TestServer } from '../harness.ts'
+import { after, test } from 'node:test'
 import { cleanUp, tempFolder } from '../server-process.ts'
+import { startFileFixture } from './fixture.ts'
 
 const MIB = 1024 * 1024
-/** Off any boundary, and different at every place. */
+/** Not aligned, and different at every offset. */
 const BIG = Buffer.alloc(9 * MIB + 3)
 for (let at = 0; at + 4 <= BIG.length; at += 4) BIG.writeUInt32LE(at, at)
 
-let server: TestServer
-let service: ShareServiceClient
-let share: ShareClient
-let folder: string
+const { service, share } = await startFileFixture()
+await share.setMetadata({ a: '1' })
+const folder = tempFolder('file-sdk')
+after(cleanUp)
 
-before(async () => {
-  server = await startTestServer()
-  service = ShareServiceClient.fromConnectionString(server.connectionString)
-  share = (await service.createShare('box', { metadata: { a: '1' } })).shareClient
-  folder = tempFolder('file-sdk')
-})
-after(async () => {
-  await server.close()
-  await cleanUp()
-})
-
-test('a share is created and deleted by the service; what is there or gone already is no error', async () => {
+test('the service client creates and deletes shares, and IfExists methods report existing and missing ones', async () => {
   const { shareClient } = await service.createShare('second')
   assert.equal((await shareClient.createIfNotExists()).succeeded, false)
   const names: string[] = []
@@ -41,7 +28,7 @@ test('a share is created and deleted by the service; what is there or gone alrea
   assert.equal((await shareClient.deleteIfExists()).succeeded, false)
 })
 
-test('subdirectories and files, made and deleted by their directory', async () => {
+test('the directory client creates and deletes subdirectories and files', async () => {
   const { directoryClient } = await share.createDirectory('dir')
   const { directoryClient: inner } = await directoryClient.createSubdirectory('inner')
   assert.equal((await inner.createIfNotExists()).succeeded, false)
@@ -53,7 +40,7 @@ test('subdirectories and files, made and deleted by their directory', async () =
   assert.equal((await directoryClient.deleteIfExists()).succeeded, true)
 })
 
-test('pages of a directory and of its handles', async () => {
+test('directories and handles are listed in pages', async () => {
   const { directoryClient } = await share.createDirectory('pages')
   for (const name of ['a', 'b', 'c']) await directoryClient.createFile(name, 1)
   const pages: string[][] = []
@@ -68,7 +55,7 @@ test('pages of a directory and of its handles', async () => {
   assert.deepEqual(closed, { closedHandlesCount: 0, closeFailureCount: 0 })
 })
 
-test('a big file from bytes, a stream and a file, in ranges, and back', async () => {
+test('a big file is uploaded from bytes, a stream and a file, and downloaded', async () => {
   const path = join(folder, 'big')
   writeFileSync(path, BIG)
   const root = share.rootDirectoryClient
@@ -85,7 +72,7 @@ test('a big file from bytes, a stream and a file, in ranges, and back', async ()
   }
 })
 
-test('a file of a snapshot', async () => {
+test('a file of a snapshot is read', async () => {
   const file = share.rootDirectoryClient.getFileClient('past')
   await file.uploadData(Buffer.from('first'))
   const { snapshot = '' } = await share.createSnapshot()

@@ -1,17 +1,11 @@
-// Lease Share: the five actions on shares and snapshots, and what a lease means for operations on the share.
+// Lease Share: the five actions on shares and snapshots, and operations on a leased share.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { xmlText } from '../harness.ts'
-import { assertRefused, openBox, type Box, type Headers } from './share-server.ts'
+import { describe, test } from 'node:test'
+import { xmlText, assertRefused, type Headers } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
 
-let box: Box
-
-before(async () => {
-  box = await openBox()
-})
-
-after(() => box.server.close())
+const box = await startFileFixture()
 
 const [A, B] = [randomUUID(), randomUUID()]
 const ID = 'x-ms-lease-id'
@@ -31,8 +25,8 @@ const state = async (name: string) => {
 }
 
 describe('Lease Share', () => {
-  test('goes through its five states and leaves the ETag alone', async () => {
-    await box.create('states')
+  test('goes through five states and does not change the ETag', async () => {
+    await box.createShare('states')
     const { headers } = await box.send('HEAD', '/states?restype=share')
     const taken = await acquire('states', 15)
     assert.deepEqual([taken.status, taken.headers[ID], taken.headers.etag], [201, A, headers.etag])
@@ -51,7 +45,7 @@ describe('Lease Share', () => {
     assert.deepEqual(await state('states'), ['unlocked', 'available', undefined])
   })
 
-  test('works for the SDK, on a share and on a snapshot, each with its own', async () => {
+  test('works with the SDK, separately for a share and a snapshot', async () => {
     const share = box.service.getShareClient('sdk')
     await share.create()
     const { snapshot = '' } = await share.createSnapshot()
@@ -62,7 +56,7 @@ describe('Lease Share', () => {
       [(await past.getProperties()).leaseState, (await share.getProperties()).leaseState],
       ['leased', 'available'],
     )
-    // This client takes a share for a file here, and would not send it.
+    // This client would treat a share as a file here and not send the request.
     const at = `&sharesnapshot=${snapshot}`
     assert.equal((await lease('sdk', 'renew', { [ID]: client.leaseId }, at)).status, 200)
     assert.equal((await client.changeLease(B)).leaseId, B)
@@ -71,8 +65,8 @@ describe('Lease Share', () => {
     assert.equal((await past.getProperties()).leaseState, 'available')
   })
 
-  test('is refused as the table of leases says', async () => {
-    await box.create('refused')
+  test('is refused as in the table of leases', async () => {
+    await box.createShare('refused')
     const change = { [ID]: B, [PROPOSED]: randomUUID() }
     await assertRefused(lease('refused', 'break'), 409, 'LeaseNotPresentWithLeaseOperation')
     await acquire('refused', -1)
@@ -89,8 +83,8 @@ describe('Lease Share', () => {
     await assertRefused(mine, 409, 'LeaseIsBreakingAndCannotBeChanged')
   })
 
-  test('refuses what it cannot read', async () => {
-    await box.create('odd')
+  test('refuses invalid requests', async () => {
+    await box.createShare('odd')
     await assertRefused(acquire('odd', 14), 400, 'InvalidHeaderValue')
     await assertRefused(acquire('odd', 61), 400, 'InvalidHeaderValue')
     await assertRefused(acquire('odd', -1, 'x'), 400, 'InvalidHeaderValue')
@@ -104,7 +98,7 @@ describe('Lease Share', () => {
   })
 })
 
-describe('A leased share', () => {
+describe('a leased share', () => {
   const path = (name: string, comp: string) =>
     `/${name}?restype=share${comp === '' ? '' : `&comp=${comp}`}`
   const WRITES = [
@@ -121,7 +115,7 @@ describe('A leased share', () => {
     test(`needs its id for ${method} ${comp || 'share'}`, async () => {
       const name = `write-${comp || 'share'}`
       const send = (headers: Headers = {}) => box.send(method, path(name, comp), headers)
-      await box.create(name)
+      await box.createShare(name)
       await assertRefused(send({ [ID]: A }), 412, NOT_PRESENT)
       await acquire(name, 15)
       await assertRefused(send(), 412, 'LeaseIdMissing')
@@ -135,22 +129,22 @@ describe('A leased share', () => {
   }
 
   for (const comp of READS) {
-    test(`is read without it, and with it only if it is the right one: ${comp || 'share'}`, async () => {
+    test(`is read without an id or with the right one: ${comp || 'share'}`, async () => {
       const name = `read-${comp || 'share'}`
       const get = (headers: Headers = {}) => box.send('GET', path(name, comp), headers)
-      await box.create(name)
+      await box.createShare(name)
       await assertRefused(get({ [ID]: A }), 412, NOT_PRESENT)
       await acquire(name, -1)
       assert.equal((await get()).status, 200)
       assert.equal((await get({ [ID]: A })).status, 200)
       await assertRefused(get({ [ID]: B }), 412, MISMATCH)
       const { text } = await get({ [ID]: B })
-      const said = 'The lease ID specified did not match the lease ID for the file share.'
-      assert.ok(xmlText(text, 'Message')?.startsWith(said))
+      const message = 'The lease ID specified did not match the lease ID for the file share.'
+      assert.ok(xmlText(text, 'Message')?.startsWith(message))
     })
   }
 
-  test('has a snapshot whose lease guards its own deletion', async () => {
+  test('has snapshots whose leases protect them from deletion', async () => {
     const share = box.service.getShareClient('guarded')
     await share.create()
     const { snapshot = '' } = await share.createSnapshot()

@@ -1,29 +1,23 @@
 // List Shares: order, pages, snapshots, deleted shares, and every property of an item.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { xmlText, xmlTexts } from '../harness.ts'
-import { assertRefused, KEEP_3_DAYS, openBox, type Box } from './share-server.ts'
+import { describe, test } from 'node:test'
+import { xmlText, xmlTexts, assertRefused } from '../harness.ts'
+import { RETAIN_3_DAYS, startFileFixture } from './fixture.ts'
 
-let box: Box
-let snapshots: readonly string[]
+const box = await startFileFixture()
 
-before(async () => {
-  box = await openBox()
-  await box.turn(KEEP_3_DAYS)
-  await box.create('list-b')
-  const past = [await box.snapshot('list-b'), await box.snapshot('list-b')]
-  await box.send('DELETE', '/list-b?restype=share', { 'x-ms-delete-snapshots': 'include' })
-  for (const name of ['list-a', 'list-b', 'list-c'])
-    await box.create(name, { 'x-ms-meta-of': name })
-  snapshots = [...past, await box.snapshot('list-b'), await box.snapshot('list-b')]
-  await box.create('other')
-})
-
-after(() => box.server.close())
+await box.setServiceProperties(RETAIN_3_DAYS)
+await box.createShare('list-b')
+const past = [await box.snapshotShare('list-b'), await box.snapshotShare('list-b')]
+await box.send('DELETE', '/list-b?restype=share', { 'x-ms-delete-snapshots': 'include' })
+for (const name of ['list-a', 'list-b', 'list-c'])
+  await box.createShare(name, { 'x-ms-meta-of': name })
+const snapshots = [...past, await box.snapshotShare('list-b'), await box.snapshotShare('list-b')]
+await box.createShare('other')
 
 const list = (query: string) => box.send('GET', `/?comp=list&prefix=list-${query}`)
 
-/** Each item as name, snapshot and whether it is deleted. */
+/** The name and snapshot of each item, and whether it is deleted. */
 function itemsOf(xml: string): string[] {
   return [...xml.matchAll(/<Share>(.*?)<\/Share>/gs)].map(([, item = '']) => {
     const snapshot = snapshots.indexOf(xmlText(item, 'Snapshot') ?? '')
@@ -44,7 +38,7 @@ const ALL = [
 ]
 
 describe('List Shares', () => {
-  test('lists by name what has the prefix, and echoes what was asked', async () => {
+  test('lists the shares with the prefix by name and echoes the parameters', async () => {
     const { status, text } = await list('&maxresults=100')
     assert.equal(status, 200)
     assert.deepEqual(itemsOf(text), ['list-a', 'list-b', 'list-c'])
@@ -62,7 +56,7 @@ describe('List Shares', () => {
   })
 
   for (const countMax of [1, 2, 3, 4, 5]) {
-    test(`gives the same in pages of ${countMax}`, async () => {
+    test(`returns the same in pages of ${countMax}`, async () => {
       const seen: string[] = []
       let marker: string | undefined = ''
       let pages = 0
@@ -100,7 +94,7 @@ describe('List Shares', () => {
     ) // prettier-ignore
   })
 
-  test('shows when a deleted share was deleted, and how long it is kept', async () => {
+  test('shows when a share was deleted and how long it is kept', async () => {
     const { text } = await list('b&include=deleted')
     assert.match(xmlText(text, 'Version') ?? '', /^[0-9A-F]{16}$/)
     assert.deepEqual(xmlTexts(text, 'LeaseState'), ['expired', 'available'])
@@ -111,8 +105,8 @@ describe('List Shares', () => {
     )
   })
 
-  test('shows what a premium share is provisioned with, to the SDK too', async () => {
-    await box.create('premium', { 'x-ms-access-tier': 'Premium', 'x-ms-share-quota': '100' })
+  test('shows the provisioned performance of a premium share, also in the SDK', async () => {
+    await box.createShare('premium', { 'x-ms-access-tier': 'Premium', 'x-ms-share-quota': '100' })
     const lease = box.service.getShareClient('premium').getShareLeaseClient()
     await lease.acquireLease(-1)
     for await (const { properties } of box.service.listShares({ prefix: 'premium' })) {
@@ -123,7 +117,7 @@ describe('List Shares', () => {
     }
   })
 
-  test('refuses what it does not know', async () => {
+  test('refuses unknown parameters', async () => {
     await assertRefused(list('&include=x'), 400, 'InvalidQueryParameterValue')
     await assertRefused(list('&marker=x'), 400, 'InvalidQueryParameterValue')
     await assertRefused(list('&maxresults=0'), 400, 'OutOfRangeQueryParameterValue')

@@ -1,27 +1,21 @@
-// REST on a file that an SMB client has open: which share modes refuse which operations, and which accesses a
-// lease. The first table is that of "Manage file locks in Azure Files".
+// REST on a file that an SMB client has open: which share modes prevent which operations, and which accesses prevent a
+// lease. The first table is from "Manage file locks in Azure Files".
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { SHARE_READ } from '../../src/storage/file/open/open.ts'
 import {
   DELETES,
   isRefused,
   NAMES,
   newFile,
-  openWorld,
+  fileWorld,
   outcomeUnhindered,
   run,
   type REFUSED,
-  type World,
 } from './file-operations.ts'
 import { ACCESS, itemsOf, openPlace, outcomeOf, placeOf, SHARE_MODES } from './smb-client.ts'
 
-let world: World
-
-before(async () => {
-  world = await openWorld('modes')
-})
-after(() => world.server.close())
+const world = await fileWorld('modes')
 
 const VIOLATION = '409 SharingViolation'
 
@@ -40,7 +34,7 @@ for (const [mode, shareAccess] of Object.entries(SHARE_MODES) as [keyof typeof R
   })
 }
 
-describe('a file that is open for its attributes alone', () => {
+describe('a file that is open only for its attributes', () => {
   for (const name of NAMES) {
     const isDeletion = DELETES.some((each) => each === name)
     const expected = isDeletion ? VIOLATION : outcomeUnhindered(name)
@@ -53,16 +47,16 @@ describe('a file that is open for its attributes alone', () => {
   }
 })
 
-describe('a lease on a file that is open, shared with all, for', () => {
+describe('a lease on a file that is open with full sharing for', () => {
   for (const [name, access, expected] of [
-    ['nothing but its attributes', ACCESS.none, 'ok'],
+    ['only its attributes', ACCESS.none, 'ok'],
     ['reading', ACCESS.read, 'ok'],
     ['writing', ACCESS.write, VIOLATION],
     ['deleting', ACCESS.delete, VIOLATION],
     ['reading and writing', ACCESS.read | ACCESS.write, VIOLATION],
     ['reading and deleting', ACCESS.read | ACCESS.delete, VIOLATION],
     ['writing and deleting', ACCESS.write | ACCESS.delete, VIOLATION],
-    ['all of it', ACCESS.read | ACCESS.write | ACCESS.delete, VIOLATION],
+    ['all of these', ACCESS.read | ACCESS.write | ACCESS.delete, VIOLATION],
   ] as const) {
     test(`${name} → ${expected}`, async () => {
       const file = await newFile(world)
@@ -73,7 +67,7 @@ describe('a lease on a file that is open, shared with all, for', () => {
 })
 
 describe('a file that is open', () => {
-  test('is listed, however it is open', async () => {
+  test('is listed with any share mode', async () => {
     const file = await newFile(world)
     await openPlace(world.server, await placeOf(world.server, 'modes', file.path), {
       shareAccess: 0,
@@ -82,7 +76,7 @@ describe('a file that is open', () => {
     assert(listed.some(({ name }) => name === file.name))
   })
 
-  test('refuses again what one of two handles does not share, until that is closed', async () => {
+  test('refuses operations that one of two handles does not share until it is closed', async () => {
     const file = await newFile(world)
     const place = await placeOf(world.server, 'modes', file.path)
     await openPlace(world.server, place)
@@ -92,7 +86,7 @@ describe('a file that is open', () => {
     assert.equal(await outcomeOf(run('Put Range', file, world)), 'ok')
   })
 
-  test('is another than the one that a snapshot has', async () => {
+  test('is independent of the one in a snapshot', async () => {
     const file = await newFile(world)
     const { snapshot = '' } = await world.share.createSnapshot()
     await openPlace(world.server, await placeOf(world.server, 'modes', file.path), {
@@ -141,7 +135,7 @@ describe('a directory that is open', () => {
     ],
   ] as readonly (readonly [string, string, (path: string) => Promise<unknown>])[]) {
     // prettier-ignore
-    test(`and shared with all: ${what} → ${expected}`, async () => {
+    test(`with full sharing: ${what} → ${expected}`, async () => {
       const path = world.newName()
       await directoryOf(path)
       await openPlace(world.server, await placeOf(world.server, 'modes', path))
@@ -149,7 +143,7 @@ describe('a directory that is open', () => {
     })
   }
 
-  test('and does not share deletion: Rename Directory → 409 SharingViolation', async () => {
+  test('without sharing deletion: Rename Directory → 409 SharingViolation', async () => {
     const path = world.newName()
     const directory = await directoryOf(path)
     const how = { shareAccess: SHARE_MODES.RW }
@@ -157,7 +151,7 @@ describe('a directory that is open', () => {
     assert.equal(await outcomeOf(directory.rename(`${path}-new`)), VIOLATION)
   })
 
-  test('stays where it is while something below it is open, however that is shared', async () => {
+  test('cannot be renamed while something below it is open', async () => {
     const path = world.newName()
     const directory = await directoryOf(path)
     await directoryOf(`${path}/sub`)

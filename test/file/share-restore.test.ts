@@ -1,24 +1,11 @@
-// Shares that were deleted and come back, as long as the account keeps them.
+// Restore Share: deleted shares can be restored during the account's retention time.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import {
-  assertRefused,
-  DAY_MS,
-  KEEP_3_DAYS,
-  KEEP_NOT,
-  openBox,
-  type Box,
-  type Headers,
-} from './share-server.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { assertRefused, DAY_MS, type Headers } from '../harness.ts'
+import { RETAIN_3_DAYS, NO_RETENTION, startFileFixture } from './fixture.ts'
 
-let box: Box
-
-before(async () => {
-  box = await openBox()
-})
-
-after(() => box.server.close())
-beforeEach(() => box.turn(KEEP_3_DAYS))
+const box = await startFileFixture()
+beforeEach(() => box.setServiceProperties(RETAIN_3_DAYS))
 
 const NAME = 'x-ms-deleted-share-name'
 const VERSION = 'x-ms-deleted-share-version'
@@ -40,7 +27,7 @@ async function restoreFirst(name: string) {
 }
 
 describe('Restore Share', () => {
-  test('brings back the share with its properties, and gives it a new ETag', async () => {
+  test('restores the share with its properties and a new ETag', async () => {
     const share = box.service.getShareClient('back')
     const { etag } = await share.create({ metadata: { a: '1' }, quota: 9 })
     await share.delete()
@@ -53,7 +40,7 @@ describe('Restore Share', () => {
     assert.deepEqual(await versionsOf('back'), [])
   })
 
-  test('brings back its snapshots, and works for the SDK', async () => {
+  test('restores its snapshots and works with the SDK', async () => {
     const share = box.service.getShareClient('shots')
     await share.create()
     const { snapshot = '' } = await share.createSnapshot({ metadata: { s: '1' } })
@@ -63,9 +50,9 @@ describe('Restore Share', () => {
     assert.deepEqual((await share.withSnapshot(snapshot).getProperties()).metadata, { s: '1' })
   })
 
-  test('tells two of one name apart', async () => {
+  test('distinguishes two deleted shares with the same name', async () => {
     for (const quota of ['1', '2']) {
-      await box.create('twice', { 'x-ms-share-quota': quota })
+      await box.createShare('twice', { 'x-ms-share-quota': quota })
       await box.send('DELETE', '/twice?restype=share')
     }
     const [, second = ''] = await versionsOf('twice')
@@ -74,11 +61,11 @@ describe('Restore Share', () => {
     assert.equal(got.headers['x-ms-share-quota'], '2')
   })
 
-  test('is refused where the name is taken, unknown or not said', async () => {
-    await box.create('used')
+  test('is refused if the name is in use, unknown or missing', async () => {
+    await box.createShare('used')
     await box.send('DELETE', '/used?restype=share')
     const [version = ''] = await versionsOf('used')
-    await box.create('used')
+    await box.createShare('used')
     const mine = { [NAME]: 'used', [VERSION]: version }
     await assertRefused(restore('used', mine), 409, 'ShareAlreadyExists')
     await assertRefused(restore('other', mine), 400, 'InvalidHeaderValue')
@@ -90,9 +77,9 @@ describe('Restore Share', () => {
     await assertRefused(restore('never', bad), 400, 'InvalidHeaderValue')
   })
 
-  test('is possible until the days are over, which were fixed at the deletion', async () => {
+  test('is possible for the retention time that was set at the deletion', async () => {
     for (const name of ['early', 'late']) {
-      await box.create(name)
+      await box.createShare(name)
       await box.send('DELETE', `/${name}?restype=share`)
     }
     const [version = ''] = await versionsOf('late')
@@ -107,14 +94,14 @@ describe('Restore Share', () => {
     )
   })
 
-  test('is impossible where shares are not kept', async () => {
-    await box.turn(KEEP_NOT)
-    await box.create('lost')
+  test('is impossible without retention', async () => {
+    await box.setServiceProperties(NO_RETENTION)
+    await box.createShare('lost')
     await box.send('DELETE', '/lost?restype=share')
     assert.deepEqual(await versionsOf('lost'), [])
   })
 
-  test('leaves a lease behind', async () => {
+  test('does not restore a lease', async () => {
     const share = box.service.getShareClient('held')
     await share.create()
     const { leaseId = '' } = await share.getShareLeaseClient().acquireLease(-1)

@@ -1,24 +1,18 @@
-// Snapshots of shares: how they come, what they show, and how they go, alone or with their share.
+// Share snapshots: creating and reading them, and deleting them alone or with their share.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { opensOf, putOpen, type FileEvent } from '../../src/storage/file/open/open.ts'
 import { getShare, saveShare } from '../../src/storage/file/share/share.ts'
-import { ACCOUNT } from '../harness.ts'
-import { assertRefused, openBox, type Box } from './share-server.ts'
+import { ACCOUNT, assertRefused } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
 
-let box: Box
-
-before(async () => {
-  box = await openBox()
-})
-
-after(() => box.server.close())
+const box = await startFileFixture()
 
 const at = (name: string, snapshot: string) =>
   `/${name}?restype=share&sharesnapshot=${encodeURIComponent(snapshot)}`
 
 describe('Snapshot Share', () => {
-  test("has the share's ETag and metadata, as they were", async () => {
+  test("has the share's current ETag and metadata", async () => {
     const share = box.service.getShareClient('as-is')
     const { etag } = await share.create({ metadata: { a: '1' } })
     box.server.advance(2_000)
@@ -26,48 +20,48 @@ describe('Snapshot Share', () => {
     assert.equal(taken.etag, etag)
     await share.setMetadata({ b: '2' })
     await share.setProperties({ quotaInGB: 3 })
-    const shown = await share.withSnapshot(taken.snapshot ?? '').getProperties()
-    assert.deepEqual([shown.etag, shown.quota, shown.metadata], [etag, 5120, { a: '1' }])
+    const returned = await share.withSnapshot(taken.snapshot ?? '').getProperties()
+    assert.deepEqual([returned.etag, returned.quota, returned.metadata], [etag, 5120, { a: '1' }])
     assert.equal((await share.getProperties()).quota, 3)
   })
 
-  test('with metadata of its own has an ETag of its own, and the share keeps both', async () => {
+  test('with its own metadata has its own ETag, and the share keeps both', async () => {
     const share = box.service.getShareClient('own')
     const { etag } = await share.create({ metadata: { a: '1' } })
     box.server.advance(2_000)
     const taken = await share.createSnapshot({ metadata: { c: '3' } })
     assert.notEqual(taken.etag, etag)
-    const shown = await share.withSnapshot(taken.snapshot ?? '').getProperties()
-    assert.deepEqual([shown.etag, shown.metadata], [taken.etag, { c: '3' }])
-    assert.equal(shown.lastModified?.getTime(), taken.lastModified?.getTime())
+    const returned = await share.withSnapshot(taken.snapshot ?? '').getProperties()
+    assert.deepEqual([returned.etag, returned.metadata], [taken.etag, { c: '3' }])
+    assert.equal(returned.lastModified?.getTime(), taken.lastModified?.getTime())
     const { etag: now, metadata } = await share.getProperties()
     assert.deepEqual([now, metadata], [etag, { a: '1' }])
     const path = `/own?restype=share&comp=metadata&sharesnapshot=${taken.snapshot}`
     assert.equal((await box.send('GET', path)).headers['x-ms-meta-c'], '3')
   })
 
-  test('is refused where there are 200', async () => {
-    await box.create('many')
+  test('is limited to 200 per share', async () => {
+    await box.createShare('many')
     const address = { account: ACCOUNT, share: 'many' }
     await box.server.file.kv.write(function* (tx) {
       const share = yield* getShare(tx, address)
       if (share !== undefined) saveShare(tx, address, { ...share, snapshotCount: 199 })
     })
-    await box.snapshot('many')
+    await box.snapshotShare('many')
     const one = box.send('PUT', '/many?restype=share&comp=snapshot')
     await assertRefused(one, 409, 'ShareSnapshotCountExceeded')
   })
 
-  test('ids are times, each later than the last', async () => {
-    await box.create('ids')
-    const first = await box.snapshot('ids')
-    const second = await box.snapshot('ids')
+  test('creates ids that are increasing times', async () => {
+    await box.createShare('ids')
+    const first = await box.snapshotShare('ids')
+    const second = await box.snapshotShare('ids')
     assert.match(first, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z$/)
     assert.ok(second > first)
   })
 
-  test('that is not there is 404, and what is no time is 400', async () => {
-    await box.create('none')
+  test('with an unknown id → 404, with an invalid id → 400', async () => {
+    await box.createShare('none')
     const missing = box.send('GET', at('none', '2020-01-01T00:00:00.0000000Z'))
     await assertRefused(missing, 404, 'ShareSnapshotNotFound')
     await assertRefused(box.send('GET', at('none', 'x')), 400, 'InvalidQueryParameterValue')
@@ -75,9 +69,9 @@ describe('Snapshot Share', () => {
 })
 
 describe('Delete Share', () => {
-  test('of a snapshot leaves the share and the other snapshots', async () => {
-    await box.create('one')
-    const [first, second] = [await box.snapshot('one'), await box.snapshot('one')]
+  test('of a snapshot keeps the share and the other snapshots', async () => {
+    await box.createShare('one')
+    const [first, second] = [await box.snapshotShare('one'), await box.snapshotShare('one')]
     assert.equal((await box.send('DELETE', at('one', first))).status, 202)
     await assertRefused(box.send('GET', at('one', first)), 404, 'ShareSnapshotNotFound')
     assert.equal((await box.send('GET', at('one', second))).status, 200)
@@ -85,9 +79,9 @@ describe('Delete Share', () => {
     assert.equal((await box.send('DELETE', '/one?restype=share')).status, 202)
   })
 
-  test('of a snapshot closes what SMB clients have open in it, and nothing else', async () => {
-    await box.create('open')
-    const path = at('open', await box.snapshot('open'))
+  test("of a snapshot closes only SMB clients' handles in it", async () => {
+    await box.createShare('open')
+    const path = at('open', await box.snapshotShare('open'))
     const { kv } = box.server.file
     const share = await kv.read((tx) => getShare(tx, { account: ACCOUNT, share: 'open' }))
     const { id: shareId = 0, lastSnapshot = 0 } = share ?? {}
@@ -107,17 +101,17 @@ describe('Delete Share', () => {
     assert.deepEqual(await kv.read((tx) => opensOf(tx, shareId, 7)), [present])
   })
 
-  test('takes no word on snapshots with one of them', async () => {
-    await box.create('both')
-    const snapshot = await box.snapshot('both')
+  test('refuses x-ms-delete-snapshots for a snapshot', async () => {
+    await box.createShare('both')
+    const snapshot = await box.snapshotShare('both')
     const headers = { 'x-ms-delete-snapshots': 'include' }
     const both = box.send('DELETE', at('both', snapshot), headers)
     await assertRefused(both, 400, 'InvalidQueryParameterValue')
   })
 
-  test('with snapshots needs to be told so', async () => {
-    await box.create('told')
-    const snapshot = await box.snapshot('told')
+  test('with snapshots needs x-ms-delete-snapshots', async () => {
+    await box.createShare('told')
+    const snapshot = await box.snapshotShare('told')
     const remove = (word?: string) =>
       box.send('DELETE', '/told?restype=share', word ? { 'x-ms-delete-snapshots': word } : {})
     await assertRefused(remove(), 409, 'ShareHasSnapshots')
@@ -126,7 +120,7 @@ describe('Delete Share', () => {
     await assertRefused(box.send('GET', at('told', snapshot)), 404, 'ShareNotFound')
   })
 
-  test('with leased snapshots needs to be told that too', async () => {
+  test('with leased snapshots needs include-leased', async () => {
     const share = box.service.getShareClient('leased')
     await share.create()
     const { snapshot = '' } = await share.createSnapshot()

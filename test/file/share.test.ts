@@ -1,28 +1,22 @@
 // Create, Get, Set and Delete Share, as the SDK and other clients send them.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { IncomingHttpHeaders } from 'node:http'
 import { locate } from '../../src/storage/file/tree/node.ts'
 import { putOpen, type FileEvent } from '../../src/storage/file/open/open.ts'
 import { getShare } from '../../src/storage/file/share/share.ts'
-import { ACCOUNT, xmlText } from '../harness.ts'
+import { ACCOUNT, xmlText, assertRefused, type Headers } from '../harness.ts'
 import { ownHeaders } from '../own-headers.ts'
-import { assertRefused, openBox, type Box, type Headers } from './share-server.ts'
+import { startFileFixture } from './fixture.ts'
 
-let box: Box
-
-before(async () => {
-  box = await openBox()
-})
-
-after(() => box.server.close())
+const box = await startFileFixture()
 
 const properties = (name: string) => box.send('GET', `/${name}?restype=share`)
-const shown = (headers: IncomingHttpHeaders, names: readonly string[]) =>
+const valuesOf = (headers: IncomingHttpHeaders, names: readonly string[]) =>
   names.map((name) => headers[name])
 
 describe('Create Share', () => {
-  test('answers 201 with validators and the quota, which is 5 TiB if not given', async () => {
+  test('returns 201 with validators and the quota, 5 TiB by default', async () => {
     const { status, headers } = await box.send('PUT', '/plain?restype=share', {
       'x-ms-meta-a': '1',
     })
@@ -32,9 +26,9 @@ describe('Create Share', () => {
     const got = await properties('plain')
     assert.equal(got.status, 200)
     const names = ['etag', 'last-modified', 'x-ms-share-quota']
-    assert.deepEqual(shown(got.headers, names), shown(headers, names))
+    assert.deepEqual(valuesOf(got.headers, names), valuesOf(headers, names))
     assert.deepEqual(
-      shown(got.headers, [
+      valuesOf(got.headers, [
         'x-ms-access-tier', 'x-ms-access-tier-change-time', 'x-ms-enabled-protocols', 'x-ms-lease-status',
         'x-ms-lease-state', 'x-ms-lease-duration', 'x-ms-meta-a', 'x-ms-root-squash', 'x-ms-share-provisioned-iops',
       ]),
@@ -42,7 +36,7 @@ describe('Create Share', () => {
     ) // prettier-ignore
   })
 
-  test('gives the share a root directory with a permission of its own', async () => {
+  test('creates a root directory with its own permission', async () => {
     const share = box.service.getShareClient('rooted')
     await share.create()
     const address = { account: ACCOUNT, share: 'rooted', path: [] }
@@ -52,8 +46,8 @@ describe('Create Share', () => {
     assert.match(permission, /^O:SYG:SYD:/)
   })
 
-  test('takes quota, tier, protocol and squashing, and shows them', async () => {
-    await box.create('nfs', {
+  test('sets quota, tier, protocol and root squash', async () => {
+    await box.createShare('nfs', {
       'x-ms-enabled-protocols': 'NFS',
       'x-ms-root-squash': 'allsquash',
       'x-ms-enable-snapshot-virtual-directory-access': 'false',
@@ -79,11 +73,11 @@ describe('Create Share', () => {
   const REFUSED: readonly (readonly [what: string, headers: Headers, code: string])[] = [
     ['a quota of 0', { 'x-ms-share-quota': '0' }, 'InvalidHeaderValue'],
     ['a quota above 100 TiB', { 'x-ms-share-quota': '102401' }, 'InvalidHeaderValue'],
-    ['a quota that is no number', { 'x-ms-share-quota': 'all' }, 'InvalidHeaderValue'],
+    ['a quota that is not a number', { 'x-ms-share-quota': 'all' }, 'InvalidHeaderValue'],
     ['an unknown tier', { 'x-ms-access-tier': 'Archive' }, 'InvalidHeaderValue'],
     ['an unknown protocol', { 'x-ms-enabled-protocols': 'FTP' }, 'InvalidHeaderValue'],
     ['both protocols', { 'x-ms-enabled-protocols': 'SMB,NFS' }, 'InvalidHeaderValue'],
-    ['squashing with SMB', { 'x-ms-root-squash': 'AllSquash' }, 'InvalidHeaderValue'],
+    ['root squash with SMB', { 'x-ms-root-squash': 'AllSquash' }, 'InvalidHeaderValue'],
     [
       'a snapshot directory with SMB',
       { 'x-ms-enable-snapshot-virtual-directory-access': 'true' },
@@ -103,7 +97,7 @@ describe('Create Share', () => {
     ['bursting IOPS', { 'x-ms-share-paid-bursting-max-iops': '5000' }, 'UnsupportedHeader'],
     ['provisioned IOPS', { 'x-ms-share-provisioned-iops': '5000' }, 'UnsupportedHeader'],
     ['directory leases', { 'x-ms-enable-smb-directory-lease': 'true' }, 'UnsupportedHeader'],
-    ['metadata that is none', { 'x-ms-meta-1a': 'x' }, 'InvalidMetadata'],
+    ['invalid metadata', { 'x-ms-meta-1a': 'x' }, 'InvalidMetadata'],
     ['a condition', { 'If-Match': '*' }, 'ConditionHeadersNotSupported'],
   ]
   for (const [what, headers, code] of REFUSED) {
@@ -113,10 +107,10 @@ describe('Create Share', () => {
     })
   }
 
-  test('refuses names that no share has, and one that is taken', async () => {
+  test('refuses invalid names and one that is in use', async () => {
     await assertRefused(box.send('PUT', '/Upper?restype=share'), 400, 'InvalidResourceName')
     await assertRefused(box.send('PUT', '/ab?restype=share'), 400, 'OutOfRangeInput')
-    await box.create('taken')
+    await box.createShare('taken')
     await assertRefused(box.send('PUT', '/taken?restype=share'), 409, 'ShareAlreadyExists')
   })
 })
@@ -125,7 +119,7 @@ describe('Set Share Properties', () => {
   const set = (name: string, headers: Headers) =>
     box.send('PUT', `/${name}?restype=share&comp=properties`, headers)
 
-  test('changes the quota and the tier, and with them the ETag', async () => {
+  test('changes the quota, the tier and the ETag', async () => {
     const share = box.service.getShareClient('props')
     const { etag } = await share.create({ accessTier: 'Hot' })
     box.server.advance(5_000)
@@ -141,23 +135,23 @@ describe('Set Share Properties', () => {
     assert.equal(again.accessTierChangeTime?.getTime(), got.accessTierChangeTime?.getTime())
   })
 
-  test('changes squashing on a share with NFS', async () => {
-    await box.create('squash', { 'x-ms-enabled-protocols': 'NFS' })
+  test('changes root squash of an NFS share', async () => {
+    await box.createShare('squash', { 'x-ms-enabled-protocols': 'NFS' })
     assert.equal((await properties('squash')).headers['x-ms-root-squash'], 'NoRootSquash')
     assert.equal((await set('squash', { 'x-ms-root-squash': 'RootSquash' })).status, 200)
     assert.equal((await properties('squash')).headers['x-ms-root-squash'], 'RootSquash')
   })
 
-  test('knows no way between premium and the other tiers', async () => {
+  test('cannot change between premium and other tiers', async () => {
     const code = 'FileShareAccessTierTransitionNotAllowed'
-    await box.create('std')
-    await box.create('premium', { 'x-ms-access-tier': 'Premium' })
+    await box.createShare('std')
+    await box.createShare('premium', { 'x-ms-access-tier': 'Premium' })
     await assertRefused(set('std', { 'x-ms-access-tier': 'Premium' }), 409, code)
     await assertRefused(set('premium', { 'x-ms-access-tier': 'Hot' }), 409, code)
   })
 
-  test('makes a premium share smaller only a day after it was made larger', async () => {
-    await box.create('sized', { 'x-ms-access-tier': 'Premium', 'x-ms-share-quota': '200' })
+  test('shrinks a premium share only a day after it was enlarged', async () => {
+    await box.createShare('sized', { 'x-ms-access-tier': 'Premium', 'x-ms-share-quota': '200' })
     assert.equal((await set('sized', { 'x-ms-share-quota': '150' })).status, 200)
     assert.equal((await set('sized', { 'x-ms-share-quota': '300' })).status, 200)
     const smaller = () => set('sized', { 'x-ms-share-quota': '250' })
@@ -166,9 +160,9 @@ describe('Set Share Properties', () => {
     assert.equal((await smaller()).status, 200)
   })
 
-  test('is for the share itself, not for a snapshot', async () => {
-    await box.create('shot')
-    const snapshot = await box.snapshot('shot')
+  test('applies to the share, not to a snapshot', async () => {
+    await box.createShare('shot')
+    const snapshot = await box.snapshotShare('shot')
     for (const [method, comp] of [
       ['PUT', 'properties'],
       ['PUT', 'metadata'],
@@ -183,8 +177,8 @@ describe('Set Share Properties', () => {
   })
 })
 
-describe('Share metadata, ACL and statistics', () => {
-  test('metadata is replaced whole and changes the ETag', async () => {
+describe('share metadata, ACL and statistics:', () => {
+  test('metadata is replaced as a whole and changes the ETag', async () => {
     const share = box.service.getShareClient('meta')
     const { etag } = await share.create({ metadata: { a: '1', b: '2' } })
     const set = await share.setMetadata({ c: '3' })
@@ -195,7 +189,7 @@ describe('Share metadata, ACL and statistics', () => {
     assert.equal((await box.send('HEAD', '/meta?restype=share&comp=metadata')).status, 200)
   })
 
-  test('policies are kept as they were given', async () => {
+  test('policies are returned as set', async () => {
     const share = box.service.getShareClient('acl')
     const { etag } = await share.create()
     const [startsOn, expiresOn] = [new Date('2025-01-01'), new Date('2030-01-01')]
@@ -215,7 +209,7 @@ describe('Share metadata, ACL and statistics', () => {
     assert.deepEqual((await share.getAccessPolicy()).signedIdentifiers, [])
   })
 
-  test('usage of a share with nothing in it is 0', async () => {
+  test('the usage of an empty share is 0', async () => {
     const share = box.service.getShareClient('stats')
     await share.create()
     assert.equal((await share.getStatistics()).shareUsageBytes, 0)
@@ -224,7 +218,7 @@ describe('Share metadata, ACL and statistics', () => {
     assert.equal(ownHeaders(raw), 'content-type')
   })
 
-  test('of a share that is not there are 404', async () => {
+  test('of a missing share → 404', async () => {
     for (const [method, comp] of [
       ['GET', ''],
       ['GET', 'metadata'],
@@ -243,22 +237,22 @@ describe('Share metadata, ACL and statistics', () => {
 })
 
 describe('Delete Share', () => {
-  test('answers 202 with what was in it, and the name is free at once', async () => {
-    await box.create('gone')
+  test('returns 202 with the usage and frees the name at once', async () => {
+    await box.createShare('gone')
     const { status, headers } = await box.send('DELETE', '/gone?restype=share')
     assert.deepEqual(
-      [status, ...shown(headers, [
+      [status, ...valuesOf(headers, [
         'x-ms-file-share-usage-bytes', 'x-ms-file-share-snapshot-usage-bytes',
       ])],
       [202, '0', '0'],
     ) // prettier-ignore
     await assertRefused(properties('gone'), 404, 'ShareNotFound')
-    await box.create('gone')
+    await box.createShare('gone')
     assert.equal((await properties('gone')).status, 200)
   })
 
-  test('closes what SMB clients have open in it', async () => {
-    await box.create('open')
+  test("closes SMB clients' handles in it", async () => {
+    await box.createShare('open')
     const { kv } = box.server.file
     const share = await kv.read((tx) => getShare(tx, { account: ACCOUNT, share: 'open' }))
     const shareId = share?.id ?? 0

@@ -1,8 +1,6 @@
-// An SMB client as REST sees it: what it holds open, locks, caches and has marked for deletion, written to the
-// live store as the SMB server writes it, and how it answers when it is asked to give up what it caches.
+// An SMB client as REST sees it: writes the volatile records of its opens, locks, leases and deletion marks as the SMB
+// server does, and acknowledges lease breaks.
 import assert from 'node:assert/strict'
-import { ShareServiceClient, StorageSharedKeyCredential } from '@azure/storage-file-share'
-import type { ShareClient } from '@azure/storage-file-share'
 import { parseFilePath } from '../../src/storage/file/tree/file-name.ts'
 import { locate, requireNode } from '../../src/storage/file/tree/node.ts'
 import {
@@ -21,7 +19,7 @@ import {
   type FileEvent,
   type FileOpen,
 } from '../../src/storage/file/open/open.ts'
-import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
+import { ACCOUNT } from '../harness.ts'
 import type { RunningTestServer } from '../running-server.ts'
 
 /** Bits of an access mask ([MS-SMB2] 2.2.13.1.1). */
@@ -51,16 +49,9 @@ export function cacheText(state: number): string {
   return Object.entries(CACHES).find(([, each]) => each === state)?.[0] ?? 'none'
 }
 
-export function shareClient(server: RunningTestServer, share: string): ShareClient {
-  const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
-  // Once: an answer that a client would try again is the answer that is tested.
-  const options = { retryOptions: { maxTries: 1 } }
-  return new ShareServiceClient(server.fileEndpoint, credential, options).getShareClient(share)
-}
-
 export type Place = Pick<FileOpen, 'shareId' | 'nodeId' | 'parentId' | 'path' | 'isDirectory'>
 
-/** Where something is, as an SMB client would find it. */
+/** Finds a file or directory as an SMB client would. */
 export async function placeOf(
   server: RunningTestServer,
   share: string,
@@ -72,7 +63,7 @@ export async function placeOf(
   return { shareId: found.id, nodeId, parentId, path, isDirectory: node.kind === 'directory' }
 }
 
-/** Opens it: for reading and shared with all, unless the test says otherwise. */
+/** Opens it, by default for reading and with full sharing. */
 export async function openPlace(
   { file: { kv, newId } }: RunningTestServer,
   place: Place,
@@ -117,7 +108,7 @@ export async function markForDeletion(
   })
 }
 
-/** An open with a lease of these rights. */
+/** Opens it with a lease of these rights. */
 export async function cacheOpen(
   server: RunningTestServer,
   place: Place,
@@ -131,7 +122,7 @@ export async function cacheOpen(
   return open
 }
 
-/** The client acknowledges: from now on it caches no more than this. */
+/** Acknowledges a break: from now on the client caches no more than this. */
 export async function acknowledge(
   { file: { kv } }: RunningTestServer,
   { shareId, nodeId }: Pick<Place, 'shareId' | 'nodeId'>,
@@ -150,27 +141,27 @@ export async function acknowledge(
 
 export type BreakEvent = Extract<FileEvent, { kind: 'break' }>
 
-/** Calls `answer` with each break; `told` has them all. */
+/** Calls `answer` for each break; `breaks` has all of them. */
 export function onBreak(
   { file: { kv } }: RunningTestServer,
   answer: (event: BreakEvent) => unknown = () => undefined,
-): { readonly told: BreakEvent[]; stop(): void } {
-  const told: BreakEvent[] = []
+): { readonly breaks: BreakEvent[]; stop(): void } {
+  const breaks: BreakEvent[] = []
   const stop = kv.listen((event) => {
     if (event.kind !== 'break') return
-    told.push(event)
+    breaks.push(event)
     void answer(event)
   })
-  return { told, stop }
+  return { breaks, stop }
 }
 
 const WAIT_MS_MAX = 30_000
 
-/** For what the event loop brings about by itself, turn by turn; a busy machine may take many of them. */
+/** Waits, turn by turn of the event loop; a busy machine may need many turns. */
 export async function untilTrue(isTrue: () => boolean): Promise<void> {
   const lateMs = performance.now() + WAIT_MS_MAX
   while (!isTrue()) {
-    assert(performance.now() < lateMs, 'it never came to this')
+    assert(performance.now() < lateMs, 'the condition never became true')
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
@@ -187,7 +178,7 @@ type SdkError = Error & {
   readonly response?: { readonly headers: { get(name: string): string | undefined } }
 }
 
-/** `ok`, or status and code. */
+/** `ok`, or the status and the error code. */
 export async function outcomeOf(running: Promise<unknown>): Promise<string> {
   try {
     await running
@@ -196,8 +187,8 @@ export async function outcomeOf(running: Promise<unknown>): Promise<string> {
     assert(error instanceof Error)
     const { statusCode, code, response } = error as SdkError
     assert(statusCode !== undefined, String(error.stack))
-    // The SDK reads the code from the body, and the answer to a HEAD has none.
-    const said = code ?? response?.headers.get('x-ms-error-code')
-    return `${statusCode} ${said}`
+    // The SDK reads the code from the body, which a response to HEAD does not have.
+    const errorCode = code ?? response?.headers.get('x-ms-error-code')
+    return `${statusCode} ${errorCode}`
   }
 }

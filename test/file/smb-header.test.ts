@@ -1,18 +1,12 @@
-// Attributes, times and permissions as requests set them: every header, in every operation that takes it, and what
-// each version of the service asks for.
+// Attributes, times and permissions set by requests: every header, in every operation that accepts it, and the headers
+// that each version requires.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { API_VERSION } from '../harness.ts'
-import { assertRefused, openBox, type Box, type Headers } from './share-server.ts'
+import { describe, test } from 'node:test'
+import { API_VERSION, assertRefused, type Headers } from '../harness.ts'
+import { startFileFixture } from './fixture.ts'
 
-let box: Box
+const box = await startFileFixture({ share: 'props' })
 let count = 0
-
-before(async () => {
-  box = await openBox()
-  await box.create('props')
-})
-after(() => box.server.close())
 
 const FILE = { 'x-ms-type': 'file', 'x-ms-content-length': '0' }
 const SDDL = 'O:BAG:SYD:(A;;FA;;;SY)(A;;0x1200a9;;;BU)'
@@ -26,7 +20,7 @@ const create = (kind: Kind, headers: Headers, name = `n${(count += 1)}`) =>
 const set = (kind: Kind, name: string, headers: Headers) =>
   box.send('PUT', `/props/${name}?comp=properties&${restype(kind)}`, headers)
 
-async function made(kind: Kind, headers: Headers = {}): Promise<string> {
+async function newResource(kind: Kind, headers: Headers = {}): Promise<string> {
   const name = `n${(count += 1)}`
   const answer = await create(kind, headers, name)
   assert.equal(answer.status, 201, answer.text)
@@ -50,23 +44,23 @@ describe('attributes', () => {
   for (const kind of KINDS) {
     for (const [sent, ofFile, ofDirectory] of ATTRIBUTES) {
       const expected = kind === 'file' ? ofFile : ofDirectory
-      test(`${kind}: ${sent} is ${expected ?? '400 InvalidHeaderValue'}`, async () => {
+      test(`${kind}: ${sent} → ${expected ?? '400 InvalidHeaderValue'}`, async () => {
         const headers = { 'x-ms-file-attributes': sent, 'x-ms-file-property-semantics': 'Restore' }
-        const name = await made(kind)
+        const name = await newResource(kind)
         if (expected === undefined) {
           await assertRefused(create(kind, headers), 400, 'InvalidHeaderValue')
           await assertRefused(set(kind, name, headers), 400, 'InvalidHeaderValue')
           return
         }
-        const shown = await create(kind, headers)
-        assert.equal(shown.headers['x-ms-file-attributes'], expected)
+        const returned = await create(kind, headers)
+        assert.equal(returned.headers['x-ms-file-attributes'], expected)
         const changed = await set(kind, name, { 'x-ms-file-attributes': sent })
         assert.equal(changed.headers['x-ms-file-attributes'], expected)
       })
     }
   }
-  test('preserve keeps them', async () => {
-    const name = await made('file', { 'x-ms-file-attributes': 'Hidden' })
+  test('are kept by preserve', async () => {
+    const name = await newResource('file', { 'x-ms-file-attributes': 'Hidden' })
     const kept = await set('file', name, { 'x-ms-file-attributes': 'preserve' })
     assert.equal(kept.headers['x-ms-file-attributes'], 'Hidden | Archive')
     await assertRefused(
@@ -83,12 +77,12 @@ describe('times', () => {
   for (const kind of KINDS) {
     for (const time of TIMES) {
       const name = `x-ms-file-${time}-time`
-      test(`${kind}: ${name} is a time, now, or as it was`, async () => {
-        const at = await made(kind, { [name]: THEN })
+      test(`${kind}: ${name} can be a time, now or preserve`, async () => {
+        const at = await newResource(kind, { [name]: THEN })
         box.server.advance(1_000)
         const now = new Date(box.server.now()).toISOString().replace('Z', '0000Z')
         const kept = await set(kind, at, { [name]: 'preserve' })
-        // Every change is one of the change time, unless it is given.
+        // Every change updates the change time, unless the request sets it.
         assert.equal(kept.headers[name], time === 'change' ? now : THEN)
         const changed = await set(kind, at, { [name]: '2020-01-01T00:00:00Z' })
         assert.equal(changed.headers[name], '2020-01-01T00:00:00.0000000Z')
@@ -119,7 +113,7 @@ describe('permissions', () => {
   }
 
   for (const kind of KINDS) {
-    test(`${kind}: by text, by key and in binary it is the same one`, async () => {
+    test(`${kind}: text, key and binary result in the same permission`, async () => {
       const key = await keyOf(SDDL)
       const binary = await sddlOf(key, 'Binary')
       const forms: readonly Headers[] = [
@@ -130,19 +124,19 @@ describe('permissions', () => {
       for (const headers of forms) {
         const made1 = await create(kind, headers)
         assert.equal(made1.headers['x-ms-file-permission-key'], key, made1.text)
-        const changed = await set(kind, await made(kind), headers)
+        const changed = await set(kind, await newResource(kind), headers)
         assert.equal(changed.headers['x-ms-file-permission-key'], key)
       }
     })
 
-    test(`${kind}: inherit takes what the directory hands down; preserve changes nothing`, async () => {
+    test(`${kind}: inherit uses the inheritable entries of the directory; preserve changes nothing`, async () => {
       const inherited = await create(kind, { 'x-ms-file-permission': 'inherit' })
       const plain = await create(kind, {})
       const key = String(plain.headers['x-ms-file-permission-key'])
       assert.equal(inherited.headers['x-ms-file-permission-key'], key)
       const sddl = await sddlOf(key)
       assert.match(sddl, kind === 'file' ? /\(A;;FA;;;BA\)/ : /\(A;OICI;FA;;;BA\)/)
-      const name = await made(kind, { 'x-ms-file-permission': SDDL })
+      const name = await newResource(kind, { 'x-ms-file-permission': SDDL })
       const kept = await set(kind, name, { 'x-ms-file-permission': 'Preserve' })
       assert.equal(kept.headers['x-ms-file-permission-key'], await keyOf(SDDL))
       const back = await set(kind, name, { 'x-ms-file-permission': 'inherit' })
@@ -152,7 +146,7 @@ describe('permissions', () => {
 
   test('a child inherits from its own directory', async () => {
     const owner = 'O:SYG:SYD:(A;OICI;FA;;;WD)'
-    const directory = await made('directory', { 'x-ms-file-permission': owner })
+    const directory = await newResource('directory', { 'x-ms-file-permission': owner })
     const child = await create('file', {}, `${directory}/child`)
     assert.match(
       await sddlOf(String(child.headers['x-ms-file-permission-key'])),
@@ -164,18 +158,18 @@ describe('permissions', () => {
   const REFUSED: readonly [what: string, headers: Headers, code: string][] = [
     ['no SDDL', { 'x-ms-file-permission': 'all' }, 'FileInvalidPermission'],
     ['no owner', { 'x-ms-file-permission': 'D:(A;;FA;;;SY)' }, 'FileInvalidPermission'],
-    ['no base64', { 'x-ms-file-permission': '!', 'x-ms-file-permission-format': 'Binary' }, 'FileInvalidPermission'],
+    ['invalid base64', { 'x-ms-file-permission': '!', 'x-ms-file-permission-format': 'Binary' }, 'FileInvalidPermission'],
     ['over 8 KiB', { 'x-ms-file-permission': `${SDDL}${'(A;;FA;;;SY)'.repeat(700)}` }, 'FileInvalidPermission'],
     ['an unknown key', { 'x-ms-file-permission-key': '1*2' }, 'FileInvalidPermissionKey'],
-    ['no key', { 'x-ms-file-permission-key': 'key' }, 'FileInvalidPermissionKey'],
+    ['an invalid key', { 'x-ms-file-permission-key': 'key' }, 'FileInvalidPermissionKey'],
     ['both', { 'x-ms-file-permission': SDDL, 'x-ms-file-permission-key': '1*2' }, 'InvalidHeaderValue'],
-    ['no format', { 'x-ms-file-permission': SDDL, 'x-ms-file-permission-format': 'Text' }, 'InvalidHeaderValue'],
+    ['an unknown format', { 'x-ms-file-permission': SDDL, 'x-ms-file-permission-format': 'Text' }, 'InvalidHeaderValue'],
   ]
   for (const [what, headers, code] of REFUSED) {
     test(`${what}: 400 ${code}`, async () => {
       for (const kind of KINDS) {
         await assertRefused(create(kind, headers), 400, code)
-        await assertRefused(set(kind, await made(kind), headers), 400, code)
+        await assertRefused(set(kind, await newResource(kind), headers), 400, code)
       }
     })
   }
@@ -189,9 +183,9 @@ describe('versions', () => {
     'x-ms-file-permission': 'inherit',
   }
   for (const version of ['2019-02-02', '2020-10-02', '2021-04-10']) {
-    test(`${version} needs them all`, async () => {
+    test(`${version} requires all headers`, async () => {
       for (const kind of KINDS) {
-        const name = await made(kind, { ...ALL, 'x-ms-version': version })
+        const name = await newResource(kind, { ...ALL, 'x-ms-version': version })
         for (const missing of Object.keys(ALL)) {
           const { [missing]: _left, ...some } = ALL
           const headers = { ...some, 'x-ms-version': version }
@@ -202,9 +196,9 @@ describe('versions', () => {
     })
   }
   for (const version of ['2018-11-09', '2021-06-08', API_VERSION]) {
-    test(`${version} needs none`, async () => {
+    test(`${version} requires none`, async () => {
       for (const kind of KINDS) {
-        const name = await made(kind, { 'x-ms-version': version })
+        const name = await newResource(kind, { 'x-ms-version': version })
         assert.equal((await set(kind, name, { 'x-ms-version': version })).status, 200)
       }
     })

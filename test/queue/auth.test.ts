@@ -1,8 +1,8 @@
-// Who may do what with queues: service SAS, stored policies, account SAS, user delegation SAS, Shared Key
-// Lite, tokens. The clock is the test's.
+// Access to queues with a service SAS, stored policies, an account SAS, a user delegation SAS, Shared Key Lite and
+// tokens. The test controls the clock.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import {
   AccountSASPermissions,
   AccountSASResourceTypes,
@@ -17,28 +17,14 @@ import {
 import { UnsecuredJWT } from 'jose'
 import { delegationKeyIn } from '../delegation-key.ts'
 import { ACCOUNT, ACCOUNT_KEY, API_VERSION, outcome, type RawRequest } from '../harness.ts'
-import {
-  ask,
-  makeQueue,
-  messagePath,
-  messageXml,
-  put,
-  startQueueServer,
-  type QueueServer,
-} from './queue-server.ts'
+import { send, createQueue, messagePath, messageXml, put, startQueueFixture } from './fixture.ts'
 
 const HOUR_MS = 3_600_000
 const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
 
-let server: QueueServer
-
-before(async () => {
-  server = await startQueueServer({ oauth: true })
-  await makeQueue(server, 'box')
-  await makeQueue(server, 'other')
-})
-
-after(() => server.close())
+const server = await startQueueFixture({ oauth: 'basic' })
+await createQueue(server, 'box')
+await createQueue(server, 'other')
 
 const fromNow = (byMs: number) => new Date(server.now() + byMs)
 
@@ -65,13 +51,13 @@ function accountSas(permissions: string, types: string, services = 'q'): string 
 type Row = {
   readonly name: string
   readonly method: string
-  /** With `{message}` for a message of its own. */
+  /** `{message}` stands for a new message. */
   readonly path: string
   readonly body?: string
   readonly ok: string
-  /** The letter of a SAS for the queue; left out, there is none. */
+  /** The permission that a SAS for the queue needs; a SAS is never enough if left out. */
   readonly queue?: string
-  /** Resource type and letters of an account SAS. */
+  /** The resource type and permissions that an account SAS needs. */
   readonly account?: readonly [type: string, letters: string]
 }
 
@@ -100,7 +86,7 @@ async function run(row: Row, sas: string): Promise<string> {
     path = messagePath('box', id, receipt, '&visibilitytimeout=0')
   }
   const { method, body } = row
-  return outcome(await ask(server, { method, path, sign: sas, ...(body && { body }) }))
+  return outcome(await send(server, { method, path, sign: sas, ...(body && { body }) }))
 }
 
 const DENIED = '403 AuthorizationPermissionMismatch'
@@ -119,22 +105,22 @@ describe('a SAS for the queue', () => {
     }
   }
 
-  test('is none for another queue, nor for the account', async () => {
+  test('does not permit access to another queue or the account', async () => {
     const metadata = (path: string) =>
-      ask(server, { method: 'GET', path, sign: queueSas('raup') }).then(outcome)
+      send(server, { method: 'GET', path, sign: queueSas('raup') }).then(outcome)
     assert.equal(await metadata('/other?comp=metadata'), FAILED)
     assert.equal(await metadata('/?comp=list'), FAILED)
   })
 
-  test('ends on the clock', async () => {
+  test("expires by the server's clock", async () => {
     const sas = queueSas('r', { expiresOn: fromNow(1_000) })
     const read = { method: 'GET', path: '/box?comp=metadata', sign: sas }
-    assert.equal(outcome(await ask(server, read)), '200')
+    assert.equal(outcome(await send(server, read)), '200')
     server.advance(2_000)
-    assert.equal(outcome(await ask(server, read)), FAILED)
+    assert.equal(outcome(await send(server, read)), FAILED)
   })
 
-  test('works in the SDK from end to end', async () => {
+  test('works with the SDK', async () => {
     const queue = new QueueClient(`${server.endpoint}/box?${queueSas('raup')}`)
     const { messageId, popReceipt } = await queue.sendMessage('by sas', { visibilityTimeout: 60 })
     const updated = await queue.updateMessage(messageId, popReceipt, 'changed', 60)
@@ -143,7 +129,7 @@ describe('a SAS for the queue', () => {
   })
 })
 
-test('a stored policy says what the SAS leaves open, and takes it back when it is gone', async () => {
+test('a stored policy completes a SAS and revokes it when removed', async () => {
   const queue = server.client.getQueueClient('box')
   const accessPolicy = { expiresOn: fromNow(HOUR_MS), permissions: 'a' }
   await queue.setAccessPolicy([{ id: 'adders', accessPolicy }])
@@ -163,33 +149,33 @@ describe('an account SAS', () => {
   for (const row of ROWS) {
     const [type = 'o', letters] = row.account ?? []
     test(`${row.name} needs ${letters ?? 'another identity'}`, async () => {
-      await ask(server, { method: 'PUT', path: '/other' })
+      await send(server, { method: 'PUT', path: '/other' })
       const all = 'rwdlacup'
       if (letters === undefined) {
         assert.equal(await run(row, accountSas(all, 'sco')), REFUSED)
         return
       }
       for (const letter of letters) assert.equal(await run(row, accountSas(letter, type)), row.ok)
-      await ask(server, { method: 'PUT', path: '/other' })
+      await send(server, { method: 'PUT', path: '/other' })
       const rest = [...all].filter((letter) => !letters.includes(letter)).join('')
       assert.equal(await run(row, accountSas(rest, type)), DENIED)
       assert.equal(await run(row, accountSas(all, 'sco'.replace(type, ''))), WRONG_TYPE)
     })
   }
 
-  test('for blobs is none for queues', async () => {
+  test('for blobs does not permit access to queues', async () => {
     const sign = accountSas('l', 's', 'b')
-    const answer = await ask(server, { method: 'GET', path: '/?comp=list', sign })
+    const answer = await send(server, { method: 'GET', path: '/?comp=list', sign })
     assert.equal(outcome(answer), '403 AuthorizationServiceMismatch')
   })
 })
 
-test('nobody is let in without any', async () => {
-  const answer = await ask(server, { method: 'GET', path: '/box/messages', sign: 'none' })
+test('a request without credentials is refused', async () => {
+  const answer = await send(server, { method: 'GET', path: '/box/messages', sign: 'none' })
   assert.equal(outcome(answer), '401 NoAuthenticationInformation')
 })
 
-test('Shared Key Lite', async () => {
+test('Shared Key Lite is accepted', async () => {
   const date = new Date().toUTCString()
   const path = '/box?comp=metadata'
   const text =
@@ -200,7 +186,7 @@ test('Shared Key Lite', async () => {
     'x-ms-date': date,
     Authorization: `SharedKeyLite ${ACCOUNT}:${signature.digest('base64')}`,
   }
-  assert.equal(outcome(await ask(server, { method: 'GET', path, headers, sign: 'none' })), '200')
+  assert.equal(outcome(await send(server, { method: 'GET', path, headers, sign: 'none' })), '200')
 })
 
 describe('a token', () => {
@@ -214,10 +200,10 @@ describe('a token', () => {
   }
   const withToken = (request: RawRequest, aud = 'https://storage.azure.com') => {
     const headers = { Authorization: `Bearer ${tokenFor(aud)}` }
-    return ask(server, { ...request, headers, sign: 'none' })
+    return send(server, { ...request, headers, sign: 'none' })
   }
 
-  test('of the right audience gets, puts and lists', async () => {
+  test('with the right audience permits get, put and list', async () => {
     for (const { method, path, body, ok } of ROWS) {
       if (path === '{message}' || path === '/other') continue
       const request = { method, path, ...(body && { body }) }
@@ -230,7 +216,7 @@ describe('a token', () => {
     assert.equal(outcome(other), '401 InvalidAuthenticationInfo')
   })
 
-  test('makes a key, and the key a SAS for the queue', async () => {
+  test('gets a user delegation key, which signs a SAS for the queue', async () => {
     const [start, end] = [fromNow(0), fromNow(HOUR_MS)]
     const times = `<Start>${start.toISOString()}</Start><Expiry>${end.toISOString()}</Expiry>`
     const { status, text } = await withToken({

@@ -1,27 +1,27 @@
-// Fifty consumers at one queue of thousands of messages: inside its timeout a message is with one of them
-// only, and none is lost; neither when consumers crash with messages in their hands, nor when they come back
-// late and delete with receipts that are stale. In memory and on disk.
+// Fifty consumers of one queue with thousands of messages: within its timeout only one of them has a message, and none
+// is lost, even if consumers crash while they hold messages or return late and delete with stale receipts. In memory
+// and on disk.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { putMessage } from '../../src/storage/queue/message.ts'
 import { ACCOUNT, outcome } from '../harness.ts'
 import {
-  ask,
-  countOf,
+  send,
   get,
-  makeQueue,
+  countMessages,
+  createQueue,
   messagePath,
-  startQueueServer,
+  startQueueFixture,
   type QueueServer,
-  type SeenMessage,
-} from './queue-server.ts'
+  type ReceivedMessage,
+} from './fixture.ts'
 
 const CONSUMERS = 50
 const TIMEOUT_MS = 60_000
 const GET = `?numofmessages=32&visibilitytimeout=${TIMEOUT_MS / 1_000}`
 
-/** Every message has its number as text. */
+/** The text of every message is its number. */
 async function fill(
   { store, now }: QueueServer,
   queue: string,
@@ -40,18 +40,22 @@ async function fill(
   }
 }
 
-async function remove(server: QueueServer, queue: string, message: SeenMessage): Promise<string> {
+async function remove(
+  server: QueueServer,
+  queue: string,
+  message: ReceivedMessage,
+): Promise<string> {
   const path = messagePath(queue, message.id, message.receipt)
-  return outcome(await ask(server, { method: 'DELETE', path }))
+  return outcome(await send(server, { method: 'DELETE', path }))
 }
 
-/** Until a get brings nothing; `keep` says of which messages the consumer dies. */
+/** Consumes until a get returns nothing; the consumer crashes with the messages for which `keep` is true. */
 async function consume(
   server: QueueServer,
   queue: string,
-  keep: (message: SeenMessage) => boolean,
-): Promise<{ readonly done: SeenMessage[]; readonly kept: SeenMessage[] }> {
-  const [done, kept]: [SeenMessage[], SeenMessage[]] = [[], []]
+  keep: (message: ReceivedMessage) => boolean,
+): Promise<{ readonly done: ReceivedMessage[]; readonly kept: ReceivedMessage[] }> {
+  const [done, kept]: [ReceivedMessage[], ReceivedMessage[]] = [[], []]
   for (;;) {
     const messages = await get(server, queue, GET)
     if (messages.length === 0) return { done, kept }
@@ -66,50 +70,49 @@ async function consume(
   }
 }
 
-async function drain(server: QueueServer, queue: string, keep: (message: SeenMessage) => boolean) {
+async function drain(
+  server: QueueServer,
+  queue: string,
+  keep: (message: ReceivedMessage) => boolean,
+) {
   const all = await Promise.all(
     Array.from({ length: CONSUMERS }, () => consume(server, queue, keep)),
   )
   return { done: all.flatMap(({ done }) => done), kept: all.flatMap(({ kept }) => kept) }
 }
 
-const numbersOf = (messages: readonly SeenMessage[]) => new Set(messages.map(({ text }) => text))
+const numbersOf = (messages: readonly ReceivedMessage[]) =>
+  new Set(messages.map(({ text }) => text))
 
 for (const [place, messageCount] of [
   ['in memory', 2_000],
   ['on disk', 10_000],
 ] as const) {
-  describe(place, () => {
-    let server: QueueServer
-
-    before(async () => {
-      server = await startQueueServer({ onDisk: place === 'on disk' })
-    })
-
-    after(() => server.close())
+  describe(place, async () => {
+    const server = await startQueueFixture({ onDisk: place === 'on disk' })
 
     test(`${CONSUMERS} consumers drain ${messageCount} messages, each once`, async () => {
-      await makeQueue(server, 'drained')
+      await createQueue(server, 'drained')
       await fill(server, 'drained', messageCount)
       const { done } = await drain(server, 'drained', () => false)
       assert.equal(done.length, messageCount)
       assert.equal(numbersOf(done).size, messageCount)
       assert(done.every(({ dequeueCount }) => dequeueCount === 1))
-      assert.equal(await countOf(server, 'drained'), 0)
+      assert.equal(await countMessages(server, 'drained'), 0)
     })
 
-    test('what crashed consumers held comes back when its time is over, once', async () => {
-      await makeQueue(server, 'crashed')
+    test('messages of crashed consumers reappear once after their timeout', async () => {
+      await createQueue(server, 'crashed')
       await fill(server, 'crashed', messageCount)
-      const isThird = ({ text, dequeueCount }: SeenMessage) =>
+      const isThird = ({ text, dequeueCount }: ReceivedMessage) =>
         dequeueCount === 1 && Number(text) % 3 === 0
       const first = await drain(server, 'crashed', isThird)
       assert.equal(first.done.length + first.kept.length, messageCount)
-      assert.equal(await countOf(server, 'crashed'), first.kept.length)
+      assert.equal(await countMessages(server, 'crashed'), first.kept.length)
       server.advance(TIMEOUT_MS - 1)
       assert.deepEqual(await get(server, 'crashed', GET), [])
       server.advance(1)
-      // Others take over, while those that were thought dead come back and delete what they once got.
+      // Others take over, while the presumed dead return and delete their old messages.
       const late = async (): Promise<string[]> => {
         const outcomes: string[] = []
         for (const message of first.kept.slice(0, 200)) {
@@ -127,7 +130,7 @@ for (const [place, messageCount] of [
       assert.equal(second.done.length + lateDone, first.kept.length)
       assert.equal(numbersOf([...first.done, ...second.done]).size, messageCount - lateDone)
       assert(second.done.every(({ dequeueCount }) => dequeueCount === 2))
-      assert.equal(await countOf(server, 'crashed'), 0)
+      assert.equal(await countMessages(server, 'crashed'), 0)
       for (const message of first.kept.slice(-20)) {
         assert.equal(await remove(server, 'crashed', message), '404 MessageNotFound')
       }

@@ -1,33 +1,25 @@
-// Queues: create, metadata, access policies, list, delete; names and parameters that are refused; what the
-// account itself answers.
+// Queues: create, metadata, access policies, list, delete; invalid names and parameters; operations on the account.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { encodePopReceipt } from '../../src/storage/queue/pop-receipt.ts'
 import { ACCOUNT, outcome, xmlText, xmlTexts } from '../harness.ts'
 import {
-  ask,
-  countOf,
+  send,
+  countMessages,
   get,
-  makeQueue,
+  createQueue,
   messageXml,
   put,
-  startQueueServer,
-  type QueueServer,
-} from './queue-server.ts'
+  startQueueFixture,
+} from './fixture.ts'
 
-let server: QueueServer
-
-before(async () => {
-  server = await startQueueServer()
-})
-
-after(() => server.close())
+const server = await startQueueFixture()
 
 const request = (method: string, path: string, headers: Record<string, string> = {}, body = '') =>
-  ask(server, { method, path, headers, ...(body !== '' && { body }) })
+  send(server, { method, path, headers, ...(body !== '' && { body }) })
 
 describe('create', () => {
-  test('201, again 204, with other metadata 409', async () => {
+  test('is answered with 201, the second time with 204, and with other metadata with 409', async () => {
     const one = { 'x-ms-meta-One': '1', 'x-ms-meta-two': '2' }
     assert.equal(outcome(await request('PUT', '/made', one)), '201')
     assert.equal(outcome(await request('PUT', '/made', one)), '204')
@@ -76,8 +68,8 @@ describe('create', () => {
 })
 
 describe('metadata', () => {
-  test('keeps the case of names, is replaced whole, and comes with the count', async () => {
-    await makeQueue(server, 'meta')
+  test('keeps the case of names, is replaced as a whole, and is returned with the message count', async () => {
+    await createQueue(server, 'meta')
     await put(server, 'meta', 'x')
     await get(server, 'meta')
     const set = { 'x-ms-meta-A': '1', 'x-ms-meta-b': 'two words' }
@@ -102,8 +94,8 @@ describe('access policies', () => {
   const policies = (...ids: readonly string[]) =>
     `<SignedIdentifiers>${ids.map(policy).join('')}</SignedIdentifiers>`
 
-  test('are set and got', async () => {
-    await makeQueue(server, 'guarded')
+  test('are set and returned', async () => {
+    await createQueue(server, 'guarded')
     const path = '/guarded?comp=acl'
     assert.equal(outcome(await request('PUT', path, {}, policies('one', 'two'))), '204')
     const { status, text } = await request('GET', path)
@@ -116,8 +108,8 @@ describe('access policies', () => {
     assert.deepEqual(xmlTexts((await request('GET', path)).text, 'Id'), [])
   })
 
-  test('six, or an id of 65 characters, are refused', async () => {
-    await makeQueue(server, 'full')
+  test('are refused if there are six, or with an id of 65 characters', async () => {
+    await createQueue(server, 'full')
     const bodies = [policies('1', '2', '3', '4', '5', '6'), policies('x'.repeat(65)), '<x']
     for (const body of bodies) {
       const answer = await request('PUT', '/full?comp=acl', {}, body)
@@ -126,19 +118,19 @@ describe('access policies', () => {
   })
 })
 
-test('delete is at once, and a new queue of the name is empty', async () => {
-  await makeQueue(server, 'gone')
+test('a delete takes effect at once, and a new queue with the same name is empty', async () => {
+  await createQueue(server, 'gone')
   await put(server, 'gone', 'x')
   assert.equal(outcome(await request('DELETE', '/gone')), '204')
-  await makeQueue(server, 'gone')
-  assert.equal(await countOf(server, 'gone'), 0)
+  await createQueue(server, 'gone')
+  assert.equal(await countMessages(server, 'gone'), 0)
   assert.deepEqual(await get(server, 'gone'), [])
   await server.sweep()
   await put(server, 'gone', 'y')
-  assert.equal(await countOf(server, 'gone'), 1)
+  assert.equal(await countMessages(server, 'gone'), 1)
 })
 
-describe('of a queue that is not there', () => {
+describe('for a missing queue', () => {
   const id = '00000000-0000-0000-0000-000000000000'
   const receipt = encodeURIComponent(encodePopReceipt({ messageId: id, sequence: 1 }))
   const REQUESTS: readonly (readonly [string, string, string?])[] = [
@@ -163,8 +155,8 @@ describe('of a queue that is not there', () => {
   }
 })
 
-describe('parameters', () => {
-  before(() => makeQueue(server, 'strict'))
+describe('parameters:', () => {
+  before(() => createQueue(server, 'strict'))
 
   const GET = 'GET /messages?'
   const PUT = 'POST /messages?'
@@ -197,7 +189,7 @@ describe('parameters', () => {
     })
   }
 
-  test('one that is out of range is named with its bounds', async () => {
+  test('the error for a value out of range has its name and limits', async () => {
     const { text } = await request('GET', '/strict/messages?numofmessages=33')
     const names = ['QueryParameterName', 'QueryParameterValue', 'MinimumAllowed', 'MaximumAllowed']
     assert.deepEqual(
@@ -206,7 +198,7 @@ describe('parameters', () => {
     )
   })
 
-  test('before 2017-07-29 a message lives a week at most', async () => {
+  test('before 2017-07-29 the lifetime of a message is limited to a week', async () => {
     const headers = { 'x-ms-version': '2016-05-31' }
     for (const seconds of [604_801, -1]) {
       const path = `/strict/messages?messagettl=${seconds}`
@@ -215,19 +207,17 @@ describe('parameters', () => {
   })
 })
 
-describe('list', () => {
-  let own: QueueServer
-  const list = async (query: string) => (await ask(own, { method: 'GET', path: query })).text
+describe('list', async () => {
+  const own = await startQueueFixture()
+  const list = async (query: string) => (await send(own, { method: 'GET', path: query })).text
 
   before(async () => {
-    own = await startQueueServer()
-    for (const name of ['bbb', 'aaa', 'aab', 'ccc', 'aa-1']) await makeQueue(own, name)
+    for (const name of ['bbb', 'aaa', 'aab', 'ccc', 'aa-1']) await createQueue(own, name)
     const headers = { 'x-ms-meta-k': 'a < b' }
-    await ask(own, { method: 'PUT', path: '/aaa?comp=metadata', headers })
+    await send(own, { method: 'PUT', path: '/aaa?comp=metadata', headers })
   })
-  after(() => own.close())
 
-  test('all by name, without metadata', async () => {
+  test('returns all queues by name, without metadata', async () => {
     const text = await list('/?comp=list')
     assert.deepEqual(xmlTexts(text, 'Name'), ['aa-1', 'aaa', 'aab', 'bbb', 'ccc'])
     assert(text.includes(`ServiceEndpoint="${own.endpoint}/"`))
@@ -235,11 +225,11 @@ describe('list', () => {
     assert(text.includes('<NextMarker />'))
   })
 
-  test('page by page, also when the queue of the marker is gone', async () => {
-    await makeQueue(own, 'aaaa')
+  test('continues in pages even if the queue of the marker was deleted', async () => {
+    await createQueue(own, 'aaaa')
     const first = await list('/?comp=list&maxresults=3')
     assert.deepEqual(xmlTexts(first, 'Name'), ['aa-1', 'aaa', 'aaaa'])
-    await ask(own, { method: 'DELETE', path: '/aaaa' })
+    await send(own, { method: 'DELETE', path: '/aaaa' })
     const marker = xmlText(first, 'NextMarker') ?? ''
     const second = await list(`/?comp=list&maxresults=3&marker=${marker}`)
     assert.deepEqual(xmlTexts(second, 'Name'), ['aab', 'bbb', 'ccc'])
@@ -248,7 +238,7 @@ describe('list', () => {
     assert.equal(xmlText(second, 'NextMarker'), undefined)
   })
 
-  test('with a prefix, and with metadata', async () => {
+  test('can be limited to a prefix and include metadata', async () => {
     const text = await list('/?comp=list&prefix=aa&include=metadata')
     assert.deepEqual(xmlTexts(text, 'Name'), ['aa-1', 'aaa', 'aab'])
     assert(text.includes('<Name>aaa</Name><Metadata><k>a &lt; b</k></Metadata>'))
@@ -266,7 +256,7 @@ describe('list', () => {
   ]
   for (const [query, expected] of REFUSED) {
     test(`${query} → ${expected}`, async () => {
-      const answer = await ask(own, { method: 'GET', path: `/?comp=list&${query}` })
+      const answer = await send(own, { method: 'GET', path: `/?comp=list&${query}` })
       assert.equal(outcome(answer), expected)
     })
   }
@@ -275,7 +265,7 @@ describe('list', () => {
 describe('the account', () => {
   const PROPERTIES = '/?restype=service&comp=properties'
 
-  test('has properties of its own, and CORS', async () => {
+  test('has service properties and CORS', async () => {
     const rule =
       '<CorsRule><AllowedOrigins>https://a.example</AllowedOrigins><AllowedMethods>GET</AllowedMethods>' +
       '<AllowedHeaders>*</AllowedHeaders><ExposedHeaders>x-ms-*</ExposedHeaders>' +
@@ -286,7 +276,7 @@ describe('the account', () => {
     assert.equal(xmlText(text, 'AllowedOrigins'), 'https://a.example')
     assert(!text.includes('StaticWebsite'))
     const asked = { Origin: 'https://a.example', 'Access-Control-Request-Method': 'GET' }
-    const preflight = await ask(server, {
+    const preflight = await send(server, {
       method: 'OPTIONS',
       path: '/meta/messages',
       headers: asked,
@@ -297,9 +287,9 @@ describe('the account', () => {
     assert.equal(headers['access-control-allow-origin'], 'https://a.example')
   })
 
-  test('has a secondary, which reads and peeks only', async () => {
+  test('has a secondary, which only permits reads and peeks', async () => {
     const secondary = (method: string, rest: string) =>
-      ask(server, { method, path: `/${ACCOUNT}-secondary${rest}`, wholePath: true })
+      send(server, { method, path: `/${ACCOUNT}-secondary${rest}`, wholePath: true })
     assert.equal((await secondary('GET', '/?restype=service&comp=stats')).status, 200)
     assert.equal((await secondary('GET', '/meta?comp=metadata')).status, 200)
     assert.equal((await secondary('GET', '/meta/messages?peekonly=true')).status, 200)
@@ -307,7 +297,7 @@ describe('the account', () => {
     assert.equal((await secondary('DELETE', '/meta')).status, 403)
   })
 
-  test('says who it is', async () => {
+  test('has account information', async () => {
     const { headers } = await request('GET', '/?comp=list')
     assert.equal(headers.server, 'Windows-Azure-Queue/1.0 Microsoft-HTTPAPI/2.0')
   })

@@ -1,20 +1,12 @@
-// Microsoft's own client, @azure/storage-queue, through all of its operations.
+// All operations of @azure/storage-queue, Microsoft's own client.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { QueueServiceClient } from '@azure/storage-queue'
-import { startQueueServer, type QueueServer } from './queue-server.ts'
+import { test } from 'node:test'
+import { startQueueFixture } from './fixture.ts'
 
-let server: QueueServer
-let service: QueueServiceClient
+const server = await startQueueFixture()
+const service = server.client
 
-before(async () => {
-  server = await startQueueServer()
-  service = server.client
-})
-
-after(() => server.close())
-
-test('queues are made, listed page by page, and deleted', async () => {
+test('queues are created, listed in pages and deleted', async () => {
   const names = ['list-1', 'list-2', 'list-3']
   for (const name of names) await service.createQueue(name, { metadata: { order: name } })
   const first = await service.getQueueClient('list-1').createIfNotExists({
@@ -34,7 +26,7 @@ test('queues are made, listed page by page, and deleted', async () => {
   assert.equal(await service.getQueueClient('list-1').exists(), false)
 })
 
-test('metadata, policies and the count', async () => {
+test('metadata, policies and the message count are set and read', async () => {
   const queue = service.getQueueClient('properties')
   await queue.create()
   assert.equal(await queue.exists(), true)
@@ -49,11 +41,11 @@ test('metadata, policies and the count', async () => {
   await queue.receiveMessages()
   const properties = await queue.getProperties()
   assert.equal(properties.approximateMessagesCount, 3)
-  // Node gives header names in lower case.
+  // Node returns header names in lower case.
   assert.deepEqual(properties.metadata, { keya: 'a', key_b: 'b' })
 })
 
-test('a message from put to delete', async () => {
+test('a message is put, received, updated and deleted', async () => {
   const queue = service.getQueueClient('messages')
   await queue.create()
   const sent = await queue.sendMessage('hello', { messageTimeToLive: 60, visibilityTimeout: 1 })
@@ -90,7 +82,7 @@ test('a message from put to delete', async () => {
   await assert.rejects(queue.sendMessage('x'), { statusCode: 404, code: 'QueueNotFound' })
 })
 
-test('service properties', async () => {
+test('service properties are set and read', async () => {
   const cors = {
     allowedOrigins: 'https://example.org',
     allowedMethods: 'GET',

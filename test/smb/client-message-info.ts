@@ -4,7 +4,7 @@ import { utf16 } from './client-message.ts'
 
 const HEADER_BYTES = 64
 
-/** LOCK_* flags, [MS-SMB2] 2.2.26.1; a lock that can't be had is refused at once, but for `waiting`. */
+/** LOCK_* flags, [MS-SMB2] 2.2.26.1; except for `waiting`, an unavailable lock is refused at once. */
 export const LOCK = { shared: 0x11, exclusive: 0x12, unlock: 0x4, waiting: 0x2 } as const
 
 /** 2.2.26 */
@@ -72,7 +72,7 @@ export function queryInfoBody(
   return body
 }
 
-/** 2.2.34, 2.2.36, 2.2.38: all alike. */
+/** 2.2.34, 2.2.36, 2.2.38, which have the same format. */
 export function decodeOutput(message: Buffer): Buffer {
   const offset = message.readUInt16LE(HEADER_BYTES + 2)
   return message.subarray(offset, offset + message.readUInt32LE(HEADER_BYTES + 4))
@@ -103,7 +103,7 @@ function msOf(filetime: bigint): number {
   return Number(filetime / 10_000n) - MS_TO_1970
 }
 
-/** [MS-FSCC] 2.4.7; zeros leave as it is. */
+/** [MS-FSCC] 2.4.7; zeros change nothing. */
 export function basicBytes({ creationMs, lastWriteMs, attributes = 0 }: Basic): Buffer {
   const bytes = Buffer.alloc(40)
   bytes.writeBigUInt64LE(filetimeOf(creationMs), 0)
@@ -120,7 +120,7 @@ export function decodeBasic(bytes: Buffer): Required<Basic> {
   }
 }
 
-/** 2.2.33, with FILE_NAMES_INFORMATION; everything again from the start if it says so. */
+/** 2.2.33, with FILE_NAMES_INFORMATION; can restart from the beginning. */
 export function queryDirectoryBody(fileId: Buffer, pattern: string, restarts: boolean): Buffer {
   const text = utf16(pattern)
   const body = Buffer.alloc(32)
@@ -134,7 +134,7 @@ export function queryDirectoryBody(fileId: Buffer, pattern: string, restarts: bo
   return Buffer.concat([body, text])
 }
 
-/** [MS-FSCC] 2.4.33: the next one's offset, an index, and the name. */
+/** [MS-FSCC] 2.4.33: the offset of the next entry, an index, and the name. */
 export function decodeNames(bytes: Buffer): string[] {
   return chain(bytes, (entry) => entry.toString('utf16le', 12, 12 + entry.readUInt32LE(8)))
 }
@@ -172,7 +172,7 @@ function chain<T>(bytes: Buffer, decode: (entry: Buffer) => T): T[] {
   return all
 }
 
-/** What the server asks to give up. */
+/** A break of an oplock or lease. */
 export type CacheBreak =
   | { readonly kind: 'oplock'; readonly fileId: Buffer; readonly to: number }
   | {
@@ -199,7 +199,7 @@ export function decodeBreak(message: Buffer): CacheBreak {
   }
 }
 
-/** 2.2.24.1 and 2.2.24.2: what it was asked for, or what it says instead. */
+/** 2.2.24.1 and 2.2.24.2: acknowledges the state of the break, or another one. */
 export function acknowledgeBody(asked: CacheBreak, to: number = asked.to): Buffer {
   if (asked.kind === 'oplock') {
     const body = Buffer.alloc(24)
@@ -249,7 +249,7 @@ export function copyChunkBytes(resumeKey: Buffer, lengthBytes: number): Buffer {
   return bytes
 }
 
-/** 2.2.32.2: counts, a length, and texts of which each ends in a zero. */
+/** 2.2.32.2: counts, a length, and zero-terminated texts. */
 export function decodeSnapshots(message: Buffer): string[] {
   const offset = message.readUInt32LE(HEADER_BYTES + 32)
   const output = message.subarray(offset, offset + message.readUInt32LE(HEADER_BYTES + 36))

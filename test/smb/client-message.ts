@@ -1,5 +1,5 @@
-// Messages of an SMB2 client, written from [MS-SMB2] 2.2 and not from src/smb/wire, so that the two can disagree.
-// Offsets in comments and numbers are those of the sections named.
+// Messages of an SMB2 client, written from [MS-SMB2] 2.2 and not from src/smb/wire, so that a mistake in one of them
+// shows. Comments name the sections that define the offsets and numbers.
 
 export const COMMANDS = {
   NEGOTIATE: 0,
@@ -18,7 +18,7 @@ export const COMMANDS = {
   OPLOCK_BREAK: 18,
 } as const
 
-/** [MS-ERREF] 2.3.1: those that the tests name. */
+/** [MS-ERREF] 2.3.1: the statuses that tests use. */
 const STATUSES: ReadonlyMap<number, string> = new Map([
   [0x0, 'SUCCESS'],
   [0x103, 'PENDING'],
@@ -89,7 +89,7 @@ export type RequestHeader = {
   readonly creditCharge: number
 }
 
-/** 2.2.1.2; credits enough for all that the tests send at once. */
+/** 2.2.1.2; with enough credits for everything that a test sends at once. */
 export function encodeRequest(header: RequestHeader, body: Buffer): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES)
   bytes.writeUInt32BE(0xfe53_4d42, 0)
@@ -105,7 +105,7 @@ export function encodeRequest(header: RequestHeader, body: Buffer): Buffer {
 
 export const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le')
 
-/** 2.2.3; 3.1.1 brings its contexts: a hash (SHA-512) and a signature (AES-GMAC). */
+/** 2.2.3; 3.1.1 has contexts for the hash (SHA-512) and the signature (AES-GMAC). */
 export function negotiateBody(dialect: number, clientGuid: Buffer): Buffer {
   const body = Buffer.alloc(40)
   body.writeUInt16LE(36, 0)
@@ -170,13 +170,13 @@ export type OpenTerms = {
   readonly options?: number
   readonly attributes?: number
   readonly oplock?: number
-  /** Asks for a lease instead of an oplock. */
+  /** Requests a lease instead of an oplock. */
   readonly lease?: { readonly key: Buffer; readonly state: number }
-  /** Asks that the handle outlives its connection. */
+  /** Requests a handle that survives its connection. */
   readonly durable?: boolean
 }
 
-/** 2.2.13: for reading and shared with all, unless the test says otherwise. */
+/** 2.2.13; by default for reading and with full sharing. */
 export function createBody(name: string, terms: OpenTerms): Buffer {
   const { lease } = terms
   const text = utf16(name)
@@ -203,7 +203,7 @@ export function createBody(name: string, terms: OpenTerms): Buffer {
 function contextsOf({ lease, durable = false }: OpenTerms): Buffer {
   const contexts = [
     ...(lease === undefined ? [] : [createContext('RqLs', leaseBytes(lease.key, lease.state))]),
-    // 2.2.13.2.3: nothing but zeros.
+    // 2.2.13.2.3: only zeros.
     ...(durable ? [createContext('DHnQ', Buffer.alloc(16))] : []),
   ]
   for (const context of contexts.slice(0, -1)) context.writeUInt32LE(context.length, 0)
@@ -249,7 +249,7 @@ export function decodeCreated(message: Buffer): OpenAnswer {
     lengthBytes: Number(message.readBigUInt64LE(at + 48)),
     attributes: message.readUInt32LE(at + 56),
     fileId: Buffer.from(message.subarray(at + 64, at + 80)),
-    // Its data come 8 bytes after its name.
+    // The data starts 8 bytes after the name.
     leaseState: lease < 0 ? undefined : granted.readUInt32LE(lease + 8 + 16),
     isDurable: granted.includes('DHnQ', 0, 'latin1'),
   }

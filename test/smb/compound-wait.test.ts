@@ -1,9 +1,9 @@
-// Compounds of which a part has to wait, message by message: what Linux sends to rename a file (CREATE, SET_INFO,
-// CLOSE) while the file is open and cached, and the same for every other command that can wait or that makes others
-// give up what they cache ([MS-SMB2] 3.3.5.2.7.2, 3.3.4.2, 3.3.4.4).
+// Compounds with a part that has to wait, message by message: those with which Linux renames a file (CREATE, SET_INFO,
+// CLOSE) while it is open and cached, and the same for every other command that can wait or breaks the leases of others
+// ([MS-SMB2] 3.3.5.2.7.2, 3.3.4.2, 3.3.4.4).
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { CIPHER, DIALECT, SIGNING } from '../../src/smb/session/dialect.ts'
 import { deriveSessionKeys } from '../../src/smb/session/key.ts'
 import { createSigner } from '../../src/smb/session/sign.ts'
@@ -15,7 +15,7 @@ import {
 import { encodeFramePrefix } from '../../src/smb/wire/frame.ts'
 import { COMMAND, HEADER_FLAG, joinCompound } from '../../src/smb/wire/header.ts'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
-import { openDoors, type Doors } from './both-doors.ts'
+import { openRestAndSmb } from './rest-and-smb.ts'
 import {
   ACCESS,
   createBody,
@@ -54,23 +54,19 @@ import {
 import type { SmbClient } from './smb-client.ts'
 import type { SmbFile } from './smb-file.ts'
 
-/** All ones: the file that the part before has opened. */
+/** All ones: the file that the previous part has opened. */
 const SAME = Buffer.alloc(16, 0xff)
 const RENAMES = { access: ACCESS.delete | ACCESS.readAttributes }
 const WRITES = { access: ACCESS.read | ACCESS.write }
 const ALL = { access: ACCESS.all }
 
-let doors: Doors
-let fileCount = 0
 const clients: RawClient[] = []
-
-before(async () => {
-  doors = await openDoors()
-})
-after(async () => {
+// Registered first, since openRestAndSmb closes the server.
+after(() => {
   for (const client of clients) client.close()
-  await doors.close()
 })
+const world = await openRestAndSmb()
+let fileCount = 0
 
 type Body = readonly [command: number, body: Buffer]
 
@@ -91,7 +87,7 @@ const sizeBytes = (size: number): Buffer => {
 }
 
 async function openRaw(): Promise<RawClient> {
-  const client = await RawClient.open(doors.server.smbPort)
+  const client = await RawClient.open(world.server.smbPort)
   client.clientGuid = randomBytes(16)
   clients.push(client)
   return client
@@ -100,12 +96,12 @@ async function openRaw(): Promise<RawClient> {
 async function rawClient(): Promise<RawClient> {
   const client = await openRaw()
   assert.equal((await client.logIn(ACCOUNT, ACCOUNT_KEY))?.status, 'SUCCESS')
-  const { status } = (await client.connectTree('doors')) ?? {}
+  const { status } = (await client.connectTree('world')) ?? {}
   assert.equal(status, 'SUCCESS')
   return client
 }
 
-/** Signed, all but the first related; the ids of the messages. */
+/** Sends signed messages, related except for the first; returns their ids. */
 function sendChain(client: RawClient, parts: readonly Body[]): readonly bigint[] {
   const first = client.nextMessageId
   client.sendSigned(
@@ -124,7 +120,7 @@ async function nextFrame(client: RawClient): Promise<readonly Answer[]> {
 
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status)
 
-/** The answers to the parts before the one that waits, and the interim responses. */
+/** The responses to the parts before the waiting one, and the interim responses. */
 async function untilPending(client: RawClient, waitingCount: number) {
   const frames = [await nextFrame(client)]
   while (frames.flat().filter(({ status }) => status === 'PENDING').length < waitingCount) {
@@ -134,13 +130,13 @@ async function untilPending(client: RawClient, waitingCount: number) {
   const interim = answers.filter(({ status }) => status === 'PENDING')
   for (const each of interim) {
     assert(!isAnswerSigned(each), 'an interim response is not signed')
-    assert.equal(each.header.nextCommand, 0, 'an interim response comes alone')
+    assert.equal(each.header.nextCommand, 0, 'an interim response is in a frame of its own')
     assert.equal(each.header.credits, 3, 'an interim response grants the credits of its request')
   }
   return { done: answers.filter(({ status }) => status !== 'PENDING'), interim }
 }
 
-/** Late answers repeat their AsyncId, are signed, and grant no credits again. */
+/** Late responses repeat their AsyncId, are signed, and grant no credits again. */
 async function lateAnswers(client: RawClient, interim: readonly Answer[]) {
   const answers = await nextFrame(client)
   assert.deepEqual(
@@ -159,10 +155,10 @@ type Held = {
 
 const leaseOf = (state: number): OpenTerms => ({ ...ALL, lease: { key: randomBytes(16), state } })
 
-/** A new file that a client of its own has open and caches. */
+/** A new file that another client has open and caches. */
 async function held(terms: OpenTerms, directory = ''): Promise<Held> {
   const name = `${directory}file${++fileCount}`
-  const holder = await doors.smb()
+  const holder = await world.smb()
   const handle = await holder.open(name, { ...terms, disposition: DISPOSITION.openIf })
   await handle.write(0, 'content')
   return { name, holder, handle }
@@ -172,12 +168,12 @@ async function acknowledgeNext({ holder }: Held): Promise<void> {
   await holder.acknowledge(await holder.nextBreak())
 }
 
-/** What gets the compound on its way again, besides acknowledging a break. */
+/** Lets the compound continue in another way than acknowledging a break. */
 type WaitingCase = {
   readonly what: string
   readonly terms: OpenTerms
   parts(held: Held): Promise<readonly Body[]> | readonly Body[]
-  /** Parts that are answered before the wait. */
+  /** The number of parts that are answered before the wait. */
   readonly answeredCount: number
   readonly outcome: readonly string[]
   release?(held: Held): Promise<void>
@@ -185,7 +181,7 @@ type WaitingCase = {
 
 async function newDirectory(): Promise<string> {
   const name = `directory${++fileCount}`
-  await doors.share.getDirectoryClient(name).create()
+  await world.share.getDirectoryClient(name).create()
   return name
 }
 
@@ -209,17 +205,17 @@ const WAITING: readonly WaitingCase[] = [
     outcome: ['SUCCESS', 'SUCCESS', 'SUCCESS'],
   },
   {
-    what: 'SET_INFO: a rename of a file that is open',
+    what: 'SET_INFO that renames an open file',
     terms: leaseOf(LEASE.RH),
     parts: ({ name }) => [create(name, RENAMES), renameTo(`${name}-renamed`), close],
     answeredCount: 1,
     outcome: ['SUCCESS', 'SUCCESS'],
   },
   {
-    what: 'SET_INFO: a rename over a file that is open',
+    what: 'SET_INFO that renames over an open file',
     terms: leaseOf(LEASE.RH),
     parts: async ({ name }) => {
-      const client = await doors.smb()
+      const client = await world.smb()
       await (
         await client.open(`${name}-source`, { ...ALL, disposition: DISPOSITION.create })
       ).close()
@@ -229,10 +225,10 @@ const WAITING: readonly WaitingCase[] = [
     outcome: ['ACCESS_DENIED', 'SUCCESS'],
   },
   {
-    what: 'SET_INFO: a rename over a file that is closed when it is asked for',
+    what: 'SET_INFO that renames over a file that is closed on the break',
     terms: leaseOf(LEASE.RH),
     parts: async ({ name }) => {
-      const client = await doors.smb()
+      const client = await world.smb()
       await (
         await client.open(`${name}-source`, { ...ALL, disposition: DISPOSITION.create })
       ).close()
@@ -246,7 +242,7 @@ const WAITING: readonly WaitingCase[] = [
     },
   },
   {
-    what: 'SET_INFO: the disposition of a file that is open',
+    what: 'SET_INFO that deletes an open file',
     terms: leaseOf(LEASE.RH),
     parts: ({ name }) => [
       create(name, RENAMES),
@@ -268,7 +264,7 @@ const WAITING: readonly WaitingCase[] = [
 ]
 
 for (const { what, terms, parts, answeredCount, outcome, release = acknowledgeNext } of WAITING) {
-  test(`a part that waits, and those behind it: ${what}`, async () => {
+  test(`a waiting part delays those after it: ${what}`, async () => {
     const file = await held(terms)
     if (what === 'LOCK') await file.handle.lock(0, 1)
     const client = await rawClient()
@@ -282,7 +278,7 @@ for (const { what, terms, parts, answeredCount, outcome, release = acknowledgeNe
   })
 }
 
-test('a directory with an open file inside is renamed only when the file is closed', async () => {
+test('a directory with an open file inside is renamed only after the file is closed', async () => {
   const directory = await newDirectory()
   const file = await held(leaseOf(LEASE.RH), `${directory}/`.replace('/', '\\'))
   const client = await rawClient()
@@ -296,14 +292,14 @@ test('a directory with an open file inside is renamed only when the file is clos
   assert.deepEqual(statuses(await nextFrame(client)), ['SUCCESS', 'SUCCESS', 'SUCCESS'])
 })
 
-test('the client that holds the lease itself acknowledges over the same connection', async () => {
+test('the holder of the lease can acknowledge over the connection that waits', async () => {
   const name = `file${++fileCount}`
   const client = await rawClient()
   const opens = { ...leaseOf(LEASE.RH), disposition: DISPOSITION.create }
   const opened = await client.ask(COMMAND.CREATE, createBody(name, opens))
   assert.equal(opened?.status, 'SUCCESS')
   sendChain(client, [create(name, RENAMES), renameTo(`${name}-renamed`), close])
-  // The answer to CREATE, the notification, and two interim responses.
+  // The response to CREATE, the break, and two interim responses.
   const told: Answer[] = []
   while (told.length < 4) told.push(...(await nextFrame(client)))
   const notification = told.find(({ header }) => header.command === COMMAND.OPLOCK_BREAK)
@@ -317,7 +313,7 @@ test('the client that holds the lease itself acknowledges over the same connecti
   assert.equal((await client.ask(COMMAND.CLOSE, closeBody(fileId)))?.status, 'SUCCESS')
 })
 
-/** They make others drop what they have read, and wait for nobody. */
+/** Commands that break read leases of others without waiting. */
 const BREAKING: readonly (readonly [what: string, ...parts: readonly Body[]])[] = [
   ['WRITE', write('later')],
   ['SET_INFO of the length', setInfo(FILE_CLASS.endOfFile, sizeBytes(3))],
@@ -330,7 +326,7 @@ const BREAKING: readonly (readonly [what: string, ...parts: readonly Body[]])[] 
 ]
 
 for (const [what, ...parts] of BREAKING) {
-  test(`a part that breaks a cache and does not wait: ${what}`, async () => {
+  test(`a part that breaks a read lease does not wait: ${what}`, async () => {
     const file = await held(leaseOf(LEASE.R))
     const client = await rawClient()
     sendChain(client, [create(file.name, WRITES), ...parts, close])
@@ -342,7 +338,7 @@ for (const [what, ...parts] of BREAKING) {
   })
 }
 
-test('IOCTL: chunks are copied to a file that others have read', async () => {
+test('IOCTL copies chunks to a file that others have cached', async () => {
   const source = await held(ALL)
   const target = await held(leaseOf(LEASE.R))
   const client = await rawClient()
@@ -362,7 +358,7 @@ test('IOCTL: chunks are copied to a file that others have read', async () => {
   assert.equal((await target.holder.nextBreak()).to, LEASE.none)
 })
 
-test('OPLOCK_BREAK: a part of a compound lets another client’s compound go on', async () => {
+test("OPLOCK_BREAK as part of a compound lets another client's compound continue", async () => {
   const name = `file${++fileCount}`
   const [owner, other] = [await rawClient(), await rawClient()]
   const opens = { ...ALL, oplock: OPLOCK.batch, disposition: DISPOSITION.create }
@@ -381,7 +377,7 @@ test('OPLOCK_BREAK: a part of a compound lets another client’s compound go on'
   assert.deepEqual(statuses(await lateAnswers(other, interim)), ['SUCCESS', 'SUCCESS'])
 })
 
-test('CHANGE_NOTIFY waits as the last part, and fails before others, as with Windows', async () => {
+test('CHANGE_NOTIFY waits as the last part and fails before others, as in Windows', async () => {
   const directory = await newDirectory()
   const client = await rawClient()
   const watch: Body = [COMMAND.CHANGE_NOTIFY, changeNotifyBody(SAME, 1, false)]
@@ -390,12 +386,12 @@ test('CHANGE_NOTIFY waits as the last part, and fails before others, as with Win
   assert.deepEqual(statuses(await nextFrame(client)), ['SUCCESS', 'INTERNAL_ERROR', 'SUCCESS'])
   sendChain(client, [opens, watch])
   const { interim } = await untilPending(client, 1)
-  await doors.share.getDirectoryClient(directory).createFile('new', 0)
+  await world.share.getDirectoryClient(directory).createFile('new', 0)
   assert.deepEqual(statuses(await lateAnswers(client, interim)), ['SUCCESS'])
 })
 
 for (const by of ['asyncId', 'messageId'] as const) {
-  test(`CANCEL by ${by} ends the part that waits, and those behind it run`, async () => {
+  test(`CANCEL by ${by} ends the waiting part, and those after it run`, async () => {
     const file = await held(leaseOf(LEASE.RH))
     const client = await rawClient()
     const ids = sendChain(client, [
@@ -406,7 +402,7 @@ for (const by of ['asyncId', 'messageId'] as const) {
     const { interim } = await untilPending(client, 2)
     const [waiting, behind] = interim
     assert(waiting && behind)
-    // What has not begun to wait is not ended: the file must be closed.
+    // Parts that did not wait are not cancelled: the file must be closed.
     for (const [index, each] of [behind, waiting].entries()) {
       const named =
         by === 'asyncId' ? { asyncId: each.header.asyncId } : { messageId: ids[2 - index] ?? 0n }
@@ -416,12 +412,12 @@ for (const by of ['asyncId', 'messageId'] as const) {
     assert.deepEqual(statuses(await lateAnswers(client, interim)), ['CANCELLED', 'SUCCESS'])
     await acknowledgeNext(file)
     const { access } = RENAMES
-    const again = await (await doors.smb()).open(file.name, { access })
+    const again = await (await world.smb()).open(file.name, { access })
     await again.close()
   })
 }
 
-/** Ends the connection; done when the server has noticed: a lock of the client is free. */
+/** Ends the connection and waits until the server has noticed, which frees the client's lock. */
 async function whenGone(client: RawClient): Promise<void> {
   const { name, holder, handle } = await held(ALL)
   sendChain(client, [create(name, ALL), lock(LOCK.exclusive)])
@@ -433,7 +429,7 @@ async function whenGone(client: RawClient): Promise<void> {
   await answer
 }
 
-test('a connection that ends takes its waiting compounds along', async () => {
+test('the end of a connection ends its waiting compounds', async () => {
   const file = await held(leaseOf(LEASE.RH))
   const client = await rawClient()
   sendChain(client, [create(file.name, RENAMES), renameTo(`${file.name}-renamed`), close])
@@ -441,12 +437,12 @@ test('a connection that ends takes its waiting compounds along', async () => {
   await whenGone(client)
   await acknowledgeNext(file)
   await file.handle.close()
-  // Nobody has it open, and it has its old name: what keeps everybody out is granted.
-  const alone = await (await doors.smb()).open(file.name, { ...ALL, share: 0 })
+  // It is not open and has its old name, so exclusive access is granted.
+  const alone = await (await world.smb()).open(file.name, { ...ALL, share: 0 })
   await alone.close()
 })
 
-test('no more than 16 MiB of compounds wait on a connection', async () => {
+test('at most 16 MiB of compounds can wait on a connection', async () => {
   const file = await held(ALL)
   await file.handle.lock(0, 1)
   const client = await rawClient()
@@ -465,14 +461,14 @@ test('no more than 16 MiB of compounds wait on a connection', async () => {
   while (!answers.some(({ status }) => status === 'INSUFFICIENT_RESOURCES')) {
     answers.push(...(await nextFrame(client)))
   }
-  // The third is answered whole, the first two wait.
+  // The third is answered completely, the first two wait.
   assert.equal(answers.filter(({ status }) => status === 'PENDING').length, 6)
   await file.handle.unlock(0, 1)
   const late = [...(await nextFrame(client)), ...(await nextFrame(client))]
   assert.deepEqual(statuses(late), Array<string>(6).fill('SUCCESS'))
 })
 
-test('late answers to a sealed compound are sealed, and so are its interim responses', async () => {
+test('late and interim responses to an encrypted compound are encrypted', async () => {
   const file = await held(leaseOf(LEASE.RH))
   const client = await openRaw()
   // SMB2_GLOBAL_CAP_ENCRYPTION
@@ -488,7 +484,7 @@ test('late answers to a sealed compound are sealed, and so are its interim respo
   await client.negotiate([DIALECT.smb300])
   assert.equal((await client.setUpSession(ACCOUNT, ACCOUNT_KEY))?.status, 'SUCCESS')
   client.signer = createSigner(SIGNING.aesCmac, signing)
-  assert.equal((await client.connectTree('doors'))?.status, 'SUCCESS')
+  assert.equal((await client.connectTree('world'))?.status, 'SUCCESS')
   const sealer = createEncryptor(CIPHER.aes128Ccm, decryption, client.sessionId)
   const opener = createDecryptor(CIPHER.aes128Ccm, encryption)
   const parts = [create(file.name, RENAMES), renameTo(`${file.name}-renamed`), close]

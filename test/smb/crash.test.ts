@@ -1,6 +1,6 @@
-// A server that is killed while SMB clients write loses nothing that it has acknowledged: no WRITE, and none is
-// seen by halves; no CREATE, rename or deletion; no file that smbclient has put. The event at which it is killed
-// depends on a seed; CRASH_SEED=n runs another.
+// A server that is killed while SMB clients write loses nothing that it has acknowledged: no WRITE, which is never
+// partial, no CREATE, rename or deletion, and no file that smbclient has put. A seed determines the event at which it is
+// killed; CRASH_SEED=n sets another.
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -29,9 +29,9 @@ const SHARE_NAME = 'crash'
 const ROUNDS = 3
 const WRITERS = 4
 const SLOTS = 6
-/** More than are under way at once (writers times slots): at least one write was answered. */
+/** More than the concurrent writes (writers times slots), so that at least one write was answered. */
 const EVENTS_MIN = 200
-/** Half of the clients write what fits into the kv, half what goes to extents. */
+/** Half of the clients write to the kv, half to extents. */
 const SLOT_BYTES = [4 * 1024, 96 * 1024] as const
 const MAIN_ARGS = ['--silent', '--filePort', '0', '--smbPort', '0', '--location']
 
@@ -47,7 +47,7 @@ async function startProcess(folder: string): Promise<Started> {
   const server = await startServerProcess({ args: [...MAIN_ARGS, folder] })
   const portOf = async (service: string) => {
     const line = new RegExp(`${service} service is successfully listening at [^\\s"]*:(\\d+)`)
-    return Number((await server.said(line))[1])
+    return Number((await server.printed(line))[1])
   }
   return { server, rest: { blobPort: await portOf('File') }, smbPort: await portOf('SMB') }
 }
@@ -56,7 +56,7 @@ async function connect({ smbPort }: Started): Promise<SmbClient> {
   return await SmbClient.connect({ port: smbPort, share: SHARE_NAME })
 }
 
-/** Until the server is killed: the connection ends because of that, and not before. */
+/** Runs until the server is killed, which is the only reason for the connection to end. */
 async function untilKilled(crash: CrashPoint, work: () => Promise<void>): Promise<void> {
   try {
     for (;;) await work()
@@ -67,7 +67,7 @@ async function untilKilled(crash: CrashPoint, work: () => Promise<void>): Promis
   }
 }
 
-/** What is known of a slot: the write that was acknowledged, and one that was sent since. */
+/** The last acknowledged write of a slot, and the write sent since then. */
 type Slot = { acknowledged: number; sent?: number }
 
 type Writer = { readonly name: string; readonly slotBytes: number; readonly slots: Slot[] }
@@ -77,7 +77,7 @@ function writerOf(index: number): Writer {
   return { name: `file-${index}`, slotBytes: SLOT_BYTES[index % 2 ? 1 : 0], slots }
 }
 
-/** Every byte depends on the write and the slot; the write 0 is the zeros of the beginning. */
+/** Every byte depends on the write and the slot; write 0 is the initial zeros. */
 function contentOf(write: number, slot: number, lengthBytes: number): Buffer {
   if (write === 0) return Buffer.alloc(lengthBytes)
   return Buffer.alloc(lengthBytes, createHash('sha256').update(`${write} ${slot}`).digest())
@@ -86,7 +86,7 @@ function contentOf(write: number, slot: number, lengthBytes: number): Buffer {
 let lastWrite = SEED * 1_000_000
 let acknowledgedCount = 0
 
-/** Each writer has a connection of its own. */
+/** Each writer has its own connection. */
 async function openFile(started: Started, { name, slotBytes }: Writer): Promise<SmbFile> {
   const client = await connect(started)
   const disposition = DISPOSITION.openIf
@@ -95,7 +95,7 @@ async function openFile(started: Started, { name, slotBytes }: Writer): Promise<
   return handle
 }
 
-/** All slots at once. */
+/** Writes all slots at once. */
 async function write(
   handle: SmbFile,
   { slotBytes, slots }: Writer,
@@ -127,10 +127,10 @@ async function checkWriter(read: Read, { name, slots, slotBytes }: Writer): Prom
   }
 }
 
-/** Names that must be there and names that must not; what was under way may be either. */
+/** Names that must exist and names that must not; those with a pending operation are in neither set. */
 type Names = { readonly present: Set<string>; readonly absent: Set<string>; count: number }
 
-/** Makes a file; then leaves, renames or deletes it. */
+/** Creates a file, then keeps, renames or deletes it. */
 async function changeNames(client: SmbClient, names: Names): Promise<void> {
   const { present, absent } = names
   names.count += 1
@@ -196,7 +196,7 @@ async function makeShare({ rest }: Started): Promise<void> {
   assert.equal(status, 201)
 }
 
-test(`what SMB clients were told is done outlives SIGKILL (seed ${SEED})`, async (t: TestContext) => {
+test(`acknowledged SMB operations survive SIGKILL (seed ${SEED})`, async (t: TestContext) => {
   const folder = tempFolder('crash-smb')
   const random = randomFrom(SEED)
   const writers = Array.from({ length: WRITERS }, (_, index) => writerOf(index))
@@ -230,7 +230,7 @@ test(`what SMB clients were told is done outlives SIGKILL (seed ${SEED})`, async
 
 const noSmbclient = missingReason('smbclient', ['smbclient', '--version']) ?? false
 
-test('files that smbclient has put outlive SIGKILL', { skip: noSmbclient }, async (t) => {
+test('files that smbclient has put survive SIGKILL', { skip: noSmbclient }, async (t) => {
   const folder = tempFolder('crash-smbclient')
   const local = tempFolder('crash-local')
   const bytes = randomBytes(300_000)
@@ -245,11 +245,11 @@ test('files that smbclient has put outlive SIGKILL', { skip: noSmbclient }, asyn
   ]
   const command = ['-c', `lcd ${local}; ${puts.join('; ')}`]
   const putting = launch({ program: ['smbclient'], args: [...args, ...command] })
-  await putting.said(/putting file a as \\put-20 /)
+  await putting.printed(/putting file a as \\put-20 /)
   assert.equal((await stop(started.server, 'SIGKILL')).signal, 'SIGKILL')
   await checkSound(folder)
   const { stdout, stderr } = await putting.ended
-  // It says so when the file is closed.
+  // smbclient prints this after it has closed the file.
   const done = [...`${stdout}${stderr}`.matchAll(/putting file a as \\(put-\d+) /g)].map(
     ([, name = '']) => name,
   )
@@ -257,6 +257,6 @@ test('files that smbclient has put outlive SIGKILL', { skip: noSmbclient }, asyn
   assert(done.length > 20 && done.length < puts.length)
   const again = await startProcess(folder)
   for (const name of done)
-    assert(bytes.equals(await restReader(again)(name)), `${name} is not whole`)
+    assert(bytes.equals(await restReader(again)(name)), `${name} is incomplete`)
   await stop(again.server)
 })

@@ -1,5 +1,5 @@
-// What outlives a connection, and what outlives the server: durable and persistent handles, replays, and clients that
-// do not answer. smbtorture holds the rest of it; here is what needs a server to be stopped, or time to pass.
+// State that survives a connection or the server: durable and persistent handles, replays, and clients that do not
+// acknowledge. smbtorture covers the rest; these tests need to stop the server or to advance the time.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -82,7 +82,7 @@ function fileIdOf({ message, status }: Answer): Buffer {
   return message.subarray(FILE_ID_AT, FILE_ID_AT + 16)
 }
 
-test('a persistent handle is there after the server was', async (t) => {
+test('a persistent handle survives a restart of the server', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lazuli-persistent-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const before = await runTestServer({ silent: true, folder })
@@ -100,7 +100,7 @@ test('a persistent handle is there after the server was', async (t) => {
   assert.equal(twice.status, 'OBJECT_NAME_NOT_FOUND')
 })
 
-/** The server hears of a lost connection when it does. */
+/** The server notices a lost connection at some later time. */
 async function untilDetached(client: RawClient, server: RunningTestServer): Promise<void> {
   client.close()
   await client.hasEnded()
@@ -112,13 +112,13 @@ async function untilDetached(client: RawClient, server: RunningTestServer): Prom
 // prettier-ignore
 const LOSSES: readonly (readonly [what: string, flags: number, oplockLevel: number, isLate: boolean, outcome: string])[] = [
   ['with a batch oplock',              0,          BATCH, false, 'SUCCESS'],
-  ['with nothing that it caches',      0,          0,     false, 'OBJECT_NAME_NOT_FOUND'],
+  ['without an oplock or lease',      0,          0,     false, 'OBJECT_NAME_NOT_FOUND'],
   ['that is persistent',               PERSISTENT, 0,     false, 'SUCCESS'],
   ['with a batch oplock, too late',    0,          BATCH, true,  'OBJECT_NAME_NOT_FOUND'],
   ['that is persistent, too late',     PERSISTENT, 0,     true,  'OBJECT_NAME_NOT_FOUND'],
 ]
 for (const [what, flags, oplockLevel, isLate, outcome] of LOSSES) {
-  test(`who comes back for a handle ${what}: ${outcome}`, async (t) => {
+  test(`reconnecting to a handle ${what}: ${outcome}`, async (t) => {
     const server = await start(t)
     const lost = await connect(t, server)
     const fileId = fileIdOf(await create(lost, durableRequest(flags, oplockLevel)))
@@ -129,7 +129,7 @@ for (const [what, flags, oplockLevel, isLate, outcome] of LOSSES) {
   })
 }
 
-test('a replay gets what the first CREATE has opened, and its action', async (t) => {
+test('a replayed CREATE returns the handle and the action of the first one', async (t) => {
   const server = await start(t)
   const client = await connect(t, server)
   const body = durableRequest(0, BATCH)
@@ -140,14 +140,14 @@ test('a replay gets what the first CREATE has opened, and its action', async (t)
   assert.equal(replayed.message.readUInt32LE(CREATE_ACTION_AT), 2)
 })
 
-test('a client that does not acknowledge is not waited for for ever', async (t) => {
+test('the wait for an acknowledgment ends', async (t) => {
   const server = await start(t)
   const holder = await connect(t, server)
   fileIdOf(await create(holder, durableRequest(0, BATCH)))
   const other = await connect(t, server)
   assert.equal((await create(other, createBody('a'))).status, 'PENDING')
-  const [told] = (await holder.answers()) ?? []
-  assert.equal(told?.header.command, COMMAND.OPLOCK_BREAK)
+  const [notification] = (await holder.answers()) ?? []
+  assert.equal(notification?.header.command, COMMAND.OPLOCK_BREAK)
   server.endWaits()
   const [opened] = (await other.answers()) ?? []
   assert.equal(opened?.status, 'SUCCESS')

@@ -1,4 +1,4 @@
-// --smbEncryption required: who does not encrypt is refused ([MS-SMB2] 3.3.5.5.3, 3.3.5.2.9).
+// --smbEncryption required: clients that do not encrypt are refused ([MS-SMB2] 3.3.5.5.3, 3.3.5.2.9).
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { COMMAND } from '../../src/smb/wire/header.ts'
@@ -19,14 +19,14 @@ before(async () => {
 })
 after(() => server.close())
 
-test('a client that can not encrypt has no session', async () => {
+test('a client that cannot encrypt gets no session', async () => {
   const client = await RawClient.open(server.smbPort)
   const answer = await client.logIn(ACCOUNT, ACCOUNT_KEY)
   client.close()
   assert.equal(answer?.status, 'ACCESS_DENIED')
 })
 
-test('a client that could encrypt and does not may do nothing', async () => {
+test('unencrypted requests of a client that can encrypt are refused', async () => {
   const client = await RawClient.open(server.smbPort)
   const body = negotiateBody([SMB302])
   body.writeUInt32LE(CAPABILITY_ENCRYPTION, CAPABILITIES_OFFSET)

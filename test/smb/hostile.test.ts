@@ -1,5 +1,5 @@
-// SMB clients that mean harm, or are broken. Whatever comes, there is an answer or an end of the connection: no
-// fault in the log, no silence, no memory without bound, and the next good client is served.
+// Malicious and broken SMB clients. Whatever they send, the server answers or ends the connection: no error in the log,
+// no silence, no unbounded memory, and it serves the next valid client.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -27,7 +27,7 @@ after(async () => {
   assert.equal(server.logged(), '')
 })
 
-/** Requests of real clients, to be spoiled. */
+/** Requests of real clients, to be mutated. */
 const REQUESTS: readonly Buffer[] = recordedSessions()
   .flatMap(({ messages }) => messages)
   .filter(({ from, bytes }) => from === 'client' && protocolOf(bytes) === 'smb2')
@@ -52,7 +52,7 @@ function frameOf(message: Buffer): Buffer {
   return Buffer.concat([prefix, message])
 }
 
-/** Whatever the answers are, in the end there is that of an ECHO, or the connection has ended. */
+/** Whatever the responses are, the last one is that of an ECHO, or the connection has ended. */
 async function finish(client: RawClient, lastId: bigint): Promise<void> {
   for (;;) {
     const answers = await client.answers()
@@ -64,13 +64,13 @@ async function finish(client: RawClient, lastId: bigint): Promise<void> {
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8]
 
 for (const seed of SEEDS) {
-  test(`noise and spoiled messages before a login, seed ${seed}`, async () => {
+  test(`random and mutated messages before a login are survived, seed ${seed}`, async () => {
     const random = randomFrom(seed)
     for (let round = 0; round < 20; round += 1) {
       const client = await RawClient.open(server.smbPort)
       if (round % 2 === 0) client.send(client.next(COMMAND.NEGOTIATE, negotiateBody([0x0210])))
       client.write(noise(random))
-      // Behind half a frame this is a part of it: the server waits, as it must, for the rest.
+      // After half a frame this is part of that frame, and the server correctly waits for the rest.
       client.write(Buffer.alloc(128 * 1024, 0xff))
       assert(await client.hasEnded())
     }
@@ -91,12 +91,12 @@ function noise(random: Random): Buffer {
 }
 
 for (const seed of SEEDS) {
-  test(`spoiled requests of a client that has logged in, seed ${seed}`, async () => {
+  test(`mutated requests after a login are survived, seed ${seed}`, async () => {
     const random = randomFrom(seed * 1_000)
     for (let round = 0; round < 6; round += 1) {
       const client = await onTree()
       await client.ask(COMMAND.ECHO, SIMPLE_BODY, { credits: 500 })
-      for (let count = 0; count < 60; count += 1) client.send(...spoiledChain(client, random))
+      for (let count = 0; count < 60; count += 1) client.send(...mutatedChain(client, random))
       const lastId = client.nextMessageId
       client.send(client.next(COMMAND.ECHO, SIMPLE_BODY))
       await finish(client, lastId)
@@ -105,7 +105,7 @@ for (const seed of SEEDS) {
   })
 }
 
-/** Where a request names its file, from the body on. */
+/** The offset of the file id in the body of a request. */
 const FILE_ID_AT: Readonly<Record<number, number>> = {
   [COMMAND.CLOSE]: 8,
   [COMMAND.FLUSH]: 8,
@@ -128,8 +128,8 @@ const ENDS: ReadonlySet<number> = new Set([
 ])
 const SPOILABLE = REQUESTS.filter((each) => !ENDS.has(each.readUInt16LE(12)))
 
-/** The headers are right, so that the command itself sees what was spoiled; often it has an open file. */
-function spoiledChain(client: RawClient, random: Random): readonly Buffer[] {
+/** The headers are valid, so that the command itself gets the mutated body; often it has an open file. */
+function mutatedChain(client: RawClient, random: Random): readonly Buffer[] {
   const isOpen = random.below(4) > 0
   const isDirectory = random.below(2) === 0
   const create = createBody(`f${random.below(5)}${isDirectory}`, 3, isDirectory ? 1 : 0x40)
@@ -140,20 +140,20 @@ function spoiledChain(client: RawClient, random: Random): readonly Buffer[] {
     const body = Buffer.from(recorded.subarray(64))
     const fileIdAt = FILE_ID_AT[command]
     if (isOpen && fileIdAt !== undefined) body.fill(0xff, fileIdAt, fileIdAt + 16)
-    const spoiled = random.below(4) === 0 ? body : spoilField(body, random)
-    return client.next(command, spoiled, { flags: isOpen ? HEADER_FLAG.related : 0 })
+    const mutated = random.below(4) === 0 ? body : mutateField(body, random)
+    return client.next(command, mutated, { flags: isOpen ? HEADER_FLAG.related : 0 })
   })
   return [...first, ...others]
 }
 
-/** Mostly a number in its place, for a body that is cut or moved is refused by its first check. */
-function spoilField(body: Buffer, random: Random): Buffer {
+/** Mostly changes a number, since a truncated or shifted body fails the first check. */
+function mutateField(body: Buffer, random: Random): Buffer {
   if (random.below(3) === 0) return mutate(body, random)
-  const spoiled = Buffer.from(body)
+  const mutated = Buffer.from(body)
   const value = random.pick([0, 1, 0x7f, 0x80, 0xff, random.below(256)])
-  const at = 2 + random.below(spoiled.length - 2)
-  spoiled.fill(value, at, Math.min(spoiled.length, at + random.pick([1, 2, 4, 8])))
-  return spoiled
+  const at = 2 + random.below(mutated.length - 2)
+  mutated.fill(value, at, Math.min(mutated.length, at + random.pick([1, 2, 4, 8])))
+  return mutated
 }
 
 const READ_BYTES = 1024 * 1024
@@ -181,7 +181,7 @@ const heldBytes = (): number => {
   return process.memoryUsage().arrayBuffers
 }
 
-test('a client that asks for much and does not read is not listened to until it does', async () => {
+test('the server stops reading from a client that does not read responses', async () => {
   const client = await onTree()
   await client.ask(COMMAND.ECHO, SIMPLE_BODY, { credits: 8_000 })
   const created = await client.ask(COMMAND.CREATE, createBody('large'))
@@ -195,9 +195,9 @@ test('a client that asks for much and does not read is not listened to until it 
   for (let count = 0; count < READ_COUNT; count += 1) {
     client.send(client.next(COMMAND.READ, readBody(fileId), { creditCharge }))
   }
-  // Another client's turns show that the server has done what it would do.
+  // Requests of another client show that the server has processed everything.
   for (let turn = 0; turn < 5; turn += 1) await checkAlive()
-  assert(heldBytes() - beforeBytes < 200 * 1024 * 1024, 'the answers are not all held')
+  assert(heldBytes() - beforeBytes < 200 * 1024 * 1024, 'not all responses are buffered')
   client.resume()
   for (let count = 0; count < READ_COUNT; count += 1) {
     const [answer] = (await client.answers()) ?? []
@@ -206,7 +206,7 @@ test('a client that asks for much and does not read is not listened to until it 
   client.close()
 })
 
-test('a client that never reads is given up', async () => {
+test('a client that never reads is disconnected', async () => {
   const client = await onTree()
   await client.ask(COMMAND.ECHO, SIMPLE_BODY, { credits: 8_000 })
   const created = await client.ask(COMMAND.CREATE, createBody('large'))
@@ -221,7 +221,7 @@ test('a client that never reads is given up', async () => {
   assert(await client.hasEnded())
 })
 
-test('connections that come and go leave nothing behind', async () => {
+test('closed connections leave nothing behind', async () => {
   for (let round = 0; round < 3; round += 1) {
     const clients = await Promise.all(Array.from({ length: 30 }, () => onTree()))
     for (const client of clients) {

@@ -1,4 +1,4 @@
-// Users with a name and a password of their own, over the wire: two of them and the account in one share.
+// SMB users with their own passwords, over the wire: two of them and the account use one share.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ShareServiceClient, type ShareClient } from '@azure/storage-file-share'
@@ -56,8 +56,8 @@ after(async () => {
 })
 
 async function make(client: SmbClient, name: string, options = 0): Promise<void> {
-  const made = await client.open(name, { access: ALL, disposition: create, options })
-  await made.close()
+  const created = await client.open(name, { access: ALL, disposition: create, options })
+  await created.close()
 }
 
 function bytesOf(sddl: string): Buffer {
@@ -79,28 +79,28 @@ function tries(client: SmbClient, name: string, access: number): Promise<string>
   return statusOf(opened.then((file) => file.close()))
 }
 
-test('a name has no case', async () => {
+test('user names are not case-sensitive', async () => {
   const login = { ...ADA, user: 'ADA' }
   const client = await SmbClient.connect({ port: server.smbPort, share: SHARE, login })
   client.end()
 })
 
-describe('descriptors', () => {
-  test('who makes a file owns it', async () => {
+describe('security descriptors:', () => {
+  test('the creator of a file owns it', async () => {
     await make(ada, 'hers')
     const file = await grace.open('hers', { access: 0x0002_0000 })
     assert.match(await sddlOf(file), new RegExp(`^O:${ADA_SID}G:S-1-5-21-.*-513D:`))
     await file.close()
   })
 
-  test('a file that is denied to one of two', async () => {
+  test('a file can be denied to one of two users', async () => {
     await make(ada, 'secret')
     await protect(ada, 'secret', `O:${ADA_SID}G:${ADA_SID}D:P(A;;FA;;;${ADA_SID})`)
     assert.deepEqual(
       [
         await tries(ada, 'secret', READ),
         await tries(grace, 'secret', READ),
-        // The share's own descriptor lets Authenticated Users list the root, and so see the attributes.
+        // The share's own descriptor lets Authenticated Users list the root, and so read the attributes.
         await tries(grace, 'secret', 0x80),
         await tries(account, 'secret', ALL),
       ],
@@ -110,7 +110,7 @@ describe('descriptors', () => {
     assert.equal(bytes.length, 0, 'REST is the account')
   })
 
-  test('MAXIMUM_ALLOWED opens what there is some right to, and nothing else', async () => {
+  test('MAXIMUM_ALLOWED opens files to which the user has any right, and no others', async () => {
     const maximum = 0x0200_0000
     await make(ada, 'closed', OPTION.directory)
     await make(ada, 'closed\\file')
@@ -130,7 +130,7 @@ describe('descriptors', () => {
     )
   })
 
-  test('what a directory hands down counts for what is made in it', async () => {
+  test('inherited entries apply to new files in a directory', async () => {
     await make(ada, 'readable', OPTION.directory)
     const inherited = `D:P(A;OICI;FA;;;${ADA_SID})(A;OICI;FR;;;${GRACE_SID})`
     await protect(ada, 'readable', `O:${ADA_SID}G:${ADA_SID}${inherited}`)
@@ -146,17 +146,17 @@ describe('descriptors', () => {
     )
   })
 
-  test('a file is not given away', async () => {
+  test('a user cannot give a file to another owner', async () => {
     await make(grace, 'kept')
     const full = `O:${GRACE_SID}G:${GRACE_SID}D:(A;;FA;;;WD)`
     await protect(grace, 'kept', full)
-    const given = protect(grace, 'kept', full.replace(`O:${GRACE_SID}`, `O:${ADA_SID}`))
-    assert.equal(await statusOf(given), INVALID_OWNER)
+    const changed = protect(grace, 'kept', full.replace(`O:${GRACE_SID}`, `O:${ADA_SID}`))
+    assert.equal(await statusOf(changed), INVALID_OWNER)
     await protect(ada, 'kept', full.replace(`O:${GRACE_SID}`, `O:${ADA_SID}`))
   })
 })
 
-test('who has a file open is listed by name', async () => {
+test('open files are listed with the user name', async () => {
   const file = await grace.open('opened', { access: ALL, disposition: openIf })
   const handles: (string | undefined)[] = []
   const byRest = rest.rootDirectoryClient.getFileClient('opened')
@@ -165,7 +165,7 @@ test('who has a file open is listed by name', async () => {
   await file.close()
 })
 
-test('who steps back from his login stays who he was to what he has open', async () => {
+test('an anonymous re-authentication gives open handles no additional rights', async () => {
   await make(ada, 'private', OPTION.directory)
   await protect(ada, 'private', `O:${ADA_SID}G:${ADA_SID}D:P(A;OICI;FA;;;${ADA_SID})`)
   const terms = { port: server.smbPort, share: SHARE, dialect: 0x0210 } as const
@@ -176,13 +176,13 @@ test('who steps back from his login stays who he was to what he has open', async
   const token = authenticateMessage(securityTokenOf(first), nobody)
   await client.ask(COMMANDS.SESSION_SETUP, sessionSetupBody(token))
   assert.equal(await statusOf(file.rename('private\\stolen')), 'ACCESS_DENIED')
-  const given = bytesOf(`O:${ADA_SID}G:${ADA_SID}D:(A;;FA;;;WD)`)
-  assert.equal(await statusOf(file.setDescriptor(given)), INVALID_OWNER)
+  const changed = bytesOf(`O:${ADA_SID}G:${ADA_SID}D:(A;;FA;;;WD)`)
+  assert.equal(await statusOf(file.setDescriptor(changed)), INVALID_OWNER)
   assert.equal(await tries(client, 'stepping', READ), 'ACCESS_DENIED')
   client.end()
 })
 
-/** A CREATE that names the handle ([MS-SMB2] 2.2.13.2.4); again while the server has not seen that it is lost. */
+/** Reconnects to the handle ([MS-SMB2] 2.2.13.2.4); retries until the server has noticed the lost connection. */
 async function comeBack(client: SmbClient, fileId: Buffer): Promise<string> {
   const body = createBody('durable', { access: ALL, disposition: open, durable: true })
   const tag = body.indexOf('DHnQ')
@@ -195,7 +195,7 @@ async function comeBack(client: SmbClient, fileId: Buffer): Promise<string> {
   return 'OBJECT_NAME_NOT_FOUND'
 }
 
-test('a durable handle is come back for by who has opened it, not by another user of the client', async () => {
+test('only the user who opened a durable handle can reconnect to it, not another user of the client', async () => {
   const clientGuid = Buffer.alloc(16, 7)
   const terms = { port: server.smbPort, share: SHARE, clientGuid, dialect: 0x0210 } as const
   const first = await SmbClient.connect({ ...terms, login: ADA })

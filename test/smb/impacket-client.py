@@ -1,5 +1,5 @@
-# impacket as an SMB client that does what it is told: one JSON object a line on stdin, one a line back. It holds
-# files open, locks ranges and marks files for deletion. Arguments: the port, the account, its key, a share.
+# impacket as an SMB client controlled by JSON lines: one command per line on stdin, one response per line on stdout.
+# It holds files open, locks ranges and marks files for deletion. Arguments: the port, the account, its key, a share.
 import json
 import sys
 
@@ -24,7 +24,7 @@ def do_open(path, access, share, disposition=1, options=0x40):
     return len(handles)
 
 
-# impacket's own functions for these two do not stand a file that is open twice, nor Python 3.
+# impacket's own functions for these two fail for a file that is open twice and in Python 3.
 def send(command, body):
     packet = server.SMB_PACKET()
     packet["Command"], packet["TreeID"], packet["Data"] = command, tree, body

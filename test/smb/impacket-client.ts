@@ -1,4 +1,4 @@
-// impacket as a process that holds files open for a test (impacket-client.py): a real client of another make.
+// impacket, an independent SMB client, as a process that holds files open for a test (impacket-client.py).
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,7 +36,7 @@ export type ImpacketClient = {
   end(): Promise<void>
 }
 
-/** Commands are answered one after the other, in their order. */
+/** Commands are answered one at a time, in order. */
 export function startImpacket(port: number, share: string): ImpacketClient {
   const args = [SCRIPT, String(port), ACCOUNT, ACCOUNT_KEY, share]
   const child = spawn(PYTHON, args, { stdio: ['pipe', 'pipe', 'inherit'] })

@@ -1,5 +1,5 @@
-// Logins that fail, or never end: what the client is told and when, what is logged and counted, and how little those
-// who have not logged in can make the server hold.
+// Failed and unfinished logins: the response and its delay, the log and the metrics, and the limits on memory before a
+// login.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -68,7 +68,7 @@ async function othersAreServed(): Promise<void> {
   assert.equal((await bystander.ask(COMMAND.ECHO, SIMPLE_BODY))?.status, 'SUCCESS')
 }
 
-/** Somebody else's turns show that the server has come so far. */
+/** Sends requests of another client until the server has counted the outcome. */
 async function whenCounted(outcome: string, atLeast: number): Promise<void> {
   for (let turn = 0; (await count(outcome)) < atLeast; turn += 1) {
     assert(turn < 1_000, `${outcome} is counted`)
@@ -85,12 +85,12 @@ for (const [outcome, user, password] of [
   ['user', 'nobody', ACCOUNT_KEY],
   ['user', 'grace', 'difference engine'],
 ] as const) {
-  test(`${user} with ${password} is answered late, and without the reason`, async () => {
+  test(`a failed login of ${user} with ${password} is answered late and without the reason`, async () => {
     const before = await count(outcome)
     const client = await negotiated()
     client.sendProof(await begin(client), { user, password })
     await whenCounted(outcome, before + 1)
-    assert.equal(client.waitingCount, 0, 'there is no answer before its time')
+    assert.equal(client.waitingCount, 0, 'there is no early response')
     server.endWaits()
     const [answer] = (await client.answers()) ?? []
     assert.equal(answer?.status, 'LOGON_FAILURE')
@@ -99,7 +99,7 @@ for (const [outcome, user, password] of [
   })
 }
 
-test('whoever has failed is not listened to until it is told', async () => {
+test('further logins on a connection wait for the delayed response to a failed one', async () => {
   const before = await count('password')
   const client = await negotiated()
   const [first, second] = [await begin(client), await begin(client)]
@@ -113,7 +113,7 @@ test('whoever has failed is not listened to until it is told', async () => {
   client.close()
 })
 
-test('a connection that is logged in goes on while a login on it is delayed', async () => {
+test('requests of a logged-in session continue while another login is delayed', async () => {
   const before = await count('password')
   const client = await negotiated()
   await client.setUpSession(ACCOUNT, ACCOUNT_KEY)
@@ -132,7 +132,7 @@ test('a connection that is logged in goes on while a login on it is delayed', as
   await begin(client)
 })
 
-test('a connection that ends before it is told leaves nothing behind', async () => {
+test('a connection that ends before the delayed response leaves nothing behind', async () => {
   const before = await count('password')
   const client = await negotiated()
   client.sendProof(await begin(client), { user: ACCOUNT, password: 'wrong' })
@@ -144,7 +144,7 @@ test('a connection that ends before it is told leaves nothing behind', async () 
   await othersAreServed()
 })
 
-test('four logins may be unfinished on a connection', async () => {
+test('a connection can have four unfinished logins', async () => {
   const before = await count('tooMany')
   const client = await negotiated()
   for (let login = 0; login < 4; login += 1) await begin(client)
@@ -163,7 +163,7 @@ test('a token of more than 8 KiB is refused', async () => {
   assert.equal(await count('malformed'), before + 1)
 })
 
-test('before a login a frame has 64 KiB at the most', async () => {
+test('before a login a frame is limited to 64 KiB', async () => {
   const client = await negotiated()
   client.write(Buffer.from('00010001', 'hex'))
   assert(await client.hasEnded())
@@ -174,7 +174,7 @@ const heldBytes = (): number => {
   return process.memoryUsage().arrayBuffers
 }
 
-test('connections without a login hold at most 64 MiB together', async () => {
+test('connections without a login use at most 64 MiB together', async () => {
   const beforeBytes = heldBytes()
   const token = Buffer.concat([negotiateMessage(), Buffer.alloc(8 * 1024 - 64)])
   const half = Buffer.concat([Buffer.from('0000f800', 'hex'), Buffer.alloc(60 * 1024)])
@@ -184,12 +184,12 @@ test('connections without a login hold at most 64 MiB together', async () => {
     for (let login = 0; login < 4; login += 1) {
       await client.ask(COMMAND.SESSION_SETUP, sessionSetupBody(token, 1), { sessionId: 0n })
     }
-    // A frame that begins, and does not end.
+    // An incomplete frame.
     client.write(half)
     strangers.push(client)
   }
-  // Without the limit it would be 95 MiB. Both ends of each connection are in this process; the clients hold next
-  // to nothing. What was dropped is given back some turns later.
+  // Without the limit it would be 95 MiB. Both ends of each connection are in this process, but the clients use almost
+  // no memory. The memory of dropped connections is freed some turns later.
   const grownBytes = (): number => heldBytes() - beforeBytes
   const bytesMax = 70 * 1024 * 1024
   for (let turn = 0; turn < 500 && grownBytes() >= bytesMax; turn += 1) await othersAreServed()
@@ -199,7 +199,7 @@ test('connections without a login hold at most 64 MiB together', async () => {
   for (const client of strangers) client.close()
 })
 
-test('the log has who came, from where, and why he was refused; the metrics have no names', async () => {
+test('the log has the user, the address and the reason of a refused login; the metrics have no names', async () => {
   const client = await negotiated()
   const name = `\u001b[31m${'x'.repeat(100)}\n`
   client.sendProof(await begin(client), { user: name, password: 'wrong' })
@@ -213,6 +213,6 @@ test('the log has who came, from where, and why he was refused; the metrics have
   assert(lines.some((line) => line.endsWith(`info: SMB login user=${ACCOUNT} client=127.0.0.1`)))
   const wrong = `user=${ACCOUNT} client=127.0.0.1 reason=the password was wrong, or it used NTLMv1`
   assert(refused.some((line) => line.endsWith(`warn: SMB login refused ${wrong}`)))
-  const shown = `user=?[31m${'x'.repeat(59)}… client=127.0.0.1 reason=the user does not exist`
-  assert(refused.some((line) => line.endsWith(shown)))
+  const logged = `user=?[31m${'x'.repeat(59)}… client=127.0.0.1 reason=the user does not exist`
+  assert(refused.some((line) => line.endsWith(logged)))
 })

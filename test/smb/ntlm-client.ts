@@ -1,5 +1,5 @@
-// The client's side of NTLMv2, as small as a test can have it: what real clients do and were not recorded
-// (no MIC, no key exchange, other users and domains) is said with it.
+// A minimal NTLMv2 client for behaviour of real clients that was not recorded: no MIC, no key exchange, other users and
+// domains.
 import { createHash, createHmac } from 'node:crypto'
 import { contextTag, DER_TAG, encodeDer } from '../../src/auth/smb/der.ts'
 import { ntHashOf, ntowfV2 } from '../../src/auth/smb/ntlm.ts'
@@ -16,9 +16,9 @@ export type ClientAnswer = {
   readonly flags?: number
   /** The AV pairs of the response; none unless given. */
   readonly pairs?: Buffer
-  /** The NT response instead of the right one. */
+  /** Replaces the right NT response. */
   readonly ntResponse?: Buffer
-  /** The messages before this one, if a MIC is wanted. */
+  /** The messages before this one; gives the message a MIC. */
   readonly mic?: { readonly negotiate: Buffer; readonly challenge: Buffer }
 }
 

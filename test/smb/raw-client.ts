@@ -1,5 +1,5 @@
-// An SMB client down to its messages: what it sends is not checked, completed or corrected. Its dialect is 2.1, or
-// what a test negotiates by itself; the password is proved with raw NTLMSSP, as Linux does.
+// An SMB client that sends messages unchecked and unchanged. Its dialect is 2.1 unless a test negotiates another; it
+// authenticates with raw NTLMSSP, as Linux does.
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { SIGNING } from '../../src/smb/session/dialect.ts'
@@ -25,7 +25,7 @@ export type Answer = {
 
 export type Fields = Partial<Omit<Smb2Header, 'signature' | 'command'>>
 
-/** No test waits longer for an answer or an end: a hang is a failure, not a long run. */
+/** The longest that a test waits for a response or the end: a hang must fail. */
 const WAIT_MS_MAX = 10_000
 const FRAME_BYTES_MAX = 0xffffff
 
@@ -61,7 +61,7 @@ export class RawClient {
   sessionId = 0n
   treeId = 0
   signer: Signer | undefined
-  /** Said with NEGOTIATE; clients with the same id share their leases. */
+  /** Sent with NEGOTIATE; clients with the same id share their leases. */
   clientGuid: Buffer = Buffer.alloc(16, 0x11)
   capabilities = 0
 
@@ -72,7 +72,7 @@ export class RawClient {
       this.#frames.push(...reader.push(chunk))
       this.#wake()
     })
-    // A reset is an end, too, and 'close' follows it.
+    // A reset also ends the connection; 'close' follows it.
     socket.on('error', () => undefined)
     socket.on('close', () => {
       this.#hasEnded = true
@@ -91,7 +91,7 @@ export class RawClient {
     this.#socket.destroy()
   }
 
-  /** Stops reading, as a client that hangs. */
+  /** Stops reading, like a client that hangs. */
   pause(): void {
     this.#socket.pause()
   }
@@ -100,18 +100,18 @@ export class RawClient {
     this.#socket.resume()
   }
 
-  /** Any bytes. */
+  /** Sends any bytes. */
   write(bytes: Uint8Array): void {
     if (!this.#socket.destroyed) this.#socket.write(bytes)
   }
 
-  /** One frame with these messages as a compound. */
+  /** Sends one frame with these messages as a compound. */
   send(...messages: readonly Buffer[]): void {
     const frame = Buffer.concat(joinCompound(messages.map((each) => [each] as const)).flat())
     this.write(Buffer.concat([encodeFramePrefix(frame.length), frame]))
   }
 
-  /** The same, each message signed in its place. */
+  /** Like `send`, with each message signed. */
   sendSigned(...messages: readonly Buffer[]): void {
     const joined = joinCompound(messages.map((each) => [each] as const))
     for (const pieces of joined) this.signer?.sign(pieces)
@@ -119,7 +119,7 @@ export class RawClient {
     this.write(Buffer.concat([encodeFramePrefix(frame.length), frame]))
   }
 
-  /** A message of the session and tree, with the next id. */
+  /** Builds a message for the session and tree, with the next id. */
   next(command: number, body: Buffer, fields: Fields = {}): Buffer {
     const { sessionId, treeId } = this
     const messageId = this.nextMessageId
@@ -127,19 +127,19 @@ export class RawClient {
     return request(command, body, { messageId, sessionId, treeId, ...fields })
   }
 
-  /** Sends it and gives its answer; undefined if the connection ends instead. */
+  /** Sends it and returns the response; undefined if the connection ends instead. */
   async ask(command: number, body: Buffer, fields: Fields = {}): Promise<Answer | undefined> {
     this.send(this.next(command, body, fields))
     return (await this.answers())?.[0]
   }
 
-  /** The messages of the next frame; undefined when the connection has ended. */
+  /** The messages of the next frame; undefined if the connection has ended. */
   async answers(): Promise<readonly Answer[] | undefined> {
     const frame = await this.#frame()
     return frame && answersIn(frame)
   }
 
-  /** Frames that have come and were not asked for yet. */
+  /** The number of frames that were received but not read. */
   get waitingCount(): number {
     return this.#frames.length
   }
@@ -148,7 +148,7 @@ export class RawClient {
     for (;;) if ((await this.#frame()) === undefined) return true
   }
 
-  /** The next frame as it came; undefined when the connection has ended. */
+  /** The next frame as received; undefined if the connection has ended. */
   async frame(): Promise<Buffer | undefined> {
     return await this.#frame()
   }
@@ -163,7 +163,7 @@ export class RawClient {
       for (;;) {
         const frame = this.#frames.shift()
         if (frame !== undefined || this.#hasEnded) return frame
-        assert(!isLate, 'neither an answer nor an end')
+        assert(!isLate, 'neither a response nor an end')
         await new Promise<void>((resolve) => {
           this.#wake = resolve
         })
@@ -180,7 +180,7 @@ export class RawClient {
     return await this.ask(COMMAND.NEGOTIATE, body, fields)
   }
 
-  /** NEGOTIATE and a login: an answer with SUCCESS, or what came instead. */
+  /** NEGOTIATE and a login; returns the last response, with SUCCESS or the failure. */
   async logIn(user: string, password: string, securityMode = 1): Promise<Answer | undefined> {
     await this.negotiate()
     return await this.setUpSession(user, password, securityMode)
@@ -213,7 +213,7 @@ export class RawClient {
     return answer
   }
 
-  /** Signs in place, as the last thing before it is sent. */
+  /** Signs the message in place, just before it is sent. */
   sign(message: Buffer): Buffer {
     assert(this.signer)
     this.signer.sign([message])
@@ -262,7 +262,7 @@ export function treeConnectBody(share: string): Buffer {
   return Buffer.concat([body, path])
 }
 
-/** Opens or makes a file (disposition 3) with all rights and shared with everybody. */
+/** Opens or creates a file (disposition 3) with all rights and full sharing. */
 export function createBody(name: string, disposition = 3, options = 0x40): Buffer {
   const text = Buffer.from(name, 'utf16le')
   const body = Buffer.alloc(56)
@@ -277,7 +277,7 @@ export function createBody(name: string, disposition = 3, options = 0x40): Buffe
   return Buffer.concat([body, text.length === 0 ? Buffer.alloc(1) : text])
 }
 
-/** Of the file that the part before in the chain has opened, unless its id is given. */
+/** For the file that the previous part of the chain has opened, unless an id is given. */
 export function closeBody(fileId: Buffer = Buffer.alloc(16, 0xff)): Buffer {
   const body = Buffer.alloc(24)
   body.writeUInt16LE(24, 0)

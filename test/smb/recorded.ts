@@ -1,8 +1,8 @@
-// Sessions recorded between smbclient and smbd 4.17: every kind of signature and cipher, with the password
-// and the keys that follow from it. What our functions give must be what went over the wire.
+// Sessions recorded between smbclient and smbd 4.17, with every kind of signature and cipher, the password and the
+// derived keys. Our functions must produce the recorded bytes.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Cipher, Dialect, Signing } from '../../src/smb/session/dialect.ts'
+import type { CipherId, Dialect, Signing } from '../../src/smb/session/dialect.ts'
 
 export type RecordedMessage = { readonly isFromClient: boolean; readonly bytes: Buffer }
 
@@ -12,7 +12,7 @@ export type RecordedSession = {
   readonly domain: string
   readonly password: string
   readonly dialect: Dialect
-  readonly cipher: Cipher | undefined
+  readonly cipher: CipherId | undefined
   readonly signing: Signing
   readonly serverChallenge: Buffer
   readonly sessionKey: Buffer
@@ -22,12 +22,12 @@ export type RecordedSession = {
   readonly clientToServerKey: Buffer | undefined
   readonly serverToClientKey: Buffer | undefined
   readonly messages: readonly RecordedMessage[]
-  /** The security blobs: NEGOTIATE's answer, then the rounds of SESSION_SETUP, the client's first. */
+  /** The security blobs: that of the NEGOTIATE response, then those of SESSION_SETUP, starting with the client's. */
   readonly blobs: readonly [Buffer, Buffer, Buffer, Buffer, Buffer]
 }
 
 type Json = Pick<RecordedSession, 'user' | 'domain' | 'password' | 'dialect' | 'signing'> & {
-  readonly cipher?: Cipher
+  readonly cipher?: CipherId
   readonly serverChallenge: string
   readonly sessionKey: string
   readonly preauthHash?: string
@@ -71,7 +71,7 @@ function decode(file: string, json: Json): RecordedSession {
   }
 }
 
-/** Where the security buffer's offset and length stand, counted from the header's start. */
+/** The positions of the security buffer's offset and length, relative to the header. */
 function blobsOf(messages: readonly Buffer[]): RecordedSession['blobs'] {
   const [, negotiated, first, challenge, second, accepted] = messages
   const blob = (message: Buffer | undefined, at: number) => {

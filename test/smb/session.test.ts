@@ -1,5 +1,5 @@
-// What comes before files: connections, logins, sessions, trees, chains and credits, message by message. smbtorture
-// holds the rest of it (bindings, ciphers, re-authentication); here is what no well-behaved client sends.
+// Connections, logins, sessions, trees, chains and credits, message by message. smbtorture covers bindings, ciphers and
+// re-authentication; these tests send what no well-behaved client sends.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { DIALECT } from '../../src/smb/session/dialect.ts'
@@ -49,7 +49,7 @@ async function loggedIn(securityMode = 1): Promise<RawClient> {
   const client = await openClient()
   const answer = await client.logIn(ACCOUNT, ACCOUNT_KEY, securityMode)
   assert.equal(answer?.status, 'SUCCESS')
-  assert(isAnswerSigned(answer), 'the last answer of a login is signed')
+  assert(isAnswerSigned(answer), 'the last response of a login is signed')
   assert.equal(client.signer?.check(answer.message), true)
   return client
 }
@@ -67,11 +67,11 @@ async function onTree(securityMode = 1): Promise<RawClient> {
 const statuses = (answers: readonly Answer[] | undefined) => answers?.map(({ status }) => status)
 
 const DIALECTS: readonly (readonly [string, readonly number[], string, number])[] = [
-  ['the best of all', [0x0202, 0x0210, 0x0300, 0x0302], 'SUCCESS', DIALECT.smb302],
+  ['the best of several', [0x0202, 0x0210, 0x0300, 0x0302], 'SUCCESS', DIALECT.smb302],
   ['2.1', [0x0202, 0x0210], 'SUCCESS', DIALECT.smb210],
   ['2.0.2', [0x0202], 'SUCCESS', DIALECT.smb202],
-  ['none that is known', [0x0100, 0x0400], 'NOT_SUPPORTED', 0],
-  ['none at all', [], 'INVALID_PARAMETER', 0],
+  ['only unknown dialects', [0x0100, 0x0400], 'NOT_SUPPORTED', 0],
+  ['no dialect', [], 'INVALID_PARAMETER', 0],
   ['3.1.1 without contexts', [0x0311], 'INVALID_PARAMETER', 0],
 ]
 
@@ -84,7 +84,7 @@ for (const [what, dialects, status, dialect] of DIALECTS) {
   })
 }
 
-/** An SMB1 NEGOTIATE that offers these. */
+/** An SMB1 NEGOTIATE that offers these dialects. */
 function smb1Negotiate(...names: readonly string[]): Buffer {
   const list = Buffer.from(names.map((name) => `\u0002${name}\0`).join(''), 'latin1')
   const message = Buffer.concat([Buffer.alloc(35), list])
@@ -95,7 +95,7 @@ function smb1Negotiate(...names: readonly string[]): Buffer {
   return Buffer.concat([prefix, message])
 }
 
-test('a client that knows SMB1, too, is told to come again with SMB2', async () => {
+test('an SMB1 NEGOTIATE with SMB 2.??? is answered with the SMB2 wildcard', async () => {
   const client = await openClient()
   client.write(smb1Negotiate('NT LM 0.12', 'SMB 2.002', 'SMB 2.???'))
   const [answer] = (await client.answers()) ?? []
@@ -104,7 +104,7 @@ test('a client that knows SMB1, too, is told to come again with SMB2', async () 
   assert.equal((await client.negotiate([0x0210]))?.status, 'SUCCESS')
 })
 
-test('a client with SMB1 and 2.0.2 has 2.0.2 at once', async () => {
+test('an SMB1 NEGOTIATE with SMB 2.002 selects 2.0.2 at once', async () => {
   const client = await openClient()
   client.write(smb1Negotiate('NT LM 0.12', 'SMB 2.002'))
   const [answer] = (await client.answers()) ?? []
@@ -116,7 +116,7 @@ test('a client with SMB1 and 2.0.2 has 2.0.2 at once', async () => {
 const ENDS: readonly (readonly [string, (client: RawClient) => void])[] = [
   ['SMB1 alone', (client) => client.write(smb1Negotiate('NT LM 0.12'))],
   ['a command before NEGOTIATE', (client) => client.send(client.next(COMMAND.ECHO, SIMPLE_BODY))],
-  ['no protocol', (client) => client.write(Buffer.from('00000004deadbeef', 'hex'))],
+  ['an unknown protocol', (client) => client.write(Buffer.from('00000004deadbeef', 'hex'))],
   ['a NetBIOS session request', (client) => client.write(Buffer.from('8100004420', 'hex'))],
   ['a frame of 1 MiB before a login', (client) => client.write(Buffer.from('00100000', 'hex'))],
   [
@@ -139,7 +139,7 @@ const ENDS: readonly (readonly [string, (client: RawClient) => void])[] = [
       client.write(frame)
     },
   ],
-  ['sealed by no session', (client) => client.write(sealedByNobody())],
+  ['encrypted by an unknown session', (client) => client.write(sealedByNobody())],
 ]
 
 function sealedByNobody(): Buffer {
@@ -159,7 +159,7 @@ for (const [what, send] of ENDS) {
   })
 }
 
-test('a message id is used once', async () => {
+test('a message id can be used only once', async () => {
   const client = await loggedIn()
   const echo = client.next(COMMAND.ECHO, SIMPLE_BODY)
   client.send(echo)
@@ -168,7 +168,7 @@ test('a message id is used once', async () => {
   assert(await client.hasEnded())
 })
 
-test('an id may be skipped and used later', async () => {
+test('a message id can be skipped and used later', async () => {
   const client = await loggedIn()
   const [first, second] = [0, 1].map(() => client.next(COMMAND.ECHO, SIMPLE_BODY))
   assert(first && second)
@@ -194,7 +194,7 @@ for (const [what, command, fields, status] of UNKNOWN) {
   })
 }
 
-test('shares have no case; others are not there', async () => {
+test('share names are not case-sensitive, and unknown ones are refused', async () => {
   const client = await loggedIn()
   for (const [share, status] of [
     ['BOX', 'SUCCESS'],
@@ -207,7 +207,7 @@ test('shares have no case; others are not there', async () => {
   }
 })
 
-test('as the request is signed, so is the answer', async () => {
+test('the response is signed if the request is', async () => {
   const client = await onTree()
   client.send(client.sign(client.next(COMMAND.ECHO, SIMPLE_BODY)))
   const [signed] = (await client.answers()) ?? []
@@ -217,22 +217,22 @@ test('as the request is signed, so is the answer', async () => {
   assert(unsigned && !isAnswerSigned(unsigned))
 })
 
-test('where the client demands signing, nothing goes without', async () => {
+test('unsigned requests are refused if the client requires signing', async () => {
   const client = await onTree(SIGNING_REQUIRED)
   const answer = await client.ask(COMMAND.TREE_DISCONNECT, SIMPLE_BODY)
   assert.equal(answer?.status, 'ACCESS_DENIED')
 })
 
-test('after LOGOFF the session is no more, and the answer to it is still signed', async () => {
+test('LOGOFF ends the session, and its response is still signed', async () => {
   const client = await onTree()
   client.send(client.sign(client.next(COMMAND.LOGOFF, SIMPLE_BODY)))
   const [answer] = (await client.answers()) ?? []
   assert(answer && isAnswerSigned(answer))
-  const gone = await client.ask(COMMAND.LOGOFF, SIMPLE_BODY)
-  assert.equal(gone?.status, 'USER_SESSION_DELETED')
+  const deleted = await client.ask(COMMAND.LOGOFF, SIMPLE_BODY)
+  assert.equal(deleted?.status, 'USER_SESSION_DELETED')
 })
 
-test('a chain: a file is opened and closed; the credits come with the last part', async () => {
+test('a chain opens and closes a file, and its last response grants the credits', async () => {
   const client = await onTree()
   const related = { flags: HEADER_FLAG.related, credits: 5 }
   client.send(
@@ -248,7 +248,7 @@ test('a chain: a file is opened and closed; the credits come with the last part'
   )
 })
 
-test('a chain: what is related to a failed CREATE fails alike, what is not does not', async () => {
+test('in a chain, parts related to a failed CREATE fail with the same status, others do not', async () => {
   const client = await onTree()
   client.send(
     client.next(COMMAND.CREATE, createBody('missing', 1)),
@@ -259,7 +259,7 @@ test('a chain: what is related to a failed CREATE fails alike, what is not does 
   assert.deepEqual(statuses(await client.answers()), expected)
 })
 
-test('a chain: the tree that it has connected is the one of the parts behind', async () => {
+test('in a chain, a TREE_CONNECT sets the tree of the following parts', async () => {
   const client = await loggedIn()
   const related = { flags: HEADER_FLAG.related }
   client.send(
@@ -270,7 +270,7 @@ test('a chain: the tree that it has connected is the one of the parts behind', a
   assert.deepEqual(statuses(await client.answers()), ['SUCCESS', 'FILE_IS_A_DIRECTORY'])
 })
 
-test('a share that is deleted takes its trees along', async () => {
+test('deleting a share ends its trees', async () => {
   await onShare('PUT', 'gone')
   const client = await loggedIn()
   assert.equal((await client.connectTree('gone'))?.status, 'SUCCESS')
@@ -279,7 +279,7 @@ test('a share that is deleted takes its trees along', async () => {
   assert.equal(answer?.status, 'NETWORK_NAME_DELETED')
 })
 
-test('who does not log in is not waited for, who has may be idle', async () => {
+test('connections without a login time out, those with one may be idle', async () => {
   const [idle, busy] = [await openClient(), await loggedIn()]
   await idle.negotiate()
   server.endWaits()

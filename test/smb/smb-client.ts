@@ -1,6 +1,5 @@
-// An SMB2 client of our own on a real connection: one login, one share, many requests at once. It keeps what the
-// server asks it to give up until a test takes it. Dialect 3.1.1 (every message signed with AES-GMAC) or 2.1
-// (unsigned).
+// Our own SMB2 client on a real connection: one login, one share, concurrent requests. It queues the server's breaks
+// until a test reads them. Dialect 3.1.1 (every message signed with AES-GMAC) or 2.1 (unsigned).
 import assert from 'node:assert/strict'
 import { createCipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
@@ -21,7 +20,7 @@ import { acknowledgeBody, decodeBreak, type CacheBreak } from './client-message-
 import { authenticateMessage, negotiateMessage, SESSION_KEY } from './ntlm-client.ts'
 import { SmbFile } from './smb-file.ts'
 
-/** No test waits longer for an answer: a hang is a failure, not a long run. */
+/** The longest that a test waits for a response: a hang must fail. */
 const WAIT_MS_MAX = 10_000
 const PENDING = 0x103
 const ENDED = 'the connection has ended'
@@ -38,7 +37,7 @@ export class SmbFailure extends Error {
   }
 }
 
-/** `SUCCESS`, or what the server has said instead. */
+/** `SUCCESS`, or the status of the failure. */
 export async function statusOf(running: Promise<unknown>): Promise<string> {
   try {
     await running
@@ -60,7 +59,7 @@ export type ClientTerms = {
   readonly share: string
   readonly dialect?: 0x0210 | 0x0311
   readonly clientGuid?: Buffer
-  /** Left out, the account. */
+  /** The account if left out. */
   readonly login?: { readonly user: string; readonly password: string }
 }
 
@@ -75,7 +74,7 @@ export class SmbClient {
   #sessionId = 0n
   #treeId = 0
   #signingKey: Buffer | undefined
-  /** 3.1.1: over all messages until there are keys ([MS-SMB2] 3.2.5.2). */
+  /** The preauthentication hash of 3.1.1, over all messages until there are keys ([MS-SMB2] 3.2.5.2). */
   #hash = Buffer.alloc(64)
   #isHashing = true
 
@@ -89,7 +88,7 @@ export class SmbClient {
     })
   }
 
-  /** Logged in, with a share of the account. */
+  /** Logs in and connects to a share of the account. */
   static async connect(terms: ClientTerms): Promise<SmbClient> {
     const { port, share, dialect = 0x0311, clientGuid = randomBytes(16) } = terms
     const { login = { user: ACCOUNT, password: ACCOUNT_KEY } } = terms
@@ -105,7 +104,7 @@ export class SmbClient {
     return client
   }
 
-  /** As a client that loses its connection. */
+  /** Drops the connection without a logoff. */
   end(): void {
     this.#socket.destroy()
   }
@@ -119,7 +118,7 @@ export class SmbClient {
     return new SmbFile(this, decodeCreated(answer))
   }
 
-  /** What the server asks to give up, the first first. */
+  /** The next break from the server, in order. */
   async nextBreak(): Promise<CacheBreak> {
     for (;;) {
       const asked = this.#breaks.shift()
@@ -133,12 +132,12 @@ export class SmbClient {
     }
   }
 
-  /** From now on it does at once what it is asked to. */
+  /** Acknowledges every break at once from now on. */
   answerBreaks(): void {
     this.#onBreak = () => {
       for (const asked of this.#breaks.splice(0)) {
         const isAnswered = asked.kind === 'oplock' || asked.isAcknowledged
-        // What it has closed meanwhile it need not give back.
+        // A break of a file that was closed in the meantime needs no acknowledgment.
         if (isAnswered) this.acknowledge(asked).catch(() => undefined)
       }
     }
@@ -152,12 +151,12 @@ export class SmbClient {
     await this.ask(COMMANDS.OPLOCK_BREAK, acknowledgeBody(asked, to))
   }
 
-  /** The answer; everything but SUCCESS (or a login that goes on) is a failure. */
+  /** The response; any status except SUCCESS (or an unfinished login) is a failure. */
   async ask(command: number, body: Buffer, creditCharge = 1): Promise<Buffer> {
     return await this.begin(command, body, creditCharge).answer
   }
 
-  /** `pending` is done when the server has said that it takes time. */
+  /** `pending` resolves with the interim response. */
   begin(
     command: number,
     body: Buffer,
@@ -200,7 +199,7 @@ export class SmbClient {
     this.#sessionId = first.readBigUInt64LE(40)
     const token = authenticateMessage(securityTokenOf(first), { user, password })
     const last = this.begin(COMMANDS.SESSION_SETUP, sessionSetupBody(token))
-    // The hash ends with this request: its answer is signed already.
+    // The hash ends with this request, since its response is already signed.
     this.#isHashing = false
     await last.answer
     if (dialect === 0x0311) this.#signingKey = deriveSigningKey(SESSION_KEY, this.#hash)
@@ -229,14 +228,14 @@ export class SmbClient {
       return this.#onBreak()
     }
     const waiting = this.#waiting.get(messageId)
-    assert(waiting !== undefined, `nobody has asked for message ${messageId}`)
+    assert(waiting !== undefined, `no request has message id ${messageId}`)
     const status = message.readUInt32LE(8)
     if (status === PENDING) return waiting.onPending()
     this.#waiting.delete(messageId)
-    // Every answer to a signed request is signed, but not the notice that it takes time.
+    // Every response to a signed request is signed, except the interim one.
     if (this.#signingKey !== undefined) assert(isSignatureRight(message, this.#signingKey))
     if (this.#isHashing) this.#extendHash(message)
-    // TREE_CONNECT's answer is where its id is.
+    // The response to TREE_CONNECT has the tree id.
     if (message.readUInt16LE(12) === COMMANDS.TREE_CONNECT) this.#treeId = message.readUInt32LE(36)
     const name = statusName(status)
     const isGood = name === 'SUCCESS' || name === 'MORE_PROCESSING_REQUIRED'
@@ -257,7 +256,7 @@ function isSignatureRight(message: Buffer, key: Buffer): boolean {
   return isSigned && signatureOf(unsigned, key, true).equals(message.subarray(48, 64))
 }
 
-/** [MS-SMB2] 3.1.4.1: AES-128-GMAC over the message with no signature in it; the nonce says who speaks. */
+/** [MS-SMB2] 3.1.4.1: AES-128-GMAC over the message without its signature; the nonce has the direction. */
 function signatureOf(message: Buffer, key: Buffer, isFromServer: boolean): Buffer {
   const nonce = Buffer.alloc(12)
   message.copy(nonce, 0, 24, 32)
@@ -282,7 +281,7 @@ function deriveSigningKey(sessionKey: Buffer, hash: Buffer): Buffer {
 async function within<T>(work: Promise<T>, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} never came`)), WAIT_MS_MAX)
+    timer = setTimeout(() => reject(new Error(`${what} never arrived`)), WAIT_MS_MAX)
   })
   try {
     return await Promise.race([work, late])

@@ -76,7 +76,7 @@ export class SmbFile {
     await this.#set(FILE_CLASS.rename, renameBytes(name, replaces))
   }
 
-  /** Marks it for deletion with its last handle, or takes that back. */
+  /** Marks it for deletion with its last handle, or removes the mark. */
   async setDisposition(isDeletePending: boolean): Promise<void> {
     await this.#set(FILE_CLASS.disposition, Buffer.of(isDeletePending ? 1 : 0))
   }
@@ -121,21 +121,21 @@ export class SmbFile {
     await this.#client.ask(COMMANDS.SET_INFO, body)
   }
 
-  /** All names but `.` and `..`. */
+  /** All names except `.` and `..`. */
   async names(): Promise<string[]> {
     const body = queryDirectoryBody(this.#id, '*', true)
     const found = decodeNames(decodeOutput(await this.#client.ask(COMMANDS.QUERY_DIRECTORY, body)))
     return found.filter((name) => name !== '.' && name !== '..')
   }
 
-  /** `pending` is done when the server watches. */
+  /** `pending` resolves when the server watches. */
   watch(filter: number, watchesTree = false) {
     const body = changeNotifyBody(this.#id, filter, watchesTree)
     const { answer, pending } = this.#client.begin(COMMANDS.CHANGE_NOTIFY, body)
     return { pending, changes: answer.then((message) => decodeChanges(decodeOutput(message))) }
   }
 
-  /** `@GMT-…`, as the server names them. */
+  /** The names of the snapshots, `@GMT-…`. */
   async snapshots(): Promise<string[]> {
     const body = enumerateSnapshotsBody(this.#id)
     return decodeSnapshots(await this.#client.ask(COMMANDS.IOCTL, body))

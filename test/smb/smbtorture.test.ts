@@ -1,5 +1,5 @@
-// The suites of smbtorture that hold what matters most: logins and sessions, share modes, locks, renames, deletes,
-// chains and caches. The whole list is run by `npm run smbtorture`.
+// The most important suites of smbtorture: logins and sessions, share modes, locks, renames, deletes, chains and caches.
+// `npm run smbtorture` runs the whole list.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { missingReason } from '../clients/program.ts'
@@ -16,14 +16,14 @@ const SUITES = [
   'delete-on-close-perms', 'compound', 'oplock', 'lease',
 ] // prettier-ignore
 
-/** smbtorture mostly waits, for breaks that must not come: many of it run at once, each with a server of its own. */
+/** smbtorture mostly waits for breaks that must not come, so many run at once, each with its own server. */
 const CONCURRENCY = 8
 const PART_TESTS_MAX = 8
 const PART_LIMIT_MS = 240_000
 
 const skip = missingReason('smbtorture', ['smbtorture', '--version']) ?? false
 
-/** The tests of a suite, a few at a time. */
+/** The tests of a suite in small groups. */
 function partsOf(suite: string): readonly (readonly string[])[] {
   const tests = namesIn('core.txt').filter((each) => suiteOf(each) === `smb2.${suite}`)
   assert(tests.length > 0, `the list has tests of ${suite}`)
@@ -34,7 +34,7 @@ function partsOf(suite: string): readonly (readonly string[])[] {
 }
 
 describe('smbtorture', { skip, concurrency: CONCURRENCY }, () => {
-  // The longest suites first, so that they do not end alone.
+  // The longest suites first, so that none runs alone at the end.
   const suites = SUITES.map((suite) => ({ suite, parts: partsOf(suite) }))
   for (const { suite, parts } of suites.toSorted((a, b) => b.parts.length - a.parts.length)) {
     for (const [at, tests] of parts.entries()) {

@@ -1,4 +1,4 @@
-// smbtorture, Samba's own test suite for SMB servers, run against a server of this process: which tests passed.
+// Runs smbtorture, Samba's own test suite for SMB servers, against a server in this process and reports the outcomes.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,23 +10,23 @@ export type TortureOutcome = 'success' | 'failure' | 'error' | 'skip' | 'timeout
 export type TortureResult = {
   readonly test: string
   readonly outcome: TortureOutcome
-  /** What smbtorture says of a failure. */
+  /** The output of smbtorture for a failure. */
   readonly reason: string
 }
 
 export type TortureServer = { readonly server: LazuliServer; close(): Promise<void> }
 
 const ACCOUNT = 'smbt1'
-/** Keys are base64, and their text is the password. */
+/** The password is the text of the account's key, in base64. */
 const KEYS = { smbt1: passwordOf('smbt1'), smbt2: passwordOf('smbt2') } as const
-/** Two users of the account, whom the tests log in as: security descriptors count for them. */
+/** Two users of the account, to whom security descriptors apply, for the logins of the tests. */
 const USERS = ['torture1', 'torture2'].map((user) => {
   return { user, account: ACCOUNT, password: passwordOf(user) }
 })
 const SHARE = 'torture'
-/** Everybody may do everything in a share, as in one of Samba's. */
+/** Grants everyone all rights in the share, as in Samba's. */
 const ROOT_PERMISSION = 'O:SYG:SYD:(A;OICI;FA;;;WD)'
-/** That some tests want to be there, too. */
+/** A second share that some tests need. */
 const OTHER_SHARES = ['noperm', 'hideunread'] as const
 
 function passwordOf(name: string): string {
@@ -37,7 +37,7 @@ export function namesIn(file: 'core.txt' | 'stretch.txt'): readonly string[] {
   return linesOf(file)
 }
 
-/** Test → why it fails. */
+/** The reason why each test fails. */
 export function knownFailures(): ReadonlyMap<string, string> {
   return new Map(
     linesOf('known-failures.txt').map((line) => {
@@ -64,13 +64,13 @@ export async function startTortureServer(): Promise<TortureServer> {
 
 export type TortureSettings = {
   readonly port: number
-  /** Each run of smbtorture ends after this. */
+  /** The time limit for each run of smbtorture. */
   readonly limitMs: number
   /** Further arguments, such as `--client-protection=encrypt`. */
   readonly args?: readonly string[]
 }
 
-/** The user and another one, as smbtorture is told of them. */
+/** The arguments that give smbtorture the user and a second one. */
 function loginArgs(isSuperuser: boolean): readonly string[] {
   const [first, second] = isSuperuser
     ? Object.entries(KEYS)
@@ -83,7 +83,7 @@ function loginArgs(isSuperuser: boolean): readonly string[] {
   ]
 }
 
-/** Tests one after the other: those that need it as the account, above all descriptors, the others as a user. */
+/** Runs tests in sequence: those that need it as the account, which no descriptor limits, the others as a user. */
 export async function runTorture(
   tests: readonly string[],
   settings: TortureSettings,
@@ -97,7 +97,7 @@ export async function runTorture(
   return tests.flatMap((test) => results.find((result) => result.test === test) ?? [])
 }
 
-/** In one process of smbtorture. */
+/** Runs the tests in one smbtorture process. */
 function runAs(
   isSuperuser: boolean,
   tests: readonly string[],
@@ -115,7 +115,7 @@ function runAs(
       ...args,
       ...tests,
     ],
-    // It leaves folders where it runs.
+    // smbtorture leaves folders in its working directory.
     { stdio: ['ignore', 'pipe', 'pipe'], cwd: tmpdir() },
   )
   let output = ''
@@ -147,12 +147,12 @@ function resultsOf(tests: readonly string[], output: string): readonly TortureRe
   })
 }
 
-/** A suite of one test says its name twice: smb2.connect.connect. */
-function nameOf(tests: readonly string[], said: string): string {
-  return tests.includes(said) ? said : said.split('.').slice(0, -1).join('.')
+/** A suite with one test prints its name twice: smb2.connect.connect. */
+function nameOf(tests: readonly string[], printed: string): string {
+  return tests.includes(printed) ? printed : printed.split('.').slice(0, -1).join('.')
 }
 
-/** smb2.lock.rw-none is of the suite smb2.lock. */
+/** smb2.lock.rw-none belongs to the suite smb2.lock. */
 export function suiteOf(test: string): string {
   return test.split('.').slice(0, 2).join('.')
 }

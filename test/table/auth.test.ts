@@ -1,22 +1,15 @@
-// Shared Key, Shared Key Lite and tokens: who may use the Table service at all.
+// Authentication for the Table service: Shared Key, Shared Key Lite and tokens.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { UnsecuredJWT } from 'jose'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
-import { ask, entityPath, freshTable, outcome, startTableServer } from './table-server.ts'
-import type { TableServer } from './table-server.ts'
+import { send, entityPath, newTable, outcome, startTableFixture } from './fixture.ts'
 
-let server: TableServer
-let table: string
+const server = await startTableFixture({ oauth: 'basic' })
+const table = await newTable(server)
 
-before(async () => {
-  server = await startTableServer({ oauth: true })
-  table = await freshTable(server)
-})
-after(() => server.close())
-
-/** Lite signs the date and the resource alone, and of the query `comp`. */
+/** Shared Key Lite signs only the date, the resource and the query parameter `comp`. */
 function lite(date: string, resource: string): string {
   const hmac = createHmac('sha256', Buffer.from(ACCOUNT_KEY, 'base64'))
   const signature = hmac.update(`${date}\n/${ACCOUNT}/${ACCOUNT}${resource}`).digest('base64')
@@ -36,23 +29,23 @@ describe('Shared Key Lite', () => {
     test(`${method} ${path} signed as ${signed} → ${expected}`, async () => {
       const named = (text: string) => text.replace('{table}', table)
       const headers = { 'x-ms-date': date, Authorization: lite(date, named(signed)) }
-      const answer = await ask(server, { method, path: named(path), headers, sign: 'none' })
+      const answer = await send(server, { method, path: named(path), headers, sign: 'none' })
       assert.equal(outcome(answer), expected)
     })
   }
 
-  test('keys of entities are signed as they are sent', async () => {
+  test('signs the keys of entities as they are sent', async () => {
     const path = entityPath(table, "it's", 'ä %').replaceAll("'", '%27')
     const headers = { 'x-ms-date': date, Authorization: lite(date, path) }
-    const put = await ask(server, { method: 'PUT', path, headers, body: '{}', sign: 'none' })
+    const put = await send(server, { method: 'PUT', path, headers, body: '{}', sign: 'none' })
     assert.equal(outcome(put), '204')
   })
 })
 
 test('Shared Key signs the method and the type of the body', async () => {
   const path = entityPath(table, 'p', 'r')
-  assert.equal(outcome(await ask(server, { method: 'PUT', path, body: '{}' })), '204')
-  assert.equal(outcome(await ask(server, { method: 'GET', path })), '200')
+  assert.equal(outcome(await send(server, { method: 'PUT', path, body: '{}' })), '204')
+  assert.equal(outcome(await send(server, { method: 'GET', path })), '200')
 })
 
 describe('a token', () => {
@@ -73,16 +66,16 @@ describe('a token', () => {
   for (const [audience, expected] of AUDIENCES) {
     test(`for ${audience} → ${expected}`, async () => {
       const headers = headersFor(audience)
-      const answer = await ask(server, { method: 'GET', path: '/Tables', headers, sign: 'none' })
+      const answer = await send(server, { method: 'GET', path: '/Tables', headers, sign: 'none' })
       assert.equal(outcome(answer), expected)
     })
   }
 
-  test('finds no access policies', async () => {
+  test('does not permit access policies', async () => {
     const headers = headersFor('https://storage.azure.com')
     for (const method of ['GET', 'PUT']) {
       const path = `/${table}?comp=acl`
-      const answer = await ask(server, { method, path, headers, sign: 'none' })
+      const answer = await send(server, { method, path, headers, sign: 'none' })
       assert.equal(outcome(answer), '404 ResourceNotFound')
       assert.equal(answer.headers['content-type'], 'application/xml')
     }

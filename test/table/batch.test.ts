@@ -1,16 +1,10 @@
-// Entity group transactions over the wire: their shapes, their answers, and all or nothing.
+// Entity group transactions over the wire: their format, their responses, and atomicity.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { RawResponse } from '../harness.ts'
-import { ask, entityPath, freshTable, insert, outcome, startTableServer } from './table-server.ts'
-import type { TableServer } from './table-server.ts'
+import { send, entityPath, newTable, insert, outcome, startTableFixture } from './fixture.ts'
 
-let server: TableServer
-
-before(async () => {
-  server = await startTableServer()
-})
-after(() => server.close())
+const server = await startTableFixture()
 
 type Part = readonly [method: string, url: string, body?: unknown, headers?: readonly string[]]
 
@@ -29,10 +23,10 @@ function changeset(parts: readonly Part[]): string {
 function post(sections: readonly string[], headers = {}): Promise<RawResponse> {
   const body = `${sections.map((section) => `--batch_1\r\n${section}`).join('')}--batch_1--\r\n`
   const type = { 'Content-Type': 'multipart/mixed; boundary=batch_1' }
-  return ask(server, { method: 'POST', path: '/$batch', headers: { ...type, ...headers }, body })
+  return send(server, { method: 'POST', path: '/$batch', headers: { ...type, ...headers }, body })
 }
 
-/** The status, the code and the first line of the message of each answer inside. */
+/** The status, code and first line of the message of each inner response. */
 function answersOf({ text }: RawResponse): string[] {
   return text
     .split(/HTTP\/1\.1 /)
@@ -46,7 +40,7 @@ function answersOf({ text }: RawResponse): string[] {
 
 async function rowsOf(table: string): Promise<string> {
   const headers = { Accept: 'application/json;odata=nometadata' }
-  const { text } = await ask(server, { method: 'GET', path: `/${table}()`, headers })
+  const { text } = await send(server, { method: 'GET', path: `/${table}()`, headers })
   const rows: Record<string, unknown>[] = JSON.parse(text).value
   return rows.map((row) => `${row['RowKey']}:${row['n'] ?? ''}`).join(' ')
 }
@@ -60,8 +54,8 @@ const add = (table: string, RowKey: string, n?: unknown): Part => [
 const at = (table: string, rowKey: string) => `${server.endpoint}${entityPath(table, 'p', rowKey)}`
 
 describe('a changeset', () => {
-  test('does all of it, and answers each in order', async () => {
-    const table = await freshTable(server)
+  test('runs all operations and answers each in order', async () => {
+    const table = await newTable(server)
     for (const RowKey of ['merged', 'replaced', 'deleted'])
       await insert(server, table, { RowKey, n: 0 })
     const answer = await post([
@@ -100,8 +94,8 @@ describe('a changeset', () => {
     assert.equal(await rowsOf(table), 'added:1 merged:3 replaced:4 shown:2 upserted:5')
   })
 
-  test('has 100 parts at most', async () => {
-    const table = await freshTable(server)
+  test('can have up to 100 parts', async () => {
+    const table = await newTable(server)
     const parts = Array.from({ length: 101 }, (_, n) => add(table, String(n).padStart(3, '0'), n))
     const refused = await post([changeset(parts)])
     assert.deepEqual(answersOf(refused), [
@@ -112,8 +106,8 @@ describe('a changeset', () => {
     assert.equal(answersOf(taken).length, 100)
   })
 
-  test('names its URLs in full, by path, or without the account', async () => {
-    const table = await freshTable(server)
+  test('can have full URLs, paths, or paths without the account', async () => {
+    const table = await newTable(server)
     const url = (text: string, RowKey: string): Part => [
       'POST',
       text,
@@ -131,27 +125,27 @@ describe('a changeset', () => {
   })
 })
 
-describe('what fails', () => {
+describe('a changeset that fails:', () => {
   const CASES: readonly (readonly [string, (table: string) => readonly Part[], string])[] = [
     ['an insert', (t) => [add(t, 'a'), add(t, 'old')], '409 EntityAlreadyExists 1:The specified entity already exists.'],
     ['an update', (t) => [add(t, 'a'), add(t, 'b'), ['PUT', at(t, 'none'), {}, ['If-Match: *']]], '404 ResourceNotFound 2:The specified resource does not exist.'],
     ['a stale ETag', (t) => [['MERGE', at(t, 'old'), {}, ['If-Match: W/"x"']], add(t, 'a')], '412 UpdateConditionNotSatisfied 0:The update condition specified in the request was not satisfied.'],
-    ['one update alone', (t) => [['PUT', at(t, 'none'), {}, ['If-Match: *']]], '404 ResourceNotFound The specified resource does not exist.'],
-    ['one stale ETag alone', (t) => [['MERGE', at(t, 'old'), {}, ['If-Match: W/"x"']]], '412 UpdateConditionNotSatisfied The update condition specified in the request was not satisfied.'],
-    ['one insert alone', (t) => [add(t, 'old')], '409 EntityAlreadyExists 0:The specified entity already exists.'],
+    ['a single update', (t) => [['PUT', at(t, 'none'), {}, ['If-Match: *']]], '404 ResourceNotFound The specified resource does not exist.'],
+    ['a single stale ETag', (t) => [['MERGE', at(t, 'old'), {}, ['If-Match: W/"x"']]], '412 UpdateConditionNotSatisfied The update condition specified in the request was not satisfied.'],
+    ['a single insert', (t) => [add(t, 'old')], '409 EntityAlreadyExists 0:The specified entity already exists.'],
     ['a delete without If-Match', (t) => [add(t, 'a'), ['DELETE', at(t, 'old')]], '400 InvalidInput 1:One of the request inputs is not valid.'],
     ['the same row twice', (t) => [add(t, 'a'), add(t, 'b'), add(t, 'a')], '400 InvalidDuplicateRow 2:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.'],
     ['another partition', (t) => [add(t, 'a'), ['POST', t, { PartitionKey: 'q', RowKey: 'b' }]], '400 CommandsInBatchActOnDifferentPartitions 1:All commands in a batch must operate on same entity group.'],
     ['another table', (t) => [add(t, 'a'), ['POST', 'Other', { PartitionKey: 'p', RowKey: 'b' }]], '400 CommandsInBatchActOnDifferentPartitions 1:All commands in a batch must operate on same entity group.'],
-    ['a body', (t) => [add(t, 'a'), ['POST', t, { PartitionKey: 'p' }]], '400 PropertiesNeedValue 1:The values are not specified for all properties in the entity.'],
-    ['a value', (t) => [add(t, 'a', []), add(t, 'b')], '400 InvalidInput 0:One of the request inputs is not valid.'],
+    ['an incomplete body', (t) => [add(t, 'a'), ['POST', t, { PartitionKey: 'p' }]], '400 PropertiesNeedValue 1:The values are not specified for all properties in the entity.'],
+    ['an invalid value', (t) => [add(t, 'a', []), add(t, 'b')], '400 InvalidInput 0:One of the request inputs is not valid.'],
     ['a missing table', () => [add('Missing', 'a')], '404 TableNotFound 0:The table specified does not exist.'],
     ['a query among writes', (t) => [add(t, 'a'), ['GET', at(t, 'old')]], '400 InvalidInput 1:The batch is not valid. A query can not be in a changeset.'],
     ['a table among entities', (t) => [add(t, 'a'), ['POST', 'Tables', { TableName: 'Abc' }]], '400 InvalidInput 1:The batch is not valid. It is for entities.'],
   ] // prettier-ignore
   for (const [what, parts, expected] of CASES) {
-    test(`${what} → ${expected}, and nothing is done`, async () => {
-      const table = await freshTable(server)
+    test(`${what} → ${expected}, and nothing changes`, async () => {
+      const table = await newTable(server)
       await insert(server, table, { RowKey: 'old', n: 0 })
       const answer = await post([changeset(parts(table))])
       assert.equal(answer.status, 202)
@@ -160,15 +154,15 @@ describe('what fails', () => {
     })
   }
 
-  test('the answer has the Content-ID of the part that failed', async () => {
-    const table = await freshTable(server)
+  test('the response has the Content-ID of the failed part', async () => {
+    const table = await newTable(server)
     const part: Part = ['POST', table, { PartitionKey: 'p' }, ['Content-ID: 9']]
     const answer = await post([changeset([add(table, 'a'), part])])
     assert.match(answer.text, /HTTP\/1\.1 400 Bad Request\r\nContent-ID: 9\r\n/)
   })
 
-  test('a Content-ID among the headers of the part itself is not answered', async () => {
-    const table = await freshTable(server)
+  test('a Content-ID in the headers of the inner request is not returned', async () => {
+    const table = await newTable(server)
     const labelled = changeset([add(table, 'a')]).replace(
       'binary\r\n',
       'binary\r\nContent-ID: 0\r\n',
@@ -178,8 +172,8 @@ describe('what fails', () => {
     assert.doesNotMatch(answer.text, /Content-ID/)
   })
 
-  test('the headers of a part that failed', async () => {
-    const table = await freshTable(server)
+  test('the failed part has its own headers', async () => {
+    const table = await newTable(server)
     const headersOf = async (part: Part) => {
       const { text } = await post([changeset([part])])
       return /HTTP\/1\.1 ([^{]*)\r\n\r\n/.exec(text)?.[1]?.split('\r\n')
@@ -202,9 +196,9 @@ describe('what fails', () => {
   })
 })
 
-describe('a query', () => {
-  test('of one entity', async () => {
-    const table = await freshTable(server)
+describe('a batch with a query', () => {
+  test('of one entity returns it', async () => {
+    const table = await newTable(server)
     await insert(server, table, { RowKey: 'a', n: 1 })
     const answer = await post([partText(['GET', at(table, 'a')])])
     assert.equal(answer.status, 202)
@@ -213,8 +207,8 @@ describe('a query', () => {
     assert.match(answer.text, /"RowKey":"a".*"n":1}/)
   })
 
-  test('of many, and of none', async () => {
-    const table = await freshTable(server)
+  test('of many entities returns them, and of a missing one an error', async () => {
+    const table = await newTable(server)
     await insert(server, table, { RowKey: 'a', n: 1 })
     const many = await post([partText(['GET', `${server.endpoint}/${table}()?$filter=n%20eq%201`])])
     assert.match(many.text, /"value":\[\{[^\]]*"RowKey":"a"/)
@@ -226,9 +220,9 @@ describe('a query', () => {
   })
 })
 
-describe('what is no batch', () => {
-  test('shapes', async () => {
-    const table = await freshTable(server)
+describe('an invalid batch:', () => {
+  test('malformed parts', async () => {
+    const table = await newTable(server)
     const query = partText(['GET', at(table, 'a')])
     const one = changeset([add(table, 'a')])
     assert.equal(outcome(await post([])), '400 InvalidInput')
@@ -240,7 +234,7 @@ describe('what is no batch', () => {
     assert.equal(await rowsOf(table), '')
   })
 
-  test('headers and sizes', async () => {
+  test('wrong headers and sizes', async () => {
     const json = { 'Content-Type': 'application/json' }
     assert.equal(outcome(await post([], json)), '400 InvalidHeaderValue')
     const long = 'x'.repeat(4 * 1024 * 1024)

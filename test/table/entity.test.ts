@@ -1,31 +1,25 @@
-// Entities over the wire: the six writes with and without If-Match, their answers and their refusals.
+// Entities over the wire: the six writes with and without If-Match, their responses and errors.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import {
-  ask,
+  send,
   entityPath,
-  freshTable,
+  newTable,
   getEntity,
   insert,
   outcome,
-  startTableServer,
-  type TableServer,
-} from './table-server.ts'
+  startTableFixture,
+} from './fixture.ts'
 
-let server: TableServer
-
-before(async () => {
-  server = await startTableServer()
-})
-after(() => server.close())
+const server = await startTableFixture()
 
 const AT = (table: string) => entityPath(table, 'p', 'r')
 const STALE = `W/"datetime'2020-01-01T00%3A00%3A00.0000000Z'"`
 
 const write = (method: string, table: string, headers = {}, body = '{"B":2}') =>
-  ask(server, { method, path: AT(table), headers, ...(method !== 'DELETE' && { body }) })
+  send(server, { method, path: AT(table), headers, ...(method !== 'DELETE' && { body }) })
 
-/** The properties that are there, without those of the system. */
+/** The properties of the entity, without system properties. */
 async function stored(table: string): Promise<unknown> {
   const answer = await getEntity(server, table)
   if (answer.status !== 200) return undefined
@@ -33,7 +27,7 @@ async function stored(table: string): Promise<unknown> {
   return rest
 }
 
-// table.md 2: method, If-Match, on a missing entity, on { A: 1 }, what is there then
+// table.md 2: method, If-Match, on a missing entity, on { A: 1 }, the entity afterwards
 const WRITES = [
   ['PUT', undefined, '204', '204', { B: 2 }],
   ['PUT', '*', '404 ResourceNotFound', '204', { B: 2 }],
@@ -54,11 +48,11 @@ const WRITES = [
 
 for (const [method, match, onMissing, onPresent, left] of WRITES) {
   test(`${method} with If-Match ${match}: ${onMissing}, ${onPresent}`, async () => {
-    const table = await freshTable(server)
+    const table = await newTable(server)
     const header = (etag: string) => (match === undefined ? {} : { 'If-Match': etag })
     const before = header(match === '*' ? '*' : STALE)
     assert.equal(outcome(await write(method, table, before)), onMissing)
-    await ask(server, { method: 'DELETE', path: AT(table), headers: { 'If-Match': '*' } })
+    await send(server, { method: 'DELETE', path: AT(table), headers: { 'If-Match': '*' } })
     const etag = String((await insert(server, table, { A: 1 })).headers.etag)
     const values = { '*': '*', current: etag, stale: STALE, undefined: '' }
     const answer = await write(method, table, header(values[match ?? 'undefined']))
@@ -74,7 +68,7 @@ describe('If-Match', () => {
   const MALFORMED = ['x', '"strong"', 'W/"a", W/"b"', "datetime'2020'", 'W/"a']
   for (const etag of MALFORMED) {
     test(`${etag} → 400 InvalidInput`, async () => {
-      const table = await freshTable(server)
+      const table = await newTable(server)
       await insert(server, table, {})
       for (const method of ['PUT', 'MERGE', 'DELETE']) {
         const answer = await write(method, table, { 'If-Match': etag })
@@ -83,15 +77,15 @@ describe('If-Match', () => {
     })
   }
 
-  test('with the colons of the time as they are', async () => {
-    const table = await freshTable(server)
+  test('with unescaped colons is accepted', async () => {
+    const table = await newTable(server)
     const etag = String((await insert(server, table, {})).headers.etag)
     const headers = { 'If-Match': decodeURIComponent(etag) }
     assert.equal(outcome(await write('MERGE', table, headers)), '204')
   })
 
-  test('If-None-Match is not for writes', async () => {
-    const table = await freshTable(server)
+  test('cannot be replaced by If-None-Match', async () => {
+    const table = await newTable(server)
     for (const method of ['PUT', 'MERGE', 'DELETE']) {
       const headers = { 'If-None-Match': '*', 'If-Match': '*' }
       assert.equal(outcome(await write(method, table, headers)), '400 InvalidInput')
@@ -100,8 +94,8 @@ describe('If-Match', () => {
 })
 
 describe('Insert Entity', () => {
-  test('201 with the entity and where it is', async () => {
-    const table = await freshTable(server)
+  test('returns 201 with the entity and its location', async () => {
+    const table = await newTable(server)
     const answer = await insert(server, table, { A: 1 })
     const { headers } = answer
     const etag = String(headers.etag)
@@ -116,10 +110,10 @@ describe('Insert Entity', () => {
     assert.equal(headers.location, `${server.endpoint}/${table}(PartitionKey='p',RowKey='r')`)
   })
 
-  test('Prefer', async () => {
-    const table = await freshTable(server)
+  test('follows the Prefer header', async () => {
+    const table = await newTable(server)
     const post = (prefer: string, rowKey: string) =>
-      ask(server, {
+      send(server, {
         method: 'POST',
         path: `/${table}()`,
         headers: { Prefer: prefer },
@@ -143,20 +137,32 @@ describe('Insert Entity', () => {
     ['without a PartitionKey', { RowKey: 'r' }, '400 PropertiesNeedValue'],
     ['with null for a key', { PartitionKey: 'p', RowKey: null }, '400 PropertiesNeedValue'],
     ['with empty keys', { PartitionKey: '', RowKey: '' }, '201'],
-    ['with 1 KiB of a key', { PartitionKey: long(512), RowKey: '' }, '201'],
-    ['with more', { PartitionKey: long(513), RowKey: '' }, '400 PropertyValueTooLarge'],
+    ['with a key of 1 KiB', { PartitionKey: long(512), RowKey: '' }, '201'],
+    [
+      'with a key above 1 KiB',
+      { PartitionKey: long(513), RowKey: '' },
+      '400 PropertyValueTooLarge',
+    ],
     ['with a slash in a key', { PartitionKey: 'a/b', RowKey: '' }, '400 OutOfRangeInput'],
-    ['with a control in a key', { PartitionKey: 'p', RowKey: '\u0085' }, '400 OutOfRangeInput'],
+    [
+      'with a control character in a key',
+      { PartitionKey: 'p', RowKey: '\u0085' },
+      '400 OutOfRangeInput',
+    ],
     ['with 252 properties', { PartitionKey: 'n', RowKey: '', ...named(252) }, '201'],
-    ['with more', { PartitionKey: 'n', RowKey: '1', ...named(253) }, '400 TooManyProperties'],
+    [
+      'with 253 properties',
+      { PartitionKey: 'n', RowKey: '1', ...named(253) },
+      '400 TooManyProperties',
+    ],
     ['with 64 KiB', { PartitionKey: 'l', RowKey: '', A: long(32 * 1024) }, '201'],
     [
-      'with more',
+      'with more than 64 KiB',
       { PartitionKey: 'l', RowKey: '1', A: long(32 * 1024 + 1) },
       '400 PropertyValueTooLarge',
     ],
     [
-      'with a name of no C#',
+      'with a name that is not a C# identifier',
       { PartitionKey: 'x', RowKey: '', 'a-b': 1 },
       '400 PropertyNameInvalid',
     ],
@@ -166,7 +172,7 @@ describe('Insert Entity', () => {
       '400 PropertyNameTooLong',
     ],
     [
-      'of 1 MiB and more',
+      'of more than 1 MiB',
       {
         PartitionKey: 'x',
         RowKey: '',
@@ -176,55 +182,55 @@ describe('Insert Entity', () => {
     ],
     ['with a list', { PartitionKey: 'x', RowKey: '', A: [1] }, '400 InvalidInput'],
   ] as const
-  test('bodies', async (t) => {
-    const table = await freshTable(server)
+  test('accepts or refuses bodies', async (t) => {
+    const table = await newTable(server)
     for (const [what, body, expected] of BODIES) {
       await t.test(`${what} → ${expected}`, async () => {
         const path = `/${table}`
-        const answer = await ask(server, { method: 'POST', path, body: JSON.stringify(body) })
+        const answer = await send(server, { method: 'POST', path, body: JSON.stringify(body) })
         assert.equal(outcome(answer), expected, answer.text)
       })
     }
   })
 
-  test('twice, and into no table', async () => {
-    const table = await freshTable(server)
+  test('is refused for an existing entity and a missing table', async () => {
+    const table = await newTable(server)
     await insert(server, table, {})
     const body = '{"PartitionKey":"p","RowKey":"r"}'
-    const twice = await ask(server, { method: 'POST', path: `/${table}`, body })
+    const twice = await send(server, { method: 'POST', path: `/${table}`, body })
     assert.equal(outcome(twice), '409 EntityAlreadyExists')
-    const missing = await ask(server, { method: 'POST', path: '/Missing', body })
+    const missing = await send(server, { method: 'POST', path: '/Missing', body })
     assert.equal(outcome(missing), '404 TableNotFound')
-    const name = await ask(server, { method: 'POST', path: '/a-b-c', body })
+    const name = await send(server, { method: 'POST', path: '/a-b-c', body })
     assert.equal(outcome(name), '400 InvalidResourceName')
     const doubled = '{"PartitionKey":"p","RowKey":"r2","A":1,"A":1}'
-    const duplicate = await ask(server, { method: 'POST', path: `/${table}`, body: doubled })
+    const duplicate = await send(server, { method: 'POST', path: `/${table}`, body: doubled })
     assert.equal(outcome(duplicate), '400 DuplicatePropertiesSpecified')
   })
 
-  test('a format that there is none of: nothing is inserted', async () => {
-    const table = await freshTable(server)
+  test('with an unknown response format inserts nothing', async () => {
+    const table = await newTable(server)
     const body = '{"PartitionKey":"p","RowKey":"r"}'
     const atom = { Accept: 'application/atom+xml' }
-    const refused = await ask(server, { method: 'POST', path: `/${table}`, headers: atom, body })
+    const refused = await send(server, { method: 'POST', path: `/${table}`, headers: atom, body })
     assert.equal(outcome(refused), '415 AtomFormatNotSupported')
     assert.equal(outcome(await getEntity(server, table)), '404 ResourceNotFound')
     const headers = { ...atom, Prefer: 'return-no-content' }
-    const taken = await ask(server, { method: 'POST', path: `/${table}`, headers, body })
+    const taken = await send(server, { method: 'POST', path: `/${table}`, headers, body })
     assert.equal(outcome(taken), '204')
   })
 
-  test('4 MiB, and more', async () => {
-    const table = await freshTable(server)
+  test('limits the body to 4 MiB', async () => {
+    const table = await newTable(server)
     const body = ' '.repeat(4 * 1024 * 1024 + 1)
-    const answer = await ask(server, { method: 'POST', path: `/${table}`, body })
+    const answer = await send(server, { method: 'POST', path: `/${table}`, body })
     assert.equal(outcome(answer), '413 RequestBodyTooLarge')
   })
 })
 
 describe('keys in the body', () => {
-  test('are those of the path, or left out', async () => {
-    const table = await freshTable(server)
+  test('have to match the path or be left out', async () => {
+    const table = await newTable(server)
     const put = (body: string) => write('PUT', table, {}, body)
     assert.equal(outcome(await put('{"PartitionKey":"p","RowKey":"r"}')), '204')
     assert.equal(outcome(await put('{}')), '204')
@@ -233,8 +239,8 @@ describe('keys in the body', () => {
   })
 })
 
-test('null keeps a property in a merge and drops it in a replace; a merge may change a type', async () => {
-  const table = await freshTable(server)
+test('null keeps a property in a merge and removes it in a replace; a merge can change a type', async () => {
+  const table = await newTable(server)
   await insert(server, table, { A: 1, B: 'x', C: true })
   await write('MERGE', table, {}, '{"A":null,"B":2.0,"Timestamp":"2000-01-01T00:00:00Z"}')
   assert.deepEqual(await stored(table), { A: 1, B: 2, C: true })
@@ -242,8 +248,8 @@ test('null keeps a property in a merge and drops it in a replace; a merge may ch
   assert.deepEqual(await stored(table), { C: false })
 })
 
-test('the ETag is another after every write, though the clock stands still', async () => {
-  const table = await freshTable(server)
+test('every write changes the ETag, even if the clock stands still', async () => {
+  const table = await newTable(server)
   const etags = [String((await insert(server, table, {})).headers.etag)]
   for (const method of ['PUT', 'MERGE', 'PATCH', 'PUT']) {
     etags.push(String((await write(method, table, { 'If-Match': etags.at(-1) })).headers.etag))
@@ -253,15 +259,15 @@ test('the ETag is another after every write, though the clock stands still', asy
 
 describe('X-HTTP-Method', () => {
   const tunnel = (method: string, value: string | string[], table: string, more = {}) =>
-    ask(server, {
+    send(server, {
       method,
       path: AT(table),
       headers: { 'X-HTTP-Method': value, ...more },
       ...(value !== 'DELETE' && { body: '{"B":2}' }),
     })
 
-  test('stands for the method', async () => {
-    const table = await freshTable(server)
+  test('replaces the method', async () => {
+    const table = await newTable(server)
     await insert(server, table, { A: 1 })
     assert.equal(outcome(await tunnel('POST', 'MERGE', table)), '204')
     assert.deepEqual(await stored(table), { A: 1, B: 2 })
@@ -271,8 +277,8 @@ describe('X-HTTP-Method', () => {
     assert.equal(outcome(await tunnel('POST', 'DELETE', table, { 'If-Match': '*' })), '204')
   })
 
-  test('refusals', async () => {
-    const table = await freshTable(server)
+  test('is refused for other methods', async () => {
+    const table = await newTable(server)
     assert.equal(outcome(await tunnel('PUT', 'MERGE', table)), '400 XMethodNotUsingPost')
     assert.equal(outcome(await tunnel('POST', 'GET', table)), '400 XMethodIncorrectValue')
     assert.equal(
@@ -282,8 +288,8 @@ describe('X-HTTP-Method', () => {
   })
 })
 
-test("the metadata spells the table's name as the request does, also when it is read again", async () => {
-  const table = await freshTable(server)
+test("the metadata has the table's name as spelled in the request, also when read again", async () => {
+  const table = await newTable(server)
   await insert(server, table, { A: 1 })
   for (const level of ['minimalmetadata', 'fullmetadata']) {
     const upper = table.toUpperCase()

@@ -1,11 +1,10 @@
 // Query Entities over the wire: filters, projections, pages, formats.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { ask, entityPath, freshTable, insert, outcome, startTableServer } from './table-server.ts'
-import type { TableServer } from './table-server.ts'
+import { describe, test } from 'node:test'
+import { send, entityPath, newTable, insert, outcome, startTableFixture } from './fixture.ts'
 
-let server: TableServer
-let table: string
+const server = await startTableFixture()
+const table = await newTable(server)
 
 // prettier-ignore
 const ENTITIES = [
@@ -17,15 +16,10 @@ const ENTITIES = [
   { PartitionKey: 'ｚ', RowKey: '', 'g@odata.type': 'Edm.Guid', g: '11111111-2222-3333-4444-555555555555' },
 ]
 
-before(async () => {
-  server = await startTableServer()
-  table = await freshTable(server)
-  for (const entity of ENTITIES) await insert(server, table, entity)
-})
-after(() => server.close())
+for (const entity of ENTITIES) await insert(server, table, entity)
 
 const get = (query: string, accept = 'application/json;odata=nometadata') =>
-  ask(server, { method: 'GET', path: `/${table}()?${query}`, headers: { accept } })
+  send(server, { method: 'GET', path: `/${table}()?${query}`, headers: { accept } })
 
 const rowsOf = (text: string): string[] =>
   JSON.parse(text).value.map(
@@ -72,12 +66,12 @@ const REFUSED = [
   ['$format=atom', '415 AtomFormatNotSupported'],
 ] as const
 
-describe('refused', () => {
+describe('an invalid query:', () => {
   for (const [query, expected] of REFUSED) {
     test(`?${query} → ${expected}`, async () => assert.equal(outcome(await get(query)), expected))
   }
-  test('of no table', async () => {
-    const answer = await ask(server, { method: 'GET', path: '/Missing()' })
+  test('of a missing table', async () => {
+    const answer = await send(server, { method: 'GET', path: '/Missing()' })
     assert.equal(outcome(answer), '404 TableNotFound')
   })
   test('Accept: application/atom+xml', async () => {
@@ -96,7 +90,7 @@ describe('pages', () => {
   }
 
   for (const top of [1, 2, 4, 6]) {
-    test(`$top=${top} until the end`, async () => {
+    test(`of $top=${top} return all entities`, async () => {
       const rows: string[] = []
       let next: string | undefined = ''
       let count = 0
@@ -111,21 +105,21 @@ describe('pages', () => {
     })
   }
 
-  test('a page begins at its place though the entity there is gone', async () => {
-    const other = await freshTable(server)
+  test('continue even if the next entity was deleted', async () => {
+    const other = await newTable(server)
     for (const RowKey of ['1', '2', '3']) await insert(server, other, { RowKey })
-    const first = await ask(server, { method: 'GET', path: `/${other}()?$top=1` })
-    const gone = {
+    const first = await send(server, { method: 'GET', path: `/${other}()?$top=1` })
+    const deleted = {
       method: 'DELETE',
       path: entityPath(other, 'p', '2'),
       headers: { 'If-Match': '*' },
     }
-    assert.equal((await ask(server, gone)).status, 204)
+    assert.equal((await send(server, deleted)).status, 204)
     const path = `/${other}()?${nextOf(first.headers)}`
-    assert.deepEqual(rowsOf((await ask(server, { method: 'GET', path })).text), ['p3'])
+    assert.deepEqual(rowsOf((await send(server, { method: 'GET', path })).text), ['p3'])
   })
 
-  test('without NextRowKey it begins with the partition', async () => {
+  test('start at the partition without NextRowKey', async () => {
     const answer = await get('$top=3')
     const partition = String((await get('$top=4')).headers['x-ms-continuation-nextpartitionkey'])
     assert.equal(rowsOf(answer.text).length, 3)
@@ -135,7 +129,7 @@ describe('pages', () => {
 })
 
 describe('$select', () => {
-  test('of a set', async () => {
+  test('limits the properties of a list', async () => {
     const { text } = await get("$select=RowKey,s,n&$filter=PartitionKey%20eq%20'a'")
     assert.equal(
       text,
@@ -146,7 +140,7 @@ describe('$select', () => {
 
   test('of one entity', async () => {
     const path = `${entityPath(table, 'a', '3')}?$select=n`
-    const answer = await ask(server, { method: 'GET', path })
+    const answer = await send(server, { method: 'GET', path })
     const etag = JSON.stringify(answer.headers.etag)
     assert.equal(
       answer.text,
@@ -156,11 +150,11 @@ describe('$select', () => {
   })
 })
 
-describe('one entity', () => {
-  test('the ETag is in the header at every level', async () => {
+describe('a query of one entity', () => {
+  test('returns the ETag in the header at every metadata level', async () => {
     for (const level of ['nometadata', 'minimalmetadata', 'fullmetadata']) {
       const headers = { Accept: `application/json;odata=${level}` }
-      const answer = await ask(server, {
+      const answer = await send(server, {
         method: 'GET',
         path: entityPath(table, 'a', '1'),
         headers,
@@ -175,7 +169,7 @@ describe('one entity', () => {
     }
   })
 
-  test('$format wins over Accept', async () => {
+  test('prefers $format to Accept', async () => {
     const format = encodeURIComponent('application/json;odata=fullmetadata')
     const answer = await get(`$format=${format}&$top=1`)
     assert.match(answer.text, /"odata\.type":"devstoreaccount1\.Table\d+"/)
@@ -188,12 +182,12 @@ describe('one entity', () => {
   for (const [partitionKey, rowKey, expected] of MISSING) {
     test(`${partitionKey.slice(0, 5)}… ${rowKey} → ${expected}`, async () => {
       const path = entityPath(table, partitionKey, rowKey)
-      assert.equal(outcome(await ask(server, { method: 'GET', path })), expected)
+      assert.equal(outcome(await send(server, { method: 'GET', path })), expected)
     })
   }
 
-  test('a path that is none', async () => {
+  test('refuses an invalid path', async () => {
     const path = `/${table}(PartitionKey='a')`
-    assert.equal(outcome(await ask(server, { method: 'GET', path })), '400 InvalidInput')
+    assert.equal(outcome(await send(server, { method: 'GET', path })), '400 InvalidInput')
   })
 })

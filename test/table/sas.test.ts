@@ -1,7 +1,7 @@
-// What a SAS lets do to tables and entities: letters, ranges of keys, stored policies; made by Azure's own
-// client, so that what is signed is as it says.
+// Access to tables and entities with a SAS: permissions, key ranges, stored policies. Azure's own client creates the
+// SAS, so the signed text is Azure's.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import {
   AzureNamedKeyCredential,
   generateAccountSas,
@@ -11,15 +11,9 @@ import {
   type TableSasSignatureValues,
 } from '@azure/data-tables'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
-import { ask, entityPath, freshTable, insert, outcome, startTableServer } from './table-server.ts'
-import type { TableServer } from './table-server.ts'
+import { send, entityPath, newTable, insert, outcome, startTableFixture } from './fixture.ts'
 
-let server: TableServer
-
-before(async () => {
-  server = await startTableServer()
-})
-after(() => server.close())
+const server = await startTableFixture()
 
 const credential = new AzureNamedKeyCredential(ACCOUNT, ACCOUNT_KEY)
 const expiresOn = new Date(Date.now() + 3_600_000)
@@ -36,7 +30,7 @@ function tableSas(table: string, letters: string, more: TableSasSignatureValues 
 
 const BODY = '{"PartitionKey":"p","RowKey":"new"}'
 
-// operation, method, path, If-Match, the letters that it needs
+// operation, method, path, If-Match, required permissions
 const OPERATIONS = [
   ['Query Entities', 'GET', '()', '', 'r'],
   ['Get Entity', 'GET', "(PartitionKey='p',RowKey='r')", '', 'r'],
@@ -51,7 +45,7 @@ const OPERATIONS = [
 function use(sas: string, table: string, operation: (typeof OPERATIONS)[number]) {
   const [, method, rest, match] = operation
   const body = rest === '' ? BODY : '{}'
-  return ask(server, {
+  return send(server, {
     method,
     path: `/${table}${rest}`,
     headers: match === '' ? {} : { 'If-Match': match },
@@ -60,12 +54,12 @@ function use(sas: string, table: string, operation: (typeof OPERATIONS)[number])
   })
 }
 
-describe('the letters of a table SAS', () => {
+describe('the permissions of a table SAS:', () => {
   for (const operation of OPERATIONS) {
     const [name, , , , needed] = operation
     test(`${name} needs ${needed}`, async () => {
       for (const letters of ['r', 'a', 'u', 'd', 'au', 'raud']) {
-        const table = await freshTable(server)
+        const table = await newTable(server)
         await insert(server, table, {})
         const answer = await use(tableSas(table, letters), table, operation)
         const isEnough = [...needed].every((letter) => letters.includes(letter))
@@ -75,21 +69,21 @@ describe('the letters of a table SAS', () => {
     })
   }
 
-  test('case of the table does not matter, another table does', async () => {
-    const table = await freshTable(server)
+  test('apply to one table, whose name is not case-sensitive', async () => {
+    const table = await newTable(server)
     const sas = tableSas(table.toUpperCase(), 'r')
     assert.equal((await use(sas, table.toLowerCase(), OPERATIONS[0])).status, 200)
-    const other = await use(sas, await freshTable(server), OPERATIONS[0])
+    const other = await use(sas, await newTable(server), OPERATIONS[0])
     assert.equal(outcome(other), '403 AuthenticationFailed')
   })
 
-  test('tables themselves, and their policies, are out of reach', async () => {
-    const table = await freshTable(server)
+  test('do not include operations on tables and their policies', async () => {
+    const table = await newTable(server)
     const sas = tableSas(table, 'raud')
-    const acl = await ask(server, { method: 'GET', path: `/${table}?comp=acl`, sign: sas })
+    const acl = await send(server, { method: 'GET', path: `/${table}?comp=acl`, sign: sas })
     assert.equal(outcome(acl), '403 AuthorizationFailure')
     for (const path of ['/Tables', `/Tables('${table}')`]) {
-      assert.equal((await ask(server, { method: 'GET', path, sign: sas })).status, 403)
+      assert.equal((await send(server, { method: 'GET', path, sign: sas })).status, 403)
     }
   })
 })
@@ -105,16 +99,16 @@ describe('a range of keys', () => {
   const INSIDE = ['b2', 'b3', 'c1']
 
   async function filled(): Promise<string> {
-    const table = await freshTable(server)
+    const table = await newTable(server)
     for (const [PartitionKey, RowKey] of KEYS) await insert(server, table, { PartitionKey, RowKey })
     return table
   }
 
-  test('narrows what a query sees', async () => {
+  test('limits the entities of a query', async () => {
     const table = await filled()
     const sas = tableSas(table, 'r', RANGE)
     const headers = { Accept: 'application/json;odata=nometadata' }
-    const { text } = await ask(server, { method: 'GET', path: `/${table}()`, headers, sign: sas })
+    const { text } = await send(server, { method: 'GET', path: `/${table}()`, headers, sign: sas })
     const rows: Record<string, string>[] = JSON.parse(text).value
     assert.deepEqual(
       rows.map((row) => `${row['PartitionKey']}${row['RowKey']}`),
@@ -122,19 +116,19 @@ describe('a range of keys', () => {
     )
   })
 
-  test('hides the entities outside, and keeps them from being written', async () => {
+  test('prevents reading and writing entities outside', async () => {
     const table = await filled()
     const sas = tableSas(table, 'raud', RANGE)
     for (const [partitionKey = '', rowKey = ''] of KEYS) {
       const isInside = INSIDE.includes(`${partitionKey}${rowKey}`)
       const path = entityPath(table, partitionKey, rowKey)
-      const got = await ask(server, { method: 'GET', path, sign: sas })
+      const got = await send(server, { method: 'GET', path, sign: sas })
       assert.equal(outcome(got), isInside ? '200' : '404 ResourceNotFound')
-      const put = await ask(server, { method: 'PUT', path, body: '{}', sign: sas })
+      const put = await send(server, { method: 'PUT', path, body: '{}', sign: sas })
       assert.equal(outcome(put), isInside ? '204' : '403 AuthorizationFailure')
       const headers = { 'If-Match': '*' }
-      const gone = await ask(server, { method: 'DELETE', path, headers, sign: sas })
-      assert.equal(outcome(gone), isInside ? '204' : '403 AuthorizationFailure')
+      const deleted = await send(server, { method: 'DELETE', path, headers, sign: sas })
+      assert.equal(outcome(deleted), isInside ? '204' : '403 AuthorizationFailure')
     }
   })
 })
@@ -146,15 +140,15 @@ describe('a batch', () => {
     )
     const body = `--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n${parts.join('')}--c--\r\n--b--\r\n`
     const headers = { 'Content-Type': 'multipart/mixed; boundary=b' }
-    return ask(server, { method: 'POST', path: '/$batch', headers, body, sign: sas })
+    return send(server, { method: 'POST', path: '/$batch', headers, body, sign: sas })
   }
   const adds = (table: string, partitionKey: string) =>
     `POST /${table} HTTP/1.1\r\nPrefer: return-no-content\r\n\r\n{"PartitionKey":"${partitionKey}","RowKey":"r"}`
   const puts = (table: string) => `PUT ${entityPath(table, 'b', 'put')} HTTP/1.1\r\n\r\n{}`
 
-  test('goes as far as the SAS for each of its parts', async () => {
-    const table = await freshTable(server)
-    const other = await freshTable(server)
+  test('needs permission for each of its parts', async () => {
+    const table = await newTable(server)
+    const other = await newTable(server)
     const range = { startPartitionKey: 'b', endPartitionKey: 'c' }
     const statusOf = async (sas: string, ...requests: string[]) => {
       const answer = await batch(sas, ...requests)
@@ -176,8 +170,8 @@ describe('a batch', () => {
     assert.equal((await batch('', adds(table, 'z'))).status, 401)
   })
 
-  test('with a stored policy', async () => {
-    const table = await freshTable(server)
+  test('can use a stored policy', async () => {
+    const table = await newTable(server)
     await setPolicy(table, 'writers', 'a')
     const sas = generateTableSas(table, credential, { identifier: 'writers' })
     assert.equal((await batch(sas, adds(table, 'b'))).status, 202)
@@ -190,12 +184,12 @@ async function setPolicy(table: string, id: string, permission: string): Promise
     `<SignedIdentifiers><SignedIdentifier><Id>${id}</Id><AccessPolicy><Expiry>${expiry}</Expiry>` +
     `<Permission>${permission}</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>`
   const headers = { 'Content-Type': 'application/xml' }
-  const answer = await ask(server, { method: 'PUT', path: `/${table}?comp=acl`, headers, body })
+  const answer = await send(server, { method: 'PUT', path: `/${table}?comp=acl`, headers, body })
   assert.equal(answer.status, 204, answer.text)
 }
 
-test('a stored policy says what the SAS does not', async () => {
-  const table = await freshTable(server)
+test('a stored policy completes a SAS', async () => {
+  const table = await newTable(server)
   await setPolicy(table, 'readers', 'r')
   const sas = generateTableSas(table, credential, { identifier: 'readers' })
   assert.equal(outcome(await use(sas, table, OPERATIONS[0])), '200')
@@ -213,26 +207,26 @@ describe('an account SAS', () => {
       services: { table: true },
     })
 
-  test('lists tables with l of c, and reads entities with r of o', async () => {
-    const table = await freshTable(server)
+  test('needs l on containers to list tables and r on objects to read entities', async () => {
+    const table = await newTable(server)
     const list = { method: 'GET', path: '/Tables' }
     const read = { method: 'GET', path: `/${table}()` }
     const lister = accountSas({ list: true }, 'c')
     const reader = accountSas({ query: true }, 'o')
-    assert.equal(outcome(await ask(server, { ...list, sign: lister })), '200')
-    assert.equal(outcome(await ask(server, { ...read, sign: reader })), '200')
+    assert.equal(outcome(await send(server, { ...list, sign: lister })), '200')
+    assert.equal(outcome(await send(server, { ...read, sign: reader })), '200')
     assert.equal(
-      outcome(await ask(server, { ...read, sign: lister })),
+      outcome(await send(server, { ...read, sign: lister })),
       '403 AuthorizationResourceTypeMismatch',
     )
     assert.equal(
-      outcome(await ask(server, { ...list, sign: accountSas({ query: true }, 'c') })),
+      outcome(await send(server, { ...list, sign: accountSas({ query: true }, 'c') })),
       '403 AuthorizationPermissionMismatch',
     )
   })
 
-  test('upserts with a and u', async () => {
-    const table = await freshTable(server)
+  test('needs a and u to upsert', async () => {
+    const table = await newTable(server)
     const upsert = OPERATIONS[5]
     const enough = accountSas({ add: true, update: true }, 'o')
     assert.equal(outcome(await use(enough, table, upsert)), '204')

@@ -1,16 +1,10 @@
-// The Table service as Azure's own client for JavaScript sees it.
+// The Table service with Azure's own JavaScript client.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { odata, RestError, TableTransaction } from '@azure/data-tables'
-import { freshTable, serviceClient, startTableServer, tableClient } from './table-server.ts'
-import type { TableServer } from './table-server.ts'
+import { newTable, serviceClient, startTableFixture, tableClient } from './fixture.ts'
 
-let server: TableServer
-
-before(async () => {
-  server = await startTableServer()
-})
-after(() => server.close())
+const server = await startTableFixture()
 
 const isRefused = (statusCode: number, code: string) => (error: unknown) => {
   assert(error instanceof RestError, String(error))
@@ -26,11 +20,11 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('tables', () => {
-  test('create, list and delete', async () => {
+  test('are created, listed and deleted', async () => {
     const client = serviceClient(server)
     await client.createTable('Books')
     await client.createTable('Authors')
-    // The client takes a table that is there already for one that it made.
+    // The client treats an existing table as created.
     await client.createTable('books')
     const named = await all(client.listTables())
     assert.deepEqual(
@@ -49,7 +43,7 @@ describe('tables', () => {
     assert.deepEqual(await all(client.listTables()), [])
   })
 
-  test('service properties', async () => {
+  test('have service properties', async () => {
     const client = serviceClient(server)
     const cors = [
       {
@@ -65,8 +59,8 @@ describe('tables', () => {
     await client.setProperties({ cors: [] })
   })
 
-  test('access policies', async () => {
-    const client = tableClient(server, await freshTable(server))
+  test('have access policies', async () => {
+    const client = tableClient(server, await newTable(server))
     const start = new Date('2026-01-01T00:00:00Z')
     const expiry = new Date('2027-01-01T00:00:00Z')
     await client.setAccessPolicy([
@@ -78,8 +72,8 @@ describe('tables', () => {
 })
 
 describe('entities', () => {
-  test('values of every type come back as they were', async () => {
-    const client = tableClient(server, await freshTable(server))
+  test('keep values of every type', async () => {
+    const client = tableClient(server, await newTable(server))
     const entity = {
       partitionKey: "it's",
       rowKey: 'ä/ö'.replace('/', '|'),
@@ -111,8 +105,8 @@ describe('entities', () => {
     await assert.rejects(missing, isRefused(404, 'ResourceNotFound'))
   })
 
-  test('update, merge and upsert', async () => {
-    const client = tableClient(server, await freshTable(server))
+  test('are updated, merged and upserted', async () => {
+    const client = tableClient(server, await newTable(server))
     const keys = { partitionKey: 'p', rowKey: 'r' }
     await assert.rejects(client.updateEntity(keys), isRefused(404, 'ResourceNotFound'))
     await client.upsertEntity({ ...keys, a: 1, b: 2 }, 'Merge')
@@ -126,8 +120,8 @@ describe('entities', () => {
     await assert.rejects(stale, isRefused(412, 'UpdateConditionNotSatisfied'))
   })
 
-  test('queries go on from page to page', async () => {
-    const client = tableClient(server, await freshTable(server))
+  test('are queried in pages', async () => {
+    const client = tableClient(server, await newTable(server))
     for (let at = 0; at < 7; at += 1) {
       await client.createEntity({ partitionKey: 'p', rowKey: String(at), even: at % 2 === 0 })
     }
@@ -147,8 +141,8 @@ describe('entities', () => {
 })
 
 describe('transactions', () => {
-  test('all of them', async () => {
-    const client = tableClient(server, await freshTable(server))
+  test('apply all operations', async () => {
+    const client = tableClient(server, await newTable(server))
     await client.createEntity({ partitionKey: 'p', rowKey: 'old', n: 1 })
     const transaction = new TableTransaction()
     transaction.createEntity({ partitionKey: 'p', rowKey: 'new', n: 2 })
@@ -172,8 +166,8 @@ describe('transactions', () => {
     )
   })
 
-  test('or none', async () => {
-    const client = tableClient(server, await freshTable(server))
+  test('or none of them', async () => {
+    const client = tableClient(server, await newTable(server))
     await client.createEntity({ partitionKey: 'p', rowKey: 'b' })
     const transaction = new TableTransaction()
     transaction.createEntity({ partitionKey: 'p', rowKey: 'a' })

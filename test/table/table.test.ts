@@ -1,29 +1,23 @@
-// Tables over the wire: made, found, described and deleted; and what every request of the service gets.
+// Tables over the wire: create, query, ACL and delete; and the common behaviour of all requests of the service.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { ask, freshTable, insert, outcome, startTableServer } from './table-server.ts'
-import type { TableServer } from './table-server.ts'
+import { describe, test } from 'node:test'
+import { send, newTable, insert, outcome, startTableFixture } from './fixture.ts'
 
-let server: TableServer
-
-before(async () => {
-  server = await startTableServer()
-})
-after(() => server.close())
+const server = await startTableFixture()
 
 const create = (name: string, headers = {}) =>
-  ask(server, {
+  send(server, {
     method: 'POST',
     path: '/Tables',
     headers,
     body: JSON.stringify({ TableName: name }),
   })
-const remove = (name: string) => ask(server, { method: 'DELETE', path: `/Tables('${name}')` })
+const remove = (name: string) => send(server, { method: 'DELETE', path: `/Tables('${name}')` })
 const get = (path: string, accept = 'application/json;odata=nometadata') =>
-  ask(server, { method: 'GET', path, headers: { accept } })
+  send(server, { method: 'GET', path, headers: { accept } })
 
 describe('Create Table', () => {
-  test('201 with the table', async () => {
+  test('returns 201 with the table', async () => {
     const answer = await create('Created')
     assert.equal(answer.status, 201)
     assert.equal(
@@ -42,7 +36,7 @@ describe('Create Table', () => {
     assert.equal(headers['preference-applied'], undefined)
   })
 
-  test('Prefer: return-no-content', async () => {
+  test('returns no content with Prefer: return-no-content', async () => {
     const answer = await create('NoContent', { Prefer: 'return-no-content' })
     assert.equal(answer.status, 204)
     assert.equal(answer.text, '')
@@ -50,7 +44,7 @@ describe('Create Table', () => {
     assert.equal(answer.headers['dataserviceid'], `${server.endpoint}/Tables('NoContent')`)
   })
 
-  test('Prefer: return-content', async () => {
+  test('returns the table with Prefer: return-content', async () => {
     const answer = await create('Content', { Prefer: 'return-content' })
     assert.equal(answer.status, 201)
     assert.equal(answer.headers['preference-applied'], 'return-content')
@@ -70,9 +64,9 @@ describe('Create Table', () => {
     test(`${name} → ${expected}`, async () => assert.equal(outcome(await create(name)), expected))
   }
 
-  test('bodies that name no table', async () => {
+  test('refuses bodies without a table name', async () => {
     const post = (body: string, type = 'application/json') =>
-      ask(server, { method: 'POST', path: '/Tables', headers: { 'Content-Type': type }, body })
+      send(server, { method: 'POST', path: '/Tables', headers: { 'Content-Type': type }, body })
     assert.equal(outcome(await post('')), '400 InvalidInput')
     assert.equal(outcome(await post('{"TableName":1}')), '400 InvalidInput')
     assert.equal(outcome(await post('{}')), '400 PropertiesNeedValue')
@@ -84,7 +78,7 @@ describe('Create Table', () => {
 })
 
 describe('Query Tables and Get Table', () => {
-  test('page by page, by name without case', async () => {
+  test('return tables in pages, ordered by name without regard to case', async () => {
     for (const name of ['Qb', 'qC', 'QA'].map((letter) => `${letter}Table`)) await create(name)
     const filter = `$filter=TableName ge 'qa' and TableName lt 'qz'`.replaceAll(' ', '%20')
     const first = await get(`/Tables?${filter}&$top=2`)
@@ -95,8 +89,8 @@ describe('Query Tables and Get Table', () => {
     assert.equal(second.headers['x-ms-continuation-nexttablename'], undefined)
   })
 
-  test('one of them', async () => {
-    const name = await freshTable(server)
+  test('return one table', async () => {
+    const name = await newTable(server)
     assert.equal((await get(`/Tables('${name.toLowerCase()}')`)).text, `{"TableName":"${name}"}`)
     assert.equal(outcome(await get("/Tables('Missing')")), '404 ResourceNotFound')
   })
@@ -115,8 +109,8 @@ describe('Query Tables and Get Table', () => {
 })
 
 describe('Delete Table', () => {
-  test('its entities go with it, and the name is free at once', async () => {
-    const name = await freshTable(server)
+  test('deletes the entities and frees the name at once', async () => {
+    const name = await newTable(server)
     await insert(server, name, {})
     assert.equal(outcome(await remove(name.toUpperCase())), '204')
     assert.equal(outcome(await remove(name)), '404 ResourceNotFound')
@@ -126,39 +120,39 @@ describe('Delete Table', () => {
   })
 })
 
-describe('Table ACL', () => {
+describe('the ACL of a table', () => {
   const POLICY =
     '<SignedIdentifier><Id>a</Id><AccessPolicy><Start>2026-01-01T00:00:00.0000000Z</Start>' +
     '<Expiry>2027-01-01T00:00:00.0000000Z</Expiry><Permission>raud</Permission></AccessPolicy>' +
     '</SignedIdentifier>'
   const set = (table: string, body: string) =>
-    ask(server, {
+    send(server, {
       method: 'PUT',
       path: `/${table}?comp=acl`,
       headers: { 'Content-Type': 'application/xml' },
       body,
     })
 
-  test('is kept as it was set', async () => {
-    const table = await freshTable(server)
+  test('is returned as set', async () => {
+    const table = await newTable(server)
     const xml = `<SignedIdentifiers>${POLICY}</SignedIdentifiers>`
     assert.equal(outcome(await set(table, xml)), '204')
-    const answer = await ask(server, { method: 'GET', path: `/${table}?comp=acl` })
+    const answer = await send(server, { method: 'GET', path: `/${table}?comp=acl` })
     assert.equal(answer.text, `<?xml version="1.0" encoding="utf-8"?>${xml}`)
     assert.equal(answer.headers['content-type'], 'application/xml')
   })
 
-  test('refusals', async () => {
-    const table = await freshTable(server)
+  test('is refused if invalid', async () => {
+    const table = await newTable(server)
     assert.equal(outcome(await set(table, '<x/>')), '400 InvalidXmlDocument')
     assert.equal(outcome(await set('Missing', '')), '404 TableNotFound')
-    const answer = await ask(server, { method: 'GET', path: '/Missing?comp=acl' })
+    const answer = await send(server, { method: 'GET', path: '/Missing?comp=acl' })
     assert.equal(outcome(answer), '404 TableNotFound')
   })
 })
 
-describe('every request', () => {
-  test('errors are JSON, and say who and when', async () => {
+describe('all requests:', () => {
+  test('errors are JSON with request id and time', async () => {
     const answer = await get('/Missing()')
     assert.match(String(answer.headers['content-type']), /^application\/json;odata=minimalmetadata/)
     const id = String(answer.headers['x-ms-request-id'])
@@ -183,30 +177,30 @@ describe('every request', () => {
   ] as const
   for (const [method, path, expected] of METHODS) {
     test(`${method} ${path} → ${expected}`, async () => {
-      assert.equal(outcome(await ask(server, { method, path })), expected)
+      assert.equal(outcome(await send(server, { method, path })), expected)
     })
   }
 
-  test('the account may be named by the host', async () => {
-    const headers = { Host: `devstoreaccount1.table.localhost:${server.port}` }
-    const table = await freshTable(server)
+  test('the host can name the account', async () => {
+    const headers = { Host: `devstoreaccount1.table.localhost:${server.tablePort}` }
+    const table = await newTable(server)
     const path = `/Tables('${table}')`
-    const answer = await ask(server, { method: 'GET', path, headers, wholePath: true })
+    const answer = await send(server, { method: 'GET', path, headers, wholePath: true })
     assert.equal(
       answer.text,
       `{"odata.metadata":"http://${headers.Host}/$metadata#Tables/@Element","TableName":"${table}"}`,
     )
   })
 
-  test('a wrong signature, and none', async () => {
+  test('a wrong or missing signature is refused', async () => {
     const headers = { Authorization: 'SharedKey devstoreaccount1:AAAA' }
-    const wrong = await ask(server, { method: 'GET', path: '/Tables', headers, sign: 'none' })
+    const wrong = await send(server, { method: 'GET', path: '/Tables', headers, sign: 'none' })
     assert.equal(outcome(wrong), '403 AuthenticationFailed')
-    const none = await ask(server, { method: 'GET', path: '/Tables', sign: 'none' })
+    const none = await send(server, { method: 'GET', path: '/Tables', sign: 'none' })
     assert.equal(none.status, 401)
   })
 
-  test('CORS', async () => {
+  test('CORS rules apply', async () => {
     const xml =
       '<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>https://a.example</AllowedOrigins>' +
       '<AllowedMethods>GET</AllowedMethods><MaxAgeInSeconds>9</MaxAgeInSeconds>' +
@@ -214,8 +208,8 @@ describe('every request', () => {
       '</StorageServiceProperties>'
     const path = '/?restype=service&comp=properties'
     const headers = { 'Content-Type': 'application/xml' }
-    assert.equal(outcome(await ask(server, { method: 'PUT', path, headers, body: xml })), '202')
-    const preflight = await ask(server, {
+    assert.equal(outcome(await send(server, { method: 'PUT', path, headers, body: xml })), '202')
+    const preflight = await send(server, {
       method: 'OPTIONS',
       path: "/T(PartitionKey='a',RowKey='b')",
       headers: { Origin: 'https://a.example', 'Access-Control-Request-Method': 'GET' },
@@ -223,7 +217,7 @@ describe('every request', () => {
     })
     assert.equal(preflight.status, 200)
     const origin = { Origin: 'https://a.example' }
-    const answer = await ask(server, { method: 'GET', path: '/Tables', headers: origin })
+    const answer = await send(server, { method: 'GET', path: '/Tables', headers: origin })
     assert.equal(answer.headers['access-control-allow-origin'], 'https://a.example')
   })
 })

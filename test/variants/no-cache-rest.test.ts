@@ -1,4 +1,4 @@
-// One suite of each service by REST again without the cache of records: the same answers.
+// One REST suite of each service again, without the record cache: the answers are the same.
 import { NO_CACHE, setDefaultCacheLimits } from '../../src/kv/cache.ts'
 import { runAgain } from './again.ts'
 

@@ -1,4 +1,4 @@
-// The rules of storage/ again without the cache of records: the same outcomes.
+// The tests of storage/ again, without the record cache: the outcomes are the same.
 import { NO_CACHE, setDefaultCacheLimits } from '../../src/kv/cache.ts'
 import { runAgain } from './again.ts'
 

@@ -1,4 +1,4 @@
-// The rules of storage/blob again, on a store whose every read and commit waits: transactions interleave.
+// The tests of storage/blob again, on a store in which every read and commit waits, so that transactions interleave.
 import { setMemoryKvWaits } from '../../src/kv/memory-kv.ts'
 import { runAgain } from './again.ts'
 

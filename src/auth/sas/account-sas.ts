@@ -17,7 +17,7 @@ import {
   signedVersion,
   type Validity,
 } from './sas.ts'
-import { isSignedByRemembered } from '../signature.ts'
+import { isSignedByCached } from '../signature.ts'
 
 export const SERVICE_LETTERS: Readonly<Record<ServiceName, string>> = {
   blob: 'b',
@@ -29,16 +29,16 @@ export const SERVICE_LETTERS: Readonly<Record<ServiceName, string>> = {
 const OLDEST_VERSION = '2015-04-05'
 const ENCRYPTION_SCOPE_VERSION = '2020-12-06'
 
-/** What a signed query says; where and when it may be used is looked at for each request. */
+/** A query whose signature was verified. Times, source and service are checked for each request. */
 type SignedSas = {
-  /** Whose keys it was checked with: an account with other keys is another object. */
+  /** The account whose keys verified it. An account with other keys is another object. */
   readonly account: Account
   readonly services: string
   readonly validity: Validity
   readonly identity: AccountSasIdentity
 }
 
-// A client sends the same query with every request, and the front door gives the same map for it.
+// A client sends the same query with every request, and http/protocol/query.ts gives the same map for it.
 const verified = new WeakMap<AuthRequest['query'], SignedSas>()
 
 export function authenticateAccountSas(
@@ -72,7 +72,7 @@ function verifySas(request: AuthRequest, account: Account): SignedSas {
   if (!/^[bqtf]+$/.test(services)) throw malformedField('ss')
   if (!/^[sco]+$/.test(resourceTypes)) throw malformedField('srt')
   const { keys } = account
-  if (!keys.some((key) => isSignedByRemembered(key.secret, text, signature))) {
+  if (!keys.some((key) => isSignedByCached(key.secret, text, signature))) {
     throw signatureMismatch(text)
   }
   const scope = encryptionScope(request)

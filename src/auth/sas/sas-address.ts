@@ -1,5 +1,6 @@
 // The `sip` of a SAS: one IPv4 address or a range, both ends included.
 import { isIPv4 } from 'node:net'
+import { toIPv4 } from '../remote-address.ts'
 
 export type AddressRange = { readonly first: number; readonly last: number }
 
@@ -14,17 +15,6 @@ export function isInAddressRange(range: AddressRange, remoteAddress: string): bo
   if (address === undefined) return false
   const number = toNumber(address)
   return range.first <= number && number <= range.last
-}
-
-export function isLoopback(remoteAddress: string): boolean {
-  return toIPv4(remoteAddress)?.startsWith('127.') ?? false
-}
-
-/** A dual-stack socket shows IPv4 peers as ::ffff:a.b.c.d, and the loopback as ::1. */
-function toIPv4(address: string): string | undefined {
-  if (address === '::1') return '127.0.0.1'
-  const text = address.toLowerCase().startsWith('::ffff:') ? address.slice(7) : address
-  return isIPv4(text) ? text : undefined
 }
 
 function toNumber(address: string): number {

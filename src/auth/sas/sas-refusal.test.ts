@@ -1,11 +1,10 @@
-// Every way in which a SAS is refused. The signatures are made here, over the fields as they are, so
-// that each row is wrong in one point only.
+// Every reason to refuse a SAS. The tests sign the fields as they are, so that each row is wrong in only one way.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountKey } from '../../storage/shared/account.ts'
 import { accountSasStringToSign } from './account-sas.ts'
 import { authenticate } from '../authenticate.ts'
-import { ACCOUNT, KEYS, NOW_MS, outcome, requestOf, WORLD } from '../example.ts'
+import { ACCOUNT, KEYS, AUTH_NOW_MS, outcome, authRequest, AUTH_WORLD } from '../example.ts'
 import type { AuthRequest } from '../request.ts'
 import { serviceSasStringToSign } from './service-sas.ts'
 import { sign } from '../signature.ts'
@@ -29,10 +28,10 @@ const serviceFields: Fields = { sv: '2020-12-06', sr: 'c', sp: 'rwl', se: '2026-
 
 function requestWith(fields: Fields, more: Partial<AuthRequest> = {}): AuthRequest {
   const url = `https://${ACCOUNT}.blob.core.windows.net/c/b`
-  return requestOf('blob', { url }, { query: new Map(Object.entries(fields)), ...more })
+  return authRequest('blob', { url }, { query: new Map(Object.entries(fields)), ...more })
 }
 
-/** Signs what can be signed; a field that cannot be read is refused before the signature matters. */
+/** Signs the request if its fields can be read; otherwise it is refused before the signature matters. */
 function signed(request: AuthRequest, stringToSign: (request: AuthRequest) => string): AuthRequest {
   let signature = 'c2ln'
   try {
@@ -90,24 +89,24 @@ const SHARED_ROWS: [fields: Fields, more: Partial<AuthRequest>, expected: string
   [{ spr: 'http' }, {}, malformed('spr')],
 ]
 
-test('both kinds', async () => {
+test('account and service SAS check times, permissions, version, address and protocol', async () => {
   for (const [fields, more, expected] of SHARED_ROWS) {
     for (const request of [accountSas(fields, more), serviceSas(fields, more)]) {
-      const result = await outcome(() => authenticate(request, WORLD))
+      const result = await outcome(() => authenticate(request, AUTH_WORLD))
       assert.equal(result, expected, JSON.stringify(fields))
     }
   }
 })
 
-test('the message names the address', async () => {
+test('the error message contains the source IP', async () => {
   const request = serviceSas({ sip: '198.51.100.1' }, source('198.51.100.2'))
-  assert.throws(() => authenticate(request, WORLD), {
+  assert.throws(() => authenticate(request, AUTH_WORLD), {
     message:
       'This request is not authorized to perform this operation using this source IP 198.51.100.2.',
   })
 })
 
-test('account SAS', async () => {
+test('an account SAS needs valid services and resource types', async () => {
   const rows: [fields: Fields, expected: string][] = [
     [{ ss: 'qtf' }, '403 AuthorizationServiceMismatch'],
     [{ ss: '' }, missing('ss')],
@@ -116,11 +115,11 @@ test('account SAS', async () => {
     [{ srt: 'sx' }, malformed('srt')],
   ]
   for (const [fields, expected] of rows) {
-    assert.equal(await outcome(() => authenticate(accountSas(fields), WORLD)), expected)
+    assert.equal(await outcome(() => authenticate(accountSas(fields), AUTH_WORLD)), expected)
   }
 })
 
-test('service SAS', async () => {
+test('a service SAS needs a valid resource and a signature', async () => {
   const rows: [fields: Fields, expected: string][] = [
     [{ sr: '' }, missing('sr')],
     [{ sr: 'q' }, malformed('sr')],
@@ -133,27 +132,27 @@ test('service SAS', async () => {
     [{ sv: '2013-08-15' }, 'ok'],
   ]
   for (const [fields, expected] of rows) {
-    const result = await outcome(() => authenticate(serviceSas(fields), WORLD))
+    const result = await outcome(() => authenticate(serviceSas(fields), AUTH_WORLD))
     assert.equal(result, expected, JSON.stringify(fields))
   }
 })
 
-test('fields that a version does not sign are not obeyed', async () => {
+test('fields that a version does not sign are ignored', async () => {
   const sas = serviceSas({ sv: '2012-02-12', rsct: 'text/html', ses: 'scope1' })
-  const identity = await authenticate(sas, WORLD)
+  const identity = await authenticate(sas, AUTH_WORLD)
   assert.equal(identity.kind, 'serviceSas')
   assert.deepEqual(identity.responseHeaders, {})
   assert.equal(identity.encryptionScope, undefined)
 })
 
-test('stored access policies', async () => {
-  const later = NOW_MS + 3_600_000
+test('a stored access policy adds the fields that the SAS leaves out, and only those', async () => {
+  const later = AUTH_NOW_MS + 3_600_000
   const none = { sp: '', se: '' }
   const both = `${FAILED} Access policy fields can be associated with signature or SAS identifier but not both`
   const rows: [fields: Fields, policy: StoredPolicy | undefined, expected: string][] = [
     [none, { permissions: 'r', expiryMs: later }, 'ok'],
     [{ sp: '' }, { permissions: 'r' }, 'ok'],
-    [{ se: '' }, { startMs: NOW_MS, expiryMs: later }, 'ok'],
+    [{ se: '' }, { startMs: AUTH_NOW_MS, expiryMs: later }, 'ok'],
     [none, undefined, `${FAILED} SAS identifier cannot be found for specified signed identifier`],
     [{ se: '' }, { permissions: 'r', expiryMs: later }, both],
     [{ sp: '' }, { permissions: 'r', expiryMs: later }, both],
@@ -162,13 +161,13 @@ test('stored access policies', async () => {
     [none, { expiryMs: later }, missing('sp')],
     [
       none,
-      { permissions: 'r', startMs: 0, expiryMs: NOW_MS },
+      { permissions: 'r', startMs: 0, expiryMs: AUTH_NOW_MS },
       `${FAILED} Signature not valid in the specified time frame: Start [Thu, 01 Jan 1970 00:00:00 GMT] - Expiry [${NOW}] - Current [${NOW}]`,
     ],
   ]
   for (const [fields, policy, expected] of rows) {
     const world = {
-      ...WORLD,
+      ...AUTH_WORLD,
       accessPolicy: async (_: AuthRequest, id: string) => (id === 'p1' ? policy : undefined),
     }
     const request = serviceSas({ ...fields, si: 'p1' })
@@ -180,11 +179,11 @@ const USER = { oid: 'o', tid: 't' }
 
 function delegationSas(fields: Fields, key: { service?: string; days?: number } = {}): AuthRequest {
   const { service = 'b', days = 1 } = key
-  const expiryMs = NOW_MS + days * 86_400_000
+  const expiryMs = AUTH_NOW_MS + days * 86_400_000
   const keyFields = getUserDelegationKey(
     { name: ACCOUNT, keys: [KEY] },
-    { claims: USER, startMs: NOW_MS, expiryMs, service, version: '2020-12-06' },
-    NOW_MS,
+    { claims: USER, startMs: AUTH_NOW_MS, expiryMs, service, version: '2020-12-06' },
+    AUTH_NOW_MS,
   )
   const request = requestWith({
     ...serviceFields,
@@ -201,7 +200,7 @@ function delegationSas(fields: Fields, key: { service?: string; days?: number } 
   return { ...request, query: new Map([['sig', signature], ...request.query]) }
 }
 
-test('user delegation SAS', async () => {
+test('a user delegation SAS must match the fields of its key', async () => {
   const mismatch = `${FAILED} Signature did not match. String to sign used was rwl`
   const future = `${FAILED} Signature not valid in the specified time frame: Start [${NOW}] - Expiry [Fri, 16 Jan 2026 12:00:00 GMT]`
   const rows: [sas: AuthRequest, expected: string, nowMs?: number][] = [
@@ -216,51 +215,51 @@ test('user delegation SAS', async () => {
     [
       delegationSas({ se: '2026-02-01' }),
       `${future} - Current [Sat, 17 Jan 2026 12:00:00 GMT]`,
-      NOW_MS + 2 * 86_400_000,
+      AUTH_NOW_MS + 2 * 86_400_000,
     ],
   ]
-  for (const [request, expected, nowMs = NOW_MS] of rows) {
-    assert.equal(await outcome(() => authenticate(request, { ...WORLD, nowMs })), expected)
+  for (const [request, expected, nowMs = AUTH_NOW_MS] of rows) {
+    assert.equal(await outcome(() => authenticate(request, { ...AUTH_WORLD, nowMs })), expected)
   }
 })
 
-test('a user delegation key lives at most seven days', async () => {
+test('a user delegation key is valid for at most seven days', async () => {
   const day = 86_400_000
   const rows: [startMs: number | undefined, expiryMs: number, expected: string][] = [
-    [undefined, NOW_MS + 7 * day, 'ok'],
-    [NOW_MS - day, NOW_MS + 6 * day, 'ok'],
+    [undefined, AUTH_NOW_MS + 7 * day, 'ok'],
+    [AUTH_NOW_MS - day, AUTH_NOW_MS + 6 * day, 'ok'],
     [
       undefined,
-      NOW_MS + 8 * day,
+      AUTH_NOW_MS + 8 * day,
       `${FAILED} The expiry of a user delegation key must be within 7 days of now.`,
     ],
     [
       undefined,
-      NOW_MS,
+      AUTH_NOW_MS,
       `${FAILED} The expiry of a user delegation key must be after its start and now.`,
     ],
     [
-      NOW_MS + 2 * day,
-      NOW_MS + day,
+      AUTH_NOW_MS + 2 * day,
+      AUTH_NOW_MS + day,
       `${FAILED} The expiry of a user delegation key must be after its start and now.`,
     ],
   ]
   const account = { name: ACCOUNT, keys: [KEY] }
   for (const [startMs, expiryMs, expected] of rows) {
     const request = { claims: USER, startMs, expiryMs, service: 'b', version: '2020-12-06' }
-    assert.equal(await outcome(() => getUserDelegationKey(account, request, NOW_MS)), expected)
+    assert.equal(await outcome(() => getUserDelegationKey(account, request, AUTH_NOW_MS)), expected)
   }
-  const nobody = { claims: {}, expiryMs: NOW_MS + day, service: 'b', version: '2020-12-06' }
-  const result = await outcome(() => getUserDelegationKey(account, nobody, NOW_MS))
+  const nobody = { claims: {}, expiryMs: AUTH_NOW_MS + day, service: 'b', version: '2020-12-06' }
+  const result = await outcome(() => getUserDelegationKey(account, nobody, AUTH_NOW_MS))
   assert.equal(result, `${FAILED} The token has no claim 'oid'.`)
 })
 
-test('no refusal shows a key or a signature that would have been right', () => {
+test('no refusal reveals a key or the correct signature', () => {
   const { query } = serviceSas({})
   const right = query.get('sig') ?? ''
   const wrong = requestWith({ ...Object.fromEntries(query), sig: 'c2ln' })
   assert.throws(
-    () => authenticate(wrong, WORLD),
+    () => authenticate(wrong, AUTH_WORLD),
     (error) => {
       const text = JSON.stringify(error) + String(error)
       return !text.includes(right) && KEYS.every((key) => !text.includes(key))

@@ -1,5 +1,5 @@
-// What a service or user delegation SAS is for. The string to sign names the resource by the address
-// of the request, cut to the extent that `sr` says: a SAS for another resource simply does not match.
+// The resource of a service or user delegation SAS. The string to sign contains the path of the request, cut to
+// the level that `sr` names, so the signature of a SAS for another resource does not match.
 import type { SasResource, SasScope, TableKeyRange } from '../identity.ts'
 import { headerText, queryField, type AuthRequest, type ServiceName } from '../request.ts'
 import {
@@ -10,7 +10,7 @@ import {
   responseHeaderOverrides,
 } from './sas.ts'
 
-/** By version, newest first: the fields of the string to sign. */
+/** The fields of the string to sign by version, newest first. */
 export type Layouts = readonly (readonly [version: string, fields: readonly string[]])[]
 
 export function layouts(...rows: readonly [version: string, fields: string][]): Layouts {
@@ -29,7 +29,6 @@ const SERVICE_PREFIX_VERSION = '2015-02-21'
 /** The first version with directories. */
 const DIRECTORY_VERSION = '2020-02-10'
 
-/** What both kinds say of their use, besides who may and when. */
 export function sasScope(request: AuthRequest): SasScope {
   return {
     resource: sasResource(request),
@@ -50,7 +49,7 @@ function sasResource(request: AuthRequest): SasResource {
   return resource
 }
 
-/** By the address where it names a table: a batch ($batch) goes by `tn` alone. */
+/** The table in the path if there is one, otherwise `tn`: the path of a batch is $batch. */
 function sasTable(request: AuthRequest): string {
   const named = requiredField(request, 'tn')
   const addressed = request.path[0]
@@ -69,8 +68,8 @@ function tableKeyRange(request: AuthRequest): TableKeyRange {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-export function signedFields(request: AuthRequest, version: string, known: Layouts): string {
-  const layout = known.find(([since]) => version >= since)
+export function signedFields(request: AuthRequest, version: string, table: Layouts): string {
+  const layout = table.find(([since]) => version >= since)
   if (layout === undefined) throw malformedField('sv')
   return layout[1].map((name) => signedField(request, version, name)).join('\n')
 }
@@ -93,15 +92,15 @@ function canonicalPath(request: AuthRequest, version: string): string {
   const resource = sasResource(request)
   if (resource === 't') return sasTable(request)
   if (resource === 'c' || resource === 's' || resource === 'q') return container
-  // Before 2018-11-09 `sr` is not signed itself, so it must not be able to widen anything: a blob's
-  // SAS is none for a container, nor for a directory of the blob's name.
+  // Before 2018-11-09 `sr` itself is not signed, so a changed `sr` must not widen the SAS: one for a blob
+  // must not open its container or a directory with the blob's name.
   if (name === undefined || name === '') throw malformedField('sr')
   if (resource !== 'd') return `${container}/${name}`
   if (version < DIRECTORY_VERSION) throw malformedField('sr')
   return directoryPath(request, container, name)
 }
 
-/** `sdd` is how deep the directory is: so many segments of the path are signed. */
+/** `sdd` is the depth of the directory: the number of path segments that are signed. */
 function directoryPath(request: AuthRequest, container: string, name: string): string {
   const depth = requiredField(request, 'sdd')
   if (!/^\d{1,3}$/.test(depth)) throw malformedField('sdd')
@@ -116,7 +115,7 @@ function signedTimestamp(request: AuthRequest): string {
   return resource === 'bv' ? queryField(request, 'versionid') : ''
 }
 
-/** `srh` lists headers that the request must carry with the values that were signed. */
+/** `srh` lists headers that the request must carry with the signed values. */
 function signedHeaders(request: AuthRequest): string {
   const names = queryField(request, 'srh')
   if (names === '') return ''

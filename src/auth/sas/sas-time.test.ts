@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { formatSasTime, parseSasTime } from './sas-time.ts'
 
-test('the forms of a time', () => {
+test('a SAS time is accepted only in the forms of the service', () => {
   const rows: [text: string, iso: string | undefined][] = [
     ['2026-01-15', '2026-01-15T00:00:00.000Z'],
     ['2026-01-15T12:34Z', '2026-01-15T12:34:00.000Z'],
@@ -30,7 +30,7 @@ test('the forms of a time', () => {
   }
 })
 
-test('a time that is written is read again', () => {
+test('a formatted time parses to the same second', () => {
   const min = new Date('0001-01-01T00:00:00Z')
   const max = new Date('9999-12-31T23:59:59Z')
   fc.assert(

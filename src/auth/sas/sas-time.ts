@@ -1,11 +1,11 @@
-// The times of a SAS, in the ISO 8601 forms that the service takes: a day alone, or with hours and
-// minutes, seconds, and up to seven digits of a second, in UTC or at an offset.
-import { remembering } from '../../memory/remember.ts'
+// The times of a SAS, in the ISO 8601 forms that the service accepts: a date alone, or with hours and minutes,
+// optional seconds with up to seven decimals, in UTC or with an offset.
+import { memoize } from '../../memory/memoize.ts'
 
 const FORM =
   /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,7}))?)?(Z|[+-]\d{2}:\d{2}))?$/
 
-export const parseSasTime: (text: string) => number | undefined = remembering(parse)
+export const parseSasTime: (text: string) => number | undefined = memoize(parse)
 
 function parse(text: string): number | undefined {
   const match = FORM.exec(text)

@@ -1,4 +1,4 @@
-// SAS made by the Azure SDKs, for each service and each version that changed the string to sign.
+// SAS from the Azure SDKs, for each service and each version that changed the string to sign.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -11,21 +11,21 @@ import * as shares from '@azure/storage-file-share'
 import * as queues from '@azure/storage-queue'
 import { accountKey } from '../../storage/shared/account.ts'
 import { authenticate } from '../authenticate.ts'
-import { ACCOUNT, KEYS, NOW_MS, outcome, requestOf, WORLD } from '../example.ts'
+import { ACCOUNT, KEYS, AUTH_NOW_MS, outcome, authRequest, AUTH_WORLD } from '../example.ts'
 import type { AuthRequest, ServiceName } from '../request.ts'
 import { getUserDelegationKey } from './user-delegation-key.ts'
 
 const HOST = 'https://devstoreaccount1.blob.core.windows.net'
 const MISMATCH = '403 AuthenticationFailed Signature did not match. String to sign used was'
-const startsOn = new Date(NOW_MS - 60_000)
-const expiresOn = new Date(NOW_MS + 3_600_000)
+const startsOn = new Date(AUTH_NOW_MS - 60_000)
+const expiresOn = new Date(AUTH_NOW_MS + 3_600_000)
 const credential = new blobs.StorageSharedKeyCredential(ACCOUNT, KEYS[1] ?? '')
 
 const at = (service: ServiceName, path: string, sas: string, more: Partial<AuthRequest> = {}) =>
-  requestOf(service, { url: `${HOST}${path}?${sas}` }, more)
+  authRequest(service, { url: `${HOST}${path}?${sas}` }, more)
 
 const accepted = async (request: AuthRequest) =>
-  outcome(async () => assert.match((await authenticate(request, WORLD)).kind, /Sas$/))
+  outcome(async () => assert.match((await authenticate(request, AUTH_WORLD)).kind, /Sas$/))
 
 const everything = {
   startsOn,
@@ -39,7 +39,7 @@ const everything = {
   contentType: 'text/plain',
 }
 
-test('account SAS', async () => {
+test('an account SAS is accepted in every version', async () => {
   for (const version of ['2015-04-05', '2019-12-12', '2020-12-06', '2026-04-06']) {
     const values = {
       version,
@@ -54,7 +54,7 @@ test('account SAS', async () => {
     for (const service of ['blob', 'queue', 'table', 'file'] as const) {
       assert.equal(await accepted(at(service, '/c', sas)), 'ok', version)
     }
-    const identity = await authenticate(at('blob', '/c', sas), WORLD)
+    const identity = await authenticate(at('blob', '/c', sas), AUTH_WORLD)
     assert.deepEqual(identity, {
       kind: 'accountSas',
       permissions: 'rwdlacup',
@@ -66,19 +66,19 @@ test('account SAS', async () => {
   }
 })
 
-test('an account SAS that was accepted before is refused when the account has other keys', async () => {
+test('an account SAS is refused once the keys of the account have changed', async () => {
   const permissions = blobs.AccountSASPermissions.parse('r')
   const values = { expiresOn, permissions, services: 'b', resourceTypes: 'o' }
   const sas = blobs.generateAccountSASQueryParameters(values, credential).toString()
-  // The same query, as of a request that is decoded once.
+  // The same map, as for a query that is decoded once.
   const request = at('blob', '/c/b', sas)
   assert.equal(await accepted(request), 'ok')
   const rotated = { name: ACCOUNT, keys: [accountKey(Buffer.from('another').toString('base64'))] }
-  const world = { ...WORLD, accounts: { get: () => rotated, names: () => [ACCOUNT] } }
+  const world = { ...AUTH_WORLD, accounts: { get: () => rotated, names: () => [ACCOUNT] } }
   await assert.rejects(async () => authenticate(request, world), { code: 'AuthenticationFailed' })
 })
 
-test('account SAS of the table SDK', async () => {
+test('an account SAS of the table SDK is accepted', async () => {
   const named = new AzureNamedKeyCredential(ACCOUNT, KEYS[0] ?? '')
   const sas = generateTableAccountSas(named, { startsOn, expiresOn })
   assert.equal(await accepted(at('table', '/People', sas)), 'ok')
@@ -86,7 +86,7 @@ test('account SAS of the table SDK', async () => {
 
 const versionsOfBlobs = ['2015-04-05', '2018-11-09', '2020-02-10', '2020-12-06', '2026-04-06']
 
-test('service SAS of containers, blobs, snapshots and versions', async () => {
+test('a service SAS opens only its container, blob, snapshot, version or directory', async () => {
   const time = '2026-01-01T00:00:00.1234567Z'
   for (const version of versionsOfBlobs) {
     const sasOf = (more: Partial<blobs.BlobSASSignatureValues>) => {
@@ -130,7 +130,7 @@ test('service SAS of containers, blobs, snapshots and versions', async () => {
   }
 })
 
-test('what a service SAS brings along', async () => {
+test('a service SAS carries response headers and an encryption scope', async () => {
   const values = {
     ...everything,
     containerName: 'c',
@@ -139,7 +139,7 @@ test('what a service SAS brings along', async () => {
     encryptionScope: 'scope1',
   }
   const sas = blobs.generateBlobSASQueryParameters(values, credential).toString()
-  assert.deepEqual(await authenticate(at('blob', '/c/b', sas), WORLD), {
+  assert.deepEqual(await authenticate(at('blob', '/c/b', sas), AUTH_WORLD), {
     kind: 'serviceSas',
     permissions: 'r',
     resource: 'b',
@@ -173,7 +173,7 @@ test('a blob SAS of an old version, whose sr is not signed, cannot be widened', 
   assert.match(await accepted(at('blob', '/c', sas.replace('sr=b', 'sr=c'))), new RegExp(MISMATCH))
 })
 
-test('service SAS of queues', async () => {
+test('a service SAS opens only its queue', async () => {
   const shared = new queues.StorageSharedKeyCredential(ACCOUNT, KEYS[0] ?? '')
   for (const version of ['2015-04-05', '2026-04-06']) {
     const permissions = queues.QueueSASPermissions.parse('raup')
@@ -184,7 +184,7 @@ test('service SAS of queues', async () => {
   }
 })
 
-test('service SAS of tables, whatever the case of the name', async () => {
+test('a service SAS opens only its table, whatever the case of the name', async () => {
   const named = new AzureNamedKeyCredential(ACCOUNT, KEYS[0] ?? '')
   const sas = generateTableSas('People', named, {
     permissions: { query: true, add: true },
@@ -197,14 +197,14 @@ test('service SAS of tables, whatever the case of the name', async () => {
   })
   assert.equal(await accepted(at('table', '/pEOPLE', sas)), 'ok')
   assert.match(await accepted(at('table', '/Pets', sas)), new RegExp(MISMATCH))
-  const identity = await authenticate(at('table', '/$batch', sas), WORLD)
+  const identity = await authenticate(at('table', '/$batch', sas), AUTH_WORLD)
   assert.equal(identity.kind, 'serviceSas')
   assert.equal(identity.table, 'people')
   const ends = { startPartitionKey: 'a', startRowKey: '1', endPartitionKey: 'b', endRowKey: '2' }
   assert.deepEqual(identity.keyRange, ends)
 })
 
-test('service SAS of shares and files', async () => {
+test('a service SAS opens only its share or file', async () => {
   const shared = new shares.StorageSharedKeyCredential(ACCOUNT, KEYS[0] ?? '')
   const values = {
     ...everything,
@@ -229,8 +229,12 @@ const USER = {
 }
 
 function delegationKey(service: string, version = '2026-04-06') {
-  const expiryMs = NOW_MS + 3_600_000
-  const key = getUserDelegationKey(account, { claims: USER, expiryMs, service, version }, NOW_MS)
+  const expiryMs = AUTH_NOW_MS + 3_600_000
+  const key = getUserDelegationKey(
+    account,
+    { claims: USER, expiryMs, service, version },
+    AUTH_NOW_MS,
+  )
   return {
     signedObjectId: key.signedOid,
     signedTenantId: key.signedTid,
@@ -242,12 +246,12 @@ function delegationKey(service: string, version = '2026-04-06') {
   }
 }
 
-test('user delegation SAS of containers and blobs', async () => {
+test('a user delegation SAS opens only its container or blob', async () => {
   const versions = ['2018-11-09', '2020-02-10', '2020-12-06', '2025-07-05', '2026-04-06']
   for (const version of versions) {
     const values = {
       ...everything,
-      startsOn: new Date(NOW_MS),
+      startsOn: new Date(AUTH_NOW_MS),
       containerName: 'c',
       permissions: blobs.BlobSASPermissions.parse('r'),
       version,
@@ -262,7 +266,7 @@ test('user delegation SAS of containers and blobs', async () => {
     assert.match(await accepted(at('blob', '/c/x', blob)), new RegExp(MISMATCH))
     const stranger = blob.replace(USER.oid, USER.tid)
     assert.match(await accepted(at('blob', '/c/b', stranger)), new RegExp(MISMATCH))
-    const identity = await authenticate(at('blob', '/c/b', blob), WORLD)
+    const identity = await authenticate(at('blob', '/c/b', blob), AUTH_WORLD)
     assert.equal(identity.kind === 'userDelegationSas' && identity.objectId, USER.oid)
   }
 })
@@ -285,7 +289,7 @@ test('a user delegation SAS may bind headers and query parameters', async () => 
   assert.match(await accepted(request('three')), new RegExp(MISMATCH))
 })
 
-test('user delegation SAS of queues and files', async () => {
+test('a user delegation SAS of a queue or a share is accepted', async () => {
   const queue = queues.generateQueueSASQueryParameters(
     { queueName: 'q', permissions: queues.QueueSASPermissions.parse('r'), expiresOn },
     delegationKey('q'),

@@ -1,5 +1,5 @@
-// What every kind of SAS shares: its fields, its times, the address and the protocol that it allows.
-// Fields are verified as text, exactly as received; they are parsed only to be obeyed.
+// Common to every kind of SAS: its fields, its times, and the addresses and protocols that it allows. The signature
+// covers the text of the fields exactly as received; their parsed values never go into the string to sign.
 import { StorageError } from '../../storage/shared/error.ts'
 import { authenticationFailed } from '../failure.ts'
 import type { ResponseHeaderOverrides } from '../identity.ts'
@@ -28,14 +28,14 @@ export function requiredField(request: AuthRequest, name: string): string {
   return value
 }
 
-/** `sv`, which also says how the string to sign is made. */
+/** `sv`, which also selects the layout of the string to sign. */
 export function signedVersion(request: AuthRequest, oldest: string): string {
   const version = requiredField(request, 'sv')
   if (!VERSION.test(version) || version < oldest) throw malformedField('sv')
   return version
 }
 
-/** `sp`, where it is given. Its order is the client's. */
+/** `sp`, if given, in the client's order. */
 export function signedPermissions(request: AuthRequest): string | undefined {
   const permissions = queryField(request, 'sp')
   if (permissions === '') return undefined
@@ -96,7 +96,7 @@ function checkAddress(request: AuthRequest, addresses: string): void {
   throw new StorageError('AuthorizationSourceIPMismatch', {}, message)
 }
 
-/** From which version on a field is part of the string to sign. Before that, anyone could add it. */
+/** The versions from which these fields are signed. Before that, anyone could add them. */
 const ENCRYPTION_SCOPE_VERSION = '2020-12-06'
 const RESPONSE_HEADERS_VERSION = '2013-08-15'
 
@@ -106,7 +106,7 @@ export function encryptionScope(request: AuthRequest): string | undefined {
   return optionalField(request, 'ses')
 }
 
-/** `rscc` and its like, of blobs and files. */
+/** `rscc`, `rscd`, `rsce`, `rscl` and `rsct` of blobs and files. */
 export function responseHeaderOverrides(request: AuthRequest): ResponseHeaderOverrides {
   const hasHeaders = request.service === 'blob' || request.service === 'file'
   if (!hasHeaders || queryField(request, 'sv') < RESPONSE_HEADERS_VERSION) return {}

@@ -16,12 +16,12 @@ import {
   signedTime,
   signedVersion,
 } from './sas.ts'
-import { isSignedByRemembered } from '../signature.ts'
+import { isSignedByCached } from '../signature.ts'
 import type { AuthWorld } from '../world.ts'
 
 // Newest first; `cr` is the canonical resource and `time` the snapshot or version.
 // prettier-ignore
-export const SERVICE_SAS_FIELDS: Readonly<Record<ServiceName, Layouts>> = {
+const SERVICE_SAS_FIELDS: Readonly<Record<ServiceName, Layouts>> = {
   blob: layouts(
     ['2020-12-06', 'sp st se cr si sip spr sv sr time ses rscc rscd rsce rscl rsct'],
     ['2018-11-09', 'sp st se cr si sip spr sv sr time rscc rscd rsce rscl rsct'],
@@ -54,7 +54,7 @@ export function authenticateServiceSas(
   const signature = requiredField(request, 'sig')
   const terms = termsOf(request)
   const { keys } = account
-  if (!keys.some((key) => isSignedByRemembered(key.secret, text, signature))) {
+  if (!keys.some((key) => isSignedByCached(key.secret, text, signature))) {
     throw signatureMismatch(text)
   }
   const id = queryField(request, 'si')
@@ -62,7 +62,7 @@ export function authenticateServiceSas(
   return withPolicy(request, id, terms, world)
 }
 
-/** What the SAS itself says; a stored access policy may say the rest. */
+/** The fields of the SAS itself; a stored access policy may have the rest. */
 type Terms = {
   readonly startMs: number | undefined
   readonly expiryMs: number | undefined

@@ -1,11 +1,11 @@
-// User delegation keys. The service stores none: the value is an HMAC of the key's own fields with an
-// account key, so whoever shows the fields can be checked by deriving the value again.
+// User delegation keys. The service stores none: the value of a key is an HMAC of its fields with an account key,
+// so it can be derived again from the fields in a SAS.
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Account, AccountKey } from '../../storage/shared/account.ts'
 import { authenticationFailed } from '../failure.ts'
 import type { Claims } from '../identity.ts'
 import { formatSasTime } from './sas-time.ts'
-import { setBounded } from '../../memory/remember.ts'
+import { setBounded } from '../../memory/memoize.ts'
 import { sign } from '../signature.ts'
 
 const DAYS_7_MS = 7 * 24 * 60 * 60 * 1000
@@ -13,7 +13,7 @@ const DAYS_7_MS = 7 * 24 * 60 * 60 * 1000
 const SKEW_MS_MAX = 5 * 60 * 1000
 const DERIVED_COUNT_MAX = 1000
 
-/** As the answer of Get User Delegation Key names them, and a SAS as sk… */
+/** Named as in the response of Get User Delegation Key. In a SAS they are the sk… fields. */
 export type UserDelegationKeyFields = {
   readonly signedOid: string
   readonly signedTid: string
@@ -79,11 +79,11 @@ function requiredClaim(claims: Claims, name: 'oid' | 'tid'): string {
   return claim
 }
 
-/** JSON, so that no two lists of fields give one text. */
 function keyValue(key: AccountKey, fields: UserDelegationKeyFields): string {
   return sign(key.secret, fieldsText(fields))
 }
 
+/** JSON, so that different fields never give the same text. */
 function fieldsText(fields: UserDelegationKeyFields): string {
   return JSON.stringify([
     'user delegation key',
@@ -99,12 +99,12 @@ function fieldsText(fields: UserDelegationKeyFields): string {
 
 const derived = new WeakMap<KeyObject, Map<string, KeyObject>>()
 
-/** The key that signs the SAS: its value, ready for HMAC. */
+/** The value of the key as a KeyObject, which signs the SAS. */
 export function userDelegationSecret(key: AccountKey, fields: UserDelegationKeyFields): KeyObject {
   const text = fieldsText(fields)
   const map = derived.get(key.secret) ?? new Map<string, KeyObject>()
-  const known = map.get(text)
-  if (known !== undefined) return known
+  const cached = map.get(text)
+  if (cached !== undefined) return cached
   const secret = createSecretKey(Buffer.from(keyValue(key, fields), 'base64'))
   derived.set(key.secret, map)
   setBounded(map, text, secret, DERIVED_COUNT_MAX)

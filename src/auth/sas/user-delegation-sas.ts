@@ -1,6 +1,6 @@
-// User delegation SAS: signed with a key that the service gave to a user
-// (https://learn.microsoft.com/rest/api/storageservices/create-user-delegation-sas). The fields of the
-// key come along as sk…; there are no stored access policies.
+// User delegation SAS: signed with a key that the service issued to a user
+// (https://learn.microsoft.com/rest/api/storageservices/create-user-delegation-sas). It contains the fields of the
+// key as sk…, and stored access policies do not apply to it.
 import type { Account } from '../../storage/shared/account.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import { SERVICE_LETTERS } from './account-sas.ts'
@@ -20,13 +20,13 @@ import {
   signedVersion,
   type Validity,
 } from './sas.ts'
-import { isSignedByRemembered } from '../signature.ts'
+import { isSignedByCached } from '../signature.ts'
 import { userDelegationSecret, type UserDelegationKeyFields } from './user-delegation-key.ts'
 
 const KEY = 'skoid sktid skt ske sks skv'
 
 // prettier-ignore
-export const USER_DELEGATION_SAS_FIELDS: Readonly<Record<ServiceName, Layouts>> = {
+const USER_DELEGATION_SAS_FIELDS: Readonly<Record<ServiceName, Layouts>> = {
   blob: layouts(
     ['2026-04-06', `sp st se cr ${KEY} saoid suoid scid skdutid sduoid sip spr sv sr time ses srh srq rscc rscd rsce rscl rsct`],
     ['2025-07-05', `sp st se cr ${KEY} saoid suoid scid skdutid sduoid sip spr sv sr time ses rscc rscd rsce rscl rsct`],
@@ -79,7 +79,7 @@ function isSigned(
   signature: string,
 ): boolean {
   return account.keys.some((key) =>
-    isSignedByRemembered(userDelegationSecret(key, fields), text, signature),
+    isSignedByCached(userDelegationSecret(key, fields), text, signature),
   )
 }
 
@@ -91,7 +91,7 @@ function keyValidityOf(request: AuthRequest): Validity {
   return { startMs, expiryMs }
 }
 
-/** The times in the one form in which the key was given out, however the client wrote them. */
+/** The times have the format of the issued key, however the client wrote them. */
 function keyFields(request: AuthRequest, { startMs = 0, expiryMs }: Validity) {
   const delegatedUserTid = queryField(request, 'skdutid')
   return {

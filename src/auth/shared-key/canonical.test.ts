@@ -8,7 +8,7 @@ import {
   otherCanonicalHeaders,
   signedPaths,
 } from './canonical.ts'
-import { requestOf } from '../example.ts'
+import { authRequest } from '../example.ts'
 
 const HOST = 'https://devstoreaccount1.blob.core.windows.net'
 const LOCAL = 'http://127.0.0.1:10000'
@@ -29,30 +29,30 @@ test('culture order: punctuation, digits, letters; hyphens last', () => {
   }
 })
 
-test('culture order tells every two names apart', () => {
+test('culture order distinguishes any two names', () => {
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '0', '-', '_', '+'), maxLength: 6 })
   fc.assert(
     fc.property(name, name, (a, b) => assert.equal(cultureKey(a) === cultureKey(b), a === b)),
   )
 })
 
-test('canonical headers', () => {
+test('canonical headers are sorted; empty ones count from 2016-05-31 on', () => {
   const headers = { 'x-ms-b': '2', 'X-MS-A': 'one  two', 'x-ms-c': '', date: 'no' }
-  const at = (version: string) => requestOf('blob', { url: HOST, headers }, { version })
+  const at = (version: string) => authRequest('blob', { url: HOST, headers }, { version })
   assert.equal(canonicalHeaders(at('2016-05-31')), 'x-ms-a:one  two\nx-ms-b:2\nx-ms-c:\n')
   const others = [...otherCanonicalHeaders(at('2015-12-11'))]
   assert.deepEqual(others, ['x-ms-a:one two\nx-ms-b:2\n'])
 })
 
-test('there are at most six ways to write the headers', () => {
+test('the headers of a request have at most six canonical forms', () => {
   const headers = { 'x-ms-meta-a-b': 'a  b', 'x-ms-meta-ab': 'Ã¼', 'x-ms-meta-a_': "'" }
-  const request = requestOf('blob', { url: HOST, headers })
+  const request = authRequest('blob', { url: HOST, headers })
   assert.equal(otherCanonicalHeaders(request).size, 5)
-  const plain = requestOf('blob', { url: HOST, headers: { 'x-ms-date': 'x' } })
+  const plain = authRequest('blob', { url: HOST, headers: { 'x-ms-date': 'x' } })
   assert.equal(otherCanonicalHeaders(plain).size, 0)
 })
 
-test('canonical resource', () => {
+test('the canonical resource is the account, the path as sent and the sorted query', () => {
   const rows: [url: string, resource: string][] = [
     [HOST, '/devstoreaccount1/'],
     [`${HOST}/?comp=list`, '/devstoreaccount1/\ncomp:list'],
@@ -62,12 +62,12 @@ test('canonical resource', () => {
     [`${LOCAL}/devstoreaccount1/c`, '/devstoreaccount1/devstoreaccount1/c'],
   ]
   for (const [url, resource] of rows) {
-    const request = requestOf('blob', { url })
+    const request = authRequest('blob', { url })
     assert.equal(canonicalResource(request, signedPaths(request)[0] ?? ''), resource)
   }
 })
 
 test('the secondary in path style may be signed with and without its suffix', () => {
-  const request = requestOf('blob', { url: `${LOCAL}/devstoreaccount1-secondary/c` })
+  const request = authRequest('blob', { url: `${LOCAL}/devstoreaccount1-secondary/c` })
   assert.deepEqual(signedPaths(request), ['/devstoreaccount1-secondary/c', '/devstoreaccount1/c'])
 })

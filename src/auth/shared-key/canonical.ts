@@ -1,6 +1,6 @@
 // The canonical headers and resource of Shared Key
-// (https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key). Clients disagree
-// on two points of it, the order of headers and how their values are written, so there are several.
+// (https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key). Clients disagree on the order
+// of headers and on the form of their values, so a request has several canonical forms.
 import type { AuthRequest } from '../request.ts'
 
 /** From this version on, headers without a value are signed too. */
@@ -11,7 +11,7 @@ export function canonicalHeaders(request: AuthRequest): string {
   return headerLines(request, storageHeaderNames(request), asReceived)
 }
 
-/** The other ways in which clients write the same headers: at most five. */
+/** The other forms in which clients sign the same headers: at most five. */
 export function otherCanonicalHeaders(request: AuthRequest): ReadonlySet<string> {
   const ordinal = storageHeaderNames(request)
   const orders = [ordinal, sortedByCulture(ordinal)]
@@ -62,8 +62,8 @@ function asUtf8(value: string): string {
   return Buffer.from(value, 'latin1').toString('utf8')
 }
 
-// The service sorts like .NET's en-US culture: punctuation, then digits, then letters; hyphens and
-// apostrophes count only between names that are otherwise the same, and then an earlier one is later.
+// The service sorts like .NET's en-US culture: punctuation, then digits, then letters. Hyphens and apostrophes
+// count only between names that are otherwise equal: the name with the earlier one sorts later.
 const WEIGHTS = '!#$%&*.^_`|~+0123456789abcdefghijklmnopqrstuvwxyz'
 
 function sortedByCulture(names: readonly string[]): string[] {
@@ -71,7 +71,7 @@ function sortedByCulture(names: readonly string[]): string[] {
   return keyed.sort(([a], [b]) => (a < b ? -1 : Number(a > b))).map(([, name]) => name)
 }
 
-/** Keys in ordinal order are names in culture order; made once for each name, not for each comparison. */
+/** The sort key of a name: sorting keys by code units sorts names in culture order. */
 export function cultureKey(name: string): string {
   let weights = ''
   let hyphens = ''
@@ -83,7 +83,7 @@ export function cultureKey(name: string): string {
   return `${weights}\0${hyphens.replace(/0+$/, '')}\0${name}`
 }
 
-/** Every query parameter, by name. */
+/** With every query parameter, sorted by name. */
 export function canonicalResource(request: AuthRequest, path: string): string {
   let text = '/' + request.account + path
   if (request.query.size === 0) return text
@@ -93,7 +93,7 @@ export function canonicalResource(request: AuthRequest, path: string): string {
   return text
 }
 
-/** For Shared Key Lite, and for tables always: of the query only `comp`. */
+/** For Shared Key Lite, and always for tables: `comp` is the only query parameter in it. */
 export function canonicalResourceLite(request: AuthRequest, path: string): string {
   const comp = request.query.get('comp')
   const text = '/' + request.account + path
@@ -101,8 +101,8 @@ export function canonicalResourceLite(request: AuthRequest, path: string): strin
 }
 
 /**
- * The path as signed: as sent, so that in path style the account appears twice. On the secondary
- * endpoint some clients sign it as sent and some without '-secondary'.
+ * The path that clients sign. It is the path they send, so that in path style the account appears twice. On the
+ * secondary endpoint some clients sign it as sent and some without '-secondary'.
  */
 export function signedPaths(request: AuthRequest): string[] {
   const sent = request.rawPath === '' ? '/' : request.rawPath

@@ -7,14 +7,22 @@ import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-bl
 import * as shares from '@azure/storage-file-share'
 import * as queues from '@azure/storage-queue'
 import { authenticate } from '../authenticate.ts'
-import { ACCOUNT, KEYS, NOW_MS, outcome, requestOf, WORLD, type Sent } from '../example.ts'
+import {
+  ACCOUNT,
+  KEYS,
+  AUTH_NOW_MS,
+  outcome,
+  authRequest,
+  AUTH_WORLD,
+  type Sent,
+} from '../example.ts'
 import type { AuthRequest, ServiceName } from '../request.ts'
 import { stringToSign } from './shared-key.ts'
 
 const HOST = 'https://devstoreaccount1.blob.core.windows.net'
-const DATE = new Date(NOW_MS).toUTCString()
+const DATE = new Date(AUTH_NOW_MS).toUTCString()
 
-// The SDKs send to a server that only takes down what it was sent.
+// The SDKs send to a server that only records requests.
 const received: Sent[] = []
 const server = createServer((request, response) => {
   const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)])
@@ -43,17 +51,17 @@ function blobs(url: string, key = KEYS[0] ?? '') {
   return new BlobServiceClient(url, new StorageSharedKeyCredential(ACCOUNT, key))
 }
 
-/** The SDKs sign with the time of the machine. */
-const sdkWorld = () => ({ ...WORLD, wallNowMs: Date.now() })
+/** The SDKs sign with the machine's time. */
+const sdkWorld = () => ({ ...AUTH_WORLD, wallNowMs: Date.now() })
 
 async function checkAccepted(service: ServiceName, sent: Sent) {
-  const identity = await authenticate(requestOf(service, sent), sdkWorld())
+  const identity = await authenticate(authRequest(service, sent), sdkWorld())
   assert.equal(identity.kind, 'sharedKey')
 }
 
 const metadata = { a: '1', a_b: '2', a1: '3', ab: 'two  spaces', _: 'x', A2b: 'y' }
 
-test('requests of the blob SDK', async () => {
+test('requests of the blob SDK are accepted', async () => {
   const container = (url: string) => blobs(url).getContainerClient('c')
   const blob = (url: string) => container(url).getBlockBlobClient('a b/ü+&?#')
   const calls: ((url: string) => Promise<unknown>)[] = [
@@ -70,13 +78,13 @@ test('requests of the blob SDK', async () => {
   for (const call of calls) await checkAccepted('blob', await capture(call))
 })
 
-test('either key of the account', async () => {
+test('either key of the account is accepted', async () => {
   for (const key of KEYS) {
     await checkAccepted('blob', await capture((url) => blobs(url, key).getProperties()))
   }
 })
 
-test('requests of the queue and file SDKs', async () => {
+test('requests of the queue and file SDKs are accepted', async () => {
   const queue = await capture((url) => {
     const credential = new queues.StorageSharedKeyCredential(ACCOUNT, KEYS[0] ?? '')
     const client = new queues.QueueServiceClient(url, credential).getQueueClient('q')
@@ -91,7 +99,7 @@ test('requests of the queue and file SDKs', async () => {
   await checkAccepted('file', file)
 })
 
-test('requests of the table SDK', async () => {
+test('requests of the table SDK are accepted', async () => {
   const credential = new AzureNamedKeyCredential(ACCOUNT, KEYS[0] ?? '')
   const table = (url: string) =>
     new TableClient(url, 'People', credential, { allowInsecureConnection: true })
@@ -103,7 +111,7 @@ test('requests of the table SDK', async () => {
   for (const call of calls) await checkAccepted('table', await capture(call))
 })
 
-test('strings to sign', () => {
+test('the string to sign depends on service, scheme and version', () => {
   const headers = { 'content-length': '0', 'content-type': 'text/plain', 'content-md5': 'M' }
   const withDate = { ...headers, date: DATE }
   const withMsDate = { ...withDate, 'x-ms-date': DATE }
@@ -123,7 +131,7 @@ test('strings to sign', () => {
     ['table', 'SharedKeyLite', withDate, {}, `${DATE}\n/${ACCOUNT}/c?comp=acl`],
   ]
   for (const [service, scheme, sentHeaders, more, expected] of rows) {
-    const request = requestOf(service, sent(sentHeaders), more)
+    const request = authRequest(service, sent(sentHeaders), more)
     assert.equal(stringToSign(request, scheme, request.rawPath), expected)
   }
 })
@@ -132,10 +140,10 @@ function signedRequest(text: string, scheme: string, sent: Sent): AuthRequest {
   const key = Buffer.from(KEYS[0] ?? '', 'base64')
   const signature = createHmac('sha256', key).update(text).digest('base64')
   const authorization = `${scheme} ${ACCOUNT}:${signature}`
-  return requestOf('blob', { ...sent, headers: { ...sent.headers, authorization } })
+  return authRequest('blob', { ...sent, headers: { ...sent.headers, authorization } })
 }
 
-test('other ways to write the same request', async () => {
+test('a request signed in another canonical form is accepted', async () => {
   const lines = 'GET\n\n\n\n\n\n\n\n\n\n\n\n'
   const url = 'http://127.0.0.1:10000/devstoreaccount1-secondary/c'
   const rows: [name: string, text: string, headers: Record<string, string>, url: string][] = [
@@ -147,16 +155,16 @@ test('other ways to write the same request', async () => {
     for (const path of ['/devstoreaccount1-secondary/c', '/devstoreaccount1/c']) {
       const sent = { url: address, headers: { 'x-ms-date': DATE, ...more } }
       const request = signedRequest(`${text}/${ACCOUNT}${path}`, 'SharedKey', sent)
-      assert.equal(await outcome(() => authenticate(request, WORLD)), 'ok', `${name} ${path}`)
+      assert.equal(await outcome(() => authenticate(request, AUTH_WORLD)), 'ok', `${name} ${path}`)
     }
   }
 })
 
-test('refusals', async () => {
-  const at = (ms: number) => ({ 'x-ms-date': new Date(NOW_MS + ms).toUTCString() })
+test('a wrong signature, date, account or scheme is refused', async () => {
+  const at = (ms: number) => ({ 'x-ms-date': new Date(AUTH_NOW_MS + ms).toUTCString() })
   const minutes = (count: number) => count * 60_000
   const signed = (authorization: string, headers: Record<string, string>) =>
-    requestOf('blob', { url: `${HOST}/c`, headers: { ...headers, authorization } })
+    authRequest('blob', { url: `${HOST}/c`, headers: { ...headers, authorization } })
   const good = `SharedKey ${ACCOUNT}:c2ln`
   const failed = '403 AuthenticationFailed'
   // prettier-ignore
@@ -178,6 +186,6 @@ test('refusals', async () => {
   ]
   for (const [authorization, headers, expected] of rows) {
     const request = signed(authorization, headers)
-    assert.equal(await outcome(() => authenticate(request, WORLD)), expected, authorization)
+    assert.equal(await outcome(() => authenticate(request, AUTH_WORLD)), expected, authorization)
   }
 })

@@ -1,6 +1,6 @@
-// Shared Key and Shared Key Lite: the request, written out in one agreed way and signed with an
-// account key. Every client takes this path on every request, so the first string is built by plain
-// concatenation; the other ways to write the same request are tried only when it does not match.
+// Shared Key and Shared Key Lite: an account key signs the canonical form of the request. Clients do this on every
+// request, so the documented form is built by plain concatenation; the other forms are tried only if it does not
+// match.
 import type { Account } from '../../storage/shared/account.ts'
 import {
   canonicalHeaders,
@@ -19,7 +19,7 @@ export type SharedKeyScheme = 'SharedKey' | 'SharedKeyLite'
 const SKEW_MS_MAX = 15 * 60 * 1000
 /** From this version on, a Content-Length of 0 is signed as nothing. */
 const EMPTY_LENGTH_VERSION = '2015-02-21'
-/** A longer string is tried in the documented form only, so that a wrong signature is soon found to be one. */
+/** A longer string is tried in the documented form only, so that a wrong signature is refused quickly. */
 const VARIED_LENGTH_MAX = 16 * 1024
 const RFC_1123 = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
@@ -119,7 +119,7 @@ function contentHeaders(request: AuthRequest): string {
   return request.method + '\n' + md5 + '\n' + headerText(request, 'content-type') + '\n'
 }
 
-/** Empty when x-ms-date has a value, which is then among the canonical headers; without one it is no date. */
+/** Empty if x-ms-date has a value, which is then among the canonical headers. An empty x-ms-date is no date. */
 function signedDate(request: AuthRequest): string {
   return headerText(request, 'x-ms-date') === '' ? headerText(request, 'date') + '\n' : '\n'
 }
@@ -131,7 +131,7 @@ function tableStringToSign(request: AuthRequest, scheme: SharedKeyScheme, path: 
   return scheme === 'SharedKeyLite' ? text : contentHeaders(request) + text
 }
 
-/** The service takes the two-digit form of RFC 1123 only, and 15 minutes of difference. */
+/** The service accepts only RFC 1123 with a two-digit day, and dates at most 15 minutes off. */
 function checkDate(request: AuthRequest, wallNowMs: number): void {
   const text = headerText(request, 'x-ms-date') || headerText(request, 'date')
   if (text === '') throw authenticationFailed('Neither x-ms-date nor Date is given')

@@ -1,5 +1,5 @@
-// As much of DER (X.690) as SPNEGO needs: tags of one byte and definite lengths. Reading is bounded by
-// the bytes given and never recursive, so that a hostile token costs no more than its own length.
+// The subset of DER (X.690) that SPNEGO needs: one-byte tags and definite lengths. Reading stays within the given
+// bytes and is not recursive, so that a hostile token costs no more than its own length.
 import { SecurityTokenError } from './security-token-error.ts'
 
 export const DER_TAG = {
@@ -14,11 +14,11 @@ export const DER_TAG = {
 export type DerElement = {
   readonly tag: number
   readonly content: Buffer
-  /** Tag, length and content as they were sent: what a mechListMIC is made over. */
+  /** Tag, length and content as sent; the mechListMIC is computed over them. */
   readonly whole: Buffer
 }
 
-/** More than any token has; beyond it the bytes are not worth reading. */
+/** More than any valid token has. */
 const CHILD_COUNT_MAX = 64
 const LENGTH_BYTES_MAX = 4
 
@@ -27,26 +27,26 @@ export function contextTag(number: number): number {
   return 0xa0 + number
 }
 
-/** The element at the start of `bytes`; what follows it is left alone. */
+/** The element at the start of `bytes`; whatever follows is ignored. */
 export function readDer(bytes: Buffer): DerElement {
   const [tag, first] = bytes
-  if (tag === undefined || first === undefined) throw new SecurityTokenError('DER: cut short')
-  if ((tag & 0x1f) === 0x1f) throw new SecurityTokenError('DER: a tag of several bytes')
+  if (tag === undefined || first === undefined) throw new SecurityTokenError('DER: truncated')
+  if ((tag & 0x1f) === 0x1f) throw new SecurityTokenError('DER: a tag of more than one byte')
   const lengthBytes = first < 0x80 ? 0 : first - 0x80
   if (first === 0x80 || lengthBytes > LENGTH_BYTES_MAX) {
-    throw new SecurityTokenError('DER: a length that is indefinite or too long')
+    throw new SecurityTokenError('DER: an indefinite or oversized length')
   }
   const start = 2 + lengthBytes
-  if (start > bytes.length) throw new SecurityTokenError('DER: cut short')
+  if (start > bytes.length) throw new SecurityTokenError('DER: truncated')
   const contentBytes = lengthBytes === 0 ? first : bytes.readUIntBE(2, lengthBytes)
   const end = start + contentBytes
-  if (end > bytes.length) throw new SecurityTokenError('DER: longer than its bytes')
+  if (end > bytes.length) throw new SecurityTokenError('DER: the length exceeds the bytes')
   return { tag, content: bytes.subarray(start, end), whole: bytes.subarray(0, end) }
 }
 
 export function readDerAs(bytes: Buffer, tag: number): DerElement {
   const element = readDer(bytes)
-  if (element.tag !== tag) throw new SecurityTokenError('DER: not the tag that belongs here')
+  if (element.tag !== tag) throw new SecurityTokenError('DER: unexpected tag')
   return element
 }
 

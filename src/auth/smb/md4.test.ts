@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { md4 } from './md4.ts'
 
-/** RFC 1320, A.5, and the two lengths around which the padding needs one more block. */
+/** RFC 1320, A.5. At 62 bytes the padding needs another block. */
 const DIGESTS: readonly (readonly [string, string])[] = [
   ['', '31d6cfe0d16ae931b73c59d7e0c089c0'],
   ['a', 'bde52cb31de33e46245e05fbdbd6fb24'],
@@ -17,12 +17,12 @@ const DIGESTS: readonly (readonly [string, string])[] = [
 ]
 
 for (const [text, digest] of DIGESTS) {
-  test(`MD4 of ${text.length} bytes`, () => {
+  test(`MD4 of ${text.length} bytes matches RFC 1320`, () => {
     assert.equal(md4(Buffer.from(text, 'latin1')).toString('hex'), digest)
   })
 }
 
-test('the NT hash of a password', () => {
+test('the NT hash of a password matches [MS-NLMP]', () => {
   const hash = md4(Buffer.from('Password', 'utf16le')) // [MS-NLMP] 4.2.2.1.2
   assert.equal(hash.toString('hex'), 'a4f49c406510bdcab6824ee7c30fd852')
 })

@@ -1,5 +1,5 @@
-// MD4 (RFC 1320), which NTLM needs for the hash of a password and which OpenSSL 3 no longer gives by
-// default. It protects nothing here by itself: the password behind it is an account key of 64 random bytes.
+// MD4 (RFC 1320). NTLM hashes passwords with it, and OpenSSL 3 no longer offers it by default. Security does not
+// rest on MD4: the password of an account is a key of 64 random bytes.
 
 type Round = {
   readonly mix: (b: number, c: number, d: number) => number

@@ -1,6 +1,6 @@
-// The three messages of NTLMSSP ([MS-NLMP] 2.2.1) as a server sees them: NEGOTIATE and AUTHENTICATE are
-// decoded from any bytes, CHALLENGE is encoded. Every offset and length comes from the client and is
-// checked before it is used; whatever doesn't fit is a SecurityTokenError.
+// The three messages of NTLMSSP ([MS-NLMP] 2.2.1) on the server's side: NEGOTIATE and AUTHENTICATE are decoded,
+// CHALLENGE is encoded. Every offset and length from the client is checked before use; one that doesn't fit
+// throws a SecurityTokenError.
 import { SecurityTokenError } from './security-token-error.ts'
 
 /** [MS-NLMP] 2.2.2.5 */
@@ -21,10 +21,10 @@ export const NTLM_FLAG = {
   key56: 0x80000000,
 } as const
 
-/** What the server can do, if the client asks for it. */
+/** What the server supports if the client asks for it. */
 const OFFERED =
   Object.values(NTLM_FLAG).reduce<number>((all, flag) => all | flag, 0) & ~NTLM_FLAG.anonymous
-/** What every CHALLENGE of ours has: a server's name and AV pairs, in Unicode, for NTLM. */
+/** Set in every CHALLENGE, which has a server name and AV pairs, in Unicode, for NTLM. */
 const ALWAYS =
   NTLM_FLAG.unicode |
   NTLM_FLAG.requestTarget |
@@ -45,7 +45,7 @@ const AV = {
 const AV_FLAG_HAS_MIC = 2
 
 const SIGNATURE = Buffer.from('NTLMSSP\0', 'latin1')
-/** 6.1, revision 15 of NTLMSSP: clients show it and nothing else. */
+/** 6.1, revision 15 of NTLMSSP. Clients only display it. */
 const VERSION = Buffer.from('060100000000000f', 'hex')
 const CHALLENGE_HEADER_BYTES = 56
 const NEGOTIATE_BYTES_MIN = 16
@@ -57,7 +57,7 @@ const PROOF_BYTES = 16
 const CLIENT_CHALLENGE_BYTES = 28
 
 export type NtlmServerNames = {
-  /** At most 15 letters, as NetBIOS has it. */
+  /** At most 15 characters, the limit of NetBIOS. */
   readonly nbName: string
   readonly dnsName: string
   readonly dnsDomain: string
@@ -75,9 +75,9 @@ export type NtlmAuthenticate = {
 
 export type NtlmV2Response = {
   readonly proof: Buffer
-  /** What the proof is made over, together with the server's challenge. */
+  /** The proof covers it, together with the server's challenge. */
   readonly clientChallenge: Buffer
-  /** The client says that its AUTHENTICATE carries a MIC; the proof protects this bit. */
+  /** Whether the AUTHENTICATE has a MIC. The proof protects this flag. */
   readonly hasMic: boolean
 }
 
@@ -85,7 +85,7 @@ export function isNtlmMessage(bytes: Buffer): boolean {
   return bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)
 }
 
-/** The flags of a NEGOTIATE; the names in it are for the wire only. */
+/** The flags of a NEGOTIATE; its names are ignored. */
 export function decodeNegotiate(bytes: Buffer): { readonly flags: number } {
   checkMessage(bytes, 1, NEGOTIATE_BYTES_MIN)
   const flags = bytes.readUInt32LE(12)
@@ -158,7 +158,7 @@ export function decodeAuthenticate(bytes: Buffer): NtlmAuthenticate {
   }
 }
 
-/** Undefined: not an NTLMv2 response. One of NTLMv1 is always 24 bytes long, one of NTLMv2 never. */
+/** undefined: not an NTLMv2 response. An NTLMv1 response always has 24 bytes, an NTLMv2 response never has. */
 export function decodeNtlmV2Response(bytes: Buffer): NtlmV2Response | undefined {
   if (bytes.length < PROOF_BYTES + CLIENT_CHALLENGE_BYTES) return undefined
   const clientChallenge = bytes.subarray(PROOF_BYTES)
@@ -168,13 +168,13 @@ export function decodeNtlmV2Response(bytes: Buffer): NtlmV2Response | undefined 
   return { proof: bytes.subarray(0, PROOF_BYTES), clientChallenge, hasMic }
 }
 
-/** Some clients leave out the end of the list, so its bytes may simply run out between two pairs. */
+/** Some clients leave out the terminator, so the list may end after any pair. */
 function findAvPair(list: Buffer, wanted: number): Buffer | undefined {
   for (let at = 0; at + 4 <= list.length;) {
     const id = list.readUInt16LE(at)
     const end = at + 4 + list.readUInt16LE(at + 2)
     if (id === AV.end) return undefined
-    if (end > list.length) throw new SecurityTokenError('NTLM: an AV pair beyond its list')
+    if (end > list.length) throw new SecurityTokenError('NTLM: an AV pair exceeds its list')
     if (id === wanted) return list.subarray(at + 4, end)
     at = end
   }
@@ -190,15 +190,16 @@ function checkMessage(bytes: Buffer, type: number, lengthMin: number): void {
 function readField(bytes: Buffer, at: number): Buffer {
   const length = bytes.readUInt16LE(at)
   const offset = bytes.readUInt32LE(at + 4)
-  // The offset of an empty field means nothing, and some clients put anything there.
+  // The offset of an empty field means nothing, and some clients set it to arbitrary values.
   if (length === 0) return Buffer.alloc(0)
-  if (offset + length > bytes.length) throw new SecurityTokenError('NTLM: a field beyond its end')
+  if (offset + length > bytes.length)
+    throw new SecurityTokenError('NTLM: a field exceeds the message')
   return bytes.subarray(offset, offset + length)
 }
 
 function readText(bytes: Buffer, at: number): string {
   const field = readField(bytes, at)
-  if (field.length % 2 !== 0) throw new SecurityTokenError('NTLM: half a letter')
+  if (field.length % 2 !== 0) throw new SecurityTokenError('NTLM: text of an odd length')
   return field.toString('utf16le')
 }
 

@@ -31,14 +31,14 @@ for (const session of RECORDED) {
   const exchange = recordedExchange(session)
   const authenticate = tokenOf(blobs[3])
 
-  test(`${name}: the CHALLENGE that was sent`, () => {
+  test(`${name}: the CHALLENGE equals the recorded one`, () => {
     const flags = challengeFlags(decodeNegotiate(exchange.negotiate).flags)
     const timestamp = exchange.challenge.readBigUInt64LE(exchange.challenge.length - 12)
     const message = encodeChallenge({ flags, serverChallenge, names: RECORDED_NAMES, timestamp })
     assert.deepEqual(message, exchange.challenge)
   })
 
-  test(`${name}: the session key, among the passwords of two`, () => {
+  test(`${name}: one of two passwords gives the recorded session key`, () => {
     const message = decodeAuthenticate(authenticate)
     assert.equal(message.user, session.user)
     assert.equal(message.domain, session.domain)
@@ -46,13 +46,13 @@ for (const session of RECORDED) {
     assert.deepEqual(verified?.sessionKey, sessionKey)
   })
 
-  test(`${name}: another password, another challenge, changed messages`, () => {
+  test(`${name}: another password, another challenge and changed messages are refused`, () => {
     const message = decodeAuthenticate(authenticate)
     assert.equal(verifyAuthenticate(exchange, message, [ntHashOf('another')]), undefined)
     assert.equal(verifyAuthenticate(exchange, message, []), undefined)
     const other = { ...exchange, serverChallenge: Buffer.alloc(8) }
     assert.equal(verifyAuthenticate(other, message, [ntHashOf(password)]), undefined)
-    // Version, MIC, NTProofStr, the client's time, the wrapped session key.
+    // Version, MIC, NTProofStr, the client's time, the encrypted session key.
     for (const at of [64, 72, 0x70, 0x88, authenticate.length - 1]) {
       const changed = Buffer.from(authenticate)
       changed[at] = (changed[at] ?? 0) ^ 1
@@ -69,7 +69,7 @@ for (const session of RECORDED) {
     )
   })
 
-  test(`${name}: the mechListMIC of both sides`, () => {
+  test(`${name}: the mechListMICs equal the recorded ones`, () => {
     const [first, second, accepted] = [blobs[1], blobs[3], blobs[4]].map(decodeSpnego)
     assert(first?.kind === 'init')
     const verified = verifyAuthenticate(exchange, decodeAuthenticate(authenticate), [
@@ -83,7 +83,7 @@ for (const session of RECORDED) {
   })
 }
 
-test('[MS-NLMP] 4.2.4.1.1: NTOWFv2', () => {
+test('NTOWFv2 matches [MS-NLMP] 4.2.4.1.1', () => {
   const key = ntowfV2(ntHashOf('Password'), 'User', 'Domain')
   assert.equal(key.toString('hex'), '0c868a403bfd7a93a3001ef22ef02e3f')
 })
@@ -96,14 +96,14 @@ const ANSWERS: readonly (readonly [string, ClientAnswer, boolean])[] = [
   ['the user in capitals', { ...RIGHT, user: 'ACCOUNT' }, true],
   ['a domain', { ...RIGHT, domain: 'Azure' }, true],
   ['without key exchange', { ...RIGHT, flags: CLIENT_FLAGS & ~keyExchange }, true],
-  ['AV pairs that end without an end', { ...RIGHT, pairs: AV_HAS_MIC.subarray(0, 0) }, true],
+  ['AV pairs without a terminator', { ...RIGHT, pairs: AV_HAS_MIC.subarray(0, 0) }, true],
   ['another key', { ...RIGHT, password: 'kex' }, false],
-  ['a MIC promised and not given', { ...RIGHT, pairs: AV_HAS_MIC }, false],
+  ['a MIC announced but missing', { ...RIGHT, pairs: AV_HAS_MIC }, false],
   ['NTLMv1: 24 bytes', { ...RIGHT, ntResponse: Buffer.alloc(24) }, false],
   ['no NT response', { ...RIGHT, ntResponse: Buffer.alloc(0) }, false],
   ['a response of version 2', { ...RIGHT, ntResponse: Buffer.alloc(60, 2) }, false],
   ['anonymous', { user: '', password: 'key', ntResponse: Buffer.alloc(0) }, false],
-  ['no user, with a right proof', { ...RIGHT, user: '' }, false],
+  ['a valid proof without a user', { ...RIGHT, user: '' }, false],
   ['the anonymous flag', { ...RIGHT, flags: CLIENT_FLAGS | anonymous }, false],
 ]
 
@@ -126,7 +126,7 @@ for (const [what, answer, isRight] of ANSWERS) {
   })
 }
 
-test('a MIC is checked where it is promised', () => {
+test('a MIC that the client announces is checked', () => {
   const exchange = exchangeOf(CLIENT_FLAGS)
   const answer = { ...RIGHT, pairs: AV_HAS_MIC, mic: exchange }
   const message = authenticateMessage(exchange.challenge, answer)
@@ -138,19 +138,19 @@ test('a MIC is checked where it is promised', () => {
   )
 })
 
-test('key exchange that was not offered is not done', () => {
+test('a key exchange that was not offered is ignored', () => {
   const exchange = exchangeOf(CLIENT_FLAGS & ~keyExchange)
   const message = decodeAuthenticate(authenticateMessage(exchange.challenge, RIGHT))
   const session = verifyAuthenticate(exchange, message, [ntHashOf('key')])
   assert.notDeepEqual(session?.sessionKey, SESSION_KEY)
 })
 
-test('no signature without extended session security', () => {
+test('there is no signature without extended session security', () => {
   const session = { sessionKey: SESSION_KEY, flags: CLIENT_FLAGS & ~extendedSessionSecurity }
   assert.equal(ntlmSignature(session, 'client-to-server', Buffer.alloc(4)), undefined)
 })
 
-test('[MS-NLMP] 4.2.4.4: the checksum of a signature, before it is wrapped', () => {
+test('without key exchange, a signature contains the plain checksum of [MS-NLMP] 4.2.4.4', () => {
   const session = { sessionKey: Buffer.alloc(16, 0x55), flags: CLIENT_FLAGS & ~keyExchange }
   const signature = ntlmSignature(session, 'client-to-server', Buffer.from('Plaintext', 'utf16le'))
   assert.equal(signature?.toString('hex'), '0100000070352851f256430900000000')
@@ -161,7 +161,7 @@ test('a client without Unicode is refused', () => {
   assert.throws(() => decodeNegotiate(negotiate), SecurityTokenError)
 })
 
-test('any bytes are a message or a SecurityTokenError', () => {
+test('any bytes decode or throw a SecurityTokenError', () => {
   const seeds = [...RECORDED.slice(0, 2).map(({ blobs }) => tokenOf(blobs[3])), negotiateMessage()]
   const decoders = [
     decodeNegotiate,

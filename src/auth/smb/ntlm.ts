@@ -1,12 +1,12 @@
-// NTLMv2 on the server's side ([MS-NLMP] 3.3.2, 3.4): does an AUTHENTICATE prove to know one of the passwords,
-// and which session key follows. NTLMv1 and LM prove nothing here and are refused.
+// NTLMv2 on the server's side ([MS-NLMP] 3.3.2, 3.4): checks that an AUTHENTICATE proves knowledge of one of the
+// passwords, and derives the session key. NTLMv1 and LM responses are refused.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { md4 } from './md4.ts'
 import { decodeNtlmV2Response, MIC_BYTES, MIC_OFFSET, NTLM_FLAG } from './ntlm-message.ts'
 import type { NtlmAuthenticate, NtlmV2Response } from './ntlm-message.ts'
 import { rc4 } from './rc4.ts'
 
-/** What was said before the AUTHENTICATE. */
+/** The messages before the AUTHENTICATE. */
 export type NtlmExchange = {
   readonly negotiate: Buffer
   readonly challenge: Buffer
@@ -25,7 +25,7 @@ export type NtlmDirection = 'client-to-server' | 'server-to-client'
 
 const SESSION_KEY_BYTES = 16
 
-/** Undefined: none of the passwords with these hashes was used, or the messages were changed on their way. */
+/** undefined: none of the hashes matches, or the messages were changed in transit. */
 export function verifyAuthenticate(
   exchange: NtlmExchange,
   authenticate: NtlmAuthenticate,
@@ -44,7 +44,7 @@ export function verifyAuthenticate(
   return undefined
 }
 
-/** [MS-NLMP] 3.2.5.1.2: who says no name and proves nothing. Its base key is zeros, so nothing it signs is worth much. */
+/** [MS-NLMP] 3.2.5.1.2: a login without name and proof. Its base key is all zeros, so its signatures prove little. */
 export function anonymousSession(
   exchange: NtlmExchange,
   { flags: chosen, user, ntResponse, encryptedSessionKey }: NtlmAuthenticate,
@@ -61,7 +61,7 @@ function openSession(
   response: NtlmV2Response,
   sessionBaseKey: Buffer,
 ): NtlmSession | undefined {
-  // What the client chose, but never more than was offered.
+  // What the client chose of what was offered.
   const flags = authenticate.flags & exchange.flags
   const sessionKey = exportedSessionKey(flags, authenticate.encryptedSessionKey, sessionBaseKey)
   if (sessionKey === undefined) return undefined
@@ -69,12 +69,12 @@ function openSession(
   return { sessionKey, flags }
 }
 
-/** [MS-NLMP] 3.3.1, NTOWFv1: what is known of a password. */
+/** [MS-NLMP] 3.3.1, NTOWFv1: the hash of a password. */
 export function ntHashOf(password: string): Buffer {
   return md4(Buffer.from(password, 'utf16le'))
 }
 
-/** [MS-NLMP] 3.3.2: the domain counts exactly as it was sent, the user in capitals. */
+/** [MS-NLMP] 3.3.2: the domain exactly as sent, the user in upper case. */
 export function ntowfV2(ntHash: Uint8Array, user: string, domain: string): Buffer {
   return hmacMd5(ntHash, Buffer.from(user.toUpperCase() + domain, 'utf16le'))
 }
@@ -85,7 +85,7 @@ function exportedSessionKey(flags: number, encrypted: Buffer, base: Buffer): Buf
   return encrypted.length === SESSION_KEY_BYTES ? rc4(base, encrypted) : undefined
 }
 
-/** [MS-NLMP] 3.2.5.1.2: over all three messages, the third with zeros where its MIC stands. */
+/** [MS-NLMP] 3.2.5.1.2: the MIC covers all three messages, the third with zeros in place of the MIC. */
 function isMicRight(exchange: NtlmExchange, message: Buffer, sessionKey: Buffer): boolean {
   const end = MIC_OFFSET + MIC_BYTES
   if (message.length < end) return false
@@ -101,8 +101,8 @@ function isMicRight(exchange: NtlmExchange, message: Buffer, sessionKey: Buffer)
 }
 
 /**
- * The first signature of a direction (sequence number 0), as a mechListMIC needs it: [MS-NLMP] 3.4.4.2.
- * Undefined without extended session security, whose older signatures nobody sends here.
+ * The first signature of a direction (sequence number 0), which is the mechListMIC: [MS-NLMP] 3.4.4.2.
+ * undefined without extended session security: the older signatures are not supported.
  */
 export function ntlmSignature(
   session: NtlmSession,
@@ -119,7 +119,7 @@ export function ntlmSignature(
   return Buffer.concat([Buffer.of(1, 0, 0, 0), wrapped, sequence])
 }
 
-/** [MS-NLMP] 3.4.5.3: the sealing key is weakened as far as was agreed. */
+/** [MS-NLMP] 3.4.5.3: the sealing key has the negotiated strength. */
 function sealKeyBytes(flags: number): number {
   if ((flags & NTLM_FLAG.key128) !== 0) return SESSION_KEY_BYTES
   return (flags & NTLM_FLAG.key56) === 0 ? 5 : 7

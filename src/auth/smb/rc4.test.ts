@@ -9,13 +9,13 @@ const VECTORS: readonly (readonly [string, string, string])[] = [
 ]
 
 for (const [key, text, cipher] of VECTORS) {
-  test(`RC4 of ${text} with ${key}, and back`, () => {
+  test(`RC4 with the key ${key} encrypts and decrypts "${text}"`, () => {
     assert.equal(rc4(Buffer.from(key), Buffer.from(text)).toString('hex'), cipher)
     assert.equal(rc4(Buffer.from(key), Buffer.from(cipher, 'hex')).toString(), text)
   })
 }
 
-test('the key stream of 40 bits', () => {
+test('the key stream of a 40-bit key matches RFC 6229', () => {
   const stream = rc4(Buffer.from('0102030405', 'hex'), Buffer.alloc(16)) // RFC 6229
   assert.equal(stream.toString('hex'), 'b2396305f03dc027ccc3524a0a1118a8')
 })

@@ -1,5 +1,5 @@
-// RC4, with which NTLM wraps the session key ([MS-NLMP] 3.1.5.1.2) and the checksum of a signature
-// (3.4.4.2). OpenSSL 3 no longer gives it by default. Encrypting and decrypting are the same.
+// RC4. NTLM encrypts the session key ([MS-NLMP] 3.1.5.1.2) and the checksum of a signature (3.4.4.2) with it.
+// OpenSSL 3 no longer offers it by default. Encrypting and decrypting are the same.
 
 export function rc4(key: Uint8Array, bytes: Uint8Array): Buffer {
   const box = schedule(key)
@@ -25,7 +25,7 @@ function schedule(key: Uint8Array): Uint8Array {
 }
 
 function swap(box: Uint8Array, i: number, j: number): void {
-  const kept = box[i] ?? 0
+  const byte = box[i] ?? 0
   box[i] = box[j] ?? 0
-  box[j] = kept
+  box[j] = byte
 }

@@ -1,5 +1,5 @@
-// What the decoders of security tokens (DER, SPNEGO, NTLMSSP) throw for bytes that are not such a token.
-// One class, so that a login catches it by name and every other error stays a mistake of ours.
+// Thrown by the decoders of security tokens (DER, SPNEGO, NTLMSSP) for malformed bytes. A login catches only this
+// class, so that any other error still surfaces as a bug.
 export class SecurityTokenError extends Error {
   override readonly name = 'SecurityTokenError'
 }

@@ -41,7 +41,7 @@ const WITH_USERS: SmbLoginWorld = {
   users: { get: (name) => USER_LIST.get(name.toLowerCase()) },
 }
 
-// Besides accounts; a name that is an account's is always the account's.
+// A name that is both an account's and a user's means the account.
 for (const [user, password, outcome] of [
   ['ada', 'pass:word 1', 'account1 as Ada'],
   ['ADA', 'pass:word 1', 'account1 as Ada'],
@@ -52,7 +52,7 @@ for (const [user, password, outcome] of [
   ['lost', 'lost', 'refused'],
   ['nobody', 'pass:word 1', 'refused'],
 ] as const) {
-  test(`a list of users: ${user} with ${password} → ${outcome}`, () => {
+  test(`with a list of users: ${user} with ${password} → ${outcome}`, () => {
     const { blob, state } = challenged(undefined, negotiateMessage(), WITH_USERS)
     const message = authenticateMessage(blob, { user, password })
     const step = stepSmbLogin(state, message, WITH_USERS)
@@ -79,13 +79,13 @@ function challengeIn(blob: Buffer): Buffer {
   return token.responseToken
 }
 
-/** What a client sends: a NegTokenResp has no negState then. */
+/** A client's NegTokenResp. Its negState does not matter; clients leave it out. */
 function reply(responseToken: Buffer, mechListMic?: Buffer): Buffer {
   return encodeNegTokenResp({ negState: NEG_STATE.acceptIncomplete, responseToken, mechListMic })
 }
 
 for (const { name, user, password, sessionKey, serverChallenge, blobs } of RECORDED) {
-  test(`${name}: the login that was recorded`, () => {
+  test(`${name}: the answers equal the recorded ones`, () => {
     const [, first, challenge, second, accepted] = blobs
     const world: SmbLoginWorld = {
       accounts: accountsOf({ name: user.toUpperCase(), keys: [accountKey(password)] }),
@@ -145,7 +145,7 @@ for (const [user, password, account] of USERS) {
   })
 }
 
-test('the preferred mechanism is not ours: named, begun again, and the mechListMIC is obligatory', () => {
+test('if the client prefers another mechanism, it starts again with NTLMSSP and must send a mechListMIC', () => {
   const named = challenged(undefined, negTokenInit(KERBEROS_FIRST, Buffer.from('a ticket')))
   assert.deepEqual(decodeSpnego(named.blob), {
     kind: 'response',
@@ -163,27 +163,27 @@ test('the preferred mechanism is not ours: named, begun again, and the mechListM
     ['no mechListMIC', reply(message)],
     ['of another list', reply(message, clientMic(NTLM_ONLY))],
     ['cut short', reply(message, clientMic(KERBEROS_FIRST).subarray(1))],
-    ['SPNEGO left half-way', message],
+    ['SPNEGO dropped halfway', message],
   ] as const) {
     assert.equal(stepSmbLogin(state, wrong, WORLD).kind, 'refused', what)
   }
 })
 
-test('the preferred mechanism is ours, and its token comes later', () => {
+test('the token of the preferred mechanism may come in the second message', () => {
   const named = challenged(undefined, negTokenInit(NTLM_ONLY))
   const { blob, state } = challenged(named.state, reply(negotiateMessage()))
   const message = authenticateMessage(challengeIn(blob), { user: 'account1', password: 'a2V5IDE=' })
   assert.equal(stepSmbLogin(state, reply(message), WORLD).kind, 'accepted')
 })
 
-test('the CHALLENGE has the time and the chance that were passed in', () => {
+test('the CHALLENGE contains the given time and random bytes', () => {
   const { blob } = challenged(undefined, negotiateMessage())
   assert.deepEqual(blob.subarray(24, 32), Buffer.alloc(8, 0x5a))
   const filetime = blob.readBigUInt64LE(blob.length - 12)
   assert.equal(Number(filetime / 10_000n) - 11_644_473_600_000, WORLD.nowMs)
 })
 
-test('what is remembered is a copy', () => {
+test('the state keeps a copy of the message', () => {
   const first = negotiateMessage()
   const { state } = challenged(undefined, first)
   first.fill(0)
@@ -204,7 +204,7 @@ const MISPLACED: readonly (readonly [string, Buffer, reason?: string])[] = [
     authenticateMessage(Buffer.alloc(56), { user: 'a', password: '' }),
   ],
   ['a CHALLENGE', Buffer.from('4e544c4d5353500002000000', 'hex')],
-  ['the name of NTLMSSP alone', Buffer.from('NTLMSSP\0')],
+  ['the signature of NTLMSSP alone', Buffer.from('NTLMSSP\0')],
 ]
 
 for (const [what, blob, reason = 'sequence'] of MISPLACED) {
@@ -214,15 +214,15 @@ for (const [what, blob, reason = 'sequence'] of MISPLACED) {
 }
 
 for (const [what, blob] of [
-  ['nothing', Buffer.alloc(0)],
-  ['no DER', Buffer.from('6005ff', 'hex')],
+  ['no bytes', Buffer.alloc(0)],
+  ['not DER', Buffer.from('6005ff', 'hex')],
 ] as const) {
   test(`malformed: ${what}`, () => {
     assert.deepEqual(stepSmbLogin(undefined, blob, WORLD), { kind: 'malformed' })
   })
 }
 
-test('a token of more than 8 KiB is refused, but for a ticket that nobody reads', () => {
+test('a token of more than 8 KiB is refused, except a Kerberos ticket, which is not read', () => {
   const padding = Buffer.alloc(8 * 1024)
   const long = Buffer.concat([negotiateMessage(), padding])
   assert.equal(stepSmbLogin(undefined, long, WORLD).kind, 'malformed')
@@ -231,18 +231,18 @@ test('a token of more than 8 KiB is refused, but for a ticket that nobody reads'
   assert.equal(stepSmbLogin(state, reply(long), WORLD).kind, 'malformed')
   const named = challenged(undefined, negTokenInit(KERBEROS_FIRST, padding))
   assert(named.state.offer !== undefined)
-  const { mechTypeList: kept } = named.state.offer
-  assert(kept.buffer.byteLength <= 8 * 1024, 'the ticket is not kept')
+  const { buffer } = named.state.offer.mechTypeList
+  assert(buffer.byteLength <= 8 * 1024, 'the ticket is not kept')
 })
 
-test('who says no name and proves nothing is anonymous', () => {
+test('a login without name and proof is anonymous', () => {
   const { blob, state } = challenged(undefined, negotiateMessage())
   const nobody = { user: '', password: '', ntResponse: Buffer.alloc(0) }
   const step = stepSmbLogin(state, authenticateMessage(blob, nobody), WORLD)
   assert.deepEqual(step, { kind: 'anonymous', blob: Buffer.alloc(0) })
 })
 
-test('any bytes are answered', () => {
+test('any bytes get an answer, and none logs in', () => {
   const named = challenged(undefined, negTokenInit(KERBEROS_FIRST))
   const { state } = challenged(undefined, negTokenInit(NTLM_ONLY, negotiateMessage()))
   const raw = challenged(undefined, negotiateMessage())

@@ -1,7 +1,6 @@
-// The login of an SMB session: what to answer to the security blob of each SESSION_SETUP. A user is an
-// account, the password one of its keys' texts; or one with a name and a password of its own. Pure: time,
-// chance, accounts and users come in with each step, and what must be remembered between steps goes out as
-// a value.
+// The login of an SMB session: answers the security blob of each SESSION_SETUP. The user is an account, with the text
+// of one of its keys as the password, or an SMB user with a password of its own. Pure: time, randomness, accounts and
+// users are arguments of each step, and the state between steps is a value.
 import { timingSafeEqual } from 'node:crypto'
 import type { Account, Accounts } from '../../storage/shared/account.ts'
 import type { SmbIdentity } from '../../storage/file/security/smb-identity.ts'
@@ -24,14 +23,15 @@ export type SmbLoginWorld = {
   random(lengthBytes: number): Uint8Array
 }
 
-/** The client's list of mechanisms, to be protected by a mechListMIC. Absent: no SPNEGO. */
+/** The client's list of mechanisms, which a mechListMIC protects. */
 type Offer = { readonly mechTypeList: Buffer; readonly isMicRequired: boolean }
 
 export type SmbLoginState =
-  /** The mechanism was named; its first token is to come. */
+  /** The mechanism is chosen, but its first token has not arrived. */
   | { readonly kind: 'named'; readonly offer: Offer }
   | {
       readonly kind: 'challenged'
+      /** undefined: NTLMSSP without SPNEGO. */
       readonly offer: Offer | undefined
       readonly exchange: NtlmExchange
     }
@@ -41,28 +41,28 @@ export type SmbLoginStep =
   | {
       readonly kind: 'accepted'
       readonly blob: Buffer
-      /** The account's name as it is configured, however the client wrote it. */
+      /** The account's name as configured, however the client wrote it. */
       readonly user: string
-      /** Who it is; absent: the account itself. */
+      /** The SMB user; absent: the account itself. */
       readonly identity?: SmbIdentity
       readonly sessionKey: Buffer
     }
-  /** Nobody, and no proof: whether that is a login is up to the caller. */
+  /** Neither name nor proof. The caller decides whether that is a login. */
   | { readonly kind: 'anonymous'; readonly blob: Buffer }
   | Refused
-  /** The bytes are no token at all, or too many. */
+  /** The token can't be decoded or is too long. */
   | { readonly kind: 'malformed' }
 
-/** For the log and the metrics; the client is not told. */
+/** For the log and the metrics; the client does not see it. */
 export type SmbLoginRefusal =
   /** SPNEGO without NTLMSSP. */
   | 'mechanism'
-  /** A message that does not belong here. */
+  /** A message out of order. */
   | 'sequence'
   | 'user'
-  /** Or NTLMv1, or a message that was changed on its way. */
+  /** Also NTLMv1, or a message that was changed in transit. */
   | 'password'
-  /** The list of mechanisms was changed on its way. */
+  /** The list of mechanisms was changed in transit. */
   | 'mechListMic'
 
 type Refused = {
@@ -72,7 +72,7 @@ type Refused = {
   readonly name?: string
 }
 
-/** Without a user: anonymous. */
+/** Anonymous if there is no user. */
 type Authentication = {
   readonly kind: 'authenticated'
   readonly user: string | undefined
@@ -81,13 +81,13 @@ type Authentication = {
 }
 
 const CHALLENGE_BYTES = 8
-/** NTLM's messages have some hundred bytes. */
+/** NTLM messages have a few hundred bytes. */
 const TOKEN_BYTES_MAX = 8 * 1024
 const FILETIME_EPOCH_MS = 11_644_473_600_000
 
 const MALFORMED: SmbLoginStep = { kind: 'malformed' }
 
-/** In memory of its own: a piece of Buffer's pool would keep all of the pool. */
+/** Not Buffer.from: a slice of Buffer's pool would keep the whole pool alive. */
 function ownCopy(bytes: Uint8Array): Buffer {
   const copy = Buffer.alloc(bytes.length)
   copy.set(bytes)
@@ -98,19 +98,19 @@ function refused(reason: SmbLoginRefusal, name?: string): Refused {
   return { kind: 'refused', reason, ...(name !== undefined && { name }) }
 }
 
-/** One SESSION_SETUP. `state` is what the step before gave; undefined begins anew. */
+/** Handles one SESSION_SETUP. `state` is the result of the previous step; undefined starts a new login. */
 export function stepSmbLogin(
   state: SmbLoginState | undefined,
   blob: Uint8Array,
   world: SmbLoginWorld,
 ): SmbLoginStep {
-  // A copy, for parts of it are remembered and the caller may reuse its memory.
+  // A copy, because the state keeps parts of it and the caller may reuse its memory.
   const bytes = ownCopy(blob)
   try {
     const isTooLong = bytes.length > TOKEN_BYTES_MAX
     if (isNtlmMessage(bytes)) return isTooLong ? MALFORMED : stepRaw(state, bytes, world)
     const token = decodeSpnego(bytes)
-    // A ticket of Kerberos may be long. Nobody reads it, and nothing of it is kept.
+    // A Kerberos ticket may be long. It is neither read nor kept.
     const isTicket = token.kind === 'init' && token.mechTypes[0] !== MECHANISM.ntlmssp
     if (isTooLong && !isTicket) return MALFORMED
     return token.kind === 'init' ? begin(token, world) : proceed(state, token, world)
@@ -120,7 +120,7 @@ export function stepSmbLogin(
   }
 }
 
-/** NTLMSSP without SPNEGO, as the Linux kernel sends it; answered likewise. */
+/** NTLMSSP without SPNEGO, as the Linux kernel sends it; the answer has no SPNEGO either. */
 function stepRaw(
   state: SmbLoginState | undefined,
   bytes: Buffer,
@@ -131,7 +131,7 @@ function stepRaw(
     const next = { kind: 'challenged', offer: undefined, exchange } as const
     return { kind: 'challenge', blob: exchange.challenge, state: next }
   }
-  // Leaving SPNEGO half-way would leave its list of mechanisms unprotected.
+  // Dropping SPNEGO halfway would leave its list of mechanisms unprotected.
   if (state?.kind !== 'challenged' || state.offer !== undefined) return refused('sequence')
   const authentication = authenticate(state.exchange, bytes, world)
   if (authentication.kind === 'refused') return authentication
@@ -139,8 +139,8 @@ function stepRaw(
 }
 
 /**
- * RFC 4178, 4.2.1: a token that came along belongs to the mechanism that the client prefers. If that one
- * isn't ours, ours is named, the client starts again with it, and the mechListMIC becomes obligatory.
+ * RFC 4178, 4.2.1: the first token belongs to the mechanism that the client prefers. If that is not NTLMSSP, the
+ * answer chooses NTLMSSP, the client starts again with it, and the mechListMIC becomes mandatory.
  */
 function begin(token: NegTokenInit, world: SmbLoginWorld): SmbLoginStep {
   const { mechTypes, mechTypeList, mechToken } = token
@@ -164,7 +164,7 @@ function proceed(
   const { responseToken, mechListMic } = token
   if (state?.offer === undefined || responseToken === undefined) return refused('sequence')
   const { offer } = state
-  // supportedMech stands in the first reply only (RFC 4178, 4.2.2).
+  // Only the first reply contains supportedMech (RFC 4178, 4.2.2).
   if (state.kind === 'named') return wrapChallenge(offer, challenge(responseToken, world))
   const authentication = authenticate(state.exchange, responseToken, world)
   if (authentication.kind === 'refused') return authentication
@@ -213,17 +213,17 @@ function authenticate(
     const session = verifyAuthenticate(exchange, message, hashes)
     return session ? { kind, user: account.name, session } : refused('password', message.user)
   }
-  const known = users?.get(message.user)
-  // Its account may have gone since the list of users was read.
-  if (known === undefined || accounts.get(known.account) === undefined) {
+  const smbUser = users?.get(message.user)
+  // The account may have been removed since the list of users was loaded.
+  if (smbUser === undefined || accounts.get(smbUser.account) === undefined) {
     return refused('user', message.user)
   }
-  const { identity, ntHash, account: user } = known
+  const { identity, ntHash, account: user } = smbUser
   const session = verifyAuthenticate(exchange, message, [ntHash])
   return session ? { kind, user, identity, session } : refused('password', message.user)
 }
 
-/** Users of SMB have no case; names of accounts usually are small letters, so the first try finds them. */
+/** SMB user names are case-insensitive. Account names are usually in lower case, so a lookup finds most of them. */
 function findAccount(accounts: Accounts, user: string): Account | undefined {
   const wanted = user.toLowerCase()
   const known = accounts.get(user) ?? accounts.get(wanted)

@@ -1,6 +1,5 @@
-// SPNEGO (RFC 4178, [MS-SPNG]): the wrapping in which clients and servers agree on a mechanism. Only the
-// tokens are here; what is answered to them is the login's. Object identifiers are compared as the hex
-// of their DER content, for nothing is ever done with them but comparing.
+// The tokens of SPNEGO (RFC 4178, [MS-SPNG]), with which client and server agree on a mechanism; smb-login.ts
+// answers them. Object identifiers are the hex of their DER content, since they are only compared.
 import {
   contextTag,
   DER_TAG,
@@ -16,7 +15,7 @@ export const MECHANISM = {
   ntlmssp: '2b06010401823702020a',
   /** 1.2.840.113554.1.2.2 */
   kerberos: '2a864886f712010202',
-  /** 1.2.840.48018.1.2.2, as Windows wrote it first and still offers it. */
+  /** 1.2.840.48018.1.2.2, a mistake of early Windows versions that Windows still offers. */
   msKerberos: '2a864882f712010202',
 } as const
 
@@ -29,9 +28,9 @@ export const NEG_STATE = {
 
 export type NegTokenInit = {
   readonly kind: 'init'
-  /** In the client's order; the first is the one it prefers and whose token it may have sent along. */
+  /** In the client's order of preference; `mechToken` belongs to the first. */
   readonly mechTypes: readonly string[]
-  /** The SEQUENCE of mechTypes exactly as sent, which the mechListMIC protects. */
+  /** The SEQUENCE of mechTypes exactly as sent; the mechListMIC protects it. */
   readonly mechTypeList: Buffer
   readonly mechToken: Buffer | undefined
   readonly mechListMic: Buffer | undefined
@@ -47,7 +46,7 @@ export type NegTokenResp = {
 
 /** 1.3.6.1.5.5.2 */
 const SPNEGO_OID = Buffer.from('2b0601050502', 'hex')
-/** [MS-SPNG] 2.2.1: what stands in NegHints, word for word. */
+/** [MS-SPNG] 2.2.1: the fixed text of NegHints. */
 const HINT_NAME = Buffer.from('not_defined_in_RFC4178@please_ignore', 'latin1')
 
 export function decodeSpnego(bytes: Buffer): NegTokenInit | NegTokenResp {
@@ -60,7 +59,7 @@ export function decodeSpnego(bytes: Buffer): NegTokenInit | NegTokenResp {
 function decodeNegTokenInit(bytes: Buffer): NegTokenInit {
   const [oid, inner] = readDerChildren(readDerAs(bytes, DER_TAG.application0).content)
   if (oid?.tag !== DER_TAG.objectIdentifier || !oid.content.equals(SPNEGO_OID)) {
-    throw new SecurityTokenError('SPNEGO: another mechanism of the GSS-API')
+    throw new SecurityTokenError('SPNEGO: another GSS-API mechanism')
   }
   if (inner?.tag !== contextTag(0)) throw new SecurityTokenError('SPNEGO: no NegTokenInit')
   const field = fieldsOf(inner.content)
@@ -90,7 +89,7 @@ function decodeNegTokenResp(bytes: Buffer): NegTokenResp {
   }
 }
 
-/** The content of each [n] in a SEQUENCE, by n; unknown ones are nobody's business. */
+/** The content of each [n] in a SEQUENCE, by n. */
 function fieldsOf(bytes: Buffer): (number: number) => Buffer | undefined {
   const children = readDerChildren(readDerAs(bytes, DER_TAG.sequence).content)
   return (number) => children.find(({ tag }) => tag === contextTag(number))?.content
@@ -105,7 +104,7 @@ function objectIdentifier({ tag, content }: DerElement): string {
   return content.toString('hex')
 }
 
-/** The security buffer of a NEGOTIATE response: which mechanisms the server has, the preferred first. */
+/** The security buffer of a NEGOTIATE response: the mechanisms of the server, the preferred one first. */
 export function encodeNegTokenInit2(mechTypes: readonly string[]): Buffer {
   const hint = encodeDer(contextTag(0), encodeDer(DER_TAG.generalString, HINT_NAME))
   const list = encodeDer(DER_TAG.sequence, ...mechTypes.map(encodeMechanism))

@@ -10,13 +10,13 @@ import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } fr
 import { accountKey } from '../../storage/shared/account.ts'
 import { authenticate } from '../authenticate.ts'
 import { createBearerValidator, type BearerOptions } from './bearer.ts'
-import { ACCOUNT, KEYS, NOW_MS, outcome, requestOf, WORLD } from '../example.ts'
+import { ACCOUNT, KEYS, AUTH_NOW_MS, outcome, authRequest, AUTH_WORLD } from '../example.ts'
 import { wwwAuthenticate } from '../failure.ts'
 import type { AuthRequest } from '../request.ts'
 import { getUserDelegationKey } from '../sas/user-delegation-key.ts'
 
 const TENANT = 'ab1f708d-50f6-404c-a006-d71b2ac7a606'
-const NOW_S = NOW_MS / 1000
+const NOW_S = AUTH_NOW_MS / 1000
 const claims: JWTPayload = {
   aud: 'https://storage.azure.com',
   iss: `https://sts.windows.net/${TENANT}/`,
@@ -33,7 +33,7 @@ const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256' }
 const keySet = JSON.stringify({ keys: [jwk] })
 writeFileSync(keySetFile, keySet)
 
-/** An issuer: its configuration and its keys. */
+/** An issuer, which serves its configuration and its keys. */
 const issuer = createServer((request, response) => {
   const configuration = JSON.stringify({ jwks_uri: `${issuerUrl()}/keys` })
   response.end(request.url === '/keys' ? keySet : configuration)
@@ -58,17 +58,17 @@ function signedToken(more: JWTPayload, kid = 'k1'): Promise<string> {
 
 function sent(token: string, more: Partial<AuthRequest> = {}, search = ''): AuthRequest {
   const url = `https://${ACCOUNT}.blob.core.windows.net/c/b${search}`
-  return requestOf('blob', { url, headers: { authorization: `Bearer ${token}` } }, more)
+  return authRequest('blob', { url, headers: { authorization: `Bearer ${token}` } }, more)
 }
 
-/** Claims to set, or with undefined to leave out. */
+/** Claims to set; undefined leaves one out. */
 type Change = Readonly<Record<string, unknown>>
 
 const unsigned = (more: Change) => new UnsecuredJWT({ ...claims, ...more }).encode()
 
 function result(request: AuthRequest, options: Partial<BearerOptions> = {}) {
   const bearer = createBearerValidator({ mode: 'basic', ...options })
-  return outcome(() => authenticate(request, { ...WORLD, bearer }))
+  return outcome(() => authenticate(request, { ...AUTH_WORLD, bearer }))
 }
 
 const REFUSED = '401 InvalidAuthenticationInfo challenge'
@@ -76,7 +76,7 @@ const AUDIENCE = `${REFUSED} Audience validation failed. Audience did not match.
 const ISSUER = `${REFUSED} Issuer validation failed. Issuer did not match.`
 const EXPIRED = `${REFUSED} Lifetime validation failed. The token is expired.`
 
-test('what a token says of itself', async () => {
+test('a token needs a known audience and issuer and a valid lifetime', async () => {
   const rows: [change: Change, expected: string][] = [
     [{}, 'ok'],
     [{ aud: 'https://storage.azure.com/' }, 'ok'],
@@ -103,14 +103,14 @@ test('what a token says of itself', async () => {
   }
 })
 
-test('an issuer and an audience of one’s own', async () => {
+test('issuer and audiences are configurable', async () => {
   const options = { issuer: 'https://id.example.com', jwks: keySetFile, audiences: ['api://mine'] }
   const token = await signedToken({ iss: 'https://id.example.com/', aud: 'api://mine' })
   assert.equal(await result(sent(token), options), 'ok')
   assert.equal(await result(sent(await signedToken({})), options), ISSUER)
 })
 
-test('transport, version and form', async () => {
+test('a token needs HTTPS or loopback, a recent version and the form of a token', async () => {
   const token = unsigned({})
   const http = '403 AuthenticationFailed Authentication scheme Bearer is not allowed with HTTP.'
   const version =
@@ -127,19 +127,19 @@ test('transport, version and form', async () => {
   }
 })
 
-test('services and versions without a challenge say 403', async () => {
+test('services and versions without a challenge answer 403', async () => {
   const token = unsigned({ aud: 'https://graph.microsoft.com' })
   const expected = '403 AuthenticationFailed Audience validation failed. Audience did not match.'
   assert.equal(await result(sent(token, { version: '2019-07-07' })), expected)
   assert.equal(await result(sent(token, { service: 'file' })), expected)
 })
 
-test('tokens are off where there is no validator', async () => {
+test('tokens are refused without a validator', async () => {
   const expected = '403 AuthenticationFailed Authentication scheme Bearer is not supported.'
-  assert.equal(await outcome(() => authenticate(sent(unsigned({})), WORLD)), expected)
+  assert.equal(await outcome(() => authenticate(sent(unsigned({})), AUTH_WORLD)), expected)
 })
 
-test('the challenge names where to get a token', () => {
+test('the challenge says where to get a token', () => {
   const rows: [options: Partial<BearerOptions>, uri: string][] = [
     [{}, 'https://login.microsoftonline.com/common/oauth2/authorize'],
     [{ issuer: 'https://id.example.com/' }, 'https://id.example.com/oauth2/authorize'],
@@ -152,12 +152,12 @@ test('the challenge names where to get a token', () => {
   }
   const bearer = createBearerValidator({ mode: 'basic' })
   assert.throws(
-    () => authenticate(sent('x'), { ...WORLD, bearer }),
+    () => authenticate(sent('x'), { ...AUTH_WORLD, bearer }),
     (error) => wwwAuthenticate(error) === bearer.challenge,
   )
 })
 
-test('signatures, with keys from a file, from a URL and by discovery', async () => {
+test('signatures are checked with keys from a file, from a URL and by discovery', async () => {
   const iss = issuerUrl()
   const good = await signedToken({ iss })
   const [header = '', , signature = ''] = good.split('.')
@@ -177,7 +177,7 @@ test('signatures, with keys from a file, from a URL and by discovery', async () 
   }
 })
 
-test('a signature over an unencoded payload (RFC 7797) is none of a token', async () => {
+test('a signature over an unencoded payload (RFC 7797) is refused', async () => {
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const header = encode({ alg: 'RS256', kid: 'k1', b64: false, crit: ['b64'] })
   const text = `${header}.${encode(claims)}`
@@ -187,7 +187,7 @@ test('a signature over an unencoded payload (RFC 7797) is none of a token', asyn
   assert.equal(await result(sent(token), { jwks: keySetFile }), malformed)
 })
 
-test('the times of a signed token', async () => {
+test('the lifetime of a signed token allows for clock skew', async () => {
   const options = { jwks: keySetFile }
   const early = `${REFUSED} Lifetime validation failed. The token is not yet valid.`
   assert.equal(await result(sent(await signedToken({ exp: NOW_S - 600 })), options), EXPIRED)
@@ -195,24 +195,24 @@ test('the times of a signed token', async () => {
   assert.equal(await result(sent(await signedToken({ nbf: NOW_S + 600 })), options), early)
 })
 
-test('a token that was right once still expires', async () => {
+test('a cached token still expires', async () => {
   const bearer = createBearerValidator({ mode: 'basic', jwks: keySetFile })
   const request = sent(await signedToken({}))
   const at = (wallNowMs: number) =>
-    outcome(() => authenticate(request, { ...WORLD, bearer, wallNowMs }))
-  assert.equal(await at(NOW_MS), 'ok')
-  assert.equal(await at(NOW_MS + 2 * 3_600_000), EXPIRED)
+    outcome(() => authenticate(request, { ...AUTH_WORLD, bearer, wallNowMs }))
+  assert.equal(await at(AUTH_NOW_MS), 'ok')
+  assert.equal(await at(AUTH_NOW_MS + 2 * 3_600_000), EXPIRED)
 })
 
 test('a user delegation SAS for one user needs that user’s token', async () => {
   const account = { name: ACCOUNT, keys: KEYS.map(accountKey) }
-  const ask = { claims, expiryMs: NOW_MS + 3_600_000, service: 'b', version: '2026-04-06' }
-  const key = getUserDelegationKey(account, ask, NOW_MS)
+  const ask = { claims, expiryMs: AUTH_NOW_MS + 3_600_000, service: 'b', version: '2026-04-06' }
+  const key = getUserDelegationKey(account, ask, AUTH_NOW_MS)
   const sas = blobs.generateBlobSASQueryParameters(
     {
       containerName: 'c',
       permissions: blobs.BlobSASPermissions.parse('r'),
-      expiresOn: new Date(NOW_MS + 60_000),
+      expiresOn: new Date(AUTH_NOW_MS + 60_000),
       delegatedUserObjectId: 'friend',
     },
     {

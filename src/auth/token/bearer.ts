@@ -1,5 +1,6 @@
-// Bearer tokens of Microsoft Entra ID. 'basic' checks what a token says of itself (lifetime, issuer,
-// audience), enough for development and offline; with an issuer its signature is checked as well. Role assignments are not: a valid token may do everything that tokens may do.
+// Bearer tokens of Microsoft Entra ID. 'basic' checks the claims of a token (lifetime, issuer, audience), which is
+// enough for development and works offline. With an issuer or a key set it also checks the signature. It does not
+// check role assignments: a valid token may do everything that tokens may do.
 import {
   authenticationFailed,
   ChallengeError,
@@ -8,8 +9,8 @@ import {
 } from '../failure.ts'
 import type { BearerIdentity, Claims } from '../identity.ts'
 import type { AuthRequest } from '../request.ts'
-import { isLoopback } from '../sas/sas-address.ts'
-import { setBounded } from '../../memory/remember.ts'
+import { isLoopbackAddress } from '../remote-address.ts'
+import { setBounded } from '../../memory/memoize.ts'
 import { EXPIRED, NOT_YET_VALID, SKEW_MS_MAX, tokenReader, type TokenReader } from './token.ts'
 
 export type BearerOptions = {
@@ -20,7 +21,7 @@ export type BearerOptions = {
   readonly jwks?: string
   /** Further audiences, besides Azure's and the account's hosts. */
   readonly audiences?: readonly string[]
-  /** Tokens over plain HTTP from this machine itself: accepted unless false. */
+  /** Whether to accept tokens over plain HTTP from this machine; true by default. */
   readonly httpFromLoopback?: boolean
   /** Where the challenge sends clients for a token. */
   readonly authorizationUri?: string
@@ -53,7 +54,7 @@ const AUDIENCES = ['https://storage.azure.com', 'e406a681-f3d4-42a8-90b6-c2b0294
 
 export function createBearerValidator(options: BearerOptions): BearerValidator {
   const challenge = challengeOf(options)
-  const read = remembering(tokenReader(options))
+  const read = cachedReader(tokenReader(options))
   return {
     challenge,
     validate(request, token, wallNowMs) {
@@ -126,25 +127,25 @@ function refusal(request: AuthRequest, challenge: string, detail: string): Error
     : authenticationFailed(detail)
 }
 
-/** A token over plain HTTP is a token given away, except where nobody can listen. */
+/** Anyone on the way can steal a token sent over plain HTTP, except on the loopback interface. */
 function checkTransport(request: AuthRequest, httpFromLoopback: boolean): void {
   if (request.version < OLDEST_VERSION) {
     throw authenticationFailed('Authentication scheme Bearer is not supported in this version.')
   }
-  if (request.secure || (httpFromLoopback && isLoopback(request.remoteAddress))) return
+  if (request.secure || (httpFromLoopback && isLoopbackAddress(request.remoteAddress))) return
   throw authenticationFailed('Authentication scheme Bearer is not allowed with HTTP.')
 }
 
-/** Clients send one token for an hour: its signature is checked once, its times each time. */
-function remembering(read: TokenReader): TokenReader {
-  const known = new Map<string, Claims>()
-  const keep = (token: string, claims: Claims | string) => {
-    if (typeof claims !== 'string') setBounded(known, token, claims, TOKEN_COUNT_MAX)
+/** Clients use one token for an hour: its signature is checked once, its lifetime every time. */
+function cachedReader(read: TokenReader): TokenReader {
+  const cache = new Map<string, Claims>()
+  const addToCache = (token: string, claims: Claims | string) => {
+    if (typeof claims !== 'string') setBounded(cache, token, claims, TOKEN_COUNT_MAX)
     return claims
   }
   return (token, wallNowMs) => {
-    const claims = known.get(token) ?? read(token, wallNowMs)
-    if (claims instanceof Promise) return claims.then((later) => keep(token, later))
-    return keep(token, claims)
+    const claims = cache.get(token) ?? read(token, wallNowMs)
+    if (claims instanceof Promise) return claims.then((later) => addToCache(token, later))
+    return addToCache(token, claims)
   }
 }

@@ -1,5 +1,4 @@
-// Reads a JSON Web Token: its claims, and its signature where there are keys to check it with. The
-// cryptography is jose's.
+// Reads the claims of a JSON Web Token and verifies its signature if there are keys. jose does the cryptography.
 import { readFileSync } from 'node:fs'
 import {
   createLocalJWKSet,
@@ -21,7 +20,7 @@ export type TokenReader = (
 export const EXPIRED = 'Lifetime validation failed. The token is expired.'
 export const NOT_YET_VALID = 'Lifetime validation failed. The token is not yet valid.'
 
-/** What Microsoft's own libraries allow clocks to differ. */
+/** The clock skew that Microsoft's own libraries allow. */
 export const SKEW_MS_MAX = 5 * 60 * 1000
 
 const MALFORMED = 'Token validation failed. The token is not well formed.'
@@ -56,7 +55,7 @@ function verifyingReader(keys: JWTVerifyGetKey): TokenReader {
   }
 }
 
-/** Keys that cannot be had are our trouble, not the token's. */
+/** A failure to load the keys is the server's fault, not the token's. */
 function problemOf(error: unknown): string {
   if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid) return MALFORMED
   if (error instanceof errors.JWTExpired) return EXPIRED
@@ -78,7 +77,7 @@ function keySetOf(location: string): JWTVerifyGetKey {
   return createLocalJWKSet(JSON.parse(readFileSync(location, 'utf8')))
 }
 
-/** OpenID Connect Discovery: asked once, at the first token; asked again if it failed. */
+/** OpenID Connect Discovery, done once for the first token and again after a failure. */
 function discoveredKeys(issuer: string): JWTVerifyGetKey {
   let found: Promise<JWTVerifyGetKey> | undefined
   return async (header, token) => {

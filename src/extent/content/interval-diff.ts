@@ -1,6 +1,6 @@
-// What changed between two interval maps: Get Page Ranges with prevsnapshot. Bytes are the same when
-// they are the same bytes of the same slice; writing equal bytes again counts as a change, as it does
-// in Azure. Compaction moves a slice for all its owners alike, so it is never seen as a change.
+// The differences between two interval maps: Get Page Ranges with prevsnapshot. Bytes are unchanged if they come from
+// the same place of the same slice; writing equal bytes again counts as a change, as in Azure. Compaction moves a slice
+// for all its owners alike, so it never looks like a change.
 import { intervalEnd, mergeRanges, type ByteRange, type Interval } from './interval-map.ts'
 import type { IntervalMap } from './interval-map.ts'
 import { isSameSlice } from './slice-list.ts'
@@ -31,7 +31,7 @@ export function diffIntervals(before: IntervalMap, after: IntervalMap): Interval
   return { changed: mergeRanges(changed), cleared: mergeRanges(cleared) }
 }
 
-/** Where `interval` next begins or ends behind `at`. */
+/** The next start or end of `interval` after `at`. */
 function boundary(interval: Interval | undefined, at: number): number {
   if (interval === undefined) return Infinity
   return interval.offset > at ? interval.offset : intervalEnd(interval)

@@ -1,7 +1,7 @@
-// A map from offset to piece: what a page blob or a file is. Sorted by offset, without overlaps; where
-// there is no interval there are zeros. A change needs only the intervals that it overlaps and says
-// which to remove and which to put, so that a map can be one array or a record for each interval.
-import { continues, cutPiece } from './slice-list.ts'
+// A map from offset to piece: the content of a page blob or a file. Sorted by offset, without overlaps; gaps read as
+// zeros. A change needs only the intervals that it overlaps and returns which to remove and which to put, so a map can
+// be one array or one record per interval.
+import { cutPiece } from './slice-list.ts'
 import type { Hole, Piece } from './slice.ts'
 
 export type Interval = { readonly offset: number; readonly piece: Piece }
@@ -10,14 +10,14 @@ export type IntervalMap = readonly Interval[]
 /** [from, to) */
 export type ByteRange = { readonly from: number; readonly to: number }
 
-/** What a change does to the intervals, by offset: first `remove`, then `put`. */
+/** A change to the intervals, by offset: first `remove`, then `put`. */
 export type IntervalEdit = { readonly remove: readonly number[]; readonly put: readonly Interval[] }
 
 export function intervalEnd(interval: Interval): number {
   return interval.offset + interval.piece.lengthBytes
 }
 
-/** The edit that shows `piece` at `offset`, given the intervals that overlap it, in order. */
+/** The edit that puts `piece` at `offset`, given the intervals that overlap it, in order. */
 export function overwriteOverlapping(
   overlapping: readonly Interval[],
   offset: number,
@@ -34,28 +34,12 @@ export function clearOverlapping(overlapping: readonly Interval[], range: ByteRa
   return edit(overlapping, remainders(overlapping, range).flat())
 }
 
-export function overwrite(map: IntervalMap, offset: number, piece: Piece): Interval[] {
-  const [first, end] = overlappingIndexes(map, { from: offset, to: offset + piece.lengthBytes })
-  return map.toSpliced(
-    first,
-    end - first,
-    ...overwriteOverlapping(map.slice(first, end), offset, piece).put,
-  )
-}
-
-export function clear(map: IntervalMap, range: ByteRange): Interval[] {
-  const [first, end] = overlappingIndexes(map, range)
-  return map.toSpliced(first, end - first, ...clearOverlapping(map.slice(first, end), range).put)
-}
-
-/** Drops what lies behind the new length; growing adds zeros, which take no interval. */
-export function resize(map: IntervalMap, lengthBytes: number): Interval[] {
-  return clear(map, { from: lengthBytes, to: Infinity })
-}
-
 /** The intervals that have a byte in `range`. */
 export function overlappingIntervals(map: IntervalMap, range: ByteRange): Interval[] {
-  return map.slice(...overlappingIndexes(map, range))
+  if (range.from >= range.to) return []
+  const first = firstIndex(map, (interval) => intervalEnd(interval) > range.from)
+  const end = firstIndex(map, (interval) => interval.offset >= range.to)
+  return map.slice(first, end)
 }
 
 /** The bytes of `range`, in order and without gaps, for `ExtentStore.read`. */
@@ -73,12 +57,7 @@ export function readIntervals(map: IntervalMap, range: ByteRange): (Piece | Hole
   return pieces
 }
 
-/** Where bytes were written, neighbours merged: Get Page Ranges, List Ranges. */
-export function writtenRanges(map: IntervalMap): ByteRange[] {
-  return mergeRanges(map.map((each) => ({ from: each.offset, to: intervalEnd(each) })))
-}
-
-/** Joins ranges that touch; they come in order and without overlaps. */
+/** Merges adjacent ranges; the input is sorted and has no overlaps. */
 export function mergeRanges(ranges: readonly ByteRange[]): ByteRange[] {
   const merged: ByteRange[] = []
   for (const range of ranges) {
@@ -92,23 +71,7 @@ export function mergeRanges(ranges: readonly ByteRange[]): ByteRange[] {
   return merged
 }
 
-/** Joins intervals that show one run of a slice, so that a map edited often stays short. */
-export function mergeIntervals(map: IntervalMap): Interval[] {
-  const merged: Interval[] = []
-  for (const interval of map) {
-    const last = merged.at(-1)
-    const joins = last !== undefined && intervalEnd(last) === interval.offset
-    if (joins && continues(last.piece, interval.piece)) {
-      const lengthBytes = last.piece.lengthBytes + interval.piece.lengthBytes
-      merged[merged.length - 1] = { offset: last.offset, piece: { ...last.piece, lengthBytes } }
-    } else {
-      merged.push(interval)
-    }
-  }
-  return merged
-}
-
-/** What is left of the overlapping intervals to the left and to the right of `range`. */
+/** The parts of the overlapping intervals before and after `range`. */
 function remainders(
   overlapping: readonly Interval[],
   range: ByteRange,
@@ -135,22 +98,7 @@ function edit(overlapping: readonly Interval[], put: readonly Interval[]): Inter
   return { remove, put }
 }
 
-function overlappingIndexes(map: IntervalMap, range: ByteRange): [first: number, end: number] {
-  if (range.from >= range.to) {
-    const at = firstIndex(map, (interval) => interval.offset >= range.from)
-    return [at, at]
-  }
-  const first = firstIndex(map, (interval) => intervalEnd(interval) > range.from)
-  return [
-    first,
-    Math.max(
-      first,
-      firstIndex(map, (interval) => interval.offset >= range.to),
-    ),
-  ]
-}
-
-/** The first interval for which `holds`, which holds for every one after it too. */
+/** Binary search: the first interval for which `holds`, which then holds for all later ones. */
 function firstIndex(map: IntervalMap, holds: (interval: Interval) => boolean): number {
   let low = 0
   let high = map.length

@@ -1,5 +1,4 @@
-// Copies of long maps are made in steps, beside the transaction that needs them: others go on meanwhile, and what the
-// transaction shows is one state all the same.
+// Copies of long maps are made in steps while other transactions run, and still contain one consistent state.
 import { countingTx, TxCounts } from '../../kv/counting.ts'
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
@@ -10,11 +9,12 @@ import { readIntervals } from './interval-map.ts'
 import { openMemoryExtents } from '../memory.ts'
 import { smallPiece, withSmallSlices } from './small.ts'
 import { decodeKey, encodeKey } from '../../kv/key.ts'
-import { KEY_END, type EventKv, type Step, type Tx } from '../../kv/kv.ts'
+import { KEY_END, withAttempt, type EventKv, type Step, type Tx } from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory-kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { need } from '../../kv/step.ts'
 import { clearLongMap, copyMap, sweepCopiedMaps, withMapCopies } from './map-copy.ts'
-import { mapIntervals, overwriteMap } from './map.ts'
+import { clearMap, mapIntervals, overwriteMap } from './map.ts'
 
 const [MAP, COPY] = [7, 8]
 const COUNT = 3_000
@@ -30,7 +30,7 @@ function* ownerAt(tx: Tx, key: Uint8Array): Step<Owner | undefined> {
   return value && decodeRecord<Owner>(value)
 }
 
-/** A snapshot, as far as it matters here. */
+/** A minimal snapshot. */
 function* copyOwner(tx: Tx): Step<number> {
   const owner = yield* ownerAt(tx, OWNER)
   assert(owner !== undefined)
@@ -71,7 +71,7 @@ async function openWorld(given: (kv: EventKv<never>) => EventKv<never> = (kv) =>
 }
 
 describe('a copy of a long map', () => {
-  test('has the same bytes, and leaves nothing to sweep', async () => {
+  test('has the same bytes and leaves nothing to sweep', async () => {
     const { kv, read, kinds, problems } = await openWorld()
     await kv.write((tx) => copyOwner(tx))
     assert.deepEqual(await read(COPY), await read(MAP))
@@ -79,23 +79,23 @@ describe('a copy of a long map', () => {
     assert.deepEqual(await problems(), [])
   })
 
-  test('is made in many steps, between which others write', async () => {
+  test('is made in many steps, between which others can write', async () => {
     let largest = 0
-    const { kv } = await openWorld((inner) => ({
-      ...inner,
-      write: (body) =>
-        inner.write(function* (tx) {
+    const { kv } = await openWorld((inner) =>
+      withAttempt(inner, (body) =>
+        inner.attempt(function* (tx) {
           const counts = new TxCounts()
           const result = yield* body(countingTx(tx, counts))
           largest = Math.max(largest, counts.puts)
           return result
         }),
-    }))
+      ),
+    )
     await kv.write((tx) => copyOwner(tx))
     assert(largest < COUNT, `${largest} records in one transaction`)
   })
 
-  test('of a map that is written all the time is made, and is of one state', async () => {
+  test('of a map that keeps changing completes and contains one state', async () => {
     const { kv, write, read, problems } = await openWorld()
     const state = { isDone: false }
     const states = new Map<number, Buffer>()
@@ -111,13 +111,13 @@ describe('a copy of a long map', () => {
       await setImmediate()
     }
     states.set(stamp, await read(MAP))
-    const shown = await copying
+    const copiedStamp = await copying
     assert(stamp > COUNT + 1, 'others wrote meanwhile')
-    assert.deepEqual(await read(COPY), states.get(shown))
+    assert.deepEqual(await read(COPY), states.get(copiedStamp))
     assert.deepEqual(await problems(), [])
   })
 
-  test('is let go of when its transaction fails after all', async () => {
+  test('is dropped when its transaction fails', async () => {
     const { kv, kinds } = await openWorld()
     const failing = kv.write(function* (tx) {
       yield* copyOwner(tx)
@@ -128,13 +128,40 @@ describe('a copy of a long map', () => {
     assert.deepEqual([found.has('copied-map'), found.has('deleted-map')], [false, true])
   })
 
-  test('that a crash has left is swept after an hour', async () => {
+  for (const isChanged of [false, true]) {
+    const title = `is kept while its transaction needs something else and the map ${isChanged ? 'changes' : 'does not change'}`
+    test(title, async () => {
+      const { kv, read, kinds, problems } = await openWorld()
+      const other = { kind: 'other' }
+      let isMet = false
+      const copyWhenMet = function* (tx: Tx): Step<void> {
+        yield* copyOwner(tx)
+        if (!isMet) yield* need(other)
+      }
+      assert.deepEqual(await kv.attempt(copyWhenMet), { need: other })
+      assert((await kinds()).has('copied-map'))
+      if (isChanged) {
+        await kv.write(function* (tx) {
+          yield* clearMap(tx, MAP, { from: 0, to: 10 * STEP })
+          tx.put(OWNER, encodeRecord({ stamp: COUNT + 1, map: MAP } satisfies Owner))
+        })
+      }
+      isMet = true
+      await kv.write(copyWhenMet)
+      assert.deepEqual(await read(COPY), await read(MAP))
+      const found = await kinds()
+      assert.deepEqual([found.has('copied-map'), found.has('deleted-map')], [false, false])
+      assert.deepEqual(await problems(), [])
+    })
+  }
+
+  test('that a crash left behind is swept after an hour', async () => {
     const { engine, kv, kinds } = await openWorld()
     const state = { left: 5 }
-    const dying: EventKv<never> = {
-      ...engine,
-      write: (body) => (state.left-- > 0 ? engine.write(body) : new Promise(() => undefined)),
-    }
+    const dying = withAttempt(engine, async (body) => {
+      if (state.left-- <= 0) await new Promise(() => undefined)
+      return engine.attempt(body)
+    })
     void withMapCopies(dying, () => 0).write((tx) => copyOwner(tx))
     while (state.left >= 0) await setImmediate()
     assert((await kinds()).has('copied-map'))
@@ -147,7 +174,7 @@ describe('a copy of a long map', () => {
 })
 
 describe('clearing a long map', () => {
-  // From and to, in steps of which each has 8 bytes and a hole.
+  // From and to, in steps of 8 bytes and a hole each.
   const RANGES: readonly (readonly [from: number, to: number])[] = [
     [0, COUNT],
     [0.03, COUNT - 0.97],
@@ -155,11 +182,11 @@ describe('clearing a long map', () => {
     [100.05, 2_500.05],
     [0, 2_900.04],
     [10.07, COUNT],
-    // Few enough for the map itself.
+    // Few enough to clear in place.
     [10.05, 20.05],
   ]
   for (const [from, to] of RANGES) {
-    test(`from ${from} to ${to} leaves the rest, and zeros`, async () => {
+    test(`from ${from} to ${to} leaves zeros, and keeps the rest`, async () => {
       const { kv, read, kinds, problems } = await openWorld()
       const model = await read(MAP)
       const without = { from: Math.round(from * STEP), to: Math.round(to * STEP) }

@@ -1,17 +1,28 @@
-// Copies of long maps. To copy 50,000 records in one transaction would hold everybody up for a second. So a transaction
-// that needs such a copy asks for it (MapCopyNeeded) and changes nothing; the copy is made beside it, in many small
-// transactions, and the transaction is run again and finds it. Nobody sees a copy before that: its id is new.
+// Copies of long maps. Copying 50,000 records in one transaction would block the server for a second. So a transaction
+// that needs such a copy yields a need (MapCopyNeeded) and changes nothing. The copy is made in many small transactions,
+// and the transaction runs again and finds it. Nobody sees the copy before that, since its id is new.
 //
-// What is copied must not have changed meanwhile, which the stamp of its blob or file tells. If it has, the copy is made
-// again; and after a few times in the transaction itself, or a snapshot of a busy page blob would never be made.
+// If the source has changed meanwhile, which the stamp of its blob or file shows, the copy is made again. After a few
+// attempts the transaction copies the map itself; otherwise the snapshot of a busy page blob would never complete.
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { clearOverlapping, type ByteRange } from './interval-map.ts'
 import { piecesLengthBytes } from './slice-list.ts'
 import type { Piece } from './slice.ts'
 import { decodeKey, encodeKey } from '../../kv/key.ts'
-import { prefixRange, type EventKv, type Key, type Kv, type Step, type Tx } from '../../kv/kv.ts'
+import {
+  prefixRange,
+  withAttempt,
+  type Attempted,
+  type EventKv,
+  type Key,
+  type Kv,
+  type Needed,
+  type Step,
+  type Tx,
+} from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord, type StoredRecord } from '../../kv/record.ts'
+import { need } from '../../kv/step.ts'
 import {
   clearMap,
   decodeMapRecord,
@@ -23,7 +34,7 @@ import {
   type SomeRecords,
 } from './map.ts'
 
-/** → CopiedMap: a map that is a copy and that no blob has yet */
+/** → CopiedMap: a copy of a map that is not used yet */
 function copiedMapKey(mapId: number): Key {
   return encodeKey('copied-map', mapId)
 }
@@ -35,9 +46,9 @@ export type MapCopy = {
   readonly of: number
   /** A new id. */
   readonly to: number
-  /** Of the blob or file that has the map; it changes with the bytes. */
+  /** The stamp of the blob or file that has the map; it changes with the bytes. */
   readonly stamp: number
-  /** What the copy leaves out. */
+  /** The range that the copy leaves out. */
   readonly without?: ByteRange
 }
 
@@ -46,43 +57,39 @@ type CopiedMap = Omit<MapCopy, 'to'> & {
   readonly state: 'begun' | 'whole' | 'leftToTransaction'
 }
 
-/** Pieces that a transaction copies itself, and pieces of one step of a copy that is made beside it. */
+/** Pieces that a transaction copies itself, and pieces per step of a longer copy. */
 const COPY_PIECES_MAX = 1_000
 const STEP_PIECES = 500
-/** A record may have one piece or hundreds: a scan takes few at first, and more where they are small. */
+/** Records per scan: few at first, since a record may have one piece or hundreds. */
 const RECORDS_MIN = 4
 const RECORDS_MAX = 256
 const SWEEP_COUNT = 200
-/** Copies that may turn out to be out of date. */
+/** Attempts before the transaction copies the map itself. */
 const ATTEMPTS_MAX = 3
-/** All together, of one transaction: it needs two at most. */
+/** Copies per transaction, including repeated ones; a transaction needs two at most. */
 const COPIES_MAX = 16
-/** Of a copy whose maker is gone. */
+/** When a copy counts as abandoned. */
 const ABANDONED_MS = 60 * 60 * 1_000
 
-export class MapCopyNeeded extends Error {
-  readonly copy: MapCopy
+type MapCopyNeeded = { readonly kind: 'mapCopy'; readonly copy: MapCopy }
 
-  constructor(copy: MapCopy) {
-    super(`a copy of the map ${copy.of} is needed`)
-    this.name = 'MapCopyNeeded'
-    this.copy = copy
-  }
+function isMapCopy(needed: Needed): needed is MapCopyNeeded {
+  return needed.kind === 'mapCopy'
 }
 
-/** The same bytes under a new id: a copy shares nothing that can change with the first. */
+/** Copies a map to a new id. The two share only slices, which never change. */
 export function* copyMap(tx: Tx, copy: MapCopy): Step<void> {
   const key = copiedMapKey(copy.to)
   const value = yield* tx.get(key)
-  // First, for bodies that are tried without durable writes (kv/live.ts): here they see that they can't be.
   tx.delete(key)
   const copied = value === undefined ? undefined : decodeRecord<CopiedMap>(value)
   if (copied?.state === 'whole' && isSameCopy(copied, copy)) return
+  const needed: MapCopyNeeded = { kind: 'mapCopy', copy }
   const isLeft = copied?.state === 'leftToTransaction'
-  // One that is out of date has to go first.
-  if (copied !== undefined && !isLeft) throw new MapCopyNeeded(copy)
+  // An outdated copy has to be removed first.
+  if (copied !== undefined && !isLeft) yield* need(needed)
   const next = yield* copySome(tx, copy, 0, isLeft ? Infinity : COPY_PIECES_MAX)
-  if (next !== undefined) throw new MapCopyNeeded(copy)
+  if (next !== undefined) yield* need(needed)
 }
 
 function isSameCopy(one: Omit<MapCopy, 'to'>, other: MapCopy): boolean {
@@ -91,8 +98,8 @@ function isSameCopy(one: Omit<MapCopy, 'to'>, other: MapCopy): boolean {
 }
 
 /**
- * Leaves zeros in a range of a map, and answers which map has the rest: the same or, where much is cleared, a copy
- * without it. Only for a map that nothing else shows.
+ * Clears a range of a map and returns the id of the resulting map: the same one or, if the range has many records, a copy
+ * without them. The map must have only one user.
  */
 export function* clearLongMap(
   tx: Tx,
@@ -115,7 +122,7 @@ export function* hasManyRecords(tx: Tx, mapId: number, { from, to }: ByteRange):
   return keys.length > COPY_PIECES_MAX
 }
 
-/** From `offset` on, about so many pieces. Answers where to go on; undefined at the end. */
+/** Copies about `piecesMax` pieces, starting at `offset`. Returns where to continue; undefined at the end. */
 function* copySome(
   tx: Tx,
   { of, to, without = NOTHING }: MapCopy,
@@ -150,7 +157,7 @@ function* copySome(
 
 const NOTHING: ByteRange = { from: Infinity, to: Infinity }
 
-/** Of the last record that begins in the range, what reaches behind it. */
+/** Copies the part of the range's last record that extends beyond the range. */
 function* copyEnd(tx: Tx, of: number, to: number, without: ByteRange): Step<void> {
   const range = { from: mapKey(of, without.from), to: mapKey(of, without.to) }
   const [last] = yield* tx.scan({ ...range, countMax: 1, reverse: true })
@@ -159,7 +166,7 @@ function* copyEnd(tx: Tx, of: number, to: number, without: ByteRange): Step<void
   yield* copyRest(tx, to, content.at ?? 0, content.pieces, without)
 }
 
-/** Of a record, what is outside of the range. A map that is cleared has one piece in each. */
+/** Copies the parts of a record outside of the range. Maps that are cleared have one piece per record. */
 function* copyRest(
   tx: Tx,
   to: number,
@@ -173,38 +180,27 @@ function* copyRest(
   for (const { offset: at, piece: left } of rest.put) yield* putMapRecord(tx, to, at, [left])
 }
 
-/** The same store, whose transactions get the copies of maps that they need. */
+/** A kv that provides its transactions with the map copies that they need. */
 export function withMapCopies<Event>(kv: EventKv<Event>, clock: () => number): EventKv<Event> {
-  return {
-    ...kv,
-    write: (body) =>
-      kv.write(body).catch((error: unknown) => {
-        if (!(error instanceof MapCopyNeeded)) throw error
-        return writeWithCopies(kv, body, error, clock)
-      }),
-  }
+  return withAttempt(kv, (body) => attemptWithCopies(kv, body, clock))
 }
 
-async function writeWithCopies<Event, T>(
+/** Keeps the copies if the body needs something else: the next attempt finds them, or they are swept. */
+async function attemptWithCopies<Event, T>(
   kv: Kv<Event>,
   body: (tx: Tx<Event>) => Step<T>,
-  first: MapCopyNeeded,
   clock: () => number,
-): Promise<T> {
+): Promise<Attempted<T>> {
   const attempts = new Map<number, number>()
-  let needed = first
   try {
-    for (let count = 0; ; count += 1) {
-      const { to } = needed.copy
-      const attempt = (attempts.get(to) ?? 0) + 1
-      attempts.set(to, attempt)
-      await makeCopy(kv, needed.copy, attempt, clock())
-      try {
-        return await kv.write(body)
-      } catch (error) {
-        if (!(error instanceof MapCopyNeeded) || count >= COPIES_MAX) throw error
-        needed = error
-      }
+    for (let copyCount = 0; ; copyCount += 1) {
+      const attempted = await kv.attempt(body)
+      if ('value' in attempted || !isMapCopy(attempted.need)) return attempted
+      assert(copyCount < COPIES_MAX, 'a transaction needs few map copies')
+      const { copy } = attempted.need
+      const attempt = (attempts.get(copy.to) ?? 0) + 1
+      attempts.set(copy.to, attempt)
+      await makeCopy(kv, copy, attempt, clock())
     }
   } catch (error) {
     for (const to of attempts.keys()) await kv.write((tx) => discardCopy(tx, to))
@@ -217,8 +213,8 @@ async function makeCopy(kv: Kv, copy: MapCopy, attempt: number, sinceMs: number)
   const mark = (state: CopiedMap['state']): StoredRecord =>
     encodeRecord({ ...source, sinceMs, state } satisfies CopiedMap)
   await kv.write((tx) => putMark(tx, to, mark('begun')))
-  // What an earlier attempt has left.
-  if (attempt > 1) while ((await kv.write((tx) => sweepMap(tx, to, SWEEP_COUNT))) > 0);
+  // Remove the records of an earlier copy.
+  while ((await kv.write((tx) => sweepMap(tx, to, SWEEP_COUNT))) > 0);
   if (attempt > ATTEMPTS_MAX) {
     await kv.write((tx) => putMark(tx, to, mark('leftToTransaction')))
     return
@@ -227,7 +223,7 @@ async function makeCopy(kv: Kv, copy: MapCopy, attempt: number, sinceMs: number)
   while (at !== undefined) {
     const from: number = at
     at = await kv.write((tx) => copySome(tx, copy, from, STEP_PIECES))
-    // In memory nothing else would wait.
+    // A memory engine would not let other requests run.
     await setImmediate()
   }
   await kv.write((tx) => putMark(tx, to, mark('whole')))
@@ -237,24 +233,24 @@ function* putMark(tx: Tx, to: number, mark: StoredRecord): Step<void> {
   tx.put(copiedMapKey(to), mark)
 }
 
-/** A map that is made in steps and that nothing shows yet: a crash leaves it to the sweep. */
+/** Registers a map that is built in steps, so that the sweep removes it after a crash. */
 export function* beginMap(tx: Tx, mapId: number, sinceMs: number): Step<void> {
   const begun: CopiedMap = { of: mapId, stamp: 0, sinceMs, state: 'begun' }
   tx.put(copiedMapKey(mapId), encodeRecord(begun))
 }
 
-/** A record shows the map from now on. */
+/** A record uses the map from now on. */
 export function adoptMap(tx: Tx, mapId: number): void {
   tx.delete(copiedMapKey(mapId))
 }
 
-/** Nobody wants it: it is swept like any other map. */
+/** Drops a copy that is not needed; it is swept like any other map. */
 export function* discardCopy(tx: Tx, to: number): Step<void> {
   tx.delete(copiedMapKey(to))
   dropMap(tx, to)
 }
 
-/** Copies that a crash has left; by the machine's clock, as they were made. */
+/** Removes copies that a crash left behind. Uses the machine's clock, as `makeCopy` does. */
 export async function sweepCopiedMaps(kv: Kv, nowMs: number): Promise<void> {
   const marks = await kv.read((tx) => tx.scan({ ...COPIED_MAPS, countMax: SWEEP_COUNT }))
   for (const { key, value } of marks) {

@@ -1,15 +1,14 @@
-// Where a map has bytes, and what differs between it and another: Get Page Ranges and List Ranges. Both are
-// one question, since a map differs from none where it was written. Maps are read in steps, so that a page of
-// the answer costs what it returns.
+// The written ranges of a map, or its differences from another map: Get Page Ranges and List Ranges. Written ranges are
+// the differences from an empty map. Maps are read in steps, so a page of the answer costs what it returns.
 import { diffIntervals } from './interval-diff.ts'
 import { intervalEnd, type ByteRange, type Interval } from './interval-map.ts'
 import { cutPiece } from './slice-list.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
-import { giveWay } from '../../kv/paced.ts'
+import { giveWay } from '../../kv/step.ts'
 import { decodeRecord, type StoredRecord } from '../../kv/record.ts'
 import { mapKey, type MapRecord } from './map.ts'
 
-/** Bytes that were written; `isCleared`: bytes that were there before and are zeros now. */
+/** A written range, or one that was written before and is zeros now (`isCleared`). */
 export type MapRange = ByteRange & { readonly isCleared: boolean }
 
 export type MapRanges = {
@@ -18,19 +17,19 @@ export type MapRanges = {
   readonly next: number | undefined
 }
 
-/** Records of a map that one scan takes. */
+/** Records of a map per scan. */
 const SCAN_COUNT = 1_000
-/** Records after which a page of the answer ends, however few ranges they are. */
+/** Records after which a page of the answer ends, however few ranges it has. */
 const RECORD_COUNT_MAX = 50_000
 
 type Maps = {
   readonly now: number | undefined
   readonly before: number | undefined
-  /** Further bytes that count as there before, though `before` does not have them; in order. */
+  /** Ranges that count as written before, though `before` does not have them; in order. */
   readonly cleared?: readonly ByteRange[]
 }
 
-/** What `now` shows otherwise than `before` in the window; without `countMax` all of it at once. */
+/** The ranges in the window where `now` differs from `before`; without `countMax`, all of them at once. */
 export function* changedRanges(
   tx: ReadTx,
   maps: Maps,
@@ -58,10 +57,10 @@ export function* changedRanges(
   return { ranges, next: undefined }
 }
 
-/** Stands for bytes that are gone: different from whatever is there now. */
+/** A placeholder for removed bytes: it differs from every slice. */
 const GONE = { extent: -1, offset: -1, lengthBytes: 0, crc32: 0 }
 
-/** `intervals` and, in their gaps, what was cleared. */
+/** `intervals`, with the cleared ranges in their gaps. */
 function withCleared(intervals: readonly Interval[], cleared: readonly ByteRange[]): Interval[] {
   const gone = cleared.flatMap((range) =>
     gapsOf(intervals, range).map(({ from, to }) => ({
@@ -88,7 +87,7 @@ function gapsOf(intervals: readonly Interval[], { from, to }: ByteRange): ByteRa
 
 type Segment = {
   readonly intervals: readonly Interval[]
-  /** As far as the intervals are all that there are. */
+  /** The intervals are complete up to here. */
   readonly to: number
 }
 
@@ -116,7 +115,7 @@ function intervalsOf(value: StoredRecord): Interval[] {
   })
 }
 
-/** In the order of their offsets, as the service has them, not by kind. */
+/** Sorted by offset, as the service does, not by kind. */
 function changesIn(
   before: readonly Interval[],
   now: readonly Interval[],
@@ -142,7 +141,7 @@ function clip(intervals: readonly Interval[], { from, to }: ByteRange): Interval
   return clipped
 }
 
-/** Joins it to the last one where they touch. */
+/** Merges the range with the last one if they touch. */
 function addRange(ranges: MapRange[], range: MapRange): void {
   const last = ranges.at(-1)
   if (last?.to === range.from && last.isCleared === range.isCleared) {

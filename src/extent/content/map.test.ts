@@ -1,5 +1,5 @@
-// Maps of small writes: near the beginning the bytes are in the records themselves, behind that in slices of their
-// own. Whoever reads, copies or cuts them sees no difference, and nothing is left of what nobody shows.
+// Maps of small writes: near the beginning the bytes are in the records themselves, further on in small slices. Reads,
+// copies and cuts see no difference, and unused bytes are freed.
 import { StoredRecord } from '../../kv/record.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -50,7 +50,7 @@ function openWorld(waits = false) {
   return { kv, extents, small, large, write, piecesOf, read, sweep, problems }
 }
 
-/** How many records there are of each kind. */
+/** The number of records of each kind. */
 async function recordCounts(kv: Kv): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   const all = { from: new Uint8Array(0), to: KEY_END, countMax: 10_000 }
@@ -65,7 +65,7 @@ const bytesOf = (text: string) => Buffer.from(text)
 
 for (const waits of [false, true]) {
   describe(`a map of small writes${waits ? ', on an engine whose reads wait' : ''}`, () => {
-    test('near the beginning a write is one record, and the next one takes its place', async () => {
+    test('near the beginning a write is one record, and the next write replaces it', async () => {
       const { kv, small, write, read, problems } = openWorld(waits)
       for (const text of ['abc', 'def', 'ghi']) await write(10, small(bytesOf(text)))
       assert.deepEqual(await recordCounts(kv), { map: 1 })
@@ -73,7 +73,7 @@ for (const waits of [false, true]) {
       assert.deepEqual(await problems(), [])
     })
 
-    test('who reads keeps what was there when he began', async () => {
+    test('a reader keeps the state that it began with', async () => {
       const { extents, small, write, piecesOf } = openWorld(waits)
       await write(0, small(bytesOf('before')))
       const reading = extents.read(await piecesOf(0, 6))
@@ -82,7 +82,7 @@ for (const waits of [false, true]) {
       assert.equal(Buffer.from(value ?? []).toString(), 'before')
     })
 
-    test('what is cut becomes a slice that its parts share', async () => {
+    test('an inline piece that is cut becomes a slice that its parts share', async () => {
       const { kv, small, write, read, sweep, problems } = openWorld(waits)
       await write(0, small(bytesOf('abcdef')))
       await write(2, small(bytesOf('XY')))
@@ -95,7 +95,7 @@ for (const waits of [false, true]) {
       assert.deepEqual(await recordCounts(kv), { map: 1 })
     })
 
-    test('further behind it is a slice of its own', async () => {
+    test('further on a write is a slice of its own', async () => {
       const { kv, small, write, read, sweep, problems } = openWorld(waits)
       await write(64 * KIB - 3, small(bytesOf('abc')))
       assert.deepEqual(await recordCounts(kv), { map: 1 })
@@ -109,7 +109,7 @@ for (const waits of [false, true]) {
       assert.deepEqual(await problems(), [])
     })
 
-    test('a copy stays as it was, and lives longer', async () => {
+    test('a copy does not change, and outlives the original', async () => {
       const { kv, small, write, read, problems } = openWorld(waits)
       await write(0, small(bytesOf('abc')))
       await write(70 * KIB, small(bytesOf('far')))
@@ -123,7 +123,7 @@ for (const waits of [false, true]) {
       assert.deepEqual(await problems(), [])
     })
 
-    test('a part of it can be shown far behind, in another map', async () => {
+    test('a part of it can be used further on in another map', async () => {
       const { kv, small, write, piecesOf, read, problems } = openWorld(waits)
       await write(0, small(bytesOf('abcdef')))
       const [part] = await piecesOf(2, 5)
@@ -136,7 +136,7 @@ for (const waits of [false, true]) {
       assert.deepEqual(await problems(), [])
     })
 
-    test('fsck sees bytes that changed in their record', async () => {
+    test('fsck reports bytes that changed in their record', async () => {
       const { kv, small, write, problems } = openWorld(waits)
       await write(0, small(bytesOf('abc')))
       await kv.write(function* (tx) {
@@ -147,7 +147,7 @@ for (const waits of [false, true]) {
       assert.deepEqual(await problems(), ['sliceDamaged'])
     })
 
-    test('bytes that are missing in their record are told, not left out', async () => {
+    test('bytes that are missing in their record are an error, not a gap', async () => {
       const { kv, small, write, read } = openWorld(waits)
       await write(0, small(bytesOf('abc')))
       await kv.write(function* (tx) {
@@ -160,7 +160,7 @@ for (const waits of [false, true]) {
 }
 
 for (const seed of [1, 2, 3]) {
-  test(`300 random changes around the end of what is in records, seed ${seed}`, async () => {
+  test(`300 random changes around the end of the inline part, seed ${seed}`, async () => {
     const world = openWorld()
     const { kv, small, large, write, read } = world
     const random = randomFrom(seed)
@@ -197,7 +197,7 @@ for (const seed of [1, 2, 3]) {
   })
 }
 
-test('the records of a block list have blocks and no bytes', async () => {
+test('the records of a block list have blocks and no inline bytes', async () => {
   const { kv, small } = openWorld()
   const blocks = [['AAAA', 1]] as const
   await kv.write((tx) => putMapRecord(tx, MAP, 0, [small(bytesOf('a'))], blocks))

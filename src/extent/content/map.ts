@@ -1,12 +1,11 @@
-// Content that is found by offset: a map is records of their own, one for each write, so that writing costs
-// the same in content of any size. Page and append blobs, long block lists and files have one each.
+// Maps: content that is stored as one record per write, found by offset, so that a write costs the same whatever the
+// size of the content. Page and append blobs, long block lists and files have one each.
 import { clearOverlapping, overwriteOverlapping, readIntervals } from './interval-map.ts'
 import type { ByteRange, Interval, IntervalEdit } from './interval-map.ts'
 import { addReferences, removeReferences } from './reference.ts'
 import { cutPiece } from './slice-list.ts'
 import { AT_HAND, type Content, type Hole, type Piece } from './slice.ts'
 import { derived } from '../../kv/derived.ts'
-import { getFields } from '../../kv/fields.ts'
 import { encodeKey } from '../../kv/key.ts'
 import {
   keyAfter,
@@ -18,7 +17,7 @@ import {
   type Step,
   type Tx,
 } from '../../kv/kv.ts'
-import { giveWay } from '../../kv/paced.ts'
+import { giveWay } from '../../kv/step.ts'
 import {
   decodeRecord,
   encodeRecord,
@@ -36,7 +35,7 @@ export function mapRange(mapId: number): KeyRange {
   return prefixRange(encodeKey('map', mapId))
 }
 
-/** → {}: a map that no blob has any more and that is still to be swept */
+/** → {}: a map that is no longer used and has to be swept */
 export function deletedMapKey(mapId: number): Key {
   return encodeKey('deleted-map', mapId)
 }
@@ -49,34 +48,47 @@ export type Block = readonly [id: string, lengthBytes: number]
 export type MapRecord = {
   readonly content: Content
   readonly blocks?: readonly Block[]
-  /** The bytes of its one piece are behind it, and nowhere else. */
+  /** The bytes of its only piece are stored in this record, and nowhere else. */
   readonly inline?: true
 }
 
-// So far from its beginning on, what a map shows may be in its records: to write there is one record, and who
-// reads a map never holds more than this of what may be overwritten while he does.
+// Up to this offset, small pieces are stored inside the records of the map: a write there is one record. Readers hold
+// such bytes in memory, so this also bounds what they hold.
 const INLINE_END = 64 * 1024
 
-/** Records of a map that a scan takes: few at first, since one of a block list has hundreds of pieces. */
+/** Records per scan: few at first, since a record of a block list has hundreds of pieces. */
 const SCAN_COUNT_MIN = 32
 const SCAN_COUNT_MAX = 1_000
+
+/** Pieces that are handled in about a millisecond. */
+const GIVE_WAY_PIECES = 1_000
 
 /** The bytes of `range`, in order and without gaps, for `ExtentStore.read`. */
 export function* readMap(tx: ReadTx, mapId: number, range: ByteRange): Step<(Piece | Hole)[]> {
   const lengthBytes = range.to - range.from
   const record = yield* getMapRecord(tx, mapKey(mapId, range.from))
   const first = record?.content.pieces[0]
-  // What was written at once is mostly read at once.
+  // Most reads match a single write.
   if (first !== undefined && lengthBytes > 0 && first.lengthBytes >= lengthBytes) {
     return [cutPiece(first, 0, lengthBytes)]
   }
-  return readIntervals(yield* mapIntervals(tx, mapId, range), range)
+  const intervals = yield* mapIntervals(tx, mapId, range)
+  if (intervals.length > GIVE_WAY_PIECES) yield* giveWay()
+  const pieces = readIntervals(intervals, range)
+  if (pieces.length > GIVE_WAY_PIECES) yield* giveWay()
+  return pieces
 }
 
 /** The intervals of a map that have a byte in `range`, in order. */
 export function* mapIntervals(tx: ReadTx, mapId: number, range: ByteRange): Step<Interval[]> {
   const intervals: Interval[] = []
+  let pieceCount = 0
   for (const { record } of yield* mapRecords(tx, mapId, range)) {
+    pieceCount += record.content.pieces.length
+    if (pieceCount > GIVE_WAY_PIECES) {
+      pieceCount = 0
+      yield* giveWay()
+    }
     let offset = record.content.at ?? 0
     for (const piece of record.content.pieces) {
       const end = offset + piece.lengthBytes
@@ -87,26 +99,35 @@ export function* mapIntervals(tx: ReadTx, mapId: number, range: ByteRange): Step
   return intervals
 }
 
-export type MapEntry = { readonly key: Key; readonly record: MapRecord }
+export type MapRecordEntry = { readonly key: Key; readonly record: MapRecord }
 
-/** The records that may have a byte in `range`: the one that begins before it is one of them. */
-export function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<MapEntry[]> {
+/** The records that may have a byte in `range`, including the one that begins before it. */
+export function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<MapRecordEntry[]> {
   const from = mapKey(mapId, range.from)
   const record = yield* getMapRecord(tx, from)
-  // What was written at once is mostly read at once, and looking a record up costs less than a scan.
+  // Most reads match a single write, and a lookup costs less than a scan.
   if (record !== undefined && endOf(record) >= range.to) return [{ key: from, record }]
   const to = range.to === Infinity ? mapRange(mapId).to : mapKey(mapId, range.to)
-  const entries: MapEntry[] = []
+  const entries: MapRecordEntry[] = []
   let next: Key | undefined = from
   let countMax = SCAN_COUNT_MIN
   while (next !== undefined) {
     const found: readonly Entry[] = yield* tx.scan({ from: next, to, countMax })
-    // Records do not overlap: where one begins with the range, none reaches into it.
+    // Records do not overlap: if one begins at the start of the range, no earlier one reaches into it.
     if (next === from && range.from > 0 && !isAt(found[0], from)) {
       const before = { from: mapKey(mapId, 0), to: from, countMax: 1, reverse: true }
       entries.push(...(yield* tx.scan(before)).map(decodeEntry))
     }
-    for (const entry of found) entries.push(decodeEntry(entry))
+    let pieceCount = 0
+    for (const entry of found) {
+      const decoded = decodeEntry(entry)
+      entries.push(decoded)
+      pieceCount += decoded.record.content.pieces.length
+      if (pieceCount > GIVE_WAY_PIECES) {
+        pieceCount = 0
+        yield* giveWay()
+      }
+    }
     const last: Entry | undefined = found.length < countMax ? undefined : found.at(-1)
     next = last && keyAfter(last.key)
     countMax = Math.min(countMax * 2, SCAN_COUNT_MAX)
@@ -119,7 +140,7 @@ function isAt(entry: Entry | undefined, key: Key): boolean {
   return entry !== undefined && Buffer.compare(entry.key, key) === 0
 }
 
-function decodeEntry({ key, value }: Entry): MapEntry {
+function decodeEntry({ key, value }: Entry): MapRecordEntry {
   return { key, record: decodeMapRecord(value) }
 }
 
@@ -127,11 +148,11 @@ function endOf({ content: { at = 0, pieces } }: MapRecord): number {
   return pieces.reduce((end, { lengthBytes }) => end + lengthBytes, at)
 }
 
-/** Shows `piece` at `offset` of a map of single pieces (page and append blobs). */
+/** Writes `piece` at `offset` of a map with one piece per record (page and append blobs). */
 export function* overwriteMap(tx: Tx, mapId: number, offset: number, piece: Piece): Step<void> {
   const range = { from: offset, to: offset + piece.lengthBytes }
-  const same = yield* getFields<MapRecord>(tx, mapKey(mapId, offset))
-  // What is written is mostly as long as what was there; and what has its bytes itself holds nothing else.
+  const same = yield* tx.getFields<MapRecord>(mapKey(mapId, offset))
+  // Most overwrites have the length of the old piece; an inline one has no references to remove.
   if (same?.inline === true && endOf(same) === range.to) {
     return yield* putMapRecord(tx, mapId, offset, [piece])
   }
@@ -173,7 +194,7 @@ export function* putMapRecord(
   tx.put(key, encodeSharedRecord(record))
 }
 
-/** Those of a slice that is shown whole near the beginning. */
+/** The bytes to store inside the record: a whole small slice near the beginning of the map. */
 function inlineBytes({ at = 0, pieces }: Content): Uint8Array | undefined {
   const [piece] = pieces
   if (piece === undefined || pieces.length > 1 || at + piece.lengthBytes > INLINE_END)
@@ -194,11 +215,11 @@ function withoutBytes(piece: Piece): Piece {
 
 export type SomeRecords = {
   readonly records: readonly MapRecord[]
-  /** The offset of the one behind them. */
+  /** The offset of the record after them. */
   readonly next: number | undefined
 }
 
-/** Some records of a map, from the one at `offset` on. */
+/** Up to `countMax` records of a map, starting at `offset`. */
 export function* mapRecordsFrom(
   tx: ReadTx,
   mapId: number,
@@ -212,12 +233,12 @@ export function* mapRecordsFrom(
   return { records, next: next && (next.content.at ?? 0) }
 }
 
-/** Nothing shows this map any more: it is swept later, in steps. */
+/** Marks a map as unused; it is swept later, in steps. */
 export function dropMap(tx: Tx, mapId: number): void {
   tx.put(deletedMapKey(mapId), encodeRecord({}))
 }
 
-/** One step of the sweep of a map: how many records it removed; 0 when it is gone. */
+/** One step of the sweep of a map. Returns how many records it removed; 0 when none are left. */
 export function* sweepMap(tx: Tx, mapId: number, countMax: number): Step<number> {
   const entries = yield* tx.scan({ ...mapRange(mapId), countMax })
   for (const { key, value } of entries) {

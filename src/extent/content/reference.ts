@@ -1,5 +1,5 @@
-// The reference index: which content shows which slice, sorted by place. Live bytes, owners, compaction
-// and fsck read it instead of all records. It changes in the transaction that changes the owner.
+// The reference index: which content uses which slice, sorted by place. The sweep, compaction and fsck read it instead
+// of all records. It changes in the same transaction as the owner.
 import assert from 'node:assert/strict'
 import type { Entry, Key, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../../kv/record.ts'
@@ -22,8 +22,8 @@ export type Reference = {
 }
 
 /**
- * The record under `ownerKey` now holds `content`. The same content under another key (a blob that
- * becomes a version of itself) is added again and thereby moves.
+ * The record under `ownerKey` now has `content`. Adding the same content under another key (a blob that becomes a
+ * version of itself) moves it.
  */
 export function* addReferences(tx: Tx, ownerKey: Key, content: Content): Step<void> {
   const slices = slicesOf(content.pieces)
@@ -32,12 +32,12 @@ export function* addReferences(tx: Tx, ownerKey: Key, content: Content): Step<vo
   for (const slice of slices) putReference(tx, { slice, content, ownerKey })
 }
 
-/** No record holds `content` any more. */
+/** No record has `content` any more. */
 export function* removeReferences(tx: Tx, content: Content): Step<void> {
   dropReferences(tx, content, referencedSlices(content))
 }
 
-/** The owner's content changed under the same id: touches only the slices that came or went. */
+/** The owner's content changed and keeps its id: touches only slices that were added or removed. */
 export function* replaceReferences(
   tx: Tx,
   ownerKey: Key,
@@ -53,8 +53,8 @@ export function* replaceReferences(
   storeAtHand(tx, after.pieces)
   yield* requireExtents(tx, added)
   for (const slice of added) putReference(tx, { slice, content: after, ownerKey })
-  const gone = old.filter((slice) => !nowPlaces.has(placeOf(slice)))
-  dropReferences(tx, before, gone)
+  const removed = old.filter((slice) => !nowPlaces.has(placeOf(slice)))
+  dropReferences(tx, before, removed)
 }
 
 export function putReference(tx: Tx, { slice, content, ownerKey }: Reference): void {
@@ -70,12 +70,12 @@ export function decodeReference({ key, value }: Entry): Reference {
   return { slice: { extent, offset, lengthBytes, crc32 }, content: { id, at }, ownerKey }
 }
 
-/** Lets the next sweep look at the extent; a marker that a sweep has claimed is claimed no more. */
+/** Tells the next sweep to check the extent. Replaces a marker that a running sweep has claimed. */
 export function markDirty(tx: Tx, extent: number): void {
   tx.put(dirtyKey(extent), encodeRecord({}))
 }
 
-/** The extents of these slices, each checked once, and the bytes of small ones. */
+/** Checks that the extents of these slices are usable, and that the bytes of small slices exist. */
 export function* requireExtents(tx: Tx, slices: readonly Slice[]): Step<void> {
   for (const extent of extentsOf(slices)) yield* requireExtent(tx, extent)
   for (const { extent, offset } of slices) {
@@ -84,7 +84,7 @@ export function* requireExtents(tx: Tx, slices: readonly Slice[]): Step<void> {
   }
 }
 
-/** Each slice once, however many pieces show parts of it. */
+/** Each slice once, however many pieces use parts of it. */
 function slicesOf(pieces: readonly Piece[]): Slice[] {
   const [first] = pieces
   if (first === undefined) return []
@@ -93,7 +93,7 @@ function slicesOf(pieces: readonly Piece[]): Slice[] {
   return [...slices.values()]
 }
 
-/** Those that the record under its key does not have itself. */
+/** The slices that are not stored inside the record itself. */
 export function referencedSlices({ pieces }: Content): Slice[] {
   return slicesOf(pieces.filter((piece) => piece[AT_HAND] === undefined))
 }
@@ -112,7 +112,7 @@ function dropReferences(tx: Tx, content: ContentId, slices: readonly Slice[]): v
   for (const extent of extentsOf(slices)) markDirty(tx, extent)
 }
 
-/** Those that have a file. */
+/** The extents that have a file. */
 function extentsOf(slices: readonly Slice[]): ReadonlySet<number> {
   const extents = new Set(slices.map((slice) => slice.extent))
   extents.delete(SMALL_EXTENT)

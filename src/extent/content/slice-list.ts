@@ -1,5 +1,5 @@
-// A list of pieces, end to end: what a block blob is. Pure functions; a list shares its slices with
-// whatever it was made from.
+// A list of pieces, end to end: the content of a block blob. Pure functions; the result shares its slices with the
+// input.
 import assert from 'node:assert/strict'
 import type { Piece, Slice } from './slice.ts'
 
@@ -7,12 +7,12 @@ export function wholeSlice(slice: Slice): Piece {
   return { slice, from: 0, lengthBytes: slice.lengthBytes }
 }
 
-/** A piece whose bytes were encrypted under `nonce` (cipher.ts). */
+/** A piece whose bytes were encrypted with `nonce` (cipher.ts). */
 export function encryptedPiece(piece: Piece, nonce: Uint8Array): Piece {
   return { ...piece, nonce: Buffer.from(nonce).toString('base64') }
 }
 
-/** Slices are written once, so the place says which one it is. */
+/** Slices are written once, so the place identifies them. */
 export function isSameSlice(a: Slice, b: Slice): boolean {
   return a.extent === b.extent && a.offset === b.offset
 }
@@ -21,30 +21,14 @@ export function piecesLengthBytes(pieces: readonly Piece[]): number {
   return pieces.reduce((total, piece) => total + piece.lengthBytes, 0)
 }
 
-/** `lengthBytes` bytes of a piece, from its byte `start` on. */
+/** `lengthBytes` bytes of a piece, starting at its byte `start`. */
 export function cutPiece(piece: Piece, start: number, lengthBytes: number): Piece {
   assert(start >= 0 && lengthBytes >= 0 && start + lengthBytes <= piece.lengthBytes)
   if (lengthBytes === piece.lengthBytes) return piece
   return { ...piece, from: piece.from + start, lengthBytes }
 }
 
-/** One list after another; pieces that continue each other become one, empty ones go. */
-export function concatenatePieces(...lists: readonly (readonly Piece[])[]): Piece[] {
-  const joined: Piece[] = []
-  for (const list of lists) {
-    for (const piece of list) {
-      const last = joined.at(-1)
-      if (last !== undefined && continues(last, piece)) {
-        joined[joined.length - 1] = { ...last, lengthBytes: last.lengthBytes + piece.lengthBytes }
-      } else if (piece.lengthBytes > 0) {
-        joined.push(piece)
-      }
-    }
-  }
-  return joined
-}
-
-/** The bytes [from, to) of a list; what lies behind its end is left out. */
+/** The bytes [from, to) of a list, as far as it reaches. */
 export function subRangeOfPieces(pieces: readonly Piece[], from: number, to: number): Piece[] {
   const range: Piece[] = []
   let at = 0
@@ -56,9 +40,4 @@ export function subRangeOfPieces(pieces: readonly Piece[], from: number, to: num
     at += piece.lengthBytes
   }
   return range
-}
-
-/** Whether `next` shows the bytes of the slice that follow those of `piece`. */
-export function continues(piece: Piece, next: Piece): boolean {
-  return isSameSlice(piece.slice, next.slice) && next.from === piece.from + piece.lengthBytes
 }

@@ -1,4 +1,4 @@
-// Small slices: bytes in the kv that read, share and go like those in extents.
+// Small slices: bytes in the kv that are read, shared and freed like those in extents.
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import { encodeKey } from '../../kv/key.ts'
@@ -33,8 +33,8 @@ for (const waits of [false, true]) {
 
     const owner = (id: number) => encodeKey('owner', id)
 
-    /** A record that shows a small slice of this text. */
-    const show = async (id: number, text: string): Promise<Piece> => {
+    /** Puts a record with a small slice of this text. */
+    const put = async (id: number, text: string): Promise<Piece> => {
       const bytes = Buffer.from(text)
       const piece = wholeSlice(smallSlice(id, bytes))
       await kv.write(function* (tx) {
@@ -49,7 +49,7 @@ for (const waits of [false, true]) {
       tx.put(owner(id), encodeRecord({ content }))
     }
 
-    const hide = (id: number, piece: Piece) =>
+    const remove = (id: number, piece: Piece) =>
       kv.write(function* (tx) {
         yield* removeReferences(tx, { id, pieces: [piece] })
         tx.delete(owner(id))
@@ -68,16 +68,15 @@ for (const waits of [false, true]) {
         ...(graceMs !== undefined && { graceMs }),
       })
 
-    const isThere = async (id: number) =>
-      (await kv.read((tx) => tx.get(smallKey(id)))) !== undefined
+    const exists = async (id: number) => (await kv.read((tx) => tx.get(smallKey(id)))) !== undefined
 
     async function* once(of: string) {
       yield Buffer.from(of)
     }
 
-    test('are read whole, in part, and among others', async () => {
-      const one = await show(1, 'abcdef')
-      const two = await show(2, 'XYZ')
+    test('are read whole, in part, and mixed with other pieces', async () => {
+      const one = await put(1, 'abcdef')
+      const two = await put(2, 'XYZ')
       const large = wholeSlice(await store.write(once('large'), 5, []))
       const hole = { slice: undefined, lengthBytes: 2 }
       assert.equal(await text([one, two]), 'abcdefXYZ')
@@ -85,40 +84,40 @@ for (const waits of [false, true]) {
       assert.equal(await text([large, one, hole, two, large]), 'largeabcdef\0\0XYZlarge')
     })
 
-    test('are read by the hundred', async () => {
+    test('are read in large numbers', async () => {
       const pieces: Piece[] = []
-      for (let id = 1; id <= 200; id++) pieces.push(await show(id, `${id};`))
+      for (let id = 1; id <= 200; id++) pieces.push(await put(id, `${id};`))
       const expected = Array.from({ length: 200 }, (_, i) => `${i + 1};`).join('')
       assert.equal(await text(pieces), expected)
     })
 
-    test('go when nothing has shown them for a while', async () => {
-      const piece = await show(1, 'abc')
-      await hide(1, piece)
+    test('are removed when they have been unreferenced for a while', async () => {
+      const piece = await put(1, 'abc')
+      await remove(1, piece)
       assert.equal(await sweep(), 0)
       nowMs += 29_999
       assert.equal(await sweep(), 0)
-      assert.equal(await isThere(1), true)
+      assert.equal(await exists(1), true)
       nowMs += 1
       assert.equal(await sweep(), 1)
-      assert.equal(await isThere(1), false)
+      assert.equal(await exists(1), false)
       assert.equal(await sweep(), 0)
     })
 
-    test('stay while another record shows them', async () => {
-      const piece = await show(1, 'abc')
+    test('stay while another record references them', async () => {
+      const piece = await put(1, 'abc')
       await kv.write((tx) => save(tx, 2, { id: 2, pieces: [cutPiece(piece, 1, 1)] }))
-      await hide(1, piece)
+      await remove(1, piece)
       assert.equal(await sweep(0), 0)
       assert.equal(await text([cutPiece(piece, 1, 1)]), 'b')
-      await hide(2, piece)
+      await remove(2, piece)
       assert.equal(await sweep(0), 1)
     })
 
-    test('stay while somebody reads them, and go when he has left', async () => {
-      const piece = await show(1, 'abc')
+    test('stay while they are read, and are removed afterwards', async () => {
+      const piece = await put(1, 'abc')
       const reading = store.read([piece])
-      await hide(1, piece)
+      await remove(1, piece)
       assert.equal(await sweep(0), 0)
       const { value } = await reading.next()
       assert.equal(Buffer.from(value ?? []).toString(), 'abc')
@@ -126,19 +125,19 @@ for (const waits of [false, true]) {
       assert.equal(await sweep(0), 1)
     })
 
-    test('that are dropped again begin their rest anew', async () => {
-      const piece = await show(1, 'abc')
+    test('that are dropped again get a new grace period', async () => {
+      const piece = await put(1, 'abc')
       await kv.write((tx) => save(tx, 2, { id: 2, pieces: [piece] }))
-      await hide(1, piece)
+      await remove(1, piece)
       await sweep()
       nowMs += 30_000
-      await hide(2, piece)
+      await remove(2, piece)
       assert.equal(await sweep(), 0)
       nowMs += 30_000
       assert.equal(await sweep(), 1)
     })
 
-    test('can not be shown without their bytes', async () => {
+    test('can not be referenced without their bytes', async () => {
       const piece = wholeSlice(smallSlice(9, Buffer.from('gone')))
       await assert.rejects(
         kv.write((tx) => save(tx, 9, { id: 9, pieces: [piece] })),
@@ -147,7 +146,7 @@ for (const waits of [false, true]) {
     })
 
     test('are checked by fsck', async () => {
-      await show(1, 'abc')
+      await put(1, 'abc')
       assert.deepEqual((await checkStore(kv, store)).problems, [])
       await kv.write(function* (tx) {
         putSmallSlice(tx, 1, Buffer.from('abd'))

@@ -1,6 +1,6 @@
-// Slices of a few KiB, which live in the kv and not in an extent's file: their bytes are written by the
-// transaction that shows them, so an appended line or a page costs one sync instead of two. To everybody
-// else they are slices like others, of the extent 0, which has no file; the offset is the id.
+// Small slices of a few KiB are stored in the kv instead of an extent file. The transaction that refers to them writes
+// their bytes, so an appended line or a page costs one sync instead of two. To the rest of the code they are slices of
+// extent 0, which has no file; the offset is the id.
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
 import { setImmediate } from 'node:timers/promises'
@@ -14,12 +14,12 @@ import { scanPages } from '../scan.ts'
 import { wholeSlice } from './slice-list.ts'
 import { AT_HAND, SMALL_EXTENT, type Hole, type Piece, type Slice } from './slice.ts'
 
-/** → {}, and behind it the bytes */
+/** → {}, followed by the bytes */
 export function smallKey(id: number): Key {
   return encodeKey('small-slice', id)
 }
 
-/** → { sinceMs? }: a reference went away; since when a sweep knows of it */
+/** → { sinceMs? }: a reference was removed; `sinceMs` is when a sweep first saw that none is left */
 export function smallDroppedKey(id: number): Key {
   return encodeKey('small-dropped', id)
 }
@@ -30,12 +30,12 @@ export function smallSlice(id: number, bytes: Uint8Array): Slice {
   return { extent: SMALL_EXTENT, offset: id, lengthBytes: bytes.length, crc32: crc32(bytes) }
 }
 
-/** Bytes that are stored with the record that shows them. */
+/** A piece whose bytes are stored together with its record. */
 export function smallPiece(id: number, bytes: Uint8Array): Piece {
   return { ...wholeSlice(smallSlice(id, bytes)), [AT_HAND]: bytes }
 }
 
-/** In the transaction that adds the first reference to the slice. */
+/** Call it in the transaction that adds the first reference to the slice. */
 export function putSmallSlice(tx: Tx, id: number, bytes: Uint8Array): void {
   tx.put(smallKey(id), encodeRecord({}, bytes))
 }
@@ -44,7 +44,7 @@ export function* hasSmallSlice(tx: ReadTx, id: number): Step<boolean> {
   return (yield* tx.get(smallKey(id))) !== undefined
 }
 
-/** The store with small slices; what it reads of them stays while it is read. */
+/** A store that also reads small slices, and pins them while they are read. */
 export type SmallSliceStore = SweptExtentStore & { isSmallPinned(id: number): boolean }
 
 export function withSmallSlices(store: SweptExtentStore, kv: Kv): SmallSliceStore {
@@ -81,18 +81,18 @@ function isSmall(piece: Piece | Hole): piece is Piece {
   return piece.slice?.extent === SMALL_EXTENT
 }
 
-/** Bytes that have to be fetched, and must stay until then. */
+/** Whether the bytes must be read from the kv, and so must be pinned. */
 function isInKv(piece: Piece | Hole): piece is Piece {
   return isSmall(piece) && piece[AT_HAND] === undefined
 }
 
-/** Pieces of one kind, one behind the other. */
+/** Consecutive pieces of one kind. */
 type Run =
   { readonly small: readonly (Piece | Hole)[] } | { readonly others: readonly (Piece | Hole)[] }
 
-/** Small pieces that one read of the kv takes: about half a MiB. */
+/** Small pieces per read of the kv: about half a MiB. */
 const SMALL_AT_ONCE = 64
-/** A hole up to here goes out with its small neighbours: every other page of a page blob may be one. */
+/** Short holes are read together with small pieces: every other page of a page blob may be a hole. */
 const SMALL_HOLE_BYTES_MAX = 8 * 1024
 
 function isShort(piece: Piece | Hole): boolean {
@@ -119,17 +119,17 @@ function runsOf(pieces: readonly (Piece | Hole)[]): Run[] {
   return runs
 }
 
-/** An object and not a generator, as SpanReader is and for its reason: what it pins must be let go of. */
+/** Not a generator, for the same reason as SpanReader: its pins must be released. */
 class MixedReader implements AsyncIterableIterator<Uint8Array> {
   readonly #parts: readonly (Extract<Run, { small: unknown }> | AsyncIterableIterator<Uint8Array>)[]
-  /** The part under way. Not `shift`: a map may have a hundred thousand parts, and each would move the rest. */
+  /** Index of the current part. An index instead of `shift`, which is slow for a hundred thousand parts. */
   #at = 0
   readonly #kv: Kv
   readonly #release: () => void
   #isDone = false
 
   constructor(runs: readonly Run[], store: SweptExtentStore, kv: Kv, release: () => void) {
-    // All begin now: from here on the extents stay.
+    // Start all readers now, to pin the extents.
     this.#parts = runs.map((run) => ('small' in run ? run : store.read(run.others)))
     this.#kv = kv
     this.#release = release
@@ -175,7 +175,7 @@ async function readSmall(kv: Kv, pieces: readonly (Piece | Hole)[]): Promise<Uin
   return bytes
 }
 
-/** The bytes of pieces that are all small, or zeros; undefined if some are in extents. */
+/** The bytes of small pieces and holes; undefined if any piece is in an extent file. */
 export function* readSmallPieces(
   tx: ReadTx,
   pieces: readonly (Piece | Hole)[],
@@ -191,19 +191,20 @@ export function* readSmallPieces(
 
 function atHand(piece: Piece): Uint8Array | undefined {
   const bytes = piece[AT_HAND]
-  return bytes && shownOf(piece, bytes)
+  return bytes && usedBytes(piece, bytes)
 }
 
 function* readPiece(tx: ReadTx, piece: Piece): Step<Uint8Array> {
   const { offset } = piece.slice
   const record = yield* tx.get(smallKey(offset))
-  if (record === undefined) throw new ExtentDamaged(SMALL_EXTENT, `no bytes of ${offset}`)
-  return shownOf(piece, record.bytes)
+  if (record === undefined)
+    throw new ExtentDamaged(SMALL_EXTENT, `small slice ${offset} is missing`)
+  return usedBytes(piece, record.bytes)
 }
 
-function shownOf({ slice, from, lengthBytes }: Piece, bytes: Uint8Array): Uint8Array {
+function usedBytes({ slice, from, lengthBytes }: Piece, bytes: Uint8Array): Uint8Array {
   if (bytes.length !== slice.lengthBytes) {
-    throw new ExtentDamaged(SMALL_EXTENT, `other bytes of ${slice.offset}`)
+    throw new ExtentDamaged(SMALL_EXTENT, `small slice ${slice.offset} has the wrong length`)
   }
   return bytes.subarray(from, from + lengthBytes)
 }
@@ -215,7 +216,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
 
 export type SmallSweep = {
   readonly nowMs: number
-  /** How long bytes stay that a reader may know of and the references do not. */
+  /** How long unreferenced bytes are kept for readers that may still know them. */
   readonly graceMs?: number
   isPinned(id: number): boolean
 }
@@ -223,7 +224,7 @@ export type SmallSweep = {
 const GRACE_MS = 30_000
 const STEP_COUNT = 256
 
-/** Removes the bytes that nothing has shown for a while; answers how many slices went. */
+/** Removes small slices that have been unreferenced for a while; returns how many. */
 export async function sweepSmallSlices(
   kv: Kv,
   { nowMs, graceMs = GRACE_MS, isPinned }: SmallSweep,
@@ -235,7 +236,7 @@ export async function sweepSmallSlices(
       .filter(({ id }) => !isPinned(id))
     removed += await kv.write(function* (tx) {
       let count = 0
-      for (const { key, id } of free) count += yield* settle(tx, key, id, nowMs, graceMs)
+      for (const { key, id } of free) count += yield* sweepSmallSlice(tx, key, id, nowMs, graceMs)
       return count
     })
     await setImmediate()
@@ -243,7 +244,13 @@ export async function sweepSmallSlices(
   return removed
 }
 
-function* settle(tx: Tx, key: Key, id: number, nowMs: number, graceMs: number): Step<0 | 1> {
+function* sweepSmallSlice(
+  tx: Tx,
+  key: Key,
+  id: number,
+  nowMs: number,
+  graceMs: number,
+): Step<0 | 1> {
   const value = yield* tx.get(key)
   if (value === undefined) return 0
   const references = yield* tx.scan({ ...referencesOfSlice(SMALL_EXTENT, id), countMax: 1 })

@@ -1,5 +1,5 @@
-// The machine stops at any call of the kv or the disk, in the middle of uploads, deletes and compactions.
-// What was acknowledged is there afterwards, and what is garbage still goes away.
+// The machine stops at any call of the kv or the disk, during uploads, deletes and compactions. Afterwards, everything
+// acknowledged is still stored, and garbage is still freed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Kv } from '../../kv/kv.ts'
@@ -12,7 +12,7 @@ const BLOB_COUNT = 9
 const BLOB_BYTES = 3_000
 const EXTENT_BYTES = 10_000
 
-/** Only writes count as calls: a read has no effect that a crash could tear. */
+/** Only writes count as calls: a crash can't tear a read. */
 function kvOn(machine: Machine, kv: Kv): Kv {
   return {
     read: (body) => kv.read(body),
@@ -28,7 +28,7 @@ type World = {
   readonly kv: Kv
   readonly disk: SimulatedDisk
   readonly now: { ms: number }
-  /** Bodies from this length on are written around the page cache. */
+  /** Bodies from this length on bypass the page cache. */
   readonly directBytesMin: number
 }
 
@@ -55,23 +55,23 @@ async function openHarness(world: World, machine: Machine): Promise<Harness> {
   return new Harness(kv, store, world.now)
 }
 
-/** What a client knows of a blob: acknowledged, gone, or asked for and not answered. */
-type Known = Map<string, 'there' | 'gone' | 'unknown'>
+/** What a client knows about a blob: stored, deleted, or requested without an answer. */
+type Known = Map<string, 'stored' | 'deleted' | 'unknown'>
 
-/** Two of three blobs die, so that every extent is compacted; a copy shares what lives. */
-async function live(harness: Harness, known: Known): Promise<void> {
-  const tell = async (name: string, state: 'there' | 'gone', action: () => Promise<void>) => {
+/** Deletes two of three blobs, so that every extent is compacted; a copy shares a live slice. */
+async function run(harness: Harness, known: Known): Promise<void> {
+  const change = async (name: string, state: 'stored' | 'deleted', action: () => Promise<void>) => {
     known.set(name, 'unknown')
     await action()
     known.set(name, state)
   }
   for (let i = 0; i < BLOB_COUNT; i += 1) {
-    await tell(`b${i}`, 'there', () => harness.put(`b${i}`, patternBytes(i, BLOB_BYTES)))
+    await change(`b${i}`, 'stored', () => harness.put(`b${i}`, patternBytes(i, BLOB_BYTES)))
   }
   const pieces = (await harness.pieces('b0')) ?? []
-  await tell('copy', 'there', () => harness.point('copy', pieces))
+  await change('copy', 'stored', () => harness.point('copy', pieces))
   for (let i = 0; i < BLOB_COUNT; i += 1) {
-    if (i % 3 !== 0) await tell(`b${i}`, 'gone', () => harness.delete(`b${i}`))
+    if (i % 3 !== 0) await change(`b${i}`, 'deleted', () => harness.delete(`b${i}`))
   }
   await harness.sweepAll()
   await harness.store.close()
@@ -81,7 +81,7 @@ async function checkKnown(harness: Harness, known: Known): Promise<void> {
   for (const [name, state] of known) {
     const seed = name === 'copy' ? 0 : Number(name.slice(1))
     const bytes = await harness.get(name)
-    if (state === 'there' || (state === 'unknown' && bytes !== undefined)) {
+    if (state === 'stored' || (state === 'unknown' && bytes !== undefined)) {
       assert.deepEqual(bytes, patternBytes(seed, BLOB_BYTES), `${name} is ${state}`)
     } else {
       assert.equal(bytes, undefined)
@@ -90,8 +90,8 @@ async function checkKnown(harness: Harness, known: Known): Promise<void> {
   await harness.checkSound()
 }
 
-/** Returns false when the machine stopped before the end. */
-async function liveUntil(
+/** Runs until the crash, restarts, and checks that the store is sound and holds what is known. */
+async function runUntil(
   crash: Crash | undefined,
   directBytesMin: number,
 ): Promise<{ callCount: number }> {
@@ -99,7 +99,7 @@ async function liveUntil(
   const machine = new Machine(crash)
   const known: Known = new Map()
   try {
-    await live(await openHarness(world, machine), known)
+    await run(await openHarness(world, machine), known)
     assert.equal(crash, undefined, 'the machine should have stopped')
   } catch (error) {
     if (!(error instanceof MachineStopped)) throw error
@@ -119,24 +119,24 @@ async function liveUntil(
 for (const takesEffect of [false, true]) {
   for (const keepsUnsynced of [false, true]) {
     for (const [way, directBytesMin] of [
-      ['through', Number.POSITIVE_INFINITY],
-      ['around', 1],
+      ['using', Number.POSITIVE_INFINITY],
+      ['bypassing', 1],
     ] as const) {
       const done = takesEffect ? 'after' : 'before'
       const kept = keepsUnsynced ? 'kept' : 'lost'
-      const name = `the machine stops ${done} any call, what was not synced is ${kept}`
+      const name = `the machine stops ${done} any call, unsynced data is ${kept}`
       test(`${name}, ${way} the page cache`, async () => {
-        const { callCount } = await liveUntil(undefined, directBytesMin)
+        const { callCount } = await runUntil(undefined, directBytesMin)
         assert(callCount > 50)
         for (let atCall = 1; atCall < callCount - 1; atCall += 1) {
-          await liveUntil({ atCall, takesEffect, keepsUnsynced }, directBytesMin)
+          await runUntil({ atCall, takesEffect, keepsUnsynced }, directBytesMin)
         }
       })
     }
   }
 }
 
-test('a disk that fails to sync is not trusted again', async () => {
+test('an extent whose sync failed is not written to again', async () => {
   const world = newWorld(Number.POSITIVE_INFINITY)
   const machine = new Machine()
   let failures = 1

@@ -17,11 +17,11 @@ const now = { ms: 1_000_000 }
 
 type World = {
   readonly harness: Harness
-  /** Which way each read of a chunk went since this was asked last. */
+  /** How each chunk was read since the last call: directly or through the page cache. */
   ways(): readonly string[]
 }
 
-/** A store on a real disk that tells which descriptors were read from. */
+/** A store on a real disk that records which descriptors were read. */
 async function inWorld(
   openDirect: Disk['openDirect'],
   body: (world: World) => Promise<void>,
@@ -42,7 +42,7 @@ async function inWorld(
       return fd
     },
     read: (fd, buffer, position) => {
-      ways.push(direct.has(fd) ? 'around' : 'through')
+      ways.push(direct.has(fd) ? 'direct' : 'cached')
       return nodeDisk.read(fd, buffer, position)
     },
   }
@@ -52,9 +52,9 @@ async function inWorld(
     await body({
       harness: new Harness(kv, store, now),
       ways: () => {
-        const asked = ways
+        const recorded = ways
         ways = []
-        return asked
+        return recorded
       },
     })
   } finally {
@@ -63,55 +63,55 @@ async function inWorld(
   }
 }
 
-/** Not every file system of a test can go around its cache; to say that one does is enough here. */
-const SAYING: Disk['openDirect'] = async (path, use) =>
+/** Pretends to support direct reads, since the file system of the test may not. */
+const PRETENDING: Disk['openDirect'] = async (path, use) =>
   fs.openSync(path, use === 'read' ? 'r' : 'r+')
 
 const REFUSING: Disk['openDirect'] = () =>
   Promise.reject(Object.assign(new Error('no such thing'), { code: 'EINVAL' }))
 
-async function readBoth({ harness, ways }: World, piece: Piece, bytes: Buffer) {
+async function readAndCheck({ harness, ways }: World, piece: Piece, bytes: Buffer) {
   assertBytes(await readAll(harness.store, [piece]), bytes)
   return ways()
 }
 
-describe('long bytes', () => {
-  test('are read around the cache the first time, and through it since then', () =>
-    inWorld(SAYING, async (world) => {
+describe('a long span', () => {
+  test('is read directly the first time, and through the page cache from then on', () =>
+    inWorld(PRETENDING, async (world) => {
       const bytes = patternBytes(1, BODY_BYTES)
       const piece = await world.harness.write(bytes)
-      // Two whole chunks, and a third that is short.
-      assert.deepEqual(await readBoth(world, piece, bytes), ['around', 'around', 'through'])
-      assert.deepEqual(await readBoth(world, piece, bytes), ['through', 'through', 'through'])
-      // Since then they are kept.
-      assert.deepEqual(await readBoth(world, piece, bytes), [])
+      // Two whole chunks and a short one.
+      assert.deepEqual(await readAndCheck(world, piece, bytes), ['direct', 'direct', 'cached'])
+      assert.deepEqual(await readAndCheck(world, piece, bytes), ['cached', 'cached', 'cached'])
+      // From now on the chunk cache has them.
+      assert.deepEqual(await readAndCheck(world, piece, bytes), [])
     }))
 
-  test('from within a block are read through the cache', () =>
-    inWorld(SAYING, async (world) => {
+  test('that begins inside a block is read through the page cache', () =>
+    inWorld(PRETENDING, async (world) => {
       const bytes = patternBytes(2, BODY_BYTES)
       const piece = await world.harness.write(bytes)
       const part = { ...piece, from: piece.from + 1, lengthBytes: 300_000 }
-      const ways = await readBoth(world, part, bytes.subarray(1, 300_001))
-      assert.deepEqual(ways, ['through'])
+      const ways = await readAndCheck(world, part, bytes.subarray(1, 300_001))
+      assert.deepEqual(ways, ['cached'])
     }))
 
-  test('that end within a block are as long as they are', () =>
-    inWorld(SAYING, async (world) => {
+  test('that ends inside a block has its exact length', () =>
+    inWorld(PRETENDING, async (world) => {
       const bytes = patternBytes(3, 300_001)
       const piece = await world.harness.write(bytes)
-      assert.deepEqual(await readBoth(world, piece, bytes), ['around'])
+      assert.deepEqual(await readAndCheck(world, piece, bytes), ['direct'])
     }))
 
-  test('are read through the cache where the file system knows no other way', () =>
+  test('is read through the page cache if the file system does not support direct reads', () =>
     inWorld(REFUSING, async (world) => {
       const bytes = patternBytes(4, BODY_BYTES)
       const piece = await world.harness.write(bytes)
-      assert.deepEqual(await readBoth(world, piece, bytes), ['through', 'through', 'through'])
+      assert.deepEqual(await readAndCheck(world, piece, bytes), ['cached', 'cached', 'cached'])
     }))
 
-  test('that are not there are told', () =>
-    inWorld(SAYING, async ({ harness }) => {
+  test('that is missing is reported as damage', () =>
+    inWorld(PRETENDING, async ({ harness }) => {
       const piece = await harness.write(patternBytes(5, BODY_BYTES))
       const behind = { ...piece, slice: { ...piece.slice, offset: 64 * 4_096 * 4_096 } }
       const elsewhere = { ...piece, slice: { ...piece.slice, extent: 77 } }

@@ -1,7 +1,8 @@
-// The first read of long bytes goes around the page cache, as their write did (direct.ts): the cache has to make room
-// for what it doesn't have yet, page by page, which takes several times as long as the disk itself
-// where fresh pages are dear (docs/decisions/0016-direct.md). What is read again goes through the cache, and stays there.
-import { ChunkPool } from '../../memory/chunk-pool.ts'
+// The first read of a long span bypasses the page cache, as its write did (direct.ts). Filling the cache page by page
+// takes several times as long as the disk itself where fresh pages are expensive (docs/decisions/0016-direct.md). Later
+// reads of the span go through the page cache, and stay in it.
+import { ChunkPool, POOLED_BYTES_MIN } from '../../memory/buffer-pool.ts'
+import { hashNumbers, SeenFilter } from '../../memory/seen.ts'
 import { alignedMemory, alignUp, DIRECT_ALIGNMENT } from './direct.ts'
 import { isRefusedDirect, type Disk } from './disk.ts'
 import { FileCache } from './file-cache.ts'
@@ -11,7 +12,7 @@ export type DirectReadsOptions = {
   readonly disk: Disk
   readonly pathOf: (extent: number) => string
   readonly openFilesMax: number
-  /** Shorter ones go through the cache. */
+  /** Shorter spans go through the page cache. */
   readonly bytesMin: number
   /** No span is longer. */
   readonly bytesMax: number
@@ -19,21 +20,19 @@ export type DirectReadsOptions = {
 
 export type ReadChunk = {
   readonly bytes: Uint8Array
-  /** How many there were: fewer at the end of the file. */
+  /** How many bytes were read: fewer than asked for at the end of the file. */
   readonly count: number
 }
 
-const CHUNKS_KEPT_MAX = 32
-/** Places of chunks of 512 KiB: 32 GiB that were read of late. */
-const SEEN_COUNT = 1 << 16
+const POOL_BYTES_MAX = 16 * 1_024 * 1_024
 
 export class DirectReads {
   readonly #files: FileCache
   readonly #chunks: ChunkPool
   readonly #bytesMin: number
-  /** Hashes of the places that were read. One that is taken for another is read through the cache, and that is all. */
-  readonly #seen = new Int32Array(SEEN_COUNT)
-  /** The file system has no such reads. */
+  /** Covers 32 GiB of chunks of 512 KiB. A false positive only sends a read through the page cache. */
+  readonly #seen = new SeenFilter()
+  /** The file system does not support direct reads. */
   #isRefused = false
 
   constructor({ disk, pathOf, openFilesMax, bytesMin, bytesMax }: DirectReadsOptions) {
@@ -42,25 +41,25 @@ export class DirectReads {
       (extent) => disk.openDirect(pathOf(extent), 'read'),
       openFilesMax,
     )
-    this.#chunks = new ChunkPool(alignUp(bytesMax), CHUNKS_KEPT_MAX, alignedMemory)
-    // A pool lends no less than a quarter of its chunks.
-    this.#bytesMin = Math.max(bytesMin, bytesMax / 4)
+    this.#chunks = new ChunkPool({
+      chunkBytes: alignUp(bytesMax),
+      bytesMax: POOL_BYTES_MAX,
+      allocate: alignedMemory,
+    })
+    // Shorter buffers are not from the pool, so they are not aligned.
+    this.#bytesMin = Math.max(bytesMin, POOLED_BYTES_MIN)
   }
 
-  /** Asked once for each read. */
+  /** Whether to read this span directly. Marks it as read, so call it once per read. */
   isFor({ extent = 0, offset, lengthBytes }: Span): boolean {
     if (this.#isRefused || lengthBytes < this.#bytesMin) return false
     if (offset % DIRECT_ALIGNMENT !== 0) return false
-    const hash = Math.imul(extent, 0x9e3779b1) ^ Math.imul(offset / DIRECT_ALIGNMENT, 0x85ebca6b)
-    const at = hash & (SEEN_COUNT - 1)
-    if (this.#seen[at] === hash) return false
-    this.#seen[at] = hash
-    return true
+    return !this.#seen.mark(hashNumbers(extent, offset))
   }
 
-  /** Undefined if the file system refuses. */
+  /** Undefined if the file system refuses direct reads. */
   async read({ extent = 0, offset, lengthBytes }: Span): Promise<ReadChunk | undefined> {
-    // Whole blocks: what is behind the bytes in their last one is read along.
+    // The kernel reads whole blocks only, so the rest of the last block is read too.
     const blocks = this.#chunks.take(alignUp(lengthBytes))
     try {
       const count = await this.#files.read(extent, blocks, offset)
@@ -77,9 +76,8 @@ export class DirectReads {
     this.#chunks.giveBack(chunk)
   }
 
-  /** It stays where it is, whoever gives it back. */
-  forget(chunk: Uint8Array): void {
-    this.#chunks.forget(chunk)
+  disown(chunk: Uint8Array): void {
+    this.#chunks.disown(chunk)
   }
 
   drop(extent: number): Promise<void> {

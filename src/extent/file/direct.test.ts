@@ -2,10 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertBytes } from '../../../test/assert-bytes.ts'
 import fc from 'fast-check'
-import { AlignedBlocks, alignUp, DIRECT_ALIGNMENT, DirectRegion } from './direct.ts'
+import {
+  alignedMemory,
+  alignUp,
+  DIRECT_ALIGNMENT,
+  DIRECT_BLOCK_BYTES,
+  DirectRegion,
+} from './direct.ts'
 import { patternBytes } from '../harness.ts'
 
-test('whatever the chunks, whole blocks are written, and zeros behind the end', async () => {
+const newBlock = () => new Uint8Array(alignedMemory(DIRECT_BLOCK_BYTES))
+
+test('chunks of any length are written as whole blocks, padded with zeros', async () => {
   const lengths = fc.array(fc.integer({ min: 0, max: 3 * DIRECT_ALIGNMENT }), { maxLength: 20 })
   const gathered = fc.integer({ min: 1, max: 4 })
   await fc.assert(
@@ -13,7 +21,7 @@ test('whatever the chunks, whole blocks are written, and zeros behind the end', 
       const chunks = chunkBytes.map((length, seed) => patternBytes(seed, length))
       const body = Buffer.concat(chunks)
       const file = Buffer.alloc(alignUp(body.length) + DIRECT_ALIGNMENT, 0xff)
-      const block = new AlignedBlocks().take()
+      const block = newBlock()
       const region = new DirectRegion(DIRECT_ALIGNMENT, body.length, async (fill, position) => {
         block.fill(0xee)
         const length = fill(block)
@@ -30,22 +38,14 @@ test('whatever the chunks, whole blocks are written, and zeros behind the end', 
   )
 })
 
-test('more than a block at once is written block by block', async () => {
+test('a write of more than a block is split into blocks', async () => {
   const body = patternBytes(1, 2_500_000)
   const file = Buffer.alloc(alignUp(body.length))
-  const block = new AlignedBlocks().take()
+  const block = newBlock()
   const region = new DirectRegion(0, body.length, async (fill, position) => {
     file.set(block.subarray(0, fill(block)), position)
   })
   await region.write([body])
   await region.finish()
   assert.ok(file.subarray(0, body.length).equals(body))
-})
-
-test('a block that is given back is lent again', () => {
-  const blocks = new AlignedBlocks()
-  const [first, second] = [blocks.take(), blocks.take()]
-  assert.notEqual(first, second)
-  blocks.giveBack(first)
-  assert.equal(blocks.take(), first)
 })

@@ -1,5 +1,5 @@
-// A disk in memory that knows what is durable, for tests: a crash loses or keeps what was not synced,
-// and any call can be the one at which the machine stops.
+// A disk in memory for crash tests. It tracks what is durable: a crash loses or keeps unsynced data, and it can happen
+// at any call.
 import assert from 'node:assert/strict'
 import { DIRECT_ALIGNMENT } from './direct.ts'
 import type { Disk } from './disk.ts'
@@ -7,10 +7,10 @@ import type { Disk } from './disk.ts'
 type File = { bytes: Buffer; synced: Buffer }
 
 export type Crash = {
-  /** The call that fails, counted from 1, and whether it still took effect. */
+  /** The call that fails, counted from 1, and whether it takes effect nevertheless. */
   readonly atCall: number
   readonly takesEffect: boolean
-  /** Whether the kernel had written out what nobody synced. */
+  /** Whether the kernel had already written unsynced data to the disk. */
   readonly keepsUnsynced: boolean
 }
 
@@ -18,7 +18,7 @@ export class MachineStopped extends Error {
   override readonly name = 'MachineStopped'
 }
 
-/** Counts calls of the disk and of the kv alike; from the chosen one on, every call fails. */
+/** Counts the calls of both disk and kv; from `atCall` on, every call fails. */
 export class Machine {
   readonly #crash: Crash | undefined
   callCount = 0
@@ -42,7 +42,7 @@ export class SimulatedDisk {
   #open: File[] = []
   readonly #direct = new Set<number>()
 
-  /** What a machine that starts again finds. */
+  /** Restores the state that is on disk after a crash. */
   restart(keepsUnsynced: boolean): void {
     this.#open = []
     this.#direct.clear()
@@ -128,7 +128,7 @@ export class SimulatedDisk {
   }
 }
 
-/** Memory that does not begin with a page has an offset in its buffer here, where that is all one can see. */
+/** Only `byteOffset` is visible here, so it stands for the address of the memory. */
 function checkAligned(places: readonly number[]): void {
   assert(
     places.every((place) => place % DIRECT_ALIGNMENT === 0),

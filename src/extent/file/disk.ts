@@ -1,26 +1,26 @@
-// What the local store asks of a file system, as a parameter, so that a test can fail the n-th call.
-// The callback functions of node:fs on plain descriptors cost less per call than FileHandle.
+// The file system operations of the local store, as a parameter, so that a test can fail the n-th call. The callback
+// functions of node:fs on plain descriptors cost less per call than FileHandle.
 import fs from 'node:fs'
 import { platform } from 'node:os'
 
 export interface Disk {
-  /** Creates the folder if it is not there. */
+  /** Creates the folder if it does not exist. */
   makeFolder(folder: string): Promise<void>
   list(folder: string): Promise<readonly string[]>
   /** Makes the names in the folder durable: a new file, a removed one. */
   syncFolder(folder: string): Promise<void>
   /** Creates a file to write; fails if it exists. */
   create(path: string): Promise<number>
-  /** A descriptor of a file that is there, around the page cache; fails as `isRefusedDirect` says where there are none. */
+  /** Opens an existing file to bypass the page cache; see `isRefusedDirect` for file systems that can't. */
   openDirect(path: string, use: 'read' | 'write'): Promise<number>
   open(path: string): Promise<number>
-  /** Fills `buffer` from `position`, and returns how many bytes there were. */
+  /** Fills `buffer` from `position` and returns how many bytes it read. */
   read(fd: number, buffer: Uint8Array, position: number): Promise<number>
-  /** Writes all chunks one after the other from `position` on. */
+  /** Writes all chunks in order, starting at `position`. */
   write(fd: number, chunks: readonly Uint8Array[], position: number): Promise<void>
   sync(fd: number): Promise<void>
   close(fd: number): Promise<void>
-  /** A file that is not there is not missed. */
+  /** Ignores a missing file. */
   remove(path: string): Promise<void>
   sizeBytes(path: string): Promise<number | undefined>
 }
@@ -60,21 +60,21 @@ function openFile(path: string, flags: string | number): Promise<number> {
 }
 
 async function openDirect(path: string, use: 'read' | 'write'): Promise<number> {
-  // Linux has it, and there not every file system.
+  // Only Linux has O_DIRECT.
   const { O_DIRECT } = fs.constants as { O_DIRECT?: number }
   if (O_DIRECT === undefined) throw Object.assign(new Error(path), { code: 'ENOTSUP' })
   const { O_RDONLY, O_WRONLY } = fs.constants
   return openFile(path, O_DIRECT | (use === 'read' ? O_RDONLY : O_WRONLY))
 }
 
-/** What is said to what can't be done around the page cache, for its place, its length or its file system. */
+/** Whether the system refused direct I/O: unsupported by the file system, or not aligned. */
 export function isRefusedDirect(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return code === 'EINVAL' || code === 'ENOTSUP' || code === 'EOPNOTSUPP'
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Windows has no descriptor of a folder; NTFS journals names by itself.
+  // Windows has no descriptors for folders; NTFS journals names by itself.
   if (platform() === 'win32') return
   const fd = await openFile(folder, 'r')
   try {
@@ -128,7 +128,7 @@ function writeOnce(fd: number, chunks: readonly Uint8Array[], position: number):
   })
 }
 
-/** The chunks behind their first `count` bytes: the kernel may write less than it was given. */
+/** The chunks without their first `count` bytes: the kernel may write less than asked. */
 function without(chunks: readonly Uint8Array[], count: number): Uint8Array[] {
   const rest: Uint8Array[] = []
   let skip = count

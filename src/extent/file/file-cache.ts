@@ -1,5 +1,5 @@
-// Descriptors of extents for reading, kept open between reads: a bounded number of them, the longest
-// unused one closed first, and none while a read is under way on it (its number would be given anew).
+// LRU cache of open file descriptors for reading extents. A descriptor is never closed during a read: the kernel would
+// reuse its number for another file.
 import type { Disk } from './disk.ts'
 
 type OpenFile = { readonly fd: Promise<number>; users: number; isDropped: boolean }
@@ -8,7 +8,7 @@ export class FileCache {
   readonly #disk: Disk
   readonly #open: (extent: number) => Promise<number>
   readonly #countMax: number
-  /** In the order of last use. */
+  /** Least recently used first. */
   readonly #files = new Map<number, OpenFile>()
 
   constructor(disk: Disk, open: (extent: number) => Promise<number>, countMax: number) {
@@ -28,7 +28,7 @@ export class FileCache {
     }
   }
 
-  /** Forgets a file that is removed. */
+  /** Closes a file that is about to be removed. */
   async drop(extent: number): Promise<void> {
     const file = this.#files.get(extent)
     if (file === undefined) return
@@ -47,7 +47,7 @@ export class FileCache {
       file = { fd: this.#open(extent), users: 0, isDropped: false }
       const opened = file
       file.fd.catch(() => {
-        // A failure is not kept: the reader gets it, the next one tries again.
+        // The reader gets the error; the next one tries again.
         if (this.#files.get(extent) === opened) this.#files.delete(extent)
       })
     } else {

@@ -11,7 +11,7 @@ function heldSyncs() {
   return { sync, running }
 }
 
-test('those who ask while a sync runs share the next one', async () => {
+test('calls during a sync share the next one', async () => {
   const { sync, running } = heldSyncs()
   const first = sync()
   const later = [sync(), sync(), sync()]
@@ -29,11 +29,11 @@ test('those who ask while a sync runs share the next one', async () => {
   await last
 })
 
-test('after a failure nobody is told that his bytes are safe', async () => {
+test('after a failure every call fails', async () => {
   const { sync, running } = heldSyncs()
-  const asked = [sync(), sync()]
+  const calls = [sync(), sync()]
   running[0]?.reject(new Error('EIO'))
-  for (const each of asked) await assert.rejects(each, /EIO/)
+  for (const each of calls) await assert.rejects(each, /EIO/)
   await assert.rejects(sync(), /EIO/)
   assert.equal(running.length, 1)
 })

@@ -1,7 +1,7 @@
-// Many writers, few syncs: whoever asks while a sync runs waits for the next one, which covers all who
-// asked meanwhile. The running one is of no use to them, for it may have begun before their bytes.
+// Group sync: writers that arrive during a sync share the next one. The running one does not cover them, since it may
+// have begun before their bytes were written.
 
-/** After a failed sync the kernel may drop the dirty pages and call the next sync a success. */
+/** A failure is final: the kernel may drop the dirty pages and report the next sync as a success. */
 export function groupSync(sync: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
@@ -27,7 +27,7 @@ export function groupSync(sync: () => Promise<void>): () => Promise<void> {
     if (running === undefined) return start()
     next ??= running.then(() => {
       next = undefined
-      // One that began when the last had ended began after these writers asked.
+      // A sync that has begun meanwhile covers these writers too.
       return running ?? start()
     })
     return next

@@ -1,4 +1,4 @@
-// A process is killed in the middle of uploads and sweeps. What it said was stored is there.
+// Kills a process during uploads and sweeps. Every blob that it has acknowledged is still stored.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ const CHILD = `
   await uploadUntilKilled(process.argv[1], (blob) => process.stdout.write(blob + '\\n'))
 `
 
-test('SIGKILL loses nothing that was acknowledged', { timeout: 60_000 }, async () => {
+test('SIGKILL loses no acknowledged write', { timeout: 60_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'extent-kill-'))
   try {
     const acknowledged = await killWhileWriting(folder)

@@ -1,5 +1,5 @@
-// The process that kill.test.ts kills: uploads, deletes and sweeps at once, over LMDB and real files. It
-// prints a blob's number when it is stored, and ends by itself if nobody kills it.
+// The process that kill.test.ts kills: uploads, deletes and sweeps concurrently, on LMDB and real files. It prints a
+// blob's number once it is stored, and exits by itself if it is not killed.
 import { join } from 'node:path'
 import { openLmdbEngine } from '../../kv/engine/lmdb.ts'
 import { openKv } from '../../kv/runner/runner.ts'
@@ -24,7 +24,7 @@ export async function openHarness(folder: string, now: { ms: number }): Promise<
   return new Harness(kv, store, now)
 }
 
-/** All blobs but each fourth are deleted again, so that there is much to compact. */
+/** Deletes three out of four blobs again, so that there is much to compact. */
 export async function uploadUntilKilled(
   folder: string,
   acknowledge: (blob: number) => void,
@@ -38,14 +38,14 @@ export async function uploadUntilKilled(
     }
   }
   const sweep = async () => {
-    // A pass moves the clock by a twentieth of the grace time.
+    // A pass advances the clock by a twentieth of the grace period.
     for (let pass = 0; pass < PASS_COUNT; pass += 1) await harness.sweep({ graceMs: 20_000 })
   }
   const uploads = Array.from({ length: WRITER_COUNT }, (_, writer) => upload(writer))
   await Promise.all([...uploads, sweep()])
 }
 
-/** False when the clock ran faster than the upload. */
+/** False if the grace period passed during the upload. */
 async function putBlob(harness: Harness, i: number): Promise<boolean> {
   try {
     await harness.put(`b${i}`, patternBytes(i, KILLED_BLOB_BYTES))

@@ -1,12 +1,13 @@
-// Extents as files in a folder, `<id>.extent`. An extent is registered in the kv before its file exists
-// and removed from it after its file is gone, so every file is known; a process never writes to an
-// extent of an earlier one. What is torn, abandoned or unreferenced is left to the sweep.
+// Extents as files in a folder, `<id>.extent`. An extent is registered in the kv before its file is created and
+// unregistered after its file is removed, so every file has a record. A process never writes to the extents of an
+// earlier one. Torn, abandoned and unreferenced bytes are left to the sweep.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { Kv } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
-import { ChunkPool } from '../../memory/chunk-pool.ts'
-import { AlignedBlocks, DIRECT_BYTES_MIN } from './direct.ts'
+import { BufferPool, ChunkPool } from '../../memory/buffer-pool.ts'
+import { ChunkCache, type ChunkCacheLimits } from './chunk-cache.ts'
+import { DIRECT_BYTES_MIN } from './direct.ts'
 import { DirectReads, type ReadChunk } from './direct-reads.ts'
 import { isRefusedDirect, nodeDisk, type Disk } from './disk.ts'
 import { ExtentDamaged } from '../error.ts'
@@ -22,7 +23,6 @@ import {
 } from '../keys.ts'
 import { OpenExtent, type ExtentLimits } from './open-extent.ts'
 import { CHUNK_LENGTH_MAX, planSpans, SpanReader, type Span } from '../reader.ts'
-import { RecentChunks, type RecentChunksLimits } from './recent-chunks.ts'
 import { markDirty } from '../content/reference.ts'
 import { scanSteps } from '../scan.ts'
 import type { Hole, Piece, Slice } from '../content/slice.ts'
@@ -30,24 +30,26 @@ import type { Hole, Piece, Slice } from '../content/slice.ts'
 export type LocalExtentOptions = {
   readonly folder: string
   readonly kv: Kv
-  /** When an extent was sealed, in the time that the sweep is given. */
+  /** The sweep's clock. */
   readonly clock: () => number
-  /** Names this process among those that share the folder. */
+  /** Identifies this process among those that share the folder. */
   readonly writerId: string
-  /** The other processes that write now: their open extents are left alone. All, to one that joins them. */
-  readonly liveWriters?: ReadonlySet<string> | 'all'
+  /** The other processes that are writing: their open extents are left alone. */
+  readonly liveWriters?: ReadonlySet<string>
   /** An extent of this size takes no more bodies. */
   readonly extentBytes?: number
-  /** Bodies from this length on are written around the page cache, where the file system can. */
+  /** Bodies from this length on bypass the page cache, if the file system supports it. */
   readonly directBytesMin?: number
   readonly openFilesMax?: number
-  readonly recentChunks?: RecentChunksLimits
+  readonly chunkCache?: ChunkCacheLimits
   readonly disk?: Disk
 }
 
 const EXTENT_BYTES = 64 * 1_024 * 1_024
 const OPEN_FILES_MAX = 128
-const CHUNKS_KEPT_MAX = 64
+const CHUNK_POOL_BYTES_MAX = 32 * 1_024 * 1_024
+/** One block is in use for each extent that is written to. */
+const BLOCK_POOL_BYTES_MAX = 8 * 1_024 * 1_024
 const ID_DIGITS = 14
 const FILE_NAME = /^[0-9a-f]{14}\.extent$/
 
@@ -66,11 +68,11 @@ class LocalExtents implements SweptExtentStore {
   readonly #disk: Disk
   readonly #files: FileCache
   readonly #direct: DirectReads
-  readonly #blocks = new AlignedBlocks()
-  readonly #chunks = new ChunkPool(CHUNK_LENGTH_MAX, CHUNKS_KEPT_MAX)
-  readonly #recent: RecentChunks
+  readonly #blocks = new BufferPool(BLOCK_POOL_BYTES_MAX)
+  readonly #chunks = new ChunkPool({ chunkBytes: CHUNK_LENGTH_MAX, bytesMax: CHUNK_POOL_BYTES_MAX })
+  readonly #cache: ChunkCache
   readonly #pins = new Map<number, number>()
-  /** Bytes of the extents that are not open here, by id. */
+  /** Sizes of the extents that are not open here, by id. */
   readonly #sealedBytes = new Map<number, number>()
   readonly #open = new Map<number, OpenExtent>()
   readonly #writes = new Set<Promise<unknown>>()
@@ -88,7 +90,7 @@ class LocalExtents implements SweptExtentStore {
       targetBytes: options.extentBytes ?? EXTENT_BYTES,
       directBytesMin: options.directBytesMin ?? DIRECT_BYTES_MIN,
     }
-    this.#recent = new RecentChunks(options.recentChunks)
+    this.#cache = new ChunkCache(options.chunkCache)
     this.#disk = options.disk ?? nodeDisk
     const openFilesMax = options.openFilesMax ?? OPEN_FILES_MAX
     const pathOf = (extent: number) => this.#pathOf(extent)
@@ -106,8 +108,8 @@ class LocalExtents implements SweptExtentStore {
     })
   }
 
-  /** Seals what a process that is gone left open. */
-  async recover(liveWriters: ReadonlySet<string> | 'all'): Promise<void> {
+  /** Seals the extents that an ended process left open. */
+  async recover(liveWriters: ReadonlySet<string>): Promise<void> {
     await this.#disk.makeFolder(this.#folder)
     const used = (await this.list()).reduce((most, extent) => Math.max(most, extent), 0)
     await this.#kv.write((tx) => skipExtentIds(tx, used))
@@ -115,8 +117,7 @@ class LocalExtents implements SweptExtentStore {
       const [extent = 0] = keyNumbers(key)
       const record = decodeRecord<ExtentRecord>(value)
       this.#sealedBytes.set(extent, record.sizeBytes)
-      const isLive = liveWriters === 'all' || liveWriters.has(record.writer)
-      if (record.state !== 'open' || isLive) continue
+      if (record.state !== 'open' || liveWriters.has(record.writer)) continue
       const sizeBytes = (await this.storedBytes(extent)) ?? 0
       const nowMs = this.#clock()
       await this.#kv.write((tx) => sealExtent(tx, extent, sizeBytes, nowMs))
@@ -144,7 +145,7 @@ class LocalExtents implements SweptExtentStore {
       throw error
     } finally {
       this.#writes.delete(writing)
-      // No writer waits for a seal, nor fails with it: one that fails is tried again.
+      // In the background: a seal that fails is retried and does not fail the write.
       if (extent.isFinished) this.#sealAll().catch(() => undefined)
     }
   }
@@ -200,7 +201,7 @@ class LocalExtents implements SweptExtentStore {
   }
 
   async remove(extents: readonly number[]): Promise<void> {
-    this.#recent.drop(extents)
+    this.#cache.drop(extents)
     for (const extent of extents) {
       assert(!this.#open.has(extent), 'an open extent is never removed')
       await this.#files.drop(extent)
@@ -208,7 +209,7 @@ class LocalExtents implements SweptExtentStore {
       await this.#disk.remove(this.#pathOf(extent))
       this.#sealedBytes.delete(extent)
     }
-    // Else a power cut brings back a file that no record knows.
+    // Otherwise a power cut could bring back a file without a record.
     if (extents.length > 0) await this.#disk.syncFolder(this.#folder)
   }
 
@@ -255,13 +256,13 @@ class LocalExtents implements SweptExtentStore {
     }
   }
 
-  /** A file that could not be made: sealed empty, so that the sweep takes it away. */
+  /** Seals an extent whose file could not be created, so that the sweep removes it. */
   async #giveUp(id: number): Promise<void> {
     this.#current = undefined
     const extent = this.#open.get(id)
     extent?.fill()
     const nowMs = this.#clock()
-    // If this fails too, the next start does it.
+    // If this fails too, the next start seals it.
     if (extent !== undefined) await this.#sealAll().catch(() => undefined)
     else await this.#kv.write((tx) => sealExtent(tx, id, 0, nowMs)).catch(() => undefined)
   }
@@ -279,7 +280,7 @@ class LocalExtents implements SweptExtentStore {
     return sealing
   }
 
-  /** Lets the sweep seal an extent of which too much is garbage. If this fails, sealing it will do. */
+  /** Tells the sweep to look at the extent. If this fails, it does so when the extent is sealed. */
   async #markTorn(extent: number): Promise<void> {
     await this.#kv
       .write(function* (tx) {
@@ -297,17 +298,17 @@ class LocalExtents implements SweptExtentStore {
   }
 
   async #fetch(span: Span): Promise<Uint8Array> {
-    const known = this.#recent.find(span)
-    if (known !== undefined) return known
+    const cached = this.#cache.get(span)
+    if (cached !== undefined) return cached
     const { extent = 0, offset, lengthBytes } = span
     const { bytes, count } = await this.#readChunk(span).catch((error: unknown) => {
       if (!isMissing(error)) throw error
-      throw new ExtentDamaged(extent, 'its file is not there')
+      throw new ExtentDamaged(extent, 'its file is missing')
     })
     if (count < lengthBytes) throw new ExtentDamaged(extent, `it ends at byte ${offset + count}`)
-    if (this.#recent.keep(span, bytes)) {
-      this.#chunks.forget(bytes)
-      this.#direct.forget(bytes)
+    if (this.#cache.offer(span, bytes)) {
+      this.#chunks.disown(bytes)
+      this.#direct.disown(bytes)
     }
     return bytes
   }

@@ -1,7 +1,8 @@
-// An extent that this process writes to: hands out disjoint regions of one file, so that many bodies
-// are written at once, and syncs them in groups. When it has its size it takes no more.
+// An extent that this process writes to. It hands out disjoint regions of one file, so that many bodies are written
+// at once, and syncs them in groups. At its target size it is full and takes no more bodies.
 import assert from 'node:assert/strict'
-import { alignUp, DirectRegion, type AlignedBlocks } from './direct.ts'
+import type { BufferPool } from '../../memory/buffer-pool.ts'
+import { alignedMemory, alignUp, DIRECT_BLOCK_BYTES, DirectRegion } from './direct.ts'
 import { isRefusedDirect, type Disk } from './disk.ts'
 import type { Hasher } from '../extent.ts'
 import { groupSync } from './group-sync.ts'
@@ -10,15 +11,16 @@ import type { Slice } from '../content/slice.ts'
 
 export type ExtentFiles = {
   readonly fd: number
-  /** For writes around the page cache; undefined where the file system has none. */
+  /** For direct writes; undefined if the file system does not support them. */
   readonly directFd: number | undefined
-  readonly blocks: AlignedBlocks
+  /** Free blocks for direct writes. */
+  readonly blocks: BufferPool
 }
 
 export type ExtentLimits = {
   /** An extent of this size takes no more bodies. */
   readonly targetBytes: number
-  /** Bodies from this length on are written around the page cache. */
+  /** Bodies from this length on bypass the page cache. */
   readonly directBytesMin: number
 }
 
@@ -27,7 +29,7 @@ export class OpenExtent {
   readonly #disk: Disk
   readonly #fd: number
   readonly #directFd: number | undefined
-  readonly #blocks: AlignedBlocks
+  readonly #blocks: BufferPool
   readonly #targetBytes: number
   readonly #directBytesMin: number
   readonly #sync: () => Promise<void>
@@ -50,7 +52,7 @@ export class OpenExtent {
       try {
         await disk.sync(fd)
       } catch (error) {
-        // What the kernel could not write it may have dropped: this file is asked for no more.
+        // The kernel may have dropped what it could not write, so nothing more goes to this file.
         this.#isFull = true
         throw error
       }
@@ -65,7 +67,7 @@ export class OpenExtent {
     return this.#isFull
   }
 
-  /** Full, and the last writer is done: it never changes again. */
+  /** Full, and the last writer is done: the file never changes again. */
   get isFinished(): boolean {
     return this.#isFull && this.#writers === 0
   }
@@ -74,7 +76,7 @@ export class OpenExtent {
     this.#isFull = true
   }
 
-  /** Reserves the region before it first waits. */
+  /** Reserves the region synchronously. */
   async write(
     source: AsyncIterable<Uint8Array>,
     lengthBytes: number,
@@ -114,7 +116,8 @@ export class OpenExtent {
   }
 
   async #writeBlock(fill: (block: Uint8Array) => number, position: number): Promise<void> {
-    const block = this.#blocks.take()
+    const block =
+      this.#blocks.take(DIRECT_BLOCK_BYTES) ?? new Uint8Array(alignedMemory(DIRECT_BLOCK_BYTES))
     const filled = block.subarray(0, fill(block))
     try {
       await this.#disk.write(this.#directFd ?? this.#fd, [filled], position)
@@ -126,7 +129,7 @@ export class OpenExtent {
     }
   }
 
-  /** The kernel lets one writer at a time into a file; others that try spin on a core each until it is their turn. */
+  /** One write at a time: the kernel locks the file, and each waiting writer would spin on a core. */
   #inTurn(write: () => Promise<void>): Promise<void> {
     const writing = this.#writing.then(write)
     this.#writing = writing.catch(() => undefined)
@@ -134,11 +137,11 @@ export class OpenExtent {
   }
 
   #reserve(lengthBytes: number): number {
-    // Even an empty slice has a place of its own, for the place is what it is known by.
+    // Even an empty slice takes a byte, since slices are identified by their offset.
     return this.#reserveFrom(this.#reservedBytes, Math.max(lengthBytes, 1))
   }
 
-  /** Blocks of the disk that nobody else writes to. */
+  /** Disk blocks that no other body shares. */
   #reserveBlocks(lengthBytes: number): number {
     return this.#reserveFrom(alignUp(this.#reservedBytes), alignUp(lengthBytes))
   }

@@ -25,7 +25,7 @@ for (const [text, crc] of KNOWN) {
   })
 }
 
-test('it is the definition, for any bytes in any chunks', () => {
+test('the checksum matches the bitwise definition for any bytes in any chunks', () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 })
   fc.assert(
     fc.property(chunks, (chunks) => {

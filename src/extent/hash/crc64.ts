@@ -1,12 +1,12 @@
-// CRC-64/NVME, the checksum of x-ms-content-crc64: reflected polynomial 9A6C9329AC4BC9B5, all ones in
-// and out. JavaScript has no fast 64-bit integers, so a value is two halves of 32 bits, and eight bytes
-// are folded at a time with eight tables (slicing-by-8).
+// CRC-64/NVME, the checksum of x-ms-content-crc64: reflected polynomial 9A6C9329AC4BC9B5, initial value and final XOR
+// all ones. JavaScript has no fast 64-bit integers, so a value is two halves of 32 bits. Eight bytes are folded at a
+// time with eight tables (slicing-by-8).
 
 const POLYNOMIAL_HIGH = 0x9a6c9329
 const POLYNOMIAL_LOW = 0xac4bc9b5
 const STRIDE = 8
 
-/** Table k, entry b: byte b followed by k zero bytes. Table after table, 256 entries each. */
+/** Table k, entry b: the CRC of byte b followed by k zero bytes. Eight tables of 256 entries. */
 const LOW = new Int32Array(STRIDE * 256)
 const HIGH = new Int32Array(STRIDE * 256)
 for (let byte = 0; byte < 256; byte += 1) fillTables(byte)
@@ -55,7 +55,7 @@ function foldEight(state: State, bytes: Uint8Array, end: number): void {
   state.high = high
 }
 
-/** One half of the sum of eight table entries; the first byte is followed by the most zeros. */
+/** One half of the XOR of eight table entries; the first byte is followed by the most zeros. */
 function fold(table: Int32Array, a: number, b: number): number {
   return (
     (table[0x700 | (a & 0xff)] ?? 0) ^
@@ -86,7 +86,7 @@ function fillTables(byte: number): void {
   }
 }
 
-/** Eight steps of the definition, bit by bit. */
+/** Shifts in one byte bit by bit, as CRCs are defined. */
 function shiftByte(state: State): void {
   for (let bit = 0; bit < 8; bit += 1) {
     const carry = -(state.low & 1)

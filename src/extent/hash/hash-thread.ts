@@ -1,4 +1,4 @@
-// The thread that hash-threads.ts starts: hashes what it is sent, body by body, and sends the memory back.
+// The worker that hash-threads.ts starts: hashes the batches that it receives and sends their buffers back.
 import { parentPort } from 'node:worker_threads'
 import { createHasher, type DigestHasher } from './hash.ts'
 import type { HashAnswer, HashMessage } from './hash-threads.ts'

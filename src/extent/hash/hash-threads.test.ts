@@ -1,4 +1,4 @@
-// Hashes that are made in another thread are those that are made here.
+// Hashes from worker threads match those of the main thread.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { chunksOf, patternBytes } from '../harness.ts'
@@ -19,26 +19,26 @@ describe('hash threads', () => {
   const text = patternBytes(1, LONG + 17)
 
   for (const chunkBytes of [1_000, 65_536, 262_144, 262_145, LONG + 17]) {
-    test(`hash a body that comes in chunks of ${chunkBytes} bytes`, async () => {
+    test(`hash a body that arrives in chunks of ${chunkBytes} bytes`, async () => {
       const hashes = await digestsOf(threads.begin(BOTH, text.length), text, chunkBytes)
       assert.deepEqual(hashes, await digestsOf(hashHere(BOTH), text, text.length))
     })
   }
 
-  test('give the hashes in the order in which they are asked for', async () => {
+  test('return the digests in the order of the kinds', async () => {
     const kinds: readonly HashKind[] = ['crc64', 'md5']
     const hashes = await digestsOf(threads.begin(kinds, text.length), text, 65_536)
     assert.deepEqual(hashes, (await digestsOf(hashHere(BOTH), text, text.length)).reverse())
   })
 
-  test('hash more bodies than there are threads, mixed with each other', async () => {
+  test('hash more bodies than there are threads, interleaved', async () => {
     const texts = Array.from({ length: 7 }, (_, seed) => patternBytes(seed, LONG + seed * 100_000))
     const hashes = texts.map((each) => digestsOf(threads.begin(BOTH, each.length), each, 50_000))
     const expected = texts.map((each) => digestsOf(hashHere(BOTH), each, each.length))
     assert.deepEqual(await Promise.all(hashes), await Promise.all(expected))
   })
 
-  test('ask a body to wait that comes faster than it is hashed', async () => {
+  test('make a body wait that arrives faster than it is hashed', async () => {
     const hashing = threads.begin(BOTH, LONG)
     const waits = hashing.update(text.subarray(0, LONG))
     assert(waits instanceof Promise)
@@ -47,7 +47,7 @@ describe('hash threads', () => {
     await hashing.digests()
   })
 
-  test('forget a body that is given up, and go on with the others', async () => {
+  test('forget an aborted body and continue with the others', async () => {
     const dropped = threads.begin(BOTH, LONG)
     await dropped.update(text.subarray(0, 500_000))
     dropped.drop()
@@ -55,13 +55,13 @@ describe('hash threads', () => {
     assert.deepEqual(hashes, await digestsOf(hashHere(BOTH), text, text.length))
   })
 
-  test('hash where they are asked, where there is no core to spare', async () => {
+  test('hash in the calling thread if no thread is allowed', async () => {
     const hashes = await digestsOf(new HashThreads(0).begin(BOTH, text.length), text, 65_536)
     assert.deepEqual(hashes, await digestsOf(hashHere(BOTH), text, text.length))
   })
 })
 
-test('a body under way when the threads are closed fails, and does not wait for ever', async () => {
+test('a body in progress fails when the threads are closed', async () => {
   const threads = new HashThreads(1)
   const hashing = threads.begin(BOTH, LONG)
   const waits = hashing.update(patternBytes(1, LONG))

@@ -1,7 +1,8 @@
-// Hashes of long bodies in threads of their own: MD5 takes longer than all else that is done with a body of
-// many MiB, and the thread that serves every connection has better things to do. The bytes are copied into memory
-// that goes to the thread and comes back, so that nothing is allocated for them.
+// Worker threads that hash long bodies: MD5 takes longer than everything else that is done with a body of many MiB, and
+// would block the main thread, which serves every connection. The bytes are copied into buffers that are transferred
+// to the thread and back, so nothing is allocated for them.
 import { Worker } from 'node:worker_threads'
+import { BufferPool } from '../../memory/buffer-pool.ts'
 import { hashHere, type HashKind, type Hashing } from './hash.ts'
 
 export type HashMessage = {
@@ -9,22 +10,22 @@ export type HashMessage = {
   readonly kinds: readonly HashKind[]
   readonly bytes: ArrayBuffer
   readonly lengthBytes: number
-  /** The body ends here, or was given up: the thread forgets it. */
+  /** The body ends here, or was aborted: the thread forgets it. */
   readonly isLast: boolean
 }
 
 export type HashAnswer = {
   readonly body: number
   readonly bytes: ArrayBuffer
-  /** At the end of a body, in the order of its kinds. */
+  /** Only at the end of a body, in the order of its kinds. */
   readonly digests: readonly Uint8Array[] | undefined
 }
 
 const BATCH_BYTES = 256 * 1_024
-/** Of one body: so much may be on its way before it has to wait. */
+/** How many batches of one body may be in flight before it has to wait. */
 const BATCHES_MAX = 4
-const FREE_MAX = 32
-/** Below this the hand-over costs more than it saves. */
+const POOL_BYTES_MAX = 8 * 1_024 * 1_024
+/** Below this, handing the body to a thread costs more than it saves. */
 const THREAD_BYTES_MIN = 512 * 1_024
 
 export class HashThreads {
@@ -35,7 +36,7 @@ export class HashThreads {
     this.#countMax = countMax
   }
 
-  /** In the thread with the least to do; another one is started while there may be more. */
+  /** Uses the least busy thread; starts another one if all are busy and the limit allows it. */
   begin(kinds: readonly HashKind[], lengthBytes: number): Hashing {
     const isWorthIt = lengthBytes >= THREAD_BYTES_MIN && kinds.length > 0
     const thread = isWorthIt ? this.#leastBusy() : undefined
@@ -50,7 +51,7 @@ export class HashThreads {
     const [least] = this.#threads.toSorted((a, b) => a.bodyCount - b.bodyCount)
     if (least?.bodyCount === 0 || this.#threads.length >= this.#countMax) return least
     const started: HashThread = new HashThread(() => {
-      // One that ends by itself is not started again: what fails for one body would fail for each.
+      // A thread that ended by itself is not restarted: it would fail for the next body too.
       this.#countMax = 0
       this.#threads = this.#threads.filter((thread) => thread !== started)
     })
@@ -62,19 +63,19 @@ export class HashThreads {
 class HashThread {
   readonly #worker: Worker
   readonly #bodies = new Map<number, ThreadHashing>()
-  readonly #free: ArrayBuffer[] = []
+  readonly #pool = new BufferPool(POOL_BYTES_MAX)
   #lastBody = 0
 
   constructor(onEnd: () => void) {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     this.#worker = new Worker(new URL(`./hash-thread.${extension}`, import.meta.url))
-    // A thread that waits for work keeps no process alive.
+    // An idle thread does not keep the process alive.
     this.#worker.unref()
-    this.#worker.on('message', (answer: HashAnswer) => this.#take(answer))
+    this.#worker.on('message', (answer: HashAnswer) => this.#receive(answer))
     this.#worker.on('error', (error) => this.#fail(error))
     this.#worker.on('exit', () => {
       onEnd()
-      this.#fail(new Error('the thread that hashes has ended'))
+      this.#fail(new Error('the hash thread has ended'))
     })
   }
 
@@ -89,8 +90,8 @@ class HashThread {
     return hashing
   }
 
-  memory(): ArrayBuffer {
-    return this.#free.pop() ?? new ArrayBuffer(BATCH_BYTES)
+  takeBatch(): Uint8Array<ArrayBuffer> {
+    return this.#pool.take(BATCH_BYTES) ?? new Uint8Array(BATCH_BYTES)
   }
 
   send(message: HashMessage): void {
@@ -101,9 +102,9 @@ class HashThread {
     await this.#worker.terminate()
   }
 
-  #take({ body, bytes, digests }: HashAnswer): void {
-    if (this.#free.length < FREE_MAX) this.#free.push(bytes)
-    this.#bodies.get(body)?.taken(digests)
+  #receive({ body, bytes, digests }: HashAnswer): void {
+    this.#pool.giveBack(new Uint8Array(bytes))
+    this.#bodies.get(body)?.received(digests)
     if (digests !== undefined) this.#bodies.delete(body)
   }
 
@@ -121,21 +122,21 @@ class ThreadHashing implements Hashing {
   #settle: { resolve(digests: readonly Uint8Array[]): void; reject(error: unknown): void }
   #batch: Uint8Array<ArrayBuffer>
   #filledBytes = 0
-  #underWayCount = 0
+  #inFlightCount = 0
   #isEnded = false
-  /** Called when there is room again, or will never be. */
+  /** Called when another batch may be sent, or when the thread has failed. */
   #onRoom: (() => void) | undefined
 
   constructor(thread: HashThread, body: number, kinds: readonly HashKind[]) {
     this.#thread = thread
     this.#body = body
     this.#kinds = kinds
-    this.#batch = new Uint8Array(thread.memory())
+    this.#batch = thread.takeBatch()
     this.#settle = { resolve: () => {}, reject: () => {} }
     this.#digests = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject }
     })
-    // Whoever waits for it gets the failure.
+    // The caller of `digests` gets the failure.
     this.#digests.catch(() => undefined)
   }
 
@@ -147,7 +148,7 @@ class ThreadHashing implements Hashing {
       at += part.length
       if (this.#filledBytes === BATCH_BYTES) this.#sendFull()
     }
-    if (this.#underWayCount < BATCHES_MAX) return undefined
+    if (this.#inFlightCount < BATCHES_MAX) return undefined
     return new Promise((resolve) => {
       this.#onRoom = resolve
     })
@@ -164,27 +165,27 @@ class ThreadHashing implements Hashing {
     this.#send(true)
   }
 
-  taken(digests: readonly Uint8Array[] | undefined): void {
-    this.#underWayCount -= 1
-    if (this.#underWayCount < BATCHES_MAX) this.#onRoom?.()
+  received(digests: readonly Uint8Array[] | undefined): void {
+    this.#inFlightCount -= 1
+    if (this.#inFlightCount < BATCHES_MAX) this.#onRoom?.()
     if (digests !== undefined) this.#settle.resolve(digests)
   }
 
   fail(error: unknown): void {
     this.#isEnded = true
-    this.#underWayCount = 0
+    this.#inFlightCount = 0
     this.#onRoom?.()
     this.#settle.reject(error)
   }
 
   #sendFull(): void {
     if (!this.#isEnded) this.#send(false)
-    this.#batch = new Uint8Array(this.#thread.memory())
+    this.#batch = this.#thread.takeBatch()
     this.#filledBytes = 0
   }
 
   #send(isLast: boolean): void {
-    this.#underWayCount += 1
+    this.#inFlightCount += 1
     this.#thread.send({
       body: this.#body,
       kinds: this.#kinds,

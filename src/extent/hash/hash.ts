@@ -1,21 +1,21 @@
-// The hashes that Azure's headers carry, as hashers that a write feeds in its one pass.
+// MD5 and CRC-64, the hashes in Azure's headers, computed in the same pass that stores the bytes.
 import { createHash, hash } from 'node:crypto'
 import { crc64, createCrc64 } from './crc64.ts'
 import type { Hasher } from '../extent.ts'
 
 export type DigestHasher = Hasher & {
-  /** Once, at the end. */
+  /** Call once, at the end. */
   digest(): Buffer
 }
 
 /** Content-MD5 has 16 bytes; x-ms-content-crc64 has 8, little-endian. */
 export type HashKind = 'md5' | 'crc64'
 
-/** The hashes of one body while it comes. */
+/** The hashes of one body while it is received. */
 export interface Hashing extends Hasher {
-  /** Once, at the end, in the order of its kinds. */
+  /** Call once, at the end. In the order of the kinds. */
   digests(): Promise<readonly Uint8Array[]>
-  /** There is no end: what is kept of the body can go. */
+  /** Aborts: the digests are not needed. */
   drop(): void
 }
 
@@ -37,12 +37,12 @@ export function crc64Hasher(): DigestHasher {
   return createCrc64()
 }
 
-/** Of bytes that are at hand, in base64: of a few bytes, a digest as bytes takes longer to make than to compute. */
+/** The digest in base64. For short inputs, creating a Buffer for the digest takes longer than hashing. */
 export function digestOf(kind: HashKind, bytes: Uint8Array): string {
   return kind === 'md5' ? hash('md5', bytes, 'base64') : crc64(bytes).toString('base64')
 }
 
-/** In the thread that asks for it: for bodies that are short. */
+/** Hashes in the calling thread, for short bodies. */
 export function hashHere(kinds: readonly HashKind[]): Hashing {
   const hashers = kinds.map((kind) => createHasher(kind))
   return {

@@ -1,6 +1,6 @@
-// Moves what is still live out of an extent: copies its slices, and only when the copies are durable
-// re-points their owners, each in a transaction that checks that it still holds the slice. All owners of
-// a slice get the same copy, so comparing two contents (page range diffs) sees no change.
+// Compaction moves the live slices out of an extent. It copies them, and once the copies are durable it re-points their
+// owners, in a transaction that checks that each owner still has the slice. All owners of a slice get the same copy, so
+// page range diffs see no change.
 import { setImmediate } from 'node:timers/promises'
 import { keyAfter, type Entry, type Key, type Kv, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../../kv/record.ts'
@@ -21,14 +21,14 @@ import type { Content, ContentId, Slice } from '../content/slice.ts'
 export type Compaction = { readonly movedCount: number; readonly copiedBytes: number }
 
 type Copy = { readonly from: Slice; readonly to: Slice }
-/** The copies that an owner should take, by their old offset in the extent. */
+/** The copies for an owner, by their old offset in the extent. */
 type Owner = {
   readonly key: Key
   readonly content: ContentId
   readonly copies: Map<number, Copy>
 }
 
-/** References that one transaction moves; a slice with more owners takes several. */
+/** References per transaction; a slice with more owners takes several. */
 const STEP_COUNT = 256
 const COPIES_AT_ONCE = 8
 
@@ -50,7 +50,7 @@ export async function compactExtent(
     })
     const last = page.at(-1)
     if (last === undefined) return { movedCount, copiedBytes }
-    // The last slice of the step before may have more owners in this one.
+    // The last slice of the previous step may have more owners in this one.
     const known = copies.slice(-1)
     const added = await copySlices(store, page, known)
     copiedBytes += added.reduce((total, copy) => total + copy.to.lengthBytes, 0)
@@ -62,7 +62,7 @@ export async function compactExtent(
   }
 }
 
-/** Leaves out the last slice of a full step, unless it is the only one: its owners may go on. */
+/** Leaves out the last slice of a full step, unless it is the only one: it may have more owners. */
 function wholeSlices(entries: readonly Entry[]): readonly Entry[] {
   const last = entries.at(-1)
   if (last === undefined || entries.length < STEP_COUNT) return entries
@@ -82,7 +82,7 @@ async function copySlices(
     .filter((slice) => !known.some((copy) => isSameSlice(copy.from, slice)))
   const copies: Copy[] = []
   for (let at = 0; at < slices.length; at += COPIES_AT_ONCE) {
-    // Those that run together share a sync.
+    // Concurrent copies share a sync.
     const group = slices.slice(at, at + COPIES_AT_ONCE)
     const results = await Promise.allSettled(group.map((slice) => copySlice(store, slice)))
     for (const result of results) {
@@ -93,7 +93,7 @@ async function copySlices(
   return copies
 }
 
-/** Nothing if the bytes are damaged: they stay where they are, for fsck to tell. */
+/** Undefined if the bytes are damaged: they stay where they are, for fsck to report. */
 async function copySlice(store: ExtentStore, from: Slice): Promise<Copy | undefined> {
   try {
     const to = await store.write(store.read([wholeSlice(from)]), from.lengthBytes, [])
@@ -126,7 +126,7 @@ function* repoint(tx: Tx, extent: number, owners: readonly Owner[]): Step<number
     const moved = yield* repointOwner(tx, extent, owner)
     movedCount += moved
     if (moved === owner.copies.size) continue
-    // A copy that not everyone took may be garbage.
+    // If an owner has changed, its copies may be garbage.
     for (const { to } of owner.copies.values()) markDirty(tx, to.extent)
   }
   return movedCount

@@ -1,10 +1,10 @@
-// Each thing that can be wrong with a store is done to one, and told.
+// Causes every kind of damage to a store and checks that fsck reports it.
 import { StoredRecord } from '../../kv/record.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeRecord } from '../../kv/record.ts'
 import { openMemoryKv } from '../../kv/memory-kv.ts'
-import { blobKey, Harness, patternBytes } from '../harness.ts'
+import { testBlobKey, Harness, patternBytes } from '../harness.ts'
 import { Machine, SimulatedDisk } from '../file/disk-simulation.ts'
 import { checkStore, type Problem } from './fsck.ts'
 import { extentKey, referenceKey } from '../keys.ts'
@@ -64,30 +64,30 @@ const WRONGS: readonly [string, (setting: Setting) => Promise<void>, readonly Pr
       ['sliceDamaged'],
     ],
     [
-      'a file that is gone',
+      'a missing file',
       ({ disk, slice }) => disk.remove(path(slice)),
       ['sliceDamaged', 'fileMissing'],
     ],
     [
-      'a file that nobody knows',
+      'a file without a record',
       async ({ disk, slice }) => {
         await disk.create(path({ ...slice, extent: 99 }))
       },
       ['fileWithoutRecord'],
     ],
     [
-      'a reference that is gone',
+      'a missing reference',
       ({ harness, slice }) =>
         deleteRecord(harness, referenceKey(slice.extent, slice.offset, { id: 1 })),
       ['referenceMissing'],
     ],
     [
-      'an owner that is gone',
-      ({ harness }) => deleteRecord(harness, blobKey('b')),
+      'a missing owner',
+      ({ harness }) => deleteRecord(harness, testBlobKey('b')),
       ['referenceWithoutOwner'],
     ],
     [
-      'an extent that is gone',
+      'a missing extent',
       ({ harness, slice }) => deleteRecord(harness, extentKey(slice.extent)),
       ['extentMissing', 'fileWithoutRecord'],
     ],
@@ -105,30 +105,40 @@ const WRONGS: readonly [string, (setting: Setting) => Promise<void>, readonly Pr
       'a piece that is longer than its slice',
       ({ harness, slice }) => {
         const content = { id: 1, pieces: [{ slice, from: 999, lengthBytes: 2 }] }
-        return putRecord(harness, blobKey('b'), { content })
+        return putRecord(harness, testBlobKey('b'), { content })
       },
       ['pieceOutsideSlice'],
     ],
     [
-      'inline bytes of another length',
+      'inline bytes of the wrong length',
       async ({ harness }) => {
-        await putRecord(harness, blobKey('i'), { inline: true, lengthBytes: 3 }, Buffer.alloc(4))
-        await putRecord(harness, blobKey('j'), { inline: true, lengthBytes: 4 }, Buffer.alloc(4))
+        await putRecord(
+          harness,
+          testBlobKey('i'),
+          { inline: true, lengthBytes: 3 },
+          Buffer.alloc(4),
+        )
+        await putRecord(
+          harness,
+          testBlobKey('j'),
+          { inline: true, lengthBytes: 4 },
+          Buffer.alloc(4),
+        )
       },
       ['inlineLength'],
     ],
     [
-      'a record that is not one',
+      'an unreadable record',
       ({ harness }) =>
         harness.kv.write(function* (tx) {
-          tx.put(blobKey('x'), new StoredRecord(Buffer.from('not a record')))
+          tx.put(testBlobKey('x'), new StoredRecord(Buffer.from('not a record')))
         }),
       ['recordUnreadable'],
     ],
   ]
 
 for (const [title, harm, kinds] of WRONGS) {
-  test(`fsck tells of ${title}`, async () => {
+  test(`fsck reports ${title}`, async () => {
     const setting = await prepare()
     await harm(setting)
     const check = await checkStore(setting.harness.kv, setting.harness.store)
@@ -140,10 +150,10 @@ for (const [title, harm, kinds] of WRONGS) {
   })
 }
 
-test('fsck counts what it saw, and lists no more problems than it may', async () => {
+test('fsck counts all problems and lists no more than its limit', async () => {
   const { harness } = await prepare()
   for (let i = 0; i < 300; i += 1)
-    await putRecord(harness, blobKey(`i${i}`), { inline: true, lengthBytes: 1 })
+    await putRecord(harness, testBlobKey(`i${i}`), { inline: true, lengthBytes: 1 })
   const check = await checkStore(harness.kv, harness.store, { problemsMax: 7 })
   assert.equal(check.problems.length, 7)
   assert.equal(check.problemCount, 300)

@@ -1,6 +1,6 @@
-// Checks a whole store, while it runs or at rest: what every record says of its bytes against the
-// references, the references against their owners and against the bytes, the extents against the files.
-// Each step is a read of its own; what looks wrong because it changed meanwhile is looked at again.
+// Checks a whole store, online or offline: the content of every record against the references, the references against
+// their owners and the bytes, the extents against the files. Each step is a read of its own; whatever looks wrong is
+// checked again, since it may have changed meanwhile.
 import { crc32 } from 'node:zlib'
 import { decodeKey } from '../../kv/key.ts'
 import {
@@ -51,7 +51,7 @@ export type StoreCheck = {
   extentCount: number
   checkedBytes: number
   problemCount: number
-  /** The first of them. */
+  /** The first `problemsMax` of them. */
   readonly problems: Problem[]
 }
 
@@ -106,7 +106,7 @@ type RecordStep = {
   next: Key | undefined
 }
 
-/** Records and their references on one snapshot. */
+/** Checks records and their references in one snapshot. */
 function* checkRecordStep(tx: ReadTx, from: Key): Step<RecordStep> {
   const entries = yield* tx.scan({ from, to: EVERYTHING.to, countMax: STEP_COUNT })
   const step: RecordStep = { recordCount: 0, contentCount: 0, problems: [], next: undefined }
@@ -154,7 +154,7 @@ function checkInline({ key, value }: Entry, record: AnyRecord): Problem[] {
   return [problem('inlineLength', key, `${length} bytes instead of ${record.lengthBytes}`)]
 }
 
-/** A record that has the bytes of its slices behind it (extent/content/map.ts). */
+/** Checks a record that contains the bytes of its slice (extent/content/map.ts). */
 function checkInlineContent({ key, value }: Entry, { pieces }: Content): Problem[] {
   const crc = crc32(recordBytes(value))
   return pieces
@@ -196,7 +196,7 @@ async function checkReferences(
     check.checkedBytes += last.lengthBytes
     const damage = await checkBytes(store, last)
     if (damage === undefined) continue
-    // It may have been moved or deleted since it was listed.
+    // It may have been moved or deleted since the scan.
     const isStill = await kv.read((tx) => tx.get(entry.key))
     const { extent, offset } = last
     const detail = `${damage} (extent ${extent}, offset ${offset})`
@@ -216,7 +216,7 @@ function* checkOwner(tx: ReadTx, key: Key, reference: Reference): Step<Problem |
   return problem('referenceWithoutOwner', key, keyName(ownerKey))
 }
 
-/** Whether there are bytes where the slice says they are. */
+/** Checks that the extent of the slice exists and reaches its end. */
 function* checkPlace(tx: ReadTx, key: Key, slice: Slice): Step<Problem | undefined> {
   if (slice.extent === SMALL_EXTENT) {
     if (yield* hasSmallSlice(tx, slice.offset)) return undefined
@@ -254,7 +254,7 @@ async function checkExtents(
     check.extentCount += 1
     const [extent = 0] = keyNumbers(key)
     const { state, sizeBytes } = decodeRecord<ExtentRecord>(value)
-    // An empty one may have lost its process before its file was made.
+    // An empty extent may have no file: its process ended before it created one.
     if (state !== 'sealed' || sizeBytes === 0) continue
     if ((await store.storedBytes(extent)) !== undefined) continue
     const isStill = await kv.read((tx) => getExtent(tx, extent))

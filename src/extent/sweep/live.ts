@@ -1,11 +1,11 @@
-// How much of an extent is still shown, by its references: they are sorted by place, so owners that
-// share a slice follow each other and it is counted once.
+// Counts the referenced bytes of an extent. References are sorted by place, so owners that share a slice are adjacent
+// and the slice is counted once.
 import type { Kv } from '../../kv/kv.ts'
 import { referencesOf } from '../keys.ts'
 import { decodeReference } from '../content/reference.ts'
 import { scanSteps } from '../scan.ts'
 
-/** Stops counting at `enoughBytes`. A count of 0 with `isReferenced` is a slice without bytes. */
+/** Stops counting at `enoughBytes`. The count is 0 with `isReferenced` if the only slices are empty. */
 export async function liveBytes(
   kv: Kv,
   extent: number,

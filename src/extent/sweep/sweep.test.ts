@@ -1,5 +1,5 @@
-// A sweep with something else happening before any of its transactions: nothing alive is lost, nothing
-// dead is forgotten.
+// Something else happens before any transaction of a sweep: no live bytes are lost, and all garbage is freed in the
+// end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertBytes } from '../../../test/assert-bytes.ts'
@@ -41,9 +41,9 @@ function kvWith(kv: Kv, atCall: number, action: () => Promise<void>): { kv: Kv; 
 type Setting = {
   readonly harness: Harness
   readonly now: { ms: number }
-  /** Two of three are deleted; two extents are dead, one waits to be removed. */
+  /** The blobs that are left: two of three were deleted. */
   readonly model: Map<string, Buffer>
-  /** Durable, and nobody points at it yet. */
+  /** Durable, not referenced yet. */
   readonly loose: Piece
 }
 
@@ -82,7 +82,7 @@ const ACTIONS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
     await harness.put('b6', patternBytes(66, 4_000))
     model.set('b6', patternBytes(66, 4_000))
   },
-  'loose bytes are pointed at': async ({ harness, model, loose }) => {
+  'loose bytes are referenced': async ({ harness, model, loose }) => {
     try {
       await harness.point('loose', [loose])
       model.set('loose', patternBytes(99, 10_000))
@@ -132,7 +132,7 @@ test('a sweep with nothing to do writes nothing', async () => {
   assert.equal(swept.retiredCount + swept.removedCount + swept.copiedBytes, 0)
 })
 
-test('a pass that has copied enough leaves the rest to the next', async () => {
+test('a pass that has copied enough leaves the rest to the next pass', async () => {
   const { harness, now } = await prepare()
   now.ms += 1_000
   const options = { ...OPTIONS, copyBytesMax: 1 }
@@ -142,14 +142,14 @@ test('a pass that has copied enough leaves the rest to the next', async () => {
   assert.equal(next.compactedCount, 1)
 })
 
-test('a reference that goes while the sweep looks is looked at by the next', async () => {
+test('a reference that is removed during a sweep is handled by the next one', async () => {
   for (let atCall = 1, last = 2; atCall <= last; atCall += 1) {
     const { harness, now, model, loose } = await prepare()
     for (const name of model.keys()) await harness.delete(name)
     for (const name of ['a', 'b']) await harness.put(name, patternBytes(1, 5_000))
     await harness.point('loose', [loose])
     await harness.sweepAll()
-    // Half of the extent lives on: no reason to compact it, until the other half goes too.
+    // Half of the extent is live: it is not compacted until the other half is deleted too.
     await harness.delete('a')
     const interrupted = kvWith(harness.kv, atCall, () => harness.delete('b'))
     await sweepExtents(interrupted.kv, harness.store, { ...OPTIONS, nowMs: now.ms })

@@ -1,7 +1,7 @@
-// Gives space back. Two lists say where to look, so a sweep costs what was deleted, not what is stored:
-// extents that lost a reference (dirty), and extents that were sealed or retired a while ago (due). An
-// extent is retired in a transaction that sees no reference to it, and its bytes go when it has rested:
-// between two lines of any operation less than the grace time passes.
+// Frees space. Two lists say where to look, so a sweep costs what was deleted, not what is stored: extents that lost a
+// reference (dirty), and extents that were sealed or retired a while ago (due). A transaction retires an extent that has
+// no references; its bytes are removed after the grace period, which is longer than any operation takes between reading
+// a record and using its extents.
 import { setImmediate } from 'node:timers/promises'
 import type { Entry, Key, Kv, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
@@ -23,16 +23,16 @@ import { scanPages } from '../scan.ts'
 export type SweepOptions = {
   /** The time of the store's clock. */
   readonly nowMs: number
-  /** How long bytes are safe that a reader or a writer knows of and the references do not. */
+  /** How long unreferenced bytes are kept for readers and writers that may still use them. */
   readonly graceMs?: number
-  /** An extent with a smaller part of it alive is compacted. */
+  /** An extent with a smaller ratio of live bytes is compacted. */
   readonly liveRatioMin?: number
-  /** An open extent with fewer bytes is not sealed to get at its garbage. */
+  /** A smaller open extent is not sealed for its garbage. */
   readonly sealBytesMin?: number
-  /** Extents that one pass deals with, and bytes after which it copies no more. */
+  /** Extents per pass, and bytes after which a pass stops copying. */
   readonly extentsMax?: number
   readonly copyBytesMax?: number
-  /** Whether to look for files that no record knows; they come only from outside. */
+  /** Whether to remove files without a record; only somebody else can have put them there. */
   readonly orphans?: boolean
 }
 
@@ -56,12 +56,12 @@ type Options = Required<SweepOptions>
 
 const STEP_COUNT = 64
 
-/** What is to be done with an extent; `wait` leaves its entry in the list. */
+/** What to do with an extent; `wait` leaves its entry in the list. */
 type Verdict = 'nothing' | 'wait' | 'lookLater' | 'retire' | 'compact' | 'remove'
 type Listed = { readonly key: Key; readonly isDirty: boolean; readonly extent: number }
 type Look = Listed & { readonly verdict: Verdict; readonly sealedAtMs: number }
 
-/** One pass. What it does not get to is left for the next. */
+/** One pass. The next one continues with the rest. */
 export async function sweepExtents(
   kv: Kv,
   store: SweptExtentStore,
@@ -85,7 +85,7 @@ export async function sweepExtents(
     toCompact.push(...looks.filter((look) => look.verdict === 'compact'))
     extentsLeft -= looks.filter((look) => look.verdict !== 'wait').length
   }
-  // Last: copying needs space and may fail for want of it, which the rest has made.
+  // Last: copying needs space, which the steps above have freed.
   for (const look of toCompact) {
     if (swept.copiedBytes >= options.copyBytesMax) break
     await compact(kv, store, look, options, swept)
@@ -94,7 +94,7 @@ export async function sweepExtents(
   return swept
 }
 
-/** Both lists in steps. Dirty markers are claimed before the look. */
+/** Both lists in steps. Claims dirty markers before their extents are checked. */
 async function* listedPages(kv: Kv, options: Options): AsyncGenerator<readonly Listed[]> {
   const restedAtMs = options.nowMs - options.graceMs
   if (restedAtMs >= 0) {
@@ -128,7 +128,7 @@ async function lookAt(
     const hasRested = (record.retiredAtMs ?? 0) <= restedAtMs
     return see(hasRested && !store.isPinned(listed.extent) ? 'remove' : 'wait')
   }
-  // Bytes just written are not referenced yet.
+  // Recently written bytes may not be referenced yet.
   if (sealedAtMs > restedAtMs) return see('lookLater')
   const enoughBytes = record.sizeBytes * options.liveRatioMin
   const live = await liveBytes(kv, listed.extent, enoughBytes)
@@ -136,7 +136,7 @@ async function lookAt(
   return see(live.lengthBytes < enoughBytes ? 'compact' : 'nothing')
 }
 
-/** When it is sealed it becomes due, so there is nothing more to do now. */
+/** Seals an open extent with too much garbage. Sealing makes it due, so there is nothing more to do now. */
 async function judgeOpen(
   kv: Kv,
   store: SweptExtentStore,
@@ -151,7 +151,7 @@ async function judgeOpen(
   return 'nothing'
 }
 
-/** Bytes go before their record, so that a crash between leaves a record that still says so. */
+/** Removes the bytes before their record: after a crash in between, the record is removed again. */
 async function removeAndRetire(
   kv: Kv,
   store: SweptExtentStore,
@@ -166,7 +166,7 @@ async function removeAndRetire(
   const finished = looks.filter((look) => look.verdict !== 'wait' && look.verdict !== 'compact')
   if (finished.length === 0) return
   swept.retiredCount += await kv.write(function* (tx) {
-    // First: what is put below may have the same key.
+    // First, since the puts below may have the same key.
     for (const look of finished) yield* clearEntry(tx, look)
     for (const { extent } of removed) tx.delete(extentKey(extent))
     for (const { extent, sealedAtMs } of later) markDue(tx, sealedAtMs, extent)
@@ -192,7 +192,7 @@ async function compact(
   const isRetired = await kv.write(function* (tx) {
     yield* clearEntry(tx, look)
     const isEmpty = yield* retireExtent(tx, extent, options.nowMs)
-    // Somebody took a reference meanwhile. If nothing moved at all, trying again would not help.
+    // A reference was added meanwhile. If nothing could be moved, a retry would not help.
     if (!isEmpty && movedCount > 0) markDirty(tx, extent)
     return isEmpty
   })
@@ -200,7 +200,7 @@ async function compact(
   if (isRetired) swept.compactedCount += 1
 }
 
-/** A marker that a removal puts while the sweep looks is a new one, and stays for the next pass. */
+/** Marks the entries, so that `clearEntry` keeps those that are put again while the sweep runs. */
 function* claim(tx: Tx, page: readonly Entry[]): Step<void> {
   for (const { key } of page) tx.put(key, encodeRecord({ isClaimed: true }))
 }
@@ -213,8 +213,8 @@ function* clearEntry(tx: Tx, { key, isDirty }: Listed): Step<void> {
 }
 
 /**
- * Files are listed before records are read: a record is there before its file and after it, so a file
- * without one is nobody's.
+ * Lists files before it reads records: a record exists before its file is created and until after it is removed, so a
+ * file without one is an orphan.
  */
 async function removeOrphans(kv: Kv, store: SweptExtentStore): Promise<number> {
   const extents = await store.list()

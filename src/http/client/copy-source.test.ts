@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isPermitted, isPublicAddress, parseAllowCopyFrom } from './copy-source.ts'
+import { copyPermission, isPublicAddress, parseAllowCopyFrom } from './copy-source.ts'
 
 //  pattern, URL, permission
 const PERMISSIONS = [
-  // A literal host is meant wherever it leads; a wildcard is not.
+  // A literal host permits any address; a wildcard only public ones.
   ['https://example.com', 'https://example.com/a/b?sig=1', 'any address'],
   ['https://*.example.com', 'https://a.example.com/b', 'public only'],
   ['https://*', 'https://any.host/b', 'public only'],
@@ -12,7 +12,7 @@ const PERMISSIONS = [
   ['https://*,https://a.example.com', 'https://a.example.com/', 'any address'],
   ['http://localhost:8080', 'http://localhost:8080/x', 'any address'],
   ['http://[::1]:8080', 'http://[0:0:0:0:0:0:0:1]:8080/x', 'any address'],
-  // Scheme and port count; a port that is not written is the scheme's own.
+  // Scheme and port count; a missing port is the scheme's default.
   ['https://example.com', 'http://example.com/', 'refused'],
   ['https://example.com', 'https://example.com:443/', 'any address'],
   ['https://example.com', 'https://example.com:8443/', 'refused'],
@@ -29,12 +29,12 @@ const PERMISSIONS = [
   ['https://*.example.com', 'https://a.example.com./', 'refused'],
   ['https://EXAMPLE.com', 'https://Example.COM/', 'any address'],
   ['https://*.bücher.example', 'https://a.xn--bcher-kva.example/', 'public only'],
-  // Odd forms of an address are one form by the time they are compared.
+  // Odd forms of an address are normalized before they are compared.
   ['http://127.0.0.1', 'http://2130706433/', 'any address'],
   ['http://127.0.0.1', 'http://0x7f.1/', 'any address'],
   ['http://127.0.0.1', 'http://0177.0.0.1/', 'any address'],
   ['http://127.0.0.1', 'http://127.0.0.2/', 'refused'],
-  // Paths: all, one, or those that begin so.
+  // Paths: all, one, or a prefix.
   ['https://h.example/', 'https://h.example/any', 'any address'],
   ['https://h.example/*', 'https://h.example/any', 'any address'],
   ['https://h.example/a/b', 'https://h.example/a/b?x=1', 'any address'],
@@ -48,7 +48,7 @@ const PERMISSIONS = [
   ['https://h.example/a/*', 'https://h.example/a/%2e%2e%5Cb', 'refused'],
   ['https://h.example/a/*', 'https://h.example/a/..;x/b', 'refused'],
   ['https://h.example/a/*', 'https://h.example/a/b%2Fc..d', 'any address'],
-  // Whatever else a URL may be.
+  // Other URLs.
   ['https://*', 'https://user@example.com/', 'refused'],
   ['https://*', 'https://:password@example.com/', 'refused'],
   ['https://*,http://*', 'file:///etc/passwd', 'refused'],
@@ -58,11 +58,11 @@ const PERMISSIONS = [
 
 for (const [pattern, url, permission] of PERMISSIONS) {
   test(`--allowCopyFrom ${pattern}: ${url} → ${permission}`, () => {
-    assert.equal(isPermitted(parseAllowCopyFrom([pattern]), new URL(url)), permission)
+    assert.equal(copyPermission(parseAllowCopyFrom([pattern]), new URL(url)), permission)
   })
 }
 
-test('patterns come as several texts, or with commas in one', () => {
+test('patterns may be several texts, or one text with commas', () => {
   const one = parseAllowCopyFrom(['https://a.example', 'http://b.example:81/c/*'])
   assert.deepEqual(one, parseAllowCopyFrom([' https://a.example , http://b.example:81/c/*,']))
   assert.equal(one.length, 2)
@@ -100,7 +100,7 @@ for (const [pattern, reason] of BAD_PATTERNS) {
   })
 }
 
-test('the message about a bad pattern repeats no secret', () => {
+test('the message about an invalid pattern repeats no secret', () => {
   for (const text of ['https://h.example/b?sig=SECRET', 'https://user:SECRET@h.example/b']) {
     assert.throws(
       () => parseAllowCopyFrom([text]),
@@ -132,17 +132,17 @@ const INSIDE = [
   // IPv4 inside IPv6: mapped, compatible, NAT64, 6to4, Teredo; whatever the IPv4 address is
   ['::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:1.1.1.1', '::127.0.0.1', '::ffff:0:127.0.0.1'],
   ['64:ff9b::7f00:1', '64:ff9b::1.1.1.1', '64:ff9b:1::1', '2002:7f00:1::', '2001:0:1::1'],
-  // no addresses
+  // not addresses
   ['', 'localhost', '1.1.1', '2130706433', '0x7f.0.0.1', '1.1.1.1:80', '[2606:4700::1]'],
 ].flat()
 
-test('addresses that are public', () => {
+test('addresses on the public internet are public', () => {
   assert.deepEqual(
     PUBLIC.filter((ip) => !isPublicAddress(ip)),
     [],
   )
 })
 
-test('addresses that are not', () => {
+test('all other addresses are not public', () => {
   assert.deepEqual(INSIDE.filter(isPublicAddress), [])
 })

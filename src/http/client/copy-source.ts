@@ -1,26 +1,26 @@
-// Which other servers a copy may read from. A copy source is a URL that a client chooses and this server
-// opens, so nothing is permitted but what --allowCopyFrom names, and a wildcard in it never opens the way
-// to addresses inside: those have to be named literally. Pure; fetch-source.ts does the reading.
+// Decides which other servers a copy may read from. A copy source is a URL that a client chooses and this server
+// opens, so only URLs that --allowCopyFrom names are permitted. A wildcard never permits addresses inside the
+// network: those have to be named literally. Pure; fetch-source.ts does the reading.
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 /** One `--allowCopyFrom`: scheme, host, port and path, each as `URL` writes it. */
 export type CopyPattern = {
   readonly protocol: string
-  /** Each `*` is one label, as in certificates (RFC 6125 6.4.3); alone it is any host. */
+  /** Each `*` is one label, as in certificates (RFC 6125 6.4.3); a sole `*` is any host. */
   readonly hostname: string
-  /** Empty for the scheme's own. */
+  /** Empty for the scheme's default port. */
   readonly port: string
-  /** Undefined for any. With `prefix`, all paths that begin with it. */
+  /** Undefined for any path. With `prefix`, all paths that start with it. */
   readonly path: string | undefined
   readonly prefix: boolean
 }
 
-/** `any address`: a pattern names the host literally, so wherever its name leads is meant. */
-export type Permission = 'refused' | 'public only' | 'any address'
+/** `any address`: a pattern names the host literally, so any address it resolves to is permitted. */
+export type CopyPermission = 'refused' | 'public only' | 'any address'
 
 const EXAMPLE = 'write it like https://*.example.com or http://127.0.0.1:8080/path/*'
 
-/** Each text may hold several patterns with commas between them. */
+/** Each text may hold several patterns, separated by commas. */
 export function parseAllowCopyFrom(texts: readonly string[]): CopyPattern[] {
   return texts
     .flatMap((text) => text.split(','))
@@ -30,7 +30,7 @@ export function parseAllowCopyFrom(texts: readonly string[]): CopyPattern[] {
 }
 
 function parsePattern(text: string): CopyPattern {
-  // URL repairs much; a pattern that it would have to guess at is refused instead.
+  // `URL` repairs a lot; a pattern that it would have to guess at is refused instead.
   if (!/^https?:\/\/[^/\\]/i.test(text)) throw badPattern(text, 'it must begin with a scheme')
   if (!URL.canParse(text)) throw badPattern(text, 'it is not a URL')
   const url = new URL(text)
@@ -54,18 +54,18 @@ function checkHostname(text: string, hostname: string): void {
   if (labels.some((label) => label.includes('*') && label !== '*')) {
     throw badPattern(text, 'a * in the host must be a whole label')
   }
-  // https://example.* would permit whoever registers such a name.
+  // https://example.* would permit anyone who registers such a name.
   if (labels.at(-1) === '*') throw badPattern(text, 'the last label of the host must not be *')
 }
 
 function badPattern(text: string, reason: string): Error {
-  // Somebody may have pasted a URL with its SAS: what can hold a secret is not repeated.
+  // Someone may have pasted a URL with its SAS: parts that can hold a secret are not repeated.
   const shown = text.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//')
-  return new Error(`--allowCopyFrom ${shown} is no pattern: ${reason}; ${EXAMPLE}`)
+  return new Error(`--allowCopyFrom ${shown} is not a valid pattern: ${reason}; ${EXAMPLE}`)
 }
 
-/** What the patterns say of a URL; which addresses its host has is not known yet. */
-export function isPermitted(patterns: readonly CopyPattern[], url: URL): Permission {
+/** The permission that the patterns give a URL; the addresses of its host are not known yet. */
+export function copyPermission(patterns: readonly CopyPattern[], url: URL): CopyPermission {
   if (hasCredentials(url)) return 'refused'
   const matching = patterns.filter((pattern) => matches(pattern, url))
   if (matching.length === 0) return 'refused'
@@ -92,8 +92,8 @@ function matchesPath({ path, prefix }: CopyPattern, pathname: string): boolean {
 }
 
 /**
- * URL has resolved `..` and `%2e%2e`, but servers that decode before they split see more of them:
- * `/public/..%2fsecret`, and with path parameters `/public/..;/secret`.
+ * Whether the path has `..` segments left. `URL` has resolved `..` and `%2e%2e`, but servers that decode before
+ * they split see more of them: `/public/..%2fsecret`, and with path parameters `/public/..;/secret`.
  */
 function climbs(pathname: string): boolean {
   const decoded = pathname
@@ -127,8 +127,8 @@ const INSIDE_IPV4 = [
   ['240.0.0.0', 4], // reserved, broadcast
 ] as const
 
-// Only 2000::/3 is given out as global unicast, so loopback, unspecified, unique-local, link-local,
-// multicast, IPv4-mapped and NAT64 (64:ff9b::) are all outside. Of it these are not public.
+// Only 2000::/3 is allocated as global unicast, so loopback, unspecified, unique-local, link-local, multicast,
+// IPv4-mapped and NAT64 (64:ff9b::) are all outside it. These parts of it are not public.
 const GLOBAL_IPV6 = ['2000::', 3] as const
 const INSIDE_IPV6 = [
   ['2001::', 23], // protocol assignments, among them Teredo, which holds an IPv4 address
@@ -149,7 +149,7 @@ function subnets(family: 'ipv4' | 'ipv6', rows: readonly Subnet[]): BlockList {
   return list
 }
 
-/** Whether an address leads out to the internet. What is no address, or has a zone, does not. */
+/** Whether an address is on the public internet. False for invalid addresses and those with a zone. */
 export function isPublicAddress(ip: string): boolean {
   if (isIPv4(ip)) return !insideIPv4.check(ip, 'ipv4')
   if (!isIPv6(ip) || ip.includes('%')) return false

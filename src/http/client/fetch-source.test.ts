@@ -5,12 +5,12 @@ import type { Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { StorageError } from '../../storage/shared/error.ts'
 import { parseAllowCopyFrom } from './copy-source.ts'
-import { fetchSource, type Source, type SourceRequest } from './fetch-source.ts'
+import { fetchSource, type FetchedSource, type SourceRequest } from './fetch-source.ts'
 
 type Origin = {
   readonly port: number
   readonly url: URL
-  /** Every connection there was. */
+  /** Every connection so far. */
   readonly sockets: Socket[]
 }
 
@@ -31,7 +31,7 @@ async function originOf(t: TestContext, listener: RequestListener): Promise<Orig
   return { port: address.port, url, sockets }
 }
 
-/** A server that answers with these very bytes, and hangs up if it is told to. */
+/** A server that answers with exactly these bytes, and hangs up if `end`. */
 function rawOrigin(t: TestContext, answer: string, end = true): Promise<Origin> {
   return originOf(t, ({ socket }) => (end ? socket.end(answer) : socket.write(answer)))
 }
@@ -49,19 +49,19 @@ function requestFor(url: URL, change: Partial<SourceRequest> = {}): SourceReques
   }
 }
 
-async function textOf(source: Source): Promise<string> {
+async function textOf(source: FetchedSource): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of source.stream()) chunks.push(chunk)
   return Buffer.concat(chunks).toString()
 }
 
-/** Checks by code and status, and that the message holds some words. */
+/** Matches a StorageError by code, status and words in its message. */
 function storageError(code: string, status: number, words = '') {
   return (error: unknown): boolean => {
     assert(error instanceof StorageError, String(error))
     assert.equal(`${error.status} ${error.code}`, `${status} ${code}`)
     assert(error.message.includes(words), error.message)
-    assert(!error.message.includes('sig='), 'a SAS is nobody else’s')
+    assert(!error.message.includes('sig='), 'the message reveals a SAS')
     return true
   }
 }
@@ -85,7 +85,7 @@ const BLOB_HEADERS = {
   'x-ms-meta-Colour': 'blue',
 }
 
-test('GET: what the source is asked, and what is known of its answer', async (t) => {
+test('GET sends the request as given and decodes the answer', async (t) => {
   const seen: string[] = []
   const origin = await originOf(t, (req, res) => {
     const { host, authorization, connection, range } = req.headers
@@ -120,7 +120,7 @@ test('GET: what the source is asked, and what is known of its answer', async (t)
   await allClosed(origin)
 })
 
-test('HEAD: the length of the body, and no body', async (t) => {
+test('HEAD returns the length of the body, and no body', async (t) => {
   const origin = await rawOrigin(t, `${OK}Content-Length: 7\r\n\r\n`, false)
   const source = await fetchSource(requestFor(origin.url, { method: 'HEAD' }))
   assert.equal(source.lengthBytes, 7)
@@ -140,12 +140,12 @@ for (const lengthBytes of [0, 3_000_000]) {
   })
 }
 
-//  asked, as it is sent, Content-Range of the answer, its body
+//  requested range, as sent, Content-Range of the answer, its body
 const RANGES = [
   [{ from: 0, to: 4 }, 'bytes=0-3', 'bytes 0-3/9', 'abcd'],
   [{ from: 3 }, 'bytes=3-', 'bytes 3-8/9', 'defghi'],
   [{ from: 3, to: Infinity }, 'bytes=3-', 'bytes 3-8/9', 'defghi'],
-  // The source is shorter than the range; how much it is, is said.
+  // The source is shorter than the range, and says so.
   [{ from: 3, to: 99 }, 'bytes=3-98', 'bytes 3-8/9', 'defghi'],
   [{ from: 0, to: 1 }, 'bytes=0-0', 'bytes 0-0/*', 'a'],
 ] as const
@@ -160,12 +160,12 @@ for (const [range, sent, contentRange, body] of RANGES) {
     const source = await fetchSource(requestFor(origin.url, { range }))
     assert.equal(source.status, 206)
     assert.equal(source.lengthBytes, body.length)
-    assert.equal(source.contentHeaders.contentMd5, undefined, 'it is the MD5 of the range')
+    assert.equal(source.contentHeaders.contentMd5, undefined, 'Content-MD5 is that of the range')
     assert.equal(await textOf(source), body)
   })
 }
 
-test('with a range, x-ms-blob-content-md5 is the MD5 of the whole', async (t) => {
+test('with a range, x-ms-blob-content-md5 is the MD5 of the whole blob', async (t) => {
   const answer = `HTTP/1.1 206 OK\r\nContent-Length: 1\r\nContent-Range: bytes 0-0/5\r\nx-ms-blob-content-md5: ${MD5}\r\n\r\na`
   const { url } = await rawOrigin(t, answer)
   const source = await fetchSource(requestFor(url, { range: { from: 0, to: 1 } }))
@@ -190,7 +190,7 @@ const STATUSES = [
 for (const [line, status, code] of STATUSES) {
   test(`the source answers ${line} → ${status} ${code}`, async (t) => {
     const headers = 'x-ms-error-code: SomeCode\r\nContent-Length: 3\r\n\r\nabc'
-    // It does not hang up: that is left to the reader.
+    // The source does not hang up; the reader has to.
     const origin = await rawOrigin(t, `HTTP/1.1 ${line}\r\n${headers}`, false)
     const words = code === 'CannotVerifyCopySource' ? line.slice(4) : ''
     await assert.rejects(fetchSource(requestFor(origin.url)), (error: StorageError) => {
@@ -206,7 +206,7 @@ for (const [line, status, code] of STATUSES) {
   })
 }
 
-test('an error code of the source that is no word is not passed on', async (t) => {
+test('an error code of the source that is not a word is not passed on', async (t) => {
   const head = 'HTTP/1.1 404 Gone\r\nx-ms-error-code: caf\u00e9 1\r\nContent-Length: 0\r\n\r\n'
   const origin = await rawOrigin(t, head, false)
   await assert.rejects(fetchSource(requestFor(origin.url)), (error: StorageError) => {
@@ -218,20 +218,20 @@ test('an error code of the source that is no word is not passed on', async (t) =
 
 const RANGE = { from: 2, to: 4 }
 
-//  what is wrong, the range asked for, status, part of the message, the answer
+//  what is wrong, requested range, status, part of the message, the answer
 // prettier-ignore
 const UNUSABLE = [
   ['no Content-Length', undefined, 409, 'no Content-Length', `${OK}\r\nabc`],
   ['chunked', undefined, 409, 'no Content-Length', `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
   ['HTTP/1.0', undefined, 409, 'no Content-Length', 'HTTP/1.0 200 OK\r\n\r\nabc'],
   ['a huge length', undefined, 409, 'no Content-Length', `${OK}Content-Length: 9999999999999999\r\n\r\n`],
-  ['no number', undefined, 500, 'HPE_', `${OK}Content-Length: 1e1\r\n\r\na`],
+  ['not a number', undefined, 500, 'HPE_', `${OK}Content-Length: 1e1\r\n\r\na`],
   ['two lengths', undefined, 500, 'HPE_', `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\na`],
   ['gzip', undefined, 500, 'HPE_', `${OK}Transfer-Encoding: gzip\r\nContent-Length: 1\r\n\r\na`],
   ['204', undefined, 409, 'answered 204', 'HTTP/1.1 204 No Content\r\n\r\n'],
   ['a redirect', undefined, 409, 'redirects', 'HTTP/1.1 302 Found\r\nLocation: /other\r\n\r\n'],
   ['an upgrade', undefined, 500, '', 'HTTP/1.1 101 Hm\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'],
-  ['no HTTP', undefined, 500, 'HPE_', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['not HTTP', undefined, 500, 'HPE_', 'SSH-2.0-OpenSSH_9.6\r\n'],
   ['nothing', undefined, 500, 'ECONNRESET', ''],
   ['long headers', undefined, 500, 'HPE_HEADER_OVERFLOW', `${OK}x: ${'x'.repeat(40_000)}\r\n\r\n`],
   ['bad metadata', undefined, 409, 'metadata', `${OK}Content-Length: 0\r\nx-ms-meta-a-b: c\r\n\r\n`],
@@ -241,7 +241,7 @@ const UNUSABLE = [
   ['another start', RANGE, 409, 'range', partial('Content-Range: bytes 1-2/9', 'ab')],
   ['another end', RANGE, 409, 'range', partial('Content-Range: bytes 2-4/9', 'abc')],
   ['another length', RANGE, 409, 'range', partial('Content-Range: bytes 2-3/9', 'a')],
-  ['a range unasked', undefined, 409, 'range', partial('Content-Range: bytes 0-1/9', 'ab')],
+  ['an unrequested range', undefined, 409, 'range', partial('Content-Range: bytes 0-1/9', 'ab')],
 ] as const
 
 function partial(header: string, body: string): string {
@@ -249,12 +249,12 @@ function partial(header: string, body: string): string {
 }
 
 for (const [what, range, status, words, answer] of UNUSABLE) {
-  test(`an answer that cannot be used: ${what} → ${status}`, async (t) => {
+  test(`an unusable answer: ${what} → ${status}`, async (t) => {
     const origin = await rawOrigin(t, answer)
     const change = range === undefined ? {} : { range }
     const failed = storageError('CannotVerifyCopySource', status, words)
     await assert.rejects(fetchSource(requestFor(origin.url, change)), failed)
-    assert.equal(origin.sockets.length, 1, 'it was asked once')
+    assert.equal(origin.sockets.length, 1, 'there was one request')
     await allClosed(origin)
   })
 }
@@ -270,12 +270,12 @@ for (const [what, body] of [
   })
 }
 
-//  allowed, the host asked for, its addresses, allowed or what the message names
+//  patterns, host, its addresses, `allowed` or part of the message
 const GUARDED = [
   ['', '127.0.0.1', [], '--allowCopyFrom http://127.0.0.1'],
   ['http://other.example:PORT', 'files.example', ['127.0.0.1'], '--allowCopyFrom http://files'],
   ['http://127.0.0.1:1', '127.0.0.1', [], '--allowCopyFrom http://127.0.0.1'],
-  // A wildcard does not lead inside, whatever form the address has.
+  // A wildcard never permits inside addresses, in whatever form.
   ['http://*:PORT', '127.0.0.1', [], 'not public'],
   ['http://*:PORT', '2130706433', [], 'not public'],
   ['http://*:PORT', '0x7f.1', [], 'not public'],
@@ -285,7 +285,7 @@ const GUARDED = [
   ['http://*:PORT', 'localhost', ['127.0.0.1'], 'not public'],
   ['http://*.example:PORT', 'files.example', ['127.0.0.1'], 'not public'],
   ['http://*.example:PORT', 'files.example', ['::1', '10.0.0.1', '127.0.0.1'], 'not public'],
-  // What is named is meant.
+  // A literal host permits inside addresses.
   ['http://files.example:PORT', 'files.example', ['127.0.0.1'], 'allowed'],
   ['http://*.example:PORT,http://files.example:PORT', 'files.example', ['127.0.0.1'], 'allowed'],
   ['http://127.0.0.1:PORT/c/*', '2130706433', [], 'allowed'],
@@ -305,25 +305,25 @@ for (const [patterns, host, addresses, outcome] of GUARDED) {
     })
     if (outcome === 'allowed') {
       assert.equal(await textOf(await fetchSource(request)), 'ok')
-      // The address that was checked is the one that is connected to: nobody asks a second time.
+      // There is no second lookup: it connects to the address that it checked.
       assert.equal(lookups, addresses.length === 0 ? 0 : 1)
     } else {
       const refused = storageError('CannotVerifyCopySource', 403, outcome)
       await assert.rejects(fetchSource(request), refused)
-      assert.equal(origin.sockets.length, 0, 'nothing was connected to')
+      assert.equal(origin.sockets.length, 0, 'there was no connection')
     }
   })
 }
 
-test('a name that is not known → 500', async () => {
+test('an unknown host name → 500', async () => {
   const resolve = () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }))
   const request = requestFor(new URL('http://files.example/b'), { resolve })
   const failed = storageError('CannotVerifyCopySource', 500, 'ENOTFOUND')
   await assert.rejects(fetchSource(request), failed)
 })
 
-test('nothing listens there → 500', async () => {
-  // Port 1 is tcpmux, which nobody runs.
+test('a port where nothing listens → 500', async () => {
+  // Port 1 is tcpmux, which nobody uses.
   const failed = storageError('CannotVerifyCopySource', 500, 'ECONNREFUSED')
   await assert.rejects(fetchSource(requestFor(new URL('http://127.0.0.1:1/b'))), failed)
 })
@@ -342,14 +342,14 @@ test('no connection in time → 500', async () => {
   await assert.rejects(fetchSource(requestFor(new URL('http://files.example/b'), change)), timedOut)
 })
 
-test('no header in time → 500, however many bytes of it there are', async (t) => {
+test('a head that is incomplete at the timeout → 500', async (t) => {
   const origin = await rawOrigin(t, 'HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 200 OK\r\nContent-', false)
   await assert.rejects(fetchSource(requestFor(origin.url, { idleTimeoutMs: 20 })), timedOut)
   await allClosed(origin)
 })
 
 for (const body of ['', 'ab']) {
-  test(`a body that stops coming after ${body.length} bytes → 500`, async (t) => {
+  test(`a body that stalls after ${body.length} bytes → 500`, async (t) => {
     const origin = await rawOrigin(t, `${OK}Content-Length: 3\r\n\r\n${body}`, false)
     const source = await fetchSource(requestFor(origin.url, { idleTimeoutMs: 20 }))
     await assert.rejects(textOf(source), timedOut)
@@ -357,7 +357,7 @@ for (const body of ['', 'ab']) {
   })
 }
 
-test('the signal ends it with its reason: before, while it waits, while it reads', async (t) => {
+test('the signal cancels with its reason: before, while waiting, while reading', async (t) => {
   const reason = new Error('the client is gone')
   const isReason = (error: unknown): boolean => error === reason
   const silent = await originOf(t, () => controllers[1]?.abort(reason))
@@ -383,7 +383,7 @@ test('the signal ends it with its reason: before, while it waits, while it reads
   await allClosed(stuck)
 })
 
-test('close lets go of the connection: unread, half read, and again', async (t) => {
+test('close ends the connection: unread, half read, and repeatedly', async (t) => {
   const origin = await rawOrigin(t, `${OK}Content-Length: 3\r\n\r\nab`, false)
   const unread = await fetchSource(requestFor(origin.url))
   unread.close()
@@ -394,13 +394,13 @@ test('close lets go of the connection: unread, half read, and again', async (t) 
     assert.equal(chunk.length, 2)
     break
   }
-  assert.throws(() => half.stream(), 'the body is there once')
+  assert.throws(() => half.stream(), 'the body can be read once')
   assert.equal(origin.sockets.length, 2)
   await allClosed(origin)
   half.close()
 })
 
-test('a source that dies before anybody reads it fails the reader, and nobody else', async (t) => {
+test('a source that disconnects before it is read fails only the reader', async (t) => {
   const origin = await rawOrigin(t, `${OK}Content-Length: 3\r\n\r\nab`, false)
   const source = await fetchSource(requestFor(origin.url))
   for (const socket of origin.sockets) socket.destroy()

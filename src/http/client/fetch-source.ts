@@ -1,7 +1,7 @@
-// Reads the source of a copy from another server: one request, one connection of its own, no redirects.
-// Addresses are checked where the connection is made, so a name that leads somewhere else the second
-// time it is asked (DNS rebinding) gains nothing. What fails is CannotVerifyCopySource, with the
-// source's own status where it gave one (Copy Blob, remarks).
+// Reads a copy source from another server: one request on a connection of its own, no redirects. Addresses are
+// checked where the connection is made, so a name that resolves to another address the second time (DNS
+// rebinding) gains nothing. A failure is CannotVerifyCopySource, with the source's own status if it sent one
+// (Copy Blob, remarks).
 import assert from 'node:assert/strict'
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
@@ -10,7 +10,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { ContentHeaders } from '../../storage/shared/content-headers.ts'
 import { StorageError, type ErrorDetails } from '../../storage/shared/error.ts'
 import type { Metadata } from '../../storage/shared/metadata.ts'
-import { isPermitted, isPublicAddress, type CopyPattern } from './copy-source.ts'
+import { copyPermission, isPublicAddress, type CopyPattern } from './copy-source.ts'
 import { parseHttpDate } from '../protocol/date.ts'
 import { decodeMetadata, optionalHeader, type HeaderFields } from '../protocol/header.ts'
 import { nodeHttp, nodeHttps } from '../protocol/node-modules.ts'
@@ -18,48 +18,48 @@ import { nodeHttp, nodeHttps } from '../protocol/node-modules.ts'
 export type SourceRequest = {
   readonly url: URL
   readonly method: 'GET' | 'HEAD'
-  /** Conditions, Authorization, x-ms-version: whatever the source is to see. */
+  /** Conditions, Authorization, x-ms-version: all that the source needs. */
   readonly headers: Readonly<Record<string, string>>
-  /** From the byte `from` to before the byte `to`, or to the end. Only for GET. */
+  /** The bytes [from, to), or from `from` to the end. Only for GET. */
   readonly range?: { readonly from: number; readonly to?: number }
-  /** An unmet condition keeps the status of the source; otherwise it is SourceConditionNotMet. */
+  /** An unmet condition keeps the source's status; otherwise it becomes SourceConditionNotMet. */
   readonly isFetched?: boolean
   readonly patterns: readonly CopyPattern[]
-  /** Ends it at any time; what is thrown is the signal's reason. */
+  /** Cancels the request at any time; the signal's reason is thrown. */
   readonly signal: AbortSignal
-  /** For finding the address, the connection and TLS together. */
+  /** For name resolution, connection and TLS together. */
   readonly connectTimeoutMs: number
-  /** For the whole header of the answer, and for each wait for more of its body. */
+  /** For the whole head of the answer, and for each wait for more of its body. */
   readonly idleTimeoutMs: number
   readonly resolve?: Resolve
 }
 
-/** The addresses of a host. */
-export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
+/** Returns the addresses of a host. */
+type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
-/** An answer of 200 or 206. It holds a connection until its stream has ended or it is closed. */
-export type Source = {
+/** An answer with 200 or 206. It keeps its connection until the stream ends or `close` is called. */
+export type FetchedSource = {
   readonly status: 200 | 206
   readonly headers: HeaderFields
-  /** Of the body; for HEAD of the body that GET would have. */
+  /** The length of the body; for HEAD, of the body that GET would return. */
   readonly lengthBytes: number
   readonly etag?: string
   readonly lastModifiedMs?: number
-  /** Content-MD5 is the whole blob's, so from a range it is there only if the source tells it. */
+  /** Content-MD5 is the whole blob's, so a range has it only if the source sends x-ms-blob-content-md5. */
   readonly contentHeaders: ContentHeaders
   readonly metadata: Metadata
-  /** The body, once: exactly `lengthBytes` bytes, or it throws. */
+  /** The body: yields exactly `lengthBytes` bytes or throws. Can be read once. */
   stream(): AsyncIterable<Uint8Array>
-  /** Lets go of the connection; may be called at any time and again. */
+  /** Closes the connection; may be called at any time, and repeatedly. */
   close(): void
 }
 
-/** Metadata are at most 8 KiB, a SAS is not echoed: what is longer is no storage service. */
+/** A storage service never sends more: metadata is at most 8 KiB, and a SAS is not echoed. */
 const HEADER_LENGTH_MAX = 32 * 1024
 const REASON_LENGTH_MAX = 256
 const TIMED_OUT = 'Could not verify the copy source within the specified time.'
 
-export async function fetchSource(request: SourceRequest): Promise<Source> {
+export async function fetchSource(request: SourceRequest): Promise<FetchedSource> {
   assert(request.method === 'GET' || request.range === undefined)
   request.signal.throwIfAborted()
   const exchange = await ask(request, connectGuard(request))
@@ -74,13 +74,13 @@ export async function fetchSource(request: SourceRequest): Promise<Source> {
 
 type ConnectGuard = { readonly host: string; readonly lookup: LookupFunction }
 
-/** Where to connect to, if the patterns permit it. */
+/** The host to connect to, and a lookup that returns only permitted addresses. */
 function connectGuard({ url, patterns, resolve = resolveAll }: SourceRequest): ConnectGuard {
-  const permission = isPermitted(patterns, url)
+  const permission = copyPermission(patterns, url)
   if (permission === 'refused') throw notPermitted(url)
   const isUsable = (ip: string): boolean => permission === 'any address' || isPublicAddress(ip)
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  // An address is connected to without a lookup.
+  // Node connects to an address without a lookup.
   if (isIP(host) !== 0 && !isUsable(host)) throw notPublic(url)
   const lookup: LookupFunction = (hostname, options, callback) => {
     const found = (addresses: readonly LookupAddress[]): void => {
@@ -102,7 +102,7 @@ function resolveAll(hostname: string): Promise<readonly LookupAddress[]> {
 type Exchange = {
   readonly req: ClientRequest
   readonly message: IncomingMessage
-  /** What has gone wrong since the header of the answer. */
+  /** The error since the head of the answer, if any. */
   readonly failure: () => unknown
 }
 
@@ -126,7 +126,7 @@ function ask(request: SourceRequest, guard: ConnectGuard): Promise<Exchange> {
     req.on('error', (error) => {
       failure ??= error
     })
-    // Always the last event, also where there was neither an answer nor an error (101, Upgrade).
+    // Always the last event, even without an answer or an error (101, Upgrade).
     req.once('close', () => {
       clearTimeout(timer)
       reject(failureOf(request, failure))
@@ -145,14 +145,13 @@ function requestOptions(request: SourceRequest, { host, lookup }: ConnectGuard):
     headers: {
       ...request.headers,
       host: url.host,
-      // A Content-Encoding in the answer is then the blob's own property: its bytes are stored so.
+      // A Content-Encoding in the answer is then a property of the blob, whose bytes are stored like that.
       'accept-encoding': 'identity',
       ...(range === undefined ? {} : { range: encodeRange(range) }),
     },
     lookup,
     signal,
-    // A connection of its own. The global agent might send the request through a proxy, which would
-    // look up the name by itself.
+    // A connection of its own. The global agent might use a proxy, which would resolve the name itself.
     agent: false,
     maxHeaderSize: HEADER_LENGTH_MAX,
     insecureHTTPParser: false,
@@ -167,7 +166,7 @@ function destroyAfter(req: ClientRequest, timeoutMs: number): NodeJS.Timeout {
   return setTimeout(() => req.destroy(cannotVerify(500, TIMED_OUT)), timeoutMs)
 }
 
-/** Copies of whole blobs tell an unmet condition as 412 and never as 304 (seen in recorded traffic). */
+/** Copies of whole blobs report an unmet condition as 412 and never as 304 (seen in recorded traffic). */
 function checkStatus(
   { statusCode = 0, statusMessage = '', headers }: IncomingMessage,
   isFetched: boolean,
@@ -176,7 +175,7 @@ function checkStatus(
   const isUnmet = statusCode === 304 || statusCode === 412
   if (isUnmet && !isFetched) throw new StorageError('SourceConditionNotMet')
   const code = errorCodeOf(headers)
-  // Storage services have their message as reason phrase.
+  // Storage services send their error message as the reason phrase.
   const reason = statusMessage.replace(/[^\x20-\x7e]/g, '?').slice(0, REASON_LENGTH_MAX)
   const details = {
     CopySourceStatusCode: String(statusCode),
@@ -190,19 +189,19 @@ function checkStatus(
   throw unusable('it redirects, and redirects are not followed', details)
 }
 
-/** The code of a storage service is a word; anything else is no code, and must not reach our headers. */
+/** The error code of a storage service is one word; anything else must not reach our headers. */
 function errorCodeOf(headers: IncomingMessage['headers']): string | undefined {
   const code = optionalHeader(headers, 'x-ms-error-code')
   return code !== undefined && /^\w{1,100}$/.test(code) ? code : undefined
 }
 
-function sourceOf(request: SourceRequest, exchange: Exchange): Source {
+function sourceOf(request: SourceRequest, exchange: Exchange): FetchedSource {
   const { req, message } = exchange
   const { headers } = message
   const lengthBytes = bodyLength(request, message)
   const etag = optionalHeader(headers, 'etag')
   const lastModifiedMs = parseHttpDate(optionalHeader(headers, 'last-modified') ?? '')
-  // An answer to HEAD ends with its header: its connection need not wait for anybody.
+  // An answer to HEAD ends with its head, so its connection can close at once.
   if (request.method === 'HEAD') message.resume()
   let isRead = request.method === 'HEAD'
   return {
@@ -214,7 +213,7 @@ function sourceOf(request: SourceRequest, exchange: Exchange): Source {
     contentHeaders: contentHeaders(message),
     metadata: sourceMetadata(message),
     stream() {
-      assert(!isRead, 'a source is read once, and not after HEAD')
+      assert(!isRead, 'a source can be read once, and not after HEAD')
       isRead = true
       return bytesOf(request, exchange, lengthBytes)
     },
@@ -224,20 +223,20 @@ function sourceOf(request: SourceRequest, exchange: Exchange): Source {
 
 const CONTENT_RANGE = /^bytes (\d{1,16})-(\d{1,16})\/(?:\d{1,16}|\*)$/i
 
-/** What the answer says it holds, which must be what was asked for. */
+/** The length of the answer's body, which must be the requested range. */
 function bodyLength({ range }: SourceRequest, { statusCode, headers }: IncomingMessage): number {
-  // Node has refused anything but digits, two lengths, and a length beside Transfer-Encoding.
+  // Node has already refused non-digits, two lengths, and a length with Transfer-Encoding.
   const lengthBytes = Number(headers['content-length'])
   if (!Number.isSafeInteger(lengthBytes)) throw unusable('its answer has no Content-Length')
   if (range === undefined) {
     if (statusCode === 200) return lengthBytes
-    throw unusable('it answered with a range, and none was asked for')
+    throw unusable('it answered with a range that was not requested')
   }
   const [, first, last] = CONTENT_RANGE.exec(headers['content-range'] ?? '') ?? []
   const to = Number(last) + 1
-  const isAsked = Number(first) === range.from && to <= (range.to ?? Infinity)
-  if (statusCode === 206 && isAsked && to - range.from === lengthBytes) return lengthBytes
-  throw unusable('it did not answer with the range that was asked for')
+  const isRequested = Number(first) === range.from && to <= (range.to ?? Infinity)
+  if (statusCode === 206 && isRequested && to - range.from === lengthBytes) return lengthBytes
+  throw unusable('it did not answer with the requested range')
 }
 
 const CONTENT_HEADERS = [
@@ -267,8 +266,8 @@ function sourceMetadata({ rawHeaders }: IncomingMessage): Metadata {
   try {
     return decodeMetadata(rawHeaders)
   } catch (error) {
-    // It is the source's fault, not the client's.
-    if (error instanceof StorageError) throw unusable('its metadata are invalid')
+    // The source's fault, not the client's.
+    if (error instanceof StorageError) throw unusable('its metadata is invalid')
     throw error
   }
 }
@@ -280,7 +279,7 @@ async function* bytesOf(
 ): AsyncGenerator<Uint8Array> {
   const chunks: AsyncIterable<Buffer> = message
   let leftBytes = lengthBytes
-  // Runs only while the source is waited for: a reader that is slow is no fault of the source.
+  // Runs only while waiting for the source: a slow reader is not the source's fault.
   let timer = destroyAfter(req, request.idleTimeoutMs)
   try {
     for await (const chunk of chunks) {
@@ -295,12 +294,12 @@ async function* bytesOf(
     clearTimeout(timer)
     req.destroy()
   }
-  // Bytes behind the end, as far as they came with it, are an error of the request.
+  // Node reports extra bytes after the end as an error of the request, if they arrived with it.
   const isWhole = message.complete && leftBytes === 0 && failure() === undefined
   if (!isWhole) throw cannotVerify(500, 'The copy source is not as long as its Content-Length.')
 }
 
-/** What to throw for what went wrong on the connection. */
+/** The error to throw for a failure of the connection. */
 function failureOf({ signal }: SourceRequest, failure: unknown): unknown {
   if (signal.aborted) return signal.reason
   if (failure instanceof StorageError) return failure
@@ -312,21 +311,21 @@ function cannotVerify(status: number, message: string, details: ErrorDetails = {
   return new StorageError('CannotVerifyCopySource', details, message, status)
 }
 
-/** Nothing that would be otherwise if it were tried again, so no 500. */
+/** A retry would not help, so this is not a 500. */
 function unusable(reason: string, details?: ErrorDetails): StorageError {
   return cannotVerify(409, `Could not verify the copy source: ${reason}.`, details)
 }
 
-// Only the origin is named: the rest may hold a SAS.
+// Messages name only the origin: the rest of the URL may hold a SAS.
 function notPermitted({ origin }: URL): StorageError {
-  const cure = `Start this server with --allowCopyFrom ${origin} to permit it.`
-  return cannotVerify(403, `Copying from ${origin} is not permitted. ${cure}`)
+  const remedy = `Start this server with --allowCopyFrom ${origin} to permit it.`
+  return cannotVerify(403, `Copying from ${origin} is not permitted. ${remedy}`)
 }
 
 function notPublic({ origin }: URL): StorageError {
-  const cure = `Only --allowCopyFrom ${origin}, without a wildcard, permits it.`
+  const remedy = `Only --allowCopyFrom ${origin}, without a wildcard, permits it.`
   return cannotVerify(
     403,
-    `Copying from ${origin} is not permitted: its address is not public. ${cure}`,
+    `Copying from ${origin} is not permitted: its address is not public. ${remedy}`,
   )
 }

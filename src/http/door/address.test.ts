@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountKey } from '../../storage/shared/account.ts'
 import { StorageError } from '../../storage/shared/error.ts'
-import { accountElsewhere, addressOf } from './address.ts'
+import { accountFromHeaders, addressOf } from './address.ts'
 
 const names = ['devstoreaccount1', 'other']
 const accounts = {
@@ -21,7 +21,7 @@ const ADDRESSES = [
   ['other.blob.core.windows.net', '/', 'other host primary '],
   ['other-secondary.blob.localhost', '/c', 'other host secondary c'],
   ['localhost', '/other-secondary/c', 'other path secondary c'],
-  // The first label is no account: the host is just a name of the machine.
+  // The first label is not an account: the host is just the machine's name.
   ['storage.example.com', '/other/c', 'other path primary c'],
   // A container may have an account's name.
   ['other.blob.localhost', '/other/b', 'other host primary other/b'],
@@ -41,15 +41,15 @@ for (const [host, path, expected] of ADDRESSES) {
   })
 }
 
-test('with path style only, the host is not looked at', () => {
+test('with path style only, the host is ignored', () => {
   const found = addressOf(accounts, 'other.blob.localhost', '/devstoreaccount1/c', true)
   assert.deepEqual([found.account, found.resource], ['devstoreaccount1', 'c'])
 })
 
 for (const path of ['/', '/nobody/c', '//c', '/nobody-secondary', '/-secondary']) {
   test(`${path} → 404 ResourceNotFound`, () => {
-    const asked = () => addressOf(accounts, 'localhost', path, false)
-    assert.throws(asked, (error) => error instanceof StorageError && error.status === 404)
+    const resolve = () => addressOf(accounts, 'localhost', path, false)
+    assert.throws(resolve, (error) => error instanceof StorageError && error.status === 404)
   })
 }
 
@@ -69,15 +69,15 @@ const HEADERS = [
 
 for (const [headers, expected] of HEADERS) {
   test(`/share/new with ${JSON.stringify(headers)} → ${expected ?? '404'}`, () => {
-    const asked = () =>
-      addressOf(accounts, 'localhost', '/share/new', false, () => accountElsewhere(headers))
-    if (expected === undefined) return assert.throws(asked, { code: 'ResourceNotFound' })
-    const { account, pathStyle, resource } = asked()
+    const resolve = () =>
+      addressOf(accounts, 'localhost', '/share/new', false, () => accountFromHeaders(headers))
+    if (expected === undefined) return assert.throws(resolve, { code: 'ResourceNotFound' })
+    const { account, pathStyle, resource } = resolve()
     assert.deepEqual([account, pathStyle, resource], [expected, false, 'share/new'])
   })
 }
 
-test('a path that names its account needs no other word for it', () => {
+test('an account in the path wins over the fallback', () => {
   const found = addressOf(accounts, 'localhost', '/other/c', false, () => 'devstoreaccount1')
   assert.deepEqual([found.account, found.pathStyle], ['other', true])
 })

@@ -1,11 +1,11 @@
-// Which account a request is for. Path style has it as first segment (`/devstoreaccount1/c/b`), host style
-// as first label of the host (`devstoreaccount1.blob.localhost`). The two are told apart by the accounts
-// that exist, so no flag is needed; `-secondary` behind the name is the read-only endpoint.
+// Finds the account of a request. In path style it is the first segment (`/devstoreaccount1/c/b`), in host
+// style the first label of the host (`devstoreaccount1.blob.localhost`). Whichever names an existing account
+// wins, so no flag is needed. The suffix `-secondary` is the read-only endpoint.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts } from '../../storage/shared/account.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 
-export type Address = {
+type Address = {
   readonly account: string
   readonly secondary: boolean
   readonly pathStyle: boolean
@@ -15,13 +15,13 @@ export type Address = {
 
 const SECONDARY = '-secondary'
 
-/** `elsewhere` is asked where neither the host nor the path names an account. */
+/** `fallback` names the account if neither the host nor the path does. */
 export function addressOf(
   accounts: Accounts,
   host: string | undefined,
   rawPath: string,
   pathStyleOnly: boolean,
-  elsewhere?: () => string | undefined,
+  fallback?: () => string | undefined,
 ): Address {
   const label = pathStyleOnly ? undefined : firstLabel(host)
   const named = label === undefined ? undefined : knownAccount(accounts, label)
@@ -31,7 +31,7 @@ export function addressOf(
   const segment = end < 0 ? rawPath.slice(1) : rawPath.slice(1, end)
   const account = knownAccount(accounts, segment)
   if (account === undefined) {
-    const signed = knownAccount(accounts, elsewhere?.() ?? '')
+    const signed = knownAccount(accounts, fallback?.() ?? '')
     if (signed !== undefined) return { ...signed, pathStyle: false, resource: rawPath.slice(1) }
     const message = `The account '${printable(segment)}' does not exist on this server.`
     throw new StorageError('ResourceNotFound', {}, message)
@@ -40,10 +40,10 @@ export function addressOf(
 }
 
 /**
- * The account that a request's headers name. @azure/storage-file-share 12 drops it from the path when it renames
- * (`PUT /share/new`), and signs the path without it.
+ * The account that the headers name. When @azure/storage-file-share 12 renames, it drops the account from the
+ * path (`PUT /share/new`) and signs the path without it.
  */
-export function accountElsewhere(headers: IncomingHttpHeaders): string | undefined {
+export function accountFromHeaders(headers: IncomingHttpHeaders): string | undefined {
   const signer = /^sharedkey(?:lite)? +([^:\s]+):/i.exec(headers.authorization ?? '')?.[1]
   if (signer !== undefined) return signer
   const source = headers['x-ms-file-rename-source']
@@ -58,7 +58,7 @@ function knownAccount(accounts: Accounts, name: string) {
   return accounts.get(primary) === undefined ? undefined : { account: primary, secondary: true }
 }
 
-/** A host of one label, or an IP address, names no account. */
+/** Undefined for a host of one label. */
 function firstLabel(host: string | undefined): string | undefined {
   const dot = host === undefined ? -1 : host.indexOf('.')
   return dot <= 0 ? undefined : host?.slice(0, dot).toLowerCase()

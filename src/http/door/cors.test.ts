@@ -27,7 +27,7 @@ const preflight = (rules: readonly CorsRule[], origin: string, method: string, h
 
 const ALLOW = 'Access-Control-Allow'
 
-test('a preflight that a rule allows', () => {
+test('a preflight that a rule allows gets the rule’s headers', () => {
   const wanted = 'X-Ms-Meta-B, content-type'
   const { status, headers } = preflight([EXACT], A, PUT, wanted)
   assert.equal(status, 200)
@@ -78,13 +78,13 @@ for (const [title, rules, origin, method, headers] of PREFLIGHTS) {
   })
 }
 
-test('a rule may stand for subdomains, and * for every header', () => {
+test('a rule may allow subdomains, and * allows every header', () => {
   assert.equal(preflight([SUBDOMAIN], 'https://x.y.b.example', PUT).status, 200)
   assert.equal(preflight([rule({ allowedHeaders: ['*'] })], A, PUT, 'anything').status, 200)
   assert.equal(preflight([SUBDOMAIN, EXACT], A, PUT).status, 200)
 })
 
-test('a preflight needs its two headers', () => {
+test('a preflight needs Origin and Access-Control-Request-Method', () => {
   for (const headers of [{ origin: A }, { 'access-control-request-method': PUT }]) {
     assert.throws(() => preflightAnswer([ALL], headers), {
       code: 'InvalidHeaderValue',
@@ -124,7 +124,7 @@ for (const [method, origin, rules, expected] of ACTUAL) {
   })
 }
 
-test('exposed prefixes are written out as the headers of the answer', () => {
+test('exposed prefixes are expanded to the headers of the answer', () => {
   const all = rule({ exposedHeaders: ['x-ms-meta-*', 'ETag'] })
   const answer = ['x-ms-meta-Abc', '1', 'Content-Type', 'x', 'x-ms-meta-d', '2']
   const exposed = corsHeaders([all], 'GET', A, answer)[3]

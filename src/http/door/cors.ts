@@ -1,18 +1,14 @@
-// Cross-origin resource sharing. Rules are tried in their order, and the first one that has the origin
-// and the method is the one that counts: if its headers don't fit, the preflight fails.
+// Cross-origin resource sharing. Rules are tried in order, and the first one that matches origin and method
+// decides: if it does not allow the headers, the preflight fails.
 import { StorageError } from '../../storage/shared/error.ts'
 import type { CorsRule } from '../../storage/shared/service-properties.ts'
 import { optionalHeader, type HeaderFields } from '../protocol/header.ts'
+import type { Answer } from './operation.ts'
 
 const REQUEST_HEADER_COUNT_MAX = 256
 
-export type PreflightAnswer = { readonly status: number; readonly headers: readonly string[] }
-
 /** The answer to OPTIONS: 200, or 403 CorsPreflightFailure. */
-export function preflightAnswer(
-  rules: readonly CorsRule[],
-  headers: HeaderFields,
-): PreflightAnswer {
+export function preflightAnswer(rules: readonly CorsRule[], headers: HeaderFields): Answer {
   const origin = requiredCorsHeader(headers, 'Origin')
   const method = requiredCorsHeader(headers, 'Access-Control-Request-Method')
   const wanted = optionalHeader(headers, 'access-control-request-headers')
@@ -37,9 +33,9 @@ function requiredCorsHeader(headers: HeaderFields, name: string): string {
 }
 
 /**
- * What any other answer gets besides its own headers (name, value …), of which `answerHeaders` says
- * which there are to be exposed. A GET or HEAD that no `*` rule fits differs by origin, so caches are
- * told, even if this request had none.
+ * The headers (name, value …) to add to any other answer. `answerHeaders` are its own headers, which may be
+ * exposed. If no `*` rule matches a GET or HEAD, the answer depends on the origin, so caches get `Vary` even
+ * if this request has no origin.
  */
 export function corsHeaders(
   rules: readonly CorsRule[],
@@ -60,7 +56,7 @@ export function corsHeaders(
   return headers
 }
 
-/** Without an origin, a rule for all origins fits if `originless`. */
+/** With `originless`, a request without an origin matches rules for all origins. */
 function matchingRule(
   rules: readonly CorsRule[],
   origin: string | undefined,
@@ -78,7 +74,7 @@ function isForAll(rule: CorsRule): boolean {
   return rule.allowedOrigins.includes('*')
 }
 
-/** Exact, case and all; `https://*.example` stands for every host below it. */
+/** Case-sensitive; `https://*.example` matches every host below `example`. */
 function matchesOrigin(allowed: string, origin: string): boolean {
   if (allowed === '*' || allowed === origin) return true
   const star = allowed.indexOf('*')
@@ -98,26 +94,26 @@ function allowsHeaders(rule: CorsRule, wanted: string | undefined): boolean {
   return names.every((name) => rule.allowedHeaders.some((allowed) => matchesHeader(allowed, name)))
 }
 
-/** A name, or its beginning and a star. */
+/** `allowed` is a name, or a prefix followed by a star. */
 function matchesHeader(allowed: string, lowerName: string): boolean {
   const lower = allowed.toLowerCase()
   return lower.endsWith('*') ? lowerName.startsWith(lower.slice(0, -1)) : lower === lowerName
 }
 
-/** Headers that every answer has and that are added later than these. */
+/** Headers of every answer, which are added after these. */
 const COMMON_HEADERS = ['x-ms-request-id', 'x-ms-version', 'Server', 'Date', 'Content-Length']
 
-/** Names as set; a prefix stands for those headers of the answer that it fits. */
+/** The rule's names; a prefix is expanded to the answer's headers that match it. */
 function exposedHeaders(rule: CorsRule, answerHeaders: readonly string[]): string {
   const { exposedHeaders } = rule
   if (!exposedHeaders.some((name) => name.endsWith('*'))) return exposedHeaders.join(',')
   const exposed = new Map<string, string>()
   const present = answerHeaders.filter((_, at) => at % 2 === 0).concat(COMMON_HEADERS)
   for (const allowed of exposedHeaders) {
-    const fits = allowed.endsWith('*')
+    const names = allowed.endsWith('*')
       ? present.filter((name) => matchesHeader(allowed, name.toLowerCase()))
       : [allowed]
-    for (const name of fits) exposed.set(name.toLowerCase(), name)
+    for (const name of names) exposed.set(name.toLowerCase(), name)
   }
   return [...exposed.values()].join(',')
 }

@@ -1,4 +1,4 @@
-// A StorageError as the whole answer to a request, for every service but Table, which has its own.
+// The answer to a request that failed with a StorageError, for every service except Table.
 import { wwwAuthenticate } from '../../auth/failure.ts'
 import type { ServiceName } from '../../auth/request.ts'
 import { StorageError, type ErrorDetails } from '../../storage/shared/error.ts'
@@ -12,27 +12,27 @@ export type FailedRequest = {
   readonly method: string
   readonly requestId: string
   readonly nowMs: number
-  /** Whether the request was authorized, so that the operation itself failed. */
+  /** The request was authorized; the operation itself failed. */
   readonly isRunning: boolean
-  /** The operation's name; undefined where no operation matched. */
+  /** The operation's name; undefined if none matched. */
   readonly operation: string | undefined
   readonly request: Request | undefined
 }
 
 export function errorAnswer(error: StorageError, failed: FailedRequest): Answer {
-  const told = toldError(error, failed)
-  const headers = Object.entries(errorHeaders(told)).flat()
+  const encoded = serviceError(error, failed)
+  const headers = Object.entries(errorHeaders(encoded)).flat()
   const challenge = wwwAuthenticate(error)
   if (challenge !== undefined) headers.push('WWW-Authenticate', challenge)
-  // Neither has a body whose type there would be to tell.
+  // Neither has a body, so neither has a Content-Type.
   if (error.status === 304 || failed.method === 'HEAD') return { status: error.status, headers }
   headers.push('Content-Type', 'application/xml')
-  const body = encodeErrorXml(told, failed.requestId, failed.nowMs)
+  const body = encodeErrorXml(encoded, failed.requestId, failed.nowMs)
   return { status: error.status, headers, body }
 }
 
-/** The error with the wording and the details of this service and version. */
-export function toldError(
+/** The error with the wording and details of this service and version. */
+export function serviceError(
   error: StorageError,
   { service, operation = '', request }: Pick<FailedRequest, 'service' | 'operation' | 'request'>,
 ): StorageError {
@@ -46,16 +46,16 @@ export function toldError(
   return new StorageError(code, details, message, status)
 }
 
-/** What a lease is on, in the service's words. */
+/** The service's word for the leased resource. */
 function leasedNoun(service: ServiceName, operation: string): string {
   if (service === 'file') return operation.includes('Share') ? 'file share' : 'file'
   return operation.includes('Container') ? 'container' : 'blob'
 }
 
-/** The oldest version at which answers with these details were recorded; at 2022-11-02 there were none. */
+/** The oldest version with these details in recorded traffic; at 2022-11-02 there were none. */
 const COPY_SOURCE_SINCE = '2025-01-05'
 
 function withoutCopySource(details: ErrorDetails): ErrorDetails {
-  const kept = Object.entries(details).filter(([name]) => !name.startsWith('CopySource'))
-  return Object.fromEntries(kept)
+  const others = Object.entries(details).filter(([name]) => !name.startsWith('CopySource'))
+  return Object.fromEntries(others)
 }

@@ -1,9 +1,9 @@
-// Errors that older versions of the services had another code for. Rules throw the newest one.
+// Errors that had another code in older versions of the services. Rules throw the newest code.
 import { StorageError, type ErrorCode } from '../../storage/shared/error.ts'
 
 type ErrorRow = {
   readonly code: ErrorCode
-  /** The first version that has it. */
+  /** The first version with `code`. */
   readonly since: string
   readonly before: ErrorCode
 }

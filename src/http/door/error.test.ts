@@ -7,7 +7,7 @@ import { parseXml } from '../protocol/xml.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
-test('an error in XML', () => {
+test('an error is encoded as XML', () => {
   assert.equal(
     encodeErrorXml(invalidHeader('x-ms-version', '<1>'), 'id-1', NOW_MS),
     '<?xml version="1.0" encoding="utf-8"?><Error><Code>InvalidHeaderValue</Code>' +
@@ -17,13 +17,13 @@ test('an error in XML', () => {
   )
 })
 
-test('what the client sent is repeated up to 8 KiB', () => {
+test('an error echoes at most 8 KiB of client input', () => {
   const sent = '<'.repeat(60_000)
   const xml = encodeErrorXml(invalidHeader('x-ms-version', sent), 'id-1', NOW_MS)
   assert.equal(xml.match(/&lt;/g)?.length, 8 * 1024)
 })
 
-test('what is wrong with a document always has a place and a reason', () => {
+test('InvalidXmlDocument always has a place and a reason', () => {
   const encode = (error: StorageError) => encodeErrorXml(error, 'id-1', NOW_MS)
   assert.match(
     encode(new StorageError('InvalidXmlDocument')),
@@ -35,7 +35,7 @@ test('what is wrong with a document always has a place and a reason', () => {
   )
 })
 
-test('304 is ConditionNotMet', () => {
+test('304 has the code ConditionNotMet', () => {
   const error = new StorageError('NotModified')
   assert.equal(error.status, 304)
   assert.deepEqual(errorHeaders(error), { 'x-ms-error-code': 'ConditionNotMet' })
@@ -47,7 +47,7 @@ test('416 has Content-Range in its headers and not in its body', () => {
   assert.doesNotMatch(encodeErrorXml(error, 'id-1', NOW_MS), /Content-Range/)
 })
 
-test('what a copy source answered is in two headers and in the XML', () => {
+test('the status and code of a copy source are in headers and in the XML', () => {
   const details = {
     CopySourceStatusCode: '404',
     CopySourceErrorCode: 'BlobNotFound',
@@ -62,7 +62,7 @@ test('what a copy source answered is in two headers and in the XML', () => {
   assert.match(encodeErrorXml(error, 'id-1', NOW_MS), /<CopySourceErrorCode>BlobNotFound</)
 })
 
-test('every error with any detail is well-formed', () => {
+test('every error with any detail is well-formed XML', () => {
   const code = fc.constantFrom(...(Object.keys(ERRORS) as ErrorCode[]))
   fc.assert(
     fc.property(code, fc.string({ unit: 'binary' }), (code, value) => {

@@ -1,11 +1,10 @@
-// A StorageError as an answer: XML for blobs, queues and files, and the headers that go with it; tables have
-// their own (rest/table/table-error.ts). What a detail is called says where it goes: a header's name into the headers, any
-// other into a node of the XML.
+// Encodes a StorageError as XML and headers, for blobs, queues and files; tables have their own encoding
+// (rest/table/table-error.ts). The name of a detail decides where it goes: into a header or an XML element.
 import { ExtentLimitReached, ExtentRetired } from '../../extent/error.ts'
 import { StorageError, type ErrorCode, type ErrorDetails } from '../../storage/shared/error.ts'
 import { XML_DECLARATION, xmlElement, xmlEscape } from '../protocol/xml.ts'
 
-/** Details that belong into headers. */
+/** Details that are sent as headers. */
 const HEADER_DETAILS: ReadonlySet<string> = new Set([
   'Allow',
   'Content-Range',
@@ -14,20 +13,20 @@ const HEADER_DETAILS: ReadonlySet<string> = new Set([
   'x-ms-is-soft-deleted',
 ])
 
-/** Details of the XML that are headers too. */
+/** XML details that are also sent as headers. */
 const COPY_SOURCE_HEADERS: Readonly<Record<string, string>> = {
   CopySourceStatusCode: 'x-ms-copy-source-status-code',
   CopySourceErrorCode: 'x-ms-copy-source-error-code',
 }
 
-/** A detail repeats what the client sent; one that is not authenticated is not sent a multiple of it. */
+/** Details echo client input; the limit keeps unauthenticated clients from getting much more back than they send. */
 const DETAIL_LENGTH_MAX = 8 * 1024
 
-/** What the client is told of an error; undefined of one that is our own fault. */
+/** The StorageError to answer with; undefined for a bug of ours. */
 export function storageErrorOf(error: unknown): StorageError | undefined {
   if (error instanceof StorageError) return error
   if (error instanceof ExtentLimitReached) return new StorageError('MemoryExtentStoreAtSizeLimit')
-  // The upload took so long to commit that its bytes were given up: it may be sent again.
+  // The upload took so long to commit that its extent was retired; the client may retry.
   if (error instanceof ExtentRetired) return new StorageError('ServerBusy')
   return undefined
 }
@@ -37,7 +36,7 @@ export function wireCode(code: ErrorCode): string {
   return code === 'NotModified' ? 'ConditionNotMet' : code
 }
 
-/** `x-ms-error-code` and what else this error has. Content-Type goes with the body. */
+/** `x-ms-error-code` and the error's own headers; Content-Type is added with the body. */
 export function errorHeaders(error: StorageError): Readonly<Record<string, string>> {
   const headers: Record<string, string> = { 'x-ms-error-code': wireCode(error.code) }
   for (const [name, value] of Object.entries(error.details)) {
@@ -57,7 +56,7 @@ export function encodeErrorXml(error: StorageError, requestId: string, nowMs: nu
   return `${body}</Error>`
 }
 
-/** Every such error names a place; line 0 stands for the document as a whole. */
+/** Every InvalidXmlDocument has a place; line 0 is the document as a whole. */
 const NO_PLACE: ErrorDetails = { LineNumber: '0', LinePosition: '0', Reason: '' }
 
 function xmlDetails({ code, details }: StorageError): ErrorDetails {

@@ -1,15 +1,15 @@
-// Response headers, and elements of lists, that only some versions of the services send. Handlers write the
-// newest answer; rows here drop what the request's version does not have. What has no row is sent at every
+// Response headers and list elements that only some versions of the services send. Handlers write the newest
+// answer; the rows here drop what the request's version does not have. Anything without a row is sent at every
 // version.
 
 export type HeaderRow = {
-  /** Headers; of operations that list, elements of their items. */
+  /** Headers; for list operations, elements of their items. */
   readonly headers: readonly string[]
-  /** Operations as their tables name them; undefined for every operation. */
+  /** Names of operations; undefined for every operation. */
   readonly on?: readonly string[]
   /** The first version that sends them. */
   readonly since?: string
-  /** The first version that sends them no more. */
+  /** The first version that no longer sends them. */
   readonly until?: string
 }
 
@@ -26,7 +26,7 @@ const SMB_PROPERTIES = [
   'x-ms-file-id',
   'x-ms-file-parent-id',
 ]
-/** What says that a file or directory is there, and how it is. */
+/** Operations that return the properties of a file or directory. */
 const NODE_OPERATIONS = [
   'Create Directory',
   'Get Directory Properties',
@@ -59,7 +59,7 @@ const POLICY = [
   'x-ms-legal-hold',
 ]
 
-// The versions are those of the reference pages; "recorded" rows were seen in recorded traffic.
+// The versions are from the reference pages; rows marked "recorded" are from recorded traffic.
 // prettier-ignore
 export const HEADER_ROWS: readonly HeaderRow[] = [
   // Blobs and containers

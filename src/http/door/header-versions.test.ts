@@ -10,7 +10,7 @@ const ROWS: readonly HeaderRow[] = [
   { headers: ['x-old'], until: '2019-12-12' },
 ]
 
-test('a header is sent from its first version up to the one that dropped it', () => {
+test('a header is sent from its first version until the version that drops it', () => {
   const dropped = (operation: string, version: string) =>
     [...(droppedByVersion(ROWS, operation).get(version) ?? [])].join(' ')
   assert.equal(dropped('Get Blob', '2019-10-10'), 'x-new x-newer')
@@ -25,13 +25,13 @@ test('versions that drop the same headers share one set', () => {
   assert.equal(byVersion.get('2020-04-08'), byVersion.get('2026-10-06'))
 })
 
-test('an unknown version has the headers of the newest known one that is not newer', () => {
+test('an unknown version gets the headers of the newest known version before it', () => {
   assert.equal(knownVersion('2026-10-05'), '2026-06-06')
   assert.equal(knownVersion('2099-01-01'), [...KNOWN_VERSIONS].at(-1))
   assert.equal(knownVersion('2001-01-01'), '2009-04-14')
 })
 
-test('a cached list of headers is filtered once', () => {
+test('a cached header list is filtered once', () => {
   const headers = ['x-ms-access-tier', 'Hot', 'x-a', '1']
   allowDerived(headers)
   const answer = answerAt({ status: 200, headers }, 'Get Blob', '2026-06-06')
@@ -41,7 +41,7 @@ test('a cached list of headers is filtered once', () => {
   assert.equal(answerAt(answer, 'Get Blob', '2026-10-06'), answer)
 })
 
-test('an item of a list loses elements, but no metadata of the same name', () => {
+test('a list item loses elements, but no metadata of the same name', () => {
   const metadata = '<Metadata><OrMetadata>x</OrMetadata><Metadata>y</Metadata></Metadata>'
   const xml = `<Blob><Content-CRC64 /><TagCount>1</TagCount><Etag>1</Etag>${metadata}<OrMetadata /></Blob>`
   const dropped = droppedHeaders('List Blobs', '2018-03-28')

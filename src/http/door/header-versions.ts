@@ -6,14 +6,14 @@ import { derived } from '../../kv/derived.ts'
 import { knownVersion, KNOWN_VERSIONS } from './version.ts'
 
 /** Names of headers or elements to drop. Versions that drop the same names share one set. */
-export type DroppedHeaders = ReadonlySet<string>
+type DroppedHeaders = ReadonlySet<string>
 
-/** Names the list without them (kv/derived.ts). */
+/** Keys for the filtered lists (kv/derived.ts). */
 const filterKeys = new Map<DroppedHeaders, string>()
 
 const droppedByOperation = new Map<string, ReadonlyMap<string, DroppedHeaders>>()
 
-/** What `operation` does not send at `version`; undefined for nothing. */
+/** The headers that `operation` does not send at `version`; undefined if it sends all. */
 export function droppedHeaders(operation: string, version: string): DroppedHeaders | undefined {
   let byVersion = droppedByOperation.get(operation)
   if (byVersion === undefined) {
@@ -40,7 +40,7 @@ function filterKey(dropped: DroppedHeaders): string {
 
 const patterns = new WeakMap<DroppedHeaders, RegExp>()
 
-/** An item of a list without the elements that the version does not send. Metadata have names of their own. */
+/** A list item without the elements that the version does not send. Metadata may use the same names and stay. */
 export function itemAt(xml: string, dropped: DroppedHeaders | undefined): string {
   if (dropped === undefined) return xml
   let pattern = patterns.get(dropped)
@@ -65,9 +65,9 @@ export function droppedByVersion(
 ): ReadonlyMap<string, DroppedHeaders> {
   const sets = new Map<string, DroppedHeaders>()
   const byVersion = new Map<string, DroppedHeaders>()
-  const concerned = rows.filter(({ on }) => on === undefined || on.includes(operation))
+  const applicable = rows.filter(({ on }) => on === undefined || on.includes(operation))
   for (const version of KNOWN_VERSIONS) {
-    const names = concerned.filter((row) => !isSent(row, version)).flatMap((row) => row.headers)
+    const names = applicable.filter((row) => !isSent(row, version)).flatMap((row) => row.headers)
     if (names.length === 0) continue
     const key = names.join()
     const dropped = sets.get(key) ?? new Set(names)
@@ -81,7 +81,7 @@ function isSent({ since, until }: HeaderRow, version: string): boolean {
   return (since === undefined || version >= since) && (until === undefined || version < until)
 }
 
-/** The list itself where nothing of it is dropped. */
+/** Returns the same list if nothing is dropped. */
 function without(headers: readonly string[], dropped: DroppedHeaders): readonly string[] {
   let kept: string[] | undefined
   for (let at = 0; at + 1 < headers.length; at += 2) {

@@ -1,5 +1,5 @@
-// The API is a table: an operation is a row of it, looked up by what the request line says. What is not
-// in the table does not exist; permissions, limits and metrics are read from the row.
+// The API is a table, and an operation is a row of it, found by the request line. An operation that is not in
+// the table does not exist; permissions, limits and metrics are read from the row.
 import type { Identity } from '../../auth/identity.ts'
 import type { Permission } from '../../auth/permission.ts'
 import type { AuthRequest } from '../../auth/request.ts'
@@ -11,30 +11,30 @@ export type Request = AuthRequest & {
   /** Sent to `{account}-secondary`: reads only. */
   readonly secondary: boolean
   readonly rawHeaders: readonly string[]
-  /** `--loose`: what is not supported is ignored instead of refused. */
+  /** `--loose`: headers of unsupported features are ignored instead of refused. */
   readonly loose: boolean
-  /** Scheme and authority as the client wrote them, for the URLs in answers. */
+  /** Scheme and authority as the client wrote them, for URLs in answers. */
   readonly endpoint: string
   readonly body: Body
 }
 
 export type Answer = {
   readonly status: number
-  /** Name, value, name, value …: what `writeHead` takes without a second look. */
+  /** Name, value, name, value … */
   readonly headers: readonly string[]
   readonly body?: string | Uint8Array
   /**
-   * A body that is too long to hold; without Content-Length among `headers` it goes out in chunks. It is
-   * opened when the answer is written, so that one that never is leaves nothing open.
+   * A body too long to buffer. Without Content-Length in `headers` it is sent chunked. It is opened when the
+   * answer is written, so an answer that is never written leaves nothing open.
    */
   readonly stream?: () => AsyncIterable<Uint8Array>
-  /** Called when the client leaves in the middle of the stream: one that takes long to make its next chunk ends there. */
+  /** Called when the client disconnects mid-stream: a stream that takes long for its next chunk can stop. */
   readonly onGone?: () => void
-  /** Takes back the memory of a streamed chunk that is on its way. */
+  /** Takes back the memory of a chunk once it is sent. */
   readonly recycle?: (chunk: Uint8Array) => void
 }
 
-/** What an operation works on, by the length of the path. */
+/** What an operation works on, given by the length of the path. */
 export type Level = 'service' | 'container' | 'object'
 
 export type Call<Service> = {
@@ -44,16 +44,16 @@ export type Call<Service> = {
 }
 
 export type Operation<Service> = {
-  /** As Azure's documentation calls it. */
+  /** The name in Azure's documentation. */
   readonly name: string
   readonly methods: readonly string[]
   readonly level: Level
   readonly restype?: string
   readonly comp?: string
-  /** Tells rows apart that have the same request line, by a header. */
+  /** Distinguishes rows with the same request line, by a header. */
   readonly when?: (request: Request) => boolean
   readonly permission: Permission
-  /** The most bytes that a body may have. Left out, the operation takes none and ignores a short one. */
+  /** The longest body. Without it, the operation takes no body and ignores a short one. */
   readonly bodyBytesMax?: number
   readonly writes: boolean
   run(call: Call<Service>): Promise<Answer>

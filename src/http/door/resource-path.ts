@@ -1,5 +1,5 @@
-// What a request addresses, resolved once and before authentication. SAS scopes, stored access policies,
-// public access and the operation itself all use this path, so what is authorized is what is opened.
+// Resolves the path of a request, once and before authentication. SAS scopes, stored access policies, public
+// access and the operation all use this path, so the resource that is authorized is the one that is opened.
 import type { AuthRequest, ServiceName } from '../../auth/request.ts'
 import { parseFilePath } from '../../storage/file/tree/file-name.ts'
 import { canonicalBlobName } from '../../storage/shared/name.ts'
@@ -10,10 +10,10 @@ import { isAtLeast } from './version.ts'
 type Path = AuthRequest['path']
 type Context = Pick<AuthRequest, 'query' | 'headers' | 'version'>
 
-/** The container of blobs whose path names none. */
+/** The container of blobs whose path names no container. */
 export const ROOT_CONTAINER = '$root'
 
-/** `resource` is the path behind the account, still encoded, without its first slash. */
+/** `resource` is the path after the account, still encoded, without its first slash. */
 export function resolvePath(service: ServiceName, resource: string, context: Context): Path {
   if (service === 'table') return decodeTableSegments(resource)
   const path = decodeSegments(resource)
@@ -37,7 +37,7 @@ function filePath(path: Path, context: Context): Path {
   return names.length === 0 ? [share] : [share, names.join('/')]
 }
 
-/** Before 2022-11-02 the service always removed dots from the end of a name. */
+/** Before 2022-11-02 the service always removed trailing dots from names. */
 function keepsTrailingDots({ headers, version }: Context): boolean {
   return (
     isAtLeast(version, '2022-11-02') &&

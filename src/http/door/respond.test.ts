@@ -1,4 +1,4 @@
-// How the end of an answer is told: by its length, by its last chunk, or by the end of its connection.
+// How an answer ends: by its length, by its last chunk, or with its connection.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Exchange } from '../protocol/exchange.ts'
@@ -13,8 +13,8 @@ async function* broken(): AsyncGenerator<Uint8Array> {
   throw new Error('the disk is gone')
 }
 
-/** What a client would see of an answer in parts. */
-async function answered(
+/** Sends a streamed answer and returns what the client sees. */
+async function sendAnswer(
   httpVersion: '1.0' | '1.1',
   headers: readonly string[],
   stream: () => AsyncIterable<Uint8Array>,
@@ -43,11 +43,11 @@ async function answered(
   return { ...seen, failed: failure !== undefined }
 }
 
-describe('an answer in parts', () => {
-  test('with a length goes out as it is', async () => {
+describe('a streamed answer', () => {
+  test('with a length is sent unchanged', async () => {
     const length = ['Content-Length', '6']
     for (const version of ['1.0', '1.1'] as const) {
-      assert.deepEqual(await answered(version, length, () => parts('one', 'two')), {
+      assert.deepEqual(await sendAnswer(version, length, () => parts('one', 'two')), {
         headers: length,
         isLast: false,
         body: 'onetwo',
@@ -57,9 +57,9 @@ describe('an answer in parts', () => {
     }
   })
 
-  test('without a length goes out in chunks, and the connection goes on', async () => {
+  test('without a length is sent chunked, and the connection stays open', async () => {
     const long = 'x'.repeat(17)
-    assert.deepEqual(await answered('1.1', [], () => parts('one', '', long)), {
+    assert.deepEqual(await sendAnswer('1.1', [], () => parts('one', '', long)), {
       headers: ['Transfer-Encoding', 'chunked'],
       isLast: false,
       body: `3\r\none\r\n11\r\n${long}\r\n0\r\n\r\n`,
@@ -68,8 +68,8 @@ describe('an answer in parts', () => {
     })
   })
 
-  test('without a length, to a client that knows no chunks, ends with its connection', async () => {
-    assert.deepEqual(await answered('1.0', [], () => parts('one', 'two')), {
+  test('without a length, to an HTTP/1.0 client, ends with its connection', async () => {
+    assert.deepEqual(await sendAnswer('1.0', [], () => parts('one', 'two')), {
       headers: [],
       isLast: true,
       body: 'onetwo',
@@ -78,8 +78,8 @@ describe('an answer in parts', () => {
     })
   })
 
-  test('that breaks off has no last chunk', async () => {
-    const { body, end, failed } = await answered('1.1', [], broken)
+  test('that fails midway has no last chunk', async () => {
+    const { body, end, failed } = await sendAnswer('1.1', [], broken)
     assert.deepEqual([body, end, failed], ['4\r\nhalf\r\n', 'dropped', true])
   })
 })

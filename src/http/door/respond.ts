@@ -1,10 +1,10 @@
-// Writes an answer. Small bodies go out with their head in one piece; streams as fast as the client takes
-// them, and are let go of when the client does.
+// Writes an answer. A small body is sent together with its head; a stream is sent as fast as the client reads
+// and closed when the client disconnects.
 import { setImmediate } from 'node:timers/promises'
 import type { Exchange } from '../protocol/exchange.ts'
 import type { Answer } from './operation.ts'
 
-/** The bytes of the body that were handed to the connection. `common` are headers that every answer has. */
+/** Returns how many bytes of the body went to the connection. `common` are the headers of every answer. */
 export function respond(
   exchange: Exchange,
   answer: Answer,
@@ -18,14 +18,14 @@ export function respond(
     exchange.begin(status, [common, headers])
     return sendStream(exchange, stream(), recycle)
   }
-  // Who does not know chunks sees the end of the body by that of the connection (RFC 9112, 6.3).
-  const mayChunks = exchange.head.httpVersion !== '1.0'
-  if (mayChunks) common.push('Transfer-Encoding', 'chunked')
-  exchange.begin(status, [common, headers], { isLast: !mayChunks })
-  return sendStream(exchange, mayChunks ? inChunks(stream()) : stream(), undefined)
+  // HTTP/1.0 has no chunks: the body ends where the connection ends (RFC 9112, 6.3).
+  const mayChunk = exchange.head.httpVersion !== '1.0'
+  if (mayChunk) common.push('Transfer-Encoding', 'chunked')
+  exchange.begin(status, [common, headers], { isLast: !mayChunk })
+  return sendStream(exchange, mayChunk ? inChunks(stream()) : stream(), undefined)
 }
 
-/** A body of unknown length (RFC 9112, 7.1): without the last chunk a client knows that it is not whole. */
+/** Chunked encoding (RFC 9112, 7.1): if the last chunk is missing, the client knows the body is incomplete. */
 async function* inChunks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const bytes of body) {
     if (bytes.length === 0) continue
@@ -59,8 +59,8 @@ function hasContentLength(headers: readonly string[]): boolean {
   return false
 }
 
-/** A few milliseconds of chunks, short or long. */
-const GIVE_WAY_CHUNKS = 32
+/** A few milliseconds' worth, whatever the length of the chunks. */
+const YIELD_CHUNKS = 32
 
 async function sendStream(
   exchange: Exchange,
@@ -75,14 +75,13 @@ async function sendStream(
       sentBytes += chunk.length
       if (!exchange.write(chunk, recycle && (() => recycle(chunk)))) await exchange.drained()
       chunkCount += 1
-      // Chunks that are at hand, to a client that takes them at once, would leave nobody else a turn.
-      if (chunkCount % GIVE_WAY_CHUNKS === 0) await setImmediate()
+      // Chunks from memory, sent to a fast client, would otherwise block the event loop.
+      if (chunkCount % YIELD_CHUNKS === 0) await setImmediate()
     }
     exchange.end()
   } catch (error) {
-    // Nobody is left to miss the rest.
     if (exchange.gone) return sentBytes
-    // The head is out: all that is left is to let the client see that the body is not whole.
+    // The head is already sent: dropping the connection shows the client that the body is incomplete.
     exchange.drop()
     throw error
   }

@@ -1,6 +1,6 @@
 // The front door. A request is one straight line: decode, match, authenticate, authorize, run, answer.
-// Errors of every step meet in one place, and what is not a StorageError is our own fault: it is logged
-// with its stack and answered with 500.
+// Errors of every step end up in one place. Anything but a StorageError is a bug of ours: it is logged with
+// its stack and answered with 500.
 import { randomUUID } from 'node:crypto'
 import { authenticate } from '../../auth/authenticate.ts'
 import { authorize } from '../../auth/authorize.ts'
@@ -9,8 +9,8 @@ import type { ServiceName } from '../../auth/request.ts'
 import type { AuthWorld } from '../../auth/world.ts'
 import type { Accounts } from '../../storage/shared/account.ts'
 import { invalidQuery, StorageError } from '../../storage/shared/error.ts'
-import type { ServiceProperties } from '../../storage/shared/service-properties.ts'
-import { accountElsewhere, addressOf } from './address.ts'
+import type { CorsRule, ServiceProperties } from '../../storage/shared/service-properties.ts'
+import { accountFromHeaders, addressOf } from './address.ts'
 import { hostRefusal, type HostRule } from '../protocol/allowed-host.ts'
 import { ClientGone, tooLarge } from '../protocol/body.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
@@ -27,20 +27,20 @@ import { respond } from './respond.ts'
 import { parseStructuredBodyHeader } from '../protocol/structured-body.ts'
 import { echoedVersion, FALLBACK_VERSION, serviceVersion } from './version.ts'
 
-/** One service on one port, with all that its requests need. */
+/** One service on one port, with everything its requests need. */
 export type Front<Service> = {
   readonly name: ServiceName
   readonly serverHeader: string
   readonly table: OperationTable<Service>
   readonly service: Service
-  /** An error in the form of this service. */
+  /** Encodes an error the way this service does. */
   readonly errorAnswer: (error: StorageError, failed: FailedRequest) => Answer
   readonly accounts: Accounts
   readonly pathStyleOnly: boolean
-  /** Asked on ports that only this machine reaches. */
+  /** Checked only on ports bound to loopback. */
   readonly acceptsHost: HostRule
   readonly strictVersion: boolean
-  /** Headers of features that are not there are ignored instead of refused. */
+  /** `--loose`: headers of unsupported features are ignored instead of refused. */
   readonly loose: boolean
   world(): AuthWorld
   properties(account: string): ServiceProperties | Promise<ServiceProperties>
@@ -50,7 +50,7 @@ export type Front<Service> = {
 
 export type RequestReport = {
   readonly operation: string
-  /** What analytics logs tell besides; undefined for what could not be read as a request. */
+  /** For analytics logs; undefined if the request could not be decoded. */
   readonly request: Request | undefined
   readonly identity: Identity | undefined
   readonly answerHeaders: readonly string[]
@@ -74,7 +74,7 @@ export function handlerOf<Service>(front: Front<Service>): RequestHandler {
   }
 }
 
-export async function handle<Service>(front: Front<Service>, exchange: Exchange): Promise<void> {
+async function handle<Service>(front: Front<Service>, exchange: Exchange): Promise<void> {
   const startedMs = performance.now()
   const requestId = randomUUID()
   let request: Request | undefined
@@ -92,9 +92,9 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
     } else {
       operation = front.table.find(request)
       const world = front.world()
-      // To wait for what is there already takes a while, too: a turn of the queue of microtasks.
-      const found = authenticate(request, world)
-      identity = found instanceof Promise ? await found : found
+      // No `await` on a value that is there already: it would cost a turn of the microtask queue.
+      const authenticating = authenticate(request, world)
+      identity = authenticating instanceof Promise ? await authenticating : authenticating
       const authorizing = authorize(identity, operation.permission, request, world)
       if (authorizing !== undefined) await authorizing
       isRunning = true
@@ -102,8 +102,9 @@ export async function handle<Service>(front: Front<Service>, exchange: Exchange)
       answer = await runOperation(front, operation, request, identity)
     }
     if (mayNeedCors(request)) {
-      const found = front.properties(request.account)
-      answer = withCors(found instanceof Promise ? await found : found, request, answer)
+      const properties = front.properties(request.account)
+      const { cors } = properties instanceof Promise ? await properties : properties
+      answer = withCors(cors, request, answer)
     }
   } catch (error) {
     if (error instanceof ClientGone || exchange.gone) {
@@ -177,8 +178,8 @@ function decodeRequest<Service>(
   const question = url.indexOf('?')
   const rawPath = question < 0 ? url : url.slice(0, question)
   const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
-  const elsewhere = front.name === 'file' ? () => accountElsewhere(headers) : undefined
-  const address = addressOf(front.accounts, headers.host, rawPath, front.pathStyleOnly, elsewhere)
+  const fallback = front.name === 'file' ? () => accountFromHeaders(headers) : undefined
+  const address = addressOf(front.accounts, headers.host, rawPath, front.pathStyleOnly, fallback)
   const version = serviceVersion(headers, query, front.strictVersion, NO_VERSION)
   const endpoint = `${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
   return {
@@ -204,13 +205,13 @@ function decodeRequest<Service>(
 
 const NO_VERSION = ''
 
-/** A request that names no version gets the one that the account is set to. */
+/** A request without a version gets the account's DefaultServiceVersion. */
 async function withVersion<Service>(front: Front<Service>, request: Request): Promise<Request> {
   const { defaultServiceVersion } = await front.properties(request.account)
   return { ...request, version: defaultServiceVersion ?? FALLBACK_VERSION }
 }
 
-/** `GET http://host/path` is what a proxy is asked; only the path counts. */
+/** The path and query of a target. Clients of a proxy send absolute form: `GET http://host/path`. */
 function originForm(url: string): string {
   if (url.startsWith('/')) return url
   const match = /^https?:\/\/[^/?]*(.*)$/i.exec(url)
@@ -229,17 +230,17 @@ function checkBodyLength<Service>(operation: Operation<Service>, request: Reques
   if (lengthBytes > limit) throw tooLarge(limit)
 }
 
-/** An operation that takes no body ignores a short one, as some clients send one with DELETE. */
+/** Operations without a body ignore a short one: some clients send one with DELETE. */
 const IGNORED_BODY_BYTES_MAX = 64 * 1024
 
-/** Limits are of the content; that a structured message is no longer than it needs is seen as it is read. */
+/** Limits apply to the content. Decoding a structured message checks that its frames add no more than they must. */
 function contentBytes({ headers, body }: Request): number {
   return parseStructuredBodyHeader(headers)?.contentBytes ?? body.lengthBytes ?? 0
 }
 
-/** The service's own limit is 30 seconds, and a client may ask for less. */
+/** The service's own limit is 30 seconds; clients may ask for less. */
 const TIMEOUT_SECONDS_MAX = 30
-/** A body may take 10 minutes for each MiB of it. */
+/** A body may take 10 minutes per MiB. */
 const TIMEOUT_SECONDS_PER_MIB = 600
 const TIMER_MS_MAX = 2 ** 31 - 1
 
@@ -259,25 +260,26 @@ function withinTimeout(running: Promise<Answer>, limitMs: number): Promise<Answe
   })
 }
 
-/** Answers that are cached depend on the rules whether or not there is an Origin (`Vary`). */
+/** Cacheable answers need `Vary` even if this request has no Origin. */
 function mayNeedCors({ method, headers }: Request): boolean {
   return headers.origin !== undefined || method === 'GET' || method === 'HEAD'
 }
 
-function withCors({ cors }: ServiceProperties, request: Request, answer: Answer): Answer {
-  if (cors.length === 0) return answer
-  const added = corsHeaders(cors, request.method, request.headers.origin, answer.headers)
+function withCors(rules: readonly CorsRule[], request: Request, answer: Answer): Answer {
+  if (rules.length === 0) return answer
+  const added = corsHeaders(rules, request.method, request.headers.origin, answer.headers)
   return { ...answer, headers: [...answer.headers, ...added] }
 }
 
-/** An error is answered, whatever else goes wrong. */
+/** The error is answered even if the CORS rules can't be read. */
 async function corsOfError<Service>(
   front: Front<Service>,
   request: Request,
   answer: Answer,
 ): Promise<Answer> {
   try {
-    return withCors(await front.properties(request.account), request, answer)
+    const { cors } = await front.properties(request.account)
+    return withCors(cors, request, answer)
   } catch {
     return answer
   }

@@ -43,7 +43,7 @@ for (const version of [
   })
 }
 
-test('strict: only versions that the service has had', () => {
+test('strict accepts only versions that the service has had', () => {
   assert.equal(serviceVersion({ 'x-ms-version': '2026-06-06' }, NO_QUERY, true), '2026-06-06')
   assert.throws(() => serviceVersion({ 'x-ms-version': '2031-01-01' }, NO_QUERY, true), {
     code: 'InvalidHeaderValue',
@@ -60,7 +60,7 @@ test('versions compare as dates', () => {
   assert.equal(readRule('2013-08-15'), 'any')
 })
 
-test('any text is a version or refused with a StorageError', () => {
+test('any text is accepted as a version or refused with a StorageError', () => {
   fc.assert(
     fc.property(fc.string(), fc.boolean(), (version, strict) => {
       try {

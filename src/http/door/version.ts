@@ -1,6 +1,6 @@
-// The service version of a request. Any well-formed one is accepted, since a client is often newer than
-// the server it talks to; `--strictApiVersion` accepts only those that the service has had. Versions are
-// dates, so they compare as text.
+// The service version of a request. Any well-formed version is accepted, since clients are often newer than
+// the server; `--strictApiVersion` accepts only versions that the service has had. Versions are dates, so they
+// compare as text.
 import type { ReadRule } from '../../storage/shared/condition.ts'
 import { invalidHeader, invalidQuery, type StorageError } from '../../storage/shared/error.ts'
 import { optionalHeader, type HeaderFields } from '../protocol/header.ts'
@@ -17,18 +17,18 @@ export const KNOWN_VERSIONS: ReadonlySet<string> = new Set([
   '2026-10-06',
 ])
 
-/** What a request gets that names no version, as anonymous ones do. */
+/** The version of a request that names none, as anonymous requests do. */
 export const FALLBACK_VERSION = '2014-02-14'
 
-/** `api-version` of a SAS wins over the header, which wins over the version that signed the SAS. */
+/** A SAS's `api-version` wins over the header, which wins over the SAS's `sv`. */
 export function serviceVersion(
   headers: HeaderFields,
   query: ReadonlyMap<string, string>,
   strict: boolean,
   fallback: string = FALLBACK_VERSION,
 ): string {
-  const asked = query.get('api-version')
-  if (asked) return checked(asked, strict, () => invalidQuery('api-version', asked))
+  const explicit = query.get('api-version')
+  if (explicit) return checked(explicit, strict, () => invalidQuery('api-version', explicit))
   const header = optionalHeader(headers, 'x-ms-version')
   if (header !== undefined)
     return checked(header, strict, () => invalidHeader('x-ms-version', header))
@@ -37,7 +37,7 @@ export function serviceVersion(
   return fallback
 }
 
-/** What an answer says when the request could not be read far enough to know its version. */
+/** The version for an answer to a request whose version could not be decoded. */
 export function echoedVersion(headers: HeaderFields): string {
   const header = optionalHeader(headers, 'x-ms-version')
   return header !== undefined && isWellFormed(header) ? header : FALLBACK_VERSION
@@ -55,19 +55,19 @@ function isWellFormed(version: string): boolean {
   return !Number.isNaN(timeMs) && new Date(timeMs).toISOString().startsWith(version)
 }
 
-/** The newest known version that is not newer than `version`; the oldest where all are newer. */
+/** The newest known version that is not newer than `version`; the oldest if all are newer. */
 export function knownVersion(version: string): string {
-  return OLDEST_LAST.find((known) => known <= version) ?? OLDEST_LAST.at(-1) ?? version
+  return NEWEST_FIRST.find((known) => known <= version) ?? NEWEST_FIRST.at(-1) ?? version
 }
 
-/** Most clients with an unknown version are newer than this server. */
-const OLDEST_LAST: readonly string[] = [...KNOWN_VERSIONS].toReversed()
+/** Newest first: most clients with an unknown version are newer than this server. */
+const NEWEST_FIRST: readonly string[] = [...KNOWN_VERSIONS].toReversed()
 
 export function isAtLeast(version: string, since: string): boolean {
   return version >= since
 }
 
-/** How this version lets conditions of reads combine. */
+/** How conditions on reads combine at this version. */
 export function readRule(version: string): ReadRule {
   return isAtLeast(version, '2013-08-15') ? 'any' : 'pairs'
 }

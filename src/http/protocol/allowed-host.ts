@@ -1,18 +1,18 @@
-// Which host names a request may carry (docs/decisions/0017-allowed-hosts.md). A web page can make its own name
-// resolve to 127.0.0.1 and so reach a server that listens only there (DNS rebinding); its requests then carry the
-// page's name. Names that nobody else can make resolve to this machine pass, others have to be allowed.
+// Checks the Host header against DNS rebinding (docs/decisions/0017-allowed-hosts.md). A web page can make its own
+// name resolve to 127.0.0.1 and so reach a server that listens only there; its requests then carry the page's
+// name. Names that nobody else can make resolve to this machine are accepted; others have to be allowed.
 import { isIP } from 'node:net'
-import { remembering } from '../../memory/remember.ts'
+import { memoize } from '../../memory/memoize.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 
 /** Whether the value of a Host header is accepted. */
 export type HostRule = (host: string | undefined) => boolean
 
-/** Each of `names` stands for itself and everything below it; `*` is any name. */
+/** Each of `names` allows itself and its subdomains; `*` allows any name. */
 export function hostRule(names: readonly string[]): HostRule {
   const lower = names.filter((name) => isIP(name) === 0).map((name) => name.toLowerCase())
-  const isAllowed = remembering((host) => isAllowedHost(host, lower))
-  // HTTP/1.0 has requests without a Host, browsers have not.
+  const isAllowed = memoize((host) => isAllowedHost(host, lower))
+  // HTTP/1.0 requests may lack a Host; browsers always send one.
   return (host) => host === undefined || isAllowed(host)
 }
 
@@ -24,20 +24,15 @@ export function hostRefusal(host: string): StorageError {
   return new StorageError('InvalidHeaderValue', { HeaderName: 'Host', HeaderValue: shown }, message)
 }
 
-/** 127.0.0.0/8 (RFC 1122, 3.2.1.3) and ::1 (RFC 4291, 2.5.3), as a socket writes them. */
-export function isLoopbackAddress(address: string): boolean {
-  return /^(::ffff:)?127\./.test(address) || address === '::1'
-}
-
 function isAllowedHost(host: string, names: readonly string[]): boolean {
   const name = hostName(host)
   if (name === undefined) return false
-  // An address is no name that could be made to resolve to another one.
+  // An address needs no name resolution, so it can't be rebound.
   if (isIP(name) !== 0) return true
   return isSafeName(name) || names.some((allowed) => allowed === '*' || isBelow(name, allowed))
 }
 
-/** Without port, brackets and the dot that ends a fully qualified name; undefined for what can't be one. */
+/** The host without port, brackets and trailing dot, in lower case; undefined if it is not valid. */
 function hostName(host: string): string | undefined {
   const match = /^(?:\[([0-9a-f:.%]+)\]|([^\s:[\]/@]+))(?::\d*)?$/i.exec(host)
   return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '')
@@ -47,14 +42,14 @@ function isBelow(name: string, parent: string): boolean {
   return name === parent || name.endsWith(`.${parent}`)
 }
 
-/** Containers reach the machine that runs them by these; `internal` is nobody's domain. */
+/** Names by which containers reach their host; nobody can register a name in `internal`. */
 const CONTAINER_HOSTS = [
   'host.docker.internal',
   'gateway.docker.internal',
   'host.containers.internal',
 ]
 
-/** Azure's own names for accounts, which /etc/hosts or a proxy may send here. Only Azure gives them addresses. */
+/** Azure's host names of accounts, which /etc/hosts or a proxy may point here. Only Azure controls their DNS. */
 const AZURE =
   /\.(?:blob|queue|table|file|dfs|web)\.(?:core\.(?:windows\.net|usgovcloudapi\.net|chinacloudapi\.cn|cloudapi\.de)|storage\.azure\.net)$/
 

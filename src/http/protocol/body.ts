@@ -1,44 +1,43 @@
-// The body of a request: read whole (small ones, XML) or streamed once. Where the client waits for
-// `100 Continue`, nothing is sent before an operation asks for it, so a request that fails early costs no
-// upload.
+// The body of a request, read whole (small bodies, XML) or streamed once. A client that waits for `100 Continue`
+// gets it when an operation starts to read, so a request that fails early costs no upload.
 import { StorageError } from '../../storage/shared/error.ts'
 
 export type Body = {
-  /** From Content-Length; undefined when the client sent none. */
+  /** From Content-Length; undefined if the client sent none. */
   readonly lengthBytes: number | undefined
-  /** All of it, or 413 when it is longer than `bytesMax`. */
+  /** The whole body, or 413 if it is longer than `bytesMax`. */
   read(bytesMax: number): Promise<Buffer>
   stream(): AsyncIterable<Uint8Array>
 }
 
-/** The client went away, or was too slow. There is nobody to answer. */
+/** The client disconnected or was too slow. There is nobody to answer. */
 export class ClientGone extends Error {}
 
 export function tooLarge(bytesMax: number): StorageError {
   return new StorageError('RequestBodyTooLarge', { MaxLimit: String(bytesMax) })
 }
 
-/** What brings the bytes of a body. */
+/** Where the bytes of a body come from. */
 export type BodySource = {
-  /** Somebody wants them. */
+  /** A reader has started. */
   wanted(): void
   /** There is room for more. */
   resume(): void
 }
 
-// Enough for a thread that hashes to have the next bytes at hand while it is given these.
+// Enough to have the next bytes ready while a thread hashes these.
 const HELD_BYTES_MAX = 256 * 1024
-/** What a chunk takes besides its bytes: a client may send them one by one. */
+/** The overhead of a chunk: a client may send byte by byte. */
 const CHUNK_BYTES = 512
 
-/** Filled by a connection at one end and emptied by an operation at the other. */
+/** Filled by a connection and read by an operation. */
 export class IncomingBody implements Body {
   readonly lengthBytes: number | undefined
   readonly #source: BodySource
   #chunks: Buffer[] = []
   #heldBytes = 0
-  #state: 'coming' | 'whole' | 'gone' = 'coming'
-  /** Nobody will read it: the rest is let go as it comes. */
+  #state: 'receiving' | 'complete' | 'aborted' = 'receiving'
+  /** Nobody will read it: the rest is dropped on arrival. */
   #discarded = false
   #wake: (() => void) | undefined
 
@@ -47,12 +46,12 @@ export class IncomingBody implements Body {
     this.#source = source
   }
 
-  /** What is here and was not read. */
+  /** Received but not read yet. */
   get heldBytes(): number {
     return this.#heldBytes
   }
 
-  /** Takes the next bytes; false when they are enough for now. */
+  /** Adds the next bytes; false if the buffer is full. */
   push(chunk: Buffer): boolean {
     if (this.#discarded) return true
     this.#chunks.push(chunk)
@@ -62,13 +61,13 @@ export class IncomingBody implements Body {
   }
 
   end(): void {
-    this.#state = 'whole'
+    this.#state = 'complete'
     this.#wake?.()
   }
 
-  /** The rest will never come. */
+  /** The rest will never arrive. */
   fail(): void {
-    this.#state = 'gone'
+    this.#state = 'aborted'
     this.#wake?.()
   }
 
@@ -81,17 +80,17 @@ export class IncomingBody implements Body {
 
   read(bytesMax: number): Promise<Buffer> {
     if ((this.lengthBytes ?? 0) > bytesMax) return Promise.reject(tooLarge(bytesMax))
-    return this.#state === 'whole' ? Promise.resolve(joined(this.#takeAll())) : this.#readWhole()
+    return this.#state === 'complete' ? Promise.resolve(joined(this.#takeAll())) : this.#readWhole()
   }
 
   async #readWhole(): Promise<Buffer> {
     const chunks: Buffer[] = []
     this.#source.wanted()
-    while (this.#state === 'coming') {
+    while (this.#state === 'receiving') {
       await this.#change()
       chunks.push(...this.#takeAll())
     }
-    this.#checkWhole()
+    this.#checkComplete()
     return joined([...chunks, ...this.#takeAll()])
   }
 
@@ -101,19 +100,19 @@ export class IncomingBody implements Body {
       for (;;) {
         const chunks = this.#takeAll()
         if (chunks.length > 0) yield* chunks
-        else if (this.#state === 'coming') await this.#change()
+        else if (this.#state === 'receiving') await this.#change()
         else break
       }
-      this.#checkWhole()
+      this.#checkComplete()
     } finally {
-      // A reader that stops early must not keep the next request of the connection waiting.
-      if (this.#state === 'coming') this.discard()
+      // A reader that stops early must not block the next request on the connection.
+      if (this.#state === 'receiving') this.discard()
     }
   }
 
-  /** Also not whole: what was answered before it had come, and so let go from under its reader. */
-  #checkWhole(): void {
-    if (this.#state === 'gone' || this.#discarded) throw new ClientGone()
+  /** Incomplete, too: a body that was discarded because the answer was sent before it arrived. */
+  #checkComplete(): void {
+    if (this.#state === 'aborted' || this.#discarded) throw new ClientGone()
   }
 
   #takeAll(): readonly Buffer[] {
@@ -121,7 +120,7 @@ export class IncomingBody implements Body {
     if (chunks.length === 0) return chunks
     this.#chunks = []
     this.#heldBytes = 0
-    if (this.#state === 'coming') this.#source.resume()
+    if (this.#state === 'receiving') this.#source.resume()
     return chunks
   }
 

@@ -1,7 +1,7 @@
-// One connection: heads are cut out of its bytes, bodies go to whoever reads them, and answers go back, one
-// request after the other. Written on node:net because node:http takes as long for a small request as all
-// of our own work (docs/decisions/0008-speed.md). What it holds in memory is bounded, and a client
-// that is slow, silent or malformed is cut off.
+// One HTTP connection: parses heads, feeds bodies to their readers and writes answers, one request at a time.
+// Built on node:net because node:http takes as long for a small request as all of our own work
+// (docs/decisions/0008-speed.md). Its memory is bounded, and a client that is slow, silent or sends malformed
+// bytes is cut off.
 import type { Socket } from 'node:net'
 import type { MemoryHolder, UnauthenticatedMemory } from '../../memory/unauthenticated-memory.ts'
 import { IncomingBody, type BodySource } from './body.ts'
@@ -18,7 +18,7 @@ import {
 } from './response-head.ts'
 
 export type ConnectionLimits = {
-  /** How long an idle connection is kept for the next request. */
+  /** How long an idle connection stays open for the next request. */
   readonly keepAliveMs: number
   /** How long the header of a request may take. */
   readonly headersMs: number
@@ -27,32 +27,32 @@ export type ConnectionLimits = {
   readonly headerBytesMax: number
 }
 
-/** What the connections of a port share. */
+/** State shared by the connections of a port. */
 export type Port = {
   readonly handler: RequestHandler
   readonly limits: ConnectionLimits
   readonly secure: boolean
   readonly unauthenticated: UnauthenticatedMemory
-  /** Only this machine reaches it. */
+  /** Only this machine can reach it. */
   readonly onLoopback: boolean
-  /** No request begins any more. */
+  /** No more requests are started. */
   readonly closing: boolean
 }
 
 const HEAD_END_BYTES = 4
 const CR = 0x0d
 const LF = 0x0a
-/** Bytes behind the request that is under way: more of them are left to the kernel. */
+/** The limit on bytes buffered beyond the current request; the rest stays in the kernel. */
 const HELD_BYTES_MAX = 64 * 1024
-/** What a connection takes by itself (measured: 5 KiB, and about 50 with TLS). */
+/** The memory of an idle connection (measured: 5 KiB, and about 50 with TLS). */
 const CONNECTION_BYTES = 8 * 1024
 export const TLS_CONNECTION_BYTES = 64 * 1024
-/** Up to here an answer is copied behind its head, which is cheaper than a second piece to write. */
+/** A body up to this length is copied behind its head, which is cheaper than a second write. */
 const COPIED_BYTES_MAX = 64 * 1024
-/** How long a client may take to see an answer to what it is still sending. */
+/** How long a client that is still sending may take to read the answer. */
 const LINGER_MS = 2_000
-// The service allows 10 minutes for each MiB written ("Setting timeouts for Blob service operations"); a body
-// that comes slower is given up, so a client that trickles can't hold a connection for ever.
+// The service allows 10 minutes for each MiB written ("Setting timeouts for Blob service operations"). A slower
+// body is aborted, so a client that trickles can't hold a connection forever.
 const BODY_MS_PER_MIB = 600_000
 const MIB = 1 << 20
 
@@ -61,28 +61,28 @@ export class HttpConnection implements BodySource, MemoryHolder {
   readonly #port: Port
   readonly #keepAlive: string
   readonly remoteAddress: string
-  /** The request under way. */
+  /** The current request. */
   #exchange: HttpExchange | undefined
-  /** Where the bytes of the body under way go; outlives an exchange that did not read it. */
+  /** The body being received; outlives an exchange that did not read it. */
   #body: IncomingBody | undefined
   #bodyBytesLeft = 0
   #bodyUntilMs = Number.POSITIVE_INFINITY
   #waitsForContinue = false
   readonly #held = new HeldBytes()
-  /** What it holds is counted: nobody has authenticated on it, and the request under way was not admitted either. */
-  #isStranger = true
+  /** Its memory is counted: nobody has authenticated on it, and the current request is not admitted yet. */
+  #isCounted = true
   #hasAuthenticated = false
   #paused = false
-  /** The answer under way is the last one. */
+  /** The connection closes after the current answer. */
   #last = false
   #ending = false
   #peerEnded = false
-  /** A head has begun, or the first one is awaited. */
+  /** Part of a head has arrived, or the first one is awaited. */
   #inHead = true
   #sinceMs = performance.now()
   #drained: (() => void) | undefined
   #onGone: (() => void) | undefined
-  /** The head of an answer in parts: it goes out with the first of them. */
+  /** The head of a streamed answer, sent together with its first chunk. */
   #begun: string | undefined
   #pending: { readonly head: string; readonly bytes: Uint8Array | undefined } | undefined
 
@@ -95,7 +95,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
     socket.on('end', () => this.#peerEnd())
     socket.on('close', () => this.#closed())
     socket.on('drain', () => this.#onDrain())
-    // 'close' follows, and tells all there is to know.
+    // 'close' always follows and does the cleanup.
     socket.on('error', () => undefined)
     socket.setTimeout(port.limits.silenceMs, () => socket.destroy())
     this.#count()
@@ -117,12 +117,12 @@ export class HttpConnection implements BodySource, MemoryHolder {
     this.#socket.destroy()
   }
 
-  /** The server closes: what is under way is finished, and no more. */
+  /** The server closes: finishes the current request, if any, and starts no other. */
   close(): void {
     if (this.#exchange === undefined) this.drop()
   }
 
-  /** Called now and then: a client that takes too long is cut off. */
+  /** Called periodically: cuts off a client that takes too long. */
   checkTimes(nowMs: number): void {
     const { keepAliveMs, headersMs } = this.#port.limits
     const spentMs = nowMs - this.#sinceMs
@@ -161,15 +161,15 @@ export class HttpConnection implements BodySource, MemoryHolder {
       if (this.#exchange === undefined) this.#next()
       if (this.#held.length > HELD_BYTES_MAX && !this.#awaitsHead()) this.#pause()
     }
-    if (this.#isStranger) this.#count()
+    if (this.#isCounted) this.#count()
   }
 
-  /** The next request is wanted: none is under way, and the client has taken the answers that it was given. */
+  /** Ready for the next request: none is running, and the client has read its previous answers. */
   #awaitsHead(): boolean {
     return this.#exchange === undefined && !this.#socket.writableNeedDrain
   }
 
-  /** Tells what this connection makes the server hold; it may be ended for that. */
+  /** Reports the memory of this connection, which may be dropped for it. */
   #count(): void {
     if (this.gone) return
     const { memoryBytes } = this.#held
@@ -179,15 +179,15 @@ export class HttpConnection implements BodySource, MemoryHolder {
     this.#port.unauthenticated.hold(this, bytes)
   }
 
-  /** The request under way may be served. Who has authenticated is not counted any more; others are, after it. */
+  /** The current request is authorized. Counting stops for good if its client has authenticated, else until its end. */
   admit(hasAuthenticated: boolean): void {
     this.#hasAuthenticated ||= hasAuthenticated
-    if (!this.#isStranger) return
-    this.#isStranger = false
+    if (!this.#isCounted) return
+    this.#isCounted = false
     this.#port.unauthenticated.release(this)
   }
 
-  /** What is behind the body. */
+  /** Feeds the body and returns the bytes after it. */
   #takeBody(bytes: Buffer): Buffer {
     const length = Math.min(bytes.length, this.#bodyBytesLeft)
     this.#bodyBytesLeft -= length
@@ -197,7 +197,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
     return bytes.subarray(length)
   }
 
-  /** Begins the next request, if its head is there. */
+  /** Starts the next request if its head is complete. */
   #next(): void {
     if (this.#ending || !this.#awaitsHead()) return
     const { bytes } = this.#held
@@ -234,7 +234,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
     this.#last = !head.keepAlive || chunked
     this.#body = new IncomingBody(head.lengthBytes, this)
     this.#bodyBytesLeft = chunked ? Number.POSITIVE_INFINITY : lengthBytes
-    this.#waitsForContinue = head.waits && lengthBytes > 0
+    this.#waitsForContinue = head.expectsContinue && lengthBytes > 0
     if (chunked) this.#body.discard()
     if (this.#bodyBytesLeft === 0) this.#body.end()
     else this.#beginBody(lengthBytes)
@@ -289,7 +289,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
     })
   }
 
-  /** The answer is written with the others of this turn (`answerTogether`). */
+  /** Queues the answer, to be written with the others of this turn (`answerTogether`). */
   answer(status: number, lists: HeaderLists, bytes: Uint8Array | undefined): void {
     this.#pending = { head: this.#headOf(status, lists), bytes }
     answerTogether(this)
@@ -312,25 +312,25 @@ export class HttpConnection implements BodySource, MemoryHolder {
   }
 
   #headOf(status: number, lists: HeaderLists): string {
-    // Whether a client that waits for `100 Continue` sends the body after this answer is not known.
+    // A client that waits for `100 Continue` may or may not send its body after this answer.
     if (this.#port.closing || this.#waitsForContinue) this.#last = true
     return responseHead(status, lists, this.#last ? CLOSE : this.#keepAlive, Date.now())
   }
 
-  /** The answer is out. */
+  /** The answer is written. */
   #finish(): void {
     if (this.gone) return
     this.#exchange = undefined
-    this.#isStranger = !this.#hasAuthenticated
+    this.#isCounted = !this.#hasAuthenticated
     this.#onGone = undefined
     this.#sinceMs = performance.now()
     if (this.#last || this.#port.closing) return this.#end()
     if (this.#bodyBytesLeft > 0) this.#body?.discard()
-    // A body that nobody has read would stay in memory until the next request.
+    // A body that nobody read would stay in memory until the next request.
     else this.#body = undefined
     this.resume()
     this.#next()
-    if (this.#isStranger) this.#count()
+    if (this.#isCounted) this.#count()
   }
 
   #refuse(status: RefusalStatus): void {
@@ -347,13 +347,13 @@ export class HttpConnection implements BodySource, MemoryHolder {
     const unread = this.#held.length > 0 || this.#bodyBytesLeft > 0
     this.#held.clear()
     if (!unread || this.#peerEnded) return this.#socket.destroySoon()
-    // To close while the client is sending would reset the connection, and the answer would be lost with it.
+    // Closing while the client is sending would reset the connection and lose the answer.
     this.#body?.discard()
     this.#socket.end()
     this.resume()
   }
 
-  /** The client sends no more, but may still read. */
+  /** The client has finished sending, but may still read. */
   #peerEnd(): void {
     this.#peerEnded = true
     if (this.#bodyBytesLeft > 0) this.#body?.fail()
@@ -370,7 +370,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
       this.resume()
       this.#next()
     }
-    if (this.#isStranger) this.#count()
+    if (this.#isCounted) this.#count()
   }
 
   #closed(): void {
@@ -382,7 +382,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
   }
 }
 
-/** One of each for a request, so that an answer can't reach the next one's client. */
+/** One request on a connection, with a head and a body of its own. */
 class HttpExchange implements Exchange {
   readonly head: RequestHead
   readonly body: IncomingBody
@@ -457,9 +457,9 @@ function withHead(head: string, bytes: Uint8Array): Buffer {
   return whole
 }
 
-// Answers of one turn of the event loop go out together. Each by itself would wake a client that has gone
-// to sleep since the one before, which costs more than all of our own work for a Get Blob (measured with
-// 32 connections: 95 µs a request against 60).
+// Answers of one turn of the event loop are written together. Written one by one, each would wake a client that
+// has gone to sleep since the last, which costs more than all of our own work for a Get Blob (measured with 32
+// connections: 95 µs a request against 60).
 let answering: HttpConnection[] = []
 
 function answerTogether(connection: HttpConnection): void {

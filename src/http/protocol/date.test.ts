@@ -25,19 +25,19 @@ const DATES = [
 ] as const
 
 for (const [text, timeMs] of DATES) {
-  test(`${JSON.stringify(text)} is ${timeMs ?? 'no date'}`, () => {
+  test(`${JSON.stringify(text)} is ${timeMs ?? 'not a date'}`, () => {
     assert.equal(parseHttpDate(text), timeMs)
   })
 }
 
-test('a date is written to the second, also from the memory of one', () => {
+test('a date is formatted to the second, whether cached or not', () => {
   assert.equal(formatHttpDate(TIME_MS + 999), 'Sun, 06 Nov 1994 08:49:37 GMT')
   assert.equal(formatHttpDate(TIME_MS), 'Sun, 06 Nov 1994 08:49:37 GMT')
   assert.equal(formatHttpDate(TIME_MS + 256_000), 'Sun, 06 Nov 1994 08:53:53 GMT')
   assert.equal(formatHttpDate(-1), 'Wed, 31 Dec 1969 23:59:59 GMT')
 })
 
-test('any date is read as it was written, any text is a date or undefined', () => {
+test('any formatted date parses back, and any text is a date or undefined', () => {
   const time = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) })
   fc.assert(
     fc.property(time, (timeMs) => {

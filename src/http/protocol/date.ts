@@ -1,10 +1,10 @@
-// Dates in headers. Written as RFC 1123 and remembered by the second, since a list shows thousands and
-// every answer has one. Read as RFC 1123, and in the other forms that HTTP asks servers to take.
+// Dates in headers. Formatted as RFC 1123 and cached by the second, since a list has thousands and every answer
+// has one. Parsed as RFC 1123 and in the other forms that HTTP requires servers to accept.
 
-type Cached = { readonly second: number; readonly text: string }
+type CachedDate = { readonly second: number; readonly text: string }
 
 const CACHE_SIZE = 256
-const cache: (Cached | undefined)[] = Array.from({ length: CACHE_SIZE }, () => undefined)
+const cache: (CachedDate | undefined)[] = Array.from({ length: CACHE_SIZE }, () => undefined)
 
 export function formatHttpDate(timeMs: number): string {
   const second = Math.floor(timeMs / 1000)
@@ -17,7 +17,7 @@ export function formatHttpDate(timeMs: number): string {
 }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
-/** Sun, 06 Nov 1994 08:49:37 GMT; the day of the week may be missing, the zone a number. */
+/** Sun, 06 Nov 1994 08:49:37 GMT; the day of the week may be missing, the zone may be a number. */
 const RFC_1123 =
   /^(?:[a-z]{3,9}, )?(\d{1,2}) ([a-z]{3}) (\d{4}) (\d\d):(\d\d):(\d\d) (GMT|UTC|Z|[+-]\d{4})$/i
 /** Sunday, 06-Nov-94 08:49:37 GMT */

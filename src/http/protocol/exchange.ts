@@ -1,4 +1,4 @@
-// One request and its answer, as the front door sees them: what came, and the ways to answer it.
+// One request and the means to answer it, as the front door sees them.
 import type { Body } from './body.ts'
 import type { RequestHead } from './request-head.ts'
 import type { HeaderLists } from './response-head.ts'
@@ -8,29 +8,29 @@ export type Exchange = {
   readonly body: Body
   readonly secure: boolean
   readonly remoteAddress: string
-  /** Only this machine reaches the port. */
+  /** Only this machine can reach the port. */
   readonly onLoopback: boolean
-  /** The client went away: there is nobody to answer. */
+  /** The client has disconnected: there is nobody to answer. */
   readonly gone: boolean
-  /** Called if the client goes away before the answer has ended. */
+  /** Called if the client disconnects before the answer has ended. */
   whenGone(listener: () => void): void
   /** Ends the connection without an answer, or in the middle of one. */
   drop(): void
-  /** The request may be served: until then what its client makes the server hold is counted (unauthenticated-memory.ts). */
+  /** The request is authorized: until then, the memory that it takes is counted (unauthenticated-memory.ts). */
   admit(hasAuthenticated: boolean): void
-  /** All of an answer; among the headers is its Content-Length. */
+  /** Sends a whole answer; its headers include Content-Length. */
   answer(status: number, lists: HeaderLists, bytes?: Uint8Array): void
-  /** An answer in parts: `begin`, then `write` as often as it takes, then `end`. `isLast`: its connection ends with it. */
+  /** Starts a streamed answer: `begin`, any number of `write`, `end`. `isLast`: the connection closes after it. */
   begin(status: number, lists: HeaderLists, ending?: { readonly isLast: boolean }): void
-  /** False: wait until `drained` before the next one. `done` is told when the bytes are on their way. */
+  /** False: wait for `drained` before the next write. `done` is called when the bytes are sent. */
   write(bytes: Uint8Array, done?: () => void): boolean
   drained(): Promise<void>
   end(): void
 }
 
-/** What answers the requests of a port. */
+/** Answers the requests of a port. */
 export type RequestHandler = {
-  /** Answers every error that a request can cause; what it can't name is a fault of ours. */
+  /** Answers every error that a request can cause; a rejection is a bug of ours. */
   handle(exchange: Exchange): Promise<void>
   logFault(error: unknown, requestId: string): void
 }

@@ -1,21 +1,21 @@
-// Header fields as they stand in the text of a head, of a request or of a part of a batch. The text is Latin-1.
-import { detached, setBounded } from '../../memory/remember.ts'
+// Header fields in the text of a head: of a request, or of a part of a batch. The text is Latin-1.
+import { detached, setBounded } from '../../memory/memoize.ts'
 
-/** They inherit nothing: a field may be called `constructor`. */
+/** Inherits nothing: a field may be called `constructor`. */
 export class Fields {
   [name: string]: string | undefined
 }
 Object.setPrototypeOf(Fields.prototype, null)
 Reflect.deleteProperty(Fields.prototype, 'constructor')
 
-/** Names repeat from request to request: each is checked and lower-cased once. */
+/** Cache of checked, lower-case names: clients send the same ones with every request. */
 const lowerNames = new Map<string, string>()
 const LOWER_NAMES_MAX = 500
-/** Longer ones are not kept: nobody sends them twice. */
+/** Longer names are not cached: nobody sends them twice. */
 const LOWER_NAME_LENGTH_MAX = 64
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** In lower case; undefined for what can't be one (RFC 9110, 5.1). */
+/** The name in lower case; undefined if it is not valid (RFC 9110, 5.1). */
 export function fieldName(rawName: string): string | undefined {
   const known = lowerNames.get(rawName)
   if (known !== undefined) return known
@@ -26,16 +26,16 @@ export function fieldName(rawName: string): string | undefined {
   return name
 }
 
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/
+const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 const TAB = 0x09
 const BLANK = 0x20
 
-/** Any byte but control characters may be in one (RFC 9110, 5.5). */
+/** A value may hold any byte except control characters (RFC 9110, 5.5). */
 export function isFieldValue(text: string): boolean {
-  return !NO_VALUE.test(text)
+  return !NOT_IN_VALUE.test(text)
 }
 
-/** What stands between `from` and `to`, without the blanks around it; undefined for what can't be a value. */
+/** The value between `from` and `to`, trimmed; undefined if it is not valid. */
 export function fieldValue(text: string, from: number, to: number): string | undefined {
   const value = trimBlanks(text, from, to)
   return isFieldValue(value) ? value : undefined

@@ -88,11 +88,11 @@ for (const [kind, text] of REFUSED) {
   })
 }
 
-test('an MD5 that is none has its own code', () => {
+test('an invalid MD5 has its own code', () => {
   assert.throws(() => optionalMd5({ h: 'AAAA' }, 'h'), { code: 'InvalidMd5' })
 })
 
-test('absent and empty are alike, and an error where the header is needed', () => {
+test('absent and empty are the same, and an error if the header is required', () => {
   for (const headers of [{}, { h: '' }]) {
     for (const decode of Object.values(DECODERS)) assert.equal(decode(headers), undefined)
     const missing = { code: 'MissingRequiredHeader', details: { HeaderName: 'h' } }
@@ -101,7 +101,7 @@ test('absent and empty are alike, and an error where the header is needed', () =
   }
 })
 
-test('conditions', () => {
+test('conditions are decoded with and without a prefix', () => {
   const time = 'Sun, 06 Nov 1994 08:49:37 GMT'
   assert.deepEqual(decodeConditions({}), {})
   assert.deepEqual(
@@ -117,7 +117,7 @@ test('conditions', () => {
   })
 })
 
-test('metadata comes from the raw headers, with its case', () => {
+test('metadata comes from the raw headers and keeps its case', () => {
   const raw = ['Host', 'x', 'X-Ms-Meta-Author', 'Me', 'x-ms-meta-b', '', 'x-ms-date', 'now']
   assert.deepEqual(decodeMetadata(raw), [
     ['Author', 'Me'],

@@ -1,11 +1,11 @@
-// Request headers, decoded once at the edge. An empty header is like none. What a value must be is
-// InvalidHeaderValue if it isn't, with the header's name and value in the error.
+// Decodes request headers, once, at the edge. An empty header counts as absent. A value that can't be decoded is
+// InvalidHeaderValue, with the header's name and value in the error.
 import { NO_CONDITIONS, type Conditions, type ETags } from '../../storage/shared/condition.ts'
 import { invalidHeader, missingHeader, StorageError } from '../../storage/shared/error.ts'
 import { checkMetadata, NO_METADATA, type Metadata } from '../../storage/shared/metadata.ts'
 import { parseHttpDate } from './date.ts'
 
-/** Node's: lower-case names. */
+/** Lower-case names, as in Node's `headers`. */
 export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>
 
 export function optionalHeader(headers: HeaderFields, name: string): string | undefined {
@@ -50,7 +50,7 @@ export function optionalBoolean(headers: HeaderFields, name: string): boolean | 
   return lower === 'true'
 }
 
-/** One of a few words, in any case; answered with the word as it stands in `words`. */
+/** One of `words`, in any case; returned as spelled in `words`. */
 export function optionalWord<Word extends string>(
   headers: HeaderFields,
   name: string,
@@ -71,7 +71,7 @@ export function optionalDateMs(headers: HeaderFields, name: string): number | un
   return timeMs
 }
 
-/** An MD5 that is only stored: bytes in base64, of any length, as they were sent. */
+/** For an MD5 that is stored unchecked: base64 of any length, returned as sent. */
 export function optionalBase64(headers: HeaderFields, name: string): string | undefined {
   const text = optionalHeader(headers, name)
   if (text === undefined) return undefined
@@ -81,7 +81,7 @@ export function optionalBase64(headers: HeaderFields, name: string): string | un
   return text
 }
 
-/** 16 bytes in base64, in its one canonical form. */
+/** 16 bytes, as canonical base64. */
 export function optionalMd5(headers: HeaderFields, name: string): string | undefined {
   const text = optionalHeader(headers, name)
   if (text === undefined) return undefined
@@ -89,7 +89,7 @@ export function optionalMd5(headers: HeaderFields, name: string): string | undef
   return Buffer.from(text, 'base64').toString('base64')
 }
 
-/** 8 bytes in base64. */
+/** 8 bytes, as canonical base64. */
 export function optionalCrc64(headers: HeaderFields, name: string): string | undefined {
   const text = optionalHeader(headers, name)
   if (text === undefined) return undefined
@@ -103,7 +103,7 @@ const GUID =
 const GUID_X =
   /^\{0x([0-9a-f]{1,8}),0x([0-9a-f]{1,4}),0x([0-9a-f]{1,4}),\{((?:0x[0-9a-f]{1,2},){7}0x[0-9a-f]{1,2})\}\}$/i
 
-/** Lease ids are compared as GUIDs, so they are kept in one form: lower case, with dashes. */
+/** Lease ids are compared as GUIDs, so all have one form: lower case, with dashes. */
 export function optionalGuid(headers: HeaderFields, name: string): string | undefined {
   const text = optionalHeader(headers, name)
   if (text === undefined) return undefined
@@ -125,8 +125,8 @@ function guidDigits(text: string): string | undefined {
 const ETAG_COUNT_MAX = 100
 
 /**
- * `*` or ETags with their quotes; ones that come without get them. Commas in quotes don't count. Text beside
- * the quotes stays part of its ETag, which then matches nothing.
+ * `*`, or quoted ETags; missing quotes are added. Commas inside quotes don't separate. Text outside the quotes
+ * stays part of its ETag, which then matches nothing.
  */
 export function optionalETags(headers: HeaderFields, name: string): ETags | undefined {
   const text = optionalHeader(headers, name)?.trim()
@@ -141,7 +141,7 @@ export function optionalETags(headers: HeaderFields, name: string): ETags | unde
 
 type ConditionPrefix = '' | 'x-ms-source-' | 'x-ms-blob-'
 
-/** Made once: a name that is put together anew has to be looked up anew, too. */
+/** Built once: V8 would have to hash and intern a newly concatenated name on each lookup. */
 const CONDITION_NAMES = {
   '': conditionNames(''),
   'x-ms-source-': conditionNames('x-ms-source-'),
@@ -157,7 +157,7 @@ function conditionNames(prefix: ConditionPrefix) {
   }
 }
 
-/** The four conditions; those of a copy's source have a prefix, and so have those of tags. */
+/** The four conditions. Those on a copy source or on tags have a prefix. */
 export function decodeConditions(headers: HeaderFields, prefix: ConditionPrefix = ''): Conditions {
   const names = CONDITION_NAMES[prefix]
   const ifMatch = optionalETags(headers, names.ifMatch)
@@ -176,7 +176,7 @@ export function decodeConditions(headers: HeaderFields, prefix: ConditionPrefix 
 
 const METADATA_PREFIX = 'x-ms-meta-'
 
-/** From Node's raw headers (name, value, name, value …), which keep the case of names. */
+/** Takes raw headers (name, value, name, value …), which keep the case of names. */
 export function decodeMetadata(rawHeaders: readonly string[]): Metadata {
   let pairs: (readonly [string, string])[] | undefined
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -190,7 +190,7 @@ export function decodeMetadata(rawHeaders: readonly string[]): Metadata {
   return pairs
 }
 
-/** The same as an answer's headers. */
+/** Metadata as headers of an answer. */
 export function metadataHeaders(metadata: Metadata): string[] {
   const headers: string[] = []
   for (const [name, value] of metadata) headers.push(METADATA_PREFIX + name, value)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { HeldBytes } from './held-bytes.ts'
 
-test('bytes come in any pieces and go in any pieces, and views of them stay', () => {
+test('bytes are added and skipped in any pieces, and views of them stay valid', () => {
   const piece = fc.uint8Array({ maxLength: 40 })
   const step = fc.tuple(piece, fc.nat(60))
   fc.assert(
@@ -26,7 +26,7 @@ test('bytes come in any pieces and go in any pieces, and views of them stay', ()
   )
 })
 
-test('the end of a head is found wherever it is cut', () => {
+test('the end of a head is found however it is split', () => {
   const text = 'GET / HTTP/1.1\r\nHost: x\r\n\r\nrest\r\n\r\n'
   const end = text.indexOf('\r\n\r\n')
   for (let size = 1; size <= text.length; size++) {
@@ -40,7 +40,7 @@ test('the end of a head is found wherever it is cut', () => {
   }
 })
 
-test('the next head is looked for behind the last one', () => {
+test('the search for the next head starts after the last one', () => {
   const held = new HeldBytes()
   held.add(Buffer.from('a\r\n\r\nbc'))
   assert.equal(held.headEnd(0), 1)
@@ -52,7 +52,7 @@ test('the next head is looked for behind the last one', () => {
   assert.equal(held.headEnd(0), 2)
 })
 
-test('memory grows with what is held, however it comes', () => {
+test('memory is proportional to the bytes held, even if they arrive one by one', () => {
   const held = new HeldBytes()
   for (let at = 0; at < 60_000; at++) held.add(Buffer.from('x'))
   assert.equal(held.length, 60_000)

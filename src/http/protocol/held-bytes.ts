@@ -1,25 +1,25 @@
-// The bytes of a connection that have come and were not looked at: a part of a head, or requests behind the one
-// under way. A client may send them one by one, so adding some costs no more than they are long, and what was
-// searched is not searched again.
+// A connection's buffer of received bytes that are not processed yet: part of a head, or requests after the
+// current one. A client may send byte by byte, so adding a chunk takes amortized time in its length, and bytes
+// are searched only once.
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const NO_BYTES = Buffer.alloc(0)
 const CAPACITY_MIN = 4 * 1024
 
 export class HeldBytes {
-  /** A chunk of the socket as it came, or memory of our own, of which `#to` is used. */
+  /** The socket's own chunk, or a buffer of ours, used up to `#to`. */
   #buffer: Buffer = NO_BYTES
   #from = 0
   #to = 0
   #isOwn = false
-  /** Up to here there is no end of a head. */
+  /** There is no end of a head before this. */
   #searchedTo = 0
 
   get length(): number {
     return this.#to - this.#from
   }
 
-  /** What all of it takes in memory. */
+  /** The memory of the whole buffer. */
   get memoryBytes(): number {
     return this.#buffer.buffer.byteLength
   }
@@ -39,7 +39,7 @@ export class HeldBytes {
     this.#to += chunk.length
   }
 
-  /** Where the head ends that begins at `from`, counted from the first byte; -1 as long as it does not. */
+  /** Where the head that starts at `from` ends, counted from the first byte; -1 if it is incomplete. */
   headEnd(from: number): number {
     const at = this.#buffer.indexOf(HEAD_END, Math.max(this.#from + from, this.#searchedTo))
     if (at >= 0 && at + HEAD_END.length <= this.#to) return at - this.#from
@@ -47,7 +47,7 @@ export class HeldBytes {
     return -1
   }
 
-  /** Lets go of the first bytes. Views of them stay as they are: what comes is written behind them. */
+  /** Drops the first bytes. Views of them stay valid: new bytes are written after them. */
   skip(count: number): void {
     this.#from += count
     this.#searchedTo = this.#from

@@ -1,8 +1,8 @@
-// A port that takes connections, with or without TLS, and ends them in order when the server closes.
+// A port that accepts connections, with or without TLS, and closes them in an orderly way when the server closes.
 import { createServer, type Server, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { UnauthenticatedMemory, type MemoryHolder } from '../../memory/unauthenticated-memory.ts'
-import { isLoopbackAddress } from './allowed-host.ts'
+import { isLoopbackAddress } from '../../auth/remote-address.ts'
 import {
   HttpConnection,
   TLS_CONNECTION_BYTES,
@@ -16,7 +16,7 @@ export const LISTENER_LIMITS: ConnectionLimits = {
   keepAliveMs: 5_000,
   headersMs: 60_000,
   silenceMs: 120_000,
-  // URLs reach 64 KiB in theory; names, SAS and 8 KiB of metadata fit in this many times over.
+  // URLs can be 64 KiB in theory; names, a SAS and 8 KiB of metadata fit many times over.
   headerBytesMax: 64 * 1024,
 }
 
@@ -26,9 +26,9 @@ const CHECK_MS_MAX = 1_000
 
 export type Listener = {
   readonly server: Server
-  /** Takes no more connections, lets requests under way end, then resolves. */
+  /** Accepts no more connections, waits for running requests, then resolves. */
   close(): Promise<void>
-  /** The same, but waits for no request. */
+  /** The same without waiting for requests. */
   abort(): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export function createListener(
     // A handshake may end after the server has closed.
     if (port.closing) connection.close()
   }
-  // A client that has sent all may still wait for its answer: half-open connections are no mistake.
+  // A client that has finished sending may still wait for its answer, so half-open connections are allowed.
   const plain = { allowHalfOpen: true, noDelay: true }
   const server = tls === undefined ? createServer(plain, begin) : createTlsServer(tls, begin)
   if (tls !== undefined) countHandshakes(server, unauthenticated)
@@ -91,7 +91,7 @@ function createTlsServer(context: TlsContext, begin: (socket: Socket) => void): 
   return server
 }
 
-/** A client that never ends its handshake holds memory, too. */
+/** A client that never finishes its handshake takes memory, too. */
 function countHandshakes(server: Server, unauthenticated: UnauthenticatedMemory): void {
   const handshakes = new Map<string, MemoryHolder>()
   const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
@@ -110,7 +110,7 @@ function countHandshakes(server: Server, unauthenticated: UnauthenticatedMemory)
   server.prependListener('secureConnection', (socket: Socket) => end(peerOf(socket)))
 }
 
-/** Often enough that no limit is passed by more than half of itself. */
+/** Often enough that no limit is exceeded by more than half. */
 function checkMs({ keepAliveMs, headersMs }: ConnectionLimits): number {
   const wantedMs = Math.min(keepAliveMs, headersMs) / 2
   return Math.min(Math.max(wantedMs, CHECK_MS_MIN), CHECK_MS_MAX)

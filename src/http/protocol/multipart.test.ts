@@ -48,7 +48,7 @@ for (const contentType of [
   })
 }
 
-test('no Content-Type, and two boundaries', () => {
+test('a missing Content-Type and two boundaries are refused', () => {
   assert.throws(() => parseMultipartBoundary(undefined), { code: 'MissingRequiredHeader' })
   assert.throws(() => parseMultipartBoundary(''), { code: 'MissingRequiredHeader' })
   const two = 'multipart/mixed; boundary=a; boundary=b'
@@ -85,7 +85,7 @@ for (const [what, text] of [
   ['LF', BLOB_BATCH],
   ['CRLF', BLOB_BATCH.replaceAll('\n', '\r\n')],
 ] as const) {
-  test(`a batch of blobs, lines ending in ${what}`, () => {
+  test(`a blob batch with lines ending in ${what} is parsed`, () => {
     const parts = parseMultipart(Buffer.from(text), 'batch_1')
     assert.deepEqual(
       parts.map((part) => part.headers['content-id']),
@@ -123,7 +123,7 @@ for (const [what, text] of [
   })
 }
 
-// As @azure/data-tables writes it: empty lines before the changeset and before a body.
+// As @azure/data-tables sends it: empty lines before the changeset and before a body.
 const ENTITY_GROUP_TRANSACTION = `--batch_1
 Content-Type: multipart/mixed; boundary=changeset_1
 
@@ -149,7 +149,7 @@ If-Match: *
 --batch_1--
 `.replaceAll('\n', '\r\n')
 
-test('an entity group transaction: a changeset in a batch', () => {
+test('an entity group transaction is a changeset in a batch', () => {
   const [changeset, ...more] = parseMultipart(Buffer.from(ENTITY_GROUP_TRANSACTION), 'batch_1')
   assert(changeset !== undefined && more.length === 0)
   const contentType = changeset.headers['content-type']
@@ -196,14 +196,14 @@ for (const [what, text] of [
   ['a control in a header', '--b\r\na: b\0\r\n\r\nx\r\n--b--'],
   ['a CR in a header', '--b\r\na: b\rc: d\r\n\r\nx\r\n--b--'],
   ['headers beyond 64 KiB', `--b\r\na: ${'x'.repeat(65_536)}\r\n\r\nx\r\n--b--`],
-  ['a thousand parts and one', MANY],
+  ['1001 parts', MANY],
 ] as const) {
   test(`${what} → InvalidInput`, () => {
     assert.throws(() => parseMultipart(Buffer.from(text), 'b'), INVALID)
   })
 }
 
-test('as many parts as the caller takes', () => {
+test('the caller limits the number of parts', () => {
   const three = Buffer.from('--b\n\n'.repeat(3) + '--b--')
   assert.equal(parseMultipart(three, 'b', 3).length, 3)
   assert.throws(() => parseMultipart(three, 'b', 2), INVALID)
@@ -219,7 +219,7 @@ for (const [line, method, url] of [
     const part = parseHttpRequestPart(Buffer.from(`\r\n${line}\r\nA: à\r\n\r\nbody\r\n`))
     assert.equal(part.method, method)
     assert.equal(part.url, url)
-    // As Node gives a header: its bytes as Latin-1.
+    // Latin-1, as in Node's headers.
     assert.deepEqual(part.rawHeaders, ['A', Buffer.from('à').toString('latin1')])
     assert.equal(part.body.toString(), 'body')
   })
@@ -242,7 +242,7 @@ for (const text of [
   })
 }
 
-test('headers of one name are put together; names are lower-case', () => {
+test('repeated headers are joined; names are lower-case', () => {
   const lines = ['DELETE /c/b HTTP/1.1', 'A: 1', 'b: 2', 'a: 3', '__proto__: x']
   const { headers } = parseHttpRequestPart(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`))
   assert.deepEqual(Object.entries(headers), [
@@ -252,7 +252,7 @@ test('headers of one name are put together; names are lower-case', () => {
   ])
 })
 
-test('the answer of a batch', () => {
+test('the answer to a batch is encoded like the service’s', () => {
   const deleted = encodeHttpResponsePart(202, 'Accepted', ['x-ms-request-id', '1'])
   const missing = encodeHttpResponsePart(
     404,
@@ -285,7 +285,7 @@ Content-Length: 8
   assert.equal(encoded.toString(), expected.replaceAll('\n', '\r\n'))
 })
 
-test('a line break in a header of ours is a mistake of ours', () => {
+test('a line break in an answer’s header fails an assertion', () => {
   const twoLines = ['a', 'b\r\nc: d']
   assert.throws(() => encodeHttpResponsePart(200, 'OK', twoLines), { name: 'AssertionError' })
   assert.throws(() => encodeHttpResponsePart(200, 'O\nK', []), { name: 'AssertionError' })
@@ -293,7 +293,7 @@ test('a line break in a header of ours is a mistake of ours', () => {
   assert.throws(() => encodeMultipart('b', [part]), { name: 'AssertionError' })
 })
 
-test('what is encoded is parsed, whatever the bodies', () => {
+test('an encoded batch parses back, whatever its bodies', () => {
   const part = fc.record({
     id: fc.nat(),
     body: fc.uint8Array({ maxLength: 60 }),
@@ -315,10 +315,10 @@ test('what is encoded is parsed, whatever the bodies', () => {
   )
 })
 
-test('any text made of the pieces of a batch is parsed or refused', () => {
+test('any text made of pieces of a batch is parsed or refused', () => {
   const pieces = ['--b', '--', '\r\n', '\n', '\r', ' ', 'a: 1', 'GET /x HTTP/1.1', '\0', 'é']
   const text = fc.array(fc.constantFrom(...pieces), { maxLength: 30 }).map((all) => all.join(''))
-  // Such a text alone is next to never a batch: it is also put between boundaries.
+  // Such a text is almost never a batch, so it is also put between boundaries.
   const batch = text.map((part) => `--b\r\n\r\n${part}\r\n--b--\r\n`)
   const request = text.map((rest) => `--b\r\n\r\nGET /x HTTP/1.1\r\n${rest}\r\n--b--\r\n`)
   let [partCount, requestCount] = [0, 0]
@@ -339,16 +339,16 @@ test('any text made of the pieces of a batch is parsed or refused', () => {
   assert(partCount > 0 && requestCount > 0, `${partCount} parts, ${requestCount} requests`)
 })
 
-// Each would take minutes if any step went over the same bytes again and again.
+// Each would take minutes if any step were quadratic.
 for (const [what, piece] of [
-  ['boundaries that are none', '--b'],
+  ['almost boundaries', '--b'],
   ['boundaries with blanks', `--b${' '.repeat(1000)}x\n`],
   ['empty lines', '\n'],
   ['blanks', ' '],
   ['carriage returns', '\r'],
   ['short headers', 'a:\n'],
 ] as const) {
-  test(`4 MiB of ${what} are done with at once`, () => {
+  test(`4 MiB of ${what} are parsed in linear time`, () => {
     const filling = Buffer.alloc(4 * 1024 * 1024, piece)
     const body = Buffer.concat([Buffer.from('--b\r\n\r\nGET /'), filling, Buffer.from('\r\n--b--')])
     const [part] = parseMultipart(body, 'b')

@@ -1,6 +1,6 @@
-// multipart/mixed (RFC 2046) as batches use it: parts that each hold an HTTP request or answer.
-// Lines may end in LF alone, a preamble and an epilogue are skipped, and empty ends may be left out:
-// clients do all of this. Bodies are in memory, limited by the caller, and read in one pass.
+// Parses and writes multipart/mixed (RFC 2046) for batches: each part holds an HTTP request or answer. Lines may
+// end in LF alone, a preamble and an epilogue are skipped, and an empty line at the end may be missing: clients do
+// all of this. Bodies are in memory, limited by the caller, and parsed in one pass.
 import assert from 'node:assert/strict'
 import { invalidHeader, missingHeader, StorageError } from '../../storage/shared/error.ts'
 import { fieldName, Fields, fieldValue, isFieldValue, trimBlanks } from './field.ts'
@@ -14,11 +14,11 @@ export type MultipartPart = {
 
 export type HttpRequestPart = {
   readonly method: string
-  /** As sent (absolute, a path, or a path without its first slash), in ASCII. */
+  /** As sent (absolute, a path, or a path without its first slash), percent-encoded to ASCII. */
   readonly url: string
-  /** Lower-case names; of one that comes twice, both values. */
+  /** Lower-case names; the values of a repeated one are joined. */
   readonly headers: HeaderFields
-  /** Name, value, name, value …, as they came. */
+  /** Name, value, name, value …, as sent. */
   readonly rawHeaders: readonly string[]
   readonly body: Buffer
 }
@@ -29,12 +29,12 @@ export type MultipartSource = {
   readonly body: PartBody
 }
 
-/** Texts, of which every character is a byte, and bytes, one behind the other. */
-export type PartBody = readonly (string | Uint8Array)[]
+/** Pieces in order: Latin-1 text, or bytes. */
+type PartBody = readonly (string | Uint8Array)[]
 
-/** Beyond what the services take (Blob 256, Table 100): those limits have errors of their own. */
+/** More than the services accept (Blob 256, Table 100), because their limits have errors of their own. */
 const PART_COUNT_MAX = 1000
-/** What a connection takes: a URL with two keys of 1 KiB, percent-encoded, needs a third of it. */
+/** As much as a connection accepts: a URL with two keys of 1 KiB, percent-encoded, needs a third of it. */
 const HEAD_BYTES_MAX = 64 * 1024
 
 const LF = 0x0a
@@ -71,7 +71,7 @@ export function parseMultipart(
   while (!before.isLast) {
     if (parts.length === countMax) throw malformed(`It has more than ${countMax} parts.`)
     const after = findDelimiter(body, boundary, before.end)
-    // The line break before a delimiter is the delimiter's.
+    // The line break before a delimiter belongs to the delimiter.
     const bytes = body.subarray(before.end, lineBreakBefore(body, before.end, after.start))
     const head = readHead(bytes)
     parts.push({ headers: readFields(head.text, 0).headers, body: bytes.subarray(head.end) })
@@ -80,7 +80,7 @@ export function parseMultipart(
   return parts
 }
 
-/** A request in a part: `application/http`. */
+/** Parses a request in a part: `application/http`. */
 export function parseHttpRequestPart(bytes: Buffer): HttpRequestPart {
   // RFC 9112, 2.2: an empty line before the request line is ignored.
   const request = trimLineBreaks(bytes)
@@ -89,12 +89,12 @@ export function parseHttpRequestPart(bytes: Buffer): HttpRequestPart {
   return {
     ...parseRequestLine(text.slice(0, line.end)),
     ...readFields(text, line.next),
-    // Clients put empty lines before and after a body (JSON, Atom), where they mean nothing.
+    // Clients put empty lines before and after a body (JSON, Atom); they are not part of it.
     body: trimLineBreaks(request.subarray(end)),
   }
 }
 
-/** From the first blank to the last: a name may have blanks that are not percent-encoded. */
+/** The URL reaches from the first blank to the last: a name may contain unencoded blanks. */
 function parseRequestLine(text: string): { readonly method: string; readonly url: string } {
   const line = trimBlanks(text, 0, text.length)
   const urlStart = line.indexOf(' ')
@@ -108,7 +108,7 @@ function parseRequestLine(text: string): { readonly method: string; readonly url
   return { method, url: percentEncoded(url) }
 }
 
-/** Ends without a line break: one inside another then looks like the service's. */
+/** Ends without a line break: a changeset inside a batch then looks like the service's. */
 export function encodeMultipart(boundary: string, parts: readonly MultipartSource[]): Buffer {
   assert(BOUNDARY.test(boundary))
   const delimiter = `--${boundary}\r\n`
@@ -121,9 +121,8 @@ export function encodeMultipart(boundary: string, parts: readonly MultipartSourc
 }
 
 /**
- * An answer in a part. The empty line after the headers stands also where no body follows: Go's
- * client of tables refuses an answer without it. The Blob service leaves it out (pgbackrest#2786),
- * but its clients don't mind.
+ * An answer in a part. The empty line after the headers is written even without a body: the Go client for tables
+ * refuses an answer without it. The Blob service omits it (pgbackrest#2786), but its clients accept it.
  */
 export function encodeHttpResponsePart(
   status: number,
@@ -136,7 +135,7 @@ export function encodeHttpResponsePart(
   return [head, typeof body === 'string' ? Buffer.from(body) : body]
 }
 
-/** Texts are Latin-1. */
+/** Text is written as Latin-1. */
 function joined(chunks: readonly (string | Uint8Array)[]): Buffer {
   let lengthBytes = 0
   for (const chunk of chunks) lengthBytes += chunk.length
@@ -152,7 +151,7 @@ function joined(chunks: readonly (string | Uint8Array)[]): Buffer {
 
 type Delimiter = {
   readonly start: number
-  /** After its line. */
+  /** After its line break. */
   readonly end: number
   readonly isLast: boolean
 }
@@ -182,7 +181,7 @@ function endOfPadding(body: Buffer, from: number): number | undefined {
   return body[at] === CR && body[at + 1] === LF ? at + 2 : undefined
 }
 
-/** Where the text ends whose last line break, if it has one, is just before `end`. */
+/** Where the text before `end` ends, without the line break that may follow it. */
 function lineBreakBefore(body: Buffer, from: number, end: number): number {
   let at = end
   if (at > from && body[at - 1] === LF) at -= 1
@@ -190,7 +189,7 @@ function lineBreakBefore(body: Buffer, from: number, end: number): number {
   return at
 }
 
-/** The text up to an empty line, or to the end where a head has no body. Latin-1, as that of a request. */
+/** The text up to an empty line, or to the end if there is no body. Latin-1, as in a request. */
 function readHead(bytes: Buffer): { readonly text: string; readonly end: number } {
   const first = bytes[0] === CR ? 1 : 0
   if (bytes[first] === LF) return { text: '', end: first + 1 }
@@ -202,7 +201,7 @@ function readHead(bytes: Buffer): { readonly text: string; readonly end: number 
   return { text: bytes.toString('latin1', 0, text), end }
 }
 
-/** Where the line ends that begins at `from`, without and with its line break. */
+/** Where the line that starts at `from` ends, without and with its line break. */
 function lineAt(text: string, from: number): { readonly end: number; readonly next: number } {
   const lineFeed = text.indexOf('\n', from)
   if (lineFeed < 0) return { end: text.length, next: text.length }
@@ -228,7 +227,7 @@ function readFields(text: string, from: number): Pick<HttpRequestPart, 'headers'
   return { headers, rawHeaders }
 }
 
-/** Values are ours, or were checked when they came in: a line break would be a header more. */
+/** Values are ours or were checked on arrival: a line break would inject a header. */
 function encodeHeaders(headers: readonly string[]): string {
   assert(headers.length % 2 === 0)
   let text = ''
@@ -240,7 +239,7 @@ function encodeHeaders(headers: readonly string[]): string {
   return text
 }
 
-/** Go's client of blobs sends names as they are, with blanks and UTF-8, but signs them encoded. */
+/** The Go client for blobs sends names unencoded, with blanks and UTF-8, but signs them encoded. */
 function percentEncoded(url: string): string {
   return url.replace(UNENCODED, (byte) => {
     return `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`

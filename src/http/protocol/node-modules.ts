@@ -1,5 +1,5 @@
-// Parts of Node that a start can do without: loaded when they are first asked for. `import … from 'node:http'`
-// would besides read each of that module's exports, one of which loads a whole other HTTP client.
+// Node modules that are not needed at start-up, loaded on first use. `import … from 'node:http'` would also read
+// every export of that module, one of which loads a whole second HTTP client.
 import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)

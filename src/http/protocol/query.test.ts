@@ -25,7 +25,7 @@ for (const [raw, expected] of QUERIES) {
   })
 }
 
-test('256 fields are taken', () => {
+test('256 fields are accepted', () => {
   assert.equal(parseQuery(Array.from({ length: 256 }, (_, at) => `a${at}=1`).join('&')).size, 256)
 })
 
@@ -69,7 +69,7 @@ for (const raw of ['c/%', 'c/%4', 'c/%ff', 'c/%ed%a0%80', '%c3/x']) {
   })
 }
 
-test('any text is decoded or refused with a StorageError; what is encoded comes back', () => {
+test('any text is decoded or refused with a StorageError; encoded text decodes to itself', () => {
   const text = fc.oneof(
     fc.string(),
     fc.array(fc.constantFrom('%', '4', 'f', '/', '&', '=', '+')).map((x) => x.join('')),

@@ -1,20 +1,20 @@
-// The request's URL, decoded once. Names of query parameters don't heed case; the values of a repeated
-// one are sorted and joined with commas, as Shared Key signs them. A path is decoded exactly: percent
-// signs that don't decode to UTF-8 are errors, never replaced.
-import { remembering } from '../../memory/remember.ts'
+// Decodes the URL of a request. Names of query parameters are case-insensitive; the values of a repeated one are
+// sorted and joined with commas, as Shared Key signs them. Percent-encoding that is not valid UTF-8 is an
+// error and is never replaced.
+import { memoize } from '../../memory/memoize.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 
 const QUERY_LENGTH_MAX = 64 * 1024
-/** More than any operation has, with those of a SAS. */
+/** More than any operation has, including those of a SAS. */
 const FIELDS_MAX = 256
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
 
 /** `raw` is what follows the question mark. */
 export function parseQuery(raw: string): ReadonlyMap<string, string> {
-  return raw === '' ? NO_QUERY : parseRemembered(raw)
+  return raw === '' ? NO_QUERY : parseMemoized(raw)
 }
 
-const parseRemembered = remembering(parse)
+const parseMemoized = memoize(parse)
 
 function parse(raw: string): ReadonlyMap<string, string> {
   if (raw.length > QUERY_LENGTH_MAX) throw new StorageError('RequestUrlFailedToParse')
@@ -49,8 +49,8 @@ function decodeField(text: string): string {
 }
 
 /**
- * A path without its first slash as what it addresses: [] the service, ['c'] a container, ['c', 'a/b']
- * what is in it. Everything behind the second slash is one name, encoded slashes or not.
+ * Splits a path without its first slash: [] is the service, ['c'] a container, ['c', 'a/b'] an object in it.
+ * Everything after the container is one name, whether its slashes are encoded or not.
  */
 export function decodeSegments(rawPath: string): readonly string[] {
   if (rawPath === '') return []
@@ -62,8 +62,8 @@ export function decodeSegments(rawPath: string): readonly string[] {
 }
 
 /**
- * Tables have their keys inside the path: `T(PartitionKey='a',RowKey='b')` is the table and what stands in
- * parentheses, where a slash is a character like others. `T` and `T()` are the same.
+ * The path of a table holds keys: `T(PartitionKey='a',RowKey='b')` is the table and the part in parentheses, where
+ * a slash is an ordinary character. `T` and `T()` are the same.
  */
 export function decodeTableSegments(rawPath: string): readonly string[] {
   const path = decodePath(rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath)

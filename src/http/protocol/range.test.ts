@@ -13,7 +13,7 @@ const READS = [
   ['bytes=9-9', { from: 9, to: 10 }],
   ['bytes=5-99999999999999999', { from: 5, to: 10 }],
   ['Bytes=0-0', { from: 0, to: 1 }],
-  // Neither suffixes nor several ranges.
+  // Neither suffixes nor several ranges are supported.
   ['bytes=-5', undefined],
   ['bytes=0-1,3-4', undefined],
   ['bytes=5-3', undefined],
@@ -35,7 +35,7 @@ for (const [text, expected] of READS) {
   })
 }
 
-test('x-ms-range wins', () => {
+test('x-ms-range wins over Range', () => {
   const headers = { 'x-ms-range': 'bytes=1-2', range: 'bytes=3-4' }
   assert.deepEqual(decodeRange(headers, VERSION, LENGTH), { from: 1, to: 3 })
   assert.equal(decodeRange({}, VERSION, LENGTH), undefined)
@@ -73,7 +73,7 @@ const MIB = 1024 * 1024
 const MD5 = { 'x-ms-range-get-content-md5': 'true' }
 const CRC64 = { 'x-ms-range-get-content-crc64': 'true' }
 
-test('a hash of a range: one kind, and at most 4 MiB', () => {
+test('a range of at most 4 MiB is hashed, with one hash', () => {
   const range = { from: 1, to: 1 + 4 * MIB }
   assert.equal(decodeRangeHash({}, undefined), undefined)
   assert.equal(decodeRangeHash({ 'x-ms-range-get-content-md5': 'false' }, undefined), undefined)
@@ -86,7 +86,7 @@ test('a hash of a range: one kind, and at most 4 MiB', () => {
   assert.throws(() => decodeRangeHash({ ...MD5, ...CRC64 }, range), both)
 })
 
-test('Content-Range', () => {
+test('Content-Range has the first and last byte and the length', () => {
   assert.equal(contentRange({ from: 2, to: 5 }, 10), 'bytes 2-4/10')
 })
 

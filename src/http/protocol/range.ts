@@ -1,18 +1,15 @@
-// Which bytes a request is about: `x-ms-range` or, if that is missing, `Range`. Azure knows `bytes=a-b`
-// and `bytes=a-`. Another form in Range is ignored, as HTTP has it; in x-ms-range, which is Azure's
-// own, it is an error.
+// Decodes the range of a request: `x-ms-range` or, if that is missing, `Range`. Azure accepts `bytes=a-b` and
+// `bytes=a-`. Any other form is ignored in Range, as in HTTP, and an error in x-ms-range, which is Azure's own.
+import type { ByteRange } from '../../extent/content/interval-map.ts'
 import { invalidHeader, missingHeader, StorageError } from '../../storage/shared/error.ts'
 import { optionalBoolean, optionalHeader, type HeaderFields } from './header.ts'
-
-/** From the byte `from` to before the byte `to`. */
-export type ByteRange = { readonly from: number; readonly to: number }
 
 const RANGE = /^bytes=(\d{1,19})-(\d{0,19})$/i
 /** Before this version a range needed its end. */
 const OPEN_RANGE_SINCE = '2011-08-18'
 const HASHED_RANGE_LENGTH_MAX = 4 * 1024 * 1024
 
-/** The part of `lengthBytes` bytes that is asked for; undefined for all of them. */
+/** The requested range of `lengthBytes` bytes; undefined for all of them. */
 export function decodeRange(
   headers: HeaderFields,
   version: string,
@@ -33,7 +30,7 @@ export function decodeRange(
   return { from: range.from, to: Math.min(range.to, lengthBytes) }
 }
 
-/** Put Page and Put Range need both ends; how far they may reach is for the resource to say. */
+/** Put Page and Put Range need both ends; the resource checks them against its limits. */
 export function decodeWriteRange(headers: HeaderFields): ByteRange {
   const own = optionalHeader(headers, 'x-ms-range')
   const text = own ?? optionalHeader(headers, 'range')
@@ -53,12 +50,12 @@ function parseRange(text: string): ByteRange | undefined {
   return from < to ? { from, to } : undefined
 }
 
-export type RangeHash = 'md5' | 'crc64'
+type RangeHash = 'md5' | 'crc64'
 
 const MD5_HEADER = 'x-ms-range-get-content-md5'
 const CRC64_HEADER = 'x-ms-range-get-content-crc64'
 
-/** Get Blob hashes what it returns if asked to: one hash, of a range, of at most 4 MiB. */
+/** On request, Get Blob hashes the bytes it returns: with one hash, and a range of at most 4 MiB. */
 export function decodeRangeHash(
   headers: HeaderFields,
   range: ByteRange | undefined,

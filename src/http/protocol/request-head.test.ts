@@ -1,5 +1,5 @@
-// RFC 9112, read strictly. What is accepted here is compared with Node's own parser: a request that the two
-// would read differently could be smuggled past a proxy.
+// RFC 9112, parsed strictly. Accepted heads are compared with Node's own parser: a request that two parsers read
+// differently could be smuggled past a proxy.
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
@@ -14,24 +14,24 @@ function parse(...lines: readonly string[]): RequestHead {
 
 const HOST = 'Host: x'
 
-test('a head', () => {
+test('a head is parsed', () => {
   const head = parse('PUT /a/b?c=d HTTP/1.1', HOST, 'x-ms-Meta-A:  1 ', 'Content-Length: 12')
   assert.equal(`${head.method} ${head.target} ${head.httpVersion}`, 'PUT /a/b?c=d 1.1')
   assert.deepEqual({ ...head.headers }, { host: 'x', 'x-ms-meta-a': '1', 'content-length': '12' })
   assert.deepEqual(head.rawHeaders, ['Host', 'x', 'x-ms-Meta-A', '1', 'Content-Length', '12'])
   assert.equal(head.lengthBytes, 12)
   assert.equal(head.keepAlive, true)
-  assert.equal(head.waits || head.chunked, false)
+  assert.equal(head.expectsContinue || head.chunked, false)
 })
 
-test('200 header lines are taken, and no more', () => {
+test('200 header lines are accepted, and no more', () => {
   const lines = (count: number) => Array.from({ length: count }, (_, at) => `x-ms-meta-a${at}: 1`)
   assert.equal(parse('GET / HTTP/1.1', HOST, ...lines(199)).rawHeaders.length, 400)
   const isRefused = (error: unknown) => error instanceof Refusal && error.status === 400
   assert.throws(() => parse('GET / HTTP/1.1', HOST, ...lines(200)), isRefused)
 })
 
-test('a value keeps every byte but the blanks around it', () => {
+test('a value keeps every byte except the blanks around it', () => {
   const { headers } = parse(
     'GET / HTTP/1.1',
     HOST,
@@ -64,7 +64,7 @@ const REPEATED: readonly [name: string, joined: string][] = [
 ]
 
 for (const [name, joined] of REPEATED) {
-  test(`${name} twice: ${joined}`, () => {
+  test(`repeated ${name} is ${joined}`, () => {
     const { headers, rawHeaders } = parse(
       'GET / HTTP/1.1',
       HOST,
@@ -78,28 +78,28 @@ for (const [name, joined] of REPEATED) {
 
 // prettier-ignore
 const REFUSED: readonly [what: string, status: number, lines: readonly string[]][] = [
-  ['a method that HTTP does not have', 400, ['FETCH / HTTP/1.1', HOST]],
-  ['a method in small letters', 400, ['get / HTTP/1.1', HOST]],
+  ['an unknown method', 400, ['FETCH / HTTP/1.1', HOST]],
+  ['a method in lower case', 400, ['get / HTTP/1.1', HOST]],
   ['no method', 400, [' / HTTP/1.1', HOST]],
   ['no target', 400, ['GET  HTTP/1.1', HOST]],
   ['two blanks', 400, ['GET  / HTTP/1.1', HOST]],
   ['a blank in the target', 400, ['GET /a b HTTP/1.1', HOST]],
-  ['a byte that is not encoded', 400, ['GET /\xfc HTTP/1.1', HOST]],
+  ['an unencoded byte', 400, ['GET /\xfc HTTP/1.1', HOST]],
   ['no version', 400, ['GET /', HOST]],
   ['HTTP/1.2', 400, ['GET / HTTP/1.2', HOST]],
   ['HTTP/2.0', 400, ['GET / HTTP/2.0', HOST]],
   ['no host', 400, ['GET / HTTP/1.1']],
   ['two hosts', 400, ['GET / HTTP/1.1', HOST, HOST]],
   ['a line without a colon', 400, ['GET / HTTP/1.1', HOST, 'nonsense']],
-  ['a colon in the next line only', 400, ['GET / HTTP/1.1', HOST, 'nonsense', 'a: b']],
+  ['a colon only in the next line', 400, ['GET / HTTP/1.1', HOST, 'nonsense', 'a: b']],
   ['no name', 400, ['GET / HTTP/1.1', HOST, ': a']],
   ['a blank before the colon', 400, ['GET / HTTP/1.1', HOST, 'Content-Length : 1']],
-  ['a line that goes on', 400, ['GET / HTTP/1.1', HOST, 'a: b', ' c: d']],
+  ['a folded line', 400, ['GET / HTTP/1.1', HOST, 'a: b', ' c: d']],
   ['LF alone', 400, ['GET / HTTP/1.1', HOST, 'a: b\nc: d']],
   ['CR alone', 400, ['GET / HTTP/1.1', HOST, 'a: b\rc: d']],
   ['NUL', 400, ['GET / HTTP/1.1', HOST, 'a: \0']],
   ['DEL', 400, ['GET / HTTP/1.1', HOST, 'a: \x7f']],
-  ['two lengths, the same', 400, ['PUT / HTTP/1.1', HOST, 'Content-Length: 1', 'Content-Length: 1']],
+  ['two equal lengths', 400, ['PUT / HTTP/1.1', HOST, 'Content-Length: 1', 'Content-Length: 1']],
   ['a list of lengths', 400, ['PUT / HTTP/1.1', HOST, 'Content-Length: 1, 1']],
   ['a length with a sign', 400, ['PUT / HTTP/1.1', HOST, 'Content-Length: +1']],
   ['a length in hex', 400, ['PUT / HTTP/1.1', HOST, 'Content-Length: 0x1']],
@@ -107,10 +107,10 @@ const REFUSED: readonly [what: string, status: number, lines: readonly string[]]
   ['a length beyond 2^53', 400, ['PUT / HTTP/1.1', HOST, 'Content-Length: 9007199254740992']],
   ['a length and chunks', 400, ['PUT / HTTP/1.1', HOST, 'Content-Length: 1', 'Transfer-Encoding: chunked']],
   ['an encoding before the chunks', 400, ['PUT / HTTP/1.1', HOST, 'Transfer-Encoding: gzip, chunked']],
-  ['an encoding behind the chunks', 400, ['PUT / HTTP/1.1', HOST, 'Transfer-Encoding: chunked, gzip']],
+  ['an encoding after the chunks', 400, ['PUT / HTTP/1.1', HOST, 'Transfer-Encoding: chunked, gzip']],
   ['chunks twice', 400, ['PUT / HTTP/1.1', HOST, 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
   ['chunks in HTTP/1.0', 400, ['PUT / HTTP/1.0', HOST, 'Transfer-Encoding: chunked']],
-  ['an expectation that is unknown', 417, ['PUT / HTTP/1.1', HOST, 'Expect: miracles']],
+  ['an unknown expectation', 417, ['PUT / HTTP/1.1', HOST, 'Expect: miracles']],
 ]
 
 for (const [what, status, lines] of REFUSED) {
@@ -123,22 +123,22 @@ for (const [what, status, lines] of REFUSED) {
 }
 
 // prettier-ignore
-const KEPT: readonly [version: string, connection: string | undefined, keepAlive: boolean][] = [
+const CONNECTIONS: readonly [version: string, connection: string | undefined, keepAlive: boolean][] = [
   ['1.1', undefined, true], ['1.1', 'keep-alive', true], ['1.1', 'close', false], ['1.1', 'Close', false],
   ['1.1', 'TE, close', false], ['1.1', 'Upgrade', true],
   ['1.0', undefined, false], ['1.0', 'Keep-Alive', true], ['1.0', 'TE, keep-alive', true], ['1.0', 'close', false],
 ]
 
-for (const [version, connection, keepAlive] of KEPT) {
+for (const [version, connection, keepAlive] of CONNECTIONS) {
   test(`HTTP/${version}, Connection: ${connection}: ${keepAlive ? 'stays open' : 'ends'}`, () => {
     const more = connection === undefined ? [] : [`Connection: ${connection}`]
     assert.equal(parse(`GET / HTTP/${version}`, HOST, ...more).keepAlive, keepAlive)
   })
 }
 
-test('Expect: 100-continue is for HTTP/1.1', () => {
-  assert.equal(parse('PUT / HTTP/1.1', HOST, 'Expect: 100-Continue').waits, true)
-  assert.equal(parse('PUT / HTTP/1.0', HOST, 'Expect: 100-continue').waits, false)
+test('Expect: 100-continue counts only in HTTP/1.1', () => {
+  assert.equal(parse('PUT / HTTP/1.1', HOST, 'Expect: 100-Continue').expectsContinue, true)
+  assert.equal(parse('PUT / HTTP/1.0', HOST, 'Expect: 100-continue').expectsContinue, false)
 })
 
 const SEED_HEAD =
@@ -148,7 +148,7 @@ const SEED_HEAD =
 
 type Seen = { readonly line: string; readonly headers: object }
 
-test('what is accepted, Node reads the same way', async (t) => {
+test('Node parses every accepted head the same way', async (t) => {
   const seen: Seen[] = []
   const server = createServer({ insecureHTTPParser: false }, (req: IncomingMessage, res) => {
     seen.push({ line: `${req.method} ${req.url} ${req.httpVersion}`, headers: { ...req.headers } })
@@ -161,7 +161,7 @@ test('what is accepted, Node reads the same way', async (t) => {
   let acceptedCount = 0
   for (let i = 0; i < 1_500; i += 1) {
     const text = Buffer.from(mutate(Buffer.from(SEED_HEAD, 'latin1'), random)).toString('latin1')
-    // A connection would have cut it there.
+    // A connection would have ended the head there.
     const head = `${text.split('\r\n\r\n', 1)[0] ?? ''}\r\n`.replace(/(\r\n)+$/, '\r\n')
     const ours = accepted(head)
     if (ours === undefined || ours.method === 'TRACE') continue
@@ -177,7 +177,7 @@ test('what is accepted, Node reads the same way', async (t) => {
 function accepted(head: string): RequestHead | undefined {
   try {
     const parsed = parseRequestHead(head)
-    // What follows would be taken for a body.
+    // The next bytes would be read as a body.
     return (parsed.lengthBytes ?? 0) > 0 || parsed.chunked ? undefined : parsed
   } catch (error) {
     assert.ok(error instanceof Refusal, String(error))

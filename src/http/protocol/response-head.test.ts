@@ -5,7 +5,7 @@ import { CLOSE, keepAliveEnding, reasonOf, responseHead } from './response-head.
 
 const NOW_MS = Date.UTC(1994, 10, 6, 8, 49, 37, 500)
 
-test('a head', () => {
+test('a head has a status line, headers, Date and Connection', () => {
   assert.equal(
     responseHead(
       201,
@@ -21,7 +21,7 @@ test('a head', () => {
   )
 })
 
-test('the lines of a shared list are written once', () => {
+test('the lines of a shared list are encoded once', () => {
   const shared = ['x-b', '\xe4', 'x-c', '']
   allowDerived(shared)
   const lists = [['x-a', '1'], shared]
@@ -30,14 +30,14 @@ test('the lines of a shared list are written once', () => {
   assert.equal(responseHead(200, lists, CLOSE, NOW_MS), head)
 })
 
-test('a connection that goes on says for how long', () => {
+test('Keep-Alive has the timeout in seconds', () => {
   assert.equal(keepAliveEnding(7_900), 'Connection: keep-alive\r\nKeep-Alive: timeout=7\r\n')
 })
 
 for (const value of ['a\r\nb: c', 'a\nb', '\0', '\x7f', '\u010a', '漢']) {
-  test(`no header can be made of ${JSON.stringify(value)}`, () => {
+  test(`${JSON.stringify(value)} is never sent as a header value`, () => {
     assert.throws(() => responseHead(200, [['x-a', value]], CLOSE, NOW_MS), /x-a/)
   })
 }
 
-test('a status without a name of its own', () => assert.equal(reasonOf(512), 'Unknown'))
+test('a status without a reason phrase is Unknown', () => assert.equal(reasonOf(512), 'Unknown'))

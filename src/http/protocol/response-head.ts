@@ -1,5 +1,5 @@
-// The head of an answer as text. A name or a value that could end its line, and so begin a header of its
-// own, is a fault of ours and never sent.
+// Encodes the head of an answer. A value that could end its line, and so inject another header, is a bug of ours
+// and is never sent.
 import assert from 'node:assert/strict'
 import { derived } from '../../kv/derived.ts'
 import { formatHttpDate } from './date.ts'
@@ -40,7 +40,7 @@ export function reasonOf(status: number): string {
 
 export const CONTINUE = `HTTP/1.1 100 ${reasonOf(100)}\r\n\r\n`
 
-/** Each list is name, value, name, value …; every character of the text is a byte. */
+/** Each list is name, value, name, value …; each character is one byte (Latin-1). */
 export type HeaderLists = readonly (readonly string[])[]
 
 export function responseHead(
@@ -58,13 +58,13 @@ function linesOf(headers: readonly string[]): string {
   let text = ''
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const value = headers[at + 1] ?? ''
-    assert(isFieldValue(value), `the value of ${headers[at]} is no header's`)
+    assert(isFieldValue(value), `the value of ${headers[at]} is not a valid header value`)
     text += `${headers[at]}: ${value}\r\n`
   }
   return text
 }
 
-/** How an answer says whether its connection goes on. */
+/** The end of a head: whether the connection stays open. */
 export const CLOSE = 'Connection: close\r\n'
 
 export function keepAliveEnding(keepAliveMs: number): string {

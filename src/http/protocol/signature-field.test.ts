@@ -18,7 +18,7 @@ const URLS: readonly [url: string, shown: string, logged: string][] = [
 ]
 
 for (const [url, shown, logged] of URLS) {
-  test(`${url} is shown as ${shown}`, () => {
+  test(`${url} is shown as ${shown} and logged as ${logged}`, () => {
     assert.equal(withoutSignature(url), shown)
     assert.equal(hideSignature(url), logged)
   })

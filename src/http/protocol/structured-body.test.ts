@@ -6,7 +6,7 @@ import { StorageError } from '../../storage/shared/error.ts'
 import {
   decodeStructuredBody,
   encodeStructuredBody,
-  isStructuredBodyAsked,
+  wantsStructuredBody,
   parseStructuredBodyHeader,
   STRUCTURED_BODY,
   structuredBodyLength,
@@ -25,7 +25,7 @@ async function whole(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
 type Header = { version?: number; lengthBytes?: bigint; flags?: number; count?: number }
 type Segment = { number?: number; lengthBytes?: bigint; content: string; crc?: Buffer }
 
-/** By the letter of the format, with anything wrong that a test wants. */
+/** A message built by hand, with any mistake that a test needs. */
 function message(segments: readonly Segment[], header: Header = {}, crc?: Buffer): Buffer {
   const parts: Buffer[] = []
   for (const [index, segment] of segments.entries()) {
@@ -54,7 +54,7 @@ function decode(bytes: Buffer, contentBytes: number, chunkBytes = 7): Promise<Bu
 const TWO: readonly Segment[] = [{ content: 'Hello, ' }, { content: 'World' }]
 const WRONG = Buffer.alloc(8, 7)
 
-test('two segments, byte for byte', async () => {
+test('two segments are encoded byte for byte', async () => {
   const content = Buffer.from('Hello, World')
   const encoded = await whole(encodeStructuredBody(chunked(content, 5), content.length, 7))
   assert.deepEqual(encoded, message(TWO))
@@ -63,35 +63,35 @@ test('two segments, byte for byte', async () => {
 })
 
 for (const [what, segments, content] of [
-  ['one segment for all, of any length', [{ content: 'Hello, World' }], 'Hello, World'],
+  ['one segment for all content', [{ content: 'Hello, World' }], 'Hello, World'],
   ['segments of different lengths', [...TWO, { content: '!' }], 'Hello, World!'],
   ['an empty segment between others', [{ content: 'a' }, { content: '' }, { content: 'b' }], 'ab'],
   ['no content: one empty segment', [{ content: '' }], ''],
   ['no content: no segment', [], ''],
 ] as const) {
-  test(`${what} is read`, async () => {
+  test(`decodes ${what}`, async () => {
     assert.equal((await decode(message(segments), content.length)).toString(), content)
   })
 }
 
 const MALFORMED: readonly (readonly [what: string, bytes: Buffer, contentBytes: number])[] = [
-  ['a version that is not 1', message(TWO, { version: 2 }), 12],
+  ['a version other than 1', message(TWO, { version: 2 }), 12],
   ['flags without crc64', message(TWO, { flags: 0 }), 12],
-  ['flags that are not known', message(TWO, { flags: 3 }), 12],
-  ['a length that is not the Content-Length', message(TWO, { lengthBytes: 68n }), 12],
-  ['a length beyond any', message(TWO, { lengthBytes: 0xffff_ffff_ffff_ffffn }), 12],
-  ['a count of segments that does not fit the length', message(TWO, { count: 3 }), 12],
-  ['content that is longer than the header said', message(TWO), 11],
-  ['content that is shorter than the header said', message(TWO), 13],
-  ['segments that begin with 0', message([{ content: 'a', number: 0 }]), 1],
+  ['unknown flags', message(TWO, { flags: 3 }), 12],
+  ['a length other than the Content-Length', message(TWO, { lengthBytes: 68n }), 12],
+  ['the largest u64 as length', message(TWO, { lengthBytes: 0xffff_ffff_ffff_ffffn }), 12],
+  ['a segment count that does not match the length', message(TWO, { count: 3 }), 12],
+  ['content longer than the header says', message(TWO), 11],
+  ['content shorter than the header says', message(TWO), 13],
+  ['segments numbered from 0', message([{ content: 'a', number: 0 }]), 1],
   ['segments out of order', message([{ content: 'a' }, { content: 'b', number: 3 }]), 2],
   ['a segment longer than the content', message([{ content: 'a', lengthBytes: 2n }]), 1],
   [
-    'a segment longer than any',
+    'the largest u64 as length of a segment',
     message([{ content: 'a', lengthBytes: 0xffff_ffff_ffff_ffffn }]),
     1,
   ],
-  ['segments that are shorter than the content', message([{ content: 'ab', lengthBytes: 0n }]), 2],
+  ['segments shorter than the content', message([{ content: 'ab', lengthBytes: 0n }]), 2],
   ['no segments, but content', message([], { lengthBytes: 22n }, Buffer.alloc(9)), 1],
 ]
 
@@ -100,7 +100,7 @@ for (const [what, bytes, contentBytes] of MALFORMED) {
     await assert.rejects(decode(bytes, contentBytes), (error) => {
       assert(error instanceof StorageError)
       assert.equal(error.status, 400)
-      // Where the frames are shifted, content is taken for a checksum.
+      // If the frames are shifted, content is read as a checksum.
       assert(error.code === 'InvalidInput' || error.code === 'Crc64Mismatch')
       return true
     })
@@ -123,7 +123,7 @@ for (const [what, bytes] of [
   })
 }
 
-test('a message that is cut anywhere, or goes on, is refused', async () => {
+test('a message that is cut short anywhere, or continues, is refused', async () => {
   const bytes = message(TWO)
   const expected = { messageBytes: bytes.length, contentBytes: 12 }
   const refused = { code: 'InvalidInput', status: 400 }
@@ -135,7 +135,7 @@ test('a message that is cut anywhere, or goes on, is refused', async () => {
   await assert.rejects(whole(decodeStructuredBody(longer, expected)), refused)
 })
 
-test('what is encoded is decoded, at any lengths of content, segments and chunks', async () => {
+test('an encoded message decodes, at any length of content, segments and chunks', async () => {
   const lengths = fc.record({
     content: fc.uint8Array({ maxLength: 300 }),
     segmentBytes: fc.integer({ min: 1, max: 320 }),
@@ -152,7 +152,7 @@ test('what is encoded is decoded, at any lengths of content, segments and chunks
   )
 })
 
-test('a byte changed anywhere is noticed', async () => {
+test('a changed byte anywhere is detected', async () => {
   const bytes = message(TWO)
   const change = fc.record({
     at: fc.nat({ max: bytes.length - 1 }),
@@ -167,7 +167,7 @@ test('a byte changed anywhere is noticed', async () => {
   )
 })
 
-test('any bytes at all are decoded or refused', async () => {
+test('random bytes are refused with a StorageError', async () => {
   const any = fc.uint8Array({ maxLength: 80 })
   await fc.assert(
     fc.asyncProperty(any, fc.nat({ max: 80 }), async (bytes, contentBytes) => {
@@ -176,7 +176,7 @@ test('any bytes at all are decoded or refused', async () => {
   )
 })
 
-test('the source is let go of, whether the reader stops or the message is wrong', async () => {
+test('the source is closed if the reader stops or the message is invalid', async () => {
   let closed = 0
   async function* source(bytes: Buffer): AsyncGenerator<Uint8Array> {
     try {
@@ -201,7 +201,7 @@ test('the source is let go of, whether the reader stops or the message is wrong'
   assert.equal(closed, 3)
 })
 
-test('a source that fails, fails the stream with its own error', async () => {
+test('a failing source fails the stream with its own error', async () => {
   const gone = new Error('gone')
   async function* source(): AsyncGenerator<Uint8Array> {
     yield message(TWO).subarray(0, 25)
@@ -211,7 +211,7 @@ test('a source that fails, fails the stream with its own error', async () => {
   await assert.rejects(whole(decodeStructuredBody(source(), expected)), gone)
 })
 
-test('segments are 4 MiB, and longer where a u16 would not count them', () => {
+test('segments are 4 MiB, or longer if a u16 can’t count them', () => {
   const mib = 1024 * 1024
   const frames = (count: number): number => 13 + 18 * count + 8
   assert.equal(structuredBodyLength(0), frames(1))
@@ -221,26 +221,26 @@ test('segments are 4 MiB, and longer where a u16 would not count them', () => {
   assert.equal(structuredBodyLength(190 * tib), frames(65_535) + 190 * tib)
 })
 
-test('x-ms-structured-body and x-ms-structured-content-length', () => {
-  const asked = { 'x-ms-structured-body': STRUCTURED_BODY }
+test('x-ms-structured-body and x-ms-structured-content-length are checked', () => {
+  const structured = { 'x-ms-structured-body': STRUCTURED_BODY }
   const length = 'x-ms-structured-content-length'
   assert.equal(parseStructuredBodyHeader({}), undefined)
   assert.equal(parseStructuredBodyHeader({ [length]: '5' }), undefined)
-  assert.deepEqual(parseStructuredBodyHeader({ ...asked, [length]: '5' }), { contentBytes: 5 })
-  assert.throws(() => parseStructuredBodyHeader(asked), {
+  assert.deepEqual(parseStructuredBodyHeader({ ...structured, [length]: '5' }), { contentBytes: 5 })
+  assert.throws(() => parseStructuredBodyHeader(structured), {
     code: 'MissingRequiredHeader',
     details: { HeaderName: length },
   })
   for (const text of ['-1', 'five', '1.5', '99999999999999999']) {
-    assert.throws(() => parseStructuredBodyHeader({ ...asked, [length]: text }), {
+    assert.throws(() => parseStructuredBodyHeader({ ...structured, [length]: text }), {
       code: 'InvalidHeaderValue',
       details: { HeaderName: length, HeaderValue: text },
     })
   }
-  assert.equal(isStructuredBodyAsked({}), false)
-  assert.equal(isStructuredBodyAsked(asked), true)
+  assert.equal(wantsStructuredBody({}), false)
+  assert.equal(wantsStructuredBody(structured), true)
   for (const text of ['XSM/1.0', 'XSM/2.0; properties=crc64', 'XSM/1.0; properties=md5']) {
-    assert.throws(() => isStructuredBodyAsked({ 'x-ms-structured-body': text }), {
+    assert.throws(() => wantsStructuredBody({ 'x-ms-structured-body': text }), {
       code: 'InvalidHeaderValue',
       details: { HeaderName: 'x-ms-structured-body', HeaderValue: text },
     })

@@ -1,7 +1,7 @@
-// Structured messages (x-ms-structured-body): content in numbered segments, each with its CRC-64,
-// and the CRC-64 of all at the end. Both ways stream and hold no more than the chunk at hand.
+// Structured messages (x-ms-structured-body): content in numbered segments, each with its CRC-64, and the CRC-64 of
+// all content at the end. Encoding and decoding both stream and buffer no more than one chunk.
 //   message: version u8 = 1, length u64, flags u16 (1: CRC-64), segment count u16, segments, CRC-64
-//   segment: number u16 from 1, length of the content u64, content, CRC-64. All is little-endian.
+//   segment: number u16 from 1, length of the content u64, content, CRC-64. Everything is little-endian.
 import assert from 'node:assert/strict'
 import { crc64Hasher } from '../../extent/hash/hash.ts'
 import { invalidHeader, StorageError } from '../../storage/shared/error.ts'
@@ -16,11 +16,11 @@ const SEGMENT_HEADER_BYTES = 10
 const CRC64_BYTES = 8
 /** The count is a u16. */
 const SEGMENT_COUNT_MAX = 0xffff
-/** As the SDKs cut their uploads. */
+/** As in the SDKs' uploads. */
 const SEGMENT_BYTES = 4 * 1024 * 1024
 
-/** Whether the client asks for the answer (of a download) as a structured message. */
-export function isStructuredBodyAsked(headers: HeaderFields): boolean {
+/** Whether the client wants a download as a structured message. */
+export function wantsStructuredBody(headers: HeaderFields): boolean {
   const text = optionalHeader(headers, 'x-ms-structured-body')
   if (text === undefined) return false
   if (!/^XSM\/1\.0;\s*properties=crc64$/i.test(text)) {
@@ -29,24 +29,24 @@ export function isStructuredBodyAsked(headers: HeaderFields): boolean {
   return true
 }
 
-/** Of an upload: the length of the content inside the message. Undefined if the body is plain. */
+/** The length of the content inside an uploaded message; undefined if the body is plain. */
 export function parseStructuredBodyHeader(
   headers: HeaderFields,
 ): { readonly contentBytes: number } | undefined {
-  if (!isStructuredBodyAsked(headers)) return undefined
+  if (!wantsStructuredBody(headers)) return undefined
   return { contentBytes: requiredInt(headers, 'x-ms-structured-content-length') }
 }
 
-export type StructuredLengths = {
-  /** Content-Length: all that is on the wire. */
+type StructuredLengths = {
+  /** Content-Length: all bytes on the wire. */
   readonly messageBytes: number
   /** x-ms-structured-content-length. */
   readonly contentBytes: number
 }
 
 /**
- * The content, as it passes. A wrong CRC-64 shows only after the content that it belongs to, so
- * nothing of it counts before the stream has ended well.
+ * Streams the content of a message. A wrong CRC-64 is only found after the content it covers, so callers must
+ * not use any of it before the stream has ended without an error.
  */
 export async function* decodeStructuredBody(
   source: AsyncIterable<Uint8Array>,
@@ -80,14 +80,14 @@ export async function* decodeStructuredBody(
   }
 }
 
-/** What `encodeStructuredBody` gives, in bytes: the Content-Length of the answer. */
+/** The length of `encodeStructuredBody`'s output: the Content-Length of the answer. */
 export function structuredBodyLength(contentBytes: number, segmentBytes = SEGMENT_BYTES): number {
   return messageLength(contentBytes, segmentation(contentBytes, segmentBytes).segmentCount)
 }
 
 /**
- * A source of exactly `contentBytes` as a structured message. A chunk of the source may come out in
- * pieces, so its memory is not to be recycled by what comes out.
+ * Encodes a source of exactly `contentBytes` as a structured message. Chunks may come out in pieces, so the
+ * output must not be used to recycle their memory.
  */
 export async function* encodeStructuredBody(
   source: AsyncIterable<Uint8Array>,
@@ -99,7 +99,7 @@ export async function* encodeStructuredBody(
   try {
     const message = crc64Hasher()
     let leftBytes = contentBytes
-    // What stands between two segments goes out in one piece.
+    // The bytes between the contents of two segments are sent in one piece.
     let between = encodeHeader(contentBytes, cut.segmentCount)
     for (let number = 1; number <= cut.segmentCount; number += 1) {
       let lengthBytes = Math.min(cut.segmentBytes, leftBytes)
@@ -108,7 +108,7 @@ export async function* encodeStructuredBody(
       const segment = crc64Hasher()
       while (lengthBytes > 0) {
         const chunk = await cursor.some(lengthBytes)
-        assert(chunk !== undefined, 'the source has less than its length')
+        assert(chunk !== undefined, 'the source is shorter than its length')
         lengthBytes -= chunk.length
         segment.update(chunk)
         message.update(chunk)
@@ -116,7 +116,7 @@ export async function* encodeStructuredBody(
       }
       between = segment.digest()
     }
-    assert(await cursor.isAtEnd(), 'the source has more than its length')
+    assert(await cursor.isAtEnd(), 'the source is longer than its length')
     yield Buffer.concat([between, message.digest()])
   } finally {
     await cursor.close()
@@ -124,8 +124,8 @@ export async function* encodeStructuredBody(
 }
 
 /**
- * Segments become longer where there would be more than a u16 counts. No content is one empty
- * segment: the SDKs' decoders expect a segment header after the message header.
+ * Segments are longer if a u16 could not count them otherwise. Empty content is one empty segment: the SDKs'
+ * decoders expect a segment header after the message header.
  */
 function segmentation(
   contentBytes: number,
@@ -158,10 +158,10 @@ function encodeSegmentHeader(number: number, lengthBytes: number): Buffer {
   return header
 }
 
-/** How many segments follow. */
+/** Returns the number of segments. */
 function decodeHeader(header: Buffer, { messageBytes, contentBytes }: StructuredLengths): number {
   if (header.readUInt8(0) !== VERSION) throw malformed('Its version is not known.')
-  // The request's header has promised properties=crc64.
+  // The request's header says properties=crc64.
   if (header.readUInt16LE(9) !== FLAG_CRC64) throw malformed('Its flags are not those of crc64.')
   if (header.readBigUInt64LE(1) !== BigInt(messageBytes)) {
     throw malformed('Its length is not the Content-Length.')
@@ -173,7 +173,7 @@ function decodeHeader(header: Buffer, { messageBytes, contentBytes }: Structured
   return segmentCount
 }
 
-/** How long the segment is. */
+/** Returns the length of the segment. */
 function decodeSegmentHeader(header: Buffer, number: number, contentBytesMax: number): number {
   if (header.readUInt16LE(0) !== number) throw malformed('A segment is out of order.')
   const lengthBytes = header.readBigUInt64LE(2)
@@ -204,7 +204,7 @@ function malformed(reason: string): StorageError {
   return new StorageError('InvalidInput', {}, `The structured message is not valid. ${reason}`)
 }
 
-/** Reads a source at lengths of our own choice. Closing it lets go of the source. */
+/** Reads a source in pieces of chosen length. `close` closes the source. */
 class ByteCursor {
   readonly #chunks: AsyncIterator<Uint8Array>
   #chunk: Uint8Array = new Uint8Array(0)
@@ -214,7 +214,7 @@ class ByteCursor {
     this.#chunks = source[Symbol.asyncIterator]()
   }
 
-  /** At least one byte and at most `bytesMax`, as the source has them; undefined at its end. */
+  /** The next bytes, at least one and at most `bytesMax`; undefined at the end. */
   async some(bytesMax: number): Promise<Uint8Array | undefined> {
     if (await this.isAtEnd()) return undefined
     const bytes = this.#chunk.subarray(0, bytesMax)
@@ -222,7 +222,7 @@ class ByteCursor {
     return bytes
   }
 
-  /** Exactly as many, in one piece; undefined if the source ends before. */
+  /** Exactly `lengthBytes` in one piece; undefined if the source ends before. */
   async take(lengthBytes: number): Promise<Buffer | undefined> {
     const bytes = Buffer.allocUnsafe(lengthBytes)
     let filledBytes = 0

@@ -1,13 +1,13 @@
-// A long text as UTF-8, written piece by piece into one buffer. As a string, a list of thousands of items is
-// a tree of a hundred thousand additions, which takes as long to put together as all the rest of the list.
+// Writes a long text as UTF-8 into one growing buffer. As a string, a list of thousands of items is a rope of a
+// hundred thousand concatenations, and flattening it takes as long as the rest of the list.
 
 export type TextWriter = {
   add(text: string): void
   bytes(): Uint8Array
 }
 
-export function createTextWriter(lengthBytesLikely: number): TextWriter {
-  let buffer = Buffer.allocUnsafe(lengthBytesLikely)
+export function createTextWriter(expectedBytes: number): TextWriter {
+  let buffer = Buffer.allocUnsafe(expectedBytes)
   let end = 0
   return {
     add(text) {

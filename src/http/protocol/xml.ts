@@ -1,6 +1,7 @@
-// XML in and out. Bodies become a small tree; a DOCTYPE, an entity beyond the five, another encoding
-// than UTF-8, or more depth or nodes than any request needs is InvalidXmlDocument. Answers are written
-// by concatenation, since a list of 5,000 blobs is one long string.
+// Parses and writes XML. A body becomes a small tree; a DOCTYPE, an entity other than the five predefined ones, an
+// encoding other than UTF-8, or more depth or nodes than any request needs is InvalidXmlDocument. Answers are
+// written by concatenation, since a list of 5,000 blobs is one long string.
+import { Turn } from '../../kv/turn.ts'
 import { SaxesParser } from 'saxes'
 import { StorageError } from '../../storage/shared/error.ts'
 
@@ -14,10 +15,10 @@ export type XmlNode = {
   readonly end: XmlPlace
 }
 
-/** Both count from 1; the position is that of the tag's name. */
-export type XmlPlace = { readonly line: number; readonly position: number }
+/** Both count from 1; `position` is that of the tag's name. */
+type XmlPlace = { readonly line: number; readonly position: number }
 
-export type XmlLimits = {
+type XmlLimits = {
   readonly lengthMax: number
   readonly depthMax: number
   readonly nodeCountMax: number
@@ -44,12 +45,34 @@ type OpenNode = {
 const NOWHERE: XmlPlace = { line: 0, position: 0 }
 
 export function parseXml(body: string | Uint8Array, limits: XmlLimits = XML_LIMITS): XmlNode {
+  const { text, holder, parser } = beginXml(body, limits)
+  parser.write(text).close()
+  return rootOf(holder)
+}
+
+/** The same, over as many turns of the event loop as it takes. */
+export async function parseLongXml(body: Uint8Array, limits: XmlLimits): Promise<XmlNode> {
+  const { text, holder, parser } = beginXml(body, limits)
+  const turn = new Turn()
+  for (let at = 0; at < text.length; at += PART_LENGTH) {
+    parser.write(text.slice(at, at + PART_LENGTH))
+    if (turn.isOver()) await turn.next()
+  }
+  parser.close()
+  return rootOf(holder)
+}
+
+/** Parsing it takes a few milliseconds at most. */
+const PART_LENGTH = 64 * 1024
+
+function beginXml(body: string | Uint8Array, limits: XmlLimits) {
   if (body.length > limits.lengthMax) throw invalidXml()
   const text = typeof body === 'string' ? body : decodeUtf8(body)
   const holder: OpenNode = { name: '', attributes: {}, children: [], text: '', end: NOWHERE }
-  const parser = createParser(holder, limits)
-  parser.write(text).close()
-  const [root] = holder.children
+  return { text, holder, parser: createParser(holder, limits) }
+}
+
+function rootOf({ children: [root] }: OpenNode): XmlNode {
   if (root === undefined) throw invalidXml()
   return root
 }
@@ -92,7 +115,7 @@ function createParser(holder: OpenNode, limits: XmlLimits): Parser {
   parser.on('text', addText)
   parser.on('cdata', addText)
   parser.on('closetag', ({ name, isSelfClosing }) => {
-    // The parser stands behind the tag: `name>`, or `/>`.
+    // The parser is now after the tag: `name>`, or `/>`.
     const back = isSelfClosing ? 1 : name.length
     current.end = { line: parser.line, position: parser.column - back }
     open.pop()
@@ -101,7 +124,7 @@ function createParser(holder: OpenNode, limits: XmlLimits): Parser {
   return parser
 }
 
-/** The one child of that name, if there is one. Two are an error. */
+/** The only child with that name, if any; two are an error. */
 export function xmlChild(node: XmlNode, name: string): XmlNode | undefined {
   const [first, second] = node.children.filter((child) => child.name === name)
   if (second !== undefined) throw invalidXml()
@@ -118,17 +141,17 @@ export function invalidXml(place: XmlPlace = NOWHERE, reason = ''): StorageError
 
 export const XML_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
 
-/** What takes the slow path: some of it needs no change after all. */
+/** Characters that take the slow path; not all of them need escaping. */
 const SPECIAL = /[&<>\p{Cc}\p{Cs}\ufffe\uffff]/u
 const SPECIALS = new RegExp(SPECIAL.source, 'gu')
 const NOT_XML = /(?![\t\n\r\u007f-\u009f])[\p{Cc}\p{Cs}\ufffe\uffff]/u
 
-/** Text for between tags. What XML 1.0 can't hold becomes U+FFFD. */
+/** Escapes text between tags. Characters that XML 1.0 does not allow become U+FFFD. */
 export function xmlEscape(text: string): string {
   return SPECIAL.test(text) ? text.replace(SPECIALS, escapeCharacter) : text
 }
 
-/** Text for between the double quotes of an attribute. */
+/** Escapes text between the double quotes of an attribute. */
 export function xmlEscapeAttribute(text: string): string {
   const escaped = xmlEscape(text)
   if (!/["\t\n]/.test(escaped)) return escaped
@@ -144,19 +167,19 @@ function escapeCharacter(character: string): string {
   return NOT_XML.test(character) ? '\ufffd' : character
 }
 
-/** `<name>text</name>`, or `<name />` for no text. */
+/** `<name>text</name>`, or `<name />` for empty text. */
 export function xmlElement(name: string, text: string): string {
   return text === '' ? `<${name} />` : `<${name}>${xmlEscape(text)}</${name}>`
 }
 
-/** Nothing at all for undefined. */
+/** Empty for undefined. */
 export function xmlOptional(name: string, value: string | number | boolean | undefined): string {
   return value === undefined ? '' : xmlElement(name, String(value))
 }
 
 /**
- * An element that holds the name of a blob or a prefix. One that XML can't hold is percent-encoded and
- * says so (since 2021-02-12).
+ * An element with the name of a blob or a prefix. A name that XML does not allow is percent-encoded and marked
+ * `Encoded` (since 2021-02-12).
  */
 export function xmlNameElement(element: string, name: string): string {
   if (!SPECIAL.test(name)) return `<${element}>${name}</${element}>`

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { open, type Database, type Transaction as NativeTransaction } from 'lmdb'
 import type { Key, ScanRange } from '../kv.ts'
 import { fieldsEnd } from '../record.ts'
-import { keyName } from '../key.ts'
+import { changeMap, getEntry, type SortedMap } from '../sorted-map.ts'
 import { checkReads } from './check.ts'
 import { DiskSpace } from './disk-space.ts'
 import {
@@ -138,8 +138,8 @@ const OPENED_VERSION: Version = 1
 
 /** Commits of several runners: each checked inside one native transaction, so one at a time. */
 class SharedCommits {
-  /** Of what was written or deleted since the store was opened. */
-  readonly versions = new Map<string, Version>()
+  /** Of what was written since the store was opened. Replaced by each commit: snapshots keep theirs. */
+  #versions: Versions = []
   readonly #store: Store
   readonly #space: DiskSpace
   readonly #turns = new Exclusive()
@@ -147,6 +147,10 @@ class SharedCommits {
   constructor(store: Store, space: DiskSpace) {
     this.#store = store
     this.#space = space
+  }
+
+  get versions(): Versions {
+    return this.#versions
   }
 
   commit(transactions: readonly Transaction[]): Promise<readonly Verdict[]> {
@@ -159,29 +163,31 @@ class SharedCommits {
 
   #commit(transactions: readonly Transaction[]): readonly Verdict[] {
     this.#space.check(transactions.flatMap(({ writes }) => writes))
-    return this.#store.transactionSync(() => {
+    let versions = this.#versions
+    const verdicts = this.#store.transactionSync(() => {
       const reads = readsOf(this.#store)
       return transactions.map((transaction) => {
-        const verdict = checkReads(transaction.reads, (wanted) =>
-          readAll(reads, wanted, this.versions),
-        )
+        const verdict = checkReads(transaction.reads, (wanted) => readAll(reads, wanted, versions))
         if (verdict !== 'committed') return verdict
-        for (const each of transaction.writes) {
-          write(this.#store, each)
-          this.versions.set(keyName(each.key), each.version)
-        }
+        for (const each of transaction.writes) write(this.#store, each)
+        versions = changeMap(versions, transaction.writes.map(toVersion))
         return verdict
       })
     })
+    this.#versions = versions
+    return verdicts
   }
 }
 
-function readAll(
-  reads: LocalReads,
-  { keys, ranges }: Wanted,
-  versions: ReadonlyMap<string, Version> = NO_VERSIONS,
-): Found {
-  const versionOf = (key: Key): Version => versions.get(keyName(key)) ?? OPENED_VERSION
+type Versions = SortedMap<Version>
+
+/** A key that is absent needs no version. */
+function toVersion({ key, value, version }: Write) {
+  return { key: new Uint8Array(key), value: value && version }
+}
+
+function readAll(reads: LocalReads, { keys, ranges }: Wanted, versions: Versions = []): Found {
+  const versionOf = (key: Key): Version => getEntry(versions, key) ?? OPENED_VERSION
   return {
     keys: keys.map(({ key, known }) => {
       const value = reads.get(key, 'whole')
@@ -198,8 +204,6 @@ function readAll(
   }
 }
 
-const NO_VERSIONS: ReadonlyMap<string, Version> = new Map()
-
 /** Snapshots of reads that take longer than one turn of the event loop. */
 class Snapshots {
   readonly #store: Store
@@ -210,13 +214,13 @@ class Snapshots {
     this.#store = store
   }
 
-  take(versions: ReadonlyMap<string, Version> | undefined): Snapshot {
+  take(versions: Versions | undefined): Snapshot {
     const transaction = this.#store.useReadTransaction()
     this.#count += 1
     const local = readsOf(this.#store, { transaction })
     return {
       ...(versions === undefined && { local }),
-      read: (wanted) => readAll(local, wanted),
+      read: (wanted) => readAll(local, wanted, versions),
       release: () => {
         transaction.done()
         this.#count -= 1

@@ -23,10 +23,22 @@ export class Known {
   #settledVolatile: VolatileRecords = []
   /** Volatile keys, written or deleted, whose run is not durable yet. */
   readonly #unsettled = new Map<string, Run>()
+  /** Runs that are not durable yet and have read volatile records. */
+  readonly #volatileReaders = new Set<Run>()
+  /** Those of them that have read what has changed since, at once. */
+  readonly #outrun = new Set<Run>()
 
   /** Whether volatile records and stored ones may be out of step until a commit is done. */
   get hasUnsettledVolatile(): boolean {
-    return this.#unsettled.size > 0
+    return this.#unsettled.size > 0 || this.isOutrun
+  }
+
+  /**
+   * Whether the settled volatile records are ahead of the stored ones: a run that is not durable yet comes before
+   * changes of volatile records that already count, since it has not seen them.
+   */
+  get isOutrun(): boolean {
+    return this.#outrun.size > 0
   }
 
   isPending(name: string): boolean {
@@ -43,6 +55,7 @@ export class Known {
 
   getVolatile(key: Key, name: string, reader: Reader): StoredRecord | undefined {
     this.touchVolatile(name, reader)
+    reader.hasReadVolatile(name)
     return this.peekVolatile(key)
   }
 
@@ -53,6 +66,7 @@ export class Known {
   }
 
   scanVolatile(range: ScanRange, reader: Reader): readonly Entry[] {
+    reader.hasReadVolatile(range)
     if (this.#unsettled.size > 0) {
       const [from, to] = [keyName(range.from), keyName(range.to)]
       for (const [name, run] of this.#unsettled) {
@@ -81,6 +95,7 @@ export class Known {
     const isSame = this.#volatile === this.#settledVolatile
     this.#volatile = changeMap(this.#volatile, writes)
     this.#settledVolatile = isSame ? this.#volatile : changeMap(this.#settledVolatile, writes)
+    for (const run of this.#volatileReaders) if (hasReadOneOf(run, writes)) this.#outrun.add(run)
   }
 
   add(run: Run): void {
@@ -88,6 +103,7 @@ export class Known {
     for (const [name, write] of run.writes) {
       this.#pending.set(name, { key: write.key, value: write.value, version, run })
     }
+    if (run.volatileReads !== undefined) this.#volatileReaders.add(run)
     if (run.volatileWrites.length === 0) return
     this.#volatile = changeMap(this.#volatile, run.volatileWrites)
     for (const { key } of run.volatileWrites) this.#unsettled.set(keyName(key), run)
@@ -98,6 +114,8 @@ export class Known {
     for (const name of run.writes.keys()) {
       if (this.#pending.get(name)?.run === run) this.#pending.delete(name)
     }
+    this.#volatileReaders.delete(run)
+    this.#outrun.delete(run)
     if (run.volatileWrites.length === 0) return
     this.#settledVolatile = changeMap(this.#settledVolatile, run.volatileWrites)
     for (const { key } of run.volatileWrites) {
@@ -112,11 +130,24 @@ export class Known {
     this.#pending = new Map()
     this.#volatile = this.#settledVolatile
     this.#unsettled.clear()
+    this.#volatileReaders.clear()
+    this.#outrun.clear()
     for (const run of left) this.add(run)
   }
 }
 
 const NO_ENTRIES: readonly Entry[] = []
+
+function hasReadOneOf({ volatileReads = [] }: Run, writes: readonly PendingWrite[]): boolean {
+  return writes.some(({ key }) => {
+    const name = keyName(key)
+    return volatileReads.some((read) =>
+      typeof read === 'string'
+        ? read === name
+        : name >= keyName(read.from) && name < keyName(read.to),
+    )
+  })
+}
 
 /** Volatile records stay for long, so they must not keep a pool of buffers alive. */
 export function ownedWrites(writes: PendingWrites): readonly PendingWrite[] {

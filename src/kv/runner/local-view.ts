@@ -8,7 +8,7 @@ import type { Known } from './known.ts'
 import { StoredRecord } from '../record.ts'
 import { getEntry, scanEntries } from '../sorted-map.ts'
 import { ready } from '../step.ts'
-import { KEY_ONLY, merge, type Reader, type View } from '../transaction.ts'
+import { KEY_ONLY, merge, type FoundRecord, type Reader, type View } from '../transaction.ts'
 import { isVolatile } from '../volatile.ts'
 
 /**
@@ -79,9 +79,9 @@ export class DurableView implements View {
     this.#known = known
   }
 
-  get(key: Key, name: string, part: RecordPart, reader: Reader): Step<StoredRecord | undefined> {
-    if (isVolatile(key)) return ready(this.#known.getVolatile(key, name, reader))
-    return ready(this.#stored.get(key, name, part))
+  get(key: Key, name: string, part: RecordPart, reader: Reader): FoundRecord {
+    if (isVolatile(key)) return this.#known.getVolatile(key, name, reader)
+    return this.#stored.get(key, name, part)
   }
 
   scan(range: ScanRange, part: ScanPart, reader: Reader): Step<readonly Entry[]> {
@@ -102,12 +102,12 @@ export class AheadView implements View {
     this.#known = known
   }
 
-  get(key: Key, name: string, part: RecordPart, reader: Reader): Step<StoredRecord | undefined> {
-    if (isVolatile(key)) return ready(this.#known.getVolatile(key, name, reader))
+  get(key: Key, name: string, part: RecordPart, reader: Reader): FoundRecord {
+    if (isVolatile(key)) return this.#known.getVolatile(key, name, reader)
     const pending = this.#known.pending(name)
-    if (pending === undefined) return ready(this.#stored.get(key, name, part))
+    if (pending === undefined) return this.#stored.get(key, name, part)
     reader.hasSeen(pending.run)
-    return ready(pending.value)
+    return pending.value
   }
 
   scan(range: ScanRange, part: ScanPart, reader: Reader): Step<readonly Entry[]> {
@@ -134,10 +134,10 @@ export class SnapshotView implements View {
     this.#volatile = volatile
   }
 
-  get(key: Key): Step<StoredRecord | undefined> {
-    if (isVolatile(key)) return ready(getEntry(this.#volatile, key))
+  get(key: Key): FoundRecord {
+    if (isVolatile(key)) return getEntry(this.#volatile, key)
     const value = this.#local.get(key, 'whole')
-    return ready(value === undefined ? undefined : new StoredRecord(value))
+    return value === undefined ? undefined : new StoredRecord(value)
   }
 
   scan(range: ScanRange, part: ScanPart): Step<readonly Entry[]> {

@@ -4,16 +4,17 @@ import assert from 'node:assert/strict'
 import type { RecordCache } from '../cache.ts'
 import { ABSENT, type Engine, type LocalReads } from '../engine/engine.ts'
 import type { ReadTx, Step, Tx } from '../kv.ts'
-import { Need, PAUSE, runStraight } from '../step.ts'
+import { Need, PAUSE } from '../step.ts'
 import { BodyTx } from '../transaction.ts'
 import { Turn } from '../turn.ts'
 import { Known, ownedWrites } from './known.ts'
 import { AheadView, DurableView, SnapshotView, StoredReads } from './local-view.ts'
 import { CommitQueue } from './queue.ts'
 
-/** A read longer than this starts over on a snapshot and then gives way; nearly all are shorter. */
-const STRAIGHT_MS = 25
-
+/**
+ * A body that takes longer than a turn of the event loop gives way to others: a read starts over on a snapshot, which
+ * it keeps from one turn to the next; a write goes on where it is, while other writes wait.
+ */
 export class LocalRunner<Event> {
   readonly #engine: Engine
   readonly #known = new Known()
@@ -21,6 +22,10 @@ export class LocalRunner<Event> {
   readonly #ahead: AheadView
   readonly #queue: CommitQueue
   readonly #tell: (events: readonly Event[]) => void
+  /** Reads and writes that take more than a turn of the event loop. */
+  readonly #longWork = new Set<Promise<unknown>>()
+  /** While a body that writes pauses: the bodies that wait for their turn. */
+  #writesBehind: (() => void)[] | undefined
 
   constructor(
     engine: Engine,
@@ -45,12 +50,9 @@ export class LocalRunner<Event> {
       const steps = body(tx)
       let result = steps.next()
       if (isPause(result)) {
-        const turn = new Turn(STRAIGHT_MS)
+        const turn = new Turn()
         while (isPause(result) && !turn.isOver()) result = steps.next()
-        if (isPause(result)) {
-          await turn.next()
-          return end(await this.#readSnapshot(body))
-        }
+        if (isPause(result)) return end(await this.#readLong(body))
       }
       if (tx.seen.size > 0) await this.#durableSeen(tx)
       return end(valueOf(result))
@@ -66,11 +68,21 @@ export class LocalRunner<Event> {
     return new Promise((resolve, reject) => this.#finish(tx, resolve, reject))
   }
 
+  #readLong<T>(body: (tx: ReadTx) => Step<T>): Promise<T | Need> {
+    return this.#track(new Turn().next().then(() => this.#readSnapshot(body)))
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    this.#longWork.add(work)
+    try {
+      return await work
+    } finally {
+      this.#longWork.delete(work)
+    }
+  }
+
   async #readSnapshot<T>(body: (tx: ReadTx) => Step<T>): Promise<T | Need> {
-    const { snapshot, volatile } = await this.#queue.atRest(() => ({
-      snapshot: this.#engine.snapshot(),
-      volatile: this.#known.settledVolatile,
-    }))
+    const { snapshot, volatile } = await this.#takeSnapshot()
     assert('release' in snapshot && snapshot.local !== undefined, 'local snapshots never wait')
     try {
       const view = new SnapshotView(snapshot.local, volatile)
@@ -87,19 +99,104 @@ export class LocalRunner<Event> {
     }
   }
 
+  async #takeSnapshot() {
+    for (;;) {
+      const taken = await this.#queue.atRest(() =>
+        this.#known.isOutrun
+          ? undefined
+          : { snapshot: this.#engine.snapshot(), volatile: this.#known.settledVolatile },
+      )
+      if (taken !== undefined) return taken
+    }
+  }
+
   write<T, R>(body: (tx: Tx<Event>) => Step<T>, end: (result: T | Need) => R): Promise<R> {
     return new Promise((resolve, reject) => {
-      const tx = new BodyTx<Event>(this.#ahead)
-      try {
-        const value = runStraight(body(tx))
-        if (value instanceof Need) tx.discardWrites()
-        this.#finish(tx, () => resolve(end(value)), reject)
-      } catch (error) {
-        // It may have failed because of what another body has written: that must be durable first.
-        tx.discardWrites()
-        this.#finish(tx, () => reject(error), reject)
-      }
+      this.#inTurn(() => this.#runWrite(body, (value) => resolve(end(value)), reject))
     })
+  }
+
+  #runWrite<T>(
+    body: (tx: Tx<Event>) => Step<T>,
+    settled: (value: T | Need) => void,
+    fail: (error: unknown) => void,
+  ): void {
+    const tx = new BodyTx<Event>(this.#ahead)
+    try {
+      const steps = body(tx)
+      let result = steps.next()
+      if (isPause(result)) {
+        const turn = new Turn()
+        while (isPause(result) && !turn.isOver()) result = steps.next()
+        if (isPause(result)) {
+          this.#track(this.#writeLong(body, { tx, steps }, settled, fail)).catch(fail)
+          return
+        }
+      }
+      this.#finishWrite(tx, valueOf(result), settled, fail)
+    } catch (error) {
+      this.#finishFailed(tx, error, fail)
+    }
+  }
+
+  /** Goes on with a body in later turns. No other body writes meanwhile, so what it has read does not change. */
+  async #writeLong<T>(
+    body: (tx: Tx<Event>) => Step<T>,
+    begun: { readonly tx: BodyTx<Event>; readonly steps: Step<T> },
+    settled: (value: T | Need) => void,
+    fail: (error: unknown) => void,
+  ): Promise<void> {
+    this.#writesBehind = []
+    let { tx, steps } = begun
+    let { failureCount } = this.#queue
+    const turn = new Turn()
+    try {
+      await turn.next()
+      let result: IteratorResult<unknown, T>
+      do {
+        if (turn.isOver()) await turn.next()
+        if (failureCount !== this.#queue.failureCount) {
+          // What it has seen was never stored.
+          failureCount = this.#queue.failureCount
+          tx = new BodyTx<Event>(this.#ahead)
+          steps = body(tx)
+        }
+        result = steps.next()
+      } while (isPause(result))
+      this.#finishWrite(tx, valueOf(result), settled, fail)
+    } catch (error) {
+      this.#finishFailed(tx, error, fail)
+    } finally {
+      this.#runWritesBehind()
+    }
+  }
+
+  /** One of them may pause, too: then the rest waits on. */
+  #runWritesBehind(): void {
+    const waiting = this.#writesBehind ?? []
+    this.#writesBehind = undefined
+    for (const run of waiting) this.#inTurn(run)
+  }
+
+  #inTurn(run: () => void): void {
+    if (this.#writesBehind === undefined) run()
+    else this.#writesBehind.push(run)
+  }
+
+  #finishWrite<T>(
+    tx: BodyTx<Event>,
+    value: T | Need,
+    settled: (value: T | Need) => void,
+    fail: (error: unknown) => void,
+  ): void {
+    if (value instanceof Need) tx.discardWrites()
+    this.#finish(tx, () => settled(value), fail)
+  }
+
+  /** It may have failed because of what another body has written: that must be durable first. */
+  #finishFailed(tx: BodyTx<Event>, error: unknown, fail: (error: unknown) => void): void {
+    tx.discardWrites()
+    this.#finish(tx, () => fail(error), fail)
   }
 
   #finish(tx: BodyTx<Event>, settled: () => void, fail: (error: unknown) => void): void {
@@ -118,12 +215,15 @@ export class LocalRunner<Event> {
       this.#known.applyVolatile(volatileWrites)
       return settle()
     }
-    const run = { writes, volatileWrites, version: ABSENT, seen }
-    this.#queue.add({ ...run, settle, fail, retry: fail })
+    const { volatileReads } = tx
+    const reads = volatileReads.length === 0 ? {} : { volatileReads }
+    const run = { writes, volatileWrites, version: ABSENT, ...reads }
+    this.#queue.add({ run, seen, settle, fail, retry: fail })
   }
 
-  settled(): Promise<void> {
-    return this.#queue.settled()
+  async settled(): Promise<void> {
+    while (this.#longWork.size > 0) await Promise.allSettled(this.#longWork)
+    await this.#queue.settled()
   }
 }
 

@@ -5,7 +5,9 @@ import type { Engine, Transaction, Verdict } from '../engine/engine.ts'
 import type { Run } from '../transaction.ts'
 import type { Known } from './known.ts'
 
-export type QueuedRun = Run & {
+export type QueuedRun = {
+  /** What others see of it. It does not lead to the runs it has seen, or a busy key would keep all of them alive. */
+  readonly run: Run
   /** Runs whose writes it has seen or overwritten before they were durable. */
   readonly seen: ReadonlySet<Run>
   /** What it has read; absent where nobody else writes. */
@@ -29,6 +31,7 @@ export class CommitQueue {
   #waiting: QueuedRun[] = []
   #committing: Promise<void> | undefined
   #atRest: (() => void)[] = []
+  #failureCount = 0
 
   constructor(engine: Engine, known: Known, cache: RecordCache) {
     this.#engine = engine
@@ -36,10 +39,15 @@ export class CommitQueue {
     this.#cache = cache
   }
 
-  add(run: QueuedRun): void {
-    this.#known.add(run)
-    for (const name of run.writes.keys()) this.#cache.drop(name)
-    this.#waiting.push(run)
+  /** Commits that have failed: what a body saw before one of them may never have been stored. */
+  get failureCount(): number {
+    return this.#failureCount
+  }
+
+  add(queued: QueuedRun): void {
+    this.#known.add(queued.run)
+    for (const name of queued.run.writes.keys()) this.#cache.drop(name)
+    this.#waiting.push(queued)
     this.#committing ??= this.#commitWaiting()
   }
 
@@ -50,16 +58,18 @@ export class CommitQueue {
 
   /** Runs `work` while no commit is under way: then the engine has exactly what is settled. */
   atRest<T>(work: () => T): Promise<T> {
-    if (this.#committing === undefined) return Promise.resolve(work())
-    return new Promise((resolve) => this.#atRest.push(() => resolve(work())))
+    // In a promise of its own, which reports an error of `work`: commits go on.
+    const working = (): Promise<T> => new Promise((resolve) => resolve(work()))
+    if (this.#committing === undefined) return working()
+    return new Promise((resolve) => this.#atRest.push(() => resolve(working())))
   }
 
   async #commitWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const runs = this.#takeGroup()
-      const verdicts = await this.#commit(runs).catch((error: unknown) => ({ error }))
-      if ('error' in verdicts) this.#failAll(runs, verdicts.error)
-      else this.#conclude(runs, verdicts)
+      const group = this.#takeGroup()
+      const verdicts = await this.#commit(group).catch((error: unknown) => ({ error }))
+      if ('error' in verdicts) this.#failAll(group, verdicts.error)
+      else this.#conclude(group, verdicts)
       for (const work of this.#atRest.splice(0)) work()
     }
     this.#committing = undefined
@@ -69,59 +79,59 @@ export class CommitQueue {
     const count = Math.max(GROUP_COUNT_MIN, Math.ceil(this.#waiting.length / 2))
     if (this.#engine.local !== undefined) return this.#waiting.splice(0, count)
     const group = new Set<Run>()
-    for (const run of this.#waiting.slice(0, count)) {
+    for (const queued of this.#waiting.slice(0, count)) {
       // The engine checks what a run has read in the store, but not volatile records: it must not commit one that
       // has seen those of a run it may refuse.
-      if (run.reads !== undefined && hasSeenVolatile(run, group)) break
-      group.add(run)
+      if (queued.reads !== undefined && hasSeenVolatile(queued, group)) break
+      group.add(queued.run)
     }
     return this.#waiting.splice(0, group.size)
   }
 
-  async #commit(runs: readonly QueuedRun[]): Promise<readonly (Verdict | undefined)[]> {
-    if (this.#engine.local === undefined) return this.#engine.commit(runs.map(transactionOf))
-    const writes = lastOfEach(runs)
+  async #commit(group: readonly QueuedRun[]): Promise<readonly (Verdict | undefined)[]> {
+    if (this.#engine.local === undefined) return this.#engine.commit(group.map(transactionOf))
+    const writes = lastOfEach(group)
     if (writes.length > 0) await this.#engine.commit([{ writes }])
-    return runs.map(() => 'committed')
+    return group.map(() => 'committed')
   }
 
-  #conclude(runs: readonly QueuedRun[], verdicts: readonly (Verdict | undefined)[]): void {
+  #conclude(group: readonly QueuedRun[], verdicts: readonly (Verdict | undefined)[]): void {
     const refused = new Map<Run, Verdict | undefined>()
     const done: QueuedRun[] = []
-    runs.forEach((run, at) => {
-      if (verdicts[at] === 'committed') done.push(run)
-      else refused.set(run, verdicts[at])
+    group.forEach((queued, at) => {
+      if (verdicts[at] === 'committed') done.push(queued)
+      else refused.set(queued.run, verdicts[at])
     })
-    for (const run of done) {
+    for (const { run } of done) {
       this.#known.settle(run)
       this.#keepWritten(run)
     }
-    const retried = refused.size === 0 ? [] : this.#takeRefused(runs, refused)
-    for (const run of done) run.settle()
-    for (const [run, verdict] of retried) run.retry(verdict)
+    const retried = refused.size === 0 ? [] : this.#takeRefused(group, refused)
+    for (const queued of done) queued.settle()
+    for (const [queued, verdict] of retried) queued.retry(verdict)
   }
 
   /** Refused runs, with those behind them that have seen their writes. */
   #takeRefused(
-    runs: readonly QueuedRun[],
+    group: readonly QueuedRun[],
     refused: Map<Run, Verdict | undefined>,
   ): [QueuedRun, Verdict | undefined][] {
     const left: QueuedRun[] = []
-    const retried = runs.filter((run) => refused.has(run))
-    for (const run of this.#waiting) {
-      if ([...run.seen].some((seen) => refused.has(seen))) {
-        refused.set(run, undefined)
-        retried.push(run)
+    const retried = group.filter(({ run }) => refused.has(run))
+    for (const queued of this.#waiting) {
+      if ([...queued.seen].some((seen) => refused.has(seen))) {
+        refused.set(queued.run, undefined)
+        retried.push(queued)
       } else {
-        left.push(run)
+        left.push(queued)
       }
     }
     this.#waiting = left
-    this.#known.restart(left)
-    return retried.map((run) => [run, refused.get(run)])
+    this.#known.restart(left.map(({ run }) => run))
+    return retried.map((queued) => [queued, refused.get(queued.run)])
   }
 
-  #keepWritten(run: QueuedRun): void {
+  #keepWritten(run: Run): void {
     for (const [name, { key, value }] of run.writes) {
       // Parsing others is left to who reads them.
       if (value?.isParsed !== true || this.#known.isPending(name)) continue
@@ -130,32 +140,38 @@ export class CommitQueue {
   }
 
   /** A full disk, say. Whatever was built on the failed commit fails with it. */
-  #failAll(runs: readonly QueuedRun[], error: unknown): void {
-    const failed = [...runs, ...this.#waiting.splice(0)]
+  #failAll(group: readonly QueuedRun[], error: unknown): void {
+    const failed = [...group, ...this.#waiting.splice(0)]
+    this.#failureCount += 1
     this.#known.restart([])
-    for (const run of failed) run.fail(error)
+    for (const queued of failed) queued.fail(error)
   }
 }
 
-function hasSeenVolatile(run: QueuedRun, group: ReadonlySet<Run>): boolean {
-  for (const seen of run.seen) {
-    if (seen.volatileWrites.length > 0 && group.has(seen)) return true
+function hasSeenVolatile({ seen }: QueuedRun, group: ReadonlySet<Run>): boolean {
+  for (const run of seen) {
+    if (run.volatileWrites.length > 0 && group.has(run)) return true
   }
   return false
 }
 
 /** What many runs write one after the other, such as a counter, is stored once. */
-function lastOfEach(runs: readonly QueuedRun[]): Transaction['writes'] {
+function lastOfEach(group: readonly QueuedRun[]): Transaction['writes'] {
   const last = new Map<string, Transaction['writes'][number]>()
-  for (const { writes, version } of runs) {
-    for (const [name, { key, value }] of writes)
+  for (const { run } of group) {
+    const { version } = run
+    for (const [name, { key, value }] of run.writes) {
       last.set(name, { key, value: value?.value, version })
+    }
   }
   return [...last.values()]
 }
 
-function transactionOf({ writes, reads, version }: QueuedRun): Transaction {
-  const list: Transaction['writes'][number][] = []
-  for (const { key, value } of writes.values()) list.push({ key, value: value?.value, version })
-  return reads === undefined ? { writes: list } : { reads, writes: list }
+function transactionOf({ run, reads }: QueuedRun): Transaction {
+  const { version } = run
+  const writes: Transaction['writes'][number][] = []
+  for (const { key, value } of run.writes.values()) {
+    writes.push({ key, value: value?.value, version })
+  }
+  return reads === undefined ? { writes } : { reads, writes }
 }

@@ -15,7 +15,7 @@ import type { Entry, Key, RecordPart, ScanPart, ScanRange, Step } from '../kv.ts
 import type { Known } from './known.ts'
 import { StoredRecord } from '../record.ts'
 import { ready } from '../step.ts'
-import { merge, type Reader, type Run, type View } from '../transaction.ts'
+import { merge, type FoundRecord, type Reader, type Run, type View } from '../transaction.ts'
 import { isVolatile } from '../volatile.ts'
 
 /** A body yields this for what it needs from the engine, and is resumed when `state` has it. */
@@ -32,9 +32,24 @@ export class EngineState {
     { readonly range: WantedRange; readonly found: readonly RecordEntry[] }
   >()
   readonly #cache: RecordCache
+  #fetchCount = 0
 
   constructor(cache: RecordCache) {
     this.#cache = cache
+  }
+
+  /** Whether nothing in it can have changed between two fetches. */
+  get isOneState(): boolean {
+    return this.#fetchCount <= 1
+  }
+
+  /** What a scan has found that is merged with so many writes; undefined where too little of it is known. */
+  range(range: WantedRange, writeCount: number): readonly RecordEntry[] | undefined {
+    const known = this.ranges.get(boundsName(range))
+    if (known === undefined) return undefined
+    const { found } = known
+    const isComplete = found.length < known.range.countMax
+    return isComplete || known.range.countMax >= range.countMax + writeCount ? found : undefined
   }
 
   /** `cached`: for each key, the record that the engine was asked about. */
@@ -44,6 +59,7 @@ export class EngineState {
     found: Found,
     cached: readonly (Cached | undefined)[] = [],
   ): void {
+    this.#fetchCount += 1
     keys.forEach((key, at) => {
       const { record, version } = this.#decode(key, found.keys[at], cached[at])
       this.keys.set(keyName(key), { key, record, version })
@@ -68,7 +84,7 @@ export class EngineState {
     const entries = found.map(({ key, value, version }) => {
       return { key, version, value: this.#scanned(key, { value, version }, range.part, isKept) }
     })
-    this.ranges.set(rangeName(range), { range, found: entries })
+    this.ranges.set(boundsName(range), { range, found: entries })
   }
 
   #scanned(
@@ -87,8 +103,13 @@ export class EngineState {
   }
 }
 
-function rangeName({ from, to, countMax, reverse = false, part }: WantedRange): string {
-  return [keyName(from), keyName(to), countMax, reverse, part].join('\n')
+function rangeName(range: WantedRange): string {
+  return `${range.countMax} ${boundsName(range)}`
+}
+
+/** Scans that differ only in their count have the same name: the longest one serves all. */
+function boundsName({ from, to, reverse = false, part }: WantedRange): string {
+  return [reverse, part, from.length, keyName(from), keyName(to)].join(' ')
 }
 
 /** 'durable': only what the engine has. 'ahead': with the writes of this process that are on their way. */
@@ -120,16 +141,16 @@ export class SharedView implements View {
     return { keys: [...this.#keys.values()], ranges: [...this.#ranges.values()] }
   }
 
-  get(key: Key, name: string, _part: RecordPart, reader: Reader): Step<StoredRecord | undefined> {
+  get(key: Key, name: string, _part: RecordPart, reader: Reader): FoundRecord | Step<FoundRecord> {
     if (isVolatile(key)) {
       const seen = this.#known.getVolatile(key, name, reader)
       this.#volatileKeys.push({ key, seen })
-      return ready(seen)
+      return seen
     }
     const read = this.#keys.get(name) ?? this.#find(name, reader)
-    if (read === undefined) return this.#fetchKey(key, name)
+    if (read === undefined) return this.#fetchKey(key, name, reader)
     this.#keys.set(name, { key, record: read.record, version: read.version })
-    return ready(read.record)
+    return read.record
   }
 
   #find(name: string, reader: Reader): VersionedRecord | undefined {
@@ -141,9 +162,10 @@ export class SharedView implements View {
     return { record, version: record === undefined ? ABSENT : pending.version }
   }
 
-  *#fetchKey(key: Key, name: string): Step<StoredRecord | undefined> {
+  *#fetchKey(key: Key, name: string, reader: Reader): Step<StoredRecord | undefined> {
     yield { key } satisfies Want
-    const { record, version } = this.#state.keys.get(name) ?? MISSING
+    // Another body may have written it meanwhile.
+    const { record, version } = this.#find(name, reader) ?? MISSING
     this.#keys.set(name, { key, record, version })
     return record
   }
@@ -159,16 +181,20 @@ export class SharedView implements View {
   }
 
   *#scanStored(range: ScanRange, part: ScanPart, reader: Reader): Step<readonly Entry[]> {
-    const pending = this.#mode === 'ahead' ? this.#known.pendingInside(range) : []
-    for (const { run } of pending) reader.hasSeen(run)
-    const wanted = { ...range, countMax: range.countMax + pending.length, part }
-    const name = rangeName(wanted)
-    if (!this.#state.ranges.has(name)) yield { range: wanted } satisfies Want
-    const stored = this.#state.ranges.get(name)?.found ?? []
-    const seen = merge<RecordEntry>(stored, pending, range)
-    const read = { ...range, part }
-    this.#ranges.set(rangeName(read), { range: read, seen })
-    return seen
+    for (;;) {
+      const pending = this.#mode === 'ahead' ? this.#known.pendingInside(range) : []
+      const stored = this.#state.range({ ...range, part }, pending.length)
+      if (stored !== undefined) {
+        for (const { run } of pending) reader.hasSeen(run)
+        const seen = merge<RecordEntry>(stored, pending, range)
+        const read = { ...range, part }
+        this.#ranges.set(rangeName(read), { range: read, seen })
+        return seen
+      }
+      // Each write may replace an entry that was found; by the time they are, there may be more of them.
+      const countMax = range.countMax + 2 * pending.length
+      yield { range: { ...range, countMax, part } } satisfies Want
+    }
   }
 
   touch(name: string, reader: Reader): void {

@@ -21,13 +21,15 @@ const ROUNDS_MAX = 3
 
 type Outcome<T> = { readonly value: T | Need } | { readonly error: unknown }
 
+/** `overtaken` is the state that the body runs on again. */
+type Overtaken = { readonly overtaken: EngineState }
+
 /** A body that has run. */
 type Attempt<Event, T> = {
   readonly tx: BodyTx<Event>
   readonly view: SharedView
   readonly outcome: Outcome<T>
-  /** Nothing it has read can have changed between two reads. */
-  readonly isOneState: boolean
+  readonly state: EngineState
 }
 
 export class SharedRunner<Event> {
@@ -134,21 +136,25 @@ export class SharedRunner<Event> {
   async #write<T>(body: (tx: Tx<Event>) => Step<T>): Promise<T | Need> {
     let state = new EngineState(this.#cache)
     for (let count = 0; count < ATTEMPTS_MAX; count += 1) {
-      const attempt = await this.#run(body, state)
-      while (this.#gate !== undefined) await this.#gate
-      const overtaken = await this.#finish(attempt)
-      if (overtaken === undefined) return resultOf(attempt.outcome)
-      state = overtaken
+      const finished = await this.#run(body, state, (attempt) => this.#finish(attempt))
+      if (!('overtaken' in finished)) return resultOf(finished)
+      state = finished.overtaken
     }
     return this.#starving.run(() => this.#runAlone(body))
   }
 
-  /** Runs a body to its end, fetching what it needs on the way. */
-  async #run<T>(body: (tx: Tx<Event>) => Step<T>, state: EngineState): Promise<Attempt<Event, T>> {
+  /**
+   * Runs a body to its end, fetching what it needs on the way. `finish` follows at once: if other bodies ran in
+   * between, each of many writers of one key would overtake all the others.
+   */
+  async #run<T, R>(
+    body: (tx: Tx<Event>) => Step<T>,
+    state: EngineState,
+    finish: (attempt: Attempt<Event, T>) => R | Promise<R>,
+  ): Promise<R> {
     const view = new SharedView(this.#known, state, 'ahead')
     const tx = new BodyTx<Event>(view)
     const turn = new Turn()
-    let fetchCount = state.keys.size + state.ranges.size > 0 ? 1 : 0
     let outcome: Outcome<T> | undefined
     const steps = body(tx)
     while (outcome === undefined) {
@@ -161,16 +167,20 @@ export class SharedRunner<Event> {
         const { keys, ranges } = wantedOf(next.yielded as Want)
         const { found, cached } = await this.#fetcher.fetch(keys, ranges)
         state.learn(keys, ranges, found, cached)
-        fetchCount += 1
       }
     }
     if ('error' in outcome || outcome.value instanceof Need) tx.discardWrites()
-    return { tx, view, outcome, isOneState: fetchCount <= 1 }
+    return finish({ tx, view, state, outcome })
   }
 
-  /** Undefined when its outcome stands; otherwise what it has read as it is now. */
-  async #finish<T>({ tx, view, isOneState }: Attempt<Event, T>): Promise<EngineState | undefined> {
-    if (!view.isCurrent(tx.seen)) return new EngineState(this.#cache)
+  /** Its outcome, or what it has read as it is now. */
+  async #finish<T>(attempt: Attempt<Event, T>): Promise<Outcome<T> | Overtaken> {
+    while (this.#gate !== undefined) await this.#gate
+    const { tx, view, state, outcome } = attempt
+    // By another body of this process, whose writes it finds when it runs again.
+    if (!view.isCurrent(tx.seen)) return { overtaken: state }
+    // Others may have written them since it did.
+    for (const name of tx.volatileWrites.keys()) this.#known.touchVolatile(name, tx)
     const { writes, events, seen } = tx
     const volatileWrites = ownedWrites(tx.volatileWrites)
     const { reads } = view
@@ -178,23 +188,24 @@ export class SharedRunner<Event> {
     if (writes.size === 0 && seen.size === 0 && isStanding()) {
       this.#known.applyVolatile(volatileWrites)
       this.#tell(events)
-      return undefined
+      return outcome
     }
     this.#version += 1
-    const run = { writes, volatileWrites, version: this.#version, seen, reads }
+    const run = { writes, volatileWrites, version: this.#version }
     const verdict = await new Promise<Verdict | undefined>((resolve, reject) => {
-      this.#queue.add({ ...run, settle: () => resolve('committed'), fail: reject, retry: resolve })
+      const settle = (): void => resolve('committed')
+      this.#queue.add({ run, seen, reads, settle, fail: reject, retry: resolve })
     })
     if (verdict === 'committed') {
       this.#tell(events)
-      return undefined
+      return outcome
     }
-    return this.#current(reads, verdict)
+    return { overtaken: this.#current(reads, verdict) }
 
     /** Whether nothing has to be asked of the engine: it read one state of the store, or nothing stored at all. */
     function isStanding(): boolean {
       if (!hasReadStored) return true
-      return isOneState && volatileWrites.length === 0 && !view.hasReadVolatile
+      return state.isOneState && volatileWrites.length === 0 && !view.hasReadVolatile
     }
   }
 
@@ -216,7 +227,8 @@ export class SharedRunner<Event> {
     try {
       await this.#queue.settled()
       return await this.#engine.alone(async (commit) => {
-        const { tx, view, outcome } = await this.#run(body, new EngineState(this.#cache))
+        const state = new EngineState(this.#cache)
+        const { tx, view, outcome } = await this.#run(body, state, (attempt) => attempt)
         this.#version += 1
         const transaction = { reads: view.reads, writes: this.#writesOf(tx) }
         const [verdict] = await commit([transaction])

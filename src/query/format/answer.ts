@@ -1,25 +1,25 @@
-// The messages of an answer as they gather: text until there is enough for a record, and then blocks until
-// they are sent.
+// Buffers the answer to a query: collects text until there is enough for a record, then Avro blocks until they are
+// sent.
 import { encodeEndBlock, encodeErrorBlock, encodeProgressBlock, encodeResultBlock } from './avro.ts'
 import type { QueryError } from '../query-error.ts'
 
 const RESULT_LENGTH_MAX = 64 * 1024
 const READY_BYTES_MAX = 256 * 1024
 
-export type Answer = {
+export type QueryAnswer = {
   add(text: string): void
   error(error: QueryError, position: number): void
-  /** How far the blob has been read. */
+  /** Sets how many bytes of the blob have been read. */
   scanned(bytesScanned: number): void
   progress(): void
-  /** The last progress and the end. */
+  /** Adds the last progress record and the end record. */
   end(): void
   isFull(): boolean
-  /** What is ready to be sent. */
+  /** Removes and returns the blocks to send. */
   take(): readonly Uint8Array[]
 }
 
-export function createAnswer(totalBytes: number, syncMarker: Uint8Array): Answer {
+export function createQueryAnswer(totalBytes: number, syncMarker: Uint8Array): QueryAnswer {
   let [texts, textLength]: [string[], number] = [[], 0]
   let [ready, readyBytes]: [Uint8Array[], number] = [[], 0]
   let bytesScanned = 0
@@ -42,9 +42,9 @@ export function createAnswer(totalBytes: number, syncMarker: Uint8Array): Answer
       textLength += text.length
       if (textLength >= RESULT_LENGTH_MAX) flush()
     },
-    error({ fatal, code, message, position: known }, position) {
+    error({ fatal, code, message, position: exact }, position) {
       flush()
-      const failure = { fatal, name: code, description: message, position: known ?? position }
+      const failure = { fatal, name: code, description: message, position: exact ?? position }
       push(encodeErrorBlock(failure, syncMarker))
     },
     scanned(bytes) {

@@ -1,15 +1,15 @@
-// The frame, as Azure's own SDK reads it: its client asks a server that answers with nothing but this engine.
+// The Avro encoding, read back by Azure's own SDK from a server that consists of nothing but this engine.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { BlockBlobClient } from '@azure/storage-blob'
 import { encodeAvroHeader, encodeEndBlock, encodeErrorBlock, encodeProgressBlock } from './avro.ts'
-import { chunksOf, CSV, decodeAvro, NOW_MS, SYNC_MARKER } from '../run/example.ts'
+import { blobChunks, CSV, decodeAvro, QUERY_NOW_MS, SYNC_MARKER } from '../run/example.ts'
 import { QueryThreads } from '../run/query-threads.ts'
 import type { AddressInfo } from 'node:net'
 
-test('messages of any size come back', () => {
-  const far = Number.MAX_SAFE_INTEGER >>> 0
+test('messages of any size are read back unchanged', () => {
+  const uint32Max = Number.MAX_SAFE_INTEGER >>> 0
   const failure = {
     fatal: true,
     name: 'ParseError',
@@ -19,14 +19,14 @@ test('messages of any size come back', () => {
   const bytes = Buffer.concat([
     encodeAvroHeader(SYNC_MARKER),
     encodeErrorBlock(failure, SYNC_MARKER),
-    encodeProgressBlock({ bytesScanned: far, totalBytes: 2 ** 50 }, SYNC_MARKER),
+    encodeProgressBlock({ bytesScanned: uint32Max, totalBytes: 2 ** 50 }, SYNC_MARKER),
     encodeEndBlock(0, SYNC_MARKER),
   ])
   assert.deepEqual(
     decodeAvro(bytes).map(({ kind, fields }) => [kind, fields]),
     [
       ['error', failure],
-      ['progress', { bytesScanned: far, totalBytes: 2 ** 50 }],
+      ['progress', { bytesScanned: uint32Max, totalBytes: 2 ** 50 }],
       ['end', { totalBytes: 0 }],
     ],
   )
@@ -38,8 +38,8 @@ test("Azure's SDK reads data, errors, progress and the end", async () => {
   const threads = new QueryThreads(1)
   const server = createServer(async (_, response) => {
     response.writeHead(200, { 'content-type': 'avro/binary' })
-    const source = { chunks: chunksOf(blob), totalBytes: blob.length, syncMarker: SYNC_MARKER }
-    const query = { expression, input: CSV, output: CSV, nowMs: NOW_MS }
+    const source = { chunks: blobChunks(blob), totalBytes: blob.length, syncMarker: SYNC_MARKER }
+    const query = { expression, input: CSV, output: CSV, nowMs: QUERY_NOW_MS }
     const { signal } = new AbortController()
     for await (const part of threads.run(query, source, signal)) response.write(part)
     response.end()

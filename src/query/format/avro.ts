@@ -1,6 +1,6 @@
-// The answer's frame: an Avro object container file (Avro 1.8, "Object Container Files") whose records are
-// a union of the four messages of Query Blob Contents. Each record is a block of its own, so that a reader
-// has it as soon as it is sent.
+// Encodes the answer as an Avro object container file (Avro 1.8, "Object Container Files"). Its records are a union of
+// the four messages of Query Blob Contents. Each record is a block of its own, so that the reader can decode it as
+// soon as it arrives.
 import assert from 'node:assert/strict'
 
 export const SYNC_MARKER_BYTES = 16
@@ -27,10 +27,10 @@ const SCHEMA = JSON.stringify([
   record('end', field('totalBytes', 'long')),
 ])
 
-/** The place of each in the union. */
+/** The index of each message in the union. */
 const [RESULT_DATA, ERROR, PROGRESS, END] = [0, 1, 2, 3]
 
-export type QueryFailure = {
+type QueryFailure = {
   readonly fatal: boolean
   readonly name: string
   readonly description: string
@@ -70,7 +70,7 @@ function block(parts: readonly Uint8Array[], syncMarker: Uint8Array): Buffer {
   return Buffer.concat([long(1), long(lengthBytes), ...parts, syncMarker])
 }
 
-// Zigzag, then seven bits a byte. By division, since a blob's size does not fit the 32 bits of shifts.
+// Zigzag, then seven bits per byte. Divides instead of shifting, since shifts have 32 bits and blobs are larger.
 function long(value: number): Buffer {
   assert(Number.isSafeInteger(value) && value >= 0)
   const bytes: number[] = []

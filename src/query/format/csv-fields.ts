@@ -1,7 +1,7 @@
-// The fields of one record of delimited text that has quotes or escapes in it.
+// Parses the fields of a record of delimited text that contains quotes or escapes.
 import type { DelimitedFormat } from './format.ts'
 
-export function parseFields(record: string, format: DelimitedFormat): readonly string[] {
+export function parseCsvFields(record: string, format: DelimitedFormat): readonly string[] {
   const fields: string[] = []
   let at = 0
   for (;;) {
@@ -12,7 +12,7 @@ export function parseFields(record: string, format: DelimitedFormat): readonly s
   }
 }
 
-/** `next` is where the next field begins; undefined after the last. */
+/** `next` is the start of the next field; undefined after the last. */
 type Field = { readonly text: string; readonly next: number | undefined }
 
 function parseField(record: string, from: number, format: DelimitedFormat): Field {
@@ -27,7 +27,7 @@ function parseField(record: string, from: number, format: DelimitedFormat): Fiel
   return { text, next: undefined }
 }
 
-/** What is between quotes, if the field begins with one; what follows the closing quote is taken as it is. */
+/** The quoted part of the field, if it starts with a quote. The rest of the field is plain text. */
 function parseQuoted(record: string, from: number, format: DelimitedFormat) {
   const { fieldQuote, escapeChar } = format
   if (fieldQuote === '' || !record.startsWith(fieldQuote, from)) return { text: '', at: from }
@@ -51,7 +51,7 @@ function parseQuoted(record: string, from: number, format: DelimitedFormat) {
   return { text, at }
 }
 
-/** The character that an escape stands before, or undefined when there is no escape. */
+/** The escaped character, or undefined if there is no escape here. */
 function escapedAt(record: string, at: number, escapeChar: string): string | undefined {
   if (escapeChar === '' || !record.startsWith(escapeChar, at)) return undefined
   const character = record.codePointAt(at + escapeChar.length)

@@ -1,9 +1,9 @@
-// Delimited text, read and written.
+// Reading and writing delimited text.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { createDelimitedInput } from './csv.ts'
-import { chunksOf, CSV } from '../run/example.ts'
+import { blobChunks, CSV } from '../run/example.ts'
 import { createOutput } from './output.ts'
 import type { DelimitedFormat } from './format.ts'
 
@@ -12,7 +12,7 @@ type Fields = readonly (readonly string[])[]
 async function read(blob: string, format: DelimitedFormat, chunkBytes?: number): Promise<Fields> {
   const fields: (readonly string[])[] = []
   const input = createDelimitedInput(format, undefined)
-  for await (const { rows, failure } of input.read(chunksOf(Buffer.from(blob), chunkBytes))) {
+  for await (const { rows, failure } of input.read(blobChunks(Buffer.from(blob), chunkBytes))) {
     assert.equal(failure, undefined)
     fields.push(...rows.map((row) => row.fields))
   }
@@ -64,7 +64,7 @@ const marks = fc.constantFrom(
 const field = fc.string({ unit: fc.constantFrom(...'ab,.|"\'\\^\t\r\n€😀'), maxLength: 8 })
 const rows = fc.array(fc.array(field, { minLength: 1, maxLength: 4 }), { maxLength: 8 })
 
-test('what is written is read back, however it arrives', async () => {
+test('written rows are read back unchanged, whatever the chunk size', async () => {
   const property = fc.asyncProperty(
     separators,
     marks,
@@ -80,7 +80,7 @@ test('what is written is read back, however it arrives', async () => {
   await fc.assert(property, { numRuns: 1000 })
 })
 
-test('a record larger than a piece, and one cut at every place of a character', async () => {
+test('a record larger than a piece is read whole, also if chunks split its characters', async () => {
   const long = '😀'.repeat(200_000)
   assert.deepEqual(await read(`a,${long}\nb\n`, CSV, 1001), [['a', long], ['b']])
 })

@@ -1,15 +1,15 @@
-// Delimited text: rows of fields, all of them strings. Records are found in the bytes, and only then made
-// into text, so a character of several bytes is never cut. A record without quotes and escapes, which is
-// nearly every one, is found by looking for its end and split by the column separator.
+// Delimited text: rows of fields, all of them strings. Records are found in the bytes and only then decoded, so no
+// multi-byte character is ever split. Nearly every record has neither quotes nor escapes; it is found by searching
+// for its separator and split at the column separator.
 import { QueryError, syntaxError } from '../query-error.ts'
 import { readBatches, withoutAlias } from './input.ts'
-import { parseFields } from './csv-fields.ts'
+import { parseCsvFields } from './csv-fields.ts'
 import type { DelimitedFormat } from './format.ts'
 import type { Evaluate } from '../language/evaluate.ts'
 import type { Path } from '../language/expression.ts'
 import type { Input, OutputRow, RowPlace, SplitRows } from './input.ts'
 
-export type DelimitedRow = RowPlace & { readonly fields: readonly string[] }
+type DelimitedRow = RowPlace & { readonly fields: readonly string[] }
 
 export function createDelimitedInput(
   format: DelimitedFormat,
@@ -31,13 +31,13 @@ export function createDelimitedInput(
   }
 }
 
-/** The names of so many columns: those of the header, then _n. Rows of one length share one list. */
+/** The names of the first `count` columns: those of the header, then _n. Rows of the same length share a list. */
 function columnNames(headers: () => readonly string[] | undefined) {
-  const known = new Map<number, readonly string[]>()
+  const cache = new Map<number, readonly string[]>()
   return (count: number): readonly string[] => {
     const names =
-      known.get(count) ?? Array.from({ length: count }, (_, at) => headers()?.[at] ?? `_${at + 1}`)
-    known.set(count, names)
+      cache.get(count) ?? Array.from({ length: count }, (_, at) => headers()?.[at] ?? `_${at + 1}`)
+    cache.set(count, names)
     return names
   }
 }
@@ -53,7 +53,7 @@ function delimitedColumn(
   }
   const ordinal = step.quoted ? null : /^_(\d{1,9})$/.exec(step.name)
   if (ordinal !== null) return columnAt(Number(ordinal[1]) - 1)
-  if (!format.hasHeaders) throw syntaxError(`There is no header that names '${step.name}'.`)
+  if (!format.hasHeaders) throw syntaxError(`Column '${step.name}' needs a header row.`)
   let column: Evaluate<DelimitedRow> | undefined
   return (row) => {
     column ??= columnAt(headerIndex(headers() ?? [], step.name, step.quoted))
@@ -62,7 +62,7 @@ function delimitedColumn(
 }
 
 function columnAt(index: number): Evaluate<DelimitedRow> {
-  if (index < 0) throw syntaxError('Columns are counted from _1.')
+  if (index < 0) throw syntaxError('The first column is _1.')
   return ({ fields }) => {
     const value = fields[index]
     if (value === undefined) throw new QueryError('InvalidColumnOrdinal')
@@ -80,10 +80,10 @@ function headerIndex(headers: readonly string[], name: string, quoted: boolean):
   return index
 }
 
-/** Where a record's text ends and where the next record begins. */
+/** The end of a record's text, and the start of the next record. */
 type RecordEnd = { readonly end: number; readonly next: number; readonly plain: boolean }
 
-/** In bytes; an empty one is never found. */
+/** The separators, quote and escape as bytes; an empty one is never found. */
 type Marks = {
   readonly column: Buffer
   readonly record: Buffer
@@ -110,7 +110,7 @@ function splitRecords(
     if (found === 'unterminated') return { rows, usedBytes: at, failure: unterminated(offset + at) }
     if (found === undefined) break
     const text = bytes.toString('utf8', at, withoutReturn(bytes, at, found.end, format))
-    const fields = found.plain ? text.split(format.columnSeparator) : parseFields(text, format)
+    const fields = found.plain ? text.split(format.columnSeparator) : parseCsvFields(text, format)
     rows.push({ fields, position: offset + at, endPosition: offset + found.next })
     at = found.next
   }
@@ -126,7 +126,7 @@ function marksOf(format: DelimitedFormat): Marks {
   }
 }
 
-/** Where the mark is next, looked for anew only when it has been passed. */
+/** Finds the next mark; searches again only after the last one found was passed. */
 function finder(bytes: Buffer, mark: Buffer): (from: number) => number {
   let found = -1
   return (from) => {
@@ -139,8 +139,8 @@ function finder(bytes: Buffer, mark: Buffer): (from: number) => number {
   }
 }
 
-// A carriage return before the line feed is part of the separator: the recordings of Azure's SDK for Python
-// read CRLF files with '\n' and get none back.
+// A carriage return before the line feed is part of the separator: in the recordings of Azure's SDK for Python, CRLF
+// files read with '\n' give rows without it.
 function withoutReturn(bytes: Buffer, start: number, end: number, format: DelimitedFormat): number {
   const isReturn = format.recordSeparator === '\n' && end > start && bytes[end - 1] === 13
   return isReturn ? end - 1 : end
@@ -157,7 +157,7 @@ function plainRecordEnd(
   return last ? { end: bytes.length, next: bytes.length, plain: true } : undefined
 }
 
-/** Separators inside quotes and after an escape don't count. A quote opens only where a field begins. */
+/** Ignores separators inside quotes and after an escape. A quote counts only at the start of a field. */
 function quotedRecordEnd(
   bytes: Buffer,
   from: number,
@@ -189,7 +189,7 @@ function isAt(bytes: Buffer, at: number, mark: Buffer): boolean {
   return mark.length === 1 || bytes.subarray(at, at + mark.length).equals(mark)
 }
 
-/** After the closing quote, or -1 when there is none. */
+/** The position after the closing quote, or -1 if there is none. */
 function quoteEnd(bytes: Buffer, from: number, quote: Buffer, escape: Buffer): number {
   let at = from + quote.length
   while (at < bytes.length) {

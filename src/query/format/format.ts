@@ -1,5 +1,5 @@
-// How the blob is written and how the answer shall be: <InputSerialization> and <OutputSerialization> of
-// Query Blob Contents, decoded. Parquet and Arrow are named so that they can be refused by name.
+// The formats of the blob and of the result: <InputSerialization> and <OutputSerialization> of Query Blob Contents,
+// decoded. Parquet and Arrow are only here to be rejected as unsupported.
 import { QueryError, syntaxError } from '../query-error.ts'
 
 export type DelimitedFormat = {
@@ -17,7 +17,7 @@ export type JsonFormat = { readonly type: 'json'; readonly recordSeparator: stri
 export type InputFormat = DelimitedFormat | JsonFormat | { readonly type: 'parquet' }
 export type OutputFormat = DelimitedFormat | JsonFormat | { readonly type: 'arrow' }
 
-/** What the service takes for an absent <InputSerialization> or <OutputSerialization>. */
+/** The service's default for <InputSerialization> and <OutputSerialization>. */
 export const DELIMITED_DEFAULT: DelimitedFormat = {
   type: 'delimited',
   columnSeparator: ',',
@@ -41,17 +41,17 @@ function unsupported(what: string): QueryError {
   return new QueryError('InvalidXmlNodeValue', `${what} is not supported.`)
 }
 
-// An empty separator means the usual one, which the recordings of Azure's SDKs show for JSON.
+// An empty separator means the default one: for JSON, the recordings of Azure's SDKs show it.
 function withSeparators(format: DelimitedFormat | JsonFormat): DelimitedFormat | JsonFormat {
   const recordSeparator = format.recordSeparator === '' ? '\n' : format.recordSeparator
   if (format.type === 'json') return { ...format, recordSeparator }
   const columnSeparator = format.columnSeparator === '' ? ',' : format.columnSeparator
-  // Azure's SDK for Java notes the service's words, also for a line break as column separator whatever
-  // ends the records.
+  // The service's message, quoted in Azure's SDK for Java. It also applies to a line break as column separator,
+  // whatever the record separator is.
   if (columnSeparator === recordSeparator || /^[\r\n]+$/.test(columnSeparator)) {
     throw syntaxError('Field delimiter and record delimiter must be different characters.')
   }
-  // A quote that escapes itself is what a doubled quote is anyway.
+  // A doubled quote is an escaped quote anyway.
   const escapeChar = format.escapeChar === format.fieldQuote ? '' : format.escapeChar
   return { ...format, recordSeparator, columnSeparator, escapeChar }
 }

@@ -1,38 +1,38 @@
-// What the readers of delimited text and of JSON have in common: rows in batches, with their place in the
-// blob, out of a stream of bytes that is held only as far as one record needs.
+// Shared by the readers of delimited text and JSON: reads batches of rows, with their positions in the blob, from a
+// stream of bytes. Only an incomplete record is buffered.
 import { QueryError } from '../query-error.ts'
 import type { Budget } from '../run/budget.ts'
 import type { Evaluate } from '../language/evaluate.ts'
 import type { Path } from '../language/expression.ts'
-import type { Value } from '../language/value.ts'
+import type { SqlValue } from '../language/value.ts'
 
 export type RowPlace = { readonly position: number; readonly endPosition: number }
 
 export type Batch<Row> = {
   readonly rows: readonly Row[]
   readonly scannedBytes: number
-  /** What stopped the reading after these rows. */
+  /** The error that stopped reading after these rows. */
   readonly failure: QueryError | undefined
 }
 
-/** A row of the answer. */
+/** A row of the result. */
 export type OutputRow = {
   readonly names: readonly string[]
-  readonly values: readonly Value[]
-  /** The same as JSON, where the blob has it so. */
+  readonly values: readonly SqlValue[]
+  /** The row as JSON, if it was JSON in the blob. */
   readonly json?: string
 }
 
 export interface Input<Row extends RowPlace> {
   read(source: AsyncIterable<Uint8Array>): AsyncGenerator<Batch<Row>>
   column(path: Path, budget: Budget): Evaluate<Row>
-  /** What SELECT * makes of a row. */
+  /** The result of SELECT * for a row. */
   all(row: Row): OutputRow
-  /** The columns of SELECT *, where the blob names them. */
+  /** The columns of SELECT *, if the blob names them. */
   names(): readonly string[] | undefined
 }
 
-/** The records at the start of `bytes`, which lie at `offset` in the blob; `last` when no more follow. */
+/** Splits `bytes`, which start at `offset` in the blob, into records. `last`: no more bytes follow. */
 export type Split<Row> = (bytes: Buffer, offset: number, last: boolean) => SplitRows<Row>
 
 export type SplitRows<Row> = {
@@ -42,13 +42,13 @@ export type SplitRows<Row> = {
 }
 
 const PIECE_BYTES = 64 * 1024
-// Twice as large a record may pass, when it becomes whole at once.
+// A record of up to twice this size may pass, if its second half arrives at once.
 const RECORD_BYTES_MAX = 2 * 1024 * 1024
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
 /**
- * A record that is not whole yet is split again with what follows it, and never before the bytes at hand
- * have doubled: so its bytes are looked at twice on average, however small the pieces of the source are.
+ * An incomplete record is retried only after the buffer has doubled, so its bytes are scanned twice on average,
+ * however small the pieces of the source are.
  */
 export async function* readBatches<Row>(
   source: AsyncIterable<Uint8Array>,
@@ -75,7 +75,7 @@ export async function* readBatches<Row>(
   yield step(rest, true)
 }
 
-/** The source in pieces of about the wanted size: small ones are put together, large ones cut. */
+/** The source in pieces of about the wanted size: small chunks are joined, large ones split. */
 async function* pieces(
   source: AsyncIterable<Uint8Array>,
   wantedBytes: () => number,
@@ -96,7 +96,7 @@ async function* pieces(
   if (lengthBytes > 0) yield Buffer.concat(parts)
 }
 
-/** The path of a column without the table's name or alias before it. */
+/** The path of a column without a leading table name or alias. */
 export function withoutAlias(path: Path, alias: string | undefined): Path {
   const [first, ...rest] = path
   if (first === undefined || !('name' in first) || rest.length === 0) return path

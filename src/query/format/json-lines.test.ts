@@ -1,4 +1,4 @@
-// JSON records: found by their brackets, with their numbers exact and their fields in order.
+// JSON records: delimited by their own syntax, with exact numbers and fields in order.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
@@ -16,7 +16,7 @@ const ROUND: readonly string[] = [
 ]
 
 for (const text of ROUND) {
-  test(`${text} comes back`, () => {
+  test(`${text} is parsed and written back unchanged`, () => {
     assert.deepEqual(toJson(parseJson(text)), text.replace('\\u20ac', '€'))
   })
 }
@@ -37,7 +37,7 @@ const WRONG = [
 ]
 
 for (const text of [...WRONG, '['.repeat(129), '"\\x"']) {
-  test(`${JSON.stringify(text.slice(0, 20))} is no JSON`, () => {
+  test(`${JSON.stringify(text.slice(0, 20))} is rejected`, () => {
     assert.throws(
       () => parseJson(text),
       (error) => error instanceof QueryError && error.fatal,
@@ -45,7 +45,7 @@ for (const text of [...WRONG, '['.repeat(129), '"\\x"']) {
   })
 }
 
-test('a value is what JSON.parse makes of it', () => {
+test('parseJson agrees with JSON.parse', () => {
   const property = fc.property(fc.json(), fc.boolean(), (text, wide) => {
     const written = wide ? JSON.stringify(JSON.parse(text), undefined, 2) : text
     assert.deepEqual(JSON.parse(toJson(parseJson(written))), JSON.parse(text))
@@ -53,7 +53,7 @@ test('a value is what JSON.parse makes of it', () => {
   fc.assert(property, { numRuns: 1000 })
 })
 
-test('records are told apart with and without separators, however they arrive', async () => {
+test('records are split with and without separators, whatever the chunk size', async () => {
   const record = fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 2 }))
   const property = fc.asyncProperty(
     fc.array(record, { maxLength: 6 }),
@@ -74,7 +74,7 @@ test('records are told apart with and without separators, however they arrive', 
   await fc.assert(property, { numRuns: 500 })
 })
 
-test('a separator that is no space is skipped between records', async () => {
+test('a separator that is not whitespace is skipped between records', async () => {
   const input = { ...JSON_LINES, recordSeparator: ';;' }
   const { text } = await ask('SELECT a FROM BlobStorage', '{"a":1};;{"a":2};;', { input })
   assert.equal(text, '1\n2\n')

@@ -1,6 +1,6 @@
-// JSON records: values one after another. The record separator is not needed to tell them apart (the tests
-// of Azure's SDK for Python query a file that has none, those for Java records of many lines), so values are
-// found by their brackets and a separator between them is skipped like space.
+// JSON records: a sequence of values. Values are delimited by their own syntax, and separators between them are skipped
+// like whitespace. The record separator can't be relied on: the tests of Azure's SDK for Python query a file without
+// separators, those for Java query records of many lines.
 import { parseJson, unexpectedToken } from './json.ts'
 import { readBatches, withoutAlias } from './input.ts'
 import { QueryError, syntaxError } from '../query-error.ts'
@@ -10,11 +10,11 @@ import type { Evaluate } from '../language/evaluate.ts'
 import type { Path, PathStep } from '../language/expression.ts'
 import type { JsonFormat } from './format.ts'
 import type { Input, OutputRow, RowPlace, SplitRows } from './input.ts'
-import type { Value } from '../language/value.ts'
+import type { SqlValue } from '../language/value.ts'
 
-export type JsonRow = RowPlace & {
-  readonly value: Value
-  /** As written in the blob, when the row is a whole record. */
+type JsonRow = RowPlace & {
+  readonly value: SqlValue
+  /** The text in the blob, if the row is a whole record. */
   readonly text: string | undefined
 }
 
@@ -45,28 +45,28 @@ export function createJsonInput(
   }
 }
 
-// The fields of an object; a value that is none has no columns, and so is an empty row.
+// Only objects have columns; any other value is an empty row.
 function selectAll({ value, text }: JsonRow): OutputRow {
-  const fields = isJsonObject(value) ? value : new Map<string, Value>()
+  const fields = isJsonObject(value) ? value : new Map<string, SqlValue>()
   return { names: [...fields.keys()], values: [...fields.values()], json: text ?? toJson(value) }
 }
 
 function jsonColumn(path: Path, budget: Budget): Evaluate<JsonRow> {
-  if (path.some((step) => 'every' in step)) throw syntaxError('[*] is for the FROM clause.')
+  if (path.some((step) => 'every' in step)) throw syntaxError('[*] is only allowed in FROM.')
   return ({ value, position, endPosition }) => {
     let found = value
     for (const step of path) {
-      // Names may be compared one by one.
+      // Worst case: names are compared one by one.
       budget.spend(isJsonObject(found) ? found.size : 1)
       found = stepInto(found, step)
     }
-    // An operator that takes an object for a text writes it out.
+    // An operator that needs a string serializes the object.
     if (typeof found === 'object' && found !== null) budget.spend(endPosition - position)
     return found
   }
 }
 
-function stepInto(value: Value, step: PathStep): Value {
+function stepInto(value: SqlValue, step: PathStep): SqlValue {
   if ('index' in step) return isJsonArray(value) ? value[step.index] : undefined
   if (!('name' in step) || !isJsonObject(value)) return undefined
   if (step.quoted || value.has(step.name)) return value.get(step.name)
@@ -75,9 +75,9 @@ function stepInto(value: Value, step: PathStep): Value {
   return undefined
 }
 
-/** The rows that FROM makes of a record: none when the record lacks the path. */
-function rowsOf(record: Value, from: Path): readonly Value[] {
-  return from.reduce<readonly Value[]>(
+/** The rows that FROM selects in a record: none if the record lacks the path. */
+function rowsOf(record: SqlValue, from: Path): readonly SqlValue[] {
+  return from.reduce<readonly SqlValue[]>(
     (values, step) =>
       values.flatMap((value) => {
         if ('every' in step) return isJsonArray(value) ? value : []
@@ -101,7 +101,7 @@ function splitValues(
   try {
     for (;;) {
       const begin = skipBetween(bytes, at, separator)
-      // What follows a value at once belongs to its record, as the service counts positions.
+      // An error directly after a value, without a separator, has the position of that value, as in the service.
       if (begin > at) start = begin
       at = begin
       if (at >= bytes.length) return { rows, usedBytes: at }
@@ -148,7 +148,7 @@ function isAt(bytes: Buffer, at: number, mark: Buffer): boolean {
   return bytes.subarray(at, at + mark.length).equals(mark)
 }
 
-/** After the value that begins here; undefined when it is not all here yet, `from` when there is none. */
+/** The end of the value that starts at `from`. Undefined if the value is incomplete, `from` if there is none. */
 function valueEnd(bytes: Buffer, from: number, last: boolean): number | undefined {
   const first = bytes[from]
   if (first === OPEN_BRACE || first === OPEN_BRACKET) return bracketsEnd(bytes, from, last)
@@ -158,7 +158,7 @@ function valueEnd(bytes: Buffer, from: number, last: boolean): number | undefine
   return at < bytes.length || last ? at : undefined
 }
 
-/** At the end of the blob the value is what there is, and the parser tells what it lacks. */
+/** At the end of the blob an incomplete value is passed to the parser, which reports what is missing. */
 const endOfBytes = (bytes: Buffer, last: boolean) => (last ? bytes.length : undefined)
 
 function bracketsEnd(bytes: Buffer, from: number, last: boolean): number | undefined {

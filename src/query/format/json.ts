@@ -1,21 +1,20 @@
-// JSON as the query engine needs it, which JSON.parse does not give: integers of 64 bits, fields in the
-// order they were written, a limit on depth, and the service's forbearance with a comma before a closing
-// bracket (the tests of Azure's SDK for Java query such a file).
+// A JSON parser for what JSON.parse lacks: 64-bit integers, fields in the order they were written, a depth limit, and
+// trailing commas, which the service accepts (the tests of Azure's SDK for Java query such a file).
 import { QueryError } from '../query-error.ts'
 import { parseNumber } from '../language/value.ts'
-import type { Value } from '../language/value.ts'
+import type { SqlValue } from '../language/value.ts'
 
 const DEPTH_MAX = 128
 
 const PLAIN_STRING = /"[^"\\\p{Cc}]*"/uy
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const WORD = /true|false|null/y
-const WORDS: Readonly<Record<string, Value>> = { true: true, false: false, null: null }
+const WORDS: Readonly<Record<string, SqlValue>> = { true: true, false: false, null: null }
 
 type Reader = { readonly text: string; at: number; depth: number }
 
-/** Throws a ParseError that tells the byte, and what was expected there. */
-export function parseJson(text: string): Value {
+/** Throws a ParseError with the byte offset and the expected tokens. */
+export function parseJson(text: string): SqlValue {
   const reader: Reader = { text, at: 0, depth: 0 }
   const value = readValue(reader)
   skipSpace(reader)
@@ -23,7 +22,7 @@ export function parseJson(text: string): Value {
   return value
 }
 
-/** In the words of the service, with the space that ends them. */
+/** The service's message, including its trailing space. */
 export function unexpectedToken(token: string, atByte: number, expected: string): string {
   const what = token === '' ? 'Unexpected end' : `Unexpected token '${token}'`
   return `${what} at [byte: ${atByte}]. Expecting tokens ${expected}. `
@@ -50,7 +49,7 @@ function match(reader: Reader, pattern: RegExp): string | undefined {
   return found
 }
 
-/** Skips space, and the character after it if it is this one. */
+/** Skips whitespace, then consumes the next character if it is this one. */
 function take(reader: Reader, character: string): boolean {
   skipSpace(reader)
   if (reader.text[reader.at] !== character) return false
@@ -58,7 +57,7 @@ function take(reader: Reader, character: string): boolean {
   return true
 }
 
-function readValue(reader: Reader): Value {
+function readValue(reader: Reader): SqlValue {
   if (take(reader, '{')) return nested(reader, readObject)
   if (take(reader, '[')) return nested(reader, readArray)
   if (reader.text[reader.at] === '"') return readString(reader)
@@ -70,21 +69,21 @@ function readValue(reader: Reader): Value {
   return value
 }
 
-function nested(reader: Reader, read: (reader: Reader) => Value): Value {
+function nested(reader: Reader, read: (reader: Reader) => SqlValue): SqlValue {
   reader.depth += 1
-  if (reader.depth > DEPTH_MAX) throw new QueryError('ParseError', 'The JSON is nested too deep.')
+  if (reader.depth > DEPTH_MAX) throw new QueryError('ParseError', 'The JSON is nested too deeply.')
   const value = read(reader)
   reader.depth -= 1
   return value
 }
 
-// A megabyte of empty objects shall not become a hundred megabytes.
-const NO_FIELDS: Value = new Map<string, Value>()
-const NO_ITEMS: Value = []
+// Shared, so that a megabyte of empty objects does not become a hundred megabytes.
+const NO_FIELDS: SqlValue = new Map<string, SqlValue>()
+const NO_ITEMS: SqlValue = []
 
-function readObject(reader: Reader): Value {
+function readObject(reader: Reader): SqlValue {
   if (take(reader, '}')) return NO_FIELDS
-  const fields = new Map<string, Value>()
+  const fields = new Map<string, SqlValue>()
   while (!take(reader, '}')) {
     if (reader.text[reader.at] !== '"') throw unexpected(reader, "'\"', or '}'")
     const name = readString(reader)
@@ -97,9 +96,9 @@ function readObject(reader: Reader): Value {
   return fields
 }
 
-function readArray(reader: Reader): Value {
+function readArray(reader: Reader): SqlValue {
   if (take(reader, ']')) return NO_ITEMS
-  const items: Value[] = []
+  const items: SqlValue[] = []
   while (!take(reader, ']')) {
     items.push(readValue(reader))
     if (!take(reader, ',') && reader.text[reader.at] !== ']') {
@@ -122,7 +121,7 @@ function readString(reader: Reader): string {
   }
 }
 
-// By hand: a pattern with a choice in a loop may run out of stack on a string of millions of escapes.
+// Not a regular expression: an alternation in a loop could overflow the stack on a string of millions of escapes.
 function stringEnd(reader: Reader): number {
   for (let at = reader.at + 1; at < reader.text.length; at += 1) {
     if (reader.text[at] === '"') return at + 1

@@ -1,10 +1,10 @@
-// The answer as text: delimited or JSON, a row at a time.
+// Formats the rows of the result as delimited text or JSON.
 import { toJson, toText } from '../language/value.ts'
 import type { DelimitedFormat, JsonFormat } from './format.ts'
 import type { OutputRow } from './input.ts'
 
 export type Output = {
-  /** The line of names; empty where the format has none. */
+  /** The header row; empty if the format has none. */
   header(names: readonly string[]): string
   row(row: OutputRow): string
 }
@@ -24,10 +24,10 @@ function createDelimitedOutput(format: DelimitedFormat): Output {
   }
 }
 
-/** Only a field that would be read back otherwise is quoted, or escaped where there is no quote. */
+/** Quotes a field only if it would otherwise be read back differently; escapes it if the format has no quotes. */
 function fieldWriter(format: DelimitedFormat): (text: string) => string {
   const { columnSeparator, recordSeparator, fieldQuote, escapeChar } = format
-  // The first character of a separator is enough: the rest of it might follow the field.
+  // The first character of a separator is special on its own, since the rest of it might follow the field.
   const separators = [columnSeparator, recordSeparator].map(([first = '']) => first)
   const returns = recordSeparator === '\n' ? ['\r'] : []
   const special = [...separators, ...returns, fieldQuote, escapeChar].filter((mark) => mark !== '')
@@ -60,7 +60,7 @@ function createJsonOutput({ recordSeparator }: JsonFormat): Output {
   }
 }
 
-/** A field that is MISSING is left out; one that is NULL is null. */
+/** MISSING fields are omitted; NULL fields are null. */
 function jsonObject({ names, values }: OutputRow): string {
   const fields: string[] = []
   for (const [at, value] of values.entries()) {

@@ -1,16 +1,15 @@
-// COUNT, AVG, SUM, MIN and MAX over the values that are not NULL. A sum of INTs is an INT until a FLOAT
-// comes; an average is a FLOAT. MIN and MAX of texts are texts, since no type is known but that of the
-// values: CAST gives them one.
+// COUNT, AVG, SUM, MIN and MAX of the values that are not NULL. A sum is an INT until the first FLOAT; an average
+// is a FLOAT. MIN and MAX compare strings as strings, since columns have no type; CAST gives them one.
 import { arithmetic } from './arithmetic.ts'
 import { compareValues, isNothing } from './value.ts'
 import type { AggregateName } from './expression.ts'
-import type { Value } from './value.ts'
+import type { SqlValue } from './value.ts'
 
-export type Aggregate = { add(value: Value): void; result(): Value }
+type Aggregate = { add(value: SqlValue): void; result(): SqlValue }
 
 export function createAggregate(name: AggregateName): Aggregate {
   let count = 0n
-  let value: Value = null
+  let value: SqlValue = null
   const merge = MERGE[name]
   return {
     add(next) {
@@ -25,10 +24,10 @@ export function createAggregate(name: AggregateName): Aggregate {
   }
 }
 
-// It begins at 0, so that a text is read as a number from the first on.
-const sum = (before: Value, next: Value) => arithmetic('+', before ?? 0n, next)
+// Starts at 0, so that even the first string is converted to a number.
+const sum = (before: SqlValue, next: SqlValue) => arithmetic('+', before ?? 0n, next)
 
-const MERGE: Readonly<Record<AggregateName, (before: Value, next: Value) => Value>> = {
+const MERGE: Readonly<Record<AggregateName, (before: SqlValue, next: SqlValue) => SqlValue>> = {
   COUNT: (before) => before,
   SUM: sum,
   AVG: sum,

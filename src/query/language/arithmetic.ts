@@ -1,10 +1,10 @@
-// + - * / %. INT with INT is an INT of 64 bits, and its division drops the fraction; with a FLOAT it is a
-// FLOAT. "This addition arithmetic operator can also add a number, in days, to a date."
+// + - * / %. Two INTs give a 64-bit INT, and their division drops the fraction; with a FLOAT the result is a FLOAT.
+// "This addition arithmetic operator can also add a number, in days, to a date."
 import { QueryError } from '../query-error.ts'
 import { dateAdd } from './timestamp.ts'
-import { checkInt, isNothing, isTimestamp, toNumber } from './value.ts'
+import { checkInt, isNothing, isTimestampValue, toNumber } from './value.ts'
 import type { ArithmeticOperator } from './expression.ts'
-import type { Value } from './value.ts'
+import type { SqlValue } from './value.ts'
 
 const DAY_SECONDS = 86_400
 
@@ -24,9 +24,13 @@ const FLOAT: Readonly<Record<ArithmeticOperator, (left: number, right: number) =
   '%': (left, right) => left % right,
 }
 
-export function arithmetic(operator: ArithmeticOperator, left: Value, right: Value): Value {
+export function arithmetic(
+  operator: ArithmeticOperator,
+  left: SqlValue,
+  right: SqlValue,
+): SqlValue {
   if (isNothing(left) || isNothing(right)) return null
-  if (isTimestamp(left) && (operator === '+' || operator === '-')) {
+  if (isTimestampValue(left) && (operator === '+' || operator === '-')) {
     return addDays(operator, left, right)
   }
   const [a, b] = [toNumber(left), toNumber(right)]
@@ -39,13 +43,13 @@ export function arithmetic(operator: ArithmeticOperator, left: Value, right: Val
   return result
 }
 
-function addDays(operator: '+' | '-', timestamp: Value, days: Value): Value {
-  if (!isTimestamp(timestamp)) throw new QueryError('InvalidTypeConversion')
+function addDays(operator: '+' | '-', timestamp: SqlValue, days: SqlValue): SqlValue {
+  if (!isTimestampValue(timestamp)) throw new QueryError('InvalidTypeConversion')
   const seconds = Number(toNumber(days)) * DAY_SECONDS
   return dateAdd('SECOND', operator === '+' ? seconds : -seconds, timestamp)
 }
 
-export function negate(value: Value): Value {
+export function negate(value: SqlValue): SqlValue {
   if (isNothing(value)) return null
   const number = toNumber(value)
   return typeof number === 'bigint' ? checkInt(-number) : -number

@@ -1,6 +1,6 @@
-// Expressions made into functions of a row, once for a query, so that a row costs calls and no decisions
-// about the tree. Logic has three values: what can't be known is NULL, and WHERE keeps only what is true. What
-// an operator costs is charged where its operands come from: literals, columns and functions.
+// Compiles expressions to functions of a row, once per query, so that no row walks the syntax tree. Logic is
+// three-valued: unknown is NULL, and WHERE keeps only rows for which the condition is true. Operators charge nothing
+// to the budget; their operands do: literals, columns and functions.
 import { arithmetic, negate } from './arithmetic.ts'
 import { functionOf } from './functions.ts'
 import { matchesLike, parseLikePattern } from './like.ts'
@@ -8,20 +8,20 @@ import { cast, compareValues, isNothing, toBoolean, toText } from './value.ts'
 import type { Budget } from '../run/budget.ts'
 import type { CompareOperator, Expression, Path } from './expression.ts'
 import type { LikePattern } from './like.ts'
-import type { Value } from './value.ts'
+import type { SqlValue } from './value.ts'
 
-export type Evaluate<Row> = (row: Row) => Value
+export type Evaluate<Row> = (row: Row) => SqlValue
 
 export type Scope<Row> = {
-  /** Throws when there can be no such column. */
+  /** Throws if the input can't have such a column. */
   column(path: Path, budget: Budget): Evaluate<Row>
   readonly nowMs: number
   readonly budget: Budget
 }
 
-/** How many characters count as one unit where a text is only compared or converted. */
+/** Comparing or converting a string costs one unit for every 8 characters. */
 const TEXT_SHIFT = 3
-/** What functions make of a text costs more: some take it apart into characters. */
+/** Units per character of a function's arguments: some functions split a string into characters. */
 const FUNCTION_UNITS = 4
 
 const COMPARE: Readonly<Record<CompareOperator, (order: number) => boolean>> = {
@@ -94,7 +94,7 @@ function compileUnary<Row>(expression: Unary, operand: Evaluate<Row>): Evaluate<
   }
 }
 
-/** AND and OR: `decisive` is the answer as soon as one operand has it. */
+/** AND and OR: the result is `decisive` as soon as one operand is. */
 function combine<Row>(operands: readonly Evaluate<Row>[], decisive: boolean): Evaluate<Row> {
   return (row) => {
     let unknown = false
@@ -187,7 +187,7 @@ function compileCase<Row>(expression: Kind<'case'>, scope: Scope<Row>): Evaluate
   }
 }
 
-export function isTrue(value: Value): boolean {
+export function isTrue(value: SqlValue): boolean {
   return !isNothing(value) && toBoolean(value)
 }
 
@@ -195,16 +195,16 @@ function compileLike<Row>(expression: Kind<'like'>, scope: Scope<Row>): Evaluate
   const operand = compile(expression.operand, scope)
   const pattern = compile(expression.pattern, scope)
   const escape = expression.escape && compile(expression.escape, scope)
-  // A pattern is nearly always a literal: what was parsed for the last row serves the next.
-  let known: { readonly pattern: string; readonly escape: string | undefined } | undefined
+  // A pattern is nearly always a literal, so the last one is cached.
+  let cached: { readonly pattern: string; readonly escape: string | undefined } | undefined
   let parsed: LikePattern = []
   return (row) => {
     const [text, like, mark] = [operand(row), pattern(row), escape?.(row)]
     if (isNothing(text) || isNothing(like)) return null
     const wanted = { pattern: toText(like), escape: isNothing(mark) ? undefined : toText(mark) }
-    if (known?.pattern !== wanted.pattern || known.escape !== wanted.escape) {
+    if (cached?.pattern !== wanted.pattern || cached.escape !== wanted.escape) {
       parsed = parseLikePattern(wanted.pattern, wanted.escape)
-      known = wanted
+      cached = wanted
     }
     return matchesLike(toText(text), parsed, scope.budget)
   }

@@ -1,4 +1,4 @@
-// What each expression of the query language gives, as the reference tells it.
+// The value of each expression, as the reference of the query language defines it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, JSON_LINES } from '../run/example.ts'
@@ -115,7 +115,7 @@ const FAILURES: readonly (readonly [expression: string, name: string])[] = [
 ]
 
 for (const [expression, name] of FAILURES) {
-  test(`${expression} loses its row: ${name}`, async () => {
+  test(`${expression} drops its row: ${name}`, async () => {
     const reply = await ask(`SELECT ${expression} FROM BlobStorage`, ROW)
     assert.equal(reply.text, '')
     assert.deepEqual(
@@ -143,16 +143,16 @@ for (const [query, text] of LIKES) {
   test(query, async () => assert.equal((await ask(query, LIKE_BLOB)).text, text))
 }
 
-test('a pattern of many runs does not take for ever', async () => {
+test('a pattern with many runs is matched in reasonable time', async () => {
   const blob = `${'a'.repeat(50_000)}\n`
   const pattern = `${'%a'.repeat(1000)}b`
   const reply = await ask(`SELECT 1 FROM BlobStorage WHERE _1 LIKE '${pattern}'`, blob)
   assert.equal(reply.text, '')
 })
 
-test('IS MISSING tells a field that is not there from one that is null', async () => {
+test('IS MISSING distinguishes a missing field from a null one', async () => {
   const blob = '{"a":null}\n{"b":1}\n'
-  const query = 'SELECT a IS MISSING AS gone, a IS NULL AS empty FROM BlobStorage'
+  const query = 'SELECT a IS MISSING AS missing, a IS NULL AS empty FROM BlobStorage'
   const reply = await ask(query, blob, { input: JSON_LINES })
   assert.equal(reply.text, 'false,true\ntrue,true\n')
 })

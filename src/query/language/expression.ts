@@ -1,7 +1,6 @@
-// A query as data: what the parser makes and the evaluator runs. Chains (`a AND b AND c`, `1 + 2 - 3`) are
-// lists, not towers, so that the depth of a tree is the depth of its parentheses and no query is too deep
-// for the stack.
-import type { CastType, Value } from './value.ts'
+// The syntax tree of a query. Chains (`a AND b AND c`, `1 + 2 - 3`) are lists instead of nested nodes, so a tree is
+// only as deep as the query's parentheses, and no query overflows the stack.
+import type { CastType, SqlValue } from './value.ts'
 
 export type PathStep =
   | { readonly name: string; readonly quoted: boolean }
@@ -20,7 +19,7 @@ export type ArithmeticStep = {
 export type CaseBranch = { readonly when: Expression; readonly result: Expression }
 
 export type Expression =
-  | { readonly kind: 'literal'; readonly value: Value }
+  | { readonly kind: 'literal'; readonly value: SqlValue }
   | { readonly kind: 'column'; readonly path: Path }
   | { readonly kind: 'and' | 'or'; readonly operands: readonly Expression[] }
   | { readonly kind: 'not' | 'negate'; readonly operand: Expression }
@@ -76,9 +75,9 @@ export type Select =
 
 export type Statement = {
   readonly select: Select
-  /** What follows BlobStorage[*] in FROM: the part of each record that is a row. */
+  /** The path after BlobStorage[*] in FROM: it selects the rows within each record. */
   readonly from: Path
-  /** What columns may be prefixed with: FROM BlobStorage alias. */
+  /** FROM BlobStorage alias: columns may be prefixed with it. */
   readonly alias: string | undefined
   readonly where: Expression | undefined
   readonly limit: number | undefined

@@ -1,18 +1,18 @@
-// The functions of the query language: a table of name, number of arguments and rule.
+// The functions of the query language: a table of names, argument counts and implementations.
 import { formatTimestamp } from './timestamp-format.ts'
 import { dateAdd, dateDiff, extract, isDatePart, isExtractPart } from './timestamp.ts'
 import { QueryError, syntaxError } from '../query-error.ts'
 import { compareValues, isNothing, toInt, toText, toTimestamp } from './value.ts'
-import type { Value } from './value.ts'
+import type { SqlValue } from './value.ts'
 import type { DatePart } from './timestamp.ts'
 
-type Run = (args: readonly Value[], nowMs: number) => Value
+type Run = (args: readonly SqlValue[], nowMs: number) => SqlValue
 
-export type SqlFunction = {
-  /** How many arguments it may have. */
+type SqlFunction = {
+  /** The allowed numbers of arguments. */
   readonly args: readonly number[]
   readonly run: Run
-  /** Without it the function is NULL when an argument is. */
+  /** Without it, the function returns NULL if any argument is NULL. */
   readonly takesNull?: true
 }
 
@@ -21,13 +21,13 @@ const characterLength: SqlFunction = {
   run: ([text]) => BigInt([...toText(text)].length),
 }
 
-export const FUNCTIONS: Readonly<Record<string, SqlFunction>> = {
+const FUNCTIONS: Readonly<Record<string, SqlFunction>> = {
   CHAR_LENGTH: characterLength,
   CHARACTER_LENGTH: characterLength,
   LOWER: { args: [1], run: ([text]) => toText(text).toLowerCase() },
   UPPER: { args: [1], run: ([text]) => toText(text).toUpperCase() },
   SUBSTRING: { args: [2, 3], run: substring },
-  // The parser has made of TRIM(BOTH 'x' FROM s) three arguments.
+  // The parser turns TRIM(BOTH 'x' FROM s) into three arguments.
   TRIM: { args: [3], run: ([side, characters, text]) => trim(toText(side), characters, text) },
   DATE_ADD: {
     args: [3],
@@ -51,19 +51,19 @@ export const FUNCTIONS: Readonly<Record<string, SqlFunction>> = {
 
 export function functionOf(name: string, argCount: number): SqlFunction {
   const found = Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined
-  if (found === undefined) throw syntaxError(`There is no function ${name}.`)
+  if (found === undefined) throw syntaxError(`Unknown function ${name}.`)
   if (!found.args.includes(argCount))
-    throw syntaxError(`${name} has too many or too few arguments.`)
+    throw syntaxError(`${name} has the wrong number of arguments.`)
   return found
 }
 
-function nullIf(left: Value, right: Value): Value {
+function nullIf(left: SqlValue, right: SqlValue): SqlValue {
   if (isNothing(left) || isNothing(right)) return left
   return compareValues(left, right) === 0 ? null : left
 }
 
 // The reference counts from zero: SUBSTRING('123456789', 1, 5) is '23456'.
-function substring([text, start, length]: readonly Value[]): Value {
+function substring([text, start, length]: readonly SqlValue[]): SqlValue {
   const characters = [...toText(text)]
   const from = Number(toInt(start))
   const to = length === undefined ? characters.length : from + Number(toInt(length))
@@ -71,7 +71,7 @@ function substring([text, start, length]: readonly Value[]): Value {
   return characters.slice(Math.max(from, 0), Math.max(to, 0)).join('')
 }
 
-function trim(side: string, characters: Value, value: Value): string {
+function trim(side: string, characters: SqlValue, value: SqlValue): string {
   const unwanted = new Set(toText(characters))
   const text = [...toText(value)]
   let [from, to] = [0, text.length]
@@ -80,13 +80,13 @@ function trim(side: string, characters: Value, value: Value): string {
   return text.slice(from, to).join('')
 }
 
-function datePart(value: Value): DatePart {
+function datePart(value: SqlValue): DatePart {
   const word = toText(value).toUpperCase()
   if (!isDatePart(word)) throw new QueryError('InvalidTypeConversion')
   return word
 }
 
-function extractPart(part: Value, timestamp: Value): Value {
+function extractPart(part: SqlValue, timestamp: SqlValue): SqlValue {
   const word = toText(part).toUpperCase()
   if (!isExtractPart(word)) throw new QueryError('InvalidTypeConversion')
   return BigInt(extract(word, toTimestamp(timestamp)))

@@ -1,4 +1,4 @@
-// LIKE against a reference that is slow and plainly right, and what it costs.
+// LIKE compared with a slow, obviously correct implementation; and its cost.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
@@ -6,7 +6,7 @@ import { matchesLike, parseLikePattern, type LikePattern } from './like.ts'
 
 const FREE = { spend: () => undefined }
 
-/** Tries every way to match. */
+/** Tries every possible match. */
 function matchesSlowly(characters: readonly string[], pattern: LikePattern): boolean {
   const [element, ...rest] = pattern
   if (element === undefined) return characters.length === 0
@@ -34,7 +34,7 @@ const patterns = fc.array(
   { maxLength: 7 },
 )
 
-test('LIKE matches what trying every way matches, with and without ESCAPE', () => {
+test('LIKE agrees with an exhaustive matcher, with and without ESCAPE', () => {
   fc.assert(
     fc.property(texts, patterns, fc.boolean(), (text, parts, isEscaped) => {
       const pattern = parseLikePattern(parts.join(''), isEscaped ? '!' : undefined)
@@ -58,7 +58,7 @@ test('a match costs at most the product of both lengths', () => {
   )
 })
 
-test('brackets that are not closed stand for themselves', () => {
+test('unclosed brackets match themselves', () => {
   const pattern = parseLikePattern('['.repeat(8_000), undefined)
   assert(matchesLike('['.repeat(8_000), pattern, FREE))
 })

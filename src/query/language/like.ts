@@ -1,10 +1,11 @@
-// LIKE as Transact-SQL has it, to which the reference refers: % any run, _ any one character, [a-f] one of
-// a set, [^a-f] one not of it, and ESCAPE. Not a regular expression, which may backtrack for hours: here only the
-// last % is tried again, so a match costs at most the product of both lengths, and the budget counts it.
+// LIKE with the syntax of Transact-SQL, which the reference refers to: % matches any run, _ any one character,
+// [a-f] one of a set, [^a-f] one outside it; and ESCAPE. A regular expression could backtrack for hours. This
+// matcher backtracks only to the last %, so a match costs at most the product of both lengths, charged to the
+// budget.
 import type { Budget } from '../run/budget.ts'
 import { syntaxError } from '../query-error.ts'
 
-/** Code points, the first and the last. */
+/** The first and the last code point. */
 type Range = readonly [number, number]
 
 type Element =
@@ -15,7 +16,7 @@ type Element =
 
 export type LikePattern = readonly Element[]
 
-/** As in Transact-SQL. */
+/** The limit of Transact-SQL. */
 const PATTERN_LENGTH_MAX = 8000
 
 export function parseLikePattern(pattern: string, escape: string | undefined): LikePattern {
@@ -25,7 +26,7 @@ export function parseLikePattern(pattern: string, escape: string | undefined): L
     throw syntaxError('ESCAPE takes one character.')
   }
   const elements: Element[] = []
-  // Where one bracket is not closed, none behind it is: looking again would make long patterns quadratic.
+  // Once a bracket is unclosed, all later ones are too; searching again would make long patterns quadratic.
   let mayClose = true
   for (let at = 0; at < characters.length;) {
     const character = characters[at] ?? ''
@@ -58,7 +59,7 @@ const exact = (character: string): Element => ({ kind: 'exact', codePoint: codeP
 
 const codePointOf = (character: string): number => character.codePointAt(0) ?? 0
 
-/** Where the set that opens at `from` ends, or -1 when nothing closes it and [ stands for itself. */
+/** The index of the bracket that closes the set at `from`, or -1: an unclosed [ is an ordinary character. */
 function closingBracket(
   characters: readonly string[],
   from: number,
@@ -90,7 +91,7 @@ export function matchesLike(
   budget: Pick<Budget, 'spend'>,
 ): boolean {
   let [at, element] = [0, 0]
-  // Where to go on after the last run: its element, and the character it has reached.
+  // Where to backtrack to: the last run's element and the position that the run has reached.
   let [runElement, runAt] = [-1, 0]
   while (at < text.length) {
     const codePoint = text.codePointAt(at) ?? 0

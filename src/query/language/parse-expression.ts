@@ -1,6 +1,5 @@
-// Expressions, by recursive descent with the precedence of Transact-SQL: unary minus; * / %; + -;
-// comparisons and predicates; NOT; AND; OR. Only parentheses, arguments and prefixes recurse, and they
-// count their depth.
+// Parses expressions by recursive descent, with the precedence of Transact-SQL: unary minus; * / %; + -;
+// comparisons and predicates; NOT; AND; OR. Only parentheses, arguments and CASE recurse, to a limited depth.
 import { functionOf } from './functions.ts'
 import { syntaxError } from '../query-error.ts'
 import { isExtractPart } from './timestamp.ts'
@@ -27,7 +26,7 @@ const COMPARISONS: Readonly<Record<string, CompareOperator>> = {
   '>=': '>=',
 }
 
-/** The five types of the reference, and the names that SQL has for the same. */
+/** The five types of the reference, and SQL's other names for them. */
 const CAST_TYPES: Readonly<Record<string, CastType>> = {
   INT: 'INT',
   INTEGER: 'INT',
@@ -45,14 +44,14 @@ const CAST_TYPES: Readonly<Record<string, CastType>> = {
   TIMESTAMP: 'TIMESTAMP',
 }
 
-/** Words that end an expression, so that none of them is taken for a column. */
+/** Words that end an expression and are never columns. */
 const RESERVED = new Set(
   'SELECT FROM WHERE LIMIT AS AND OR NOT IN IS LIKE BETWEEN ESCAPE WHEN THEN ELSE END'.split(' '),
 )
 
 export function parseExpression(cursor: TokenCursor): Expression {
   cursor.depth += 1
-  if (cursor.depth > DEPTH_MAX) throw syntaxError('The expression is nested too deep.')
+  if (cursor.depth > DEPTH_MAX) throw syntaxError('The expression is nested too deeply.')
   const operands = [parseAnd(cursor)]
   while (cursor.take('OR')) operands.push(parseAnd(cursor))
   cursor.depth -= 1
@@ -87,7 +86,7 @@ function parsePredicate(cursor: TokenCursor): Expression {
   const negated = cursor.take('NOT')
   const predicate = parseWordPredicate(cursor, operand)
   if (predicate === undefined) {
-    if (negated) throw syntaxError('NOT is followed by no predicate.')
+    if (negated) throw syntaxError('Expected a predicate after NOT.')
     return operand
   }
   return negated ? { kind: 'not', operand: predicate } : predicate
@@ -211,7 +210,7 @@ function parseCase(cursor: TokenCursor): Expression {
   return { kind: 'case', subject, branches, otherwise }
 }
 
-/** After the opening parenthesis. */
+/** The opening parenthesis has been consumed. */
 function parseCall(cursor: TokenCursor, name: string): Expression {
   if (name === 'CAST') return parseCast(cursor)
   if (name === 'COALESCE') return { kind: 'coalesce', operands: parseList(cursor) }
@@ -231,7 +230,7 @@ function parseArguments(cursor: TokenCursor, name: string): readonly Expression[
   return [part, ...parseList(cursor)]
 }
 
-/** One expression or several with commas, and the closing parenthesis. */
+/** One or more expressions separated by commas, and the closing parenthesis. */
 function parseList(cursor: TokenCursor): readonly Expression[] {
   const list = [parseExpression(cursor)]
   while (cursor.take(',')) list.push(parseExpression(cursor))
@@ -244,16 +243,16 @@ function parseCast(cursor: TokenCursor): Expression {
   cursor.expect('AS')
   const { word } = cursor.next()
   const type = Object.hasOwn(CAST_TYPES, word) ? CAST_TYPES[word] : undefined
-  if (type === undefined) throw syntaxError('CAST names no type.')
-  if (cursor.take('(')) parseList(cursor) // DECIMAL(10, 2): a FLOAT has no such limits.
+  if (type === undefined) throw syntaxError('CAST has an unknown type.')
+  if (cursor.take('(')) parseList(cursor) // DECIMAL(10, 2): ignored, since a FLOAT has no precision.
   cursor.expect(')')
   return { kind: 'cast', operand, type }
 }
 
-/** The part of a date is a word or a string: YEAR or 'year'. */
+/** A date part is a word or a string: YEAR or 'year'. */
 function parseDatePart(cursor: TokenCursor): Expression {
   const { text } = cursor.next()
-  if (!isExtractPart(text.toUpperCase())) throw syntaxError(`'${text}' is no part of a date.`)
+  if (!isExtractPart(text.toUpperCase())) throw syntaxError(`'${text}' is not a date part.`)
   return { kind: 'literal', value: text }
 }
 
@@ -276,16 +275,16 @@ function parseSubstring(cursor: TokenCursor): readonly Expression[] {
   return args
 }
 
-/** TRIM(s), TRIM('x' FROM s), TRIM(LEADING FROM s) or TRIM(BOTH 'x' FROM s): side, characters, text. */
+/** TRIM(s), TRIM('x' FROM s), TRIM(LEADING FROM s) or TRIM(BOTH 'x' FROM s). Returns side, characters, text. */
 function parseTrim(cursor: TokenCursor): readonly Expression[] {
   const side = ['LEADING', 'TRAILING', 'BOTH'].find((word) => cursor.take(word))
-  const sided: Expression = { kind: 'literal', value: side ?? 'BOTH' }
+  const sideLiteral: Expression = { kind: 'literal', value: side ?? 'BOTH' }
   let characters: Expression = { kind: 'literal', value: ' ' }
   if (side === undefined || cursor.peek().word !== 'FROM') {
     const first = parseExpression(cursor)
-    if (side === undefined && cursor.take(')')) return [sided, characters, first]
+    if (side === undefined && cursor.take(')')) return [sideLiteral, characters, first]
     characters = first
   }
   cursor.expect('FROM')
-  return [sided, characters, ...parseList(cursor)]
+  return [sideLiteral, characters, ...parseList(cursor)]
 }

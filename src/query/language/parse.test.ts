@@ -1,22 +1,22 @@
-// What is refused before the first byte, and that it is always refused as a QueryError.
+// Queries that are rejected before the first byte, always with a QueryError.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { QUERY_LIMITS } from '../run/budget.ts'
-import { ask, budgetOf, CSV, CSV_WITH_HEADERS, JSON_LINES, NOW_MS } from '../run/example.ts'
+import { ask, budgetOf, CSV, CSV_WITH_HEADERS, JSON_LINES, QUERY_NOW_MS } from '../run/example.ts'
 import { prepareQuery } from '../run/query.ts'
 import { QueryError } from '../query-error.ts'
 import type { InputFormat, OutputFormat } from '../format/format.ts'
 
 function prepare(expression: string, input: InputFormat = CSV, output: OutputFormat = CSV): void {
-  prepareQuery({ expression, input, output }, NOW_MS, budgetOf(QUERY_LIMITS))
+  prepareQuery({ expression, input, output }, QUERY_NOW_MS, budgetOf(QUERY_LIMITS))
 }
 
-const refused = (code: string) => (error: unknown) =>
+const hasCode = (code: string) => (error: unknown) =>
   error instanceof QueryError && error.code === code
 
 // prettier-ignore
-const REFUSED: readonly string[] = [
+const INVALID: readonly string[] = [
   '',
   'SELECT',
   'DELETE FROM BlobStorage',
@@ -45,21 +45,21 @@ const REFUSED: readonly string[] = [
   'SELECT SUM(*) FROM BlobStorage',
   'SELECT sys.split(10485759) FROM BlobStorage',
   'SELECT sys.split(10485760) FROM BlobStorage WHERE _1 = 1',
-  // Delimited text without a header has only ordinals, and never a path.
+  // Delimited text without a header has only ordinals; no delimited text has paths.
   "SELECT * FROM BlobStorage WHERE Month = 'January'",
   'SELECT _1.a FROM BlobStorage',
   'SELECT * FROM BlobStorage[*].a',
   `SELECT ${'_1,'.repeat(49)}_1 FROM BlobStorage`,
-  // As deep and as long as can be
+  // Extremely deep and long
   `SELECT ${'('.repeat(100_000)}`,
   `SELECT ${'CASE WHEN '.repeat(20_000)}`,
   `SELECT _1${'[0]'.repeat(80_000)} FROM BlobStorage`,
   `SELECT '${'a'.repeat(256 * 1024)}' FROM BlobStorage`,
 ]
 
-for (const expression of REFUSED) {
-  test(`refused: ${expression.slice(0, 70)}`, () => {
-    assert.throws(() => prepare(expression), refused('ErrorProcessingQueryExpression'))
+for (const expression of INVALID) {
+  test(`rejected: ${expression.slice(0, 70)}`, () => {
+    assert.throws(() => prepare(expression), hasCode('ErrorProcessingQueryExpression'))
   })
 }
 
@@ -73,7 +73,7 @@ const LONG: readonly string[] = [
 ]
 
 for (const expression of LONG) {
-  test(`long, but neither deep nor slow: ${expression.slice(0, 50)}`, async () => {
+  test(`a long query that is neither deep nor slow runs: ${expression.slice(0, 50)}`, async () => {
     const { errors, text } = await ask(expression, '1\n')
     assert.deepEqual(errors, [])
     assert.notEqual(text, '')
@@ -82,22 +82,22 @@ for (const expression of LONG) {
 
 test('49 columns are allowed', () => prepare(`SELECT ${'_1,'.repeat(48)}_1 FROM BlobStorage`))
 
-test('sys.split is for delimited text', () => {
+test('sys.split is only for delimited text', () => {
   const query = 'SELECT sys.split(10485760) FROM BlobStorage'
-  assert.throws(() => prepare(query, JSON_LINES), refused('ErrorProcessingQueryExpression'))
+  assert.throws(() => prepare(query, JSON_LINES), hasCode('ErrorProcessingQueryExpression'))
 })
 
-test('columns must not be separated as records are', () => {
+test('the column separator must differ from the record separator', () => {
   const same = { ...CSV, columnSeparator: '\n' }
   const query = 'SELECT * FROM BlobStorage'
-  assert.throws(() => prepare(query, same), refused('ErrorProcessingQueryExpression'))
-  assert.throws(() => prepare(query, CSV, same), refused('ErrorProcessingQueryExpression'))
+  assert.throws(() => prepare(query, same), hasCode('ErrorProcessingQueryExpression'))
+  assert.throws(() => prepare(query, CSV, same), hasCode('ErrorProcessingQueryExpression'))
 })
 
-test('Parquet and Arrow are refused by name', () => {
+test('Parquet and Arrow are rejected as unsupported formats', () => {
   const query = 'SELECT * FROM BlobStorage'
-  assert.throws(() => prepare(query, { type: 'parquet' }), refused('InvalidXmlNodeValue'))
-  assert.throws(() => prepare(query, CSV, { type: 'arrow' }), refused('InvalidXmlNodeValue'))
+  assert.throws(() => prepare(query, { type: 'parquet' }), hasCode('InvalidXmlNodeValue'))
+  assert.throws(() => prepare(query, CSV, { type: 'arrow' }), hasCode('InvalidXmlNodeValue'))
 })
 
 const WORDS =
@@ -123,7 +123,7 @@ const blob = fc.oneof(
   fc.uint8Array({ maxLength: 60 }),
 )
 
-test('whatever is asked of whatever, only a QueryError is thrown', async () => {
+test('any query over any blob throws nothing but QueryErrors', async () => {
   const property = fc.asyncProperty(
     expression,
     input,

@@ -41,7 +41,7 @@ export function parseStatement(expression: string): Statement {
   cursor.take(';')
   if (cursor.peek().kind !== 'end') throw syntaxError(`Unexpected '${cursor.peek().text}'.`)
   if (select.kind === 'split' && where !== undefined) {
-    throw syntaxError('sys.split takes no WHERE.')
+    throw syntaxError('sys.split does not allow WHERE.')
   }
   return { select, from, alias, where, limit }
 }
@@ -54,7 +54,7 @@ function parseSelect(cursor: TokenCursor): Select {
   const columns: SelectedColumn[] = []
   do {
     columns.push(parseColumn(cursor, columns.length + 1))
-    if (columns.length > COLUMN_COUNT_MAX) throw syntaxError('More than 49 columns are selected.')
+    if (columns.length > COLUMN_COUNT_MAX) throw syntaxError('SELECT has more than 49 columns.')
   } while (cursor.take(','))
   return { kind: 'columns', columns }
 }
@@ -65,7 +65,7 @@ function parseColumn(cursor: TokenCursor, ordinal: number): SelectedColumn {
   return { expression, name: name ?? columnName(expression) ?? `_${ordinal}` }
 }
 
-/** A column is called by the last name in its path, unless the path ends in an index. */
+/** A column is named after the last step of its path, unless that is an index. */
 function columnName(expression: Expression): string | undefined {
   const last = expression.kind === 'column' ? expression.path.at(-1) : undefined
   return last !== undefined && 'name' in last ? last.name : undefined
@@ -73,13 +73,13 @@ function columnName(expression: Expression): string | undefined {
 
 /** [AS] name. */
 function parseName(cursor: TokenCursor): string | undefined {
-  const named = cursor.take('AS')
+  const hasAs = cursor.take('AS')
   const { kind, text, word } = cursor.peek()
   if ((kind === 'name' && word !== 'FROM') || kind === 'quoted') {
     cursor.next()
     return text
   }
-  if (named) throw syntaxError('AS is followed by no name.')
+  if (hasAs) throw syntaxError('Expected a name after AS.')
   return undefined
 }
 
@@ -100,7 +100,7 @@ function parseSplit(cursor: TokenCursor): Select {
   for (const word of ['SYS', '.', 'SPLIT', '(']) cursor.expect(word)
   const sizeBytes = parseCount(cursor)
   cursor.expect(')')
-  if (sizeBytes < SPLIT_SIZE_BYTES_MIN) throw syntaxError('split_size is below 10485760.')
+  if (sizeBytes < SPLIT_SIZE_BYTES_MIN) throw syntaxError('split_size is less than 10485760.')
   return { kind: 'split', sizeBytes }
 }
 
@@ -124,13 +124,13 @@ function parseFrom(cursor: TokenCursor): Path {
 const isEvery = (step: PathStep) => 'every' in step
 
 function parseAlias(cursor: TokenCursor): string | undefined {
-  const named = cursor.take('AS')
+  const hasAs = cursor.take('AS')
   const { kind, text, word } = cursor.peek()
   const isAlias = (kind === 'name' && word !== 'WHERE' && word !== 'LIMIT') || kind === 'quoted'
   if (isAlias) {
     cursor.next()
     return text
   }
-  if (named) throw syntaxError('AS is followed by no name.')
+  if (hasAs) throw syntaxError('Expected a name after AS.')
   return undefined
 }

@@ -1,5 +1,5 @@
-// TO_STRING: a timestamp written after a pattern of letters, as the table of the query acceleration
-// reference lists them. A run of letters that is not in the table, and all else, stands for itself.
+// TO_STRING: formats a timestamp by a pattern of letters, listed in a table of the query acceleration
+// reference. Everything that is not in the table is copied as it is.
 import { localDate } from './timestamp.ts'
 import type { Timestamp } from './timestamp.ts'
 
@@ -47,7 +47,7 @@ const WRITERS: Readonly<Record<string, Write>> = {
   S: (date) => fraction(date, 1),
   SS: (date) => fraction(date, 2),
   SSS: (date) => fraction(date, 3),
-  // A capital X writes Z for UTC, a small one +00, as in the patterns of Java, where the table is from.
+  // For UTC, X writes Z and x writes +00, as in Java's patterns, from which the table is taken.
   X: (_, offset) => (offset === 0 ? 'Z' : offsetHours(offset)),
   XX: (_, offset) => (offset === 0 ? 'Z' : offsetText(offset, '')),
   XXX: (_, offset) => (offset === 0 ? 'Z' : offsetText(offset, ':')),
@@ -64,10 +64,10 @@ function fraction(date: Date, digits: number): string {
   return String(date.getUTCMilliseconds()).padStart(3, '0').slice(0, digits)
 }
 
-function offsetText(offsetMinutes: number, between: string): string {
+function offsetText(offsetMinutes: number, separator: string): string {
   const minutes = Math.abs(offsetMinutes)
   const sign = offsetMinutes < 0 ? '-' : '+'
-  return sign + two(Math.trunc(minutes / 60)) + between + two(minutes % 60)
+  return sign + two(Math.trunc(minutes / 60)) + separator + two(minutes % 60)
 }
 
 function offsetHours(offsetMinutes: number): string {
@@ -82,7 +82,7 @@ export function formatTimestamp(timestamp: Timestamp, pattern: string): string {
   })
 }
 
-/** A timestamp as a value in the answer. */
+/** The text of a timestamp in query results. */
 export function timestampText(timestamp: Timestamp): string {
   return formatTimestamp(timestamp, 'yyyy-MM-ddTHH:mm:ss.SSSXXX')
 }

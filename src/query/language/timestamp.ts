@@ -1,11 +1,11 @@
-// Points in time and the date functions. A timestamp keeps the offset it was written with, as EXTRACT and
-// TO_STRING show it. "All date formats of standard ISO 8601 [W3C NOTE-datetime] are converted", and with
-// them the forms of the reference's own examples that end in T ('2007T', '2010-01-01T').
+// Timestamps and the date functions. A timestamp keeps the offset it was written with, which EXTRACT and TO_STRING
+// show. "All date formats of standard ISO 8601 [W3C NOTE-datetime] are converted"; so are the forms ending in T
+// that the reference uses in its own examples ('2007T', '2010-01-01T').
 import { QueryError } from '../query-error.ts'
 
 export type Timestamp = { readonly ms: number; readonly offsetMinutes: number }
 export type DatePart = 'YEAR' | 'MONTH' | 'DAY' | 'HOUR' | 'MINUTE' | 'SECOND'
-export type ExtractPart = DatePart | 'TIMEZONE_HOUR' | 'TIMEZONE_MINUTE'
+type ExtractPart = DatePart | 'TIMEZONE_HOUR' | 'TIMEZONE_MINUTE'
 
 const PART_MS: Readonly<Record<DatePart, number | undefined>> = {
   YEAR: undefined,
@@ -30,8 +30,8 @@ export function isExtractPart(word: string): word is ExtractPart {
   return isDatePart(word) || word === 'TIMEZONE_HOUR' || word === 'TIMEZONE_MINUTE'
 }
 
-/** Undefined when the text is not a point in time. */
-export function parseTimestamp(text: string): Timestamp | undefined {
+/** Undefined if the text is not a timestamp. */
+export function parseSqlTimestamp(text: string): Timestamp | undefined {
   const date = DATE.exec(text)
   if (date === null) return undefined
   const [year, month, day] = [Number(date[1]), Number(date[2] ?? 1), Number(date[3] ?? 1)]
@@ -54,7 +54,7 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   return { ms, offsetMinutes: offsetMinutes === 0 ? 0 : offsetMinutes }
 }
 
-/** Undefined when there is no such day. */
+/** Undefined if there is no such day. */
 function utcMs(year: number, month: number, day: number): number | undefined {
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day) // Date.UTC would read the year 99 as 1999.
@@ -62,7 +62,7 @@ function utcMs(year: number, month: number, day: number): number | undefined {
   return real && year > 0 ? date.getTime() : undefined
 }
 
-/** The clock on the wall at the timestamp's offset, to be read with the getUTC functions. */
+/** The local time at the timestamp's offset; read it with the getUTC functions. */
 export function localDate(timestamp: Timestamp): Date {
   return new Date(timestamp.ms + timestamp.offsetMinutes * 60_000)
 }
@@ -77,7 +77,7 @@ export function dateAdd(part: DatePart, quantity: number, timestamp: Timestamp):
   return { ms: Math.trunc(ms), offsetMinutes: timestamp.offsetMinutes }
 }
 
-// The last day of a shorter month stands for the days it lacks: January 31 and one month is February 28.
+// In a shorter month the day is clamped to the last one: January 31 plus one month is February 28.
 function addMonths(timestamp: Timestamp, months: number): number {
   const date = localDate(timestamp)
   const day = date.getUTCDate()
@@ -89,7 +89,7 @@ function addMonths(timestamp: Timestamp, months: number): number {
   return date.getTime() - timestamp.offsetMinutes * 60_000
 }
 
-/** Whole units from `start` to `end`: 23:00 to 01:00 of the next day is no day. */
+/** Whole units from `start` to `end`: from 23:00 to 01:00 of the next day there are 0 days. */
 export function dateDiff(part: DatePart, start: Timestamp, end: Timestamp): number {
   const unitMs = PART_MS[part]
   if (unitMs !== undefined) return Math.trunc((end.ms - start.ms) / unitMs)

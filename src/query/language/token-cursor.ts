@@ -1,5 +1,5 @@
-// Where the parser stands in the tokens, and the paths (`.warehouses[0].longitude`) that a column and the
-// FROM clause both have.
+// The parser's position in the tokens. It also parses paths (`.warehouses[0].longitude`), which columns and the
+// FROM clause share.
 import { syntaxError } from '../query-error.ts'
 import { tokenize } from './token.ts'
 import type { PathStep } from './expression.ts'
@@ -8,11 +8,11 @@ import type { Token } from './token.ts'
 const STEP_COUNT_MAX = 100
 
 export type TokenCursor = {
-  /** How deep the parser is. */
+  /** The current nesting depth of the parser. */
   depth: number
   peek(ahead?: number): Token
   next(): Token
-  /** Goes past the keyword or symbol if it is the next token. */
+  /** Consumes the next token if it is this keyword or symbol. */
   take(word: string): boolean
   expect(word: string): void
   pathSteps(): readonly PathStep[]
@@ -37,7 +37,7 @@ export function createTokenCursor(expression: string): TokenCursor {
     },
     expect(word) {
       if (!cursor.take(word)) {
-        throw syntaxError(`Expected '${word}' and not '${cursor.peek().text}'.`)
+        throw syntaxError(`Expected '${word}', found '${cursor.peek().text}'.`)
       }
     },
     pathSteps: () => parseSteps(cursor),
@@ -57,7 +57,7 @@ function parseSteps(cursor: TokenCursor): readonly PathStep[] {
 
 function parseNameStep(cursor: TokenCursor): PathStep {
   const { kind, text } = cursor.next()
-  if (kind !== 'name' && kind !== 'quoted') throw syntaxError('A path lacks a name.')
+  if (kind !== 'name' && kind !== 'quoted') throw syntaxError('Expected a name in a path.')
   return { name: text, quoted: kind === 'quoted' }
 }
 
@@ -66,6 +66,7 @@ function parseBracketStep(cursor: TokenCursor): PathStep {
   cursor.expect(']')
   if (word === '*') return { every: true }
   if (kind === 'string' || kind === 'quoted') return { name: text, quoted: true }
-  if (kind !== 'number' || !/^\d{1,9}$/.test(text)) throw syntaxError('A path lacks an index.')
+  if (kind !== 'number' || !/^\d{1,9}$/.test(text))
+    throw syntaxError('Expected an index in a path.')
   return { index: Number(text) }
 }

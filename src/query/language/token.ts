@@ -1,5 +1,5 @@
-// The words of a query. Keywords are not known here: an unquoted name is a name, and the parser decides,
-// so that a column may be called `count` or `day`.
+// Splits a query into tokens. The tokenizer has no keywords: the parser decides what an unquoted name is, so that a
+// column may be called `count` or `day`.
 import { syntaxError } from '../query-error.ts'
 
 /** "The maximum size of the query expression is 256 KiB." */
@@ -7,13 +7,13 @@ const EXPRESSION_LENGTH_BYTES_MAX = 256 * 1024
 
 export type Token = {
   readonly kind: 'name' | 'quoted' | 'string' | 'number' | 'symbol' | 'end'
-  /** Without quotes; of an unquoted name as it was written. */
+  /** Without quotes. An unquoted name keeps its case. */
   readonly text: string
-  /** An unquoted name in upper case, or a symbol; empty for all else, which can never be a keyword. */
+  /** An unquoted name in upper case, or a symbol. Empty for other tokens, which are never keywords. */
   readonly word: string
 }
 
-// In the order of trial. Each is a single class or two of them in a row, so none can backtrack for long.
+// In the order they are tried. None of them can backtrack for long.
 const PATTERNS: readonly (readonly [Token['kind'] | 'space', RegExp])[] = [
   ['space', /\s+/y],
   ['name', /[\p{L}_][\p{L}\p{N}_]*/uy],
@@ -22,8 +22,6 @@ const PATTERNS: readonly (readonly [Token['kind'] | 'space', RegExp])[] = [
   ['quoted', /"[^"]*(?:""[^"]*)*"/y],
   ['symbol', /<=|>=|<>|!=|[-=<>+*/%(),.;[\]]/y],
 ]
-
-const END: Token = { kind: 'end', text: '', word: '' }
 
 export function tokenize(expression: string): readonly Token[] {
   if (Buffer.byteLength(expression) > EXPRESSION_LENGTH_BYTES_MAX) {
@@ -35,7 +33,6 @@ export function tokenize(expression: string): readonly Token[] {
     at += text.length
     if (kind !== 'space') tokens.push(tokenOf(kind, text))
   }
-  tokens.push(END)
   return tokens
 }
 

@@ -1,8 +1,16 @@
-// A query chooses its work, and the budget ends what is too much of it.
+// The budget ends queries that are too much work.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Budget, QUERY_LIMITS } from './budget.ts'
-import { ask, CSV, JSON_LINES, NOW_MS, SYNC_MARKER, chunksOf, type Formats } from './example.ts'
+import {
+  ask,
+  CSV,
+  JSON_LINES,
+  QUERY_NOW_MS,
+  SYNC_MARKER,
+  blobChunks,
+  type Formats,
+} from './example.ts'
 import { QueryError } from '../query-error.ts'
 import { prepareQuery } from './query.ts'
 
@@ -23,10 +31,10 @@ const FROM_JSON: Formats = { input: JSON_LINES }
 const EXPENSIVE: readonly (readonly [string, query: string, blob: string, formats: Formats])[] = [
   ['many LIKEs', orOf(1_500, "_1 LIKE '%a%a%a%a%a%a%a%a%b'"), LONG, {}],
   ['many LIKEs with ESCAPE', orOf(1_500, "_1 LIKE '%!a%!ab' ESCAPE '!'"), LONG, {}],
-  ['one LIKE whose runs are tried everywhere', `SELECT 1 FROM BlobStorage WHERE _1 LIKE '%${'a'.repeat(7_000)}b'`, LONG, {}],
-  ['many functions of a long text', orOf(1_000, "UPPER(_1) = 'b'"), LONG, {}],
-  ['many conversions of a long text', orOf(5_000, "CAST(_1 AS STRING) = 'b'"), LONG, {}],
-  ['many names among many fields', orOf(5_000, 'nowhere = 1'), FIELDS, FROM_JSON],
+  ['one LIKE that backtracks at every position', `SELECT 1 FROM BlobStorage WHERE _1 LIKE '%${'a'.repeat(7_000)}b'`, LONG, {}],
+  ['many functions of a long string', orOf(1_000, "UPPER(_1) = 'b'"), LONG, {}],
+  ['many conversions of a long string', orOf(5_000, "CAST(_1 AS STRING) = 'b'"), LONG, {}],
+  ['many lookups among many fields', orOf(5_000, 'nowhere = 1'), FIELDS, FROM_JSON],
 ]
 
 describe('a row that costs too much ends the query', () => {
@@ -39,23 +47,23 @@ describe('a row that costs too much ends the query', () => {
   }
 })
 
-test('many rows may cost what their number allows, and not more', async () => {
+test('the budget for all rows grows with the bytes read, and ends a query that exceeds it', async () => {
   const row = `${'a'.repeat(99)}\n`
   const limits = { ...QUERY_LIMITS, baseUnits: 1_000_000, unitsPerByte: 50 }
   const cheap = await ask(orOf(10, "_1 LIKE '%b'"), row.repeat(20_000), {}, undefined, limits)
   assert.deepEqual(cheap.errors, [])
-  const dear = await ask(orOf(200, "_1 LIKE '%b'"), row.repeat(20_000), {}, undefined, limits)
-  assert.deepEqual(dear.errors.map(({ name }) => name), ['OperationTimedOut']) // prettier-ignore
+  const costly = await ask(orOf(200, "_1 LIKE '%b'"), row.repeat(20_000), {}, undefined, limits)
+  assert.deepEqual(costly.errors.map(({ name }) => name), ['OperationTimedOut']) // prettier-ignore
 })
 
-test('a query that keeps its client waiting for too long ends, whoever takes the time', () => {
+test('a query that keeps its client waiting too long ends; time spent by the client does not count', () => {
   let nowMs = 0
   const budget = new Budget({ ...QUERY_LIMITS, baseMs: 30_000, msPerMib: 120_000 }, () => nowMs)
   budget.resume()
   nowMs += 29_000
   budget.spend(100_000)
   budget.pause()
-  // The client reads: this time is its own.
+  // Time that the client takes to read does not count.
   nowMs += 3_600_000
   budget.resume()
   nowMs += 2_000
@@ -66,27 +74,27 @@ test('a query that keeps its client waiting for too long ends, whoever takes the
   assert.throws(() => budget.spend(100_000), new QueryError('OperationTimedOut'))
 })
 
-test('a long query gives way again and again, and ends where that fails', async () => {
+test('a long query yields repeatedly, and ends if that fails', async () => {
   const blob = Buffer.from(`${'a'.repeat(60)}\n`.repeat(2_000))
   const expression = orOf(500, "_1 LIKE '%a%a%a%b'")
   const budget = new Budget(QUERY_LIMITS, () => 0)
   let turns = 0
-  const run = prepareQuery({ expression, input: CSV, output: CSV }, NOW_MS, budget).run({
-    chunks: chunksOf(blob),
+  const run = prepareQuery({ expression, input: CSV, output: CSV }, QUERY_NOW_MS, budget).run({
+    chunks: blobChunks(blob),
     totalBytes: blob.length,
     syncMarker: SYNC_MARKER,
     giveWay: async () => {
       turns += 1
-      if (turns === 5) throw new Error('nobody is there')
+      if (turns === 5) throw new Error('client disconnected')
     },
   })
   await assert.rejects(async () => {
     for await (const _ of run);
-  }, /nobody is there/)
+  }, /client disconnected/)
   assert.equal(turns, 5)
 })
 
-test('a client that gets no rows for long gets progress, so that one that left is seen', async () => {
+test('a query without output sends progress after a while, to detect a disconnected client', async () => {
   const blob = `${'a'.repeat(60)}\n`.repeat(2_000)
   const { messages } = await ask(orOf(1_000, "_1 LIKE '%a%a%a%b'"), blob)
   assert(messages.filter(({ kind }) => kind === 'progress').length > 1)

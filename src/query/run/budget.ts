@@ -1,15 +1,15 @@
-// What a query may cost. Its text chooses the amount of work (a condition of thousands of LIKEs over a record of
-// 2 MiB), so the work is counted as it is done. One unit is about one character looked at, or one value computed: a
-// few nanoseconds. A query that spends more than its budget ends with the service's OperationTimedOut.
+// Limits the cost of a query. The query's text determines the amount of work (say, thousands of LIKEs over a record of
+// 2 MiB), so work is counted as it is done. One unit is about one character scanned or one value computed: a few
+// nanoseconds. A query that exceeds its budget ends with the service's OperationTimedOut.
 import { QueryError } from '../query-error.ts'
 
 export type QueryLimits = {
-  /** Of one row, which is evaluated without a pause. */
+  /** Per row; rows are evaluated without a pause. */
   readonly rowUnitsMax: number
-  /** Of the whole query: so many, and more for each byte of the blob that it has read. */
+  /** For the whole query: a base, plus an amount per byte read. */
   readonly baseUnits: number
   readonly unitsPerByte: number
-  /** The time that it may keep its client waiting: the larger of the two. */
+  /** How long the client may be kept waiting: the larger of the two. */
   readonly baseMs: number
   readonly msPerMib: number
 }
@@ -23,11 +23,11 @@ export const QUERY_LIMITS: QueryLimits = {
   msPerMib: 120_000,
 }
 
-/** After so many units (10 to 40 ms) a query gives way to the others of its thread. */
+/** After this many units (10 to 40 ms) a query yields to the others in its thread. */
 const TURN_UNITS = 2_000_000
-/** After so many units (about a second) without an answer the client gets a progress record. */
+/** After this many units (about a second) without output the client gets a progress record. */
 const SILENT_UNITS_MAX = 100_000_000
-/** How often the limits are checked. */
+/** Units between two checks of the limits. */
 const CHECK_UNITS = 65_536
 const ROW_UNITS = 16
 const MIB = 1024 * 1024
@@ -51,7 +51,7 @@ export class Budget {
     this.scanned(0)
   }
 
-  /** The query runs from here on, until `pause`: only what its client waits for counts. */
+  /** Starts the clock, until `pause`: only time that the client spends waiting counts. */
   resume(): void {
     this.#sinceMs = this.#clock()
   }
@@ -61,7 +61,7 @@ export class Budget {
     this.#sinceMs = undefined
   }
 
-  /** How far the blob has been read. */
+  /** Sets how many bytes of the blob have been read. */
   scanned(bytes: number): void {
     const { baseUnits, unitsPerByte, baseMs, msPerMib } = this.#limits
     this.#unitsMax = baseUnits + bytes * unitsPerByte
@@ -73,20 +73,20 @@ export class Budget {
     this.spend(ROW_UNITS + lengthBytes)
   }
 
-  /** Throws a QueryError when the budget is spent. */
+  /** Throws a QueryError if the budget is exceeded. */
   spend(units: number): void {
     this.#units += units
     if (this.#units >= this.#checkAtUnits) this.#check()
   }
 
-  /** Whether other queries should have their turn now; the next turn begins with the call. */
+  /** Whether this query should yield to others now; if so, its next turn starts. */
   isTurnOver(): boolean {
     if (this.#units < this.#turnAtUnits) return false
     this.#turnAtUnits = this.#units + TURN_UNITS
     return true
   }
 
-  /** Whether the client should hear something: only a write shows that it has left. */
+  /** Whether it is time to send something: only a write detects that the client has disconnected. */
   isSilent(): boolean {
     return this.#units - this.#spokeAtUnits >= SILENT_UNITS_MAX
   }
@@ -97,8 +97,8 @@ export class Budget {
 
   #check(): void {
     this.#checkAtUnits = this.#units + CHECK_UNITS
-    const isSpent = this.#units > this.#unitsMax || this.#units > this.#rowUnitsMax
-    if (isSpent || this.#msSpent() > this.#msMax) throw new QueryError('OperationTimedOut')
+    const isExceeded = this.#units > this.#unitsMax || this.#units > this.#rowUnitsMax
+    if (isExceeded || this.#msSpent() > this.#msMax) throw new QueryError('OperationTimedOut')
   }
 
   #msSpent(): number {

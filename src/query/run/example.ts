@@ -1,5 +1,5 @@
-// For the tests: a query over a text, and its answer read back by a decoder of its own that takes the Avro
-// schema from the file and knows nothing of the encoder.
+// Test helpers: run a query over a text and decode its answer. The decoder is independent of the encoder: it takes the
+// schema from the Avro file.
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { Budget, QUERY_LIMITS, type QueryLimits } from './budget.ts'
@@ -7,7 +7,7 @@ import { DELIMITED_DEFAULT } from '../format/format.ts'
 import { prepareQuery } from './query.ts'
 import type { DelimitedFormat, InputFormat, JsonFormat, OutputFormat } from '../format/format.ts'
 
-export const NOW_MS = Date.UTC(2026, 0, 15, 12)
+export const QUERY_NOW_MS = Date.UTC(2026, 0, 15, 12)
 export const SYNC_MARKER = Buffer.from('0123456789abcdef')
 export const CSV: DelimitedFormat = DELIMITED_DEFAULT
 export const CSV_WITH_HEADERS: DelimitedFormat = { ...CSV, hasHeaders: true }
@@ -15,22 +15,22 @@ export const JSON_LINES: JsonFormat = { type: 'json', recordSeparator: '\n' }
 
 export type Formats = { readonly input?: InputFormat; readonly output?: OutputFormat }
 type AvroValue = number | boolean | string | Buffer
-export type Message = {
+type AvroMessage = {
   readonly kind: string
   readonly fields: Readonly<Record<string, AvroValue>>
 }
 
-export type Reply = {
+type Reply = {
   readonly text: string
-  readonly errors: readonly Message['fields'][]
-  readonly messages: readonly Message[]
+  readonly errors: readonly AvroMessage['fields'][]
+  readonly messages: readonly AvroMessage[]
 }
 
-export async function* chunksOf(blob: Uint8Array, lengthBytes = 64 * 1024) {
+export async function* blobChunks(blob: Uint8Array, lengthBytes = 64 * 1024) {
   for (let at = 0; at < blob.length; at += lengthBytes) yield blob.subarray(at, at + lengthBytes)
 }
 
-/** Its clock stands still. */
+/** Its clock never advances. */
 export const budgetOf = (limits: QueryLimits): Budget => new Budget(limits, () => 0)
 
 export async function ask(
@@ -42,9 +42,9 @@ export async function ask(
 ): Promise<Reply> {
   const { input = CSV, output = CSV } = formats
   const bytes = Buffer.from(blob)
-  const query = prepareQuery({ expression, input, output }, NOW_MS, budgetOf(limits))
+  const query = prepareQuery({ expression, input, output }, QUERY_NOW_MS, budgetOf(limits))
   const stream = query.run({
-    chunks: chunksOf(bytes, chunkBytes),
+    chunks: blobChunks(bytes, chunkBytes),
     totalBytes: bytes.length,
     syncMarker: SYNC_MARKER,
     giveWay: setImmediate,
@@ -54,7 +54,7 @@ export async function ask(
   return replyOf(decodeAvro(Buffer.concat(parts)))
 }
 
-export function replyOf(messages: readonly Message[]): Reply {
+export function replyOf(messages: readonly AvroMessage[]): Reply {
   const of = (kind: string) => messages.filter((message) => message.kind === kind)
   const results = of('resultData').map(({ fields }) => fields['data'])
   return {
@@ -68,7 +68,7 @@ type Schema = { readonly name: string; readonly fields: readonly { name: string;
 type AvroReader = { readonly bytes: Buffer; at: number }
 
 /** Avro 1.8, "Object Container Files". */
-export function decodeAvro(bytes: Buffer): readonly Message[] {
+export function decodeAvro(bytes: Buffer): readonly AvroMessage[] {
   const reader = { bytes, at: 4 }
   assert.equal(bytes.toString('latin1', 0, 4), 'Obj\u0001')
   const metadata = new Map<string, string>()
@@ -78,7 +78,7 @@ export function decodeAvro(bytes: Buffer): readonly Message[] {
   assert.equal(metadata.get('avro.codec'), 'null')
   const schemas = JSON.parse(metadata.get('avro.schema') ?? '') as readonly Schema[]
   const marker = raw(reader, 16)
-  const messages: Message[] = []
+  const messages: AvroMessage[] = []
   while (reader.at < bytes.length) {
     const [count, lengthBytes] = [long(reader), long(reader)]
     const end = reader.at + lengthBytes
@@ -89,7 +89,7 @@ export function decodeAvro(bytes: Buffer): readonly Message[] {
   return messages
 }
 
-function decodeMessage(reader: AvroReader, schemas: readonly Schema[]): Message {
+function decodeMessage(reader: AvroReader, schemas: readonly Schema[]): AvroMessage {
   const schema = schemas[long(reader)]
   assert(schema !== undefined)
   const fields: Record<string, AvroValue> = {}

@@ -1,4 +1,4 @@
-// A statement made ready for one run: rows go in, the text of the answer comes out.
+// A statement compiled for one run: takes rows and returns the text of the result.
 import { createAggregate } from '../language/aggregate.ts'
 import { compile, isTrue } from '../language/evaluate.ts'
 import type { Evaluate, Scope } from '../language/evaluate.ts'
@@ -7,15 +7,15 @@ import type { Input, OutputRow, RowPlace } from '../format/input.ts'
 import type { Output } from '../format/output.ts'
 
 export type Plan<Row> = {
-  /** Throws a QueryError when the row can't be evaluated. */
+  /** Throws a QueryError if the row can't be evaluated. */
   accept(row: Row): string
-  /** What comes after the last row. */
+  /** The text after the last row. */
   finish(): string
   /** No further row can change the answer. */
   done(): boolean
 }
 
-/** What a SELECT does with the rows that WHERE keeps: at once, or when there are no more. */
+/** What SELECT outputs: for each row that WHERE keeps (`row`), and after the last one (`rest`). */
 type Projection<Row> = {
   readonly names: () => readonly string[] | undefined
   readonly row: (row: Row) => OutputRow | undefined
@@ -32,11 +32,11 @@ export function createPlan<Row extends RowPlace>(
   const where = statement.where && compile(statement.where, scope)
   const projection = createProjection(statement, input, scope)
   let left = statement.limit ?? Infinity
-  let headed = false
+  let hasHeader = false
   const write = (row: OutputRow | undefined): string => {
     if (row === undefined || left <= 0) return ''
-    const header = headed ? '' : output.header(row.names)
-    headed = true
+    const header = hasHeader ? '' : output.header(row.names)
+    hasHeader = true
     left -= 1
     return header + output.row(row)
   }
@@ -44,7 +44,7 @@ export function createPlan<Row extends RowPlace>(
     accept: (row) => (where === undefined || isTrue(where(row)) ? write(projection.row(row)) : ''),
     finish() {
       const text = write(projection.rest())
-      return headed ? text : output.header(projection.names() ?? [])
+      return hasHeader ? text : output.header(projection.names() ?? [])
     },
     done: () => left <= 0,
   }
@@ -64,7 +64,7 @@ function createProjection<Row extends RowPlace>(
       return split(select.sizeBytes)
     case 'aggregate': {
       const { add, result } = createAggregate(select.aggregate)
-      // COUNT(*) counts what is never NULL.
+      // COUNT(*) counts a constant that is never NULL.
       const operand = select.operand ? compile(select.operand, scope) : () => true
       const names = [select.name]
       return {
@@ -91,7 +91,7 @@ function selectColumns<Row>(
   }
 }
 
-/** sys.split: the sizes of batches of whole records, each as soon as it has reached the wanted size. */
+/** sys.split: the sizes of batches of whole records. A batch ends once it reaches the requested size. */
 function split<Row extends RowPlace>(sizeBytes: number): Projection<Row> {
   const names = ['_1']
   let [start, end] = [0, 0]

@@ -3,14 +3,14 @@
 import type { QueryErrorCode } from '../query-error.ts'
 import type { QueryRequest } from './query.ts'
 
-/** Whether the query can be run. Nothing is kept of it. */
+/** Asks whether the query is valid. The thread keeps nothing of it. */
 export type CheckQuestion = {
   readonly kind: 'check'
   readonly query: number
   readonly request: QueryRequest
 }
 
-/** Begins a query. The reply is that to its first `pull`. */
+/** Starts a query. Its reply is the same as that of the first `pull`. */
 export type RunQuestion = {
   readonly kind: 'run'
   readonly query: number
@@ -23,15 +23,15 @@ export type RunQuestion = {
 export type QueryQuestion =
   | CheckQuestion
   | RunQuestion
-  /** The next part of the answer. */
+  /** Requests the next part of the answer. */
   | { readonly kind: 'pull'; readonly query: number }
-  /** What `needsBytes` asked for; undefined at the end of the blob. */
+  /** The bytes that `needsBytes` requested; undefined at the end of the blob. */
   | {
       readonly kind: 'bytes'
       readonly query: number
       readonly bytes: Uint8Array<ArrayBuffer> | undefined
     }
-  /** Nobody wants the answer any more. There is no reply to it. */
+  /** Cancels the query. Has no reply. */
   | { readonly kind: 'drop'; readonly query: number }
 
 export type QueryReply = { readonly query: number } & (
@@ -40,6 +40,6 @@ export type QueryReply = { readonly query: number } & (
   | { readonly kind: 'needsBytes' }
   | { readonly kind: 'part'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'end' }
-  /** A mistake of ours. */
+  /** An internal error. */
   | { readonly kind: 'failed'; readonly stack: string }
 )

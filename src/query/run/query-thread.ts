@@ -1,5 +1,5 @@
-// The thread that query-threads.ts starts. It runs several queries side by side: each gives way after a few
-// milliseconds of work, so a long one delays the others but never stops them.
+// The worker thread that query-threads.ts starts. It runs several queries concurrently: each yields after a few
+// milliseconds of work, so a long query slows the others down but never blocks them.
 import { setImmediate } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { Budget, QUERY_LIMITS } from './budget.ts'
@@ -10,7 +10,7 @@ import { prepareQuery } from './query.ts'
 type Session = {
   readonly budget: Budget
   answer: AsyncGenerator<Uint8Array> | undefined
-  /** Takes the bytes that were asked for. */
+  /** Receives the requested bytes. */
   onBytes: ((bytes: Uint8Array | undefined) => void) | undefined
   isDropped: boolean
 }
@@ -68,7 +68,7 @@ function run(question: RunQuestion): Promise<void> {
   sessions.set(query, session)
   session.answer = prepareQuery(request, nowMs, budget).run({
     ...question,
-    chunks: chunksOf(query, session),
+    chunks: requestChunks(query, session),
     giveWay: () => giveWay(session),
   })
   return pull(query, session)
@@ -83,7 +83,7 @@ async function pull(query: number, session: Session): Promise<void> {
     sessions.delete(query)
     send({ kind: 'end', query })
   } else {
-    // A copy that has its memory for itself: it is handed over.
+    // A copy with a buffer of its own, which is transferred.
     const bytes = new Uint8Array(next.value)
     send({ kind: 'part', query, bytes }, [bytes.buffer])
   }
@@ -94,7 +94,7 @@ async function giveWay(session: Session): Promise<void> {
   if (session.isDropped) throw new Dropped()
 }
 
-async function* chunksOf(query: number, session: Session): AsyncGenerator<Uint8Array> {
+async function* requestChunks(query: number, session: Session): AsyncGenerator<Uint8Array> {
   for (;;) {
     session.budget.pause()
     send({ kind: 'needsBytes', query })

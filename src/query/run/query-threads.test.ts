@@ -1,10 +1,18 @@
-// Queries in threads: none stops the thread that asks or another query, and nothing is read or made ahead.
+// Query threads: no query blocks the calling thread or another query, and nothing is read or computed ahead of demand.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { setImmediate } from 'node:timers/promises'
 import { after, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { CSV, decodeAvro, JSON_LINES, NOW_MS, replyOf, SYNC_MARKER, chunksOf } from './example.ts'
+import {
+  CSV,
+  decodeAvro,
+  JSON_LINES,
+  QUERY_NOW_MS,
+  replyOf,
+  SYNC_MARKER,
+  blobChunks,
+} from './example.ts'
 import { QueryError } from '../query-error.ts'
 import { QueryThreads } from './query-threads.ts'
 
@@ -18,12 +26,12 @@ function run(
   blob: Uint8Array,
   {
     signal = new AbortController().signal,
-    chunks = chunksOf(blob),
+    chunks = blobChunks(blob),
     input = CSV as typeof CSV | typeof JSON_LINES,
   } = {},
 ) {
   const source = { chunks, totalBytes: blob.length, syncMarker: SYNC_MARKER }
-  return threads.run({ expression, input, output: CSV, nowMs: NOW_MS }, source, signal)
+  return threads.run({ expression, input, output: CSV, nowMs: QUERY_NOW_MS }, source, signal)
 }
 
 async function textOf(answer: AsyncIterable<Uint8Array>): Promise<string> {
@@ -36,23 +44,23 @@ describe('query threads', () => {
   const threads = new QueryThreads(1)
   after(() => threads.close())
 
-  test('answer as the engine does, many at a time in one thread', async () => {
+  test('run many queries at a time in one thread', async () => {
     const blobs = Array.from({ length: 20 }, (_, at) => Buffer.from(`row ${at}\n`.repeat(30_000)))
     const texts = await Promise.all(blobs.map((blob) => textOf(run(threads, ALL, blob))))
     assert.deepEqual(texts, blobs.map(String))
     assert.equal(threads.queryCount, 0)
   })
 
-  test('tell what is wrong with a query before it runs', async () => {
+  test('reject an invalid query before it runs', async () => {
     const check = (expression: string) => threads.check({ expression, input: CSV, output: CSV })
     await check(ALL)
-    await assert.rejects(check('SELEKT'), new QueryError('ErrorProcessingQueryExpression', "Syntax error! Expected 'SELECT' and not 'SELEKT'.")) // prettier-ignore
+    await assert.rejects(check('SELEKT'), new QueryError('ErrorProcessingQueryExpression', "Syntax error! Expected 'SELECT', found 'SELEKT'.")) // prettier-ignore
     assert.equal(threads.queryCount, 0)
   })
 
-  test('let others through while one works, and end it when nobody wants it any more', async () => {
-    const leaving = new AbortController()
-    const hostile = run(threads, HOSTILE, LONG, { signal: leaving.signal })
+  test('run other queries beside a long one, and end it when it is aborted', async () => {
+    const abort = new AbortController()
+    const hostile = run(threads, HOSTILE, LONG, { signal: abort.signal })
     let turns = 0
     const state = { isCounting: true }
     const counting = (async () => {
@@ -64,31 +72,31 @@ describe('query threads', () => {
     })
     assert.equal(await textOf(run(threads, ALL, Buffer.from('a\n'))), 'a\n')
     assert.equal(isOver, false)
-    leaving.abort()
+    abort.abort()
     await assert.rejects(outcome, { name: 'QueryCancelled' })
     state.isCounting = false
     await counting
-    assert(turns > 1, 'the event loop went on')
+    assert(turns > 1, 'the event loop kept running')
     assert.equal(threads.queryCount, 0)
     assert.equal(await textOf(run(threads, ALL, Buffer.from('b\n'))), 'b\n')
   })
 
-  test('read and make nothing ahead of who takes it', async () => {
+  test('read and compute nothing ahead of demand', async () => {
     let readBytes = 0
     async function* counted() {
-      for await (const chunk of chunksOf(LONG)) {
+      for await (const chunk of blobChunks(LONG)) {
         readBytes += chunk.length
         yield chunk
       }
     }
     const answer = run(threads, ALL, LONG, { chunks: counted() })
     await answer.next()
-    assert.equal(readBytes, 0, 'the first part is the frame')
-    let madeBytes = 0
-    while (madeBytes < LONG.length / 2) {
+    assert.equal(readBytes, 0, 'the first part is the Avro header')
+    let answeredBytes = 0
+    while (answeredBytes < LONG.length / 2) {
       const { value } = await answer.next()
-      madeBytes += value?.length ?? 0
-      assert(readBytes <= madeBytes + 256 * 1024)
+      answeredBytes += value?.length ?? 0
+      assert(readBytes <= answeredBytes + 256 * 1024)
     }
     await answer.return(undefined)
     assert(readBytes < LONG.length)
@@ -96,7 +104,7 @@ describe('query threads', () => {
   })
 })
 
-test('a thread that runs out of memory takes its queries along, and another one follows', async () => {
+test('a thread that runs out of memory fails its queries and is replaced', async () => {
   const threads = new QueryThreads(1, { heapMibMax: 24 })
   try {
     const blob = Buffer.from(`[${'[0],'.repeat(500_000)}[0]]`)
@@ -107,7 +115,7 @@ test('a thread that runs out of memory takes its queries along, and another one 
   }
 })
 
-test('a query under way when the threads are closed fails, and does not wait for ever', async () => {
+test('closing the threads fails running queries', async () => {
   const threads = new QueryThreads(1)
   const outcome = textOf(run(threads, HOSTILE, LONG))
   await threads.check({ expression: ALL, input: CSV, output: CSV })
@@ -115,14 +123,14 @@ test('a query under way when the threads are closed fails, and does not wait for
   assert.equal(closed.status, 'fulfilled')
 })
 
-test('an idle thread keeps no process alive', async () => {
+test('an idle thread does not keep the process alive', async () => {
   const code = `
     import { QueryThreads } from ${JSON.stringify(new URL('query-threads.ts', import.meta.url).href)}
     const input = ${JSON.stringify(CSV)}
     await new QueryThreads(1).check({ expression: ${JSON.stringify(ALL)}, input, output: input })
     console.log('checked')`
   const args = ['--input-type=module', '--eval', code]
-  // Killed, and so failed, if it does not end by itself.
+  // The timeout kills a process that does not exit, which fails the test.
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
   assert.equal(stdout, 'checked\n')
 })

@@ -1,23 +1,22 @@
-// Queries in threads of their own: how much work a query is, its text decides, and the thread that serves every
-// connection must not be stopped by it. A thread is started by the first query, serves several at a time, and is
-// replaced when it ends by itself.
+// Runs queries in worker threads. A query can be any amount of work, and must not block the thread that serves all
+// connections. A thread is started for the first query, runs several at a time, and is replaced if it crashes.
 import { Worker } from 'node:worker_threads'
 import { QueryError } from '../query-error.ts'
 import type { QueryQuestion, QueryReply } from './query-message.ts'
 import type { QueryRequest, QuerySource } from './query.ts'
 
-export type ThreadQuery = QueryRequest & {
-  /** What UTCNOW answers. */
+type ThreadQuery = QueryRequest & {
+  /** The value of UTCNOW. */
   readonly nowMs: number
 }
 
-export type ThreadSource = Omit<QuerySource, 'giveWay'>
+type ThreadSource = Omit<QuerySource, 'giveWay'>
 
-/** Of all threads together: each may hold a record of some MiB, taken apart. */
+/** For all threads together: each query may hold a parsed record of a few MiB. */
 const QUERIES_MAX = 64
-/** A thread that needs more ends, and the server goes on. */
+/** A thread that needs more is terminated; the server keeps running. */
 const HEAP_MIB_MAX = 512
-/** So much of the blob goes to the thread at a time. */
+/** How much of the blob is sent to the thread at a time. */
 const CHUNK_BYTES_MAX = 256 * 1024
 
 export class QueryThreads {
@@ -30,7 +29,7 @@ export class QueryThreads {
     this.#heapMibMax = heapMibMax
   }
 
-  /** Queries that are being checked or run. */
+  /** The number of queries being checked or run. */
   get queryCount(): number {
     return this.#threads.reduce((sum, thread) => sum + thread.queryCount, 0)
   }
@@ -39,12 +38,12 @@ export class QueryThreads {
     return this.queryCount >= QUERIES_MAX
   }
 
-  /** Rejects with a QueryError when the query can't be run. */
+  /** Rejects with a QueryError if the query is invalid. */
   check(request: QueryRequest): Promise<void> {
     return this.#leastBusy().check(request)
   }
 
-  /** The answer, as fast as it is taken. It fails when `signal` ends it, also in the middle of the work. */
+  /** Streams the answer, no faster than it is consumed. Aborting `signal` makes it fail, even while it is computing. */
   run(query: ThreadQuery, source: ThreadSource, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     return this.#leastBusy().run(query, source, signal)
   }
@@ -69,7 +68,7 @@ type Waiting = { resolve(reply: QueryReply): void; reject(error: unknown): void 
 
 class QueryThread {
   readonly #worker: Worker
-  /** The queries of this thread, and who waits for their next reply. */
+  /** The queries of this thread, each with the caller that waits for its next reply. */
   readonly #queries = new Map<number, Waiting | undefined>()
   #lastQuery = 0
   #failure: unknown
@@ -77,7 +76,7 @@ class QueryThread {
   constructor(heapMibMax: number, onEnd: () => void) {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     this.#worker = new Worker(new URL(`./query-thread.${extension}`, import.meta.url), {
-      // Not those of the process: with `--input-type`, which is for --eval, no thread starts.
+      // Not the process's own arguments: a thread can't start with `--input-type`, which goes with --eval.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: heapMibMax },
     })
@@ -87,7 +86,7 @@ class QueryThread {
     })
     this.#worker.on('exit', () => {
       onEnd()
-      this.#fail(this.#failure ?? new Error('the thread of the query has ended'))
+      this.#fail(this.#failure ?? new Error('the query thread has ended'))
     })
   }
 
@@ -113,7 +112,7 @@ class QueryThread {
     const query = this.#begin()
     const cancel = () => this.#drop(query)
     signal.addEventListener('abort', cancel)
-    const blob = handedOver(chunks)
+    const blob = transferable(chunks)
     try {
       const begin = { kind: 'run', query, request, nowMs, totalBytes, syncMarker } as const
       let reply = await this.#ask(begin)
@@ -151,7 +150,7 @@ class QueryThread {
       this.#queries.set(query, { resolve, reject })
       this.#send(question, transfer)
     })
-    if (reply.kind === 'failed') throw new Error(`a query failed: ${reply.stack}`)
+    if (reply.kind === 'failed') throw new Error(`query failed: ${reply.stack}`)
     return reply
   }
 
@@ -174,7 +173,7 @@ class QueryThread {
     waiting?.reject(new QueryCancelled())
   }
 
-  /** An idle thread keeps no process alive. Not once and for all: a listener, added later, would undo it. */
+  /** An idle thread must not keep the process alive. Done each time, since adding a listener undoes unref. */
   #end(query: number): void {
     this.#queries.delete(query)
     if (this.#queries.size === 0) this.#worker.unref()
@@ -183,11 +182,11 @@ class QueryThread {
   #fail(error: unknown): void {
     const waiting = [...this.#queries.values()]
     this.#queries.clear()
-    for (const one of waiting) one?.reject(error)
+    for (const caller of waiting) caller?.reject(error)
   }
 }
 
-/** Whoever asked for it has gone. */
+/** The caller aborted the query. */
 export class QueryCancelled extends Error {
   constructor() {
     super('the query was cancelled')
@@ -195,8 +194,8 @@ export class QueryCancelled extends Error {
   }
 }
 
-/** The chunks of a blob in memory of their own, which can be handed to a thread. */
-async function* handedOver(
+/** Copies the chunks into buffers of their own, which can be transferred to a thread. */
+async function* transferable(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, undefined> {
   for await (const chunk of chunks) {

@@ -1,4 +1,4 @@
-// Whole queries: what Azure's reference shows and what the tests of its SDKs have recorded of the service.
+// Whole queries, from Azure's reference and from the service's answers recorded by the tests of its SDKs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, CSV, CSV_WITH_HEADERS, JSON_LINES } from './example.ts'
@@ -70,7 +70,7 @@ for (const [query, blob, formats, text] of CASES) {
     const reply = await ask(query, blob, formats)
     assert.deepEqual(reply.errors, [])
     assert.equal(reply.text, text)
-    // However the bytes arrive.
+    // The same if the bytes arrive one by one.
     assert.equal((await ask(query, blob, formats, 1)).text, text)
   })
 }
@@ -102,35 +102,35 @@ for (const [query, blob, formats, text, error] of FAILING) {
     const reply = await ask(query, blob, formats)
     assert.deepEqual(reply.errors, [error])
     assert.equal(reply.text, text)
-    // An answer always has its end, or the reader of Azure's SDK for JavaScript would wait for it.
+    // Azure's SDK for JavaScript waits for the end record, even after an error.
     assert.equal(reply.messages.at(-1)?.kind, 'end')
   })
 }
 
-test('progress is told every 4 MiB and at the end, and then the end', async () => {
+test('the answer reports progress every 4 MiB and before the end record', async () => {
   const blob = 'abcdefg\n'.repeat(1_200_000)
   const { messages } = await ask('SELECT COUNT(*) FROM BlobStorage', blob)
-  const told = messages.filter(({ kind }) => kind === 'progress').map(({ fields }) => fields)
+  const progress = messages.filter(({ kind }) => kind === 'progress').map(({ fields }) => fields)
   assert.deepEqual(
-    told.map((fields) => fields['bytesScanned']),
+    progress.map((fields) => fields['bytesScanned']),
     [4_194_304, 8_388_608, 9_600_000],
   )
   assert.deepEqual(messages.at(-1), { kind: 'end', fields: { totalBytes: 9_600_000 } })
 })
 
-test('LIMIT stops the reading', async () => {
+test('LIMIT stops reading the blob', async () => {
   const { text, messages } = await ask('SELECT * FROM BlobStorage LIMIT 1', 'a\n'.repeat(1_000_000))
   assert.equal(text, 'a\n')
   assert.deepEqual(messages.at(-2)?.fields, { bytesScanned: 65_536, totalBytes: 2_000_000 })
 })
 
-test('sys.split gives the sizes of batches of whole records, together the blob', async () => {
+test('sys.split returns the sizes of batches of whole records that add up to the blob', async () => {
   const blob = `head\n${`${'x'.repeat(999)}\n`.repeat(25_000)}`
   const reply = await ask('SELECT sys.split(10485760)FROM BlobStorage', blob, HEADED)
   assert.equal(reply.text, '10486005\n10486000\n4028000\n')
 })
 
-test('a record above the limit is an error and not memory', async () => {
+test('a record above the size limit is an error and is not buffered', async () => {
   const blob = Buffer.alloc(9 * 1024 * 1024, 'x')
   const reply = await ask('SELECT COUNT(*) FROM BlobStorage', blob)
   assert.deepEqual(
@@ -139,7 +139,7 @@ test('a record above the limit is an error and not memory', async () => {
   )
 })
 
-test('a short row that becomes a long one goes out in pieces', async () => {
+test('short rows with long results are sent in pieces', async () => {
   const long = 'y'.repeat(100_000)
   const reply = await ask(`SELECT '${long}' FROM BlobStorage`, '\n'.repeat(100))
   assert.equal(reply.text, `${long}\n`.repeat(100))

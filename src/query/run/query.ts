@@ -1,8 +1,8 @@
-// Query Blob Contents: a SQL expression over the bytes of a blob, answered as an Avro stream. prepareQuery
-// does all that can fail before the first byte; what goes wrong after it is a record in the stream.
+// Query Blob Contents: runs a SQL expression over the bytes of a blob and answers with an Avro stream. prepareQuery
+// does everything that can fail before the first byte; later errors are records in the stream.
 import { encodeAvroHeader } from '../format/avro.ts'
 import type { Budget } from './budget.ts'
-import { createAnswer } from '../format/answer.ts'
+import { createQueryAnswer } from '../format/answer.ts'
 import { createDelimitedInput } from '../format/csv.ts'
 import { checkInputFormat, checkOutputFormat } from '../format/format.ts'
 import { createJsonInput } from '../format/json-lines.ts'
@@ -10,7 +10,7 @@ import { createOutput } from '../format/output.ts'
 import { parseStatement } from '../language/parse.ts'
 import { createPlan } from './plan.ts'
 import { QueryError, syntaxError } from '../query-error.ts'
-import type { Answer } from '../format/answer.ts'
+import type { QueryAnswer } from '../format/answer.ts'
 import type { DelimitedFormat, InputFormat, JsonFormat, OutputFormat } from '../format/format.ts'
 import type { Statement } from '../language/expression.ts'
 import type { Input, RowPlace } from '../format/input.ts'
@@ -25,18 +25,18 @@ export type QueryRequest = {
 export type QuerySource = {
   readonly chunks: AsyncIterable<Uint8Array>
   readonly totalBytes: number
-  /** Sixteen bytes by chance. */
+  /** Sixteen random bytes. */
   readonly syncMarker: Uint8Array
-  /** Lets others have their turn, after each few milliseconds of work. */
+  /** Yields to other queries; called every few milliseconds of work. */
   giveWay(): Promise<void>
 }
 
-export type PreparedQuery = { run(source: QuerySource): AsyncGenerator<Uint8Array> }
+type PreparedQuery = { run(source: QuerySource): AsyncGenerator<Uint8Array> }
 
-/** The service tells of its progress every 4 MiB. */
+/** The service reports progress every 4 MiB. */
 const PROGRESS_BYTES = 4 * 1024 * 1024
 
-/** Throws a QueryError when the expression or a format can't be run. `nowMs` is what UTCNOW answers. */
+/** Throws a QueryError if the expression or a format is invalid. `nowMs` is the value of UTCNOW. */
 export function prepareQuery(request: QueryRequest, nowMs: number, budget: Budget): PreparedQuery {
   const input = checkInputFormat(request.input)
   const output = createOutput(checkOutputFormat(request.output))
@@ -54,7 +54,7 @@ export function prepareQuery(request: QueryRequest, nowMs: number, budget: Budge
 
 function checkStatement(statement: Statement, input: DelimitedFormat | JsonFormat): void {
   if (input.type === 'json' && statement.select.kind === 'split') {
-    throw syntaxError('sys.split is for delimited text.')
+    throw syntaxError('sys.split is only for delimited text.')
   }
   if (input.type === 'delimited' && statement.from.length > 0) {
     throw syntaxError('Delimited text has no path in FROM.')
@@ -64,7 +64,7 @@ function checkStatement(statement: Statement, input: DelimitedFormat | JsonForma
 type Running<Row> = {
   readonly plan: Plan<Row>
   readonly budget: Budget
-  readonly answer: Answer
+  readonly answer: QueryAnswer
 }
 
 async function* answerQuery<Row extends RowPlace>(
@@ -73,7 +73,7 @@ async function* answerQuery<Row extends RowPlace>(
   budget: Budget,
   { chunks, totalBytes, syncMarker, giveWay }: QuerySource,
 ): AsyncGenerator<Uint8Array> {
-  const answer = createAnswer(totalBytes, syncMarker)
+  const answer = createQueryAnswer(totalBytes, syncMarker)
   const running = { plan, budget, answer }
   yield encodeAvroHeader(syncMarker)
   let state: RowsState = 'ended'
@@ -100,7 +100,7 @@ async function* answerQuery<Row extends RowPlace>(
   yield* answer.take()
 }
 
-/** What is ready to be sent. A client that has heard nothing for long gets a progress record. */
+/** The blocks to send. If there has been no output for a while, they include a progress record. */
 function takeReady<Row>({ answer, budget }: Running<Row>): readonly Uint8Array[] {
   if (budget.isSilent()) answer.progress()
   const ready = answer.take()
@@ -108,7 +108,7 @@ function takeReady<Row>({ answer, budget }: Running<Row>): readonly Uint8Array[]
   return ready
 }
 
-/** 'paused': rows are left, but what is ready should go out, or others should have their turn. */
+/** 'paused': rows are left, but output should be sent first, or other queries should run. */
 type RowsState = 'ended' | 'failed' | 'paused'
 
 function answerRows<Row extends RowPlace>(

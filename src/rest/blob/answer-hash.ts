@@ -1,12 +1,11 @@
-// The hashes that a write of blocks, pages or appended bytes answers with.
+// The hashes in the answer to a write of blocks, pages or appended bytes.
 import { isAtLeast } from '../../http/door/version.ts'
 import type { BodyHashes } from '../shared/body-hashes.ts'
 import type { UploadSettings } from '../shared/upload.ts'
 
 /**
- * Before 2019-02-02 always the MD5; then the CRC-64 unless an MD5 was sent; since 2026-10-06 both. Bytes that
- * come from a URL and are encrypted with a key or a scope of the client's have the MD5 (seen in recorded
- * traffic).
+ * Before 2019-02-02 always the MD5; then the CRC-64 unless an MD5 was sent; since 2026-10-06 both. Bytes from a URL
+ * that are encrypted with the client's key or scope get the MD5 (recorded).
  */
 export function wantedHashes(
   version: string,

@@ -1,8 +1,9 @@
-// Response headers of containers and blobs, made the same way wherever they appear.
+// Response headers of blobs, the same in every operation.
 import { formatHttpDate } from '../../http/protocol/date.ts'
 import { metadataHeaders } from '../../http/protocol/header.ts'
 import { leaseHeaders } from '../shared/lease-header.ts'
-import { contentRange, type ByteRange } from '../../http/protocol/range.ts'
+import type { ByteRange } from '../../extent/content/interval-map.ts'
+import { contentRange } from '../../http/protocol/range.ts'
 import { derived } from '../../kv/derived.ts'
 import { isPast } from '../../storage/blob/blob.ts'
 import type { Blob } from '../../storage/blob/record.ts'
@@ -12,7 +13,7 @@ import { NO_CONTENT_TYPE } from '../../storage/shared/content-headers.ts'
 import { etagOf, timestampOf } from '../../storage/shared/etag.ts'
 import { copyHeaders, pushIf, validators } from '../shared/answer-header.ts'
 
-/** What a write answers with: the validators, the version it made, and how the bytes are encrypted. */
+/** Headers of the answer to a write: validators, the new version, and the encryption. */
 export function writtenHeaders(blob: Blob): string[] {
   const headers = [...validators(blob), ...versionHeaders(blob)]
   return [...headers, ...requestEncryptionHeaders(blob.encryption)]
@@ -22,7 +23,7 @@ export function versionHeaders({ version }: Blob): string[] {
   return version === undefined ? [] : ['x-ms-version-id', timestampOf(version)]
 }
 
-/** Of a request that brings nothing but metadata, if that. */
+/** A snapshot request encrypts nothing but the metadata that it may set. */
 export function snapshotEncryptionHeaders({ encryption, metadata }: Partial<Blob>): string[] {
   const isEncrypted = encryption !== undefined && metadata !== undefined
   return ['x-ms-request-server-encrypted', String(isEncrypted)]
@@ -39,24 +40,24 @@ function keyHeaders(encryption: BlobEncryption | undefined): string[] {
   return ['x-ms-encryption-key-sha256', encryption.keySha256]
 }
 
-/** How a request asks for a blob. */
-type Asked = {
+/** What a request reads of a blob. */
+type BlobView = {
   readonly part: ByteRange
-  /** Only `part` was asked for. */
+  /** The client requested only `part`. */
   readonly isRanged: boolean
-  /** By `snapshot` or `versionid`, even if that is the current version: leases are not shown then. */
+  /** Addressed by `snapshot` or `versionid`, even if that is the current version; hides the lease. */
   readonly isById: boolean
 }
 
 /** Get Blob and Get Blob Properties. */
-export function blobHeaders(blob: Blob, asked: Asked, nowMs: number): readonly string[] {
-  // A lease and a tier change with the time.
-  const mayLast = !asked.isRanged && blob.lease === undefined && blob.tier === undefined
-  if (!mayLast || asked.isById) return makeHeaders(blob, asked, nowMs)
-  return derived(blob, 'headers', () => makeHeaders(blob, asked, nowMs))
+export function blobHeaders(blob: Blob, view: BlobView, nowMs: number): readonly string[] {
+  // Lease and tier change with time, so their headers can't be cached.
+  const isCacheable = !view.isRanged && blob.lease === undefined && blob.tier === undefined
+  if (!isCacheable || view.isById) return makeHeaders(blob, view, nowMs)
+  return derived(blob, 'headers', () => makeHeaders(blob, view, nowMs))
 }
 
-function makeHeaders(blob: Blob, { part, isRanged, isById }: Asked, nowMs: number): string[] {
+function makeHeaders(blob: Blob, { part, isRanged, isById }: BlobView, nowMs: number): string[] {
   const { headers: stored } = blob
   const isCurrent = !isPast(blob)
   const headers = [
@@ -102,7 +103,7 @@ function pushTypeHeaders(headers: string[], blob: Blob): void {
   if (blob.isSealed === true) headers.push('x-ms-blob-sealed', 'true')
 }
 
-/** Append blobs have no tier; page blobs only one that was set, since standard disks have none. */
+/** Append blobs have no tier. Page blobs have one only if it was set: standard disks have no tiers. */
 function pushTierHeaders(headers: string[], blob: Blob, nowMs: number): void {
   if (blob.type !== 'BlockBlob' && blob.tier === undefined) return
   const tier = tierOf(blob, nowMs)

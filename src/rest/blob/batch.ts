@@ -1,12 +1,11 @@
-// Submit Batch: up to 256 requests to delete blobs or to set their tier in one. Each part is a request of
-// its own, with its own credentials and its own answer; what can't be read as a batch at all is refused
-// before any part of it is run.
+// Submit Batch: up to 256 requests to delete blobs or to set their tier. Each part is a request of its own, with its
+// own credentials and answer. A malformed batch is refused before any of its parts runs.
 import { randomUUID } from 'node:crypto'
 import { authenticate } from '../../auth/authenticate.ts'
 import { authorize } from '../../auth/authorize.ts'
 import type { Body } from '../../http/protocol/body.ts'
 import { encodeErrorXml, errorHeaders, storageErrorOf } from '../../http/door/error.ts'
-import { toldError } from '../../http/door/error-answer.ts'
+import { serviceError } from '../../http/door/error-answer.ts'
 import { answerAt } from '../../http/door/header-versions.ts'
 import { optionalHeader } from '../../http/protocol/header.ts'
 import {
@@ -27,7 +26,7 @@ import type { BlobCall, BlobService } from './service.ts'
 
 export const BATCH_BYTES_MAX = 4 * 1024 * 1024
 const PART_COUNT_MAX = 256
-/** Parts that run at a time: enough that their writes share a sync. */
+/** Parts that run concurrently: enough for their writes to share a sync. */
 const PARTS_AT_ONCE = 32
 
 type Part = {
@@ -49,9 +48,9 @@ export async function runSubmitBatch(
     const some = parts.slice(at, at + PARTS_AT_ONCE)
     answers.push(...(await Promise.all(some.map((part) => runPart(call, part)))))
   }
-  const answered = `batchresponse_${randomUUID()}`
-  const headers = ['Content-Type', `multipart/mixed; boundary=${answered}`]
-  return { status: 202, headers, body: encodeMultipart(answered, answers) }
+  const answerBoundary = `batchresponse_${randomUUID()}`
+  const headers = ['Content-Type', `multipart/mixed; boundary=${answerBoundary}`]
+  return { status: 202, headers, body: encodeMultipart(answerBoundary, answers) }
 }
 
 function decodeParts(
@@ -72,7 +71,11 @@ function decodeParts(
   const [container] = outer.path
   const isElsewhere = decoded.some(({ request }) => request.path[0] !== container)
   if (container !== undefined && isElsewhere) {
-    throw new StorageError('InvalidInput', {}, 'A part names another container than the batch.')
+    throw new StorageError(
+      'InvalidInput',
+      {},
+      'A part addresses a different container than the batch.',
+    )
   }
   return decoded
 }
@@ -86,8 +89,8 @@ function operationOf(table: OperationTable<BlobService>, request: Request) {
 }
 
 /**
- * The account of a part is the batch's, whether or not its path has it: clients for Python leave it out in
- * path style (Azurite#1809), and clients for .NET leave out the first slash.
+ * A part uses the account of the batch, whether or not its path contains it: the Python client omits it in path style
+ * (Azurite#1809), and the .NET client omits the first slash.
  */
 function partRequest(outer: Request, part: HttpRequestPart): Request {
   const url = part.url.startsWith('/') ? part.url : `/${part.url}`
@@ -111,7 +114,7 @@ function partRequest(outer: Request, part: HttpRequestPart): Request {
   }
 }
 
-/** Neither of the two operations has one. */
+/** Neither Delete Blob nor Set Blob Tier has a body. */
 const NO_BODY: Body = {
   lengthBytes: 0,
   read: () => Promise.resolve(Buffer.alloc(0)),
@@ -136,7 +139,7 @@ async function runPart(call: BlobCall, part: Part): Promise<MultipartSource> {
   }
 }
 
-/** The status line of a part that failed has the error's message. */
+/** The status line of a failed part contains the error's message. */
 type PartAnswer = Answer & { readonly reason?: string }
 
 async function answerOf({ service }: BlobCall, { request, operation }: Part): Promise<PartAnswer> {
@@ -149,15 +152,15 @@ async function answerOf({ service }: BlobCall, { request, operation }: Part): Pr
   } catch (error) {
     const known = storageErrorOf(error)
     if (known === undefined) throw error
-    const told = toldError(known, { service: 'blob', operation: operation.name, request })
-    const headers = Object.entries(errorHeaders(told)).flat()
+    const sent = serviceError(known, { service: 'blob', operation: operation.name, request })
+    const headers = Object.entries(errorHeaders(sent)).flat()
     headers.push('Content-Type', 'application/xml')
-    const body = encodeErrorXml(told, request.requestId, world.wallNowMs)
+    const body = encodeErrorXml(sent, request.requestId, world.wallNowMs)
     return {
-      status: told.status,
+      status: sent.status,
       headers,
       body,
-      reason: told.message.replaceAll(/[^\x20-\x7e]/g, '?'),
+      reason: sent.message.replaceAll(/[^\x20-\x7e]/g, '?'),
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Answer, Request } from '../../http/door/operation.ts'
 import type { Blob } from '../../storage/blob/record.ts'
 import { touchBlob } from '../../storage/blob/change.ts'
 import { putBlob } from '../../storage/blob/put.ts'
-import { EncryptionNeeded } from '../../storage/shared/encryption-needed.ts'
+import { unlessEncryptionNeeded } from '../../storage/shared/encryption-needed.ts'
 import { checkTierOfType } from '../../storage/blob/tier.ts'
 import { invalidHeader } from '../../storage/shared/error.ts'
 import { withOverrides } from '../shared/answer-header.ts'
@@ -26,7 +26,7 @@ import {
   structuredHeaders,
   upload,
 } from '../shared/upload.ts'
-import type { Source } from '../shared/byte-source.ts'
+import type { ByteSource } from '../shared/byte-source.ts'
 import { blobHeaders, writtenHeaders } from './answer.ts'
 import { busyIfChanged, cipherForPut } from './cipher.ts'
 import { decodePutBlob, type DecodedPut } from './header.ts'
@@ -45,33 +45,31 @@ export async function runPutBlob(call: BlobCall): Promise<Answer> {
   const isSmall = source.lengthBytes <= INLINE_BYTES_MAX
   if (!isSmall || put.guard.encryption !== undefined) return putInExtent(call, put, source)
   const bytes = await readInline(request)
-  try {
-    return await putInline(call, put, bytes)
-  } catch (error) {
-    if (!(error instanceof EncryptionNeeded)) throw error
-    return putInExtent(call, put, { lengthBytes: bytes.length, stream: () => once(bytes) })
-  }
+  const read = { lengthBytes: bytes.length, stream: () => once(bytes) }
+  return (await putInline(call, put, bytes)) ?? putInExtent(call, put, read)
 }
 
+/** Returns undefined if the container encrypts: only bytes in extents can be encrypted. */
 async function putInline(
   { request, service }: BlobCall,
   put: DecodedPut,
   bytes: Buffer,
-): Promise<Answer> {
+): Promise<Answer | undefined> {
   const hashes = decodeHashes(request)
   const md5 = md5Of(bytes)
   const sent = hashes.crc64 === undefined ? undefined : crc64Of(bytes)
   checkHashes(hashes, { md5, crc64: sent })
   const [address, moment] = [blobAddress(request), service.moment()]
   const withMd5 = withBodyMd5(put, md5)
-  const writing = service.kv.write((tx) => putBlob(tx, address, withMd5, { bytes }, moment))
-  // Only the answer needs it, so it is computed while the write is on its way.
+  const writing = service.kv.attempt((tx) => putBlob(tx, address, withMd5, { bytes }, moment))
+  // Only the answer needs the CRC-64, so it is computed while the write is in flight.
   const crc64 = sent ?? crc64Of(bytes)
-  return putAnswer(request, await writing, { md5, crc64 })
+  const blob = unlessEncryptionNeeded(await writing)
+  return blob && putAnswer(request, blob, { md5, crc64 })
 }
 
-/** Bytes first, record second. What is bound to fail is refused before the body is read. */
-async function putInExtent(call: BlobCall, put: DecodedPut, source: Source): Promise<Answer> {
+/** Bytes first, record second. A request that is bound to fail is refused before the body is read. */
+async function putInExtent(call: BlobCall, put: DecodedPut, source: ByteSource): Promise<Answer> {
   const { request, service } = call
   const [address, hashes] = [blobAddress(request), decodeHashes(request)]
   const { nowMs } = service.moment()
@@ -79,28 +77,29 @@ async function putInExtent(call: BlobCall, put: DecodedPut, source: Source): Pro
   const body = await upload(service, source, { cipher, hashes, wants: 'both' })
   const moment = service.moment()
   const blob = await service.kv
-    .write((tx) => {
+    .attempt((tx) => {
       const whole = withBodyMd5(put, body.md5 ?? '')
       const encrypted = cipher === undefined ? whole : { ...whole, encryption: cipher.encryption }
       return putBlob(tx, address, encrypted, body, moment)
     })
-    .catch((error: unknown) => discard(service, body, busyIfChanged(error)))
+    .then(busyIfChanged)
+    .catch((error: unknown) => discard(service, body, error))
   return putAnswer(request, blob, body)
 }
 
-/** Only Put Blob has the bytes to hold it against, so only here it must be an MD5. */
+/** Only Put Blob can compare x-ms-blob-content-md5 with the bytes, so only here it has to be a valid MD5. */
 function withSentMd5(request: Request, put: DecodedPut): DecodedPut {
   const contentMd5 = optionalMd5(request.headers, 'x-ms-blob-content-md5')
   return contentMd5 === undefined ? put : { ...put, headers: { ...put.headers, contentMd5 } }
 }
 
-/** x-ms-blob-content-md5 is checked against the body too (azure-storage-ruby#64, Azurite#822). */
+/** Checks x-ms-blob-content-md5 against the body too (azure-storage-ruby#64, Azurite#822). */
 function withBodyMd5(put: DecodedPut, md5: string): DecodedPut {
   if (put.headers.contentMd5 !== undefined) checkMd5(put.headers.contentMd5, md5)
   return { ...put, headers: { ...put.headers, contentMd5: md5 } }
 }
 
-/** Both hashes, whichever was sent; before 2019-02-02 the MD5 alone (http/door/header-table.ts). */
+/** Returns both hashes, whichever was sent; before 2019-02-02 only the MD5 (http/door/header-table.ts). */
 function putAnswer(request: Request, blob: Blob, { md5, crc64 }: BodyHashes): Answer {
   const headers = [...writtenHeaders(blob), ...structuredHeaders(request)]
   if (md5 !== undefined) headers.push('Content-MD5', md5)

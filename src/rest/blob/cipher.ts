@@ -1,7 +1,7 @@
-// With which key a request's bytes are encrypted: the customer's, which came with the request, or that of a
-// scope, which the store has. Without either they are stored as they are.
+// Chooses the key that encrypts the bytes of a blob: the customer's key, from the request, or the key of an encryption
+// scope, from the store. Without either, bytes are stored in the clear.
 import type { CustomerKey } from '../shared/customer-key.ts'
-import type { ReadTx, Step } from '../../kv/kv.ts'
+import type { Attempted, ReadTx, Step } from '../../kv/kv.ts'
 import type { BlobAddress } from '../../storage/blob/blob.ts'
 import { requireContainer } from '../../storage/blob/container/container.ts'
 import {
@@ -10,14 +10,14 @@ import {
   type ContainerEncryption,
 } from '../../storage/blob/encryption.ts'
 import { checkPutBlob } from '../../storage/blob/put.ts'
-import { EncryptionNeeded } from '../../storage/shared/encryption-needed.ts'
+import { unlessEncryptionNeeded } from '../../storage/shared/encryption-needed.ts'
 import { requireEncryptionScope } from '../../storage/shared/encryption-scope.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import type { DecodedPut, RequestKey } from './header.ts'
 
 export type Cipher = { readonly encryption: BlobEncryption; readonly key: Buffer }
 
-/** For a put whose bytes are still to be read: what is bound to fail is refused before. */
+/** For a put whose body has not been read yet; refuses a put that is bound to fail. */
 export function* cipherForPut(
   tx: ReadTx,
   address: BlobAddress,
@@ -28,7 +28,7 @@ export function* cipherForPut(
   return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
 }
 
-/** For a put whose source is looked at before its destination. */
+/** For a put whose source is checked before its destination. */
 export function* cipherForContainer(
   tx: ReadTx,
   address: BlobAddress,
@@ -38,23 +38,25 @@ export function* cipherForContainer(
   return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
 }
 
-/** Another container came to the name while the body was read, and it encrypts otherwise: the client may retry. */
-export function busyIfChanged(error: unknown): unknown {
-  return error instanceof EncryptionNeeded ? new StorageError('ServerBusy') : error
+/** Throws ServerBusy, so that the client retries, if the container's encryption changed while the body was read. */
+export function busyIfChanged<T extends object>(attempted: Attempted<T>): T {
+  const stored = unlessEncryptionNeeded(attempted)
+  if (stored === undefined) throw new StorageError('ServerBusy')
+  return stored
 }
 
-/** For a blob that is made anew. */
+/** For a new blob. */
 export function* cipherForWrite(
   tx: ReadTx,
   account: string,
-  asked: RequestKey,
+  requested: RequestKey,
   container: ContainerEncryption,
 ): Step<Cipher | undefined> {
-  const encryption = encryptionForWrite(asked, container)
-  return yield* cipherOf(tx, account, encryption, asked.customerKey)
+  const encryption = encryptionForWrite(requested, container)
+  return yield* cipherOf(tx, account, encryption, requested.customerKey)
 }
 
-/** For bytes that are there, or that are added to them. Whether the key is the right one is checked before. */
+/** For an existing blob. The caller has already checked that the customer's key matches. */
 export function* cipherOf(
   tx: ReadTx,
   account: string,

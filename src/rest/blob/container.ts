@@ -1,6 +1,10 @@
 // Create, Get, Set and Delete Container: decode once, call storage, encode.
 import { randomUUID } from 'node:crypto'
-import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../shared/access-policy-xml.ts'
+import {
+  ACL_BYTES_MAX,
+  decodeSignedIdentifiers,
+  encodeSignedIdentifiers,
+} from '../shared/access-policy-xml.ts'
 import {
   decodeConditions,
   decodeMetadata,
@@ -25,7 +29,7 @@ import {
   type ContainerGuard,
   type PublicAccess,
   type ContainerAddress,
-  createInScope,
+  createContainer,
 } from '../../storage/blob/container/container.ts'
 import type { ContainerEncryption } from '../../storage/blob/encryption.ts'
 import { checkNoConditions } from '../../storage/shared/condition.ts'
@@ -37,9 +41,6 @@ import { checkContainerName } from '../../storage/shared/name.ts'
 import { validators } from '../shared/answer-header.ts'
 import { reusedName } from '../shared/held-name.ts'
 import { containerAddress, type BlobCall } from './service.ts'
-
-/** Five policies of at most a few hundred bytes each. */
-export const ACL_BYTES_MAX = 64 * 1024
 
 export async function runCreateContainer({ request, service }: BlobCall): Promise<Answer> {
   checkNoConditions(decodeConditions(request.headers))
@@ -53,7 +54,7 @@ export async function runCreateContainer({ request, service }: BlobCall): Promis
   const [address, moment] = [containerAddress(request), service.moment()]
   const name = nameOf(service, address)
   const container = await service.kv.write((tx) =>
-    takingName(tx, name, moment.nowMs, createInScope(tx, address, created, moment)),
+    takingName(tx, name, moment.nowMs, createContainer(tx, address, created, moment)),
   )
   return { status: 201, headers: validators(container) }
 }
@@ -143,7 +144,7 @@ export async function runLeaseContainer({ request, service }: BlobCall): Promise
   return { status, headers: [...validators(container), ...headers] }
 }
 
-/** The versions of deleted containers, as List Containers shows them: the id, in 16 hexadecimal digits. */
+/** The version of a deleted container in List Containers: its id, in 16 hexadecimal digits. */
 export function containerVersion(id: number): string {
   return id.toString(16).toUpperCase().padStart(16, '0')
 }
@@ -160,7 +161,7 @@ export async function runRestoreContainer({ request, service }: BlobCall): Promi
   return { status: 201, headers: [] }
 }
 
-/** What is still being deleted can't be had back yet (azure-sdk-for-net#28897). */
+/** A container that is still being deleted can't be restored yet (azure-sdk-for-net#28897). */
 function restore(
   tx: Tx,
   service: BlobCall['service'],

@@ -1,4 +1,4 @@
-// The Blob service as the front door sees it: its table, and what authentication asks of its containers.
+// What the HTTP layer needs from the Blob service: its Server header, stored policies and public access.
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
 import { getContainer, type Container } from '../../storage/blob/container/container.ts'

@@ -1,4 +1,4 @@
-// The headers of blob operations, decoded once.
+// Decodes the headers of blob operations.
 import { decodeCustomerKey, type CustomerKey } from '../shared/customer-key.ts'
 import {
   decodeConditions,
@@ -25,14 +25,14 @@ import type { ContentHeaders } from '../../storage/shared/content-headers.ts'
 import { invalidHeader, missingHeader, StorageError } from '../../storage/shared/error.ts'
 import { checkTagPermission, isCreateOnly, type BlobCall } from './service.ts'
 
-/** What a request says of encryption, with the key itself, which storage never sees. */
+/** The encryption headers of a request, including the key itself, which storage never sees. */
 export type RequestKey = Omit<RequestEncryption, 'customerKey'> & {
   readonly customerKey?: CustomerKey
 }
 
 export type RequestGuard = BlobGuard & { readonly encryption?: RequestKey }
 
-// Of accounts with a hierarchical namespace, which this one is not.
+// Only accounts with a hierarchical namespace have these.
 const UNSUPPORTED = ['x-ms-encryption-context', 'x-ms-acl', 'x-ms-owner', 'x-ms-group']
 
 function refuseUnsupported(request: Request): void {
@@ -42,13 +42,13 @@ function refuseUnsupported(request: Request): void {
   }
 }
 
-/** Conditions, lease and key. */
+/** Decodes conditions, lease id and encryption. */
 export function blobGuard(request: Request, use: 'read' | 'write' = 'write'): RequestGuard {
   refuseUnsupported(request)
   return guardWith(request, blobConditions(request), use)
 }
 
-/** The same for operations that take no conditions: to send one is an error, but for x-ms-if-tags here and there. */
+/** For operations that accept no conditions, or only x-ms-if-tags. */
 export function guardWith(
   request: Request,
   conditions: Conditions,
@@ -95,7 +95,7 @@ function requestKey(request: Request, use: 'read' | 'write'): RequestKey | undef
 
 export type DecodedPut = PutBlob & { readonly guard: RequestGuard }
 
-/** What every operation that makes a blob takes: Put Blob, Put Block List, copies. */
+/** Decodes the headers of every operation that creates a blob: Put Blob, Put Block List, copies. */
 export function decodePutBlob({ request, identity }: BlobCall): DecodedPut {
   checkTagPermission(identity, request)
   const { headers } = request
@@ -117,7 +117,7 @@ export function decodePutBlob({ request, identity }: BlobCall): DecodedPut {
 
 const TIER = 'x-ms-access-tier'
 
-/** A version before the smart tier knows no such word. */
+/** Refuses `Smart` in versions that don't have it. */
 export function decodeTier({ headers, version }: Request): AccessTier | undefined {
   const text = optionalHeader(headers, TIER)
   if (text === undefined) return undefined
@@ -143,13 +143,13 @@ const HTTP_HEADERS = [
   ['contentEncoding', 'content-encoding', 'x-ms-blob-content-encoding'],
   ['contentLanguage', 'content-language', 'x-ms-blob-content-language'],
   ['cacheControl', 'cache-control', 'x-ms-blob-cache-control'],
-  // The plain one is about the message, not about the blob.
+  // The plain header describes the message, not the blob.
   ['contentDisposition', undefined, 'x-ms-blob-content-disposition'],
 ] as const
 
 /**
- * Put Blob takes the plain headers too, where the x-ms-blob- ones are not sent. Set Blob Properties and Put
- * Block List take only those, and what is not sent is cleared.
+ * Put Blob accepts the plain headers too, as a fallback for the x-ms-blob- ones. Set Blob Properties and Put Block List
+ * accept only the latter, and a missing header clears its property.
  */
 export function decodeHttpHeaders(
   { headers }: Request,
@@ -163,7 +163,7 @@ export function decodeHttpHeaders(
     }
     if (value !== undefined) decoded[name] = value
   }
-  // It is stored as it is sent, whatever it is the hash of: where a body comes with it, Put Blob checks it.
+  // Stored as sent. Only Put Blob, which has the bytes, verifies it.
   const contentMd5 = optionalBase64(headers, 'x-ms-blob-content-md5')
   if (contentMd5 !== undefined) decoded.contentMd5 = contentMd5
   return decoded

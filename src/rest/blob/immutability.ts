@@ -1,4 +1,4 @@
-// What decides how long a blob stays: Set Blob Expiry, immutability policies and legal holds.
+// How long a blob is kept: Set Blob Expiry, immutability policies and legal holds.
 import { formatHttpDate } from '../../http/protocol/date.ts'
 import {
   optionalBoolean,
@@ -24,7 +24,7 @@ import { validators } from '../shared/answer-header.ts'
 import { blobConditions, decodeImmutability, guardWith } from './header.ts'
 import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
 
-/** Azure has it in accounts with a hierarchical namespace only; here every blob may expire. */
+/** Azure supports this only in accounts with a hierarchical namespace; here any blob may expire. */
 export async function runSetBlobExpiry({ request, service }: BlobCall): Promise<Answer> {
   checkNoConditions(blobConditions(request))
   const [address, guard] = [blobAddress(request), guardWith(request, NO_CONDITIONS)]
@@ -36,7 +36,7 @@ export async function runSetBlobExpiry({ request, service }: BlobCall): Promise<
 const OPTION = 'x-ms-expiry-option'
 const TIME = 'x-ms-expiry-time'
 
-/** Milliseconds since the creation or from now on, or a date, as the option says. */
+/** The option decides what the time is: milliseconds from the creation or from now, or a date. */
 function decodeExpiry({ headers }: Request): Expiry {
   const option = optionalWord(headers, OPTION, [
     'NeverExpire',
@@ -73,7 +73,7 @@ export async function runSetImmutabilityPolicy({ request, service }: BlobCall): 
   return { status: 200, headers }
 }
 
-/** If-Unmodified-Since, and no other. */
+/** Accepts If-Unmodified-Since and no other condition. */
 function timeCondition(request: Request): Conditions {
   const { ifUnmodifiedSinceMs, ...others } = blobConditions(request)
   checkNoConditions(others)

@@ -1,4 +1,4 @@
-// Lease Blob. The ETag stays; a blob that has only uncommitted blocks has none to answer with.
+// Lease Blob. The ETag does not change; a blob with only uncommitted blocks has none to return.
 import { randomUUID } from 'node:crypto'
 import { decodeLeaseAction, leaseAnswer } from '../shared/lease-header.ts'
 import type { Answer } from '../../http/door/operation.ts'
@@ -10,7 +10,7 @@ import { blobAddress, type BlobCall } from './service.ts'
 
 export async function runLeaseBlob({ request, service }: BlobCall): Promise<Answer> {
   const action = decodeLeaseAction(request.headers, randomUUID)
-  // x-ms-lease-id is part of the action here, and no key is needed: the bytes are left alone.
+  // x-ms-lease-id is part of the action here. No key is needed, since the bytes are not touched.
   const guard = { conditions: blobConditions(request), readRule: readRule(request.version) }
   const [address, moment] = [blobAddress(request), service.moment()]
   const { blob, result } = await service.kv.write((tx) =>

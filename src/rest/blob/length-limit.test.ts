@@ -15,7 +15,7 @@ const LIMITS: readonly (readonly [version: string, blobMib: number, blockMib: nu
 ]
 
 for (const [version, blobMib, blockMib] of LIMITS) {
-  test(`${version}: a blob of ${blobMib} MiB, a block of ${blockMib} MiB`, () => {
+  test(`${version} allows a blob of ${blobMib} MiB and a block of ${blockMib} MiB`, () => {
     assert.equal(lengthBytesMax(PUT_BLOB_LIMITS, version), blobMib * MIB)
     assert.equal(lengthBytesMax(PUT_BLOCK_LIMITS, version), blockMib * MIB)
     checkLength(PUT_BLOCK_LIMITS, version, blockMib * MIB)

@@ -1,5 +1,4 @@
-// How long the body of an upload may be. Each new limit came with a service version, and a request of an older
-// one is held to the older limit.
+// Maximum body lengths of uploads, by service version. A request with an older version gets the limit of that version.
 import { tooLarge } from '../../http/protocol/body.ts'
 import { isAtLeast } from '../../http/door/version.ts'
 
@@ -8,7 +7,7 @@ const MIB = 1024 * 1024
 type LengthLimit = readonly [since: string, lengthBytesMax: number]
 type LengthLimits = readonly [newest: LengthLimit, ...older: LengthLimit[]]
 
-/** The newest first; what came before all of them has the last. */
+/** Newest first; the last entry applies to all older versions. */
 export const PUT_BLOB_LIMITS: LengthLimits = [
   ['2019-12-12', 5_000 * MIB],
   ['2016-05-31', 256 * MIB],

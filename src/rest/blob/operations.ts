@@ -9,13 +9,13 @@ import {
   type Request,
 } from '../../http/door/operation.ts'
 import { structuredBodyLength } from '../../http/protocol/structured-body.ts'
+import { ACL_BYTES_MAX } from '../shared/access-policy-xml.ts'
 import { runGetAccountInformation, serviceOperations } from '../shared/service.ts'
 import { runAppendBlock, runPutAppendBlob, runSealAppendBlob } from './content/append.ts'
 import { BATCH_BYTES_MAX, runSubmitBatch } from './batch.ts'
 import { runGetBlob, runPutBlob } from './blob.ts'
 import { runGetBlockList, runPutBlock, runPutBlockList } from './content/block.ts'
 import {
-  ACL_BYTES_MAX,
   runCreateContainer,
   runDeleteContainer,
   runGetContainerAcl,
@@ -56,7 +56,7 @@ import {
   runSetBlobProperties,
 } from './properties.ts'
 import { withSasScope } from './sas-scope.ts'
-import { levelOf, type BlobCall, type BlobService } from './service.ts'
+import { blobLevel, type BlobCall, type BlobService } from './service.ts'
 import { runFindBlobsByTags, runGetBlobTags, runSetBlobTags, TAGS_BYTES_MAX } from './list/tags.ts'
 import { runSetBlobTier } from './tier.ts'
 import {
@@ -65,11 +65,11 @@ import {
   runPutPageFromUrl,
 } from './content/write-from-url.ts'
 
-/** The most that any version may send; what an older one may is checked where the version is known. */
+/** The limits of the newest version; handlers check those of older ones. */
 const PUT_BLOB_BYTES_MAX = newestLengthBytesMax(PUT_BLOB_LIMITS)
 const PUT_BLOCK_BYTES_MAX = newestLengthBytesMax(PUT_BLOCK_LIMITS)
 const PUT_PAGE_BYTES_MAX = newestLengthBytesMax(PUT_PAGE_LIMITS)
-/** Of the block; the message around it may be a little longer (append.ts). */
+/** Limits the block; a structured body around it may be a little longer (append.ts). */
 const APPEND_BLOCK_BYTES_MAX = newestLengthBytesMax(APPEND_BLOCK_LIMITS)
 
 const container = (accountSas: string): Permission => {
@@ -82,7 +82,7 @@ const READ_CONTAINER: Permission = { ...container('r'), anonymous: 'container' }
 const READ_BLOB: Permission = { ...blob('r'), anonymous: 'blob' }
 const LIST_BLOBS: Permission = { resourceType: 'c', accountSas: 'l', serviceSas: 'l' }
 
-/** Any SAS that is valid here may ask; a token may not. */
+/** Allowed with any valid SAS, but not with a token. */
 const ACCOUNT: Permission = {
   resourceType: 's',
   accountSas: 'rwdlacup',
@@ -99,30 +99,30 @@ const has = (name: string) => (request: Request) => Boolean(request.headers[name
 const hasCopySource = has('x-ms-copy-source')
 const isType = (type: string) => (request: Request) =>
   !hasCopySource(request) && request.headers['x-ms-blob-type'] === type
-/** Copy Blob From URL: the same request line and source, but done before it is answered. */
+/** Copy Blob From URL differs from Copy Blob only in this header. */
 const isSync = (request: Request) =>
   hasCopySource(request) && String(request.headers['x-ms-requires-sync']).toLowerCase() === 'true'
 const isDiff = (request: Request) =>
   request.query.has('prevsnapshot') || has('x-ms-previous-snapshot-url')(request)
-const isUncommittedAsked = ({ query }: Request) =>
+const includesUncommitted = ({ query }: Request) =>
   (query.get('blocklisttype') ?? 'committed').toLowerCase() !== 'committed'
 /**
- * Blobs that nobody can read without a further step, so that a public container does not tell their names:
- * soft-deleted and uncommitted ones. Snapshots and versions are read as blobs are, and so are listed.
+ * Soft-deleted and uncommitted blobs can't be read directly, so a public container does not reveal their names.
+ * Snapshots and versions can be read like blobs, so they are listed.
  */
 const isUnreadableIncluded = ({ query }: Request) =>
   /\b(deleted|deletedwithversions|uncommittedblobs)\b/i.test(query.get('include') ?? '')
-/** Who may delete may break a lease too. */
+/** Permission to delete also allows breaking a lease. */
 const isBreak = (request: Request) =>
   String(request.headers['x-ms-lease-action']).toLowerCase() === 'break'
 const isClear = (request: Request) =>
   String(request.headers['x-ms-page-write']).toLowerCase() === 'clear'
 
-/** An engine of many files that few servers are asked for: loaded when one is. */
+/** Loads the query engine on first use: it is large, and few clients need it. */
 const runQueryLoaded = async (call: BlobCall): Promise<Answer> =>
   (await import('./query/query.ts')).runQueryBlobContents(call)
 
-/** What a batch may be made of. */
+/** The operations that a batch may contain. */
 // prettier-ignore
 const BATCHED: readonly Row[] = [
   { name: 'Delete Blob', methods: ['DELETE'], level: 'object', writes: true, permission: blob('y'),
@@ -133,7 +133,7 @@ const BATCHED: readonly Row[] = [
   { name: 'Set Blob Tier', methods: PUT, level: 'object', comp: 'tier', writes: true, permission: blob('w'),
     run: runSetBlobTier },
 ]
-const BATCH_TABLE = tableOf(BATCHED, levelOf)
+const BATCH_TABLE = tableOf(BATCHED, blobLevel)
 
 // prettier-ignore
 export const BLOB_OPERATIONS: readonly Row[] = [
@@ -146,7 +146,7 @@ export const BLOB_OPERATIONS: readonly Row[] = [
 
   { name: 'Find Blobs by Tags', methods: ['GET'], level: 'service', comp: 'blobs', writes: false,
     permission: { resourceType: 's', accountSas: 'f', serviceSas: undefined }, run: runFindBlobsByTags },
-  // The second: @azure/storage-blob takes the account in a path-style URL for a container.
+  // The second row: @azure/storage-blob mistakes the account in a path-style URL for a container.
   ...[undefined, 'container'].map((restype): Row => ({
     name: 'Submit Batch', methods: ['POST'], level: 'service', comp: 'batch', writes: true, bodyBytesMax: BATCH_BYTES_MAX,
     ...(restype === undefined ? undefined : { restype }),
@@ -185,7 +185,7 @@ export const BLOB_OPERATIONS: readonly Row[] = [
     bodyBytesMax: BATCH_BYTES_MAX, permission: { resourceType: 'c', accountSas: 'rwdlacuptfxi', serviceSas: 'rwdlacuptfxi' },
     run: (call) => runSubmitBatch(call, BATCH_TABLE) },
 
-  // PUT of a blob without comp: told apart by what it copies and by the type.
+  // PUT of a blob without comp: the copy source and the type distinguish these.
   { name: 'Put Blob From URL', methods: PUT, level: 'object', writes: true, permission: blob('cw'), bodyBytesMax: 0,
     when: (request) => hasCopySource(request) && has('x-ms-blob-type')(request), run: runPutBlobFromUrl },
   { name: 'Copy Blob From URL', methods: PUT, level: 'object', writes: true, permission: blob('cw'), when: isSync,
@@ -239,9 +239,9 @@ export const BLOB_OPERATIONS: readonly Row[] = [
     bodyBytesMax: PUT_BLOCK_BYTES_MAX, run: runPutBlock },
   { name: 'Put Block List', methods: PUT, level: 'object', comp: 'blocklist', writes: true, permission: blob('cw'),
     bodyBytesMax: BLOCK_LIST_BYTES_MAX, run: runPutBlockList },
-  // Who is anonymous sees committed blocks only (Get Block List, remarks on authorization).
+  // Anonymous clients see committed blocks only (Get Block List, remarks on authorization).
   { name: 'Get Block List', methods: ['GET'], level: 'object', comp: 'blocklist', writes: false, permission: blob('r'),
-    when: isUncommittedAsked, run: runGetBlockList },
+    when: includesUncommitted, run: runGetBlockList },
   { name: 'Get Block List', methods: ['GET'], level: 'object', comp: 'blocklist', writes: false, permission: READ_BLOB,
     run: runGetBlockList },
 
@@ -268,5 +268,5 @@ export const BLOB_OPERATIONS: readonly Row[] = [
 
 export const BLOB_TABLE: OperationTable<BlobService> = tableOf(
   BLOB_OPERATIONS.map(withSasScope),
-  levelOf,
+  blobLevel,
 )

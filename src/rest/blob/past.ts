@@ -33,7 +33,7 @@ export async function runSnapshotBlob({ request, service }: BlobCall): Promise<A
 export async function runDeleteBlob({ request, service }: BlobCall): Promise<Answer> {
   const [address, guard, moment] = [blobAddressAt(request), blobGuard(request), service.moment()]
   const snapshots = optionalWord(request.headers, 'x-ms-delete-snapshots', ['include', 'only'])
-  // The code is that of Azure's own test of it (blobversioning.spec.ts of its SDK for JavaScript).
+  // The code that Azure's own test expects (blobversioning.spec.ts of its SDK for JavaScript).
   if (snapshots !== undefined && address.at !== undefined) {
     throw new StorageError('InvalidQueryParameterValue')
   }
@@ -42,8 +42,8 @@ export async function runDeleteBlob({ request, service }: BlobCall): Promise<Ans
     throw invalidQuery('deletetype', type)
   }
   const tier = decodeTierConditions(request)
-  const asked = { guard, tier, isPermanent: type !== undefined, ...(snapshots && { snapshots }) }
-  const { isPermanent } = await service.kv.write((tx) => deleteBlob(tx, address, asked, moment))
+  const deletion = { guard, tier, isPermanent: type !== undefined, ...(snapshots && { snapshots }) }
+  const { isPermanent } = await service.kv.write((tx) => deleteBlob(tx, address, deletion, moment))
   return { status: 202, headers: ['x-ms-delete-type-permanent', String(isPermanent)] }
 }
 

@@ -1,5 +1,5 @@
-// Get and Set Blob Properties and Metadata, the same for every type of blob; what page blobs have besides, their
-// length and sequence number, is decoded here too.
+// Get and Set Blob Properties and Metadata, for every type of blob. Also decodes the length and sequence number of page
+// blobs.
 import {
   decodeMetadata,
   metadataHeaders,
@@ -14,7 +14,7 @@ import {
   setBlobProperties,
   type PageProperties,
   type SequenceNumberChange,
-  readShown,
+  readBlobProperties,
 } from '../../storage/blob/change.ts'
 import { PAGE_BYTES } from '../../storage/blob/content/page-range.ts'
 import { NO_CONTENT_TYPE } from '../../storage/shared/content-headers.ts'
@@ -41,7 +41,7 @@ export async function runGetBlobMetadata(call: BlobCall): Promise<Answer> {
 function read({ request, service }: BlobCall): Promise<Blob> {
   const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
   const { nowMs } = service.moment()
-  return service.kv.read((tx) => readShown(tx, address, guard, nowMs))
+  return service.kv.read((tx) => readBlobProperties(tx, address, guard, nowMs))
 }
 
 export async function runSetBlobMetadata({ request, service }: BlobCall): Promise<Answer> {
@@ -59,16 +59,16 @@ export async function runSetBlobProperties({ request, service }: BlobCall): Prom
   const page = decodePageProperties(request)
   const sent = decodeHttpHeaders(request, 'own')
   const isPageOnly = Object.keys(page).length > 0 && Object.keys(sent).length === 0
-  // What is not sent is cleared, the content type too: only a new blob has the default one.
+  // A missing header clears its property, also the content type: only a new blob gets the default one.
   const headers = { contentType: NO_CONTENT_TYPE, ...sent }
   const set = { headers: isPageOnly ? undefined : headers, page, newId: service.newId() }
   const [address, guard, moment] = [blobAddress(request), blobGuard(request), service.moment()]
   const blob = await service.kv.write((tx) => setBlobProperties(tx, address, guard, set, moment))
-  const answered = validators(blob)
+  const answerHeaders = validators(blob)
   if (blob.type === 'PageBlob') {
-    answered.push('x-ms-blob-sequence-number', blob.sequenceNumber ?? '0')
+    answerHeaders.push('x-ms-blob-sequence-number', blob.sequenceNumber ?? '0')
   }
-  return { status: 200, headers: answered }
+  return { status: 200, headers: answerHeaders }
 }
 
 const PAGE_BLOB_BYTES_MAX = 8 * 2 ** 40

@@ -1,34 +1,34 @@
-// The bytes of a blob on their way out: what is read of the store, on one snapshot of it, and what becomes the
-// answer's body. Get Blob, Query Blob Contents and static websites.
+// Reads a blob from one snapshot of the store and makes the answer's body from it, for Get Blob, Query Blob Contents
+// and static websites.
 import { decryptPieces } from '../../extent/cipher.ts'
 import type { Request } from '../../http/door/operation.ts'
-import { decodeRange, type ByteRange } from '../../http/protocol/range.ts'
+import type { ByteRange } from '../../extent/content/interval-map.ts'
+import { decodeRange } from '../../http/protocol/range.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { readBlobBytes, type ExistingTarget } from '../../storage/blob/blob.ts'
 import type { Blob } from '../../storage/blob/record.ts'
 import { withAccess } from '../../storage/blob/change.ts'
 import { readContent, type BlobBytes } from '../../storage/blob/content/content.ts'
-import { getProtection, shownAccess } from '../../storage/blob/protection.ts'
+import { getProtection, visibleAccess } from '../../storage/blob/protection.ts'
 import type { ReadBody } from '../shared/content-answer.ts'
 import { cipherOf, type Cipher } from './cipher.ts'
 import { blobGuard } from './header.ts'
 import { blobAddressAt, type BlobCall } from './service.ts'
 
-/** What Get Blob needs of one snapshot of the store. */
-export type ReadBytes = {
+/** What Get Blob reads from one snapshot of the store. */
+type ReadBytes = {
   readonly target: ExistingTarget
-  /** What clients see of it. */
+  /** The blob as clients see it. */
   readonly blob: Blob
   readonly range: ByteRange | undefined
-  /** Asked for by the id of a snapshot or a version. */
+  /** Addressed by the id of a snapshot or a version. */
   readonly isById: boolean
   readonly content: BlobBytes
   readonly cipher: Cipher | undefined
-  /** The first read of the day, where such are noted. */
+  /** The first read of the day, if last access times are tracked. */
   readonly isAccessNew: boolean
 }
 
-/** All that is read of a blob, on one snapshot of the store. */
 export function readBytes({ request, service }: BlobCall): Promise<ReadBytes> {
   const { nowMs } = service.moment()
   return service.kv.read((tx) => bytesOf(tx, request, nowMs))
@@ -45,9 +45,9 @@ function* bytesOf(tx: ReadTx, request: Request, nowMs: number): Step<ReadBytes> 
   const cipher = yield* cipherOf(tx, address.account, blob.encryption, customerKey)
   const protection = yield* getProtection(tx, address.account)
   const isAccessNew = withAccess(blob, protection, nowMs) !== blob
-  const shown = shownAccess(blob, protection)
+  const visible = visibleAccess(blob, protection)
   const isById = address.at !== undefined
-  return { target, blob: shown, range, isById, content, cipher, isAccessNew }
+  return { target, blob: visible, range, isById, content, cipher, isAccessNew }
 }
 
 export function bodyOf(

@@ -1,5 +1,5 @@
-// A SAS may name the encryption scope of what is written with it (`ses`): to the operations it is as if the
-// request had said so itself. Reads are free ("Create a service SAS", specify the encryption scope).
+// A SAS may set the encryption scope of the blobs written with it (`ses`). Operations see it as the header of the
+// request. Reads are not restricted ("Create a service SAS", specify the encryption scope).
 import type { Identity } from '../../auth/identity.ts'
 import { optionalHeader } from '../../http/protocol/header.ts'
 import type { Operation } from '../../http/door/operation.ts'
@@ -18,7 +18,7 @@ function scopedCall(call: BlobCall): BlobCall {
   if (scope === undefined) return call
   const { request } = call
   const own = optionalHeader(request.headers, SCOPE)
-  // "Shared access signature error codes": a mismatch of the two.
+  // "Shared access signature error codes": header and SAS must not differ.
   if (own !== undefined && own !== scope) throw invalidHeader(SCOPE, own)
   return { ...call, request: { ...request, headers: { ...request.headers, [SCOPE]: scope } } }
 }

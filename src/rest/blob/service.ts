@@ -1,4 +1,4 @@
-// What the Blob service's operations work with, and how a request names a container or a blob.
+// The dependencies of the Blob service's operations, and the addresses of containers and blobs in a request.
 import { hasPermission } from '../../auth/authorize.ts'
 import type { Identity } from '../../auth/identity.ts'
 import type { Call, Level, Request } from '../../http/door/operation.ts'
@@ -20,7 +20,7 @@ export type BlobService = ContentService & {
 
 export type BlobCall = Call<BlobService>
 
-export function levelOf({ path: [container, blob] }: Request): Level {
+export function blobLevel({ path: [container, blob] }: Request): Level {
   if (container === undefined) return 'service'
   return blob === undefined ? 'container' : 'object'
 }
@@ -31,7 +31,7 @@ export function containerAddress(request: Request): ContainerAddress {
   return { account: request.account, container }
 }
 
-/** The current blob. Snapshots and versions can be read and deleted; to change one is an error. */
+/** The current blob. Refuses snapshots and versions, which can be read and deleted but not changed. */
 export function blobAddress(request: Request): BlobAddress {
   for (const name of ['snapshot', 'versionid']) {
     const value = request.query.get(name)
@@ -64,7 +64,7 @@ function blobPlace(request: Request): BlobAddress {
   return { account: request.account, container, blob }
 }
 
-/** To write tags with a blob takes `t` besides; an empty header counts too (goofys#816). */
+/** Writing tags along with a blob also needs `t`, even if the header is empty (goofys#816). */
 export function checkTagPermission(identity: Identity, { headers }: Request): void {
   if (headers['x-ms-tags'] === undefined || hasPermission(identity, 't')) return
   throw new StorageError('AuthorizationPermissionMismatch')

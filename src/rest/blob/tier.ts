@@ -1,4 +1,4 @@
-// Set Blob Tier. Of the conditions it takes that of tags only.
+// Set Blob Tier. The only condition it accepts is the one on tags.
 import { decodeConditions, optionalWord } from '../../http/protocol/header.ts'
 import type { Answer, Request } from '../../http/door/operation.ts'
 import { setBlobTier } from '../../storage/blob/change.ts'
@@ -13,10 +13,8 @@ export async function runSetBlobTier({ request, service }: BlobCall): Promise<An
   checkNoConditions(decodeConditions(headers))
   const conditions = withTags(NO_CONDITIONS, headers['x-ms-if-tags'], 'x-ms-if-tags')
   const [address, guard] = [blobAddressAt(request), guardWith(request, conditions)]
-  const [asked, { nowMs }] = [decodeSetTier(request), service.moment()]
-  const { isPending } = await service.kv.write((tx) =>
-    setBlobTier(tx, address, guard, asked, nowMs),
-  )
+  const [tier, { nowMs }] = [decodeSetTier(request), service.moment()]
+  const { isPending } = await service.kv.write((tx) => setBlobTier(tx, address, guard, tier, nowMs))
   return { status: isPending ? 202 : 200, headers: [] }
 }
 

@@ -1,5 +1,5 @@
-// The static website of an account: the container $web, given to anybody by GET and HEAD on a port of its
-// own. Nothing of the Blob API is there: no credentials, no operations, no CORS, and errors are pages.
+// The static website of an account: serves the container $web to anybody, by GET and HEAD on a port of its own. Nothing
+// of the Blob API is available there: no credentials, no operations, no CORS; errors are HTML pages.
 import { randomUUID } from 'node:crypto'
 import { hostRefusal } from '../../http/protocol/allowed-host.ts'
 import { formatHttpDate } from '../../http/protocol/date.ts'
@@ -28,7 +28,7 @@ import { bodyOf } from './read.ts'
 import type { BlobService } from './service.ts'
 
 const CONTAINER = '$web'
-/** Ranges without an end are allowed: the web has no version of the API. */
+/** Website requests carry no version; this one allows ranges without an end. */
 const VERSION = '2026-04-06'
 
 export function websiteHandler(
@@ -39,7 +39,7 @@ export function websiteHandler(
     logFault,
     async handle(exchange): Promise<void> {
       const requestId = randomUUID()
-      // Whoever reads a website is nobody's stranger: it is there for everybody.
+      // A website is public, so every request is admitted.
       exchange.admit(false)
       const { host } = exchange.head.headers
       const answer =
@@ -81,8 +81,8 @@ async function answerOf(service: BlobService, req: RequestHead): Promise<Answer>
 }
 
 /**
- * The account is the first label of the host or, where that is none, the first segment of the path; and
- * where that is none either, the only account there is, so that a site works at the port's own root.
+ * The account is the first label of the host or the first segment of the path. If neither is an account and there is
+ * only one, it is that one, so that a site works at the root of the port.
  */
 function siteOf({ accounts }: BlobService, { headers, target }: RequestHead) {
   const rawPath = target.split('?', 1)[0] ?? '/'
@@ -98,7 +98,7 @@ function siteOf({ accounts }: BlobService, { headers, target }: RequestHead) {
   return { account: only, path: decodePath(rawPath.slice(1)) }
 }
 
-/** The blobs that a path may mean, in order: itself, or the index of the folder that it is. */
+/** The blobs to try for a path, in order: the path itself, then the index document of that folder. */
 function documentsOf(path: string, site: StaticWebsite): readonly string[] {
   const { indexDocument, defaultIndexDocumentPath } = site
   const isFolder = path === '' || path.endsWith('/')
@@ -110,8 +110,8 @@ function documentsOf(path: string, site: StaticWebsite): readonly string[] {
   return [path, ...index.map((name) => `${path}/${name}`)]
 }
 
-/** What can't be the name of a blob names none. */
-const NOT_THERE: ReadonlySet<string> = new Set([
+/** Includes errors for invalid names: no blob can have one. */
+const NOT_FOUND_CODES: ReadonlySet<string> = new Set([
   'BlobNotFound',
   'ContainerNotFound',
   'InvalidResourceName',
@@ -119,7 +119,7 @@ const NOT_THERE: ReadonlySet<string> = new Set([
   'OutOfRangeInput',
 ])
 
-/** undefined: there is no such blob. A request is given where its range counts. */
+/** Returns undefined if there is no such blob. `req` is given if its range applies. */
 async function read(
   service: BlobService,
   { account, blob: name }: { readonly account: string; readonly blob: string },
@@ -137,7 +137,7 @@ async function read(
     headers.push('Content-Range', contentRange(found.range, found.blob.lengthBytes))
     return { status: 206, headers, ...body }
   } catch (error) {
-    if (error instanceof StorageError && NOT_THERE.has(error.code)) return undefined
+    if (error instanceof StorageError && NOT_FOUND_CODES.has(error.code)) return undefined
     throw error
   }
 }

@@ -1,18 +1,19 @@
 // The response headers of directories and files.
 import { metadataHeaders } from '../../http/protocol/header.ts'
 import { leaseHeaders } from '../shared/lease-header.ts'
-import { contentRange, type ByteRange } from '../../http/protocol/range.ts'
+import type { ByteRange } from '../../extent/content/interval-map.ts'
+import { contentRange } from '../../http/protocol/range.ts'
 import { derived } from '../../kv/derived.ts'
-import { NO_TYPE, type ContentHeaders } from '../../storage/shared/content-headers.ts'
+import { NO_CONTENT_TYPE, type ContentHeaders } from '../../storage/shared/content-headers.ts'
 import { attributesText } from '../../storage/file/tree/attributes.ts'
 import { fileTimeText } from '../../storage/file/tree/file-time.ts'
 import type { FileNode } from '../../storage/file/tree/node.ts'
 import { copyHeaders, pushIf, validators } from '../shared/answer-header.ts'
 
-/** What a write says of encryption: files have none. */
+/** Files are never encrypted by the server. */
 export const WRITTEN = ['x-ms-request-server-encrypted', 'false'] as const
 
-/** SMBPROPS of the specification, and those of NFS where the share has it. */
+/** The SMB properties and, on shares with NFS, the POSIX ones. */
 export function smbHeaders(node: FileNode): string[] {
   const headers = [
     'x-ms-file-permission-key', node.permissionKey,
@@ -36,25 +37,25 @@ function pushPosixHeaders(headers: string[], node: FileNode, mode: string): void
 
 const FILE_TYPES = { directory: 'Directory', file: 'Regular', symlink: 'SymLink' } as const
 
-/** Get File; `range` when only a part was asked for. */
+/** Headers of Get File; `range` if the client requested only a part. */
 export function contentHeaders(
   node: FileNode,
   range: ByteRange | undefined,
   nowMs: number,
 ): readonly string[] {
-  // A lease changes with the time.
-  const mayLast = range === undefined && node.lease === undefined
-  if (!mayLast) return [...ACCEPT_RANGES, ...fileHeaders(node, range, nowMs)]
+  // A lease changes with time, so its headers can't be cached.
+  const isCacheable = range === undefined && node.lease === undefined
+  if (!isCacheable) return [...ACCEPT_RANGES, ...fileHeaders(node, range, nowMs)]
   return derived(node, 'headers', () => [...ACCEPT_RANGES, ...fileHeaders(node, range, nowMs)])
 }
 
 const ACCEPT_RANGES = ['Accept-Ranges', 'bytes'] as const
 
 function typeHeader({ contentType = 'application/octet-stream' }: ContentHeaders): string[] {
-  return contentType === NO_TYPE ? [] : ['Content-Type', contentType]
+  return contentType === NO_CONTENT_TYPE ? [] : ['Content-Type', contentType]
 }
 
-/** Get File Properties has the same; no `nowMs` where no lease is shown. */
+/** Shared with Get File Properties; without `nowMs` the lease is left out. */
 export function fileHeaders(
   node: FileNode,
   range: ByteRange | undefined,

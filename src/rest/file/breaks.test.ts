@@ -1,17 +1,19 @@
-// How long REST waits for an SMB client to flush what it caches.
+// How long REST waits for an SMB client to flush its cache.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Request } from '../../http/door/operation.ts'
+import type { Attempted } from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory-kv.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import { CACHE_READ, CACHE_WRITE, putHolder, type FileEvent } from '../../storage/file/open/open.ts'
-import { BreaksNeeded } from '../../storage/file/open/rest-access.ts'
-import { afterBreaks } from './breaks.ts'
+import type { BreaksNeeded } from '../../storage/file/open/rest-access.ts'
+import { afterBreaks, attemptAfterBreaks } from './breaks.ts'
 
 const FILE = { shareId: 1, nodeId: 5 }
-const ASKED = new BreaksNeeded(1, 5, [{ holder: 'one', to: CACHE_READ }])
+const BREAKS = [{ holder: 'one', to: CACHE_READ }]
+const NEEDS_BREAK = { need: { kind: 'breaks', ...FILE, breaks: BREAKS } satisfies BreaksNeeded }
 
-/** Only the query is looked at. */
+/** A request with nothing but a query. */
 function requestWith(timeout?: string): Request {
   const query = new Map(timeout === undefined ? [] : [['timeout', timeout]])
   return { query } as unknown as Request
@@ -30,13 +32,12 @@ function newService() {
   return { kv, after, waits }
 }
 
-/** Finds a cache in its way at its first attempt only. */
-function askingOnce(): () => Promise<number> {
+/** An operation that finds a cache in its way on its first attempt only. */
+function needingBreakOnce(): () => Promise<Attempted<number>> {
   let attempts = 0
   return async () => {
     attempts += 1
-    if (attempts === 1) throw ASKED
-    return attempts
+    return attempts === 1 ? NEEDS_BREAK : { value: attempts }
   }
 }
 
@@ -51,7 +52,7 @@ describe('the wait for a client', () => {
   ] as const) {
     test(`is ${delayMs} ms with timeout=${timeout}`, async () => {
       const service = newService()
-      await afterBreaks(service, requestWith(timeout), askingOnce())
+      await afterBreaks(service, requestWith(timeout), needingBreakOnce())
       assert.deepEqual(
         service.waits.map((wait) => [wait.delayMs, wait.isOver]),
         [[delayMs, true]],
@@ -59,7 +60,7 @@ describe('the wait for a client', () => {
     })
   }
 
-  test('is one for all attempts', async () => {
+  test('has one deadline for all attempts', async () => {
     const service = newService()
     await service.kv.write(function* (tx) {
       putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: CACHE_READ | CACHE_WRITE })
@@ -74,13 +75,12 @@ describe('the wait for a client', () => {
     let attempts = 0
     const answer = await afterBreaks(service, requestWith(), async () => {
       attempts += 1
-      if (attempts < 4) throw ASKED
-      return 'done'
+      return attempts < 4 ? NEEDS_BREAK : { value: 'done' }
     })
     assert.deepEqual([answer, attempts, service.waits.length], ['done', 4, 1])
   })
 
-  test('ends with 500 ClientCacheFlushDelay when its time is over', async () => {
+  test('ends with 500 ClientCacheFlushDelay at the deadline', async () => {
     const service = newService()
     await service.kv.write(function* (tx) {
       putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: CACHE_READ | CACHE_WRITE })
@@ -88,33 +88,42 @@ describe('the wait for a client', () => {
     service.kv.listen((event) => {
       if (event.kind === 'break') service.waits[0]?.end()
     })
-    const waiting = afterBreaks(service, requestWith(), async () => {
-      throw ASKED
-    })
+    const waiting = afterBreaks(service, requestWith(), async () => NEEDS_BREAK)
     await assert.rejects(waiting, (error: unknown) => {
       return error instanceof StorageError && error.code === 'ClientCacheFlushDelay'
     })
   })
 
-  test('is not begun for a client that has gone meanwhile: it is tried again at once', async () => {
-    assert.equal(await afterBreaks(newService(), requestWith(), askingOnce()), 2)
+  test('is skipped for a client that has disconnected meanwhile', async () => {
+    assert.equal(await afterBreaks(newService(), requestWith(), needingBreakOnce()), 2)
   })
 
-  test('is not begun for a client that has given its cache up meanwhile', async () => {
+  test('is skipped for a client that has released its cache meanwhile', async () => {
     const service = newService()
     await service.kv.write(function* (tx) {
       putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: CACHE_READ })
     })
-    assert.equal(await afterBreaks(service, requestWith(), askingOnce()), 2)
+    assert.equal(await afterBreaks(service, requestWith(), needingBreakOnce()), 2)
   })
 
-  test('is not begun where no cache is in the way', async () => {
+  test('starts no timer if no cache is in the way', async () => {
     const service = newService()
-    assert.equal(await afterBreaks(service, requestWith(), async () => 'done'), 'done')
+    assert.equal(await afterBreaks(service, requestWith(), async () => ({ value: 'done' })), 'done')
     assert.deepEqual(service.waits, [])
   })
 
-  test('is not for other errors', async () => {
+  test('does not apply to other needs', async () => {
+    const service = newService()
+    const other = { need: { kind: 'other' } }
+    assert.equal(await attemptAfterBreaks(service, requestWith(), async () => other), other)
+    await assert.rejects(
+      afterBreaks(service, requestWith(), async () => other),
+      { name: 'AssertionError' },
+    )
+    assert.deepEqual(service.waits, [])
+  })
+
+  test('does not apply to errors', async () => {
     const failing = afterBreaks(newService(), requestWith(), async () => {
       throw new StorageError('SharingViolation')
     })

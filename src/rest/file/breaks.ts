@@ -1,33 +1,40 @@
-// What SMB clients cache of a file has to be flushed before REST reads or writes it: an operation that finds such
-// a cache is not done, the client is asked to give it up, and the operation is tried again when it has.
+// SMB clients have to flush their caches of a file before REST reads or writes it. An operation that finds such a cache
+// changes nothing; the client is asked to release its cache, and then the operation is retried.
 import type { Request } from '../../http/door/operation.ts'
+import { requireValue, type Attempted } from '../../kv/kv.ts'
 import { StorageError } from '../../storage/shared/error.ts'
-import { BreaksNeeded, askHolders } from '../../storage/file/open/rest-access.ts'
+import { askHolders, isBreaks, type BreaksNeeded } from '../../storage/file/open/rest-access.ts'
 import type { FileService } from './service.ts'
 
-/** The service waits no longer than this for a client ("Manage file locks in Azure Files"). */
+/** How long the service waits for a client ("Manage file locks in Azure Files"). */
 const WAIT_MS_MAX = 30_000
 
 type Breaking = Pick<FileService, 'kv' | 'after'>
 
-/** Runs `attempt` until no client's cache is in its way, or the time is over. */
+/** Retries `attempt` until no client's cache is in its way, or the deadline has passed. */
 export async function afterBreaks<T>(
   service: Breaking,
   request: Request,
-  attempt: () => Promise<T>,
+  attempt: () => Promise<Attempted<T>>,
 ): Promise<T> {
-  // Few operations find a cache in their way; only then does the time begin to matter.
+  return requireValue(await attemptAfterBreaks(service, request, attempt))
+}
+
+/** The same, for an attempt that may also yield another need. */
+export async function attemptAfterBreaks<T>(
+  service: Breaking,
+  request: Request,
+  attempt: () => Promise<Attempted<T>>,
+): Promise<Attempted<T>> {
+  // Few operations find a cache in their way, so the timer starts only then.
   let deadline: Deadline | undefined
   try {
     for (;;) {
-      try {
-        return await attempt()
-      } catch (error) {
-        if (!(error instanceof BreaksNeeded)) throw error
-        deadline ??= startDeadline(service, waitMsOf(request))
-        await breakAndWait(service, error, deadline)
-        if (deadline.isOver()) throw new StorageError('ClientCacheFlushDelay')
-      }
+      const attempted = await attempt()
+      if ('value' in attempted || !isBreaks(attempted.need)) return attempted
+      deadline ??= startDeadline(service, waitMsOf(request))
+      await breakAndWait(service, attempted.need, deadline)
+      if (deadline.isOver()) throw new StorageError('ClientCacheFlushDelay')
     }
   } finally {
     deadline?.end()
@@ -53,7 +60,7 @@ function startDeadline(service: Breaking, waitMs: number): Deadline {
   return { isOver: () => over, reached, end: () => cancel() }
 }
 
-/** Listens before it asks, so that no answer comes too early. */
+/** Listens before it asks the client, so as not to miss an early answer. */
 async function breakAndWait(
   { kv }: Breaking,
   needed: BreaksNeeded,

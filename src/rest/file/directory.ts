@@ -1,4 +1,4 @@
-// Create and Delete Directory. The root is there with its share, and goes with it.
+// Create and Delete Directory. The root is created and deleted with its share.
 import { decodeMetadata } from '../../http/protocol/header.ts'
 import type { Answer } from '../../http/door/operation.ts'
 import { createdModifiedMs } from '../../storage/file/tree/smb-properties.ts'
@@ -29,7 +29,7 @@ export async function runDeleteDirectory({ request, service }: FileCall): Promis
   const [address, guard] = [fileAddress(request), fileGuard(request, 'Delete Directory')]
   const moment = service.moment()
   await afterBreaks(service, request, () =>
-    service.kv.write((tx) => removeDirectory(tx, address, guard, moment)),
+    service.kv.attempt((tx) => removeDirectory(tx, address, guard, moment)),
   )
   return { status: 202, headers: [] }
 }

@@ -1,5 +1,4 @@
-// The headers that requests on files and directories share: the lease, what may not be sent, and the headers of
-// the content.
+// Headers that requests for files and directories share: lease id, refused conditions, and content headers.
 import {
   decodeConditions,
   optionalGuid,
@@ -8,12 +7,12 @@ import {
 } from '../../http/protocol/header.ts'
 import type { Request } from '../../http/door/operation.ts'
 import { checkNoConditions } from '../../storage/shared/condition.ts'
-import { NO_TYPE, type ContentHeaders } from '../../storage/shared/content-headers.ts'
+import { NO_CONTENT_TYPE, type ContentHeaders } from '../../storage/shared/content-headers.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import type { RestOperation } from '../../storage/file/open/rest-access.ts'
 import type { FileGuard } from '../../storage/file/open/rest-guard.ts'
 
-/** FileREST has no conditions: leases and share modes are in their place. */
+/** FileREST has no conditions; it uses leases and share modes instead. */
 export function refuseConditions({ headers }: Request): void {
   checkNoConditions(decodeConditions(headers))
 }
@@ -34,15 +33,15 @@ const CONTENT_HEADERS = [
 ] as const
 
 /**
- * For Set File Properties: undefined if none is sent; else all of them together, and what is not sent is cleared. So
- * is the type, which a file that was created without one has all the same.
+ * For Set File Properties. Returns undefined if none is sent; otherwise a missing header clears its property. That
+ * includes the content type, although a file that was created without one has a default.
  */
 export function decodeContentChange(headers: HeaderFields): ContentHeaders | undefined {
   const decoded = decodeContentHeaders(headers)
-  return decoded && { contentType: NO_TYPE, ...decoded }
+  return decoded && { contentType: NO_CONTENT_TYPE, ...decoded }
 }
 
-/** Undefined if none is sent. */
+/** Returns undefined if none is sent. */
 export function decodeContentHeaders(headers: HeaderFields): ContentHeaders | undefined {
   const decoded: { -readonly [K in keyof ContentHeaders]: ContentHeaders[K] } = {}
   for (const [name, header] of CONTENT_HEADERS) {
@@ -56,7 +55,7 @@ export function decodeContentHeaders(headers: HeaderFields): ContentHeaders | un
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Kept and given back as it is sent: the service neither compares it with the bytes nor asks for 16 of them. */
+/** Stored as sent: the service neither compares it with the bytes nor checks its length. */
 function decodeContentMd5(headers: HeaderFields): string | undefined {
   const text = optionalHeader(headers, 'x-ms-content-md5')
   if (text !== undefined && !BASE64.test(text)) throw new StorageError('InvalidMd5')

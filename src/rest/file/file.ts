@@ -1,4 +1,4 @@
-// Create and Delete File. A file is made with its length and zeros; since 2026-06-06 its first bytes may come along.
+// Create and Delete File. A new file has a length and zeros; since 2026-06-06 the request may carry its first bytes.
 import { hasPermission } from '../../auth/authorize.ts'
 import { tooLarge } from '../../http/protocol/body.ts'
 import {
@@ -29,13 +29,13 @@ export async function runCreateFile(call: FileCall): Promise<Answer> {
   const { request, service, identity } = call
   const address = fileAddress(request)
   const guard = { ...fileGuard(request, 'Create File'), mayReplace: hasPermission(identity, 'w') }
-  const asked = { address, guard, file: decodeNewFile(call) }
-  const bytes = await uploadFirst(call, asked)
+  const decoded = { address, guard, file: decodeNewFile(call) }
+  const bytes = await uploadFirst(call, decoded)
   const moment = service.moment()
   const content = bytes && { mapId: service.newId(), pieces: bytes.pieces }
-  const creation = { ...asked, file: { ...asked.file, ...(content && { content }) } }
+  const creation = { ...decoded, file: { ...decoded.file, ...(content && { content }) } }
   const written = afterBreaks(service, request, () =>
-    service.kv.write((tx) => storeFile(tx, creation, moment)),
+    service.kv.attempt((tx) => storeFile(tx, creation, moment)),
   )
   const node = await (bytes === undefined
     ? written
@@ -64,7 +64,7 @@ function decodeNewFile({ request, service }: FileCall): NewFile {
   }
 }
 
-/** Devices, pipes and sockets of NFS have no content that could be kept here. */
+/** Refuses devices, pipes and sockets of NFS, which have no content to store. */
 function refuseOtherTypes({ headers }: Request): void {
   optionalWord(headers, 'x-ms-file-file-type', ['Regular'])
 }
@@ -73,7 +73,7 @@ function decodeFileLength({ headers }: Request): number {
   return requiredInt(headers, 'x-ms-content-length', { min: 0, max: FILE_BYTES_MAX })
 }
 
-/** Undefined where none come. They are durable before the file shows them, and nothing if it never does. */
+/** Returns undefined if there are none. Bytes first, record second; discarded if the file is not created. */
 async function uploadFirst(
   { request, service }: FileCall,
   { address, guard, file }: Creation,
@@ -81,12 +81,13 @@ async function uploadFirst(
   const source = bodySource(request)
   if (source.lengthBytes === 0) return undefined
   if (source.lengthBytes > RANGE_BYTES_MAX) throw tooLarge(RANGE_BYTES_MAX)
-  const isTaken = isAtLeast(request.version, '2026-06-06') && source.lengthBytes <= file.lengthBytes
-  if (!isTaken) throw invalidHeader('Content-Length', String(source.lengthBytes))
+  const isAllowed =
+    isAtLeast(request.version, '2026-06-06') && source.lengthBytes <= file.lengthBytes
+  if (!isAllowed) throw invalidHeader('Content-Length', String(source.lengthBytes))
   const hashes = decodeHashes(request)
   const { nowMs } = service.moment()
   await afterBreaks(service, request, () =>
-    service.kv.read((tx) => locateForReplace(tx, address, guard, nowMs)),
+    service.kv.attemptRead((tx) => locateForReplace(tx, address, guard, nowMs)),
   )
   return upload(service, source, { cipher: undefined, hashes, wants: 'sent', maySmall: true })
 }
@@ -95,7 +96,7 @@ export async function runDeleteFile({ request, service }: FileCall): Promise<Ans
   const [address, guard] = [fileAddress(request), fileGuard(request, 'Delete File')]
   const moment = service.moment()
   const { isLinked, linkCount } = await afterBreaks(service, request, () =>
-    service.kv.write((tx) => removeFile(tx, address, guard, moment)),
+    service.kv.attempt((tx) => removeFile(tx, address, guard, moment)),
   )
   return { status: 202, headers: isLinked ? ['x-ms-link-count', String(linkCount)] : [] }
 }

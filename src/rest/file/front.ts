@@ -1,4 +1,4 @@
-// The File service as the front door sees it: its name, and what authentication asks of its shares.
+// What the HTTP layer needs from the File service: its Server header and stored policies.
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
 import { getShare } from '../../storage/file/share/share.ts'

@@ -1,5 +1,5 @@
-// List Handles and Force Close Handles. Both work on what is marked for deletion too: closing its handles is
-// how it goes at last.
+// List Handles and Force Close Handles. Both also work on files marked for deletion: closing the last handle deletes
+// them.
 import { formatHttpDate } from '../../http/protocol/date.ts'
 import {
   decodeConditions,
@@ -43,39 +43,39 @@ import type { Moment } from '../../node/moment.ts'
 import { decodeMaxResults } from '../shared/list-query.ts'
 import { fileAddressAt, type FileCall } from './service.ts'
 
-/** What one request closes at most; the marker leads on. */
+/** The most handles that one request closes; the marker continues from there. */
 const CLOSE_COUNT_MAX = 1_000
 
 export async function runListHandles({ request, service }: FileCall): Promise<Answer> {
   checkNoConditions(decodeConditions(request.headers))
   const [address, after] = [fileAddressAt(request), decodeMarker(request)]
-  const asked = { countMax: decodeMaxResults(request), ...(after && { after }) }
-  const page = await service.kv.read((tx) => handlesAt(tx, address, request, asked))
+  const range = { countMax: decodeMaxResults(request), ...(after && { after }) }
+  const page = await service.kv.read((tx) => handlesAt(tx, address, request, range))
   const headers = ['Content-Type', 'application/xml']
   return { status: 200, headers, body: handlesXml(page, request.version) }
 }
 
-type Asked = Omit<HandleQuery, 'isRecursive'>
+type HandleRange = Omit<HandleQuery, 'isRecursive'>
 
 function* handlesAt(
   tx: ReadTx,
   address: FileAddress,
   request: Request,
-  asked: Asked,
+  range: HandleRange,
 ): Step<HandlePage> {
   const found = requireNode(yield* locate(tx, address))
   const isRecursive = decodeRecursive(request, found)
-  return yield* listHandles(tx, found, { isRecursive, ...asked })
+  return yield* listHandles(tx, found, { isRecursive, ...range })
 }
 
 export async function runForceCloseHandles({ request, service }: FileCall): Promise<Answer> {
   checkNoConditions(decodeConditions(request.headers))
   const [address, after] = [fileAddressAt(request), decodeMarker(request)]
   const openId = decodeHandleId(request)
-  const asked = { countMax: CLOSE_COUNT_MAX, ...(after && { after }), ...openId }
+  const range = { countMax: CLOSE_COUNT_MAX, ...(after && { after }), ...openId }
   const moment = service.moment()
   const { closedCount, next } = await service.kv.write((tx) =>
-    closeHandlesAt(tx, address, request, asked, moment),
+    closeHandlesAt(tx, address, request, range, moment),
   )
   const marker = next === undefined ? [] : ['x-ms-marker', markerOf(next)]
   return {
@@ -92,15 +92,15 @@ function* closeHandlesAt(
   tx: FileTx,
   address: FileAddress,
   request: Request,
-  asked: Asked & { readonly openId?: number },
+  range: HandleRange & { readonly openId?: number },
   moment: Moment,
 ): Step<ClosedHandles> {
   const found = requireNode(yield* locate(tx, address))
   const isRecursive = decodeRecursive(request, found)
-  return yield* closeHandles(tx, found, { isRecursive, ...asked }, moment)
+  return yield* closeHandles(tx, found, { isRecursive, ...range }, moment)
 }
 
-/** A file has nothing below it. */
+/** Only a directory can be recursed into. */
 function decodeRecursive({ headers }: Request, { node }: Existing): boolean {
   const isRecursive = optionalBoolean(headers, 'x-ms-recursive')
   if (isRecursive === undefined) return false
@@ -108,7 +108,7 @@ function decodeRecursive({ headers }: Request, { node }: Existing): boolean {
   throw invalidHeader('x-ms-recursive', optionalHeader(headers, 'x-ms-recursive') ?? '')
 }
 
-/** `*` is every handle. A number that is none of ours is a handle that is not there. */
+/** `*` means every handle. An unknown number matches no handle. */
 function decodeHandleId({ headers }: Request): { readonly openId?: number } {
   const text = requiredHeader(headers, 'x-ms-handle-id')
   if (text === '*') return {}

@@ -1,4 +1,4 @@
-// Lease File: acquire, change, release and break. There is no renewing, since no lease of a file ends by itself.
+// Lease File: acquire, change, release and break. There is no renew, since leases of files don't expire.
 import { randomUUID } from 'node:crypto'
 import { decodeConditions, type HeaderFields } from '../../http/protocol/header.ts'
 import { decodeLeaseAction, leaseAnswer } from '../shared/lease-header.ts'
@@ -16,7 +16,7 @@ export async function runLeaseFile({ request, service }: FileCall): Promise<Answ
   const [address, action] = [fileAddress(request), decodeFileLeaseAction(request.headers)]
   const { node, result } = await afterBreaks(service, request, () => {
     const moment = service.moment()
-    return service.kv.write((tx) => leaseFile(tx, address, action, moment))
+    return service.kv.attempt((tx) => leaseFile(tx, address, action, moment))
   })
   const { status, headers } = leaseAnswer(result)
   return { status, headers: [...validators(node), ...headers] }

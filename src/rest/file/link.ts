@@ -1,4 +1,5 @@
-// Hard and symbolic links, which only shares with NFS have. A symbolic link is a text that nobody follows here.
+// Hard and symbolic links, for shares with NFS only. The server stores the text of a symbolic link but never follows
+// it.
 import type { Permission } from '../../auth/permission.ts'
 import {
   decodeMetadata,
@@ -24,7 +25,7 @@ import { addHardLink, addSymbolicLink } from '../../storage/file/tree/rest-chang
 const TARGET = 'x-ms-file-target-file'
 const LINK_TEXT = 'x-ms-link-text'
 const TEXT_LENGTH_MAX = 2 * 1024
-/** A link changes its target, which then has one more name. */
+/** A hard link changes its target, which gets one more name. */
 const LINK_TARGET: Permission = { resourceType: 'o', accountSas: 'cw', serviceSas: 'cw' }
 
 export async function runCreateHardLink(call: FileCall): Promise<Answer> {
@@ -32,12 +33,12 @@ export async function runCreateHardLink(call: FileCall): Promise<Answer> {
   const address = fileAddress(request)
   optionalWord(request.headers, 'x-ms-type', ['file'])
   const path = parseFilePath(decodeTarget(request.headers), { allowTrailingDot: true })
-  // A link opens its target under another name, so a SAS for one file must not reach a second one.
+  // A hard link makes its target accessible under another name, so the SAS has to cover the target too.
   await authorizeOther(call, { ...request, path: [address.share, path.join('/')] }, LINK_TARGET)
   const guard = fileGuard(request, 'Set Metadata')
   const moment = service.moment()
   const node = await afterBreaks(service, request, () =>
-    service.kv.write((tx) => addHardLink(tx, address, path, guard, moment)),
+    service.kv.attempt((tx) => addHardLink(tx, address, path, guard, moment)),
   )
   return { status: 201, headers: [...validators(node), ...smbHeaders(node)] }
 }
@@ -47,7 +48,7 @@ function decodeTarget(headers: HeaderFields): string {
   return decodeText(headers, TARGET).replace(/^\/+/, '')
 }
 
-/** Percent-encoded, since a header holds no more than Latin-1. */
+/** Percent-encoded, since headers are limited to Latin-1. */
 function decodeText(headers: HeaderFields, name: string): string {
   const text = requiredHeader(headers, name)
   if (text.length > TEXT_LENGTH_MAX) throw invalidHeader(name, text.slice(0, TEXT_LENGTH_MAX))

@@ -1,4 +1,4 @@
-// List Directories and Files: one directory, in the order of names, which is the same in any case.
+// List Directories and Files: one directory, ordered by name, ignoring case.
 import { optionalBoolean } from '../../http/protocol/header.ts'
 import { formatHttpDate } from '../../http/protocol/date.ts'
 import type { Answer, Request } from '../../http/door/operation.ts'
@@ -27,7 +27,7 @@ const INCLUDES = new Set(['timestamps', 'etag', 'attributes', 'permissionkey'])
 const ITEM_BYTES_LIKELY = 200
 const NAME_LENGTH_MAX = 255
 
-/** Lengths are always those of the store, so that x-ms-file-extended-info changes nothing. */
+/** Listed lengths are always exact, so x-ms-file-extended-info has no effect. */
 export async function runListDirectoriesAndFiles({ request, service }: FileCall): Promise<Answer> {
   refuseConditions(request)
   optionalBoolean(request.headers, 'x-ms-file-extended-info')
@@ -50,14 +50,14 @@ function decodeList(request: Request): ListEntries {
   const prefix = request.query.get('prefix') ?? ''
   const from = decodeMarker(request)
   return {
-    // No name is longer, so one unit more means the same as all that follows it.
+    // Cuts a prefix that is longer than any name; one extra character keeps it from matching.
     prefix: prefix.slice(0, NAME_LENGTH_MAX + 1),
     ...(from !== undefined && { from }),
     countMax: decodeMaxResults(request),
   }
 }
 
-/** A path that XML can't hold is percent-encoded, and an attribute says so. */
+/** A path that XML can't represent is percent-encoded and marked by an attribute. */
 function frame(request: Request, { share, path }: FileAddress): string {
   const snapshot = request.query.get('sharesnapshot')
   const text = path.join('/')
@@ -109,8 +109,8 @@ function itemXml(
   )
 }
 
-// A marker is opaque to clients: base64 of the name behind which the next page begins. It holds while names come
-// and go.
+// A marker is opaque to clients: base64 of the name after which the next page begins, so it stays valid while files are
+// created and deleted.
 
 function nextMarkerXml(folded: string | undefined): string {
   if (folded === undefined) return '<NextMarker />'

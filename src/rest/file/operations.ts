@@ -7,6 +7,7 @@ import {
   type Request,
 } from '../../http/door/operation.ts'
 import { structuredBodyLength } from '../../http/protocol/structured-body.ts'
+import { ACL_BYTES_MAX } from '../shared/access-policy-xml.ts'
 import { serviceOperations } from '../shared/service.ts'
 import { runAbortCopyFile, runCopyFile } from './copy/copy.ts'
 import { runCreateDirectory, runDeleteDirectory } from './directory.ts'
@@ -29,11 +30,10 @@ import { runListRanges } from './range-list.ts'
 import { RANGE_BYTES_MAX, runClearRange, runPutRange } from './range.ts'
 import { runGetFile } from './read.ts'
 import { runRename } from './rename.ts'
-import { levelOf, type FileService } from './service.ts'
+import { fileLevel, type FileService } from './service.ts'
 import { runLeaseShare } from './share/share-lease.ts'
 import { runListShares } from './share/share-list.ts'
 import {
-  ACL_BYTES_MAX,
   runCreateShare,
   runDeleteShare,
   runGetShareAcl,
@@ -59,13 +59,13 @@ const PUT = ['PUT']
 type Row = Operation<FileService>
 
 const has = (name: string) => (request: Request) => Boolean(request.headers[name])
-/** Who may delete may break a lease too. */
+/** Permission to delete also allows breaking a lease. */
 const isBreak = (request: Request) =>
   String(request.headers['x-ms-lease-action']).toLowerCase() === 'break'
 const isClear = (request: Request) =>
   String(request.headers['x-ms-write']).toLowerCase() === 'clear'
 
-// The root directory is named by the share alone.
+// The path of the root directory is the share alone.
 // prettier-ignore
 const DIRECTORY_OPERATIONS: readonly Row[] = (['container', 'object'] as const).flatMap((level): Row[] => [
   { name: 'Create Directory', methods: PUT, level, restype: 'directory', writes: true, permission: file('cw'),
@@ -131,7 +131,7 @@ export const FILE_OPERATIONS: readonly Row[] = [
 
   { name: 'Copy File', methods: PUT, level: 'object', writes: true, permission: file('cw'), when: has('x-ms-copy-source'),
     run: runCopyFile },
-  // 2026-06-06 lets it carry the first bytes.
+  // Since 2026-06-06 the body may contain the first bytes.
   { name: 'Create File', methods: PUT, level: 'object', writes: true, permission: file('cw'),
     bodyBytesMax: structuredBodyLength(RANGE_BYTES_MAX), run: runCreateFile },
   { name: 'Get File', methods: ['GET'], level: 'object', writes: false, permission: file('r'), run: runGetFile },
@@ -167,4 +167,4 @@ export const FILE_OPERATIONS: readonly Row[] = [
     run: runCreateHardLink },
 ]
 
-export const FILE_TABLE: OperationTable<FileService> = tableOf(FILE_OPERATIONS, levelOf)
+export const FILE_TABLE: OperationTable<FileService> = tableOf(FILE_OPERATIONS, fileLevel)

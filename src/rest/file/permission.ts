@@ -1,5 +1,5 @@
-// Create Permission and Get Permission: security descriptors by their key, as SDDL or as their bytes in
-// base64. The only JSON of the File service.
+// Create Permission and Get Permission: security descriptors by key, as SDDL or as base64 of their bytes. These are the
+// only operations of the File service with JSON bodies.
 import { decodeConditions, optionalWord, requiredHeader } from '../../http/protocol/header.ts'
 import type { Answer } from '../../http/door/operation.ts'
 import { checkNoConditions } from '../../storage/shared/condition.ts'
@@ -14,7 +14,7 @@ import {
 import { shareAddress, type FileCall } from './service.ts'
 import { addPermission, readPermission } from '../../storage/file/share/share-permission.ts'
 
-/** A descriptor of 64 KiB is a longer text. */
+/** A descriptor has up to 64 KiB; its text is longer. */
 export const PERMISSION_BYTES_MAX = 512 * 1024
 
 const PERMISSION_FORMATS = ['Sddl', 'Binary'] as const
@@ -35,14 +35,14 @@ export async function runGetPermission({ request, service }: FileCall): Promise<
   const format = optionalWord(request.headers, 'x-ms-file-permission-format', PERMISSION_FORMATS)
   const descriptor = await service.kv.read((tx) => readPermission(tx, address, key))
   const permission = formatPermission(descriptor, format ?? 'Sddl')
-  // Who names no format may be of a version that knows of none.
+  // A client that sends no format may use a version without formats.
   const body = JSON.stringify(format === undefined ? { permission } : { permission, format })
-  // The service tells no type, and the SDKs take it for JSON.
+  // The service sends no Content-Type; the SDKs parse the body as JSON.
   return { status: 200, headers: [], body }
 }
 
-/** The descriptor's bytes, as the permission store has them; also for x-ms-file-permission. */
-function parsePermission(text: string, format: PermissionFormat): Uint8Array {
+/** The descriptor's bytes, as the permission store keeps them. */
+export function parsePermission(text: string, format: PermissionFormat): Uint8Array {
   if (format === 'Sddl') return encodeSecurityDescriptor(parseSddl(text))
   const bytes = Buffer.from(text, 'base64')
   if (bytes.toString('base64') !== text) throw new StorageError('FileInvalidPermission')
@@ -56,7 +56,7 @@ function formatPermission(descriptorBytes: Uint8Array, format: PermissionFormat)
   return formatSddl(decodeSecurityDescriptor(descriptorBytes))
 }
 
-/** `{"permission": "…", "format": "Sddl"}`; names and the format in any case. */
+/** `{"permission": "…", "format": "Sddl"}`, ignoring the case of names and format. */
 function decodePermissionBody(body: Uint8Array): Uint8Array {
   const fields = new Map<string, unknown>()
   for (const [name, value] of Object.entries(parseJson(body))) fields.set(name.toLowerCase(), value)

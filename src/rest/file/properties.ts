@@ -51,7 +51,7 @@ async function read({ request, service }: FileCall, named: Named): Promise<FileN
   const guard = fileGuard(request, 'Get Properties')
   const { nowMs } = service.moment()
   const existing = await afterBreaks(service, request, () =>
-    service.kv.read((tx) => requireForRead(tx, address, named, guard, nowMs)),
+    service.kv.attemptRead((tx) => requireForRead(tx, address, named, guard, nowMs)),
   )
   return existing.node
 }
@@ -63,7 +63,7 @@ export async function runSetMetadata(call: FileCall, named: Named): Promise<Answ
   const guard = changeGuard(request, 'Set Metadata', named)
   const moment = service.moment()
   const node = await afterBreaks(service, request, () =>
-    service.kv.write((tx) => changeMetadata(tx, target, guard, metadata, moment)),
+    service.kv.attempt((tx) => changeMetadata(tx, target, guard, metadata, moment)),
   )
   return { status: 200, headers: [...validators(node), ...WRITTEN] }
 }
@@ -73,7 +73,7 @@ export async function runSetDirectoryProperties(call: FileCall): Promise<Answer>
   return setProperties(call, 'directory', { properties })
 }
 
-/** The headers of the content change all together, or, where none is sent, not at all. */
+/** If any content header is sent, all of them change; otherwise none does. */
 export async function runSetFileProperties(call: FileCall): Promise<Answer> {
   const { request, service } = call
   const properties = decodeSmbProperties(request, 'set')
@@ -94,23 +94,23 @@ async function setProperties(
 ): Promise<Answer> {
   const target = { address: fileAddress(request), named }
   const { attributes } = change.properties
-  // How else could it be taken off: so does AzCopy before it overwrites with --force-if-read-only.
-  const isTakenOff = typeof attributes === 'number' && !isReadOnly({ attributes })
-  const guard = changeGuard(request, 'Set Properties', named, isTakenOff)
+  // A request may clear ReadOnly on a read-only file, as AzCopy does for --force-if-read-only.
+  const clearsReadOnly = typeof attributes === 'number' && !isReadOnly({ attributes })
+  const guard = changeGuard(request, 'Set Properties', named, clearsReadOnly)
   const moment = service.moment()
   const node = await afterBreaks(service, request, () =>
-    service.kv.write((tx) => changeProperties(tx, target, guard, change, moment)),
+    service.kv.attempt((tx) => changeProperties(tx, target, guard, change, moment)),
   )
   return { status: 200, headers: [...validators(node), ...WRITTEN, ...smbHeaders(node)] }
 }
 
-/** On a directory ReadOnly keeps nobody from changing it, as in Windows; it only keeps it from going. */
+/** As in Windows, ReadOnly on a directory prevents its deletion but not its change. */
 function changeGuard(
   request: Request,
   operation: 'Set Properties' | 'Set Metadata',
   named: Named,
-  isTakenOff = false,
+  clearsReadOnly = false,
 ): FileGuard {
-  const ignoresReadOnly = named === 'directory' || isTakenOff
+  const ignoresReadOnly = named === 'directory' || clearsReadOnly
   return { ...fileGuard(request, operation), ignoresReadOnly }
 }

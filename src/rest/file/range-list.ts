@@ -1,5 +1,5 @@
-// List Ranges, of a file as it is or as a snapshot of its share shows it: all that was written, or what differs
-// from an older snapshot.
+// List Ranges of a file or of its state in a share snapshot: all written ranges, or those that differ from an older
+// snapshot.
 import { optionalBoolean, optionalGuid } from '../../http/protocol/header.ts'
 import type { Answer, Request } from '../../http/door/operation.ts'
 import { decodeRange } from '../../http/protocol/range.ts'
@@ -15,7 +15,7 @@ import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
 import { decodeSnapshot, fileAddressAt, type FileCall } from './service.ts'
 
-/** Before, all ranges came at once. */
+/** Older versions get all ranges at once. */
 const PAGED_SINCE = '2026-10-06'
 const SUPPORT_RENAME = 'x-ms-file-support-rename'
 const RANGE_BYTES_LIKELY = 80
@@ -25,13 +25,13 @@ export async function runListRanges({ request, service }: FileCall): Promise<Ans
   const [address, query] = [fileAddressAt(request), decodeQuery(request)]
   const { node, ranges, next } = await afterBreaks(service, request, () => {
     const { nowMs } = service.moment()
-    return service.kv.read((tx) => listRanges(tx, address, query, nowMs))
+    return service.kv.attemptRead((tx) => listRanges(tx, address, query, nowMs))
   })
   const nextMarker = query.page === undefined ? undefined : encodeRangeMarker(next)
-  const told = ['x-ms-content-length', String(node.lengthBytes)]
+  const length = ['x-ms-content-length', String(node.lengthBytes)]
   return {
     status: 200,
-    headers: ['Content-Type', 'application/xml', ...validators(node), ...told],
+    headers: ['Content-Type', 'application/xml', ...validators(node), ...length],
     body: encodeRangesXml(ranges, nextMarker),
   }
 }
@@ -41,7 +41,7 @@ function decodeQuery(request: Request): RangeListQuery {
   const previous = decodePrevious(request)
   return {
     leaseId: optionalGuid(headers, 'x-ms-lease-id'),
-    // Where it ends is for the file to say.
+    // The file's length, not known yet, limits the range later.
     range: decodeRange(headers, version, Infinity) ?? { from: 0, to: Infinity },
     ...(previous !== undefined && { previous }),
     ...(isAtLeast(version, PAGED_SINCE) && { page: decodeRangePage(request) }),
@@ -59,7 +59,7 @@ function decodePrevious({ headers, query }: Request): RangeListQuery['previous']
   return { snapshot, mayBeRenamed: mayBeRenamed ?? false }
 }
 
-/** Both ends of a range are in it, and the kinds are mixed, in the order of their offsets. */
+/** Ranges with inclusive ends, both kinds mixed, in the order of their offsets. */
 function encodeRangesXml(ranges: readonly MapRange[], nextMarker: string | undefined): Uint8Array {
   const xml = createTextWriter(ranges.length * RANGE_BYTES_LIKELY + 512)
   xml.add(`${XML_DECLARATION}<Ranges>`)

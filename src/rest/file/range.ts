@@ -1,4 +1,4 @@
-// Put Range and Clear Range: bytes first, record second. What SMB clients cache of the file is flushed before.
+// Put Range and Clear Range: bytes first, record second. SMB clients flush their caches of the file before.
 import { tooLarge } from '../../http/protocol/body.ts'
 import {
   optionalGuid,
@@ -27,13 +27,13 @@ import {
   upload,
   type Upload,
 } from '../shared/upload.ts'
-import type { Source } from '../shared/byte-source.ts'
+import type { ByteSource } from '../shared/byte-source.ts'
 import { WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
 import { fileAddress, type FileCall } from './service.ts'
 
-/** What Put Range takes at once, and Create File with a new file. */
+/** The most bytes that Put Range or Create File accepts. */
 export const RANGE_BYTES_MAX = 4 * 1024 * 1024
 
 /** Put Range with `update`; `clear` has a row of its own. */
@@ -53,7 +53,7 @@ export async function runPutRange(call: FileCall): Promise<Answer> {
   return { status: 201, headers: [...headers, ...structuredHeaders(request)] }
 }
 
-/** What every write of a range is told of it; there is none without a range. */
+/** The range is required. */
 export function decodePutRange(request: Request): PutRange {
   const { headers } = request
   refuseConditions(request)
@@ -68,24 +68,24 @@ type StoredRange = { readonly node: FileNode; readonly body: Upload }
 type RangeHashes = {
   readonly hashes: BodyHashes
   readonly wants: 'md5' | 'crc64'
-  /** What else is to be seen of the bytes before they are shown; it throws. */
+  /** A further check of the bytes before a record points at them; it throws. */
   check?(body: Upload): void
 }
 
-/** Bytes from the request's body or from another place. */
+/** Writes bytes from the body or a URL. */
 export async function storeRange(
   { request, service }: FileCall,
   put: PutRange,
-  source: Source,
+  source: ByteSource,
   { hashes, wants, check }: RangeHashes,
 ): Promise<StoredRange> {
   if (source.lengthBytes > RANGE_BYTES_MAX) throw tooLarge(RANGE_BYTES_MAX)
   const address = fileAddress(request)
-  // What is bound to fail is refused before a long body is read.
+  // A request that is bound to fail is refused before a long body is read.
   if (source.lengthBytes > INLINE_BYTES_MAX) {
     await afterBreaks(service, request, () => {
       const { nowMs } = service.moment()
-      return service.kv.read((tx) => checkPutRange(tx, address, put, nowMs))
+      return service.kv.attemptRead((tx) => checkPutRange(tx, address, put, nowMs))
     })
   }
   const body = await upload(service, source, { cipher: undefined, hashes, wants, maySmall: true })
@@ -94,7 +94,7 @@ export async function storeRange(
     const whole = { ...put, pieces: body.pieces }
     const node = await afterBreaks(service, request, () => {
       const by = { moment: service.moment(), newId: service.newId() }
-      return service.kv.write((tx) => putRange(tx, address, whole, by))
+      return service.kv.attempt((tx) => putRange(tx, address, whole, by))
     })
     return { node, body }
   } catch (error) {
@@ -102,7 +102,7 @@ export async function storeRange(
   }
 }
 
-/** x-ms-file-last-write-time tells what the file has now, whether or not it was kept. */
+/** x-ms-file-last-write-time is the file's current one, whether or not the write changed it. */
 export function rangeHeaders(node: FileNode): string[] {
   const lastWrite = ['x-ms-file-last-write-time', fileTimeText(node.lastWriteTime)]
   return [...validators(node), ...lastWrite]
@@ -118,7 +118,7 @@ export async function runClearRange({ request, service }: FileCall): Promise<Ans
   const node = await afterBreaks(service, request, () => {
     const { newId, moment } = service
     const by = { moment: moment(), newId: newId(), zerosId: newId() }
-    return service.kv.write((tx) => putClearedRange(tx, address, put, by))
+    return service.kv.attempt((tx) => putClearedRange(tx, address, put, by))
   })
   return { status: 201, headers: rangeHeaders(node) }
 }

@@ -1,10 +1,11 @@
-// Get File: the bytes of a file, or of a part of it, on one snapshot of the store.
+// Get File: the bytes of a file or of a part of it, read from one snapshot of the store.
 import type { Hole, Piece } from '../../extent/content/slice.ts'
 import { readSmallPieces } from '../../extent/content/small.ts'
 import { optionalGuid } from '../../http/protocol/header.ts'
 import type { Answer } from '../../http/door/operation.ts'
-import { decodeRange, type ByteRange } from '../../http/protocol/range.ts'
-import type { ReadTx, Step } from '../../kv/kv.ts'
+import type { ByteRange } from '../../extent/content/interval-map.ts'
+import { decodeRange } from '../../http/protocol/range.ts'
+import type { Attempted, ReadTx, Step } from '../../kv/kv.ts'
 import { locate, requireNode, type FileNode } from '../../storage/file/tree/node.ts'
 import { readRange } from '../../storage/file/bytes/range.ts'
 import { checkOpens } from '../../storage/file/open/rest-access.ts'
@@ -32,9 +33,9 @@ export async function runGetFile(call: FileCall): Promise<Answer> {
   return contentAnswer(request, withOverrides(headers, call.identity), { range, lengthBytes, body })
 }
 
-function readFile(call: FileCall): Promise<ReadFile> {
+function readFile(call: FileCall): Promise<Attempted<ReadFile>> {
   const { nowMs } = call.service.moment()
-  return call.service.kv.read((tx) => fileOf(tx, call, nowMs))
+  return call.service.kv.attemptRead((tx) => fileOf(tx, call, nowMs))
 }
 
 function* fileOf(tx: ReadTx, { request, service }: FileCall, nowMs: number): Step<ReadFile> {
@@ -48,7 +49,7 @@ function* fileOf(tx: ReadTx, { request, service }: FileCall, nowMs: number): Ste
     checkLeaseForRead(node.lease, leaseId, nowMs, 'file')
   }
   const pieces = yield* readRange(tx, node, part)
-  // A few bytes are at hand now; to come back for them would be a second read of the store.
+  // Reads a few bytes right here, which saves a second read of the store.
   const isShort = part.to - part.from <= INLINE_BYTES_MAX
   const bytes = isShort ? yield* readSmallPieces(tx, pieces) : undefined
   const body = bytes === undefined ? streamed(service, pieces) : { body: bytes }

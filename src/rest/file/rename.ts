@@ -1,4 +1,4 @@
-// Rename File and Rename Directory: the request is to the new place, and names the old one by its URL.
+// Rename File and Rename Directory: the request addresses the new path; a header has the URL of the old one.
 import type { Permission } from '../../auth/permission.ts'
 import type { AuthRequest } from '../../auth/request.ts'
 import {
@@ -23,15 +23,15 @@ import { type Rename, moveNode } from '../../storage/file/tree/rest-rename.ts'
 
 const SOURCE = 'x-ms-file-rename-source'
 const SOURCE_LENGTH_MAX = 2 * 1024
-/** Taking a file away from its old name needs permission to write or to delete it. */
-const TAKE_AWAY: Permission = { resourceType: 'o', accountSas: 'wd', serviceSas: 'wd' }
+/** Removing the old name needs permission to write or to delete. */
+const REMOVE_SOURCE: Permission = { resourceType: 'o', accountSas: 'wd', serviceSas: 'wd' }
 
 export async function runRename(call: FileCall, named: Named): Promise<Answer> {
   const { request, service } = call
   const rename = await decodeRename(call, named)
   const moment = service.moment()
   const node = await afterBreaks(service, request, () =>
-    service.kv.write((tx) => moveNode(tx, rename, moment)),
+    service.kv.attempt((tx) => moveNode(tx, rename, moment)),
   )
   return { status: 200, headers: [...validators(node), ...WRITTEN, ...smbHeaders(node)] }
 }
@@ -61,21 +61,21 @@ async function decodeRename(call: FileCall, named: Named): Promise<Rename> {
   }
 }
 
-/** The path of the source in the share, once its URL has been authorized as a request to take it away would be. */
+/** The path of the source in the share. Authorizes its URL like a request to remove it. */
 async function decodeSource(call: FileCall, share: string): Promise<readonly string[]> {
   const { request } = call
   const text = requiredHeader(request.headers, SOURCE)
-  const asked = sourceRequest(call, text)
-  const [sourceShare, path] = asked?.path ?? []
-  const isHere = asked?.account === request.account && sourceShare === share && path !== undefined
-  if (asked === undefined || !isHere || asked.query.get('sharesnapshot')) {
+  const source = sourceRequest(call, text)
+  const [sourceShare, path] = source?.path ?? []
+  const isHere = source?.account === request.account && sourceShare === share && path !== undefined
+  if (source === undefined || !isHere || source.query.get('sharesnapshot')) {
     throw invalidHeader(SOURCE, withoutSignature(text).slice(0, SOURCE_LENGTH_MAX))
   }
-  await authorizeOther(call, asked, TAKE_AWAY)
-  return pathOf(asked)
+  await authorizeOther(call, source, REMOVE_SOURCE)
+  return pathOf(source)
 }
 
-/** Some clients leave the account out of the URL; it is the request's then. */
+/** Some clients omit the account in the URL; it is then that of the request. */
 function sourceRequest({ request, service }: FileCall, text: string): AuthRequest | undefined {
   if (text.length > SOURCE_LENGTH_MAX) return undefined
   const { accounts, copySources } = service

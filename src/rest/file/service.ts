@@ -1,4 +1,4 @@
-// What the File service's operations work with, and how a request names a share, a directory or a file.
+// The dependencies of the File service's operations, and the addresses of shares, directories and files in a request.
 import type { Call, Level, Request } from '../../http/door/operation.ts'
 import { invalidQuery } from '../../storage/shared/error.ts'
 import { parseFilePath } from '../../storage/file/tree/file-name.ts'
@@ -14,19 +14,19 @@ import { decodeSnapshotTime } from '../shared/snapshot-time.ts'
 export type FileService = Omit<ContentService, 'kv'> & {
   readonly kv: FileKv
   readonly copyJobs: CopyJobQueue<FileCopyPlace>
-  /** Calls back after that time unless it is taken back; tests hold it. */
+  /** A timer; returns a function that cancels it. Tests replace it. */
   after(delayMs: number, then: () => void): () => void
 }
 
 export type FileCall = Call<FileService>
 
-/** The root directory is a path of one segment, told from the share by `restype`. */
-export function levelOf({ path: [share, path] }: Request): Level {
+/** The root directory is a path of one segment; `restype` distinguishes it from the share. */
+export function fileLevel({ path: [share, path] }: Request): Level {
   if (share === undefined) return 'service'
   return path === undefined ? 'container' : 'object'
 }
 
-/** The share itself; to change a snapshot is an error. */
+/** The share itself; refuses snapshots, which can't be changed. */
 export function shareAddress(request: Request): ShareAddress {
   refuseSnapshot(request)
   return shareOf(request)
@@ -37,13 +37,13 @@ export function shareAddressAt(request: Request): ShareAddress {
   return { ...shareOf(request), ...snapshotOf(request) }
 }
 
-/** A directory or file of the share as it is. */
+/** A directory or file of the share itself; refuses snapshots. */
 export function fileAddress(request: Request): FileAddress {
   refuseSnapshot(request)
   return { ...shareOf(request), path: pathOf(request) }
 }
 
-/** The same, or as the snapshot shows it. */
+/** A directory or file of the share, or of the snapshot that the query names. */
 export function fileAddressAt(request: Request): FileAddress {
   const { account, share } = shareOf(request)
   return { account, share, path: pathOf(request), ...snapshotOf(request) }
@@ -55,7 +55,7 @@ function shareOf(request: Request): ShareAddress {
   return { account: request.account, share }
 }
 
-/** The names of a resolved path: trailing dots that should go are gone. */
+/** The names of a resolved path, from which trailing dots have already been removed. */
 export function pathOf({ path }: Pick<Request, 'path'>): readonly string[] {
   return parseFilePath(path[1] ?? '', { allowTrailingDot: true })
 }

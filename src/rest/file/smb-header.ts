@@ -1,5 +1,5 @@
-// Attributes, times, permission, owner and mode as the headers of a request say them. Some versions need some of
-// them; later ones have defaults ("Create File", "Set File Properties").
+// Decodes attributes, times, permission, owner and mode from the headers of a request. Some versions require some of
+// them; later versions have defaults ("Create File", "Set File Properties").
 import { optionalHeader, optionalWord, type HeaderFields } from '../../http/protocol/header.ts'
 import type { Request } from '../../http/door/operation.ts'
 import { isAtLeast } from '../../http/door/version.ts'
@@ -7,18 +7,13 @@ import { invalidHeader, missingHeader, StorageError } from '../../storage/shared
 import { parseAttributes } from '../../storage/file/tree/attributes.ts'
 import { parseFileTime } from '../../storage/file/tree/file-time.ts'
 import type { NodeKind } from '../../storage/file/tree/node.ts'
-import { parseSddl } from '../../storage/file/security/sddl.ts'
-import {
-  checkPermission,
-  decodeSecurityDescriptor,
-  encodeSecurityDescriptor,
-} from '../../storage/file/security/security-descriptor.ts'
 import type {
   PermissionChange,
   PosixProperties,
   SmbProperties,
   TimeChange,
 } from '../../storage/file/tree/smb-properties.ts'
+import { parsePermission } from './permission.ts'
 
 type SmbUse = 'create' | 'set' | 'rename' | 'copy'
 
@@ -30,10 +25,10 @@ const CREATION_TIME = 'x-ms-file-creation-time'
 const LAST_WRITE_TIME = 'x-ms-file-last-write-time'
 const CHANGE_TIME = 'x-ms-file-change-time'
 
-/** Inline; a longer one goes through Create Permission. */
-const PERMISSION_BYTES_MAX = 8 * 1024
+/** A longer permission needs Create Permission. */
+const INLINE_PERMISSION_BYTES_MAX = 8 * 1024
 
-/** `kind` is what the request is about, or makes. */
+/** `kind` is the type of node that the request addresses or creates. */
 export function decodeSmbProperties(
   request: Request,
   use: SmbUse,
@@ -57,7 +52,7 @@ export function decodeSmbProperties(
   }
 }
 
-/** From 2019-02-02 to 2021-04-10 nothing had a default, but in renames and copies. */
+/** From 2019-02-02 to 2021-04-10 there are no defaults, except in renames and copies. */
 function checkRequired({ headers, version }: Request, use: SmbUse): void {
   const isNeeded = isAtLeast(version, '2019-02-02') && !isAtLeast(version, '2021-06-08')
   if (!isNeeded || use === 'rename' || use === 'copy') return
@@ -68,7 +63,7 @@ function checkRequired({ headers, version }: Request, use: SmbUse): void {
   if (permission === undefined) throw missingHeader(PERMISSION)
 }
 
-// The words that stand for a value, by what the request does.
+// Keywords that are accepted instead of a value, per operation.
 // prettier-ignore
 const WORDS = {
   create: { keep: undefined,  source: undefined, now: 'now' },
@@ -105,7 +100,7 @@ function decodeTime(headers: HeaderFields, name: string, use: SmbUse): TimeChang
   return { at }
 }
 
-/** `inherit` is what something new gets anyway; `preserve` what something old has. */
+/** `inherit` is the default of a new file; `preserve` keeps the permission of an existing one. */
 function decodePermission(headers: HeaderFields, use: SmbUse): PermissionChange | undefined {
   const text = optionalHeader(headers, PERMISSION)
   const key = optionalHeader(headers, PERMISSION_KEY)
@@ -116,20 +111,8 @@ function decodePermission(headers: HeaderFields, use: SmbUse): PermissionChange 
   const word = text.toLowerCase()
   if (word === 'inherit') return 'inherit'
   if (word === 'preserve' && use !== 'create') return undefined
-  if (text.length > PERMISSION_BYTES_MAX) throw new StorageError('FileInvalidPermission')
-  return { descriptorBytes: format === 'Sddl' ? fromSddl(text) : fromBinary(text) }
-}
-
-function fromSddl(text: string): Uint8Array {
-  return encodeSecurityDescriptor(parseSddl(text))
-}
-
-function fromBinary(text: string): Uint8Array {
-  const bytes = Buffer.from(text, 'base64')
-  if (bytes.toString('base64') !== text) throw new StorageError('FileInvalidPermission')
-  const descriptor = decodeSecurityDescriptor(bytes)
-  checkPermission(descriptor)
-  return encodeSecurityDescriptor(descriptor)
+  if (text.length > INLINE_PERMISSION_BYTES_MAX) throw new StorageError('FileInvalidPermission')
+  return { descriptorBytes: parsePermission(text, format) }
 }
 
 const ID_MAX = 2 ** 32 - 1
@@ -155,7 +138,7 @@ function decodeId(headers: HeaderFields, name: string): string | undefined {
 
 const RWX = /^([r-])([w-])([x-])([r-])([w-])([x-])([r-])([w-])([xtT-])$/
 
-/** Octal digits, or the nine letters of `ls`, of which sticky is the last. */
+/** Octal digits, or the nine letters of `ls`, the last of which may be the sticky bit. */
 function decodeMode(headers: HeaderFields): string | undefined {
   const text = optionalHeader(headers, 'x-ms-mode')
   if (text === undefined) return undefined

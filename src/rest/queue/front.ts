@@ -1,4 +1,4 @@
-// The Queue service as the front door sees it: its name, and what authentication asks of its queues.
+// What the HTTP layer needs from the Queue service: its Server header and stored policies.
 import type { AuthRequest } from '../../auth/request.ts'
 import type { StoredPolicy } from '../../auth/world.ts'
 import { getQueue } from '../../storage/queue/queue.ts'

@@ -39,13 +39,13 @@ function queueXml({ name, queue }: QueueItem, withMetadata: boolean): string {
 
 const NAME_LENGTH_MAX = 63
 
-/** No name begins with what is longer than a name; the cut keeps keys short and finds nothing either. */
+/** Cuts a prefix that is longer than any name, to keep keys short; it still matches nothing. */
 function decodePrefix(prefix: string): string {
   return prefix.slice(0, NAME_LENGTH_MAX + 1)
 }
 
-// A marker is opaque to clients: base64 of the name behind which the next page begins, so it holds while
-// queues come and go.
+// A marker is opaque to clients: base64 of the name after which the next page begins, so it stays valid while queues
+// are created and deleted.
 
 function nextMarkerXml(name: string | undefined): string {
   if (name === undefined) return '<NextMarker />'

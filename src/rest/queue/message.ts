@@ -107,7 +107,7 @@ export async function runDeleteMessage({ request, service }: QueueCall): Promise
   return NO_CONTENT
 }
 
-/** A claim on a message of a missing queue is QueueNotFound, whatever is wrong with its id and receipt. */
+/** A missing queue is answered with QueueNotFound even if the message id or the pop receipt is invalid too. */
 async function decodeClaim(request: Request, { kv }: QueueCall['service']): Promise<MessageClaim> {
   try {
     return { messageId: messageIdOf(request), receipt: decodePopReceiptParameter(request) }
@@ -119,8 +119,8 @@ async function decodeClaim(request: Request, { kv }: QueueCall['service']): Prom
 }
 
 /**
- * What counts is the text as UTF-8, not as XML; one that is too long has the code of a body that is too
- * long (Azurite#314, onefuzz#1900).
+ * The limit applies to the text in UTF-8, not to its XML. A text that is too long gets the error code of a body that is
+ * too long (Azurite#314, onefuzz#1900).
  */
 function messageText({ version }: Request, body: Buffer): Uint8Array {
   const text = decodeMessageText(body)
@@ -129,7 +129,7 @@ function messageText({ version }: Request, body: Buffer): Uint8Array {
   return text
 }
 
-/** `true` is another operation. */
+/** `peekonly=true` is another operation. */
 function checkPeekOnly({ query }: Request): void {
   const text = query.get('peekonly')
   if (text && text.toLowerCase() !== 'false') throw invalidQuery('peekonly', text)

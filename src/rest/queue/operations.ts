@@ -7,6 +7,7 @@ import {
   type Request,
 } from '../../http/door/operation.ts'
 import { QUEUE_MESSAGE_BYTES_MAX } from './queue-xml.ts'
+import { ACL_BYTES_MAX } from '../shared/access-policy-xml.ts'
 import { serviceOperations } from '../shared/service.ts'
 import { runListQueues } from './list.ts'
 import {
@@ -18,7 +19,6 @@ import {
   runUpdateMessage,
 } from './message.ts'
 import {
-  ACL_BYTES_MAX,
   runCreateQueue,
   runDeleteQueue,
   runGetQueueAcl,
@@ -26,9 +26,9 @@ import {
   runSetQueueAcl,
   runSetQueueMetadata,
 } from './queue.ts'
-import { isMessage, isMessages, levelOf, type QueueService } from './service.ts'
+import { isMessage, isMessages, queueLevel, type QueueService } from './service.ts'
 
-/** A SAS for one queue may read its metadata, but neither make nor change it. */
+/** A SAS for one queue may read its metadata, but neither create nor change the queue. */
 const queue = (accountSas: string | undefined): Permission => {
   return { resourceType: 'c', accountSas, serviceSas: undefined }
 }
@@ -75,4 +75,4 @@ export const QUEUE_OPERATIONS: readonly Operation<QueueService>[] = [
     permission: message('p'), run: runDeleteMessage },
 ]
 
-export const QUEUE_TABLE: OperationTable<QueueService> = tableOf(QUEUE_OPERATIONS, levelOf)
+export const QUEUE_TABLE: OperationTable<QueueService> = tableOf(QUEUE_OPERATIONS, queueLevel)

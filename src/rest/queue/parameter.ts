@@ -1,5 +1,5 @@
-// The query parameters of messages, decoded once: whole seconds in, milliseconds out. What is no whole number
-// is InvalidQueryParameterValue, what is one but too small or too large is OutOfRangeQueryParameterValue.
+// Decodes the query parameters of messages from whole seconds to milliseconds. Anything but a whole number is
+// InvalidQueryParameterValue; one that is too small or too large is OutOfRangeQueryParameterValue.
 import type { Request } from '../../http/door/operation.ts'
 import { isAtLeast } from '../../http/door/version.ts'
 import { invalidQuery, outOfRangeQuery, StorageError } from '../../storage/shared/error.ts'
@@ -11,7 +11,7 @@ const INT32_MAX = 2 ** 31 - 1
 
 type Bounds = { readonly min: number; readonly max: number }
 
-/** An empty parameter is like none. */
+/** An empty parameter counts as missing. */
 function optionalWhole({ query }: Request, name: string): number | undefined {
   const text = query.get(name)
   if (text === undefined || text === '') return undefined
@@ -37,7 +37,7 @@ export function decodeMessageCount(request: Request): number {
   return optionalWithin(request, 'numofmessages', { min: 1, max: 32 }) ?? 1
 }
 
-/** A get hides for a second at least; what is put or updated may be visible at once. */
+/** Get hides messages for at least a second; Put and Update may leave them visible. */
 export function decodeVisibilityTimeout(
   request: Request,
   seconds: { readonly min: number; readonly otherwise: number },

@@ -22,13 +22,13 @@ const MESSAGE = {
 }
 const RECEIPT = encodePopReceipt({ messageId: ID, sequence: 9 })
 
-/** The nodes of the first message, by name. */
+/** The elements of the first message, by name. */
 function nodesOf(xml: string): Readonly<Record<string, string>> {
   const [message] = parseXml(xml).children
   return Object.fromEntries((message?.children ?? []).map(({ name, text }) => [name, text]))
 }
 
-describe('the nodes of a message', () => {
+describe('the elements of a message', () => {
   const times = {
     MessageId: ID,
     InsertionTime: 'Mon, 01 Jan 2024 00:00:00 GMT',
@@ -37,26 +37,26 @@ describe('the nodes of a message', () => {
   const held = { PopReceipt: RECEIPT, TimeNextVisible: 'Mon, 01 Jan 2024 00:00:30 GMT' }
   const content = { DequeueCount: '2', MessageText: 'a < b' }
 
-  test('that was put', () => {
+  test('of Put Message are its id, times and receipt', () => {
     assert.deepEqual(nodesOf(encodePutMessage(MESSAGE)), { ...times, ...held })
   })
-  test('that was got', () => {
+  test('of Get Messages have the content too', () => {
     assert.deepEqual(nodesOf(encodeGetMessages([MESSAGE])), { ...times, ...held, ...content })
   })
-  test('that was peeked', () => {
+  test('of Peek Messages have no receipt', () => {
     assert.deepEqual(nodesOf(encodePeekMessages([MESSAGE])), { ...times, ...content })
   })
-  test('that never expires', () => {
+  test('name the last day of 9999 if it never expires', () => {
     const { expiresMs: _expiresMs, ...forever } = MESSAGE
     const { ExpirationTime } = nodesOf(encodePeekMessages([forever]))
     assert.equal(ExpirationTime, 'Fri, 31 Dec 9999 23:59:59 GMT')
   })
-  test('of an empty list', () => {
+  test('are absent from an empty list', () => {
     assert.equal(parseXml(encodeGetMessages([])).children.length, 0)
   })
 })
 
-test('every text that XML holds comes through', () => {
+test('every text that XML can represent survives encoding and decoding', () => {
   // prettier-ignore
   const characters = fc.constantFrom('a', '&', '<', '>', '"', '\r', '\n', '\t', ' ', ']]>', '\u007f', '\u0085', 'é', '漢', '\u{1f600}', '\ufffd')
   fc.assert(
@@ -70,7 +70,7 @@ test('every text that XML holds comes through', () => {
   )
 })
 
-test('a text that stands for itself is read like any XML', () => {
+test('a text without escapes is decoded as the XML parser would decode it', () => {
   const characters = fc.constantFrom(
     '\t',
     '\n',
@@ -92,7 +92,7 @@ test('a text that stands for itself is read like any XML', () => {
   fc.assert(
     fc.property(fc.string({ unit: characters, maxLength: 12 }), (text) => {
       const inside = `<QueueMessage><MessageText>${text}</MessageText></QueueMessage>`
-      // A blank between the two is no part of the text, and no plain message.
+      // A space between the elements is not part of the text, but it forces the XML parser.
       const [plain, other] = [inside, inside.replace('><MessageText', '> <MessageText')].map(
         (xml) => outcome(() => decodeMessageText(Buffer.from(xml)).toString()),
       )

@@ -1,22 +1,22 @@
-// Messages on the wire: QueueMessage in, QueueMessagesList out. The text is kept as XML gives it; whether it
-// is Base64 is between the clients.
+// Messages on the wire: QueueMessage in, QueueMessagesList out. The text is stored as decoded from the XML; whether
+// it is Base64 is up to the clients.
 import { StorageError } from '../../storage/shared/error.ts'
 import type { Message } from '../../storage/queue/message.ts'
 import { encodePopReceipt } from '../../storage/queue/pop-receipt.ts'
 import { formatHttpDate } from '../../http/protocol/date.ts'
 import { parseXml, XML_DECLARATION, xmlChild } from '../../http/protocol/xml.ts'
 
-/** Every byte of a text of 64 KiB may need several in XML; the service allows twice as many and a frame. */
+/** A text of 64 KiB may be longer in XML; the service allows twice its length plus the elements around it. */
 export const QUEUE_MESSAGE_BYTES_MAX = 131_584
 
 const LIMITS = { lengthMax: QUEUE_MESSAGE_BYTES_MAX, depthMax: 2, nodeCountMax: 2 }
 
-// What clients send in almost every case: ASCII that stands for itself. Reading it as any XML takes six times as long,
-// a tenth of all that a Put Message takes.
+// Almost every message is ASCII without escapes. Parsing it as XML would take six times as long, a tenth of the time of
+// a Put Message.
 const PLAIN_MESSAGE =
   /^(?:<\?xml version="1\.0" encoding="utf-8"\?>)?<QueueMessage><MessageText>([\t\n\x20-%'-;=?-~]*)<\/MessageText><\/QueueMessage>$/
 
-/** The text, in UTF-8. Markup in it that is not escaped is refused rather than lost. */
+/** Returns the text in UTF-8. Unescaped markup in it is refused, not dropped. */
 export function decodeMessageText(body: Buffer): Uint8Array {
   const plain = body.length <= LIMITS.lengthMax && PLAIN_MESSAGE.exec(body.toString('latin1'))
   if (plain) return Buffer.from(plain[1] ?? '', 'latin1')
@@ -28,12 +28,12 @@ export function decodeMessageText(body: Buffer): Uint8Array {
   return Buffer.from(text.text)
 }
 
-/** Which of a message's nodes an operation shows besides its id and times. */
-type Shown = { readonly receipt: boolean; readonly content: boolean }
+/** Which elements an operation returns besides the message's id and times. */
+type Elements = { readonly receipt: boolean; readonly content: boolean }
 
-const PUT: Shown = { receipt: true, content: false }
-const GET: Shown = { receipt: true, content: true }
-const PEEK: Shown = { receipt: false, content: true }
+const PUT: Elements = { receipt: true, content: false }
+const GET: Elements = { receipt: true, content: true }
+const PEEK: Elements = { receipt: false, content: true }
 
 export function encodePutMessage(message: Message): string {
   return encodeMessages([message], PUT)
@@ -47,17 +47,17 @@ export function encodePeekMessages(messages: readonly Message[]): string {
   return encodeMessages(messages, PEEK)
 }
 
-function encodeMessages(messages: readonly Message[], shown: Shown): string {
+function encodeMessages(messages: readonly Message[], elements: Elements): string {
   if (messages.length === 0) return `${XML_DECLARATION}<QueueMessagesList />`
   let items = ''
-  for (const message of messages) items += encodeMessage(message, shown)
+  for (const message of messages) items += encodeMessage(message, elements)
   return `${XML_DECLARATION}<QueueMessagesList>${items}</QueueMessagesList>`
 }
 
-/** What the service says of a message that never expires. */
+/** What the service returns for a message that never expires. */
 const NEVER = 'Fri, 31 Dec 9999 23:59:59 GMT'
 
-function encodeMessage(message: Message, { receipt, content }: Shown): string {
+function encodeMessage(message: Message, { receipt, content }: Elements): string {
   const { id, insertedMs, expiresMs, dequeueCount, visibleAtMs, sequence, text } = message
   const expires = expiresMs === undefined ? NEVER : formatHttpDate(expiresMs)
   let xml =
@@ -75,7 +75,7 @@ function encodeMessage(message: Message, { receipt, content }: Shown): string {
   return `${xml}</QueueMessage>`
 }
 
-/** It came out of an XML document, so every character may stand in one. */
+/** The text was decoded from XML, so XML can represent all of its characters. */
 function encodeText(text: Uint8Array): string {
   if (text.length === 0) return '<MessageText />'
   const escaped = Buffer.from(text)

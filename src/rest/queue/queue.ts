@@ -1,15 +1,15 @@
 // Create and Delete Queue, its metadata and its access policies: decode once, call storage, encode.
-import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../shared/access-policy-xml.ts'
-import { decodeMetadata } from '../../http/protocol/header.ts'
+import {
+  ACL_BYTES_MAX,
+  decodeSignedIdentifiers,
+  encodeSignedIdentifiers,
+} from '../shared/access-policy-xml.ts'
+import { decodeMetadata, metadataHeaders } from '../../http/protocol/header.ts'
 import type { Answer } from '../../http/door/operation.ts'
 import { leavingName, takingName } from '../../storage/shared/held-name.ts'
-import type { Metadata } from '../../storage/shared/metadata.ts'
 import { readQueueCount } from '../../storage/queue/count.ts'
 import { changeQueue, createQueue, deleteQueue, requireQueue } from '../../storage/queue/queue.ts'
 import { queueAddress, queueName, type QueueCall } from './service.ts'
-
-/** Five policies of at most a few hundred bytes each. */
-export const ACL_BYTES_MAX = 64 * 1024
 
 const NO_CONTENT: Answer = { status: 204, headers: [] }
 
@@ -61,8 +61,4 @@ export async function runSetQueueAcl({ request, service }: QueueCall): Promise<A
   const policies = decodeSignedIdentifiers('queue', await request.body.read(ACL_BYTES_MAX))
   await service.kv.write((tx) => changeQueue(tx, address, { policies }))
   return NO_CONTENT
-}
-
-function metadataHeaders(metadata: Metadata): string[] {
-  return metadata.flatMap(([name, value]) => [`x-ms-meta-${name}`, value])
 }

@@ -1,4 +1,4 @@
-// What the Queue service's operations work with, and how a request names a queue or a message.
+// The dependencies of the Queue service's operations, and the addresses of queues and messages in a request.
 import type { Call, Level, Request } from '../../http/door/operation.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import type { ReusedName } from '../../storage/shared/held-name.ts'
@@ -12,7 +12,7 @@ export type QueueService = AccountService & { newId(): number }
 export type QueueCall = Call<QueueService>
 
 /** `/{queue}`, without `restype`; then `/{queue}/messages` and `/{queue}/messages/{id}`. */
-export function levelOf(request: Request): Level {
+export function queueLevel(request: Request): Level {
   const [queue, rest] = request.path
   if (queue === undefined) return 'service'
   if (rest === undefined) return 'container'
@@ -20,14 +20,14 @@ export function levelOf(request: Request): Level {
   return 'object'
 }
 
-/** All of a queue's messages. */
+/** Whether the path addresses all messages of a queue. */
 export function isMessages({ path }: Request): boolean {
   return path[1] === 'messages' || path[1] === 'messages/'
 }
 
 const MESSAGE = /^messages\/([^/]+)\/?$/
 
-/** One of them. */
+/** Whether the path addresses one message. */
 export function isMessage({ path }: Request): boolean {
   return MESSAGE.test(path[1] ?? '')
 }
@@ -45,7 +45,7 @@ export function queueName(service: QueueService, request: Request): ReusedName {
 
 const GUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 
-/** What is no GUID is the id of no message. */
+/** An id that is not a GUID belongs to no message. */
 export function messageIdOf({ path }: Request): string {
   const id = MESSAGE.exec(path[1] ?? '')?.[1]?.toLowerCase() ?? ''
   if (!GUID.test(id)) throw new StorageError('MessageNotFound')

@@ -13,7 +13,7 @@ const POLICY =
   '<Start>2026-01-01T00:00:00.0000000Z</Start><Expiry>2027-01-01T00:00:00.0000000Z</Expiry>' +
   '<Permission>rl</Permission>'
 
-test('what is set comes back', () => {
+test('the policies that were set are returned', () => {
   const body = document(
     identifier('one', POLICY) + '<SignedIdentifier><Id>two &amp; three</Id></SignedIdentifier>',
   )
@@ -35,7 +35,7 @@ test('what is set comes back', () => {
   )
 })
 
-test('no body, an empty list and an identifier without a policy', () => {
+test('no body and an empty list clear the policies; an identifier needs no policy', () => {
   assert.deepEqual(decodeSignedIdentifiers('blob', ''), [])
   assert.deepEqual(decodeSignedIdentifiers('blob', document('')), [])
   assert.deepEqual(
@@ -56,10 +56,10 @@ const REFUSED = [
     'InvalidXmlDocument',
   ],
   ['an id twice', document(identifier('a', '') + identifier('a', '')), 'InvalidXmlDocument'],
-  ['an id of 65', document(identifier('a'.repeat(65), '')), 'InvalidXmlDocument'],
-  ['a time that is none', document(identifier('a', '<Start>now</Start>')), 'InvalidXmlNodeValue'],
+  ['an id of 65 characters', document(identifier('a'.repeat(65), '')), 'InvalidXmlDocument'],
+  ['an invalid time', document(identifier('a', '<Start>now</Start>')), 'InvalidXmlNodeValue'],
   [
-    'letters that are none',
+    'unknown letters',
     document(identifier('a', '<Permission>r!</Permission>')),
     'InvalidXmlDocument',
   ],
@@ -71,13 +71,13 @@ for (const [title, body, code] of REFUSED) {
   })
 }
 
-test('each service knows its own letters', () => {
+test('each service accepts its own letters only', () => {
   const body = (letters: string) => document(identifier('a', `<Permission>${letters}</Permission>`))
   for (const [service, letters] of Object.entries(POLICY_LETTERS)) {
     const name = service as keyof typeof POLICY_LETTERS
     assert.equal(decodeSignedIdentifiers(name, body(letters))[0]?.policy.permission, letters)
   }
-  // Recorded of a queue.
+  // Recorded from a queue.
   for (const service of ['queue', 'table'] as const) {
     assert.throws(() => decodeSignedIdentifiers(service, body('rwdl')), {
       code: 'InvalidXmlDocument',

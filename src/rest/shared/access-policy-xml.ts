@@ -16,9 +16,12 @@ import {
   type XmlNode,
 } from '../../http/protocol/xml.ts'
 
-const LIMITS = { lengthMax: 64 * 1024, depthMax: 6, nodeCountMax: 200 }
+/** The longest body of Set ACL: five policies of a few hundred bytes each. */
+export const ACL_BYTES_MAX = 64 * 1024
 
-/** No body at all clears the list, as an empty list does. */
+const LIMITS = { lengthMax: ACL_BYTES_MAX, depthMax: 6, nodeCountMax: 200 }
+
+/** A request without a body clears the list, as an empty list does. */
 export function decodeSignedIdentifiers(
   service: keyof typeof POLICY_LETTERS,
   body: string | Uint8Array,
@@ -57,7 +60,7 @@ function decodeAccessPolicy(node: XmlNode): AccessPolicy {
   }
 }
 
-/** An empty element leaves the matter to the SAS, like a missing one. */
+/** An empty element counts as missing: the SAS decides. */
 function text(node: XmlNode, name: string): string | undefined {
   const value = xmlChild(node, name)?.text.trim()
   return value === '' ? undefined : value
@@ -69,7 +72,7 @@ export function encodeSignedIdentifiers(identifiers: readonly SignedIdentifier[]
   return `${XML_DECLARATION}<SignedIdentifiers>${inner}</SignedIdentifiers>`
 }
 
-/** A policy that says nothing has no element. */
+/** An empty policy has no AccessPolicy element. */
 function encodeSignedIdentifier({ id, policy }: SignedIdentifier): string {
   const inner =
     xmlOptional('Start', policy.start) +

@@ -1,4 +1,4 @@
-// A stored access policy as authentication asks for it, whichever service keeps it.
+// Finds a stored access policy by its id, for authentication. All services use it.
 import type { StoredPolicy } from '../../auth/world.ts'
 import { policyTimeMs, type SignedIdentifier } from '../../storage/shared/access-policy.ts'
 

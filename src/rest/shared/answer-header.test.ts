@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { copyHeaders } from './answer-header.ts'
 
-test('a record of before that has the signature of its source does not show it', () => {
+test('an old record that holds the signature of its source does not reveal it', () => {
   const source = 'https://host/c/b?sv=1&%73ig=secret&se=2'
   const copy = { id: 'i', source, status: 'success', copiedBytes: 1, totalBytes: 1 } as const
   const headers = copyHeaders(copy)

@@ -13,7 +13,7 @@ export function validators(object: {
   return ['ETag', etagOf(object.stamp), 'Last-Modified', formatHttpDate(object.modifiedMs)]
 }
 
-/** Records of before may still have the signature of the source's SAS. */
+/** Old records may still hold the signature of the source's SAS. */
 export function copyHeaders(copy: CopyState): string[] {
   const headers = [
     'x-ms-copy-id', copy.id,
@@ -36,23 +36,23 @@ export function pushIf(headers: string[], name: string, value: string | undefine
   if (value !== undefined) headers.push(name, value)
 }
 
-/** A SAS may say what these headers are for its bearer (rscc, rscd, rsce, rscl, rsct). */
+/** A SAS may override these headers (rscc, rscd, rsce, rscl, rsct). */
 export function withOverrides(given: readonly string[], identity: Identity): readonly string[] {
   if (!('responseHeaders' in identity)) return given
   const headers = [...given]
-  const over = identity.responseHeaders
-  setHeader(headers, 'Cache-Control', over.cacheControl)
-  setHeader(headers, 'Content-Disposition', over.contentDisposition)
-  setHeader(headers, 'Content-Encoding', over.contentEncoding)
-  setHeader(headers, 'Content-Language', over.contentLanguage)
-  setHeader(headers, 'Content-Type', over.contentType)
+  const overrides = identity.responseHeaders
+  setHeader(headers, 'Cache-Control', overrides.cacheControl)
+  setHeader(headers, 'Content-Disposition', overrides.contentDisposition)
+  setHeader(headers, 'Content-Encoding', overrides.contentEncoding)
+  setHeader(headers, 'Content-Language', overrides.contentLanguage)
+  setHeader(headers, 'Content-Type', overrides.contentType)
   return headers
 }
 
 function setHeader(headers: string[], name: string, value: string | undefined): void {
   if (value === undefined) return
   const at = headers.findIndex((each, i) => i % 2 === 0 && each === name)
-  // A header's bytes are Latin-1 to Node; text from a query goes out as its UTF-8 bytes, without breaks.
+  // Node writes headers as Latin-1; text from a query is sent as its UTF-8 bytes, without control characters.
   const safe = Buffer.from(value.replaceAll(/\p{Cc}/gu, '')).toString('latin1')
   if (at < 0) headers.push(name, safe)
   else headers[at + 1] = safe

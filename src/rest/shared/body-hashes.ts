@@ -1,21 +1,21 @@
-// The checksums of a body: what the client says that its bytes hash to, and whether they do.
+// Checksums of a body: decodes what the client sent and compares it with what was computed.
 import { digestOf } from '../../extent/hash/hash.ts'
 import { optionalCrc64, optionalMd5 } from '../../http/protocol/header.ts'
 import type { Request } from '../../http/door/operation.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 
-/** In base64. */
+/** Base64. */
 export type BodyHashes = {
   readonly md5: string | undefined
   readonly crc64: string | undefined
 }
 
-/** Of the request's own body. */
+/** Hashes of the request's own body. */
 export function decodeHashes(request: Request): BodyHashes {
   return decodePair(request, 'content-md5', 'x-ms-content-crc64')
 }
 
-/** Of the bytes that are read from a source. */
+/** Hashes of the bytes read from a copy source. */
 export function decodeSourceHashes(request: Request): BodyHashes {
   return decodePair(request, 'x-ms-source-content-md5', 'x-ms-source-content-crc64')
 }

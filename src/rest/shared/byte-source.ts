@@ -1,9 +1,9 @@
-/** Bytes to be stored, from the request's body or from another place. */
-export type Source = {
+/** Bytes to store: the request's body, or the source of a copy. */
+export type ByteSource = {
   readonly lengthBytes: number
   stream(): AsyncIterable<Uint8Array>
-  /** All at once, where that is cheaper for a few bytes. */
+  /** Reads everything at once, where that is cheaper for a few bytes. */
   read?(): Promise<Uint8Array>
-  /** Gets the chunks of the stream back, if their memory is of use to anybody. */
+  /** Takes back chunks of the stream whose memory can be reused. */
   used?(chunk: Uint8Array): void
 }

@@ -1,45 +1,46 @@
-// The bytes of a blob or a file as an answer: Get Blob and Get File.
+// Answers Get Blob and Get File with the bytes of a blob or a file.
 import type { Answer, Request } from '../../http/door/operation.ts'
-import { decodeRangeHash, type ByteRange } from '../../http/protocol/range.ts'
+import type { ByteRange } from '../../extent/content/interval-map.ts'
+import { decodeRangeHash } from '../../http/protocol/range.ts'
 import {
   encodeStructuredBody,
-  isStructuredBodyAsked,
+  wantsStructuredBody,
   STRUCTURED_BODY,
   structuredBodyLength,
 } from '../../http/protocol/structured-body.ts'
 import { crc64Of, md5Of } from './body-hashes.ts'
 import { collect, once } from './upload.ts'
 
-/** Bytes that are at hand, or a stream of them. */
+/** Bytes in memory, or a stream of them. */
 export type ReadBody = { readonly body: Uint8Array } | Required<Pick<Answer, 'stream' | 'recycle'>>
 
-export type Content = {
-  /** What was asked for; undefined for all of it. */
+type ContentBody = {
+  /** The requested range; undefined: everything. */
   readonly range: ByteRange | undefined
   readonly lengthBytes: number
   readonly body: ReadBody
 }
 
 export async function contentAnswer(
-  { headers: asked }: Request,
+  { headers: requestHeaders }: Request,
   headers: readonly string[],
-  { range, lengthBytes, body }: Content,
+  { range, lengthBytes, body }: ContentBody,
 ): Promise<Answer> {
   const status = range === undefined ? 200 : 206
-  const hashed = decodeRangeHash(asked, range)
-  if (isStructuredBodyAsked(asked)) {
+  const hashed = decodeRangeHash(requestHeaders, range)
+  if (wantsStructuredBody(requestHeaders)) {
     const { from, to } = range ?? { from: 0, to: lengthBytes }
     return { status, ...structured(headers, to - from, body) }
   }
   if (hashed === undefined) return { status, headers, ...body }
-  // At most 4 MiB, of which a hash may be asked for.
+  // A hash is available for ranges of up to 4 MiB only, so this fits in memory.
   const bytes = await collect(streamOf(body))
   const hash =
     hashed === 'md5' ? ['Content-MD5', md5Of(bytes)] : ['x-ms-content-crc64', crc64Of(bytes)]
   return { status, headers: [...headers, ...hash], body: bytes }
 }
 
-/** The length that is sent is the message's; the content's own stands beside it. */
+/** Content-Length is that of the message; the content's own length has a header of its own. */
 function structured(
   given: readonly string[],
   contentBytes: number,

@@ -6,7 +6,7 @@ import { StorageError } from '../../storage/shared/error.ts'
 import { decodeCustomerKey } from './customer-key.ts'
 import type { HeaderFields } from '../../http/protocol/header.ts'
 
-// The key of the SDKs' own tests, and the hash that the service answered with.
+// The key of the SDKs' own tests, and the hash that the service returned.
 const KEY = 'MDEyMzQ1NjcwMTIzNDU2NzAxMjM0NTY3MDEyMzQ1Njc='
 const SHA256 = '3QFFFpRA5+XANHqwwbT4yXDmrT/2JaLt/FKHjzhOdoE='
 const [key, sha256, algorithm] = [
@@ -16,7 +16,7 @@ const [key, sha256, algorithm] = [
 ] as const
 const ALL = { [key]: KEY, [sha256]: SHA256, [algorithm]: 'AES256' }
 
-test('three headers make a key', () => {
+test('the key is decoded from three headers', () => {
   const decoded = decodeCustomerKey(ALL, true, '')
   assert.deepEqual(decoded, { key: Buffer.from('01234567'.repeat(4)), sha256: SHA256 })
 })
@@ -56,10 +56,10 @@ const REFUSED: readonly (readonly [title: string, change: HeaderFields, code: st
   ['with another algorithm',        { [algorithm]: 'AES128' },          INVALID, algorithm],
   ['with a key of 31 bytes',        { [key]: `${KEY.slice(0, 42)}==` }, INVALID, key],
   ['with a key of 33 bytes',        { [key]: KEY.replace('=', 'A') },   INVALID, key],
-  ['with a key that is no base64',  { [key]: KEY.replace('M', '!') },   INVALID, key],
+  ['with a key that is not base64', { [key]: KEY.replace('M', '!') },   INVALID, key],
   ['with a key twice',              { [key]: [KEY, KEY] },              INVALID, key],
   ['with the hash of another key',  { [sha256]: OTHER_SHA256 },         INVALID, sha256],
-  ['with a hash without its end',   { [sha256]: SHA256.slice(0, -1) },  INVALID, sha256],
+  ['with a hash that is cut off',  { [sha256]: SHA256.slice(0, -1) },  INVALID, sha256],
 ]
 for (const [title, change, code, header] of REFUSED) {
   test(`${title} → 400 ${code}`, () => {
@@ -75,26 +75,26 @@ for (const [title, change, code, header] of REFUSED) {
   })
 }
 
-test('a read may leave the algorithm out, but not have another', () => {
+test('a read may omit the algorithm, but not name another', () => {
   const read = (value: string | undefined) =>
     decodeCustomerKey({ ...ALL, [algorithm]: value }, true, '', 'read')
   assert.equal(read(undefined)?.sha256, SHA256)
   assert.throws(() => read('AES128'), { code: INVALID })
 })
 
-test('over plain HTTP a key is refused → 400 UnsupportedHeader', () => {
+test('a key sent over plain HTTP → 400 UnsupportedHeader', () => {
   const refused = { status: 400, code: 'UnsupportedHeader' }
   assert.throws(() => decodeCustomerKey(ALL, false), refused)
   assert.throws(() => decodeCustomerKey({ [sha256]: SHA256 }, false), refused)
 })
 
-test('no error tells what was sent as the key', () => {
+test('no error contains the key that was sent', () => {
   const text = fc.string({ minLength: 8 })
   fc.assert(
     fc.property(text, fc.boolean(), (sent, secure) => {
       try {
         decodeCustomerKey({ ...ALL, [key]: sent }, secure)
-        assert.fail('it is not the key of the hash')
+        assert.fail('a key that does not match the hash was accepted')
       } catch (error) {
         assert(error instanceof StorageError)
         assert(!Object.values(error.details).includes(sent) && error.message !== sent)

@@ -1,5 +1,5 @@
-// A key that the client sends along (customer-provided key): three headers, decoded once. The key itself
-// is in no error and no answer; its SHA-256 is.
+// A customer-provided key: three headers, decoded once. Errors and answers never contain the key itself, only its
+// SHA-256.
 import { createHash } from 'node:crypto'
 import { invalidHeader, missingHeader, StorageError } from '../../storage/shared/error.ts'
 import {
@@ -16,14 +16,13 @@ export type CustomerKey = {
   readonly sha256: string
 }
 
-/** 32 bytes in base64. As .NET does, the bits behind the last byte are not looked at. */
+/** 32 bytes in base64. Like .NET, it ignores the bits after the last byte. */
 const BASE64_OF_32 = /^[A-Za-z0-9+/]{43}=$/
 
 /**
- * The key of the request or, with `source-`, of what it copies from. A write needs all three headers, a
- * read may leave the algorithm out (Provide an encryption key on a request to Blob storage). The
- * algorithm alone means nothing: @azure/storage-blob 12.6 sent it with every request
- * (azure-sdk-for-js#16673).
+ * Decodes the key of the request or, with `source-`, of its copy source. A write needs all three headers; a read may
+ * omit the algorithm (Provide an encryption key on a request to Blob storage). The algorithm without a key is
+ * ignored: @azure/storage-blob 12.6 sent it with every request (azure-sdk-for-js#16673).
  */
 export function decodeCustomerKey(
   headers: HeaderFields,
@@ -54,7 +53,7 @@ function decodeKey(name: string, text: string): Buffer {
   throw new StorageError('InvalidHeaderValue', { HeaderName: name })
 }
 
-/** A key that came in the clear is everybody's. */
+/** A key sent in the clear is no secret any more. */
 function httpsRequired(name: string): StorageError {
   const Reason = 'A customer-provided key must be sent over HTTPS.'
   return new StorageError('UnsupportedHeader', { HeaderName: name, Reason })

@@ -1,5 +1,5 @@
-// Queues and tables that are being deleted. Of containers and shares only the name is taken, and all that is asked
-// of them is 404; of queues and tables every operation is refused with 409 ("Delete Queue", "Delete Table").
+// Queues and tables that are being deleted: every operation on them gets 409 ("Delete Queue", "Delete Table"). A
+// deleted container or share gets 404, and only its name stays taken.
 import type { Call, Operation, OperationTable, Request } from '../../http/door/operation.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import {
@@ -21,7 +21,7 @@ export function reusedName(
 
 type NameOf<S> = (service: S, request: Request) => ReusedName
 
-/** The same operations, which answer …BeingDeleted instead of …NotFound while a deleted name is held. */
+/** The same operations, but they answer …BeingDeleted instead of …NotFound while a deleted name is held. */
 export function refusingHeld<S extends AccountService>(
   table: OperationTable<S>,
   nameOf: NameOf<S>,
@@ -50,7 +50,7 @@ function guardedRow<S extends AccountService>(row: Operation<S>, nameOf: NameOf<
   }
 }
 
-/** What failed, or that it is being deleted. Asked only of what is not there. */
+/** The given error, or …BeingDeleted if the name is held. Only a 404 needs a look at the store. */
 export async function heldError<S extends AccountService>(
   { service, request }: Call<S>,
   nameOf: NameOf<S>,

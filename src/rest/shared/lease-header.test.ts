@@ -42,7 +42,7 @@ const ACCEPTED: readonly (readonly [HeaderFields, LeaseAction])[] = [
 ]
 
 for (const [headers, action] of ACCEPTED) {
-  test(`${JSON.stringify(headers)} is ${JSON.stringify(action)}`, () => {
+  test(`${JSON.stringify(headers)} decodes to ${JSON.stringify(action)}`, () => {
     assert.deepEqual(
       decodeLeaseAction(headers, () => X),
       action,
@@ -75,7 +75,7 @@ const REFUSED: readonly (readonly [HeaderFields, code: string, header: string])[
 ]
 
 for (const [headers, code, header] of REFUSED) {
-  test(`${JSON.stringify(headers)} is ${code} of ${header}`, () => {
+  test(`${JSON.stringify(headers)} → ${code}, ${header}`, () => {
     assert.throws(
       () => decodeLeaseAction(headers, () => X),
       (error) =>
@@ -105,7 +105,7 @@ for (const [result, status, headers] of ANSWERS) {
   })
 }
 
-const SHOWN: readonly (readonly [Lease | undefined, string, string, ...string[]])[] = [
+const ENCODED: readonly (readonly [Lease | undefined, string, string, ...string[]])[] = [
   [undefined, 'unlocked', 'available'],
   [LEASE, 'locked', 'leased', 'x-ms-lease-duration', 'fixed'],
   [{ id: A, durationSeconds: -1 }, 'locked', 'leased', 'x-ms-lease-duration', 'infinite'],
@@ -114,8 +114,8 @@ const SHOWN: readonly (readonly [Lease | undefined, string, string, ...string[]]
   [{ ...LEASE, endsAtMs: NOW_MS }, 'unlocked', 'expired'],
 ]
 
-for (const [lease, status, state, ...duration] of SHOWN) {
-  test(`a lease is shown as ${[status, state, ...duration].join(' ')}`, () => {
+for (const [lease, status, state, ...duration] of ENCODED) {
+  test(`a lease is encoded as ${[status, state, ...duration].join(' ')}`, () => {
     const headers = ['x-ms-lease-status', status, 'x-ms-lease-state', state, ...duration]
     assert.deepEqual(leaseHeaders(lease, NOW_MS), headers)
   })

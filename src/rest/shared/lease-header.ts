@@ -1,5 +1,5 @@
-// The headers of leases: an action as the request says it, the answer to it, and the state of a
-// lease as answers about what is leased show it. Blobs, containers, shares and files have the same.
+// The headers of leases, the same for blobs, containers, shares and files: decodes the action of a request, and
+// encodes its answer and the state of a lease.
 import { missingHeader } from '../../storage/shared/error.ts'
 import {
   INFINITE_DURATION_SECONDS,
@@ -23,7 +23,7 @@ const ACTIONS = ['acquire', 'renew', 'change', 'release', 'break'] as const
 const DURATION_SECONDS: Bounds = { min: 15, max: 60 }
 const BREAK_PERIOD_SECONDS: Bounds = { min: 0, max: 60 }
 
-/** `newId` gives the id of a lease for which none is proposed. */
+/** `newId` makes the id of a lease if the client proposes none. */
 export function decodeLeaseAction(headers: HeaderFields, newId: () => string): LeaseAction {
   const action = optionalWord(headers, 'x-ms-lease-action', ACTIONS)
   switch (action) {
@@ -72,7 +72,7 @@ const STATUS: Readonly<Record<LeaseAction['action'], number>> = {
   break: 202,
 }
 
-/** The part of the answer that is about the lease; ETag and Last-Modified are the object's. */
+/** The lease's part of the answer; the caller adds the object's ETag and Last-Modified. */
 export function leaseAnswer(result: LeaseResult): { status: number; headers: string[] } {
   const headers: string[] = []
   if (result.leaseId !== undefined) headers.push('x-ms-lease-id', result.leaseId)

@@ -1,5 +1,4 @@
-// What the lists of every service ask for and say in the same way: how many, which extras, and the echo of
-// what was asked.
+// The parts that lists have in common in every service: maxresults, include, and the echo of the request.
 import type { Request } from '../../http/door/operation.ts'
 import { xmlElement, xmlEscapeAttribute, xmlOptional } from '../../http/protocol/xml.ts'
 import { invalidQuery, outOfRangeQuery } from '../../storage/shared/error.ts'
@@ -7,7 +6,7 @@ import type { Metadata } from '../../storage/shared/metadata.ts'
 
 const COUNT_MAX = 5_000
 
-/** More than the service gives at once is not refused, only not given. */
+/** A count above the limit is reduced to it, not refused. */
 export function decodeMaxResults({ query }: Request, countMax = COUNT_MAX): number {
   const text = query.get('maxresults')
   if (text === undefined || text === '') return countMax
@@ -22,14 +21,14 @@ const NO_INCLUDES: ReadonlySet<string> = new Set()
 export function decodeInclude({ query }: Request, known: ReadonlySet<string>): ReadonlySet<string> {
   const text = query.get('include') ?? ''
   if (text === '') return NO_INCLUDES
-  const asked = new Set(text.split(',').map((word) => word.trim().toLowerCase()))
-  for (const word of asked) {
+  const words = new Set(text.split(',').map((word) => word.trim().toLowerCase()))
+  for (const word of words) {
     if (!known.has(word)) throw invalidQuery('include', text)
   }
-  return asked
+  return words
 }
 
-/** What was asked, said again: only what was sent. */
+/** Repeats the parameters that the client sent. */
 export function listEchoXml({ query }: Request): string {
   return (
     xmlOptional('Prefix', query.get('prefix')) +
@@ -38,7 +37,7 @@ export function listEchoXml({ query }: Request): string {
   )
 }
 
-/** For the attribute ServiceEndpoint. */
+/** The value of the attribute ServiceEndpoint. */
 export function serviceEndpointXml({ endpoint }: Request): string {
   return xmlEscapeAttribute(`${endpoint}/`)
 }

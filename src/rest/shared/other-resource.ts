@@ -1,5 +1,5 @@
-// A second resource that a request names: the source of a copy or of a rename, the target of a hard link. It
-// is resolved, authenticated and authorized as the request that a client would send for it.
+// A second resource named by a request: the source of a copy or a rename, the target of a hard link. It is resolved,
+// authenticated and authorized as if the client had sent a request for it.
 import { authenticate } from '../../auth/authenticate.ts'
 import { authorize } from '../../auth/authorize.ts'
 import type { Permission } from '../../auth/permission.ts'
@@ -21,11 +21,11 @@ type Sent = {
   readonly service: ServiceName
   readonly method: string
   readonly headers: AuthRequest['headers']
-  /** The account of a URL that names none. */
+  /** The account to use if the URL names none. */
   readonly fallbackAccount?: string
 }
 
-// Not the URL class, whose path has dots and characters resolved already.
+// The URL class can't be used: it resolves dots and escapes in the path.
 const URL_PARTS = /^(https?):\/\/([^/?#]+)([^?#]*)(?:\?([^#]*))?/i
 
 export function requestOfUrl(origin: Origin, text: string, sent: Sent): AuthRequest | undefined {
@@ -52,13 +52,13 @@ export function requestOfUrl(origin: Origin, text: string, sent: Sent): AuthRequ
   }
 }
 
-/** A key or a token of the account is good for both resources. */
+/** The account key or a token is valid for both resources. */
 export async function authorizeOther(
   { identity, service }: Call<Pick<ContentService, 'world'>>,
-  asked: AuthRequest,
+  otherRequest: AuthRequest,
   permission: Permission,
 ): Promise<void> {
   if (identity.kind === 'sharedKey' || identity.kind === 'bearer') return
   const world = service.world()
-  await authorize(await authenticate(asked, world), permission, asked, world)
+  await authorize(await authenticate(otherRequest, world), permission, otherRequest, world)
 }

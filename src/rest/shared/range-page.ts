@@ -1,4 +1,4 @@
-// Pages of Get Page Ranges and List Ranges: how many ranges an answer has, and where the next one begins.
+// Paging of Get Page Ranges and List Ranges: how many ranges an answer has, and where the next one begins.
 import type { Request } from '../../http/door/operation.ts'
 import { invalidQuery } from '../../storage/shared/error.ts'
 import { decodeMaxResults } from './list-query.ts'
@@ -13,7 +13,7 @@ export function decodeRangePage(request: Request): RangePage {
   return { from, countMax: decodeMaxResults(request, RANGE_COUNT_MAX) }
 }
 
-// A marker is opaque to clients. It names an offset, so it holds while ranges are written.
+// A marker is opaque to clients. It encodes an offset, so it stays valid while ranges are written.
 export function encodeRangeMarker(next: number | undefined): string {
   return next === undefined ? '' : Buffer.from(String(next)).toString('base64url')
 }

@@ -44,7 +44,7 @@ const FULL: Readonly<Record<StorageService, string>> = {
 }
 
 for (const service of ['blob', 'queue', 'table', 'file'] as const) {
-  test(`${service}: what is set comes back, element by element`, () => {
+  test(`${service}: the properties that were set are returned, element by element`, () => {
     const update = decodeServiceProperties(service, document(FULL[service]))
     const properties = setServiceProperties(DEFAULT_SERVICE_PROPERTIES, update)
     assert.equal(
@@ -54,12 +54,12 @@ for (const service of ['blob', 'queue', 'table', 'file'] as const) {
   })
 }
 
-test('only what the document names is in the update', () => {
+test('the update contains only the elements of the document', () => {
   assert.deepEqual(decodeServiceProperties('blob', document('')), {})
   assert.deepEqual(decodeServiceProperties('blob', document('<Cors/>')), { cors: [] })
 })
 
-test('the defaults', () => {
+test('the defaults are encoded', () => {
   assert.match(
     encodeServiceProperties('blob', DEFAULT_SERVICE_PROPERTIES),
     /<Cors \/><DeleteRetentionPolicy><Enabled>false<\/Enabled><AllowPermanentDelete>false<\/AllowPermanentDelete><\/DeleteRetentionPolicy><StaticWebsite><Enabled>false<\/Enabled><\/StaticWebsite>/,
@@ -73,11 +73,11 @@ const REFUSED: readonly (readonly [string, StorageService, string])[] = [
   ['logging on files', 'file', document(LOGGING)],
   ['the same element twice', 'blob', document('<Cors/><Cors/>')],
   ['logging without Read', 'blob', document(LOGGING.replace('<Read>false</Read>', ''))],
-  ['a boolean that is none', 'blob', document(LOGGING.replace('>false<', '>maybe<'))],
-  ['days that are no number', 'blob', document(LOGGING.replace('>7<', '>week<'))],
+  ['an invalid boolean', 'blob', document(LOGGING.replace('>false<', '>maybe<'))],
+  ['days that are not a number', 'blob', document(LOGGING.replace('>7<', '>week<'))],
   ['a rule without ExposedHeaders', 'blob', document('<Cors><CorsRule/></Cors>')],
-  ['something else in Cors', 'blob', document('<Cors><Rule/></Cors>')],
-  ['no XML', 'blob', 'x'],
+  ['an unknown element in Cors', 'blob', document('<Cors><Rule/></Cors>')],
+  ['a body that is not XML', 'blob', 'x'],
 ]
 
 for (const [title, service, body] of REFUSED) {
@@ -86,7 +86,7 @@ for (const [title, service, body] of REFUSED) {
   })
 }
 
-test('too many days are refused with the place where the service saw them', () => {
+test('too many days are refused with the line and position that the service reports', () => {
   const metrics =
     '<MinuteMetrics><Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs>' +
     '<RetentionPolicy><Enabled>true</Enabled><Days>366</Days></RetentionPolicy></MinuteMetrics>'
@@ -100,7 +100,7 @@ test('too many days are refused with the place where the service saw them', () =
   })
 })
 
-test('headers of a CORS rule come back with prefixes behind whole names', () => {
+test('a CORS rule lists prefixes of headers after full names', () => {
   const rule = RULE.replace('x-ms-*', 'x-ms-meta-*,x-a,x-b*,x-c').replace(
     '<AllowedHeaders />',
     '<AllowedHeaders>x-d*,x-e</AllowedHeaders>',
@@ -125,7 +125,7 @@ test('a document with parts missing, doubled or wrong never throws anything but 
   )
 })
 
-test('a record of any content encodes to a document that decodes to it', () => {
+test('any text of a static website survives encoding and decoding', () => {
   const text = fc.string({ unit: 'grapheme-ascii', minLength: 1 }).map((s) => `x${s.trim()}`)
   fc.assert(
     fc.property(text, text, (indexDocument, errorDocument404Path) => {

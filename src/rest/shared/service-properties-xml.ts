@@ -1,5 +1,5 @@
-// Get and Set Service Properties on the wire. Order and names of elements are the service's; a document
-// that its schema would not take is InvalidXmlDocument, a value that is no boolean or number too.
+// Get and Set Service Properties on the wire, with the service's names and order of elements. A document that violates
+// the schema, or a value that is not a boolean or a number, is answered with InvalidXmlDocument.
 import { StorageError } from '../../storage/shared/error.ts'
 import {
   RETENTION_DAYS_MAX,
@@ -7,7 +7,7 @@ import {
   type CorsRule,
   type DeleteRetentionPolicy,
   type Logging,
-  type Metrics,
+  type MetricsSettings,
   type ProtocolSettings,
   type RetentionPolicy,
   type ServiceProperties,
@@ -94,7 +94,7 @@ function decodeLogging(node: XmlNode): Logging {
   }
 }
 
-function decodeMetrics(node: XmlNode): Metrics {
+function decodeMetrics(node: XmlNode): MetricsSettings {
   checkChildren(node, ['Version', 'Enabled', 'IncludeAPIs', 'RetentionPolicy'])
   const includeApis = optionalBoolean(node, 'IncludeAPIs')
   return {
@@ -119,7 +119,7 @@ function decodeDeleteRetention(node: XmlNode): DeleteRetentionPolicy {
   }
 }
 
-/** Days beside a policy that is off say nothing, and are not kept. */
+/** Days of a disabled policy are ignored and not stored. */
 function decodeRetentionFields(node: XmlNode): RetentionPolicy {
   const enabled = decodeBoolean(required(node, 'Enabled'))
   const child = xmlChild(node, 'Days')
@@ -276,7 +276,7 @@ const ENCODERS: Readonly<Record<Root, (properties: ServiceProperties) => string>
   deleteRetentionPolicy: ({ deleteRetentionPolicy: policy }) =>
     encodeRetention('DeleteRetentionPolicy', { allowPermanentDelete: false, ...policy }),
   staticWebsite: ({ staticWebsite }) => encodeStaticWebsite(staticWebsite),
-  // No client library knows the next three, so they are shown only when they are on.
+  // No client library knows the next three, so they are encoded only when enabled.
   isVersioningEnabled: ({ isVersioningEnabled }) =>
     isVersioningEnabled ? '<IsVersioningEnabled>true</IsVersioningEnabled>' : '',
   containerDeleteRetentionPolicy: ({ containerDeleteRetentionPolicy: policy }) =>
@@ -298,7 +298,7 @@ function encodeLogging(logging: Logging): string {
   )
 }
 
-function encodeMetrics(name: string, metrics: Metrics): string {
+function encodeMetrics(name: string, metrics: MetricsSettings): string {
   return (
     `<${name}>${xmlElement('Version', metrics.version)}<Enabled>${metrics.enabled}</Enabled>` +
     xmlOptional('IncludeAPIs', metrics.includeApis) +
@@ -323,7 +323,7 @@ function encodeRule(rule: CorsRule): string {
   )
 }
 
-/** The service keeps prefixes (`x-ms-meta-*`) in a list of their own, behind whole names. */
+/** The service lists prefixes (`x-ms-meta-*`) after full names. */
 function literalsFirst(headers: readonly string[]): readonly string[] {
   const isPrefix = (header: string) => header.endsWith('*')
   return [...headers.filter((header) => !isPrefix(header)), ...headers.filter(isPrefix)]

@@ -1,5 +1,5 @@
-// The operations that every service has on its account: properties, statistics, account information and
-// the key for user delegation SAS.
+// The account-level operations of every service: properties, statistics, account information and the key for user
+// delegation SAS.
 import { SERVICE_LETTERS } from '../../auth/sas/account-sas.ts'
 import type { Permission } from '../../auth/permission.ts'
 import { getUserDelegationKey } from '../../auth/sas/user-delegation-key.ts'
@@ -18,16 +18,16 @@ import type { Moment } from '../../node/moment.ts'
 import { changeServiceProperties, getServiceProperties } from '../../storage/shared/service.ts'
 import type { CopySources } from './copy/copy-sources.ts'
 
-/** What the operations on an account need of a service. */
+/** What the account-level operations need from a service. */
 export type AccountService = {
-  readonly kv: Pick<Kv, 'read' | 'write'>
+  readonly kv: Pick<Kv, 'read' | 'write' | 'attemptRead' | 'attempt'>
   readonly accounts: Accounts
-  /** How long the name of what is deleted stays taken; 0: it is free at once. */
+  /** How long a deleted name stays taken; 0: it is free at once. */
   readonly nameReuseMs: number
   moment(): Moment
 }
 
-/** What operations on bytes need, of blobs and of files. */
+/** What operations on the bytes of blobs and files need. */
 export type ContentService = AccountService & {
   readonly extents: ExtentStore
   readonly recycle: ExtentStore['recycle']
@@ -68,7 +68,7 @@ async function runGetServiceProperties({ request, service }: ServiceCall): Promi
   return { status: 200, headers: settingsHeaders(request), body }
 }
 
-/** Recorded: only queues forbid to cache the properties and the statistics. */
+/** Recorded: only the Queue service forbids caching of properties and statistics. */
 function settingsHeaders({ service }: Request): readonly string[] {
   return service === 'queue' ? ['Cache-Control', 'no-cache', ...XML] : XML
 }
@@ -76,7 +76,7 @@ function settingsHeaders({ service }: Request): readonly string[] {
 async function runSetServiceProperties({ request, service }: ServiceCall): Promise<Answer> {
   const body = await request.body.read(PROPERTIES_BYTES_MAX)
   const update = decodeServiceProperties(request.service, body)
-  // Recorded: the Queue service wants at least one setting.
+  // Recorded: the Queue service requires at least one setting.
   if (request.service === 'queue' && Object.keys(update).length === 0) {
     throw new StorageError('InvalidXmlDocument')
   }
@@ -84,7 +84,7 @@ async function runSetServiceProperties({ request, service }: ServiceCall): Promi
   return { status: 202, headers: [] }
 }
 
-/** Only the secondary endpoint knows; ours is the same store, so it is never behind. */
+/** Only the secondary endpoint answers. Ours reads the same store, so it is never behind. */
 async function runGetServiceStats({ request, service }: ServiceCall): Promise<Answer> {
   if (!request.secondary) throw invalidQuery('comp', 'stats')
   const lastSync = formatHttpDate(service.moment().nowMs)
@@ -94,7 +94,7 @@ async function runGetServiceStats({ request, service }: ServiceCall): Promise<An
   return { status: 200, headers: settingsHeaders(request), body }
 }
 
-/** An account of general purpose, read-access geo-redundant: it has a secondary endpoint. */
+/** A general-purpose account, read-access geo-redundant because it has a secondary endpoint. */
 export async function runGetAccountInformation(): Promise<Answer> {
   const headers = [
     'x-ms-sku-name', 'Standard_RAGRS',
@@ -110,11 +110,11 @@ async function runGetUserDelegationKey(call: ServiceCall): Promise<Answer> {
   if (identity.kind !== 'bearer' || account === undefined) {
     throw new StorageError('AuthenticationFailed')
   }
-  const asked = decodeKeyRequest(await request.body.read(PROPERTIES_BYTES_MAX))
+  const keyRequest = decodeKeyRequest(await request.body.read(PROPERTIES_BYTES_MAX))
   const key = getUserDelegationKey(
     account,
     {
-      ...asked,
+      ...keyRequest,
       claims: identity.claims,
       service: SERVICE_LETTERS[request.service],
       version: request.version,

@@ -1,10 +1,10 @@
-// The body of a write on its way to the store: taken out of its structured message, hashed, encrypted and
-// written in one pass. Bytes first, record second: nothing here is seen before a record points at it.
+// Stores the body of a write: unwraps a structured body, hashes, encrypts and writes it in one pass. Bytes first,
+// record second: nobody sees these bytes until a record points at them.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { cipherBytes, encryptSource, NONCE_BYTES } from '../../extent/cipher.ts'
 import { digestOf, hashHere, type HashKind, type Hashing } from '../../extent/hash/hash.ts'
-import { letGo } from '../../memory/let-go.ts'
+import { freeBuffer } from '../../memory/free-buffer.ts'
 import { removeReferences } from '../../extent/content/reference.ts'
 import { encryptedPiece, wholeSlice } from '../../extent/content/slice-list.ts'
 import { AT_HAND, type Piece } from '../../extent/content/slice.ts'
@@ -16,13 +16,13 @@ import {
   STRUCTURED_BODY,
 } from '../../http/protocol/structured-body.ts'
 import { checkHashes, type BodyHashes } from './body-hashes.ts'
-import type { Source } from './byte-source.ts'
+import type { ByteSource } from './byte-source.ts'
 import type { ContentService } from './service.ts'
 
-/** Bodies up to this live in their record: one write and one sync instead of two. */
+/** Bodies of up to this length are stored in their record: one write and one sync instead of two. */
 export const INLINE_BYTES_MAX = 8 * 1024
 
-/** Bytes that no record shows yet: durable, or so few that they come with the record (extent/content/small.ts). */
+/** Bytes without a record: durable, or few enough to be stored with the record (extent/content/small.ts). */
 export type Upload = {
   readonly id: number
   readonly lengthBytes: number
@@ -32,29 +32,29 @@ export type Upload = {
   readonly crc64: string | undefined
 }
 
-/** Slices up to this live in the kv. */
+/** Slices of up to this length are stored in the kv. */
 const SMALL_BYTES_MAX = 8 * 1024
 
-export function bodySource(request: Request): Source {
+export function bodySource(request: Request): ByteSource {
   const { body, headers } = request
   const messageBytes = body.lengthBytes ?? 0
   const structured = parseStructuredBodyHeader(headers)
   if (structured === undefined) {
     const read = () => body.read(messageBytes)
-    return { lengthBytes: messageBytes, stream: () => body.stream(), read, used: letGo }
+    return { lengthBytes: messageBytes, stream: () => body.stream(), read, used: freeBuffer }
   }
   const { contentBytes } = structured
   const stream = () => decodeStructuredBody(body.stream(), { messageBytes, contentBytes })
   return { lengthBytes: contentBytes, stream }
 }
 
-/** Tells the client that its structured body was read as one. */
+/** Confirms to the client that its body was decoded as a structured one. */
 export function structuredHeaders(request: Request): string[] {
   if (request.headers['x-ms-structured-body'] === undefined) return []
   return ['x-ms-structured-body', STRUCTURED_BODY]
 }
 
-/** A body that is small enough to live in its record. */
+/** Reads a body that is small enough to be stored in its record. */
 export async function readInline(request: Request): Promise<Buffer> {
   if (request.headers['x-ms-structured-body'] === undefined) {
     return request.body.read(INLINE_BYTES_MAX)
@@ -62,12 +62,12 @@ export async function readInline(request: Request): Promise<Buffer> {
   return collect(bodySource(request).stream())
 }
 
-/** A stream of what is at hand. */
+/** A stream of bytes that are in memory. */
 export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   if (bytes.length > 0) yield bytes
 }
 
-/** All of a stream that is known to be short. */
+/** Reads a stream to its end; only for streams known to be short. */
 export async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   for await (const chunk of stream) chunks.push(chunk)
@@ -75,22 +75,22 @@ export async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer
 }
 
 export type UploadSettings = {
-  /** The key to encrypt them with; undefined: they are stored as they are. */
+  /** The key to encrypt the bytes with; undefined: they are stored in the clear. */
   readonly cipher: { readonly key: Buffer } | undefined
-  /** What the client says that the bytes hash to. */
+  /** The hashes that the client sent. */
   readonly hashes: BodyHashes
-  /** Which hashes to compute, whether or not the client sent them. */
+  /** Which hashes to compute besides those that the client sent. */
   readonly wants: 'md5' | 'crc64' | 'both' | 'sent'
-  /** A few bytes need no write of their own. */
+  /** Allows a few bytes to be stored in the kv, without a write of their own. */
   readonly maySmall?: boolean
 }
 
 type UploadService = Pick<ContentService, 'kv' | 'extents' | 'hashThreads' | 'newId'>
 
-/** Throws what is wrong with the hashes only after the bytes are given back. */
+/** On a hash mismatch it discards the bytes before it throws. */
 export async function upload(
   service: UploadService,
-  source: Source,
+  source: ByteSource,
   settings: UploadSettings,
 ): Promise<Upload> {
   const { cipher, hashes, maySmall = false } = settings
@@ -135,12 +135,12 @@ function makeSmall(bytes: Uint8Array, { id, cipher, kinds }: Storing & { id: num
 
 async function writePieces(
   { extents, hashThreads }: UploadService,
-  source: Source,
+  source: ByteSource,
   { cipher, kinds }: Storing,
 ): Promise<Stored> {
   const { lengthBytes } = source
   if (lengthBytes === 0) {
-    // Nothing to store, but its end may still tell that it is not what it should be.
+    // There is nothing to store, but reading to the end may still reveal a malformed body.
     await collect(source.stream())
     return { digests: await digestsOf(hashHere(kinds)), pieces: [] }
   }
@@ -150,7 +150,7 @@ async function writePieces(
     const slice = await written.catch((error: unknown) => abandon(hashing, error))
     return { digests: await digestsOf(hashing), pieces: [wholeSlice(slice)] }
   }
-  // What encrypts passes on without waiting, so it is hashed here.
+  // Encryption passes chunks on without waiting for a hash thread, so the hash is computed on this one.
   const [hashing, nonce] = [hashHere(kinds), randomBytes(NONCE_BYTES)]
   const sealed = encryptSource(source.stream(), cipher.key, nonce, [hashing])
   const slice = await extents.write(sealed, lengthBytes, [])
@@ -166,23 +166,23 @@ function abandon(hashing: Hashing, error: unknown): never {
   throw error
 }
 
-function readSmall(source: Source): Promise<Uint8Array> {
+function readSmall(source: ByteSource): Promise<Uint8Array> {
   return source.read?.() ?? collectWhole(source)
 }
 
-async function collectWhole(source: Source): Promise<Uint8Array> {
+async function collectWhole(source: ByteSource): Promise<Uint8Array> {
   const bytes = await collect(source.stream())
   assert.equal(bytes.length, source.lengthBytes, 'a source is as long as it says')
   return bytes
 }
 
-/** The bytes are there and nothing shows them: the next sweep takes them. */
+/** Gives up stored bytes that nothing references, for the next sweep to free, and throws the error. */
 export async function discard(
   service: Pick<ContentService, 'kv'>,
   body: Pick<Upload, 'id' | 'pieces'> | { readonly bytes: Uint8Array },
   error: unknown,
 ): Promise<never> {
-  // What is at hand was never written.
+  // Bytes still in memory were never written.
   const isStored = 'pieces' in body && body.pieces.some((piece) => piece[AT_HAND] === undefined)
   if (isStored) await service.kv.write((tx) => removeReferences(tx, body))
   throw error

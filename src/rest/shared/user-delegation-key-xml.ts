@@ -11,7 +11,7 @@ import {
   type XmlNode,
 } from '../../http/protocol/xml.ts'
 
-export type KeyRequest = {
+type KeyRequest = {
   readonly startMs: number | undefined
   readonly expiryMs: number
   readonly delegatedUserTid: string | undefined

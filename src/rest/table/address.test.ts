@@ -1,9 +1,9 @@
-// Addresses of the Table service: from the raw path to what it names.
+// Addresses of the Table service, decoded from the raw path.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeTableSegments } from '../../http/protocol/query.ts'
 import { StorageError } from '../../storage/shared/error.ts'
-import { entityKeys, entityPath, isBatch, isTables, levelOf, namedTable } from './address.ts'
+import { entityKeys, entityPath, isBatch, isTables, tableLevel, namedTable } from './address.ts'
 
 const at = (rawPath: string) => ({ account: 'a', path: decodeTableSegments(rawPath) })
 
@@ -24,14 +24,14 @@ const LEVELS = [
 ] as const
 
 for (const [rawPath, level] of LEVELS) {
-  test(`/${rawPath} is a ${level}`, () => assert.equal(levelOf(at(rawPath)), level))
+  test(`/${rawPath} has the level ${level}`, () => assert.equal(tableLevel(at(rawPath)), level))
 }
 
-test('$metadata is not there', () => {
-  assert.throws(() => levelOf(at('$metadata')), { code: 'NotImplemented' })
+test('$metadata is not implemented', () => {
+  assert.throws(() => tableLevel(at('$metadata')), { code: 'NotImplemented' })
 })
 
-test('Tables and $batch are told from tables', () => {
+test('Tables and $batch are distinguished from tables', () => {
   assert.deepEqual(
     ['Tables', "Tables('T')", 'T', '$batch'].map((path) => isTables(at(path))),
     [true, true, false, false],
@@ -82,14 +82,14 @@ for (const keys of MALFORMED) {
   })
 }
 
-test("Tables('name') names a table", () => {
+test("Tables('name') addresses a table", () => {
   assert.deepEqual(namedTable(at("Tables('Abc')")), { account: 'a', table: 'Abc' })
   assert.throws(() => namedTable(at("Tables('a-b-c')")), { code: 'InvalidResourceName' })
   assert.throws(() => namedTable(at("Tables('ab')")), { code: 'OutOfRangeInput' })
   assert.throws(() => namedTable(at('Tables(abc)')), { code: 'InvalidInput' })
 })
 
-test('paths in answers lead back to the keys', () => {
+test('paths in answers decode to the same keys', () => {
   for (const [, partitionKey, rowKey] of KEYS) {
     const keys = { partitionKey, rowKey }
     const path = entityPath('T', keys)
@@ -102,6 +102,6 @@ test('paths in answers lead back to the keys', () => {
   )
 })
 
-test('a percent sign that decodes to nothing is refused', () => {
+test('an invalid percent-encoding is refused', () => {
   assert.throws(() => at("T(PartitionKey='%ff',RowKey='')"), StorageError)
 })

@@ -1,5 +1,5 @@
-// What a request to the Table service addresses. The path is [] or [name] or [name, keys in parentheses],
-// where the name is a table's, `Tables` or `$batch`.
+// What a request to the Table service addresses. The path is [], [name] or [name, keys in parentheses]; the name is
+// that of a table, `Tables` or `$batch`.
 import type { Level, Request } from '../../http/door/operation.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import { checkTableName } from '../../storage/shared/name.ts'
@@ -9,15 +9,15 @@ import type { TableAddress } from '../../storage/table/table.ts'
 type Addressed = Pick<Request, 'account' | 'path'>
 
 /** `Tables`, a table's entities and `$batch` are containers; `Tables('t')` and an entity are objects. */
-export function levelOf({ path }: Addressed): Level {
+export function tableLevel({ path }: Addressed): Level {
   const [name, keys] = path
   if (name === undefined) return 'service'
-  // The documents that describe the service, such as $metadata.
+  // Service documents, such as $metadata.
   if (name.startsWith('$') && name !== '$batch') throw new StorageError('NotImplemented')
   return keys === undefined ? 'container' : 'object'
 }
 
-/** All of the account's tables, or one of them: what tables are themselves kept in. */
+/** Whether the request addresses the list of tables, or a table as an item of it. */
 export function isTables({ path }: Addressed): boolean {
   return path[0]?.toLowerCase() === 'tables'
 }
@@ -26,16 +26,16 @@ export function isBatch({ path }: Addressed): boolean {
   return path[0] === '$batch'
 }
 
-/** The table that holds the entity, or the entities, that the request is about. */
+/** The table whose entities the request addresses. */
 export function tableAddress({ account, path }: Addressed): TableAddress {
   const table = path[0] ?? ''
-  // Recorded answers to `POST /mytable/Tables`: a longer path names a table that is never there.
+  // Recorded for `POST /mytable/Tables`: a longer path is answered as a missing table.
   if (table.includes('/')) throw new StorageError('TableNotFound')
   checkTableName(table)
   return { account, table }
 }
 
-// A quote inside of quotes is doubled.
+// A quote within quotes is doubled.
 const TEXT = "'((?:[^']|'')*)'"
 const TABLE_NAME = new RegExp(`^\\((?:TableName=)?${TEXT}\\)$`)
 const ENTITY = new RegExp(
@@ -51,7 +51,7 @@ export function namedTable({ account, path }: Addressed): TableAddress {
   return { account, table }
 }
 
-/** The keys come in any order. */
+/** Accepts the keys in any order. */
 export function entityKeys({ path }: Addressed): EntityKeys {
   const match = ENTITY.exec(path[1] ?? '')
   if (match === null) throw syntaxError()
@@ -69,7 +69,7 @@ function syntaxError(): StorageError {
   return new StorageError('InvalidInput', {}, 'Bad Request - Error in query syntax.')
 }
 
-/** `T(PartitionKey='a',RowKey='b')`, in ASCII: what editLink, id and Location end in. */
+/** `T(PartitionKey='a',RowKey='b')`, in ASCII: the end of editLink, id and Location. */
 export function entityPath(table: string, { partitionKey, rowKey }: EntityKeys): string {
   return `${table}(PartitionKey='${quoted(partitionKey)}',RowKey='${quoted(rowKey)}')`
 }
@@ -78,10 +78,10 @@ export function tablePath(table: string): string {
   return `Tables('${table}')`
 }
 
-/** What most keys are: it stands for itself. */
+/** Most keys need no escaping. */
 const UNRESERVED = /^[\w.~-]*$/
 
-/** Half a surrogate pair has no UTF-8. */
+/** Replaces lone surrogates, which UTF-8 can't represent. */
 function quoted(key: string): string {
   if (UNRESERVED.test(key)) return key
   return encodeURIComponent(key.replaceAll(/\p{Cs}/gu, '\ufffd')).replaceAll("'", "''")

@@ -1,4 +1,4 @@
-// A part of a batch as a request of its own: the caller, the account and the version are the batch's.
+// Decodes a part of a batch to a request of its own, with the caller, account and version of the batch.
 import type { Body } from '../../http/protocol/body.ts'
 import { optionalHeader } from '../../http/protocol/header.ts'
 import { parseHttpRequestPart, type MultipartPart } from '../../http/protocol/multipart.ts'
@@ -8,7 +8,7 @@ import { resolvePath } from '../../http/door/resource-path.ts'
 import { once } from '../shared/upload.ts'
 
 export type BatchPart = {
-  /** Of the request in the part. One among the part's own headers is not answered, as recorded batches show. */
+  /** From the request within the part. Recorded: a Content-ID among the part's own headers is not returned. */
   readonly contentId: string | undefined
   readonly request: Request
   readonly body: Buffer
@@ -34,7 +34,7 @@ export function decodePart(outer: Request, { body }: MultipartPart): BatchPart {
   return { contentId, request, body: part.body }
 }
 
-/** Absolute, as the service asks for, or a path, with or without its first slash. */
+/** Accepts an absolute URL, as the service requires, or a path with or without its first slash. */
 function splitUrl(url: string): { readonly rawPath: string; readonly rawQuery: string } {
   const local = url.replace(/^https?:\/\/[^/?]*/i, '')
   const question = local.indexOf('?')
@@ -46,8 +46,8 @@ function splitUrl(url: string): { readonly rawPath: string; readonly rawQuery: s
 }
 
 /**
- * Behind the account, where the path has it: clients leave it out in path style or, for a host that names
- * the account, do not know it. A table of the account's own name is told by what follows.
+ * The path after the account, if it has one: some clients omit the account in path style, and in host style there is
+ * none. Only a slash after it makes the first segment the account: a table may have the same name.
  */
 function resourceOf(outer: Request, rawPath: string): string {
   for (const account of [`/${outer.account}/`, `/${outer.account}-secondary/`]) {

@@ -1,6 +1,6 @@
-// Entity group transactions: a batch is one changeset, whose writes happen together or not at all, or one
-// query alone (https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions).
-// What can't be read as a batch is refused; what is wrong with one of its parts is answered inside of it.
+// Entity group transactions: a batch is either one changeset, which is written all or nothing, or a single query
+// (https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions).
+// A malformed batch is refused; an error in one of its parts is reported inside the answer.
 import { randomUUID } from 'node:crypto'
 import { authorize } from '../../auth/authorize.ts'
 import { storageErrorOf } from '../../http/door/error.ts'
@@ -14,6 +14,7 @@ import {
   type MultipartSource,
 } from '../../http/protocol/multipart.ts'
 import type { Answer, OperationTable } from '../../http/door/operation.ts'
+import { Turn } from '../../kv/turn.ts'
 import { reasonOf } from '../../http/protocol/response-head.ts'
 import { encodeErrorJson, odataErrorHeaders } from './table-error.ts'
 import { StorageError } from '../../storage/shared/error.ts'
@@ -39,9 +40,9 @@ export async function runEntityGroupTransaction(
   const answer = isChangeset(part)
     ? await runChangeset(call, table, part)
     : await runQuery(call, table, part)
-  const answered = `batchresponse_${randomUUID()}`
-  const headers = [...TABLE_HEADERS, 'Content-Type', `multipart/mixed; boundary=${answered}`]
-  return { status: 202, headers, body: encodeMultipart(answered, [answer]) }
+  const answerBoundary = `batchresponse_${randomUUID()}`
+  const headers = [...TABLE_HEADERS, 'Content-Type', `multipart/mixed; boundary=${answerBoundary}`]
+  return { status: 202, headers, body: encodeMultipart(answerBoundary, [answer]) }
 }
 
 function isChangeset({ headers }: MultipartPart): boolean {
@@ -73,14 +74,14 @@ async function runChangeset(
   const boundary = parseMultipartBoundary(optionalHeader(source.headers, 'content-type'))
   const parts = parseMultipart(source.body, boundary).map((part) => decodePart(call.request, part))
   const answers = await runParts(call, table, parts)
-  const answered = `changesetresponse_${randomUUID()}`
+  const answerBoundary = `changesetresponse_${randomUUID()}`
   return {
-    headers: ['Content-Type', `multipart/mixed; boundary=${answered}`],
-    body: [encodeMultipart(answered, answers)],
+    headers: ['Content-Type', `multipart/mixed; boundary=${answerBoundary}`],
+    body: [encodeMultipart(answerBoundary, answers)],
   }
 }
 
-/** The answers of all parts, or of the one that failed. */
+/** The answers of all parts, or only of the one that failed. */
 async function runParts(
   call: TableCall,
   table: Operations,
@@ -113,11 +114,13 @@ async function decodeWrites(
 ): Promise<EntityWrite[]> {
   const writes: EntityWrite[] = []
   const name = parts[0]?.request.path[0]?.toLowerCase()
+  const turn = new Turn()
   for (const [at, part] of parts.entries()) {
+    if (turn.isOver()) await turn.next()
     try {
       const operation = await authorizedOperation(call, table, part)
       if (!operation.writes) throw invalidBatch('A query can not be in a changeset.')
-      // An entity group is a partition of one table.
+      // An entity group is within one partition of one table.
       if (part.request.path[0]?.toLowerCase() !== name) {
         throw new StorageError('CommandsInBatchActOnDifferentPartitions')
       }
@@ -131,14 +134,14 @@ async function decodeWrites(
   return writes
 }
 
-/** Who asks is known from the batch; whether that is enough is a question of each part. */
+/** The batch authenticates the caller; each part is authorized by itself. */
 async function authorizedOperation(
   { identity, service }: TableCall,
   table: Operations,
   { request }: BatchPart,
 ) {
   const operation = table.find(request)
-  // Neither tables nor other batches can be in a batch.
+  // A batch can contain neither tables nor other batches.
   if (operation.permission.resourceType !== 'o') throw invalidBatch('It is for entities.')
   const { table: name } = tableAddress(request)
   await authorize(identity, operation.permission, request, service.world())
@@ -149,7 +152,7 @@ async function authorizedOperation(
   return operation
 }
 
-/** `part` names the table. */
+/** `part` addresses the table. */
 async function errorAnswer(call: TableCall, part: BatchPart, error: unknown): Promise<Answer> {
   const { request, service } = call
   const inner = { ...call, request: part.request }
@@ -162,7 +165,7 @@ async function errorAnswer(call: TableCall, part: BatchPart, error: unknown): Pr
 
 const PART_HEADERS = ['Content-Type', 'application/http', 'Content-Transfer-Encoding', 'binary']
 
-/** DataServiceVersion is in the parts of batches only; its place among the headers is the service's. */
+/** Only parts of batches have DataServiceVersion; its position among the headers is the service's. */
 function encodePart(
   { contentId }: BatchPart,
   { status, headers, body }: Answer,

@@ -5,7 +5,7 @@ import { StorageError } from '../../storage/shared/error.ts'
 import { getEntity, writeEntity } from '../../storage/table/entity.ts'
 import { queryEntities } from '../../storage/table/query.ts'
 import { entityKeys, tableAddress } from './address.ts'
-import { encodeEntities, encodeEntityOnce } from './payload-encode.ts'
+import { encodeEntities, encodeCachedEntity } from './payload-encode.ts'
 import { decodeFormat, jsonHeaders } from './payload-format.ts'
 import {
   checkQueryOptions,
@@ -52,12 +52,12 @@ export async function runGetEntity({ request, identity, service }: TableCall): P
   const select = decodeSelect(request)
   const entity = await service.kv.read((tx) => getEntity(tx, address, keys))
   const range = keyRangeOf(identity)
-  // Queries see only what is in the range of a SAS, and this is a query for one entity.
+  // This is a query for one entity, and queries see only entities within the range of the SAS.
   if (range !== undefined && !isInKeyRange(range, keys.partitionKey, keys.rowKey)) {
     throw new StorageError('ResourceNotFound')
   }
   const context = { endpoint: request.endpoint, ...address, level, select }
-  const { etag, text } = encodeEntityOnce(context, entity)
+  const { etag, text } = encodeCachedEntity(context, entity)
   return { status: 200, headers: [...jsonHeaders(level), 'ETag', etag], body: text }
 }
 

@@ -7,13 +7,13 @@ import {
   type Request,
 } from '../../http/door/operation.ts'
 import { StorageError } from '../../storage/shared/error.ts'
+import { ACL_BYTES_MAX } from '../shared/access-policy-xml.ts'
 import { serviceOperations } from '../shared/service.ts'
-import { isBatch, isTables, levelOf } from './address.ts'
+import { isBatch, isTables, tableLevel } from './address.ts'
 import { runEntityGroupTransaction } from './batch.ts'
 import { runGetEntity, runQueryEntities, runWriteEntity } from './entity.ts'
 import type { TableService } from './service.ts'
 import {
-  ACL_BYTES_MAX,
   runCreateTable,
   runDeleteTable,
   runGetTable,
@@ -24,14 +24,14 @@ import {
 } from './table.ts'
 import { effectiveMethod, hasIfMatch, TABLE_BYTES_MAX } from './write.ts'
 
-/** A SAS for one table neither makes nor deletes it, nor sees others. */
+/** A SAS for one table can neither create nor delete it, nor list others. */
 const table = (accountSas: string | undefined): Permission => {
   return { resourceType: 'c', accountSas, serviceSas: undefined }
 }
 const entity = (letters: string): Permission => {
   return { resourceType: 'o', accountSas: letters, serviceSas: letters }
 }
-/** Who upserts can't know which of the two it will be. */
+/** An upsert may turn out to be an insert or an update, so it needs both permissions. */
 const UPSERT: Permission = { ...entity('au'), all: true }
 
 const MERGE = ['MERGE', 'PATCH']
@@ -72,15 +72,15 @@ export const TABLE_OPERATIONS: readonly Operation<TableService>[] = [
   { name: 'Delete Entity', methods: ['DELETE'], level: 'object', writes: true, when: isEntity,
     permission: entity('d'), run: runWriteEntity },
 
-  // Any letter opens it: each of its parts is authorized by itself.
+  // Any letter suffices: each part is authorized by itself.
   { name: 'Entity Group Transaction', methods: ['POST'], level: 'container', writes: true, when: isBatch,
     permission: entity('raud'), bodyBytesMax: TABLE_BYTES_MAX,
     run: (call) => runEntityGroupTransaction(call, TABLE_TABLE) },
 ]
 
-const ROWS: OperationTable<TableService> = tableOf(TABLE_OPERATIONS, levelOf)
+const ROWS: OperationTable<TableService> = tableOf(TABLE_OPERATIONS, tableLevel)
 
-/** By the method that is meant, which X-HTTP-Method may tell. */
+/** Finds rows by the effective method, which X-HTTP-Method may override. */
 export const TABLE_TABLE: OperationTable<TableService> = {
   operations: TABLE_OPERATIONS,
   find(request) {

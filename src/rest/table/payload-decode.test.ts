@@ -1,4 +1,4 @@
-// The bodies of Insert, Update and Merge Entity: which type each value has, and what is refused.
+// The bodies of Insert, Update and Merge Entity: the types of values, and malformed bodies.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeEntity, decodeTableName } from './payload-decode.ts'
@@ -41,7 +41,7 @@ const VALUES = [
   ['"A@odata.type":"Edm.Binary","A":"AQID"', 'Edm.Binary', 'AQID'],
 ] as const
 
-describe('values', () => {
+describe('the type of a value', () => {
   for (const [members, type, value] of VALUES) {
     test(`{${members}} is ${type} ${JSON.stringify(value)}`, () => {
       assert.deepEqual(decode(`{${members}}`).properties, { A: { type, value } })
@@ -61,7 +61,7 @@ const IGNORED = [
   '{"PartitionKey":null,"RowKey":null}',
 ]
 
-describe('what is no property', () => {
+describe('ignored members', () => {
   for (const json of IGNORED) {
     test(json, () => {
       const nothing = { partitionKey: undefined, rowKey: undefined, properties: {} }
@@ -110,17 +110,17 @@ const REFUSED = [
   ['{"A":"*","A@odata.type":"Edm.Binary"}', 'InvalidInput'],
 ] as const
 
-describe('refused', () => {
+describe('a malformed body', () => {
   for (const [json, code] of REFUSED) {
     test(`${JSON.stringify(json)} → ${code}`, () => assert.throws(() => decode(json), { code }))
   }
-  test('what is not UTF-8', () => {
+  test('that is not UTF-8 → InvalidInput', () => {
     const body = Buffer.from('{"A":"\xff"}', 'latin1')
     assert.throws(() => decodeEntity(body), { code: 'InvalidInput' })
   })
 })
 
-test('keys, and a name that objects have a meaning for', () => {
+test('keys and names with a meaning in JavaScript are decoded as properties', () => {
   const { partitionKey, rowKey, properties } = decode(
     '{"PartitionKey":"p","RowKey":"","__proto__":1,"constructor":"c"}',
   )
@@ -131,17 +131,17 @@ test('keys, and a name that objects have a meaning for', () => {
   ])
 })
 
-test('a long text with many quotes is read in one pass', () => {
+test('a long string with many quotes is decoded in one pass', () => {
   const text = String.raw`\"`.repeat(500_000)
   const { properties } = decode(`{"A":"${text}"}`)
   assert.equal(properties['A']?.value, '"'.repeat(500_000))
 })
 
-test('a text of backslashes is not looked at again and again', () => {
+test('a long string of backslashes takes linear time', () => {
   assert.throws(() => decode(`{"A":"${'\\'.repeat(1_000_001)}"`), { code: 'InvalidInput' })
 })
 
-test('the name of a table', () => {
+test('Create Table has the name of the table', () => {
   const name = (json: string) => decodeTableName(Buffer.from(json))
   assert.equal(name('{"TableName":"Abc"}'), 'Abc')
   assert.equal(name('{"odata.type":"x","TableName":"Abc"}'), 'Abc')

@@ -1,5 +1,5 @@
-// The JSON of an entity as what storage takes: each property with its type, which an annotation
-// (`"A@odata.type": "Edm.Int64"`) or the form of the value tells
+// Decodes the JSON of an entity. The type of a property comes from an annotation (`"A@odata.type": "Edm.Int64"`) or is
+// inferred from the value
 // (https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations).
 import { StorageError } from '../../storage/shared/error.ts'
 import { parseDouble, parseEdm, parseInt32 } from '../../storage/table/edm-text.ts'
@@ -12,10 +12,10 @@ import {
 } from '../../storage/table/edm.ts'
 import { parseJsonMembers, type JsonMembers, type JsonScalar } from './payload-json.ts'
 
-export type EntityPayload = {
+type EntityPayload = {
   readonly partitionKey: string | undefined
   readonly rowKey: string | undefined
-  /** Without the three of the system; what is null is not there. */
+  /** Without the three system properties and without nulls. */
   readonly properties: EdmProperties
 }
 
@@ -42,10 +42,10 @@ export function decodeTableName(body: Uint8Array): string {
   return scalar.text
 }
 
-/** The time of the last write is the service's own: what a client sends for it is ignored. */
+/** A Timestamp that a client sends is ignored: the service sets it. */
 const SYSTEM: ReadonlySet<string> = new Set(['PartitionKey', 'RowKey', 'Timestamp'])
 
-/** `odata.etag`, `A@odata.type`: no names of properties. */
+/** `odata.etag`, `A@odata.type`. */
 function isAnnotation(name: string): boolean {
   return name.startsWith('odata.') || name.includes('@odata.')
 }
@@ -59,7 +59,7 @@ function decodeKey(members: JsonMembers, name: string): string | undefined {
 
 const TYPE_ANNOTATION = '@odata.type'
 
-/** Of properties that have a value: what is said of others counts for nothing. */
+/** Ignores annotations of properties without a value. */
 function annotatedTypes(members: JsonMembers): ReadonlyMap<string, EdmType> {
   const types = new Map<string, EdmType>()
   for (const [annotation, scalar] of members) {
@@ -80,7 +80,7 @@ function decodeValue(scalar: Exclude<JsonScalar, { kind: 'null' }>, type: EdmTyp
   return value
 }
 
-/** A number without a point that is no Int32 is a Double, as OData's reader has it. */
+/** As in OData's own reader, a whole number that does not fit an Int32 is a Double. */
 function inferred(scalar: Exclude<JsonScalar, { kind: 'null' }>): EdmValue | undefined {
   switch (scalar.kind) {
     case 'string':
@@ -92,7 +92,7 @@ function inferred(scalar: Exclude<JsonScalar, { kind: 'null' }>): EdmValue | und
   }
 }
 
-/** A text may be of any type, a number of the three of numbers, and true and false are Boolean. */
+/** A string may have any type, a number one of the three numeric types, and true and false are Boolean. */
 function typed(scalar: Exclude<JsonScalar, { kind: 'null' }>, type: EdmType): EdmValue | undefined {
   switch (scalar.kind) {
     case 'string':

@@ -6,7 +6,7 @@ import { entityETag } from '../../storage/table/entity.ts'
 import {
   encodeEntities,
   encodeEntity,
-  encodeEntityOnce,
+  encodeCachedEntity,
   encodeTable,
   encodeTables,
 } from './payload-encode.ts'
@@ -71,17 +71,17 @@ const LEVELS = [
 ] as const
 
 for (const [level, single, set, members] of LEVELS) {
-  test(`an entity with ${level}`, () => {
+  test(`an entity is encoded with ${level}`, () => {
     assert.equal(encodeEntity(contextOf(level), ENTITY), `{${single}${members}}`)
   })
-  test(`entities with ${level}`, () => {
+  test(`entities are encoded with ${level}`, () => {
     const json = encodeEntities(contextOf(level), [ENTITY, ENTITY])
     assert.equal(json, `{${set}"value":[{${members}},{${members}}]}`)
     assert.equal(encodeEntities(contextOf(level), []), `{${set}"value":[]}`)
   })
 }
 
-test('$select: what is asked for, system properties first, and null for what is not there', () => {
+test('$select returns the selected properties, system properties first, and null for missing ones', () => {
   const select = ['int64', 'none', 'RowKey']
   assert.equal(
     encodeEntity(contextOf('minimalmetadata', select), ENTITY),
@@ -94,7 +94,7 @@ test('$select: what is asked for, system properties first, and null for what is 
   )
 })
 
-test('tables', () => {
+test('tables are encoded in all levels', () => {
   assert.equal(encodeTable(contextOf('nometadata'), 'T'), '{"TableName":"T"}')
   assert.equal(
     encodeTable(contextOf('minimalmetadata'), 'T'),
@@ -109,7 +109,7 @@ test('tables', () => {
   assert.equal(encodeTables(contextOf('nometadata'), []), '{"value":[]}')
 })
 
-test('an entity that is asked for again is what it would be the first time', () => {
+test('an entity is encoded the same with and without the cache', () => {
   const contexts = [
     ...(['minimalmetadata', 'nometadata', 'fullmetadata', 'minimalmetadata'] as const).map(
       (level) => contextOf(level),
@@ -122,7 +122,7 @@ test('an entity that is asked for again is what it would be the first time', () 
   for (const entity of [ENTITY, { ...ENTITY, stamp: STAMP + 1 }, ENTITY]) {
     for (const context of [...contexts, ...contexts]) {
       const expected = { etag: entityETag(entity.stamp), text: encodeEntity(context, entity) }
-      const { etag, text } = encodeEntityOnce(context, entity)
+      const { etag, text } = encodeCachedEntity(context, entity)
       assert.deepEqual({ etag, text }, expected)
       const copy = { ...entity, properties: { ...entity.properties } }
       assert.equal(encodeEntities(context, [entity]), encodeEntities(context, [copy]))

@@ -1,7 +1,7 @@
-// Entities and tables as OData's JSON, in the three levels of metadata. Written as text, since a Double
-// has a point (`5.0`) that JSON.stringify would drop.
+// Encodes entities and tables as OData JSON, in its three levels of metadata. JSON.stringify is not used for objects,
+// since it would write the Double `5.0` as `5`.
 import { derived } from '../../kv/derived.ts'
-import { remembering } from '../../memory/remember.ts'
+import { memoize } from '../../memory/memoize.ts'
 import { timestampOf } from '../../storage/shared/etag.ts'
 import { formatEdm } from '../../storage/table/edm-text.ts'
 import type { EdmType, EdmValue } from '../../storage/table/edm.ts'
@@ -9,14 +9,14 @@ import { entityETag, entityETagAt, type Entity } from '../../storage/table/entit
 import { entityPath, tablePath } from './address.ts'
 import type { MetadataLevel } from './payload-format.ts'
 
-/** What an answer's metadata names. */
-export type PayloadContext = {
+/** What the metadata of an answer refers to. */
+type PayloadContext = {
   readonly endpoint: string
   readonly account: string
   readonly level: MetadataLevel
 }
 
-export type EntityContext = PayloadContext & {
+type EntityContext = PayloadContext & {
   readonly table: string
   /** The names of $select; undefined: all properties. */
   readonly select: readonly string[] | undefined
@@ -27,9 +27,9 @@ export function encodeEntity(context: EntityContext, entity: Entity): string {
   return object([...metadata, ...entityMembers(context, entity)])
 }
 
-/** The same, with the ETag, for who may be asked for it again. */
-export function encodeEntityOnce(context: EntityContext, entity: Entity): EncodedEntity {
-  return once(contextKeyOf('element', context), encodeEntity, context, entity)
+/** The same with the ETag, cached with the entity's record. */
+export function encodeCachedEntity(context: EntityContext, entity: Entity): EncodedEntity {
+  return encodeCached(contextKeyOf('element', context), encodeEntity, context, entity)
 }
 
 function encodeItem(context: EntityContext, entity: Entity): string {
@@ -38,15 +38,15 @@ function encodeItem(context: EntityContext, entity: Entity): string {
 
 type EncodedEntity = { readonly etag: string; readonly text: string }
 
-/** Everything that the text depends on besides the record; undefined where it is not worth keeping. */
+/** Everything that the text depends on besides the record; undefined if it is not worth caching. */
 function contextKeyOf(kind: 'element' | 'item', context: EntityContext): string | undefined {
   const { endpoint, level, table, select } = context
-  // The metadata spells the table's name as the request did, in any case.
+  // The metadata repeats the table's name in the case of the request.
   return select === undefined ? `${kind} ${level} ${endpoint} ${table}` : undefined
 }
 
-/** Of an entity whose record is cached, text and ETag are made once for each context. */
-function once(
+/** Caches text and ETag with the entity's record, per context. */
+function encodeCached(
   contextKey: string | undefined,
   encode: (context: EntityContext, entity: Entity) => string,
   context: EntityContext,
@@ -61,7 +61,7 @@ function once(
 
 export function encodeEntities(context: EntityContext, entities: readonly Entity[]): string {
   const key = contextKeyOf('item', context)
-  const texts = entities.map((entity) => once(key, encodeItem, context, entity).text)
+  const texts = entities.map((entity) => encodeCached(key, encodeItem, context, entity).text)
   const metadata = metadataOf(context, `${context.table}${selected(context)}`)
   return object([...metadata, `"value":[${texts.join(',')}]`])
 }
@@ -80,16 +80,16 @@ function object(members: readonly string[]): string {
   return `{${members.join(',')}}`
 }
 
-/** A page has the same few names a thousand times. */
-const quotedName = remembering((name) => `${JSON.stringify(name)}:`)
+/** A page repeats the same few names up to a thousand times. */
+const quotedName = memoize((name) => `${JSON.stringify(name)}:`)
 
 function member(name: string, text: string): string {
   return quotedName(name) + JSON.stringify(text)
 }
 
-const quotedTypeName = remembering((name) => `${JSON.stringify(`${name}@odata.type`)}:`)
+const quotedTypeName = memoize((name) => `${JSON.stringify(`${name}@odata.type`)}:`)
 
-/** Of text that has nothing to escape. */
+/** For text that needs no escaping. */
 function plainMember(name: string, text: string): string {
   return `${quotedName(name)}"${text}"`
 }
@@ -118,15 +118,15 @@ function entityMembers(context: EntityContext, entity: Entity): string[] {
   const { select } = context
   const timestamp = timestampOf(entity.stamp)
   const members = annotationsOf(context, entity, timestamp)
-  const isWanted = (name: string) => select === undefined || select.includes(name)
-  if (isWanted('PartitionKey')) members.push(member('PartitionKey', entity.partitionKey))
-  if (isWanted('RowKey')) members.push(member('RowKey', entity.rowKey))
-  if (isWanted('Timestamp')) pushTimestamp(members, context, timestamp)
+  const isSelected = (name: string) => select === undefined || select.includes(name)
+  if (isSelected('PartitionKey')) members.push(member('PartitionKey', entity.partitionKey))
+  if (isSelected('RowKey')) members.push(member('RowKey', entity.rowKey))
+  if (isSelected('Timestamp')) pushTimestamp(members, context, timestamp)
   const { properties } = entity
   for (const name of select ?? Object.keys(properties)) {
     if (SYSTEM.has(name)) continue
     const value = Object.hasOwn(properties, name) ? properties[name] : undefined
-    // Azurite#2535: what is asked for and not there is null.
+    // Azurite#2535: a selected property that the entity does not have is null.
     if (value === undefined) members.push(`${quotedName(name)}null`)
     else pushProperty(members, context, name, value)
   }
@@ -149,13 +149,13 @@ function annotationsOf(context: EntityContext, entity: Entity, timestamp: string
   ]
 }
 
-/** Its type is known to all, so only the fullest level tells it. */
+/** Clients know its type, so only the full level includes it. */
 function pushTimestamp(members: string[], { level }: EntityContext, timestamp: string): void {
   if (level === 'fullmetadata') members.push(plainMember('Timestamp@odata.type', 'Edm.DateTime'))
   members.push(plainMember('Timestamp', timestamp))
 }
 
-/** JSON says what the other four are. */
+/** JSON itself distinguishes the other four types. */
 const ANNOTATED: ReadonlySet<EdmType> = new Set([
   'Edm.Int64',
   'Edm.DateTime',

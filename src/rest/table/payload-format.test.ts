@@ -1,4 +1,4 @@
-// Which level of metadata a request gets, and which formats there are none of.
+// The level of metadata that a request gets, and unsupported formats.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseQuery } from '../../http/protocol/query.ts'
@@ -44,7 +44,7 @@ for (const [accept, query, code] of REFUSED) {
   })
 }
 
-test('a body is JSON', () => {
+test('a body has to be JSON', () => {
   checkJsonBody({ headers: {} })
   checkJsonBody({ headers: { 'content-type': 'application/json' } })
   checkJsonBody({ headers: { 'content-type': 'application/json; charset=utf-8' } })
@@ -54,7 +54,7 @@ test('a body is JSON', () => {
   assert.throws(() => checkJsonBody(text), { code: 'MediaTypeNotSupported' })
 })
 
-test('Prefer', () => {
+test('Prefer is decoded; unknown preferences are ignored', () => {
   assert.equal(decodePrefer({ headers: {} }), undefined)
   assert.equal(decodePrefer({ headers: { prefer: 'return-content' } }), 'return-content')
   assert.equal(decodePrefer({ headers: { prefer: 'a, Return-No-Content' } }), 'return-no-content')

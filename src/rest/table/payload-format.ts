@@ -1,8 +1,8 @@
-// How much an answer tells besides the values: OData's three levels of metadata. `$format` wins over
-// Accept. There is JSON only: Atom ended with version 2015-12-11, and verbose JSON was never there.
+// OData's three levels of metadata in an answer. `$format` takes precedence over Accept. JSON is the only format: Atom
+// ended with version 2015-12-11, and the service never had verbose JSON.
 import { optionalHeader } from '../../http/protocol/header.ts'
 import type { Request } from '../../http/door/operation.ts'
-import { remembering } from '../../memory/remember.ts'
+import { memoize } from '../../memory/memoize.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 
 export type MetadataLevel = 'nometadata' | 'minimalmetadata' | 'fullmetadata'
@@ -23,8 +23,8 @@ export function decodeFormat({
   return accept === undefined ? 'minimalmetadata' : levelOfMedia(accept)
 }
 
-/** Of the media types that a client takes, the first that there is. */
-const levelOfMedia = remembering((text: string): MetadataLevel => {
+/** The first media type that the client accepts and the service has. */
+const levelOfMedia = memoize((text: string): MetadataLevel => {
   const media = text.toLowerCase().split(',')
   for (const one of media) {
     const [type = '', ...parameters] = one.split(';').map((part) => part.trim())
@@ -46,14 +46,14 @@ function levelOfParameter(parameter: string): MetadataLevel {
 
 const JSON_MEDIA = /^application\/json\s*(?:;|$)/
 
-/** A body must be JSON; one that doesn't say what it is, is taken to be. */
+/** A body has to be JSON; without a Content-Type it is assumed to be. */
 export function checkJsonBody({ headers }: Pick<Request, 'headers'>): void {
   const type = optionalHeader(headers, 'content-type')?.toLowerCase()
   if (type === undefined || type === 'application/json' || JSON_MEDIA.test(type)) return
   throw new StorageError(/atom|xml/.test(type) ? 'AtomFormatNotSupported' : 'MediaTypeNotSupported')
 }
 
-/** What every answer of this service has. */
+/** Headers of every answer of this service. */
 export const TABLE_HEADERS: readonly string[] = [
   'X-Content-Type-Options', 'nosniff',
   'Cache-Control', 'no-cache',
@@ -76,13 +76,13 @@ export function jsonHeaders(level: MetadataLevel): readonly string[] {
 
 export type Preference = 'return-content' | 'return-no-content'
 
-/** Whether the answer to an insert shall have what was inserted; other preferences are nobody's here. */
+/** Whether the answer to an insert returns the entity; other preferences are ignored. */
 export function decodePrefer({ headers }: Pick<Request, 'headers'>): Preference | undefined {
   const text = optionalHeader(headers, 'prefer')
   return text === undefined ? undefined : preferenceOf(text)
 }
 
-const preferenceOf = remembering((text: string): Preference | undefined => {
+const preferenceOf = memoize((text: string): Preference | undefined => {
   for (const each of text.toLowerCase().split(',')) {
     const preference = each.trim()
     if (preference === 'return-content' || preference === 'return-no-content') return preference

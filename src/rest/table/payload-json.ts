@@ -1,5 +1,5 @@
-// Reads the JSON of an entity: one object whose members are texts, numbers, booleans or null. JSON.parse
-// would lose what matters here: that `5.0` is no `5`, and that a name came twice.
+// Parses the JSON of an entity: one object whose members are strings, numbers, booleans or null. JSON.parse would lose
+// what matters here: the difference between `5.0` and `5`, and duplicate names.
 import { StorageError } from '../../storage/shared/error.ts'
 
 export type JsonScalar =
@@ -67,7 +67,7 @@ function takeNumber(cursor: Cursor): JsonScalar {
   return { kind: 'number', text }
 }
 
-/** A text with none of these is what stands between its quotes; the latter JSON.parse refuses. */
+/** A string without these characters needs no decoding; JSON.parse refuses the control characters. */
 // oxlint-disable-next-line no-control-regex
 const ESCAPED = /[\\\u0000-\u001f]/
 
@@ -86,7 +86,7 @@ function takeString(cursor: Cursor): string {
   }
 }
 
-/** Behind the quote that is not itself escaped. */
+/** The position after the first quote that is not escaped. */
 function endOfString(text: string, start: number): number {
   let quote = text.indexOf('"', start + 1)
   while (quote >= 0) {

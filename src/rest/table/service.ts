@@ -1,4 +1,4 @@
-// What the Table service's operations work with, and which part of a table the caller may touch.
+// The dependencies of the Table service's operations, and the part of a table that the caller may access.
 import type { Identity, TableKeyRange } from '../../auth/identity.ts'
 import type { AuthWorld } from '../../auth/world.ts'
 import type { Call, Request } from '../../http/door/operation.ts'
@@ -10,7 +10,7 @@ import { isTables, namedTable, tableAddress } from './address.ts'
 
 export type TableService = AccountService & {
   newId(): number
-  /** For the parts of a batch, which are authorized one by one. */
+  /** Authorizes the parts of a batch, one by one. */
   world(): AuthWorld
 }
 
@@ -20,18 +20,18 @@ export function reusedTable(service: TableService, { account, table }: TableAddr
   return reusedName(service, 'table', account, table)
 }
 
-/** The table that a request is about. */
+/** The table that a request addresses. */
 export function requestedTable(service: TableService, request: Request): ReusedName {
   return reusedTable(service, isTables(request) ? namedTable(request) : tableAddress(request))
 }
 
-/** The entities that a SAS is for; undefined for who may touch all of them. */
+/** The entities that a SAS grants access to; undefined: all of them. */
 export function keyRangeOf(identity: Identity): TableKeyRange | undefined {
   const isResourceSas = identity.kind === 'serviceSas' || identity.kind === 'userDelegationSas'
   return isResourceSas ? identity.keyRange : undefined
 }
 
-/** The table that a SAS is for, in lower case. */
+/** The table that a SAS grants access to, in lower case. */
 export function sasTableOf(identity: Identity): string | undefined {
   const isResourceSas = identity.kind === 'serviceSas' || identity.kind === 'userDelegationSas'
   return isResourceSas ? identity.table : undefined

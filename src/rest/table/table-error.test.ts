@@ -6,7 +6,7 @@ import { encodeErrorJson } from './table-error.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
-test('an error in JSON', () => {
+test('an error is encoded as OData JSON', () => {
   assert.deepEqual(JSON.parse(encodeErrorJson(new StorageError('InvalidInput'), 'id-1', NOW_MS)), {
     'odata.error': {
       code: 'InvalidInput',
@@ -19,7 +19,7 @@ test('an error in JSON', () => {
   })
 })
 
-test('every error with any detail is well-formed', () => {
+test('every error with any detail is encoded as valid JSON', () => {
   const code = fc.constantFrom(...(Object.keys(ERRORS) as ErrorCode[]))
   fc.assert(
     fc.property(code, fc.string({ unit: 'binary' }), (code, value) => {

@@ -1,6 +1,6 @@
-// Errors of the Table service, in the three forms that recorded answers of Azure show: JSON without a code among
-// the headers from operations on tables and entities, XML from those that `comp` names, and plain JSON from what
-// refuses a request before its operation runs, such as authentication.
+// Errors of the Table service, in the three recorded forms: OData JSON without x-ms-error-code from operations on
+// tables and entities, XML from operations with `comp`, and plain JSON from steps before the operation, such as
+// authentication.
 import { wwwAuthenticate } from '../../auth/failure.ts'
 import type { StorageError } from '../../storage/shared/error.ts'
 import { errorHeaders, errorMessage, wireCode } from '../../http/door/error.ts'
@@ -14,7 +14,7 @@ const ODATA_JSON = 'application/json;odata=minimalmetadata;streaming=true;charse
 export function tableErrorAnswer(error: StorageError, failed: FailedRequest): Answer {
   const { method, request, requestId, nowMs, isRunning } = failed
   const { status } = error
-  // Without a body there is no type to tell.
+  // No body, so no Content-Type.
   if (method === 'HEAD') return { status, headers: frontHeaders(error) }
   if (request?.query.get('comp')) {
     const headers = [...frontHeaders(error), 'Content-Type', 'application/xml']

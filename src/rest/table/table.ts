@@ -1,6 +1,10 @@
 // Query, get, create and delete tables, and their access policies: decode once, call storage, encode.
 import type { Identity } from '../../auth/identity.ts'
-import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../shared/access-policy-xml.ts'
+import {
+  ACL_BYTES_MAX,
+  decodeSignedIdentifiers,
+  encodeSignedIdentifiers,
+} from '../shared/access-policy-xml.ts'
 import type { Answer } from '../../http/door/operation.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import { leavingName, takingName } from '../../storage/shared/held-name.ts'
@@ -32,9 +36,7 @@ import {
 } from './query-option.ts'
 import { reusedTable, type TableCall } from './service.ts'
 
-/** Five policies of at most a few hundred bytes each. */
-export const ACL_BYTES_MAX = 64 * 1024
-/** A name of 63 letters, with annotations. */
+/** Enough for a name of 63 letters with annotations. */
 export const TABLE_NAME_BYTES_MAX = 64 * 1024
 
 export async function runQueryTables({ request, service }: TableCall): Promise<Answer> {
@@ -93,7 +95,7 @@ export async function runDeleteTable({ request, service }: TableCall): Promise<A
   return { status: 204, headers: TABLE_HEADERS }
 }
 
-/** Stored policies are for keys: who comes with a token finds none, as recorded answers show. */
+/** Recorded: a token can't access stored policies; the answer is 404. */
 function refuseToken(identity: Identity): void {
   if (identity.kind === 'bearer') throw new StorageError('ResourceNotFound')
 }

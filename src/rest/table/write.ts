@@ -1,4 +1,4 @@
-// The six writes of an entity, alone or as parts of a batch: what the request says, and how it is answered.
+// Decodes and answers the six writes of an entity, alone or as parts of a batch.
 import type { Identity } from '../../auth/identity.ts'
 import { isInKeyRange } from '../../auth/identity.ts'
 import { optionalHeader } from '../../http/protocol/header.ts'
@@ -17,12 +17,12 @@ import {
 } from './payload-format.ts'
 import { keyRangeOf } from './service.ts'
 
-/** What an entity and what a batch may have. */
+/** The longest body of an entity or a batch. */
 export const TABLE_BYTES_MAX = 4 * 1024 * 1024
 
 const TUNNELLED: ReadonlySet<string> = new Set(['MERGE', 'PATCH', 'PUT', 'DELETE'])
 
-/** POST with X-HTTP-Method is for clients and proxies that know no other methods. */
+/** POST with X-HTTP-Method is for clients and proxies that support no other methods. */
 export function effectiveMethod({ method, headers }: Request): string {
   const tunnelled = optionalHeader(headers, 'x-http-method')?.toUpperCase()
   if (tunnelled === undefined) return method
@@ -80,12 +80,12 @@ function decodeInsert(request: Request, body: Uint8Array): EntityWrite {
   if (partitionKey === undefined || rowKey === undefined) {
     throw new StorageError('PropertiesNeedValue')
   }
-  // An answer that can't be given is refused before anything is written.
+  // Refuses an unsupported format of the answer before anything is written.
   if (decodePrefer(request) !== 'return-no-content') decodeFormat(request)
   return { kind: 'insert', partitionKey, rowKey, properties }
 }
 
-/** `*` or one ETag; those of entities are weak. */
+/** `*` or one ETag, which is weak for entities. */
 function requiredIfMatch({ headers }: Request): string {
   const text = optionalHeader(headers, 'if-match')?.trim()
   if (text === undefined || (text !== '*' && !/^W\/"[^"]*"$/.test(text))) {
@@ -94,7 +94,7 @@ function requiredIfMatch({ headers }: Request): string {
   return text
 }
 
-/** A SAS for a range of keys writes nothing outside of it. */
+/** A SAS for a range of keys can't write outside of it. */
 export function checkWritable(identity: Identity, { partitionKey, rowKey }: EntityWrite): void {
   const range = keyRangeOf(identity)
   if (range !== undefined && !isInKeyRange(range, partitionKey, rowKey)) {

@@ -1,5 +1,5 @@
-// CANCEL ([MS-SMB2] 3.3.5.16): has no answer and uses no message id, so it is not in the table of commands. It may
-// be unsigned even where signing is required, but if it is signed, the signature counts.
+// CANCEL ([MS-SMB2] 3.3.5.16). It has no response and uses no message id, so it is not in the table of commands. It may
+// be unsigned even if signing is required, but a signature must be correct.
 import type { Connection, Session } from '../world.ts'
 import { isSigned } from '../session/sign.ts'
 import type { Smb2Header } from '../wire/header.ts'

@@ -1,5 +1,5 @@
-// CHANGE_NOTIFY ([MS-SMB2] 3.3.5.19): what has changed in a directory since the last one, or waiting until
-// something does. Nothing is awaited before the wait begins, so that a CANCEL right behind it finds it.
+// CHANGE_NOTIFY ([MS-SMB2] 3.3.5.19): the changes in a directory since the last one, or a wait for the next change.
+// Nothing is awaited before that wait starts, so that a CANCEL right after it finds it.
 import { requireRights, RIGHT } from '../handle/access.ts'
 import { requireHandle, type SmbCall, type SmbReply } from '../call.ts'
 import { endIfDeletePending, nextChanges, watchOf } from '../handle/notify.ts'
@@ -10,7 +10,7 @@ import {
   encodeChangeNotifyResponse,
 } from '../wire/file/change-notify.ts'
 
-/** What a handle may keep for a client that does not come for it; Windows itself asks for 64 KiB at most. */
+/** The changes that a handle buffers for its client. Windows requests 64 KiB at most. */
 const BUFFER_BYTES_MAX = 256 * 1024
 
 export async function runChangeNotify(call: SmbCall): Promise<SmbReply> {

@@ -1,4 +1,4 @@
-// SMB2's commands as a table, by their numbers ([MS-SMB2] 2.2.1.2). What is not here does not exist.
+// SMB2's commands as a table, by their numbers ([MS-SMB2] 2.2.1.2). A command that is not in it does not exist.
 import type { SmbCommand } from '../call.ts'
 import { COMMAND } from '../wire/header.ts'
 import { runChangeNotify } from './change-notify.ts'

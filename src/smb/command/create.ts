@@ -1,7 +1,6 @@
-// CREATE ([MS-SMB2] 3.3.5.9): from the wire to one transaction, again when clients had to be waited for.
-import type { FileTx } from '../../storage/file/open/open.ts'
+// CREATE ([MS-SMB2] 3.3.5.9): opens a file in one transaction, which runs again after waiting for other clients.
 import { openFile, type Opened, type OpenRequest } from '../../storage/file/open/smb-open.ts'
-import { allocatedBytesOf, keepAllocation } from '../handle/allocation.ts'
+import { allocatedBytesOf, setAllocation } from '../handle/allocation.ts'
 import { appInstanceOf, closeOtherInstances } from '../create/app-instance.ts'
 import { requireDisk, requireSession, requireTree, type SmbCall, type SmbReply } from '../call.ts'
 import { newChannelState } from '../handle/channel-sequence.ts'
@@ -31,11 +30,13 @@ export async function runCreate(call: SmbCall): Promise<SmbReply> {
   if (requireSession(call).handles.size >= HANDLES_MAX) throw new SmbError('INSUFFICIENT_RESOURCES')
   if (requireTree(call).kind === 'pipe') return createPipe(call, request)
   checkDurableContexts(request.contexts)
-  const known = await reconnect(call, request)
-  if (known !== undefined) return replyOf(request, known, oplockLevelOf(known.opened.cache), [])
+  const reopened = await reconnect(call, request)
+  if (reopened !== undefined) {
+    return replyOf(request, reopened, oplockLevelOf(reopened.opened.cache), [])
+  }
   const created = await createOnce(call, request, () => createNew(call, request))
   const { handle, opened, isReplay } = created
-  // A replay is told the level that it asks for.
+  // A replay gets the level that it asks for.
   const level = isReplay ? request.oplockLevel : oplockLevelOf(opened.cache)
   return replyOf(request, created, level, durableContexts(handle, request, isReplay))
 }
@@ -79,12 +80,9 @@ function replyOf(
 
 async function open(call: SmbCall, request: OpenRequest, isReplayable: boolean): Promise<Opened> {
   const { kv, moment } = call.world
-  // What opens a file as it is changes nothing durable. Others, tried as live transactions, would be run twice.
-  const isLive = request.disposition === 'open' || request.disposition === 'openIf'
   const attempt = (hasWaited: boolean) => {
     const now = moment()
-    const body = (tx: FileTx) => openFile(tx, { ...request, hasWaited }, now)
-    return isLive ? kv.write(body) : kv.write(body)
+    return kv.write((tx) => openFile(tx, { ...request, hasWaited }, now))
   }
   return retryOnRelease<Opened>(call, BREAK_MS_MAX, attempt, isReplayable)
 }
@@ -107,7 +105,7 @@ function newHandle(
     position: 0,
     mode: modeOf(options),
     lockSequences: new Map(),
-    kept: new Map(),
+    commandState: new Map(),
     onClose: new Set(),
     channels: newChannelState(call.header),
   }
@@ -116,12 +114,12 @@ function newHandle(
     const clientGuid = session.clientGuid.toString('hex')
     handle.appInstance = { id: appInstance, account: tree.account, sid: tree.sid, clientGuid }
   }
-  // A file that is there has its space already.
-  if (action !== 'opened') keepAllocation(handle, Number(contexts.allocationSize ?? 0n))
+  // An existing file already has its space.
+  if (action !== 'opened') setAllocation(handle, Number(contexts.allocationSize ?? 0n))
   return handle
 }
 
-/** The client may have gone while the file was opened: nobody else would close it then. */
+/** If the client has disconnected while the file was opened, nothing else would close the handle. */
 async function addHandle(call: SmbCall, handle: FileHandle): Promise<void> {
   const session = requireSession(call)
   const tree = requireTree(call)

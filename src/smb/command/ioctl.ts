@@ -1,4 +1,4 @@
-// IOCTL ([MS-SMB2] 3.3.5.15): the FSCTLs as a table. What is not in it the file system does not do.
+// IOCTL ([MS-SMB2] 3.3.5.15): the FSCTLs as a table. An FSCTL that is not in it is not supported.
 import { requireHandle, type SmbCall, type SmbReply } from '../call.ts'
 import { runGetCompression, runSetCompression } from '../fsctl/compression.ts'
 import { runCopyChunk, runCopyChunkWrite, runRequestResumeKey } from '../fsctl/copy-chunk.ts'
@@ -53,7 +53,7 @@ export async function runIoctl(call: SmbCall): Promise<SmbReply> {
   return { status, body: [encodeIoctlResponse({ ctlCode, fileId, output })] }
 }
 
-/** What is about the server names no file. */
+/** An FSCTL on the server names no file. */
 function handleOf(
   call: SmbCall,
   fsctl: Fsctl | undefined,

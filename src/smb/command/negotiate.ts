@@ -10,7 +10,7 @@ import {
   DIALECT,
   DIALECT_WILDCARD,
   SIGNING,
-  type Cipher,
+  type CipherId,
   type Dialect,
   type Signing,
 } from '../session/dialect.ts'
@@ -38,7 +38,7 @@ export const CAPABILITY = {
   encryption: 0x40,
 } as const
 
-/** Best first. Azure Files leaves out 3.0.2 and 2.0.2, which differ from 3.0 and 2.1 in what they lack only. */
+/** Best first. Azure Files leaves out 3.0.2 and 2.0.2, which differ from 3.0 and 2.1 only in what they lack. */
 const DIALECTS: readonly Dialect[] = [
   DIALECT.smb311,
   DIALECT.smb302,
@@ -46,7 +46,7 @@ const DIALECTS: readonly Dialect[] = [
   DIALECT.smb210,
   DIALECT.smb202,
 ]
-const CIPHERS: readonly Cipher[] = [
+const CIPHERS: readonly CipherId[] = [
   CIPHER.aes128Gcm,
   CIPHER.aes256Gcm,
   CIPHER.aes128Ccm,
@@ -81,7 +81,7 @@ export function runNegotiate(call: SmbCall): SmbReply {
   }
 }
 
-/** A client that knows SMB1, too ([MS-SMB2] 3.3.5.3): it is told to come again with SMB2, or has 2.0.2 at once. */
+/** A client that also speaks SMB1 ([MS-SMB2] 3.3.5.3) has to negotiate again with SMB2, or gets 2.0.2 at once. */
 export function answerSmb1Negotiate(
   connection: Connection,
   world: SmbWorld,
@@ -101,11 +101,11 @@ export function answerSmb1Negotiate(
 
 const CLIENT_GUID_BYTES = 16
 
-/** What a client that came with SMB1 has not said. */
+/** An SMB1 NEGOTIATE has none of these fields. */
 const SMB1_REQUEST: NegotiateRequest = {
   securityMode: 0,
   capabilities: 0,
-  clientGuid: Buffer.alloc(16),
+  clientGuid: Buffer.alloc(CLIENT_GUID_BYTES),
   dialects: [DIALECT.smb202],
   contexts: undefined,
 }
@@ -119,7 +119,7 @@ function negotiate(world: SmbWorld, request: NegotiateRequest, dialect: Dialect)
   const offered = dialect === DIALECT.smb311 ? contexts?.signingAlgorithms : undefined
   return {
     dialect,
-    // Not Buffer.from: a piece of its pool would keep all of the pool, for each connection.
+    // Not Buffer.from: a slice of its pool would keep the whole pool alive, for each connection.
     clientGuid: Buffer.alloc(CLIENT_GUID_BYTES, request.clientGuid),
     clientCapabilities: request.capabilities,
     clientSecurityMode: request.securityMode,
@@ -134,14 +134,14 @@ function cipherOf(
   { settings }: SmbWorld,
   { capabilities, contexts }: NegotiateRequest,
   dialect: Dialect,
-): Cipher | undefined {
+): CipherId | undefined {
   if (settings.encryption === 'off' || dialect < DIALECT.smb300) return undefined
   if (dialect === DIALECT.smb311) return CIPHERS.find((each) => contexts?.ciphers?.includes(each))
   return (capabilities & CAPABILITY.encryption) !== 0 ? CIPHER.aes128Ccm : undefined
 }
 
-/** With 3.1.1 the cipher comes by a context, and the bit stays unset. */
-function capabilitiesOf(dialect: Dialect, cipher: Cipher | undefined): number {
+/** 3.1.1 has a context for the cipher, and the bit stays unset. */
+function capabilitiesOf(dialect: Dialect, cipher: CipherId | undefined): number {
   const all = CAPABILITY.leasing | CAPABILITY.largeMtu
   if (dialect === DIALECT.smb202) return 0
   if (dialect === DIALECT.smb210) return all

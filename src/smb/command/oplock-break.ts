@@ -1,4 +1,4 @@
-// OPLOCK_BREAK ([MS-SMB2] 3.3.5.22): the client acknowledges that it has given up what it was asked to.
+// OPLOCK_BREAK ([MS-SMB2] 3.3.5.22): the client acknowledges the break of an oplock or a lease.
 import { CACHE_READ } from '../../storage/file/open/open.ts'
 import { requireHandle, requireSession, type SmbCall, type SmbReply } from '../call.ts'
 import { leaseHolder } from '../create/create-cache.ts'

@@ -6,8 +6,8 @@ import {
   scanPage,
   startScan,
   type DirectoryScan,
-  type Position,
   type Scanned,
+  type ScanPosition,
 } from '../handle/directory-scan.ts'
 import type { FileHandle } from '../world.ts'
 import { SmbError } from '../smb-error.ts'
@@ -31,23 +31,23 @@ export async function runQueryDirectory(call: SmbCall): Promise<SmbReply> {
   return { body: [encodeQueryDirectoryResponse(entries)] }
 }
 
-type KeptScan = { scan: DirectoryScan | undefined; last: Promise<unknown> }
+type ScanState = { scan: DirectoryScan | undefined; last: Promise<unknown> }
 
-const KEPT = 'directory-scan'
+const STATE_KEY = 'directory-scan'
 
-function keptScan({ kept }: FileHandle): KeptScan {
-  const found = kept.get(KEPT) as KeptScan | undefined
+function scanState({ commandState }: FileHandle): ScanState {
+  const found = commandState.get(STATE_KEY) as ScanState | undefined
   if (found !== undefined) return found
-  const fresh: KeptScan = { scan: undefined, last: Promise.resolve() }
-  kept.set(KEPT, fresh)
+  const fresh: ScanState = { scan: undefined, last: Promise.resolve() }
+  commandState.set(STATE_KEY, fresh)
   return fresh
 }
 
-/** Requests that were sent together go on with one scan, one after the other. */
+/** Concurrent requests continue the same scan, one after the other. */
 async function inTurn<T>(handle: FileHandle, run: () => Promise<T>): Promise<T> {
-  const kept = keptScan(handle)
-  const turn = kept.last.then(run)
-  kept.last = turn.catch(() => undefined)
+  const state = scanState(handle)
+  const turn = state.last.then(run)
+  state.last = turn.catch(() => undefined)
   return await turn
 }
 
@@ -69,20 +69,20 @@ async function query(
   return listing.bytes
 }
 
-/** The pattern is the first call's until the client reopens the scan. */
+/** The pattern of the first request stays in effect until the client reopens the scan. */
 function scanFor(handle: FileHandle, { flags, pattern }: QueryDirectoryRequest): DirectoryScan {
-  const kept = keptScan(handle)
+  const state = scanState(handle)
   const isReopened = (flags & QUERY_DIRECTORY_FLAG.reopen) !== 0
-  if (kept.scan === undefined || (isReopened && pattern !== '')) {
+  if (state.scan === undefined || (isReopened && pattern !== '')) {
     if (pattern === '' || /[\\/]/.test(pattern)) throw new SmbError('OBJECT_NAME_INVALID')
-    kept.scan = startScan(pattern)
+    state.scan = startScan(pattern)
   } else if (isReopened || (flags & QUERY_DIRECTORY_FLAG.restartScans) !== 0) {
-    restartScan(kept.scan)
+    restartScan(state.scan)
   }
-  return kept.scan
+  return state.scan
 }
 
-/** Entries with a short name take about as much; more are read where that was too few. */
+/** About the size of an entry with a short name. */
 const ENTRY_BYTES = 128
 const COUNT_MAX = 4_096
 
@@ -90,19 +90,19 @@ function estimate(outputMaxBytes: number): number {
   return Math.min(Math.ceil(outputMaxBytes / ENTRY_BYTES), COUNT_MAX)
 }
 
-/** At least one, if there is any. */
+/** At least one entry, if there is any. */
 async function fill(
   call: SmbCall,
   handle: FileHandle,
   scan: DirectoryScan,
   countMax: number,
 ): Promise<readonly Scanned[]> {
-  let from: Position | undefined = scan.position
+  let from: ScanPosition | undefined = scan.position
   while (from !== undefined) {
     const page = await scanPage(call.world, requireDisk(call), handle, scan, from, countMax)
     if (page.found.length > 0) return page.found
     from = page.next
-    // What was passed over once is not looked at again.
+    // The next request does not scan the skipped entries again.
     if (from !== undefined) scan.position = from
   }
   return []

@@ -1,4 +1,4 @@
-// QUERY_INFO ([MS-SMB2] 3.3.5.20): what is known of a file, of the share as a volume, and who may do what.
+// QUERY_INFO ([MS-SMB2] 3.3.5.20): information on a file, on the share as a volume, and security descriptors.
 import { requireOpenedState, type OpenedNode } from '../../storage/file/open/opened-node.ts'
 import { RIGHT, requireRights } from '../handle/access.ts'
 import { allocatedBytesOf } from '../handle/allocation.ts'
@@ -9,7 +9,7 @@ import { querySecurity } from '../handle/security.ts'
 import { SmbError } from '../smb-error.ts'
 import { checkTransfer } from '../handle/transfer.ts'
 import { volumeFactsOf, volumeSerialNumber } from '../handle/volume.ts'
-import { shownWriteTime } from '../handle/write-time.ts'
+import { visibleWriteTime } from '../handle/write-time.ts'
 import { encodeFileInformation, type FileFacts } from '../wire/information/file-information.ts'
 import type { Information } from '../wire/information/information.ts'
 import {
@@ -48,7 +48,7 @@ async function query(
     case INFORMATION_TYPE.security:
       return await querySecurity(call, handle, request)
     case INFORMATION_TYPE.quota:
-      // A share has a quota, users have none.
+      // Shares have quotas, users don't.
       throw new SmbError('NOT_SUPPORTED')
     default:
       throw new SmbError('INVALID_PARAMETER')
@@ -82,12 +82,12 @@ function factsOf(
   const { linkCount = 1 } = node
   return {
     ...fileFactsOf(node, allocatedBytesOf(handle)),
-    lastWriteTime: BigInt(shownWriteTime(handle, node.lastWriteTime, nowMs)),
+    lastWriteTime: BigInt(visibleWriteTime(handle, node.lastWriteTime, nowMs)),
     path: open.path.replaceAll('/', '\\'),
     isDirectory: node.kind === 'directory',
     fileId: fileIdOf(shareId, node),
     volumeSerialNumber: BigInt(volumeSerialNumber(shareId)),
-    // The name that is about to go does not count.
+    // A name that is about to be deleted does not count.
     numberOfLinks: deletePending ? linkCount - 1 : linkCount,
     deletePending,
     accessMask: open.access,
@@ -98,7 +98,7 @@ function factsOf(
 
 const FILE_STANDARD_INFORMATION = 5
 
-/** A pipe has a size that means nothing and goes with its last handle. */
+/** A pipe has a meaningless size and disappears with its last handle. */
 function queryPipe({ type, informationClass, outputMaxBytes }: QueryInfoRequest): Information {
   if (type !== INFORMATION_TYPE.file || informationClass !== FILE_STANDARD_INFORMATION) {
     throw new SmbError('INVALID_PARAMETER')

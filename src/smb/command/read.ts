@@ -1,5 +1,5 @@
-// READ ([MS-SMB2] 3.3.5.12). The bytes go from the extent's chunks to the socket as they are.
-import { readOpened, type ReadBytes } from '../../storage/file/bytes/smb-range.ts'
+// READ ([MS-SMB2] 3.3.5.12). The bytes go from the extent's chunks to the socket without a copy.
+import { readOpened, type OpenedBytes } from '../../storage/file/bytes/smb-range.ts'
 import { RIGHT, requireAnyRight } from '../handle/access.ts'
 import { requireHandle, type SmbCall, type SmbReply } from '../call.ts'
 import type { FileHandle, PipeHandle } from '../world.ts'
@@ -47,17 +47,17 @@ async function readFile(
 
 const AHEAD_COUNT = 3
 
-async function contentOf({ world }: SmbCall, found: ReadBytes): Promise<Buffer[]> {
+async function contentOf({ world }: SmbCall, found: OpenedBytes): Promise<Buffer[]> {
   if ('bytes' in found) return [asBuffer(found.bytes)]
   const chunks: Buffer[] = []
-  // All of them are needed for the answer: a few at a time keep the disk busy.
+  // The response needs all of them; reading a few at a time keeps the disk busy.
   for await (const chunk of world.extents.read(found.pieces, AHEAD_COUNT)) {
     chunks.push(asBuffer(chunk))
   }
   return chunks
 }
 
-/** What a pipe has to say is there as soon as it was asked: nothing ever has to be waited for. */
+/** A pipe answers as soon as a request is written to it, so a read never waits. */
 function readPipe({ pipe }: PipeHandle, { lengthBytes, minimumCount }: ReadRequest): SmbReply {
   const { bytes, more } = pipe.read(lengthBytes)
   if (bytes.length === 0 || bytes.length < minimumCount) {

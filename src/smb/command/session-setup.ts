@@ -1,5 +1,5 @@
-// SESSION_SETUP ([MS-SMB2] 3.3.5.5): a login in several rounds. It makes a session, proves again who has one, or
-// makes its connection a further channel of one. The last answer is signed with the keys that the login gave.
+// SESSION_SETUP ([MS-SMB2] 3.3.5.5): a login in several rounds. It creates a session, re-authenticates one, or binds its
+// connection to one as another channel. The last response is signed with the keys of the login.
 import { stepSmbLogin, type SmbLoginStep } from '../../auth/smb/smb-login.ts'
 import { isSameUser, type SmbCall, type SmbReply } from '../call.ts'
 import type { Negotiated, Session } from '../world.ts'
@@ -18,10 +18,9 @@ import {
 } from '../wire/session/session-setup.ts'
 import { errorBody } from '../wire/status.ts'
 
-/** What the login is for. */
 type Purpose =
   | { readonly kind: 'new' }
-  | { readonly kind: 'again'; readonly session: Session }
+  | { readonly kind: 'reauthenticate'; readonly session: Session }
   | { readonly kind: 'bind'; readonly session: Session }
 
 type FinalStep = Exclude<SmbLoginStep, { kind: 'challenge' }>
@@ -32,13 +31,13 @@ type Round = {
   readonly request: SessionSetupRequest
   readonly purpose: Purpose
   readonly id: bigint
-  /** 3.1.1: with this request. */
+  /** SMB 3.1.1: the hash including this request. */
   readonly preauthHash: Buffer
 }
 
-/** Logins of one connection that have begun, or have failed and are not answered yet. */
+/** Per connection: logins in progress, and failed ones whose response is delayed. */
 const LOGINS_MAX = 4
-/** As long as Windows waits by default (InvalidAuthenticationDelayTimeInMs). */
+/** The default of Windows (InvalidAuthenticationDelayTimeInMs). */
 const FAILURE_DELAY_MS = 2_000
 
 export async function runSessionSetup(call: SmbCall): Promise<SmbReply> {
@@ -64,7 +63,7 @@ function purposeOf(call: SmbCall, negotiated: Negotiated, request: SessionSetupR
     return { kind: 'bind', session: requireBindable(call, negotiated) }
   }
   const session = connection.sessions.get(header.sessionId)
-  if (session !== undefined) return { kind: 'again', session }
+  if (session !== undefined) return { kind: 'reauthenticate', session }
   if (header.sessionId !== 0n && !connection.logins.has(header.sessionId)) {
     throw new SmbError('USER_SESSION_DELETED')
   }
@@ -95,8 +94,8 @@ async function finish(round: Round, step: FinalStep): Promise<SmbReply> {
   const { world, connection } = call
   const session = sessionAfter(round, step)
   if (session === undefined || step.kind === 'refused' || step.kind === 'malformed') {
-    // Who cannot prove again to be its user loses the session.
-    if (purpose.kind === 'again') await endSession(world, purpose.session, 'ended')
+    // A failed re-authentication ends the session.
+    if (purpose.kind === 'reauthenticate') await endSession(world, purpose.session, 'ended')
     return refuse(call, step)
   }
   if (step.kind === 'accepted') report(call, 'accepted', nameOf(step))
@@ -114,7 +113,7 @@ async function finish(round: Round, step: FinalStep): Promise<SmbReply> {
   }
 }
 
-/** What may have been a guess is answered late. */
+/** A failed login is answered late, to slow down guessing. */
 function refuse(call: SmbCall, step: FinalStep): SmbReply {
   report(call, step.kind === 'refused' ? step.reason : step.kind, nameOf(step))
   if (step.kind === 'malformed') throw new SmbError('INVALID_PARAMETER')
@@ -145,9 +144,9 @@ function applyLogin(round: Round, step: FinalStep): Session | undefined {
   const { world, connection } = call
   if (step.kind === 'anonymous') {
     if (purpose.kind === 'bind') throw new SmbError('ACCESS_DENIED')
-    // Nobody gets no session, but who has one may step back from it: old handles go on, nothing new is opened.
+    // An anonymous login gets no session, but it may downgrade one: old handles still work, nothing new is opened.
     if (purpose.kind === 'new') return undefined
-    // Its identity stays, for without one it would be above all descriptors.
+    // The identity stays: without one, no security descriptor would apply.
     purpose.session.user = ''
     return purpose.session
   }
@@ -159,8 +158,8 @@ function applyLogin(round: Round, step: FinalStep): Session | undefined {
       const login = { id, user, identity, sessionKey, preauthHash, securityMode }
       return createSession(world, connection, negotiated, login)
     }
-    case 'again':
-      // The keys stay as they are ([MS-SMB2] 3.3.5.5.3).
+    case 'reauthenticate':
+      // The keys do not change ([MS-SMB2] 3.3.5.5.3).
       purpose.session.user = user
       purpose.session.identity = identity
       return purpose.session
@@ -171,7 +170,7 @@ function applyLogin(round: Round, step: FinalStep): Session | undefined {
   }
 }
 
-/** The client has lost its connection and is back before we have noticed. */
+/** The client has lost its connection and logs in again before the server has noticed. */
 async function endPrevious({ world }: SmbCall, session: Session, id: bigint): Promise<void> {
   const previous = world.sessions.get(id)
   if (previous === undefined || previous === session || !isSameUser(previous, session)) return

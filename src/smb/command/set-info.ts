@@ -1,10 +1,10 @@
-// SET_INFO ([MS-SMB2] 3.3.5.21): one row for each class that can be set. Renames and deletions are whole stories
-// of their own (set-rename.ts, set-disposition.ts).
+// SET_INFO ([MS-SMB2] 3.3.5.21), by information class. Renames, deletions and lengths have files of their own
+// (set-rename.ts, set-disposition.ts, set-length.ts).
 import { frozenAfter, type BasicTime, setOpenedBasic } from '../../storage/file/tree/set-basic.ts'
 import { RIGHT, requireRights } from '../handle/access.ts'
 import { requireDisk, requireHandle, type SmbCall, type SmbReply } from '../call.ts'
 import type { FileHandle } from '../world.ts'
-import { frozenTimesOf, keepFrozenTimes } from '../handle/frozen-times.ts'
+import { frozenTimesOf, setFrozenTimes } from '../handle/frozen-times.ts'
 import { setSecurity } from '../handle/security.ts'
 import { SmbError } from '../smb-error.ts'
 import { onChannel } from '../handle/transfer.ts'
@@ -16,7 +16,7 @@ import {
   encodeSetInfoResponse,
   type FileChange,
   type SetInfoRequest,
-  type TimeChange,
+  type FiletimeChange,
 } from '../wire/information/set-info.ts'
 import { setDisposition } from './set-disposition.ts'
 import { setLength } from './set-length.ts'
@@ -43,7 +43,7 @@ async function setInformation(
       return await setSecurity(call, handle, request)
     case INFORMATION_TYPE.fileSystem:
     case INFORMATION_TYPE.quota:
-      // The volume's label and quotas are the share's, which SMB does not set.
+      // The volume's label and quotas belong to the share, which SMB can't change.
       throw new SmbError('NOT_SUPPORTED')
     default:
       throw new SmbError('INVALID_PARAMETER')
@@ -99,10 +99,10 @@ async function setTimesAndAttributes(
   await call.world.kv.write((tx) =>
     setOpenedBasic(tx, tree, handle.open, { basic, frozen }, moment),
   )
-  keepFrozenTimes(handle, frozen)
+  setFrozenTimes(handle, frozen)
   showWriteTime(handle)
 }
 
-function timeOf(change: TimeChange): BasicTime {
+function timeOf(change: FiletimeChange): BasicTime {
   return typeof change === 'bigint' ? String(change) : change
 }

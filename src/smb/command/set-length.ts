@@ -1,7 +1,7 @@
-// FileEndOfFileInformation and FileAllocationInformation ([MS-FSA] 2.1.5.15.3, 2.1.5.15.1): a file is cut or grown
-// with zeros. Space is not set aside: an allocation above the length is shown to its handle and changes nothing.
+// FileEndOfFileInformation and FileAllocationInformation ([MS-FSA] 2.1.5.15.3, 2.1.5.15.1): a file is truncated, or
+// extended with zeros. Space is not reserved: only the handle shows an allocation above the length.
 import { FILE_BYTES_MAX } from '../../storage/file/bytes/range.ts'
-import { keepAllocation } from '../handle/allocation.ts'
+import { setAllocation } from '../handle/allocation.ts'
 import { RIGHT, requireRights } from '../handle/access.ts'
 import { requireDisk, type SmbCall } from '../call.ts'
 import type { FileHandle } from '../world.ts'
@@ -24,6 +24,6 @@ export async function setLength(
   const resize = { lengthBytes: size, newId: call.world.newId() }
   const change = { kind, resize, frozen: frozenTimesOf(handle) }
   await call.world.kv.write((tx) => resizeOpened(tx, tree, handle.open, change, moment))
-  if (kind === 'allocation') keepAllocation(handle, size)
+  if (kind === 'allocation') setAllocation(handle, size)
   showWriteTime(handle)
 }

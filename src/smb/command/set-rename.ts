@@ -5,17 +5,17 @@ import type { FileHandle } from '../world.ts'
 import { decodeFilePath } from '../handle/file-path.ts'
 import { SmbError } from '../smb-error.ts'
 import { BREAK_MS_MAX, retryOnRelease } from '../connection/wait.ts'
-import type { Rename } from '../wire/information/set-info.ts'
-import { rename } from '../../storage/file/open/smb-rename.ts'
+import type { FileRenameInformation } from '../wire/information/set-info.ts'
+import { renameOpened } from '../../storage/file/open/smb-rename.ts'
 import { frozenTimesOf } from '../handle/frozen-times.ts'
 
 export async function setRename(
   call: SmbCall,
   handle: FileHandle,
-  { name, replaceIfExists, posixSemantics }: Rename,
+  { name, replaceIfExists, posixSemantics }: FileRenameInformation,
 ): Promise<void> {
   requireRights(handle, RIGHT.delete)
-  // From the root on in any case; some clients say so.
+  // The path always starts at the root; some clients write it with a leading backslash.
   const { path, snapshotMs } = decodeFilePath(name.replace(/^\\/, ''))
   if (snapshotMs !== undefined) throw new SmbError('MEDIA_WRITE_PROTECTED')
   const tree = requireDisk(call)
@@ -25,6 +25,6 @@ export async function setRename(
   await retryOnRelease(call, BREAK_MS_MAX, () => {
     const now = moment()
     const frozen = frozenTimesOf(handle)
-    return kv.write((tx) => rename(tx, tree, handle.open, { ...how, frozen }, now))
+    return kv.write((tx) => renameOpened(tx, tree, handle.open, { ...how, frozen }, now))
   })
 }

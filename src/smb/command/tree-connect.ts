@@ -14,7 +14,7 @@ import {
   SHARE_TYPE,
 } from '../wire/session/tree-connect.ts'
 
-/** FILE_ALL_ACCESS: a share has no descriptor of its own that would take a right from anybody; its files have. */
+/** FILE_ALL_ACCESS: a share has no security descriptor that restricts anyone; its files do. */
 const MAXIMAL_ACCESS = 0x001f_01ff
 const TREES_MAX = 4_096
 const SHARE_NAME_MAX = 63

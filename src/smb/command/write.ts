@@ -1,4 +1,4 @@
-// WRITE ([MS-SMB2] 3.3.5.13). It is answered when the bytes are durable, so WRITE_THROUGH asks for nothing more.
+// WRITE ([MS-SMB2] 3.3.5.13). The response waits until the bytes are durable, so WRITE_THROUGH changes nothing.
 import { wholeSlice } from '../../extent/content/slice-list.ts'
 import { removeReferences } from '../../extent/content/reference.ts'
 import type { Piece } from '../../extent/content/slice.ts'
@@ -26,7 +26,7 @@ import {
 import { noteWrite } from '../handle/write-time.ts'
 import { decodeWriteRequest, encodeWriteResponse, type WriteRequest } from '../wire/file/write.ts'
 
-/** Where NTFS ends ([MS-FSA] 2.1.5.4, MAXFILESIZE); files end long before it, with DISK_FULL. */
+/** The limit of NTFS ([MS-FSA] 2.1.5.4, MAXFILESIZE). Files end long before it, with DISK_FULL. */
 const WRITE_END = 0xfff_ffff_0000n
 
 export async function runWrite(call: SmbCall): Promise<SmbReply> {
@@ -46,7 +46,7 @@ async function writeFile(
   { append, offset, offsetExact, content }: WriteRequest,
 ): Promise<void> {
   requireAnyRight(handle, RIGHT.writeData | RIGHT.appendData)
-  // Who may only append writes to the end, wherever he says; others have to say where ([MS-SMB2] 2.2.13.1.1).
+  // A handle that may only append writes at the end, whatever the offset. Others need an offset ([MS-SMB2] 2.2.13.1.1).
   const isAppending = (handle.open.access & RIGHT.writeData) === 0
   if (append && !isAppending) throw new SmbError('INVALID_PARAMETER')
   const lengthBytes = content.length
@@ -73,7 +73,7 @@ async function writeSmall(
   return await world.kv.write((tx) => writeOpened(tx, at, write, pieces, by))
 }
 
-/** Bytes first, record second: nothing of it is seen before all of it is there. */
+/** Bytes first, record second: readers see all of the write or nothing. */
 async function writeLarge(
   world: SmbWorld,
   at: OpenedAt,
@@ -92,13 +92,13 @@ async function writeLarge(
   }
 }
 
-/** Nothing shows these bytes: the next sweep takes them. */
+/** No record references these bytes; the next sweep removes them. */
 async function discard({ kv, newId }: SmbWorld, pieces: readonly Piece[]): Promise<void> {
   const id = newId()
   await kv.write((tx) => removeReferences(tx, { id, pieces }))
 }
 
-/** So many at a time that they are still in the processor's cache when they are copied after their CRC was made. */
+/** Small enough to stay in the processor's cache between the CRC and the copy. */
 const PART_BYTES = 256 * 1024
 
 async function* partsOf(content: Buffer): AsyncGenerator<Uint8Array> {

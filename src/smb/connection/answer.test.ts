@@ -1,4 +1,4 @@
-// Answers on the wire: credits with the last part, and frames that are not too long.
+// Encoding of responses: the last part grants the credits, and no frame is too long.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAnswers, framesOf, interimAnswer, type Answered, type Part } from './answer.ts'
@@ -28,7 +28,7 @@ function answer(part: Part, bodyBytes = 4, asyncId?: bigint): Answered {
 const headersOf = (answered: readonly Answered[]) =>
   encodeAnswers(answered, undefined).map(([head]) => decodeHeader(head))
 
-test('the header repeats the request', () => {
+test('the header repeats fields of the request', () => {
   const [header] = headersOf([answer(partOf(3n, 1))])
   const { creditCharge, messageId, treeId, sessionId, flags } = header ?? partOf(0n, 0).header
   assert.deepEqual([creditCharge, messageId, treeId, sessionId], [2, 3n, 5, 9n])
@@ -39,7 +39,7 @@ test('the header repeats the request', () => {
   )
 })
 
-test('the credits of all parts come with the last', () => {
+test('the last part grants the credits of all parts', () => {
   const headers = headersOf([answer(partOf(1n, 2)), answer(partOf(2n, 3)), answer(partOf(3n, 4))])
   assert.deepEqual(
     headers.map(({ credits }) => credits),
@@ -47,7 +47,7 @@ test('the credits of all parts come with the last', () => {
   )
 })
 
-test('who was told to wait has had the credits then', () => {
+test('the interim response grants the credits, and the final response grants none', () => {
   const part = partOf(1n, 7)
   const [interim] = headersOf([interimAnswer(part, 4n)])
   const [final] = headersOf([answer(part, 4, 4n)])
@@ -69,7 +69,7 @@ const LENGTHS: readonly (readonly [readonly number[], readonly number[]])[] = [
 ]
 
 for (const [lengths, counts] of LENGTHS) {
-  test(`bodies of ${lengths.join(', ')} bytes go in ${counts.length} frames`, () => {
+  test(`bodies of ${lengths.join(', ')} bytes take ${counts.length} frames`, () => {
     const answered = lengths.map((length, index) => answer(partOf(BigInt(index), 1), length))
     assert.deepEqual(
       framesOf(answered).map((frame) => frame.length),

@@ -1,5 +1,5 @@
-// Answers as they go over the wire ([MS-SMB2] 3.3.4.1): the header repeats the request's, parts of a compound are
-// padded and signed one by one, and the credits of all of them are granted with the last.
+// Encodes responses ([MS-SMB2] 3.3.4.1): the header repeats fields of the request's, the parts of a compound are padded
+// and signed one by one, and the last part grants the credits of all.
 import type { Session } from '../world.ts'
 import type { Outgoing } from './dispatch.ts'
 import { TRANSFER_BYTES_MAX } from '../limits.ts'
@@ -12,7 +12,7 @@ import {
 } from '../wire/header.ts'
 import { errorBody, NT_STATUS } from '../wire/status.ts'
 
-/** What clients take: an answer as long as MaxReadSize allows, and some room. */
+/** What clients accept: a response of MaxReadSize, and some more. */
 const FRAME_BYTES_MAX = TRANSFER_BYTES_MAX + 64 * 1024
 /** A header and padding. */
 const ANSWER_BYTES = 64 + 8
@@ -21,7 +21,7 @@ const ANSWER_BYTES = 64 + 8
 export type Part = {
   readonly message: Buffer
   readonly header: Smb2Header
-  /** Granted with its first answer. */
+  /** Granted with its first response. */
   readonly credits: number
 }
 
@@ -31,12 +31,12 @@ export type Answered = {
   readonly asyncId: bigint | undefined
 }
 
-/** STATUS_PENDING; its final answer grants no credits, so this one does. It is never signed. */
+/** STATUS_PENDING, never signed. It grants the credits; the final response grants none. */
 export function interimAnswer(part: Part, asyncId: bigint): Answered {
   return { part, outgoing: { status: 'PENDING', body: [errorBody()] }, asyncId }
 }
 
-/** Usually one; a chain of READs may be longer than a frame can be. */
+/** Usually one frame; the responses to a compound of READs may not fit into one. */
 export function framesOf(answered: readonly Answered[]): readonly (readonly Answered[])[] {
   const frames: Answered[][] = []
   let lengthBytes = Infinity
@@ -63,7 +63,7 @@ export function encodeAnswers(
   )
   for (const [index, message] of messages.entries()) {
     const outgoing = answered[index]?.outgoing
-    // What is sealed is not signed as well ([MS-SMB2] 3.1.4.3).
+    // An encrypted message is not signed ([MS-SMB2] 3.1.4.3).
     if (sealedBy === undefined) outgoing?.signer?.sign(message)
     outgoing?.encoded?.(message)
   }
@@ -93,7 +93,7 @@ function encodeAnswer({ part, outgoing, asyncId }: Answered, credits: number): M
   return [head, ...outgoing.body]
 }
 
-/** Of a message without a request, or of the answer to an SMB1 NEGOTIATE. */
+/** The header of a message without a request, or of the response to an SMB1 NEGOTIATE. */
 export function encodePlainHeader(command: number, messageId: bigint, credits: number): Buffer {
   return encodeHeader({
     creditCharge: 0,

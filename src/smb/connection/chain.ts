@@ -1,7 +1,7 @@
-// A compound, or a single message as a compound of one ([MS-SMB2] 3.3.5.2.7). Its parts run one after the other and
-// are answered together. Any part may wait, for a cache to be given up or for a lock: then the parts before it are
-// answered first, and the client gets an interim response for the part that waits and for every part related to
-// it (3.3.5.2.7.2). Those are answered together when the wait is over.
+// Runs a compound ([MS-SMB2] 3.3.5.2.7); a single message is a compound of one. Its parts run one after the other and
+// are answered together. Any part may have to wait for a lock or for another client's cache. Then the parts before it
+// are answered first, and the client gets an interim response for the waiting part and for every part related to it
+// (3.3.5.2.7.2). Those are answered together when the wait is over.
 import assert from 'node:assert/strict'
 import { interimAnswer, type Answered, type Part } from './answer.ts'
 import type { Chain } from '../call.ts'
@@ -18,7 +18,7 @@ export type ChainLine = {
   readonly running: RunningRequests
   readonly sealedBy: Session | undefined
   send(answered: readonly Answered[]): void
-  /** The chain begins to wait, for how long is up to others. False: the connection has too much waiting already. */
+  /** Called when the chain starts to wait for other clients. False: too much is waiting on the connection already. */
   hold(): boolean
 }
 
@@ -27,7 +27,7 @@ type Link = { readonly part: Part; readonly request: RunningRequest }
 export async function runChain(line: ChainLine, parts: readonly Part[]): Promise<void> {
   const chain = newChain()
   const answered: Answered[] = []
-  // All of them at once: CANCEL may name a part that has not begun yet.
+  // All of them at once: CANCEL may name a part that has not started yet.
   const links = parts.map((part) => ({ part, request: line.running.begin(part.header.messageId) }))
   try {
     for (const [index, { part, request }] of links.entries()) {
@@ -55,9 +55,9 @@ function newChain(): Chain {
 
 type Progress = {
   readonly chain: Chain
-  /** Answers of the parts before that have not been sent. */
+  /** Responses of earlier parts that have not been sent. */
   readonly answered: Answered[]
-  /** The part to run, and those behind it. */
+  /** The part to run, and those after it. */
   readonly links: readonly Link[]
 }
 
@@ -72,7 +72,7 @@ async function runLink(line: ChainLine, { chain, answered, links }: Progress): P
     if (refusal !== undefined) return queueMicrotask(cancel)
     if (!line.running.wait(link.request, cancel)) return
     if (answered.length > 0) line.send(answered.splice(0))
-    for (const each of [link, ...relatedTo(behind)]) tellToWait(line, each)
+    for (const each of [link, ...relatedTo(behind)]) sendInterim(line, each)
   }
   const incoming = { world, connection, header, message, chain, sealedBy, goAsync }
   const outgoing = await dispatch(incoming)
@@ -85,8 +85,8 @@ function waitRefusal(
   { part }: Link,
   behind: readonly Link[],
 ): NtStatusName | undefined {
-  // What waits for a change may wait for ever, and the parts behind it with it. Windows refuses that, and only that
-  // is refused here ([MS-SMB2] 3.3.5.2.7: "The server MAY fail requests in a compound chain which require
+  // A CHANGE_NOTIFY may wait forever, and with it the parts after it. Windows refuses that, and it is the only command
+  // refused here ([MS-SMB2] 3.3.5.2.7: "The server MAY fail requests in a compound chain which require
   // asynchronous processing").
   if (part.header.command === COMMAND.CHANGE_NOTIFY && behind.length > 0) return 'INTERNAL_ERROR'
   return line.hold() ? undefined : 'INSUFFICIENT_RESOURCES'
@@ -98,10 +98,10 @@ function relatedTo(behind: readonly Link[]): readonly Link[] {
 }
 
 /**
- * In a frame of its own: Linux stops reading a compound at an interim response. A command without a tree is not told,
- * since the header of a late answer has no room for the TreeId that it may make.
+ * In a frame of its own: Linux stops reading a compound at an interim response. A command without a tree gets none,
+ * because the header of an asynchronous response has no room for the TreeId that the command may create.
  */
-function tellToWait({ running, send }: ChainLine, { part, request }: Link): void {
+function sendInterim({ running, send }: ChainLine, { part, request }: Link): void {
   if (request.asyncId !== undefined) return
   if (COMMANDS[part.header.command]?.needs !== 'tree') return
   send([interimAnswer(part, running.goAsync(request))])

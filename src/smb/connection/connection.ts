@@ -1,15 +1,14 @@
-// A TCP connection of an SMB client: frames in, answers out. Requests run side by side, as the client sent
-// them. What one connection can make the server hold is bounded: a client that asks for more than it reads is not
-// listened to until it has read.
+// A TCP connection of an SMB client: frames in, responses out. Requests run concurrently. The memory of a connection is
+// bounded: the server stops reading from a client that does not read its responses.
 import type { Socket } from 'node:net'
-import { letGo } from '../../memory/let-go.ts'
+import { freeBuffer } from '../../memory/free-buffer.ts'
 import { encodeAnswers, encodePlainHeader, framesOf, type Answered, type Part } from './answer.ts'
 import type { Connection, Login, Negotiated, Session, SmbWorld } from '../world.ts'
 import { runChain } from './chain.ts'
 import { isCancelGenuine } from '../command/cancel.ts'
 import { answerSmb1Negotiate } from '../command/negotiate.ts'
 import { createCreditWindow } from './credit.ts'
-import { FramePool } from '../../memory/frame-pool.ts'
+import { BufferPool } from '../../memory/buffer-pool.ts'
 import { PREAUTH_HASH_START } from '../session/key.ts'
 import { CREDIT_BYTES, TRANSFER_BYTES_MAX } from '../limits.ts'
 import { createRunningRequests } from './running.ts'
@@ -29,28 +28,28 @@ import {
 import { UNSOLICITED_MESSAGE_ID } from '../wire/file/oplock-break.ts'
 
 const FRAME_BYTES_MAX = TRANSFER_BYTES_MAX + 64 * 1024
-/** Before anybody has logged in: a security token with a long ticket in it. */
+/** Before a login: enough for a security token with a long Kerberos ticket. */
 const LOGIN_FRAME_BYTES_MAX = 64 * 1024
 const LOGIN_UNREAD_BYTES_MAX = 64 * 1024
-/** What a login that has begun keeps: its token at the most. */
+/** The memory of a login in progress: at most its token. */
 const LOGIN_BYTES = 8 * 1024
 
-/** What requests under way may bring and be answered, together. */
+/** Requests in progress and their responses. */
 const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024
-/** Frames of compounds that wait, for a lock or for others to give up what they cache. */
+/** Frames of compounds that wait for a lock or for another client's cache. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024
-/** Answers that the client has not read yet. */
+/** Responses that the client has not read yet. */
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024
 
 const COPIED_BYTES_MAX = 16 * 1024
 const NO_BYTES = Buffer.alloc(0)
 
-/** Of all connections. */
-const FRAMES = new FramePool(32 * 1024 * 1024)
+/** Shared by all connections. */
+const FRAMES = new BufferPool(32 * 1024 * 1024)
 
-/** How often a connection is looked at: without a session, or not reading, it ends at the second look. */
-const LOOK_MS = 30_000
-/** Half-open connections are found by the kernel. */
+/** A connection that has no session, or reads nothing, is closed when two checks in a row find it so. */
+const IDLE_CHECK_MS = 30_000
+/** The kernel finds half-open connections. */
 const KEEP_ALIVE_MS = 60_000
 
 export function serveConnection(socket: Socket, world: SmbWorld): void {
@@ -74,15 +73,15 @@ class SmbConnection implements Connection {
   readonly #world: SmbWorld
   readonly #credits = createCreditWindow()
   readonly #running = createRunningRequests()
-  /** Frames that have come and are not begun. */
+  /** Received frames that have not started to run. */
   readonly #frames: Buffer[] = []
   #inFlightBytes = 0
   #waitingBytes = 0
   #hasLoggedIn = false
   #heldByReader = (): number => 0
   readonly #cancelDelays = new Set<() => void>()
-  #cancelLook = (): void => {}
-  /** As of the last look. */
+  #cancelIdleCheck = (): void => {}
+  /** As of the last idle check. */
   #wasIdle = false
   #sentBytes = 0
 
@@ -98,16 +97,17 @@ class SmbConnection implements Connection {
     const socket = this.#socket
     socket.setNoDelay(true)
     socket.setKeepAlive(true, KEEP_ALIVE_MS)
-    const frameBytesMax = (): number => (this.#isKnown() ? FRAME_BYTES_MAX : LOGIN_FRAME_BYTES_MAX)
+    const frameBytesMax = (): number =>
+      this.#isLoggedIn() ? FRAME_BYTES_MAX : LOGIN_FRAME_BYTES_MAX
     const reader = frameReader(frameBytesMax, (lengthBytes) => FRAMES.take(lengthBytes))
     this.#heldByReader = () => reader.heldBytes()
     this.#world.connections.add(this)
-    this.#lookLater()
+    this.#scheduleIdleCheck()
     socket.on('data', (chunk: Buffer) => {
       try {
         const messages = reader.push(chunk)
         this.#frames.push(...messages)
-        if (messages.every(({ buffer }) => buffer !== chunk.buffer)) letGo(chunk)
+        if (messages.every(({ buffer }) => buffer !== chunk.buffer)) freeBuffer(chunk)
       } catch (error) {
         return this.#fail(error)
       }
@@ -127,19 +127,19 @@ class SmbConnection implements Connection {
     this.#send([[encodePlainHeader(command, UNSOLICITED_MESSAGE_ID, 0), body]], session)
   }
 
-  #lookLater(): void {
-    this.#cancelLook = this.#world.after(LOOK_MS, () => {
+  #scheduleIdleCheck(): void {
+    this.#cancelIdleCheck = this.#world.after(IDLE_CHECK_MS, () => {
       const { writableLength, bytesWritten } = this.#socket
       const isIdle =
         this.sessions.size === 0 || (writableLength > 0 && bytesWritten === this.#sentBytes)
       if (isIdle && this.#wasIdle) return this.drop()
       this.#wasIdle = isIdle
       this.#sentBytes = bytesWritten
-      this.#lookLater()
+      this.#scheduleIdleCheck()
     })
   }
 
-  /** Begins what may be begun, and stops listening while something may not. */
+  /** Starts the received frames that the limits allow, and pauses the socket while some have to wait. */
   #flow(): void {
     try {
       while (!this.#isFull() && !this.#socket.destroyed) {
@@ -152,28 +152,29 @@ class SmbConnection implements Connection {
     }
     if (this.#frames.length > 0) this.#socket.pause()
     else this.#socket.resume()
-    this.#weigh()
+    this.#reportMemory()
   }
 
-  #isKnown(): boolean {
+  /** Stays true after the last session has ended. */
+  #isLoggedIn(): boolean {
     this.#hasLoggedIn ||= this.sessions.size > 0
     return this.#hasLoggedIn
   }
 
-  /** Before a login there is one request at a time. */
+  /** Before a login, requests run one at a time. */
   #isFull(): boolean {
     const { writableLength } = this.#socket
-    if (!this.#isKnown()) {
+    if (!this.#isLoggedIn()) {
       const isBusy = this.#inFlightBytes > 0 || this.delayedCount > 0
       return isBusy || writableLength >= LOGIN_UNREAD_BYTES_MAX
     }
     return this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX || writableLength >= UNREAD_BYTES_MAX
   }
 
-  /** Connections without a login hold little memory, alone and together. */
-  #weigh(): void {
+  /** The memory of connections without a login is bounded, for each and for all of them together. */
+  #reportMemory(): void {
     const { unauthenticated } = this.#world
-    if (this.isClosed || this.#isKnown()) unauthenticated.release(this)
+    if (this.isClosed || this.#isLoggedIn()) unauthenticated.release(this)
     else unauthenticated.hold(this, this.#heldBytes())
   }
 
@@ -188,18 +189,18 @@ class SmbConnection implements Connection {
     if (protocol === 'smb2') return this.#begin(frame, undefined)
     if (protocol === 'transform') {
       const header = decodeTransform(frame)
-      // One that has no channel here is told so, sealed (dispatch.ts).
+      // If the session has no channel on this connection, dispatch.ts answers with an encrypted error.
       const session = this.#world.sessions.get(header.sessionId)
       const decryptor = session?.decryptor
-      if (decryptor === undefined) throw new DropConnection('sealed by no session that there is')
+      if (decryptor === undefined) throw new DropConnection('encrypted by an unknown session')
       return this.#begin(decryptor.decrypt(header), session)
     }
     if (protocol === 'smb1' && this.negotiated === undefined) {
       const body = answerSmb1Negotiate(this, this.#world, frame)
-      const granted = this.#useId(0n, 1, 1)
+      const granted = this.#useCredits(0n, 1, 1)
       return this.#send([[encodePlainHeader(COMMAND.NEGOTIATE, 0n, granted), body]], undefined)
     }
-    throw new DropConnection('no SMB2 message')
+    throw new DropConnection('not an SMB2 message')
   }
 
   #begin(frame: Buffer, sealedBy: Session | undefined): void {
@@ -211,15 +212,17 @@ class SmbConnection implements Connection {
         if (isCancelGenuine(this, header, message, sealedBy)) this.#running.cancel(header)
         continue
       }
-      const credits = this.#useId(header.messageId, header.creditCharge, header.credits)
+      const credits = this.#useCredits(header.messageId, header.creditCharge, header.credits)
       parts.push({ message, header, credits })
     }
     if (parts.length > 0) this.#run(frame, parts, sealedBy)
   }
 
-  #useId(messageId: bigint, charge: number, asked: number): number {
-    if (!this.#credits.use(messageId, charge)) throw new DropConnection('a message id out of turn')
-    return this.#credits.grant(asked)
+  #useCredits(messageId: bigint, charge: number, requested: number): number {
+    if (!this.#credits.use(messageId, charge)) {
+      throw new DropConnection('a message id outside the window')
+    }
+    return this.#credits.grant(requested)
   }
 
   #run(frame: Buffer, parts: readonly Part[], sealedBy: Session | undefined): void {
@@ -245,7 +248,7 @@ class SmbConnection implements Connection {
         if (this.#waitingBytes + frame.length > WAITING_BYTES_MAX) return false
         isWaiting = true
         this.#waitingBytes += frame.length
-        // It may wait for what the client sends next.
+        // The wait may end only with the client's next message.
         this.#inFlightBytes -= weightBytes
         queueMicrotask(() => this.#flow())
         return true
@@ -254,7 +257,7 @@ class SmbConnection implements Connection {
     runChain(line, parts)
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
-        // A WRITE leaves nothing behind that looks at its frame.
+        // Nothing refers to the frame of a WRITE after it has ended.
         const isWrite = parts.length === 1 && parts[0]?.header.command === COMMAND.WRITE
         if (isWrite) FRAMES.giveBack(frame)
         if (isWaiting) this.#waitingBytes -= frame.length
@@ -263,7 +266,7 @@ class SmbConnection implements Connection {
       })
   }
 
-  /** Its own function, so that what waits keeps the answer alive and not the request. */
+  /** A separate method, so that the timer keeps only the response alive and not the request. */
   #sendLater(
     delayMs: number,
     messages: readonly MessagePieces[],
@@ -290,7 +293,7 @@ class SmbConnection implements Connection {
     const pieces = sealed ?? plain
     const lengthBytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
     const prefix = encodeFramePrefix(lengthBytes)
-    // A few bytes are copied sooner than they are told to the kernel one by one.
+    // Copying a few bytes is faster than several writes.
     if (lengthBytes <= COPIED_BYTES_MAX) {
       this.#socket.write(Buffer.concat([prefix, ...pieces]), sent)
       return
@@ -299,13 +302,13 @@ class SmbConnection implements Connection {
     this.#socket.write(prefix)
     for (const piece of pieces.slice(0, -1)) this.#socket.write(piece)
     this.#socket.write(pieces.at(-1) ?? NO_BYTES, () => {
-      sealed?.forEach(letGo)
+      sealed?.forEach(freeBuffer)
       sent()
     })
     this.#socket.uncork()
   }
 
-  /** What breaks the protocol's own rules ends the connection; anything else is our mistake, and does too. */
+  /** A protocol violation closes the connection. So does a bug, which is logged. */
   #fail(error: unknown): void {
     const isTheirs =
       error instanceof DropConnection ||
@@ -318,12 +321,12 @@ class SmbConnection implements Connection {
   #close(): void {
     if (this.isClosed) return
     this.isClosed = true
-    this.#cancelLook()
+    this.#cancelIdleCheck()
     for (const cancel of this.#cancelDelays) cancel()
     this.#cancelDelays.clear()
     this.#world.connections.delete(this)
     this.#frames.length = 0
-    this.#weigh()
+    this.#reportMemory()
     this.#running.cancelAll()
     for (const session of this.sessions.values()) {
       endSessionOn(this.#world, session, this).catch((error: unknown) =>
@@ -335,7 +338,7 @@ class SmbConnection implements Connection {
   }
 }
 
-/** What the client has paid for with credits, which is as much as the answers may have. */
+/** The bytes that the client's credits pay for, which bound the responses. */
 function payableBytes(parts: readonly Part[]): number {
   const credits = parts.reduce((sum, { header }) => sum + Math.max(header.creditCharge, 1), 0)
   return credits * CREDIT_BYTES

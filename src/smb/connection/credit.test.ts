@@ -1,9 +1,9 @@
-// The window of message ids: what is granted may be used once, in any order.
+// The window of message ids: each granted id may be used once, in any order.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createCreditWindow } from './credit.ts'
 
-test('at first there is one id', () => {
+test('a new window has one id', () => {
   const window = createCreditWindow()
   assert(!window.use(1n, 1))
   assert(!window.use(0n, 2))
@@ -11,7 +11,7 @@ test('at first there is one id', () => {
   assert(!window.use(0n, 1))
 })
 
-test('what is granted comes behind what was', () => {
+test('newly granted ids follow the earlier ones', () => {
   const window = createCreditWindow()
   assert(window.use(0n, 1))
   assert.equal(window.grant(3), 3)
@@ -20,7 +20,7 @@ test('what is granted comes behind what was', () => {
   for (const id of [1n, 2n, 3n]) assert(!window.use(id, 1), String(id))
 })
 
-test('an id ahead of others that are not used yet can be used once, too', () => {
+test('an id may be used before earlier ones, but only once', () => {
   const window = createCreditWindow()
   assert(window.use(0n, 1))
   window.grant(10)
@@ -29,7 +29,7 @@ test('an id ahead of others that are not used yet can be used once, too', () => 
   assert(window.use(2n, 1))
 })
 
-test('a charge of several uses as many ids, and 0 is 1', () => {
+test('a charge uses that many ids, and a charge of 0 uses one', () => {
   const window = createCreditWindow()
   assert(window.use(0n, 0))
   window.grant(10)
@@ -39,21 +39,21 @@ test('a charge of several uses as many ids, and 0 is 1', () => {
   assert(window.use(9n, 2))
 })
 
-const ASKED: readonly (readonly [string, number, number])[] = [
-  ['nothing is asked for: one, or the client could never ask again', 0, 1],
-  ['as much as is asked for', 100, 100],
-  ['no more than there is', 0xffff, 8_192],
+const REQUESTED: readonly (readonly [string, number, number])[] = [
+  ['one credit to a client that requests none and would have none left', 0, 1],
+  ['as many credits as requested', 100, 100],
+  ['no more credits than the limit', 0xffff, 8_192],
 ]
 
-for (const [what, asked, granted] of ASKED) {
-  test(`granted: ${what}`, () => {
+for (const [what, requested, granted] of REQUESTED) {
+  test(`grants ${what}`, () => {
     const window = createCreditWindow()
     assert(window.use(0n, 1))
-    assert.equal(window.grant(asked), granted)
+    assert.equal(window.grant(requested), granted)
   })
 }
 
-test('a client that leaves out an id does not widen the window without end', () => {
+test('a client that skips an id does not widen the window without limit', () => {
   const window = createCreditWindow()
   window.use(0n, 1)
   let next = 2n
@@ -64,6 +64,6 @@ test('a client that leaves out an id does not widen the window without end', () 
   }
   assert.equal(left, 0)
   assert(next <= 8_194n)
-  assert(window.use(1n, 1), 'the id that was left out is still there')
+  assert(window.use(1n, 1), 'the skipped id is still valid')
   assert(window.grant(1) === 1)
 })

@@ -1,14 +1,14 @@
-// The window of message ids ([MS-SMB2] 3.3.1.1, 3.3.5.2.3): a client may use each id that it was granted once,
-// in any order. An id outside the window ends the connection.
+// The window of message ids ([MS-SMB2] 3.3.1.1, 3.3.5.2.3): a client may use each granted id once, in any order. An
+// id outside the window ends the connection.
 
-/** Samba's own cap; clients ask for far less. */
+/** The same as Samba's; clients request far fewer. */
 const CREDITS_MAX = 8_192
 
 export type CreditWindow = {
-  /** Whether these ids were granted and not used; uses them. */
+  /** Uses these ids. False if some were not granted or are already used. */
   use(messageId: bigint, charge: number): boolean
-  /** What to grant to a request that asks for so many; never leaves a client without any. */
-  grant(asked: number): number
+  /** Grants up to the requested number. Never leaves a client without credits. */
+  grant(requested: number): number
 }
 
 export function createCreditWindow(): CreditWindow {
@@ -25,9 +25,9 @@ export function createCreditWindow(): CreditWindow {
       while (used.delete(low)) low += 1n
       return true
     },
-    grant(asked) {
+    grant(requested) {
       const room = Math.min(CREDITS_MAX - outstanding(), CREDITS_MAX - Number(high - low))
-      const granted = Math.max(Math.min(asked, room), outstanding() === 0 ? 1 : 0)
+      const granted = Math.max(Math.min(requested, room), outstanding() === 0 ? 1 : 0)
       high += BigInt(granted)
       return granted
     },

@@ -1,4 +1,4 @@
-// From a message to its answer: which command it is, whether it comes from whom it says, and what it works on.
+// Runs one message: finds its command, checks its signature, finds its session and tree, and encodes errors.
 import { COMMANDS } from '../command/commands.ts'
 import type { Chain, SmbCommand, SmbReply } from '../call.ts'
 import type { Connection, Session, SmbWorld, Tree } from '../world.ts'
@@ -20,16 +20,16 @@ export type Incoming = {
 
 export type Outgoing = SmbReply & { readonly status: NtStatusName }
 
-/** Errors become answers here, once; only what ends the connection is thrown. */
+/** The one place where errors become responses. Only DropConnection is thrown. */
 export async function dispatch(incoming: Incoming): Promise<Outgoing> {
   const { chain, header, connection } = incoming
   let signer: Signer | undefined
   try {
-    takeChain(chain, header)
+    beginPart(chain, header)
     if (connection.negotiated === undefined && header.command !== COMMAND.NEGOTIATE) {
       throw new DropConnection('a command before NEGOTIATE')
     }
-    // A signed request gets a signed answer ([MS-SMB2] 3.3.4.1.1), whatever becomes of the session meanwhile.
+    // A signed request gets a signed response ([MS-SMB2] 3.3.4.1.1), even if the session ends meanwhile.
     signer = findSigner(incoming)
     const command = COMMANDS[header.command]
     if (command === undefined || (chain.isRelated && chain.isLost)) {
@@ -41,7 +41,7 @@ export async function dispatch(incoming: Incoming): Promise<Outgoing> {
     chain.isLost = false
     if (chain.isRelated && chain.failed !== undefined) throw new SmbError(chain.failed)
     const reply = await command.run({ ...incoming, session, tree })
-    handOn(chain, reply)
+    endPart(chain, reply)
     return { status: 'SUCCESS', ...(signer && { signer }), ...reply }
   } catch (error) {
     if (error instanceof DropConnection) throw error
@@ -53,8 +53,8 @@ export async function dispatch(incoming: Incoming): Promise<Outgoing> {
   }
 }
 
-/** A related part takes over session, tree and file of the one before ([MS-SMB2] 3.3.5.2.7.2). */
-function takeChain(chain: Chain, { flags, sessionId, treeId }: Smb2Header): void {
+/** A related part inherits session, tree and file from the previous one ([MS-SMB2] 3.3.5.2.7.2). */
+function beginPart(chain: Chain, { flags, sessionId, treeId }: Smb2Header): void {
   chain.isRelated = (flags & HEADER_FLAG.related) !== 0
   if (chain.isRelated && !chain.isLost) return
   chain.isLost = true
@@ -64,7 +64,7 @@ function takeChain(chain: Chain, { flags, sessionId, treeId }: Smb2Header): void
   chain.failed = undefined
 }
 
-function handOn(chain: Chain, { fileId, sessionId, treeId }: SmbReply): void {
+function endPart(chain: Chain, { fileId, sessionId, treeId }: SmbReply): void {
   if (sessionId !== undefined) chain.sessionId = sessionId
   if (treeId !== undefined) chain.treeId = treeId
   if (fileId === undefined) return
@@ -73,8 +73,8 @@ function handOn(chain: Chain, { fileId, sessionId, treeId }: SmbReply): void {
 }
 
 /**
- * What the answer is signed with: undefined if the request was not. A connection that is no channel of the session,
- * or not yet, has the session's own key.
+ * The signer of the response; undefined if the request was not signed. The session's own key signs on a connection that
+ * is not, or not yet, a channel of the session.
  */
 function findSigner(incoming: Incoming): Signer | undefined {
   const { connection, chain, message, world, sealedBy } = incoming
@@ -104,19 +104,19 @@ function findSession(incoming: Incoming, command: SmbCommand): Session | undefin
   return session
 }
 
-/** [MS-SMB2] 3.3.5.2.4, 3.3.5.2.9: what a session demands of requests that are not sealed. */
+/** [MS-SMB2] 3.3.5.2.4, 3.3.5.2.9: what a session requires of requests that are not encrypted. */
 function checkProtection(
   session: Session,
   { message, connection }: Incoming,
   { name }: SmbCommand,
 ): void {
-  const isBound = isSigned(message)
-  // Who re-authenticates has to be who has set up the session.
-  if (name === 'SESSION_SETUP' && isBound) return
+  const hasSignature = isSigned(message)
+  // A re-authentication need not be encrypted: the signature proves that it comes from the session's client.
+  if (name === 'SESSION_SETUP' && hasSignature) return
   const mustBeSigned =
     session.isSigningRequired ||
     (name === 'TREE_CONNECT' && connection.negotiated?.dialect === DIALECT.smb311)
-  if (session.isEncryptionRequired || (mustBeSigned && !isBound)) {
+  if (session.isEncryptionRequired || (mustBeSigned && !hasSignature)) {
     throw new SmbError('ACCESS_DENIED')
   }
 }
@@ -131,7 +131,7 @@ function findTree(
   if (tree === undefined) throw new SmbError('NETWORK_NAME_DELETED')
   if (tree.kind !== 'disk') return tree
   if (tree.isEncryptionRequired && sealedBy === undefined) throw new SmbError('ACCESS_DENIED')
-  // After a re-authentication as somebody else, old handles still work, and nothing new is opened.
+  // After a re-authentication as another user, old handles still work, but nothing new can be opened.
   const isOwn = tree.account === session?.user && tree.sid === session.identity?.sid
   if (name === 'CREATE' && !isOwn) throw new SmbError('ACCESS_DENIED')
   return tree

@@ -1,22 +1,22 @@
-// What CANCEL finds.
+// How CANCEL finds requests.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRunningRequests } from './running.ts'
 
-test('by its message id, before and after the client was told to wait', () => {
+test('CANCEL finds a waiting request by its message id', () => {
   const running = createRunningRequests()
   const request = running.begin(7n)
   let cancelled = 0
   assert.equal(
     running.wait(request, () => cancelled++),
     true,
-    'the client is to be told',
+    'an interim response is due',
   )
   running.cancel({ asyncId: undefined, messageId: 7n })
   assert.equal(cancelled, 1)
 })
 
-test('by its async id', () => {
+test('CANCEL finds a waiting request by its async id', () => {
   const running = createRunningRequests()
   const [first, second] = [running.begin(7n), running.begin(8n)]
   const cancelled: string[] = []
@@ -28,7 +28,7 @@ test('by its async id', () => {
   assert.deepEqual(cancelled, ['second'])
 })
 
-test('who waits again is told once, and what is cancelled is the last wait', () => {
+test('a request that waits again gets no second interim response, and CANCEL ends the last wait', () => {
   const running = createRunningRequests()
   const request = running.begin(7n)
   const cancelled: string[] = []
@@ -45,7 +45,7 @@ test('who waits again is told once, and what is cancelled is the last wait', () 
   assert.deepEqual(cancelled, ['second'])
 })
 
-test('a CANCEL that comes before the wait ends it at once, without an interim answer', async () => {
+test('a CANCEL before the wait ends it at once, without an interim response', async () => {
   const running = createRunningRequests()
   const request = running.begin(7n)
   running.cancel({ asyncId: undefined, messageId: 7n })
@@ -54,13 +54,13 @@ test('a CANCEL that comes before the wait ends it at once, without an interim an
     running.wait(request, () => cancelled++),
     false,
   )
-  assert.equal(cancelled, 0, 'not while the command is still on its way to wait')
+  assert.equal(cancelled, 0, 'not before the command waits')
   await Promise.resolve()
   assert.equal(cancelled, 1)
   assert.equal(request.asyncId, undefined)
 })
 
-test('what has ended is not found', () => {
+test('CANCEL does not find a request that has ended', () => {
   const running = createRunningRequests()
   const request = running.begin(7n)
   let cancelled = 0
@@ -73,7 +73,7 @@ test('what has ended is not found', () => {
   assert.equal(cancelled, 0)
 })
 
-test('all of them, when the connection ends', () => {
+test('the end of the connection cancels all requests', () => {
   const running = createRunningRequests()
   let cancelled = 0
   for (const id of [1n, 2n, 3n]) running.wait(running.begin(id), () => cancelled++)

@@ -1,22 +1,22 @@
-// Requests that are under way on a connection, so that CANCEL finds them ([MS-SMB2] 3.3.5.16): by their AsyncId
-// once the client was told to wait, by their MessageId at any time, even before they begin to wait.
+// The requests in progress on a connection, where CANCEL finds them ([MS-SMB2] 3.3.5.16): by AsyncId after an interim
+// response, by MessageId at any time, even before they start to wait.
 import type { Smb2Header } from '../wire/header.ts'
 
 export type RunningRequest = {
   readonly messageId: bigint
-  /** There when the client has been told to wait. */
+  /** Set once there was an interim response. */
   asyncId: bigint | undefined
   isCancelled: boolean
-  /** There while it waits. */
+  /** Set while it waits. */
   cancel: (() => void) | undefined
 }
 
 export type RunningRequests = {
   begin(messageId: bigint): RunningRequest
   end(request: RunningRequest): void
-  /** It waits now; one that was cancelled before is not kept waiting. Whether the client is still to be told. */
+  /** Starts a wait, or cancels it at once if the request was cancelled before. Whether an interim response is due. */
   wait(request: RunningRequest, cancel: () => void): boolean
-  /** Gives it the AsyncId that its client is told. */
+  /** Assigns the AsyncId of the interim response. */
   goAsync(request: RunningRequest): bigint
   cancel(named: Pick<Smb2Header, 'asyncId' | 'messageId'>): void
   cancelAll(): void
@@ -44,7 +44,7 @@ export function createRunningRequests(): RunningRequests {
     wait(request, then) {
       request.cancel = then
       if (request.isCancelled) {
-        // Not at once: who calls has not begun to wait yet.
+        // Deferred: the caller has not started to wait yet.
         queueMicrotask(then)
         return false
       }

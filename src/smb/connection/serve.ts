@@ -1,4 +1,4 @@
-// All of the SMB server but its port: what serves connections, and what it does beside them.
+// The SMB server behind its listener: connections, and the tasks that run beside them.
 import type { Socket } from 'node:net'
 import { startBreaks } from '../handle/break.ts'
 import type { SmbWorld } from '../world.ts'
@@ -9,7 +9,7 @@ import { scopeTimers } from './timer.ts'
 
 export type SmbServing = { serve(socket: Socket): void; stop(): void }
 
-/** Opens that outlive the server are there again before any client is served. */
+/** Restores persistent opens before it serves any client. */
 export async function startServing(shared: SmbWorld): Promise<SmbServing> {
   const timers = scopeTimers(shared)
   const world: SmbWorld = { ...shared, after: timers.after }

@@ -1,5 +1,5 @@
-// The timers of one listener: when it is closed, none of them fires any more and none is started, so that nothing
-// of it keeps the process alive.
+// The timers of one listener. Once it is closed, none of them fires and no new one starts, so that none keeps the
+// process alive.
 import type { SmbWorld } from '../world.ts'
 
 export function scopeTimers({ after }: Pick<SmbWorld, 'after'>): {

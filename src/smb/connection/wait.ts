@@ -1,17 +1,17 @@
-// Waiting for other clients: until what they cache of a file, or a lock that they hold, is given up.
+// Waits until other clients give up what they cache of a file, or a lock.
 import type { SmbCall } from '../call.ts'
 import { SmbError } from '../smb-error.ts'
 
-/** A lost client's break is forced after this time ([MS-SMB2] 3.3.2.1: 35 seconds). */
+/** After this time the break of an unresponsive client is forced ([MS-SMB2] 3.3.2.1: 35 seconds). */
 export const BREAK_MS_MAX = 35_000
 
 type Place = { readonly shareId: number; readonly nodeId: number }
 type MustWait = Place & { readonly kind: 'wait' }
 
 /**
- * Runs `attempt` again at each release on the node that it has to wait for, until it need not. It listens before
- * it asks, so that no release comes too early. `isReplayable`: the client asks again on another channel, should
- * it lose this one.
+ * Runs `attempt` until it need not wait: again after each release on the node that it waits for. It listens before each
+ * attempt, so that it misses no release. `isReplayable`: the client repeats the request on another channel if it loses
+ * this one.
  */
 export async function retryOnRelease<T extends { readonly kind: string }>(
   call: SmbCall,
@@ -37,7 +37,7 @@ export async function retryOnRelease<T extends { readonly kind: string }>(
 
 type Releases = {
   forget(): void
-  /** Of this node, since the last `forget`; or when the time is over. */
+  /** Resolves at a release of this node since the last `forget`, or after the timeout. */
   next(place: Place, waitMsMax: number): Promise<void>
   cancel(): void
   stop(): void
@@ -49,7 +49,7 @@ function listenForReleases({ world }: SmbCall): Releases {
   let wake = (): void => {}
   const stop = world.kv.listen((event) => {
     if (event.kind !== 'released') return
-    released.add(nameOf(event))
+    released.add(placeKey(event))
     wake()
   })
   const forget = (): void => {
@@ -60,7 +60,7 @@ function listenForReleases({ world }: SmbCall): Releases {
     await new Promise<void>((resolve) => {
       const cancelTimer = world.after(waitMsMax, resolve)
       wake = () => {
-        if (!isCancelled && !released.has(nameOf(place))) return released.clear()
+        if (!isCancelled && !released.has(placeKey(place))) return released.clear()
         cancelTimer()
         resolve()
       }
@@ -75,7 +75,7 @@ function listenForReleases({ world }: SmbCall): Releases {
   return { forget, next, cancel, stop }
 }
 
-/** The connection is lost, but the session is not. */
+/** The connection is closed, but the session has another channel. */
 function hasOtherChannel({ connection, session }: SmbCall): boolean {
   if (!connection.isClosed || session === undefined) return false
   return [...session.channels.keys()].some((each) => each !== connection && !each.isClosed)
@@ -85,6 +85,6 @@ function isMustWait(outcome: { readonly kind: string }): outcome is MustWait {
   return outcome.kind === 'wait'
 }
 
-function nameOf({ shareId, nodeId }: Place): string {
+function placeKey({ shareId, nodeId }: Place): string {
   return `${shareId}:${nodeId}`
 }

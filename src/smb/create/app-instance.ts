@@ -1,16 +1,16 @@
-// AppInstanceId ([MS-SMB2] 3.3.5.9.13): an application that has moved to another node of its cluster opens its
-// files anew, and what it had open from the old one is closed.
+// AppInstanceId ([MS-SMB2] 3.3.5.9.13): when an application has moved to another cluster node and opens its files
+// again, its opens from the old node are closed.
 import { requireDisk, requireSession, type SmbCall } from '../call.ts'
 import { closeHandle } from '../handle/close.ts'
 import type { CreateRequest } from '../wire/file/create.ts'
 
-/** undefined: the CREATE has no such id; it counts only beside a DH2Q context. */
+/** undefined: the CREATE has no AppInstanceId. It counts only together with a DH2Q context. */
 export function appInstanceOf({ contexts }: CreateRequest): string | undefined {
   if (contexts.durableRequestV2 === undefined) return undefined
   return contexts.appInstanceId?.toString('hex')
 }
 
-/** To be done before the CREATE itself. */
+/** Must run before the CREATE itself. */
 export async function closeOtherInstances(call: SmbCall, request: CreateRequest): Promise<void> {
   const id = appInstanceOf(request)
   if (id === undefined) return

@@ -1,5 +1,5 @@
-// CREATE's oplock level and lease context ([MS-SMB2] 2.2.13, 2.2.13.2.8, 2.2.14.2.10): from the wire to what is
-// asked of the store, and back.
+// CREATE's oplock level and lease context ([MS-SMB2] 2.2.13, 2.2.13.2.8, 2.2.14.2.10): from the wire to a request of
+// storage/file/cache/smb-cache.ts, and back.
 import {
   CACHE_HANDLE,
   CACHE_READ,
@@ -29,13 +29,8 @@ export function leaseHolder({ clientGuid }: Pick<Session, 'clientGuid'>, key: Bu
   return `lease:${clientGuid.toString('hex')}:${key.toString('hex')}`
 }
 
-export function oplockHolder(openId: number): string {
+function oplockHolder(openId: number): string {
   return `oplock:${openId}`
-}
-
-/** The open that an oplock is for. */
-export function openIdOfOplock(holder: string): number {
-  return Number(holder.slice(holder.indexOf(':') + 1))
 }
 
 export function leaseKeyOf(holder: string): Buffer {
@@ -67,21 +62,21 @@ export function oplockLevelOf(holder: CacheHolder | undefined): number {
   return (holder.state & CACHE_READ) !== 0 ? OPLOCK_LEVEL.ii : OPLOCK_LEVEL.none
 }
 
-/** In the version that the lease was first asked for in. */
+/** In the version of the first request for the lease. */
 export function leaseContexts(
   holder: CacheHolder | undefined,
-  { lease: asked }: CreateRequest['contexts'],
+  { lease: requested }: CreateRequest['contexts'],
 ): ResponseContext[] {
-  if (holder?.kind !== 'lease' || asked === undefined) return []
+  if (holder?.kind !== 'lease' || requested === undefined) return []
   const breaking = holder.breakingTo === undefined ? 0 : LEASE_FLAG.breakInProgress
-  const parent = asked.version === 2 ? asked.flags & LEASE_FLAG.parentLeaseKeySet : 0
+  const parent = requested.version === 2 ? requested.flags & LEASE_FLAG.parentLeaseKeySet : 0
   return [
     encodeLeaseContext({
       version: holder.version ?? 1,
       key: leaseKeyOf(holder.holder),
       state: holder.state,
       flags: breaking | parent,
-      parentKey: parent === 0 ? Buffer.alloc(16) : asked.parentKey,
+      parentKey: parent === 0 ? Buffer.alloc(16) : requested.parentKey,
       epoch: (holder.epoch ?? 0) & 0xffff,
     }),
   ]

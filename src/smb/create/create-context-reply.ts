@@ -1,4 +1,4 @@
-// The contexts that CREATE is answered with ([MS-SMB2] 2.2.14.2), but for those of caches and durable handles.
+// The contexts of CREATE's response ([MS-SMB2] 2.2.14.2), except those of caches and durable handles.
 import type { Opened } from '../../storage/file/open/smb-open.ts'
 import { fileIdOf } from '../handle/file-facts.ts'
 import { volumeSerialNumber } from '../handle/volume.ts'

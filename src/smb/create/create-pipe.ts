@@ -1,4 +1,4 @@
-// CREATE on IPC$: a pipe by its name.
+// CREATE on IPC$: opens a pipe by its name.
 import { requireSession, requireTree, type SmbCall, type SmbReply } from '../call.ts'
 import type { PipeHandle } from '../world.ts'
 import { rpcWorldOf } from '../rpc/pipe-world.ts'

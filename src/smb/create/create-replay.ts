@@ -1,5 +1,5 @@
-// Replays ([MS-SMB2] 3.3.5.9.10): a CREATE that names a CreateGuid is done once, however often its client sends it
-// when channels come and go. While the first is under way, the client is told to ask again.
+// Replays ([MS-SMB2] 3.3.5.9.10): a CREATE with a CreateGuid runs once, even if its client sends it again after losing a
+// channel. While the first one is in progress, the client has to retry.
 import { requireSession, type SmbCall } from '../call.ts'
 import { attach, reopened, type Reopened } from './durable-reconnect.ts'
 import type { FileHandle } from '../world.ts'
@@ -10,34 +10,34 @@ import { HEADER_FLAG } from '../wire/header.ts'
 
 /** undefined: the CREATE has no CreateGuid, and can't be replayed. */
 function createKeyOf(call: SmbCall, { contexts }: CreateRequest): string | undefined {
-  const asked = contexts.durableRequestV2
-  if (asked === undefined) return undefined
+  const requested = contexts.durableRequestV2
+  if (requested === undefined) return undefined
   const { clientGuid } = requireSession(call)
-  return `${clientGuid.toString('hex')}:${asked.createGuid.toString('hex')}`
+  return `${clientGuid.toString('hex')}:${requested.createGuid.toString('hex')}`
 }
 
 function isReplay({ header }: Pick<SmbCall, 'header'>): boolean {
   return (header.flags & HEADER_FLAG.replay) !== 0
 }
 
-/** What an earlier CREATE with this key has opened; undefined: there was none. */
+/** The open of an earlier CREATE with this key; undefined: there was none. */
 async function findReplayed(
   call: SmbCall,
   request: CreateRequest,
   key: string,
 ): Promise<Reopened | undefined> {
-  const known = call.world.creates.get(key)
-  if (known === undefined) return undefined
-  if (known === 'pending') throw new SmbError('FILE_NOT_AVAILABLE')
+  const earlier = call.world.creates.get(key)
+  if (earlier === undefined) return undefined
+  if (earlier === 'pending') throw new SmbError('FILE_NOT_AVAILABLE')
   if (!isReplay(call)) throw new SmbError('DUPLICATE_OBJECTID')
-  const action = known.createKey?.action ?? 'opened'
-  if (known.session === undefined) return attach(call, request, known, action)
-  if (known.session !== requireSession(call)) throw new SmbError('DUPLICATE_OBJECTID')
-  checkSameLease(call, request, known)
-  return reopened(call, known, action)
+  const action = earlier.createKey?.action ?? 'opened'
+  if (earlier.session === undefined) return attach(call, request, earlier, action)
+  if (earlier.session !== requireSession(call)) throw new SmbError('DUPLICATE_OBJECTID')
+  checkSameLease(call, request, earlier)
+  return reopened(call, earlier, action)
 }
 
-/** A replay that asks for a lease must be of an open that has it. */
+/** A replay that requests a lease must belong to an open that holds it. */
 function checkSameLease(
   call: SmbCall,
   { contexts: { lease } }: CreateRequest,
@@ -49,7 +49,7 @@ function checkSameLease(
   }
 }
 
-/** Does the CREATE, unless it was done before. */
+/** Runs the CREATE unless it ran before. */
 export async function createOnce(
   call: SmbCall,
   request: CreateRequest,
@@ -58,8 +58,8 @@ export async function createOnce(
   const { creates } = call.world
   const key = createKeyOf(call, request)
   if (key === undefined) return { ...(await create()), isReplay: false }
-  const known = await findReplayed(call, request, key)
-  if (known !== undefined) return { ...known, isReplay: true }
+  const replayed = await findReplayed(call, request, key)
+  if (replayed !== undefined) return { ...replayed, isReplay: true }
   creates.set(key, 'pending')
   try {
     const created = await create()

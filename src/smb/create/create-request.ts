@@ -1,5 +1,5 @@
-// CREATE from the wire to a request of storage/file/open/smb-open.ts: what a client may ask for at all, in the order
-// in which it is refused ([MS-SMB2] 3.3.5.9, [MS-FSA] 2.1.5.1).
+// Turns a CREATE into a request of storage/file/open/smb-open.ts. The order of the checks follows [MS-SMB2] 3.3.5.9 and
+// [MS-FSA] 2.1.5.1.
 import { SETTABLE_ATTRIBUTES } from '../../storage/file/tree/attributes.ts'
 import { decodeDesiredAccess } from '../../storage/file/open/open-access.ts'
 import { FILE_BYTES_MAX } from '../../storage/file/bytes/range.ts'
@@ -17,11 +17,11 @@ const DISPOSITIONS: ReadonlyMap<number, Disposition> = new Map(
   Object.entries(DISPOSITION).map(([name, number]) => [number, name as Disposition]),
 )
 
-/** Bits above those that have a meaning. */
+/** Bits without a meaning. */
 const OPTIONS_RESERVED = 0xff00_0000
 /** FILE_CREATE_TREE_CONNECTION, FILE_OPEN_BY_FILE_ID, FILE_RESERVE_OPFILTER: refused, as Windows does. */
 const OPTIONS_REFUSED = 0x0000_0080 | CREATE_OPTION.openByFileId | 0x0010_0000
-/** FILE_ATTRIBUTE_* that may be sent; those of them that can't be set are passed over. */
+/** The valid FILE_ATTRIBUTE_* bits. Those that can't be set are ignored. */
 const ATTRIBUTES_KNOWN = 0x0000_7fb7
 const TEMPORARY = 0x100
 const ENCRYPTED = 0x4000
@@ -63,7 +63,7 @@ export function openRequestOf(call: SmbCall, request: CreateRequest): OpenReques
   }
 }
 
-/** FILE_MODE_INFORMATION ([MS-FSCC] 2.4.31): the options that last. */
+/** FILE_MODE_INFORMATION ([MS-FSCC] 2.4.31): the options that stay in effect. */
 const MODE =
   CREATE_OPTION.writeThrough |
   CREATE_OPTION.sequentialOnly |
@@ -93,7 +93,7 @@ function checkAttributes({ fileAttributes, options, contexts }: CreateRequest): 
   if (contexts.extendedAttributes !== undefined) throw new SmbError('EAS_NOT_SUPPORTED')
 }
 
-/** A snapshot comes by its own context, or in the path; a time of 0 is none. */
+/** A context or the path names the snapshot; a time of 0 means none. */
 function pathOf({ name, contexts }: CreateRequest): FilePath {
   if (name.startsWith('\\')) throw new SmbError('INVALID_PARAMETER')
   const decoded = decodeFilePath(name)

@@ -1,5 +1,5 @@
-// Coming back for a durable handle ([MS-SMB2] 3.3.5.9.7, 3.3.5.9.12), and sending a CREATE again whose answer was
-// lost (3.3.5.9.10, replay): both answer with an open that is there already.
+// Reconnects a durable handle ([MS-SMB2] 3.3.5.9.7, 3.3.5.9.12), or replays a CREATE whose response was lost
+// (3.3.5.9.10): both answer with an existing open.
 import type { Opened } from '../../storage/file/open/smb-open.ts'
 import { requireDisk, requireSession, type SmbCall } from '../call.ts'
 import { closeHandle, disconnectHandle } from '../handle/close.ts'
@@ -11,20 +11,23 @@ import type { CreateRequest } from '../wire/file/create.ts'
 import type { CreateContexts } from '../wire/file/create-context.ts'
 import { changeOpen, nodeAndCache } from '../../storage/file/open/reconnect-open.ts'
 
-/** The contexts that may come with one to come back by. */
+/** The contexts that may accompany a reconnect context. */
 const BESIDE_V1: ReadonlySet<string> = new Set(['DHnC', 'DHnQ', 'RqLs'])
 const BESIDE_V2: ReadonlySet<string> = new Set(['DH2C', 'RqLs'])
 
-/** What a handle of version 1 is come back for in version 2 with. */
+/** The CreateGuid with which a version 2 context reconnects a version 1 handle. */
 const NO_GUID = '0'.repeat(32)
 
 export function checkDurableContexts({ tags, ...contexts }: CreateContexts): void {
-  const [asks, returns] = [contexts.durableRequest, contexts.durableReconnect !== undefined]
-  const asksV2 = contexts.durableRequestV2 !== undefined
-  const returnsV2 = contexts.durableReconnectV2 !== undefined
-  const isMixed = (asks || returns) && (asksV2 || returnsV2)
-  if (isMixed || (asksV2 && returnsV2)) throw new SmbError('INVALID_PARAMETER')
-  const allowed = returns ? BESIDE_V1 : returnsV2 ? BESIDE_V2 : undefined
+  const [requestV1, reconnectV1] = [
+    contexts.durableRequest,
+    contexts.durableReconnect !== undefined,
+  ]
+  const requestV2 = contexts.durableRequestV2 !== undefined
+  const reconnectV2 = contexts.durableReconnectV2 !== undefined
+  const isMixed = (requestV1 || reconnectV1) && (requestV2 || reconnectV2)
+  if (isMixed || (requestV2 && reconnectV2)) throw new SmbError('INVALID_PARAMETER')
+  const allowed = reconnectV1 ? BESIDE_V1 : reconnectV2 ? BESIDE_V2 : undefined
   if (allowed !== undefined && !tags.every((tag) => allowed.has(tag))) {
     throw new SmbError('OBJECT_NAME_NOT_FOUND')
   }
@@ -32,7 +35,7 @@ export function checkDurableContexts({ tags, ...contexts }: CreateContexts): voi
 
 export type Reopened = { readonly handle: FileHandle; readonly opened: Opened }
 
-/** undefined: the request is for something new. */
+/** undefined: the request is not a reconnect. */
 export async function reconnect(
   call: SmbCall,
   request: CreateRequest,
@@ -55,7 +58,7 @@ function findDetached({ world }: SmbCall, id: bigint): FileHandle {
   return handle
 }
 
-/** The handle is this session's from now on. */
+/** Assigns the handle to this session. */
 export async function attach(
   call: SmbCall,
   request: CreateRequest,
@@ -71,7 +74,7 @@ export async function attach(
   if (durable.share !== tree.share) throw new SmbError('OBJECT_NAME_NOT_FOUND')
   checkLease(call, request, handle)
   durable.cancelTimer?.()
-  // Before anything is waited for: nobody else may come back for it.
+  // Before the first await, so that no other request can reconnect it.
   handle.session = session
   handle.tree = tree
   session.handles.set(handle.fileId.volatile, handle)
@@ -86,7 +89,7 @@ export async function attach(
   return reopened(call, handle, action)
 }
 
-/** With a lease it is the lease that is come back for: its key and its file have to be the same. */
+/** A handle with a lease reconnects by its lease: the key and the file have to be the same. */
 function checkLease(
   call: SmbCall,
   { name, contexts }: CreateRequest,
@@ -105,7 +108,7 @@ function checkLease(
   if (path.toUpperCase() !== open.path.toUpperCase()) throw new SmbError('INVALID_PARAMETER')
 }
 
-/** What CREATE answers of an open that is there already. */
+/** CREATE's answer for an existing open. */
 export async function reopened(
   { world }: SmbCall,
   handle: FileHandle,

@@ -1,5 +1,4 @@
-// FSCTL_GET_COMPRESSION and FSCTL_SET_COMPRESSION ([MS-FSCC] 2.3.21, 2.3.67): Azure Files compresses nothing, and
-// says so of every file.
+// FSCTL_GET_COMPRESSION and FSCTL_SET_COMPRESSION ([MS-FSCC] 2.3.21, 2.3.67). Azure Files compresses nothing.
 import { SmbError } from '../smb-error.ts'
 import { decodeCompressionState, encodeCompressionState } from '../wire/file/fsctl.ts'
 import { NO_OUTPUT, requireFile, type FsctlCall, type FsctlReply } from './fsctl.ts'

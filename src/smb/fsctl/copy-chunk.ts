@@ -1,5 +1,5 @@
 // FSCTL_SRV_REQUEST_RESUME_KEY, FSCTL_SRV_COPYCHUNK and FSCTL_SRV_COPYCHUNK_WRITE ([MS-SMB2] 3.3.5.15.5 and
-// 3.3.5.15.6): a copy within the server, of a file that the client has open.
+// 3.3.5.15.6): server-side copy from a file that the client has open.
 import { copyChunks, type Chunk, type CopiedChunks } from '../../storage/file/bytes/smb-copy.ts'
 import { RIGHT, requireAnyRight, requireRights } from '../handle/access.ts'
 import { frozenTimesOf } from '../handle/frozen-times.ts'
@@ -22,7 +22,7 @@ import { requireFile, type FsctlCall, type FsctlReply } from './fsctl.ts'
 
 const COPY_CHUNK_OUTPUT_BYTES = 12
 
-/** The key is the file's id: it is good for the session that has it open, and as long as it is open. */
+/** The key is the FileId. It is valid in the session of the open, for as long as the file is open. */
 export function runRequestResumeKey(call: FsctlCall): FsctlReply {
   const { fileId } = requireFile(call)
   const resumeKey = Buffer.alloc(RESUME_KEY_BYTES)
@@ -32,7 +32,7 @@ export function runRequestResumeKey(call: FsctlCall): FsctlReply {
   return { output }
 }
 
-/** Of a target that is not read, FSCTL_SRV_COPYCHUNK_WRITE asks for less. */
+/** Needs read access to the target, unlike FSCTL_SRV_COPYCHUNK_WRITE. */
 export function runCopyChunk(call: FsctlCall): Promise<FsctlReply> {
   return copy(call, RIGHT.readData | RIGHT.writeData)
 }
@@ -54,14 +54,14 @@ async function copy(call: FsctlCall, targetRights: number): Promise<FsctlReply> 
   if (isBeyondLimits(request.chunks)) {
     return { status: 'INVALID_PARAMETER', output: encodeCopyChunkResponse(COPY_CHUNK_LIMITS) }
   }
-  const copied = {
+  const copyRequest = {
     source: openedAt(source),
     target: openedAt(target),
     chunks: request.chunks.map(chunkOf),
     frozen: frozenTimesOf(target),
   }
   const by = { moment: world.moment(), newId: world.newId() }
-  return replyOf(await world.kv.write((tx) => copyChunks(tx, copied, by)))
+  return replyOf(await world.kv.write((tx) => copyChunks(tx, copyRequest, by)))
 }
 
 function findSource(call: FsctlCall, sourceKey: Buffer): FileHandle {
@@ -76,10 +76,10 @@ function findSource(call: FsctlCall, sourceKey: Buffer): FileHandle {
 function isBeyondLimits(chunks: readonly CopyChunk[]): boolean {
   const { chunksWritten, chunkBytesWritten, totalBytesWritten } = COPY_CHUNK_LIMITS
   const totalBytes = chunks.reduce((sum, { lengthBytes }) => sum + lengthBytes, 0)
-  const isOdd = chunks.some(
+  const hasInvalid = chunks.some(
     ({ lengthBytes }) => lengthBytes === 0 || lengthBytes > chunkBytesWritten,
   )
-  return isOdd || chunks.length > chunksWritten || totalBytes > totalBytesWritten
+  return hasInvalid || chunks.length > chunksWritten || totalBytes > totalBytesWritten
 }
 
 function chunkOf({ sourceOffset, targetOffset, lengthBytes }: CopyChunk): Chunk {
@@ -92,7 +92,7 @@ function chunkOf({ sourceOffset, targetOffset, lengthBytes }: CopyChunk): Chunk 
   }
 }
 
-/** How far it came is told also when it failed. */
+/** Reports the progress even after a failure. */
 function replyOf({ chunkCount, totalBytes, failure }: CopiedChunks): FsctlReply {
   const output = encodeCopyChunkResponse({
     chunksWritten: chunkCount,

@@ -1,4 +1,4 @@
-// What an FSCTL works with. Each has a file of its own here and a row in the table of smb/command/ioctl.ts.
+// The context of an FSCTL. Each FSCTL has a row in the table of smb/command/ioctl.ts.
 import type { SmbCall } from '../call.ts'
 import type { FileHandle, Handle, PipeHandle } from '../world.ts'
 import { SmbError } from '../smb-error.ts'
@@ -8,7 +8,7 @@ import type { NtStatusName } from '../wire/status.ts'
 export type FsctlCall = SmbCall & {
   readonly input: Buffer
   readonly outputMaxBytes: number
-  /** Of those that are on one. */
+  /** undefined for an FSCTL on the server. */
   readonly handle: Handle | undefined
 }
 
@@ -19,7 +19,7 @@ export type FsctlReply = {
 
 export type Fsctl = {
   readonly name: keyof typeof FSCTL
-  /** 'server': the client sends all ones for the file. */
+  /** 'server': the client sends a FileId of all ones. */
   readonly on: 'server' | 'handle'
   run(call: FsctlCall): Promise<FsctlReply> | FsctlReply
 }

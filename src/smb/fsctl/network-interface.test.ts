@@ -16,7 +16,7 @@ const ROWS = [
 ] as const
 
 for (const [ip, hex] of ROWS) {
-  test(`the bytes of ${ip || 'no address'}`, () => {
+  test(`${ip || 'no address'} has ${hex === undefined ? 'no bytes' : `the bytes ${hex}`}`, () => {
     assert.equal(addressBytes(ip)?.toString('hex'), hex)
   })
 }

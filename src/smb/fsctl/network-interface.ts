@@ -1,5 +1,5 @@
-// FSCTL_QUERY_NETWORK_INTERFACE_INFO ([MS-SMB2] 3.3.5.15.11): where else a client may connect to for further
-// channels. The address that it has reached is the one that surely leads here, whatever lies between.
+// FSCTL_QUERY_NETWORK_INTERFACE_INFO ([MS-SMB2] 3.3.5.15.11): the addresses to which a client may connect further
+// channels. Only the address that the client has used is sure to reach this server through its network.
 import { isIPv4, isIPv6 } from 'node:net'
 import { CAPABILITY } from '../command/negotiate.ts'
 import { SmbError } from '../smb-error.ts'
@@ -23,7 +23,7 @@ export function runQueryNetworkInterface(call: FsctlCall): FsctlReply {
   return { output }
 }
 
-/** 4 or 16 bytes. An IPv6 zone is the client's own matter. */
+/** 4 or 16 bytes, without the zone of an IPv6 address. */
 export function addressBytes(ip: string): Buffer | undefined {
   if (isIPv4(ip)) return Buffer.from(ip.split('.').map(Number))
   const [plain = ''] = ip.split('%')
@@ -36,7 +36,7 @@ export function addressBytes(ip: string): Buffer | undefined {
   return Buffer.from(groups.flatMap((group) => [group >> 8, group & 0xff]))
 }
 
-/** An IPv4 address may stand for the last two. */
+/** The last two groups may be an IPv4 address. */
 function groupsOf(text: string): number[] {
   if (text === '') return []
   return text.split(':').flatMap((group) => {

@@ -1,5 +1,5 @@
-// FSCTL_CREATE_OR_GET_OBJECT_ID ([MS-FSCC] 2.3.7): Azure Files keeps no object ids, and none can be set; who asks
-// for one gets what tells the file from all others, as Samba does.
+// FSCTL_CREATE_OR_GET_OBJECT_ID ([MS-FSCC] 2.3.7). Azure Files stores no object ids, and none can be set. The answer
+// is built from the ids of share and node, which identify the file; Samba does the same.
 import { SmbError } from '../smb-error.ts'
 import { requireFile, type FsctlCall, type FsctlReply } from './fsctl.ts'
 

@@ -16,7 +16,7 @@ export function runPipeTransceive(call: FsctlCall): FsctlReply {
 
 const PEEK_HEAD_BYTES = 16
 
-/** What is to be read, without reading it. */
+/** Returns unread bytes and leaves them in the pipe. */
 export function runPipePeek(call: FsctlCall): FsctlReply {
   const { pipe } = requirePipe(call)
   if (call.outputMaxBytes < PEEK_HEAD_BYTES) throw new SmbError('INVALID_PARAMETER')
@@ -26,7 +26,7 @@ export function runPipePeek(call: FsctlCall): FsctlReply {
   return more ? { status: 'BUFFER_OVERFLOW', output } : { output }
 }
 
-/** The pipes are there for everybody at any time: one never waits for an instance of them. */
+/** Pipes are always available, so no client ever waits for an instance. */
 export async function runPipeWait(call: FsctlCall): Promise<FsctlReply> {
   const { name } = decodePipeWait(call.input)
   if (openPipe(name, await rpcWorldOf(call)) === undefined) {

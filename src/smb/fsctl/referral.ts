@@ -1,4 +1,4 @@
-// FSCTL_DFS_GET_REFERRALS ([MS-SMB2] 3.3.5.15.2). There is no DFS here, and clients that ask first go on without.
+// FSCTL_DFS_GET_REFERRALS ([MS-SMB2] 3.3.5.15.2). There is no DFS; clients that ask continue without it.
 import { SmbError } from '../smb-error.ts'
 import type { FsctlReply } from './fsctl.ts'
 

@@ -1,5 +1,5 @@
-// FSCTL_LMR_REQUEST_RESILIENCY ([MS-SMB2] 3.3.5.15.9): an open that outlives its connection whatever it caches.
-// Its client comes back for it as for a durable handle of version 1.
+// FSCTL_LMR_REQUEST_RESILIENCY ([MS-SMB2] 3.3.5.15.9): makes an open outlive its connection, whatever it caches. The
+// client reconnects it like a durable handle of version 1.
 import { requireDisk, requireSession } from '../call.ts'
 import { SmbError } from '../smb-error.ts'
 import { decodeResiliencyTimeoutMs } from '../wire/file/fsctl.ts'
@@ -10,13 +10,13 @@ const TIMEOUT_MS_MAX = 300_000
 
 export function runRequestResiliency(call: FsctlCall): FsctlReply {
   const handle = requireFile(call)
-  const askedMs = decodeResiliencyTimeoutMs(call.input)
-  if (askedMs > TIMEOUT_MS_MAX) throw new SmbError('INVALID_PARAMETER')
+  const requestedMs = decodeResiliencyTimeoutMs(call.input)
+  if (requestedMs > TIMEOUT_MS_MAX) throw new SmbError('INVALID_PARAMETER')
   if (handle.durable?.kind === 'persistent') return { output: NO_OUTPUT }
   const { account, sid, share } = requireDisk(call)
   handle.durable = {
     kind: 'resilient',
-    timeoutMs: askedMs === 0 ? TIMEOUT_MS : askedMs,
+    timeoutMs: requestedMs === 0 ? TIMEOUT_MS : requestedMs,
     account,
     sid,
     share,

@@ -6,7 +6,7 @@ import { encodeSnapshots } from '../wire/file/fsctl.ts'
 import { encodeSnapshotLabel } from '../wire/snapshot-label.ts'
 import { requireFile, type FsctlCall, type FsctlReply } from './fsctl.ts'
 
-/** The latest first. A label has whole seconds: snapshots of one second are one version. */
+/** The latest first. Labels have whole seconds, so the snapshots of one second are one version. */
 export async function runEnumerateSnapshots(call: FsctlCall): Promise<FsctlReply> {
   const { shareId } = requireFile(call).open
   const snapshots = await call.world.kv.read((tx) => shareSnapshots(tx, shareId))

@@ -1,5 +1,5 @@
-// FSCTL_VALIDATE_NEGOTIATE_INFO ([MS-SMB2] 3.3.5.15.12): the negotiation once more, under a signature. If somebody
-// has changed it on its way, the connection ends.
+// FSCTL_VALIDATE_NEGOTIATE_INFO ([MS-SMB2] 3.3.5.15.12): repeats the negotiation under a signature. If it was changed
+// in transit, the connection is closed.
 import { chooseDialect } from '../command/negotiate.ts'
 import { DIALECT } from '../session/dialect.ts'
 import { DropConnection, SmbError } from '../smb-error.ts'
@@ -11,7 +11,7 @@ const OUTPUT_BYTES = 24
 export function runValidateNegotiate(call: FsctlCall): FsctlReply {
   const { connection, world, input, outputMaxBytes } = call
   const { negotiated } = connection
-  // With 3.1.1 the hash over the negotiation is in the keys, and clients have no reason to ask.
+  // In 3.1.1 the keys depend on the hash of the negotiation, so clients have no reason to ask.
   if (negotiated === undefined || negotiated.dialect === DIALECT.smb311) {
     throw new DropConnection('nothing to validate')
   }
@@ -21,7 +21,7 @@ export function runValidateNegotiate(call: FsctlCall): FsctlReply {
     request.securityMode === negotiated.clientSecurityMode &&
     request.clientGuid.equals(negotiated.clientGuid) &&
     chooseDialect(request.dialects) === negotiated.dialect
-  if (!isSame) throw new DropConnection('another negotiation than we have seen')
+  if (!isSame) throw new DropConnection('the negotiation was changed in transit')
   if (outputMaxBytes < OUTPUT_BYTES) throw new SmbError('INVALID_PARAMETER')
   return { output: encodeValidateNegotiate({ ...negotiated, serverGuid: world.serverGuid }) }
 }

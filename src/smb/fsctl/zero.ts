@@ -34,10 +34,10 @@ export async function runQueryAllocatedRanges(call: FsctlCall): Promise<FsctlRep
   if (handle.open.isDirectory) throw new SmbError('INVALID_PARAMETER')
   requireRights(handle, RIGHT.readData)
   const at = openedAt(handle)
-  const asked = { from: clampToNumber(offset), to: clampToNumber(offset + length) }
-  // One more than fits, to know whether there are more.
+  const range = { from: clampToNumber(offset), to: clampToNumber(offset + length) }
+  // One more than fits, to find out whether there are more.
   const countMax = Math.floor(call.outputMaxBytes / RANGE_BYTES) + 1
-  const found = await call.world.kv.read((tx) => allocatedRanges(tx, at, asked, countMax))
+  const found = await call.world.kv.read((tx) => allocatedRanges(tx, at, range, countMax))
   const ranges = found.map(({ from, to }) => ({ offset: BigInt(from), length: BigInt(to - from) }))
   const { status, bytes } = encodeAllocatedRanges(ranges, call.outputMaxBytes)
   if (status === 'BUFFER_TOO_SMALL') throw new SmbError(status)

@@ -1,8 +1,8 @@
-// The rights that an open was granted ([MS-SMB2] 2.2.13.1.1), asked for by the commands that use it.
+// The rights that an open was granted ([MS-SMB2] 2.2.13.1.1). Commands that use the open check them.
 import type { FileHandle } from '../world.ts'
 import { SmbError } from '../smb-error.ts'
 
-/** Of a directory the first three are FILE_LIST_DIRECTORY, FILE_ADD_FILE, FILE_ADD_SUBDIRECTORY. */
+/** For a directory the first three are FILE_LIST_DIRECTORY, FILE_ADD_FILE, FILE_ADD_SUBDIRECTORY. */
 export const RIGHT = {
   readData: 0x1,
   writeData: 0x2,
@@ -31,7 +31,7 @@ export function requireAnyRight({ open }: Pick<FileHandle, 'open'>, rights: numb
   if ((open.access & rights) === 0) throw missingRight(open)
 }
 
-/** An open of a snapshot never has a right to change anything, whatever it was opened for. */
+/** An open of a snapshot never has the right to change anything. */
 function missingRight({ snapshot }: FileHandle['open']): SmbError {
   return new SmbError(snapshot === undefined ? 'ACCESS_DENIED' : 'MEDIA_WRITE_PROTECTED')
 }

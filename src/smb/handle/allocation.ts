@@ -1,14 +1,16 @@
-// The space that a client has asked for when it opened a file (SMB2_CREATE_ALLOCATION_SIZE): shown for as long as
-// the handle lives. Nothing is set aside for it: a share has no place of its own on a disk.
+// The space that a client requests when it opens a file (SMB2_CREATE_ALLOCATION_SIZE). The handle reports it for as long
+// as it lives. No space is reserved: a share has no disk of its own.
 import type { FileHandle } from '../world.ts'
 
-const KEY = 'allocatedBytes'
+const STATE_KEY = 'allocatedBytes'
 
-export function keepAllocation({ kept }: Pick<FileHandle, 'kept'>, lengthBytes: number): void {
-  kept.set(KEY, lengthBytes)
+type StatefulHandle = Pick<FileHandle, 'commandState'>
+
+export function setAllocation({ commandState }: StatefulHandle, lengthBytes: number): void {
+  commandState.set(STATE_KEY, lengthBytes)
 }
 
-export function allocatedBytesOf({ kept }: Pick<FileHandle, 'kept'>): number {
-  const allocated = kept.get(KEY)
+export function allocatedBytesOf({ commandState }: StatefulHandle): number {
+  const allocated = commandState.get(STATE_KEY)
   return typeof allocated === 'number' ? allocated : 0
 }

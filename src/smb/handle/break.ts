@@ -1,6 +1,5 @@
-// Break notifications ([MS-SMB2] 3.3.4.6, 3.3.4.7): a rule has asked a holder to give up what it caches, and its
-// client is told so. A client that has lost its connection loses its durable handles instead; one that does not
-// answer in time loses what it cached.
+// Break notifications ([MS-SMB2] 3.3.4.6, 3.3.4.7): when a rule breaks a cache, the client that holds it is notified. A
+// client without a connection loses its durable handles instead; one that does not acknowledge in time loses the cache.
 import { isAcknowledged } from '../../storage/file/cache/cache-break.ts'
 import { CACHE_READ } from '../../storage/file/open/open.ts'
 import type { Connection, Session, SmbWorld, FileHandle, Handle } from '../world.ts'
@@ -19,7 +18,7 @@ import {
 /** [MS-SMB2] 3.3.2.1 */
 const ACKNOWLEDGE_MS_MAX = 35_000
 
-/** The answer stops it. */
+/** Returns a function that stops it. */
 export function startBreaks(world: SmbWorld): () => void {
   const timers = new Map<string, () => void>()
   const stop = world.kv.listen((event) => {
@@ -33,7 +32,7 @@ export function startBreaks(world: SmbWorld): () => void {
       })
       timers.set(event.holder, cancel)
     }
-    tell(world, event).catch((error: unknown) => world.logFault(error))
+    notifyHolder(world, event).catch((error: unknown) => world.logFault(error))
   })
   return () => {
     stop()
@@ -41,7 +40,7 @@ export function startBreaks(world: SmbWorld): () => void {
   }
 }
 
-async function tell(world: SmbWorld, event: BreakEvent): Promise<void> {
+async function notifyHolder(world: SmbWorld, event: BreakEvent): Promise<void> {
   const { holder } = event
   const { opens, holders } = await world.kv.read((tx) => opensAndHolders(tx, event))
   const handles = opens
@@ -56,7 +55,7 @@ async function tell(world: SmbWorld, event: BreakEvent): Promise<void> {
     return notify(channel, handle, { ...event, epoch: isV2 ? event.epoch & 0xffff : 0 })
   }
   if (!isAcknowledged(event.from)) return
-  // Nobody is there to be asked: who comes back later finds the handle gone, but for a persistent one.
+  // The client is not connected. When it reconnects, its handles are gone, except persistent ones.
   for (const handle of handles) if (!isPersistent(handle)) await closeHandle(world, handle)
   if (handles.length === 0) await force(world, event)
 }
@@ -67,7 +66,7 @@ function isFileHandle(handle: Handle | undefined): handle is FileHandle {
 
 type Channel = { readonly session: Session; readonly connection: Connection }
 
-/** An oplock is told of where the file was opened, a lease on the client's oldest connection. */
+/** An oplock break goes to the session of the open, a lease break to the client's oldest connection. */
 function channelOf(
   { connections }: SmbWorld,
   { session }: FileHandle,

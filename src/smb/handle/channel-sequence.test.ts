@@ -1,4 +1,4 @@
-// [MS-SMB2] 3.3.5.2.10, as numbers come: forwards, backwards, and around the end of 16 bits.
+// [MS-SMB2] 3.3.5.2.10: sequence numbers that increase, decrease, and wrap at 16 bits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { beginOnChannel } from './channel-sequence.ts'
@@ -29,7 +29,7 @@ const TABLE: readonly (readonly [known: number, sent: number, command: keyof typ
   [0xffff, 0,      'WRITE',      'at 0'],
   [5,      4,      'SET_INFO',   'FILE_NOT_AVAILABLE'],
   [5,      4,      'IOCTL',      'FILE_NOT_AVAILABLE'],
-  // What changes nothing is served whenever it comes.
+  // A request that changes nothing always runs.
   [5,      4,      'READ',       'at 5'],
   [5,      4,      'QUERY_INFO', 'at 5'],
 ]
@@ -40,7 +40,7 @@ for (const [known, sent, command, becomes] of TABLE) {
   })
 }
 
-test('a replay waits until the requests of earlier channels are done', () => {
+test('a replay is refused while requests of earlier channels are in progress', () => {
   const channels: ChannelState = { sequence: 1, current: 0, earlier: 0 }
   const header = { command: COMMAND.WRITE, flags: 0, status: 1 }
   const end = beginOnChannel(SESSION, header, { channels })
@@ -50,7 +50,7 @@ test('a replay waits until the requests of earlier channels are done', () => {
   assert.equal(begin(channels, 2, COMMAND.WRITE, HEADER_FLAG.replay), 'at 2')
 })
 
-test('2.1 has no channels', () => {
+test('SMB 2.1 ignores the channel sequence', () => {
   const channels: ChannelState = { sequence: 5, current: 0, earlier: 0 }
   const header = { command: COMMAND.WRITE, flags: 0, status: 4 }
   beginOnChannel({ dialect: DIALECT.smb210 }, header, { channels })

@@ -1,17 +1,17 @@
-// ChannelSequence ([MS-SMB2] 3.3.5.2.10): a client that loses a channel counts it up. What was sent before and
-// arrives after must not change the file any more, and is not done twice when it is sent again.
+// ChannelSequence ([MS-SMB2] 3.3.5.2.10): a client increments it when it loses a channel. A request that was sent before
+// and arrives later must not change the file any more, so that nothing runs twice when the client sends it again.
 import type { ChannelState, Session, FileHandle } from '../world.ts'
 import { DIALECT } from '../session/dialect.ts'
 import { SmbError } from '../smb-error.ts'
-import { COMMAND, HEADER_FLAG, type Smb2Header } from '../wire/header.ts'
+import { channelSequence, COMMAND, HEADER_FLAG, type Smb2Header } from '../wire/header.ts'
 
 const CHANGES: ReadonlySet<number> = new Set([COMMAND.WRITE, COMMAND.SET_INFO, COMMAND.IOCTL])
 
-export function newChannelState({ status }: Pick<Smb2Header, 'status'>): ChannelState {
-  return { sequence: status & 0xffff, current: 0, earlier: 0 }
+export function newChannelState(header: Pick<Smb2Header, 'status'>): ChannelState {
+  return { sequence: channelSequence(header), current: 0, earlier: 0 }
 }
 
-/** To be called before a request works on the handle; the answer is to be called when it is done. */
+/** Call it before a request uses the handle, and the returned function when the request is done. */
 export function beginOnChannel(
   session: Pick<Session, 'dialect'>,
   header: Pick<Smb2Header, 'command' | 'flags' | 'status'>,
@@ -19,7 +19,7 @@ export function beginOnChannel(
 ): () => void {
   const state = handle.channels
   if (state === undefined || session.dialect < DIALECT.smb300) return () => {}
-  const sequence = header.status & 0xffff
+  const sequence = channelSequence(header)
   const ahead = ((sequence - state.sequence + 0x8000) & 0xffff) - 0x8000
   const isReplay = (header.flags & HEADER_FLAG.replay) !== 0
   if (ahead < 0 || (isReplay && state.earlier > 0)) {

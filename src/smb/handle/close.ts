@@ -1,5 +1,4 @@
-// How a handle ends: everything that waits on it is woken, and its record goes with its locks and what it caches.
-import type { FileTx } from '../../storage/file/open/open.ts'
+// The end of a handle: wakes everything that waits on it, and removes its record with its locks and its cache.
 import { forgetReplay } from '../call.ts'
 import type { SmbWorld, FileHandle, Handle } from '../world.ts'
 import { detachHandle } from './durable.ts'
@@ -10,9 +9,7 @@ export async function closeHandle(world: SmbWorld, handle: Handle): Promise<void
   forgetHandle(world, handle)
   if (handle.kind === 'pipe') return
   const moment = world.moment()
-  const body = (tx: FileTx) => closeRecord(tx, address, handle.open, moment)
-  // A deletion is durable: tried as a live transaction, it would be run twice.
-  await (handle.open.deleteOnClose === true ? world.kv.write(body) : world.kv.write(body))
+  await world.kv.write((tx) => closeRecord(tx, address, handle.open, moment))
 }
 
 /** The connection was lost: a durable handle stays, any other is closed. */
@@ -22,14 +19,14 @@ export async function disconnectHandle(world: SmbWorld, handle: Handle): Promise
   await closeHandle(world, handle)
 }
 
-/** The share that it is in; a handle that waits for its client has no tree. */
+/** The share of the file. A handle that waits for its client has no tree. */
 function addressOf(handle: Handle): { account: string; share: string } | undefined {
   const { tree } = handle
   if (tree?.kind === 'disk') return { account: tree.account, share: tree.share }
   return handle.kind === 'file' ? handle.durable : undefined
 }
 
-/** What REST closes by force, or what goes with its share, is let go of: its record is gone already. */
+/** Drops handles that REST has closed by force or that were deleted with their share. Their records are already gone. */
 export function watchForcedCloses(world: SmbWorld): () => void {
   return world.kv.listen((event) => {
     if (event.kind !== 'close') return

@@ -5,9 +5,9 @@ import {
   EXAMPLE_ADDRESS,
   EXAMPLE_MOMENT,
   EXAMPLE_SHARE,
-  found,
-  made,
-  opened,
+  requireExampleNode,
+  createExampleNode,
+  openExampleNode,
   openExampleShare,
 } from '../../storage/file/example.ts'
 import { locate, ROOT_ID } from '../../storage/file/tree/node.ts'
@@ -19,16 +19,17 @@ import { restartScan, scanPage, startScan, type DirectoryScan } from './director
 async function openDirectory(names: readonly string[]) {
   const kv = await openExampleShare()
   await kv.write(function* (tx) {
-    yield* made(tx, 'd', 'directory', 10)
-    for (const [index, name] of names.entries()) yield* made(tx, `d/${name}`, 'file', 20 + index)
+    yield* createExampleNode(tx, 'd', 'directory', 10)
+    for (const [index, name] of names.entries())
+      yield* createExampleNode(tx, `d/${name}`, 'file', 20 + index)
   })
   const at = { nodeId: 10, parentId: ROOT_ID, path: 'd', isDirectory: true }
-  return { kv, open: await opened(kv, at) }
+  return { kv, open: await openExampleNode(kv, at) }
 }
 
 type Directory = Awaited<ReturnType<typeof openDirectory>>
 
-/** The names of the next entries, which are then behind the scan. */
+/** The names of the next entries. Moves the scan behind them. */
 async function next({ kv, open }: Directory, scan: DirectoryScan, countMax = 100) {
   const page = await scanPage({ kv }, EXAMPLE_ADDRESS, { open }, scan, scan.position, countMax)
   const taken = page.found.slice(0, countMax)
@@ -38,7 +39,7 @@ async function next({ kv, open }: Directory, scan: DirectoryScan, countMax = 100
 
 async function change(kv: FileKv, from: string, to: string | undefined): Promise<void> {
   await kv.write(function* (tx) {
-    const source = yield* found(tx, `d/${from}`)
+    const source = yield* requireExampleNode(tx, `d/${from}`)
     if (to === undefined) return yield* removeNode(tx, source, EXAMPLE_MOMENT)
     const target = yield* locate(tx, { ...EXAMPLE_ADDRESS, path: ['d', to] })
     return yield* renameNode(tx, source, target, {}, EXAMPLE_MOMENT)
@@ -57,13 +58,13 @@ const PATTERNS: readonly (readonly [pattern: string, names: readonly string[]])[
 ]
 
 for (const [pattern, names] of PATTERNS) {
-  test(`all that ${pattern} matches`, async () => {
+  test(`a scan for ${pattern} finds ${names.join(', ') || 'nothing'}`, async () => {
     const directory = await openDirectory(['a.txt', 'B', 'bc.TXT'])
     assert.deepEqual(await next(directory, startScan(pattern)), names)
   })
 }
 
-test('it goes on behind the last name that was taken, and begins anew', async () => {
+test('a scan continues after the last returned name, and can restart', async () => {
   const directory = await openDirectory(['a', 'b', 'c'])
   const scan = startScan('*')
   const seen: string[] = []
@@ -74,7 +75,7 @@ test('it goes on behind the last name that was taken, and begins anew', async ()
   assert.deepEqual(await next(directory, scan, 3), ['.', '..', 'a'])
 })
 
-test('names that go and come meanwhile neither hide nor repeat others', async () => {
+test('concurrent changes neither hide nor repeat other names', async () => {
   const directory = await openDirectory(['a', 'b', 'c', 'd'])
   const scan = startScan('*')
   assert.deepEqual(await next(directory, scan, 4), ['.', '..', 'a', 'b'])
@@ -84,7 +85,7 @@ test('names that go and come meanwhile neither hide nor repeat others', async ()
   assert.deepEqual(await next(directory, scan), ['c', 'e'])
 })
 
-test('what is marked for deletion is still listed', async () => {
+test('a file that is marked for deletion is still listed', async () => {
   const directory = await openDirectory(['a'])
   await directory.kv.write(function* (tx) {
     setDeletePending(tx, { shareId: EXAMPLE_SHARE.id, nodeId: 20 }, true)

@@ -1,6 +1,6 @@
-// A scan of a directory, as a handle goes on with it from QUERY_DIRECTORY to QUERY_DIRECTORY: where it stands is a
-// name, so it neither skips nor repeats what stays there while others add, rename and delete, and costs what it
-// returns, however large the directory is.
+// A scan of a directory, which a handle continues from one QUERY_DIRECTORY to the next. Its position is a name, so it
+// neither skips nor repeats entries that stay while others are added, renamed and deleted. It costs what it returns,
+// however large the directory is.
 import { setImmediate } from 'node:timers/promises'
 import { foldName } from '../../storage/file/tree/file-name.ts'
 import { listEntries } from '../../storage/file/tree/list.ts'
@@ -13,20 +13,20 @@ import { fileFactsOf, fileIdOf } from './file-facts.ts'
 import type { DirectoryEntry } from '../wire/information/directory-entry.ts'
 import { compilePattern, type NameMatcher } from '../wire/information/wildcard.ts'
 
-/** `.` and `..` come first, then the names behind `behind`. */
-export type Position = { readonly dots: number; readonly behind: string | undefined }
+/** `.` and `..` come first, then the names after `behind`. */
+export type ScanPosition = { readonly dots: number; readonly behind: string | undefined }
 
 export type DirectoryScan = {
   pattern: string
   matches: NameMatcher
-  /** What all matching names begin with. */
+  /** The start of all matching names. */
   prefix: string
-  position: Position
-  /** Whether it has found anything since its beginning: none is NO_SUCH_FILE, no more is NO_MORE_FILES. */
+  position: ScanPosition
+  /** Whether it has found an entry: at the end the status is NO_MORE_FILES, otherwise NO_SUCH_FILE. */
   hasFound: boolean
 }
 
-const START: Position = { dots: 0, behind: undefined }
+const START: ScanPosition = { dots: 0, behind: undefined }
 
 export function startScan(pattern: string): DirectoryScan {
   const prefix = /^[^*?<>"]*/.exec(pattern)?.[0] ?? ''
@@ -44,25 +44,25 @@ export function restartScan(scan: DirectoryScan): void {
   scan.hasFound = false
 }
 
-/** An entry, and where the scan stands behind it. */
-export type Scanned = { readonly entry: DirectoryEntry; readonly position: Position }
+/** An entry, and the position after it. */
+export type Scanned = { readonly entry: DirectoryEntry; readonly position: ScanPosition }
 
 export type ScanPage = {
   readonly found: readonly Scanned[]
-  /** Where to go on if all of it is taken; undefined at the end. */
-  readonly next: Position | undefined
+  /** Where to continue if all entries are used; undefined at the end. */
+  readonly next: ScanPosition | undefined
 }
 
-/** The next matching entries, about so many; a page may be empty and yet not the last. */
+/** The next matching entries, about `countMax`. An empty page need not be the last. */
 export async function scanPage(
   { kv }: Pick<SmbWorld, 'kv'>,
   tree: Pick<DiskTree, 'account' | 'share'>,
   { open }: Pick<FileHandle, 'open'>,
   scan: DirectoryScan,
-  from: Position,
+  from: ScanPosition,
   countMax: number,
 ): Promise<ScanPage> {
-  // A long scan that finds little lets others have their turn.
+  // A long scan that finds little lets other requests run in between.
   if (from.behind !== undefined) await setImmediate()
   return await kv.read((tx) => pageOf(tx, { tree, open }, scan, from, countMax))
 }
@@ -78,7 +78,7 @@ function* pageOf(
   tx: ReadTx,
   { tree, open }: Directory,
   scan: DirectoryScan,
-  from: Position,
+  from: ScanPosition,
   countMax: number,
 ): Step<ScanPage> {
   const opened = yield* requireOpened(tx, tree, open)
@@ -100,18 +100,18 @@ function* pageOf(
   return { found: [...dots, ...found], next: after }
 }
 
-/** The directory itself and the one above it, which of the root is itself. */
+/** The directory itself and its parent. The root is its own parent. */
 function* dotEntries(
   tx: ReadTx,
   { view, node }: OpenedNode,
   { matches }: DirectoryScan,
-  { dots }: Position,
+  { dots }: ScanPosition,
 ): Step<Scanned[]> {
   const found: Scanned[] = []
   for (const [index, name] of DOTS.entries()) {
     if (index < dots || !matches(name)) continue
-    const shown = index === 0 ? node : yield* getNode(tx, view, node.parentId)
-    const entry = entryOf(view.shareId, name, shown ?? node)
+    const directory = index === 0 ? node : yield* getNode(tx, view, node.parentId)
+    const entry = entryOf(view.shareId, name, directory ?? node)
     found.push({ entry, position: { dots: index + 1, behind: undefined } })
   }
   return found

@@ -1,5 +1,5 @@
-// Durable handles ([MS-SMB2] 3.3.5.9.6, 3.3.5.9.10): an open that outlives its connection, for a time, because its
-// client holds a cache that would have told it of anybody else; or, on these shares, because it asked for it.
+// Durable handles ([MS-SMB2] 3.3.5.9.6, 3.3.5.9.10): opens that outlive their connection for some time. They need a
+// handle cache, whose break would tell the client of other users of the file, or must be persistent.
 import {
   CACHE_HANDLE,
   holdersOf,
@@ -26,26 +26,26 @@ export function isPersistent({ durable }: FileHandle): boolean {
   return durable?.kind === 'persistent'
 }
 
-function timeoutOf(asked: number): number {
-  return asked === 0 ? V2_TIMEOUT_MS : Math.min(asked, V2_TIMEOUT_MS_MAX)
+function timeoutOf(requestedMs: number): number {
+  return requestedMs === 0 ? V2_TIMEOUT_MS : Math.min(requestedMs, V2_TIMEOUT_MS_MAX)
 }
 
-/** All disk shares are continuously available, to clients that know what it means. */
+/** All disk shares are continuously available to clients that support it. */
 export function persistentTermsOf(
   session: Session,
   tree: DiskTree,
-  { contexts: { durableRequestV2: asked } }: Pick<CreateRequest, 'contexts'>,
+  { contexts: { durableRequestV2: requested } }: Pick<CreateRequest, 'contexts'>,
   mode: number,
 ): PersistentTerms | undefined {
-  if (asked === undefined || (asked.flags & DURABLE_FLAG_PERSISTENT) === 0) return undefined
+  if (requested === undefined || (requested.flags & DURABLE_FLAG_PERSISTENT) === 0) return undefined
   if (session.dialect < DIALECT.smb300) return undefined
   return {
     account: tree.account,
     ...(tree.sid !== undefined && { sid: tree.sid }),
     share: tree.share,
     clientGuid: session.clientGuid.toString('hex'),
-    createGuid: asked.createGuid.toString('hex'),
-    timeoutMs: timeoutOf(asked.timeoutMs),
+    createGuid: requested.createGuid.toString('hex'),
+    timeoutMs: timeoutOf(requested.timeoutMs),
     mode,
   }
 }
@@ -55,7 +55,7 @@ export function persistentDurable(terms: PersistentTerms): Durable {
   return { kind: 'persistent', account, sid, share, clientGuid, createGuid, timeoutMs }
 }
 
-/** Makes the handle durable if it asks for it and may be. A request that may not is ignored, not refused. */
+/** Makes the handle durable if it requests that and qualifies. Otherwise the request is ignored, not refused. */
 export function grantDurable(
   handle: FileHandle,
   session: Session,
@@ -70,21 +70,21 @@ export function grantDurable(
     handle.durable = persistentDurable(open.persistent)
     return
   }
-  const { durableRequest, durableRequestV2: asked } = contexts
-  if (!durableRequest && asked === undefined) return
+  const { durableRequest, durableRequestV2: requested } = contexts
+  if (!durableRequest && requested === undefined) return
   if (((cache?.state ?? 0) & CACHE_HANDLE) === 0) return
   handle.durable = {
-    kind: asked === undefined ? 'v1' : 'v2',
-    timeoutMs: asked === undefined ? V1_TIMEOUT_MS : timeoutOf(asked.timeoutMs),
+    kind: requested === undefined ? 'v1' : 'v2',
+    timeoutMs: requested === undefined ? V1_TIMEOUT_MS : timeoutOf(requested.timeoutMs),
     account: tree.account,
     sid: tree.sid,
     share: tree.share,
     clientGuid: session.clientGuid.toString('hex'),
-    createGuid: asked?.createGuid.toString('hex'),
+    createGuid: requested?.createGuid.toString('hex'),
   }
 }
 
-/** A replay is told of its durability only if what it asks for now could have got it. */
+/** A replay gets the context only if the oplock level of the replay qualifies for durability. */
 export function durableContexts(
   { durable }: FileHandle,
   { contexts, oplockLevel }: Pick<CreateRequest, 'contexts' | 'oplockLevel'>,
@@ -94,12 +94,12 @@ export function durableContexts(
   if (contexts.durableRequest) return [encodeDurableContext()]
   if (contexts.durableRequestV2 === undefined) return []
   const persistent = durable.kind === 'persistent'
-  const couldHave = oplockLevel === OPLOCK_LEVEL.batch || oplockLevel === OPLOCK_LEVEL.lease
-  if (isReplay && !couldHave && !persistent) return []
+  const qualifies = oplockLevel === OPLOCK_LEVEL.batch || oplockLevel === OPLOCK_LEVEL.lease
+  if (isReplay && !qualifies && !persistent) return []
   return [encodeDurableV2Context(durable.timeoutMs, persistent ? DURABLE_FLAG_PERSISTENT : 0)]
 }
 
-/** The connection is lost. True: the handle stays, and waits for its client until its time is over. */
+/** Called when the connection is lost. True: the handle stays and waits for its client until its timeout. */
 export async function detachHandle(
   world: SmbWorld,
   handle: FileHandle,
@@ -114,7 +114,7 @@ export async function detachHandle(
   for (const wake of handle.onClose) wake()
   handle.onClose.clear()
   waitForClient(world, handle, closeLater)
-  // Who waits for a break looks again: nobody will acknowledge it.
+  // Requests that wait for a break must retry: nobody will acknowledge it.
   await world.kv.write((tx) => announceRelease(tx, open))
   return true
 }

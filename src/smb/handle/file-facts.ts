@@ -1,12 +1,12 @@
-// A node as SMB shows it.
+// The metadata of a node as SMB reports it.
 import { attributeBits } from '../../storage/file/tree/attributes.ts'
 import { ROOT_ID, type FileNode } from '../../storage/file/tree/node.ts'
 import type { OpenedFile } from '../wire/opened-file.ts'
 
-/** Space is given in clusters of this. */
-export const CLUSTER_BYTES = 4_096
+/** Allocation sizes are multiples of it. */
+const CLUSTER_BYTES = 4_096
 
-/** With the space that a handle has asked for, if that is more than the file takes. */
+/** With the allocation that a handle requested, if it exceeds the file's length. */
 export function fileFactsOf(node: FileNode, allocatedBytes = 0): OpenedFile {
   const usedBytes = Math.max(node.lengthBytes, node.kind === 'file' ? allocatedBytes : 0)
   return {
@@ -20,7 +20,7 @@ export function fileFactsOf(node: FileNode, allocatedBytes = 0): OpenedFile {
   }
 }
 
-/** The root has no id of its own, and clients take 0 for "none": it has the share's, which no node has. */
+/** Clients take 0, the root's node id, for "none". The root gets the id of the share instead, which no node has. */
 export function fileIdOf(shareId: number, { nodeId }: Pick<FileNode, 'nodeId'>): bigint {
   return BigInt(nodeId === ROOT_ID ? shareId : nodeId)
 }

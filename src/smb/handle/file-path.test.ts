@@ -1,4 +1,4 @@
-// Paths as SMB clients write them.
+// Paths from SMB clients.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeFilePath } from './file-path.ts'

@@ -1,19 +1,19 @@
-// Paths as SMB writes them: from the share's root on, with backslashes between the names (slashes are taken for
-// them, as Samba does), which are those of storage/file/tree/file-name.ts. One name may be a snapshot's (`@GMT-…`):
-// the rest is then looked for in it.
+// Paths in SMB: from the share's root, with backslashes between names; slashes are accepted too, as in Samba. The names
+// follow storage/file/tree/file-name.ts. One of them may be the label of a snapshot (`@GMT-…`), in which the rest is
+// then looked up.
 import { parseFilePath } from '../../storage/file/tree/file-name.ts'
 import { SmbError } from '../smb-error.ts'
 import { decodeSnapshotLabel } from '../wire/snapshot-label.ts'
 
 export type FilePath = {
-  /** None for the root. */
+  /** Empty for the root. */
   readonly path: readonly string[]
   readonly snapshotMs?: number
-  /** A backslash at the end: only a directory can be meant. */
+  /** The path ends with a backslash, so it must be a directory. */
   readonly isDirectory: boolean
 }
 
-/** `a\\..\\b` is `b`, whether or not there is an `a`, as Samba has it; the way out of the share is none. */
+/** `a\\..\\b` is `b` even if `a` does not exist, as in Samba. A path can't leave the share. */
 function withoutParents(names: readonly string[]): readonly string[] {
   const left: string[] = []
   for (const name of names) {

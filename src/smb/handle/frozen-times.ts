@@ -1,13 +1,15 @@
-// The times of a file that a handle has stopped from moving (SET_INFO); its writes and changes leave them.
+// The times of a file that a handle has frozen with SET_INFO: its writes and changes do not update them.
 import type { FrozenTimes } from '../../storage/file/tree/set-basic.ts'
 import type { FileHandle } from '../world.ts'
 
-const KEPT = 'frozenTimes'
+const STATE_KEY = 'frozenTimes'
 
-export function frozenTimesOf({ kept }: Pick<FileHandle, 'kept'>): FrozenTimes {
-  return (kept.get(KEPT) as FrozenTimes | undefined) ?? {}
+type StatefulHandle = Pick<FileHandle, 'commandState'>
+
+export function frozenTimesOf({ commandState }: StatefulHandle): FrozenTimes {
+  return (commandState.get(STATE_KEY) as FrozenTimes | undefined) ?? {}
 }
 
-export function keepFrozenTimes({ kept }: Pick<FileHandle, 'kept'>, frozen: FrozenTimes): void {
-  kept.set(KEPT, frozen)
+export function setFrozenTimes({ commandState }: StatefulHandle, frozen: FrozenTimes): void {
+  commandState.set(STATE_KEY, frozen)
 }

@@ -1,5 +1,5 @@
-// LOCKs that a client sends again because it has lost the answer ([MS-SMB2] 3.3.5.14): a handle remembers for each
-// of 64 buckets the number of the last one that was done.
+// LOCKs that a client sends again because it lost the response ([MS-SMB2] 3.3.5.14): a handle stores the number of the
+// last completed LOCK for each of 64 buckets.
 import { DIALECT, type Dialect } from '../session/dialect.ts'
 import type { FileHandle } from '../world.ts'
 
@@ -7,15 +7,15 @@ const BUCKET_COUNT = 64
 
 export type LockSequence = { readonly sequenceIndex: number; readonly sequenceNumber: number }
 
-/** Handles of 3.x outlive their connection one way or another; those of 2.1 only where they were made to. */
-export function countsSequences(
+/** Handles of 3.x can outlive their connection in several ways, those of 2.1 only if they are resilient. */
+export function hasLockSequences(
   dialect: Dialect,
   { durable }: Pick<FileHandle, 'durable'>,
 ): boolean {
   return dialect >= DIALECT.smb300 || durable?.kind === 'resilient'
 }
 
-/** Whether just this was done before. If not, the bucket is empty until `rememberSequence`. */
+/** Whether this LOCK was completed before. If not, empties the bucket until `storeSequence`. */
 export function isRepeated(
   { lockSequences }: Pick<FileHandle, 'lockSequences'>,
   { sequenceIndex, sequenceNumber }: LockSequence,
@@ -25,7 +25,7 @@ export function isRepeated(
   return false
 }
 
-export function rememberSequence(
+export function storeSequence(
   { lockSequences }: Pick<FileHandle, 'lockSequences'>,
   { sequenceIndex, sequenceNumber }: LockSequence,
 ): void {

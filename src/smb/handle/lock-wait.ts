@@ -1,5 +1,5 @@
-// A LOCK that waits for others to let go: tried again at each release on the file, until it is had, taken back
-// by the client, or its handle ends ([MS-SMB2] 3.3.5.14.2).
+// A LOCK that waits for other locks: it retries after each release on the file until it succeeds, the client cancels
+// it, or its handle ends ([MS-SMB2] 3.3.5.14.2).
 import type { SmbCall } from '../call.ts'
 import type { FileHandle } from '../world.ts'
 import { SmbError } from '../smb-error.ts'
@@ -9,7 +9,7 @@ export async function whenReleased(
   { open, onClose }: FileHandle,
   attempt: () => Promise<boolean>,
 ): Promise<void> {
-  // What was released before this began to listen is found by one more attempt.
+  // The first retry finds locks that were released before the listener was added.
   let isReleased = true
   let refusal: SmbError | undefined
   let wake = (): void => {}

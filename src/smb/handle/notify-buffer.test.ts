@@ -5,10 +5,10 @@ import { encodeChanges, NOTIFY_ACTION, type Change } from '../wire/file/change-n
 
 const { added, modified, removed } = NOTIFY_ACTION
 const one: Change = { action: added, name: 'a' }
-/** 12 bytes and the name, at multiples of four. */
+/** 12 bytes and the name, rounded up to a multiple of four. */
 const ONE_BYTES = 16
 
-test('changes are taken all at once, in their order', () => {
+test('take returns all changes in order', () => {
   const buffer = createNotifyBuffer(1_000)
   assert.equal(buffer.isEmpty, true)
   const changes = [one, { action: removed, name: 'a' }, { action: added, name: 'bb' }]
@@ -18,7 +18,7 @@ test('changes are taken all at once, in their order', () => {
   assert.equal(buffer.isEmpty, true)
 })
 
-test('one modification after the other of the same name is one', () => {
+test('consecutive modifications of the same name are one change', () => {
   const buffer = createNotifyBuffer(1_000)
   const change = { action: modified, name: 'a' }
   for (const each of [change, change, { action: modified, name: 'b' }, change]) buffer.add(each)
@@ -26,7 +26,7 @@ test('one modification after the other of the same name is one', () => {
   assert.deepEqual(buffer.take(1_000), encodeChanges(expected, 1_000))
 })
 
-test('more than the buffer holds: the client has to look for itself, once', () => {
+test('an overflow drops the changes, and the client has to list the directory once', () => {
   const buffer = createNotifyBuffer(2 * ONE_BYTES)
   for (const name of ['a', 'b', 'c', 'd']) buffer.add({ action: added, name })
   assert.equal(buffer.isEmpty, false)
@@ -36,7 +36,7 @@ test('more than the buffer holds: the client has to look for itself, once', () =
   assert.deepEqual(buffer.take(1_000), encodeChanges([one], 1_000))
 })
 
-test('more than one request takes is not kept for the next', () => {
+test('changes that exceed a request are dropped', () => {
   const buffer = createNotifyBuffer(1_000)
   buffer.add(one)
   assert.equal(buffer.take(ONE_BYTES - 3), undefined)

@@ -1,16 +1,16 @@
-// What a watched directory has seen and its client has not been told yet ([MS-SMB2] 3.3.1.3, [MS-FSA] 2.1.5.11): a
-// list of changes as large as the first request's buffer. What does not fit is forgotten, and the client is told
-// to look for itself.
+// The changes in a watched directory that the client has not received yet ([MS-SMB2] 3.3.1.3, [MS-FSA] 2.1.5.11): as
+// many as fit into the buffer of the first request. After an overflow they are dropped, and the client has to list the
+// directory itself.
 import { encodeChanges, NOTIFY_ACTION, type Change } from '../wire/file/change-notify.ts'
 
 export type NotifyBuffer = {
   add(change: Change): void
   readonly isEmpty: boolean
-  /** All of it, encoded; undefined when it is too much for the buffer or for this request. Empties it. */
+  /** Removes all changes and encodes them; undefined if they exceed the buffer or this request. */
   take(outputMaxBytes: number): Buffer | undefined
 }
 
-/** As encodeChanges lays them out: 12 bytes and the name, up to the next multiple of four. */
+/** The layout of encodeChanges: 12 bytes and the name, rounded up to a multiple of four. */
 function lengthOf({ name }: Change): number {
   return Math.ceil((12 + 2 * name.length) / 4) * 4
 }

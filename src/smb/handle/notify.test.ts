@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import {
   EXAMPLE_ADDRESS,
   EXAMPLE_MOMENT,
-  found,
-  made,
-  opened,
+  requireExampleNode,
+  createExampleNode,
+  openExampleNode,
   openExampleShare,
+  resizeFile,
 } from '../../storage/file/example.ts'
-import { resizeFile } from '../../storage/file/tree/file-properties.ts'
 import { locate, ROOT_ID } from '../../storage/file/tree/node.ts'
 import { setDeletePending, type FileKv } from '../../storage/file/open/open.ts'
 import { removeNode } from '../../storage/file/tree/remove.ts'
@@ -22,18 +22,18 @@ const ACTIONS = new Map<number, string>(
   Object.entries(NOTIFY_ACTION).map(([name, action]) => [action, name]),
 )
 
-/** d (10) / e (11), and f (12) beside d; what is watched is d. */
+/** d (10) / e (11), and f (12) beside d. The watch is on d. */
 async function openWatched(terms: { readonly filter?: number; readonly watchTree?: boolean } = {}) {
   const kv = await openExampleShare()
   await kv.write(function* (tx) {
-    yield* made(tx, 'd', 'directory', 10)
-    yield* made(tx, 'd/e', 'directory', 11)
-    yield* made(tx, 'f', 'file', 12)
+    yield* createExampleNode(tx, 'd', 'directory', 10)
+    yield* createExampleNode(tx, 'd/e', 'directory', 11)
+    yield* createExampleNode(tx, 'f', 'file', 12)
   })
   const at = { nodeId: 10, parentId: ROOT_ID, path: 'd', isDirectory: true }
   const handle = {
-    open: await opened(kv, at),
-    kept: new Map<string, unknown>(),
+    open: await openExampleNode(kv, at),
+    commandState: new Map<string, unknown>(),
     onClose: new Set<() => void>(),
   }
   const world = { kv, logFault: (error: unknown) => assert.fail(String(error)) }
@@ -41,7 +41,7 @@ async function openWatched(terms: { readonly filter?: number; readonly watchTree
   return { kv, handle, world, watch }
 }
 
-/** So many changes, over as many requests as it takes. */
+/** `count` changes, over as many requests as necessary. */
 async function changes(watch: Watch, count = 1): Promise<string[]> {
   const list: string[] = []
   while (list.length < count) list.push(...(await request(watch)))
@@ -65,26 +65,26 @@ async function request(watch: Watch): Promise<string[]> {
 async function move(kv: FileKv, from: string, to: string): Promise<void> {
   await kv.write(function* (tx) {
     const target = yield* locate(tx, { ...EXAMPLE_ADDRESS, path: to.split('/') })
-    yield* renameNode(tx, yield* found(tx, from), target, {}, EXAMPLE_MOMENT)
+    yield* renameNode(tx, yield* requireExampleNode(tx, from), target, {}, EXAMPLE_MOMENT)
   })
 }
 
 async function create(kv: FileKv, path: string, nodeId: number): Promise<void> {
-  await kv.write((tx) => made(tx, path, 'file', nodeId))
+  await kv.write((tx) => createExampleNode(tx, path, 'file', nodeId))
 }
 
 const FILE_NAME = 1
 const ATTRIBUTES = 4
 
-test('what was created, changed and removed since the last request', async () => {
+test('a request gets what was created, changed and removed since the last one', async () => {
   const { kv, watch } = await openWatched()
   await create(kv, 'd/x', 20)
   await kv.write(function* (tx) {
     const resize = { lengthBytes: 5, newId: 30 }
-    yield* resizeFile(tx, yield* found(tx, 'd/x'), resize, EXAMPLE_MOMENT)
+    yield* resizeFile(tx, yield* requireExampleNode(tx, 'd/x'), resize, EXAMPLE_MOMENT)
   })
   await kv.write(function* (tx) {
-    yield* removeNode(tx, yield* found(tx, 'd/x'), EXAMPLE_MOMENT)
+    yield* removeNode(tx, yield* requireExampleNode(tx, 'd/x'), EXAMPLE_MOMENT)
   })
   assert.deepEqual(await changes(watch, 3), ['added x', 'modified x', 'removed x'])
 })
@@ -96,7 +96,7 @@ test('a waiting request is answered with the first change', async () => {
   assert.deepEqual(await waiting, ['added x'])
 })
 
-test('with the tree, names below are told with their path; without it, they are not', async () => {
+test('a watch on the tree reports names below subdirectories with their path, others do not', async () => {
   for (const watchTree of [true, false]) {
     const { kv, watch } = await openWatched({ watchTree })
     await create(kv, 'd/e/x', 20)
@@ -118,25 +118,25 @@ const RENAMES: readonly (readonly [from: string, to: string, watchTree: boolean,
 ]
 
 for (const [from, to, watchTree, seen] of RENAMES) {
-  test(`a rename from ${from} to ${to}${watchTree ? ', with the tree' : ''}`, async () => {
+  test(`a rename from ${from} to ${to}${watchTree ? ' in a watched tree' : ''}: ${seen.join(', ')}`, async () => {
     const { kv, watch } = await openWatched({ watchTree, filter: FILE_NAME })
     if (from !== 'f') await create(kv, from, 20)
     await move(kv, from, to)
     const isCreated = from !== 'f' && (watchTree || !from.includes('/e/'))
-    const told = isCreated ? [`added ${from.slice(2).replace('/', '\\')}`] : []
+    const created = isCreated ? [`added ${from.slice(2).replace('/', '\\')}`] : []
     await create(kv, 'd/end', 21)
-    const expected = [...told, ...seen, 'added end']
+    const expected = [...created, ...seen, 'added end']
     assert.deepEqual(await changes(watch, expected.length), expected)
   })
 }
 
-test('a renamed file is a changed one for who watches attributes only', async () => {
+test('a watch on attributes reports a renamed file as modified', async () => {
   const { kv, watch } = await openWatched({ filter: ATTRIBUTES })
   await move(kv, 'f', 'd/y')
   assert.deepEqual(await changes(watch), ['modified y'])
 })
 
-test('the terms are those of the first request', async () => {
+test('the terms of the first request stay in effect', async () => {
   const { kv, handle, world } = await openWatched({ filter: ATTRIBUTES })
   const again = watchOf(world, handle, { filter: ALL, watchTree: true, lengthMax: 1_000 })
   await create(kv, 'd/x', 20)
@@ -144,7 +144,7 @@ test('the terms are those of the first request', async () => {
   assert.deepEqual(await changes(again), ['modified y'])
 })
 
-test('who waits is told when the handle ends, and the watch with it', async () => {
+test('the end of the handle ends waiting requests and the watch', async () => {
   const { kv, handle, watch } = await openWatched()
   const waiting = assert.rejects(changes(watch), { status: 'NOTIFY_CLEANUP' })
   for (const wake of handle.onClose) wake()
@@ -153,7 +153,7 @@ test('who waits is told when the handle ends, and the watch with it', async () =
   assert.equal(watch.buffer.isEmpty, true)
 })
 
-test('who waits is told when the directory is to be deleted, before or after', async () => {
+test('marking the directory for deletion, before or after, ends waiting requests', async () => {
   const { kv, handle, world, watch } = await openWatched()
   const before = assert.rejects(changes(watch), { status: 'DELETE_PENDING' })
   await kv.write(function* (tx) {
@@ -165,7 +165,7 @@ test('who waits is told when the directory is to be deleted, before or after', a
   await after
 })
 
-test('a request that is taken back; the change goes to the next', async () => {
+test('after a cancelled request, the next one gets the change', async () => {
   const { kv, watch } = await openWatched()
   let cancel = (): void => assert.fail('it does not wait')
   const waiting = nextChanges(watch, 1_000, (take) => (cancel = take))

@@ -1,6 +1,6 @@
-// A watch on a directory: it begins with the first CHANGE_NOTIFY on a handle and ends with the handle. Changes of
-// all clients, of REST, too, come as events of the store; those that the watch is for are kept in its buffer until
-// a request takes them.
+// A watch on a directory. It starts with the first CHANGE_NOTIFY on a handle and ends with the handle. Changes by all
+// clients, including REST, arrive as events of the store; those that match stay in the buffer until a request takes
+// them.
 import { NOTIFY, nameFilter } from '../../storage/file/tree/change-event.ts'
 import { pathBelow, type KnownDirectories } from '../../storage/file/tree/directory-path.ts'
 import { isDeletePending, type FileEvent } from '../../storage/file/open/open.ts'
@@ -25,7 +25,7 @@ type Waiting = {
 }
 
 type WatchWorld = Pick<SmbWorld, 'kv' | 'logFault'>
-type WatchedHandle = Pick<FileHandle, 'open' | 'kept' | 'onClose'>
+type WatchedHandle = Pick<FileHandle, 'open' | 'commandState' | 'onClose'>
 
 export type Watch = {
   readonly terms: WatchTerms
@@ -35,14 +35,14 @@ export type Watch = {
 
 type ChangeEvent = Extract<FileEvent, { kind: 'change' }>
 
-const KEPT = 'watch'
+const STATE_KEY = 'watch'
 
-/** The handle's own; the terms are those of the first request. */
+/** The watch of the handle, with the terms of the first request. */
 export function watchOf(world: WatchWorld, handle: WatchedHandle, terms: WatchTerms): Watch {
-  const kept = handle.kept.get(KEPT) as Watch | undefined
-  if (kept !== undefined) return kept
+  const existing = handle.commandState.get(STATE_KEY) as Watch | undefined
+  if (existing !== undefined) return existing
   const watch: Watch = { terms, buffer: createNotifyBuffer(terms.lengthMax), waiting: new Set() }
-  handle.kept.set(KEPT, watch)
+  handle.commandState.set(STATE_KEY, watch)
   const stop = listen(world, handle, watch)
   handle.onClose.add(() => {
     stop()
@@ -51,7 +51,7 @@ export function watchOf(world: WatchWorld, handle: WatchedHandle, terms: WatchTe
   return watch
 }
 
-/** The next changes: those that are there, or else the first that come. */
+/** The buffered changes, or the next ones. */
 export function nextChanges(
   watch: Watch,
   outputMaxBytes: number,
@@ -69,7 +69,7 @@ export function nextChanges(
   })
 }
 
-/** Requests are answered in their order, each with all that has come until then. */
+/** Requests are answered in order, each with all changes so far. */
 function answerWaiting({ buffer, waiting }: Watch): void {
   for (const each of waiting) {
     if (buffer.isEmpty) return
@@ -86,7 +86,7 @@ function endWaiting({ waiting }: Watch, status: NtStatusName): void {
   for (const { reject } of all) reject(new SmbError(status))
 }
 
-/** It may have been marked for deletion before anybody watched it. */
+/** The directory may have been marked for deletion before the watch started. */
 export function endIfDeletePending(world: WatchWorld, { open }: WatchedHandle, watch: Watch): void {
   world.kv
     .read((tx) => isDeletePending(tx, open.shareId, open.nodeId))
@@ -97,7 +97,7 @@ export function endIfDeletePending(world: WatchWorld, { open }: WatchedHandle, w
 function listen(world: WatchWorld, { open }: WatchedHandle, watch: Watch): () => void {
   const { shareId, nodeId } = open
   const known: KnownDirectories = new Map()
-  // Telling where a change lies takes a read; changes are told in their order all the same.
+  // Locating a change takes a read, but changes must be reported in order.
   let last: Promise<void> | undefined
   const take = (changes: readonly Change[]): void => {
     for (const change of changes) watch.buffer.add(change)
@@ -129,17 +129,17 @@ function touches({ directoryId, from }: ChangeEvent, nodeId: number): boolean {
   return directoryId === nodeId || from?.directoryId === nodeId
 }
 
-/** A renamed file has new attributes and a new creation time as well, for who does not watch names. */
+/** A watch without names reports a renamed file as a change of attributes or creation time. */
 const RENAMED_FILTER = NOTIFY.attributes | NOTIFY.creation
 
 function isWanted({ filter, action, isDirectory, name }: ChangeEvent, terms: WatchTerms): boolean {
-  // The root has no name in any directory.
+  // The root is not in any directory.
   if (name === '') return false
   const isRenamedFile = action === 'renamed' && !isDirectory
   return ((filter | (isRenamedFile ? RENAMED_FILTER : 0)) & terms.filter) !== 0
 }
 
-/** Undefined: not inside of the watched directory, or, without its tree, not right in it. */
+/** undefined: outside the watched directory, or below its subdirectories when the tree is not watched. */
 type Prefix = string | undefined
 
 async function locate(
@@ -160,8 +160,8 @@ async function locate(
   return changesOf(event, terms, await prefixOf(event.directoryId), from)
 }
 
-/** The records of one event; a rename within a directory has two, one that leaves it has one at each end. */
-export function changesOf(
+/** The records of one event. A rename within a directory has two, a move between directories one at each end. */
+function changesOf(
   event: ChangeEvent,
   terms: WatchTerms,
   prefix: Prefix,

@@ -1,11 +1,11 @@
-// After a start: opens that outlive the server are there again, and wait for their clients.
+// Restores persistent opens after a restart. They wait for their clients to reconnect.
 import { restoreOpens } from '../../storage/file/open/persistent-open.ts'
 import type { SmbWorld, FileHandle } from '../world.ts'
 import { newChannelState } from './channel-sequence.ts'
 import { closeHandle } from './close.ts'
 import { persistentDurable, waitForClient } from './durable.ts'
 
-/** To be done before any client is served. */
+/** Must run before any client is served. */
 export async function restorePersistentOpens(world: SmbWorld): Promise<void> {
   const restored = await world.kv.write((tx) => restoreOpens(tx))
   for (const open of restored) {
@@ -21,7 +21,7 @@ export async function restorePersistentOpens(world: SmbWorld): Promise<void> {
       position: 0,
       mode: persistent.mode,
       lockSequences: new Map(),
-      kept: new Map(),
+      commandState: new Map(),
       onClose: new Set(),
       durable: persistentDurable(persistent),
       createKey: { key, action: 'opened' },

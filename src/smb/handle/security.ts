@@ -1,4 +1,4 @@
-// Security descriptors over SMB: parts of what the share's permission store has for a file, shown and replaced
+// Security descriptors over SMB: queries and replaces sections of a file's descriptor in the share's permission store
 // ([MS-SMB2] 3.3.5.20.3, 3.3.5.21.3).
 import { selectDescriptor } from '../../storage/file/security/security-descriptor-section.ts'
 import {
@@ -17,7 +17,7 @@ import { permissionOf, replaceSections } from '../../storage/file/security/opene
 
 const { owner, group, dacl, sacl } = SECURITY_PART
 
-/** READ_CONTROL, but for the SACL; who asks for nothing gets it without ([MS-FSA] 2.1.5.14). */
+/** READ_CONTROL, except for the SACL; no right for a query of no section ([MS-FSA] 2.1.5.14). */
 function readRights(sections: number): number {
   const isSacl = (sections & sacl) !== 0
   const isOther = (sections & (owner | group | dacl)) !== 0
@@ -42,13 +42,13 @@ export async function querySecurity(
   const stored = await call.world.kv.read((tx) => permissionOf(tx, tree, handle.open))
   const descriptor = selectDescriptor(decodeSecurityDescriptor(stored), additionalInformation)
   const bytes = Buffer.from(encodeSecurityDescriptor(descriptor))
-  if (bytes.length > outputMaxBytes) throw new SmbError('BUFFER_TOO_SMALL', needed(bytes.length))
+  if (bytes.length > outputMaxBytes) throw new SmbError('BUFFER_TOO_SMALL', u32(bytes.length))
   return { status: 'SUCCESS', bytes }
 }
 
-function needed(lengthBytes: number): Buffer {
+function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
-  bytes.writeUInt32LE(lengthBytes, 0)
+  bytes.writeUInt32LE(value, 0)
   return bytes
 }
 
@@ -61,7 +61,7 @@ export async function setSecurity(
   const tree = requireDisk(call)
   const self = requireSession(call).identity?.sid
   const given = decodeSecurityDescriptor(input)
-  // A DACL that is set and isn't there is NULL, as Windows and Samba take it.
+  // Setting an absent DACL sets a NULL DACL, as in Windows and Samba.
   const present = (additionalInformation & dacl) === 0 ? 0 : CONTROL.daclPresent
   const next = { ...given, control: given.control | present }
   const change = { self, next, sections: additionalInformation }

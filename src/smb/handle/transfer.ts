@@ -1,4 +1,4 @@
-// What READ, WRITE and IOCTL share: how much may go in one message, and the file behind a handle.
+// Shared by READ, WRITE and IOCTL: the size of one message, and the file of a handle.
 import type { OpenedAt } from '../../storage/file/bytes/smb-range.ts'
 import { requireSession, type SmbCall } from '../call.ts'
 import { beginOnChannel } from './channel-sequence.ts'
@@ -6,14 +6,14 @@ import type { FileHandle, Handle } from '../world.ts'
 import { CREDIT_BYTES, TRANSFER_BYTES_MAX } from '../limits.ts'
 import { SmbError } from '../smb-error.ts'
 
-/** Bytes that go in or come out, whichever are more. */
+/** `lengthBytes` is the larger of input and output. */
 export function checkTransfer({ header }: Pick<SmbCall, 'header'>, lengthBytes: number): void {
   if (lengthBytes > TRANSFER_BYTES_MAX) throw new SmbError('INVALID_PARAMETER')
   const paidBytes = Math.max(header.creditCharge, 1) * CREDIT_BYTES
   if (lengthBytes > paidBytes) throw new SmbError('INVALID_PARAMETER')
 }
 
-/** Runs a request on a handle, unless it comes too late over a channel that its client has given up. */
+/** Runs a request on a handle, unless it arrives late on a channel that its client has given up. */
 export async function onChannel<T>(
   call: SmbCall,
   handle: Handle,

@@ -3,21 +3,21 @@ import { test } from 'node:test'
 import {
   EXAMPLE_ADDRESS,
   EXAMPLE_MOMENT,
-  found,
-  made,
+  requireExampleNode,
+  createExampleNode,
   openExampleShare,
+  resizeFile,
 } from '../../storage/file/example.ts'
-import { resizeFile } from '../../storage/file/tree/file-properties.ts'
 import { volumeFactsOf, volumeSerialNumber } from './volume.ts'
 
 const GIB = 2 ** 30
 
-test('a share as a volume: its quota, and what its files leave of it', async () => {
+test('a volume has the quota of its share as its size, and what its files leave as free space', async () => {
   const kv = await openExampleShare()
   await kv.write(function* (tx) {
-    yield* made(tx, 'f', 'file', 5)
+    yield* createExampleNode(tx, 'f', 'file', 5)
     const resize = { lengthBytes: 4_096, newId: 6 }
-    yield* resizeFile(tx, yield* found(tx, 'f'), resize, EXAMPLE_MOMENT)
+    yield* resizeFile(tx, yield* requireExampleNode(tx, 'f'), resize, EXAMPLE_MOMENT)
   })
   const facts = await kv.read((tx) => volumeFactsOf(tx, EXAMPLE_ADDRESS))
   assert.deepEqual(
@@ -26,7 +26,7 @@ test('a share as a volume: its quota, and what its files leave of it', async () 
   )
 })
 
-test('shares have serial numbers of 32 bits, each its own', () => {
+test('every share has its own serial number of 32 bits', () => {
   const numbers = Array.from({ length: 1_000 }, (_, id) => volumeSerialNumber(id + 1))
   assert.equal(new Set(numbers).size, numbers.length)
   assert.ok(numbers.every((number) => number > 0 && number <= 0xffff_ffff))

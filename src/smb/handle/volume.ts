@@ -1,4 +1,4 @@
-// A share as SMB shows it as a volume: its quota is the size, and what its files take is used.
+// A share as a volume: its quota is the size, and its files are the used space.
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { getNode, ROOT_ID } from '../../storage/file/tree/node.ts'
 import { requireShare, shareUsageBytes, type ShareAddress } from '../../storage/file/share/share.ts'
@@ -6,9 +6,9 @@ import type { VolumeFacts } from '../wire/information/volume-information.ts'
 
 const GIB = 2 ** 30
 
-/** Of 32 bits, since FileFsVolumeInformation has no more; shares of one server differ. */
+/** 32 bits, the size in FileFsVolumeInformation. Different for each share of a server. */
 export function volumeSerialNumber(shareId: number): number {
-  // Knuth's multiplicative hash: ids are small numbers in a row, serial numbers don't look so.
+  // Knuth's multiplicative hash, because ids are small consecutive numbers.
   return Math.imul(shareId, 0x9e37_79b1) >>> 0
 }
 

@@ -1,56 +1,65 @@
-// When a handle sees its own writes in the file's write time. It moves in the store with every write, but is shown
-// to the writer as Windows and Samba do it: two seconds after the first write, and then not before FLUSH, SET_INFO
-// or CLOSE, which takes its own time if writes came after that (smbtorture's smb2.timestamps.delayed-*).
+// The write time that a handle sees after its own writes. Every write updates it in the store, but the writer sees the
+// update late, as in Windows and Samba: two seconds after the first write, and later ones only after FLUSH, SET_INFO or
+// CLOSE. CLOSE sets its own time if there were such later writes (smbtorture's smb2.timestamps.delayed-*).
 import type { FileTime } from '../../storage/file/tree/file-time.ts'
 import type { FileHandle } from '../world.ts'
 
 const DELAY_MS = 2_000
 
 type DelayedTime = {
-  /** Of the file before the first write. */
+  /** The file's time before the first write. */
   readonly before: FileTime
   readonly first: FileTime
   readonly firstMs: number
   readonly last: FileTime
-  /** Writes came after the first was shown. */
+  /** There were writes after the first became visible. */
   readonly isLate: boolean
 }
 
-const KEPT = 'delayedWriteTime'
+const STATE_KEY = 'delayedWriteTime'
 
-type Kept = Pick<FileHandle, 'kept'>
+type StatefulHandle = Pick<FileHandle, 'commandState'>
 
-function delayedOf({ kept }: Kept): DelayedTime | undefined {
-  return kept.get(KEPT) as DelayedTime | undefined
+function delayedOf({ commandState }: StatefulHandle): DelayedTime | undefined {
+  return commandState.get(STATE_KEY) as DelayedTime | undefined
 }
 
-/** The file's write time before and after a write by the handle. */
-export function noteWrite(handle: Kept, before: FileTime, after: FileTime, nowMs: number): void {
+/** `before` and `after`: the file's write time before and after a write by the handle. */
+export function noteWrite(
+  handle: StatefulHandle,
+  before: FileTime,
+  after: FileTime,
+  nowMs: number,
+): void {
   const delayed = delayedOf(handle)
   const next: DelayedTime =
     delayed === undefined
       ? { before, first: after, firstMs: nowMs, last: after, isLate: false }
-      : { ...delayed, last: after, isLate: delayed.isLate || isShown(delayed, nowMs) }
-  handle.kept.set(KEPT, next)
+      : { ...delayed, last: after, isLate: delayed.isLate || isVisible(delayed, nowMs) }
+  handle.commandState.set(STATE_KEY, next)
 }
 
-/** The next query shows the time of the last write. */
-export function showWriteTime({ kept }: Kept): void {
-  kept.delete(KEPT)
+/** Makes the time of the last write visible to the next query. */
+export function showWriteTime({ commandState }: StatefulHandle): void {
+  commandState.delete(STATE_KEY)
 }
 
-/** What the handle is shown; a time that somebody else has set since is shown at once. */
-export function shownWriteTime(handle: Kept, lastWriteTime: FileTime, nowMs: number): FileTime {
+/** The time that the handle sees. A time that another handle has set is visible at once. */
+export function visibleWriteTime(
+  handle: StatefulHandle,
+  lastWriteTime: FileTime,
+  nowMs: number,
+): FileTime {
   const delayed = delayedOf(handle)
   if (delayed === undefined || delayed.last !== lastWriteTime) return lastWriteTime
-  return isShown(delayed, nowMs) ? delayed.first : delayed.before
+  return isVisible(delayed, nowMs) ? delayed.first : delayed.before
 }
 
-/** Whether CLOSE is the time of the last write. */
-export function isWriteTimeLate(handle: Kept): boolean {
+/** Whether CLOSE has to set its own time as the write time. */
+export function isWriteTimeLate(handle: StatefulHandle): boolean {
   return delayedOf(handle)?.isLate === true
 }
 
-function isShown({ firstMs }: DelayedTime, nowMs: number): boolean {
+function isVisible({ firstMs }: DelayedTime, nowMs: number): boolean {
   return nowMs - firstMs >= DELAY_MS
 }

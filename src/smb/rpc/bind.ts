@@ -1,6 +1,6 @@
-// Presentation contexts ([MS-RPCE] 3.3.1.5.6): of what a client offers, the interface of this pipe in NDR
-// is taken. NDR64 is refused in its own line of the answer, which is how Windows clients learn to use
-// NDR; and to a bind-time feature negotiation we answer that we have none of the features.
+// Presentation contexts ([MS-RPCE] 3.3.1.5.6): of the offers of a client, the pipe accepts its own interface in NDR.
+// NDR64 gets its own refusal in the answer, so that Windows clients use NDR. A bind-time feature negotiation is answered
+// with no features.
 import type { RpcInterface } from './interface.ts'
 import type { ContextOffer, ContextResult, Syntax } from './pdu.ts'
 

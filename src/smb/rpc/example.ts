@@ -1,11 +1,10 @@
-// Packets as a client makes them, for the tests: written by hand from C706 and [MS-SRVS], not by the
-// code under test.
+// Packets of a client, for the tests: written by hand from C706 and [MS-SRVS], not with the code under test.
 import assert from 'node:assert/strict'
 import { openPipe } from './pipe.ts'
 import type { Pipe } from './pipe.ts'
 import type { RpcWorld } from './interface.ts'
 
-export const WORLD: RpcWorld = {
+export const RPC_WORLD: RpcWorld = {
   serverName: 'LAZULI',
   shares: () => [
     { name: 'data', comment: '', type: 0 },
@@ -30,7 +29,7 @@ export function u32(...values: readonly number[]): Buffer {
 const u16 = (...values: readonly number[]) =>
   Buffer.concat(values.map((value) => Buffer.from([value, value >>> 8])))
 
-/** Conformant and varying, with the padding to 4 bytes. */
+/** A conformant and varying string, padded to 4 bytes. */
 export function string(text: string): Buffer {
   const chars = Buffer.from(`${text}\0`, 'utf16le')
   const count = text.length + 1
@@ -78,8 +77,13 @@ export function request(
   return pdu(0, flags, Buffer.concat([u32(stub.length), u16(context, operation), stub]))
 }
 
-/** A pipe that is bound, its bind_ack read. */
-export function boundPipe(name: string, syntax: string, world = WORLD, receiveBytes = 4280): Pipe {
+/** A bound pipe, whose bind_ack has been read. */
+export function boundPipe(
+  name: string,
+  syntax: string,
+  world = RPC_WORLD,
+  receiveBytes = 4280,
+): Pipe {
   const pipe = openPipe(name, world)
   assert(pipe !== undefined)
   const ack = pipe.transceive(bind([[syntax, NDR]], { receiveBytes }), 4280)
@@ -87,7 +91,7 @@ export function boundPipe(name: string, syntax: string, world = WORLD, receiveBy
   return pipe
 }
 
-/** The stub of an answer in any number of fragments; a fault's status instead. */
+/** The stub of an answer in any number of fragments, or the status of a fault. */
 export function answerOf(pipe: Pipe, packet: Uint8Array): Buffer | number {
   pipe.write(packet)
   const parts: Buffer[] = []

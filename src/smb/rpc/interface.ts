@@ -1,5 +1,4 @@
-// What an RPC interface is to a pipe: its identity, and its operations by number. And what the
-// operations may know of the world.
+// An RPC interface as a pipe sees it: its identity, its operations by number, and the server state they may read.
 import type { LsaAccount } from './lsa-name.ts'
 import type { NdrReader } from './ndr.ts'
 import type { Syntax } from './pdu.ts'
@@ -15,11 +14,11 @@ export type RpcWorld = {
   readonly serverName: string
   readonly shares: () => readonly RpcShare[]
   readonly nowMs: () => number
-  /** The account that asks, and its users as they are now. */
+  /** The caller's account and its current users. */
   readonly lsa: () => LsaAccount
 }
 
-/** Reads its arguments, and returns the stub of the answer, with the return value at its end. */
+/** Reads its arguments and returns the stub of the answer, which ends with the return value. */
 export type RpcOperation = (args: NdrReader, world: RpcWorld) => Uint8Array
 
 export type RpcInterface = {

@@ -1,5 +1,5 @@
-// Names of SIDs and SIDs of names ([MS-LSAT] 3.1.1): those that mean the same everywhere, and the users of the account
-// that asks, whose domain is the account.
+// Names of SIDs and SIDs of names ([MS-LSAT] 3.1.1): the well-known ones, and the users of the caller's account, whose
+// domain is the account.
 import type { Sid } from '../../storage/file/security/sid.ts'
 
 /** SID_NAME_USE ([MS-LSAT] 2.2.13). */
@@ -23,7 +23,7 @@ export type LsaName = {
   readonly use: SidUse
 }
 
-/** What is known of the account that asks. */
+/** The caller's account. */
 export type LsaAccount = {
   readonly domain: LsaDomain
   readonly users: readonly { readonly name: string; readonly sid: Sid }[]
@@ -81,7 +81,7 @@ export type LsaDirectory = {
 export function lsaDirectory({ domain, users }: LsaAccount): LsaDirectory {
   const names: readonly LsaName[] = [
     { sid: domain.sid, name: domain.name, domain, use: SID_USE.domain },
-    // DOMAIN_GROUP_RID_USERS: the primary group of all of them.
+    // DOMAIN_GROUP_RID_USERS: the primary group of all users.
     { sid: `${domain.sid}-513`, name: 'Domain Users', domain, use: SID_USE.group },
     ...users.map(({ name, sid }) => ({ sid, name, domain, use: SID_USE.user })),
     ...WELL_KNOWN,
@@ -89,11 +89,11 @@ export function lsaDirectory({ domain, users }: LsaAccount): LsaDirectory {
   return {
     bySid: (sid) => names.find((each) => each.sid === sid),
     byName: (text) => {
-      const [name = '', within] = text.toLowerCase().split('\\').reverse()
+      const [name = '', domainName] = text.toLowerCase().split('\\').reverse()
       return names.find(
         (each) =>
           each.name.toLowerCase() === name &&
-          (within === undefined || each.domain.name.toLowerCase() === within),
+          (domainName === undefined || each.domain.name.toLowerCase() === domainName),
       )
     },
   }

@@ -1,18 +1,19 @@
-// What LSA's lookups answer, in NDR ([MS-LSAT] 2.2). Every part is a multiple of 4 bytes, so nothing has to be padded.
+// The answers of LSA's lookups in NDR ([MS-LSAT] 2.2). The length of every part is a multiple of 4 bytes, so none needs
+// padding.
 import { encodeSid, type Sid } from '../../storage/file/security/sid.ts'
 import { SID_USE, type LsaDomain, type LsaName } from './lsa-name.ts'
 import { encodeU32, REFERENT } from './ndr.ts'
 
-/** Of a name in the list of domains. */
+/** The index of the domain of an unknown name. */
 const NO_DOMAIN = -1
 
-/** RPC_UNICODE_STRING without what it points at: lengths in bytes, and a pointer. */
+/** The fixed part of RPC_UNICODE_STRING: lengths in bytes, and a pointer. */
 function encodeTextHead(text: string): Uint8Array {
   const lengthBytes = 2 * text.length
   return encodeU32(lengthBytes | (lengthBytes << 16), text === '' ? 0 : REFERENT)
 }
 
-/** What it points at: conformant and varying, without a NUL. */
+/** The text that it points to: conformant and varying, without a NUL. */
 function encodeTextBody(text: string): Uint8Array {
   if (text === '') return Buffer.alloc(0)
   const chars = Buffer.from(text, 'utf16le')
@@ -26,7 +27,7 @@ function encodeSidBody(sid: Sid): Uint8Array {
   return Buffer.concat([encodeU32((bytes.length - 8) / 4), bytes])
 }
 
-/** A count, a pointer, and behind them the array: the elements, and then what they point at. */
+/** A count, a pointer, and then the array: the elements, followed by what they point to. */
 function encodeArray(
   elements: readonly (readonly [fixed: Uint8Array, ...pointees: readonly Uint8Array[]])[],
   ...behindPointer: readonly Uint8Array[]
@@ -47,7 +48,7 @@ export function domainsOf(names: readonly (LsaName | undefined)[]): readonly Lsa
   return [...new Set(names.flatMap((found) => (found === undefined ? [] : [found.domain])))]
 }
 
-/** PLSAPR_REFERENCED_DOMAIN_LIST; MaxEntries is not read by anybody. */
+/** PLSAPR_REFERENCED_DOMAIN_LIST. Clients ignore MaxEntries. */
 export function encodeDomains(domains: readonly LsaDomain[]): Uint8Array {
   const elements = domains.map(
     ({ name, sid }) =>
@@ -63,18 +64,18 @@ export function encodeDomains(domains: readonly LsaDomain[]): Uint8Array {
 const indexIn = (domains: readonly LsaDomain[], found: LsaName | undefined): number =>
   found === undefined ? NO_DOMAIN : domains.indexOf(found.domain)
 
-export type Looked<Asked> = { readonly asked: Asked; readonly found: LsaName | undefined }
+export type LookupResult<Key> = { readonly key: Key; readonly found: LsaName | undefined }
 
-/** LSAPR_TRANSLATED_NAMES, or …_EX with flags. Without a name a SID is shown as its text. */
+/** LSAPR_TRANSLATED_NAMES, or …_EX with flags. The name of an unknown SID is its text. */
 export function encodeNames(
-  looked: readonly Looked<Sid>[],
+  results: readonly LookupResult<Sid>[],
   domains: readonly LsaDomain[],
   hasFlags: boolean,
 ): Uint8Array {
   return encodeArray(
-    looked.map(({ asked, found }) => {
-      // A domain is its own domain, and has no name in it.
-      const name = found === undefined ? asked : found.use === SID_USE.domain ? '' : found.name
+    results.map(({ key, found }) => {
+      // A domain is its own domain and has no name in it.
+      const name = found === undefined ? key : found.use === SID_USE.domain ? '' : found.name
       const fixed = Buffer.concat([
         encodeU32(found?.use ?? SID_USE.unknown),
         encodeTextHead(name),
@@ -85,17 +86,17 @@ export function encodeNames(
   )
 }
 
-/** The form of a SID in an answer: relative to its domain, or whole. */
+/** The form of SIDs in an answer: relative to their domain, or whole. */
 export type SidForm = 'relative' | 'relativeEx' | 'whole'
 
 /** LSAPR_TRANSLATED_SIDS, …_EX and …_EX2. */
 export function encodeSids(
-  looked: readonly Looked<string>[],
+  results: readonly LookupResult<string>[],
   domains: readonly LsaDomain[],
   form: SidForm,
 ): Uint8Array {
   return encodeArray(
-    looked.map(({ found }) => {
+    results.map(({ found }) => {
       const use = found?.use ?? SID_USE.unknown
       const index = indexIn(domains, found)
       if (form !== 'whole') {
@@ -108,13 +109,13 @@ export function encodeSids(
   )
 }
 
-/** A domain has none: [MS-LSAT] 2.2.15. */
+/** A domain has no relative id: [MS-LSAT] 2.2.15. */
 function relativeIdOf(found: LsaName | undefined): number {
   if (found === undefined || found.use === SID_USE.domain) return 0xffff_ffff
   return Number(found.sid.slice(found.sid.lastIndexOf('-') + 1))
 }
 
-/** POLICY_INFORMATION of a domain ([MS-LSAD] 2.2.4.5, 2.2.4.6): a pointer, the union's arm, and the domain. */
+/** POLICY_INFORMATION of a domain ([MS-LSAD] 2.2.4.5, 2.2.4.6): a pointer, the arm of the union, and the domain. */
 export function encodeDomainPolicy(
   informationClass: number,
   { name, sid }: { readonly name: string; readonly sid: Sid | undefined },

@@ -1,4 +1,4 @@
-// lsarpc, byte by byte from the IDLs of [MS-LSAT] and [MS-LSAD]; test/clients/smb-names.test.ts has real clients.
+// lsarpc, with bytes from the IDLs of [MS-LSAT] and [MS-LSAD]; test/clients/smb-names.test.ts uses real clients.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answerOf, boundPipe, LSARPC_V0, request, u32 } from './example.ts'
@@ -12,7 +12,7 @@ const [USER, DOMAIN, WELL_KNOWN, UNKNOWN] = [1, 3, 5, 8]
 const call = (operation: number, ...parts: readonly Uint8Array[]) =>
   answerOf(boundPipe('lsarpc', LSARPC_V0), request(operation, Buffer.concat(parts)))
 
-/** A policy handle, as OpenPolicy2 gives it: it is taken as it comes. */
+/** A policy handle from OpenPolicy2. */
 function handle(): Buffer {
   const opened = call(44, u32(0, 24, 0, 0, 0, 0, 0, 0x0200_0000))
   assert(Buffer.isBuffer(opened))
@@ -21,7 +21,7 @@ function handle(): Buffer {
   return opened.subarray(0, 20)
 }
 
-/** RPC_UNICODE_STRING: the lengths and the pointer; and what it points at. */
+/** RPC_UNICODE_STRING: the lengths and the pointer, and the text that it points to. */
 const head = (text: string) => u32(2 * text.length * 0x1_0001, text === '' ? 0 : P)
 const body = (text: string) =>
   text === ''
@@ -57,15 +57,15 @@ function domains(...list: readonly (readonly [name: string, sid: Buffer])[]): Bu
   ])
 }
 
-const asksSids = (...sids: readonly Buffer[]) =>
+const sidArguments = (...sids: readonly Buffer[]) =>
   Buffer.concat([
     u32(sids.length, P, sids.length, ...sids.map(() => P)),
     ...sids,
-    // No names yet, LsapLookupWksta, nothing mapped, no options, the first revision.
+    // No names yet, LsapLookupWksta, none mapped, no options, the first revision.
     u32(0, 0, 1, 0, 0, 1),
   ])
 
-const asksNames = (...names: readonly string[]) =>
+const nameArguments = (...names: readonly string[]) =>
   Buffer.concat([
     u32(names.length, names.length),
     ...names.map(head),
@@ -79,11 +79,11 @@ for (const [operation, hasHandle, flags] of [
   [57, true, [0]],
   [76, false, [0]],
 ] as const) {
-  test(`names of SIDs, operation ${operation}`, () => {
+  test(`operation ${operation} returns the names of SIDs`, () => {
     const policy = hasHandle ? handle() : Buffer.alloc(0)
     const text = 'S-1-5-21-9-9-9-9'
     assert.deepEqual(
-      call(operation, policy, asksSids(ADA, STRANGER, EVERYONE)),
+      call(operation, policy, sidArguments(ADA, STRANGER, EVERYONE)),
       Buffer.concat([
         domains(['account1', ACCOUNT], ['', sid(1)]),
         u32(3, P, 3),
@@ -105,14 +105,18 @@ for (const [operation, hasHandle, flags] of [
   })
 }
 
-/** [operation, whether it takes a handle, a SID as it tells it] */
+/** [operation, whether it takes a handle, flags of a SID] */
 for (const [operation, hasHandle, flags] of [
   [14, true, []],
   [58, true, [0]],
 ] as const) {
-  test(`SIDs of names, relative to their domain, operation ${operation}`, () => {
+  test(`operation ${operation} returns the SIDs of names, relative to their domain`, () => {
     assert.deepEqual(
-      call(operation, hasHandle ? handle() : Buffer.alloc(0), asksNames('ACCOUNT1\\zoË', 'nobody')),
+      call(
+        operation,
+        hasHandle ? handle() : Buffer.alloc(0),
+        nameArguments('ACCOUNT1\\zoË', 'nobody'),
+      ),
       Buffer.concat([
         domains(['account1', ACCOUNT]),
         u32(2, P, 2, USER, 1002, 0, ...flags, UNKNOWN, NONE, NONE, ...flags),
@@ -126,9 +130,9 @@ for (const [operation, hasHandle] of [
   [68, true],
   [77, false],
 ] as const) {
-  test(`whole SIDs of names, operation ${operation}`, () => {
+  test(`operation ${operation} returns the whole SIDs of names`, () => {
     assert.deepEqual(
-      call(operation, hasHandle ? handle() : Buffer.alloc(0), asksNames('ada', 'nobody')),
+      call(operation, hasHandle ? handle() : Buffer.alloc(0), nameArguments('ada', 'nobody')),
       Buffer.concat([
         domains(['account1', ACCOUNT]),
         u32(2, P, 2, USER, P, 0, 0, UNKNOWN, 0, NONE, 0),
@@ -139,22 +143,22 @@ for (const [operation, hasHandle] of [
   })
 }
 
-test('a name is looked for in the domain that it names', () => {
+test('a name with a domain is found only in that domain', () => {
   for (const name of ['BUILTIN\\ada', 'other\\ada', 'ada\\account1']) {
     const none = Buffer.concat([domains(), u32(1, P, 1, UNKNOWN, NONE, NONE, 0, NONE_MAPPED)])
-    assert.deepEqual(call(14, handle(), asksNames(name)), none, name)
+    assert.deepEqual(call(14, handle(), nameArguments(name)), none, name)
   }
 })
 
-test('a domain has a SID and no relative id, and nothing asked for is nothing', () => {
+test('a domain has a SID but no relative id, and an empty lookup finds nothing', () => {
   assert.deepEqual(
-    call(14, handle(), asksNames('account1')),
+    call(14, handle(), nameArguments('account1')),
     Buffer.concat([domains(['account1', ACCOUNT]), u32(1, P, 1, DOMAIN, NONE, 0, 1, SUCCESS)]),
   )
   assert.deepEqual(call(15, handle(), u32(0, 0)), Buffer.concat([domains(), u32(0, 0, 0, SUCCESS)]))
 })
 
-test('the domain of the users is the account, and the server is in none', () => {
+test('the domain of the users is the account, and the server is in no domain', () => {
   const account = Buffer.concat([u32(P, 5), head('account1'), u32(P), body('account1'), ACCOUNT])
   const primary = Buffer.concat([u32(P, 3), head('WORKGROUP'), u32(0), body('WORKGROUP')])
   for (const operation of [7, 46]) {
@@ -164,21 +168,21 @@ test('the domain of the users is the account, and the server is in none', () => 
   }
 })
 
-test('a handle is closed, and another one is not known', () => {
+test('a handle can be closed, and an unknown one is a fault', () => {
   assert.deepEqual(call(0, handle()), Buffer.concat([Buffer.alloc(20), u32(SUCCESS)]))
   for (const operation of [0, 7, 14, 15, 57]) {
-    assert.equal(call(operation, Buffer.alloc(20, 7), asksSids(ADA)), FAULT.contextMismatch)
+    assert.equal(call(operation, Buffer.alloc(20, 7), sidArguments(ADA)), FAULT.contextMismatch)
   }
 })
 
-test('what is cut short, counted wrongly or too much is a fault', () => {
+test('arguments that are truncated, miscounted or too many are a fault', () => {
   const policy = handle()
   for (const stub of [
     u32(0xffff_ffff, P, 0xffff_ffff),
     u32(1, P, 2, P),
     u32(1, P, 1, 0),
     Buffer.concat([u32(1, P, 1, P, 99), Buffer.alloc(400)]),
-    asksSids(ADA).subarray(0, 20),
+    sidArguments(ADA).subarray(0, 20),
     Buffer.concat([u32(1, P, 1, P, 1), Buffer.from([1, 2, 0, 0, 0, 0, 0, 5]), u32(1, 1)]),
     Buffer.concat([u32(1, P, 1, P, 1), Buffer.from([2, 1, 0, 0, 0, 0, 0, 5]), u32(1)]),
   ]) {

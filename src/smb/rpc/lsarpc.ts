@@ -1,5 +1,5 @@
-// lsarpc ([MS-LSAT], [MS-LSAD]): who a SID is and what SID somebody has, so that clients show the names of the users
-// of an account instead of their SIDs. A policy has nothing to it here: every handle is the same one.
+// lsarpc ([MS-LSAT], [MS-LSAD]): looks up SIDs and names, so that clients show the names of an account's users instead
+// of their SIDs. Policies have no state: every handle is the same one.
 import type { Sid } from '../../storage/file/security/sid.ts'
 import { NT_STATUS } from '../wire/status.ts'
 import type { RpcInterface, RpcOperation } from './interface.ts'
@@ -10,54 +10,54 @@ import {
   encodeDomains,
   encodeNames,
   encodeSids,
-  type Looked,
+  type LookupResult,
   type SidForm,
 } from './lsa-structure.ts'
-import { encodeU32, readBytes, readSid, readString, readU32, type NdrReader } from './ndr.ts'
+import { encodeU32, readAlignedBytes, readSid, readString, readU32, type NdrReader } from './ndr.ts'
 import { FAULT, RpcFault } from './rpc-fault.ts'
 
-/** Attributes, which are 0, and any bytes that are not. */
+/** Attributes of 0, followed by arbitrary nonzero bytes. */
 const POLICY_HANDLE = Buffer.from(
   `00000000${Buffer.from('lazuli lsapolicy').toString('hex')}`,
   'hex',
 )
 const NO_HANDLE = Buffer.alloc(POLICY_HANDLE.length)
 
-/** Names or SIDs in one call; a stub has no room for many more. */
+/** Names or SIDs in one call. A stub has room for only a few more. */
 const LOOKUP_COUNT_MAX = 1_000
 
-function requireHandle(args: NdrReader): void {
-  if (!POLICY_HANDLE.equals(readBytes(args, POLICY_HANDLE.length))) {
+function requirePolicyHandle(args: NdrReader): void {
+  if (!POLICY_HANDLE.equals(readAlignedBytes(args, POLICY_HANDLE.length))) {
     throw new RpcFault(FAULT.contextMismatch)
   }
 }
 
 const status = (name: keyof typeof NT_STATUS): Uint8Array => encodeU32(NT_STATUS[name])
 
-/** LsarOpenPolicy and LsarOpenPolicy2: whoever has a session may look up names. */
+/** LsarOpenPolicy and LsarOpenPolicy2. Every session may look up names. */
 const openPolicy: RpcOperation = () => Buffer.concat([POLICY_HANDLE, status('SUCCESS')])
 
 const close: RpcOperation = (args) => {
-  requireHandle(args)
+  requirePolicyHandle(args)
   return Buffer.concat([NO_HANDLE, status('SUCCESS')])
 }
 
 /** POLICY_INFORMATION_CLASS ([MS-LSAD] 2.2.4.1) */
 const POLICY = { primaryDomain: 3, accountDomain: 5 } as const
 
-/** The account is the domain of its users. The server itself is in none. */
+/** The account is the domain of its users. The server itself is in no domain. */
 const queryInformationPolicy: RpcOperation = (args, { lsa }) => {
-  requireHandle(args)
-  const informationClass = Buffer.from(readBytes(args, 2)).readUInt16LE()
+  requirePolicyHandle(args)
+  const informationClass = Buffer.from(readAlignedBytes(args, 2)).readUInt16LE()
   const account = lsa()
   const primary = { name: 'WORKGROUP', sid: undefined }
   const domain = informationClass === POLICY.accountDomain ? account.domain : primary
-  const isKnown = informationClass === POLICY.primaryDomain || domain === account.domain
-  if (!isKnown) return Buffer.concat([encodeU32(0), status('INVALID_PARAMETER')])
+  const isSupported = informationClass === POLICY.primaryDomain || domain === account.domain
+  if (!isSupported) return Buffer.concat([encodeU32(0), status('INVALID_PARAMETER')])
   return Buffer.concat([encodeDomainPolicy(informationClass, domain), status('SUCCESS')])
 }
 
-/** [MS-LSAT] 3.1.4: what was found is told also when the rest was not. */
+/** [MS-LSAT] 3.1.4: the answer contains what was found even if the rest was not. */
 function encodeOutcome(found: readonly (LsaName | undefined)[]): Uint8Array {
   const mappedCount = found.filter((each) => each !== undefined).length
   const outcome =
@@ -66,33 +66,33 @@ function encodeOutcome(found: readonly (LsaName | undefined)[]): Uint8Array {
 }
 
 type Lookup = {
-  /** The newest ones ask without a policy. */
+  /** The newest versions of the lookups take no policy handle. */
   readonly hasHandle: boolean
 }
 
 function lookupSids({ hasHandle, hasFlags }: Lookup & { hasFlags: boolean }): RpcOperation {
   return (args, { lsa }) => {
-    if (hasHandle) requireHandle(args)
+    if (hasHandle) requirePolicyHandle(args)
     const directory = lsaDirectory(lsa())
-    const looked = readSids(args).map((asked) => ({ asked, found: directory.bySid(asked) }))
-    return encodeLookup(looked, (domains) => encodeNames(looked, domains, hasFlags))
+    const results = readSids(args).map((sid) => ({ key: sid, found: directory.bySid(sid) }))
+    return encodeLookup(results, (domains) => encodeNames(results, domains, hasFlags))
   }
 }
 
 function lookupNames({ hasHandle, form }: Lookup & { form: SidForm }): RpcOperation {
   return (args, { lsa }) => {
-    if (hasHandle) requireHandle(args)
+    if (hasHandle) requirePolicyHandle(args)
     const directory = lsaDirectory(lsa())
-    const looked = readNames(args).map((asked) => ({ asked, found: directory.byName(asked) }))
-    return encodeLookup(looked, (domains) => encodeSids(looked, domains, form))
+    const results = readNames(args).map((name) => ({ key: name, found: directory.byName(name) }))
+    return encodeLookup(results, (domains) => encodeSids(results, domains, form))
   }
 }
 
 function encodeLookup(
-  looked: readonly Looked<unknown>[],
+  results: readonly LookupResult<unknown>[],
   encode: (domains: ReturnType<typeof domainsOf>) => Uint8Array,
 ): Uint8Array {
-  const found = looked.map((each) => each.found)
+  const found = results.map((each) => each.found)
   const domains = domainsOf(found)
   return Buffer.concat([encodeDomains(domains), encode(domains), encodeOutcome(found)])
 }
@@ -101,7 +101,7 @@ function checkCount(count: number): void {
   if (count > LOOKUP_COUNT_MAX) throw new RpcFault(FAULT.badStub)
 }
 
-/** LSAPR_SID_ENUM_BUFFER; what follows it are empty places for the answer, and options that change nothing here. */
+/** LSAPR_SID_ENUM_BUFFER. It is followed by empty output parameters and by options that have no effect here. */
 function readSids(args: NdrReader): readonly Sid[] {
   const count = readU32(args)
   checkCount(count)
@@ -112,13 +112,13 @@ function readSids(args: NdrReader): readonly Sid[] {
   return pointers.map(() => readSid(args))
 }
 
-/** An array of RPC_UNICODE_STRING, by reference. */
+/** An array of RPC_UNICODE_STRING. */
 function readNames(args: NdrReader): readonly string[] {
   const count = readU32(args)
   checkCount(count)
   if (readU32(args) !== count) throw new RpcFault(FAULT.badStub)
   const pointers = Array.from({ length: count }, () => {
-    readU32(args) // Both lengths, which the text repeats.
+    readU32(args) // Both lengths; the text repeats them.
     return readU32(args)
   })
   return pointers.map((pointer) => (pointer === 0 ? '' : readString(args)))

@@ -1,12 +1,12 @@
-// NDR (C706 chapter 14), the 32-bit little-endian transfer syntax: every primitive aligned to its own
-// size from the start of the stub, strings conformant and varying, and what a pointer points at put
-// behind the structure that holds it. Only what our interfaces need.
+// NDR (C706 chapter 14), the 32-bit little-endian transfer syntax: primitives are aligned to their own size from the
+// start of the stub, strings are conformant and varying, and the target of a pointer follows the structure that contains it.
+// Only what our interfaces need.
 import { decodeSid, type Sid } from '../../storage/file/security/sid.ts'
 import { FAULT, RpcFault } from './rpc-fault.ts'
 
 export type NdrReader = { readonly bytes: Uint8Array; offset: number }
 
-// Names of servers, shares and users; far above any that means something.
+/** Far above any real name of a server, share or user. */
 const STRING_CHARS_MAX = 4096
 /** [MS-DTYP] 2.4.2.2 */
 const SUB_AUTHORITY_COUNT_MAX = 15
@@ -20,9 +20,9 @@ export function readU32(reader: NdrReader): number {
   return Buffer.from(take(reader, start, 4)).readUInt32LE()
 }
 
-/** [string] wchar_t: without its ending NUL. */
+/** [string] wchar_t, without the terminating NUL. */
 export function readString(reader: NdrReader): string {
-  readU32(reader) // The maximum count, which is the client's to know.
+  readU32(reader) // The maximum count.
   const first = readU32(reader)
   const countChars = readU32(reader)
   if (first !== 0 || countChars > STRING_CHARS_MAX) throw new RpcFault(FAULT.badStub)
@@ -40,17 +40,17 @@ export function readUniqueU32(reader: NdrReader): number | undefined {
   return readU32(reader) === 0 ? undefined : readU32(reader)
 }
 
-/** As many bytes as there must be, from the next 4-byte boundary on. */
-export function readBytes(reader: NdrReader, lengthBytes: number): Uint8Array {
+/** `lengthBytes` bytes from the next 4-byte boundary on. */
+export function readAlignedBytes(reader: NdrReader, lengthBytes: number): Uint8Array {
   return take(reader, (reader.offset + 3) & ~3, lengthBytes)
 }
 
-/** RPC_SID: the count of its sub-authorities, and then the SID as it is everywhere. */
+/** RPC_SID: the number of sub-authorities, followed by the SID in its usual form. */
 export function readSid(reader: NdrReader): Sid {
   const count = readU32(reader)
   if (count > SUB_AUTHORITY_COUNT_MAX) throw new RpcFault(FAULT.badStub)
-  const bytes = readBytes(reader, 8 + 4 * count)
-  // A SID of another version, or that says another count than the array has.
+  const bytes = readAlignedBytes(reader, 8 + 4 * count)
+  // A SID of another version, or whose own count differs from that of the array.
   if (bytes[0] !== 1 || bytes[1] !== count) throw new RpcFault(FAULT.badStub)
   return decodeSid(bytes)
 }
@@ -62,10 +62,10 @@ function take(reader: NdrReader, start: number, lengthBytes: number): Uint8Array
   return reader.bytes.subarray(start, end)
 }
 
-/** A value to write: `u32`, or a pointer to a string, which is undefined when it is NULL. */
+/** A value to encode: `u32`, or a pointer to a string, where undefined is NULL. */
 export type NdrField = number | { readonly text: string | undefined }
 
-/** A number in two's complement, so that a negative one (LONG) is written as it should be. */
+/** In two's complement, so that negative numbers (LONG) are encoded correctly. */
 export function encodeU32(...values: readonly number[]): Uint8Array {
   return encodeWords(values)
 }
@@ -76,10 +76,10 @@ function encodeWords(values: readonly number[]): Uint8Array {
   return bytes
 }
 
-/** Any number but 0; each pointer's own is of no use, as nothing here points twice at one thing. */
+/** Any nonzero number. All pointers may share it, since no two point to the same thing. */
 export const REFERENT = 0x00020000
 
-/** Structures one behind the other, then what their pointers point at: an array, or a single one. */
+/** The structures, followed by what their pointers point to: an array, or a single structure. */
 export function encodeStructures(structures: readonly (readonly NdrField[])[]): Uint8Array {
   const fields = structures.flat()
   const fixed = fields.map((field) => {
@@ -92,8 +92,8 @@ export function encodeStructures(structures: readonly (readonly NdrField[])[]): 
   return Buffer.concat([encodeWords(fixed), ...texts])
 }
 
-/** Padded to 4 bytes, as what comes next here is always aligned so. */
-export function encodeString(text: string): Uint8Array {
+/** Padded to 4 bytes, since whatever follows is 4-aligned. */
+function encodeString(text: string): Uint8Array {
   const chars = Buffer.from(`${text}\0`, 'utf16le')
   const countChars = chars.length / 2
   const padding = Buffer.alloc(-chars.length & 3)

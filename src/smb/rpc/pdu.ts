@@ -1,5 +1,5 @@
-// The packets of connection-oriented DCE/RPC (C706 12.6.4, [MS-RPCE] 2.2.2): what a client may send, read
-// into plain values, and what a server answers. Without security trailers: SMB has signed already.
+// The packets of connection-oriented DCE/RPC (C706 12.6.4, [MS-RPCE] 2.2.2): decodes those of clients and encodes those
+// of servers. There are no security trailers, since SMB has already signed the messages.
 import { FAULT } from './rpc-fault.ts'
 
 // prettier-ignore
@@ -10,16 +10,16 @@ const TYPE = {
 
 const FLAG = { first: 0x01, last: 0x02, didNotExecute: 0x20, objectUuid: 0x80 } as const
 
-/** The largest fragment that we send, and that we say to take ([MS-RPCE] 3.3.1.5.7: Windows' own). */
+/** The largest fragment that we send and announce to receive ([MS-RPCE] 3.3.1.5.7: the same as in Windows). */
 export const FRAGMENT_BYTES_MAX = 4280
-/** The most that we do take: older clients send 5,840 before they have our answer. */
-export const FRAGMENT_TAKEN_BYTES_MAX = 5840
+/** The largest fragment that we accept: older clients send 5,840 bytes before they have our answer. */
+const FRAGMENT_RECEIVED_BYTES_MAX = 5840
 /** C706 12.6.3.1: MustRecvFragSize. */
 const FRAGMENT_BYTES_MIN = 1432
 const HEADER_BYTES = 16
 const RESPONSE_HEADER_BYTES = 24
 
-/** An interface or a transfer syntax: its UUID's 16 bytes in hex, and `minor << 16 | major`. */
+/** An interface or a transfer syntax: the 16 bytes of its UUID in hex, and `minor << 16 | major`. */
 export type Syntax = { readonly uuid: string; readonly version: number }
 
 export type ContextOffer = {
@@ -35,7 +35,7 @@ export type Bind = {
   readonly contexts: readonly ContextOffer[]
 }
 
-export type Request = {
+export type RpcRequest = {
   readonly kind: 'request'
   readonly callId: number
   readonly contextId: number
@@ -47,23 +47,23 @@ export type Request = {
 
 export type Pdu =
   | Bind
-  | Request
-  /** To be passed over: there is nothing to cancel, and nothing to authenticate. */
+  | RpcRequest
+  /** There is nothing to cancel and nothing to authenticate. */
   | { readonly kind: 'ignored' }
-  /** A bind that asks for security, or another version, and is answered with a bind_nak. */
+  /** A bind that requests security or another version; the answer is a bind_nak. */
   | { readonly kind: 'refusedBind'; readonly callId: number; readonly reason: number }
   | { readonly kind: 'broken'; readonly callId: number }
 
-/** The length of the packet that starts here: undefined while unknown, 0 when there can be none. */
+/** The length of the packet that starts here: undefined if not known yet, 0 if it is invalid. */
 export function pduLengthBytes(bytes: Uint8Array): number | undefined {
   if (bytes.length < 10) return undefined
   const lengthBytes = view(bytes).readUInt16LE(8)
-  return lengthBytes < HEADER_BYTES || lengthBytes > FRAGMENT_TAKEN_BYTES_MAX ? 0 : lengthBytes
+  return lengthBytes < HEADER_BYTES || lengthBytes > FRAGMENT_RECEIVED_BYTES_MAX ? 0 : lengthBytes
 }
 
 export const BIND_NAK = { unspecified: 0, version: 4, authentication: 8 } as const
 
-/** Of a whole packet, as long as `pduLengthBytes` says. */
+/** Decodes a whole packet, of the length of `pduLengthBytes`. */
 export function decodePdu(bytes: Uint8Array): Pdu {
   const packet = view(bytes)
   const [type, callId] = [packet.readUInt8(2), packet.readUInt32LE(12)]
@@ -115,9 +115,9 @@ function decodeBind(packet: Buffer, kind: Bind['kind']): Pdu {
     contexts.push(decodeContext(packet.subarray(offset, end)))
     offset = end
   }
-  // The client's largest received fragment bounds what we send.
-  const taken = packet.readUInt16LE(18)
-  const fragmentBytesMax = Math.min(Math.max(taken, FRAGMENT_BYTES_MIN), FRAGMENT_BYTES_MAX)
+  // We send no fragments larger than the client receives.
+  const receivedMax = packet.readUInt16LE(18)
+  const fragmentBytesMax = Math.min(Math.max(receivedMax, FRAGMENT_BYTES_MIN), FRAGMENT_BYTES_MAX)
   return { kind, callId, fragmentBytesMax, contexts }
 }
 
@@ -152,7 +152,7 @@ export function encodeBindAck(
   fixed.writeUInt16LE(bind.fragmentBytesMax, 0)
   fixed.writeUInt16LE(FRAGMENT_BYTES_MAX, 2)
   fixed.writeUInt32LE(ASSOCIATION_GROUP, 4)
-  // C706 12.6.4.4: only an answer to bind names the endpoint.
+  // C706 12.6.4.4: only the answer to a bind names the endpoint.
   const address =
     bind.kind === 'bind' ? Buffer.from(`${secondaryAddress}\0`, 'latin1') : Buffer.alloc(0)
   fixed.writeUInt16LE(address.length, 8)
@@ -163,7 +163,7 @@ export function encodeBindAck(
   return encodePdu(type, FLAG.first | FLAG.last, bind.callId, body)
 }
 
-// Any number but 0: no context handle of ours outlives its connection.
+// Any nonzero number: no context handle outlives its connection.
 const ASSOCIATION_GROUP = 0x00005a4c
 
 function encodeResult({ result, reason, transfer }: ContextResult): Uint8Array {
@@ -178,14 +178,14 @@ function encodeResult({ result, reason, transfer }: ContextResult): Uint8Array {
 }
 
 export function encodeBindNak(callId: number, reason: number): Uint8Array {
-  // The reason, and the one version that we speak: 5.0.
+  // The reason, and the only supported version: 5.0.
   const body = Buffer.from([reason, 0, 1, 5, 0, 0, 0, 0])
   return encodePdu(TYPE.bindNak, FLAG.first | FLAG.last, callId, body)
 }
 
 type Call = { readonly callId: number; readonly contextId: number }
 
-/** One packet for each fragment; all but the last have a multiple of 8 bytes of the stub. */
+/** One packet per fragment. All except the last contain a multiple of 8 bytes of the stub. */
 export function encodeResponse(
   { callId, contextId }: Call,
   stub: Uint8Array,

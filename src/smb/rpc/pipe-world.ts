@@ -1,4 +1,4 @@
-// What the RPC pipes of IPC$ tell of the server: the shares and the users of the account that asks.
+// The server state that the RPC pipes of IPC$ show: the shares and the users of the caller's account.
 import { scanAll } from '../../kv/scan.ts'
 import { decodeKey } from '../../kv/key.ts'
 import { prefixRange } from '../../kv/kv.ts'
@@ -14,7 +14,7 @@ import type { LsaAccount } from './lsa-name.ts'
 const SCAN_COUNT = 1_000
 const DISK = 0
 
-/** As they are when the pipe is opened. */
+/** With the shares as of the opening of the pipe. */
 export async function rpcWorldOf(call: SmbCall): Promise<RpcWorld> {
   const { user } = requireSession(call)
   const { world } = call
@@ -32,7 +32,7 @@ export async function rpcWorldOf(call: SmbCall): Promise<RpcWorld> {
   }
 }
 
-/** The account is the domain of its users; those of other accounts are not its business. */
+/** The account is the domain of its users. Users of other accounts are not visible. */
 function lsaAccountOf({ users }: SmbWorld, account: string): LsaAccount {
   const sid = domainSidOf(account)
   const own = users?.identities().filter((each) => each.sid.startsWith(`${sid}-`)) ?? []

@@ -1,15 +1,15 @@
-// The pipe itself: binds, fragments of requests and answers, reads in part, and anything at all.
+// The pipe itself: binds, fragments of requests and answers, partial reads, and random bytes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { answerOf, bind, boundPipe, FEATURES, NDR, NDR64, pdu, request } from './example.ts'
-import { SERVER, SRVSVC_V3, string, u32, WKSSVC_V1, WORLD } from './example.ts'
+import { SERVER, SRVSVC_V3, string, u32, WKSSVC_V1, RPC_WORLD } from './example.ts'
 import type { Offer } from './example.ts'
 import { openPipe } from './pipe.ts'
 import type { Pipe } from './pipe.ts'
 
 const open = (name = 'srvsvc'): Pipe => {
-  const pipe = openPipe(name, WORLD)
+  const pipe = openPipe(name, RPC_WORLD)
   assert(pipe !== undefined)
   return pipe
 }
@@ -26,8 +26,8 @@ const NAMES: readonly (readonly [name: string, exists: boolean])[] = [
 ]
 
 for (const [name, exists] of NAMES) {
-  test(`'${name}' is ${exists ? 'a' : 'no'} pipe`, () => {
-    assert.equal(openPipe(name, WORLD) !== undefined, exists)
+  test(`'${name}' is ${exists ? 'a' : 'not a'} pipe`, () => {
+    assert.equal(openPipe(name, RPC_WORLD) !== undefined, exists)
   })
 }
 
@@ -61,7 +61,7 @@ const offers: readonly (readonly [what: string, offers: readonly Offer[], result
     ['another interface', [[WKSSVC_V1, NDR]], [NO_INTERFACE]],
     ['another version', [[SRVSVC_V3.replace(/03000000$/, '04000000'), NDR]], [NO_INTERFACE]],
     ['a later minor version', [[SRVSVC_V3.replace(/03000000$/, '03000100'), NDR]], [NO_INTERFACE]],
-    // As Windows sends it: NDR, NDR64 and the features that it would like.
+    // NDR, NDR64 and the requested features, as Windows sends them.
     [
       "Windows' three",
       [
@@ -84,12 +84,12 @@ function resultsOf(ack: Uint8Array): number[][] {
 }
 
 for (const [what, list, results] of offers) {
-  test(`a bind that offers ${what}`, () => {
+  test(`a bind that offers ${what} gets ${JSON.stringify(results)}`, () => {
     assert.deepEqual(resultsOf(open().transceive(bind(list), 4280).bytes), results)
   })
 }
 
-test('alter_context adds a context, up to a limit', () => {
+test('alter_context adds contexts up to a limit', () => {
   const pipe = boundPipe('srvsvc', SRVSVC_V3)
   const list: Offer[] = Array.from({ length: 20 }, () => [SRVSVC_V3, NDR])
   const { bytes } = pipe.transceive(bind(list, { type: 14 }), 4280)
@@ -105,7 +105,7 @@ test('alter_context adds a context, up to a limit', () => {
   )
 })
 
-test('wkssvc tells the name of the machine', () => {
+test('wkssvc returns the name of the machine', () => {
   const pipe = boundPipe('wkssvc', WKSSVC_V1)
   const P = 0x20000
   const levels: readonly (readonly [number, readonly number[], readonly string[]])[] = [
@@ -128,14 +128,14 @@ test('a request without a bind, or for another context, is nca_unk_if', () => {
   )
 })
 
-test('a fault says that the operation was not begun', () => {
+test('a fault for an unknown operation says that it did not execute', () => {
   const { bytes } = boundPipe('srvsvc', SRVSVC_V3).transceive(request(99, SERVER), 4280)
   const expected = '0500032310000000200000000100000020000000000000000200011c00000000'
   assert.equal(Buffer.from(bytes).toString('hex'), expected)
 })
 
 const manyShares = {
-  ...WORLD,
+  ...RPC_WORLD,
   shares: () =>
     Array.from({ length: 500 }, (_, i) => ({ name: `share${i}`, comment: '', type: 0 })),
 }
@@ -147,7 +147,7 @@ for (const [receiveBytes, fragmentBytes] of [
   [2048, 2048],
   [0, 1432],
 ] as const) {
-  test(`a client that takes ${receiveBytes} bytes gets fragments of ${fragmentBytes}`, () => {
+  test(`a client that receives ${receiveBytes} bytes gets fragments of ${fragmentBytes}`, () => {
     const pipe = boundPipe('srvsvc', SRVSVC_V3, manyShares, receiveBytes)
     pipe.write(SHARE_ENUM)
     const packets: Buffer[] = []
@@ -164,7 +164,7 @@ for (const [receiveBytes, fragmentBytes] of [
   })
 }
 
-test('a read with little room gets the rest of the packet by the next', () => {
+test('a packet that does not fit into a read continues in the next', () => {
   const pipe = boundPipe('srvsvc', SRVSVC_V3)
   const whole = Buffer.from(pipe.transceive(request(28, SERVER), 4280).bytes)
   const first = pipe.transceive(request(28, SERVER), 10)
@@ -174,7 +174,7 @@ test('a read with little room gets the rest of the packet by the next', () => {
   assert.deepEqual([second.more, none.bytes.length, none.more], [false, 0, false])
 })
 
-test('a packet may come byte by byte, and two at once', () => {
+test('a packet may arrive byte by byte, and two packets at once', () => {
   const pipe = boundPipe('srvsvc', SRVSVC_V3)
   const whole = answerOf(pipe, request(28, SERVER))
   for (const byte of request(28, SERVER)) pipe.write(Buffer.from([byte]))
@@ -184,7 +184,7 @@ test('a packet may come byte by byte, and two at once', () => {
   assert.equal(pipe.read(4280).bytes[2], 3)
 })
 
-test('a request may come in fragments', () => {
+test('a request may arrive in fragments', () => {
   const pipe = boundPipe('srvsvc', SRVSVC_V3)
   const whole = answerOf(pipe, request(28, SERVER))
   pipe.write(request(28, SERVER.subarray(0, 8), { flags: 1 }))
@@ -204,8 +204,8 @@ test('authentication inside RPC is refused with bind_nak', () => {
 const BROKEN: readonly (readonly [what: string, bytes: Uint8Array])[] = [
   ['version 4', Buffer.from(`04${request(28, SERVER).toString('hex').slice(2)}`, 'hex')],
   ['a length of 0', Buffer.alloc(16)],
-  ['a length that we do not take', Buffer.from('05000003100000001117000001000000', 'hex')],
-  ['an answer', pdu(2, 3, Buffer.alloc(8))],
+  ['a length above the limit', Buffer.from('05000003100000001117000001000000', 'hex')],
+  ['a response', pdu(2, 3, Buffer.alloc(8))],
   ['a request without its header', pdu(0, 3, Buffer.alloc(4))],
   ['a bind without its header', pdu(11, 3, Buffer.alloc(4))],
   ['a bind with more contexts than it has', pdu(11, 3, Buffer.alloc(12, 9))],
@@ -217,7 +217,7 @@ const BROKEN: readonly (readonly [what: string, bytes: Uint8Array])[] = [
 ]
 
 for (const [what, bytes] of BROKEN) {
-  test(`${what} is nca_proto_error, and the end`, () => {
+  test(`${what} is nca_proto_error and disconnects the pipe`, () => {
     const pipe = boundPipe('srvsvc', SRVSVC_V3)
     assert.equal(answerOf(pipe, bytes), 0x1c01000b)
     assert(pipe.isDisconnected())
@@ -225,14 +225,14 @@ for (const [what, bytes] of BROKEN) {
   })
 }
 
-test('cancel, orphaned and auth3 are passed over', () => {
+test('cancel, orphaned and auth3 are ignored', () => {
   const pipe = boundPipe('srvsvc', SRVSVC_V3)
   for (const type of [16, 18, 19])
     assert.equal(pipe.transceive(pdu(type, 3, Buffer.alloc(4)), 9).bytes.length, 0)
   assert(!pipe.isDisconnected())
 })
 
-test('a request that never ends is cut off', () => {
+test('a request that never ends disconnects the pipe', () => {
   const pipe = boundPipe('srvsvc', SRVSVC_V3)
   const part = (flags: number) => request(28, Buffer.alloc(4096), { flags })
   pipe.write(part(1))
@@ -242,7 +242,7 @@ test('a request that never ends is cut off', () => {
   assert(pipe.isDisconnected())
 })
 
-test('a client that asks and never reads is cut off', () => {
+test('a client that never reads is disconnected', () => {
   const pipe = boundPipe('srvsvc', SRVSVC_V3, manyShares)
   let unreadBytes = 0
   for (let i = 0; i < 200; i += 1) pipe.write(SHARE_ENUM)
@@ -253,7 +253,7 @@ test('a client that asks and never reads is cut off', () => {
   assert(pipe.isDisconnected())
 })
 
-test('any bytes are taken', () => {
+test('no bytes make the pipe throw or return more than requested', () => {
   const seeds = [
     bind([
       [SRVSVC_V3, NDR],

@@ -1,33 +1,33 @@
-// A named pipe of IPC$: bytes in, packets out. Each packet that we answer is one message of the pipe, as
-// on Windows: a read that has no room for all of it gets the rest by the next. Nothing a client sends
-// makes it throw, and what it may hold is bounded; past the bounds it is disconnected.
+// A named pipe of IPC$: bytes in, packets out. Each packet of the server is one message of the pipe, as in Windows: if
+// it does not fit into a read, the next read gets the rest. No input makes the pipe throw. Its memory is bounded: beyond
+// the limits it is disconnected.
 import { answerContext, isAccepted } from './bind.ts'
 import type { RpcInterface, RpcWorld } from './interface.ts'
 import { LSARPC } from './lsarpc.ts'
 import { ndrReader } from './ndr.ts'
 import { BIND_NAK, decodePdu, encodeBindAck, encodeBindNak, encodeFault } from './pdu.ts'
 import { encodeResponse, FRAGMENT_BYTES_MAX, pduLengthBytes } from './pdu.ts'
-import type { Bind, Pdu, Request } from './pdu.ts'
+import type { Bind, Pdu, RpcRequest } from './pdu.ts'
 import { FAULT, RpcFault } from './rpc-fault.ts'
 import { SRVSVC } from './srvsvc.ts'
 import { WKSSVC } from './wkssvc.ts'
 
 export type PipeRead = {
-  /** Empty when there is nothing to read yet. */
+  /** Empty if there is nothing to read yet. */
   readonly bytes: Uint8Array
-  /** This message goes on: STATUS_BUFFER_OVERFLOW. */
+  /** The message continues: STATUS_BUFFER_OVERFLOW. */
   readonly more: boolean
 }
 
 export type Pipe = {
   readonly write: (bytes: Uint8Array) => void
   readonly read: (lengthBytesMax: number) => PipeRead
-  /** What `read` would give; it stays. */
+  /** What `read` would return, without consuming it. */
   readonly peek: (lengthBytesMax: number) => PipeRead
   readonly unreadBytes: () => number
   /** FSCTL_PIPE_TRANSCEIVE: a write, and a read of its answer. */
   readonly transceive: (bytes: Uint8Array, lengthBytesMax: number) => PipeRead
-  /** Bytes came that are no RPC, or too many: STATUS_PIPE_DISCONNECTED, once all is read. */
+  /** The input was not RPC, or too long: STATUS_PIPE_DISCONNECTED once everything has been read. */
   readonly isDisconnected: () => boolean
 }
 
@@ -41,9 +41,9 @@ const STUB_BYTES_MAX = 64 * 1024
 const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 const CONTEXT_COUNT_MAX = 16
 
-/** A request whose fragments are coming, and its stub so far. */
+/** A request with fragments still to come, and its stub so far. */
 type PartialRequest = {
-  readonly request: Request
+  readonly request: RpcRequest
   readonly stubs: Uint8Array[]
   lengthBytes: number
 }
@@ -52,9 +52,9 @@ type State = {
   readonly name: string
   readonly rpc: RpcInterface
   readonly world: RpcWorld
-  /** Of a packet that has not come whole. */
+  /** The start of an incomplete packet. */
   input: Uint8Array
-  /** Packets to be read; the first may be read in part. */
+  /** Unread packets; the first may be partly read. */
   output: Uint8Array[]
   unreadBytes: number
   fragmentBytesMax: number
@@ -64,7 +64,7 @@ type State = {
   isDisconnected: boolean
 }
 
-/** By its name as CREATE gives it, with or without `\pipe\`; undefined when there is none such. */
+/** By its name in CREATE, with or without `\pipe\`; undefined if there is no such pipe. */
 export function openPipe(name: string, world: RpcWorld): Pipe | undefined {
   const plain = name.toLowerCase().replace(/^\\?(pipe\\)?/, '')
   const rpc = PIPES.get(plain)
@@ -117,14 +117,14 @@ function writePipe(state: State, bytes: Uint8Array): void {
     const lengthBytes = pduLengthBytes(input)
     if (lengthBytes === 0) disconnect(state, 0, FAULT.protocol)
     if (lengthBytes === undefined || lengthBytes === 0 || lengthBytes > input.length) break
-    takePdu(state, decodePdu(input.subarray(0, lengthBytes)))
+    handlePdu(state, decodePdu(input.subarray(0, lengthBytes)))
     input = input.subarray(lengthBytes)
   }
-  // A copy, as the bytes of a write are the caller's.
+  // A copy, since the caller may reuse the bytes of a write.
   state.input = state.isDisconnected ? new Uint8Array(0) : Uint8Array.from(input)
 }
 
-function takePdu(state: State, pdu: Pdu): void {
+function handlePdu(state: State, pdu: Pdu): void {
   switch (pdu.kind) {
     case 'ignored':
       return
@@ -134,13 +134,13 @@ function takePdu(state: State, pdu: Pdu): void {
       return send(state, encodeBindNak(pdu.callId, pdu.reason))
     case 'bind':
     case 'alterContext':
-      return takeBind(state, pdu)
+      return handleBind(state, pdu)
     case 'request':
-      return takeRequest(state, pdu)
+      return handleRequest(state, pdu)
   }
 }
 
-function takeBind(state: State, bind: Bind): void {
+function handleBind(state: State, bind: Bind): void {
   if (state.isBound === (bind.kind === 'bind')) {
     return send(state, encodeBindNak(bind.callId, BIND_NAK.unspecified))
   }
@@ -157,21 +157,21 @@ function takeBind(state: State, bind: Bind): void {
   send(state, encodeBindAck(bind, `\\PIPE\\${state.name}`, results))
 }
 
-/** C706 12.6.4.9: the fragments of one call follow each other, the first and the last marked. */
-function takeRequest(state: State, request: Request): void {
+/** C706 12.6.4.9: the fragments of one call are consecutive, and the first and the last are marked. */
+function handleRequest(state: State, request: RpcRequest): void {
   const { callId, stub, isFirst, isLast } = request
   const partial = state.partial ?? { request, stubs: [], lengthBytes: 0 }
   const follows = isFirst === (state.partial === undefined) && partial.request.callId === callId
   if (!follows) return disconnect(state, callId, FAULT.protocol)
   partial.lengthBytes += stub.length
   if (partial.lengthBytes > STUB_BYTES_MAX) return disconnect(state, callId, FAULT.noMemory)
-  // A copy, as the bytes of a write are the caller's.
+  // A copy, since the caller may reuse the bytes of a write.
   if (stub.length > 0) partial.stubs.push(Uint8Array.from(stub))
   state.partial = isLast ? undefined : partial
   if (isLast) send(state, ...answer(state, partial.request, Buffer.concat(partial.stubs)))
 }
 
-function answer(state: State, request: Request, stub: Uint8Array): readonly Uint8Array[] {
+function answer(state: State, request: RpcRequest, stub: Uint8Array): readonly Uint8Array[] {
   try {
     return encodeResponse(request, run(state, request, stub), state.fragmentBytesMax)
   } catch (error) {
@@ -180,7 +180,7 @@ function answer(state: State, request: Request, stub: Uint8Array): readonly Uint
   }
 }
 
-function run(state: State, { contextId, operation }: Request, stub: Uint8Array): Uint8Array {
+function run(state: State, { contextId, operation }: RpcRequest, stub: Uint8Array): Uint8Array {
   if (!state.contextIds.has(contextId)) throw new RpcFault(FAULT.unknownInterface)
   const call = state.rpc.operations.get(operation)
   if (call === undefined) throw new RpcFault(FAULT.operationRange)
@@ -190,11 +190,11 @@ function run(state: State, { contextId, operation }: Request, stub: Uint8Array):
 function send(state: State, ...packets: readonly Uint8Array[]): void {
   state.output.push(...packets)
   state.unreadBytes += packets.reduce((sum, packet) => sum + packet.length, 0)
-  // A client that asks and never reads.
+  // The client sends requests and never reads.
   if (state.unreadBytes > UNREAD_BYTES_MAX) state.isDisconnected = true
 }
 
-/** What comes behind such bytes can't be told apart any more. */
+/** After invalid bytes, the start of the next packet is unknown. */
 function disconnect(state: State, callId: number, status: number): void {
   send(state, encodeFault({ callId, contextId: 0 }, status))
   state.partial = undefined

@@ -1,5 +1,5 @@
-// A share as [MS-SRVS] 2.2.4 shows it, level by level. What a share of Azure Files does not have (a
-// path on a disk, a password, a count of users) is what a file server shows where there is no limit.
+// The structures of a share in [MS-SRVS] 2.2.4, by level. For what a share of Azure Files does not have (a path on a
+// disk, a password, a limit of users) they have the values of a file server without limits.
 import type { NdrField } from './ndr.ts'
 import type { RpcShare } from './interface.ts'
 
@@ -22,10 +22,10 @@ const use = (share: RpcShare): readonly NdrField[] => [
   { text: undefined },
 ]
 
-// Windows leaves it empty for IPC$.
+// Windows leaves the path of IPC$ empty.
 const pathOf = ({ name, type }: RpcShare) => ((type & 3) === 3 ? '' : `C:\\${name}`)
 
-/** The descriptor of the share itself: its length, and no pointer. */
+/** The security descriptor of the share itself: length 0 and a NULL pointer. */
 const NO_DESCRIPTOR: readonly NdrField[] = [0, 0]
 
 /** SHARE_ENUM_UNION ([MS-SRVS] 2.2.3.5). */

@@ -1,13 +1,22 @@
-// srvsvc, byte by byte from [MS-SRVS]'s IDL: requests as smbclient and Windows send them.
+// srvsvc, with bytes from the IDL of [MS-SRVS]: the requests of smbclient and Windows.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answerOf, boundPipe, request, SERVER, SRVSVC_V3, string, u32, WORLD } from './example.ts'
+import {
+  answerOf,
+  boundPipe,
+  request,
+  SERVER,
+  SRVSVC_V3,
+  string,
+  u32,
+  RPC_WORLD,
+} from './example.ts'
 import type { RpcWorld } from './interface.ts'
 
 const P = 0x00020000 // Any pointer that is not NULL.
 const NONE = u32(0)
 
-const call = (operation: number, stub: Uint8Array, world: RpcWorld = WORLD) =>
+const call = (operation: number, stub: Uint8Array, world: RpcWorld = RPC_WORLD) =>
   answerOf(boundPipe('srvsvc', SRVSVC_V3, world), request(operation, stub))
 
 /** NetrShareEnum's arguments. */
@@ -17,7 +26,7 @@ const shareEnum = (level: number, { lengthBytesMax = 0xffffffff, resume = 0 } = 
 const UNLIMITED = 0xffffffff
 const IPC_TYPE = 0x80000003
 
-/** Each level's fixed part for 'data', 'Bücher' and IPC$, and then the strings. */
+/** The fixed part of each level for 'data', 'Bücher' and IPC$, and then the strings. */
 // prettier-ignore
 const LEVELS: readonly (readonly [level: number, fixed: readonly number[], strings: readonly string[]])[] = [
   [0, [P, P, P], ['data', 'Bücher', 'IPC$']],
@@ -33,7 +42,7 @@ const LEVELS: readonly (readonly [level: number, fixed: readonly number[], strin
 ]
 
 for (const [level, fixed, strings] of LEVELS) {
-  test(`NetrShareEnum, level ${level}`, () => {
+  test(`NetrShareEnum supports level ${level}`, () => {
     const expected = Buffer.concat([
       u32(level, level, P, 3, P, 3, ...fixed),
       ...strings.map(string),
@@ -44,13 +53,13 @@ for (const [level, fixed, strings] of LEVELS) {
   })
 }
 
-test('NetrShareEnum without ResumeHandle, container or server name', () => {
+test('NetrShareEnum works without ResumeHandle, container and server name', () => {
   const answer = call(15, u32(0, 0, 0, 0, 0xffffffff, 0))
   const names = ['data', 'Bücher', 'IPC$'].map(string)
   assert.deepEqual(answer, Buffer.concat([u32(0, 0, P, 3, P, 3, P, P, P), ...names, u32(3, 0, 0)]))
 })
 
-test('NetrShareEnum gives what the client prefers, and the rest by ResumeHandle', () => {
+test('NetrShareEnum returns as much as the client prefers, and the rest with ResumeHandle', () => {
   const first = call(15, shareEnum(0, { lengthBytesMax: 40 }))
   const one = Buffer.concat([u32(0, 0, P, 1, P, 1, P), string('data'), u32(3, P, 1, 234)])
   assert.deepEqual(first, one)
@@ -77,19 +86,19 @@ const SHARE: readonly (readonly [level: number, fixed: readonly number[], string
 ]
 
 for (const [level, fixed, strings] of SHARE) {
-  test(`NetrShareGetInfo, level ${level}`, () => {
+  test(`NetrShareGetInfo supports level ${level}`, () => {
     const expected = Buffer.concat([u32(level, P, ...fixed), ...strings.map(string), NONE])
     assert.deepEqual(call(16, shareGet('bÜCHER', level)), expected)
   })
 }
 
-test('NetrShareGetInfo of no share is NERR_NetNameNotFound', () => {
+test('NetrShareGetInfo of an unknown share is NERR_NetNameNotFound', () => {
   assert.deepEqual(call(16, shareGet('none', 1)), u32(1, 0, 2310))
 })
 
-test('IPC$ is there once, also where the world has it', () => {
+test('IPC$ is listed once, even if the world has it', () => {
   const shares = () => [{ name: 'ipc$', comment: 'Ours', type: IPC_TYPE }]
-  const answer = call(16, shareGet('IPC$', 1), { ...WORLD, shares })
+  const answer = call(16, shareGet('IPC$', 1), { ...RPC_WORLD, shares })
   assert.deepEqual(
     answer,
     Buffer.concat([u32(1, P, P, IPC_TYPE, P), string('ipc$'), string('Ours'), NONE]),
@@ -104,14 +113,14 @@ const SERVERS: readonly (readonly [level: number, fixed: readonly number[], stri
 ]
 
 for (const [level, fixed, strings] of SERVERS) {
-  test(`NetrServerGetInfo, level ${level}`, () => {
+  test(`NetrServerGetInfo supports level ${level}`, () => {
     const expected = Buffer.concat([u32(level, P, ...fixed), ...strings.map(string), NONE])
     assert.deepEqual(call(21, Buffer.concat([SERVER, u32(level)])), expected)
   })
 }
 
-test('NetrRemoteTOD is the time of the world', () => {
-  const nowMs = WORLD.nowMs()
+test('NetrRemoteTOD returns the time of the world', () => {
+  const nowMs = RPC_WORLD.nowMs()
   const expected = [nowMs / 1000, nowMs % 2 ** 32, 12, 34, 56, 78, 0, 310, 15, 1, 2026, 4, 0]
   assert.deepEqual(call(28, SERVER), u32(P, ...expected))
 })
@@ -128,7 +137,7 @@ const EMPTY: readonly (readonly [
 ]
 
 for (const [name, operation, strings, level] of EMPTY) {
-  test(`${name} has nothing to show`, () => {
+  test(`${name} returns an empty list`, () => {
     const names = Array.from({ length: strings }, () => u32(0))
     const stub = Buffer.concat([SERVER, ...names, u32(level, level, P, 0, 0, 0xffffffff, P, 0)])
     assert.deepEqual(call(operation, stub), u32(level, level, P, 0, 0, 0, P, 0, 0))
@@ -139,7 +148,7 @@ const [INVALID_TAG, BAD_STUB, RANGE] = [0x1c000006, 0x6f7, 0x1c010002]
 
 // prettier-ignore
 const FAULTS: readonly (readonly [what: string, operation: number, stub: Buffer, status: number])[] = [
-  ['an operation that is not there', 99, SERVER, RANGE],
+  ['an unknown operation', 99, SERVER, RANGE],
   ['NetrShareAdd', 14, SERVER, RANGE],
   ['NetrShareEnum of level 7', 15, shareEnum(7), INVALID_TAG],
   ['NetrShareEnum with another tag than level', 15, Buffer.concat([SERVER, u32(1, 2, P, 0, 0, 1, 0)]), INVALID_TAG],
@@ -149,8 +158,8 @@ const FAULTS: readonly (readonly [what: string, operation: number, stub: Buffer,
   ['no arguments', 15, Buffer.alloc(0), BAD_STUB],
   ['arguments that end early', 15, shareEnum(1).subarray(0, -1), BAD_STUB],
   ['a string longer than the stub', 28, u32(P, 99, 0, 99), BAD_STUB],
-  ['a string longer than any', 28, u32(P, 0xffffffff, 0, 0xffffffff), BAD_STUB],
-  ['a string that starts inside', 28, u32(P, 4, 1, 1, 0), BAD_STUB],
+  ['a string of the maximum length', 28, u32(P, 0xffffffff, 0, 0xffffffff), BAD_STUB],
+  ['a string with a nonzero offset', 28, u32(P, 4, 1, 1, 0), BAD_STUB],
 ]
 
 for (const [what, operation, stub, status] of FAULTS) {

@@ -1,5 +1,4 @@
-// The Server Service ([MS-SRVS]), by which clients list and look at shares. It only shows: there is
-// nothing here that changes the server.
+// The Server Service ([MS-SRVS]), with which clients list and inspect shares. It is read-only.
 import { WIN32 } from './interface.ts'
 import type { RpcInterface, RpcOperation, RpcShare, RpcWorld } from './interface.ts'
 import { encodeStructures, encodeU32, encodeUniqueU32, readString, readU32 } from './ndr.ts'
@@ -8,7 +7,7 @@ import type { NdrField, NdrReader } from './ndr.ts'
 import { FAULT, RpcFault } from './rpc-fault.ts'
 import { SHARE_ENUM_LEVELS, SHARE_LEVELS } from './share-structure.ts'
 
-/** However much a client prefers: about 8,000 shares. It gets the rest by ResumeHandle. */
+/** Whatever the client prefers: about 8,000 shares. It gets the rest with ResumeHandle. */
 const ENUM_BYTES_MAX = 1024 * 1024
 
 const IPC: RpcShare = { name: 'IPC$', comment: 'Remote IPC', type: 0x80000003 }
@@ -18,12 +17,12 @@ function allShares(world: RpcWorld): readonly RpcShare[] {
   return shares.some(({ name }) => name.toUpperCase() === IPC.name) ? shares : [...shares, IPC]
 }
 
-/** `…_ENUM_STRUCT`: the level, the union's tag, and a pointer to a container that must be empty. */
+/** `…_ENUM_STRUCT`: the level, the tag of the union, and a pointer to a container that must be empty. */
 function readEnumLevel(args: NdrReader, levels: ReadonlySet<number>): number {
   const level = readU32(args)
   if (readU32(args) !== level || !levels.has(level)) throw new RpcFault(FAULT.invalidTag)
   if (readU32(args) !== 0) {
-    readU32(args) // EntriesRead, which is for the answer.
+    readU32(args) // EntriesRead, an output.
     if (readU32(args) !== 0) throw new RpcFault(FAULT.badStub)
   }
   return level
@@ -31,7 +30,7 @@ function readEnumLevel(args: NdrReader, levels: ReadonlySet<number>): number {
 
 const shareEnumLevels: ReadonlySet<number> = new Set(SHARE_ENUM_LEVELS.keys())
 
-/** NetrShareEnum and NetrShareEnumSticky: all our shares are there after a restart. */
+/** NetrShareEnum and NetrShareEnumSticky: all shares survive a restart. */
 const netrShareEnum: RpcOperation = (args, world) => {
   readUniqueString(args)
   const level = readEnumLevel(args, shareEnumLevels)
@@ -52,7 +51,7 @@ const netrShareEnum: RpcOperation = (args, world) => {
   ])
 }
 
-/** As many as there is room for, and one at least, so that every call gets on. */
+/** As many as fit, and at least one, so that every call makes progress. */
 function fitting(
   structures: readonly (readonly NdrField[])[],
   lengthBytesMax: number,
@@ -76,7 +75,7 @@ const netrShareGetInfo: RpcOperation = (args, world) => {
   return encodeOne(level, structure(share))
 }
 
-/** A union of pointers, and what the one chosen points at. */
+/** A union of pointers, and the target of the selected one. */
 export function encodeOne(level: number, structure: readonly NdrField[]): Uint8Array {
   return Buffer.concat([
     encodeU32(level, REFERENT),
@@ -85,7 +84,7 @@ export function encodeOne(level: number, structure: readonly NdrField[]): Uint8A
   ])
 }
 
-/** [MS-SRVS] 2.2.2.7: a workstation and a server, of Windows NT, and not a domain's. */
+/** [MS-SRVS] 2.2.2.7: a workstation and server of Windows NT, outside of a domain. */
 const SERVER_TYPE = 0x00009003
 export const PLATFORM_NT = 500
 export const VERSION = [10, 0] as const
@@ -97,7 +96,7 @@ const netrServerGetInfo: RpcOperation = (args, { serverName }) => {
   const comment = { text: 'Lazuli' }
   const named = [PLATFORM_NT, name]
   const typed = [...named, ...VERSION, SERVER_TYPE, comment]
-  // Users without limit, never disconnected, announced; no licenses, and where homes would be.
+  // Unlimited users, no disconnect time, visible with its announce rates, no licenses, and the path of user directories.
   const full = [...typed, 0xffffffff, 0xffffffff, 0, 240, 3000, 0, { text: 'C:\\' }]
   const structures = new Map<number, readonly NdrField[]>([
     [100, named],
@@ -109,12 +108,12 @@ const netrServerGetInfo: RpcOperation = (args, { serverName }) => {
   return encodeOne(level, structure)
 }
 
-/** The clock is UTC's, so TimeZone is 0 and clients add their own. */
+/** The time is UTC, so TimeZone is 0 and clients add their own. */
 const netrRemoteTod: RpcOperation = (args, world) => {
   readUniqueString(args)
   const nowMs = world.nowMs()
   const now = new Date(nowMs)
-  const tickMs = 310 // In units of 0.1 ms, as Windows has always said.
+  const tickMs = 310 // In units of 0.1 ms; the same value as in Windows.
   return encodeU32(
     REFERENT,
     Math.floor(nowMs / 1000),
@@ -133,12 +132,12 @@ const netrRemoteTod: RpcOperation = (args, world) => {
   )
 }
 
-/** NetrSessionEnum and its like: who is here is nobody's business but the account's, by REST. */
+/** NetrSessionEnum and the like: always empty. Only the account may list handles, over REST. */
 function emptyEnum(stringCount: number, ...levels: readonly number[]): RpcOperation {
-  const known = new Set(levels)
+  const supported = new Set(levels)
   return (args) => {
     for (let i = 0; i < 1 + stringCount; i += 1) readUniqueString(args)
-    const level = readEnumLevel(args, known)
+    const level = readEnumLevel(args, supported)
     readU32(args)
     const resume = readUniqueU32(args)
     return Buffer.concat([

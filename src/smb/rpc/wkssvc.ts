@@ -1,4 +1,4 @@
-// The Workstation Service ([MS-WKST]), which clients ask for the name of the machine.
+// The Workstation Service ([MS-WKST]), which gives clients the name of the machine.
 import type { RpcInterface, RpcOperation } from './interface.ts'
 import { readU32, readUniqueString } from './ndr.ts'
 import type { NdrField } from './ndr.ts'

@@ -1,22 +1,22 @@
-// AES-128-CMAC (RFC 4493), which node:crypto doesn't have, on top of its AES-CBC. One cipher lives as long
-// as the key: instead of a new IV for each message, the last block of the one before is taken out of the
-// first block again by a second xor. That is three times as fast for small messages.
+// AES-128-CMAC (RFC 4493), which node:crypto lacks, built on its AES-CBC. One cipher serves all messages of a key:
+// instead of starting with a new IV, it XORs the last block of the previous message into the first block, which cancels
+// the chaining. That is three times as fast for small messages.
 import { createCipheriv, createSecretKey } from 'node:crypto'
 
 const BLOCK_BYTES = 16
-/** Bounds what AES-CBC gives back and nobody needs, for messages of several MiB. */
+/** Bounds the output of AES-CBC, which is discarded, for messages of several MiB. */
 const CHUNK_BYTES = 64 * 1024
 
-/** Shared by all keys, for a MAC is made without a pause. */
+/** Shared by all keys, because a MAC is computed synchronously. */
 const chunk = Buffer.alloc(CHUNK_BYTES)
 
-/** The MAC of the parts put together, which are left as they are. */
+/** The MAC of the concatenated parts. Does not change them. */
 export function createCmac(key: Uint8Array): (parts: readonly Uint8Array[]) => Buffer {
   const zero = Buffer.alloc(BLOCK_BYTES)
   const cipher = createCipheriv('aes-128-cbc', createSecretKey(key), zero).setAutoPadding(false)
   const last = cipher.update(zero)
-  const whole = double(last)
-  const broken = double(whole)
+  const subkey1 = double(last)
+  const subkey2 = double(subkey1)
   return (parts) => {
     let filled = 0
     let isFirst = true
@@ -28,7 +28,7 @@ export function createCmac(key: Uint8Array): (parts: readonly Uint8Array[]) => B
     }
     for (const part of parts) {
       for (let at = 0; at < part.length;) {
-        // Not before there is more: the last block of all is treated differently.
+        // Only when more follows: the very last block is treated differently.
         if (filled === CHUNK_BYTES) encryptChunk()
         const piece = part.subarray(at, at + CHUNK_BYTES - filled)
         chunk.set(piece, filled)
@@ -36,21 +36,21 @@ export function createCmac(key: Uint8Array): (parts: readonly Uint8Array[]) => B
         at += piece.length
       }
     }
-    filled = finish(filled, whole, broken)
+    filled = finish(filled, subkey1, subkey2)
     encryptChunk()
     return Buffer.from(last)
   }
 }
 
-/** RFC 4493, 2.4: the last block is completed if need be, and mixed with one subkey or the other. */
-function finish(filled: number, whole: Buffer, broken: Buffer): number {
+/** RFC 4493, 2.4: the last block is XORed with the first subkey if it is whole, otherwise padded and with the second. */
+function finish(filled: number, subkey1: Buffer, subkey2: Buffer): number {
   const isWhole = filled > 0 && filled % BLOCK_BYTES === 0
   const end = isWhole ? filled : filled + BLOCK_BYTES - (filled % BLOCK_BYTES)
   if (!isWhole) {
     chunk.fill(0, filled, end)
     chunk[filled] = 0x80
   }
-  xor(chunk, end - BLOCK_BYTES, isWhole ? whole : broken)
+  xor(chunk, end - BLOCK_BYTES, isWhole ? subkey1 : subkey2)
   return end
 }
 

@@ -1,5 +1,5 @@
-// What a connection agrees on in NEGOTIATE ([MS-SMB2] 2.2.3, 2.2.4): the dialect, the cipher, the signing
-// algorithm. The names are those of Azure Files' settings (versions, channelEncryption).
+// What NEGOTIATE agrees on ([MS-SMB2] 2.2.3, 2.2.4): the dialect, the cipher and the signing algorithm. Ciphers have
+// the names of Azure Files' settings (channelEncryption).
 
 export const DIALECT = {
   smb202: 0x0202,
@@ -11,30 +11,22 @@ export const DIALECT = {
 
 export type Dialect = (typeof DIALECT)[keyof typeof DIALECT]
 
-/** The answer to SMB1's "SMB 2.???": the real dialect comes with a second NEGOTIATE. */
+/** The response to SMB1's "SMB 2.???". A second NEGOTIATE chooses the dialect. */
 export const DIALECT_WILDCARD = 0x02ff
-
-export const DIALECT_NAMES: Readonly<Record<Dialect, string>> = {
-  [DIALECT.smb202]: 'SMB2.0.2',
-  [DIALECT.smb210]: 'SMB2.1',
-  [DIALECT.smb300]: 'SMB3.0',
-  [DIALECT.smb302]: 'SMB3.0.2',
-  [DIALECT.smb311]: 'SMB3.1.1',
-}
 
 /** [MS-SMB2] 2.2.3.1.2 */
 export const CIPHER = { aes128Ccm: 1, aes128Gcm: 2, aes256Ccm: 3, aes256Gcm: 4 } as const
 
-export type Cipher = (typeof CIPHER)[keyof typeof CIPHER]
+export type CipherId = (typeof CIPHER)[keyof typeof CIPHER]
 
 type CipherRow = {
   readonly name: string
   readonly keyBytes: 16 | 32
-  /** Of the 16 bytes of Nonce in a TRANSFORM_HEADER, those that the cipher takes ([MS-SMB2] 2.2.41). */
+  /** How many of the 16 bytes of Nonce in a TRANSFORM_HEADER the cipher uses ([MS-SMB2] 2.2.41). */
   readonly nonceBytes: 11 | 12
 }
 
-export const CIPHERS: Readonly<Record<Cipher, CipherRow>> = {
+export const CIPHERS: Readonly<Record<CipherId, CipherRow>> = {
   [CIPHER.aes128Ccm]: { name: 'AES-128-CCM', keyBytes: 16, nonceBytes: 11 },
   [CIPHER.aes128Gcm]: { name: 'AES-128-GCM', keyBytes: 16, nonceBytes: 12 },
   [CIPHER.aes256Ccm]: { name: 'AES-256-CCM', keyBytes: 32, nonceBytes: 11 },
@@ -52,7 +44,7 @@ export const SIGNING_NAMES: Readonly<Record<Signing, string>> = {
   [SIGNING.aesGmac]: 'AES-GMAC',
 }
 
-/** How a dialect signs where no SIGNING_CAPABILITIES were exchanged ([MS-SMB2] 3.1.4.1). */
+/** The algorithm of a dialect without SIGNING_CAPABILITIES ([MS-SMB2] 3.1.4.1). */
 export function defaultSigning(dialect: Dialect): Signing {
   return dialect < DIALECT.smb300 ? SIGNING.hmacSha256 : SIGNING.aesCmac
 }

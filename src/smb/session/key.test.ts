@@ -6,20 +6,19 @@ import { deriveKey, deriveSessionKeys, deriveSigningKey } from './key.ts'
 import { extendPreauthHash, PREAUTH_HASH_START } from './key.ts'
 
 for (const session of RECORDED) {
-  test(`${session.name}: the keys that were used`, () => {
+  test(`${session.name}: the keys equal the recorded ones`, () => {
     const keys = deriveSessionKeys(session)
     assert.deepEqual(keys.signing, session.signingKey)
     assert.deepEqual(keys.decryption, session.clientToServerKey)
     assert.deepEqual(keys.encryption, session.serverToClientKey)
-    assert.equal(keys.application.length, 16)
   })
 }
 
 for (const { name, messages, preauthHash } of RECORDED.filter(
   ({ dialect }) => dialect === DIALECT.smb311,
 )) {
-  test(`${name}: the hash before there were keys`, () => {
-    // NEGOTIATE and its answer, two SESSION_SETUPs and the answer to the first.
+  test(`${name}: the preauthentication hash equals the recorded one`, () => {
+    // NEGOTIATE and its response, two SESSION_SETUPs and the response to the first.
     const hash = messages
       .slice(0, 5)
       .reduce((hash, { bytes }) => extendPreauthHash(hash, bytes), PREAUTH_HASH_START)
@@ -27,7 +26,7 @@ for (const { name, messages, preauthHash } of RECORDED.filter(
   })
 }
 
-test('a message in parts gives the hash of the whole', () => {
+test('a message in parts has the hash of the whole', () => {
   const [one, two] = [Buffer.from('one'), Buffer.from('two')]
   const whole = extendPreauthHash(PREAUTH_HASH_START, Buffer.concat([one, two]))
   assert.deepEqual(extendPreauthHash(PREAUTH_HASH_START, one, two), whole)
@@ -40,31 +39,30 @@ const SECRET = {
   preauthHash: Buffer.alloc(64, 9),
 } as const
 
-test('keys of 32 bytes come from the whole session key, those of 16 from its first half', () => {
+test('32-byte keys are derived from the whole session key, 16-byte keys from its first half', () => {
   const keys = deriveSessionKeys(SECRET)
   const half = deriveSessionKeys({ ...SECRET, sessionKey: SECRET.sessionKey.subarray(0, 16) })
   assert.equal(keys.encryption?.length, 32)
   assert.notDeepEqual(keys.encryption, half.encryption)
   assert.deepEqual(keys.signing, half.signing)
-  assert.deepEqual(keys.application, half.application)
 })
 
-test('without a cipher there are no keys for one', () => {
+test('without a cipher there are no encryption keys', () => {
   const { encryption, decryption } = deriveSessionKeys({ ...SECRET, cipher: undefined })
   assert.deepEqual([encryption, decryption], [undefined, undefined])
 })
 
-test('another hash, another signing key', () => {
+test('another preauthentication hash gives another signing key', () => {
   const other = { ...SECRET, preauthHash: PREAUTH_HASH_START }
   assert.notDeepEqual(deriveSigningKey(SECRET), deriveSigningKey(other))
 })
 
-test('a session key shorter than 16 bytes is filled up with zeros', () => {
+test('a session key shorter than 16 bytes is padded with zeros', () => {
   const short = { ...SECRET, dialect: DIALECT.smb210, sessionKey: Buffer.alloc(8, 7) }
   assert.equal(deriveSigningKey(short).toString('hex'), '07'.repeat(8) + '00'.repeat(8))
 })
 
-test('the length is part of what a key is derived from', () => {
+test('a derived key depends on its length', () => {
   const [short, long] = ([16, 32] as const).map((lengthBytes) =>
     deriveKey(Buffer.alloc(16), 'label\0', Buffer.alloc(1), lengthBytes),
   )

@@ -1,35 +1,33 @@
-// The keys of a session, derived from the one that the login gave ([MS-SMB2] 3.1.4.2), and the hash of
-// 3.1.1 over everything said before there were keys, which makes a changed NEGOTIATE give other keys.
+// The keys of a session, derived from the key of the login ([MS-SMB2] 3.1.4.2), and the preauthentication hash of 3.1.1
+// over all messages before there are keys. A NEGOTIATE that was changed in transit gives other keys.
 import { createHash, createHmac } from 'node:crypto'
-import { CIPHERS, DIALECT, type Cipher, type Dialect } from './dialect.ts'
+import { CIPHERS, DIALECT, type CipherId, type Dialect } from './dialect.ts'
 
 export type SessionKeys = {
-  /** Of the session, and of the channel on which it was set up. */
+  /** The key of the session and of its first channel. */
   readonly signing: Buffer
-  /** What the server encrypts with. Absent where the connection has no cipher. */
+  /** The server encrypts with it. undefined if the connection has no cipher. */
   readonly encryption: Buffer | undefined
-  /** What the client encrypts with. */
+  /** The client encrypts with it. */
   readonly decryption: Buffer | undefined
-  readonly application: Buffer
 }
 
 export type SessionSecret = {
   readonly dialect: Dialect
-  readonly cipher: Cipher | undefined
+  readonly cipher: CipherId | undefined
   /** ExportedSessionKey of NTLM, or the key of a Kerberos ticket. */
   readonly sessionKey: Buffer
-  /** Read by 3.1.1 only; of the connection's NEGOTIATE and this SESSION_SETUP. */
+  /** Only for 3.1.1: over the connection's NEGOTIATE and this login's SESSION_SETUPs. */
   readonly preauthHash: Buffer
 }
 
-type KeyUse = 'signing' | 'encryption' | 'decryption' | 'application'
+type KeyUse = 'signing' | 'encryption' | 'decryption'
 
 /** [MS-SMB2] 3.3.5.5.3: label and context before 3.1.1, and the label of 3.1.1, whose context is the hash. */
 const LABELS: Readonly<Record<KeyUse, readonly [string, string, string]>> = {
   signing: ['SMB2AESCMAC\0', 'SmbSign\0', 'SMBSigningKey\0'],
   encryption: ['SMB2AESCCM\0', 'ServerOut\0', 'SMBS2CCipherKey\0'],
   decryption: ['SMB2AESCCM\0', 'ServerIn \0', 'SMBC2SCipherKey\0'],
-  application: ['SMB2APP\0', 'SmbRpc\0', 'SMBAppKey\0'],
 }
 
 const KEY_BYTES = 16
@@ -44,28 +42,20 @@ export function deriveSessionKeys(secret: SessionSecret): SessionKeys {
     signing: deriveSigningKey(secret),
     encryption: hasCipher ? deriveUse(secret, 'encryption', cipherBytes) : undefined,
     decryption: hasCipher ? deriveUse(secret, 'decryption', cipherBytes) : undefined,
-    application: deriveApplicationKey(secret),
   }
 }
 
-/** Alone: a further channel of a session has its own signing key and shares the others. */
+/** Each channel of a session has its own signing key and shares the other keys. */
 export function deriveSigningKey(secret: SessionSecret): Buffer {
   return secret.dialect < DIALECT.smb300
     ? firstKeyBytes(secret.sessionKey)
     : deriveUse(secret, 'signing', KEY_BYTES)
 }
 
-/** What applications above SMB get; before 3.0 it is the session key itself. */
-function deriveApplicationKey(secret: SessionSecret): Buffer {
-  return secret.dialect < DIALECT.smb300
-    ? firstKeyBytes(secret.sessionKey)
-    : deriveUse(secret, 'application', KEY_BYTES)
-}
-
 function deriveUse(secret: SessionSecret, use: KeyUse, lengthBytes: 16 | 32): Buffer {
   const { dialect, sessionKey, preauthHash } = secret
   const [label, context, label311] = LABELS[use]
-  // Session.SessionKey is 16 bytes; only keys of 32 are made from the full key of a ticket.
+  // Session.SessionKey has 16 bytes. Only 32-byte keys are derived from the full key of a ticket.
   const from = lengthBytes === KEY_BYTES ? firstKeyBytes(sessionKey) : sessionKey
   return dialect === DIALECT.smb311
     ? deriveKey(from, label311, preauthHash, lengthBytes)
@@ -86,19 +76,19 @@ export function deriveKey(
   return hmac.digest().subarray(0, lengthBytes)
 }
 
-/** Shorter keys are filled up with zeros ([MS-SMB2] 3.3.5.5.3). */
+/** Shorter keys are padded with zeros ([MS-SMB2] 3.3.5.5.3). */
 function firstKeyBytes(sessionKey: Buffer): Buffer {
   const key = Buffer.alloc(KEY_BYTES)
   sessionKey.copy(key)
   return key
 }
 
-/** Where the chain of a connection begins ([MS-SMB2] 3.3.5.4). */
+/** The initial hash of a connection ([MS-SMB2] 3.3.5.4). */
 export const PREAUTH_HASH_START: Buffer = Buffer.alloc(64)
 
 /**
- * The chain after one more message, whole and as it was on the wire. Of a connection: NEGOTIATE and its
- * answer. Of a login, going on from there: each SESSION_SETUP and each answer but the last.
+ * Adds one message to the hash, whole and as it was on the wire. The hash of a connection covers NEGOTIATE and its
+ * response. That of a login continues it with each SESSION_SETUP and each response except the last.
  */
 export function extendPreauthHash(hash: Uint8Array, ...parts: readonly Uint8Array[]): Buffer {
   const next = createHash('sha512').update(hash)

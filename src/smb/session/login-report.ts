@@ -1,7 +1,7 @@
 // Outcomes of logins, for the log and the metrics. The client itself only gets LOGON_FAILURE.
 import type { SmbLoginRefusal } from '../../auth/smb/smb-login.ts'
 
-/** The values of the metric's label: a fixed list, and nothing that a client sends. */
+/** The values of the metric's label: a fixed list, independent of what clients send. */
 export const LOGIN_OUTCOMES = [
   'accepted',
   'anonymous',
@@ -19,12 +19,12 @@ export type LoginOutcome = (typeof LOGIN_OUTCOMES)[number]
 
 export type LoginReport = {
   readonly outcome: LoginOutcome
-  /** Of an account or a user, as the client wrote it; undefined before it has said one. */
+  /** The name of the account or user as the client wrote it; undefined if it has not sent one. */
   readonly name: string | undefined
   readonly clientIp: string
 }
 
-/** Reasons as sentences. */
+/** Reasons for the log. */
 export const REFUSALS: Readonly<Record<Exclude<LoginOutcome, 'accepted'>, string>> = {
   anonymous: 'it named no user',
   malformed: 'its token could not be decoded or was too long',
@@ -34,12 +34,13 @@ export const REFUSALS: Readonly<Record<Exclude<LoginOutcome, 'accepted'>, string
   sequence: 'its messages came in the wrong order',
   tooMany: 'too many logins were unfinished on the connection',
   user: 'the user does not exist',
-  notAllowed: 'the session does not allow it: encryption is required, or the user is another',
+  notAllowed:
+    'the session does not allow it: encryption is required, or it belongs to another user',
 } satisfies Record<SmbLoginRefusal, string> & Record<string, string>
 
 const NAME_LENGTH_MAX = 64
 
-/** A name that a client sent, to be shown: short, and without control characters. */
+/** A name from a client, made safe to log: short and without control characters. */
 export function printable(name: string): string {
   const clean = name.replaceAll(/\p{C}/gu, '?')
   return clean.length > NAME_LENGTH_MAX ? `${clean.slice(0, NAME_LENGTH_MAX)}…` : clean

@@ -1,5 +1,5 @@
-// Session binding ([MS-SMB2] 3.3.5.5.2): a further connection becomes a channel of a session. It has a signing key of
-// its own and shares everything else. Which refusal comes first is Samba's order, which its clients expect.
+// Session binding ([MS-SMB2] 3.3.5.5.2): another connection becomes a channel of a session. A channel has its own
+// signing key and shares everything else. The checks run in Samba's order, which clients expect.
 import type { SmbCall } from '../call.ts'
 import type { Connection, Negotiated, Session } from '../world.ts'
 import { DIALECT, SIGNING } from './dialect.ts'
@@ -7,10 +7,10 @@ import { deriveSigningKey } from './key.ts'
 import { createSigner, isSigned } from './sign.ts'
 import { SmbError } from '../smb-error.ts'
 
-/** As many as Samba and Windows have; Azure Files' clients use up to four. */
+/** As many as Samba and Windows allow; clients of Azure Files use up to four. */
 const CHANNELS_MAX = 32
 
-/** The session that this connection is to be a channel of. */
+/** The session to bind this connection to. */
 export function requireBindable(call: SmbCall, negotiated: Negotiated): Session {
   const { world, connection, header, message } = call
   if (header.sessionId === 0n) throw new SmbError('INVALID_PARAMETER')
@@ -24,19 +24,19 @@ export function requireBindable(call: SmbCall, negotiated: Negotiated): Session 
   }
   if (session.channels.has(connection)) throw new SmbError('REQUEST_NOT_ACCEPTED')
   if (session.channels.size >= CHANNELS_MAX) throw new SmbError('INSUFFICIENT_RESOURCES')
-  // Nobody is logged in, so nobody can prove to be the same.
+  // The session is anonymous, so no login can prove to be the same user.
   if (session.user === '') throw new SmbError('NOT_SUPPORTED')
   return session
 }
 
-/** AES-GMAC does not go together with the others; those may be mixed. */
+/** The channels of a session can't mix AES-GMAC with the other algorithms, which can be mixed. */
 function checkSigning(session: Session, { signing }: Negotiated): void {
   if (session.signing === signing) return
   if (session.signing === SIGNING.aesGmac) throw new SmbError('REQUEST_OUT_OF_SEQUENCE')
   if (signing === SIGNING.aesGmac) throw new SmbError('NOT_SUPPORTED')
 }
 
-/** The key is made from what this login gave, not from the session's. */
+/** The key is derived from this login, not from the session's. */
 export function addChannel(
   session: Session,
   connection: Connection,

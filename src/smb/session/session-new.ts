@@ -1,4 +1,4 @@
-// A new session, from what its login gave: keys, and what it demands of the messages to come.
+// Creates a session from its login: its keys, and whether it requires signing and encryption.
 import type { SmbIdentity } from '../../storage/file/security/smb-identity.ts'
 import type { Connection, Negotiated, Session, SmbWorld } from '../world.ts'
 import { deriveSessionKeys } from './key.ts'
@@ -13,11 +13,11 @@ export type NewSession = {
   readonly identity: SmbIdentity | undefined
   readonly sessionKey: Buffer
   readonly preauthHash: Buffer
-  /** Of the SESSION_SETUP. */
+  /** From the SESSION_SETUP. */
   readonly securityMode: number
 }
 
-/** Of one connection: terminal servers have one for each user. */
+/** Per connection: terminal servers have one session for each user. */
 const SESSIONS_MAX = 1_024
 
 export function createSession(
@@ -32,7 +32,7 @@ export function createSession(
   const keys = deriveSessionKeys({ dialect, cipher, sessionKey, preauthHash })
   const { encryption, decryption } = keys
   const hasCipher = cipher !== undefined && encryption !== undefined && decryption !== undefined
-  // As Azure Files does where secure transfer is required.
+  // Azure Files does the same if secure transfer is required.
   if (settings.encryption === 'required' && !hasCipher) throw new SmbError('ACCESS_DENIED')
   const session: Session = {
     id,
@@ -59,7 +59,7 @@ export function createSession(
   return session
 }
 
-/** Not guessable, unique in this process, and of 32 bits, as some clients expect. */
+/** Not guessable, unique in this process, and 32 bits long, as some clients expect. */
 export function newSessionId({ sessions, random }: SmbWorld, { logins }: Connection): bigint {
   for (;;) {
     const id = BigInt(random(4).readUInt32LE())

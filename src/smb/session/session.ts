@@ -1,10 +1,10 @@
-// The life of a session: it ends with LOGOFF, with its last channel, or when the same client logs in anew. Its
-// opens end with it, but for those that wait for their client to come back.
+// The end of a session: at LOGOFF, with its last channel, or when the same client logs in again. Its opens end with it,
+// except those that wait for their client to reconnect.
 import type { Connection, Session, SmbWorld, Tree } from '../world.ts'
 import { closeHandle, disconnectHandle } from '../handle/close.ts'
 import type { Signer } from './sign.ts'
 
-/** A channel of the session is gone; with the last one, the session. */
+/** Removes a channel of the session. The session ends with the last one. */
 export async function endSessionOn(
   world: SmbWorld,
   session: Session,
@@ -25,12 +25,12 @@ export async function endSession(
   world.sessions.delete(session.id)
   for (const [connection, signer] of session.channels) {
     connection.sessions.delete(session.id)
-    rememberEnded(connection, session.id, signer)
+    addEndedSession(connection, session.id, signer)
   }
   session.channels.clear()
   const end = how === 'lost' ? disconnectHandle : closeHandle
   for (const handle of session.handles.values()) {
-    // One that cannot be closed must not keep the others open.
+    // A handle that can't be closed must not keep the others open.
     await end(world, handle).catch((error: unknown) => world.logFault(error))
   }
   session.trees.clear()
@@ -38,8 +38,8 @@ export async function endSession(
 
 const ENDED_SESSIONS_MAX = 16
 
-/** The oldest is forgotten. */
-function rememberEnded({ endedSessions }: Connection, id: bigint, signer: Signer): void {
+/** Evicts the oldest one. */
+function addEndedSession({ endedSessions }: Connection, id: bigint, signer: Signer): void {
   endedSessions.set(id, signer)
   const [oldest] = endedSessions.keys()
   if (endedSessions.size > ENDED_SESSIONS_MAX && oldest !== undefined) endedSessions.delete(oldest)

@@ -11,7 +11,7 @@ const FLAG_SIGNED = 8
 for (const { name, signing, signingKey, messages } of RECORDED) {
   const signed = messages.filter(({ bytes }) => !isTransform(bytes) && isSigned(bytes))
 
-  test(`${name}: ${signed.length} messages signed with ${SIGNING_NAMES[signing]}`, () => {
+  test(`${name}: ${SIGNING_NAMES[signing]} verifies and reproduces ${signed.length} signatures`, () => {
     const signer = createSigner(signing, signingKey)
     assert(signed.length > 0)
     for (const { bytes } of signed) {
@@ -24,7 +24,7 @@ for (const { name, signing, signingKey, messages } of RECORDED) {
     }
   })
 
-  test(`${name}: no bit may be changed`, () => {
+  test(`${name}: a changed bit makes the signature wrong`, () => {
     const signer = createSigner(signing, signingKey)
     for (const { bytes } of signed.slice(0, 4)) {
       for (let at = 0; at < bytes.length; at++) {
@@ -42,7 +42,7 @@ for (const { name, signing, signingKey, messages } of RECORDED) {
 for (const signing of Object.values(SIGNING)) {
   const signer = createSigner(signing, Buffer.alloc(16, 3))
 
-  test(`${SIGNING_NAMES[signing]}: a message in parts is signed as the whole`, () => {
+  test(`${SIGNING_NAMES[signing]}: a message in parts has the signature of the whole`, () => {
     const message = Buffer.alloc(200_001, 5)
     for (const cuts of [[64], [80, 81, 100_000], [64, 64, 200_001]]) {
       const places = [0, ...cuts]
@@ -55,7 +55,7 @@ for (const signing of Object.values(SIGNING)) {
     }
   })
 
-  test(`${SIGNING_NAMES[signing]}: any bytes are checked, and wrong`, () => {
+  test(`${SIGNING_NAMES[signing]}: random bytes have no correct signature`, () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         assert(!signer.check(Buffer.from(bytes)))
@@ -65,7 +65,7 @@ for (const signing of Object.values(SIGNING)) {
   })
 }
 
-test('GMAC: who speaks and what is cancelled are in the nonce', () => {
+test('the nonce of GMAC contains the direction and whether the message is a CANCEL', () => {
   const signer = createSigner(SIGNING.aesGmac, Buffer.alloc(16, 3))
   const signatureOf = (command: number, flags: number) => {
     const message = Buffer.alloc(68)
@@ -78,7 +78,7 @@ test('GMAC: who speaks and what is cancelled are in the nonce', () => {
   assert.equal(new Set(signatures).size, 4)
 })
 
-test('where nothing was agreed, the dialect says how', () => {
+test('without SIGNING_CAPABILITIES the dialect determines the algorithm', () => {
   assert.equal(defaultSigning(DIALECT.smb210), SIGNING.hmacSha256)
   assert.equal(defaultSigning(DIALECT.smb300), SIGNING.aesCmac)
   assert.equal(defaultSigning(DIALECT.smb311), SIGNING.aesCmac)

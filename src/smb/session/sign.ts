@@ -1,17 +1,17 @@
-// Signatures of messages ([MS-SMB2] 3.1.4.1): HMAC-SHA256 before 3.0, AES-128-CMAC, and AES-128-GMAC where
-// it was agreed. A signer is made once for each channel. A message is one of a compound, beginning at its
-// header and with the padding up to the next; in parts, so that what was read is signed without a copy.
+// Signatures of messages ([MS-SMB2] 3.1.4.1): HMAC-SHA256 before 3.0, then AES-128-CMAC, or AES-128-GMAC if negotiated.
+// There is one signer for each channel. It signs one message of a compound, from its header to the padding before the
+// next one. A message comes in parts, so that file content is signed without a copy.
 import { createCipheriv, createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { createCmac } from './cmac.ts'
 import { SIGNING, type Signing } from './dialect.ts'
 
-/** Parts of one message; the first holds at least the whole header. */
+/** Parts of one message; the first contains at least the whole header. */
 export type MessageParts = readonly [Buffer, ...(readonly Uint8Array[])]
 
 export type Signer = {
   /** Sets SMB2_FLAGS_SIGNED and writes the signature into the header. */
   sign(message: MessageParts): void
-  /** Whether the signature is right; the message stays as it is. */
+  /** Whether the signature is correct. Does not change the message. */
   check(message: Buffer): boolean
 }
 
@@ -73,7 +73,7 @@ function aesCmac(key: Buffer): Mac {
   return (_header, parts) => cmac(parts)
 }
 
-/** The tag of AES-GCM over nothing, with the message as what is authenticated besides. */
+/** The tag of AES-GCM over an empty text, with the message as additional authenticated data. */
 function aesGmac(key: Buffer): Mac {
   const secret = createSecretKey(key)
   return (header, parts) => {
@@ -84,7 +84,7 @@ function aesGmac(key: Buffer): Mac {
   }
 }
 
-/** MessageId, who speaks, and whether it is a CANCEL, which repeats the id of what it cancels. */
+/** MessageId, the direction, and whether it is a CANCEL, which has the id of the request that it cancels. */
 function gmacNonce(header: Buffer): Buffer {
   const nonce = Buffer.alloc(12)
   header.copy(nonce, 0, MESSAGE_ID_OFFSET, MESSAGE_ID_OFFSET + 8)

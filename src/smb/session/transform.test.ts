@@ -7,7 +7,7 @@ import { CIPHER, CIPHERS } from './dialect.ts'
 import { createDecryptor, createEncryptor, createNonces } from './transform.ts'
 import { decodeTransform, isTransform, TransformError } from './transform.ts'
 
-/** What is decrypted takes the place of its ciphertext. */
+/** Of a copy: decryption overwrites the ciphertext. */
 const headerOf = (frame: Buffer) => decodeTransform(Buffer.from(frame))
 
 const flip = (bytes: Buffer, at: number) => {
@@ -22,7 +22,7 @@ for (const { name, cipher, clientToServerKey, serverToClientKey, messages } of R
   assert(cipher !== undefined && clientToServerKey && serverToClientKey)
   const keyOf = (isFromClient: boolean) => (isFromClient ? clientToServerKey : serverToClientKey)
 
-  test(`${name}: ${encrypted.length} messages with ${CIPHERS[cipher].name}`, () => {
+  test(`${name}: ${CIPHERS[cipher].name} decrypts and reproduces ${encrypted.length} messages`, () => {
     for (const { bytes, isFromClient } of encrypted) {
       const key = keyOf(isFromClient)
       const header = headerOf(bytes)
@@ -35,10 +35,10 @@ for (const { name, cipher, clientToServerKey, serverToClientKey, messages } of R
     }
   })
 
-  test(`${name}: no bit may be changed, and the key is that of the direction`, () => {
+  test(`${name}: a changed bit or the key of the other direction is refused`, () => {
     const { bytes, isFromClient } = encrypted[0] ?? { bytes: Buffer.alloc(0), isFromClient: true }
     const decryptor = createDecryptor(cipher, keyOf(isFromClient))
-    // Bytes of the nonce that the cipher doesn't take are protected as well.
+    // Bytes of the nonce that the cipher doesn't use are protected as well.
     for (let at = 0; at < bytes.length; at++) {
       assert.throws(() => decryptor.decrypt(decodeTransform(flip(bytes, at))), TransformError)
     }
@@ -51,7 +51,7 @@ for (const cipher of Object.values(CIPHER)) {
   const { name, keyBytes, nonceBytes } = CIPHERS[cipher]
   const key = Buffer.alloc(keyBytes, 1)
 
-  test(`${name}: parts in, parts out, and back`, () => {
+  test(`${name}: a message in parts encrypts and decrypts`, () => {
     const encryptor = createEncryptor(cipher, key, 0x1122334455667788n)
     const decryptor = createDecryptor(cipher, key)
     for (const lengths of [
@@ -70,7 +70,7 @@ for (const cipher of Object.values(CIPHER)) {
     }
   })
 
-  test(`${name}: each message has a nonce of its own, of ${nonceBytes} bytes`, () => {
+  test(`${name}: each message has its own nonce of ${nonceBytes} bytes`, () => {
     const encryptor = createEncryptor(cipher, key, 1n)
     const nonces = Array.from({ length: 300 }, () => {
       const [header] = encryptor.encrypt([Buffer.alloc(64)])
@@ -81,7 +81,7 @@ for (const cipher of Object.values(CIPHER)) {
   })
 }
 
-test('nonces are counted from 0, and end before they come again', () => {
+test('nonces count from 0 and end before they repeat', () => {
   const nonces = createNonces(12)
   assert.deepEqual(nonces(), Buffer.alloc(12))
   assert.equal(nonces().toString('hex'), '010000000000000000000000')
@@ -99,11 +99,11 @@ function transformOf(write: (frame: Buffer) => void, lengthBytes = 64): Buffer {
 }
 
 const REFUSED: readonly (readonly [string, Buffer])[] = [
-  ['nothing', Buffer.alloc(0)],
+  ['no bytes', Buffer.alloc(0)],
   ['a message that is not encrypted', transformOf((frame) => (frame[0] = 0xfe))],
-  ['less than a header within', transformOf((frame) => frame.writeUInt32LE(63, 36), 63)],
-  ['a size beyond its bytes', transformOf((frame) => frame.writeUInt32LE(65, 36))],
-  ['a size that leaves a rest', transformOf((frame) => frame.writeUInt32LE(63, 36))],
+  ['a message shorter than a header', transformOf((frame) => frame.writeUInt32LE(63, 36), 63)],
+  ['a size larger than the message', transformOf((frame) => frame.writeUInt32LE(65, 36))],
+  ['a size smaller than the message', transformOf((frame) => frame.writeUInt32LE(63, 36))],
   ['another algorithm', transformOf((frame) => frame.writeUInt16LE(2, 42))],
 ]
 
@@ -111,7 +111,7 @@ for (const [what, frame] of REFUSED) {
   test(`refused: ${what}`, () => assert.throws(() => decodeTransform(frame), TransformError))
 }
 
-test('any bytes are a TransformError', () => {
+test('random bytes throw a TransformError', () => {
   const frame = transformOf(() => undefined)
   const decryptors = Object.values(CIPHER).map((cipher) =>
     createDecryptor(cipher, Buffer.alloc(CIPHERS[cipher].keyBytes, 2)),

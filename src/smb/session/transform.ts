@@ -1,11 +1,11 @@
-// Encryption of messages ([MS-SMB2] 2.2.41, 3.1.4.3): a TRANSFORM_HEADER and behind it the ciphertext of a
-// whole compound. An encryptor is made once for each session, not for each channel: channels share the
-// key, and a nonce must never come twice under one key.
+// Encryption of messages ([MS-SMB2] 2.2.41, 3.1.4.3): a TRANSFORM_HEADER and then the ciphertext of a whole compound.
+// There is one encryptor for each session, not for each channel: channels share the key, and a nonce must never
+// repeat under one key.
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto'
-import { letGo } from '../../memory/let-go.ts'
-import { CIPHER, CIPHERS, type Cipher } from './dialect.ts'
+import { freeBuffer } from '../../memory/free-buffer.ts'
+import { CIPHER, CIPHERS, type CipherId } from './dialect.ts'
 
-/** Not a TRANSFORM_HEADER, or not what the client sent, or no nonce left: the connection is dropped. */
+/** A malformed TRANSFORM_HEADER, a changed message, or no nonce left: the connection is dropped. */
 export class TransformError extends Error {
   override readonly name = 'TransformError'
 }
@@ -20,12 +20,12 @@ export type TransformHeader = {
 }
 
 export type Encryptor = {
-  /** The transformed message in parts: its header, and ciphertext in memory of its own. */
+  /** The encrypted message in parts: its header, and ciphertext in newly allocated memory. */
   encrypt(message: readonly Uint8Array[]): readonly Buffer[]
 }
 
 export type Decryptor = {
-  /** The message within, in the place of its ciphertext; a TransformError if a bit was changed or the key is another. */
+  /** Decrypts the message in place. Throws a TransformError if a bit was changed or the key is wrong. */
   decrypt(header: TransformHeader): Buffer
 }
 
@@ -33,7 +33,7 @@ type Sealed = { readonly tag: Buffer; readonly ciphertext: readonly Buffer[] }
 type Seal = (nonce: Buffer, authenticated: Buffer, message: readonly Uint8Array[]) => Sealed
 type Unseal = (header: TransformHeader, nonce: Buffer) => Buffer
 
-export const TRANSFORM_HEADER_BYTES = 52
+const TRANSFORM_HEADER_BYTES = 52
 const PROTOCOL_ID = Buffer.from('fd534d42', 'hex')
 const TAG_OFFSET = 4
 const TAG_BYTES = 16
@@ -42,19 +42,19 @@ const NONCE_BYTES = 16
 const ORIGINAL_MESSAGE_SIZE_OFFSET = 36
 const FLAGS_OFFSET = 42
 const SESSION_ID_OFFSET = 44
-/** Flags of 3.1.1, and with the same number EncryptionAlgorithm (AES-128-CCM) of 3.0. */
+/** Flags of 3.1.1. In 3.0 the field is EncryptionAlgorithm, where the same number is AES-128-CCM. */
 const FLAG_ENCRYPTED = 1
 const MESSAGE_BYTES_MIN = 64
 /**
- * What is given to a cipher at once. node:crypto makes its output a byte too long and copies it into memory of the right
- * length, which malloc then puts 16 bytes further into its page if this is a multiple of a page; and copies between
- * such places are several times as slow on some processors (AMD's Zen 3). Measured, for a MiB: 1.1 ms in parts of 64 KiB,
- * 0.4 in these, 2.6 all of 8 MiB at once.
+ * The bytes that a cipher gets per call. node:crypto allocates its output one byte too long and copies it into memory of
+ * the right length. If that length is a multiple of a page, malloc places the copy 16 bytes further into its page, and
+ * such copies are several times slower on some processors (AMD's Zen 3). Measured per MiB: 1.1 ms in parts of 64 KiB,
+ * 0.4 ms in these, 2.6 ms with 8 MiB at once.
  */
 const PART_BYTES = 63 * 1024
 
-/** How a cipher is called; CCM and GCM differ in what node:crypto wants to know beforehand. */
-const SEALS: Readonly<Record<Cipher, (key: KeyObject) => readonly [Seal, Unseal]>> = {
+/** node:crypto needs the length of the message in advance for CCM, but not for GCM. */
+const SEALS: Readonly<Record<CipherId, (key: KeyObject) => readonly [Seal, Unseal]>> = {
   [CIPHER.aes128Ccm]: (key) => ccm('aes-128-ccm', key),
   [CIPHER.aes128Gcm]: (key) => gcm('aes-128-gcm', key),
   [CIPHER.aes256Ccm]: (key) => ccm('aes-256-ccm', key),
@@ -65,11 +65,11 @@ export function isTransform(frame: Buffer): boolean {
   return frame.subarray(0, PROTOCOL_ID.length).equals(PROTOCOL_ID)
 }
 
-/** Views of `frame`. The session must be known before anything can be decrypted. */
+/** The fields are views of `frame`. Its session has the key that decrypts it. */
 export function decodeTransform(frame: Buffer): TransformHeader {
   if (!isTransform(frame)) throw new TransformError('not a TRANSFORM_HEADER')
   const lengthBytes = frame.length - TRANSFORM_HEADER_BYTES
-  if (lengthBytes < MESSAGE_BYTES_MIN) throw new TransformError('no room for a message')
+  if (lengthBytes < MESSAGE_BYTES_MIN) throw new TransformError('too short for a message')
   if (frame.readUInt32LE(ORIGINAL_MESSAGE_SIZE_OFFSET) !== lengthBytes) {
     throw new TransformError('OriginalMessageSize is not the length of the message')
   }
@@ -83,9 +83,9 @@ export function decodeTransform(frame: Buffer): TransformHeader {
   }
 }
 
-/** `nonces` is for tests: whoever passes one answers for it that none ever comes twice. */
+/** Only tests pass `nonces`. They must make sure that no nonce repeats. */
 export function createEncryptor(
-  cipher: Cipher,
+  cipher: CipherId,
   key: Buffer,
   sessionId: bigint,
   nonces: () => Buffer = createNonces(CIPHERS[cipher].nonceBytes),
@@ -108,7 +108,7 @@ export function createEncryptor(
   }
 }
 
-export function createDecryptor(cipher: Cipher, key: Buffer): Decryptor {
+export function createDecryptor(cipher: CipherId, key: Buffer): Decryptor {
   const [, unseal] = SEALS[cipher](createSecretKey(key))
   const { nonceBytes } = CIPHERS[cipher]
   return {
@@ -116,16 +116,16 @@ export function createDecryptor(cipher: Cipher, key: Buffer): Decryptor {
       try {
         return unseal(header, header.nonce.subarray(0, nonceBytes))
       } catch (error) {
-        // OpenSSL says no more than that the tag is wrong.
-        throw new TransformError('the message was changed or is of another key', { cause: error })
+        // OpenSSL reports only that the tag is wrong.
+        throw new TransformError('the message was changed or the key is wrong', { cause: error })
       }
     },
   }
 }
 
 /**
- * 0, 1, 2 …: under a key that is fresh, counting is the one way that cannot give the same twice. `next`
- * is where it begins. It throws long before the nonce would wrap.
+ * Counts 0, 1, 2 …, so that no nonce repeats under a fresh key. `next` is the first one. Throws long before the nonce
+ * would wrap.
  */
 export function createNonces(lengthBytes: number, next = 0): () => Buffer {
   return () => {
@@ -161,13 +161,13 @@ function gcm(algorithm: 'aes-128-gcm' | 'aes-256-gcm', key: KeyObject): readonly
   return [seal, unseal]
 }
 
-/** node:crypto has no way to decrypt in place. */
+/** node:crypto can't decrypt in place. */
 function putBack(plain: Buffer, ciphertext: Buffer, at: number): void {
   ciphertext.set(plain, at)
-  letGo(plain)
+  freeBuffer(plain)
 }
 
-/** CCM must know the length first, and node:crypto takes all of the message at once. */
+/** CCM needs the length first, and node:crypto takes the whole message at once. */
 function ccm(algorithm: 'aes-128-ccm' | 'aes-256-ccm', key: KeyObject): readonly [Seal, Unseal] {
   const options = { authTagLength: TAG_BYTES }
   const seal: Seal = (nonce, authenticated, message) => {

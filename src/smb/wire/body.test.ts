@@ -10,20 +10,20 @@ import {
   variablePart,
 } from './body.ts'
 import { WireError } from './error.ts'
-import { hex, requestOf } from './example.ts'
+import { hex, requestMessage } from './example.ts'
 
 const refused = (error: unknown) =>
   error instanceof WireError && error.status === 'INVALID_PARAMETER'
 
 test('an odd StructureSize may be one byte short, an even one may not', () => {
-  checkBody(requestOf(1, '0900 0000 0000 0000'), 9)
-  assert.throws(() => checkBody(requestOf(1, '0900 0000 0000 00'), 9), refused)
-  assert.throws(() => checkBody(requestOf(1, '0400 00'), 4), refused)
-  assert.throws(() => checkBody(requestOf(1, '0500 0000'), 4), refused)
+  checkBody(requestMessage(1, '0900 0000 0000 0000'), 9)
+  assert.throws(() => checkBody(requestMessage(1, '0900 0000 0000 00'), 9), refused)
+  assert.throws(() => checkBody(requestMessage(1, '0400 00'), 4), refused)
+  assert.throws(() => checkBody(requestMessage(1, '0500 0000'), 4), refused)
 })
 
-test('the variable part lies after the fixed part and inside the message', () => {
-  const message = requestOf(1, '0900 0000 0000 0000 aabbcc')
+test('the variable part must be after the fixed part and inside the message', () => {
+  const message = requestMessage(1, '0900 0000 0000 0000 aabbcc')
   const part = (offset: number, lengthBytes: number) =>
     variablePart(message, 9, { offset, lengthBytes })
   assert.deepEqual(part(72, 3), hex('aabbcc'))
@@ -41,14 +41,14 @@ test('the variable part lies after the fixed part and inside the message', () =>
   }
 })
 
-test('text is UTF-16 code units, lone surrogates too', () => {
+test('text is UTF-16 code units, including lone surrogates', () => {
   for (const text of ['', 'a', 'grüße', '\ud800x', '😀']) {
     assert.equal(decodeText(encodeText(text)), text)
   }
   assert.throws(() => decodeText(hex('610062')), refused)
 })
 
-test('offsets: exact up to 2^53-1, beyond any file up to 2^63-1, refused from there', () => {
+test('offsets are exact up to 2^53-1, clamped up to 2^63-1, and refused above', () => {
   const at = (value: bigint) => {
     const buffer = Buffer.alloc(8)
     buffer.writeBigUInt64LE(value)

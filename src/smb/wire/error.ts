@@ -1,5 +1,5 @@
-// A message that breaks the wire rules. It carries the status to answer with, so that a decoder needs to
-// know nothing of sessions and a dispatcher nothing of layouts.
+// A malformed message. It carries the status of the response, so that decoders know nothing about sessions and the
+// dispatcher nothing about layouts.
 import type { NtStatusName } from './status.ts'
 
 export class WireError extends Error {

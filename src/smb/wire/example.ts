@@ -1,5 +1,4 @@
-// What the tests of this folder share: a way to write a request down as the specification draws it, and
-// the recorded sessions.
+// Fixtures of this folder's tests: requests written in hex as in the specification, and recorded sessions.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OpenedFile } from './opened-file.ts'
@@ -13,7 +12,7 @@ export type RecordedSession = {
   readonly messages: readonly RecordedMessage[]
 }
 
-/** Sessions of a client with another server, decrypted; payloads and security buffers are made up. */
+/** Decrypted sessions between a client and another server. Payloads and security buffers are invented. */
 export function recordedSessions(): readonly RecordedSession[] {
   return globSync('*.json', { cwd: FOLDER })
     .sort()
@@ -27,8 +26,8 @@ export function recordedSessions(): readonly RecordedSession[] {
     })
 }
 
-/** A whole message: a header for the command, and the body in hex with blanks where they help. */
-export function requestOf(command: number, bodyHex: string): Buffer {
+/** A whole message: a header for the command, and the body in hex, with spaces for readability. */
+export function requestMessage(command: number, bodyHex: string): Buffer {
   const header = encodeHeader({
     creditCharge: 1,
     status: 0,

@@ -15,12 +15,13 @@ for (const [filetime, ms, ticks] of [
   })
 }
 
-test('a snapshot label is a UTC second', () => {
+test('a snapshot label has whole seconds in UTC', () => {
   const ms = Date.UTC(2024, 0, 31, 23, 59, 58)
   assert.equal(encodeSnapshotLabel(ms + 999), '@GMT-2024.01.31-23.59.58')
   assert.equal(decodeSnapshotLabel('@GMT-2024.01.31-23.59.58'), ms)
 })
 
 for (const label of ['', '@GMT-', '@GMT-2024.04.31-00.00.00', '@GMT-2024.01.31-24.00.00', 'x']) {
-  test(`"${label}" is no snapshot label`, () => assert.equal(decodeSnapshotLabel(label), undefined))
+  test(`"${label}" is not a snapshot label`, () =>
+    assert.equal(decodeSnapshotLabel(label), undefined))
 }

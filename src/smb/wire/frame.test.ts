@@ -14,7 +14,7 @@ test('the prefix is a zero byte and a 24-bit big-endian length', () => {
   assert.throws(() => encodeFramePrefix(0x1000000), RangeError)
 })
 
-test('messages come out whole, however the stream is cut', () => {
+test('messages are complete, however the stream is split', () => {
   const random = randomFrom(1)
   const sent = Array.from({ length: 200 }, () =>
     Buffer.alloc(4 + random.below(500), random.below(256)),
@@ -22,13 +22,13 @@ test('messages come out whole, however the stream is cut', () => {
   const stream = Buffer.concat(sent.map(frameOf))
   for (const chunkMax of [1, 3, 7, 64, 1000, stream.length]) {
     const reader = frameReader(() => MAX_BYTES)
-    const got: Buffer[] = []
+    const received: Buffer[] = []
     for (let at = 0; at < stream.length;) {
       const end = at + 1 + random.below(chunkMax)
-      got.push(...reader.push(stream.subarray(at, end)))
+      received.push(...reader.push(stream.subarray(at, end)))
       at = end
     }
-    assert.deepEqual(got, sent, `chunks up to ${chunkMax}`)
+    assert.deepEqual(received, sent, `chunks up to ${chunkMax}`)
   }
 })
 
@@ -38,18 +38,18 @@ test('a message inside one chunk is not copied', () => {
   assert.equal(message?.buffer, chunk.buffer)
 })
 
-test('an 8 MiB message in small chunks is put together once', () => {
+test('an 8 MiB message in small chunks arrives as one message', () => {
   const message = Buffer.alloc(8 * 1024 * 1024, 'lazuli')
   const stream = frameOf(message)
   const reader = frameReader(() => MAX_BYTES)
-  const got: Buffer[] = []
+  const received: Buffer[] = []
   for (let at = 0; at < stream.length; at += 1460)
-    got.push(...reader.push(stream.subarray(at, at + 1460)))
-  assert.equal(got.length, 1)
-  assert(got[0]?.equals(message))
+    received.push(...reader.push(stream.subarray(at, at + 1460)))
+  assert.equal(received.length, 1)
+  assert(received[0]?.equals(message))
 })
 
-test('a chunk of nothing gives nothing', () => {
+test('an empty chunk completes no message', () => {
   assert.deepEqual(frameReader(() => MAX_BYTES).push(Buffer.alloc(0)), [])
 })
 
@@ -58,7 +58,7 @@ for (const [what, start] of [
   ['a NetBIOS session request', '81000044'],
   ['a message longer than allowed', '00810001'],
   ['an empty message', '00000000'],
-  ['a message without room for a protocol id', '00000003'],
+  ['a message too short for a protocol id', '00000003'],
 ] as const) {
   test(`${what} is refused`, () => {
     assert.throws(() => frameReader(() => MAX_BYTES).push(hex(start)), WireError)

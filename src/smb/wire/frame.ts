@@ -1,23 +1,24 @@
-// Direct TCP framing, [MS-SMB2] 2.1: a zero byte, a 24-bit big-endian length, the message. A message that
-// lies in one chunk is a view of it; one that straddles chunks is copied once into a buffer that grows, so
-// that neither many small chunks nor a large announced length cost more than what really came.
+// Direct TCP framing, [MS-SMB2] 2.1: a zero byte, a 24-bit big-endian length, the message. A message within one chunk is
+// a view of it. One that spans chunks is copied into a growing buffer, so that neither many small chunks nor a large
+// announced length cost more than the bytes that were received.
 import { WireError } from './error.ts'
 
-export const FRAME_PREFIX_BYTES = 4
+const FRAME_PREFIX_BYTES = 4
 const LENGTH_MAX = 0xffffff
-/** A protocol id at the least; what is shorter can't be any message. */
+/** At least a protocol id. */
 const MESSAGE_MIN_BYTES = 4
 const FIRST_CAPACITY_BYTES = 1024 * 1024
 
 export type FrameReader = {
-  /** The whole messages that this chunk completes. It throws WireError when the connection must be cut. */
+  /** The messages that this chunk completes. Throws a WireError if the connection must be closed. */
   readonly push: (chunk: Buffer) => readonly Buffer[]
-  /** What the message that has begun and is not whole takes. */
+  /** The memory of the incomplete message. */
   readonly heldBytes: () => number
 }
 
 /**
- * `messageMaxBytes` is asked for each message, for it may grow when the client has logged in. `take`: memory that was used before, if there is any with so much room.
+ * `messageMaxBytes` is called for each message, since the limit grows when the client logs in. `take` gives a buffer of
+ * at least that length from a pool, if there is one.
  */
 export function frameReader(
   messageMaxBytes: () => number,
@@ -39,23 +40,23 @@ export function frameReader(
     pendingBytes = needed
   }
 
-  /** Adds to the straddling message what belongs to it, and says how many bytes of the chunk that took. */
+  /** Adds to the incomplete message the bytes that belong to it, and returns their number. */
   const complete = (chunk: Buffer, messages: Buffer[]): number => {
-    let taken = 0
+    let consumed = 0
     if (pendingBytes < FRAME_PREFIX_BYTES) {
-      taken = Math.min(FRAME_PREFIX_BYTES - pendingBytes, chunk.length)
-      append(chunk.subarray(0, taken), FRAME_PREFIX_BYTES)
-      if (pendingBytes < FRAME_PREFIX_BYTES) return taken
+      consumed = Math.min(FRAME_PREFIX_BYTES - pendingBytes, chunk.length)
+      append(chunk.subarray(0, consumed), FRAME_PREFIX_BYTES)
+      if (pendingBytes < FRAME_PREFIX_BYTES) return consumed
     }
     const frameBytes = FRAME_PREFIX_BYTES + decodePrefix(pending, 0, messageMaxBytes())
-    const rest = chunk.subarray(taken, taken + frameBytes - pendingBytes)
+    const rest = chunk.subarray(consumed, consumed + frameBytes - pendingBytes)
     append(rest, frameBytes)
     if (pendingBytes === frameBytes) {
       messages.push(pending.subarray(FRAME_PREFIX_BYTES, frameBytes))
       pending = Buffer.alloc(0)
       pendingBytes = 0
     }
-    return taken + rest.length
+    return consumed + rest.length
   }
 
   const push = (chunk: Buffer): readonly Buffer[] => {
@@ -76,7 +77,7 @@ export function frameReader(
 
 function decodePrefix(buffer: Buffer, at: number, messageMaxBytes: number): number {
   const prefix = buffer.readUInt32BE(at)
-  // A nonzero first byte is a NetBIOS session service packet, which port 445 does not speak.
+  // A nonzero first byte is a NetBIOS session service packet, which port 445 does not support.
   if (prefix > LENGTH_MAX) throw new WireError('INVALID_PARAMETER')
   if (prefix < MESSAGE_MIN_BYTES || prefix > messageMaxBytes)
     throw new WireError('INVALID_PARAMETER')

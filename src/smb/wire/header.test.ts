@@ -29,7 +29,7 @@ const SYNC_HEX =
   'fe534d42 4000 0200 220000c0 0500 2100 09000020 00000000 8877665544332211' +
   '00000000 ccbbaa99 8897a6b5c4d3e2f1 00000000000000000000000000000000'
 
-test('the synchronous form', () => {
+test('the synchronous form encodes and decodes', () => {
   assert.deepEqual(encodeHeader(HEADER), hex(SYNC_HEX))
   assert.deepEqual(decodeHeader(hex(SYNC_HEX)), { ...HEADER, signature: Buffer.alloc(16) })
 })
@@ -63,7 +63,7 @@ for (const [what, bytes] of [
   ['another protocol', hex(SYNC_HEX.replace('fe534d42', 'ff534d42'))],
   ['a StructureSize of 65', hex(SYNC_HEX.replace('4000', '4100'))],
 ] as const) {
-  test(`a header of ${what} is refused`, () => {
+  test(`a header with ${what} is refused`, () => {
     assert.throws(() => decodeHeader(bytes), WireError)
     assert.throws(() => splitCompound(bytes), WireError)
   })
@@ -71,7 +71,7 @@ for (const [what, bytes] of [
 
 const message = (body: string) => Buffer.concat([encodeHeader(HEADER), hex(body)])
 
-test('a chain is padded to 8 and split into the same messages, with their padding', () => {
+test('a compound is padded to 8 bytes and splits into the same messages with their padding', () => {
   const chain = joinCompound([
     [message('010203'), hex('04')],
     [message('0000000000000000')],
@@ -88,14 +88,14 @@ test('a chain is padded to 8 and split into the same messages, with their paddin
   )
 })
 
-test('one message is a chain of one', () => {
+test('a single message is a compound of one', () => {
   const frame = message('aabb')
   assert.deepEqual(splitCompound(frame), [frame])
   assert.deepEqual(joinCompound([[frame]]), [[frame]])
 })
 
 for (const next of [1, 8, 63, 65, 68, 73, 80, 0xfffffff8, 0xffffffff]) {
-  test(`NextCommand ${next} in a chain of 136 bytes is refused`, () => {
+  test(`NextCommand ${next} in a compound of 136 bytes is refused`, () => {
     const frame = Buffer.concat([message('0000000000000000'), message('')])
     frame.writeUInt32LE(next, 20)
     assert.throws(() => splitCompound(frame), WireError)

@@ -1,6 +1,6 @@
-// The 64-byte SMB2 header, [MS-SMB2] 2.2.1, and chains of messages, 3.3.5.2.7. The asynchronous form has an
-// AsyncId where the synchronous one has Reserved and TreeId; Status and ChannelSequence share their place.
-import { alignUp, HEADER_BYTES, paddingTo } from './body.ts'
+// The 64-byte SMB2 header, [MS-SMB2] 2.2.1, and compounds, 3.3.5.2.7. The asynchronous form has an AsyncId where the
+// synchronous one has Reserved and TreeId. Status and ChannelSequence are the same field.
+import { alignTo, HEADER_BYTES, paddingTo } from './body.ts'
 import { WireError } from './error.ts'
 
 export const PROTOCOL_ID = {
@@ -46,23 +46,23 @@ export const SIGNATURE_OFFSET = 48
 
 export type Smb2Header = {
   readonly creditCharge: number
-  /** In a response. In a request of 3.x its low half is the ChannelSequence. */
+  /** In a request of 3.x, the low half is the ChannelSequence. */
   readonly status: number
   readonly command: number
-  /** Asked for in a request, granted in a response. */
+  /** Requested in a request, granted in a response. */
   readonly credits: number
   readonly flags: number
   readonly nextCommand: number
   readonly messageId: bigint
   /** Zero in the asynchronous form, which has no room for it. */
   readonly treeId: number
-  /** There exactly when the ASYNC flag is set. */
+  /** Present if and only if the ASYNC flag is set. */
   readonly asyncId: bigint | undefined
   readonly sessionId: bigint
   readonly signature: Buffer
 }
 
-/** What the first four bytes say the message is; undefined for anything unknown. */
+/** The protocol that the first four bytes name; undefined if unknown. */
 export function protocolOf(message: Buffer): keyof typeof PROTOCOL_ID | undefined {
   if (message.length < 4) return undefined
   const id = message.readUInt32LE(0)
@@ -92,7 +92,7 @@ export function decodeHeader(message: Buffer): Smb2Header {
 }
 
 /** The ChannelSequence of a 3.x request. */
-export function channelSequence(header: Smb2Header): number {
+export function channelSequence(header: Pick<Smb2Header, 'status'>): number {
   return header.status & 0xffff
 }
 
@@ -101,7 +101,7 @@ function checkHeader(message: Buffer): void {
   if (!whole || message.readUInt16LE(4) !== HEADER_BYTES) throw new WireError('INVALID_PARAMETER')
 }
 
-/** The header with a zero signature: it is written in place when the whole message is there to be signed. */
+/** The signature is zero. It is written in place once the whole message is encoded. */
 export function encodeHeader(header: Omit<Smb2Header, 'signature'>): Buffer {
   const isAsync = header.asyncId !== undefined
   const bytes = Buffer.alloc(HEADER_BYTES)
@@ -122,8 +122,8 @@ export function encodeHeader(header: Omit<Smb2Header, 'signature'>): Buffer {
 }
 
 /**
- * The messages of a chain, each with its padding, because the padding is signed too. NextCommand must be
- * 8-aligned and lead to another whole header inside the frame.
+ * The messages of a compound, each with its padding, which is signed too. NextCommand must be 8-aligned and point to
+ * another whole header inside the frame.
  */
 export function splitCompound(frame: Buffer): readonly Buffer[] {
   const messages: Buffer[] = []
@@ -142,15 +142,15 @@ export function splitCompound(frame: Buffer): readonly Buffer[] {
   return messages
 }
 
-/** One message to send, in pieces so that a READ's bytes are not copied; the first begins with the header. */
+/** One message to send, in pieces so that a READ's bytes are not copied; the first one starts with the header. */
 export type MessagePieces = readonly [Buffer, ...Buffer[]]
 
-/** Pads every message but the last to 8 and writes NextCommand into the headers. Sign afterwards. */
+/** Pads every message except the last to 8 bytes and writes NextCommand into the headers. Sign afterwards. */
 export function joinCompound(messages: readonly MessagePieces[]): readonly MessagePieces[] {
   return messages.map((pieces, index) => {
     const lengthBytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
     const isLast = index === messages.length - 1
-    pieces[0].writeUInt32LE(isLast ? 0 : alignUp(lengthBytes, 8), 20)
+    pieces[0].writeUInt32LE(isLast ? 0 : alignTo(lengthBytes, 8), 20)
     if (isLast || lengthBytes % 8 === 0) return pieces
     return [...pieces, paddingTo(lengthBytes, 8)] as const
   })

@@ -1,5 +1,4 @@
-// What CREATE, CLOSE, the information classes and directory entries all say of a file, in the order in which
-// all of them say it.
+// The fields of a file that CREATE, CLOSE, the information classes and directory entries have in common, in their order.
 
 /** Times are FILETIME, sizes bytes. */
 export type OpenedFile = {

@@ -1,5 +1,4 @@
-// How a previous version is named on the wire, [MS-SMB2] 2.2.32.2: "@GMT-2024.01.31-23.59.58", in UTC and
-// whole seconds.
+// The name of a previous version on the wire, [MS-SMB2] 2.2.32.2: "@GMT-2024.01.31-23.59.58", in UTC and whole seconds.
 
 const LABEL = /^@GMT-(\d{4})\.(\d{2})\.(\d{2})-(\d{2})\.(\d{2})\.(\d{2})$/
 
@@ -8,7 +7,7 @@ export function encodeSnapshotLabel(ms: number): string {
   return `@GMT-${date.replaceAll('-', '.')}-${time.slice(0, 8).replaceAll(':', '.')}`
 }
 
-/** Unix milliseconds of the whole second, or undefined for what is no label or no date. */
+/** Unix milliseconds of the whole second; undefined if it is not a label or not a date. */
 export function decodeSnapshotLabel(label: string): number | undefined {
   const match = LABEL.exec(label)
   if (match === null) return undefined
@@ -16,6 +15,6 @@ export function decodeSnapshotLabel(label: string): number | undefined {
     .slice(1)
     .map(Number)
   const ms = Date.UTC(year, month - 1, day, hour, minute, second)
-  // The 31st of April would roll over into May: what does not come back is no date.
+  // April 31st would roll over into May: a valid date encodes to the same label.
   return encodeSnapshotLabel(ms) === label ? ms : undefined
 }

@@ -1,5 +1,5 @@
-// The NTSTATUS names that the server says or that clients test for, and the body of an error response.
-// [MS-ERREF] 2.3.1 has the numbers, [MS-SMB2] 2.2.2 the body.
+// NTSTATUS codes that the server sends or that clients test for ([MS-ERREF] 2.3.1), and the body of an error response
+// ([MS-SMB2] 2.2.2).
 
 export const NT_STATUS = {
   SUCCESS: 0x00000000,
@@ -104,21 +104,11 @@ export const NT_STATUS = {
 
 export type NtStatusName = keyof typeof NT_STATUS
 
-/** An error response's body. Its one data byte is there even when it means nothing: 73 bytes in all. */
-export function errorBody(errorData: Buffer = Buffer.alloc(0), errorContextCount = 0): Buffer {
+/** The body of an error response. It has at least one data byte, so the message has 73 bytes or more. */
+export function errorBody(errorData: Buffer = Buffer.alloc(0)): Buffer {
   const body = Buffer.alloc(8 + Math.max(errorData.length, 1))
   body.writeUInt16LE(9, 0)
-  body.writeUInt8(errorContextCount, 2)
   body.writeUInt32LE(errorData.length, 4)
   errorData.copy(body, 8)
   return body
-}
-
-/** [MS-SMB2] 2.2.2.1: with dialect 3.1.1 error data goes in contexts; errorId 0 is the plain one. */
-export function encodeErrorContext(errorId: number, errorData: Buffer): Buffer {
-  const context = Buffer.alloc(8 + errorData.length)
-  context.writeUInt32LE(errorData.length, 0)
-  context.writeUInt32LE(errorId, 4)
-  errorData.copy(context, 8)
-  return context
 }

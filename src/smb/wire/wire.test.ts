@@ -1,5 +1,5 @@
-// Every decoder against recorded sessions, and against the same messages spoilt: whatever comes, the answer
-// is a decoded request or a WireError.
+// Every decoder against recorded sessions and corrupted copies of them: the result is always a decoded request or a
+// WireError.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { randomFrom, type Random } from '../../../test/random.ts'
@@ -8,7 +8,7 @@ import { decodeCloseRequest } from './file/close.ts'
 import { decodeCreateContexts } from './file/create-context.ts'
 import { decodeCreateRequest, encodeCreateResponse } from './file/create.ts'
 import { WireError } from './error.ts'
-import { recordedSessions, requestOf } from './example.ts'
+import { recordedSessions, requestMessage } from './example.ts'
 import { decodeFileId } from './file-id.ts'
 import {
   decodeAllocatedRangeQuery,
@@ -38,7 +38,7 @@ import { decodeWriteRequest, encodeWriteResponse } from './file/write.ts'
 
 type Decode = (message: Buffer) => unknown
 
-/** By command number; LOCK, CHANGE_NOTIFY and so on are in no recording but are spoilt all the same. */
+/** By command number. Some, such as LOCK and CHANGE_NOTIFY, are in no recording and only get random bodies. */
 const DECODERS: readonly Decode[] = [
   decodeNegotiateRequest,
   decodeSessionSetupRequest,
@@ -92,11 +92,10 @@ const requests = sessions.flatMap(({ messages }) =>
     })),
 )
 
-test('there are recordings to look at', () =>
-  assert(sessions.length === 9 && requests.length > 250))
+test('there are recordings to decode', () => assert(sessions.length === 9 && requests.length > 250))
 
 for (const { name, messages } of sessions) {
-  test(`${name}: every header comes back as it was`, () => {
+  test(`${name}: every header decodes and encodes again`, () => {
     for (const { bytes } of messages) {
       const header = decodeHeader(bytes)
       const again = encodeHeader(header)
@@ -106,11 +105,11 @@ for (const { name, messages } of sessions) {
   })
 }
 
-test('every recorded request is decoded', () => {
+test('every recorded request decodes', () => {
   for (const { bytes, decode } of requests) decode(bytes)
 })
 
-test('recorded SET_INFO, IOCTL and CREATE say what they said', () => {
+test('recorded SET_INFO, IOCTL, CREATE and WRITE decode to known values', () => {
   const of = (command: number) =>
     requests
       .filter(({ bytes }) => decodeHeader(bytes).command === command)
@@ -128,7 +127,7 @@ test('recorded SET_INFO, IOCTL and CREATE say what they said', () => {
   )
 })
 
-/** Encoders give the very bytes that another server gave. */
+/** Encoders, called with the fields of a recorded response. */
 const RESPONSES: Readonly<Record<number, (body: Buffer) => Buffer>> = {
   1: (body) =>
     encodeSessionSetupResponse({
@@ -163,7 +162,7 @@ const RESPONSES: Readonly<Record<number, (body: Buffer) => Buffer>> = {
   9: (body) => encodeWriteResponse(body.readUInt32LE(4)),
 }
 
-test('recorded responses are what our encoders make of the same facts', () => {
+test('our encoders give the same bytes as the recorded responses', () => {
   const isWhole = (bytes: Buffer) =>
     bytes.readUInt16LE(64) !== 9 || decodeHeader(bytes).command === 1
   let compared = 0
@@ -186,36 +185,36 @@ function survives(decode: Decode, bytes: Buffer): void {
   }
 }
 
-/** Values that lengths, offsets and counts are most often wrong with. */
+/** Typical wrong values of lengths, offsets and counts. */
 const EDGES = [0, 1, 7, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff]
 
-function spoil(bytes: Buffer, random: Random): Buffer {
-  const spoilt = Buffer.from(
+function corrupt(bytes: Buffer, random: Random): Buffer {
+  const corrupted = Buffer.from(
     bytes.subarray(0, random.below(4) === 0 ? random.below(bytes.length + 1) : undefined),
   )
-  for (let change = random.below(4); change >= 0 && spoilt.length >= 68; change -= 1) {
-    const at = 64 + random.below(spoilt.length - 67)
-    if (random.below(2) === 0) spoilt.writeUInt8(random.below(256), at)
-    else spoilt.writeUInt32LE(EDGES[random.below(EDGES.length)] ?? 0, at)
+  for (let change = random.below(4); change >= 0 && corrupted.length >= 68; change -= 1) {
+    const at = 64 + random.below(corrupted.length - 67)
+    if (random.below(2) === 0) corrupted.writeUInt8(random.below(256), at)
+    else corrupted.writeUInt32LE(EDGES[random.below(EDGES.length)] ?? 0, at)
   }
-  return spoilt
+  return corrupted
 }
 
-test('spoilt recordings are refused, never fallen over', () => {
+test('a corrupted recording decodes or throws a WireError', () => {
   const random = randomFrom(20_240_131)
   for (let round = 0; round < 100; round += 1) {
-    for (const { bytes, decode } of requests) survives(decode, spoil(bytes, random))
+    for (const { bytes, decode } of requests) survives(decode, corrupt(bytes, random))
   }
 })
 
-test('every request cut at every length is refused or decoded', () => {
+test('a request truncated at any length decodes or throws a WireError', () => {
   for (const { bytes, decode } of requests.slice(0, 60)) {
     for (let length = 0; length <= bytes.length; length += 1)
       survives(decode, bytes.subarray(0, length))
   }
 })
 
-test('random bodies of the right size are refused, never fallen over', () => {
+test('a random body with the right StructureSize decodes or throws a WireError', () => {
   const random = randomFrom(7)
   for (let round = 0; round < 20_000; round += 1) {
     const command = random.below(DECODERS.length)
@@ -226,11 +225,11 @@ test('random bodies of the right size are refused, never fallen over', () => {
     )
     const isLease = command === 18 && random.below(2) === 0
     body.writeUInt16LE(isLease ? 36 : (SIZES[command] ?? 0), 0)
-    survives(DECODERS[command] ?? checkSimpleRequest, requestOf(command, body.toString('hex')))
+    survives(DECODERS[command] ?? checkSimpleRequest, requestMessage(command, body.toString('hex')))
   }
 })
 
-test('random payloads are refused, never fallen over', () => {
+test('a random payload decodes or throws a WireError', () => {
   const random = randomFrom(11)
   for (let round = 0; round < 20_000; round += 1) {
     const bytes = Buffer.from(

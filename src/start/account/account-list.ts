@@ -1,17 +1,17 @@
-// Lists of accounts as people write them, `name:key1[:key2];…`, decoded and checked. Quotes and spaces
-// are tolerated. Messages name the account and never repeat a key.
+// Decodes and checks lists of accounts, `name:key1[:key2];…`. Tolerates quotes and spaces. Error messages name the
+// account and never repeat a key.
 import { accountKey, accountKeyBytes, type Account } from '../../storage/shared/account.ts'
 import { usageError } from '../start-error.ts'
 
 export const WELL_KNOWN_ACCOUNT = 'devstoreaccount1'
 
-/** Public knowledge since the first storage emulator: it opens a door for everyone. */
+/** Public since the first storage emulator, so it protects nothing. */
 export const WELL_KNOWN_KEY =
   'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
 
 export type AccountMap = ReadonlyMap<string, Account>
 
-/** `place` is where the list stands, for messages. Entries end at a semicolon or a line's end. */
+/** `place` names the source of the list in error messages. Entries end at a semicolon or a line break. */
 export function decodeAccountList(text: string, place: string): AccountMap {
   const entries = text
     .split(/[;\r\n]/)
@@ -23,7 +23,7 @@ export function decodeAccountList(text: string, place: string): AccountMap {
   )
 }
 
-/** The accounts of lazuli.json: a list as above, or an object of keys by name. */
+/** The accounts of lazuli.json: a list as above, or an object that maps names to keys. */
 export function decodeAccountsJson(value: unknown, place: string): AccountMap {
   if (typeof value === 'string') return decodeAccountList(value, place)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -45,38 +45,44 @@ function accountMap(entries: readonly (readonly string[])[], place: string): Acc
   const accounts = new Map<string, Account>()
   for (const [name = '', ...keys] of entries) {
     checkName(name, place)
-    if (accounts.has(name)) throw usageError(`${place}: account ${quoted(name)} stands there twice`)
+    if (accounts.has(name)) throw usageError(`${place}: account ${quoted(name)} is listed twice`)
     checkKeys(name, keys, place)
     accounts.set(name, { name, keys: keys.map(accountKey) })
   }
-  if (accounts.size === 0) throw usageError(`${place} holds no account; write name:key`)
+  if (accounts.size === 0) throw usageError(`${place} contains no account; write name:key`)
   return accounts
 }
 
 function checkName(name: string, place: string): void {
   if (!/^[A-Za-z0-9_-]{1,63}$/.test(name)) {
-    throw usageError(`${place}: ${quoted(name)} is not an account's name (letters and digits)`)
+    throw usageError(
+      `${place}: ${quoted(name)} is not a valid account name: use up to 63 letters and digits`,
+    )
   }
   if (name.endsWith('-secondary')) {
-    throw usageError(`${place}: ${quoted(name)} would be the secondary of another account`)
+    throw usageError(
+      `${place}: ${quoted(name)} is reserved for the secondary endpoint of another account`,
+    )
   }
 }
 
 function checkKeys(name: string, keys: readonly string[], place: string): void {
-  if (keys.length === 0) throw usageError(`${place}: account ${quoted(name)} has no key`)
+  if (keys.length === 0)
+    throw usageError(`${place}: account ${quoted(name)} has no key; write name:key`)
   if (keys.length > 2) throw usageError(`${place}: account ${quoted(name)} has more than two keys`)
   for (const [index, key] of keys.entries()) {
     if (accountKeyBytes(key).length > 0) continue
-    throw usageError(`${place}: key ${index + 1} of account ${quoted(name)} is empty`)
+    const problem = key === '' ? 'is empty' : 'is not base64'
+    throw usageError(`${place}: key ${index + 1} of account ${quoted(name)} ${problem}`)
   }
 }
 
-/** Quotes come along from compose files and shells, and stand in no name and no key. */
+/** Compose files and shells may leave quotes; no name and no key contains any. */
 function unquote(text: string): string {
   return text.replaceAll(/["']/g, '').trim()
 }
 
-/** A list without names may begin with a key, so only the start of a name is repeated. */
+/** Shortened, since a list without names may begin with a key. */
 function quoted(name: string): string {
   return `"${name.length > 24 ? `${name.slice(0, 12)}…` : name}"`
 }

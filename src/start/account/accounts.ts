@@ -1,5 +1,5 @@
-// Which accounts exist, and where that is written: the environment, a file of accounts, lazuli.json,
-// or nowhere, which means devstoreaccount1. A changed file takes effect at the next request.
+// The accounts, from the environment, an accounts file or lazuli.json; by default devstoreaccount1. A changed file
+// takes effect at the next request.
 import type { Account, Accounts } from '../../storage/shared/account.ts'
 import {
   decodeAccountList,
@@ -10,8 +10,8 @@ import {
 } from './account-list.ts'
 import { readConfigFile } from '../options/config-file.ts'
 import type { Env } from '../options/decode-options.ts'
-import { isLoopback } from '../host.ts'
-import { readListFile, rereadFile } from './reread-file.ts'
+import { isLoopbackHost } from '../host.ts'
+import { readListFile, reloadedFile } from './reloaded-file.ts'
 import { usageError } from '../start-error.ts'
 
 export type AccountSources = {
@@ -21,31 +21,25 @@ export type AccountSources = {
   readonly configPath: string | undefined
 }
 
-export type LiveAccountsSettings = {
+export type AccountsSettings = {
   readonly sources: AccountSources
   readonly clock: () => number
-  /** Told when a changed file was read, or is wrong: then the accounts stay as they were. */
+  /** Called when a changed file was read, or has errors: then the old accounts stay. */
   readonly report: (level: 'info' | 'warn', message: string) => void
 }
 
-export type LiveAccounts = Accounts & {
-  /** Reads the source again, now; a wrong one throws and changes nothing. */
-  reread(): void
-}
-
-export function openAccounts({ sources, clock, report }: LiveAccountsSettings): LiveAccounts {
-  const { current, reread } = rereadFile({
+export function openAccounts({ sources, clock, report }: AccountsSettings): Accounts {
+  const current = reloadedFile({
     path: watchedPath(sources),
     read: () => readAccounts(sources),
     clock,
     changed: (accounts, path) =>
-      report('info', `accounts read again from ${path}: ${[...accounts.keys()].join(', ')}`),
-    failed: (reason) => report('warn', `accounts stay as they were: ${reason}`),
+      report('info', `accounts reloaded from ${path}: ${[...accounts.keys()].join(', ')}`),
+    failed: (reason) => report('warn', `accounts not reloaded: ${reason}`),
   })
   return {
     get: (name) => current().get(name),
     names: () => [...current().keys()],
-    reread,
   }
 }
 
@@ -58,7 +52,7 @@ export function readAccounts(sources: AccountSources): AccountMap {
   const listed = listFromEnv(sources.env)
   if (listed !== undefined && sources.accountsFile !== undefined) {
     throw usageError(
-      `accounts are given by ${listed.place} and by --accountsFile; give one of them`,
+      `accounts are given both by ${listed.place} and by --accountsFile; use only one of them`,
     )
   }
   if (listed !== undefined) return decodeAccountList(listed.text, listed.place)
@@ -68,7 +62,7 @@ export function readAccounts(sources: AccountSources): AccountMap {
   return decodeAccountsJson(file.accounts, `${file.path}: "accounts"`)
 }
 
-/** Lazuli's own variable wins over the one it understands for Azurite's sake. */
+/** Lazuli's own variable wins over Azurite's. */
 function listFromEnv(env: Env): { text: string; place: string } | undefined {
   for (const place of ['LAZULI_ACCOUNTS', 'AZURITE_ACCOUNTS']) {
     const text = env[place]?.trim()
@@ -87,18 +81,18 @@ function watchedPath(sources: AccountSources): string | undefined {
   return sources.accountsFile ?? sources.configPath
 }
 
-/** What to say when the key that everyone knows can be used from other machines. */
+/** The warning if other machines can use the well-known key. */
 export function wellKnownKeyWarning(
   hosts: readonly string[],
   accounts: readonly Account[],
 ): string | undefined {
-  const open = hosts.filter((host) => !isLoopback(host))
+  const open = hosts.filter((host) => !isLoopbackHost(host))
   const known = accounts.filter(({ keys }) => keys.some(({ text }) => text === WELL_KNOWN_KEY))
   if (open.length === 0 || known.length === 0) return undefined
   const names = known.map(({ name }) => name).join(', ')
   return (
     `listening on ${[...new Set(open)].join(', ')} with the well-known key of ${names}: ` +
-    'whoever reaches this address can read and change everything. ' +
+    'anyone who can reach this address can read and change everything. ' +
     'Set LAZULI_ACCOUNTS="name:key" to use a key of your own.'
   )
 }

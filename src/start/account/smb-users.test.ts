@@ -1,4 +1,4 @@
-// Lists of SMB users: what a line says, what is wrong with one, and a file that changes.
+// Lists of SMB users: valid and invalid lines, and a file that changes.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,19 +37,24 @@ for (const [line, name, account, password] of LINES) {
   })
 }
 
-const FORM = 'write user:account:password or user:account:nt:hash'
+const INVALID_NAME =
+  'X, line 1: invalid user name: use up to 64 characters, no spaces and none of "/\\[]:;|=,+*?<>@#'
+const FORM = 'expected user:account:password or user:account:nt:hash'
 const WRONG: readonly (readonly [text: string, message: string])[] = [
   ['ada', `X, line 1: ${FORM}`],
   ['ada:team', `X, line 1: ${FORM}`],
   ['# ours\nada:team:', `X, line 2: ${FORM}`],
-  ['ada:team:nt:1234', 'X, line 1: behind nt: stand the 32 hexadecimal digits of an NT hash'],
-  ['a b:team:secret', "X, line 1: that is not a user's name"],
-  ['dom\\ada:team:secret', "X, line 1: that is not a user's name"],
-  [':team:secret', "X, line 1: that is not a user's name"],
-  ['TEAM:team:secret', 'X, line 1: "TEAM" is an account, so it cannot be a user\'s name'],
+  [
+    'ada:team:nt:1234',
+    'X, line 1: nt: must be followed by the 32 hexadecimal digits of an NT hash',
+  ],
+  ['a b:team:secret', INVALID_NAME],
+  ['dom\\ada:team:secret', INVALID_NAME],
+  [':team:secret', INVALID_NAME],
+  ['TEAM:team:secret', 'X, line 1: "TEAM" is the name of an account; choose another user name'],
   ['ada:other:secret', 'X, line 1: the account of "ada" does not exist'],
   ['ada:lab:secret', 'X, line 1: the account of "ada" does not exist'],
-  ['ada:team:1\n\nADA:Lab:2', 'X, line 3: "ADA" stands there twice'],
+  ['ada:team:1\n\nADA:Lab:2', 'X, line 3: "ADA" is listed twice'],
 ]
 for (const [text, message] of WRONG) {
   test(`users ${JSON.stringify(text)} are refused`, () => {
@@ -57,7 +62,7 @@ for (const [text, message] of WRONG) {
   })
 }
 
-test('a changed file counts from the next login on, a wrong one changes nothing', () => {
+test('a changed file takes effect at the next login, and one with errors changes nothing', () => {
   const path = join(folder, 'users')
   writeFileSync(path, 'ada:team:one')
   let nowMs = 1_000_000
@@ -74,7 +79,7 @@ test('a changed file counts from the next login on, a wrong one changes nothing'
   nowMs += 1_000
   assert.deepEqual(users.get('ada')?.ntHash, ntHashOf('another'))
   assert.equal(users.get('grace')?.account, 'team')
-  assert.deepEqual(reports, [`info SMB users read again from ${path}: ada, grace`])
+  assert.deepEqual(reports, [`info SMB users reloaded from ${path}: ada, grace`])
 
   const [, second] = users.identities()
   assert.equal(second?.sid, smbIdentity('team', 'grace').sid)
@@ -82,10 +87,10 @@ test('a changed file counts from the next login on, a wrong one changes nothing'
   writeFileSync(path, 'nonsense')
   nowMs += 1_000
   assert.equal(users.get('grace')?.account, 'team')
-  assert.equal(reports[1], `warn SMB users stay as they were: ${path}, line 1: ${FORM}`)
+  assert.equal(reports[1], `warn SMB users not reloaded: ${path}, line 1: ${FORM}`)
 })
 
-test('a file that is not there refuses the start', () => {
+test('a missing file is an error at start', () => {
   const path = join(folder, 'none')
   const report = (): void => undefined
   assert.throws(
@@ -94,7 +99,7 @@ test('a file that is not there refuses the start', () => {
   )
 })
 
-test('users from code', () => {
+test('users can be passed from code', () => {
   const users = fixedSmbUsers([{ user: 'Ada', account: 'team', password: 'nt:me' }], ACCOUNTS)
   assert.deepEqual(users.get('ada')?.ntHash, ntHashOf('nt:me'))
   assert.throws(

@@ -1,16 +1,16 @@
-// Users of SMB besides accounts, as people write them: `user:account:password`, or the password's NT hash in its
-// place, one a line. A wrong line refuses the whole list; the message names it and never repeats what stands there.
+// Decodes lists of SMB users: one `user:account:password` per line, or the password's NT hash instead. A bad line
+// invalidates the whole list; the error names the line and never repeats a password.
 import { ntHashOf } from '../../auth/smb/ntlm.ts'
 import type { SmbUser, SmbUsers } from '../../auth/smb/smb-users.ts'
 import type { Accounts } from '../../storage/shared/account.ts'
 import { smbIdentity, type SmbIdentity } from '../../storage/file/security/smb-identity.ts'
-import { readListFile, rereadFile } from './reread-file.ts'
+import { readListFile, reloadedFile } from './reloaded-file.ts'
 import { usageError } from '../start-error.ts'
 
-/** By the name in small letters. */
+/** By name in lower case. */
 export type SmbUserMap = ReadonlyMap<string, SmbUser>
 
-/** A line, or an entry of a list in code; `place` is for messages. */
+/** A line, or an entry of a list in code; `place` is for error messages. */
 type Entry = {
   readonly place: string
   readonly user: string
@@ -18,9 +18,11 @@ type Entry = {
   readonly ntHash: Uint8Array
 }
 
-/** All but what Windows does not have in a user's name, and nothing that would have to be quoted. */
+/** Excludes the characters that Windows forbids in user names, and those that need quoting. */
 const USER = /^[^\p{C}\s"/\\[\]:;|=,+*?<>@#]{1,64}$/u
-/** A password may have colons and spaces, so it is the rest of the line. */
+const INVALID_USER =
+  'invalid user name: use up to 64 characters, no spaces and none of "/\\[]:;|=,+*?<>@#'
+/** The password is the rest of the line, since it may contain colons and spaces. */
 const LINE = /^\s*([^:]*?)\s*:\s*([^:]*?)\s*:(.+)$/
 
 export function decodeSmbUsers(text: string, path: string, accounts: Accounts): SmbUserMap {
@@ -35,7 +37,7 @@ export function decodeSmbUsers(text: string, path: string, accounts: Accounts): 
 function decodeLine(line: string, place: string): Entry {
   const [, user = '', account = '', secret] = LINE.exec(line) ?? []
   if (secret === undefined) {
-    throw usageError(`${place}: write user:account:password or user:account:nt:hash`)
+    throw usageError(`${place}: expected user:account:password or user:account:nt:hash`)
   }
   return { place, user, account, ntHash: decodeSecret(secret, place) }
 }
@@ -44,7 +46,7 @@ function decodeSecret(secret: string, place: string): Uint8Array {
   if (!secret.startsWith('nt:')) return ntHashOf(secret)
   const digits = secret.slice(3).trim()
   if (!/^[0-9a-f]{32}$/i.test(digits)) {
-    throw usageError(`${place}: behind nt: stand the 32 hexadecimal digits of an NT hash`)
+    throw usageError(`${place}: nt: must be followed by the 32 hexadecimal digits of an NT hash`)
   }
   return Buffer.from(digits, 'hex')
 }
@@ -55,17 +57,19 @@ function userMap(entries: readonly Entry[], accounts: Accounts): SmbUserMap {
   const accountNames = new Set(accounts.names().map((name) => name.toLowerCase()))
   for (const { place, user, account, ntHash } of entries) {
     const name = user.toLowerCase()
-    if (!USER.test(user)) throw usageError(`${place}: that is not a user's name`)
+    if (!USER.test(user)) throw usageError(`${place}: ${INVALID_USER}`)
     if (accountNames.has(name)) {
-      throw usageError(`${place}: "${user}" is an account, so it cannot be a user's name`)
+      throw usageError(`${place}: "${user}" is the name of an account; choose another user name`)
     }
     if (accounts.get(account) === undefined) {
       throw usageError(`${place}: the account of "${user}" does not exist`)
     }
-    if (users.has(name)) throw usageError(`${place}: "${user}" stands there twice`)
+    if (users.has(name)) throw usageError(`${place}: "${user}" is listed twice`)
     const identity = smbIdentity(account, user)
-    // One in a billion; but then each of the two would be the other.
-    if (sids.has(identity.sid)) throw usageError(`${place}: "${user}" needs another name`)
+    // SIDs are hashes of names. A collision is one in a billion, but would make the two users the same.
+    if (sids.has(identity.sid)) {
+      throw usageError(`${place}: "${user}" has the same SID as another user; choose another name`)
+    }
     sids.add(identity.sid)
     users.set(name, { account, ntHash, identity })
   }
@@ -81,15 +85,15 @@ export type SmbUsersSettings = {
 
 /** A changed file takes effect at the next login. */
 export function openSmbUsers({ path, accounts, clock, report }: SmbUsersSettings): SmbUsers {
-  const { current } = rereadFile({
+  const current = reloadedFile({
     path,
     read: () => decodeSmbUsers(readListFile(path, 'SMB users'), path, accounts),
     clock,
     changed: (users) => {
       const names = identitiesOf(users).map(({ name }) => name)
-      report('info', `SMB users read again from ${path}: ${names.join(', ')}`)
+      report('info', `SMB users reloaded from ${path}: ${names.join(', ')}`)
     },
-    failed: (reason) => report('warn', `SMB users stay as they were: ${reason}`),
+    failed: (reason) => report('warn', `SMB users not reloaded: ${reason}`),
   })
   return {
     get: (name) => current().get(name.toLowerCase()),

@@ -45,12 +45,12 @@ const ANSWERS: readonly [string, string, string][] = [
   ['HEAD', '/health/ready', '200 '],
   ['GET', '/health/ready?x=1', '200 ready'],
   ['GET', '/metrics', '200 m 1'],
-  ['POST', '/metrics', '405 only GET and HEAD'],
-  ['GET', '/', '404 there is: /health/live /health/ready /metrics /ca.pem'],
-  ['GET', '/ca.pem', '404 there is no CA: not started with --https auto'],
+  ['POST', '/metrics', '405 Only GET and HEAD are allowed.'],
+  ['GET', '/', '404 Not found. Available: /health/live /health/ready /metrics /ca.pem'],
+  ['GET', '/ca.pem', '404 There is no CA: the server was started without --https auto.'],
 ]
 
-test('admin answers', async (t) => {
+test('the admin port answers', async (t) => {
   const admin = await start()
   for (const [method, path, expected] of ANSWERS) {
     await t.test(`${method} ${path}: ${expected}`, async () => {
@@ -59,7 +59,7 @@ test('admin answers', async (t) => {
   }
 })
 
-test('only names that are allowed, wherever it listens', async () => {
+test('only allowed host names are accepted, on every address', async () => {
   const { port } = new URL((await start({ host: '0.0.0.0' })).url)
   const statusFor = async (host: string): Promise<number | undefined> => {
     const options = { host: '127.0.0.1', port, path: '/metrics', headers: { host }, agent: false }
@@ -73,7 +73,7 @@ test('only names that are allowed, wherever it listens', async () => {
   assert.equal(await statusFor('evil.example'), 400)
 })
 
-test('not ready is 503, and lazuli health says it', async () => {
+test('a server that is not ready answers 503, and lazuli health reports it', async () => {
   const admin = await start()
   const options = { adminHost: '127.0.0.1', adminPort: portOf(admin) }
   assert.deepEqual(await checkHealth(options), { exitCode: 0, line: 'ready' })
@@ -91,7 +91,7 @@ test('not ready is 503, and lazuli health says it', async () => {
   ready = true
 })
 
-test('lazuli health where nothing listens, or nothing answers', async () => {
+test('lazuli health reports a server that does not listen or does not answer', async () => {
   const silent = createTcpServer((socket) => socket.on('error', () => undefined).resume())
   const place = { what: 'test', flag: '', host: '127.0.0.1', port: 0 }
   const { port } = await listen(silent, place)
@@ -103,18 +103,18 @@ test('lazuli health where nothing listens, or nothing answers', async () => {
   await once(silent, 'close')
   const none = await checkHealth(options)
   assert.equal(none.exitCode, 1)
-  assert.match(none.line, /^not ready: http:.*: nothing listens there$/)
+  assert.match(none.line, /^not ready: http:.*: connection refused$/)
 })
 
-test('the CA of --https auto', async () => {
+test('/ca.pem is the CA of --https auto', async () => {
   const admin = await start({ caPem: '-----BEGIN CERTIFICATE-----' })
   assert.equal(await ask(admin, '/ca.pem'), '200 -----BEGIN CERTIFICATE-----')
 })
 
-test('a failure of ours is reported and answered with 500', async () => {
+test('an internal error is reported and answered with 500', async () => {
   const expose = (): Promise<never> => Promise.reject(new Error('no'))
   const admin = await start({ metrics: { expose } })
-  assert.equal(await ask(admin, '/metrics'), '500 internal error')
+  assert.equal(await ask(admin, '/metrics'), '500 Internal error.')
   assert.deepEqual(reports, ['admin request /metrics failed'])
 })
 
@@ -127,7 +127,7 @@ const BAD_BYTES: readonly string[] = [
   'GET http://[/ HTTP/1.1\r\nHost: x\r\n\r\n',
 ]
 
-test('bad bytes do not harm it', async () => {
+test('malformed requests do no harm', async () => {
   const admin = await start()
   for (const bytes of BAD_BYTES) {
     const socket = connect(portOf(admin), '127.0.0.1')
@@ -139,13 +139,13 @@ test('bad bytes do not harm it', async () => {
   assert.equal(await ask(admin, '/health/live'), '200 live')
 })
 
-test('a taken port: refused if it was asked for, else another is found', async (t) => {
+test('a port in use is an error if it was given, otherwise another one is used', async (t) => {
   const other = createServer()
   t.after(() => other.close())
   const place = { what: 'the blob service', flag: '--blobPort', host: '127.0.0.1', port: 0 }
   const { port } = await listen(other, place)
   const message = (what: string, flag: string): string =>
-    `${what} cannot listen on 127.0.0.1:${port}: the port is taken; choose another with ${flag}`
+    `${what} cannot listen on 127.0.0.1:${port}: the port is already in use; choose another with ${flag}`
   await assert.rejects(listen(createServer(), { ...place, port }), {
     name: 'StartError',
     message: message('the blob service', '--blobPort'),
@@ -155,7 +155,7 @@ test('a taken port: refused if it was asked for, else another is found', async (
   assert.notEqual(portOf(await start({ port, portMayMove: true })), port)
 })
 
-test('an address that this machine does not have', async () => {
+test('an address that this machine does not have is an error', async () => {
   const place = { what: 'the blob service', flag: '--blobPort', host: '192.0.2.1', port: 0 }
   await assert.rejects(listen(createServer(), place), /this machine does not have that address/)
 })

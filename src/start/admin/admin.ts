@@ -1,6 +1,5 @@
-// The admin port: whether the server lives and is ready, what it counts, and the CA to trust. It asks
-// for no authentication and so listens on loopback by default, tells nothing of the data, and only
-// ever answers GET and HEAD.
+// The admin port: health checks, metrics and the CA certificate. It has no authentication, so it listens on loopback by
+// default, reveals nothing about the data, and only answers GET and HEAD.
 import type { HostRule } from '../../http/protocol/allowed-host.ts'
 import type { Exchange } from '../../http/protocol/exchange.ts'
 import { createListener, LISTENER_LIMITS } from '../../http/protocol/listener.ts'
@@ -15,16 +14,16 @@ const LIMITS = { ...LISTENER_LIMITS, headersMs: 10_000, silenceMs: 10_000 }
 export type AdminSettings = {
   readonly host: string
   readonly port: number
-  /** The port was not asked for: if it is taken, any other will do. */
+  /** The port is only a default: if it is in use, any free one will do. */
   readonly portMayMove: boolean
-  /** Asked wherever it listens: nothing but the name keeps a web page from reading it. */
+  /** Checked on every address: only the host name keeps web pages from reading this port. */
   readonly acceptsHost: HostRule
-  /** False while starting and stopping. */
+  /** False during start and shutdown. */
   readonly ready: () => boolean
   readonly metrics: Pick<Metrics, 'expose'>
   /** The CA of `--https auto`. */
   readonly caPem: string | undefined
-  /** Told of our own mistakes. */
+  /** Called for internal errors. */
   readonly report: (message: string, error: unknown) => void
 }
 
@@ -48,7 +47,8 @@ function plain(status: number, text: string): Answer {
 }
 
 function caAnswer(caPem: string | undefined): Answer {
-  if (caPem === undefined) return plain(404, 'there is no CA: not started with --https auto')
+  if (caPem === undefined)
+    return plain(404, 'There is no CA: the server was started without --https auto.')
   return { status: 200, contentType: 'application/x-pem-file', text: caPem }
 }
 
@@ -66,7 +66,7 @@ export async function startAdmin(settings: AdminSettings): Promise<Admin> {
 
 type AdminPlace = Pick<AdminSettings, 'host' | 'port' | 'portMayMove'>
 
-/** Before anything else is started: a port that was asked for and is taken. */
+/** Checks an explicitly given port before anything else is started. */
 export async function checkAdminPort({ host, port, portMayMove }: AdminPlace): Promise<void> {
   if (!portMayMove) await checkCanListen({ ...ADMIN_PORT, host, port })
 }
@@ -84,16 +84,18 @@ async function answer(settings: AdminSettings, exchange: Exchange): Promise<void
 
 async function answerOf(settings: AdminSettings, request: RequestHead): Promise<Answer> {
   if (!settings.acceptsHost(request.headers.host)) {
-    return plain(400, 'this host name is not accepted; start the server with --allowedHosts')
+    return plain(400, 'This host name is not allowed. Add it to --allowedHosts.')
   }
   const path = request.target.split('?', 1)[0] ?? ''
   const route = ROUTES.get(path)
-  if (route === undefined) return plain(404, `there is: ${[...ROUTES.keys()].join(' ')}`)
-  if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD')
+  if (route === undefined)
+    return plain(404, `Not found. Available: ${[...ROUTES.keys()].join(' ')}`)
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return plain(405, 'Only GET and HEAD are allowed.')
   try {
     return await route(settings)
   } catch (error) {
     settings.report(`admin request ${path} failed`, error)
-    return plain(500, 'internal error')
+    return plain(500, 'Internal error.')
   }
 }

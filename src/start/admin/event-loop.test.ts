@@ -1,10 +1,10 @@
-// Event-loop lag is reported, and a log is not flooded with it.
+// Event-loop lag is reported without flooding the log.
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { test } from 'node:test'
 import { createLagWarning, watchEventLoop } from './event-loop.ts'
 
-// The lag noted at a time, and what is said then.
+// A lag, its time, and the expected warning.
 const NOTES: readonly (readonly [lagMs: number, nowMs: number, said: number | undefined])[] = [
   [5, 0, undefined],
   [300, 1_000, 300],
@@ -16,7 +16,7 @@ const NOTES: readonly (readonly [lagMs: number, nowMs: number, said: number | un
   [250, 31_000, 250],
 ]
 
-test('a long lag is said at once, and then at most every ten seconds', () => {
+test('a long lag is logged at once, and then at most every ten seconds', () => {
   const said: number[] = []
   const limits = { warnFromMs: 250, warnEveryMs: 10_000 }
   const warning = createLagWarning((maxMs) => said.push(maxMs), limits)
@@ -26,7 +26,7 @@ test('a long lag is said at once, and then at most every ten seconds', () => {
   }
 })
 
-test('a loop that was held is seen by the next scrape', () => {
+test('the next scrape reports a blocked event loop', () => {
   const { gauge, stop } = watchEventLoop({ warn: () => undefined })
   try {
     hold()
@@ -38,7 +38,7 @@ test('a loop that was held is seen by the next scrape', () => {
   }
 })
 
-test('a loop that was held for long is told to the log by the next turn', async () => {
+test('a long block of the event loop is logged in the next turn', async () => {
   const said: string[] = []
   const { stop } = watchEventLoop({ warn: (message) => void said.push(message) })
   try {
@@ -46,7 +46,7 @@ test('a loop that was held for long is told to the log by the next turn', async 
       hold()
       await setImmediate()
     }
-    assert.deepEqual(said, ['the event loop was held'])
+    assert.deepEqual(said, ['event loop blocked'])
   } finally {
     stop()
   }

@@ -1,15 +1,15 @@
-// Event-loop lag: how late the process gets to what is waiting for it, because something else ran too long. One thread
-// serves every connection, so this is time that every client waited.
+// Measures event-loop lag: how long one task has kept all others waiting. One thread serves every connection, so every
+// client waits that long.
 import type { Log } from '../log/log.ts'
 import type { Gauge } from './metrics.ts'
 
-/** How often a timer looks whether it is late. */
+/** The interval of the timer whose delay is measured. */
 const SAMPLE_EVERY_MS = 20
 
 export type LagLimits = {
-  /** Below this nobody needs to know. */
+  /** Shorter lags are not logged. */
   readonly warnFromMs: number
-  /** The least time between two lines of the log. */
+  /** The shortest time between two warnings. */
   readonly warnEveryMs: number
 }
 
@@ -19,7 +19,7 @@ export type EventLoopWatch = { readonly gauge: Gauge; stop(): void }
 
 /** A gauge, and a warning in the log when the lag is long. */
 export function watchEventLoop(log: Pick<Log, 'warn'>): EventLoopWatch {
-  const warning = createLagWarning((maxMs) => log.warn('the event loop was held', { maxMs }))
+  const warning = createLagWarning((maxMs) => log.warn('event loop blocked', { maxMs }))
   let maxMs = 0
   let dueMs = performance.now() + SAMPLE_EVERY_MS
   const sample = (nowMs: number): number => {
@@ -36,9 +36,9 @@ export function watchEventLoop(log: Pick<Log, 'warn'>): EventLoopWatch {
   return {
     gauge: {
       name: 'lazuli_event_loop_lag_max_seconds',
-      help: 'Longest time since the last scrape that the event loop was held, so that every request waited',
+      help: 'Longest time since the last scrape that the event loop was blocked, delaying every request',
       read() {
-        // The timer may be late now, and its turn only come behind this scrape.
+        // The timer may be late right now, and fire only after this scrape.
         sample(performance.now())
         const seconds = maxMs / 1_000
         maxMs = 0
@@ -49,16 +49,16 @@ export function watchEventLoop(log: Pick<Log, 'warn'>): EventLoopWatch {
   }
 }
 
-/** Says when the lag is long, but not too often: what it kept to itself counts for the next time. */
+/** Warns about long lags at a limited rate. The next warning includes lags that were held back. */
 export function createLagWarning(warn: (maxMs: number) => void, limits: LagLimits = LIMITS) {
-  let unsaidMs = 0
+  let pendingMs = 0
   let notBeforeMs = -Infinity
   return {
     note(lagMs: number, nowMs: number): void {
-      if (lagMs >= limits.warnFromMs) unsaidMs = Math.max(unsaidMs, lagMs)
-      if (unsaidMs === 0 || nowMs < notBeforeMs) return
-      warn(Math.round(unsaidMs))
-      unsaidMs = 0
+      if (lagMs >= limits.warnFromMs) pendingMs = Math.max(pendingMs, lagMs)
+      if (pendingMs === 0 || nowMs < notBeforeMs) return
+      warn(Math.round(pendingMs))
+      pendingMs = 0
       notBeforeMs = nowMs + limits.warnEveryMs
     },
   }

@@ -1,8 +1,8 @@
-// `lazuli health`: asks a started Lazuli whether it is ready, for a container's HEALTHCHECK.
+// `lazuli health`: checks whether the running server is ready, for the HEALTHCHECK of a container.
 import { nodeHttp } from '../../http/protocol/node-modules.ts'
 import { connectHost, urlOf } from '../host.ts'
 import type { Options } from '../options/options.ts'
-import { reasonOf } from '../start-error.ts'
+import { errorReason } from '../start-error.ts'
 
 const TIMEOUT_MS = 5000
 
@@ -19,11 +19,11 @@ export async function checkHealth(
       ? { exitCode: 0, line: 'ready' }
       : { exitCode: 1, line: `not ready: ${url} answers ${status}` }
   } catch (error) {
-    return { exitCode: 1, line: `not ready: ${url}: ${reasonOf(error)}` }
+    return { exitCode: 1, line: `not ready: ${url}: ${errorReason(error)}` }
   }
 }
 
-/** The limit is on the whole: a server that sends a byte now and then is not healthy. */
+/** The timeout covers the whole exchange: a server that trickles bytes is not healthy. */
 function getStatus(url: string, timeoutMs: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs)

@@ -42,7 +42,7 @@ async function exposed(
   return text.split('\n')
 }
 
-test('a counter has all of its values from the start on', async () => {
+test('a counter starts with all of its values', async () => {
   const lines = await exposed((metrics) => {
     const values = ['accepted', 'refused'] as const
     const count = metrics.counter({ name: 'lazuli_logins', help: 'Logins', label: 'how', values })
@@ -58,7 +58,7 @@ test('a counter has all of its values from the start on', async () => {
   }
 })
 
-test('requests, time, bytes and conflicts by operation', async () => {
+test('requests, durations, bytes and conflicts are counted by operation', async () => {
   const lines = await exposed((metrics) => {
     const get = metrics.operation('blob', 'Get Blob')
     get.record(OK)
@@ -98,7 +98,7 @@ test('requests, time, bytes and conflicts by operation', async () => {
   }
 })
 
-test('each asking shows the numbers of that moment, and servers do not share them', async () => {
+test('each scrape shows the current numbers, and servers do not share them', async () => {
   const metrics = createMetrics([])
   const get = metrics.operation('blob', 'Get Blob')
   for (const count of [1, 2]) {

@@ -1,5 +1,5 @@
-// One request as a line of the access log, in the Apache common format that Azurite writes. Secrets
-// stay out: a signature in the query is replaced, and headers are never looked at.
+// Formats a request for the access log, in the Apache common log format, as Azurite does. Secrets are left out:
+// signatures in the query are redacted, and headers are not logged.
 import { fieldNameOf } from '../../http/protocol/signature-field.ts'
 
 export type AccessEntry = {
@@ -11,7 +11,7 @@ export type AccessEntry = {
   readonly url: string
   readonly httpVersion: string
   readonly status: number
-  /** Of the response's body. */
+  /** Length of the response body. */
   readonly bytes: number
   readonly durationMs: number
   readonly requestId: string
@@ -22,7 +22,7 @@ export function accessLine(entry: AccessEntry): string {
   return `${entry.remoteAddress} - - [${clfDate(entry.nowMs)}] "${request}" ${entry.status} ${entry.bytes}`
 }
 
-/** The same for a JSON log. */
+/** The same as fields for the JSON log. */
 export function accessFields(entry: AccessEntry): Readonly<Record<string, unknown>> {
   return {
     remoteAddress: entry.remoteAddress,
@@ -35,7 +35,7 @@ export function accessFields(entry: AccessEntry): Readonly<Record<string, unknow
   }
 }
 
-// `sig` signs a SAS; the others are no parameters of Azure Storage, but clients put secrets there.
+// `sig` is the signature of a SAS. The others are not parameters of Azure Storage, but often contain secrets.
 const SECRET_PARAMETERS = new Set([
   'sig',
   'signature',
@@ -60,7 +60,7 @@ export function redactUrl(url: string): string {
 // oxlint-disable-next-line no-control-regex -- control characters are what is replaced
 const UNSAFE = /["\\\u0000-\u001f\u007f-\u009f]/g
 
-/** What could end the quoted request or begin a new line. */
+/** Escapes characters that could end the quoted request or begin a new line. */
 function escapeUnsafe(text: string): string {
   return text.replaceAll(UNSAFE, (c) => `%${c.charCodeAt(0).toString(16).padStart(2, '0')}`)
 }

@@ -14,7 +14,7 @@ import {
 } from './banner.ts'
 import type { Program } from '../options/command.ts'
 import { smbIdentity } from '../../storage/file/security/smb-identity.ts'
-import { connectHost, isLoopback, urlOf } from '../host.ts'
+import { connectHost, isLoopbackHost, urlOf } from '../host.ts'
 
 const BLOB: Endpoint = { service: 'blob', protocol: 'http', host: '127.0.0.1', port: 10_000 }
 const QUEUE: Endpoint = { service: 'queue', protocol: 'http', host: '0.0.0.0', port: 10_001 }
@@ -32,7 +32,7 @@ const BANNER: Banner = {
   warnings: [],
 }
 
-// What azurite 3.37 prints, by the name of its command.
+// What Azurite 3.37 prints, by the name of the command.
 const LINES: readonly [Program, Endpoint, string, string][] = [
   [
     'lazuli',
@@ -67,26 +67,26 @@ const LINES: readonly [Program, Endpoint, string, string][] = [
 ]
 
 for (const [program, endpoint, starting, listening] of LINES) {
-  test(`${program} says: ${listening}`, () => {
+  test(`${program} prints: ${listening}`, () => {
     assert.equal(startingLine(program, endpoint), starting)
     assert.equal(listeningLine(program, endpoint), listening)
   })
 }
 
-test('closing, as Azurite says it', () => {
+test("the closing lines are Azurite's", () => {
   assert.equal(closingLine('azurite', 'blob'), 'Azurite Blob service is closing...')
   assert.equal(closedLine('azurite', 'table'), 'Azurite Table service successfully closed')
   assert.equal(closedLine('lazuli', 'file'), 'Lazuli File service successfully closed')
 })
 
-test('memory, as Azurite says it', () => {
+test("the memory line is Azurite's", () => {
   assert.equal(
     memoryLine(64 * 1024 * 1024, 1024 * 1024 * 1024),
     'In-memory extent storage is enabled with a limit of 64.00 MB (67108864 bytes, 6% of total memory).',
   )
 })
 
-test('the connection string is the one that everybody knows', () => {
+test('the connection string is the well-known one', () => {
   const [account] = BANNER.accounts
   assert(account)
   assert.equal(
@@ -105,7 +105,7 @@ test('no other key is printed', () => {
   assert.match(text, /AccountName=mine;AccountKey=<key of mine>;/)
 })
 
-test('the banner', () => {
+test('the banner lists endpoints, location, accounts, connection string and warnings', () => {
   const lines = bannerLines({ ...BANNER, warnings: ['mind this'] })
   const [account] = BANNER.accounts
   assert(account)
@@ -128,7 +128,7 @@ test('the banner', () => {
   ])
 })
 
-test('SMB users are shown with their SIDs, the first of many', () => {
+test('SMB users are printed with their SIDs, up to a limit', () => {
   const users = Array.from({ length: 23 }, (_, i) => smbIdentity('team', `user${i}`))
   const lines = bannerLines({ ...BANNER, smbUsers: users }).filter((line) => /SMB user/.test(line))
   assert.equal(lines[0], `  SMB user   user0, ${users[0]?.sid}`)
@@ -136,13 +136,13 @@ test('SMB users are shown with their SIDs, the first of many', () => {
   assert.equal(lines[20], '  SMB user   and 3 more')
 })
 
-test('how to trust the CA, for this system and for languages with a list of their own', () => {
+test('the banner explains how to trust the CA', () => {
   const text = (values: Partial<Banner>): string => bannerLines({ ...BANNER, ...values }).join('\n')
   const kept = text({ ca: { path: '/my data/ca.pem' } })
   assert.match(kept, /sudo cp "\/my data\/ca.pem" \/usr\/local\/share\/ca-certificates\/lazuli.crt/)
   assert.match(kept, /NODE_EXTRA_CA_CERTS="\/my data\/ca.pem"/)
   const inMemory = text({ location: undefined, ca: { path: undefined }, platform: 'darwin' })
-  assert.match(inMemory, /in memory, gone when it stops/)
+  assert.match(inMemory, /in memory, lost when the server stops/)
   assert.match(inMemory, /curl -o ca.pem http:\/\/127.0.0.1:10010\/ca.pem/)
   assert.match(inMemory, /security add-trusted-cert .* ca.pem/)
 })
@@ -164,7 +164,7 @@ const HOSTS: readonly [string, boolean, string][] = [
 
 for (const [host, loopback, url] of HOSTS) {
   test(`${host} is ${loopback ? '' : 'not '}loopback, and a client uses ${url}`, () => {
-    assert.equal(isLoopback(host), loopback)
+    assert.equal(isLoopbackHost(host), loopback)
     assert.equal(urlOf('http', connectHost(host), 1), url)
   })
 }

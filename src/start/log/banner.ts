@@ -1,13 +1,12 @@
-// What is said at start and stop, as lines. Testcontainers and others wait for "Blob service is
-// successfully listening", and tools made for Azurite compare whole lines, so under its names the
-// lines are Azurite's to the letter.
+// The lines that are printed at start and shutdown. Testcontainers and others wait for "Blob service is successfully
+// listening", and tools for Azurite compare whole lines, so under Azurite's names the lines are exactly Azurite's.
 import type { Account } from '../../storage/shared/account.ts'
 import type { SmbIdentity } from '../../storage/file/security/smb-identity.ts'
 import { WELL_KNOWN_KEY } from '../account/account-list.ts'
-import type { Program, ServiceName } from '../options/command.ts'
+import type { EndpointName, Program } from '../options/command.ts'
 import { connectHost, urlOf } from '../host.ts'
 
-const TITLES: Readonly<Record<ServiceName, string>> = {
+const TITLES: Readonly<Record<EndpointName, string>> = {
   blob: 'Blob',
   queue: 'Queue',
   table: 'Table',
@@ -16,9 +15,9 @@ const TITLES: Readonly<Record<ServiceName, string>> = {
 }
 
 export type Endpoint = {
-  readonly service: ServiceName
+  readonly service: EndpointName
   readonly protocol: 'http' | 'https' | 'smb'
-  /** As it listens, e.g. 0.0.0.0. */
+  /** The address that it listens on, such as 0.0.0.0. */
   readonly host: string
   readonly port: number
 }
@@ -38,11 +37,11 @@ export function listeningLine(program: Program, endpoint: Endpoint): string {
   return `${subject} is successfully listening at ${endpointUrl(endpoint)}`
 }
 
-export function closingLine(program: Program, service: ServiceName): string {
+export function closingLine(program: Program, service: EndpointName): string {
   return `${nameOf(program, service)} is closing...`
 }
 
-export function closedLine(program: Program, service: ServiceName): string {
+export function closedLine(program: Program, service: EndpointName): string {
   return `${nameOf(program, service)} successfully closed`
 }
 
@@ -56,7 +55,7 @@ export function memoryLine(limitBytes: number, totalMemoryBytes: number): string
   )
 }
 
-function nameOf(program: Program, service: ServiceName): string {
+function nameOf(program: Program, service: EndpointName): string {
   return `${program === 'lazuli' ? 'Lazuli' : 'Azurite'} ${TITLES[service]} service`
 }
 
@@ -72,20 +71,20 @@ export type Banner = {
   readonly version: string
   readonly endpoints: readonly Endpoint[]
   readonly adminUrl: string
-  /** Where the container $web of an account is shown, if the account has a static website. */
+  /** Where static websites (the container $web of an account) are served. */
   readonly websiteUrl: string
   /** undefined: in memory. */
   readonly location: string | undefined
   readonly accounts: readonly Account[]
-  /** With the SIDs that permissions name them by. */
+  /** Printed with their SIDs, which permissions refer to. */
   readonly smbUsers?: readonly SmbIdentity[]
-  /** The CA of `--https auto`; without a path when nothing is written. */
+  /** The CA of `--https auto`; without a path if it is only in memory. */
   readonly ca: { readonly path: string | undefined } | undefined
   readonly platform: string
   readonly warnings: readonly string[]
 }
 
-/** For a person: where it listens, what to copy, where data is, what to mind. */
+/** For people: the endpoints, a connection string to copy, the data folder, and warnings. */
 export function bannerLines(banner: Banner): readonly string[] {
   const { version, endpoints, adminUrl, websiteUrl, location, accounts, warnings } = banner
   const [account] = accounts
@@ -97,7 +96,7 @@ export function bannerLines(banner: Banner): readonly string[] {
     ...endpoints.map((endpoint) => row(TITLES[endpoint.service], accountUrl(endpoint, account))),
     row('Website', websiteUrl),
     row('Admin', `${adminUrl}/health/ready and ${adminUrl}/metrics`),
-    row('Location', location ?? 'in memory, gone when it stops'),
+    row('Location', location ?? 'in memory, lost when the server stops'),
     row('Accounts', accounts.map(({ name }) => name).join(', ')),
     ...userTexts(banner.smbUsers ?? []).map((text) => row('SMB user', text)),
     ...(account === undefined ? [] : ['', connectionString(endpoints, account)]),
@@ -115,10 +114,7 @@ function userTexts(users: readonly SmbIdentity[]): readonly string[] {
   return others === 0 ? shown : [...shown, `and ${others} more`]
 }
 
-/**
- * To copy into an application. Only the key that everyone knows is printed: logs are kept and sent to
- * places where a real key must not be.
- */
+/** To copy into an application. Contains only the well-known key: real keys must not end up in logs. */
 export function connectionString(endpoints: readonly Endpoint[], account: Account): string {
   const overHttp = endpoints.filter(({ protocol }) => protocol !== 'smb')
   const known = account.keys.some(({ text }) => text === WELL_KNOWN_KEY)
@@ -133,13 +129,13 @@ export function connectionString(endpoints: readonly Endpoint[], account: Accoun
   return `${parts.join(';')};`
 }
 
-/** Path style; over SMB the account is the user's name. */
+/** Path-style URL; over SMB the account is the user name. */
 function accountUrl(endpoint: Endpoint, account: Account | undefined): string {
   const url = endpointUrl({ ...endpoint, host: connectHost(endpoint.host) })
   return account === undefined || endpoint.protocol === 'smb' ? url : `${url}/${account.name}`
 }
 
-// How a system is told to trust a CA; Node, Python and Java keep lists of their own.
+// How to make the system trust a CA. Node, Python and Java have lists of their own.
 const TRUST: Readonly<Record<string, (path: string) => string>> = {
   darwin: (path) =>
     `sudo security add-trusted-cert -d -k /Library/Keychains/System.keychain ${path}`,
@@ -151,11 +147,11 @@ const TRUST: Readonly<Record<string, (path: string) => string>> = {
 function caLines({ ca, adminUrl, platform }: Banner): readonly string[] {
   if (ca === undefined) return []
   const path = ca.path ?? 'ca.pem'
-  const fetched = ca.path === undefined ? [`  get it    curl -o ca.pem ${adminUrl}/ca.pem`] : []
+  const fetched = ca.path === undefined ? [`  download  curl -o ca.pem ${adminUrl}/ca.pem`] : []
   const trust = TRUST[platform]
   return [
     '',
-    `HTTPS: clients must trust the CA ${ca.path ?? 'that was made for this run'}`,
+    `HTTPS: clients must trust the CA ${ca.path ?? 'that was created for this run'}`,
     ...fetched,
     ...(trust === undefined ? [] : [`  system    ${trust(quotePath(path))}`]),
     `  Node      NODE_EXTRA_CA_CERTS=${quotePath(path)}`,

@@ -1,6 +1,5 @@
-// Lines on their way to a stream. They are gathered and written once per turn of the event loop, so
-// that a log costs a busy server one write for many requests. A reader that is too slow loses lines,
-// and is told how many, rather than filling the memory.
+// Buffers log lines and writes them once per turn of the event loop, so that a busy server needs one write for many
+// requests. If the reader is too slow, lines are dropped and counted instead of filling the memory.
 
 const PENDING_MAX = 65_536
 
@@ -11,21 +10,21 @@ export type LineStream = {
 
 export class LineBuffer {
   readonly #stream: LineStream
-  readonly #lostLine: (message: string) => string
+  readonly #droppedLine: (message: string) => string
   #lines: string[] = []
   #scheduled = false
   #blocked = false
-  #lostCount = 0
+  #droppedCount = 0
 
-  constructor(stream: LineStream, lostLine: (message: string) => string) {
+  constructor(stream: LineStream, droppedLine: (message: string) => string) {
     this.#stream = stream
-    this.#lostLine = lostLine
+    this.#droppedLine = droppedLine
   }
 
-  /** A line, without its end. */
+  /** Takes a line without its line break. */
   write(line: string): void {
     if (this.#lines.length >= PENDING_MAX) {
-      this.#lostCount += 1
+      this.#droppedCount += 1
       return
     }
     this.#lines.push(line)
@@ -34,16 +33,16 @@ export class LineBuffer {
     setImmediate(() => this.flush())
   }
 
-  /** Writes what has gathered, unless the stream has asked to wait. */
+  /** Writes the buffered lines, unless the stream is full. */
   flush(): void {
     this.#scheduled = false
     if (this.#blocked || this.#lines.length === 0) return
-    if (this.#lostCount > 0) {
-      this.#lines.push(this.#lostLine(`${this.#lostCount} lines of the log were lost`))
+    if (this.#droppedCount > 0) {
+      this.#lines.push(this.#droppedLine(`${this.#droppedCount} log lines were dropped`))
     }
     const text = `${this.#lines.join('\n')}\n`
     this.#lines = []
-    this.#lostCount = 0
+    this.#droppedCount = 0
     if (this.#stream.write(text)) return
     this.#blocked = true
     this.#stream.once('drain', () => {

@@ -26,7 +26,7 @@ const ENTRY: AccessEntry = {
   requestId: 'r-1',
 }
 
-/** A stream that keeps what it is given, and takes no more once it is `full`. */
+/** A stream that records what is written, and blocks while it is `full`. */
 function collector() {
   const texts: string[] = []
   const drains: (() => void)[] = []
@@ -92,13 +92,13 @@ test('text: time, request, level, message and fields on one line', async () => {
   ])
 })
 
-test('text: an error brings its stack, indented', async () => {
+test('text: an error is logged with its stack, indented', async () => {
   const [first, second] = await logged({}, (log) => log.error('x', { error: new Error('a\nb') }))
   assert.equal(first, '2026-11-05T21:59:07.123Z - error: x error=Error: a')
   assert.equal(second, '    b')
 })
 
-test('json: one object a line, redacted as well', async () => {
+test('json: one object per line, redacted too', async () => {
   const lines = await logged({ log: 'json' }, (log) => {
     log.say('Lazuli 1.0')
     log.error('failed', { requestId: 'r-1', error: new Error('why') })
@@ -135,13 +135,12 @@ const LEVELS: readonly [Options['logLevel'], string][] = [
 
 for (const log of ['text', 'json'] as const) {
   for (const [logLevel, expected] of LEVELS) {
-    test(`${log}: level ${logLevel} says ${expected}`, async () => {
+    test(`${log}: level ${logLevel} logs ${expected}`, async () => {
       const lines = await logged({ log, logLevel }, (log) => {
         log.error('e')
         log.warn('w')
         log.info('i')
         log.debug('d')
-        assert.equal(log.debugOn, logLevel === 'debug')
       })
       const messages = lines.map((line) => /(?:"msg":"|: )(\w)/.exec(line)?.[1])
       assert.equal(messages.join(' '), expected)
@@ -149,7 +148,7 @@ for (const log of ['text', 'json'] as const) {
   }
 }
 
-test('--silent: no access log, and nothing to be made for it', async () => {
+test('--silent: there is no access log, and no entries are created', async () => {
   const lines = await logged({ silent: true }, (log) => {
     assert.equal(log.access, undefined)
     log.say('still said')
@@ -157,7 +156,7 @@ test('--silent: no access log, and nothing to be made for it', async () => {
   assert.deepEqual(lines, ['still said'])
 })
 
-test('--debug: everything also goes to the file, which is added to', async () => {
+test('--debug: everything is also appended to the file', async () => {
   const debug = join(folder, 'new', 'debug.log')
   const options = { debug, silent: true, logLevel: 'error' } as const
   const screen = await logged(options, (log) => {
@@ -173,14 +172,17 @@ test('--debug: everything also goes to the file, which is added to', async () =>
   ])
 })
 
-test('--debug: a path that cannot be written is one clear line', async () => {
+test('--debug: a bad path is a one-line error', async () => {
   await assert.rejects(
     logged({ debug: folder }, () => undefined),
-    { name: 'StartError', message: `cannot write the debug log ${folder}: it is a folder` },
+    {
+      name: 'StartError',
+      message: `cannot write the debug log ${folder}: it is a folder; choose another path with --debug`,
+    },
   )
 })
 
-test('lines of one turn of the event loop are one write', async () => {
+test('the lines of one turn of the event loop are one write', async () => {
   const stream = collector()
   const lines = new LineBuffer(stream, (message) => message)
   lines.write('a')
@@ -190,7 +192,7 @@ test('lines of one turn of the event loop are one write', async () => {
   assert.deepEqual(stream.texts, ['a\nb\n'])
 })
 
-test('a stream that asks to wait is waited for, and told what it lost', async () => {
+test('lines are buffered while the stream is blocked, and dropped lines are counted', async () => {
   const stream = collector()
   const lines = new LineBuffer(stream, (message) => message)
   stream.full = true
@@ -202,5 +204,5 @@ test('a stream that asks to wait is waited for, and told what it lost', async ()
   assert.deepEqual(stream.texts, ['a\n'])
   stream.full = false
   stream.drain()
-  assert.match(stream.texts[1] ?? '', /^(b\n){65536}3 lines of the log were lost\n$/)
+  assert.match(stream.texts[1] ?? '', /^(b\n){65536}3 log lines were dropped\n$/)
 })

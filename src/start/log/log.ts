@@ -1,12 +1,12 @@
-// The log: for people as text, or for machines as JSON, to stdout and, with --debug, all of it to a
-// file as well. pino makes the JSON and is loaded only for it (about 16 ms and 2 MiB); text needs none.
+// The log, as text or as JSON, to stdout and, with --debug, completely to a file. pino writes the JSON and is loaded
+// only for it (about 16 ms and 2 MiB).
 import { createWriteStream, fchmodSync, fstatSync, openSync, type WriteStream } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { accessFields, accessLine, type AccessEntry } from './access-log.ts'
 import { LineBuffer, type LineStream } from './line-buffer.ts'
 import { makeFolder } from '../store/location.ts'
 import type { Options } from '../options/options.ts'
-import { errorCode, reasonOf, StartError } from '../start-error.ts'
+import { errorCode, errorReason, StartError } from '../start-error.ts'
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug'
 
@@ -17,13 +17,11 @@ export type Log = {
   warn(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
   debug(message: string, fields?: LogFields): void
-  /** Lines for people, such as the banner: without time or level, and whatever the level is. */
+  /** Lines for people, such as the banner: without time and level, printed at any level. */
   say(line: string): void
-  /** undefined when nobody wants it, so that no entry need be made. */
+  /** undefined if the access log is off, so that callers need not create entries. */
   readonly access: ((entry: AccessEntry) => void) | undefined
-  /** Whether debug lines go anywhere; to be asked before one that costs. */
-  readonly debugOn: boolean
-  /** Hands everything to the streams, and ends the debug file. */
+  /** Flushes everything and ends the debug file. */
   close(): Promise<void>
 }
 
@@ -33,7 +31,7 @@ export type LogSettings = {
   readonly clock: () => number
 }
 
-/** How one stream is written: levels, and lines as they are. */
+/** Formats entries for one stream. */
 type Writer = {
   log(level: LogLevel, message: string, fields: LogFields | undefined): void
   say(line: string): void
@@ -45,12 +43,12 @@ const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 
 export async function openLog({ options, stdout, clock }: LogSettings): Promise<Log> {
   const debugFile = options.debug === undefined ? undefined : await openDebugFile(options.debug)
   const makeWriter = options.log === 'json' ? await jsonWriters(clock) : textWriters(clock)
-  const lostLine = (msg: string): string =>
+  const droppedLine = (msg: string): string =>
     options.log === 'json' ? JSON.stringify({ level: 'warn', msg }) : msg
-  const out = new LineBuffer(stdout, lostLine)
+  const out = new LineBuffer(stdout, droppedLine)
   const screen = makeWriter(out)
   const outMin = SEVERITY[options.logLevel]
-  const file = debugFile === undefined ? undefined : new LineBuffer(debugFile, lostLine)
+  const file = debugFile === undefined ? undefined : new LineBuffer(debugFile, droppedLine)
   const debug = file === undefined ? undefined : makeWriter(file)
 
   const at =
@@ -69,7 +67,6 @@ export async function openLog({ options, stdout, clock }: LogSettings): Promise<
       debug?.say(line)
     },
     access: accessWriter(options.silent ? undefined : screen, debug),
-    debugOn: debug !== undefined || outMin === SEVERITY.debug,
     close: async () => {
       out.flush()
       file?.flush()
@@ -86,7 +83,7 @@ function accessWriter(screen: Writer | undefined, debug: Writer | undefined): Lo
   }
 }
 
-/** `2026-11-15T21:59:00.000Z <request id or -> info: message`, as Azurite's debug log. */
+/** `2026-11-15T21:59:00.000Z <request id or -> info: message`, like Azurite's debug log. */
 function textWriters(clock: () => number): (lines: LineBuffer) => Writer {
   return (lines) => ({
     log: (level, message, fields) => {
@@ -105,7 +102,7 @@ function textValue(value: unknown): string {
   return typeof value === 'string' ? oneLine(value) : (JSON.stringify(value) ?? 'undefined')
 }
 
-/** What a client sent must not look like a line of ours. */
+/** Text from a client must not look like a log line of its own. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\r\n]+/g, ' ')
 }
@@ -131,7 +128,7 @@ async function jsonWriters(clock: () => number): Promise<(lines: LineBuffer) => 
   }
 }
 
-/** Others must not read it: paths and names of blobs are in it. A log that is there already is tightened. */
+/** Readable by the owner only, since it contains the names of blobs. Also restricts an existing file. */
 function openPrivate(path: string): number {
   const fd = openSync(path, 'a', 0o600)
   const stats = fstatSync(fd)
@@ -139,18 +136,20 @@ function openPrivate(path: string): number {
   try {
     fchmodSync(fd, 0o600)
   } catch (error) {
-    // Another user's file that this one may write.
+    // A writable file of another user.
     if (errorCode(error) !== 'EPERM') throw error
   }
   return fd
 }
 
-/** Opened at once, so that a path that does not work is told before anything starts. */
+/** Opened right away, so that a bad path is reported before anything starts. */
 async function openDebugFile(path: string): Promise<WriteStream> {
   try {
     await makeFolder(dirname(resolve(path)))
     return createWriteStream(path, { fd: openPrivate(path) })
   } catch (error) {
-    throw new StartError(`cannot write the debug log ${path}: ${reasonOf(error)}`)
+    throw new StartError(
+      `cannot write the debug log ${path}: ${errorReason(error)}; choose another path with --debug`,
+    )
   }
 }

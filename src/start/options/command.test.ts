@@ -77,18 +77,18 @@ const ACCEPTED: readonly [string, Line, Partial<Options>][] = [
   ['env over file', { env: { LAZULI_BLOB_PORT: '2' }, config: { blobPort: 3 } }, { blobPort: 2 }],
   ['flag over env', { args: '--blobPort 1', env: { LAZULI_BLOB_PORT: '2' } }, { blobPort: 1 }],
   [
-    'forged tokens from elsewhere, if they are permitted',
+    'unchecked tokens from other machines, if they are allowed',
     { args: '--oauth basic --blobHost 0.0.0.0 --oauthAcceptForgedTokens' },
     { oauth: 'basic', blobHost: '0.0.0.0', oauthAcceptForgedTokens: true },
   ],
   [
-    'signed tokens from elsewhere',
+    'signed tokens from other machines',
     { args: '--oauth basic --blobHost 0.0.0.0 --oauthIssuer https://id.example' },
     { oauth: 'basic', blobHost: '0.0.0.0', oauthIssuer: 'https://id.example' },
   ],
   ['a choice in capitals', { args: '--oauth BASIC' }, { oauth: 'basic' }],
   [
-    'memory over the location of an image',
+    'memory instead of the location of an image',
     { args: '--inMemoryPersistence', env: { LAZULI_LOCATION: '/data' } },
     { inMemoryPersistence: true },
   ],
@@ -120,13 +120,13 @@ for (const [name, line, expected] of ACCEPTED) {
 const REFUSED: readonly [Line, RegExp][] = [
   [
     { args: '--allowCopyFrom example.com' },
-    /^--allowCopyFrom example\.com is no pattern: it must begin with a scheme/,
+    /^--allowCopyFrom example\.com is not a valid pattern: it must begin with a scheme/,
   ],
   [
     { args: '--allowCopyFrom https://example.com/x?sig=secret' },
-    /^--allowCopyFrom https:\/\/example\.com\/x is no pattern: it must not hold a query/,
+    /^--allowCopyFrom https:\/\/example\.com\/x is not a valid pattern: it must not hold a query/,
   ],
-  [{ args: '--blobPrt 1' }, /^unknown flag --blobPrt; --help lists all$/],
+  [{ args: '--blobPrt 1' }, /^unknown flag --blobPrt; see --help for all flags$/],
   [{ args: '--blob-port 1' }, /^unknown flag --blob-port; did you mean --blobPort\?$/],
   [{ args: '-x' }, /^unknown flag -x/],
   [{ args: '--__proto__ 1' }, /^unknown flag --__proto__/],
@@ -140,34 +140,46 @@ const REFUSED: readonly [Line, RegExp][] = [
   [{ args: '--silent=maybe' }, /^--silent must be true or false, not maybe$/],
   [{ args: '--log xml' }, /^--log must be text or json, not xml$/],
   [{ args: '--oauth full' }, /^--oauth must be basic, not full$/],
-  [{ args: '--encryptionScopes one,-two' }, /^--encryptionScopes must be names .*, not one,-two$/],
-  [{ config: { encryptionScopes: ['ab'] } }, /"encryptionScopes" must be names .*, not ab$/],
-  [{ args: '--blobKeepAliveTimeout forever' }, /^--blobKeepAliveTimeout must be seconds/],
+  [
+    { args: '--encryptionScopes one,-two' },
+    /^--encryptionScopes must be a comma-separated list .*, not one,-two$/,
+  ],
+  [
+    { config: { encryptionScopes: ['ab'] } },
+    /"encryptionScopes" must be a comma-separated list .*, not ab$/,
+  ],
+  [
+    { args: '--blobKeepAliveTimeout forever' },
+    /^--blobKeepAliveTimeout must be a number of seconds/,
+  ],
   [{ args: 'serve' }, /^unknown command serve/],
   [{ args: 'start now' }, /^unexpected argument now/],
   [{ program: 'azurite', args: 'fsck' }, /^unknown command fsck/],
   [{ env: { LAZULI_BLOB_PORT: 'x' } }, /^LAZULI_BLOB_PORT must be a port .*, not x$/],
   [{ env: { LAZULI_SILENT: 'x' } }, /^LAZULI_SILENT must be true or false, not x$/],
   [{ env: { AZURITE_DB: 'mysql://x' } }, /^AZURITE_DB is set, but/],
-  [{ env: { LAZULI_CONFIG: 'none.json' } }, /^there is no config file .*none\.json$/],
-  [{ args: '--config none.json' }, /^there is no config file .*none\.json$/],
+  [{ env: { LAZULI_CONFIG: 'none.json' } }, /none\.json does not exist; check LAZULI_CONFIG$/],
+  [{ args: '--config none.json' }, /^the config file .*none\.json does not exist; check --config$/],
   [{ config: { blobPrt: 1 } }, /lazuli\.json: "blobPrt" is not a setting/],
   [{ config: { blobPort: 'x' } }, /lazuli\.json: "blobPort" must be a port .*, not x$/],
   [{ config: { blobPort: true } }, /"blobPort" must be a port .*, not true$/],
   [{ config: { silent: 'yes' } }, /"silent" must be true or false, not "yes"$/],
-  [{ config: { location: {} } }, /"location" must be a text of one line, not \{\}$/],
-  [{ config: [] }, /lazuli\.json must hold one JSON object/],
+  [{ config: { location: {} } }, /"location" must be a single line of text, not \{\}$/],
+  [{ config: [] }, /lazuli\.json must contain a JSON object/],
   [{ config: '{ "accounts": "a:c2VjcmV0" x }' }, /^[^"]*lazuli\.json is not valid JSON: [^"]*$/],
   [{ args: '--inMemoryPersistence -l x' }, /^--inMemoryPersistence writes nothing/],
   [{ env: { LAZULI_IN_MEMORY_PERSISTENCE: '1' }, args: '-l x' }, /^--inMemoryPersistence writes/],
   [{ args: '--extentMemoryLimit 5' }, /^--extentMemoryLimit can only be used with --inMemory/],
-  [{ args: '--strictApiVersion --skipApiVersionCheck' }, /contradict each other$/],
+  [{ args: '--strictApiVersion --skipApiVersionCheck' }, /contradict each other; use only one/],
   [{ args: '--https auto --cert x' }, /cannot be used with --cert$/],
   [
     { args: '--allowedHosts a:1' },
-    /^--allowedHosts must be host names without a port .*, not a:1$/,
+    /^--allowedHosts must be a comma-separated list of host names without a port, .*, not a:1$/,
   ],
-  [{ args: '--allowedHosts http://a' }, /^--allowedHosts must be host names/],
+  [
+    { args: '--allowedHosts http://a' },
+    /^--allowedHosts must be a comma-separated list of host names/,
+  ],
   [{ args: '--httpsNames x' }, /^--httpsNames can only be used with --https auto$/],
   [{ args: '--key x' }, /^--key can only be used with --cert$/],
   [{ args: '--pwd x' }, /^--pwd can only be used with --cert$/],
@@ -182,7 +194,7 @@ const REFUSED: readonly [Line, RegExp][] = [
     { args: '--oauth basic --oauthIssuer x --oauthAcceptForgedTokens' },
     /^--oauthIssuer checks sig/,
   ],
-  [{ args: '--oauth basic --blobHost 0.0.0.0' }, /can forge a token: add --oauthIssuer, listen on/],
+  [{ args: '--oauth basic --blobHost 0.0.0.0' }, /can forge a token; add --oauthIssuer, listen on/],
   [{ args: '--oauth basic --fileHost ::' }, /can forge a token/],
 ]
 
@@ -201,7 +213,7 @@ for (const [line, message] of REFUSED) {
   })
 }
 
-test('the name of the program says which services start', () => {
+test('the name of the program determines which services start', () => {
   const services = (program: string): string => start({ program }).services.join(' ')
   assert.equal(services('lazuli'), 'blob queue table file smb')
   assert.equal(services('azurite'), 'blob queue table file smb')
@@ -211,7 +223,7 @@ test('the name of the program says which services start', () => {
   assert.equal(programOf('/x/src/main.js'), 'lazuli')
 })
 
-test('given tells where a value came from', () => {
+test('`given` records the source of each value', () => {
   const { given } = start({
     args: '--blobPort 1',
     env: { LAZULI_BLOB_PORT: '2', LAZULI_ADMIN_PORT: '3' },
@@ -235,11 +247,11 @@ test('health and fsck take the same settings', () => {
   })
 })
 
-test('--version prints the version alone', () => {
+test('--version prints only the version', () => {
   assert.deepEqual(decode({ args: '-v' }), { kind: 'print', text: '1.2.3' })
 })
 
-test('--help names every flag, and stays within 120 columns', () => {
+test('--help lists every flag within 120 columns', () => {
   const command = decode({ args: 'health -h' })
   assert(command.kind === 'print')
   for (const name of [...SETTING_NAMES, 'config', 'help', 'version']) {
@@ -253,7 +265,7 @@ test('each setting has an environment variable of its own', () => {
   assert.equal(new Set(SETTING_NAMES.map(envName)).size, SETTING_NAMES.length)
 })
 
-test('--extentMemoryLimit is in MB; half of the memory without it', () => {
+test('--extentMemoryLimit is in MB and defaults to half of the memory', () => {
   const limit = (args: string): number => extentMemoryLimitBytes(start({ args }).options, 1001)
   assert.equal(limit(''), 500)
   assert.equal(limit('--inMemoryPersistence --extentMemoryLimit 1.5'), 1_572_864)

@@ -1,5 +1,5 @@
-// What a command line asks for, as one value. The same program is `lazuli` and, for containers and
-// tools that start it by name, `azurite`, `azurite-blob`, `azurite-queue` and `azurite-table`.
+// Decodes the command line. The same program is `lazuli` and, for containers and tools that start it by name,
+// `azurite`, `azurite-blob`, `azurite-queue` and `azurite-table`.
 import { basename, resolve } from 'node:path'
 import { readConfigFile, type ConfigFile } from './config-file.ts'
 import { decodeOptions, type DecodedOptions, type Env } from './decode-options.ts'
@@ -7,24 +7,25 @@ import { decodeFlags, type Flags } from './flags.ts'
 import { helpText } from './help.ts'
 import { usageError } from '../start-error.ts'
 
-export type ServiceName = 'blob' | 'queue' | 'table' | 'file' | 'smb'
+/** What listens on a port of its own. */
+export type EndpointName = 'blob' | 'queue' | 'table' | 'file' | 'smb'
 
-/** Which services a program starts. Azurite's own single-service commands start one. */
+/** The services that each program starts. */
 const PROGRAMS = {
   lazuli: ['blob', 'queue', 'table', 'file', 'smb'],
   azurite: ['blob', 'queue', 'table', 'file', 'smb'],
   'azurite-blob': ['blob'],
   'azurite-queue': ['queue'],
   'azurite-table': ['table'],
-} as const satisfies Record<string, readonly ServiceName[]>
+} as const satisfies Record<string, readonly EndpointName[]>
 
 export type Program = keyof typeof PROGRAMS
 
 export type StartCommand = DecodedOptions & {
   readonly kind: 'start'
   readonly program: Program
-  readonly services: readonly ServiceName[]
-  /** Where lazuli.json is or would be: accounts may be added to it later. */
+  readonly services: readonly EndpointName[]
+  /** The path of lazuli.json, even if it does not exist: it may be created later, with accounts. */
   readonly configPath: string
 }
 
@@ -56,7 +57,7 @@ export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command
   return { kind, ...decoded }
 }
 
-/** The name a program was started by: npm links each of a package's commands to the same file. */
+/** The name that the program was started by: npm links all commands of a package to the same file. */
 export function programOf(path: string): Program {
   const name = basename(path).replace(/\.(c|m)?(js|ts|cmd|exe)$/i, '')
   return isProgram(name) ? name : 'lazuli'
@@ -68,15 +69,19 @@ function isProgram(name: string): name is Program {
 
 function decodeKind(program: Program, words: readonly string[]): 'start' | 'health' | 'fsck' {
   const [word, more] = words
-  if (more !== undefined) throw usageError(`unexpected argument ${more}; --help lists all`)
+  if (more !== undefined) throw usageError(`unexpected argument ${more}; see --help`)
   if (word === undefined || word === 'start') return 'start'
   if (program === 'lazuli' && (word === 'health' || word === 'fsck')) return word
-  throw usageError(`unknown command ${word}; --help lists all`)
+  const expected = program === 'lazuli' ? 'start, health or fsck' : 'start'
+  throw usageError(`unknown command ${word}; expected ${expected}`)
 }
 
 function readConfig(path: string, flags: Flags, env: Env): ConfigFile | undefined {
   const file = readConfigFile(path)
-  const asked = flags.config !== undefined || (env.LAZULI_CONFIG ?? '') !== ''
-  if (file === undefined && asked) throw usageError(`there is no config file ${path}`)
+  const isGiven = flags.config !== undefined || (env.LAZULI_CONFIG ?? '') !== ''
+  if (file === undefined && isGiven) {
+    const place = flags.config === undefined ? 'LAZULI_CONFIG' : '--config'
+    throw usageError(`the config file ${path} does not exist; check ${place}`)
+  }
   return file
 }

@@ -1,17 +1,17 @@
-// lazuli.json: every setting by the name of its flag, and the accounts. Read at start, and again for
-// the accounts when it changes.
+// lazuli.json: settings by the name of their flag, and the accounts. It is read at start; the accounts are reloaded
+// when it changes.
 import { readFileSync } from 'node:fs'
-import { errorCode, reasonOf, usageError } from '../start-error.ts'
+import { errorCode, errorReason, usageError } from '../start-error.ts'
 
 export type ConfigFile = {
   readonly path: string
-  /** Everything but the accounts. */
+  /** Everything except the accounts. */
   readonly settings: ReadonlyMap<string, unknown>
   /** `"name:key1[:key2];…"` or `{ "name": "key1" }` or `{ "name": ["key1", "key2"] }`. */
   readonly accounts: unknown
 }
 
-/** undefined when there is no such file. */
+/** undefined if the file does not exist. */
 export function readConfigFile(path: string): ConfigFile | undefined {
   const text = readText(path)
   if (text === undefined) return undefined
@@ -27,23 +27,23 @@ function readText(path: string): string | undefined {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
-    throw usageError(`cannot read ${path}: ${reasonOf(error)}`)
+    throw usageError(`cannot read ${path}: ${errorReason(error)}`)
   }
 }
 
 function decodeObject(path: string, text: string): object {
   let value: unknown
   try {
-    // A byte order mark is what editors on Windows begin a file with.
+    // Editors on Windows may add a byte order mark.
     value = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
-    throw usageError(`${path} is not valid JSON: ${withoutText(reasonOf(error))}`)
+    throw usageError(`${path} is not valid JSON: ${withoutText(errorReason(error))}`)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  throw usageError(`${path} must hold one JSON object, such as { "blobPort": 10000 }`)
+  throw usageError(`${path} must contain a JSON object, such as { "blobPort": 10000 }`)
 }
 
-/** V8 quotes the text around a mistake, and that may be an account's key. */
+/** Removes the text that V8 quotes from the file: it may contain an account's key. */
 function withoutText(message: string): string {
   return message
     .replace(/,? ?(\.\.\.)?"[\s\S]*"(\.\.\.)? is not valid JSON$/, '')

@@ -1,5 +1,5 @@
-// Flags, environment and lazuli.json become one `Options` value. The nearest wins: flag, then
-// environment, then file, then default. Every error names the place where the bad value stands.
+// Combines flags, environment and lazuli.json into one `Options` value. Flags win over the environment, the environment
+// over the file, the file over defaults. Every error names the place of the bad value.
 import type { ConfigFile } from './config-file.ts'
 import type { Setting } from './setting.ts'
 import {
@@ -12,7 +12,7 @@ import {
   type Given,
   type Options,
   type SettingName,
-  type Source,
+  type SettingSource,
 } from './options.ts'
 import { usageError } from '../start-error.ts'
 
@@ -28,15 +28,16 @@ export type DecodedOptions = { readonly options: Options; readonly given: Given 
 
 export function decodeOptions({ flags, env, file }: OptionSources): DecodedOptions {
   checkNoDatabase(env)
-  const given = new Map<SettingName, Source>()
+  const given = new Map<SettingName, SettingSource>()
   const values: Record<string, unknown> = {}
-  const take = (name: SettingName, source: Source, value: unknown): void => {
+  const take = (name: SettingName, source: SettingSource, value: unknown): void => {
     given.set(name, source)
     values[name] = value
   }
   for (const [key, value] of file?.settings ?? []) {
     const place = `${file?.path ?? ''}: "${key}"`
-    if (!isSettingName(key)) throw usageError(`${place} is not a setting; --help lists all`)
+    if (!isSettingName(key))
+      throw usageError(`${place} is not a setting; see --help for all settings`)
     take(key, 'file', decodeJson(SETTINGS[key], value, place))
   }
   for (const name of SETTING_NAMES) {
@@ -50,7 +51,7 @@ export function decodeOptions({ flags, env, file }: OptionSources): DecodedOptio
   return { options, given }
 }
 
-/** In messages a password is not repeated, but there is no wrong one: any text of one line is one. */
+/** The message may repeat the value: a password is never invalid. */
 function decodeText(setting: Setting<unknown>, text: string, place: string): unknown {
   const value = setting.decode(text)
   if (value === undefined) throw notA(setting, text, place)
@@ -77,7 +78,7 @@ function findEnv(env: Env, name: SettingName): { text: string; place: string } |
   const places = [envName(name), ...(setting.envAlias === undefined ? [] : [setting.envAlias])]
   for (const place of places) {
     const text = env[place]?.trim()
-    // Empty is how a compose file says "not set".
+    // Compose files pass an empty text for "not set".
     if (text !== undefined && text !== '' && !isServiceLink(name, text)) return { text, place }
   }
   return undefined
@@ -91,8 +92,8 @@ function isServiceLink(name: SettingName, text: string): boolean {
   return name.endsWith('Port') && /^(tcp|udp|sctp):\/\//.test(text)
 }
 
-/** Azurite would put blob records into that database; to start without it would hide them. */
+/** Azurite would keep blob records in that database; starting without it would hide them. */
 function checkNoDatabase(env: Env): void {
   if ((env.AZURITE_DB ?? '') === '') return
-  throw usageError('AZURITE_DB is set, but Lazuli keeps its records in its own store; unset it')
+  throw usageError('AZURITE_DB is set, but Lazuli can not use a database; unset it')
 }

@@ -1,21 +1,24 @@
-// The command line, split into words and flags. node:util's parser finds the parts; what is unknown
-// or lacks a value is refused here, in one line that names the flag as it was written.
+// Splits the command line into words and flags with node:util's parser. Unknown flags and missing values are refused
+// with a message that names the flag as it was written.
 import { parseArgs } from 'node:util'
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from './options.ts'
 import { usageError } from '../start-error.ts'
 
-/** Flags that are no settings: they cannot stand in lazuli.json. */
+/** Flags that are not settings: lazuli.json can not contain them. */
 export const COMMAND_FLAGS = {
-  config: { placeholder: 'FILE', help: 'settings and accounts; ./lazuli.json if it exists' },
-  help: { placeholder: undefined, short: 'h', help: 'print this and stop' },
-  version: { placeholder: undefined, short: 'v', help: 'print the version and stop' },
+  config: {
+    placeholder: 'FILE',
+    help: 'settings and accounts (default ./lazuli.json, if it exists)',
+  },
+  help: { placeholder: undefined, short: 'h', help: 'print this help and exit' },
+  version: { placeholder: undefined, short: 'v', help: 'print the version and exit' },
 } as const
 
 type CommandFlag = keyof typeof COMMAND_FLAGS
 
 export type Flags = {
   readonly words: readonly string[]
-  /** The text of each flag; the last counts, but lists are put together. A switch without a value is 'true'. */
+  /** The value of each flag. The last one wins, but lists are joined. A switch without a value is 'true'. */
   readonly settings: ReadonlyMap<SettingName, string>
   readonly config: string | undefined
   readonly help: boolean
@@ -80,7 +83,7 @@ function decodeFlag({ name, rawName, value, inlineValue }: OptionToken): string 
   const row = rowOf(name)
   if (row === undefined) throw usageError(`unknown flag ${rawName}${suggestion(name)}`)
   if (row.placeholder === undefined) return value ?? 'true'
-  // "--location --silent" has forgotten the folder; "--location=--silent" means it.
+  // "--location --silent" lacks a folder; "--location=--silent" is explicit.
   if (value === undefined || value === '' || (value.startsWith('-') && inlineValue !== true)) {
     throw usageError(`${rawName} needs a value: ${rawName} ${row.placeholder}`)
   }
@@ -96,9 +99,9 @@ function isCommandFlag(name: string): name is CommandFlag {
   return Object.hasOwn(COMMAND_FLAGS, name)
 }
 
-/** --blobhost and --blob-host are near enough to --blobHost to name it. */
+/** Suggests --blobHost for --blobhost and --blob-host. */
 function suggestion(name: string): string {
   const plain = (text: string): string => text.replaceAll(/[-_]/g, '').toLowerCase()
   const near = SETTING_NAMES.find((setting) => plain(setting) === plain(name))
-  return near === undefined ? '; --help lists all' : `; did you mean --${near}?`
+  return near === undefined ? '; see --help for all flags' : `; did you mean --${near}?`
 }

@@ -1,9 +1,10 @@
-// The text of --help, made from the table of settings, so that it cannot differ from what is accepted.
+// The text of --help, generated from the table of settings.
 import { COMMAND_FLAGS } from './flags.ts'
 import { envName, SETTING_NAMES, SETTINGS } from './options.ts'
 import type { Setting } from './setting.ts'
 
-const FLAG_COLUMNS = 34
+const FLAG_COLUMNS = 36
+const INDENT = ' '.repeat(FLAG_COLUMNS)
 
 export function helpText(program: string): string {
   const groups = new Map<string, string[]>()
@@ -17,24 +18,26 @@ export function helpText(program: string): string {
     ...usageLines(program),
     '',
     ...[...groups].flatMap(([group, lines]) => [`${group}:`, ...lines, '']),
+    'General:',
     ...commandLines,
     '',
-    `Each setting is also an environment variable (--blobHost: ${envName('blobHost')}) and a key of`,
-    'lazuli.json ("blobHost"); a flag wins over the environment, the environment over the file.',
-    'Accounts: LAZULI_ACCOUNTS or AZURITE_ACCOUNTS ("name:key1[:key2];…"), --accountsFile, or',
-    '"accounts" in lazuli.json; without any, devstoreaccount1 with its well-known key.',
+    `Every setting is also an environment variable (--blobHost: ${envName('blobHost')}) and a key in`,
+    'lazuli.json ("blobHost"). Flags override environment variables, which override the file.',
+    '',
+    'Accounts come from LAZULI_ACCOUNTS or AZURITE_ACCOUNTS ("name:key1[:key2];…"), --accountsFile or',
+    '"accounts" in lazuli.json. The default is devstoreaccount1 with its well-known key.',
   ].join('\n')
 }
 
 function usageLines(program: string): readonly string[] {
   if (program !== 'lazuli') return [`Usage: ${program} [flags]`]
   return [
-    'Azure Storage that runs anywhere.',
+    'Azure Storage that runs anywhere: Blob, Queue, Table and Files over REST and SMB.',
     '',
     'Usage:',
-    '  lazuli [start] [flags]            start the services',
-    '  lazuli health [flags]             exit code 0 if a started Lazuli is ready, else 1',
-    '  lazuli fsck --location FOLDER     check the data of a Lazuli that is not running',
+    '  lazuli [start] [flags]              start the server',
+    '  lazuli health [flags]               exit with 0 if the running server is ready, otherwise with 1',
+    '  lazuli fsck --location FOLDER       check the data of a stopped server',
   ]
 }
 
@@ -48,7 +51,8 @@ function flagLine(name: string, row: Row, tail: string): string {
   const short = row.short === undefined ? '    ' : `-${row.short}, `
   const value = row.placeholder === undefined ? '' : ` ${row.placeholder}`
   const flag = `  ${short}--${name}${value}`
-  return `${flag.padEnd(FLAG_COLUMNS)}  ${row.help}${tail}`
+  const left = flag.length <= FLAG_COLUMNS ? flag.padEnd(FLAG_COLUMNS) : `${flag}\n${INDENT}`
+  return `${left}  ${row.help}${tail}`
 }
 
 function defaultText(value: unknown): string {

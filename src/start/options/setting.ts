@@ -1,8 +1,8 @@
-// The kinds of settings: how each is written, what it defaults to and what its text means. The table
-// of all settings is in options.ts; flags, environment variables and lazuli.json share these decoders.
+// The kinds of settings, each with its default and its decoder. Flags, environment variables and lazuli.json share
+// them. The table of all settings is in options.ts.
 import { isEncryptionScopeName } from '../../storage/shared/encryption-scope.ts'
 import { parseAllowCopyFrom, type CopyPattern } from '../../http/client/copy-source.ts'
-import { reasonOf, usageError } from '../start-error.ts'
+import { errorReason, usageError } from '../start-error.ts'
 
 export type Setting<T> = {
   readonly group: string
@@ -12,11 +12,11 @@ export type Setting<T> = {
   readonly placeholder: string | undefined
   /** Completes "… must be" in an error message. */
   readonly expected: string
-  /** undefined when the text is no value of this kind. */
+  /** undefined if the text is invalid. */
   readonly decode: (text: string) => T | undefined
   /** One letter, e.g. l for -l. */
   readonly short?: string
-  /** Another environment variable that means the same, after the setting's own. */
+  /** Another environment variable with the same meaning; the setting's own one wins. */
   readonly envAlias?: string
 }
 
@@ -28,7 +28,7 @@ export type About = {
 }
 
 export function textSetting(about: About, placeholder: string): Setting<string | undefined> {
-  const expected = 'a text of one line'
+  const expected = 'a single line of text'
   return { ...about, default: undefined, placeholder, expected, decode: decodeLine }
 }
 
@@ -38,7 +38,7 @@ export function hostSetting(about: About): Setting<string> {
 }
 
 export function portSetting(defaultPort: number, about: About): Setting<number> {
-  const expected = 'a port from 0 to 65535 (0: any free one)'
+  const expected = 'a port from 0 to 65535 (0 picks a free port)'
   const decode = (text: string): number | undefined => {
     if (!/^\d{1,5}$/.test(text)) return undefined
     const port = Number(text)
@@ -47,16 +47,16 @@ export function portSetting(defaultPort: number, about: About): Setting<number> 
   return { ...about, default: defaultPort, placeholder: 'PORT', expected, decode }
 }
 
-/** A day bounds it: longer is a mistake in the unit. */
+/** At most a day: a larger number is probably in the wrong unit. */
 export function secondsSetting(defaultSeconds: number, about: About): Setting<number> {
-  const expected = 'seconds from 0 to 86400'
+  const expected = 'a number of seconds from 0 to 86400'
   const decode = (text: string): number | undefined => decodeNumber(text, 86_400)
   return { ...about, default: defaultSeconds, placeholder: 'SECONDS', expected, decode }
 }
 
-/** A pebibyte bounds it. */
+/** At most a pebibyte. */
 export function megabytesSetting(about: About): Setting<number | undefined> {
-  const expected = 'megabytes, 0 or more'
+  const expected = 'a number of megabytes'
   const decode = (text: string): number | undefined => decodeNumber(text, 1_073_741_824)
   return { ...about, default: undefined, placeholder: 'MB', expected, decode }
 }
@@ -74,11 +74,12 @@ export function choiceSetting<const T extends string, const D extends string | u
   const decode = (text: string): T | undefined =>
     choices.find((choice) => choice === text.toLowerCase())
   const placeholder = choices.join('|')
-  return { ...about, default: defaultChoice, placeholder, expected: choices.join(' or '), decode }
+  const expected = placeholder.replaceAll('|', ', ').replace(/, (\w+)$/, ' or $1')
+  return { ...about, default: defaultChoice, placeholder, expected, decode }
 }
 
 export function hostListSetting(about: About): Setting<readonly string[]> {
-  const expected = 'host names with commas between them'
+  const expected = 'a comma-separated list of host names'
   const decode = (text: string): readonly string[] | undefined => {
     const hosts = text.split(',').map((host) => decodeHost(host.trim().toLowerCase()))
     return hosts.every((host) => host !== undefined) ? hosts : undefined
@@ -87,7 +88,7 @@ export function hostListSetting(about: About): Setting<readonly string[]> {
 }
 
 export function nameListSetting(about: About): Setting<readonly string[]> {
-  const expected = 'host names without a port and with commas between them, or *'
+  const expected = 'a comma-separated list of host names without a port, or *'
   const decode = (text: string): readonly string[] | undefined => {
     const names = text.split(',').map((name) => name.trim().toLowerCase())
     return names.every((name) => name === '*' || HOST_NAME.test(name)) ? names : undefined
@@ -98,7 +99,7 @@ export function nameListSetting(about: About): Setting<readonly string[]> {
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
 
 export function encryptionScopesSetting(about: About): Setting<readonly string[]> {
-  const expected = 'names of 3 to 63 letters, digits and dashes with commas between them'
+  const expected = 'a comma-separated list of names with 3 to 63 letters, digits and dashes'
   const decode = (text: string): readonly string[] | undefined => {
     const names = text.split(',').map((name) => name.trim())
     return names.every(isEncryptionScopeName) ? names : undefined
@@ -106,14 +107,14 @@ export function encryptionScopesSetting(about: About): Setting<readonly string[]
   return { ...about, default: [], placeholder: 'NAME,…', expected, decode }
 }
 
-/** Its errors hide what may be secret in a URL, so they are told as they are. */
+/** The parser's errors already hide secrets in URLs, so they are passed on unchanged. */
 export function copyPatternListSetting(about: About): Setting<readonly CopyPattern[]> {
-  const expected = 'URLs with commas between them, such as https://*.example.com'
+  const expected = 'a comma-separated list of URLs, such as https://*.example.com'
   const decode = (text: string): readonly CopyPattern[] => {
     try {
       return parseAllowCopyFrom([text])
     } catch (error) {
-      throw usageError(reasonOf(error))
+      throw usageError(errorReason(error))
     }
   }
   return { ...about, default: [], placeholder: 'URL,…', expected, decode }

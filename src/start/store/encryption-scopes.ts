@@ -1,5 +1,5 @@
-// The encryption scopes that the settings name, made when a server starts. In Azure they are a matter of the
-// account's management, which has no API here. A scope that is there keeps its key; none is ever removed.
+// Creates the encryption scopes of the settings when a server starts. In Azure they are part of the management API,
+// which does not exist here. An existing scope keeps its key; none is ever removed.
 import { randomBytes } from 'node:crypto'
 import { KEY_BYTES } from '../../extent/cipher.ts'
 import {
@@ -15,8 +15,12 @@ export async function createEncryptionScopes(
   names: readonly string[],
 ): Promise<void> {
   if (names.length === 0) return
-  const wrong = names.find((name) => !isEncryptionScopeName(name))
-  if (wrong !== undefined) throw usageError(`${wrong} cannot be the name of an encryption scope`)
+  const invalid = names.find((name) => !isEncryptionScopeName(name))
+  if (invalid !== undefined) {
+    throw usageError(
+      `${invalid} is not a valid encryption scope: use 3 to 63 letters, digits and dashes`,
+    )
+  }
   const { nowMs } = moment()
   const scopes = accounts.flatMap((account) =>
     names.map((name) => ({ account, name, key: randomBytes(KEY_BYTES) })),

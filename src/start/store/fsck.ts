@@ -1,5 +1,5 @@
-// `lazuli fsck`: checks every record against every extent, and says what it found. The store is taken for
-// as long as that lasts: what a running server writes meanwhile would look like damage.
+// `lazuli fsck`: checks every record against every extent and prints the problems. It owns the store meanwhile, since
+// the writes of a running server would look like damage.
 import { checkStore, type Problem, type StoreCheck } from '../../extent/sweep/fsck.ts'
 import type { Kv } from '../../kv/kv.ts'
 import { findMapOwners } from '../../storage/file/bytes/map-owner.ts'
@@ -20,7 +20,7 @@ export async function checkLocation(location: string, pid: number): Promise<Fsck
   }
 }
 
-/** The key of a map's record says nothing to people: whose file it is stands behind it. */
+/** Adds the file's path to problems with map records, whose keys mean nothing to people. */
 async function nameFiles(kv: Kv, problems: readonly Problem[]): Promise<Problem[]> {
   const ids = problems.map(({ key }) => mapIdOf(key))
   const owners = await findMapOwners(kv, new Set(ids.filter((id) => id !== undefined)))

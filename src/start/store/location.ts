@@ -1,10 +1,9 @@
-// The folder that holds all data. A folder that Lazuli makes, or finds empty, gets its own .gitignore,
-// so that no data is committed by mistake; one with other files in it does not, since there a
-// .gitignore would hide its owner's work.
+// The data folder. A new or empty folder gets a .gitignore, so that no data is committed by mistake. A folder with other
+// files does not, since a .gitignore would hide them from git.
 import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { nodeDisk } from '../../extent/file/disk.ts'
-import { errorCode, reasonOf, StartError } from '../start-error.ts'
+import { errorCode, errorReason, StartError } from '../start-error.ts'
 
 export const DEFAULT_LOCATION = '.lazuli'
 
@@ -12,7 +11,7 @@ export function locationPath(location: string | undefined, cwd: string): string 
   return resolve(cwd, location ?? DEFAULT_LOCATION)
 }
 
-/** Makes the folder if need be and makes sure that it can be written to. */
+/** Creates the folder if necessary and checks that it is writable. */
 export async function prepareLocation(path: string): Promise<void> {
   try {
     await makeFolder(path, PRIVATE)
@@ -21,7 +20,7 @@ export async function prepareLocation(path: string): Promise<void> {
     else await checkWritable(path)
   } catch (error) {
     throw new StartError(
-      `cannot write to the location ${path}: ${reasonOf(error)}; choose another with --location`,
+      `cannot write to the data folder ${path}: ${errorReason(error)}; choose another with --location`,
     )
   }
 }
@@ -33,8 +32,8 @@ async function writeIgnore(path: string): Promise<void> {
 }
 
 /**
- * Not mkdir's own `recursive`: where the file system answers ENOENT below a folder that exists, as in
- * /proc, that tries for ever.
+ * Does not use mkdir's `recursive`: it loops forever if the file system answers ENOENT below an existing folder, as
+ * /proc does.
  */
 export async function makeFolder(path: string, mode?: number): Promise<void> {
   try {
@@ -48,22 +47,24 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
   }
 }
 
-/** For commands that look at existing data and must not make a folder. */
+/** For commands that need existing data and must not create a folder. */
 export async function checkLocationExists(path: string): Promise<void> {
   try {
     await readdir(path)
   } catch (error) {
-    throw new StartError(`cannot read the location ${path}: ${reasonOf(error)}`)
+    throw new StartError(
+      `cannot read the data folder ${path}: ${errorReason(error)}; choose another with --location`,
+    )
   }
 }
 
-/** Permission bits do not tell (root, read-only mounts, network shares); a written file does. */
+/** Writes a file, since permission bits are not reliable (root, read-only mounts, network shares). */
 async function checkWritable(path: string): Promise<void> {
   const probe = join(path, '.write-check')
   try {
     await (await open(probe, 'wx', 0o600)).close()
   } catch (error) {
-    // Another process of the same location checks at this moment, or died while it did.
+    // Another process is checking the same folder right now, or was killed while it did.
     if (errorCode(error) !== 'EEXIST') throw error
   }
   await rm(probe, { force: true })

@@ -32,7 +32,7 @@ function modeOf(path: string): string {
   return `0${(statSync(path).mode & 0o777).toString(8)}`
 }
 
-/** As made by a server of before, under the usual umask. */
+/** As an older server created it, with the usual umask. */
 function wideLocation(name: string): string {
   const path = join(folder, name)
   for (const each of [path, join(path, 'store'), join(path, 'extents')]) mkdirSync(each)
@@ -53,7 +53,7 @@ async function tightened(path: string, as: number | undefined): Promise<string[]
   return lines
 }
 
-test('everything that a server makes is readable by its owner only', async () => {
+test('everything that a server creates is readable by its owner only', async () => {
   const location = join(folder, 'new')
   const before = process.umask(0o022)
   try {
@@ -67,10 +67,10 @@ test('everything that a server makes is readable by its owner only', async () =>
   }
 })
 
-test('a folder that others can read is tightened, once', async () => {
+test('a folder that others can read is restricted, once', async () => {
   const path = wideLocation('wide')
   assert.deepEqual(await tightened(path, uid), [
-    'info X: only its owner can read the data now; before, other users could',
+    'info X: restricted to its owner; other users could read the data before',
   ])
   assert.deepEqual(modesOf(path), [
     '0700 .',
@@ -83,7 +83,7 @@ test('a folder that others can read is tightened, once', async () => {
   assert.deepEqual(await tightened(path, uid), [])
 })
 
-test('a folder with other files keeps its mode, and so do they', async () => {
+test('a folder with other files keeps its mode, and so do those files', async () => {
   const path = wideLocation('shared')
   writeFileSync(join(path, 'code.ts'), '')
   symlinkSync(join(path, 'code.ts'), join(path, 'store', 'link'))
@@ -104,12 +104,12 @@ test('a folder with other files keeps its mode, and so do they', async () => {
 test("another user's folder is left alone, with a warning", async () => {
   const path = wideLocation('foreign')
   assert.deepEqual(await tightened(path, uid + 1), [
-    'warn X belongs to another user, so its permissions stay: others may read it',
+    'warn X belongs to another user and keeps its permissions: others may be able to read it',
   ])
   assert.equal(modeOf(path), '0755')
 })
 
-test('Windows has no modes', async () => {
+test('nothing is changed on Windows, which has no modes', async () => {
   const path = wideLocation('windows')
   assert.deepEqual(await tightened(path, undefined), [])
   assert.equal(modeOf(path), '0755')

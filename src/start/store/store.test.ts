@@ -25,14 +25,14 @@ async function putContent(store: Store, name: string): Promise<void> {
   })
 }
 
-test('a crash with a clock that was set back repeats no stamp', async (t) => {
+test('no stamp is repeated after a crash with a clock that was set back', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lazuli-store-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const nowMs = Date.UTC(2026, 0)
   const store = await openStore({ folder, pid: 1 }, () => nowMs)
   const { stamp } = store.moment()
   await putContent(store, 'stamped')
-  // As a crash leaves it: the floor is not saved on closing.
+  // As after a crash: closing does not save the floor.
   const copy = mkdtempSync(join(tmpdir(), 'lazuli-store-'))
   t.after(() => rmSync(copy, { recursive: true, force: true }))
   cpSync(join(folder, 'store'), join(copy, 'store'), { recursive: true })
@@ -42,7 +42,7 @@ test('a crash with a clock that was set back repeats no stamp', async (t) => {
   await crashed.close()
 })
 
-test('a second server is refused while the first has the store', async (t) => {
+test('a second server is refused while the first owns the store', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lazuli-store-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const store = await openStore({ folder, pid: 1 }, Date.now)

@@ -1,6 +1,5 @@
-// Opens a store: the kv and the extents of a folder, or of memory, with the ids, the moments and the
-// sweep that go with them. Extents rest and are swept by the machine's clock: a clock that a caller holds
-// must not keep garbage, or take bytes from under a reader.
+// Opens a store, in a folder or in memory: the kv, the extents, ids, moments and the sweep. The sweep of extents uses
+// the machine's clock: a clock that a caller controls must neither keep garbage nor remove bytes that are being read.
 import { randomUUID } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -41,7 +40,7 @@ export type Store = {
   readonly newId: Ids
   moment(): Moment
   sizeBytes(): number
-  /** Gives back what deletes have left; called now and then, and once at the end. */
+  /** Frees the space of deleted objects. Called periodically. */
   sweep(options?: { readonly graceMs?: number }): Promise<void>
   close(): Promise<void>
 }
@@ -66,7 +65,7 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
       const folder = join(place.folder, 'extents')
       const writerId = randomUUID()
       const extents = await openLocalExtents({ folder, kv, clock: Date.now, writerId })
-      // LMDB syncs its file, not the file's name: without that, a power cut could take a new store whole.
+      // LMDB syncs its file but not the folder entry, so a power cut could lose a new store completely.
       await nodeDisk.syncFolder(join(place.folder, 'store'))
       await nodeDisk.syncFolder(place.folder)
       return await storeOf(kv, withSmallSlices(extents, kv), clock, owner)
@@ -98,7 +97,7 @@ async function storeOf(
     moment,
     sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
     async sweep(options = {}) {
-      // Before the blobs: they share the sweep of maps.
+      // Before the blobs, which share the sweep of maps.
       await sweepCopiedMaps(kv, Date.now())
       await sweepFiles(kv, moment().nowMs)
       await sweepBlobs(kv, moment().nowMs)

@@ -1,6 +1,5 @@
-// A certification authority of one's own and a server certificate from it, for `--https auto`. Made
-// with @peculiar/x509, which is loaded only when something has to be made: a start that finds its
-// certificate in the location does not pay for it.
+// Creates a private certification authority (CA) and a server certificate for `--https auto`. @peculiar/x509 is loaded
+// only to create one, so a start with existing certificates does not need it.
 import { createPrivateKey, KeyObject, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { Extension, JsonGeneralName } from '@peculiar/x509'
@@ -8,17 +7,17 @@ import type { Extension, JsonGeneralName } from '@peculiar/x509'
 const DAY_MS = 86_400_000
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
-/** Clocks of containers and virtual machines run behind. */
+/** The clocks of containers and virtual machines may be slow. */
 const BACKDATE_MS = DAY_MS
 const CA_VALID_MS = 3650 * DAY_MS
-/** Browsers and Apple's systems refuse server certificates that are valid for longer than 398 days. */
+/** Browsers and Apple's systems reject server certificates that are valid for more than 398 days. */
 const SERVER_VALID_MS = 397 * DAY_MS
 const RENEW_BEFORE_MS = 30 * DAY_MS
 
-/** A private key and the certificate for it (for a server: and its CA's), in PEM. */
+/** A private key and its certificate in PEM; for a server, followed by the CA's certificate. */
 export type Certificate = { readonly keyPem: string; readonly certPem: string }
 
-/** Names that reach a Lazuli on this machine. A wildcard stands for one label only, RFC 6125 6.4.3. */
+/** Names by which a server on this machine is reached. A wildcard matches one label only, RFC 6125 6.4.3. */
 const LOCAL_NAMES: readonly string[] = [
   'localhost',
   '127.0.0.1',
@@ -41,7 +40,7 @@ export async function makeCa(nowMs: number): Promise<Certificate> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
-    // A name of its own, so that a system that trusted several can tell them apart.
+    // A unique name, so that a system that trusts several can tell them apart.
     name: `CN=Lazuli CA ${randomBytes(4).toString('hex')}`,
     notBefore: new Date(nowMs - BACKDATE_MS),
     notAfter: new Date(nowMs + CA_VALID_MS),
@@ -102,13 +101,13 @@ function serverExtensions(
   ]
 }
 
-/** Not for long enough any more, counted so that what it signs is never valid longer than it is. */
+/** Too close to expiry: a CA must outlive the certificates that it signs. */
 export function isCaStale(ca: Certificate, nowMs: number): boolean {
   const { validTo } = new X509Certificate(ca.certPem)
   return Date.parse(validTo) < nowMs + SERVER_VALID_MS + RENEW_BEFORE_MS
 }
 
-/** From another CA, about to expire, or for other names. */
+/** Signed by another CA, about to expire, or for other names. */
 export function isServerStale(
   server: Certificate,
   ca: Certificate,
@@ -130,13 +129,13 @@ function hasExactlyNames(certificate: X509Certificate, names: readonly string[])
 }
 
 /**
- * tsyringe, beneath @peculiar/x509, does not load without the reflect-metadata polyfill. It only asks
- * it what the constructors of registered classes need, and here none needs anything.
+ * @peculiar/x509 depends on tsyringe, which does not load without the reflect-metadata polyfill. It only looks up
+ * constructor parameters there, and the registered classes have none, so a stub is enough.
  */
 async function loadX509(): Promise<typeof import('@peculiar/x509')> {
-  const nothingKnown = (): undefined => undefined
+  const noMetadata = (): undefined => undefined
   if (!('getMetadata' in Reflect)) {
-    Object.assign(Reflect, { getMetadata: nothingKnown, getOwnMetadata: nothingKnown })
+    Object.assign(Reflect, { getMetadata: noMetadata, getOwnMetadata: noMetadata })
   }
   return import('@peculiar/x509')
 }

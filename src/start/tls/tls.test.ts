@@ -34,12 +34,12 @@ test('without --https and --cert there is no TLS', async () => {
   assert.equal(await load({}), undefined)
 })
 
-test('--https auto: who trusts the CA can connect by each name', async (t) => {
+test('--https auto: a client that trusts the CA can connect by each name', async (t) => {
   const { tls, ca } = await loadAuto(join(folder, 'connect'), { httpsNames: ['storage.test'] })
   const server = createServer(tls.context, (_request, response) => response.end('hello'))
   t.after(() => server.close())
   const { port } = await listen(server, { what: 'test', flag: '', host: '127.0.0.1', port: 0 })
-  // Node, as OpenSSL, takes no wildcard right below a top-level name; others take *.localhost.
+  // Node and OpenSSL accept no wildcard directly below a top-level name; others accept *.localhost.
   const hosts = ['localhost', 'host.docker.internal', 'a1.blob.localhost', 'storage.test']
   for (const servername of hosts) {
     const status = await new Promise((resolve, reject) => {
@@ -63,7 +63,7 @@ test('--https auto: the certificate is for the local names and addresses', async
   }
 })
 
-test('--https auto: kept, with keys that only the owner reads', async () => {
+test('--https auto: certificates are kept, and only the owner can read their keys', async () => {
   const location = join(folder, 'kept')
   const first = await loadAuto(location)
   const second = await loadAuto(location)
@@ -75,7 +75,7 @@ test('--https auto: kept, with keys that only the owner reads', async () => {
   }
 })
 
-test('--https auto: another name or a near end renews the certificate but not the CA', async () => {
+test('--https auto: another name or a near expiry renews the certificate but not the CA', async () => {
   const location = join(folder, 'renewed')
   const first = await loadAuto(location)
   const renamed = await loadAuto(location, { httpsNames: ['nas.home'] })
@@ -86,7 +86,7 @@ test('--https auto: another name or a near end renews the certificate but not th
   assert.notEqual(later.cert, renamed.cert)
 })
 
-test('--https auto: a CA that would end before its certificates is made anew', async () => {
+test('--https auto: a CA that would expire before its certificates is replaced', async () => {
   const location = join(folder, 'old-ca')
   const first = await loadAuto(location)
   const later = await loadAuto(location, {}, NOW_MS + 3300 * DAY_MS)
@@ -100,14 +100,14 @@ test('--https auto in memory writes nothing', async () => {
   assert.equal(tls.ca.path, undefined)
 })
 
-test('--https auto: a damaged file is named', async () => {
+test('--https auto: the error names a damaged file', async () => {
   const location = join(folder, 'damaged')
   await loadAuto(location)
   writeFileSync(join(location, 'https', 'server.private.pem'), 'nothing')
   await assert.rejects(loadAuto(location), /server\.private\.pem is damaged; delete it/)
 })
 
-test('--cert with --key, --pwd, or both in one file', async (t) => {
+test('--cert works with --key, --pwd, or both in one file', async (t) => {
   const { cert, key } = await loadAuto(join(folder, 'given'))
   const other = await loadAuto(join(folder, 'other'))
   const file = (name: string, text: string): string => {
@@ -147,11 +147,11 @@ test('--cert with --key, --pwd, or both in one file', async (t) => {
     [{ cert: certPath }, /there is no private key/],
     [{ cert: certPath, key: file('k3.pem', 'nothing') }, /there is no private key/],
     [{ cert: certPath, key: encrypted, pwd: 'wrong' }, /the password \(--pwd\) is wrong/],
-    [{ cert: certPath, key: encrypted }, /it is encrypted; give its password/],
+    [{ cert: certPath, key: encrypted }, /it is encrypted; pass its password/],
     [{ cert: pfx, pwd: 'wrong' }, /the password \(--pwd\) is wrong/],
-    [{ cert: pfx }, /it is encrypted; give its password/],
+    [{ cert: pfx }, /it is encrypted; pass its password/],
     [{ cert: pfx, key: keyPath }, /is not PEM/],
-    [{ cert: file('rubbish.pfx', 'rubbish'), pwd: 'x' }, /neither PEM nor a PFX/],
+    [{ cert: file('rubbish.pfx', 'rubbish'), pwd: 'x' }, /neither PEM nor a readable PFX/],
   ]
   for (const [values, message] of wrong) {
     await t.test(`refuses with ${message.source}`, async () => {

@@ -1,6 +1,6 @@
-// What HTTPS needs, from `--https auto` or from --cert, --key and --pwd. Certificates made here are
-// kept in the location's https folder: ca.pem to be trusted, and two private files that hold a key
-// together with its certificate, so that a pair is always replaced as one.
+// Loads the certificates for HTTPS, from `--https auto` or from --cert, --key and --pwd. Generated certificates are stored
+// in the https folder of the data: ca.pem for clients to trust, and two private files, each with a key and its
+// certificate, so that a pair is always replaced together.
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SecureContextOptions } from 'node:tls'
@@ -14,17 +14,17 @@ import {
 } from './certificate.ts'
 import { isWildcard } from '../host.ts'
 import type { Options } from '../options/options.ts'
-import { errorCode, reasonOf, StartError, usageError } from '../start-error.ts'
+import { errorCode, errorReason, StartError, usageError } from '../start-error.ts'
 
 export type Tls = {
   readonly context: Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase'>
-  /** Only with `--https auto`; without a path when nothing may be written. */
+  /** Only with `--https auto`; without a path if it is only in memory. */
   readonly ca?: { readonly pem: string; readonly path: string | undefined }
 }
 
 export type TlsSettings = {
   readonly options: Options
-  /** undefined with --inMemoryPersistence: then a certificate lives as long as the process. */
+  /** undefined with --inMemoryPersistence: then certificates last as long as the process. */
   readonly location: string | undefined
   readonly nowMs: number
 }
@@ -34,13 +34,13 @@ export async function loadTls({ options, location, nowMs }: TlsSettings): Promis
   if (options.cert !== undefined) return loadGiven(options.cert, options)
   if (options.https !== 'auto') return undefined
   const names = certificateNames([...options.httpsNames, ...listeningNames(options)])
-  const made =
+  const certificates =
     location === undefined
-      ? await makeBoth(names, nowMs)
-      : await keepBoth(join(location, 'https'), names, nowMs)
+      ? await createCertificates(names, nowMs)
+      : await loadCertificates(join(location, 'https'), names, nowMs)
   const path = location === undefined ? undefined : join(location, 'https', 'ca.pem')
-  const { certPem: cert, keyPem: key } = made.server
-  return { context: { cert, key }, ca: { pem: made.ca.certPem, path } }
+  const { certPem: cert, keyPem: key } = certificates.server
+  return { context: { cert, key }, ca: { pem: certificates.ca.certPem, path } }
 }
 
 function listeningNames(options: Options): readonly string[] {
@@ -49,35 +49,39 @@ function listeningNames(options: Options): readonly string[] {
   return hosts.filter((host) => !isWildcard(host))
 }
 
-type Made = { readonly ca: Certificate; readonly server: Certificate }
+type Certificates = { readonly ca: Certificate; readonly server: Certificate }
 
-async function makeBoth(names: readonly string[], nowMs: number): Promise<Made> {
+async function createCertificates(names: readonly string[], nowMs: number): Promise<Certificates> {
   const ca = await makeCa(nowMs)
   return { ca, server: await makeServerCertificate(ca, names, nowMs) }
 }
 
-async function keepBoth(folder: string, names: readonly string[], nowMs: number): Promise<Made> {
+async function loadCertificates(
+  folder: string,
+  names: readonly string[],
+  nowMs: number,
+): Promise<Certificates> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const ca = await keepCa(folder, nowMs)
+    const ca = await loadCa(folder, nowMs)
     const path = join(folder, 'server.private.pem')
-    const kept = await readPair(path)
-    if (kept !== undefined && !isServerStale(kept, ca, { names, nowMs }))
-      return { ca, server: kept }
+    const stored = await readPair(path)
+    if (stored !== undefined && !isServerStale(stored, ca, { names, nowMs }))
+      return { ca, server: stored }
     const server = await makeServerCertificate(ca, names, nowMs)
     await writePrivate(path, server.keyPem + server.certPem)
     return { ca, server }
   } catch (error) {
-    throw new StartError(`--https auto cannot use ${folder}: ${reasonOf(error)}`)
+    throw new StartError(`--https auto cannot use ${folder}: ${errorReason(error)}`)
   }
 }
 
-async function keepCa(folder: string, nowMs: number): Promise<Certificate> {
+async function loadCa(folder: string, nowMs: number): Promise<Certificate> {
   const path = join(folder, 'ca.private.pem')
-  const kept = await readPair(path)
-  if (kept !== undefined && !isCaStale(kept, nowMs)) {
-    await writePublic(join(folder, 'ca.pem'), kept.certPem)
-    return kept
+  const stored = await readPair(path)
+  if (stored !== undefined && !isCaStale(stored, nowMs)) {
+    await writePublic(join(folder, 'ca.pem'), stored.certPem)
+    return stored
   }
   const ca = await makeCa(nowMs)
   await writePrivate(path, ca.keyPem + ca.certPem)
@@ -92,7 +96,7 @@ async function readPair(path: string): Promise<Certificate | undefined> {
   })
   if (text === undefined) return undefined
   const certAt = text.indexOf('-----BEGIN CERTIFICATE-----')
-  if (certAt <= 0) throw new Error(`${path} is damaged; delete it to have it made again`)
+  if (certAt <= 0) throw new Error(`${path} is damaged; delete it to create a new one`)
   return { keyPem: text.slice(0, certAt), certPem: text.slice(certAt) }
 }
 
@@ -105,8 +109,8 @@ async function writePrivate(path: string, text: string): Promise<void> {
 }
 
 async function writePublic(path: string, text: string): Promise<void> {
-  const there = await readFile(path, 'utf8').catch(() => undefined)
-  if (there !== text) await writeFile(path, text, { mode: 0o600 })
+  const current = await readFile(path, 'utf8').catch(() => undefined)
+  if (current !== text) await writeFile(path, text, { mode: 0o600 })
 }
 
 type Given = Pick<Options, 'key' | 'pwd'>
@@ -117,10 +121,10 @@ async function loadGiven(path: string, { key: keyPath, pwd }: Given): Promise<Tl
   const isPem = bytes.includes('-----BEGIN')
   if (!isPem && keyPath !== undefined) {
     throw usageError(
-      `--cert ${path} is not PEM, so it cannot be used with --key; a PFX has its own`,
+      `--cert ${path} is not PEM, so it cannot be used with --key; a PFX contains its key`,
     )
   }
-  // A PEM file may hold the key as well.
+  // A PEM file may contain the key too.
   const key = keyPath === undefined ? bytes : await readGiven('--key', keyPath)
   const context = isPem ? { cert: bytes, key, ...passphrase } : { pfx: bytes, ...passphrase }
   await checkContext(context, { path, keyPath })
@@ -129,11 +133,11 @@ async function loadGiven(path: string, { key: keyPath, pwd }: Given): Promise<Tl
 
 async function readGiven(flag: string, path: string): Promise<Buffer> {
   return readFile(path).catch((error: unknown) => {
-    throw new StartError(`cannot read ${flag} ${path}: ${reasonOf(error)}`)
+    throw new StartError(`cannot read ${flag} ${path}: ${errorReason(error)}`)
   })
 }
 
-/** Tried now, since a wrong key would otherwise show at the first handshake. */
+/** Checks the key now, since a wrong one would otherwise fail at the first handshake. */
 async function checkContext(
   context: Tls['context'],
   { path, keyPath }: { readonly path: string; readonly keyPath: string | undefined },
@@ -143,23 +147,25 @@ async function checkContext(
     createSecureContext(context)
   } catch (error) {
     const place = `--cert ${path}${keyPath === undefined ? '' : ` with --key ${keyPath}`}`
-    throw new StartError(`cannot use ${place}: ${tlsReason(reasonOf(error), context)}`)
+    throw new StartError(`cannot use ${place}: ${tlsReason(errorReason(error), context)}`)
   }
 }
 
-// OpenSSL's words, said so that one knows which file to change.
+// Explains OpenSSL's error so that the user knows which file to fix.
 function tlsReason(reason: string, context: Tls['context']): string {
-  // A wrong password decrypts to noise, which now and then has the right padding and only then fails.
+  // A wrong password decrypts to noise. It sometimes has valid padding, and then fails with another error.
   const isNoise = context.passphrase !== undefined && String(context.key).includes('ENCRYPTED')
   if (
     isNoise ||
     /mac verify failure|bad decrypt|interrupted or cancelled|bad password/i.test(reason)
   ) {
     return context.passphrase === undefined
-      ? 'it is encrypted; give its password with --pwd'
+      ? 'it is encrypted; pass its password with --pwd'
       : 'the password (--pwd) is wrong'
   }
   if (/key values mismatch/i.test(reason)) return 'the key does not belong to the certificate'
-  if (context.pfx !== undefined) return `it is neither PEM nor a PFX that can be read (${reason})`
-  return /no start line|DECODER/i.test(reason) ? 'there is no private key (--key) in PEM' : reason
+  if (context.pfx !== undefined) return `it is neither PEM nor a readable PFX (${reason})`
+  return /no start line|DECODER/i.test(reason)
+    ? 'there is no private key in PEM; pass one with --key'
+    : reason
 }

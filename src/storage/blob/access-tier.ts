@@ -1,4 +1,4 @@
-// Access tiers as records and requests name them; the rules are tier.ts.
+// Access tiers, as requests name them and records store them. The rules are in tier.ts.
 
 export type OnlineTier = 'Hot' | 'Cool' | 'Cold' | 'Smart'
 export type BlockTier = OnlineTier | 'Archive'
@@ -8,18 +8,18 @@ export type AccessTier = BlockTier | PageTier
 
 export type RehydratePriority = 'Standard' | 'High'
 
-/** The way out of the archive. */
+/** A move from the archive to an online tier. */
 export type Rehydration = {
   readonly to: OnlineTier
   readonly priority: RehydratePriority
   readonly doneMs: number
 }
 
-/** The tier that somebody set, as the record has it. */
+/** A tier that was set explicitly, as the record stores it. */
 export type StoredTier = {
   readonly name: AccessTier
   readonly setMs: number
   readonly rehydration?: Rehydration
-  /** Of the smart tier: the last access since it was set, to the day. */
+  /** Smart tier only: the last access since the tier was set, to the day. */
   readonly accessedMs?: number
 }

@@ -1,32 +1,34 @@
-// A blob: one record, with its bytes as content.ts keeps them. How a request finds it (the current one, a
-// snapshot, a version), and what it is after a write. What guards it is guard.ts.
+// How a request finds a blob (the current one, a snapshot or a version), and what a write leaves in its record.
+// Conditions, leases and the like are in guard.ts, the bytes in content.ts.
+import { derived } from '../../kv/derived.ts'
 import type { Key, ReadTx, Step } from '../../kv/kv.ts'
 import { decodeRecord, recordBytes, type StoredRecord } from '../../kv/record.ts'
 import { checkReadConditions, checkSatisfiable } from '../shared/condition.ts'
 import { StorageError } from '../shared/error.ts'
 import { checkLeaseForRead, withLease, type Lease } from '../shared/lease.ts'
+import { laterMs } from '../shared/modified.ts'
 import type { Moment } from '../../node/moment.ts'
 import { requireContainer, type Container, type ContainerAddress } from './container/container.ts'
 import { checkEncryption, encryptionForWrite } from './encryption.ts'
-import { checkNotIncremental, checkWrite, conditionState, type BlobGuard } from './guard.ts'
+import { checkNotIncremental, checkBlobWrite, conditionState, type BlobGuard } from './guard.ts'
 import { blobKey, pastBlobKey } from './keys.ts'
 import type { Blob, PastBlob, StoredBlob } from './record.ts'
 import { checkOnline } from './tier.ts'
 
-/** A snapshot or a version, by the stamp that its id is made from. */
+/** A snapshot or a version, by the stamp behind its id. */
 export type BlobAt = { readonly snapshot: number } | { readonly version: number }
 
 export type BlobAddress = ContainerAddress & { readonly blob: string; readonly at?: BlobAt }
 
-/** The place of a blob, and what is there. */
+/** The key of a blob, and what is stored under it. */
 export type Target = {
   readonly container: Container
   readonly key: Key
-  /** What a client can see. */
+  /** Undefined if clients see no blob here. */
   readonly stored: StoredBlob | undefined
-  /** A snapshot or version that is soft-deleted: not there, but a client is told. */
+  /** The address names a soft-deleted snapshot or version; the error says so. */
   readonly isSoftDeleted?: boolean
-  /** A blob past its expiry that no sweep has met yet: to be dropped by whoever writes here. */
+  /** An expired blob that the sweep has not removed yet. The next write removes it. */
   readonly expired?: Blob
 }
 
@@ -38,13 +40,13 @@ export function* findBlob(tx: ReadTx, address: BlobAddress, nowMs: number): Step
   const key = blobKey(container.id, address.blob)
   const stored = yield* getStored<Blob>(tx, key)
   if (stored === undefined) return { container, key, stored }
-  if (isExpired(stored.blob, nowMs)) {
+  if (isBlobExpired(stored.blob, nowMs)) {
     return { container, key, stored: undefined, expired: stored.blob }
   }
   return { container, key, stored }
 }
 
-/** What the address names: the current blob, a snapshot or a version. Deleted ones are not there. */
+/** The blob that the address names: the current one, a snapshot or a version. Soft-deleted ones are not found. */
 export function* findBlobAt(tx: ReadTx, address: BlobAddress, nowMs: number): Step<Target> {
   const { at } = address
   if (at === undefined) return yield* findBlob(tx, address, nowMs)
@@ -71,12 +73,12 @@ export function kindOf(at: BlobAt): 'version' | 'snapshot' {
   return 'version' in at ? 'version' : 'snapshot'
 }
 
-/** A snapshot, a version or a deleted blob, and not the current one. */
+/** A snapshot, a version or a soft-deleted blob, as opposed to the current one. */
 export function isPast(blob: Blob): blob is PastBlob {
   return 'kind' in blob
 }
 
-/** Get Blob Properties, Get Blob Metadata and whatever else reads without the bytes. */
+/** For Get Blob Properties, Get Blob Metadata and other reads that need no bytes. */
 export function* readBlob(
   tx: ReadTx,
   address: BlobAddress,
@@ -91,7 +93,7 @@ export function* readBlob(
   return target
 }
 
-/** Get Blob, Query Blob Contents: the bytes must be at hand, and the key the right one. */
+/** For Get Blob and Query Blob Contents: the blob must be online, and the request must name the right key. */
 export function* readBlobBytes(
   tx: ReadTx,
   address: BlobAddress,
@@ -106,7 +108,7 @@ export function* readBlobBytes(
   return target
 }
 
-/** The current blob for a change of it; `lease` is what stays of its lease. */
+/** The current blob, to be changed. `lease` is its lease after the write. */
 export function* findForUpdate(
   tx: ReadTx,
   address: BlobAddress,
@@ -114,10 +116,10 @@ export function* findForUpdate(
   nowMs: number,
 ): Step<ExistingTarget & { readonly lease: Lease | undefined }> {
   const found = yield* findBlob(tx, address, nowMs)
-  // A key that the container forbids is refused before a missing blob (seen in recorded traffic).
+  // Azure rejects a key that the container forbids before it reports a missing blob (seen in recorded traffic).
   if (found.stored === undefined) encryptionForWrite(guard.encryption ?? {}, found.container)
   const target = requireBlob(found)
-  const lease = checkWrite(target.stored.blob, guard, nowMs, 'update')
+  const lease = checkBlobWrite(target.stored.blob, guard, nowMs, 'update')
   return { ...target, lease }
 }
 
@@ -127,19 +129,19 @@ export function requireBlob(target: Target): ExistingTarget {
   throw new StorageError('BlobNotFound', isSoftDeleted ? { 'x-ms-is-soft-deleted': 'true' } : {})
 }
 
-/** From when on a blob that was given an expiry is gone: not while a policy or a hold keeps it. */
+/** When the blob expires. A legal hold or an immutability policy postpones it. */
 export function expiresAtMs({ expiresMs, immutability, legalHold }: Blob): number | undefined {
   if (expiresMs === undefined || legalHold === true) return undefined
   return Math.max(expiresMs, immutability?.untilMs ?? 0)
 }
 
-/** Nobody sees an expired blob, whether or not a sweep has met it. */
-export function isExpired(blob: Blob, nowMs: number): boolean {
+/** Clients don't see an expired blob, even if the sweep has not removed it yet. */
+export function isBlobExpired(blob: Blob, nowMs: number): boolean {
   const atMs = expiresAtMs(blob)
   return atMs !== undefined && atMs <= nowMs
 }
 
-/** The record after a write: a lease that ended is forgotten, a finished copy is history. */
+/** The record after a write. Drops a lease that has ended and, unless `keeps.copy`, the state of the last copy. */
 export function afterWrite(
   blob: Blob,
   lease: Lease | undefined,
@@ -157,11 +159,6 @@ export function afterWrite(
   }
 }
 
-/** Last-Modified never goes back, whichever of two writers took its moment first. */
-export function laterMs(current: Blob | undefined, moment: Moment): number {
-  return current === undefined ? moment.nowMs : Math.max(current.modifiedMs, moment.nowMs)
-}
-
 export function decodeBlob(value: StoredRecord): Blob {
   return decodeRecord<Blob>(value)
 }
@@ -176,5 +173,5 @@ function* getStored<T extends Blob>(tx: ReadTx, key: Key): Step<StoredBlob<T> | 
 }
 
 export function decodeStored<T extends Blob>(value: StoredRecord): StoredBlob<T> {
-  return { blob: decodeRecord<T>(value), bytes: recordBytes(value) }
+  return derived(value, 'blob', () => ({ blob: decodeRecord<T>(value), bytes: recordBytes(value) }))
 }

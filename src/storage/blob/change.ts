@@ -1,6 +1,6 @@
-// Changes of a blob that leave its bytes alone: headers, metadata, tags, leases, tiers, and what page blobs
-// have besides. Whether one changes the ETag is the service's choice, not ours.
-import { shownAccess, getProtection, isKeptAsVersion, type Protection } from './protection.ts'
+// Changes that leave a blob's bytes alone: headers, metadata, tags, leases, tiers, and the properties of page
+// blobs. The same ones as in Azure change the ETag.
+import { visibleAccess, getProtection, isKeptAsVersion, type Protection } from './protection.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { checkWriteConditions } from '../shared/condition.ts'
@@ -25,18 +25,18 @@ import { checkEncryption } from './encryption.ts'
 import {
   checkMutable,
   checkNoPendingCopy,
-  checkWrite,
+  checkBlobWrite,
   conditionState,
   requireType,
   type BlobGuard,
 } from './guard.ts'
-import { copyToVersion, nextPastStamp, placeOf } from './past/past.ts'
+import { copyToVersion, nextPastStamp, blobPlaceOf } from './past/past.ts'
 import { getStaging, saveStaging } from './content/staging.ts'
 import { changeTagIndex } from './list/tag-index.ts'
 import { NO_TAGS, type Tags } from '../shared/tags.ts'
 import { changedTier, tierAfterAccess, type SetTier, type TierChange } from './tier.ts'
 
-/** Set Blob Metadata: all of it is replaced. With versioning on, this makes a version. */
+/** Set Blob Metadata replaces all metadata. With versioning on, it creates a version. */
 export function* setBlobMetadata(
   tx: Tx,
   address: BlobAddress,
@@ -48,7 +48,10 @@ export function* setBlobMetadata(
   const target = yield* findForUpdate(tx, address, guard, moment.nowMs)
   const { blob: current, bytes } = target.stored
   checkEncryption(current.encryption, guard.encryption ?? {}, 'write', target.container)
-  const [place, protection] = [placeOf(address, target), yield* getProtection(tx, address.account)]
+  const [place, protection] = [
+    blobPlaceOf(address, target),
+    yield* getProtection(tx, address.account),
+  ]
   const isVersion = protection.isVersioningEnabled
   if (isKeptAsVersion(current, protection)) yield* copyToVersion(tx, place, target.stored, newId)
   else checkMutable(current, moment.nowMs)
@@ -61,7 +64,7 @@ export function* setBlobMetadata(
   return blob
 }
 
-/** Of a page blob: the new length and the new sequence number. */
+/** Page blobs only: the new length and the new sequence number. */
 export type PageProperties = {
   readonly lengthBytes?: number
   readonly sequenceNumber?: SequenceNumberChange
@@ -70,7 +73,7 @@ export type PageProperties = {
 export type SequenceNumberChange =
   { readonly action: 'max' | 'update'; readonly value: bigint } | { readonly action: 'increment' }
 
-/** Set Blob Properties: the headers, if any is named, are replaced whole. */
+/** Set Blob Properties replaces all headers if the request names any. */
 export function* setBlobProperties(
   tx: Tx,
   address: BlobAddress,
@@ -78,7 +81,7 @@ export function* setBlobProperties(
   set: {
     readonly headers: ContentHeaders | undefined
     readonly page: PageProperties
-    /** Of the map, if it gets a new one. */
+    /** For the map, if a new one is needed. */
     readonly newId: number
   },
   moment: Moment,
@@ -118,7 +121,7 @@ function changedSequenceNumber(blob: Blob, change: SequenceNumberChange): string
   return String(change.value > current ? change.value : current)
 }
 
-/** Lease Blob: the ETag stays. A blob of which there are only uncommitted blocks can be leased too. */
+/** Lease Blob does not change the ETag. A blob that has only uncommitted blocks can be leased too. */
 export function* leaseBlob(
   tx: Tx,
   address: BlobAddress,
@@ -146,7 +149,7 @@ export function* leaseBlob(
   return { result, blob }
 }
 
-/** Get Blob Tags, of the current blob, a snapshot or a version. */
+/** Get Blob Tags of the current blob, a snapshot or a version. */
 export function* getBlobTags(
   tx: ReadTx,
   address: BlobAddress,
@@ -157,7 +160,7 @@ export function* getBlobTags(
   return stored.blob.tags ?? NO_TAGS
 }
 
-/** Set Blob Tags: replaced whole; the ETag stays. Only the current blob's are found by Find Blobs. */
+/** Set Blob Tags replaces all tags and keeps the ETag. Find Blobs by Tags finds only current blobs. */
 export function* setBlobTags(
   tx: Tx,
   address: BlobAddress,
@@ -167,25 +170,25 @@ export function* setBlobTags(
 ): Step<void> {
   const target = requireBlob(yield* findBlobAt(tx, address, moment.nowMs))
   const { blob: current, bytes } = target.stored
-  const lease = checkWrite(current, guard, moment.nowMs, 'update')
+  const lease = checkBlobWrite(current, guard, moment.nowMs, 'update')
   const { tags: before = NO_TAGS, ...rest } = withLease(current, lease)
   const blob: Blob = { ...rest, ...(tags.length > 0 && { tags }) }
-  if (!isPast(current)) changeTagIndex(tx, placeOf(address, target), before, tags)
+  if (!isPast(current)) changeTagIndex(tx, blobPlaceOf(address, target), before, tags)
   tx.put(target.key, encodeRecord(blob, bytes))
 }
 
-/** Set Blob Tier, of the current blob, a snapshot or a version; the ETag stays. */
+/** Set Blob Tier of the current blob, a snapshot or a version. The ETag stays. */
 export function* setBlobTier(
   tx: Tx,
   address: BlobAddress,
   guard: BlobGuard,
-  asked: SetTier,
+  request: SetTier,
   nowMs: number,
 ): Step<TierChange> {
   const target = requireBlob(yield* findBlobAt(tx, address, nowMs))
   const { blob: current, bytes } = target.stored
-  const lease = checkWrite(current, guard, nowMs, 'update')
-  const change = changedTier(current, asked, nowMs)
+  const lease = checkBlobWrite(current, guard, nowMs, 'update')
+  const change = changedTier(current, request, nowMs)
   const blob: Blob = { ...withLease(current, lease), tier: change.tier }
   tx.put(target.key, encodeRecord(blob, bytes))
   return change
@@ -194,8 +197,8 @@ export function* setBlobTier(
 const DAY_MS = 24 * 60 * 60 * 1_000
 
 /**
- * A blob after Get Blob has read it; the same one if there is nothing to note. Last access is kept to the day,
- * so that reading seldom writes.
+ * The blob with its last access time updated; the same object if nothing changes. The time is kept to the day,
+ * so that reads seldom write.
  */
 export function withAccess(blob: Blob, { isAccessTimeTracked }: Protection, nowMs: number): Blob {
   const isStale = isAccessTimeTracked && (blob.accessedMs ?? 0) + DAY_MS <= nowMs
@@ -204,7 +207,7 @@ export function withAccess(blob: Blob, { isAccessTimeTracked }: Protection, nowM
   return { ...blob, ...(isStale && { accessedMs: nowMs }), ...(tier !== undefined && { tier }) }
 }
 
-/** Notes that a blob was read. */
+/** Records a read of the blob. */
 export function* touchBlob(tx: Tx, address: BlobAddress, nowMs: number): Step<void> {
   const { key, stored } = yield* findBlobAt(tx, address, nowMs)
   if (stored === undefined) return
@@ -212,8 +215,8 @@ export function* touchBlob(tx: Tx, address: BlobAddress, nowMs: number): Step<vo
   if (touched !== stored.blob) tx.put(key, encodeRecord(touched, stored.bytes))
 }
 
-/** Properties and metadata of a blob with a customer's key are secret too; those of a scope are not. */
-export function* readShown(
+/** Get Blob Properties and Get Blob Metadata. They require a customer-provided key, but not an encryption scope. */
+export function* readBlobProperties(
   tx: ReadTx,
   address: BlobAddress,
   guard: BlobGuard,
@@ -222,5 +225,5 @@ export function* readShown(
   const { blob } = (yield* readBlob(tx, address, guard, nowMs)).stored
   checkEncryption(blob.encryption, guard.encryption ?? {}, 'read')
   if (blob.accessedMs === undefined) return blob
-  return shownAccess(blob, yield* getProtection(tx, address.account))
+  return visibleAccess(blob, yield* getProtection(tx, address.account))
 }

@@ -1,4 +1,4 @@
-// The answers are those that the SDKs recorded from the service where they did: test_cpk, test_cpk_n
+// Where the SDKs have recordings of the service, the expected answers are from there: test_cpk, test_cpk_n
 // (azure-sdk-for-python), encryptionscope.spec (azure-sdk-for-js).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ function outcomeOf<T>(run: () => T): T | ErrorCode {
 }
 
 type NewBlob = readonly [
-  asked: RequestEncryption,
+  request: RequestEncryption,
   container: ContainerEncryption,
   outcome: BlobEncryption | ErrorCode | undefined,
 ]
@@ -58,11 +58,11 @@ const NEW_BLOBS: readonly NewBlob[] = [
   [scope('one'),    by(ACCOUNT, true), FORBIDDEN],
   [{ ...key('k'), ...scope('one') }, {}, 'InvalidHeaderValue'],
 ]
-for (const [asked, container, outcome] of NEW_BLOBS) {
+for (const [request, container, outcome] of NEW_BLOBS) {
   const where = JSON.stringify(container)
-  test(`a new blob with ${JSON.stringify(asked)} in ${where} → ${JSON.stringify(outcome)}`, () => {
+  test(`a new blob with ${JSON.stringify(request)} in ${where} → ${JSON.stringify(outcome)}`, () => {
     assert.deepEqual(
-      outcomeOf(() => encryptionForWrite(asked, container)),
+      outcomeOf(() => encryptionForWrite(request, container)),
       outcome,
     )
   })
@@ -70,7 +70,7 @@ for (const [asked, container, outcome] of NEW_BLOBS) {
 
 type Use = readonly [
   stored: BlobEncryption | undefined,
-  asked: RequestEncryption,
+  request: RequestEncryption,
   read: ErrorCode | undefined,
   change: ErrorCode | undefined,
 ]
@@ -80,7 +80,7 @@ const MISMATCH = 'BlobCustomerSpecifiedEncryptionMismatch'
 
 // prettier-ignore
 const EXISTING: readonly Use[] = [
-  // stored               asked           read       write, append
+  // stored               request         read       write, append
   [undefined,             NOTHING,        undefined, undefined],
   [undefined,             key('k'),       USES_NOT,  USES_NOT],
   [undefined,             scope('one'),   undefined, USES_NOT],
@@ -96,14 +96,14 @@ const EXISTING: readonly Use[] = [
   [{ scope: 'one' },      key('one'),     MISMATCH,  MISMATCH],
   [{ scope: 'one' },      { ...key('k'), ...scope('one') }, 'InvalidHeaderValue', 'InvalidHeaderValue'],
 ]
-for (const [stored, asked, read, change] of EXISTING) {
+for (const [stored, request, read, change] of EXISTING) {
   const uses: readonly EncryptionUse[] = ['read', 'write', 'append']
   for (const use of uses) {
     const outcome = use === 'read' ? read : change
     const blob = JSON.stringify(stored) ?? 'a plain blob'
-    test(`${use} ${blob} with ${JSON.stringify(asked)} → ${outcome ?? 'fine'}`, () => {
+    test(`${use} ${blob} with ${JSON.stringify(request)} → ${outcome ?? 'ok'}`, () => {
       assert.equal(
-        outcomeOf(() => checkEncryption(stored, asked, use)),
+        outcomeOf(() => checkEncryption(stored, request, use)),
         outcome,
       )
     })
@@ -119,11 +119,11 @@ const IN_CONTAINER: readonly (readonly [BlobEncryption | undefined, RequestEncry
   [undefined,        scope(ACCOUNT), by('one'),     undefined],
   [{ scope: 'one' }, scope('two'), by('one', true), FORBIDDEN],
 ]
-for (const [stored, asked, container, outcome] of IN_CONTAINER) {
-  const where = JSON.stringify([stored, asked, container])
-  test(`a write that names no scope means the container’s: ${where} → ${outcome ?? 'fine'}`, () => {
+for (const [stored, request, container, outcome] of IN_CONTAINER) {
+  const where = JSON.stringify([stored, request, container])
+  test(`a write without a scope uses that of the container: ${where} → ${outcome ?? 'ok'}`, () => {
     assert.equal(
-      outcomeOf(() => checkEncryption(stored, asked, 'write', container)),
+      outcomeOf(() => checkEncryption(stored, request, 'write', container)),
       outcome,
     )
   })

@@ -1,11 +1,11 @@
-// What a blob is encrypted with and what a request must say of it: a key that the client sends with each
-// request and that is never stored, or a scope, whose key the service has. To Azure both are "customer
-// specified encryption", with the same errors.
+// How a blob is encrypted, and what a request must specify to use it: a key that the client sends with each
+// request and that is never stored, or an encryption scope, whose key the service stores. Azure calls both
+// "customer specified encryption" and has the same errors for them.
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { ACCOUNT_ENCRYPTION_KEY, requireEncryptionScope } from '../shared/encryption-scope.ts'
 import { invalidHeader, StorageError } from '../shared/error.ts'
 
-/** Of a customer's key only the SHA-256 is kept, in base64. */
+/** Only the SHA-256 of a customer's key is stored, in base64. */
 export type BlobEncryption = { readonly keySha256: string } | { readonly scope: string }
 
 export type RequestEncryption = {
@@ -14,67 +14,67 @@ export type RequestEncryption = {
   readonly scope?: string
 }
 
-/** How a container was created; it can't be changed. */
+/** Set when the container is created; it can't be changed later. */
 export type ContainerEncryption = {
   readonly defaultEncryptionScope?: string
   readonly denyEncryptionScopeOverride?: boolean
 }
 
 /**
- * read: Get Blob, Get Blob Properties, Query Blob Contents; write: what changes a blob and leaves its
- * bytes, as Set Blob Metadata and Snapshot Blob; append: what adds bytes to those that are there, as
+ * read: Get Blob, Get Blob Properties, Query Blob Contents. write: operations that change a blob but not its
+ * bytes, such as Set Blob Metadata and Snapshot Blob. append: operations that add bytes to a blob, such as
  * Append Block, Put Page and Put Block. Lease, tags, tier, HTTP headers and Delete Blob need no key.
  */
 export type EncryptionUse = 'read' | 'write' | 'append'
 
 const NO_POLICY: ContainerEncryption = {}
 
-/** What a blob that is made anew is encrypted with, whatever the one in its place was. */
+/** The encryption of a new blob, whatever that of the blob it replaces. */
 export function encryptionForWrite(
-  asked: RequestEncryption,
+  request: RequestEncryption,
   container: ContainerEncryption,
 ): BlobEncryption | undefined {
-  checkAsked(asked)
+  checkRequest(request)
   const ofContainer = container.defaultEncryptionScope ?? ACCOUNT_ENCRYPTION_KEY
-  const scope = asked.scope ?? ofContainer
-  const isOverride = asked.customerKey !== undefined || scope !== ofContainer
+  const scope = request.scope ?? ofContainer
+  const isOverride = request.customerKey !== undefined || scope !== ofContainer
   if (container.denyEncryptionScopeOverride === true && isOverride) {
     throw new StorageError('RequestForbiddenByContainerEncryptionPolicy')
   }
-  if (asked.customerKey !== undefined) return { keySha256: asked.customerKey.sha256 }
+  if (request.customerKey !== undefined) return { keySha256: request.customerKey.sha256 }
   return scope === ACCOUNT_ENCRYPTION_KEY ? undefined : { scope }
 }
 
-/** The same for a blob that is made without bytes: a scope has to be there, though nobody needs its key yet. */
+/** The same for a blob that is created without bytes: the scope must exist, though its key isn't needed yet. */
 export function* requireEncryptionForWrite(
   tx: ReadTx,
   account: string,
-  asked: RequestEncryption,
+  request: RequestEncryption,
   container: ContainerEncryption,
 ): Step<BlobEncryption | undefined> {
-  const encryption = encryptionForWrite(asked, container)
+  const encryption = encryptionForWrite(request, container)
   if (encryption !== undefined && 'scope' in encryption) {
     yield* requireEncryptionScope(tx, account, encryption.scope)
   }
   return encryption
 }
 
-/** Whether a request may use a blob that is there. A write that names no scope means the container's. */
+/** Checks that the request may use an existing blob. A write without a scope uses the container's default scope. */
 export function checkEncryption(
   stored: BlobEncryption | undefined,
-  asked: RequestEncryption,
+  request: RequestEncryption,
   use: EncryptionUse,
   container: ContainerEncryption = NO_POLICY,
 ): void {
   const given =
-    use === 'read' ? encryptionForRead(stored, asked) : encryptionForWrite(asked, container)
+    use === 'read' ? encryptionForRead(stored, request) : encryptionForWrite(request, container)
   if (stored === undefined && given === undefined) return
   if (stored === undefined) throw new StorageError('BlobDoesNotUseCustomerSpecifiedEncryption')
   if (given === undefined) throw new StorageError('BlobUsesCustomerSpecifiedEncryption')
   checkEncryptedAs(stored, given)
 }
 
-/** Bytes that are added to a blob are encrypted as the others are, or nobody could read them. */
+/** Bytes that are added to a blob must be encrypted like its other bytes. */
 export function checkEncryptedAs(
   stored: BlobEncryption | undefined,
   given: BlobEncryption | undefined,
@@ -83,17 +83,17 @@ export function checkEncryptedAs(
   throw new StorageError('BlobCustomerSpecifiedEncryptionMismatch')
 }
 
-/** Scopes are transparent to reads, which name none. */
+/** Scopes are transparent to reads: they don't name one. */
 function encryptionForRead(
   stored: BlobEncryption | undefined,
-  asked: RequestEncryption,
+  request: RequestEncryption,
 ): BlobEncryption | undefined {
-  checkAsked(asked)
-  if (asked.customerKey !== undefined) return { keySha256: asked.customerKey.sha256 }
+  checkRequest(request)
+  if (request.customerKey !== undefined) return { keySha256: request.customerKey.sha256 }
   return stored !== undefined && 'scope' in stored ? stored : undefined
 }
 
-function checkAsked({ customerKey, scope }: RequestEncryption): void {
+function checkRequest({ customerKey, scope }: RequestEncryption): void {
   if (customerKey === undefined || scope === undefined) return
   throw invalidHeader('x-ms-encryption-scope', scope)
 }

@@ -1,5 +1,5 @@
-// Set Blob Expiry: a time from which on a blob is gone. Nobody sees it after that (findBlob), and the sweep
-// takes it away.
+// Set Blob Expiry: the time at which a blob disappears. Readers ignore it from then on (findBlob), and the
+// sweep removes it.
 import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { invalidHeader } from '../shared/error.ts'
@@ -8,17 +8,16 @@ import { afterWrite, expiresAtMs, findForUpdate, type BlobAddress } from './blob
 import type { Blob } from './record.ts'
 import { checkMutable, type BlobGuard } from './guard.ts'
 import { dueKey } from './keys.ts'
-import { forgetExpiry, placeOf, type BlobPlace } from './past/past.ts'
+import { forgetExpiry, blobPlaceOf, type BlobPlace } from './past/past.ts'
 
 export type Expiry =
   | { readonly option: 'NeverExpire' }
   | { readonly option: 'RelativeToCreation' | 'RelativeToNow'; readonly afterMs: number }
   | { readonly option: 'Absolute'; readonly atMs: number }
 
-/** The last second of the year 9999, which a header can still show. */
+/** The end of the year 9999: a header can't show later times. */
 const EXPIRY_MS_MAX = Date.UTC(10_000, 0) - 1
 
-/** Set Blob Expiry. */
 export function* setBlobExpiry(
   tx: Tx,
   address: BlobAddress,
@@ -33,7 +32,7 @@ export function* setBlobExpiry(
   const stamp = nextStamp(current.stamp, moment)
   const { expiresMs: _before, ...changed } = afterWrite(current, target.lease, moment, stamp)
   const blob: Blob = { ...changed, ...(expiresMs !== undefined && { expiresMs }) }
-  const place = placeOf(address, target)
+  const place = blobPlaceOf(address, target)
   forgetExpiry(tx, place, current)
   scheduleExpiry(tx, place, blob)
   tx.put(target.key, encodeRecord(blob, bytes))
@@ -49,7 +48,10 @@ function expiryMs(expiry: Expiry, createdMs: number, nowMs: number): number | un
   throw invalidHeader('x-ms-expiry-time', value)
 }
 
-/** When a sweep should look whether the blob is gone; it looks at the blob then, so one too many is no harm. */
+/**
+ * Schedules the sweep's check whether the blob has expired. It looks at the blob then, so a superfluous check
+ * is harmless.
+ */
 export function scheduleExpiry(tx: Tx, { containerId, blob: name }: BlobPlace, blob: Blob): void {
   const atMs = expiresAtMs(blob)
   if (atMs !== undefined) tx.put(dueKey(atMs, 'expiry', containerId, name), encodeRecord({}))

@@ -1,4 +1,5 @@
-// What guards a blob: conditions, then the lease, then the blob's own state. Every operation asks in this order.
+// Checks before an operation on a blob, always in this order: conditions, then the lease, then the blob's own
+// state.
 import {
   checkWriteConditions,
   type Conditions,
@@ -21,10 +22,11 @@ export type BlobGuard = {
 }
 
 /**
- * Conditions, then the lease, then a copy under way. Answers with what stays of the lease. A running lease
- * comes before `If-None-Match: *`, and its holder may overwrite all the same (seen in recorded traffic).
+ * Checks the conditions, then the lease, then for a copy in progress. Returns the lease after the write. A
+ * running lease is checked before `If-None-Match: *`, and its holder may overwrite nevertheless (seen in
+ * recorded traffic).
  */
-export function checkWrite(
+export function checkBlobWrite(
   current: Blob | undefined,
   guard: BlobGuard,
   nowMs: number,
@@ -36,21 +38,21 @@ export function checkWrite(
   if (isLeaseFirst) checkLeaseForWrite(lease, guard.leaseId, nowMs, 'blob')
   const conditions = isLeaseFirst ? withoutIfNoneMatch(guard.conditions) : guard.conditions
   checkWriteConditions(conditions, current && conditionState(current), kind)
-  const kept = checkLeaseForWrite(lease, guard.leaseId, nowMs, 'blob')
+  const leaseAfter = checkLeaseForWrite(lease, guard.leaseId, nowMs, 'blob')
   if (current !== undefined) checkNoPendingCopy(current)
-  return kept
+  return leaseAfter
 }
 
 function withoutIfNoneMatch({ ifNoneMatch: _ifNoneMatch, ...others }: Conditions): Conditions {
   return others
 }
 
-/** Until a copy has ended, nothing but ending it changes its destination. */
+/** Nothing else may change the destination of a copy in progress. */
 export function checkNoPendingCopy({ copy }: Pick<Blob, 'copy'>): void {
   if (copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
 }
 
-/** What incremental copies make is written by them alone, and read as its snapshots. */
+/** Other operations can't write the destination of incremental copies, and only its snapshots can be read. */
 export function checkNotIncremental({ copy }: Blob): void {
   if (copy?.isIncremental !== true) return
   throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob')
@@ -60,7 +62,7 @@ export function requireType(blob: Blob, type: BlobType): void {
   if (blob.type !== type) throw new StorageError('InvalidBlobType')
 }
 
-/** Neither a policy nor a hold keeps this state from being replaced or deleted. */
+/** Throws if an immutability policy or a legal hold protects the blob. */
 export function checkMutable(blob: Blob, nowMs: number): void {
   if (blob.legalHold === true) throw new StorageError('BlobImmutableDueToLegalHold')
   const { immutability } = blob
@@ -73,7 +75,7 @@ export function conditionState(blob: Blob): Validators {
   return new BlobValidators(blob)
 }
 
-/** Most requests have no conditions, so all of it is made when somebody looks at it. */
+/** Most requests have no conditions, so the values are computed on demand. */
 class BlobValidators implements Validators {
   readonly #blob: Blob
 

@@ -1,5 +1,5 @@
-// A small world for the tests of blobs below HTTP: a store in memory, one container, a clock that is moved by
-// hand, and the operations as the front end calls them.
+// Fixture for tests of blobs below HTTP: a store in memory, one container, a clock that the test moves, and the
+// operations as the front end calls them.
 import assert from 'node:assert/strict'
 import { checkStore } from '../../extent/sweep/fsck.ts'
 import { chunksOf, readAll } from '../../extent/harness.ts'
@@ -35,9 +35,9 @@ const ACCOUNT = 'account'
 export const CONTAINER = { account: ACCOUNT, container: 'box' }
 const PUT = { guard: GUARD, createOnly: false, headers: {}, metadata: [] }
 
-export type World = Awaited<ReturnType<typeof openWorld>>
+export type BlobWorld = Awaited<ReturnType<typeof blobWorld>>
 
-export async function openWorld(options: { readonly waits?: boolean } = {}) {
+export async function blobWorld(options: { readonly waits?: boolean } = {}) {
   const kv = withMapCopies(openMemoryKv(options), () => 0)
   const now = { ms: Date.UTC(2024, 0) }
   const extents = openMemoryExtents({ kv, clock: () => now.ms })
@@ -47,7 +47,7 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
     return { ...CONTAINER, blob, ...(at && { at }) }
   }
 
-  /** Bytes that are durable, as a body of some size is before its record is written. */
+  /** Makes bytes durable, as an upload does before its record is written. */
   async function write(bytes: Uint8Array): Promise<Piece> {
     return wholeSlice(await extents.write(chunksOf(bytes), bytes.length, []))
   }
@@ -93,7 +93,7 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
       const pieces = [await write(bytes)]
       return putBody(name, { lengthBytes: bytes.length, id: newId(), pieces })
     },
-    /** All blocks are parts of one slice, as after a copy of a blob to another block by block. */
+    /** All blocks are parts of one slice, as after a block-by-block copy of a blob. */
     putBlockList: async (name: string, blocks: readonly Uint8Array[]) => {
       const whole = await write(Buffer.concat(blocks))
       let from = 0
@@ -130,10 +130,10 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
         setBlobMetadata(tx, addressOf(name), GUARD, [['a', value]], id, taken),
       )
     },
-    delete: (name: string, asked: Partial<DeleteBlob> = {}, at?: BlobAt): Promise<Deletion> => {
+    delete: (name: string, options: Partial<DeleteBlob> = {}, at?: BlobAt): Promise<Deletion> => {
       const taken = moment()
       return kv.write((tx) =>
-        deleteBlob(tx, addressOf(name, at), { guard: GUARD, ...asked }, taken),
+        deleteBlob(tx, addressOf(name, at), { guard: GUARD, ...options }, taken),
       )
     },
     undelete: (name: string) => {
@@ -165,16 +165,16 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
     checkSound: async () => {
       assert.deepEqual((await checkStore(kv, extents)).problems, [])
     },
-    /** How many records of each kind there are. */
+    /** The number of records of each kind. */
     counts: () => recordCounts(kv),
   }
 }
 
-/** What a store keeps when nothing is in it. */
-const LASTING = ['next-id', 'extent-next', 'service-properties', 'container', 'container-name']
+/** Kinds of records that a store without blobs has. */
+const PERMANENT = ['next-id', 'extent-next', 'service-properties', 'container', 'container-name']
 
-/** Nothing is left of any blob: no record, no reference, no part of a map, no mark for a sweep. */
-export async function checkEmpty(world: World): Promise<void> {
-  const left = Object.entries(await world.counts()).filter(([kind]) => !LASTING.includes(kind))
+/** Nothing is left of any blob: no record, no reference, no part of a map, no entry for a sweep. */
+export async function checkEmpty(world: BlobWorld): Promise<void> {
+  const left = Object.entries(await world.counts()).filter(([kind]) => !PERMANENT.includes(kind))
   assert.deepEqual(left, [])
 }

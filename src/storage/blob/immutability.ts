@@ -1,6 +1,6 @@
-// Version-level immutability: a policy with an end, and a legal hold without one. Each stands in the record
-// of the blob, snapshot or version that it keeps; whoever would replace or delete that asks checkMutable.
-// Neither changes the ETag.
+// Version-level immutability: a policy, which has an end, and a legal hold, which has none. Each is stored in
+// the record of the blob, snapshot or version that it protects; operations that replace or delete call
+// checkMutable. Neither changes the ETag.
 import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { checkWriteConditions, NO_CONDITIONS, type Conditions } from '../shared/condition.ts'
@@ -9,15 +9,15 @@ import { findBlobAt, isPast, requireBlob, type BlobAddress, type ExistingTarget 
 import type { Blob, ImmutabilityPolicy } from './record.ts'
 import { checkNoPendingCopy, conditionState } from './guard.ts'
 import { scheduleExpiry } from './expiry.ts'
-import { placeOf } from './past/past.ts'
+import { blobPlaceOf } from './past/past.ts'
 
-/** A policy that is over before it begins would keep nothing. */
+/** A policy has to end in the future. */
 export function checkPolicyTime({ untilMs }: ImmutabilityPolicy, nowMs: number): void {
   if (untilMs > nowMs) return
   throw invalidHeader('x-ms-immutability-policy-until-date', new Date(untilMs).toUTCString())
 }
 
-/** Set Blob Immutability Policy. One that is locked can only be made longer. */
+/** Set Blob Immutability Policy. A locked policy can only be extended. */
 export function* setImmutabilityPolicy(
   tx: Tx,
   address: BlobAddress,
@@ -36,18 +36,17 @@ export function* setImmutabilityPolicy(
   saveRetention(tx, address, target, { ...blob, immutability: policy })
 }
 
-/** Delete Blob Immutability Policy; of a blob that has none, too. */
+/** Delete Blob Immutability Policy. A blob without a policy is no error. */
 export function* deleteImmutabilityPolicy(tx: Tx, address: BlobAddress, nowMs: number): Step<void> {
   const target = yield* findForRetention(tx, address, NO_CONDITIONS, nowMs)
   const { immutability: _policy, ...blob } = target.stored.blob
-  // Seen at the service by kopia's tests (azure_immu_test.go).
+  // The service does this, according to kopia's tests (azure_immu_test.go).
   if (isLocked(target.stored.blob, nowMs)) {
     throw new StorageError('ImmutabilityPolicyDeleteOnLockedPolicy')
   }
   saveRetention(tx, address, target, blob)
 }
 
-/** Set Blob Legal Hold. */
 export function* setLegalHold(
   tx: Tx,
   address: BlobAddress,
@@ -59,7 +58,7 @@ export function* setLegalHold(
   saveRetention(tx, address, target, isHeld ? { ...blob, legalHold: true } : blob)
 }
 
-/** The current blob, a snapshot or a version. A lease does not guard it. */
+/** The current blob, a snapshot or a version. A lease doesn't matter. */
 function* findForRetention(
   tx: Tx,
   address: BlobAddress,
@@ -73,13 +72,13 @@ function* findForRetention(
   return target
 }
 
-/** A locked policy binds until it is over. */
+/** A locked policy binds until it ends. */
 function isLocked({ immutability }: Blob, nowMs: number): boolean {
   return immutability?.mode === 'Locked' && immutability.untilMs > nowMs
 }
 
 function saveRetention(tx: Tx, address: BlobAddress, target: ExistingTarget, blob: Blob): void {
   tx.put(target.key, encodeRecord(blob, target.stored.bytes))
-  // What kept the blob from expiring may be gone, or last longer.
-  if (!isPast(blob)) scheduleExpiry(tx, placeOf(address, target), blob)
+  // The time at which the blob expires may have changed.
+  if (!isPast(blob)) scheduleExpiry(tx, blobPlaceOf(address, target), blob)
 }

@@ -1,5 +1,5 @@
-// Every key of the Blob service. Names are keys, objects are ids: a container's blobs are found by its id,
-// so deleting it is one record and a new one of the same name starts empty.
+// All keys of the Blob service. The keys of blobs contain the id of their container, not its name: deleting a
+// container changes one record, and a new one of the same name starts empty.
 import { encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
 import { prefixRange, type Key, type KeyRange } from '../../kv/kv.ts'
 
@@ -12,12 +12,12 @@ export function containerKeyPrefix(account: string, namePrefix: string): Key {
   return encodeKeyPrefix(['container', account], namePrefix)
 }
 
-/** → ContainerName: whose container an id is; as long as it has blobs, even if it is deleted */
+/** → ContainerName: the name of a container by id; kept until all its blobs are swept */
 export function containerNameKey(containerId: number): Key {
   return encodeKey('container-name', containerId)
 }
 
-/** → DeletedContainer: one that can be restored */
+/** → DeletedContainer: a container that can be restored */
 export function pastContainerKey(account: string, name: string, containerId: number): Key {
   return encodeKey('container-past', account, name, containerId)
 }
@@ -26,14 +26,14 @@ export function pastContainerKeyPrefix(account: string, namePrefix: string): Key
   return encodeKeyPrefix(['container-past', account], namePrefix)
 }
 
-/** → {}: a container that is gone for good and whose blobs are still to be swept */
+/** → {}: a deleted container whose blobs are still to be swept */
 export function deletedContainerKey(containerId: number): Key {
   return encodeKey('deleted-container', containerId)
 }
 
 export const DELETED_CONTAINERS = prefixRange(encodeKey('deleted-container'))
 
-/** → Blob, and behind it the bytes of a small one */
+/** → Blob, followed by the bytes of a small one */
 export function blobKey(containerId: number, name: string): Key {
   return encodeKey('blob', containerId, name)
 }
@@ -42,7 +42,7 @@ export function blobKeyPrefix(containerId: number, namePrefix: string): Key {
   return encodeKeyPrefix(['blob', containerId], namePrefix)
 }
 
-/** The stamp under which a blob that was soft-deleted stands: after its snapshots and versions. */
+/** The stamp of a soft-deleted blob: it sorts after its snapshots and versions. */
 export const DELETED_ROOT = Number.MAX_SAFE_INTEGER
 
 /** → PastBlob: a snapshot, a version or a soft-deleted blob; the stamp is its id */
@@ -54,12 +54,12 @@ export function pastBlobKeyPrefix(containerId: number, namePrefix: string): Key 
   return encodeKeyPrefix(['blob-past', containerId], namePrefix)
 }
 
-/** All of one blob's past. */
+/** All past states of a blob. */
 export function pastBlobRange(containerId: number, name: string): KeyRange {
   return prefixRange(encodeKey('blob-past', containerId, name))
 }
 
-/** → { snapshotCount }: of a name that has live snapshots but no blob, see snapshot.ts */
+/** → { snapshotCount }: for a name that has live snapshots but no blob (snapshot.ts) */
 export function orphanSnapshotsKey(containerId: number, name: string): Key {
   return encodeKey('blob-orphans', containerId, name)
 }
@@ -68,7 +68,7 @@ export function orphanSnapshotsKeyPrefix(containerId: number): Key {
   return encodeKey('blob-orphans', containerId)
 }
 
-/** → Staging: a blob to which blocks were put that no list has committed yet */
+/** → Staging: the uncommitted blocks of a blob */
 export function stagingKey(containerId: number, name: string): Key {
   return encodeKey('blob-staging', containerId, name)
 }
@@ -77,7 +77,7 @@ export function stagingKeyPrefix(containerId: number, namePrefix: string): Key {
   return encodeKeyPrefix(['blob-staging', containerId], namePrefix)
 }
 
-/** → StagedBlock, by its id in base64 */
+/** → StagedBlock, by the block's id in base64 */
 export function blockKey(stagingId: number, blockId: string): Key {
   return encodeKey('block', stagingId, blockId)
 }
@@ -93,7 +93,7 @@ export function discardedStagingKey(stagingId: number): Key {
 
 export const DISCARDED_STAGINGS = prefixRange(encodeKey('discarded-staging'))
 
-/** → StagedBlock, of a staging without an id */
+/** → StagedBlock of a staging without an id */
 export function stagedBlockKey(containerId: number, name: string, blockId: string): Key {
   return encodeKey('blob-block', containerId, name, blockId)
 }
@@ -111,7 +111,7 @@ export function blobTagKey(
   return encodeKey('blob-tag', account, name, value, containerId, blob)
 }
 
-/** The tags of a name; of a value; in a container. */
+/** All tags with a name, or also with a value, or also in a container. */
 export function blobTagKeyPrefix(
   account: string,
   name: string,
@@ -120,10 +120,10 @@ export function blobTagKeyPrefix(
   return encodeKey('blob-tag', account, name, ...further)
 }
 
-/** What becomes due: soft-deleted blobs and containers, expired blobs, blocks that nobody committed. */
+/** What the sweep checks at some time: soft-deleted blobs, expiring blobs, uncommitted blocks, deleted containers. */
 export type DueKind = 'past' | 'expiry' | 'staging' | 'container'
 
-/** → {}: look at this then, in the order of time */
+/** → {}: a check to do, ordered by time */
 export function dueKey(
   atMs: number,
   kind: DueKind,
@@ -138,7 +138,7 @@ export function dueRange(untilMs: number): KeyRange {
   return { from: encodeKey('due', 0), to: encodeKey('due', untilMs + 1) }
 }
 
-/** → PendingCopy: a copy from elsewhere that is under way, to be taken up again after a crash */
+/** → PendingCopy: a copy from another server in progress, which is resumed after a crash */
 export function pendingCopyKey(containerId: number, name: string): Key {
   return encodeKey('pending-copy', containerId, name)
 }

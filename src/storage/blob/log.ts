@@ -1,4 +1,4 @@
-// A batch of analytics lines as a blob of the container $logs.
+// Stores a batch of analytics log lines as a blob in the container $logs.
 import { decodeKey } from '../../kv/key.ts'
 import { prefixRange, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
 import type { BlobAddress } from './blob.ts'
@@ -11,8 +11,8 @@ import { NO_CONDITIONS } from '../shared/condition.ts'
 import type { Moment } from '../../node/moment.ts'
 import type { Logging, StorageService } from '../shared/service-properties.ts'
 
-/** Lines of one hour. */
-export type LogBatch = {
+/** Log lines of one hour. */
+type LogBatch = {
   readonly account: string
   readonly service: StorageService
   readonly logging: Logging
@@ -43,7 +43,7 @@ export function* putLog(
   yield* setBlobExpiry(tx, address, ANY, { option: 'RelativeToNow', afterMs }, moment)
 }
 
-/** Six digits, one above the last of the hour. */
+/** Six digits, one more than the last number of the hour. */
 function* nextNumber(tx: ReadTx, containerId: number, folder: string): Step<string> {
   const range = prefixRange(blobKeyPrefix(containerId, `${folder}/`))
   const [last] = yield* tx.scan({ ...range, countMax: 1, reverse: true })
@@ -54,7 +54,7 @@ function* nextNumber(tx: ReadTx, containerId: number, folder: string): Step<stri
 
 const ANY: BlobGuard = { conditions: NO_CONDITIONS, readRule: 'any' }
 
-/** What the lines are of stands in the metadata, so that a reader can choose without reading them. */
+/** The metadata describes the lines, so that readers can select logs without reading them. */
 function logBlob(batch: LogBatch, contentMd5: string | undefined): PutBlob {
   const time = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 19)}Z`
   const kinds = (['read', 'write', 'delete'] as const).filter((kind) => batch.kinds.has(kind))

@@ -1,12 +1,12 @@
-// What keeps a blob's former states: versioning, and the days for which deleted things can be had back. It
-// is read in the transaction that writes, so a change of the properties holds from the next write on.
+// Account settings that keep former states of blobs: versioning, and the retention of deleted blobs and
+// containers. Each write reads them in its transaction, so a change takes effect with the next write.
 import type { ReadTx, Step } from '../../kv/kv.ts'
 import { getServiceProperties } from '../shared/service.ts'
 import type { Blob } from './record.ts'
 
 export type Protection = {
   readonly isVersioningEnabled: boolean
-  /** undefined: a deleted blob is gone. */
+  /** Undefined: deleted blobs can't be restored. */
   readonly blobRetentionDays: number | undefined
   readonly allowPermanentDelete: boolean
   readonly containerRetentionDays: number | undefined
@@ -26,16 +26,16 @@ export function* getProtection(tx: ReadTx, account: string): Step<Protection> {
 }
 
 /**
- * The state that a write replaces stays as a version while versioning is on; and once more when it has been
- * turned off, since a version persists.
+ * With versioning on, a write keeps the replaced state as a version. After versioning is turned off, it still
+ * does so once, if that state has a version id.
  */
 export function isKeptAsVersion(current: Blob, protection: Protection): boolean {
   return protection.isVersioningEnabled || current.version !== undefined
 }
 
-/** When a blob was last accessed is shown only as long as it is tracked. */
-export function shownAccess(blob: Blob, { isAccessTimeTracked }: Protection): Blob {
+/** The last access time is visible only while it is tracked. */
+export function visibleAccess(blob: Blob, { isAccessTimeTracked }: Protection): Blob {
   if (blob.accessedMs === undefined || isAccessTimeTracked) return blob
-  const { accessedMs: _accessedMs, ...shown } = blob
-  return shown
+  const { accessedMs: _accessedMs, ...visible } = blob
+  return visible
 }

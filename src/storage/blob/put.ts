@@ -1,24 +1,26 @@
-// Writes that make a blob anew, whatever was there: Put Blob of each type, Put Block List, Copy Blob. What
-// they replace becomes a version, a soft-deleted snapshot, or nothing, as the account's properties say.
+// Writes that create or replace a blob: Put Blob of each type, Put Block List, Copy Blob. Depending on the
+// account's properties, the replaced blob becomes a version or a soft-deleted snapshot, or is dropped.
 import { addReferences } from '../../extent/content/reference.ts'
 import type { Piece } from '../../extent/content/slice.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeSharedRecord } from '../../kv/record.ts'
+import { need } from '../../kv/step.ts'
 import type { ContentHeaders } from '../shared/content-headers.ts'
 import type { CopyState } from '../shared/copy-state.ts'
-import { EncryptionNeeded } from '../shared/encryption-needed.ts'
+import { ENCRYPTION_NEEDED } from '../shared/encryption-needed.ts'
 import { StorageError } from '../shared/error.ts'
 import type { Lease } from '../shared/lease.ts'
 import type { Metadata } from '../shared/metadata.ts'
+import { laterMs } from '../shared/modified.ts'
 import type { Moment } from '../../node/moment.ts'
-import { findBlob, laterMs, type BlobAddress, type Target } from './blob.ts'
+import { findBlob, type BlobAddress, type Target } from './blob.ts'
 import type { Blob, ImmutabilityPolicy } from './record.ts'
 import type { BlobContent } from './content/content.ts'
 import { dropExpired } from './past/delete.ts'
 import { encryptionForWrite, isSameEncryption, type BlobEncryption } from './encryption.ts'
-import { checkMutable, checkNotIncremental, checkWrite, type BlobGuard } from './guard.ts'
+import { checkMutable, checkNotIncremental, checkBlobWrite, type BlobGuard } from './guard.ts'
 import { checkPolicyTime } from './immutability.ts'
-import { makeRoom, placeOf } from './past/past.ts'
+import { makeRoom, blobPlaceOf } from './past/past.ts'
 import { getProtection, isKeptAsVersion, type Protection } from './protection.ts'
 import { takeOrphanSnapshots } from './past/snapshot.ts'
 import { discardStaging, getStaging, type Staging } from './content/staging.ts'
@@ -27,12 +29,12 @@ import { NO_TAGS, type Tags } from '../shared/tags.ts'
 import { checkOnline, checkTierOfType, tierAfterReplace } from './tier.ts'
 import type { AccessTier } from './access-tier.ts'
 
-/** What a client says of a blob that it makes, but for the bytes. */
+/** A blob to create, without the bytes. */
 export type PutBlob = {
   readonly guard: BlobGuard
   /** The caller may create blobs but not replace them (a SAS with `c` and without `w`). */
   readonly createOnly: boolean
-  /** Copies have a code of their own for conditions of the destination. */
+  /** Conditions on the destination of a copy have their own error code. */
   readonly isCopy?: true
   readonly headers: ContentHeaders
   readonly metadata: Metadata
@@ -43,7 +45,7 @@ export type PutBlob = {
   readonly legalHold?: boolean
 }
 
-/** A body as Put Blob stores it: small ones as bytes, others already durable in extents. */
+/** The body of a Put Blob: a small one as bytes, others already durable in extents. */
 export type PutBody =
   | { readonly bytes: Uint8Array }
   | { readonly lengthBytes: number; readonly id: number; readonly pieces: readonly Piece[] }
@@ -51,11 +53,11 @@ export type PutBody =
 export type PutTarget = Target & {
   readonly staging: Staging | undefined
   readonly protection: Protection
-  /** What stays of the lease. */
+  /** The lease after the write. */
   readonly lease: Lease | undefined
 }
 
-/** What a put would fail with now; asked before a long body is read, and again when it is stored. */
+/** Throws what the put would fail with. Runs before a long body is read, and again when it is stored. */
 export function* checkPutBlob(
   tx: ReadTx,
   address: BlobAddress,
@@ -65,9 +67,9 @@ export function* checkPutBlob(
   const target = yield* findBlob(tx, address, nowMs)
   const staging = yield* getStaging(tx, target.container.id, address.blob, nowMs)
   const current = target.stored?.blob
-  // An uncommitted blob has no ETag, so conditions see nothing there; its lease counts all the same.
+  // To conditions, an uncommitted blob doesn't exist, since it has no ETag. Its lease counts nevertheless.
   const held = current === undefined ? staging?.lease : current.lease
-  const lease = checkWrite(current, put.guard, nowMs, put.isCopy ? 'copy' : 'create', held)
+  const lease = checkBlobWrite(current, put.guard, nowMs, put.isCopy ? 'copy' : 'create', held)
   const protection = yield* getProtection(tx, address.account)
   if (current === undefined) return { ...target, staging, protection, lease }
   if (put.createOnly) throw new StorageError('UnauthorizedBlobOverwrite')
@@ -77,12 +79,13 @@ export function* checkPutBlob(
   return { ...target, staging, protection, lease }
 }
 
-export function checkEncryptedFor({ container }: PutTarget, put: PutBlob): void {
+/** The container's encryption may have changed since the body was encrypted. */
+export function* requireEncryptedFor({ container }: PutTarget, put: PutBlob): Step<void> {
   const wanted = encryptionForWrite(put.guard.encryption ?? {}, container)
-  if (!isSameEncryption(wanted, put.encryption)) throw new EncryptionNeeded()
+  if (!isSameEncryption(wanted, put.encryption)) yield* need(ENCRYPTION_NEEDED)
 }
 
-/** Put Blob of a block blob. */
+/** Put Blob for a block blob. */
 export function* putBlob(
   tx: Tx,
   address: BlobAddress,
@@ -91,7 +94,7 @@ export function* putBlob(
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
-  checkEncryptedFor(target, put)
+  yield* requireEncryptedFor(target, put)
   if ('bytes' in body) {
     const content: BlobContent = { lengthBytes: body.bytes.length, inline: true }
     return yield* replaceBlob(
@@ -109,30 +112,30 @@ export function* putBlob(
   return yield* replaceBlob(tx, address, target, put, { type: 'BlockBlob', content }, moment)
 }
 
-/** What a write makes besides what the client said: the bytes, whose references are there already. */
+/** The part of a new blob that the client doesn't specify. The references to its bytes already exist. */
 export type Replacement = Pick<Blob, 'type' | 'blockCount' | 'isSealed' | 'sequenceNumber'> & {
   readonly content: BlobContent
-  /** Of inline content. */
+  /** For inline content. */
   readonly bytes?: Uint8Array
   readonly copy?: CopyState
-  /** Left out, it is the one of the blob that is replaced, or now. */
+  /** Defaults to that of the replaced blob, or to now. */
   readonly createdMs?: number
 }
 
-/** Stores a new blob over whatever is there. The caller has asked checkPutBlob in this transaction. */
+/** Stores a new blob in place of the current one. The caller has called checkPutBlob in this transaction. */
 export function* replaceBlob(
   tx: Tx,
   address: BlobAddress,
   target: PutTarget,
   put: Omit<PutBlob, 'guard' | 'createOnly'>,
-  { content, bytes, ...made }: Replacement,
+  { content, bytes, ...properties }: Replacement,
   moment: Moment,
 ): Step<Blob> {
   const { key, stored: replaced, container, protection } = target
   const current = replaced?.blob
-  if (put.tier !== undefined) checkTierOfType(put.tier, made.type)
+  if (put.tier !== undefined) checkTierOfType(put.tier, properties.type)
   if (put.immutability !== undefined) checkPolicyTime(put.immutability, moment.nowMs)
-  const place = placeOf(address, target)
+  const place = blobPlaceOf(address, target)
   if (target.expired !== undefined) yield* dropExpired(tx, place, target.expired)
   const stamp = yield* makeRoom(tx, place, replaced, protection, moment)
   const snapshotCount = current ? current.snapshotCount : yield* takeOrphanSnapshots(tx, place)
@@ -143,10 +146,10 @@ export function* replaceBlob(
     modifiedMs: laterMs(current, moment),
     headers: put.headers,
     metadata: put.metadata,
-    ...made,
+    ...properties,
     ...content,
-    ...(made.type === 'PageBlob' && { origin: stamp }),
-    ...tierAfter(put.tier, current?.type === made.type ? current : undefined, moment.nowMs),
+    ...(properties.type === 'PageBlob' && { origin: stamp }),
+    ...tierAfter(put.tier, current?.type === properties.type ? current : undefined, moment.nowMs),
     ...(put.tags !== undefined && put.tags.length > 0 && { tags: put.tags }),
     ...(put.encryption && { encryption: put.encryption }),
     ...(put.immutability && { immutability: put.immutability }),
@@ -161,9 +164,9 @@ export function* replaceBlob(
   return blob
 }
 
-/** A blob that replaces one of its type takes over the tier that somebody set, if this write sets none. */
+/** A write without a tier keeps the one that was set on the replaced blob, if that is of the same type. */
 function tierAfter(tier: AccessTier | undefined, current: Blob | undefined, nowMs: number) {
   if (tier !== undefined) return { tier: { name: tier, setMs: nowMs } }
-  const kept = current === undefined ? undefined : tierAfterReplace(current, nowMs)
-  return kept === undefined ? {} : { tier: kept }
+  const replaced = current === undefined ? undefined : tierAfterReplace(current, nowMs)
+  return replaced === undefined ? {} : { tier: replaced }
 }

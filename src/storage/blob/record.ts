@@ -1,4 +1,4 @@
-// A blob as its record has it. How a request finds it is blob.ts.
+// The record of a blob. How requests find it is in blob.ts.
 import type { ContentHeaders } from '../shared/content-headers.ts'
 import type { CopyState } from '../shared/copy-state.ts'
 import type { Lease } from '../shared/lease.ts'
@@ -19,7 +19,7 @@ export type ImmutabilityPolicy = {
 
 export type Blob = BlobContent & {
   readonly type: BlobType
-  /** Gives the ETag; greater after every write. */
+  /** The ETag is made from it. Every write increases it. */
   readonly stamp: number
   readonly createdMs: number
   readonly modifiedMs: number
@@ -27,31 +27,31 @@ export type Blob = BlobContent & {
   readonly metadata: Metadata
   readonly tags?: Tags
   readonly lease?: Lease
-  /** Append blobs: how many blocks were appended. */
+  /** Append blobs: the number of appended blocks. */
   readonly blockCount?: number
   readonly isSealed?: true
-  /** Page blobs: up to 2^63-1, so in decimal. */
+  /** Page blobs: up to 2^63-1, in decimal. */
   readonly sequenceNumber?: string
-  /** Page blobs: the write that last replaced all of it; a diff reaches back to it and no further. */
+  /** Page blobs: the last write that replaced the whole blob. A diff can't reach further back. */
   readonly origin?: number
-  /** Page blobs with snapshots: what was written and cleared again, for diffs (cleared.ts). */
+  /** Page blobs with snapshots: pages that were written and cleared, for diffs (cleared.ts). */
   readonly cleared?: readonly ClearedRange[]
-  /** Set by somebody; without it the tier is the account's default. */
+  /** Without it, the blob has the account's default tier. */
   readonly tier?: StoredTier
   readonly copy?: CopyState
   readonly encryption?: BlobEncryption
   readonly immutability?: ImmutabilityPolicy
   readonly legalHold?: true
   readonly expiresMs?: number
-  /** With last access time tracking on: when it was last read or written, to the day. */
+  /** With last access time tracking: the last read or write, to the day. */
   readonly accessedMs?: number
-  /** The id of this version, if versioning was on when it was written. */
+  /** The id of this version, if versioning was on when the blob was written. */
   readonly version?: number
-  /** How many snapshots there are that are not deleted. */
+  /** The number of snapshots that are not deleted. */
   readonly snapshotCount?: number
 }
 
-/** A snapshot, a version, or a blob that was soft-deleted (`root`); see past.ts. */
+/** A snapshot, a version, or a soft-deleted blob (`root`). See past.ts. */
 export type PastBlob = Blob & {
   readonly kind: 'snapshot' | 'version' | 'root'
   readonly deleted?: Deleted

@@ -24,11 +24,11 @@ for (const [lengthBytes, days, expected] of TIERS) {
   })
 }
 
-test('a clock that went back leaves a blob hot', () => {
+test('a blob stays hot when the clock goes back', () => {
   assert.equal(capacityTier(SMALL + 1, 1_000, 0), 'Hot')
 })
 
-test('an access is noted once a day', () => {
+test('an access is recorded once a day', () => {
   assert.equal(isAccessNoted(1_000, 1_000 + DAY_MS - 1), true)
   assert.equal(isAccessNoted(1_000, 1_000 + DAY_MS), false)
 })

@@ -1,8 +1,8 @@
-// Smart tier: the service itself moves a blob between hot, cool and cold, by when it was last accessed
-// ("Optimize Azure Blob Storage costs with smart tier"). Where a blob is now follows from the record and the
-// clock, so no job has to move it.
+// Smart tier: the service moves a blob between hot, cool and cold, depending on its last access ("Optimize
+// Azure Blob Storage costs with smart tier"). The current tier follows from the record and the clock, so no job
+// has to move blobs.
 
-/** What a blob of the smart tier is billed and answered as: its capacity tier. */
+/** The tier that a blob of the smart tier is in at present. */
 export type CapacityTier = 'Hot' | 'Cool' | 'Cold'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -21,7 +21,7 @@ export function capacityTier(lengthBytes: number, accessedMs: number, nowMs: num
   return idleMs < COLD_AFTER_MS ? 'Cool' : 'Cold'
 }
 
-/** The time of an access is kept to the day, as last access times are, so that reading seldom writes. */
+/** Like last access times, the time is kept to the day, so that reads seldom write. */
 export function isAccessNoted(accessedMs: number, nowMs: number): boolean {
   return nowMs < accessedMs + DAY_MS
 }

@@ -4,7 +4,7 @@ import { assertBytes } from '../../../test/assert-bytes.ts'
 import { patternBytes } from '../../extent/harness.ts'
 import { requireContainer } from './container/container.ts'
 import { setBlobExpiry } from './expiry.ts'
-import { checkEmpty, CONTAINER, DAY_MS, GUARD, openWorld, type World } from './harness.ts'
+import { checkEmpty, CONTAINER, DAY_MS, GUARD, blobWorld, type BlobWorld } from './harness.ts'
 import { putStagedBlock, saveStaging, scheduleStaging, type Staging } from './content/staging.ts'
 import { sweepBlobs } from './sweep.ts'
 
@@ -12,8 +12,8 @@ const BYTES = patternBytes(1, 20_000)
 const SOFT = { deleteRetentionPolicy: { enabled: true, days: 3 } }
 const WEEK_MS = 7 * DAY_MS
 
-/** Blobs of every kind, with a past of every kind. */
-async function fill(world: World): Promise<void> {
+/** Blobs of every kind, with past states of every kind. */
+async function fill(world: BlobWorld): Promise<void> {
   await world.setProperties({ isVersioningEnabled: true, ...SOFT })
   await world.putWhole('versions', BYTES)
   await world.setMetadata('versions', 'x')
@@ -32,7 +32,7 @@ async function fill(world: World): Promise<void> {
   for (let i = 0; i < 210; i += 1) await world.putInline(`many/${i}`, Buffer.from('x'))
 }
 
-async function stage(world: World, name: string, blockCount = 1): Promise<Staging> {
+async function stage(world: BlobWorld, name: string, blockCount = 1): Promise<Staging> {
   const { id } = await world.kv.read((tx) => requireContainer(tx, CONTAINER))
   const piece = await world.write(BYTES)
   const { ms: nowMs } = world.now
@@ -48,9 +48,9 @@ async function stage(world: World, name: string, blockCount = 1): Promise<Stagin
 }
 
 for (const waits of [false, true]) {
-  describe(waits ? 'on a store that waits' : 'on a store that runs straight', () => {
-    test('nothing is left of a container that is gone', async () => {
-      const world = await openWorld({ waits })
+  describe(waits ? 'on an engine whose reads wait' : 'on an engine whose reads don’t wait', () => {
+    test('nothing is left of a deleted container', async () => {
+      const world = await blobWorld({ waits })
       await fill(world)
       await stage(world, 'staged')
       await world.checkSound()
@@ -63,8 +63,8 @@ for (const waits of [false, true]) {
       await checkEmpty(world)
     })
 
-    test('a container that can be restored keeps its blobs until its days are over', async () => {
-      const world = await openWorld({ waits })
+    test('a container that can be restored keeps its blobs until its retention ends', async () => {
+      const world = await blobWorld({ waits })
       await world.setProperties({ containerDeleteRetentionPolicy: { enabled: true, days: 5 } })
       await world.putWhole('b', BYTES)
       await world.deleteContainer()
@@ -77,8 +77,8 @@ for (const waits of [false, true]) {
       await checkEmpty(world)
     })
 
-    test('what was undeleted in time is not swept when its first days are over', async () => {
-      const world = await openWorld({ waits })
+    test('undeleted blobs are not swept when their former retention ends', async () => {
+      const world = await blobWorld({ waits })
       await world.setProperties(SOFT)
       await world.putWhole('b', BYTES)
       const { snapshot } = await world.snapshot('b')
@@ -91,8 +91,8 @@ for (const waits of [false, true]) {
       assertBytes(await world.read('b', { snapshot }), BYTES)
     })
 
-    test('a blob that was deleted again is kept for days that begin anew', async () => {
-      const world = await openWorld({ waits })
+    test('the retention of a blob starts again when it is deleted again', async () => {
+      const world = await blobWorld({ waits })
       await world.setProperties(SOFT)
       await world.putWhole('b', BYTES)
       await world.delete('b')
@@ -105,8 +105,8 @@ for (const waits of [false, true]) {
       assertBytes(await world.read('b'), BYTES)
     })
 
-    test('what has expired goes with its tags and its snapshots', async () => {
-      const world = await openWorld({ waits })
+    test('an expired blob is removed with its tags and its snapshots', async () => {
+      const world = await blobWorld({ waits })
       await world.setProperties(SOFT)
       await world.putWhole('b', BYTES)
       await world.snapshot('b')
@@ -125,8 +125,8 @@ for (const waits of [false, true]) {
       await checkEmpty(world)
     })
 
-    test('a blob has one mark for its expiry, and none when it is gone', async () => {
-      const world = await openWorld({ waits })
+    test('a blob has one scheduled check for its expiry, and none when it is deleted', async () => {
+      const world = await blobWorld({ waits })
       const expire = (afterMs: number) => {
         const moment = world.moment()
         const expiry = { option: 'RelativeToNow', afterMs } as const
@@ -150,8 +150,8 @@ for (const waits of [false, true]) {
       assert.equal(await marks(), 0)
     })
 
-    test('blocks that nobody committed are there for a week after the last one', async () => {
-      const world = await openWorld({ waits })
+    test('uncommitted blocks are kept for a week after the last one', async () => {
+      const world = await blobWorld({ waits })
       await stage(world, 'b')
       world.advance(WEEK_MS - 1)
       const staging = await stage(world, 'b', 2)
@@ -164,8 +164,8 @@ for (const waits of [false, true]) {
       await checkEmpty(world)
     })
 
-    test('a sweep at the same time as writes takes nothing of theirs', async () => {
-      const world = await openWorld({ waits })
+    test('a sweep removes nothing that concurrent writes need', async () => {
+      const world = await blobWorld({ waits })
       await world.setProperties(SOFT)
       await Promise.all(
         Array.from({ length: 40 }, async (_, i) => {

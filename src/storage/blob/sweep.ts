@@ -1,10 +1,10 @@
-// What deletes and the clock leave behind, taken away in bounded transactions while others write: the blobs
-// of deleted containers, maps that no blob has any more, and what has become due (soft-deleted blobs whose
-// days are over, expired blobs, blocks that nobody committed). Nobody can see any of it meanwhile.
+// Removes what deletes and the passing of time leave behind, in bounded transactions: blobs of deleted
+// containers, maps that no blob uses, soft-deleted blobs whose retention has ended, expired blobs, and expired
+// uncommitted blocks. Clients already see none of it.
 import { decodeKey } from '../../kv/key.ts'
 import { prefixRange, type Key, type KeyRange, type Kv, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import { decodeBlob, isExpired } from './blob.ts'
+import { decodeBlob, isBlobExpired } from './blob.ts'
 import type { DeletedContainer, ContainerName } from './container/container.ts'
 import { dropContent } from './content/content.ts'
 import { sweepMap } from '../../extent/content/map.ts'
@@ -30,19 +30,19 @@ import { dropOverdue, forgetExpiry } from './past/past.ts'
 import {
   decodeStaging,
   discardStaging,
-  isOver,
+  isStagingExpired,
   scheduleStaging,
   sweepStaging,
 } from './content/staging.ts'
 import { changeTagIndex } from './list/tag-index.ts'
 import { NO_TAGS } from '../shared/tags.ts'
 
-/** Small enough that a write that comes meanwhile waits a few milliseconds only. */
+/** Small enough that concurrent writes wait only a few milliseconds. */
 const RECORDS_PER_STEP = 200
 
-export type SweptBlobs = { readonly recordCount: number }
+type SweptBlobs = { readonly recordCount: number }
 
-/** One pass, at the time of the store's clock. */
+/** One pass. `nowMs` is by the store's clock. */
 export async function sweepBlobs(kv: Kv, nowMs: number): Promise<SweptBlobs> {
   let recordCount = await sweepDue(kv, nowMs)
   recordCount += await sweepMarked(kv, DELETED_CONTAINERS, removeSomeOfContainer)
@@ -53,7 +53,7 @@ export async function sweepBlobs(kv: Kv, nowMs: number): Promise<SweptBlobs> {
   return { recordCount }
 }
 
-/** Steps for each id that has a mark, until a step finds nothing and takes the mark away. */
+/** Runs steps for each id in `marks`, until a step finds nothing more and deletes the mark. */
 async function sweepMarked(
   kv: Kv,
   marks: KeyRange,
@@ -72,7 +72,7 @@ async function sweepMarked(
   }
 }
 
-/** The last step, which finds none, takes the mark and the name away. */
+/** The last step, which finds nothing more, deletes the mark and the name. */
 function* removeSomeOfContainer(tx: Tx, containerId: number): Step<number> {
   const removed =
     (yield* removeSomeBlobs(tx, containerId)) ||
@@ -146,7 +146,7 @@ type Due = {
   readonly stamp: number
 }
 
-/** Each looks again at what it is about: it may have been undeleted, renewed or written since. */
+/** Each kind checks the record again: it may have been undeleted, renewed or written since. */
 function* settleDue(tx: Tx, key: Key, nowMs: number): Step<void> {
   tx.delete(key)
   const due = decodeDue(key)
@@ -172,7 +172,7 @@ function* dropExpiredBlob(tx: Tx, { containerId, name }: Due, nowMs: number): St
   const value = yield* tx.get(key)
   if (value === undefined) return
   const blob = decodeBlob(value)
-  if (!isExpired(blob, nowMs)) return
+  if (!isBlobExpired(blob, nowMs)) return
   const account = (yield* accountOf(tx, containerId)) ?? ''
   yield* dropExpired(tx, { account, containerId, blob: name }, blob)
   tx.delete(key)
@@ -182,8 +182,8 @@ function* dropStaging(tx: Tx, { containerId, name }: Due, nowMs: number): Step<v
   const value = yield* tx.get(stagingKey(containerId, name))
   if (value === undefined) return
   const staging = decodeStaging(value)
-  // Another block came meanwhile: its week counts.
-  if (isOver(staging, nowMs)) yield* discardStaging(tx, containerId, name)
+  // If another block was put meanwhile, the week starts with that.
+  if (isStagingExpired(staging, nowMs)) yield* discardStaging(tx, containerId, name)
   else scheduleStaging(tx, containerId, name, staging)
 }
 

@@ -1,5 +1,5 @@
-// Access tiers. The tier that was set stands in the record; leaving the archive takes time on the clock,
-// so what a blob's tier is now is computed from the record and the time, and no job has to finish it.
+// Access tiers. The record stores the tier that was set. Rehydration takes time, so the current tier is
+// computed from the record and the clock, and no job has to complete it.
 import { invalidHeader, StorageError } from '../shared/error.ts'
 import type {
   AccessTier,
@@ -13,14 +13,14 @@ import type {
 import type { Blob, BlobType } from './record.ts'
 import { capacityTier, isAccessNoted, isMoved, type CapacityTier } from './smart-tier.ts'
 
-/** What a client sees of a blob's tier. */
+/** The tier of a blob, as clients see it. */
 export type TierState = {
   readonly name: AccessTier
-  /** The account's default, because none was set. */
+  /** None was set, so this is the account's default. */
   readonly isInferred: boolean
   readonly setMs?: number
   readonly rehydration?: Rehydration
-  /** Of the smart tier: where the blob is, and the last access, which decides that. */
+  /** Smart tier only: the tier that the blob is in, and the last access, which determines it. */
   readonly smart?: { readonly capacity: CapacityTier; readonly accessedMs: number }
 }
 
@@ -48,7 +48,7 @@ function tierSince(
   return { name, setMs, isInferred: false, smart: { capacity, accessedMs } }
 }
 
-/** The tier of a blob after Get Blob has read it; undefined: nothing is to be noted. */
+/** The tier of a blob after it was read; undefined if nothing changes. */
 export function tierAfterAccess(blob: Blob, nowMs: number): StoredTier | undefined {
   if (blob.tier === undefined || !isMoved(blob.lengthBytes)) return undefined
   const { name, setMs = nowMs, smart } = tierOf(blob, nowMs)
@@ -56,14 +56,14 @@ export function tierAfterAccess(blob: Blob, nowMs: number): StoredTier | undefin
   return { name, setMs, accessedMs: nowMs }
 }
 
-/** The tier of a blob whose content is replaced by a write that names none: it is kept, and was accessed. */
+/** The tier of a blob after a write that names none: it is kept, and counts as accessed. */
 export function tierAfterReplace(blob: Blob, nowMs: number): StoredTier | undefined {
   if (blob.tier === undefined) return undefined
   const { name, setMs = nowMs, smart } = tierOf(blob, nowMs)
   return { name, setMs, ...(smart !== undefined && { accessedMs: nowMs }) }
 }
 
-/** Bytes in the archive can't be read, nor changed. */
+/** Archived bytes can be neither read nor changed. */
 export function checkOnline(blob: Blob, nowMs: number): void {
   if (blob.tier === undefined) return
   const { name, rehydration } = tierOf(blob, nowMs)
@@ -76,7 +76,6 @@ const BLOCK_TIERS: readonly string[] = [...ONLINE_TIERS, 'Archive']
 // prettier-ignore
 const PAGE_TIERS: readonly string[] = ['P4', 'P6', 'P10', 'P15', 'P20', 'P30', 'P40', 'P50', 'P60', 'P70', 'P80']
 
-/** A tier by its name, in any case. */
 export function decodeAccessTier(text: string): AccessTier {
   const lower = text.toLowerCase()
   const found = [...BLOCK_TIERS, ...PAGE_TIERS].find((tier) => tier.toLowerCase() === lower)
@@ -92,30 +91,30 @@ function isPageTier(tier: AccessTier): tier is PageTier {
   return PAGE_TIERS.includes(tier)
 }
 
-/** Block blobs have the tiers of standard storage, page blobs those of disks, append blobs none. */
+/** Block blobs have the tiers of standard storage, page blobs those of premium disks, append blobs none. */
 export function checkTierOfType(tier: AccessTier, type: BlobType): void {
   if (type === 'AppendBlob') throw new StorageError('InvalidBlobType')
   if (isPageTier(tier) !== (type === 'PageBlob')) throw new StorageError('InvalidBlobTier')
 }
 
-/** Set Blob Tier, as it is asked for. */
+/** The request of a Set Blob Tier. */
 export type SetTier = {
   readonly name: AccessTier
-  /** Only of a blob that leaves the archive. */
+  /** Only for rehydration. */
   readonly priority?: RehydratePriority
 }
 
 export type TierChange = {
   readonly tier: StoredTier
-  /** On its way out of the archive: 202 instead of 200. */
+  /** The blob is being rehydrated: 202 instead of 200. */
   readonly isPending: boolean
 }
 
 /** The tier that a blob has after Set Blob Tier. */
-export function changedTier(blob: Blob, asked: SetTier, nowMs: number): TierChange {
-  checkTierOfType(asked.name, blob.type)
-  if (isPageTier(asked.name)) return changedPageTier(blob, asked.name, nowMs)
-  return changedBlockTier(blob, asked.name, asked.priority, nowMs)
+export function changedTier(blob: Blob, { name, priority }: SetTier, nowMs: number): TierChange {
+  checkTierOfType(name, blob.type)
+  if (isPageTier(name)) return changedPageTier(blob, name, nowMs)
+  return changedBlockTier(blob, name, priority, nowMs)
 }
 
 function changedBlockTier(
@@ -126,7 +125,7 @@ function changedBlockTier(
 ): TierChange {
   const current = tierOf(blob, nowMs)
   if (current.rehydration !== undefined) {
-    const rehydration = hastened(current.rehydration, name, priority, nowMs)
+    const rehydration = withPriority(current.rehydration, name, priority, nowMs)
     return {
       tier: { name: 'Archive', setMs: current.setMs ?? nowMs, rehydration },
       isPending: true,
@@ -135,7 +134,7 @@ function changedBlockTier(
   if (current.name !== 'Archive' || name === 'Archive') {
     return { tier: onlineTier(current, name, nowMs), isPending: false }
   }
-  // Of a snapshot or a version only a copy leads out (AzureStorageExplorer#3439, "Rehydrate blobs").
+  // Snapshots and versions can only be rehydrated by copying them (AzureStorageExplorer#3439, "Rehydrate blobs").
   if ('kind' in blob) throw new StorageError('BlobOperationNotSupported')
   const rehydration = rehydrationTo(name, priority ?? 'Standard', nowMs)
   return {
@@ -144,7 +143,7 @@ function changedBlockTier(
   }
 }
 
-/** Set again as it is, a tier stays since when it was, and a smart one where it is. */
+/** Setting the same tier again keeps its time and, for the smart tier, the last access. */
 function onlineTier(current: TierState, name: BlockTier, nowMs: number): StoredTier {
   if (current.name !== name) return { name, setMs: nowMs }
   const { setMs = nowMs, smart } = current
@@ -154,15 +153,15 @@ function onlineTier(current: TierState, name: BlockTier, nowMs: number): StoredT
 const HOUR_MS = 60 * 60 * 1_000
 
 /**
- * What the documentation names as the longest ("Blob rehydration from the archive tier"): who waits for
- * less here could wait in vain there, and who does not want to wait moves the clock.
+ * The maximum that the documentation gives ("Blob rehydration from the archive tier"). A shorter time would
+ * hide bugs in clients that don't wait long enough; tests that don't want to wait can move the clock.
  */
 const REHYDRATION_MS: Readonly<Record<RehydratePriority, number>> = {
   Standard: 15 * HOUR_MS,
   High: HOUR_MS,
 }
 
-/** The way out of the archive, from now on. */
+/** A rehydration that starts now. */
 export function rehydrationTo(
   to: Rehydration['to'],
   priority: RehydratePriority,
@@ -171,8 +170,8 @@ export function rehydrationTo(
   return { to, priority, doneMs: nowMs + REHYDRATION_MS[priority] }
 }
 
-/** Under way: the target is fixed, and the priority can only be raised. */
-function hastened(
+/** During rehydration the target is fixed, and the priority can only be raised. */
+function withPriority(
   pending: Rehydration,
   name: BlockTier,
   priority: RehydratePriority | undefined,
@@ -185,13 +184,13 @@ function hastened(
 }
 
 const GIB = 2 ** 30
-/** Sizes of the disks that the tiers stand for ("High-performance Premium Storage", page blobs). */
+/** The disk size of each tier ("High-performance Premium Storage", page blobs). */
 // prettier-ignore
 const PAGE_TIER_GIB: Readonly<Record<PageTier, number>> = {
   P4: 32, P6: 64, P10: 128, P15: 256, P20: 512, P30: 1_024, P40: 2_048, P50: 4_096, P60: 8_192, P70: 16_384, P80: 32_768,
 }
 
-/** A page blob's tier holds all of it, and never goes down. */
+/** A page blob must fit into its tier, and its tier can't be lowered. */
 function changedPageTier(blob: Blob, name: PageTier, nowMs: number): TierChange {
   const current = blob.tier
   if (PAGE_TIER_GIB[name] * GIB < blob.lengthBytes) {

@@ -1,8 +1,9 @@
-// A share for tests, in memory: with its root and nothing in it, and what is put there with few words.
+// Test helpers: an in-memory share with an empty root directory, and functions to create and open nodes in it.
 import type { Step } from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory-kv.ts'
 import type { Moment } from '../../node/moment.ts'
 import { createDirectory, createFile } from './tree/create.ts'
+import { setNodeProperties, type Resize } from './tree/file-properties.ts'
 import {
   locate,
   requireNode,
@@ -36,7 +37,7 @@ export const EXAMPLE_ADDRESS = { account: 'a', share: 's' }
 export const EXAMPLE_VIEW: ShareView = { shareId: EXAMPLE_SHARE.id, lastSnapshot: 0 }
 export const EXAMPLE_MOMENT: Moment = { nowMs: 1_000, stamp: 1_024_000 }
 
-/** As it is kept, at the beginning of time. */
+/** A stored node with the earliest times. */
 export function exampleNode(
   kind: NodeKind,
   nodeId: number,
@@ -72,11 +73,11 @@ export async function openExampleShare(): Promise<FileKv> {
   return kv
 }
 
-export function* found(tx: FileTx, path: string): Step<Existing> {
+export function* requireExampleNode(tx: FileTx, path: string): Step<Existing> {
   return requireNode(yield* locate(tx, { ...EXAMPLE_ADDRESS, path: path.split('/') }))
 }
 
-export function* made(
+export function* createExampleNode(
   tx: FileTx,
   path: string,
   kind: 'directory' | 'file',
@@ -88,8 +89,17 @@ export function* made(
   return yield* createFile(tx, at, { ...node, lengthBytes: 0 }, EXAMPLE_MOMENT)
 }
 
-/** An open with all rights that shares everything. */
-export async function opened(
+export function* resizeFile(
+  tx: FileTx,
+  existing: Existing,
+  resize: Resize,
+  moment: Moment,
+): Step<FileNode> {
+  return yield* setNodeProperties(tx, existing, { properties: {}, resize }, moment)
+}
+
+/** Stores an open with all access rights and all share modes. */
+export async function openExampleNode(
   kv: FileKv,
   at: Pick<FileOpen, 'nodeId' | 'parentId' | 'path' | 'isDirectory'>,
 ): Promise<FileOpen> {

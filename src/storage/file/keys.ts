@@ -1,6 +1,6 @@
-// Every key of the File service. A share has an id, and so has every directory and file in it: names are
-// entries of a directory, so renaming one is two records, however much lies below it. What SMB clients hold
-// open is live (kv/live.ts).
+// All keys of the File service. Shares have ids, and so do the directories and files in them. A name is an entry of a
+// directory, so a rename changes two entries, however large the subtree is. Records of SMB opens are volatile
+// (kv/volatile.ts).
 import { encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
 import { prefixRange, type Key, type KeyRange } from '../../kv/kv.ts'
 import { volatileKey } from '../../kv/volatile.ts'
@@ -14,7 +14,7 @@ export function shareKeyPrefix(account: string, namePrefix: string): Key {
   return encodeKeyPrefix(['share', account], namePrefix)
 }
 
-/** Shares of all accounts, and those that can be restored. */
+/** Shares of all accounts, and soft-deleted ones. */
 export const ALL_SHARES = prefixRange(encodeKey('share'))
 export const ALL_PAST_SHARES = prefixRange(encodeKey('share-past'))
 
@@ -27,7 +27,7 @@ export function shareSnapshotRange(shareId: number): KeyRange {
   return prefixRange(encodeKey('share-snapshot', shareId))
 }
 
-/** → DeletedShare: one that can be restored */
+/** → DeletedShare: soft-deleted, can be restored */
 export function pastShareKey(account: string, name: string, shareId: number): Key {
   return encodeKey('share-past', account, name, shareId)
 }
@@ -36,7 +36,7 @@ export function pastShareKeyPrefix(account: string, namePrefix: string): Key {
   return encodeKeyPrefix(['share-past', account], namePrefix)
 }
 
-/** → {account, name}: look at this deleted share then, in the order of time */
+/** → {account, name}: when the retention of a deleted share ends, in order of time */
 export function shareDueKey(atMs: number, shareId: number): Key {
   return encodeKey('share-due', atMs, shareId)
 }
@@ -45,19 +45,19 @@ export function shareDueRange(untilMs: number): KeyRange {
   return { from: encodeKey('share-due', 0), to: encodeKey('share-due', untilMs + 1) }
 }
 
-/** → {bytes}: the lengths of its files */
+/** → {bytes}: the total length of its files */
 export function shareUsageKey(shareId: number): Key {
   return encodeKey('share-usage', shareId)
 }
 
-/** → {}: gone for good; what was in it is still to be swept */
+/** → {}: deleted for good; its content is still to be swept */
 export function deletedShareKey(shareId: number): Key {
   return encodeKey('deleted-share', shareId)
 }
 
 export const DELETED_SHARES = prefixRange(encodeKey('deleted-share'))
 
-/** → {stamp}: a snapshot went; states that only it showed are still to be swept */
+/** → {stamp}: a snapshot was deleted; states that only it showed are still to be swept */
 export function deletedShareSnapshotKey(shareId: number): Key {
   return encodeKey('deleted-share-snapshot', shareId)
 }
@@ -73,7 +73,7 @@ export function nodesRange(shareId: number): KeyRange {
   return prefixRange(encodeKey('file-node', shareId))
 }
 
-/** → FileNode as it was when the share's snapshot was taken */
+/** → FileNode: a past state, preserved for a snapshot of the share */
 export function pastNodeKey(shareId: number, nodeId: number, snapshot: number): Key {
   return encodeKey('file-node-past', shareId, nodeId, snapshot)
 }
@@ -82,7 +82,7 @@ export function pastNodesRange(shareId: number, ...nodeId: readonly number[]): K
   return prefixRange(encodeKey('file-node-past', shareId, ...nodeId))
 }
 
-/** → FileEntry: a name in a directory; names are the same in any case */
+/** → FileEntry: a name in a directory; names are case-insensitive */
 export function entryKey(shareId: number, directoryId: number, folded: string): Key {
   return encodeKey('file-entry', shareId, directoryId, folded)
 }
@@ -95,7 +95,7 @@ export function entriesRange(shareId: number, ...directoryId: readonly number[])
   return prefixRange(encodeKey('file-entry', shareId, ...directoryId))
 }
 
-/** → FileEntry as it was when the share's snapshot was taken */
+/** → FileEntry: a past state, preserved for a snapshot of the share */
 export function pastEntryKey(
   shareId: number,
   directoryId: number,
@@ -126,21 +126,21 @@ export function permissionsRange(shareId: number): KeyRange {
   return prefixRange(encodeKey('file-permission', shareId))
 }
 
-/** → PendingFileCopy: a copy that is under way, to be taken up again after a crash */
+/** → PendingFileCopy: a running copy, resumed after a crash */
 export function pendingFileCopyKey(shareId: number, nodeId: number): Key {
   return encodeKey('pending-file-copy', shareId, nodeId)
 }
 
 export const PENDING_FILE_COPIES = prefixRange(encodeKey('pending-file-copy'))
 
-/** → {}: a file without a name that clients still have open */
+/** → {}: a file that has lost its name but is still open */
 export function orphanKey(shareId: number, nodeId: number): Key {
   return encodeKey('file-orphan', shareId, nodeId)
 }
 
 export const ORPHANS = prefixRange(encodeKey('file-orphan'))
 
-/** → FileOpen: what an SMB client holds open (live) */
+/** → FileOpen: a file or directory that an SMB client holds open (volatile) */
 export function openKey(shareId: number, nodeId: number, openId: number): Key {
   return volatileKey('open', shareId, nodeId, openId)
 }
@@ -149,7 +149,7 @@ export function opensRange(shareId: number, ...nodeId: readonly number[]): KeyRa
   return prefixRange(volatileKey('open', shareId, ...nodeId))
 }
 
-/** → FileLock: a byte range that an open has locked (live) */
+/** → FileLock: a byte range that an open has locked (volatile) */
 export function lockKey(shareId: number, nodeId: number, openId: number, index: number): Key {
   return volatileKey('lock', shareId, nodeId, openId, index)
 }
@@ -162,7 +162,7 @@ export function locksRange(
   return prefixRange(volatileKey('lock', shareId, nodeId, ...openId))
 }
 
-/** → CacheHolder: an oplock or a lease that an SMB client caches under (live) */
+/** → CacheHolder: an oplock or a lease that lets an SMB client cache (volatile) */
 export function cacheKey(shareId: number, nodeId: number, holder: string): Key {
   return volatileKey('cache', shareId, nodeId, holder)
 }
@@ -171,7 +171,7 @@ export function cachesRange(shareId: number, nodeId: number): KeyRange {
   return prefixRange(volatileKey('cache', shareId, nodeId))
 }
 
-/** → {shareId, nodeId}: the one file that a lease is for (live) */
+/** → {shareId, nodeId}: the one file that a lease is for (volatile) */
 export function leaseHolderKey(holder: string): Key {
   return volatileKey('lease', holder)
 }
@@ -183,7 +183,7 @@ export function persistentOpenKey(openId: number): Key {
 
 export const PERSISTENT_OPENS = prefixRange(encodeKey('persistent-open'))
 
-/** → {}: an SMB client has marked it for deletion; it goes when the last handle is closed (live) */
+/** → {}: an SMB client has marked it for deletion; it is deleted when the last handle is closed (volatile) */
 export function deletePendingKey(shareId: number, nodeId: number): Key {
   return volatileKey('delete-pending', shareId, nodeId)
 }

@@ -1,8 +1,7 @@
-import type { Step } from '../../kv/kv.ts'
-// What is left of shares and snapshots that are gone: nothing, and what others show stays.
+// The sweep leaves nothing of deleted shares and snapshots, and everything that others still show.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { prefixRange, type Kv } from '../../kv/kv.ts'
+import { prefixRange, type Kv, type Step } from '../../kv/kv.ts'
 import { encodeKey } from '../../kv/key.ts'
 import { openMemoryKv } from '../../kv/memory-kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
@@ -44,7 +43,7 @@ async function openShare() {
   await write((tx) =>
     createShare(tx, SHARE, { id: SHARE_ID, metadata: [], provision: {} }, moment()),
   )
-  /** Writes one byte's worth of a map, which is enough to see where it goes. */
+  /** Writes an empty map, which is enough to see whether it is swept. */
   const writeFile = () => {
     const [now, newMap, newNode] = [moment(), id++, id++]
     return write(function* (tx) {
@@ -94,7 +93,7 @@ async function openShare() {
   return { kv, write, moment, writeFile, deleteFile, snapshot, deleteSnapshot, remove, mapAt, sweep, advance } // prettier-ignore
 }
 
-/** How many records of each of these kinds there are. */
+/** The number of records of each of these kinds. */
 async function countOf(kv: Kv, ...kinds: readonly string[]): Promise<readonly number[]> {
   const counts: number[] = []
   for (const kind of kinds) {
@@ -105,11 +104,11 @@ async function countOf(kv: Kv, ...kinds: readonly string[]): Promise<readonly nu
   return counts
 }
 
-const KEEP_NOT = { shareDeleteRetentionPolicy: { enabled: false } }
+const NO_RETENTION = { shareDeleteRetentionPolicy: { enabled: false } }
 
-test('a share that is gone leaves nothing', async () => {
+test('a deleted share leaves nothing', async () => {
   const { kv, write, writeFile, snapshot, remove, sweep } = await openShare()
-  await write((tx) => changeServiceProperties(tx, { account: 'a', service: 'file' }, KEEP_NOT))
+  await write((tx) => changeServiceProperties(tx, { account: 'a', service: 'file' }, NO_RETENTION))
   await writeFile()
   await snapshot()
   await writeFile()
@@ -124,7 +123,7 @@ test('a share that is gone leaves nothing', async () => {
   )
 })
 
-test('a share that is kept is swept when its days are over, and not if it is restored', async () => {
+test('a retained share is swept when its retention ends, unless it is restored', async () => {
   for (const isRestored of [false, true]) {
     const { kv, write, moment, writeFile, remove, sweep, advance } = await openShare()
     await writeFile()
@@ -145,7 +144,7 @@ test('a share that is kept is swept when its days are over, and not if it is res
   }
 })
 
-test('a snapshot that goes takes what only it showed', async () => {
+test('deleting a snapshot removes the states that only it showed', async () => {
   const { kv, writeFile, snapshot, deleteSnapshot, mapAt, sweep } = await openShare()
   const one = await writeFile()
   const first = await snapshot()
@@ -163,7 +162,7 @@ test('a snapshot that goes takes what only it showed', async () => {
   assert.deepEqual(await countOf(kv, 'map', 'file-node-past'), [1, 0])
 })
 
-test('a state that began behind the snapshot that is left goes', async () => {
+test('a state newer than the remaining snapshot is removed', async () => {
   const { kv, writeFile, snapshot, deleteSnapshot, mapAt, sweep } = await openShare()
   const first = await snapshot()
   await writeFile()
@@ -175,7 +174,7 @@ test('a state that began behind the snapshot that is left goes', async () => {
   assert.deepEqual(await countOf(kv, 'map', 'file-node-past'), [1, 0])
 })
 
-test('a state that an earlier snapshot shows stays when the later one goes', async () => {
+test('a state that an earlier snapshot shows stays when the later one is deleted', async () => {
   const { kv, writeFile, deleteFile, snapshot, deleteSnapshot, mapAt, sweep } = await openShare()
   const one = await writeFile()
   const first = await snapshot()
@@ -190,7 +189,7 @@ test('a state that an earlier snapshot shows stays when the later one goes', asy
   assert.deepEqual(await countOf(kv, 'map', 'file-entry-past', 'file-node-past'), [0, 0, 0])
 })
 
-test('bytes that a file still has stay when a state that had them too goes', async () => {
+test('removing a past state keeps the bytes that the file still has', async () => {
   const { kv, write, moment, writeFile, snapshot, deleteSnapshot, mapAt, sweep } = await openShare()
   const one = await writeFile()
   const first = await snapshot()
@@ -205,7 +204,7 @@ test('bytes that a file still has stay when a state that had them too goes', asy
   assert.deepEqual(await countOf(kv, 'map', 'file-node-past'), [1, 0])
 })
 
-test('where no snapshot is left, a change keeps nothing, and the next snapshot is later', async () => {
+test('without snapshots, a change preserves nothing, and the next snapshot has a higher number', async () => {
   const { kv, writeFile, snapshot, deleteSnapshot, mapAt } = await openShare()
   const one = await writeFile()
   const first = await snapshot()

@@ -1,6 +1,6 @@
-// What deletes and the clock leave behind in shares, taken away in bounded transactions while others write:
-// shares whose days are over, what was in shares that are gone, and the former states of files and names that
-// no snapshot shows any more. Nobody can see any of it meanwhile.
+// Removes garbage of the File service in bounded transactions, while others write: deleted shares whose retention has
+// ended, the content of deleted shares, and past states of files and names that no snapshot shows any more. None of it
+// is visible to clients.
 import { decodeKey } from '../../kv/key.ts'
 import { keyAfter, type Key, type KeyRange, type Kv, type Step, type Tx } from '../../kv/kv.ts'
 import { type StoredRecord, decodeRecord, encodeRecord } from '../../kv/record.ts'
@@ -22,14 +22,14 @@ import {
 } from './keys.ts'
 import { dropBytes, getNode, type FileNode } from './tree/node.ts'
 import { shareSnapshots, type DeletedShare } from './share/share.ts'
-import type { Kept } from './share/snapshot-view.ts'
+import type { VersionedRecord } from './share/snapshot-view.ts'
 
-/** Small enough that a write that comes meanwhile waits a few milliseconds only. */
+/** Small enough that a concurrent write waits only a few milliseconds. */
 const RECORDS_PER_STEP = 200
 
 type SweptFiles = { readonly recordCount: number }
 
-/** One pass, at the time of the store's clock. Maps that it drops are swept with those of blobs. */
+/** One pass, at the time of the store's clock. The maps it drops are swept together with those of blobs. */
 export async function sweepFiles(kv: Kv, nowMs: number): Promise<SweptFiles> {
   let recordCount = await sweepDue(kv, nowMs)
   for (const shareId of await marked(kv, DELETED_SHARES)) {
@@ -43,7 +43,7 @@ export async function sweepFiles(kv: Kv, nowMs: number): Promise<SweptFiles> {
 
 const MARK_COUNT = 10_000
 
-/** The rest, if there is one, is of the next pass. */
+/** If there are more, the next pass handles them. */
 async function marked(kv: Kv, marks: KeyRange): Promise<readonly number[]> {
   const keys = await kv.read((tx) => tx.scanKeys({ ...marks, countMax: MARK_COUNT }))
   return keys.map((key) => Number(decodeKey(key)[1]))
@@ -52,7 +52,7 @@ async function marked(kv: Kv, marks: KeyRange): Promise<readonly number[]> {
 async function sweepDue(kv: Kv, nowMs: number): Promise<number> {
   let count = 0
   for (;;) {
-    const settled = await kv.write(function* (tx) {
+    const dueCount = await kv.write(function* (tx) {
       const due = yield* tx.scan({ ...shareDueRange(nowMs), countMax: RECORDS_PER_STEP })
       for (const { key, value } of due) {
         tx.delete(key)
@@ -60,14 +60,14 @@ async function sweepDue(kv: Kv, nowMs: number): Promise<number> {
       }
       return due.length
     })
-    count += settled
-    if (settled < RECORDS_PER_STEP) return count
+    count += dueCount
+    if (dueCount < RECORDS_PER_STEP) return count
   }
 }
 
 type ShareName = { readonly account: string; readonly name: string }
 
-/** It may have been restored, and deleted again, since. */
+/** The share may have been restored, and deleted again, in the meantime. */
 function* dropOverdue(tx: Tx, id: number, share: ShareName, nowMs: number): Step<void> {
   const key = pastShareKey(share.account, share.name, id)
   const value = yield* tx.get(key)
@@ -77,7 +77,7 @@ function* dropOverdue(tx: Tx, id: number, share: ShareName, nowMs: number): Step
   tx.put(deletedShareKey(id), encodeRecord({}))
 }
 
-/** Steps until one finds nothing and takes the mark away. */
+/** Repeats until a step finds nothing and removes the mark. */
 async function sweepShare(kv: Kv, shareId: number): Promise<number> {
   let count = 0
   for (;;) {
@@ -102,7 +102,7 @@ function* removeSomeOfShare(tx: Tx, shareId: number): Step<number> {
   return 0
 }
 
-/** A map that several states have is dropped more than once, which does no harm. */
+/** A map that several states share is dropped more than once, which is harmless. */
 function dropMapOf(tx: Tx, value: StoredRecord): void {
   const { map } = decodeRecord<FileNode>(value)
   if (map !== undefined) dropMap(tx, map)
@@ -121,18 +121,18 @@ function* removeSome(
   return entries.length
 }
 
-/** One walk over a share's former states. The mark stays if another snapshot went meanwhile. */
+/** One walk over a share's past states. The mark stays if another snapshot was deleted in the meantime. */
 async function sweepStates(kv: Kv, shareId: number): Promise<number> {
   const mark = await kv.read((tx) => tx.get(deletedShareSnapshotKey(shareId)))
   if (mark === undefined) return 0
-  const known = decodeRecord<Mark>(mark).stamp
+  const { stamp } = decodeRecord<Mark>(mark)
   let count = 0
   for (const range of [pastNodesRange(shareId), pastEntriesRange(shareId)]) {
     count += await walkStates(kv, shareId, range)
   }
   await kv.write(function* (tx) {
     const now = yield* tx.get(deletedShareSnapshotKey(shareId))
-    if (now !== undefined && decodeRecord<Mark>(now).stamp === known) {
+    if (now !== undefined && decodeRecord<Mark>(now).stamp === stamp) {
       tx.delete(deletedShareSnapshotKey(shareId))
     }
   })
@@ -162,7 +162,7 @@ function* dropSomeStates(tx: Tx, shareId: number, range: KeyRange): Step<WalkSte
   let count = 0
   for (const { key, value } of states) {
     const under = Number(decodeKey(key).at(-1))
-    const state = decodeRecord<Kept | FileNode>(value)
+    const state = decodeRecord<VersionedRecord | FileNode>(value)
     if (snapshots.some((each) => state.since < each && each <= under)) continue
     tx.delete(key)
     count += 1
@@ -173,7 +173,7 @@ function* dropSomeStates(tx: Tx, shareId: number, range: KeyRange): Step<WalkSte
   return { count, next: isEnd ? undefined : keyAfter(last.key) }
 }
 
-/** The bytes of a state that went, unless the file has them now, or had them in a state that stays. */
+/** Drops the bytes of a removed state, unless the file or a remaining past state still has them. */
 function* dropUnshared(tx: Tx, shareId: number, state: FileNode): Step<void> {
   const view = { shareId, lastSnapshot: 0 }
   const present = yield* getNode(tx, view, state.nodeId)

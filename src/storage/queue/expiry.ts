@@ -1,5 +1,5 @@
-// Messages whose time to live is over. Nobody gets them from that millisecond on (visible.ts), and the sweep
-// removes their records: in bounded transactions, so that a million that expire at once hold up no request.
+// Expired messages. Readers ignore them from that millisecond on (visible.ts), and the sweep removes their
+// records in bounded transactions, so that a million messages that expire at once delay no request.
 import { decodeKey } from '../../kv/key.ts'
 import type { Entry, Kv, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord } from '../../kv/record.ts'
@@ -7,10 +7,10 @@ import { expiredRange, type Position } from './keys.ts'
 import { removeMessage } from './message.ts'
 import { getTally, saveTally } from './tally.ts'
 
-/** Small enough that a request that comes meanwhile waits a few milliseconds only. */
+/** Small enough that concurrent requests wait only a few milliseconds. */
 const MESSAGES_PER_STEP = 500
 
-/** How many there were. */
+/** Returns the number of removed messages. */
 export async function removeExpired(kv: Kv, queueId: number, nowMs: number): Promise<number> {
   let count = 0
   for (;;) {
@@ -20,7 +20,7 @@ export async function removeExpired(kv: Kv, queueId: number, nowMs: number): Pro
   }
 }
 
-/** How many are still to be removed; of more than `countMax`, so many. */
+/** The number of expired messages that are still to be removed, at most `countMax`. */
 export function* countExpired(
   tx: ReadTx,
   queueId: number,
@@ -34,7 +34,7 @@ export function* countExpired(
 function* removeSomeExpired(tx: Tx, queueId: number, nowMs: number): Step<number> {
   const range = { ...expiredRange(queueId, nowMs), countMax: MESSAGES_PER_STEP }
   const expired = (yield* tx.scan(range)).map(expiredMessage)
-  // The queue may have been cleared and swept: then there is no tally to change.
+  // If the queue was cleared and swept meanwhile, there is no tally to change.
   if (expired.length === 0) return 0
   for (const { id, position } of expired) removeMessage(tx, queueId, id, position)
   const tally = yield* getTally(tx, queueId)

@@ -1,5 +1,5 @@
-// A small world for the tests of queues below HTTP: a store in memory, one queue, a clock that is moved by
-// hand, and the operations as the front end calls them.
+// Fixture for tests of queues below HTTP: a store in memory, one queue, a clock that the test moves, and the
+// operations as the front end calls them.
 import { countingTx, TxCounts, recordCounts } from '../../kv/counting.ts'
 import type { Kv } from '../../kv/kv.ts'
 import { openMemoryKv } from '../../kv/memory-kv.ts'
@@ -11,9 +11,9 @@ import { getFirstMessages, peekFirstMessages } from './visible.ts'
 export const QUEUE = { account: 'account', queue: 'box' }
 export const SECOND_MS = 1_000
 
-export type World = Awaited<ReturnType<typeof openWorld>>
+export type QueueWorld = Awaited<ReturnType<typeof queueWorld>>
 
-export async function openWorld(options: { readonly waits?: boolean } = {}) {
+export async function queueWorld(options: { readonly waits?: boolean } = {}) {
   const kv = openMemoryKv(options)
   const now = { ms: Date.UTC(2024, 0) }
   let lastId = 0
@@ -32,12 +32,12 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
     advance: (byMs: number) => {
       now.ms += byMs
     },
-    put: (text: string, more: { readonly delayMs?: number; readonly liveMs?: number } = {}) => {
+    put: (text: string, times: { readonly delayMs?: number; readonly liveMs?: number } = {}) => {
       const put = {
         randomGuid: newGuid(),
         text: Buffer.from(text),
-        visibilityTimeoutMs: more.delayMs ?? 0,
-        timeToLiveMs: more.liveMs,
+        visibilityTimeoutMs: times.delayMs ?? 0,
+        timeToLiveMs: times.liveMs,
       }
       return kv.write((tx) => putMessage(tx, QUEUE, put, now.ms))
     },
@@ -49,24 +49,24 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
     delete: (message: Message) =>
       kv.write((tx) => deleteMessage(tx, QUEUE, claimOf(message), now.ms)),
     count: async () => (await kv.read((tx) => readQueueCount(tx, QUEUE, now.ms))).messageCount,
-    /** How many records there are of each kind. */
+    /** The number of records of each kind. */
     records: () => recordCounts(kv),
   }
 }
 
-export function claimOf({ id, sequence }: Message) {
+function claimOf({ id, sequence }: Message) {
   return { messageId: id, receipt: { messageId: id, sequence } }
 }
 
-export function textOf({ text }: Message): string {
+export function messageText({ text }: Message): string {
   return Buffer.from(text).toString()
 }
 
-/** The same store, and how many records its transactions have looked at. */
-export function countingWrites(kv: Kv): { readonly kv: Kv; seen(): number } {
+/** The store, and the number of records that its write transactions have read. */
+export function countingWrites(kv: Kv): { readonly kv: Kv; count(): number } {
   const counts = new TxCounts()
   return {
     kv: { ...kv, write: (body) => kv.write((tx) => body(countingTx(tx, counts))) },
-    seen: () => counts.records,
+    count: () => counts.records,
   }
 }

@@ -8,14 +8,14 @@ const NOW_MS = Date.UTC(2024, 0)
 const idOf = (expiresMs: number | undefined, nowMs = NOW_MS) =>
   messageIdAt({ nowMs, expiresMs }, randomUUID())
 
-test('an id is a GUID of version 8, whatever the clock says', () => {
+test('an id is a version 8 GUID, whatever the clock says', () => {
   for (const nowMs of [0, NOW_MS, Date.UTC(9999, 11), 8.64e15]) {
     for (const expiresMs of [undefined, nowMs, nowMs + 1])
       assert.match(idOf(expiresMs, nowMs), GUID)
   }
 })
 
-test('ids are in the order in which messages expire, and those of one millisecond differ', () => {
+test('ids are ordered by expiry, and those of one millisecond differ', () => {
   const times = [NOW_MS + 1, NOW_MS + 2, NOW_MS + 2 ** 31 * 1_000, undefined]
   const ids = times.map((expiresMs) => idOf(expiresMs))
   assert.deepEqual(ids.toSorted(), ids)
@@ -23,7 +23,7 @@ test('ids are in the order in which messages expire, and those of one millisecon
   assert(idOf(undefined) < idOf(undefined, NOW_MS + 1))
 })
 
-test('an id says when its message expires, and what comes before a time', () => {
+test('an id contains the expiry of its message, and firstIdAt is its lower bound', () => {
   for (const expiresMs of [1, NOW_MS, Date.UTC(9999, 11)]) {
     const id = idOf(expiresMs)
     assert.equal(expiryOf(id), expiresMs)

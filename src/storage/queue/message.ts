@@ -1,7 +1,7 @@
-// Messages. To hide one is to move it to the time when it becomes visible again, and every move gives it a
-// new sequence number: among messages of one millisecond the one that was moved first comes first, and a
-// pop receipt with an older number is stale. What has expired is gone at that very millisecond, also where
-// its record is still to be swept (sweep.ts).
+// Messages. Hiding a message moves it to the time at which it becomes visible again, and every move assigns a
+// new sequence number: messages of one millisecond are ordered by it, and a pop receipt with an older number is
+// stale. A message disappears in the millisecond in which it expires, even if its record is still to be swept
+// (sweep.ts).
 import assert from 'node:assert/strict'
 import type { Entry, ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes } from '../../kv/record.ts'
@@ -10,14 +10,14 @@ import { decodePosition, messageIdKey, messageKey, type Position } from './keys.
 import { messageIdAt } from './message-id.ts'
 import type { PopReceipt } from './pop-receipt.ts'
 import { requireQueue, type QueueAddress } from './queue.ts'
-import { getTally, saveTally, tallyOfPlaced } from './tally.ts'
+import { getTally, saveTally, tallyAfterMove } from './tally.ts'
 
-/** As it is kept under its position, with the text behind it. */
+/** The record under a message's position, followed by the text. */
 export type MessageRecord = {
   /** A GUID in lower case. */
   readonly id: string
   readonly insertedMs: number
-  /** Left out, it never expires. */
+  /** Without it, the message never expires. */
   readonly expiresMs?: number
   readonly dequeueCount: number
 }
@@ -28,11 +28,11 @@ export type Message = MessageRecord &
     readonly text: Uint8Array
   }
 
-export type PutMessage = {
+type PutMessage = {
   readonly randomGuid: string
   readonly text: Uint8Array
   readonly visibilityTimeoutMs: number
-  /** undefined: it never expires. */
+  /** Undefined: the message never expires. */
   readonly timeToLiveMs: number | undefined
 }
 
@@ -56,22 +56,22 @@ export function* putMessage(
   }
   saveMessage(tx, queueId, message)
   const messageCount = tally.messageCount + 1
-  saveTally(tx, queueId, { ...tallyOfPlaced(tally, message), messageCount })
+  saveTally(tx, queueId, { ...tallyAfterMove(tally, message), messageCount })
   return message
 }
 
-/** Which message, and the receipt that must be its latest. */
+/** A message, and the receipt that must be its latest. */
 export type MessageClaim = { readonly messageId: string; readonly receipt: PopReceipt }
 
-export type UpdateMessage = {
+type UpdateMessage = {
   readonly visibilityTimeoutMs: number
-  /** Left out, the text stays. */
+  /** Without it, the text stays. */
   readonly text?: Uint8Array
 }
 
 /**
- * The documentation forbids to hide a message beyond its end, the service does not (azure-sdk-for-java#105):
- * it expires then while it is invisible.
+ * The documentation forbids hiding a message beyond its expiry, but the service allows it
+ * (azure-sdk-for-java#105). The message then expires while it is invisible.
  */
 export function* updateMessage(
   tx: Tx,
@@ -91,7 +91,7 @@ export function* updateMessage(
   }
   tx.delete(messageKey(queueId, current))
   saveMessage(tx, queueId, message)
-  saveTally(tx, queueId, tallyOfPlaced(tally, message))
+  saveTally(tx, queueId, tallyAfterMove(tally, message))
   return message
 }
 
@@ -108,12 +108,7 @@ export function* deleteMessage(
   saveTally(tx, queueId, { ...tally, messageCount: tally.messageCount - 1 })
 }
 
-/** Where a message stands, or undefined if there is none of that id. */
-export function* positionOf(
-  tx: ReadTx,
-  queueId: number,
-  messageId: string,
-): Step<Position | undefined> {
+function* positionOf(tx: ReadTx, queueId: number, messageId: string): Step<Position | undefined> {
   const value = yield* tx.get(messageIdKey(queueId, messageId))
   return value === undefined ? undefined : decodeRecord<Position>(value)
 }
@@ -128,7 +123,7 @@ export function removeMessage(
   tx.delete(messageIdKey(queueId, messageId))
 }
 
-/** That the visibility timeout is over does not make a receipt stale; another get or an update does. */
+/** A receipt stays valid after the visibility timeout. Another get or an update makes it stale. */
 function* claimMessage(
   tx: ReadTx,
   queueId: number,
@@ -138,17 +133,17 @@ function* claimMessage(
   const position = yield* positionOf(tx, queueId, messageId)
   if (position === undefined) throw new StorageError('MessageNotFound')
   if (receipt.messageId !== messageId) throw new StorageError('PopReceiptMismatch')
-  // azure-storage-net#285, azure-storage-python#300: a stale receipt is no mismatch.
+  // A stale receipt is no mismatch: azure-storage-net#285, azure-storage-python#300.
   if (receipt.sequence !== position.sequence) throw new StorageError('MessageNotFound')
   const key = messageKey(queueId, position)
   const value = yield* tx.get(key)
-  assert(value !== undefined, 'a message stands where its id says')
+  assert(value !== undefined, 'a message is where its id says')
   const message = decodeMessage({ key, value })
-  if (isExpired(message, nowMs)) throw new StorageError('MessageNotFound')
+  if (isMessageExpired(message, nowMs)) throw new StorageError('MessageNotFound')
   return message
 }
 
-export function isExpired({ expiresMs }: MessageRecord, nowMs: number): boolean {
+export function isMessageExpired({ expiresMs }: MessageRecord, nowMs: number): boolean {
   return expiresMs !== undefined && expiresMs <= nowMs
 }
 
@@ -159,7 +154,7 @@ export function saveMessage(tx: Tx, queueId: number, message: Message): void {
   tx.put(messageIdKey(queueId, message.id), encodeRecord(position))
 }
 
-function decodeMessage({ key, value }: Entry): Message {
+export function decodeMessage({ key, value }: Entry): Message {
   return {
     ...decodeRecord<MessageRecord>(value),
     ...decodePosition(key),

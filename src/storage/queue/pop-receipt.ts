@@ -1,5 +1,5 @@
-// A pop receipt names a message and the sequence number that its last get or update gave it. So the latest
-// one is told from a stale one without a record of its own, and from another message's. Opaque to clients: the
+// A pop receipt contains the id of a message and the sequence number that its last get or update assigned. So a
+// stale receipt, or that of another message, is recognized without a separate record. Opaque to clients: the
 // base64 of '{sequence}:{message id}'.
 
 export type PopReceipt = { readonly messageId: string; readonly sequence: number }
@@ -10,7 +10,7 @@ export function encodePopReceipt({ messageId, sequence }: PopReceipt): string {
   return Buffer.from(`${sequence}:${messageId}`, 'latin1').toString('base64')
 }
 
-/** undefined for a text that no message of any queue has ever had. */
+/** Undefined for a text that can't be a receipt of any message. */
 export function decodePopReceipt(text: string): PopReceipt | undefined {
   const bytes = Buffer.from(text, 'base64')
   const [, sequence, messageId] = PLAIN.exec(bytes.toString('latin1')) ?? []

@@ -1,34 +1,32 @@
-// Queues: a record each, found by account and name. There are no ETags, conditions or leases here: the last
+// Queues: one record each, found by account and name. Queues have no ETags, conditions or leases: the last
 // writer wins.
 import { decodeKey } from '../../kv/key.ts'
-import { getFields } from '../../kv/fields.ts'
 import { keyAfterPrefix, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import type { SignedIdentifier } from '../shared/access-policy.ts'
 import { StorageError } from '../shared/error.ts'
 import { isSameMetadata, type Metadata } from '../shared/metadata.ts'
+import { requireFields } from '../shared/require-fields.ts'
 import { deletedQueueKey, queueKey, queueKeyPrefix } from './keys.ts'
 
 export type QueueAddress = { readonly account: string; readonly queue: string }
 
 export type Queue = {
-  /** Of its messages: Clear Messages gives another one. */
+  /** In the keys of its messages. Clear Messages assigns a new one. */
   readonly id: number
   readonly metadata: Metadata
   readonly policies: readonly SignedIdentifier[]
 }
 
 export function getQueue(tx: ReadTx, address: QueueAddress): Step<Queue | undefined> {
-  return getFields<Queue>(tx, queueKey(address.account, address.queue))
+  return tx.getFields(queueKey(address.account, address.queue))
 }
 
-export function* requireQueue(tx: ReadTx, address: QueueAddress): Step<Queue> {
-  const queue = yield* getQueue(tx, address)
-  if (queue === undefined) throw new StorageError('QueueNotFound')
-  return queue
+export function requireQueue(tx: ReadTx, address: QueueAddress): Step<Queue> {
+  return requireFields(tx, queueKey(address.account, address.queue), 'QueueNotFound')
 }
 
-/** Who asks for a queue that is there with the same metadata gets what was asked for. */
+/** Creating a queue that exists with the same metadata succeeds. */
 export function* createQueue(
   tx: Tx,
   address: QueueAddress,
@@ -43,7 +41,7 @@ export function* createQueue(
   throw new StorageError('QueueAlreadyExists')
 }
 
-/** Its messages are swept later; nobody can reach them any more. */
+/** The messages are swept later; clients can't reach them any more. */
 export function* deleteQueue(tx: Tx, address: QueueAddress): Step<void> {
   const { id } = yield* requireQueue(tx, address)
   tx.delete(queueKey(address.account, address.queue))
@@ -56,7 +54,7 @@ export function* clearMessages(tx: Tx, address: QueueAddress, newId: number): St
   tx.put(deletedQueueKey(queue.id), encodeRecord({}))
 }
 
-/** Set Queue Metadata and Set Queue ACL: the named part is replaced whole. */
+/** Set Queue Metadata and Set Queue ACL replace the named part completely. */
 export function* changeQueue(
   tx: Tx,
   address: QueueAddress,
@@ -66,16 +64,16 @@ export function* changeQueue(
   saveQueue(tx, address, { ...queue, ...set })
 }
 
-export type ListQueues = {
+type ListQueues = {
   readonly prefix: string
-  /** The name behind which the page begins. */
+  /** The page starts after this name. */
   readonly after: string | undefined
   readonly countMax: number
 }
 
 export type QueueItem = { readonly name: string; readonly queue: Queue }
 
-export type QueuePage = { readonly items: readonly QueueItem[]; readonly next: string | undefined }
+type QueuePage = { readonly items: readonly QueueItem[]; readonly next: string | undefined }
 
 export function* listQueues(
   tx: ReadTx,

@@ -1,6 +1,6 @@
-// From format 1 to 2. The ids of messages began with the time of their put, and a second index had the time when
-// they expire; now ids begin with that, and one index is enough. Who holds a message meanwhile can't delete it any
-// more: it becomes visible again, as after every timeout.
+// Migration from format 1 to 2. In format 1 message ids began with the time of the put, and a second index had
+// the time of expiry; now ids begin with the expiry, and one index is enough. A client that holds a message
+// during the migration can't delete it any more: it becomes visible again, as after every timeout.
 import { decodeKey, encodeKey } from '../../kv/key.ts'
 import { keyAfter, prefixRange, type Key, type Kv, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord, recordBytes, type StoredRecord } from '../../kv/record.ts'
@@ -18,13 +18,13 @@ export async function renewMessageIds(kv: Kv): Promise<void> {
   while ((await kv.write(removeSomeExpiries)) > 0);
 }
 
-/** Gives the key to go on from; undefined at the end. */
+/** Returns the key to continue from; undefined at the end. */
 function renewSomeFrom(from: Key) {
   return function* (tx: Tx): Step<Key | undefined> {
     const entries = yield* tx.scan({ from, to: IDS.to, countMax: RECORDS_PER_STEP })
     for (const { key, value } of entries) {
       const [, queueId, id] = decodeKey(key)
-      // Those that have a new one stand in the same index.
+      // New ids, which are version 8, are in the same index.
       if (String(id)[14] === '7') yield* renew(tx, Number(queueId), String(id), value)
     }
     const last = entries.at(-1)
@@ -36,7 +36,7 @@ function* renew(tx: Tx, queueId: number, oldId: string, place: StoredRecord): St
   const key = messageKey(queueId, decodeRecord<Position>(place))
   const value = yield* tx.get(key)
   tx.delete(messageIdKey(queueId, oldId))
-  // Of a queue that was deleted, half of it may have been swept.
+  // If the queue was deleted, the sweep may have removed the message already.
   if (value === undefined) return
   const message = decodeRecord<MessageRecord>(value)
   const { insertedMs, expiresMs } = message

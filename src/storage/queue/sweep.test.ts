@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openWorld, QUEUE, SECOND_MS, textOf } from './harness.ts'
+import { queueWorld, QUEUE, SECOND_MS, messageText } from './harness.ts'
 import { clearMessages, deleteQueue } from './queue.ts'
 import { sweepQueues } from './sweep.ts'
 
 for (const waits of [false, true]) {
-  describe(waits ? 'on a store that waits' : 'on a store that runs straight', () => {
-    test('nothing is left of a queue that was deleted', async () => {
-      const world = await openWorld({ waits })
+  describe(waits ? 'on an engine whose reads wait' : 'on an engine whose reads don’t wait', () => {
+    test('nothing is left of a deleted queue', async () => {
+      const world = await queueWorld({ waits })
       const count = waits ? 20 : 1_200
       for (let i = 0; i < count; i += 1) await world.put('x', { liveMs: SECOND_MS })
       await world.get(5)
@@ -16,21 +16,21 @@ for (const waits of [false, true]) {
       assert.deepEqual(await world.records(), {})
     })
 
-    test('what was put after a clear stays', async () => {
-      const world = await openWorld({ waits })
+    test('messages that were put after a clear stay', async () => {
+      const world = await queueWorld({ waits })
       for (let i = 0; i < 10; i += 1) await world.put('before')
       const newId = world.newId()
       await world.kv.write((tx) => clearMessages(tx, QUEUE, newId))
       assert.equal(await world.count(), 0)
       await world.put('after', { liveMs: SECOND_MS })
       await sweepQueues(world.kv, world.now.ms)
-      assert.deepEqual((await world.get(32)).map(textOf), ['after'])
+      assert.deepEqual((await world.get(32)).map(messageText), ['after'])
       assert.equal((await world.records())['message'], 1)
       assert.equal((await world.records())['deleted-queue'], undefined)
     })
 
-    test('expired messages go, of every queue, and no others', async () => {
-      const world = await openWorld({ waits })
+    test('only expired messages are removed', async () => {
+      const world = await queueWorld({ waits })
       await world.put('short', { liveMs: SECOND_MS })
       await world.put('hidden', { liveMs: SECOND_MS, delayMs: SECOND_MS - 1 })
       await world.put('long', { liveMs: 2 * SECOND_MS })

@@ -1,18 +1,17 @@
-// What deletes, clears and the clock leave of queues, taken away in bounded transactions while others write:
-// the messages of queues that were deleted or cleared, and messages that have expired. Nobody can see any of
-// it meanwhile.
+// Removes the messages of deleted and cleared queues, and expired messages, in bounded transactions. Clients
+// already see none of them.
 import { decodeKey } from '../../kv/key.ts'
 import type { Kv, Step, Tx } from '../../kv/kv.ts'
 import { removeExpired } from './expiry.ts'
 import { DELETED_QUEUES, deletedQueueKey, messageIdsFrom, messageRanges, tallyKey } from './keys.ts'
 import { expiryOf } from './message-id.ts'
 
-/** Small enough that a write that comes meanwhile waits a few milliseconds only. */
+/** Small enough that concurrent writes wait only a few milliseconds. */
 const RECORDS_PER_STEP = 500
 
-export type SweptQueues = { readonly recordCount: number }
+type SweptQueues = { readonly recordCount: number }
 
-/** One pass, at the time of the store's clock. */
+/** One pass. `nowMs` is by the store's clock. */
 export async function sweepQueues(kv: Kv, nowMs: number): Promise<SweptQueues> {
   let recordCount = 0
   for (;;) {
@@ -38,7 +37,7 @@ async function removeMessages(kv: Kv, queueId: number): Promise<number> {
   }
 }
 
-/** The last step, which finds none, takes the tally and the mark away. */
+/** The last step, which finds nothing more, deletes the tally and the mark. */
 function* removeSome(tx: Tx, queueId: number): Step<number> {
   for (const range of messageRanges(queueId)) {
     const bounded = { ...range, countMax: RECORDS_PER_STEP }
@@ -51,7 +50,7 @@ function* removeSome(tx: Tx, queueId: number): Step<number> {
   return 0
 }
 
-/** From queue to queue, of those that have messages: one seek each. */
+/** Visits every queue that has messages, with one seek each. */
 async function sweepExpired(kv: Kv, nowMs: number): Promise<number> {
   let count = 0
   let next = await firstExpiry(kv, 0)
@@ -64,7 +63,7 @@ async function sweepExpired(kv: Kv, nowMs: number): Promise<number> {
   return count
 }
 
-/** The message of a queue that expires first, if any does. */
+/** When the first message of a queue expires; undefined if none does. */
 type Expiry = { readonly queueId: number; readonly expiresMs: number | undefined }
 
 async function firstExpiry(kv: Kv, fromQueueId: number): Promise<Expiry | undefined> {

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { randomFrom } from '../../../test/random.ts'
-import { countingWrites, openWorld, QUEUE, SECOND_MS, textOf, type World } from './harness.ts'
+import {
+  countingWrites,
+  queueWorld,
+  QUEUE,
+  SECOND_MS,
+  messageText,
+  type QueueWorld,
+} from './harness.ts'
 import { putMessage } from './message.ts'
 import { sweepQueues } from './sweep.ts'
 import { getFirstMessages, getMessages, peekMessages } from './visible.ts'
@@ -10,8 +17,8 @@ import { getFirstMessages, getMessages, peekMessages } from './visible.ts'
 const GET = { countMax: 1, visibilityTimeoutMs: 30 * SECOND_MS }
 const HOUR_MS = 3_600 * SECOND_MS
 
-/** Many at once: a transaction each would take too long. */
-async function putMany(world: World, count: number, timeToLiveMs: number): Promise<void> {
+/** Puts many in one transaction: one each would take too long. */
+async function putMany(world: QueueWorld, count: number, timeToLiveMs: number): Promise<void> {
   for (let from = 0; from < count; from += 500) {
     const guids = Array.from({ length: Math.min(500, count - from) }, () => randomUUID())
     await world.kv.write(function* (tx) {
@@ -23,20 +30,20 @@ async function putMany(world: World, count: number, timeToLiveMs: number): Promi
   }
 }
 
-/** What the next get brings, and how many records it looks at. */
-async function costOfGet({ kv, now }: World): Promise<readonly [string[], number]> {
+/** The result of the next get, and how many records it reads. */
+async function costOfGet({ kv, now }: QueueWorld): Promise<readonly [string[], number]> {
   const counting = countingWrites(kv)
   const got = await getFirstMessages(counting.kv, QUEUE, GET, now.ms)
-  return [got.map(textOf), counting.seen()]
+  return [got.map(messageText), counting.count()]
 }
 
 for (const waits of [false, true]) {
-  describe(waits ? 'on a store that waits' : 'on a store that runs straight', () => {
-    test('what has expired is neither got, peeked nor counted, though its record is there', async () => {
-      const world = await openWorld({ waits })
+  describe(waits ? 'on an engine whose reads wait' : 'on an engine whose reads don’t wait', () => {
+    test('an expired message is not got, peeked or counted, even before the sweep', async () => {
+      const world = await queueWorld({ waits })
       await world.put('short', { liveMs: SECOND_MS })
       world.advance(SECOND_MS - 1)
-      assert.deepEqual((await world.peek()).map(textOf), ['short'])
+      assert.deepEqual((await world.peek()).map(messageText), ['short'])
       assert.equal(await world.count(), 1)
       world.advance(1)
       assert.deepEqual(await world.peek(), [])
@@ -48,25 +55,25 @@ for (const waits of [false, true]) {
       assert.equal(await world.count(), 0)
     })
 
-    test('live ones are found between expired ones, in order', async () => {
-      const world = await openWorld({ waits })
+    test('live messages among expired ones are found in order', async () => {
+      const world = await queueWorld({ waits })
       for (let i = 0; i < 40; i += 1) {
         await world.put(String(i), i % 10 === 7 ? {} : { liveMs: SECOND_MS })
       }
       world.advance(SECOND_MS)
-      assert.deepEqual((await world.peek(32)).map(textOf), ['7', '17', '27', '37'])
-      assert.deepEqual((await world.get(3)).map(textOf), ['7', '17', '27'])
-      assert.deepEqual((await world.get(3)).map(textOf), ['37'])
+      assert.deepEqual((await world.peek(32)).map(messageText), ['7', '17', '27', '37'])
+      assert.deepEqual((await world.get(3)).map(messageText), ['7', '17', '27'])
+      assert.deepEqual((await world.get(3)).map(messageText), ['37'])
       assert.deepEqual(await world.get(3), [])
       assert.equal(await world.count(), 4)
     })
   })
 }
 
-test('where all live equally long, a get steps over any number of expired ones at once', async () => {
+test('if all messages have the same time to live, a get skips any number of expired ones at once', async () => {
   const costs: number[] = []
   for (const count of [10, 3_000]) {
-    const world = await openWorld()
+    const world = await queueWorld()
     await putMany(world, count, HOUR_MS)
     world.advance(HOUR_MS / 2)
     await world.put('alive', { liveMs: HOUR_MS })
@@ -78,8 +85,8 @@ test('where all live equally long, a get steps over any number of expired ones a
   assert.equal(costs[0], costs[1])
 })
 
-test('where some live longer, expired ones are looked at once, not by every get', async () => {
-  const world = await openWorld()
+test('if some messages live longer, expired ones are read once, not by every get', async () => {
+  const world = await queueWorld()
   await putMany(world, 3_000, SECOND_MS)
   await world.put('one', { liveMs: HOUR_MS })
   await world.put('two')
@@ -91,8 +98,8 @@ test('where some live longer, expired ones are looked at once, not by every get'
   assert(secondCost < 10)
 })
 
-test('a transaction looks at a bounded number of them; the answer is the same', async () => {
-  const world = await openWorld()
+test('a transaction reads a bounded number of expired messages, and the result is the same', async () => {
+  const world = await queueWorld()
   await putMany(world, 12_000, SECOND_MS)
   await world.put('alive', { liveMs: HOUR_MS })
   world.advance(SECOND_MS)
@@ -101,40 +108,40 @@ test('a transaction looks at a bounded number of them; the answer is the same', 
   assert.deepEqual([peeked.messages, peeked.isCut], [[], true])
   const got = await counting.kv.write((tx) => getMessages(tx, QUEUE, GET, world.now.ms))
   assert.deepEqual(got, { messages: [], isCut: true })
-  assert(counting.seen() < 6_000)
-  assert.deepEqual((await world.peek()).map(textOf), ['alive'])
+  assert(counting.count() < 6_000)
+  assert.deepEqual((await world.peek()).map(messageText), ['alive'])
   const [found, cost] = await costOfGet(world)
   assert.deepEqual(found, ['alive'])
-  // The get passed 5,000 and the peek as many: what is left.
+  // The get and the peek have each passed 5,000.
   assert(cost < 3_000)
-  // Not lower than the number that there are, but higher until a sweep.
+  // Too high until the sweep, but never too low.
   assert.equal(await world.count(), 12_001 - 5_000)
   await sweepQueues(world.kv, world.now.ms)
   assert.equal(await world.count(), 1)
 })
 
-test('what is put after the clock was set back is got, though gets had passed its place', async () => {
-  const world = await openWorld()
+test('a message that is put after the clock was set back is found, though gets had passed its position', async () => {
+  const world = await queueWorld()
   await world.put('short', { liveMs: SECOND_MS })
   await world.put('long', { delayMs: HOUR_MS })
   world.advance(SECOND_MS)
   assert.deepEqual(await world.get(), [])
   world.advance(-HOUR_MS)
   await world.put('early', { liveMs: HOUR_MS })
-  assert.deepEqual((await world.get()).map(textOf), ['early'])
+  assert.deepEqual((await world.get()).map(messageText), ['early'])
 })
 
-describe('as a list that is looked through from the beginning', () => {
+describe('a queue behaves like the model', () => {
   for (let seed = 1; seed <= 20; seed += 1) {
-    test(`seed ${seed}`, () => compareWithList(seed))
+    test(`seed ${seed}`, () => compareWithModel(seed))
   }
 })
 
 type Listed = { readonly text: string; endsMs: number; visibleAtMs: number; moved: number }
 
-/** Puts, gets, waits and sweeps by chance; every get must bring what the list says. */
-async function compareWithList(seed: number): Promise<void> {
-  const world = await openWorld()
+/** Random puts, gets, waits and sweeps. The model is a list that is searched from the start. */
+async function compareWithModel(seed: number): Promise<void> {
+  const world = await queueWorld()
   const { below } = randomFrom(seed)
   const list: Listed[] = []
   let moves = 0
@@ -155,7 +162,7 @@ async function compareWithList(seed: number): Promise<void> {
         .slice(0, countMax)
       const got = await world.get(countMax, timeoutMs)
       assert.deepEqual(
-        got.map(textOf),
+        got.map(messageText),
         expected.map(({ text }) => text),
       )
       for (const one of expected) {

@@ -1,29 +1,35 @@
-// Get and Peek Messages: the first ones that are visible. Those that have expired may stand among them until
-// the sweep removes them (sweep.ts), a million perhaps. Where all of a queue live equally long, they end where
-// the live ones begin, and one seek finds that place. Otherwise they are looked at once, a bounded number in
-// a transaction, and the tally says how far everybody has got.
+// Get and Peek Messages return the first visible messages. Until the sweep removes them (sweep.ts), expired
+// messages may be among them, a million perhaps. If all messages of a queue have the same time to live, the
+// expired ones come first, and one seek skips them. Otherwise each is read once, a bounded number per
+// transaction, and the tally records how far gets have come.
 import type { Entry, Key, Kv, ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { decodeRecord, recordBytes, type StoredRecord } from '../../kv/record.ts'
+import { decodeRecord } from '../../kv/record.ts'
 import { decodePosition, messageKey, visibleRange, type Position } from './keys.ts'
-import { isExpired, saveMessage, type Message, type MessageRecord } from './message.ts'
+import {
+  decodeMessage,
+  isMessageExpired,
+  saveMessage,
+  type Message,
+  type MessageRecord,
+} from './message.ts'
 import { requireQueue, type QueueAddress } from './queue.ts'
-import { getTally, isBefore, placeOf, saveTally, tallyOfPlaced, type Tally } from './tally.ts'
+import { barePosition, getTally, isBefore, saveTally, tallyAfterMove, type Tally } from './tally.ts'
 
-/** So many records take some milliseconds, for which others wait. */
-const PASSED_PER_STEP = 5_000
-/** A get that has passed so many times as many without a find says that there is nothing, for now. */
+/** Reading this many records takes a few milliseconds, during which others wait. */
+const RECORDS_PER_STEP = 5_000
+/** Gives up after this many steps and reports the queue as empty. */
 const STEPS_MAX = 20
-const PASSED_PER_SCAN = 500
+const RECORDS_PER_SCAN = 500
 
 export type Visible = {
   readonly messages: readonly Message[]
-  /** Many expired ones stood in the way: there may be more messages behind them. */
+  /** The step ended after many expired messages: there may be more messages after them. */
   readonly isCut: boolean
 }
 
-export type GetMessages = { readonly countMax: number; readonly visibilityTimeoutMs: number }
+type GetMessages = { readonly countMax: number; readonly visibilityTimeoutMs: number }
 
-/** One step for all of them: a visible message goes to exactly one get. */
+/** Hides the messages in the same transaction, so a visible message goes to exactly one get. */
 export function* getMessages(
   tx: Tx,
   address: QueueAddress,
@@ -41,7 +47,7 @@ export function* getMessages(
     const got = { ...message, dequeueCount, visibleAtMs, sequence }
     tx.delete(messageKey(queueId, message))
     saveMessage(tx, queueId, got)
-    after = tallyOfPlaced(after, got)
+    after = tallyAfterMove(after, got)
     messages.push(got)
   }
   if (after !== tally) saveTally(tx, queueId, after)
@@ -59,38 +65,38 @@ export function* peekMessages(
   return yield* scanVisible(tx, queueId, tally, { countMax, nowMs })
 }
 
-/** Get Messages on a store, however many expired ones stand in the way. */
+/** Get Messages, in several steps if there are many expired messages. */
 export function getFirstMessages(
   kv: Pick<Kv, 'read' | 'write'>,
   address: QueueAddress,
   get: GetMessages,
   nowMs: number,
 ): Promise<readonly Message[]> {
-  return behindExpired(() => kv.write((tx) => getMessages(tx, address, get, nowMs)))
+  return repeatSteps(() => kv.write((tx) => getMessages(tx, address, get, nowMs)))
 }
 
-/** Peek Messages likewise; it writes nothing but how far it has got. */
+/** Peek Messages, in several steps if there are many expired messages. It only writes how far it has come. */
 export function peekFirstMessages(
   kv: Pick<Kv, 'read' | 'write'>,
   address: QueueAddress,
   countMax: number,
   nowMs: number,
 ): Promise<readonly Message[]> {
-  return behindExpired(async () => {
-    const seen = await kv.read((tx) => peekMessages(tx, address, countMax, nowMs))
-    if (isToBeAskedAgain(seen)) await kv.write((tx) => passExpired(tx, address, nowMs))
-    return seen
+  return repeatSteps(async () => {
+    const visible = await kv.read((tx) => peekMessages(tx, address, countMax, nowMs))
+    if (needsAnotherStep(visible)) await kv.write((tx) => passExpired(tx, address, nowMs))
+    return visible
   })
 }
 
-async function behindExpired(ask: () => Promise<Visible>): Promise<readonly Message[]> {
-  for (let step = 1; ; step += 1) {
-    const seen = await ask()
-    if (!isToBeAskedAgain(seen) || step === STEPS_MAX) return seen.messages
+async function repeatSteps(step: () => Promise<Visible>): Promise<readonly Message[]> {
+  for (let count = 1; ; count += 1) {
+    const visible = await step()
+    if (!needsAnotherStep(visible) || count === STEPS_MAX) return visible.messages
   }
 }
 
-function isToBeAskedAgain({ messages, isCut }: Visible): boolean {
+function needsAnotherStep({ messages, isCut }: Visible): boolean {
   return isCut && messages.length === 0
 }
 
@@ -102,7 +108,7 @@ function* passExpired(tx: Tx, address: QueueAddress, nowMs: number): Step<void> 
 }
 
 type Found = Visible & {
-  /** Where the first live one stands, if expired ones were before it. */
+  /** The position of the first live message, if there are expired ones before it. */
   readonly passed: Position | undefined
 }
 
@@ -115,44 +121,40 @@ function* scanVisible(
   { countMax, nowMs }: Wanted,
 ): Step<Found> {
   const live: Message[] = []
-  // Of what has expired neither place nor text is decoded: there may be many, and large ones.
-  const see = ({ key, value }: Entry): Seen => {
-    const record = decodeRecord<MessageRecord>(value)
-    const isLive = !isExpired(record, nowMs)
-    if (isLive && live.length < countMax) live.push(copyMessage(key, value, record))
+  // Neither position nor text of expired messages is decoded: there may be many large ones.
+  const visit = ({ key, value }: Entry): Visited => {
+    const isLive = !isMessageExpired(decodeRecord<MessageRecord>(value), nowMs)
+    if (isLive && live.length < countMax) live.push(decodeMessage({ key, value }))
     return { key, isLive }
   }
-  let from = firstThatMayLive(tally, nowMs)
-  let [seenCount, atOnce, hasPassed] = [0, countMax, false]
+  let from = firstLivePosition(tally, nowMs)
+  let [visitedCount, scanCount, hasPassed] = [0, countMax, false]
   for (;;) {
-    const range = { ...visibleRange(queueId, from, nowMs), countMax: atOnce }
-    const seen = (yield* tx.scan(range)).map(see)
-    seenCount += seen.length
-    hasPassed ||= seen.some(({ isLive }) => !isLive)
-    const last = seen.at(-1)
-    if (last !== undefined) from = behind(last)
-    const [isEnd, isFull] = [seen.length < atOnce, live.length === countMax]
-    if (isEnd || isFull || seenCount >= PASSED_PER_STEP) {
-      const passed = hasPassed ? placeOf(live[0] ?? from) : undefined
+    const range = { ...visibleRange(queueId, from, nowMs), countMax: scanCount }
+    const visited = (yield* tx.scan(range)).map(visit)
+    visitedCount += visited.length
+    hasPassed ||= visited.some(({ isLive }) => !isLive)
+    const last = visited.at(-1)
+    if (last !== undefined) from = positionAfter(last)
+    const [isEnd, isFull] = [visited.length < scanCount, live.length === countMax]
+    if (isEnd || isFull || visitedCount >= RECORDS_PER_STEP) {
+      const passed = hasPassed ? barePosition(live[0] ?? from) : undefined
       return { messages: live, isCut: !isEnd && !isFull, passed }
     }
-    atOnce = PASSED_PER_SCAN
+    scanCount = RECORDS_PER_SCAN
   }
 }
 
-type Seen = { readonly key: Key; readonly isLive: boolean }
+type Visited = { readonly key: Key; readonly isLive: boolean }
 
-function copyMessage(key: Key, value: StoredRecord, record: MessageRecord): Message {
-  return { ...record, ...decodePosition(key), text: recordBytes(value) }
-}
-
-function firstThatMayLive({ passed, visibleMsMax }: Tally, nowMs: number): Position {
+/** All messages before it have expired. */
+function firstLivePosition({ passed, visibleMsMax }: Tally, nowMs: number): Position {
   const leastMs = visibleMsMax === undefined ? 0 : Math.max(nowMs - visibleMsMax + 1, 0)
   const least = { visibleAtMs: leastMs, sequence: 0 }
   return passed !== undefined && isBefore(least, passed) ? passed : least
 }
 
-function behind({ key }: Seen): Position {
+function positionAfter({ key }: Visited): Position {
   const { visibleAtMs, sequence } = decodePosition(key)
   return { visibleAtMs, sequence: sequence + 1 }
 }

@@ -7,28 +7,28 @@ import {
   policyTime,
   policyTimeMs,
 } from './access-policy.ts'
+import { StorageError } from './error.ts'
 
 const LETTERS = POLICY_LETTERS.blob
-import { StorageError } from './error.ts'
 
 const identifiers = (...ids: string[]) => ids.map((id) => ({ id, policy: {} }))
 
-test('five policies with ids of 64 characters are fine, and so are none', () => {
+test('zero to five policies with ids of up to 64 characters are valid', () => {
   checkSignedIdentifiers([], LETTERS)
   checkSignedIdentifiers(identifiers('a'.repeat(64), 'b', 'c', 'd', ''), LETTERS)
 })
 
 for (const [title, list] of [
-  ['six', identifiers('1', '2', '3', '4', '5', '6')],
+  ['six policies', identifiers('1', '2', '3', '4', '5', '6')],
   ['an id of 65 characters', identifiers('a'.repeat(65))],
-  ['an id twice', identifiers('a', 'a')],
+  ['a duplicate id', identifiers('a', 'a')],
 ] as const) {
   test(`${title} → InvalidXmlDocument`, () => {
     assert.throws(() => checkSignedIdentifiers(list, LETTERS), { code: 'InvalidXmlDocument' })
   })
 }
 
-test('permissions are letters', () => {
+test('permissions consist of known letters', () => {
   checkSignedIdentifiers([{ id: 'a', policy: { permission: 'racwdxltmeop' } }], LETTERS)
   assert.throws(
     () => checkSignedIdentifiers([{ id: 'a', policy: { permission: 'r w' } }], LETTERS),
@@ -47,23 +47,23 @@ const TIMES = [
   ['2026-01-02T03:04:05.5+01:00', '2026-01-02T02:04:05.5000000Z'],
 ] as const
 
-for (const [text, kept] of TIMES) {
-  test(`a policy's time ${text} is kept as ${kept}`, () => {
-    assert.equal(policyTime('Start', text), kept)
+for (const [text, normalized] of TIMES) {
+  test(`the time ${text} of a policy is stored as ${normalized}`, () => {
+    assert.equal(policyTime('Start', text), normalized)
   })
 }
 
-test('a kept time can be compared', () => {
+test('a stored time converts to milliseconds', () => {
   assert.equal(policyTimeMs('2026-01-02T03:04:05.1234567Z'), Date.UTC(2026, 0, 2, 3, 4, 5, 123))
 })
 
 for (const text of ['', 'tomorrow', '2026-13-01', '2026-01-02T25:00Z', '2026-01-02 03:04']) {
-  test(`${JSON.stringify(text)} is no time`, () => {
+  test(`${JSON.stringify(text)} is not a time`, () => {
     assert.throws(() => policyTime('Expiry', text), { code: 'InvalidXmlNodeValue' })
   })
 }
 
-test('any text is a time or throws a StorageError', () => {
+test('any text is a valid time or throws a StorageError', () => {
   const text = fc.oneof(
     fc.string(),
     fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),

@@ -1,7 +1,7 @@
-// Stored access policies: at most five on a container, queue, table or share, each with an id that a
-// SAS can name. Times are kept as the service writes them (UTC, seven fractional digits), permissions
-// as their letters; what a letter allows is a matter of the service that reads it.
-import { StorageError } from './error.ts'
+// Stored access policies: at most five per container, queue, table or share, each with an id that a SAS can
+// name. Times are stored as the service writes them (UTC, seven fractional digits), permissions as letters.
+// Each service defines what its letters permit.
+import { invalidXmlNode, StorageError } from './error.ts'
 
 export type AccessPolicy = {
   readonly start?: string
@@ -15,7 +15,7 @@ const IDENTIFIER_COUNT_MAX = 5
 const ID_LENGTH_MAX = 64
 const TIME = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,7}))?)?(Z|[+-]\d\d:\d\d)?)?$/
 
-/** The letters that a policy of each service may have: those of a SAS for its resource. */
+/** The letters that a policy of each service may have: those of a SAS for the same resource. */
 export const POLICY_LETTERS = {
   blob: 'racwdxyltfmeopi',
   file: 'rcwdl',
@@ -23,14 +23,14 @@ export const POLICY_LETTERS = {
   table: 'raud',
 } as const
 
-/** `letters` are those that the resource knows. */
+/** `letters` are those that the resource supports. */
 export function checkSignedIdentifiers(
   identifiers: readonly SignedIdentifier[],
   letters: string,
 ): void {
   const ids = new Set(identifiers.map(({ id }) => id))
   const isTooLong = identifiers.some(({ id }) => id.length > ID_LENGTH_MAX)
-  // The service holds the document against a schema, hence the code.
+  // The service validates the document against a schema, hence the code.
   if (identifiers.length > IDENTIFIER_COUNT_MAX || ids.size !== identifiers.length || isTooLong) {
     throw new StorageError('InvalidXmlDocument')
   }
@@ -40,23 +40,19 @@ export function checkSignedIdentifiers(
   }
 }
 
-/** The time of a policy as it is kept: `YYYY-MM-DD` alone or with hh:mm, seconds, fraction and zone. */
+/** Normalizes the time of a policy: `YYYY-MM-DD` alone, or with hh:mm, seconds, fraction and zone. */
 export function policyTime(name: 'Start' | 'Expiry', text: string): string {
   const match = TIME.exec(text)
-  if (match === null) throw invalidNode(name, text)
+  if (match === null) throw invalidXmlNode(name, text)
   const [, date, minutes = '00:00', secs = '00', fraction = '', zone = 'Z'] = match
   const timeMs = Date.parse(`${date}T${minutes}:${secs}${zone}`)
   const digits = fraction.padEnd(7, '0')
-  if (Number.isNaN(timeMs)) throw invalidNode(name, text)
+  if (Number.isNaN(timeMs)) throw invalidXmlNode(name, text)
   const iso = new Date(timeMs).toISOString()
-  if (iso.length !== '2026-01-01T00:00:00.000Z'.length) throw invalidNode(name, text)
+  if (iso.length !== '2026-01-01T00:00:00.000Z'.length) throw invalidXmlNode(name, text)
   return `${iso.slice(0, 19)}.${digits}Z`
 }
 
 export function policyTimeMs(time: string): number {
   return Date.parse(time)
-}
-
-function invalidNode(name: string, value: string): StorageError {
-  return new StorageError('InvalidXmlNodeValue', { XmlNodeName: name, XmlNodeValue: value })
 }

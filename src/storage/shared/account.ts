@@ -1,15 +1,15 @@
-// A storage account: its name and its two keys. Requests name an account; `Accounts` says which exist.
+// A storage account: its name and its keys. `Accounts` knows which accounts exist.
 import { createSecretKey, type KeyObject } from 'node:crypto'
 
 export type Account = {
   readonly name: string
-  /** One or two keys, ready for HMAC; the text of each is the password for SMB. */
+  /** One or two keys, ready for HMAC. Their texts are the passwords for SMB. */
   readonly keys: readonly AccountKey[]
 }
 
 export type AccountKey = { readonly text: string; readonly secret: KeyObject }
 
-/** Looked up for each request, so that a changed list takes effect without a restart. */
+/** Each request looks up its account, so that changes take effect without a restart. */
 export interface Accounts {
   get(name: string): Account | undefined
   names(): readonly string[]
@@ -20,8 +20,9 @@ export function accountKey(text: string): AccountKey {
 }
 
 /**
- * The bytes that requests are signed with. Azurite and the SDK for JavaScript decode a key with `Buffer.from`,
- * which skips what is not base64, so a key such as `testing_key` signs with the same bytes here.
+ * The bytes that requests are signed with. Like Azurite and the SDK for JavaScript, this decodes with
+ * `Buffer.from`, which skips characters that aren't base64, so a key such as `testing_key` gives the same
+ * bytes.
  */
 export function accountKeyBytes(text: string): Buffer {
   return Buffer.from(text, 'base64')

@@ -11,7 +11,7 @@ import {
 } from './condition.ts'
 import { StorageError } from './error.ts'
 
-// The object was last modified a fraction after 12:00:00.
+// The object was last modified a fraction of a second after 12:00:00.
 const NOON_MS = Date.UTC(2026, 5, 1, 12)
 const CURRENT = { etag: '"0x8D1"', lastModifiedMs: NOON_MS + 400 }
 const OTHER = '"0x8D2"'
@@ -57,7 +57,7 @@ const READS: readonly (readonly [Conditions, string, string])[] = [
   [SINCE_BEFORE, OK, OK],
   [UNMODIFIED_NOON, OK, OK],
   [UNMODIFIED_BEFORE, UNMET, UNMET],
-  // If-None-Match or If-Modified-Since suffices; before, only the ETag counted.
+  // If-None-Match or If-Modified-Since is enough; before, only the ETag counted.
   [{ ...NONE_SAME, ...SINCE_BEFORE }, OK, NOT_MODIFIED],
   [{ ...NONE_OTHER, ...SINCE_NOON }, OK, OK],
   [{ ...NONE_SAME, ...SINCE_NOON }, NOT_MODIFIED, NOT_MODIFIED],
@@ -131,7 +131,7 @@ for (const [conditions, create, update, missing] of WRITES) {
   })
 }
 
-test("a copy's source: 412 SourceConditionNotMet, never 304", () => {
+test('an unmet condition on the source of a copy is 412 SourceConditionNotMet, never 304', () => {
   for (const unmet of [STALE, NONE_SAME, SINCE_NOON, UNMODIFIED_BEFORE]) {
     assert.equal(
       outcome(() => checkSourceConditions(unmet, CURRENT)),
@@ -167,7 +167,7 @@ for (const [conditions, both, since] of CONTAINERS) {
   })
 }
 
-test('an operation without conditions refuses them', () => {
+test('an operation that supports no conditions rejects them', () => {
   assert.equal(
     outcome(() => checkNoConditions({})),
     OK,
@@ -180,7 +180,7 @@ test('an operation without conditions refuses them', () => {
   }
 })
 
-test('any conditions: they hold, or throw a StorageError', () => {
+test('any conditions hold or throw a StorageError', () => {
   const etags = fc.oneof(fc.constant('*' as const), fc.array(fc.constantFrom(CURRENT.etag, OTHER)))
   const time = fc.integer({ min: NOON_MS - 5000, max: NOON_MS + 5000 })
   const some = fc.record(

@@ -1,12 +1,12 @@
-// The HTTP conditions If-Match, If-None-Match, If-Modified-Since and If-Unmodified-Since, as data, and
-// what they say of an object. An unmet one is 412 ConditionNotMet, or for reads 304, which is
-// ConditionNotMet on the wire too and has its own row (NotModified) in the table of errors.
-// "Specifying conditional headers for Blob service operations" is the page that this follows.
+// The conditions If-Match, If-None-Match, If-Modified-Since and If-Unmodified-Since, decoded, and whether an
+// object meets them ("Specifying conditional headers for Blob service operations"). An unmet condition is 412
+// ConditionNotMet or, for reads, 304, which is also ConditionNotMet on the wire but has its own row
+// (NotModified) in the table of errors.
 import { matchesTags, type TagExpression } from './tag-filter.ts'
 import type { Tags } from './tags.ts'
 import { StorageError } from './error.ts'
 
-/** `*`, or a list of ETags with their quotes. */
+/** `*`, or a list of ETags including their quotes. */
 export type ETags = '*' | readonly string[]
 
 export type Conditions = {
@@ -14,23 +14,23 @@ export type Conditions = {
   readonly ifNoneMatch?: ETags
   readonly ifModifiedSinceMs?: number
   readonly ifUnmodifiedSinceMs?: number
-  /** x-ms-if-tags: holds besides all the others. */
+  /** x-ms-if-tags, in addition to all others. */
   readonly ifTags?: TagExpression
 }
 
 export const NO_CONDITIONS: Conditions = {}
 
-/** What a condition looks at. */
+/** The properties that conditions refer to. */
 export type Validators = {
   readonly etag: string
   readonly lastModifiedMs: number
   readonly tags?: Tags
 }
 
-/** `create` (Put Blob, Put Block List) and `copy` write the object if it is missing; `update` needs it. */
+/** `create` (Put Blob, Put Block List) and `copy` create a missing object; `update` requires it. */
 export type WriteKind = 'create' | 'copy' | 'update'
 
-/** Since 2013-08-15 reads take any combination; before, they took the pairs that writes take. */
+/** Since version 2013-08-15 reads accept any combination; before, only the pairs that writes accept. */
 export type ReadRule = 'any' | 'pairs'
 
 /** No read can meet `If-None-Match: *`, whether or not the object exists. */
@@ -38,7 +38,7 @@ export function checkSatisfiable({ ifNoneMatch }: Conditions): void {
   if (ifNoneMatch === '*') throw new StorageError('UnsatisfiableCondition')
 }
 
-/** The object exists: a read of a missing one is 404, whatever its other conditions. */
+/** For an existing object: a read of a missing one is 404, whatever its other conditions. */
 export function checkReadConditions(
   conditions: Conditions,
   current: Validators,
@@ -71,7 +71,7 @@ export function checkWriteConditions(
   if (!isTagged(conditions, current)) throw new StorageError('ConditionNotMet')
 }
 
-/** The source of a copy is read, but what it answers with belongs to a write: never 304. */
+/** The source of a copy is read, but the answer is that of a write, so it is never 304. */
 export function checkSourceConditions(conditions: Conditions, source: Validators): void {
   checkSatisfiable(conditions)
   const isMet = isUnchanged(conditions, source) && isChanged(conditions, source)
@@ -79,26 +79,25 @@ export function checkSourceConditions(conditions: Conditions, source: Validators
   if (!isTagged(conditions, source)) throw new StorageError('ConditionNotMet')
 }
 
-/** Containers know times only, and Set Container Metadata only If-Modified-Since. */
+/** Containers support only conditions on time, and Set Container Metadata only If-Modified-Since. */
 export function checkContainerConditions(
   conditions: Conditions,
   current: Validators,
-  takes: { readonly ifUnmodifiedSince: boolean },
+  supports: { readonly ifUnmodifiedSince: boolean },
 ): void {
-  const isUnmodifiedRefused =
-    conditions.ifUnmodifiedSinceMs !== undefined && !takes.ifUnmodifiedSince
+  const isUnsupported = conditions.ifUnmodifiedSinceMs !== undefined && !supports.ifUnmodifiedSince
   if (
     conditions.ifMatch !== undefined ||
     conditions.ifNoneMatch !== undefined ||
     conditions.ifTags !== undefined ||
-    isUnmodifiedRefused
+    isUnsupported
   ) {
     throw new StorageError('ConditionHeadersNotSupported')
   }
   checkWriteConditions(conditions, current, 'update')
 }
 
-/** For operations that take none at all. */
+/** For operations that support no conditions. */
 export function checkNoConditions(conditions: Conditions): void {
   const { ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs, ifTags } = conditions
   const all = [ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs, ifTags]
@@ -107,7 +106,7 @@ export function checkNoConditions(conditions: Conditions): void {
   }
 }
 
-/** If-Match and If-Unmodified-Since: both hold, or were not sent. */
+/** If-Match and If-Unmodified-Since: each holds or was not sent. */
 function isUnchanged(conditions: Conditions, current: Validators): boolean {
   const { ifMatch, ifUnmodifiedSinceMs } = conditions
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(current.etag)) return false
@@ -115,12 +114,12 @@ function isUnchanged(conditions: Conditions, current: Validators): boolean {
   return seconds(current.lastModifiedMs) <= seconds(ifUnmodifiedSinceMs)
 }
 
-/** What is not there has no tags. */
+/** A missing object has no tags. */
 function isTagged({ ifTags }: Conditions, current: Validators | undefined): boolean {
   return ifTags === undefined || matchesTags(ifTags, current?.tags ?? [])
 }
 
-/** If-None-Match or If-Modified-Since: one of them holds, or neither was sent. */
+/** If-None-Match and If-Modified-Since: one of them holds, or neither was sent. */
 function isChanged(conditions: Conditions, current: Validators): boolean {
   const { ifNoneMatch, ifModifiedSinceMs } = conditions
   if (ifNoneMatch === undefined && ifModifiedSinceMs === undefined) return true
@@ -133,8 +132,8 @@ function isChanged(conditions: Conditions, current: Validators): boolean {
 }
 
 /**
- * Two conditions may come together only as {If-None-Match, If-Modified-Since} or {If-Match,
- * If-Unmodified-Since}, with one ETag, and then the ETag alone counts.
+ * The only valid combinations are {If-None-Match, If-Modified-Since} and {If-Match, If-Unmodified-Since}, each
+ * with one ETag, and then only the ETag counts.
  */
 function pairedConditions(conditions: Conditions): Conditions {
   const { ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs } = conditions
@@ -152,7 +151,7 @@ function isSeveral(etags: ETags | undefined): boolean {
   return etags !== undefined && etags !== '*' && etags.length > 1
 }
 
-/** Dates in headers have no fraction, so neither does what they are compared with. */
+/** Dates in headers have whole seconds, so both sides are compared as such. */
 function seconds(timeMs: number): number {
   return Math.floor(timeMs / 1000)
 }

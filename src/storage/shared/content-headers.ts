@@ -1,10 +1,10 @@
-// The entity headers that a blob or a file keeps and gives back.
+// The content headers of a blob or file, which are stored and returned.
 
-/** A content type that was cleared: none is answered. Where none was ever set, it is the default. */
+/** A type that was cleared: answers have none. A type that was never set is the default. */
 export const NO_CONTENT_TYPE = ''
 
 export type ContentHeaders = {
-  /** Left out, it is application/octet-stream. */
+  /** Defaults to application/octet-stream. */
   readonly contentType?: string
   readonly contentEncoding?: string
   readonly contentLanguage?: string
@@ -13,6 +13,3 @@ export type ContentHeaders = {
   /** Base64. */
   readonly contentMd5?: string
 }
-
-/** The type of a file whose type was cleared: its answers have none. */
-export const NO_TYPE = ''

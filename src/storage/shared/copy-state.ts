@@ -1,8 +1,9 @@
-// A copy, as clients see it on its destination, and as the job that brings the bytes of another server knows it.
+// The state of a copy: as its destination shows it to clients, and as the job that copies from another server
+// needs it.
 
 export type CopyState = {
   readonly id: string
-  /** The URL as the client sent it, without the signature of a SAS. Older records may have it. */
+  /** The URL from the client, without the signature of a SAS. Older records may still contain it. */
   readonly source: string
   readonly status: 'pending' | 'success' | 'aborted' | 'failed'
   readonly copiedBytes: number
@@ -10,21 +11,21 @@ export type CopyState = {
   readonly completedMs?: number
   readonly description?: string
   readonly isIncremental?: true
-  /** The snapshot that an incremental copy made last. */
+  /** The snapshot that the last incremental copy created. */
   readonly destinationSnapshot?: number
 }
 
-/** A copy from another server that is under way: the record beside its destination. */
+/** The record of a copy from another server that is in progress. */
 export type PendingCopy = {
   readonly account: string
   readonly copyId: string
-  /** With the signature of a SAS: it is read by this, and never shown. */
+  /** Includes the signature of a SAS: the job reads from this URL, and nobody else sees it. */
   readonly url: string
-  /** The state of the source that is copied. */
+  /** Identifies the state of the source that is being copied. */
   readonly etag?: string
-  /** Its rest can be asked for, and told from that of another state. */
+  /** The source supports ranges and has an ETag, so the job can continue where it stopped. */
   readonly isResumable?: true
-  /** It takes no If-Match: a file of another File service. */
+  /** The source doesn't support If-Match: it is a file of another File service. */
   readonly isUnconditional?: true
   readonly map: number
   readonly copiedBytes: number
@@ -32,11 +33,13 @@ export type PendingCopy = {
   readonly startedMs: number
 }
 
-/** Which state of a copy. */
-export type CopyProgress = Pick<PendingCopy, 'copyId' | 'map' | 'copiedBytes'>
-
-export function isSameState(a: CopyProgress, b: CopyProgress): boolean {
-  return a.copyId === b.copyId && a.map === b.map && a.copiedBytes === b.copiedBytes
+/** The state of a copy that is done within its request. */
+export function completedCopy(
+  state: Pick<CopyState, 'id' | 'source'>,
+  totalBytes: number,
+  nowMs: number,
+): CopyState {
+  return { ...state, status: 'success', copiedBytes: totalBytes, totalBytes, completedMs: nowMs }
 }
 
 export type CopyOutcome =

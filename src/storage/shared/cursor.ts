@@ -1,18 +1,18 @@
-// A place in a range of keys that only moves forward: it reads in batches, so that walking costs few scans,
-// and begins small again behind a jump, so that jumping costs few records.
-import { giveWay } from '../../kv/paced.ts'
+// A cursor over a range of keys, which only moves forward. It reads in batches that grow, so that walking takes
+// few scans, and starts small again after a seek, so that seeking reads few records.
+import { giveWay } from '../../kv/step.ts'
 import { keyAfter, type Key, type KeyRange, type ReadTx, type Step } from '../../kv/kv.ts'
 import type { StoredRecord } from '../../kv/record.ts'
 
-/** What a cursor shows of a record. It reads the fields only, not the bytes behind them. */
-export type Picker<T> = (key: Key, value: StoredRecord) => T
+/** Decodes an item. Records are read without the bytes behind their fields. */
+type Picker<T> = (key: Key, value: StoredRecord) => T
 
-/** The most records that one scan looks at, and the fewest. */
+/** The maximum and minimum number of records per scan. */
 export const BATCH_MAX = 1_000
 export const BATCH_MIN = 8
 const BATCH_GROWTH = 4
 
-/** Records that a page of a list passes over without showing them; then it ends early, with a marker. */
+/** A page of a list ends early, with a marker, after skipping this many records. */
 export const SKIP_MAX = 10_000
 
 export function nextBatch(countMax: number): number {
@@ -42,7 +42,7 @@ export class Cursor<T> {
     this.#pick = pick
   }
 
-  /** What stands here, or undefined at the end. */
+  /** The current item, or undefined at the end. */
   *peek(): Step<T | undefined> {
     const isRead = this.#at < this.#batch.length || this.#isAtEnd
     if (!isRead && Buffer.compare(this.#from, this.#to) < 0) yield* this.#read()
@@ -61,12 +61,12 @@ export class Cursor<T> {
     if (last !== undefined) this.#from = keyAfter(last.key)
   }
 
-  /** To the next record. */
+  /** Moves to the next record. */
   advance(): void {
     this.#at += 1
   }
 
-  /** To the first record at or behind the key. */
+  /** Moves to the first record at or after the key. */
   seek(key: Key): void {
     for (; this.#at < this.#batch.length; this.#at += 1) {
       const here = this.#batch[this.#at]

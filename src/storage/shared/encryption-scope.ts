@@ -1,34 +1,26 @@
-// Encryption scopes: named keys of an account, with which the service itself encrypts what is written in
-// their name. Clients never see the key; like an account's own in Azure, it is kept beside what it
-// encrypts, so a scope keeps tenants apart and does not protect from who holds the store.
+// Encryption scopes: named keys of an account, which the service uses to encrypt blobs. Clients never see the
+// key. It is stored with the data, so a scope separates tenants but doesn't protect against someone who has the
+// store.
 import assert from 'node:assert/strict'
 import { KEY_BYTES } from '../../extent/cipher.ts'
-import { decodeKey, encodeKey } from '../../kv/key.ts'
-import { prefixRange, type Key, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
-import { getFields } from '../../kv/fields.ts'
-import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { encodeKey } from '../../kv/key.ts'
+import type { Key, ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { encodeRecord } from '../../kv/record.ts'
 import { StorageError } from './error.ts'
 
-/** The scope that is none: the account's own encryption. */
+/** The name that stands for the account's own encryption, without a scope. */
 export const ACCOUNT_ENCRYPTION_KEY = '$account-encryption-key'
 
 export type EncryptionScope = {
-  /** Base64 of 32 bytes, the same for ever: what was written under another could not be read. */
+  /** Base64 of 32 bytes. It never changes: the data of another key could not be read. */
   readonly key: string
   readonly createdMs: number
   readonly isDisabled?: true
 }
 
-/** A scope as it is listed: without its key. */
-export type EncryptionScopeItem = {
-  readonly name: string
-  readonly createdMs: number
-  readonly isDisabled: boolean
-}
-
 const NAME_LENGTH_MIN = 3
 const NAME_LENGTH_MAX = 63
-/** Every dash stands between letters or digits (Microsoft.Storage, EncryptionScopes - Put). */
+/** Every dash is between letters or digits (Microsoft.Storage, EncryptionScopes - Put). */
 const NAME = /^[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*$/
 
 export function isEncryptionScopeName(name: string): boolean {
@@ -40,17 +32,17 @@ function encryptionScopeKey(account: string, name: string): Key {
   return encodeKey('encryption-scope', account, name)
 }
 
-/** A name that no scope can have, of any length, is that of none. */
+/** Undefined for invalid names, too. */
 export function* getEncryptionScope(
   tx: ReadTx,
   account: string,
   name: string,
 ): Step<EncryptionScope | undefined> {
   if (!isEncryptionScopeName(name)) return undefined
-  return yield* getFields<EncryptionScope>(tx, encryptionScopeKey(account, name))
+  return yield* tx.getFields<EncryptionScope>(encryptionScopeKey(account, name))
 }
 
-/** The scope to read or write with. One that is disabled forbids both (403). */
+/** The scope to read or write with. A disabled scope allows neither (403). */
 export function* requireEncryptionScope(
   tx: ReadTx,
   account: string,
@@ -62,7 +54,7 @@ export function* requireEncryptionScope(
   return scope
 }
 
-/** `key` is 32 random bytes. A scope that is there stays as it is, and so does its key. */
+/** `key` is 32 random bytes. An existing scope and its key stay as they are. */
 export function* createEncryptionScope(
   tx: Tx,
   account: string,
@@ -79,7 +71,7 @@ export function* createEncryptionScope(
   return scope
 }
 
-/** A scope can't be deleted, only disabled, and enabled again. */
+/** A scope can't be deleted, only disabled and enabled again. */
 export function* setEncryptionScopeDisabled(
   tx: Tx,
   account: string,
@@ -92,18 +84,4 @@ export function* setEncryptionScopeDisabled(
   const scope: EncryptionScope = isDisabled ? { ...enabled, isDisabled } : enabled
   tx.put(encryptionScopeKey(account, name), encodeRecord(scope))
   return scope
-}
-
-/** In the order of their names. */
-export function* listEncryptionScopes(
-  tx: ReadTx,
-  account: string,
-  countMax: number,
-): Step<readonly EncryptionScopeItem[]> {
-  const range = prefixRange(encodeKey('encryption-scope', account))
-  const entries = yield* tx.scan({ ...range, countMax })
-  return entries.map(({ key, value }) => {
-    const { createdMs, isDisabled = false } = decodeRecord<EncryptionScope>(value)
-    return { name: String(decodeKey(key)[2]), createdMs, isDisabled }
-  })
 }

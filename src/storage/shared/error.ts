@@ -1,5 +1,5 @@
-// Every error that Azure Storage answers with: one table of code, HTTP status and the service's own
-// message. Rules throw a StorageError; each front end encodes it once, at its edge.
+// All errors of Azure Storage: a table of code, HTTP status and the service's message. Rules throw a
+// StorageError; each front end encodes it in one place.
 
 // prettier-ignore
 export const ERRORS = {
@@ -84,7 +84,7 @@ export const ERRORS = {
   HandleLimitExceeded: [400, 'The limit of open handles on the file or directory has been exceeded.'],
   InvalidFileOrDirectoryPathName: [400, 'The specified file or directory path name is not valid.'],
   ShareSnapshotOperationNotSupported: [400, 'The operation is not supported on a share snapshot.'],
-  // 401, 403: who asks
+  // 401, 403: authentication and authorization
   NoAuthenticationInformation: [401, 'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.'],
   AuthenticationFailed: [403, 'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.'],
   AuthorizationFailure: [403, 'This request is not authorized to perform this operation.'],
@@ -217,7 +217,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** Further nodes of the error body, e.g. HeaderName and HeaderValue. */
+/** Additional nodes of the error body, e.g. HeaderName and HeaderValue. */
 export type ErrorDetails = Readonly<Record<string, string>>
 
 export class StorageError extends Error {
@@ -229,7 +229,7 @@ export class StorageError extends Error {
     code: ErrorCode,
     details: ErrorDetails = {},
     message: string = ERRORS[code][1],
-    /** CannotVerifyCopySource has the status that the source gave. */
+    /** CannotVerifyCopySource has the status of the source. */
     status: number = ERRORS[code][0],
   ) {
     super(message)
@@ -248,6 +248,10 @@ export function missingHeader(name: string): StorageError {
   return new StorageError('MissingRequiredHeader', { HeaderName: name })
 }
 
+export function invalidXmlNode(name: string, value: string): StorageError {
+  return new StorageError('InvalidXmlNodeValue', { XmlNodeName: name, XmlNodeValue: value })
+}
+
 export function invalidQuery(name: string, value: string, reason?: string): StorageError {
   return new StorageError('InvalidQueryParameterValue', {
     QueryParameterName: name,
@@ -256,7 +260,7 @@ export function invalidQuery(name: string, value: string, reason?: string): Stor
   })
 }
 
-/** Bounds are the ones that the service would name. */
+/** `bounds` are those that the service reports. */
 export function outOfRangeQuery(
   name: string,
   value: string,

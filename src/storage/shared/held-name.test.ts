@@ -29,17 +29,17 @@ function openNames() {
   }
 }
 
-test('a name that was left can be taken again when its time is over, to the millisecond', async () => {
+test('a name is held until its time ends, to the millisecond', async () => {
   const { take, leave } = openNames()
   assert.equal(await take(HELD, NOW_MS), 'taken')
   assert.equal(await leave(HELD, NOW_MS), 'left')
-  const refused = { code: 'TableBeingDeleted', status: 409 }
-  await assert.rejects(take(HELD, NOW_MS), refused)
-  await assert.rejects(take({ ...HELD, name: 'NAME' }, NOW_MS + 29_999), refused)
+  const rejected = { code: 'TableBeingDeleted', status: 409 }
+  await assert.rejects(take(HELD, NOW_MS), rejected)
+  await assert.rejects(take({ ...HELD, name: 'NAME' }, NOW_MS + 29_999), rejected)
   assert.equal(await take(HELD, NOW_MS + 30_000), 'taken')
 })
 
-test('only that name of that kind in that account', async () => {
+test('only that name of that kind in that account is held', async () => {
   const { take, leave } = openNames()
   await leave(HELD, NOW_MS)
   for (const other of [{ kind: 'queue' }, { account: 'b' }, { name: 'Named' }] as const) {
@@ -47,7 +47,7 @@ test('only that name of that kind in that account', async () => {
   }
 })
 
-test('with no time nothing is stored, and what is stored does not count', async () => {
+test('with a time of 0 nothing is stored, and existing records are ignored', async () => {
   const { take, leave, count } = openNames()
   await leave({ ...HELD, reuseMs: 0 }, NOW_MS)
   assert.equal(await count(), 0)
@@ -55,7 +55,7 @@ test('with no time nothing is stored, and what is stored does not count', async 
   assert.equal(await take({ ...HELD, reuseMs: 0 }, NOW_MS), 'taken')
 })
 
-test('a sweep takes away the names that are free again, and no others', async () => {
+test('a sweep removes only names that are free again', async () => {
   const { kv, leave, take, count } = openNames()
   for (let i = 0; i < 1_200; i += 1) {
     await leave({ ...HELD, name: `n${i}` }, NOW_MS + (i % 2) * 1_000)

@@ -1,6 +1,6 @@
-// Names of what was just deleted. For half a minute Azure has the name of a deleted container, queue, table or
-// share still taken, as being deleted ("Delete Container" and its like); `--nameReuseSeconds` does the same. The
-// end of that time is stored with the delete, so it holds across a restart.
+// Names of recently deleted containers, queues, tables and shares. In Azure such a name can't be used again for
+// half a minute, while the resource is being deleted ("Delete Container" and others); `--nameReuseSeconds` does
+// the same. The delete stores the end of that time, so it survives a restart.
 import { encodeKey } from '../../kv/key.ts'
 import {
   keyAfter,
@@ -14,7 +14,7 @@ import {
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { StorageError, type ErrorCode } from './error.ts'
 
-/** A name, and how long nobody may have it again once it is given up; 0: it is free at once. */
+/** A name, and how long it can't be used again after a delete; 0: not at all. */
 export type ReusedName = {
   readonly kind: HeldKind
   readonly account: string
@@ -33,12 +33,12 @@ const BEING_DELETED: Readonly<Record<HeldKind, ErrorCode>> = {
 
 type HeldName = { readonly untilMs: number }
 
-/** Names of tables have no case; the others are in lower case. */
+/** Names of tables are case-insensitive; the others are in lower case. */
 function heldNameKey({ kind, account, name }: ReusedName): Key {
   return encodeKey('held-name', kind, account, name.toLowerCase())
 }
 
-/** Runs `take`, which gives the name to something new. */
+/** Runs `take`, which creates something with the name. */
 export function* takingName<T>(
   tx: ReadTx,
   name: ReusedName,
@@ -49,12 +49,12 @@ export function* takingName<T>(
   return yield* take
 }
 
-/** Runs `leave`, which deletes what has the name. */
+/** Runs `leave`, which deletes what has the name, and holds the name. */
 export function* leavingName<T>(tx: Tx, name: ReusedName, nowMs: number, leave: Step<T>): Step<T> {
-  const left = yield* leave
+  const result = yield* leave
   const held: HeldName = { untilMs: nowMs + name.reuseMs }
   if (name.reuseMs > 0) tx.put(heldNameKey(name), encodeRecord(held))
-  return left
+  return result
 }
 
 export function* isHeld(tx: ReadTx, name: ReusedName, nowMs: number): Step<boolean> {
@@ -68,10 +68,10 @@ export function beingDeleted({ kind }: ReusedName): StorageError {
 }
 
 const HELD_NAMES = prefixRange(encodeKey('held-name'))
-/** Small enough that a write that comes meanwhile waits a few milliseconds only. */
+/** Small enough that concurrent writes wait only a few milliseconds. */
 const RECORDS_PER_STEP = 500
 
-/** Takes away the records of names that are free again. */
+/** Removes the records of names that are free again. */
 export async function sweepHeldNames(kv: Kv, nowMs: number): Promise<void> {
   const [first] = await kv.read((tx) => tx.scanKeys({ ...HELD_NAMES, countMax: 1 }))
   let from = first
@@ -81,7 +81,7 @@ export async function sweepHeldNames(kv: Kv, nowMs: number): Promise<void> {
   }
 }
 
-/** Where the next step begins. */
+/** Returns the key where the next step starts. */
 function* removeFree(tx: Tx, from: Key, nowMs: number): Step<Key | undefined> {
   const entries = yield* tx.scan({ from, to: HELD_NAMES.to, countMax: RECORDS_PER_STEP })
   for (const { key, value } of entries) {

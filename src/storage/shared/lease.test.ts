@@ -1,5 +1,5 @@
-// The tables of the pages "Lease Blob" and "Lease Container": A is the id of the lease, B and C are
-// others, X is a generated one.
+// The tables of the pages "Lease Blob" and "Lease Container". A is the id of the lease, B and C are other ids,
+// X is a generated one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
@@ -25,7 +25,7 @@ const X = 'ffffffff-0000-4000-8000-000000000000'
 
 const STATES = ['available', 'leased', 'breaking', 'broken', 'expired'] as const
 
-// Each state but `available` by the ways that lead to it.
+// All ways to get into each state.
 const INFINITE: Lease = { id: A, durationSeconds: -1 }
 const FIXED: Lease = { id: A, durationSeconds: 30, endsAtMs: NOW_MS + 10_000 }
 const LEASES: Readonly<Record<LeaseState, readonly (Lease | undefined)[]>> = {
@@ -49,7 +49,7 @@ const IDS: ReadonlyMap<string, string> = new Map([
   [X, 'X'],
 ])
 
-/** `available`, `leased A`, … or the code of the error. */
+/** `available`, `leased A`, … or the error code. */
 function outcome(run: () => Lease | undefined): string {
   try {
     const lease = run()
@@ -114,7 +114,7 @@ for (const [name, action, ...outcomes] of ACTIONS) {
   }
 }
 
-test('a released lease is forgotten: nothing can be renewed, changed, released or broken', () => {
+test('a released lease can’t be renewed, changed, released or broken', () => {
   const { lease } = runLeaseAction(INFINITE, release(A), NOW_MS)
   const codes = [renew(A), change(A, B), release(A), breakIn()].map((action) =>
     outcome(() => runLeaseAction(lease, action, NOW_MS).lease),
@@ -122,20 +122,20 @@ test('a released lease is forgotten: nothing can be renewed, changed, released o
   assert.deepEqual(codes, [MISMATCH, ABSENT, MISMATCH, ABSENT])
 })
 
-test('acquiring again with the own id takes the new duration, and its time begins anew', () => {
+test('acquiring again with the own id restarts the lease with the new duration', () => {
   const acquired = runLeaseAction(INFINITE, acquire(A), NOW_MS)
   const lease = { id: A, durationSeconds: 60, endsAtMs: NOW_MS + 60_000 }
   assert.deepEqual(acquired, { action: 'acquire', lease, leaseId: A })
 })
 
-test('a lease of -1 seconds has no end', () => {
+test('a lease of -1 seconds is infinite', () => {
   const forever: LeaseAction = { action: 'acquire', durationSeconds: -1, newId: X }
   const { lease } = runLeaseAction(undefined, forever, NOW_MS)
   assert.deepEqual(lease, { id: X, durationSeconds: -1 })
   assert.equal(leaseState(lease, Number.MAX_SAFE_INTEGER), 'leased')
 })
 
-test('renewing keeps the duration, and its time begins anew', () => {
+test('renewing restarts the lease with the same duration', () => {
   const renewed = runLeaseAction(FIXED, renew(A), NOW_MS)
   const lease = { ...FIXED, endsAtMs: NOW_MS + 30_000 }
   assert.deepEqual(renewed, { action: 'renew', lease, leaseId: A })
@@ -147,7 +147,7 @@ test('changing keeps the duration and the end', () => {
   assert.deepEqual(changed, { action: 'change', lease: { ...FIXED, id: B }, leaseId: B })
 })
 
-test('acquiring a broken lease leaves nothing of the break', () => {
+test('acquiring a broken lease removes the break', () => {
   for (const broken of LEASES.broken) {
     const { lease } = runLeaseAction(broken, acquire(A), NOW_MS)
     assert.deepEqual(lease, { id: A, durationSeconds: 60, endsAtMs: NOW_MS + 60_000 })
@@ -186,7 +186,7 @@ const BREAKS: readonly (readonly [string, Lease, number | undefined, leftMs: num
 ]
 
 for (const [name, lease, period, leftMs, leaseTimeSeconds] of BREAKS) {
-  test(`breaking (${name}) in ${period ?? 'no given'} s takes ${leaseTimeSeconds} s`, () => {
+  test(`breaking (${name}) with period ${period ?? 'unset'} takes ${leaseTimeSeconds} s`, () => {
     const result = runLeaseAction(lease, breakIn(period), NOW_MS)
     const broken = { ...lease, endsAtMs: NOW_MS + leftMs, isBroken: true }
     assert.deepEqual(result, { action: 'break', lease: broken, leaseTimeSeconds })
@@ -195,7 +195,7 @@ for (const [name, lease, period, leftMs, leaseTimeSeconds] of BREAKS) {
   })
 }
 
-test('no series of breaks lets a lease last longer', () => {
+test('no sequence of breaks extends a lease', () => {
   const period = fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined })
   const steps = fc.array(fc.tuple(period, fc.nat(20_000)), { maxLength: 8 })
   fc.assert(
@@ -224,10 +224,10 @@ for (const [name, lease, passedMs, state] of BOUNDARIES) {
   test(`${name}: ${state}`, () => assert.equal(leaseState(lease, NOW_MS + passedMs), state))
 }
 
-test('status, state and duration as they are shown', () => {
-  const shown = STATES.map((state) => LEASES[state].map((lease) => leaseStatus(lease, NOW_MS)))
+test('each state has its status and duration', () => {
+  const statuses = STATES.map((state) => LEASES[state].map((lease) => leaseStatus(lease, NOW_MS)))
   const [unlocked, locked] = ['unlocked', 'locked']
-  assert.deepEqual(shown, [
+  assert.deepEqual(statuses, [
     [{ status: unlocked, state: 'available' }],
     [
       { status: locked, state: 'leased', duration: 'infinite' },
@@ -257,7 +257,7 @@ const NONE = undefined
 
 type Use = readonly [Leasable, 'write' | 'read', id: string | undefined, ...Outcomes]
 
-// For containers `write` is Delete Container and nothing else.
+// For containers, `write` means Delete Container.
 // prettier-ignore
 const USES: readonly Use[] = [
   //                           available    leased      breaking      broken       expired
@@ -300,14 +300,14 @@ for (const use of USES) {
   }
 }
 
-test('a blob that was written since its lease expired has none to renew', () => {
+test('an expired lease can’t be renewed after a write to the blob', () => {
   const [expired] = LEASES.expired
   const written = checkLeaseForWrite(expired, undefined, NOW_MS, 'blob')
   const after = outcome(() => runLeaseAction(written, renew(A), NOW_MS).lease)
   assert.equal(after, MISMATCH)
 })
 
-test('a container that was written since its lease expired still has it', () => {
+test('an expired lease of a container can be renewed after a write', () => {
   const [expired] = LEASES.expired
   checkLeaseForRead(expired, undefined, NOW_MS, 'container')
   const after = outcome(() => runLeaseAction(expired, renew(A), NOW_MS).lease)

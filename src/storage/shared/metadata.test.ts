@@ -17,17 +17,17 @@ const outcome = (metadata: Metadata): string => {
 
 const RULES: readonly (readonly [string, Metadata, string])[] = [
   ['none', [], OK],
-  ['case kept', [['Author_1', 'x']], OK],
+  ['upper case', [['Author_1', 'x']], OK],
   ['a name that JavaScript uses', [['__proto__', 'x']], OK],
   ['an empty value', [['a', '']], OK],
   ['a tab', [['a', 'x\ty']], OK],
   ['an empty name', [['', 'x']], 'EmptyMetadataKey'],
-  ['a digit first', [['1a', 'x']], 'InvalidMetadata'],
+  ['a leading digit', [['1a', 'x']], 'InvalidMetadata'],
   ['a dash', [['a-b', 'x']], 'InvalidMetadata'],
   ['a value that is not ASCII', [['a', 'é']], 'InvalidMetadata'],
   ['a control character', [['a', '\u0001']], 'InvalidMetadata'],
   [
-    'twice',
+    'a duplicate name',
     [
       ['a', '1'],
       ['a', '2'],
@@ -35,7 +35,7 @@ const RULES: readonly (readonly [string, Metadata, string])[] = [
     'InvalidMetadata',
   ],
   [
-    'twice, in other case',
+    'a duplicate name in another case',
     [
       ['a', '1'],
       ['A', '2'],
@@ -43,7 +43,7 @@ const RULES: readonly (readonly [string, Metadata, string])[] = [
     'InvalidMetadata',
   ],
   ['8 KiB', [['a', 'x'.repeat(8191)]], OK],
-  ['a byte more', [['a', 'x'.repeat(8192)]], 'MetadataTooLarge'],
+  ['more than 8 KiB', [['a', 'x'.repeat(8192)]], 'MetadataTooLarge'],
 ]
 
 for (const [title, metadata, expected] of RULES) {
@@ -52,7 +52,7 @@ for (const [title, metadata, expected] of RULES) {
   })
 }
 
-test('metadata is the same in any order and any case of names, but not of values', () => {
+test('comparing metadata ignores the order and the case of names, but not the case of values', () => {
   assert(
     isSameMetadata(
       [
@@ -70,7 +70,7 @@ test('metadata is the same in any order and any case of names, but not of values
   assert(!isSameMetadata([['a', '1']], []))
 })
 
-test('any pairs are accepted or refused with a StorageError', () => {
+test('any pairs are valid or throw a StorageError', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.string(), fc.string())), (pairs) => void outcome(pairs)),
   )

@@ -1,5 +1,5 @@
-// What lists of containers and of shares walk over: those of an account by name and, if asked for, the deleted ones
-// that can be restored. Those stand before the one that has their name now.
+// The walk behind lists of containers and of shares: those of an account, ordered by name, and on request the
+// deleted ones that can be restored. A deleted one comes before the current one of the same name.
 import { decodeKey, laterKey } from '../../kv/key.ts'
 import {
   keyAfter,
@@ -12,8 +12,8 @@ import {
 import type { StoredRecord } from '../../kv/record.ts'
 import { openCursor, type Cursor } from './cursor.ts'
 
-/** How the keys of a kind are made, and what stands under them. */
-export type Names<T> = {
+/** The keys of containers or shares, and how to decode their records. */
+export type NameSource<T> = {
   prefix(account: string, start: string): Key
   key(account: string, name: string): Key
   pastPrefix(account: string, start: string): Key
@@ -22,7 +22,7 @@ export type Names<T> = {
   pickDeleted(key: Key, value: StoredRecord): T
 }
 
-/** Where a page begins: behind one, a deleted one of that name, or a snapshot of either. */
+/** The page starts after this one, after this deleted one, or after a snapshot of either. */
 export type NamePosition = {
   readonly name: string
   readonly deletedId?: number
@@ -35,12 +35,12 @@ type NameList = {
   readonly isDeletedIncluded: boolean
 }
 
-/** Gives one after the other, and undefined at the end. */
+/** Returns a function that gives the next one, and undefined at the end. */
 export function openNames<T extends { readonly name: string }>(
   tx: ReadTx,
   account: string,
   list: NameList,
-  names: Names<T>,
+  names: NameSource<T>,
 ): () => Step<T | undefined> {
   const live = openCursor(tx, liveRange(account, list, names), names.pick)
   const deleted = openCursor(tx, deletedRange(account, list, names), names.pickDeleted)
@@ -58,8 +58,12 @@ function* nextName<T extends { readonly name: string }>(
   return isPastFirst ? past : present
 }
 
-/** Behind a snapshot, what it was taken of is still to come. */
-function liveRange<T>(account: string, { prefix, after }: NameList, names: Names<T>): KeyRange {
+/** The share itself comes after its snapshots. */
+function liveRange<T>(
+  account: string,
+  { prefix, after }: NameList,
+  names: NameSource<T>,
+): KeyRange {
   const start = names.prefix(account, prefix)
   const to = keyAfterPrefix(start)
   if (after === undefined) return { from: start, to }
@@ -68,7 +72,7 @@ function liveRange<T>(account: string, { prefix, after }: NameList, names: Names
   return { from: laterKey(start, isPassed ? keyAfter(key) : key), to }
 }
 
-function deletedRange<T>(account: string, list: NameList, names: Names<T>): KeyRange {
+function deletedRange<T>(account: string, list: NameList, names: NameSource<T>): KeyRange {
   const { prefix, after, isDeletedIncluded } = list
   const start = names.pastPrefix(account, prefix)
   const to = keyAfterPrefix(start)
@@ -80,7 +84,7 @@ function deletedRange<T>(account: string, list: NameList, names: Names<T>): KeyR
   return { from: laterKey(start, isPassed ? keyAfter(key) : key), to }
 }
 
-/** Both kinds of keys have the name behind the account. */
+/** Both kinds of keys have the name after the account. */
 export function nameOf(key: Key): string {
   return String(decodeKey(key)[2])
 }

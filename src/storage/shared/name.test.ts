@@ -49,7 +49,7 @@ for (const [name, expected] of DNS_NAMES) {
 }
 
 for (const name of ['$root', '$web', '$logs', '$blobchangefeed']) {
-  test(`${name} is a container's name and no queue's`, () => {
+  test(`${name} is a valid name of a container but not of a queue`, () => {
     assert.equal(outcome(checkContainerName, name), OK)
     assert.equal(outcome(checkQueueName, name), 'InvalidResourceName')
   })
@@ -115,18 +115,18 @@ const CANONICAL = [
 ] as const
 
 for (const [name, expected] of CANONICAL) {
-  test(`a blob called ${name} is stored as ${expected}`, () => {
+  test(`the blob name ${name} is stored as ${expected}`, () => {
     assert.equal(canonicalBlobName(name), expected)
   })
 }
 
 for (const name of ['.', '..', '../a', 'a/../../b', '...']) {
-  test(`${name} names nothing in the container`, () => {
+  test(`the blob name ${name} → InvalidUri`, () => {
     assert.equal(outcome(canonicalBlobName, name), 'InvalidUri')
   })
 }
 
-test('any text either is a name or throws a StorageError, and a canonical name stays as it is', () => {
+test('any text is a valid name or throws a StorageError, and canonical names don’t change', () => {
   const part = fc.constantFrom('.', '..', '/', '\\', 'a', 'b.', '\u0000', '😊', '\ud800')
   fc.assert(
     fc.property(

@@ -1,5 +1,5 @@
-// What containers, blobs, queues, tables and shares may be called, and how the service reads a blob's
-// name from a path. Lengths count UTF-16 code units, as the service's do: 512 emoji fill a blob name.
+// Names of containers, blobs, queues, tables and shares, and how the service derives a blob's name from a path.
+// Like the service, lengths count UTF-16 code units: a blob name has room for 512 emoji.
 import { StorageError } from './error.ts'
 
 const SPECIAL_CONTAINERS: ReadonlySet<string> = new Set([
@@ -14,11 +14,11 @@ const NAME_LENGTH_MAX = 63
 const BLOB_NAME_LENGTH_MAX = 1024
 const BLOB_SEGMENT_COUNT_MAX = 254
 
-/** Lower-case letters and digits in groups, with single dashes between them. */
+/** Groups of lower-case letters and digits, separated by single dashes. */
 const DNS_NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 const TABLE_NAME = /^[A-Za-z][A-Za-z0-9]*$/
 const SEGMENT_ENDS_IN_DOT = /\.(?:\/|$)/
-/** Controls and half surrogates. U+FFFE and U+FFFF are allowed: lists send them with Encoded="true". */
+/** Control characters and unpaired surrogates. U+FFFE and U+FFFF are allowed: lists send them with Encoded="true". */
 const FORBIDDEN = /[\p{Cc}\p{Cs}]/u
 
 export function checkContainerName(name: string): void {
@@ -40,7 +40,7 @@ export function checkTableName(name: string): void {
   }
 }
 
-/** Checks a name as `canonicalBlobName` gives it. */
+/** Checks a name that `canonicalBlobName` has returned. */
 export function checkBlobName(name: string): void {
   if (name.length === 0 || name.length > BLOB_NAME_LENGTH_MAX) {
     throw new StorageError('OutOfRangeInput')
@@ -50,9 +50,9 @@ export function checkBlobName(name: string): void {
 }
 
 /**
- * The name under which the service stores what a client calls `name`: a backslash is a slash, dots at
- * the end of a segment fall away, `.` and `..` are resolved (also when they came percent-encoded, see
- * azure-sdk-for-rust#5275, azure-storage-ruby#191). Slashes are kept, at either end and doubled.
+ * The name under which the service stores a blob: backslashes become slashes, dots at the end of a segment are
+ * removed, `.` and `..` are resolved (even if they were percent-encoded, see azure-sdk-for-rust#5275,
+ * azure-storage-ruby#191). Leading, trailing and double slashes are kept.
  */
 export function canonicalBlobName(name: string): string {
   const slashed = name.includes('\\') ? name.replaceAll('\\', '/') : name
@@ -60,17 +60,17 @@ export function canonicalBlobName(name: string): string {
 }
 
 function resolveDots(name: string): string {
-  const kept: string[] = []
+  const result: string[] = []
   const segments = name.split('/')
   for (const [at, segment] of segments.entries()) {
     const trimmed = trimDots(segment)
     const isDots = trimmed === '' && segment !== ''
-    if (!isDots) kept.push(trimmed)
-    // Above the container there is nothing that this request may name.
-    else if (segment === '..' && kept.pop() === undefined) throw new StorageError('InvalidUri')
-    if (isDots && at === segments.length - 1 && kept.length > 0) kept.push('')
+    if (!isDots) result.push(trimmed)
+    // A path must not lead out of the container.
+    else if (segment === '..' && result.pop() === undefined) throw new StorageError('InvalidUri')
+    if (isDots && at === segments.length - 1 && result.length > 0) result.push('')
   }
-  const resolved = kept.join('/')
+  const resolved = result.join('/')
   if (resolved === '') throw new StorageError('InvalidUri')
   return resolved
 }
@@ -92,7 +92,7 @@ function checkDnsName(name: string): void {
   if (!DNS_NAME.test(name)) throw new StorageError('InvalidResourceName')
 }
 
-/** Length is looked at first, and has its own words. */
+/** Checked first, and with its own message. */
 function checkLength(name: string): void {
   if (name.length < NAME_LENGTH_MIN || name.length > NAME_LENGTH_MAX) {
     const message = 'The specified resource name length is not within the permissible limits.'

@@ -1,6 +1,6 @@
-// ProtocolSettings of Set File Service Properties. A setting that would have no effect is refused: what is
-// taken is what holds anyway, so that who writes back what they have read, or asks for it, is served.
-import { StorageError } from './error.ts'
+// ProtocolSettings of Set File Service Properties. Only the settings that are in effect anyway are accepted, so
+// that clients can write back what they have read. Settings that would have no effect are rejected.
+import { invalidXmlNode, StorageError } from './error.ts'
 import type { ProtocolSettings, SmbSettings } from './service-properties.ts'
 
 type SmbList = Extract<
@@ -8,28 +8,28 @@ type SmbList = Extract<
   'versions' | 'authenticationMethods' | 'kerberosTicketEncryption' | 'channelEncryption'
 >
 
-/** The element, the words that the service knows in it, and how many of the first ones hold here. */
+/** The element, the words that the service knows, and how many of them, from the first, are supported here. */
 const SMB_LISTS: Readonly<
   Record<
     SmbList,
-    { readonly element: string; readonly words: readonly string[]; readonly holds: number }
+    { readonly element: string; readonly words: readonly string[]; readonly supportedCount: number }
   >
 > = {
-  versions: { element: 'Versions', words: ['SMB2.1', 'SMB3.0', 'SMB3.1.1'], holds: 3 },
+  versions: { element: 'Versions', words: ['SMB2.1', 'SMB3.0', 'SMB3.1.1'], supportedCount: 3 },
   authenticationMethods: {
     element: 'AuthenticationMethods',
     words: ['NTLMv2', 'Kerberos'],
-    holds: 1,
+    supportedCount: 1,
   },
   kerberosTicketEncryption: {
     element: 'KerberosTicketEncryption',
     words: ['RC4-HMAC', 'AES-256'],
-    holds: 0,
+    supportedCount: 0,
   },
   channelEncryption: {
     element: 'ChannelEncryption',
     words: ['AES-128-CCM', 'AES-128-GCM', 'AES-256-GCM'],
-    holds: 3,
+    supportedCount: 3,
   },
 }
 
@@ -49,14 +49,15 @@ export function checkProtocolSettings({ smb = {}, nfs = {} }: ProtocolSettings):
 
 function checkList(name: SmbList, text: string | undefined): void {
   if (text === undefined) return
-  const { element, words, holds } = SMB_LISTS[name]
+  const { element, words, supportedCount } = SMB_LISTS[name]
   const given = new Set(text.split(';').filter((word) => word !== ''))
   for (const word of given) {
     if (words.includes(word)) continue
-    throw new StorageError('InvalidXmlNodeValue', { XmlNodeName: element, XmlNodeValue: text })
+    throw invalidXmlNode(element, text)
   }
-  const holding = words.slice(0, holds)
-  if (given.size !== holds || !holding.every((word) => given.has(word))) throw unsupported(element)
+  const supported = words.slice(0, supportedCount)
+  const isSupported = given.size === supportedCount && supported.every((word) => given.has(word))
+  if (!isSupported) throw unsupported(element)
 }
 
 function unsupported(element: string): StorageError {

@@ -1,6 +1,6 @@
-// Soft delete: how long what is deleted can be had back.
+// Soft delete: how long deleted resources can be restored.
 
-/** How long was decided when it was deleted; later changes of the policy don't count. */
+/** Determined when it was deleted. Later changes of the policy have no effect. */
 export type Deleted = { readonly atMs: number; readonly untilMs: number }
 
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -9,7 +9,7 @@ export function deletedNow(nowMs: number, days: number): Deleted {
   return { atMs: nowMs, untilMs: nowMs + days * DAY_MS }
 }
 
-/** Whole days: one that was deleted a moment ago and is kept for 7 has 6 left. */
+/** In whole days: of 7 days, 6 remain directly after the deletion. */
 export function remainingDays({ untilMs }: Deleted, nowMs: number): number {
   return Math.max(0, Math.floor((untilMs - nowMs) / DAY_MS))
 }

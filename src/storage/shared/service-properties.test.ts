@@ -39,15 +39,19 @@ const RULES: readonly (readonly [string, ServicePropertiesUpdate, string])[] = [
   ['logging of version 9', { logging: { ...LOGGING, version: '9' } }, DOCUMENT],
   ['metrics', { hourMetrics: METRICS }, OK],
   [
-    'metrics that are on and do not say IncludeAPIs',
+    'enabled metrics without IncludeAPIs',
     { minuteMetrics: { version: '1.0', enabled: true, retentionPolicy: OFF } },
     DOCUMENT,
   ],
   ['a version', { defaultServiceVersion: '2021-12-02' }, OK],
-  ['a version that is none', { defaultServiceVersion: 'latest' }, NODE],
+  ['an invalid version', { defaultServiceVersion: 'latest' }, NODE],
   ['a website', { staticWebsite: { enabled: true, indexDocument: 'index.html' } }, OK],
   ['no website', { staticWebsite: { enabled: false } }, OK],
-  ['an index of no website', { staticWebsite: { enabled: false, indexDocument: 'a' } }, DOCUMENT],
+  [
+    'an index of a disabled website',
+    { staticWebsite: { enabled: false, indexDocument: 'a' } },
+    DOCUMENT,
+  ],
   ['an index with a path', { staticWebsite: { enabled: true, indexDocument: 'a/b' } }, NODE],
   [
     'both kinds of index',
@@ -60,13 +64,13 @@ const RULES: readonly (readonly [string, ServicePropertiesUpdate, string])[] = [
   ['six rules', { cors: Array.from({ length: 6 }, () => RULE) }, DOCUMENT],
   ['no origin', cors({ allowedOrigins: [] }), DOCUMENT],
   ['no method', cors({ allowedMethods: [] }), DOCUMENT],
-  ['a method that is none', cors({ allowedMethods: ['TRACE'] }), NODE],
+  ['an invalid method', cors({ allowedMethods: ['TRACE'] }), NODE],
   ['a negative age', cors({ maxAgeInSeconds: -1 }), DOCUMENT],
   ['two prefixes', cors({ exposedHeaders: ['a*', 'b*'] }), OK],
   ['three prefixes', cors({ exposedHeaders: ['a*', 'b*', 'c*'] }), NODE],
   ['65 headers', cors({ allowedHeaders: Array(65).fill('a') }), NODE],
   ['a header of 257 characters', cors({ allowedHeaders: ['a'.repeat(257)] }), NODE],
-  ['a header with a line end', cors({ exposedHeaders: ['a\r\nb'] }), NODE],
+  ['a header with a line break', cors({ exposedHeaders: ['a\r\nb'] }), NODE],
   ['rules over 2 KiB', cors({ allowedHeaders: Array(10).fill('a'.repeat(250)) }), DOCUMENT],
 ]
 
@@ -83,7 +87,7 @@ for (const [title, update, expected] of RULES) {
   })
 }
 
-test('Set replaces the roots that it names and keeps the others', () => {
+test('Set replaces the named roots and keeps the others', () => {
   const first = setServiceProperties(DEFAULT_SERVICE_PROPERTIES, { cors: [RULE] })
   const second = setServiceProperties(first, { hourMetrics: METRICS })
   assert.deepEqual(second.cors, [RULE])

@@ -1,7 +1,7 @@
-// What an account's service is set to: logging, metrics, CORS, retention, static website, protocols.
-// Set replaces each root element that it names, whole, and keeps the others. The service holds the
-// document against a schema, so what is missing or out of range is InvalidXmlDocument.
-import { StorageError } from './error.ts'
+// Properties of an account's service: logging, metrics, CORS, retention, static website, protocols. Set
+// replaces each root element that it names completely, and keeps the others. The service validates the document
+// against a schema, so missing or out-of-range values are InvalidXmlDocument.
+import { invalidXmlNode, StorageError } from './error.ts'
 
 export type StorageService = 'blob' | 'queue' | 'table' | 'file'
 
@@ -17,7 +17,7 @@ export type Logging = {
   readonly retentionPolicy: RetentionPolicy
 }
 
-export type Metrics = {
+export type MetricsSettings = {
   readonly version: string
   readonly enabled: boolean
   readonly includeApis?: boolean
@@ -39,7 +39,7 @@ export type StaticWebsite = {
   readonly errorDocument404Path?: string
 }
 
-/** Lists are kept as sent, with semicolons between their members. */
+/** Lists are stored as sent, separated by semicolons. */
 export type SmbSettings = {
   readonly multichannelEnabled?: boolean
   readonly encryptionInTransitRequired?: boolean
@@ -56,13 +56,13 @@ export type ProtocolSettings = {
 
 export type ServiceProperties = {
   readonly logging: Logging
-  readonly hourMetrics: Metrics
-  readonly minuteMetrics: Metrics
+  readonly hourMetrics: MetricsSettings
+  readonly minuteMetrics: MetricsSettings
   readonly cors: readonly CorsRule[]
   readonly defaultServiceVersion?: string
   readonly deleteRetentionPolicy: DeleteRetentionPolicy
   readonly staticWebsite: StaticWebsite
-  /** The next three are set by Azure's management plane; here they are properties of the service. */
+  /** In Azure the management plane sets the next three; here they are properties of the service. */
   readonly isVersioningEnabled: boolean
   readonly containerDeleteRetentionPolicy: RetentionPolicy
   readonly lastAccessTimeTrackingPolicy: { readonly enabled: boolean }
@@ -73,9 +73,9 @@ export type ServiceProperties = {
 export type ServicePropertiesUpdate = Partial<ServiceProperties>
 
 const DISABLED: RetentionPolicy = { enabled: false }
-const NO_METRICS: Metrics = { version: '1.0', enabled: false, retentionPolicy: DISABLED }
+const NO_METRICS: MetricsSettings = { version: '1.0', enabled: false, retentionPolicy: DISABLED }
 
-/** One shape for the four services; each shows the roots that it knows. */
+/** One type for all services; each uses only the roots that it supports. */
 export const DEFAULT_SERVICE_PROPERTIES: ServiceProperties = {
   logging: { version: '1.0', delete: false, read: false, write: false, retentionPolicy: DISABLED },
   hourMetrics: NO_METRICS,
@@ -99,7 +99,7 @@ export const SERVICE_PROPERTY_ROOTS: Readonly<Record<StorageService, readonly (k
   file: ['hourMetrics', 'minuteMetrics', 'cors', 'shareDeleteRetentionPolicy', 'protocolSettings'],
 }
 
-/** Applies Set Service Properties: what the update leaves out stays. */
+/** Applies Set Service Properties. */
 export function setServiceProperties(
   current: ServiceProperties,
   update: ServicePropertiesUpdate,
@@ -126,7 +126,7 @@ export function checkServiceProperties(update: ServicePropertiesUpdate): void {
 
 export const RETENTION_DAYS_MAX = 365
 
-/** Days are needed if, and only if, the policy is on. */
+/** Days are required if the policy is enabled. */
 function checkRetention(policy: RetentionPolicy): void {
   if (!policy.enabled) return
   const { days } = policy
@@ -142,14 +142,14 @@ function checkLogging(logging: Logging): void {
   checkRetention(logging.retentionPolicy)
 }
 
-function checkMetrics(metrics: Metrics): void {
+function checkMetrics(metrics: MetricsSettings): void {
   if (metrics.version !== '1.0') throw invalidDocument()
   if (metrics.enabled && metrics.includeApis === undefined) throw invalidDocument()
   checkRetention(metrics.retentionPolicy)
 }
 
 function checkVersion(version: string): void {
-  if (!/^\d{4}-\d\d-\d\d$/.test(version)) throw invalidNode('DefaultServiceVersion', version)
+  if (!/^\d{4}-\d\d-\d\d$/.test(version)) throw invalidXmlNode('DefaultServiceVersion', version)
 }
 
 const DOCUMENT_LENGTH_MAX = 1024
@@ -158,10 +158,10 @@ function checkStaticWebsite(website: StaticWebsite): void {
   const { enabled, indexDocument, defaultIndexDocumentPath, errorDocument404Path } = website
   const documents = [indexDocument, defaultIndexDocumentPath, errorDocument404Path]
   if (!enabled && documents.some((path) => path !== undefined)) throw invalidDocument()
-  // One is the name of a file in each folder, the other the path of the one file: not both.
+  // Mutually exclusive: the first is a file name in each folder, the second the path of a single file.
   if (indexDocument !== undefined && defaultIndexDocumentPath !== undefined) throw invalidDocument()
   if (indexDocument !== undefined && indexDocument.includes('/')) {
-    throw invalidNode('IndexDocument', indexDocument)
+    throw invalidXmlNode('IndexDocument', indexDocument)
   }
   for (const path of documents) {
     if (path !== undefined && path.length > DOCUMENT_LENGTH_MAX) throw invalidDocument()
@@ -194,7 +194,7 @@ function checkCorsRule(rule: CorsRule): void {
   if (allowedOrigins.length > CORS_LITERAL_COUNT_MAX) throw invalidDocument()
   for (const origin of allowedOrigins) checkCorsItem('AllowedOrigins', origin)
   for (const method of allowedMethods) {
-    if (!CORS_METHODS.has(method)) throw invalidNode('AllowedMethods', method)
+    if (!CORS_METHODS.has(method)) throw invalidXmlNode('AllowedMethods', method)
   }
   checkCorsHeaders('AllowedHeaders', rule.allowedHeaders)
   checkCorsHeaders('ExposedHeaders', rule.exposedHeaders)
@@ -204,23 +204,19 @@ function checkCorsRule(rule: CorsRule): void {
 function checkCorsHeaders(node: string, headers: readonly string[]): void {
   for (const header of headers) checkCorsItem(node, header)
   const prefixes = headers.filter((header) => header.endsWith('*') && header !== '*')
-  if (prefixes.length > CORS_PREFIX_COUNT_MAX) throw invalidNode(node, headers.join(','))
+  if (prefixes.length > CORS_PREFIX_COUNT_MAX) throw invalidXmlNode(node, headers.join(','))
   if (headers.length - prefixes.length > CORS_LITERAL_COUNT_MAX) {
-    throw invalidNode(node, headers.join(','))
+    throw invalidXmlNode(node, headers.join(','))
   }
 }
 
-/** They come back in headers of answers, so nothing but printable ASCII may be in them. */
+/** Answers contain them in headers, so they must be printable ASCII. */
 function checkCorsItem(node: string, item: string): void {
   if (item.length > CORS_ITEM_LENGTH_MAX || !/^[\x21-\x7e]+$/.test(item)) {
-    throw invalidNode(node, item)
+    throw invalidXmlNode(node, item)
   }
 }
 
 function invalidDocument(): StorageError {
   return new StorageError('InvalidXmlDocument')
-}
-
-function invalidNode(name: string, value: string): StorageError {
-  return new StorageError('InvalidXmlNodeValue', { XmlNodeName: name, XmlNodeValue: value })
 }

@@ -1,4 +1,4 @@
-// The record of an account's service: its properties. Absent until the first Set Service Properties.
+// The record of a service's properties. It doesn't exist until the first Set Service Properties.
 import { derived } from '../../kv/derived.ts'
 import { encodeKey } from '../../kv/key.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
@@ -12,7 +12,7 @@ import {
   type StorageService,
 } from './service-properties.ts'
 
-export type ServiceAddress = { readonly account: string; readonly service: StorageService }
+type ServiceAddress = { readonly account: string; readonly service: StorageService }
 
 /** → ServiceProperties */
 function servicePropertiesKey({ account, service }: ServiceAddress) {
@@ -27,7 +27,7 @@ export function* getServiceProperties(
   return record === undefined ? DEFAULT_SERVICE_PROPERTIES : decodeProperties(record)
 }
 
-/** A record of an older server lacks what came later. */
+/** Records of older versions lack newer properties. */
 function decodeProperties(record: StoredRecord): ServiceProperties {
   return derived(record, 'properties', () => ({
     ...DEFAULT_SERVICE_PROPERTIES,
@@ -40,7 +40,7 @@ export function* changeServiceProperties(
   address: ServiceAddress,
   update: ServicePropertiesUpdate,
 ): Step<void> {
-  // A setting that would have no effect is refused: being told is better than to rely on it.
+  // Rejects settings that would have no effect, so that nobody relies on them.
   if (update.protocolSettings !== undefined) checkProtocolSettings(update.protocolSettings)
   const current = yield* getServiceProperties(tx, address)
   const changed = setServiceProperties(current, update)

@@ -42,7 +42,7 @@ const near = (position: number, reason: string) =>
 const MULTIPLE =
   "Error parsing query: can't have multiple conditions for a single tag unless they define a range"
 
-const REFUSED_WHERES = [
+const INVALID_WHERES = [
   ['', near(1, 'unexpected end of query')],
   ['a', near(2, 'unexpected end of query')],
   [`a = `, near(5, 'unexpected end of query')],
@@ -78,8 +78,8 @@ const REFUSED_WHERES = [
   ],
 ] as const
 
-for (const [text, message] of REFUSED_WHERES) {
-  test(`where ${text.slice(0, 60)} is refused`, () => {
+for (const [text, message] of INVALID_WHERES) {
+  test(`where ${text.slice(0, 60)} → InvalidQueryParameterValue`, () => {
     assert.throws(() => parseWhere(text, 'account'), {
       code: 'InvalidQueryParameterValue',
       message,
@@ -88,7 +88,7 @@ for (const [text, message] of REFUSED_WHERES) {
   })
 }
 
-test('a search of a container does not name one', () => {
+test('a search in a container can’t name one', () => {
   assert.throws(() => parseWhere(`a = '1' AND @container = 'c'`, 'container'), {
     code: 'InvalidQueryParameterValue',
     message: 'Error parsing query: Cannot have container in both uri and query',
@@ -99,7 +99,7 @@ test('a search of a container does not name one', () => {
   assert.deepEqual(splitContainer(tags), { container: undefined, where: tags })
 })
 
-test('a found blob shows the tags that were asked for', () => {
+test('results contain only the tags that the filter names', () => {
   const where = parseWhere(`a = '1' AND c > '2'`, 'account')
   assert.deepEqual(namedTags(where, [['c', '3'], ['b', '2'], ['a', '1']]), [['c', '3'], ['a', '1']]) // prettier-ignore
 })
@@ -160,7 +160,7 @@ for (const text of REFUSED_IF_TAGS) {
   })
 }
 
-test('the header that is refused is the one that was sent', () => {
+test('the error names the header that was sent', () => {
   assert.throws(() => parseIfTags('a', 'x-ms-source-if-tags'), {
     details: { HeaderName: 'x-ms-source-if-tags', HeaderValue: 'a' },
   })
@@ -169,7 +169,7 @@ test('the header that is refused is the one that was sent', () => {
 const NAMES = ['a', 'b c', 'OR'] as const
 const VALUES = ['', '1', '10', '2', 'a', 'A'] as const
 
-/** A condition as text, and as a function made along with it. */
+/** A condition as text and as a function. */
 type Sample = {
   readonly text: string
   readonly holds: (tags: ReadonlyMap<string, string>) => boolean
@@ -205,7 +205,7 @@ const { condition } = fc.letrec<{ condition: Sample }>((tie) => ({
     })),
     fc.tuple(comparison, tie('condition')).map(([left, right]): Sample => ({
       text: `${left.text} OR ${right.text}`,
-      // Whatever follows an OR is a disjunction of its own.
+      // The part after an OR is a disjunction of its own.
       holds: (tags) => left.holds(tags) || right.holds(tags),
       logicalCount: left.logicalCount + right.logicalCount + 1,
     })),
@@ -217,7 +217,7 @@ const someTags = fc.uniqueArray(
   { selector: ([name]) => name },
 ) // prettier-ignore
 
-test('a condition means what its parts mean', () => {
+test('a parsed condition agrees with the model', () => {
   fc.assert(
     fc.property(condition, someTags, (sample, tags) => {
       fc.pre(sample.logicalCount <= 10)
@@ -237,12 +237,12 @@ const PIECES = [
   `'`, '"', '😀', '\0', '-', '@',
 ] // prettier-ignore
 
-test('of any text comes an expression or a StorageError', () => {
+test('any text gives an expression or a StorageError', () => {
   const pieces = fc.array(fc.constantFrom(...PIECES), { maxLength: 60 })
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
     pieces.map((all) => all.join('')),
-    // Otherwise next to nothing would be parsed.
+    // Otherwise hardly any text would be valid.
     condition.map((sample) => sample.text),
     fc.tuple(condition, fc.constantFrom(...PIECES)).map(([sample, piece]) => sample.text + piece),
   )

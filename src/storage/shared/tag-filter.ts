@@ -1,6 +1,6 @@
-// What may be asked of a blob's tags: the `where` of Find Blobs by Tags and the condition x-ms-if-tags.
-// Text becomes plain data here, and here is said whether tags match it. The operators are those of
-// "Manage and find Azure Blob data with blob index tags"; NOT is not among them.
+// Filters on a blob's tags: the `where` of Find Blobs by Tags and the condition x-ms-if-tags. Parses them, and
+// evaluates them for given tags. The operators are those of "Manage and find Azure Blob data with blob index
+// tags"; there is no NOT.
 //
 //   where       comparison (AND comparison)*          = > >= < <=; for an account also @container =
 //   if-tags     conjunction (OR conjunction)*         = > >= < <= <>
@@ -26,29 +26,29 @@ export type TagExpression =
   | { readonly all: readonly TagExpression[] }
   | { readonly any: readonly TagExpression[] }
 
-/** What a `where` is: comparisons that all hold. */
+/** A `where`: comparisons that all must hold. */
 export type TagConjunction = { readonly all: readonly TagComparison[] }
 
-export type WhereScope = 'account' | 'container'
+type WhereScope = 'account' | 'container'
 
-/** No tag has this name: an at sign is not permitted in one. */
+/** Not the name of a tag: those can't contain an at sign. */
 const CONTAINER = '@container'
 
-/** AND and OR in one x-ms-if-tags. */
+/** Limits the number of AND and OR in one x-ms-if-tags. */
 const LOGICAL_OPERATOR_COUNT_MAX = 10
-/** More parentheses than ten operators can need. */
+/** More parentheses than ten operators need. */
 const DEPTH_MAX = 32
 
-const HOLDS: Readonly<Record<TagOperator, (actual: string, asked: string) => boolean>> = {
-  '=': (actual, asked) => actual === asked,
-  '<>': (actual, asked) => actual !== asked,
-  '>': (actual, asked) => actual > asked,
-  '>=': (actual, asked) => actual >= asked,
-  '<': (actual, asked) => actual < asked,
-  '<=': (actual, asked) => actual <= asked,
+const HOLDS: Readonly<Record<TagOperator, (actual: string, expected: string) => boolean>> = {
+  '=': (actual, expected) => actual === expected,
+  '<>': (actual, expected) => actual !== expected,
+  '>': (actual, expected) => actual > expected,
+  '>=': (actual, expected) => actual >= expected,
+  '<': (actual, expected) => actual < expected,
+  '<=': (actual, expected) => actual <= expected,
 }
 
-/** Values compare as text, ordinally. A tag that the blob doesn't have makes a comparison false. */
+/** Values are compared as text, ordinally. A comparison with a missing tag is false. */
 export function matchesTags(expression: TagExpression, tags: Tags): boolean {
   if ('all' in expression) return expression.all.every((part) => matchesTags(part, tags))
   if ('any' in expression) return expression.any.some((part) => matchesTags(part, tags))
@@ -57,12 +57,12 @@ export function matchesTags(expression: TagExpression, tags: Tags): boolean {
   return tag !== undefined && HOLDS[operator](tag[1], value)
 }
 
-/** What a found blob is shown with: the tags that were asked for, not all that it has. */
+/** The tags that the filter names: a result contains only these. */
 export function namedTags(where: TagConjunction, tags: Tags): Tags {
   return tags.filter(([name]) => where.all.some((comparison) => comparison.name === name))
 }
 
-/** The container that a `where` names, and what it asks of tags. */
+/** Separates the container from the conditions on tags. */
 export function splitContainer(where: TagConjunction): {
   readonly container: string | undefined
   readonly where: TagConjunction
@@ -74,14 +74,14 @@ export function splitContainer(where: TagConjunction): {
 }
 
 export function parseWhere(text: string, scope: WhereScope): TagConjunction {
-  const refuse: Refuse = (reason, at) => invalidWhere(text, reason, at)
-  const cursor = startCursor(text, WHERE_OPERATORS, refuse)
+  const fail: Fail = (reason, at) => invalidWhere(text, reason, at)
+  const cursor = startCursor(text, WHERE_OPERATORS, fail)
   const all: TagComparison[] = []
   do {
     all.push(isContainer(cursor.token) ? takeContainer(cursor, scope) : takeTag(cursor))
   } while (takeWord(cursor, 'AND'))
   if (cursor.token.kind !== 'end') throw unexpected(cursor)
-  checkConjunction(all, refuse)
+  checkConjunction(all, fail)
   return { all }
 }
 
@@ -93,7 +93,7 @@ export function parseIfTags(text: string, header: string = 'x-ms-if-tags'): TagE
   return expression
 }
 
-/** The service says what it stumbled over and where (azure-sdk-for-net#18226, #27610). */
+/** The service reports the reason and the position (azure-sdk-for-net#18226, #27610). */
 function invalidWhere(text: string, reason: string, at: number | undefined): StorageError {
   const place = at === undefined ? '' : ` at or near character position ${at + 1}`
   return new StorageError(
@@ -103,22 +103,22 @@ function invalidWhere(text: string, reason: string, at: number | undefined): Sto
   )
 }
 
-/** One comparison for each tag, or two that are the ends of a range. */
-function checkConjunction(all: readonly TagComparison[], refuse: Refuse): void {
+/** Each tag has one comparison, or two that form a range. */
+function checkConjunction(all: readonly TagComparison[], fail: Fail): void {
   const sides = new Map<string, string>()
   for (const { name, operator } of all) {
     sides.set(name, (sides.get(name) ?? '') + operator.charAt(0))
   }
   for (const side of sides.values()) {
-    // One that bounds from below and one from above, in either order.
+    // A lower and an upper bound, in either order.
     if (side.length > 1 && side !== '<>' && side !== '><') {
-      throw refuse("can't have multiple conditions for a single tag unless they define a range")
+      throw fail("can't have multiple conditions for a single tag unless they define a range")
     }
   }
   const tagCount = sides.size - (sides.has(CONTAINER) ? 1 : 0)
-  if (tagCount === 0) throw refuse('there must be at least one tag in a query')
+  if (tagCount === 0) throw fail('there must be at least one tag in a query')
   if (tagCount > TAG_COUNT_MAX) {
-    throw refuse(`there can be at most ${TAG_COUNT_MAX} unique tags in a query`)
+    throw fail(`there can be at most ${TAG_COUNT_MAX} unique tags in a query`)
   }
 }
 
@@ -146,7 +146,7 @@ function takeLogical(cursor: Cursor, word: 'AND' | 'OR'): boolean {
   if (!takeWord(cursor, word)) return false
   cursor.logicalCount += 1
   if (cursor.logicalCount > LOGICAL_OPERATOR_COUNT_MAX) {
-    throw cursor.refuse(`there can be at most ${LOGICAL_OPERATOR_COUNT_MAX} logical operators`)
+    throw cursor.fail(`there can be at most ${LOGICAL_OPERATOR_COUNT_MAX} logical operators`)
   }
   return true
 }
@@ -158,19 +158,19 @@ function takeTag(cursor: Cursor): TagComparison {
   checkText(cursor, value, at)
   if (value.length > TAG_VALUE_LENGTH_MAX) {
     const bounds = `between 0 and ${TAG_VALUE_LENGTH_MAX} characters in length`
-    throw cursor.refuse(`tag value must be ${bounds}`, at)
+    throw cursor.fail(`tag value must be ${bounds}`, at)
   }
   return { name, operator, value }
 }
 
-/** In quotes it would be the name of a tag. */
+/** Without quotes: in quotes it would be the name of a tag. */
 function isContainer(token: Token): boolean {
   return token.kind === 'word' && token.text === CONTAINER
 }
 
-/** Container names have characters that tags don't, as `$web` does. */
+/** The name isn't checked like that of a tag: `$web` has a character that tags can't have. */
 function takeContainer(cursor: Cursor, scope: WhereScope): TagComparison {
-  if (scope === 'container') throw cursor.refuse('Cannot have container in both uri and query')
+  if (scope === 'container') throw cursor.fail('Cannot have container in both uri and query')
   advance(cursor)
   if (cursor.token.text !== '=') throw unexpected(cursor)
   const operator = takeOperator(cursor)
@@ -180,14 +180,14 @@ function takeContainer(cursor: Cursor, scope: WhereScope): TagComparison {
 function takeName(cursor: Cursor): string {
   const { kind, text, at } = cursor.token
   if (kind === 'word' && text.startsWith('@')) {
-    throw cursor.refuse(`unsupported parameter '${text}'`, at)
+    throw cursor.fail(`unsupported parameter '${text}'`, at)
   }
   if (kind !== 'name' && (kind !== 'word' || KEYWORDS.has(text.toUpperCase()))) {
     throw unexpected(cursor)
   }
   checkText(cursor, text, at)
   if (text.length === 0 || text.length > TAG_NAME_LENGTH_MAX) {
-    throw cursor.refuse(`tag must be between 1 and ${TAG_NAME_LENGTH_MAX} characters in length`, at)
+    throw cursor.fail(`tag must be between 1 and ${TAG_NAME_LENGTH_MAX} characters in length`, at)
   }
   advance(cursor)
   return text
@@ -210,7 +210,7 @@ function takeValue(cursor: Cursor): Token {
 function checkText(cursor: Cursor, text: string, at: number): void {
   if (isTagText(text)) return
   const wrong = Array.from(text).find((character) => !isTagText(character)) ?? ''
-  throw cursor.refuse(`'${wrong}' not permitted in tag name or value`, at)
+  throw cursor.fail(`'${wrong}' not permitted in tag name or value`, at)
 }
 
 function takeWord(cursor: Cursor, word: string): boolean {
@@ -225,23 +225,23 @@ function takeParenthesis(cursor: Cursor, parenthesis: '(' | ')'): boolean {
   return true
 }
 
-function unexpected({ token, refuse }: Cursor): StorageError {
+function unexpected({ token, fail }: Cursor): StorageError {
   const what = token.kind === 'end' ? 'end of query' : `'${token.text}'`
-  return refuse(`unexpected ${what}`, token.at)
+  return fail(`unexpected ${what}`, token.at)
 }
 
 type TokenKind = 'operator' | 'parenthesis' | 'value' | 'name' | 'word' | 'end' | 'unknown'
 
 type Token = { readonly kind: TokenKind; readonly text: string; readonly at: number }
 
-type Refuse = (reason: string, at?: number) => StorageError
+type Fail = (reason: string, at?: number) => StorageError
 
 type Cursor = {
   readonly source: string
   readonly operators: readonly TagOperator[]
-  readonly refuse: Refuse
+  readonly fail: Fail
   token: Token
-  /** Where the token after this one may begin. */
+  /** The position after the token. */
   end: number
   logicalCount: number
 }
@@ -250,15 +250,15 @@ const WHERE_OPERATORS: readonly TagOperator[] = ['=', '>', '>=', '<', '<=']
 const IF_TAGS_OPERATORS: readonly TagOperator[] = [...WHERE_OPERATORS, '<>']
 const KEYWORDS: ReadonlySet<string> = new Set(['AND', 'OR', 'NOT'])
 
-// No character that is permitted in a tag is a quote, so quotes are never doubled.
+// Tags can't contain quotes, so there are no doubled quotes.
 const TOKEN =
   /(?<operator><=|>=|<>|[=<>])|(?<parenthesis>[()])|'(?<value>[^']*)'|"(?<name>[^"]*)"|(?<word>@?\w+)/y
 const TOKEN_KINDS = ['operator', 'parenthesis', 'value', 'name', 'word'] as const
 const SPACE = /\s*/y
 
-function startCursor(source: string, operators: readonly TagOperator[], refuse: Refuse): Cursor {
+function startCursor(source: string, operators: readonly TagOperator[], fail: Fail): Cursor {
   const token: Token = { kind: 'end', text: '', at: 0 }
-  const cursor: Cursor = { source, operators, refuse, token, end: 0, logicalCount: 0 }
+  const cursor: Cursor = { source, operators, fail, token, end: 0, logicalCount: 0 }
   advance(cursor)
   return cursor
 }

@@ -7,42 +7,42 @@ import { checkTags, decodeTagsHeader, NO_TAGS, type Tags } from './tags.ts'
 const numbered = (count: number): Tags =>
   Array.from({ length: count }, (_, i) => [`name${i}`, 'value'] as const)
 
-const ACCEPTED: readonly (readonly [title: string, tags: Tags])[] = [
+const VALID: readonly (readonly [title: string, tags: Tags])[] = [
   ['none', []],
   ['ten', numbered(10)],
   ['a name of 128, a value of 256', [['n'.repeat(128), 'v'.repeat(256)]]],
   ['an empty value', [['name', '']]],
-  ['every character that is permitted', [['azAZ09 +-./:=_', ' azAZ09+-./:=_']]],
+  ['all permitted characters', [['azAZ09 +-./:=_', ' azAZ09+-./:=_']]],
   ['names that differ in case', [['a', '1'], ['A', '2']]],
-  ['a name that objects have', [['__proto__', 'constructor']]],
+  ['a name that JavaScript uses', [['__proto__', 'constructor']]],
 ] // prettier-ignore
 
-for (const [title, tags] of ACCEPTED) {
-  test(`tags: ${title}`, () => checkTags(tags))
+for (const [title, tags] of VALID) {
+  test(`tags: ${title} → ok`, () => checkTags(tags))
 }
 
-const REFUSED: readonly (readonly [title: string, tags: Tags, code: string])[] = [
+const INVALID: readonly (readonly [title: string, tags: Tags, code: string])[] = [
   ['eleven', numbered(11), 'TagsTooLarge'],
   ['an empty name', [['', 'value']], 'EmptyTagName'],
   ['a name of 129', [['n'.repeat(129), '']], 'TagsTooLarge'],
   ['a value of 257', [['name', 'v'.repeat(257)]], 'TagsTooLarge'],
-  ['a name with another character', [['na@me', '']], 'InvalidTag'],
-  ['a value with another character', [['name', 'é']], 'InvalidTag'],
+  ['a name with an invalid character', [['na@me', '']], 'InvalidTag'],
+  ['a value with an invalid character', [['name', 'é']], 'InvalidTag'],
   ['a value with a line feed', [['name', 'value\n']], 'InvalidTag'],
-  ['a name twice', [['a', '1'], ['b', '2'], ['a', '3']], 'DuplicateTagNames'],
+  ['a duplicate name', [['a', '1'], ['b', '2'], ['a', '3']], 'DuplicateTagNames'],
 ] // prettier-ignore
 
-for (const [title, tags, code] of REFUSED) {
+for (const [title, tags, code] of INVALID) {
   test(`tags: ${title} → ${code}`, () => assert.throws(() => checkTags(tags), { code }))
 }
 
-test('x-ms-tags is a query string, as the SDKs write it', () => {
+test('x-ms-tags is a query string', () => {
   assert.equal(decodeTagsHeader(''), NO_TAGS)
   assert.deepEqual(decodeTagsHeader('a%20b=1%2B%3D%2F%3A&c='), [['a b', '1+=/:'], ['c', '']]) // prettier-ignore
   assert.deepEqual(decodeTagsHeader('a+b=c+d&e=f=g&'), [['a b', 'c d'], ['e', 'f=g']]) // prettier-ignore
 })
 
-const REFUSED_HEADERS = [
+const INVALID_HEADERS = [
   ['a', 'InvalidHeaderValue'],
   ['a=%ff', 'InvalidHeaderValue'],
   ['%=a', 'InvalidHeaderValue'],
@@ -52,13 +52,13 @@ const REFUSED_HEADERS = [
   [`a=${'%20'.repeat(683)}`, 'TagsTooLarge'],
 ] as const
 
-for (const [header, code] of REFUSED_HEADERS) {
+for (const [header, code] of INVALID_HEADERS) {
   test(`x-ms-tags ${header.slice(0, 20)} → ${code}`, () => {
     assert.throws(() => decodeTagsHeader(header), { code })
   })
 }
 
-test('an x-ms-tags of any text is tags that pass the check, or a StorageError', () => {
+test('any x-ms-tags gives valid tags or throws a StorageError', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'ab=&%2+0é') }), (header) => {
       try {

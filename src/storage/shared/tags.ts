@@ -1,8 +1,8 @@
-// Blob index tags: at most ten names with values, case-sensitive, in a small set of characters. Setting
-// them replaces them whole. "Set Blob Tags" is the page that this follows.
+// Blob index tags: at most ten pairs of name and value, case-sensitive, from a small set of characters. Setting
+// tags replaces all of them ("Set Blob Tags").
 import { invalidHeader, StorageError } from './error.ts'
 
-/** Pairs, in the order in which they came. */
+/** Pairs in the order of the request. */
 export type Tags = readonly (readonly [name: string, value: string])[]
 
 export const NO_TAGS: Tags = []
@@ -11,7 +11,7 @@ export const TAG_COUNT_MAX = 10
 export const TAG_NAME_LENGTH_MAX = 128
 export const TAG_VALUE_LENGTH_MAX = 256
 
-/** What x-ms-tags may hold, as it is sent. */
+/** The maximum length of x-ms-tags, as it is sent. */
 const HEADER_LENGTH_MAX = 2 * 1024
 
 /** Letters, digits, space and `+ - . / : = _`. */

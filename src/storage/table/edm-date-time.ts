@@ -1,20 +1,20 @@
-// Edm.DateTime, a time in units of 100 ns. JavaScript's Date has milliseconds only, so the seven digits
-// are kept as text and Date does no more than the calendar and the time zone.
+// Edm.DateTime, a time in units of 100 ns. JavaScript's Date has only milliseconds, so the seven digits are
+// kept as text, and Date is used only for the time zone.
 
-/** The earliest that an entity may hold; a filter may name the days before it. */
+/** The earliest time that an entity may contain. A filter may name earlier ones. */
 export const DATE_TIME_MIN = '1601-01-01T00:00:00.0000000Z'
 
 const YEAR_ONE_MS = Date.parse('0001-01-01T00:00:00Z')
 const YEAR_TEN_THOUSAND_MS = Date.parse('+010000-01-01T00:00:00Z')
 const OFFSET_MINUTES_MAX = 14 * 60
 
-// XML Schema's dateTime, as OData writes it; seconds, and the time, may be left out.
+// XML Schema's dateTime, as OData writes it. The seconds, or the whole time, are optional.
 const DATE_TIME =
   /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?)?(?:Z|([+-])(\d\d):(\d\d))?$/
 
 /**
- * The value of an Edm.DateTime, or undefined if the text is no time of the years 1 to 9999. Without a
- * zone it is UTC. Digits after the seventh are dropped.
+ * The value of an Edm.DateTime; undefined if the text isn't a time in the years 1 to 9999. The default zone is
+ * UTC. Digits after the seventh are dropped.
  */
 export function parseDateTime(text: string): string | undefined {
   const match = DATE_TIME.exec(text)
@@ -35,7 +35,7 @@ export function parseDateTime(text: string): string | undefined {
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** Of the years 1 to 9999. Not by Date.parse, which turns 31 June into 1 July and takes long. */
+/** Whether it is a date in the years 1 to 9999. Date.parse is slow, and turns 31 June into 1 July. */
 function isDate(date: string): boolean {
   const year = Number(date.slice(0, 4))
   const month = Number(date.slice(5, 7))
@@ -52,7 +52,7 @@ function parseOffset([, , , , , sign, hours, minutes]: RegExpExecArray): number 
   return sign === '-' ? -offsetMinutes : offsetMinutes
 }
 
-/** As the service writes it: without the zeros at the end, and without a point if nothing is left. */
+/** As the service writes it: without trailing zeros, and without the point if nothing follows it. */
 export function formatDateTime(value: string): string {
   return value.replace(/\.?0+Z$/, 'Z')
 }

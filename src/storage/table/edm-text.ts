@@ -1,5 +1,5 @@
-// The texts of property values: as JSON holds them (where the quotes are JSON's), and as the literals of
-// a $filter. Parsers answer undefined for what is not of the type; the caller knows what to refuse.
+// Property values as text: in JSON strings, and in literals of a $filter. Parsers return undefined for a text
+// that isn't of the type; the caller throws the error.
 import { DATE_TIME_MIN, formatDateTime, parseDateTime } from './edm-date-time.ts'
 import type { DoubleWord, EdmType, EdmValue } from './edm.ts'
 
@@ -8,13 +8,13 @@ const INT32_MAX = 2 ** 31 - 1
 const INT64_END = 2n ** 63n
 const DIGITS_MAX = 40
 
-// Of the module, not of the functions: a literal inside of one is made anew with every call.
+// At module level: a literal inside a function would be created with every call.
 const INTEGER = /^-?\d+$/
 const DOUBLE = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const GUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const BASE64 = /^[\dA-Za-z+/]*={0,2}$/
 
-/** The value of a property that came as text, such as `"5"` with `"A@odata.type": "Edm.Int64"`. */
+/** The value of a property that was sent as text, such as `"5"` with `"A@odata.type": "Edm.Int64"`. */
 export function parseEdm(type: EdmType, text: string): EdmValue | undefined {
   switch (type) {
     case 'Edm.String':
@@ -50,7 +50,7 @@ export function parseInt64(text: string): EdmValue | undefined {
   return { type: 'Edm.Int64', value: String(number) }
 }
 
-/** XML Schema says INF where JSON's readers say Infinity; the service takes both. */
+/** XML Schema writes INF, JSON readers write Infinity; the service accepts both. */
 const DOUBLE_WORDS: ReadonlyMap<string, DoubleWord> = new Map([
   ['NaN', 'NaN'],
   ['INF', 'Infinity'],
@@ -66,10 +66,10 @@ export function parseDouble(text: string): EdmValue | undefined {
   return edmDouble(Number(text))
 }
 
-/** Undefined for what is too large: a number that JSON or a filter writes with digits is finite. */
+/** Undefined if the number is too large: numbers with digits in JSON or a filter must be finite. */
 function edmDouble(number: number): EdmValue | undefined {
   if (!Number.isFinite(number)) return undefined
-  // JSON would lose the sign of -0, so that a record read back would differ.
+  // JSON would lose the sign of -0, so the stored record would differ.
   return { type: 'Edm.Double', value: number === 0 ? 0 : number }
 }
 
@@ -89,13 +89,13 @@ function parseBase64(text: string): EdmValue | undefined {
   return { type: 'Edm.Binary', value: Buffer.from(text, 'base64').toString('base64') }
 }
 
-/** The digits of a $filter's X'0aff'. */
+/** The digits of X'0aff' in a $filter. */
 export function parseHexadecimal(text: string): EdmValue | undefined {
   if (text.length % 2 !== 0 || !/^[\da-fA-F]*$/.test(text)) return undefined
   return { type: 'Edm.Binary', value: Buffer.from(text, 'hex').toString('base64') }
 }
 
-/** As JSON holds it, without quotes. */
+/** As in JSON, without quotes. */
 export function formatEdm(edm: EdmValue): string {
   switch (edm.type) {
     case 'Edm.Double':
@@ -107,27 +107,8 @@ export function formatEdm(edm: EdmValue): string {
   }
 }
 
-/** With a point or an exponent: `5` would be an Int32. */
+/** Always with a point or an exponent: `5` would be an Int32. */
 export function formatDouble(value: number | DoubleWord): string {
   const text = String(value)
   return INTEGER.test(text) ? `${text}.0` : text
-}
-
-export function formatLiteral(edm: EdmValue): string {
-  switch (edm.type) {
-    case 'Edm.String':
-      return `'${edm.value.replaceAll("'", "''")}'`
-    case 'Edm.Int64':
-      return `${edm.value}L`
-    case 'Edm.Double':
-      return formatDouble(edm.value).replace('Infinity', 'INF')
-    case 'Edm.DateTime':
-      return `datetime'${formatDateTime(edm.value)}'`
-    case 'Edm.Guid':
-      return `guid'${edm.value}'`
-    case 'Edm.Binary':
-      return `X'${Buffer.from(edm.value, 'base64').toString('hex')}'`
-    default:
-      return String(edm.value)
-  }
 }

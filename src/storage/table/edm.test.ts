@@ -45,7 +45,7 @@ const COMPARISONS: readonly (readonly [EdmValue, EdmValue, number | undefined])[
   [binary('00ff'), binary('01'), -1],
   [binary('01'), binary('0100'), -1],
   [binary(''), binary(''), 0],
-  // An Int32 constant is widened, and nothing else.
+  // Only an Int32 constant is widened.
   [int64('64'), int32(64), 0],
   [double(5.5), int32(5), 1],
   [int32(64), int64('64'), undefined],
@@ -59,13 +59,13 @@ const COMPARISONS: readonly (readonly [EdmValue, EdmValue, number | undefined])[
 ]
 
 for (const [value, constant, expected] of COMPARISONS) {
-  test(`${JSON.stringify(value)} against ${JSON.stringify(constant)} → ${expected}`, () => {
+  test(`${JSON.stringify(value)} compared with ${JSON.stringify(constant)} → ${expected}`, () => {
     const comparison = compareEdm(value, constant)
     assert.equal(comparison === undefined ? undefined : Math.sign(comparison), expected)
   })
 }
 
-test('what compares survives JSON', () => {
+test('values compare the same after a round trip through JSON', () => {
   for (const [value, constant, expected] of COMPARISONS) {
     const again: EdmValue = JSON.parse(JSON.stringify(value))
     const comparison = compareEdm(again, constant)
@@ -73,7 +73,7 @@ test('what compares survives JSON', () => {
   }
 })
 
-test('GUIDs sort as .NET compares their fields', () => {
+test('GUIDs sort like .NET compares their fields', () => {
   // Guid.CompareTo goes from the first field to the last, each as an unsigned number.
   const fields = (text: string) => text.split('-').map((field) => Number.parseInt(field, 16))
   fc.assert(
@@ -114,7 +114,7 @@ test('the size of an entity is 4 + keys + for each property 8 + name + value', (
   )
 })
 
-test('eight types are known, by their exact names', () => {
+test('types are known by their exact names', () => {
   assert(isEdmType('Edm.Int64'))
   for (const text of ['Edm.int64', 'Int64', 'Edm.Decimal', 'toString', '']) {
     assert(!isEdmType(text), text)

@@ -1,17 +1,16 @@
-// What a property of an entity holds: one of the eight types that the Table service has, as plain data
-// that survives JSON, so that an entity's record is the entity. Each value has one form only, hence
-// equal values are equal texts ("Understanding the Table service data model").
+// Property values: the eight types of the Table service, as plain data that can be stored as JSON. Each value
+// has exactly one form, so equal values are equal texts ("Understanding the Table service data model").
 export type EdmValue =
   | { readonly type: 'Edm.String'; readonly value: string }
   | { readonly type: 'Edm.Boolean'; readonly value: boolean }
   | { readonly type: 'Edm.Int32'; readonly value: number }
-  /** Decimal digits: JSON's numbers end at 2^53. */
+  /** Decimal digits, since numbers in JSON are exact only up to 2^53. */
   | { readonly type: 'Edm.Int64'; readonly value: string }
-  /** JSON has no word for what is no number; these three are the service's own. */
+  /** JSON has no NaN or infinity; these three words are the service's. */
   | { readonly type: 'Edm.Double'; readonly value: number | DoubleWord }
-  /** In UTC with seven digits, `2026-11-15T19:46:33.1657319Z`, so that texts sort like times. */
+  /** In UTC with seven digits, `2026-11-15T19:46:33.1657319Z`, so that texts sort by time. */
   | { readonly type: 'Edm.DateTime'; readonly value: string }
-  /** Lower case. .NET compares the fields as unsigned numbers, which is the order of these texts. */
+  /** In lower case: these texts sort like the unsigned fields that .NET compares. */
   | { readonly type: 'Edm.Guid'; readonly value: string }
   /** Base64, padded. */
   | { readonly type: 'Edm.Binary'; readonly value: string }
@@ -20,10 +19,10 @@ export type EdmType = EdmValue['type']
 
 export type DoubleWord = 'NaN' | 'Infinity' | '-Infinity'
 
-/** By the names that an entity gave them. Made by `setProperty`, since `__proto__` is a name like others. */
+/** By name. Use `setProperty` to add one, since `__proto__` is a valid name. */
 export type EdmProperties = Readonly<Record<string, EdmValue>>
 
-/** An assignment to `__proto__` would be something else; all others are faster with one. */
+/** An assignment is faster, but to `__proto__` it would set the prototype. */
 export function setProperty(
   properties: Record<string, EdmValue>,
   name: string,
@@ -53,10 +52,10 @@ export function isEdmType(text: string): text is EdmType {
 }
 
 /**
- * Below, at or above 0 as the value is less than, equal to or greater than the constant of a filter; NaN
- * where a Double is not a number; undefined where the types can't be compared. An Int32 constant is
- * widened to an Int64 or a Double value, and nothing else is: the service finds the Int64 64 with
- * `eq 64`, but not the Int32 64 with `eq 64L` (AzureStorageExplorer#5346, #6866).
+ * Compares a value with the constant of a filter. Returns less than, exactly or more than 0; NaN if a Double is
+ * NaN; undefined if the types can't be compared. Only an Int32 constant is widened, to Int64 or Double: the
+ * service finds the Int64 64 with `eq 64`, but not the Int32 64 with `eq 64L` (AzureStorageExplorer#5346,
+ * #6866).
  */
 export function compareEdm(value: EdmValue, constant: EdmValue): number | undefined {
   if (value.type !== constant.type) {
@@ -87,7 +86,7 @@ function bytesOf(base64: string): Buffer {
   return Buffer.from(base64, 'base64')
 }
 
-/** What the limit of 64 KiB on a value counts: strings are UTF-16. */
+/** The size that the limit of 64 KiB per value applies to. Strings are UTF-16. */
 export function edmLengthBytes(edm: EdmValue): number {
   switch (edm.type) {
     case 'Edm.String':
@@ -109,7 +108,7 @@ const FIXED_LENGTH_BYTES: Readonly<Record<Exclude<EdmType, 'Edm.String' | 'Edm.B
     'Edm.Guid': 16,
   }
 
-/** What the limit of 1 MiB on an entity counts ("How to calculate the capacity of a table entity"). */
+/** The size that the limit of 1 MiB per entity applies to ("How to calculate the capacity of a table entity"). */
 export function entitySizeBytes(entity: {
   readonly partitionKey: string
   readonly rowKey: string
@@ -117,7 +116,7 @@ export function entitySizeBytes(entity: {
 }): number {
   let sizeBytes = 4 + (entity.partitionKey.length + entity.rowKey.length) * 2
   for (const [name, edm] of Object.entries(entity.properties)) {
-    // What has no fixed length is stored with its length.
+    // Values of variable length include their length.
     const prefixBytes = edm.type === 'Edm.String' || edm.type === 'Edm.Binary' ? 4 : 0
     sizeBytes += 8 + name.length * 2 + prefixBytes + edmLengthBytes(edm)
   }

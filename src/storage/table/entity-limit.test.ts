@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../shared/error.ts'
 import type { EdmProperties, EdmValue } from './edm.ts'
-import { checkEntity } from './entity-limit.ts'
+import { checkEntityWrite } from './entity.ts'
 import { int, text } from './harness.ts'
 
 const KEYS = { partitionKey: 'p', rowKey: 'r' }
@@ -12,7 +12,7 @@ function outcome(
   properties: EdmProperties,
 ): string {
   try {
-    checkEntity(keys, properties)
+    checkEntityWrite({ ...keys, kind: 'insert', properties })
     return 'ok'
   } catch (error) {
     assert(error instanceof StorageError)
@@ -75,7 +75,7 @@ for (const [name, expected] of NAMES) {
   })
 }
 
-/** 4, two keys of a character, and 15 properties P0 … P14 of 64 KiB. */
+/** 4 bytes, two keys of one character, and 15 properties P0 … P14 of 64 KiB. */
 const FIXED = 8 + 10 * (8 + 4 + 4 + 65_536) + 5 * (8 + 6 + 4 + 65_536)
 const LAST = 1_048_576 - FIXED - (8 + 2 + 4)
 

@@ -1,9 +1,9 @@
-// How large an entity may be, and what its keys and properties may be ("Understanding the Table service data
-// model"). The messages are the ones that the service sends; its list of error codes has other words.
+// Limits on entities, their keys and their properties ("Understanding the Table service data model"). The
+// messages are those that the service sends, which differ from its list of error codes.
 import { StorageError, type ErrorCode } from '../shared/error.ts'
 import { edmLengthBytes, entitySizeBytes, type EdmProperties } from './edm.ts'
 import type { EntityKeys } from './entity-record.ts'
-import { KEY_LENGTH_MAX } from './key-range.ts'
+import { ENTITY_KEY_LENGTH_MAX } from './key-range.ts'
 
 /** Besides PartitionKey, RowKey and Timestamp. */
 const PROPERTY_COUNT_MAX = 252
@@ -21,30 +21,25 @@ const MESSAGES = {
 } as const satisfies Partial<Record<ErrorCode, string>>
 
 const KEY_FORBIDDEN = /[/\\#?\p{Cc}]/u
-/** An identifier of C#. The first test is for the names that almost all have. */
+/** C# identifiers. Almost all names pass the first, faster test. */
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const NAME = /^[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}\p{Cf}]*$/u
 
-export function checkEntity(keys: EntityKeys, properties: EdmProperties): void {
-  checkEntityKeys(keys)
-  checkProperties(keys, properties)
-}
-
-/** Of an entity that may come to be. Who asks for one that can't be there is told that it isn't. */
+/** For writes that may create the entity. For others, an entity with invalid keys simply doesn't exist. */
 export function checkEntityKeys({ partitionKey, rowKey }: EntityKeys): void {
   checkKey('PartitionKey', partitionKey)
   checkKey('RowKey', rowKey)
 }
 
 function checkKey(name: 'PartitionKey' | 'RowKey', key: string): void {
-  // The service has a code for keys, KeyValueTooLarge, and doesn't use it.
-  if (key.length > KEY_LENGTH_MAX) throw exceeded('PropertyValueTooLarge')
+  // The service has a code KeyValueTooLarge, but doesn't use it.
+  if (key.length > ENTITY_KEY_LENGTH_MAX) throw exceeded('PropertyValueTooLarge')
   if (!KEY_FORBIDDEN.test(key)) return
   const message = `The '${name}' parameter of value '${key}' is out of range.`
   throw new StorageError('OutOfRangeInput', {}, message)
 }
 
-/** The entity's size comes before that of a value: 1 MiB in one property is EntityTooLarge. */
+/** The size of the entity is checked before those of its values: 1 MiB in one property is EntityTooLarge. */
 export function checkProperties(keys: EntityKeys, properties: EdmProperties): void {
   for (const name of Object.keys(properties)) checkName(name)
   checkEntitySize(keys, properties)
@@ -53,7 +48,7 @@ export function checkProperties(keys: EntityKeys, properties: EdmProperties): vo
   }
 }
 
-/** What a merge can exceed, though each of its parts is within the limits. */
+/** A merge can exceed these limits even if neither of its parts does. */
 export function checkEntitySize(keys: EntityKeys, properties: EdmProperties): void {
   if (Object.keys(properties).length > PROPERTY_COUNT_MAX) throw exceeded('TooManyProperties')
   const sizeBytes = entitySizeBytes({ ...keys, properties })

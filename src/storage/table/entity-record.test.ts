@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { EdmProperties, EdmValue } from './edm.ts'
-import { decodeEntity, decodeEntityKey, encodeState } from './entity-record.ts'
+import { decodeEntityRecord, decodeEntityKey, encodeState } from './entity-record.ts'
 import { entityKey } from './keys.ts'
 
 const VALUES: readonly EdmValue[] = [
@@ -19,7 +19,7 @@ const VALUES: readonly EdmValue[] = [
   { type: 'Edm.Binary', value: 'AP8=' },
 ]
 
-test('what is written is what is read: names, order, types and values', () => {
+test('encoding preserves names, order, types and values', () => {
   const properties = fc
     .uniqueArray(
       fc.tuple(
@@ -42,7 +42,7 @@ test('what is written is what is read: names, order, types and values', () => {
       const entity = { partitionKey, rowKey, stamp, properties: given }
       const keys = decodeEntityKey(entityKey(7, partitionKey, rowKey))
       assert.deepEqual(keys, { partitionKey, rowKey })
-      const read = decodeEntity(keys, encodeState(entity))
+      const read = decodeEntityRecord(keys, encodeState(entity))
       assert.deepEqual(read, entity)
       assert.deepEqual(Object.entries(read.properties), Object.entries(given))
     }),

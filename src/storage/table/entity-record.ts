@@ -1,6 +1,7 @@
-// How an entity is kept: its keys are in the key, and the record is one flat list of JSON, the stamp and
-// then name, letter of the type and value of each property. That is two thirds of the properties' own JSON
-// and read in half its time (measured: 422 bytes against 652, 1.9 µs against 3.7 µs, eight properties).
+// The record of an entity. PartitionKey and RowKey are in the record's key; the record is one flat JSON list:
+// the stamp, then the name, the letter of the type and the value of each property. Compared with the properties
+// as JSON objects it takes two thirds of the space and half the time to read (422 instead of 652 bytes, 1.9
+// instead of 3.7 µs, measured with eight properties).
 import { decodeKey, encodeKey } from '../../kv/key.ts'
 import { derived } from '../../kv/derived.ts'
 import type { Key } from '../../kv/kv.ts'
@@ -10,8 +11,8 @@ import { entityKeyParts } from './keys.ts'
 
 export type EntityKeys = { readonly partitionKey: string; readonly rowKey: string }
 
-/** What can change of an entity. */
-export type EntityState = {
+/** The part of an entity that can change. */
+type EntityState = {
   /** Its ETag and its Timestamp are made from it. */
   readonly stamp: number
   /** Without PartitionKey, RowKey and Timestamp. */
@@ -20,7 +21,7 @@ export type EntityState = {
 
 export type Entity = EntityKeys & EntityState
 
-/** They are in stores: a letter is never given another meaning. */
+/** Existing stores contain these letters, so their meaning must never change. */
 const LETTERS: Readonly<Record<EdmType, string>> = {
   'Edm.String': 'S',
   'Edm.Boolean': 'B',
@@ -44,14 +45,13 @@ export function encodeState({ stamp, properties }: EntityState): StoredRecord {
   return encodeSharedRecord(list)
 }
 
-export function decodeEntity({ partitionKey, rowKey }: EntityKeys, value: StoredRecord): Entity {
-  return { partitionKey, rowKey, ...decodeState(value) }
-}
-
-export function decodeState(value: StoredRecord): EntityState {
+export function decodeEntityRecord(
+  { partitionKey, rowKey }: EntityKeys,
+  value: StoredRecord,
+): Entity {
   const list = decodeRecord<readonly Scalar[]>(value)
   const properties = derived(value, 'properties', () => parseProperties(list))
-  return { stamp: Number(list[0]), properties }
+  return { partitionKey, rowKey, stamp: Number(list[0]), properties }
 }
 
 function parseProperties(list: readonly Scalar[]): EdmProperties {
@@ -64,14 +64,14 @@ function parseProperties(list: readonly Scalar[]): EdmProperties {
   return properties
 }
 
-/** Before the PartitionKey of a key there is the same number of bytes in all tables. */
+/** The part before the PartitionKey has the same length in all tables. */
 const HEAD_BYTES = encodeKey(...entityKeyParts(0)).length
 const PLAIN = /^[ -~]*$/
 
-/** A query reads thousands: ASCII, which almost all keys are, has a shorter way (0.14 µs against 1 µs). */
+/** Queries decode thousands of keys, so ASCII, which almost all keys are, has a fast path (0.14 instead of 1 µs). */
 export function decodeEntityKey(key: Key): EntityKeys {
   const bytes = Buffer.isBuffer(key) ? key : Buffer.from(key)
-  // Behind the head: a byte that says string, PartitionKey, 0, the byte again, RowKey, 0 (kv/key.ts).
+  // After the head: the tag of a string, PartitionKey, 0, the tag of a string, RowKey, 0 (kv/key.ts).
   const latin1 = bytes.toString('latin1', HEAD_BYTES + 1, bytes.length - 1)
   const end = latin1.indexOf('\0')
   const [partitionKey, rowKey] = [latin1.slice(0, end), latin1.slice(end + 2)]

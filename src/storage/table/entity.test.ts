@@ -4,7 +4,7 @@ import { StorageError } from '../shared/error.ts'
 import { timestampOf } from '../shared/etag.ts'
 import type { EdmProperties } from './edm.ts'
 import { entityETag, getEntity, isETagOf, writeEntity, type EntityWrite } from './entity.ts'
-import { ENGINES, int, openWorld, outcomeOf, TABLE, text, type World } from './harness.ts'
+import { ENGINES, int, tableWorld, outcomeOf, TABLE, text, type TableWorld } from './harness.ts'
 
 const KEYS = { partitionKey: 'p', rowKey: 'r' }
 const OLD: EdmProperties = { ...text('old'), ...int('Kept', 1) }
@@ -12,35 +12,35 @@ const NEW: EdmProperties = text('new')
 const MERGED: EdmProperties = { ...text('new'), ...int('Kept', 1) }
 const STALE = `W/"datetime'2020-01-01T00%3A00%3A00.0000000Z'"`
 
-async function put(world: World, properties: EdmProperties): Promise<string> {
+async function put(world: TableWorld, properties: EdmProperties): Promise<string> {
   const entity = await world.write({ ...KEYS, kind: 'upsertReplace', properties })
   assert(entity !== undefined)
   return entityETag(entity.stamp)
 }
 
-async function propertiesOf(world: World): Promise<EdmProperties | 'gone'> {
+async function propertiesOf(world: TableWorld): Promise<EdmProperties | 'missing'> {
   const outcome = await outcomeOf(world.get('p', 'r'))
-  return outcome === 'ResourceNotFound' ? 'gone' : (await world.get('p', 'r')).properties
+  return outcome === 'ResourceNotFound' ? 'missing' : (await world.get('p', 'r')).properties
 }
 
 type Match = 'current' | 'stale' | '*'
 type Kind = EntityWrite['kind']
 
-// The operation, its If-Match, what it comes to, and what is there then: without an entity, and with OLD.
+// operation, If-Match → outcome and resulting properties: without an entity, and with OLD
 // prettier-ignore
-const WRITES: readonly (readonly [Kind, Match | undefined, [string, EdmProperties | 'gone'], [string, EdmProperties | 'gone']])[] = [
-  ['insert',        undefined, ['ok', NEW],                  ['EntityAlreadyExists', OLD]],
-  ['replace',       'current', ['ResourceNotFound', 'gone'], ['ok', NEW]],
-  ['replace',       '*',       ['ResourceNotFound', 'gone'], ['ok', NEW]],
-  ['replace',       'stale',   ['ResourceNotFound', 'gone'], ['UpdateConditionNotSatisfied', OLD]],
-  ['merge',         'current', ['ResourceNotFound', 'gone'], ['ok', MERGED]],
-  ['merge',         '*',       ['ResourceNotFound', 'gone'], ['ok', MERGED]],
-  ['merge',         'stale',   ['ResourceNotFound', 'gone'], ['UpdateConditionNotSatisfied', OLD]],
-  ['upsertReplace', undefined, ['ok', NEW],                  ['ok', NEW]],
-  ['upsertMerge',   undefined, ['ok', NEW],                  ['ok', MERGED]],
-  ['delete',        'current', ['ResourceNotFound', 'gone'], ['ok', 'gone']],
-  ['delete',        '*',       ['ResourceNotFound', 'gone'], ['ok', 'gone']],
-  ['delete',        'stale',   ['ResourceNotFound', 'gone'], ['UpdateConditionNotSatisfied', OLD]],
+const WRITES: readonly (readonly [Kind, Match | undefined, [string, EdmProperties | 'missing'], [string, EdmProperties | 'missing']])[] = [
+  ['insert',        undefined, ['ok', NEW],                     ['EntityAlreadyExists', OLD]],
+  ['replace',       'current', ['ResourceNotFound', 'missing'], ['ok', NEW]],
+  ['replace',       '*',       ['ResourceNotFound', 'missing'], ['ok', NEW]],
+  ['replace',       'stale',   ['ResourceNotFound', 'missing'], ['UpdateConditionNotSatisfied', OLD]],
+  ['merge',         'current', ['ResourceNotFound', 'missing'], ['ok', MERGED]],
+  ['merge',         '*',       ['ResourceNotFound', 'missing'], ['ok', MERGED]],
+  ['merge',         'stale',   ['ResourceNotFound', 'missing'], ['UpdateConditionNotSatisfied', OLD]],
+  ['upsertReplace', undefined, ['ok', NEW],                     ['ok', NEW]],
+  ['upsertMerge',   undefined, ['ok', NEW],                     ['ok', MERGED]],
+  ['delete',        'current', ['ResourceNotFound', 'missing'], ['ok', 'missing']],
+  ['delete',        '*',       ['ResourceNotFound', 'missing'], ['ok', 'missing']],
+  ['delete',        'stale',   ['ResourceNotFound', 'missing'], ['UpdateConditionNotSatisfied', OLD]],
 ]
 
 function writeOf(kind: Kind, match: Match | undefined, etag: string): EntityWrite {
@@ -59,8 +59,8 @@ function writeOf(kind: Kind, match: Match | undefined, etag: string): EntityWrit
 for (const [engine, options] of ENGINES) {
   describe(engine, () => {
     for (const [kind, match, onMissing, onExisting] of WRITES) {
-      test(`${kind} ${match ?? ''} → ${onMissing[0]} on nothing, ${onExisting[0]} on an entity`, async () => {
-        const world = await openWorld(options)
+      test(`${kind} ${match ?? ''} → ${onMissing[0]} without an entity, ${onExisting[0]} with one`, async () => {
+        const world = await tableWorld(options)
         const missing = await outcomeOf(world.write(writeOf(kind, match, STALE)))
         assert.deepEqual([missing, await propertiesOf(world)], onMissing)
         const etag = await put(world, OLD)
@@ -69,8 +69,8 @@ for (const [engine, options] of ENGINES) {
       })
     }
 
-    test('100 clients read, add one and write back with If-Match: none is lost', async () => {
-      const world = await openWorld(options)
+    test('no increment of 100 concurrent clients with If-Match is lost', async () => {
+      const world = await tableWorld(options)
       await put(world, int('Count', 0))
       let retryCount = 0
       const increment = async (): Promise<void> => {
@@ -87,11 +87,11 @@ for (const [engine, options] of ENGINES) {
       }
       await Promise.all(Array.from({ length: 100 }, increment))
       assert.deepEqual(await propertiesOf(world), int('Count', 100))
-      assert(retryCount > 0, 'they were in each other’s way')
+      assert(retryCount > 0, 'there were conflicts')
     })
 
-    test('of 50 clients that insert the same entity one succeeds', async () => {
-      const world = await openWorld(options)
+    test('one of 50 concurrent inserts of an entity succeeds', async () => {
+      const world = await tableWorld(options)
       const outcomes = await Promise.all(
         Array.from({ length: 50 }, (_, i) =>
           outcomeOf(world.write({ ...KEYS, kind: 'insert', properties: int('By', i) })),
@@ -101,8 +101,8 @@ for (const [engine, options] of ENGINES) {
       assert.equal(outcomes.filter((outcome) => outcome === 'EntityAlreadyExists').length, 49)
     })
 
-    test('of 50 clients that delete what they have seen one succeeds', async () => {
-      const world = await openWorld(options)
+    test('one of 50 concurrent deletes of an entity succeeds', async () => {
+      const world = await tableWorld(options)
       const ifMatch = await put(world, OLD)
       const outcomes = await Promise.all(
         Array.from({ length: 50 }, () =>
@@ -115,8 +115,8 @@ for (const [engine, options] of ENGINES) {
   })
 }
 
-test('in a table that isn’t there → TableNotFound', async () => {
-  const world = await openWorld()
+test('operations on a missing table → TableNotFound', async () => {
+  const world = await tableWorld()
   await world.drop()
   const writes: readonly EntityWrite[] = [
     { ...KEYS, kind: 'insert', properties: {} },
@@ -130,15 +130,15 @@ test('in a table that isn’t there → TableNotFound', async () => {
   assert.equal(await outcomeOf(world.get('p', 'r')), 'TableNotFound')
 })
 
-test('a table is addressed without case', async () => {
-  const world = await openWorld()
+test('table names are case-insensitive', async () => {
+  const world = await tableWorld()
   await put(world, OLD)
   const entity = await world.kv.read((tx) => getEntity(tx, { ...TABLE, table: 'pEOPLE' }, KEYS))
   assert.deepEqual(entity.properties, OLD)
 })
 
-test('keys have case, may be empty, and are those of one entity only', async () => {
-  const world = await openWorld()
+test('keys are case-sensitive, may be empty, and identify one entity', async () => {
+  const world = await tableWorld()
   const keys = [
     ['', ''],
     ['a', ''],
@@ -158,8 +158,8 @@ test('keys have case, may be empty, and are those of one entity only', async () 
   }
 })
 
-test('what can’t be there is not found, and can’t be made', async () => {
-  const world = await openWorld()
+test('an entity with invalid keys doesn’t exist and can’t be created', async () => {
+  const world = await tableWorld()
   const keys = { partitionKey: 'p'.repeat(2_048), rowKey: 'r' }
   assert.equal(await outcomeOf(world.get(keys.partitionKey, 'r')), 'ResourceNotFound')
   const outcomes: [EntityWrite, string][] = [
@@ -173,8 +173,8 @@ test('what can’t be there is not found, and can’t be made', async () => {
   }
 })
 
-test('a merge changes the type of what it names', async () => {
-  const world = await openWorld()
+test('a merge can change the types of properties', async () => {
+  const world = await tableWorld()
   await put(world, { ...int('A', 1), ...int('B', 2) })
   const properties: EdmProperties = { A: { type: 'Edm.Boolean', value: true } }
   await world.write({ ...KEYS, kind: 'merge', properties, ifMatch: '*' })
@@ -182,15 +182,15 @@ test('a merge changes the type of what it names', async () => {
 })
 
 test('a merge without properties changes nothing but the ETag', async () => {
-  const world = await openWorld()
+  const world = await tableWorld()
   const before = await put(world, OLD)
   await world.write({ ...KEYS, kind: 'merge', properties: {}, ifMatch: before })
   assert.deepEqual(await propertiesOf(world), OLD)
   assert.notEqual(entityETag((await world.get('p', 'r')).stamp), before)
 })
 
-test('two merges within the limits may not go beyond them together', async () => {
-  const world = await openWorld()
+test('a merge may not exceed the limits of an entity', async () => {
+  const world = await tableWorld()
   const many = (prefix: string): EdmProperties => {
     return Object.assign({}, ...Array.from({ length: 200 }, (_, i) => int(`${prefix}${i}`, i)))
   }
@@ -200,16 +200,16 @@ test('two merges within the limits may not go beyond them together', async () =>
   assert.deepEqual(await propertiesOf(world), many('A'))
 })
 
-test('every write in one tick of the clock has an ETag and a Timestamp of its own', async () => {
-  const world = await openWorld()
+test('every write within one millisecond has its own ETag and Timestamp', async () => {
+  const world = await tableWorld()
   const etags: string[] = []
   for (let i = 0; i < 2_000; i += 1) etags.push(await put(world, OLD))
   assert.equal(new Set(etags).size, 2_000)
   assert.equal(etags[0], `W/"datetime'2026-11-15T19%3A46%3A33.0000000Z'"`)
 })
 
-test('an entity from a clock that was ahead gets a later ETag all the same', async () => {
-  const world = await openWorld()
+test('a write after the clock was set back gets a later ETag', async () => {
+  const world = await tableWorld()
   const ahead = { nowMs: 0, stamp: Date.UTC(2030, 0) * 1_024 }
   const first = await world.kv.write((tx) =>
     writeEntity(tx, TABLE, { ...KEYS, kind: 'insert', properties: OLD }, ahead),
@@ -241,8 +241,8 @@ for (const [match, expected] of MATCHES) {
   })
 }
 
-test('a property may be called __proto__', async () => {
-  const world = await openWorld()
+test('a property can be named __proto__', async () => {
+  const world = await tableWorld()
   const properties: EdmProperties = Object.fromEntries([
     ['__proto__', { type: 'Edm.Int32', value: 1 }],
     ['constructor', { type: 'Edm.Int32', value: 2 }],
@@ -250,14 +250,14 @@ test('a property may be called __proto__', async () => {
   await put(world, properties)
   await world.write({ ...KEYS, kind: 'merge', properties: int('A', 3), ifMatch: '*' })
   const found = await propertiesOf(world)
-  assert(found !== 'gone')
+  assert(found !== 'missing')
   assert.deepEqual(Object.keys(found), ['__proto__', 'constructor', 'A'])
   assert.equal(Object.getPrototypeOf(found), Object.prototype)
 })
 
-test('a refused write throws a StorageError and leaves nothing', async () => {
-  const world = await openWorld()
+test('a failed write throws a StorageError and writes nothing', async () => {
+  const world = await tableWorld()
   const write: EntityWrite = { ...KEYS, kind: 'insert', properties: int('a-b', 1) }
   await assert.rejects(world.write(write), StorageError)
-  assert.equal(await propertiesOf(world), 'gone')
+  assert.equal(await propertiesOf(world), 'missing')
 })

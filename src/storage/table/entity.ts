@@ -1,20 +1,20 @@
-// Entities: reading one and writing one. Concurrency is optimistic: who writes says by an ETag which state
-// was seen, or with `*` or an upsert that it doesn't matter.
+// Reads and writes of single entities. Concurrency is optimistic: a write names the ETag of the state that the
+// client has seen, or `*` for any. Upserts have no ETag.
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { StorageError, type ErrorCode } from '../shared/error.ts'
 import { timestampOf } from '../shared/etag.ts'
 import { nextStamp, type Moment } from '../../node/moment.ts'
 import type { EdmProperties } from './edm.ts'
 import { checkEntityKeys, checkEntitySize, checkProperties } from './entity-limit.ts'
-import { decodeEntity, encodeState, type Entity, type EntityKeys } from './entity-record.ts'
-import { KEY_LENGTH_MAX } from './key-range.ts'
+import { decodeEntityRecord, encodeState, type Entity, type EntityKeys } from './entity-record.ts'
+import { ENTITY_KEY_LENGTH_MAX } from './key-range.ts'
 import { entityKey } from './keys.ts'
 import { requireTable, type TableAddress } from './table.ts'
 
 export type { Entity, EntityKeys } from './entity-record.ts'
 
-/** An entity's ETag as the client has it, or `*`: any that is there. */
-export type ETagMatch = string
+/** The ETag from the client, or `*` for any existing entity. */
+type ETagMatch = string
 
 export type EntityWrite = EntityKeys &
   (
@@ -31,11 +31,11 @@ export type EntityWrite = EntityKeys &
   )
 
 type Effect = 'create' | 'replace' | 'merge' | 'delete'
-type Refusal = Extract<ErrorCode, 'EntityAlreadyExists' | 'ResourceNotFound'>
+type Failure = Extract<ErrorCode, 'EntityAlreadyExists' | 'ResourceNotFound'>
 
-// "Insert Entity", "Update Entity", …  on a missing entity  on one that is there
+// "Insert Entity", "Update Entity", …  on a missing entity  on an existing one
 // prettier-ignore
-const EFFECTS: Readonly<Record<EntityWrite['kind'], readonly [Effect | Refusal, Effect | Refusal]>> = {
+const EFFECTS: Readonly<Record<EntityWrite['kind'], readonly [Effect | Failure, Effect | Failure]>> = {
   insert:        ['create',           'EntityAlreadyExists'],
   replace:       ['ResourceNotFound', 'replace'],
   merge:         ['ResourceNotFound', 'merge'],
@@ -44,17 +44,17 @@ const EFFECTS: Readonly<Record<EntityWrite['kind'], readonly [Effect | Refusal, 
   delete:        ['ResourceNotFound', 'delete'],
 }
 
-/** Every write makes another one, also in one tick of the clock. */
+/** Every write changes it, even within one millisecond. */
 export function entityETag(stamp: number): string {
   return entityETagAt(timestampOf(stamp))
 }
 
-/** The same for who has the Timestamp already. */
+/** The same for callers that already have the Timestamp. */
 export function entityETagAt(timestamp: string): string {
   return `W/"datetime'${timestamp.replaceAll(':', '%3A')}'"`
 }
 
-/** Clients send an ETag as they got it or with the colons of the time that it is. */
+/** Clients send the ETag as they received it, or with its colons decoded. */
 export function isETagOf(stamp: number, match: ETagMatch): boolean {
   if (match === '*') return true
   return match.replaceAll(/%3a/gi, ':') === `W/"datetime'${timestampOf(stamp)}'"`
@@ -69,32 +69,33 @@ export function* getEntity(tx: ReadTx, address: TableAddress, keys: EntityKeys):
 
 function* findEntity(tx: ReadTx, tableId: number, keys: EntityKeys): Step<Entity | undefined> {
   const { partitionKey, rowKey } = keys
-  // No entity has such keys, and the store has no room for them.
-  if (partitionKey.length > KEY_LENGTH_MAX || rowKey.length > KEY_LENGTH_MAX) return undefined
+  // No entity has such keys, and they would exceed the limit of the store.
+  if (partitionKey.length > ENTITY_KEY_LENGTH_MAX || rowKey.length > ENTITY_KEY_LENGTH_MAX)
+    return undefined
   const record = yield* tx.get(entityKey(tableId, partitionKey, rowKey))
-  return record === undefined ? undefined : decodeEntity(keys, record)
+  return record === undefined ? undefined : decodeEntityRecord(keys, record)
 }
 
-/** The entity as it is now; nothing after a delete. */
+/** Returns the entity as written; undefined after a delete. */
 export function* writeEntity(
   tx: Tx,
   address: TableAddress,
   write: EntityWrite,
   moment: Moment,
 ): Step<Entity | undefined> {
-  checkWrite(write)
+  checkEntityWrite(write)
   const table = yield* requireTable(tx, address)
   return yield* applyWrite(tx, table.id, write, moment)
 }
 
-/** What can be said of a write without looking at the table. */
-export function checkWrite(write: EntityWrite): void {
+/** The checks that don't need the table. */
+export function checkEntityWrite(write: EntityWrite): void {
   const [onMissing] = EFFECTS[write.kind]
   if (onMissing === 'create') checkEntityKeys(write)
   if (write.kind !== 'delete') checkProperties(write, write.properties)
 }
 
-/** A write that checkWrite let pass. */
+/** Runs a write that passed checkEntityWrite. */
 export function* applyWrite(
   tx: Tx,
   tableId: number,
@@ -122,7 +123,7 @@ export function* applyWrite(
   return { partitionKey, rowKey, ...state }
 }
 
-/** A merge keeps what it doesn't name, and a property that it names takes on the new type as well. */
+/** A merge keeps the properties that it doesn't name. Those that it names may change their type. */
 function merged(
   keys: EntityKeys,
   current: Entity | undefined,

@@ -18,7 +18,7 @@ const yes: EdmValue = { type: 'Edm.Boolean', value: true }
 const [a, b, c] = [is('A', 'eq', int32(1)), is('B', 'gt', int32(2)), is('C', 'ne', int32(3))]
 
 const FILTERS: readonly (readonly [text: string, expression: FilterExpression])[] = [
-  // Every operator, and the constant on either side (Azurite#1599).
+  // All operators, with the constant on either side (Azurite#1599)
   ['A eq 1', a],
   ['A ne 1', is('A', 'ne', int32(1))],
   ['A gt 1', is('A', 'gt', int32(1))],
@@ -110,7 +110,7 @@ const NOT_BOOLEAN = 'The $filter expression must evaluate to a single boolean va
 const mismatch = (left: string, right: string, kind: string) =>
   `A binary operator with incompatible types was detected. Found operand types '${left}' and '${right}' for operator kind '${kind}'.`
 
-const REFUSED: readonly (readonly [text: string, message: string])[] = [
+const INVALID_FILTERS: readonly (readonly [text: string, message: string])[] = [
   ['A eq', `Expression expected at position 4 in 'A eq'.`],
   ['A eq 1 and', `Expression expected at position 10 in 'A eq 1 and'.`],
   ['eq 1', `Expression expected at position 0 in 'eq 1'.`],
@@ -154,15 +154,15 @@ const REFUSED: readonly (readonly [text: string, message: string])[] = [
   ['PartitionKey', NOT_BOOLEAN],
   ['not Timestamp', NOT_BOOLEAN],
   [`A eq 1 or 'a'`, NOT_BOOLEAN],
-  // System properties have one type.
+  // System properties have a fixed type
   ['PartitionKey eq 1', mismatch('Edm.String', 'Edm.Int32', 'Equal')],
   ['1L le RowKey', mismatch('Edm.Int64', 'Edm.String', 'LessThanOrEqual')],
   [`Timestamp gt '2026-01-01'`, mismatch('Edm.DateTime', 'Edm.String', 'GreaterThan')],
   ['foo(A) eq 1', `An unknown function with name 'foo' was found. This may also be a key lookup on a navigation property, which is not allowed.`],
 ] // prettier-ignore
 
-for (const [text, message] of REFUSED) {
-  test(`filter ${text} is refused`, () => {
+for (const [text, message] of INVALID_FILTERS) {
+  test(`filter ${text} → InvalidInput`, () => {
     assert.throws(() => parseFilter(text), { code: 'InvalidInput', status: 400, message })
   })
 }
@@ -179,7 +179,7 @@ const NOT_IMPLEMENTED = [
 ]
 
 for (const text of NOT_IMPLEMENTED) {
-  test(`filter ${text} is not implemented`, () => {
+  test(`filter ${text} → NotImplemented`, () => {
     assert.throws(() => parseFilter(text), {
       code: 'NotImplemented',
       status: 501,
@@ -188,7 +188,7 @@ for (const text of NOT_IMPLEMENTED) {
   })
 }
 
-test('Query Tables knows TableName only, and without case', () => {
+test('Query Tables supports only TableName, case-insensitively', () => {
   assert.deepEqual(parseFilter(`TableName ge 'My'`, 'table'), is('TableName', 'ge', string('my')))
   assert.deepEqual(parseFilter('', 'table'), { constant: true })
   for (const text of [`Name eq 'a'`, `PartitionKey eq 'a'`, 'TableName eq 1', 'TableName']) {
@@ -196,7 +196,7 @@ test('Query Tables knows TableName only, and without case', () => {
   }
 })
 
-test('a filter has bounds: length, comparisons, depth', () => {
+test('length, comparisons and depth of a filter are limited', () => {
   const nested = (depth: number) => `${'('.repeat(depth)}A eq 1${')'.repeat(depth)}`
   const joined = (count: number) => Array.from({ length: count }, () => 'A eq 1').join(' or ')
   assert.deepEqual(parseFilter(nested(500)), a)
@@ -220,7 +220,7 @@ const WORDS = [
   '\0', '\ud800', '😀', '5.0', "'a'", "X'00'",
 ]
 
-test('no text makes it throw anything but a StorageError', () => {
+test('the parser throws only StorageErrors', () => {
   const word = fc.constantFrom(...WORDS)
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),

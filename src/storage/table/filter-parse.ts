@@ -1,4 +1,4 @@
-// From the text of a $filter to what it asks ("Querying tables and entities"):
+// The parser of $filter ("Querying tables and entities"):
 //
 //   or          and (or and)*
 //   and         not (and not)*
@@ -6,23 +6,23 @@
 //   comparison  operand ((eq|ne|gt|ge|lt|le) operand)?     a property and a constant, in either order
 //   operand     property | constant | ( or )
 //
-// A property alone is asked to be true. Functions and arithmetic, which OData has and the service hasn't,
-// are 501; whatever else is wrong is 400.
+// A property alone means that it is true. Functions and arithmetic, which OData has but the service doesn't,
+// are 501; other errors are 400.
 import { StorageError } from '../shared/error.ts'
 import type { EdmType, EdmValue } from './edm.ts'
 import { invalidFilter, isOpeningAt, nextFilterToken, type FilterToken } from './filter-token.ts'
 import type { FilterExpression, FilterOperator } from './filter.ts'
 
-/** Query Entities or Query Tables. */
+/** For Query Entities or Query Tables. */
 export type FilterSubject = 'entity' | 'table'
 
-/** The service documents 15 comparisons and takes more. */
+/** The service documents a limit of 15 comparisons, but accepts more. */
 const COMPARISON_COUNT_MAX = 1_000
-/** Clients write one parenthesis for each condition that they add to a filter. */
+/** Clients add one parenthesis per condition. */
 const DEPTH_MAX = 500
 const FILTER_LENGTH_MAX = 65_536
 
-/** A filter of no words asks nothing (Azurite#1573). Throws nothing but StorageErrors. */
+/** An empty filter matches everything (Azurite#1573). Throws only StorageErrors. */
 export function parseFilter(source: string, subject: FilterSubject = 'entity'): FilterExpression {
   if (source.length > FILTER_LENGTH_MAX) throw invalidFilter()
   const token = nextFilterToken(source, 0)
@@ -40,7 +40,7 @@ type Cursor = {
   comparisonCount: number
 }
 
-/** What may stand in parentheses: a condition, or one side of a comparison. */
+/** What parentheses may contain: a condition, or one side of a comparison. */
 type Operand =
   | { readonly kind: 'condition'; readonly expression: FilterExpression }
   | { readonly kind: 'property'; readonly name: string }
@@ -73,11 +73,11 @@ function takeNot(cursor: Cursor, depth: number): Operand {
 
 function takeComparison(cursor: Cursor, depth: number): Operand {
   const left = takeOperand(cursor, depth)
-  refuseArithmetic(cursor)
+  checkNoArithmetic(cursor)
   const operator = takeOperator(cursor)
   if (operator === undefined) return left
   const right = takeOperand(cursor, depth)
-  refuseArithmetic(cursor)
+  checkNoArithmetic(cursor)
   return { kind: 'condition', expression: compare(cursor, left, operator, right) }
 }
 
@@ -117,7 +117,7 @@ function takeProperty(cursor: Cursor, name: string): Operand {
   if (WORDS.has(name)) {
     throw invalidFilter(`Expression expected at position ${at} in '${cursor.source}'.`)
   }
-  if (isOpeningAt(cursor.source, end)) throw refuseFunction(name)
+  if (isOpeningAt(cursor.source, end)) throw unsupportedFunction(name)
   if (cursor.subject === 'table' && !TABLE_TYPES.has(name)) throw invalidFilter()
   advance(cursor)
   return { kind: 'property', name }
@@ -141,14 +141,14 @@ const FUNCTIONS: ReadonlySet<string> = new Set([
   'round', 'floor', 'ceiling', 'isof', 'cast',
 ])
 
-function refuseFunction(name: string): StorageError {
+function unsupportedFunction(name: string): StorageError {
   if (FUNCTIONS.has(name)) return new StorageError('NotImplemented')
   return invalidFilter(
     `An unknown function with name '${name}' was found. This may also be a key lookup on a navigation property, which is not allowed.`,
   )
 }
 
-function refuseArithmetic({ token }: Cursor): void {
+function checkNoArithmetic({ token }: Cursor): void {
   if (token.kind === 'word' && ARITHMETIC.has(token.text)) throw new StorageError('NotImplemented')
 }
 
@@ -170,7 +170,7 @@ function advance(cursor: Cursor): void {
   cursor.token = nextFilterToken(cursor.source, cursor.token.end)
 }
 
-/** The library names the end of the token that it did not expect. */
+/** The service's library reports the end of the unexpected token. */
 function unexpected({ token, source }: Cursor): StorageError {
   if (token.kind === 'end') {
     return invalidFilter(`')' or operator expected at position ${token.at} in '${source}'.`)
@@ -201,7 +201,7 @@ const MIRRORED: Readonly<Record<FilterOperator, FilterOperator>> = {
   le: 'ge',
 }
 
-/** One side is a property and the other a constant; `null` is neither (Azurite#2471). */
+/** One side must be a property and the other a constant. `null` is neither (Azurite#2471). */
 function compare(
   cursor: Cursor,
   left: Operand,
@@ -230,7 +230,7 @@ const ENTITY_TYPES: ReadonlyMap<string, EdmType> = new Map([
 ])
 const TABLE_TYPES: ReadonlyMap<string, EdmType> = new Map([['TableName', 'Edm.String']])
 
-/** What always has one type. Other properties have a type for each entity, so nothing is known of them. */
+/** Properties with a fixed type. The types of others can differ between entities. */
 function systemTypes({ subject }: Cursor): ReadonlyMap<string, EdmType> {
   return subject === 'table' ? TABLE_TYPES : ENTITY_TYPES
 }
@@ -251,7 +251,7 @@ function checkTypes([left, right]: readonly [EdmType, EdmType], operator: Filter
   )
 }
 
-/** The names of tables compare without case. */
+/** Names of tables are case-insensitive. */
 function constantFor({ subject }: Cursor, edm: EdmValue): EdmValue {
   if (subject === 'entity' || edm.type !== 'Edm.String') return edm
   return { type: edm.type, value: edm.value.toLowerCase() }

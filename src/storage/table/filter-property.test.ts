@@ -1,11 +1,11 @@
-// Filters and entities at random: what the text of a filter matches is what a plain reading of the same
-// filter says, and no match is outside the range of keys that is scanned for it.
+// Random filters and entities: a parsed filter matches the same entities as a simple model of it, and no match
+// is outside the range of keys that a query scans.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { compareKeys, encodeKey } from '../../kv/key.ts'
-import { parseDateTime } from './edm-date-time.ts'
-import { formatLiteral } from './edm-text.ts'
+import { formatDateTime, parseDateTime } from './edm-date-time.ts'
+import { formatDouble } from './edm-text.ts'
 import type { EdmValue } from './edm.ts'
 import { parseFilter } from './filter-parse.ts'
 import {
@@ -14,7 +14,7 @@ import {
   type FilterEntity,
   type FilterExpression,
 } from './filter.ts'
-import { keyRangeOf, scanRangeOf } from './key-range.ts'
+import { entityKeyRangeOf, scanRangeOf } from './key-range.ts'
 
 // Few values of each type, so that they are often equal.
 const text = fc.constantFrom('', 'a', 'A', 'ab', "'", '😀', '\uffff', '10', '9')
@@ -40,7 +40,7 @@ const edm = fc.oneof(
   fc.constantFrom('', 'AA==', 'AAE=', '/w==').map((value): EdmValue => ({ type: 'Edm.Binary', value })), // prettier-ignore
 )
 
-/** Objects as the parser makes them, so that the two can be compared. */
+/** Plain objects like those of the parser, so that they can be compared. */
 const PLAIN = { noNullPrototype: true } as const
 
 const operator = fc.constantFrom('eq', 'ne', 'gt', 'ge', 'lt', 'le')
@@ -74,7 +74,7 @@ const entity: fc.Arbitrary<FilterEntity> = fc.record({
 
 const MIRRORED = { eq: 'eq', ne: 'ne', gt: 'lt', ge: 'le', lt: 'gt', le: 'ge' } as const
 
-/** `swap` says whether the constant comes first. */
+/** With `swap`, the constant comes first. */
 function write(expression: FilterExpression, swap: boolean): string {
   if ('all' in expression) return joined(expression.all, ' and ', swap)
   if ('any' in expression) return joined(expression.any, ' or ', swap)
@@ -87,11 +87,30 @@ function write(expression: FilterExpression, swap: boolean): string {
     : `${property} ${operator} ${literal}`
 }
 
+function formatLiteral(edm: EdmValue): string {
+  switch (edm.type) {
+    case 'Edm.String':
+      return `'${edm.value.replaceAll("'", "''")}'`
+    case 'Edm.Int64':
+      return `${edm.value}L`
+    case 'Edm.Double':
+      return formatDouble(edm.value).replace('Infinity', 'INF')
+    case 'Edm.DateTime':
+      return `datetime'${formatDateTime(edm.value)}'`
+    case 'Edm.Guid':
+      return `guid'${edm.value}'`
+    case 'Edm.Binary':
+      return `X'${Buffer.from(edm.value, 'base64').toString('hex')}'`
+    default:
+      return String(edm.value)
+  }
+}
+
 function joined(parts: readonly FilterExpression[], word: string, swap: boolean): string {
   return parts.map((part) => `(${write(part, swap)})`).join(word)
 }
 
-/** The reference: every value becomes a list of numbers, and lists compare from the left. */
+/** The model of a comparison: every value becomes a list of numbers, which are compared from left to right. */
 function numbersOf({ type, value }: EdmValue): number[] {
   switch (type) {
     case 'Edm.String':
@@ -124,10 +143,11 @@ function widened(constant: EdmValue, type: EdmValue['type']): EdmValue {
 
 const SIGNS = { eq: [0], ne: [-1, 1, Number.NaN], gt: [1], ge: [0, 1], lt: [-1], le: [-1, 0] }
 
-function reads(expression: FilterExpression, entity: FilterEntity): boolean {
-  if ('all' in expression) return !expression.all.some((part) => !reads(part, entity))
-  if ('any' in expression) return expression.any.filter((part) => reads(part, entity)).length > 0
-  if ('not' in expression) return reads(expression.not, entity) === false
+function modelMatches(expression: FilterExpression, entity: FilterEntity): boolean {
+  if ('all' in expression) return !expression.all.some((part) => !modelMatches(part, entity))
+  if ('any' in expression)
+    return expression.any.filter((part) => modelMatches(part, entity)).length > 0
+  if ('not' in expression) return modelMatches(expression.not, entity) === false
   if ('constant' in expression) return expression.constant
   const values = new Map<string, EdmValue>([
     ...Object.entries(entity.properties),
@@ -142,21 +162,21 @@ function reads(expression: FilterExpression, entity: FilterEntity): boolean {
   return SIGNS[expression.operator].includes(sign(numbersOf(value), numbersOf(constant)))
 }
 
-test('a filter matches what it says', () => {
+test('a parsed filter agrees with the model', () => {
   fc.assert(
     fc.property(expression, entity, fc.boolean(), (expression, entity, swap) => {
       const parsed = parseFilter(write(expression, swap))
       assert.deepEqual(parsed, expression)
-      assert.equal(matchesFilter(parsed, entity), reads(expression, entity))
+      assert.equal(matchesFilter(parsed, entity), modelMatches(expression, entity))
     }),
     { numRuns: 3_000 },
   )
 })
 
-test('no match is outside the range that is scanned', () => {
+test('no match is outside the scanned range', () => {
   fc.assert(
     fc.property(expression, entity, (expression, entity) => {
-      const range = keyRangeOf(expression)
+      const range = entityKeyRangeOf(expression)
       const { from, to } = scanRangeOf(range, ['entity', 7])
       assert(compareKeys(from, to) <= 0)
       if (!matchesFilter(expression, entity)) return
@@ -171,7 +191,7 @@ test('no match is outside the range that is scanned', () => {
   )
 })
 
-test('the range of conditions on one partition and its rows is exact', () => {
+test('the range for conditions on one partition and its rows is exact', () => {
   const rows = fc.array(
     fc.record({
       property: fc.constant('RowKey'),
@@ -188,7 +208,7 @@ test('the range of conditions on one partition and its rows is exact', () => {
         value: { type: 'Edm.String', value: partitionKey },
       }
       const all = { all: [partition, ...rows] }
-      const { from, to } = scanRangeOf(keyRangeOf(all), ['entity', 7])
+      const { from, to } = scanRangeOf(entityKeyRangeOf(all), ['entity', 7])
       const key = encodeKey('entity', 7, entity.partitionKey, entity.rowKey)
       const isInside = compareKeys(from, key) <= 0 && compareKeys(key, to) < 0
       assert.equal(isInside, matchesFilter(all, entity))

@@ -1,6 +1,5 @@
-// The words of a $filter: one token at a time, each found by looking at its first character, so that
-// reading takes time in proportion to the text. The messages are those of the OData library that the
-// service is built on; positions count from 0.
+// The tokenizer of $filter. It chooses the kind of token by its first character, so that it takes linear time.
+// The messages are those of the OData library that the service uses; positions count from 0.
 import { StorageError } from '../shared/error.ts'
 import { parseDateTime } from './edm-date-time.ts'
 import { parseDouble, parseGuid, parseHexadecimal, parseInt32, parseInt64 } from './edm-text.ts'
@@ -12,13 +11,13 @@ export type FilterToken = Place &
   (
     | { readonly kind: '(' | ')' | 'null' | 'end' }
     | { readonly kind: 'literal'; readonly value: EdmValue }
-    /** The name of a property or a function, or an operator: what it is depends on where it is. */
+    /** The name of a property or function, or an operator, depending on its position. */
     | { readonly kind: 'word'; readonly text: string }
   )
 
 const SPACE = /\s*/y
 const NUMBER = /-?(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|INF)/y
-// What C# calls an identifier, as the names of properties are.
+// A C# identifier, like all names of properties.
 const WORD = /[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}\p{Cf}]*/uy
 const TAIL = /[\p{L}\p{Nd}_.]*/uy
 
@@ -38,7 +37,7 @@ export function nextFilterToken(source: string, from: number): FilterToken {
   )
 }
 
-/** Whether the next token is an opening parenthesis, which makes a word the name of a function. */
+/** Whether an opening parenthesis follows, which makes a word the name of a function. */
 export function isOpeningAt(source: string, from: number): boolean {
   return source.charAt(from + matchAt(SPACE, source, from).length) === '('
 }
@@ -58,7 +57,7 @@ function stringToken(source: string, at: number): FilterToken {
   return { kind: 'literal', value: { type: 'Edm.String', value }, at, end }
 }
 
-/** Behind the quote that closes the one at `open`; two quotes are one that is meant. */
+/** The position after the closing quote. A doubled quote is a quote in the text. */
 function quotedEnd(source: string, open: number): number {
   let quote = source.indexOf("'", open + 1)
   while (quote >= 0 && source.charAt(quote + 1) === "'") quote = source.indexOf("'", quote + 2)
@@ -68,7 +67,10 @@ function quotedEnd(source: string, open: number): number {
   )
 }
 
-/** The letter behind a number is its type: 5L, 5d. Without one it is an Int32, or has a point. */
+/**
+ * The letter after a number is its type: 5L, 5d. Without one it is an Int32 or, with a point or exponent, a
+ * Double.
+ */
 function numberToken(source: string, at: number, number: string): FilterToken {
   const tail = matchAt(TAIL, source, at + number.length)
   const end = at + number.length + tail.length
@@ -107,7 +109,7 @@ function wordToken(source: string, at: number, word: string): FilterToken {
   if (!isCalled && (word === 'INF' || word === 'NaN')) {
     return literalToken({ source, text: word, at, end }, 'Edm.Double', parseDouble(word))
   }
-  // Python writes True, and the service takes it.
+  // Python writes True, which the service accepts.
   const lower = word.toLowerCase()
   if (!isCalled && (lower === 'true' || lower === 'false')) {
     return { kind: 'literal', value: { type: 'Edm.Boolean', value: lower === 'true' }, at, end }
@@ -129,7 +131,7 @@ const PREFIXES: ReadonlyMap<string, Prefix> = new Map<string, Prefix>([
   ['x', BINARY],
 ])
 
-/** A literal whose type is in front of it: guid'…', X'…'. */
+/** A literal with a prefix for its type: guid'…', X'…'. */
 function prefixedToken(source: string, at: number, word: string): FilterToken {
   const open = at + word.length
   const prefix = PREFIXES.get(word.toLowerCase())

@@ -29,7 +29,7 @@ const MATCHES: readonly (readonly [text: string, matches: boolean])[] = [
   ['', true],
   ['true', true],
   ['false', false],
-  // Keys, ordinally and with case
+  // Keys compare ordinally and are case-sensitive
   [`PartitionKey eq 'Part2'`, true],
   [`PartitionKey eq 'part2'`, false],
   [`not (PartitionKey lt 'Part2')`, true],
@@ -77,14 +77,14 @@ const MATCHES: readonly (readonly [text: string, matches: boolean])[] = [
   [`Photo eq X'010203'`, true],
   [`Photo eq binary'010204'`, false],
   [`Photo lt X'0103'`, true],
-  // Another type is no match, whatever is asked, and not an error.
+  // A value of another type never matches, and is no error
   [`Age eq '30'`, false],
   [`Age ne '30'`, false],
   ['Name ne 5', false],
   ['Number eq 12', false],
   [`Id eq 'c9da6455-213d-42c9-9a79-3e9149a57833'`, false],
   [`not (Age eq '30')`, true],
-  // Neither is a property that isn't there.
+  // Nor does a missing property
   ['Missing eq 1', false],
   ['Missing ne 1', false],
   [`Missing ne ''`, false],
@@ -104,7 +104,7 @@ for (const [text, matches] of MATCHES) {
   })
 }
 
-test('a property may be called __proto__', () => {
+test('a property can be named __proto__', () => {
   const properties = Object.fromEntries([['__proto__', { type: 'Edm.Int32', value: 1 } as const]])
   assert(matchesFilter(parseFilter('__proto__ eq 1'), { ...ENTITY, properties }))
 })

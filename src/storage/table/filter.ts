@@ -1,8 +1,8 @@
-// What a $filter asks of an entity or a table, as plain data, and whether one matches it.
+// A parsed $filter, and whether an entity or a table matches it.
 //
-// A comparison is two-valued: it is false if the entity hasn't the property or has it with another type,
-// for `ne` as well (Azurite#1929), and `not` turns that into true: `not (LastNotified ge …)` is how
-// people find the entities without a LastNotified (azure-storage-net#696).
+// A comparison, even `ne`, is false if the entity doesn't have the property or has it with another type
+// (Azurite#1929), and `not` turns that into true: people use `not (LastNotified ge …)` to find entities without
+// a LastNotified (azure-storage-net#696).
 import { compareEdm, type EdmProperties, type EdmValue } from './edm.ts'
 
 export type FilterOperator = 'eq' | 'ne' | 'gt' | 'ge' | 'lt' | 'le'
@@ -27,7 +27,7 @@ export type FilterEntity = {
   readonly properties: EdmProperties
 }
 
-/** With NaN in a comparison only `ne` holds, as IEEE 754 has it. */
+/** With NaN only `ne` holds, as in IEEE 754. */
 const HOLDS: Readonly<Record<FilterOperator, (comparison: number) => boolean>> = {
   eq: (comparison) => comparison === 0,
   ne: (comparison) => comparison !== 0,
@@ -54,7 +54,7 @@ function entityProperty(entity: FilterEntity, name: string): EdmValue | undefine
   }
 }
 
-/** The names of tables compare without case; parseFilter has put the constants in lower case. */
+/** Names of tables are case-insensitive; parseFilter has lower-cased the constants. */
 export function matchesTable(expression: FilterExpression, tableName: string): boolean {
   const value: EdmValue = { type: 'Edm.String', value: tableName.toLowerCase() }
   return holds(expression, (name) => (name === 'TableName' ? value : undefined))

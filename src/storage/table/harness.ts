@@ -1,4 +1,4 @@
-// A small world for the tests of tables below HTTP: a store in memory, a clock that stands still, and the
+// Fixture for tests of tables below HTTP: a store in memory, one table, a clock that stands still, and the
 // operations as the front end calls them.
 import assert from 'node:assert/strict'
 import { countingReads, TxCounts, recordCounts } from '../../kv/counting.ts'
@@ -16,13 +16,13 @@ export const TABLE = { account: 'account', table: 'People' }
 const NOW_MS = Date.UTC(2026, 10, 15, 19, 46, 33)
 
 export const ENGINES = [
-  ['on a store that runs straight', { waits: false }],
-  ['on a store that waits', { waits: true }],
+  ['on an engine whose reads don’t wait', { waits: false }],
+  ['on an engine whose reads wait', { waits: true }],
 ] as const
 
-export type World = Awaited<ReturnType<typeof openWorld>>
+export type TableWorld = Awaited<ReturnType<typeof tableWorld>>
 
-export async function openWorld(options: { readonly waits?: boolean } = {}) {
+export async function tableWorld(options: { readonly waits?: boolean } = {}) {
   const kv = openMemoryKv(options)
   const newId = await openIds(kv)
   const moment = createMoments(() => NOW_MS, 0)
@@ -47,22 +47,22 @@ export async function openWorld(options: { readonly waits?: boolean } = {}) {
       return kv.read((tx) => getEntity(tx, TABLE, { partitionKey, rowKey }))
     },
     query: (query: QueryEntities) => kv.read((tx) => queryEntities(tx, TABLE, query)),
-    /** The same, and how many records it read. */
+    /** The same, with the number of records that it read. */
     queryCounted: async (query: QueryEntities) => {
       const counts = new TxCounts()
       const page = await kv.read((tx) => {
-        // The body may be run again.
+        // The body may run again.
         counts.reset()
         return queryEntities(countingReads(tx, counts), TABLE, query)
       })
       return { page, readCount: counts.scanned }
     },
-    /** How many records of each kind there are. */
+    /** The number of records of each kind. */
     counts: () => recordCounts(kv),
   }
 }
 
-/** The code of the StorageError that it ends with, or `ok`. */
+/** `ok`, or the code of the StorageError. */
 export async function outcomeOf(work: Promise<unknown>): Promise<string> {
   try {
     await work

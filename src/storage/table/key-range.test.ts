@@ -3,20 +3,20 @@ import { test } from 'node:test'
 import { compareKeys, encodeKey } from '../../kv/key.ts'
 import { parseFilter } from './filter-parse.ts'
 import {
-  KEY_LENGTH_MAX,
-  keyRangeOf,
+  ENTITY_KEY_LENGTH_MAX,
+  entityKeyRangeOf,
   scanRangeOf,
   tableRangeOf,
-  type KeyRange,
+  type EntityKeyRange,
   type StringRange,
 } from './key-range.ts'
 
 const ALL: StringRange = { from: '', to: undefined }
 const NONE: StringRange = { from: '', to: '' }
-const NOWHERE: KeyRange = { partition: NONE, row: NONE }
+const NOWHERE: EntityKeyRange = { partition: NONE, row: NONE }
 const one = (key: string): StringRange => ({ from: key, to: `${key}\0` })
 
-const RANGES: readonly (readonly [text: string, range: KeyRange])[] = [
+const RANGES: readonly (readonly [text: string, range: EntityKeyRange])[] = [
   ['', { partition: ALL, row: ALL }],
   ['A eq 1', { partition: ALL, row: ALL }],
   ['false', NOWHERE],
@@ -43,7 +43,7 @@ const RANGES: readonly (readonly [text: string, range: KeyRange])[] = [
   [`not (PartitionKey gt 'p' and A eq 1)`, { partition: ALL, row: ALL }],
   [`PartitionKey eq 'p' and not (A eq 1)`, { partition: one('p'), row: ALL }],
   ['not true', NOWHERE],
-  // What contradicts itself
+  // Contradictions
   [`PartitionKey eq 'p' and PartitionKey eq 'q'`, NOWHERE],
   [`PartitionKey eq 'p' and RowKey gt 'b' and RowKey lt 'a'`, NOWHERE],
   [`RowKey lt ''`, { partition: ALL, row: NONE }],
@@ -53,21 +53,21 @@ const RANGES: readonly (readonly [text: string, range: KeyRange])[] = [
 
 for (const [text, range] of RANGES) {
   test(`${text} → ${JSON.stringify(range)}`, () => {
-    assert.deepEqual(keyRangeOf(parseFilter(text)), range)
+    assert.deepEqual(entityKeyRangeOf(parseFilter(text)), range)
   })
 }
 
-test('a constant longer than any key bounds the keys that are there', () => {
-  const longest = 'k'.repeat(KEY_LENGTH_MAX)
-  const rows = (text: string) => keyRangeOf(parseFilter(text)).row
+test('a constant that is longer than any key is a valid bound', () => {
+  const longest = 'k'.repeat(ENTITY_KEY_LENGTH_MAX)
+  const rows = (text: string) => entityKeyRangeOf(parseFilter(text)).row
   assert.deepEqual(rows(`RowKey eq '${longest}'`), one(longest))
   assert.deepEqual(rows(`RowKey ge '${longest}kkk'`), { from: `${longest}\0`, to: undefined })
   assert.deepEqual(rows(`RowKey le '${longest}kkk'`), { from: '', to: `${longest}\0` })
-  const nothing = keyRangeOf(parseFilter(`RowKey eq '${longest}k' and A eq 1`))
+  const nothing = entityKeyRangeOf(parseFilter(`RowKey eq '${longest}k' and A eq 1`))
   assert.deepEqual(nothing, NOWHERE)
 })
 
-test('names of tables have a range', () => {
+test('filters on table names have a range', () => {
   const range = (text: string) => tableRangeOf(parseFilter(text, 'table'))
   assert.deepEqual(range(''), ALL)
   assert.deepEqual(range(`TableName ge 'My' and TableName lt 'Mz'`), { from: 'my', to: 'mz' })
@@ -94,7 +94,7 @@ const SCANS: readonly (readonly [text: string, keys: string])[] = [
 
 for (const [text, expected] of SCANS) {
   test(`${text} scans ${expected}`, () => {
-    const { from, to } = scanRangeOf(keyRangeOf(parseFilter(text)), ['entity', 7])
+    const { from, to } = scanRangeOf(entityKeyRangeOf(parseFilter(text)), ['entity', 7])
     assert(compareKeys(from, to) <= 0)
     const scanned = KEYS.filter((key) => {
       const encoded = encodeKey('entity', 7, ...key)
@@ -105,15 +105,15 @@ for (const [text, expected] of SCANS) {
 }
 
 test('a scan stays in its table', () => {
-  const { from, to } = scanRangeOf(keyRangeOf(parseFilter('')), ['entity', 7])
+  const { from, to } = scanRangeOf(entityKeyRangeOf(parseFilter('')), ['entity', 7])
   const outside = [encodeKey('entity', 6, 'z', 'z'), encodeKey('entity', 8, '', '')]
   assert(compareKeys(encodeKey('entity', 7, '', ''), from) === 0)
   for (const key of outside) assert(compareKeys(key, from) < 0 || compareKeys(key, to) >= 0)
 })
 
-test('the longest constants make keys', () => {
+test('the longest constants fit into keys', () => {
   const text = '\uffff'.repeat(2_000)
   const filter = parseFilter(`PartitionKey le '${text}' and RowKey le '${text}'`)
-  const { from, to } = scanRangeOf(keyRangeOf(filter), ['entity', 7])
+  const { from, to } = scanRangeOf(entityKeyRangeOf(filter), ['entity', 7])
   assert(compareKeys(from, to) < 0)
 })

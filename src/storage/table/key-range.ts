@@ -1,42 +1,42 @@
-// Where the entities are that a filter may match: an interval of PartitionKeys and one of RowKeys, so
-// that a query reads what it must and not the table. Strings have a next one, itself and U+0000, so every
-// interval is [from, to): PartitionKey eq 'a' is ['a', 'a\0').
+// The ranges of PartitionKeys and RowKeys that a filter can match, so that a query doesn't have to read the
+// whole table. Every string has a successor, itself and U+0000, so all ranges are [from, to): PartitionKey eq
+// 'a' is ['a', 'a\0').
 import { encodeKey, type KeyPart } from '../../kv/key.ts'
 import { keyAfterPrefix, type Key } from '../../kv/kv.ts'
 import type { FilterComparison, FilterExpression, FilterOperator } from './filter.ts'
 
-/** Strings in [from, to) by UTF-16 code unit; without a `to` it has no end. */
+/** Strings in [from, to), ordered by UTF-16 code units; unlimited without `to`. */
 export type StringRange = { readonly from: string; readonly to: string | undefined }
 
-export type KeyRange = { readonly partition: StringRange; readonly row: StringRange }
+export type EntityKeyRange = { readonly partition: StringRange; readonly row: StringRange }
 
 const ALL: StringRange = { from: '', to: undefined }
 const NONE: StringRange = { from: '', to: '' }
-const EVERYWHERE: KeyRange = { partition: ALL, row: ALL }
-const NOWHERE: KeyRange = { partition: NONE, row: NONE }
+const EVERYWHERE: EntityKeyRange = { partition: ALL, row: ALL }
+const NOWHERE: EntityKeyRange = { partition: NONE, row: NONE }
 
 /** 1 KiB of UTF-16, the limit on PartitionKey and on RowKey. */
-export const KEY_LENGTH_MAX = 512
+export const ENTITY_KEY_LENGTH_MAX = 512
 
-/** Every entity that matches is inside; one inside need not match. */
-export function keyRangeOf(expression: FilterExpression): KeyRange {
+/** Every matching entity is inside, but not every entity inside matches. */
+export function entityKeyRangeOf(expression: FilterExpression): EntityKeyRange {
   return rangeOf(expression, false, { partition: 'PartitionKey', row: 'RowKey' })
 }
 
-/** The same for the names of tables, in lower case. */
+/** The same for names of tables, in lower case. */
 export function tableRangeOf(expression: FilterExpression): StringRange {
   return rangeOf(expression, false, { partition: 'TableName', row: '' }).partition
 }
 
-/** The keys of the range, those of entities being `prefix`, PartitionKey and RowKey. */
+/** The range of keys to scan. The key of an entity is `prefix`, PartitionKey and RowKey. */
 export function scanRangeOf(
-  { partition, row }: KeyRange,
+  { partition, row }: EntityKeyRange,
   prefix: readonly KeyPart[],
 ): { readonly from: Key; readonly to: Key } {
   const from = encodeKey(...prefix, partition.from, row.from)
   if (isEmpty(partition) || isEmpty(row)) return { from, to: from }
   if (partition.to === undefined) return { from, to: keyAfterPrefix(encodeKey(...prefix)) }
-  // Rows end a scan only in its last partition, which is known if it is the one before `to`.
+  // RowKeys limit the scan only in its last partition, which is known only if `to` is the successor of a key.
   if (row.to === undefined || !partition.to.endsWith('\0')) {
     return { from, to: encodeKey(...prefix, partition.to) }
   }
@@ -45,8 +45,11 @@ export function scanRangeOf(
 
 type KeyNames = { readonly partition: string; readonly row: string }
 
-/** Of an expression, or of its opposite: `not` goes down to the comparisons, as De Morgan has it. */
-function rangeOf(expression: FilterExpression, negated: boolean, names: KeyNames): KeyRange {
+/**
+ * The range of an expression or, if `negated`, of its opposite. By De Morgan's laws `not` moves to the
+ * comparisons.
+ */
+function rangeOf(expression: FilterExpression, negated: boolean, names: KeyNames): EntityKeyRange {
   if ('not' in expression) return rangeOf(expression.not, !negated, names)
   if ('constant' in expression) return expression.constant === negated ? NOWHERE : EVERYWHERE
   if ('all' in expression || 'any' in expression) {
@@ -62,7 +65,7 @@ function rangeOf(expression: FilterExpression, negated: boolean, names: KeyNames
   return EVERYWHERE
 }
 
-/** A key is always there and a string, so the opposite of a comparison is a comparison. */
+/** Keys always exist and are strings, so the opposite of a comparison is a comparison. */
 const NEGATED: Readonly<Record<FilterOperator, FilterOperator>> = {
   eq: 'ne',
   ne: 'eq',
@@ -74,7 +77,7 @@ const NEGATED: Readonly<Record<FilterOperator, FilterOperator>> = {
 
 function bound({ operator, value }: FilterComparison, negated: boolean): StringRange {
   if (value.type !== 'Edm.String') return ALL
-  const [at, after] = [inKey(value.value), inKey(`${value.value}\0`)]
+  const [at, after] = [keyBound(value.value), keyBound(`${value.value}\0`)]
   switch (negated ? NEGATED[operator] : operator) {
     case 'eq':
       return { from: at, to: after }
@@ -91,16 +94,16 @@ function bound({ operator, value }: FilterComparison, negated: boolean): StringR
   }
 }
 
-/** No key is longer than the limit, so the first string after the longest that fits bounds the same keys. */
-function inKey(text: string): string {
-  return text.length <= KEY_LENGTH_MAX ? text : `${text.slice(0, KEY_LENGTH_MAX)}\0`
+/** A bound within the limit of keys: one after the longest prefix that fits separates the same keys. */
+export function keyBound(text: string): string {
+  return text.length <= ENTITY_KEY_LENGTH_MAX ? text : `${text.slice(0, ENTITY_KEY_LENGTH_MAX)}\0`
 }
 
 function isEmpty({ from, to }: StringRange): boolean {
   return to !== undefined && from >= to
 }
 
-function intersection(a: KeyRange, b: KeyRange): KeyRange {
+function intersection(a: EntityKeyRange, b: EntityKeyRange): EntityKeyRange {
   const partition = narrow(a.partition, b.partition)
   const row = narrow(a.row, b.row)
   return isEmpty(partition) || isEmpty(row) ? NOWHERE : { partition, row }
@@ -112,8 +115,8 @@ function narrow(a: StringRange, b: StringRange): StringRange {
   return { from, to: b.to === undefined || a.to < b.to ? a.to : b.to }
 }
 
-/** What matches nothing adds nothing, not even its bounds. */
-function hull(a: KeyRange, b: KeyRange): KeyRange {
+/** An empty range adds nothing. */
+function hull(a: EntityKeyRange, b: EntityKeyRange): EntityKeyRange {
   if (isEmpty(a.partition) || isEmpty(a.row)) return b
   if (isEmpty(b.partition) || isEmpty(b.row)) return a
   return { partition: widen(a.partition, b.partition), row: widen(a.row, b.row) }

@@ -6,13 +6,13 @@ import type { EdmProperties } from './edm.ts'
 import { writeEntity, type Entity, type EntityKeys } from './entity.ts'
 import { matchesFilter, type FilterExpression, type FilterOperator } from './filter.ts'
 import { parseFilter } from './filter-parse.ts'
-import { ENGINES, int, openWorld, outcomeOf, TABLE, text, type World } from './harness.ts'
-import { LOOK_COUNT_MAX, type EntityBounds, type QueryEntities } from './query.ts'
+import { ENGINES, int, tableWorld, outcomeOf, TABLE, text, type TableWorld } from './harness.ts'
+import { SCAN_COUNT_MAX, type EntityBounds, type QueryEntities } from './query.ts'
 
 const MOMENT = { nowMs: 0, stamp: 1_024_000 }
 
-/** Many at once, all with one stamp. */
-async function fill(world: World, keys: Iterable<readonly [string, string, EdmProperties?]>) {
+/** Writes many entities in one transaction. */
+async function fill(world: TableWorld, keys: Iterable<readonly [string, string, EdmProperties?]>) {
   await world.kv.write(function* (tx) {
     for (const [partitionKey, rowKey, properties = {}] of keys) {
       const write = { partitionKey, rowKey, kind: 'upsertReplace', properties } as const
@@ -30,7 +30,7 @@ function* grid(): Generator<readonly [string, string, EdmProperties]> {
   }
 }
 
-async function readAll(world: World, query: QueryEntities): Promise<Entity[]> {
+async function readAll(world: TableWorld, query: QueryEntities): Promise<Entity[]> {
   const found: Entity[] = []
   let start: EntityKeys | undefined
   do {
@@ -42,7 +42,7 @@ async function readAll(world: World, query: QueryEntities): Promise<Entity[]> {
   return found
 }
 
-// A filter and $top in the grid: how many come back, whether there are more, and how many records are read
+// filter and $top → number of entities, whether there are more, and number of records read
 // prettier-ignore
 const COSTS: readonly (readonly [string, number, number, boolean, number])[] = [
   ['',                                                                     10, 10, true,  11],
@@ -64,19 +64,19 @@ const COSTS: readonly (readonly [string, number, number, boolean, number])[] = [
 
 for (const [engine, options] of ENGINES) {
   describe(engine, () => {
-    test('a page costs what its keys say, not what the table holds', async () => {
-      const world = await openWorld(options)
+    test('the cost of a page depends on its range of keys, not on the size of the table', async () => {
+      const world = await tableWorld(options)
       await fill(world, grid())
       for (const [filter, countMax, count, hasNext, readCount] of COSTS) {
         const query = { filter: parseFilter(filter), countMax }
         const { page, readCount: read } = await world.queryCounted(query)
-        const seen = [page.entities.length, page.next !== undefined, read]
-        assert.deepEqual(seen, [count, hasNext, readCount], `${filter} ${countMax}`)
+        const actual = [page.entities.length, page.next !== undefined, read]
+        assert.deepEqual(actual, [count, hasNext, readCount], `${filter} ${countMax}`)
       }
     })
 
-    test('pages, one after the other, are what a look at all entities finds', async () => {
-      const world = await openWorld(options)
+    test('all pages together contain the same as a full scan', async () => {
+      const world = await tableWorld(options)
       await fc.assert(
         fc.asyncProperty(
           fc.array(anEntity, { maxLength: 40 }),
@@ -156,7 +156,7 @@ function model(
   const entities = new Map<string, Entity>()
   for (const [partitionKey, rowKey, properties] of given) {
     const key = JSON.stringify([partitionKey, rowKey])
-    // One that is written again with the same moment gets the next stamp.
+    // A second write with the same moment gets the next stamp.
     const stamp = (entities.get(key)?.stamp ?? MOMENT.stamp - 1) + 1
     entities.set(key, { partitionKey, rowKey, stamp, properties })
   }
@@ -181,9 +181,9 @@ function isAllowed({ partitionKey, rowKey }: Entity, bounds: EntityBounds): bool
   return isFrom && (isTo || (partitionKey === ep && (er === undefined || rowKey <= er)))
 }
 
-test('a long scan is cut, and continued where it was cut', async () => {
-  const world = await openWorld()
-  const rows = Array.from({ length: LOOK_COUNT_MAX + 1_500 }, (_, i) => String(i).padStart(6, '0'))
+test('a long scan is split into pages', async () => {
+  const world = await tableWorld()
+  const rows = Array.from({ length: SCAN_COUNT_MAX + 1_500 }, (_, i) => String(i).padStart(6, '0'))
   await fill(
     world,
     rows.map((row) => ['p', row, int('N', Number(row))] as const),
@@ -196,8 +196,8 @@ test('a long scan is cut, and continued where it was cut', async () => {
   assert.equal(second.next, undefined)
 })
 
-test('a page of several reads misses none between them', async () => {
-  const world = await openWorld()
+test('a page that takes several scans misses no entity', async () => {
+  const world = await tableWorld()
   const rows = Array.from({ length: 500 }, (_, i) => '-'.repeat(i))
   await fill(
     world,
@@ -210,8 +210,8 @@ test('a page of several reads misses none between them', async () => {
   )
 })
 
-test('a page ends before it is larger than what others can wait for', async () => {
-  const world = await openWorld()
+test('the size of a page in bytes is limited', async () => {
+  const world = await tableWorld()
   const value = { type: 'Edm.String', value: 'x'.repeat(30_000) } as const
   const properties: EdmProperties = Object.fromEntries(
     Array.from({ length: 10 }, (_, i) => [`P${i}`, value]),
@@ -225,8 +225,8 @@ test('a page ends before it is larger than what others can wait for', async () =
   assert.equal((await readAll(world, { countMax: 1_000 })).length, 70)
 })
 
-test('rows of no interest are left with the partition that has them', async () => {
-  const world = await openWorld()
+test('a query skips the rest of a partition after the range of rows', async () => {
+  const world = await tableWorld()
   const large = Array.from({ length: 5_000 }, (_, i) => ['a', `r${i}`] as const)
   await fill(world, [...large, ['b', 'q'], ['b', 'r1'], ['c', 'r1']])
   const query = { filter: parseFilter(`RowKey eq 'r1'`), countMax: 1_000 }
@@ -236,10 +236,10 @@ test('rows of no interest are left with the partition that has them', async () =
   assert(readCount < 600, `${readCount}`)
 })
 
-test('a page in a large table costs what it costs in a small one', async () => {
+test('a page costs the same in large and small tables', async () => {
   const counts: number[] = []
   for (const size of [1_000, 50_000]) {
-    const world = await openWorld()
+    const world = await tableWorld()
     const keys = Array.from({ length: size }, (_, i) => [`p${i % 100}`, `${i}`] as const)
     await fill(world, keys)
     const filter = parseFilter(`PartitionKey eq 'p5' and RowKey ge '1'`)
@@ -248,8 +248,8 @@ test('a page in a large table costs what it costs in a small one', async () => {
   assert.deepEqual(counts, [6, 6])
 })
 
-test('a page goes on where the last one ended, whatever was deleted or inserted meanwhile', async () => {
-  const world = await openWorld()
+test('a page starts where the last one ended, whatever was deleted or inserted meanwhile', async () => {
+  const world = await tableWorld()
   await fill(world, grid())
   const first = await world.query({ countMax: 10 })
   assert.deepEqual(first.next, { partitionKey: 'p00', rowKey: 'r10' })
@@ -265,8 +265,8 @@ test('a page goes on where the last one ended, whatever was deleted or inserted 
   assert.deepEqual(rows, ['r10x', 'r12', 'r13'])
 })
 
-test('a start may name a partition only, and what no key can be', async () => {
-  const world = await openWorld()
+test('a start can be a partition only, or longer than any key', async () => {
+  const world = await tableWorld()
   await fill(world, [...grid(), ['p19', 'r'.repeat(512)], ['q'.repeat(512), 'r00']])
   const firstOf = async (start: QueryEntities['start']) => {
     const [entity] = (await world.query({ countMax: 1, start })).entities
@@ -280,8 +280,8 @@ test('a start may name a partition only, and what no key can be', async () => {
   assert.equal(await firstOf({ partitionKey: 'q'.repeat(513) }), undefined)
 })
 
-test('a SAS that names what no key can be bounds like any other', async () => {
-  const world = await openWorld()
+test('the bounds of a SAS can be longer than any key', async () => {
+  const world = await tableWorld()
   const long = `p05${'x'.repeat(5_000)}`
   await fill(world, [...grid(), [long.slice(0, 512), 'r00']])
   const from = await world.query({ countMax: 1, keyRange: { startPartitionKey: long } })
@@ -290,8 +290,8 @@ test('a SAS that names what no key can be bounds like any other', async () => {
   assert.equal(to.length, 301)
 })
 
-test('in a table that isn’t there → TableNotFound', async () => {
-  const world = await openWorld()
+test('a query of a missing table → TableNotFound', async () => {
+  const world = await tableWorld()
   await world.drop()
   assert.equal(await outcomeOf(world.query({ countMax: 1 })), 'TableNotFound')
 })

@@ -1,25 +1,30 @@
-// Query Entities: the entities that match a filter, page by page, in the order of their keys. Bounds on the
-// keys become the range that is read; what they don't decide is looked at one by one, and a page ends when
-// it has looked at much, as the service's do after five seconds: it may be short, or empty, and have a next.
+// Query Entities: the entities that match a filter, page by page, ordered by key. Conditions on the keys limit
+// the range that is scanned; each entity in it is compared with the filter. A page ends after a number of
+// entities, as the service's do after five seconds, so it may be short or empty and still have a next page.
 import assert from 'node:assert/strict'
-import { compareKeys } from '../../kv/key.ts'
+import { compareKeys, earlierKey, laterKey } from '../../kv/key.ts'
 import { keyAfterPrefix, type Entry, type Key, type ReadTx, type Step } from '../../kv/kv.ts'
-import { giveWay } from '../../kv/paced.ts'
+import { giveWay } from '../../kv/step.ts'
 import { timestampOf } from '../shared/etag.ts'
 import type { EdmProperties, EdmValue } from './edm.ts'
-import { decodeEntity, decodeEntityKey, type Entity, type EntityKeys } from './entity-record.ts'
+import {
+  decodeEntityRecord,
+  decodeEntityKey,
+  type Entity,
+  type EntityKeys,
+} from './entity-record.ts'
 import { matchesFilter, type FilterEntity, type FilterExpression } from './filter.ts'
 import {
-  KEY_LENGTH_MAX,
-  keyRangeOf,
+  entityKeyRangeOf,
+  keyBound,
   scanRangeOf,
-  type KeyRange,
+  type EntityKeyRange,
   type StringRange,
 } from './key-range.ts'
 import { entityKey, entityKeyParts, partitionEnd } from './keys.ts'
 import { requireTable, type TableAddress } from './table.ts'
 
-/** Both ends are included; a row key bounds only the rows of the partition at that end. */
+/** Both ends are inclusive. A row key limits only the partition at that end. */
 export type EntityBounds = {
   readonly startPartitionKey?: string
   readonly startRowKey?: string
@@ -29,23 +34,23 @@ export type EntityBounds = {
 
 export type QueryEntities = {
   readonly filter?: FilterExpression | undefined
-  /** Where the page begins, whether an entity is still there or not. */
+  /** Where the page starts. The entity need not exist any more. */
   readonly start?:
     { readonly partitionKey: string; readonly rowKey?: string | undefined } | undefined
   readonly countMax: number
-  /** What a SAS lets see: the rest is as if it weren't there. */
+  /** The entities that a SAS permits; the others are invisible. */
   readonly keyRange?: EntityBounds | undefined
 }
 
-export type EntityPage = {
+type EntityPage = {
   readonly entities: readonly Entity[]
   readonly next: EntityKeys | undefined
 }
 
-/** A page that has looked at so much ends: others wait for it. */
-export const LOOK_COUNT_MAX = 10_000
-const LOOK_BYTES_MAX = 16 * 1024 * 1024
-/** Read at once. Most queries end with the first chunk; a long filter takes a tenth of a millisecond for each entity. */
+/** A page ends after reading this much, since others wait for it. */
+export const SCAN_COUNT_MAX = 10_000
+const SCAN_BYTES_MAX = 16 * 1024 * 1024
+/** Entities per scan. Most queries end with the first; a long filter takes a tenth of a millisecond per entity. */
 const FIRST_CHUNK_COUNT_MAX = 256
 const CHUNK_COUNT_MAX = 64
 
@@ -59,17 +64,17 @@ export function* queryEntities(
   assert(query.countMax > 0, 'a page has room for an entity')
   const table = yield* requireTable(tx, address)
   const { filter = EVERY_ENTITY, countMax } = query
-  const keyRange = keyRangeOf(filter)
+  const keyRange = entityKeyRangeOf(filter)
   const page: Page = { filter, rows: keyRange.row, countMax, ...EMPTY, entities: [] }
   const { from, to } = boundsOf(table.id, keyRange, query)
   let at = from
   while (compareKeys(at, to) < 0) {
     const range = { from: at, to, countMax: chunkCountOf(page) }
     const entries = yield* tx.scan(range)
-    const chunk = entries.map((entry) => look(page, entry))
+    const chunk = entries.map((entry) => addEntity(page, entry))
     const last = chunk.at(-1)
     if (page.next !== undefined || last === undefined || chunk.length < range.countMax) break
-    at = keyBehind(table.id, last, page.rows)
+    at = nextKey(table.id, last, page.rows)
     yield* giveWay()
   }
   return { entities: page.entities, next: page.next }
@@ -80,39 +85,40 @@ type Page = {
   readonly rows: StringRange
   readonly countMax: number
   readonly entities: Entity[]
-  lookedCount: number
-  lookedBytes: number
-  /** The first entity that it has no room for, whether that matches or not. */
+  scannedCount: number
+  scannedBytes: number
+  /** The first entity of the next page, whether it matches or not. */
   next: EntityKeys | undefined
 }
 
-const EMPTY = { lookedCount: 0, lookedBytes: 0, next: undefined } as const
+const EMPTY = { scannedCount: 0, scannedBytes: 0, next: undefined } as const
 
-/** As many as are missing, and one to begin the next page with; more where few of them match. */
-function chunkCountOf({ countMax, entities, lookedCount }: Page): number {
-  const missedCount = lookedCount - entities.length
-  const chunkCountMax = lookedCount === 0 ? FIRST_CHUNK_COUNT_MAX : CHUNK_COUNT_MAX
+/** As many as the page has room for, and the first one of the next page; more if few of them match. */
+function chunkCountOf({ countMax, entities, scannedCount }: Page): number {
+  const missedCount = scannedCount - entities.length
+  const chunkCountMax = scannedCount === 0 ? FIRST_CHUNK_COUNT_MAX : CHUNK_COUNT_MAX
   return Math.min(countMax - entities.length + 1 + missedCount, chunkCountMax)
 }
 
-function look(page: Page, { key, value }: Entry): EntityKeys | undefined {
+/** Adds the entity to the page if it matches. */
+function addEntity(page: Page, { key, value }: Entry): EntityKeys | undefined {
   if (page.next !== undefined) return undefined
   const keys = decodeEntityKey(key)
   if (isFull(page)) {
     page.next = keys
     return keys
   }
-  page.lookedCount += 1
-  if (isBefore(keys.rowKey, page.rows) || isBehind(keys.rowKey, page.rows)) return keys
-  page.lookedBytes += value.value.length
-  const entity = decodeEntity(keys, value)
+  page.scannedCount += 1
+  if (isBefore(keys.rowKey, page.rows) || isAfter(keys.rowKey, page.rows)) return keys
+  page.scannedBytes += value.value.length
+  const entity = decodeEntityRecord(keys, value)
   if (matches(page.filter, entity)) page.entities.push(entity)
   return keys
 }
 
-function isFull({ countMax, entities, lookedCount, lookedBytes }: Page): boolean {
+function isFull({ countMax, entities, scannedCount, scannedBytes }: Page): boolean {
   return (
-    entities.length === countMax || lookedCount >= LOOK_COUNT_MAX || lookedBytes >= LOOK_BYTES_MAX
+    entities.length === countMax || scannedCount >= SCAN_COUNT_MAX || scannedBytes >= SCAN_BYTES_MAX
   )
 }
 
@@ -121,7 +127,7 @@ function matches(filter: FilterExpression, entity: Entity): boolean {
   return matchesFilter(filter, new Filtered(entity))
 }
 
-/** A class, because there is one for each entity: a getter of an object is made with it. */
+/** A class, since there is one per entity: an object literal would create its getter each time. */
 class Filtered implements FilterEntity {
   readonly partitionKey: string
   readonly rowKey: string
@@ -135,7 +141,7 @@ class Filtered implements FilterEntity {
     this.#stamp = stamp
   }
 
-  /** Few filters ask for it. */
+  /** On demand: few filters use it. */
   get timestamp(): EdmValue {
     return { type: 'Edm.DateTime', value: timestampOf(this.#stamp) }
   }
@@ -145,46 +151,37 @@ function isBefore(rowKey: string, { from }: StringRange): boolean {
   return rowKey < from
 }
 
-function isBehind(rowKey: string, { to }: StringRange): boolean {
+function isAfter(rowKey: string, { to }: StringRange): boolean {
   return to !== undefined && rowKey >= to
 }
 
-/** The next key that the filter leaves possible: a large partition is left when its rows are past. */
-function keyBehind(tableId: number, { partitionKey, rowKey }: EntityKeys, rows: StringRange): Key {
+/** The next key that can match. Skips the rest of a partition after the range of rows. */
+function nextKey(tableId: number, { partitionKey, rowKey }: EntityKeys, rows: StringRange): Key {
   if (isBefore(rowKey, rows)) return entityKey(tableId, partitionKey, rows.from)
-  if (isBehind(rowKey, rows)) return entityKey(tableId, `${partitionKey}\0`, rows.from)
+  if (isAfter(rowKey, rows)) return entityKey(tableId, `${partitionKey}\0`, rows.from)
   return keyAfterPrefix(entityKey(tableId, partitionKey, rowKey))
 }
 
-/** What the filter, the page's start and the SAS have in common. */
+/** The intersection of filter, start of the page and SAS. */
 function boundsOf(
   tableId: number,
-  keyRange: KeyRange,
+  keyRange: EntityKeyRange,
   { start, keyRange: allowed = {} }: QueryEntities,
 ): { readonly from: Key; readonly to: Key } {
   let { from, to } = scanRangeOf(keyRange, entityKeyParts(tableId))
   const { startPartitionKey, startRowKey, endPartitionKey, endRowKey } = allowed
   const keyOf = (partitionKey: string, rowKey: string): Key =>
-    entityKey(tableId, shortened(partitionKey), shortened(rowKey))
-  if (start !== undefined) from = later(from, keyOf(start.partitionKey, start.rowKey ?? ''))
+    entityKey(tableId, keyBound(partitionKey), keyBound(rowKey))
+  if (start !== undefined) from = laterKey(from, keyOf(start.partitionKey, start.rowKey ?? ''))
   if (startPartitionKey !== undefined) {
-    from = later(from, keyOf(startPartitionKey, startRowKey ?? ''))
+    from = laterKey(from, keyOf(startPartitionKey, startRowKey ?? ''))
   }
   if (endPartitionKey !== undefined) {
     const end =
       endRowKey === undefined
-        ? partitionEnd(tableId, shortened(endPartitionKey))
+        ? partitionEnd(tableId, keyBound(endPartitionKey))
         : keyAfterPrefix(keyOf(endPartitionKey, endRowKey))
-    to = compareKeys(end, to) < 0 ? end : to
+    to = earlierKey(end, to)
   }
   return { from, to }
-}
-
-function later(a: Key, b: Key): Key {
-  return compareKeys(a, b) < 0 ? b : a
-}
-
-/** Keys are no longer than the limit, so this bounds the same ones; the store has no room for others. */
-function shortened(text: string): string {
-  return text.length <= KEY_LENGTH_MAX ? text : `${text.slice(0, KEY_LENGTH_MAX)}\0`
 }

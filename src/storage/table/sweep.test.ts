@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Kv } from '../../kv/kv.ts'
 import type { EntityWrite } from './entity.ts'
-import { ENGINES, openWorld, text, type World } from './harness.ts'
+import { ENGINES, tableWorld, text, type TableWorld } from './harness.ts'
 import { sweepTables } from './sweep.ts'
 
 const insert = (partitionKey: string, rowKey: string): EntityWrite => {
   return { partitionKey, rowKey, kind: 'insert', properties: text(rowKey) }
 }
 
-async function fill(world: World, partitionCount: number): Promise<void> {
+async function fill(world: TableWorld, partitionCount: number): Promise<void> {
   const rows = Array.from({ length: 100 }, (_, i) => `${i}`)
   for (let p = 0; p < partitionCount; p += 1) {
     await world.writeAll(rows.map((row) => insert(`${p}`, row)))
@@ -18,8 +18,8 @@ async function fill(world: World, partitionCount: number): Promise<void> {
 
 for (const [engine, options] of ENGINES) {
   describe(engine, () => {
-    test('nothing is left of a deleted table, and all of the others', async () => {
-      const world = await openWorld(options)
+    test('the sweep removes deleted tables completely, and nothing of others', async () => {
+      const world = await tableWorld(options)
       await fill(world, 11)
       await world.drop()
       await world.create()
@@ -34,8 +34,8 @@ for (const [engine, options] of ENGINES) {
       assert.deepEqual(await sweepTables(world.kv), { recordCount: 0 })
     })
 
-    test('a sweep that a crash ends is taken up by the next', async () => {
-      const world = await openWorld(options)
+    test('the next sweep continues after a crash', async () => {
+      const world = await tableWorld(options)
       await fill(world, 11)
       await world.drop()
       let writeCount = 0
@@ -53,8 +53,8 @@ for (const [engine, options] of ENGINES) {
       assert.deepEqual(await world.counts(), { 'next-id': 1 })
     })
 
-    test('sweeps at the same time as writes take nothing of theirs', async () => {
-      const world = await openWorld(options)
+    test('a sweep removes nothing that concurrent writes need', async () => {
+      const world = await tableWorld(options)
       await fill(world, 6)
       await world.drop()
       await world.create()

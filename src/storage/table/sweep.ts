@@ -1,15 +1,13 @@
-// What is left of deleted tables, taken away in bounded transactions while others write. Nobody can see any
-// of it meanwhile.
+// Removes the entities of deleted tables, in bounded transactions. Clients already see none of them.
 import { decodeKey } from '../../kv/key.ts'
 import type { Kv, Step, Tx } from '../../kv/kv.ts'
 import { DELETED_TABLES, deletedTableKey, entityRange } from './keys.ts'
 
-/** Small enough that a write that comes meanwhile waits a few milliseconds only. */
+/** Small enough that concurrent writes wait only a few milliseconds. */
 const RECORDS_PER_STEP = 500
 
-export type SweptTables = { readonly recordCount: number }
+type SweptTables = { readonly recordCount: number }
 
-/** One pass: the entities of every table that has been deleted. */
 export async function sweepTables(kv: Kv): Promise<SweptTables> {
   let recordCount = 0
   for (;;) {
@@ -29,7 +27,7 @@ async function firstDeleted(kv: Kv): Promise<number | undefined> {
   return first && Number(decodeKey(first)[1])
 }
 
-/** The last step, which finds none, takes the mark away. */
+/** The last step, which finds nothing more, deletes the mark. */
 function* removeSome(tx: Tx, tableId: number): Step<number> {
   const range = { ...entityRange(tableId), countMax: RECORDS_PER_STEP }
   const keys = yield* tx.scanKeys(range)

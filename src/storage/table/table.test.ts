@@ -3,42 +3,44 @@ import { describe, test } from 'node:test'
 import * as fc from 'fast-check'
 import { parseFilter } from './filter-parse.ts'
 import { matchesTable } from './filter.ts'
-import { ENGINES, openWorld, outcomeOf, TABLE, text, type World } from './harness.ts'
-import { getTable, listTables, requireTable, setTableAcl, type ListTables } from './table.ts'
+import { ENGINES, tableWorld, outcomeOf, TABLE, text, type TableWorld } from './harness.ts'
+import { getTable, listTables, requireTable, setTableAcl } from './table.ts'
 
 const POLICIES = [{ id: 'a', policy: { permission: 'raud' } }]
 
 const at = (table: string, account = 'account') => ({ account, table })
 
-function list(world: World, asked: Partial<ListTables> = {}) {
-  return world.kv.read((tx) => listTables(tx, 'account', { countMax: 1_000, ...asked }))
+type ListTables = Parameters<typeof listTables>[2]
+
+function list(world: TableWorld, options: Partial<ListTables> = {}) {
+  return world.kv.read((tx) => listTables(tx, 'account', { countMax: 1_000, ...options }))
 }
 
-async function namesOf(world: World, filter: string): Promise<string[]> {
+async function namesOf(world: TableWorld, filter: string): Promise<string[]> {
   const { tables } = await list(world, { filter: parseFilter(filter, 'table') })
   return tables.map(({ name }) => name)
 }
 
 for (const [engine, options] of ENGINES) {
   describe(engine, () => {
-    test('a name is one table’s, however it is written, and stays as it was created', async () => {
-      const world = await openWorld(options)
+    test('names are case-insensitive and keep the case in which they were created', async () => {
+      const world = await tableWorld(options)
       assert.equal(await outcomeOf(world.create(at('PEOPLE'))), 'TableAlreadyExists')
       const table = await world.kv.read((tx) => requireTable(tx, at('people')))
       assert.equal(table.name, 'People')
       await world.create(at('People', 'other'))
     })
 
-    test('of 20 clients that create a table one succeeds', async () => {
-      const world = await openWorld(options)
+    test('one of 20 concurrent creations of a table succeeds', async () => {
+      const world = await tableWorld(options)
       const works = Array.from({ length: 20 }, () => outcomeOf(world.create(at('New'))))
       const outcomes = await Promise.all(works)
       assert.equal(outcomes.filter((outcome) => outcome === 'ok').length, 1)
       assert.equal(outcomes.filter((outcome) => outcome === 'TableAlreadyExists').length, 19)
     })
 
-    test('the name of a deleted table is free at once, and the new one is empty', async () => {
-      const world = await openWorld(options)
+    test('the name of a deleted table is free at once, and the new table is empty', async () => {
+      const world = await tableWorld(options)
       await world.write({ partitionKey: 'p', rowKey: 'r', kind: 'insert', properties: text('x') })
       await world.kv.write((tx) => setTableAcl(tx, TABLE, POLICIES))
       await world.drop(at('pEoPlE'))
@@ -49,8 +51,8 @@ for (const [engine, options] of ENGINES) {
       assert.equal(await outcomeOf(world.get('p', 'r')), 'ResourceNotFound')
     })
 
-    test('an ACL is kept, and needs a table', async () => {
-      const world = await openWorld(options)
+    test('an ACL is stored, and requires a table', async () => {
+      const world = await tableWorld(options)
       await world.kv.write((tx) => setTableAcl(tx, at('people'), POLICIES))
       const table = await world.kv.read((tx) => requireTable(tx, TABLE))
       assert.deepEqual([table.name, table.policies], ['People', POLICIES])
@@ -74,15 +76,15 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
 
 for (const [filter, expected] of FILTERS) {
   test(`Query Tables ${filter} → ${expected}`, async () => {
-    const world = await openWorld()
+    const world = await tableWorld()
     for (const name of ['Gamma', 'Alpha', 'beta']) await world.create(at(name))
     await world.create(at('Foreign', 'other'))
     assert.deepEqual(await namesOf(world, filter), expected)
   })
 }
 
-test('pages of tables, one after the other, are the whole, also when a table goes between them', async () => {
-  const world = await openWorld()
+test('all pages of tables together are complete, even if a table is deleted between them', async () => {
+  const world = await tableWorld()
   const names = Array.from({ length: 30 }, (_, i) => `${i % 2 ? 'T' : 't'}able${i + 1}`)
   const sorted = names.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1))
   for (const name of names) await world.create(at(name))
@@ -123,8 +125,8 @@ test('pages of tables, one after the other, are the whole, also when a table goe
   assert.equal(rest.next, undefined)
 })
 
-test('a start that no name can have is a place in the order like another', async () => {
-  const world = await openWorld()
+test('a start can be longer than any name', async () => {
+  const world = await tableWorld()
   assert.deepEqual((await list(world, { start: 'z'.repeat(5_000) })).tables, [])
   assert.equal((await list(world, { start: 'A'.repeat(5_000) })).tables.length, 1)
   const filter = parseFilter(`TableName lt 'b'`, 'table')

@@ -1,11 +1,10 @@
-// Tables: a record each, found by account and name. There are no ETags or conditions here: optimistic
-// concurrency is a matter of entities.
+// Tables: one record each, found by account and name. Tables have no ETags or conditions; only entities do.
 import { compareKeys, encodeKey } from '../../kv/key.ts'
-import { getFields } from '../../kv/fields.ts'
 import { keyAfterPrefix, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import type { SignedIdentifier } from '../shared/access-policy.ts'
 import { StorageError } from '../shared/error.ts'
+import { requireFields } from '../shared/require-fields.ts'
 import { matchesTable, type FilterExpression } from './filter.ts'
 import { tableRangeOf } from './key-range.ts'
 import { deletedTableKey, tableKey, tableKeyParts } from './keys.ts'
@@ -14,22 +13,20 @@ export type TableAddress = { readonly account: string; readonly table: string }
 
 export type Table = {
   readonly id: number
-  /** As it was created. */
+  /** In the case in which it was created. */
   readonly name: string
   readonly policies: readonly SignedIdentifier[]
 }
 
 export function getTable(tx: ReadTx, address: TableAddress): Step<Table | undefined> {
-  return getFields<Table>(tx, tableKey(address.account, address.table))
+  return tx.getFields(tableKey(address.account, address.table))
 }
 
-export function* requireTable(tx: ReadTx, address: TableAddress): Step<Table> {
-  const table = yield* getTable(tx, address)
-  if (table === undefined) throw new StorageError('TableNotFound')
-  return table
+export function requireTable(tx: ReadTx, address: TableAddress): Step<Table> {
+  return requireFields(tx, tableKey(address.account, address.table), 'TableNotFound')
 }
 
-/** The name is one that checkTableName lets pass. */
+/** The name has passed checkTableName. */
 export function* createTable(tx: Tx, address: TableAddress, id: number): Step<Table> {
   const existing = yield* getTable(tx, address)
   if (existing !== undefined) throw new StorageError('TableAlreadyExists')
@@ -38,13 +35,13 @@ export function* createTable(tx: Tx, address: TableAddress, id: number): Step<Ta
   return table
 }
 
-/** Its entities are swept later; nobody can reach them any more. The name is free, unless held-name.ts holds it. */
+/** The entities are swept later; clients can't reach them any more. The name is free unless held-name.ts holds it. */
 export function* deleteTable(tx: Tx, address: TableAddress): Step<void> {
-  const table = yield* getTable(tx, address)
-  // TableNotFound is what operations on its entities and its ACL get.
-  if (table === undefined) throw new StorageError('ResourceNotFound')
-  tx.delete(tableKey(address.account, address.table))
-  tx.put(deletedTableKey(table.id), encodeRecord({}))
+  const key = tableKey(address.account, address.table)
+  // TableNotFound is for operations on entities and on the ACL.
+  const { id } = yield* requireFields<Table>(tx, key, 'ResourceNotFound')
+  tx.delete(key)
+  tx.put(deletedTableKey(id), encodeRecord({}))
 }
 
 export function* setTableAcl(
@@ -56,25 +53,25 @@ export function* setTableAcl(
   saveTable(tx, address, { ...table, policies })
 }
 
-export type ListTables = {
+type ListTables = {
   readonly filter?: FilterExpression | undefined
-  /** The name at which the page begins, whether a table still has it or not. */
+  /** The page starts at this name. The table need not exist any more. */
   readonly start?: string | undefined
   readonly countMax: number
 }
 
-export type TablePage = { readonly tables: readonly Table[]; readonly next: string | undefined }
+type TablePage = { readonly tables: readonly Table[]; readonly next: string | undefined }
 
-/** A page that has looked at so many ends, however few of them match. */
-const LOOK_COUNT_MAX = 10_000
-/** Read at once. */
+/** A page ends after reading this many tables, however few match. */
+const SCAN_COUNT_MAX = 10_000
+/** Tables per scan. */
 const CHUNK_COUNT_MAX = 256
-/** Longer than every name: what is cut off the start of a page tells no two tables apart. */
+/** Longer than every name, so cutting off the rest changes nothing. */
 const START_LENGTH_MAX = 64
 
 const EVERY_TABLE: FilterExpression = { constant: true }
 
-/** In the order of their names without case. */
+/** Ordered by lower-case name. */
 export function* listTables(
   tx: ReadTx,
   account: string,
@@ -88,18 +85,18 @@ export function* listTables(
     to: to === undefined ? keyAfterPrefix(encodeKey(...parts)) : encodeKey(...parts, to),
   }
   const tables: Table[] = []
-  let lookedCount = 0
+  let scannedCount = 0
   while (compareKeys(range.from, range.to) < 0) {
-    const missedCount = lookedCount - tables.length
-    // As many as are missing, and one to begin the next page with; more when few of them match.
+    const missedCount = scannedCount - tables.length
+    // As many as the page has room for, and the first one of the next page; more if few of them match.
     const chunkCount = Math.min(CHUNK_COUNT_MAX, countMax - tables.length + 1 + missedCount)
     const entries = yield* tx.scanFields({ ...range, countMax: chunkCount })
     const chunk = entries.map(({ value }) => decodeRecord<Table>(value))
     for (const table of chunk) {
-      if (tables.length === countMax || lookedCount === LOOK_COUNT_MAX) {
+      if (tables.length === countMax || scannedCount === SCAN_COUNT_MAX) {
         return { tables, next: table.name.toLowerCase() }
       }
-      lookedCount += 1
+      scannedCount += 1
       if (matchesTable(filter, table.name)) tables.push(table)
     }
     const last = chunk.at(-1)

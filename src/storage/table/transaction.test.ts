@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { entityETag, type EntityWrite } from './entity.ts'
-import { ENGINES, int, openWorld, text, type World } from './harness.ts'
+import { ENGINES, int, tableWorld, text, type TableWorld } from './harness.ts'
 import { TransactionError } from './transaction.ts'
 
 const insert = (rowKey: string, partitionKey = 'p'): EntityWrite => {
@@ -21,7 +21,7 @@ async function failureOf(work: Promise<unknown>) {
   return undefined
 }
 
-async function rowsOf(world: World): Promise<string[]> {
+async function rowsOf(world: TableWorld): Promise<string[]> {
   const { entities } = await world.query({ countMax: 1_000 })
   return entities.map(({ rowKey }) => rowKey)
 }
@@ -30,11 +30,11 @@ const many = (count: number): EntityWrite[] => {
   return Array.from({ length: count }, (_, i) => insert(`${i}`))
 }
 
-// What is sent while `old` is there, and the index, code, status and beginning of the message that come back
+// Writes to a table with the row `old` → index, code, status and start of the message
 // prettier-ignore
 const FAILURES: readonly (readonly [string, readonly EntityWrite[], number, string, number, string])[] = [
-  ['an insert of what is there',   [insert('a'), insert('old'), insert('b')],                              1, 'EntityAlreadyExists', 409, '1:The specified entity already exists.'],
-  ['a delete of what isn’t there', [insert('a'), insert('b'), { partitionKey: 'p', rowKey: 'x', kind: 'delete', ifMatch: '*' }], 2, 'ResourceNotFound', 404, '2:The specified resource does not exist.'],
+  ['inserting an existing row',    [insert('a'), insert('old'), insert('b')],                              1, 'EntityAlreadyExists', 409, '1:The specified entity already exists.'],
+  ['deleting a missing row',       [insert('a'), insert('b'), { partitionKey: 'p', rowKey: 'x', kind: 'delete', ifMatch: '*' }], 2, 'ResourceNotFound', 404, '2:The specified resource does not exist.'],
   ['a stale ETag',                 [{ ...OLD, kind: 'merge', properties: {}, ifMatch: STALE }, insert('a')], 0, 'UpdateConditionNotSatisfied', 412, '0:The update condition specified in the request was not satisfied.'],
   ['a row twice',                  [insert('a'), insert('b'), insert('a')],                                2, 'InvalidDuplicateRow', 400, '2:The batch request contains multiple changes with same row key.'],
   ['a row deleted and inserted',   [{ ...OLD, kind: 'delete', ifMatch: '*' }, insert('old')],              1, 'InvalidDuplicateRow', 400, '1:'],
@@ -46,8 +46,8 @@ const FAILURES: readonly (readonly [string, readonly EntityWrite[], number, stri
 
 for (const [engine, options] of ENGINES) {
   describe(engine, () => {
-    test('every kind of write, in one', async () => {
-      const world = await openWorld(options)
+    test('a transaction can contain every kind of write', async () => {
+      const world = await tableWorld(options)
       await world.writeAll([insert('1'), insert('2'), insert('3'), insert('4')])
       const { stamp } = await world.get('p', '1')
       const p = { partitionKey: 'p' }
@@ -78,12 +78,12 @@ for (const [engine, options] of ENGINES) {
       )
     })
 
-    test('batches on overlapping rows: each is there whole or not at all', async () => {
-      const world = await openWorld(options)
+    test('transactions on overlapping rows are atomic', async () => {
+      const world = await tableWorld(options)
       const rows = ['a', 'b', 'c', 'd']
       await world.writeAll(rows.map((row) => insert(row)))
       const batch = async (i: number): Promise<void> => {
-        // Each takes three of the four, in another order.
+        // Each writes three of the four rows, in a different order.
         const chosen = [0, 1, 2].map((k) => rows[(i + k) % 4] ?? '')
         const writes = chosen.map((rowKey): EntityWrite => {
           return { partitionKey: 'p', rowKey, kind: 'upsertReplace', properties: int('By', i) }
@@ -94,13 +94,13 @@ for (const [engine, options] of ENGINES) {
       const { entities } = await world.query({ countMax: 1_000 })
       assert.equal(entities.length, 64)
       const by = entities.slice(0, 4).map(({ properties }) => Number(properties['By']?.value))
-      // Whoever came last has all of its three, so at most two are to be seen.
+      // The last transaction wrote three of the four rows.
       const counts = by.map((i) => by.filter((j) => j === i).length)
       assert(counts.includes(3), `${by}`)
     })
 
-    test('of two batches that insert the same row one is there whole and the other not at all', async () => {
-      const world = await openWorld(options)
+    test('one of several transactions that insert the same row succeeds, and the others write nothing', async () => {
+      const world = await tableWorld(options)
       const works = Array.from({ length: 20 }, (_, i) =>
         failureOf(world.writeAll([insert(`${i} first`), insert('same'), insert(`${i} last`)])),
       )
@@ -119,8 +119,8 @@ for (const [engine, options] of ENGINES) {
 }
 
 for (const [name, writes, at, code, status, message] of FAILURES) {
-  test(`${name} → ${code} at ${at}, and nothing is written`, async () => {
-    const world = await openWorld()
+  test(`${name} → ${code} at ${at}, without writing anything`, async () => {
+    const world = await tableWorld()
     await world.write(insert('old'))
     const before = await world.query({ countMax: 1_000 })
     const failure = await failureOf(world.writeAll(writes))
@@ -131,8 +131,8 @@ for (const [name, writes, at, code, status, message] of FAILURES) {
   })
 }
 
-test('a table that isn’t there → TableNotFound at 0', async () => {
-  const world = await openWorld()
+test('a transaction on a missing table → TableNotFound at 0', async () => {
+  const world = await tableWorld()
   await world.drop()
   const failure = await failureOf(world.writeAll([insert('a'), insert('b')]))
   assert.deepEqual(failure, {
@@ -143,8 +143,8 @@ test('a table that isn’t there → TableNotFound at 0', async () => {
   })
 })
 
-test('100 writes are allowed, and rows that differ in case only are two', async () => {
-  const world = await openWorld()
+test('100 writes are allowed, and row keys are case-sensitive', async () => {
+  const world = await tableWorld()
   await world.writeAll([...many(98), insert('x'), insert('X')])
   assert.equal((await rowsOf(world)).length, 100)
 })

@@ -1,20 +1,21 @@
-// Entity group transactions: up to 100 writes to one partition of a table, all of them or none. A body that
-// throws has written nothing, so what is to be done here is to tell which of them failed.
+// Entity group transactions: up to 100 writes to one partition of a table, all or nothing. A transaction body
+// that throws writes nothing, so all that is left to do here is to report which write failed.
+import { giveWay } from '../../kv/step.ts'
 import type { Step, Tx } from '../../kv/kv.ts'
 import { StorageError, type ErrorCode } from '../shared/error.ts'
 import type { Moment } from '../../node/moment.ts'
-import { applyWrite, checkWrite, type Entity, type EntityWrite } from './entity.ts'
+import { applyWrite, checkEntityWrite, type Entity, type EntityWrite } from './entity.ts'
 import { requireTable, type TableAddress } from './table.ts'
 
 const WRITE_COUNT_MAX = 100
 
-/** Messages that come without an index if the transaction is one write, as recorded answers show. */
+/** Errors whose messages have no index if there is only one write (seen in recorded traffic). */
 const UNNUMBERED: ReadonlySet<ErrorCode> = new Set([
   'ResourceNotFound',
   'UpdateConditionNotSatisfied',
 ])
 
-/** Of the write at an index, counted from 0. Clients read the index from the message. */
+/** The error of the write at an index, counted from 0. Clients parse the index from the message. */
 export class TransactionError extends StorageError {
   readonly failedAt: number
 
@@ -25,7 +26,7 @@ export class TransactionError extends StorageError {
   }
 }
 
-/** Each write's entity, as writeEntity gives it. Throws a TransactionError, but for UNNUMBERED ones. */
+/** Returns the results of writeEntity. Throws TransactionErrors, except for UNNUMBERED errors. */
 export function* writeEntities(
   tx: Tx,
   address: TableAddress,
@@ -40,11 +41,12 @@ export function* writeEntities(
     for (const write of writes) {
       written.push(yield* applyWrite(tx, id, write, moment))
       at += 1
+      yield* giveWay()
     }
     return written
   } catch (error) {
-    const isAlone = writes.length === 1 && error instanceof StorageError
-    throw isAlone && UNNUMBERED.has(error.code) ? error : failure(at, error)
+    const isSingle = writes.length === 1 && error instanceof StorageError
+    throw isSingle && UNNUMBERED.has(error.code) ? error : failure(at, error)
   }
 }
 
@@ -61,7 +63,7 @@ function checkTransaction(writes: readonly EntityWrite[]): void {
       }
       if (rowKeys.has(write.rowKey)) throw new StorageError('InvalidDuplicateRow')
       rowKeys.add(write.rowKey)
-      checkWrite(write)
+      checkEntityWrite(write)
     } catch (error) {
       throw failure(at, error)
     }

@@ -3,7 +3,7 @@ import { optionalInt } from '../../../http/protocol/header.ts'
 import type { Answer, Request } from '../../../http/door/operation.ts'
 import type { ReadTx } from '../../../kv/kv.ts'
 import {
-  appendBlock as storeBlock,
+  appendBlock,
   checkAppendBlock,
   putAppendBlob,
   sealAppendBlob,
@@ -14,7 +14,7 @@ import { invalidHeader, StorageError } from '../../../storage/shared/error.ts'
 import { validators } from '../../shared/answer-header.ts'
 import { decodeHashes, type BodyHashes } from '../../shared/body-hashes.ts'
 import { bodySource, discard, structuredHeaders, upload } from '../../shared/upload.ts'
-import type { Source } from '../../shared/byte-source.ts'
+import type { ByteSource } from '../../shared/byte-source.ts'
 import { hashHeaders, wantedHashes } from '../answer-hash.ts'
 import { requestEncryptionHeaders, writtenHeaders } from '../answer.ts'
 import { cipherOf } from '../cipher.ts'
@@ -22,7 +22,7 @@ import { blobGuard, decodePutBlob, type RequestGuard } from '../header.ts'
 import { APPEND_BLOCK_LIMITS, checkLength } from '../length-limit.ts'
 import { blobAddress, type BlobCall } from '../service.ts'
 
-/** An append blob begins empty, whatever the request says of its length. */
+/** A new append blob is empty; a body is refused. */
 export async function runPutAppendBlob(call: BlobCall): Promise<Answer> {
   const { request, service } = call
   const { lengthBytes = 0 } = request.body
@@ -35,17 +35,17 @@ export async function runPutAppendBlob(call: BlobCall): Promise<Answer> {
 
 export async function runAppendBlock(call: BlobCall): Promise<Answer> {
   const { request } = call
-  const answer = await appendBlock(call, bodySource(request), decodeHashes(request))
+  const answer = await appendFrom(call, bodySource(request), decodeHashes(request))
   return { ...answer, headers: [...answer.headers, ...structuredHeaders(request)] }
 }
 
 /**
- * Append Block, from wherever the bytes come; `hashes` are what the client says that they hash to. Bytes
- * first, record second, and what is bound to fail is refused before they are read.
+ * Append Block, with the bytes from the body or a URL; `hashes` are those that the client sent. Bytes first, record
+ * second, but a request that is bound to fail is refused before the bytes are read.
  */
-export async function appendBlock(
+export async function appendFrom(
   { request, service }: BlobCall,
-  source: Source,
+  source: ByteSource,
   hashes: BodyHashes,
 ): Promise<Answer> {
   if (source.lengthBytes === 0) throw invalidHeader('Content-Length', '0')
@@ -60,7 +60,7 @@ export async function appendBlock(
   const bytes = { ...body, encryption: cipher?.encryption }
   const moment = service.moment()
   const { offset, blob } = await service.kv
-    .write((tx) => storeBlock(tx, address, append, bytes, moment))
+    .write((tx) => appendBlock(tx, address, append, bytes, moment))
     .catch((error: unknown) => discard(service, body, error))
   const headers = [...validators(blob), ...requestEncryptionHeaders(blob.encryption)]
   headers.push('x-ms-blob-append-offset', String(offset))
@@ -69,7 +69,7 @@ export async function appendBlock(
   return { status: 201, headers: [...headers, ...answered] }
 }
 
-/** What the block is to be encrypted with, if it may be appended at all. */
+/** Checks that the block may be appended, and returns the key to encrypt it with. */
 function* cipherForBlock(
   tx: ReadTx,
   address: BlobAddress,
@@ -83,7 +83,7 @@ function* cipherForBlock(
 
 type RequestAppendBlock = AppendBlock & { readonly guard: RequestGuard }
 
-function decodeAppendBlock(request: Request, { lengthBytes }: Source): RequestAppendBlock {
+function decodeAppendBlock(request: Request, { lengthBytes }: ByteSource): RequestAppendBlock {
   return {
     guard: blobGuard(request),
     lengthBytes,
@@ -96,7 +96,7 @@ function decodeAppendPosition({ headers }: Request): number | undefined {
   return optionalInt(headers, 'x-ms-blob-condition-appendpos')
 }
 
-/** Takes the four conditions, but not that of tags. */
+/** Accepts the four standard conditions, but no condition on tags. */
 export async function runSealAppendBlob({ request, service }: BlobCall): Promise<Answer> {
   const [address, guard] = [blobAddress(request), blobGuard(request)]
   if (guard.conditions.ifTags !== undefined) {

@@ -5,13 +5,13 @@ import { BLOCK_LIST_BYTES_MAX, decodeBlockListXml, encodeBlockListXml } from './
 
 const decode = (xml: string) => decodeBlockListXml(Buffer.from(xml))
 
-test('a list keeps its order, its repeats and where each block is', () => {
+test('decoding keeps the order, the duplicates and the place of each block', async () => {
   const xml = `<?xml version="1.0" encoding="utf-8"?>
     <BlockList>
       <Latest>AAAA</Latest><Committed> AAAB
       </Committed><!-- a comment --><Uncommitted>QR==</Uncommitted><Latest><![CDATA[AAAA]]></Latest>
     </BlockList>`
-  assert.deepEqual(decode(xml), [
+  assert.deepEqual(await decode(xml), [
     ['Latest', 'AAAA'],
     ['Committed', 'AAAB'],
     ['Uncommitted', 'QQ=='],
@@ -24,7 +24,8 @@ for (const empty of [
   '<BlockList></BlockList>',
   '\ufeff<BlockList>\n</BlockList>',
 ]) {
-  test(`${JSON.stringify(empty)} is an empty list`, () => assert.deepEqual(decode(empty), []))
+  test(`${JSON.stringify(empty)} decodes to an empty list`, async () =>
+    assert.deepEqual(await decode(empty), []))
 }
 
 const listOf = (count: number, block = '<Latest>AAAA</Latest>') =>
@@ -32,14 +33,14 @@ const listOf = (count: number, block = '<Latest>AAAA</Latest>') =>
 
 // prettier-ignore
 const REFUSED: readonly (readonly [what: string, xml: string, code: string])[] = [
-  ['nothing', '', 'InvalidXmlDocument'],
-  ['no XML', 'AAAA', 'InvalidXmlDocument'],
-  ['an end that is missing', '<BlockList><Latest>AAAA</Latest>', 'InvalidXmlDocument'],
+  ['an empty body', '', 'InvalidXmlDocument'],
+  ['a body that is not XML', 'AAAA', 'InvalidXmlDocument'],
+  ['a missing end tag', '<BlockList><Latest>AAAA</Latest>', 'InvalidXmlDocument'],
   ['another root', '<Blocks><Latest>AAAA</Latest></Blocks>', 'InvalidXmlDocument'],
   ['another place', '<BlockList><latest>AAAA</latest></BlockList>', 'InvalidXmlDocument'],
   ['a block in a block', '<BlockList><Latest><Latest>AAAA</Latest></Latest></BlockList>', 'InvalidXmlDocument'],
   ['an entity', '<!DOCTYPE x [<!ENTITY a "AAAA">]><BlockList><Latest>&a;</Latest></BlockList>', 'InvalidXmlDocument'],
-  ['an id that is no base64', '<BlockList><Latest>AAA</Latest></BlockList>', 'InvalidBlockList'],
+  ['an id that is not base64', '<BlockList><Latest>AAA</Latest></BlockList>', 'InvalidBlockList'],
   ['no id', '<BlockList><Latest/></BlockList>', 'InvalidBlockList'],
   ['50,001 blocks', listOf(50_001), 'BlockListTooLong'],
   ['150,000 blocks', listOf(150_000), 'BlockListTooLong'],
@@ -47,22 +48,22 @@ const REFUSED: readonly (readonly [what: string, xml: string, code: string])[] =
 ]
 
 for (const [what, xml, code] of REFUSED) {
-  test(`${what}: ${code}`, () => {
-    assert.throws(
-      () => decode(xml),
+  test(`${what} → ${code}`, async () => {
+    await assert.rejects(
+      decode(xml),
       (error) => error instanceof StorageError && error.code === code,
     )
   })
 }
 
-test('50,000 blocks with the longest ids, on a line each, fit and are read', () => {
+test('50,000 blocks with ids of maximum length, one per line, fit into the limit', async () => {
   const lines = Array.from({ length: 50_000 }, (_, i) => {
     const id = Buffer.from(String(i).padStart(64, '0')).toString('base64')
     return `\r\n    <Uncommitted>${id}</Uncommitted>`
   })
   const body = Buffer.from(`<BlockList>${lines.join('')}\r\n</BlockList>`)
   assert.ok(body.length <= BLOCK_LIST_BYTES_MAX)
-  const decoded = decodeBlockListXml(body)
+  const decoded = await decodeBlockListXml(body)
   assert.equal(decoded.length, 50_000)
   assert.equal(
     Buffer.from(decoded[49_999]?.[1] ?? '', 'base64')
@@ -85,8 +86,8 @@ const ENCODED = [
 ] as const
 
 for (const [lists, xml] of ENCODED) {
-  test(`${JSON.stringify(lists)} as XML`, () => {
-    const body = encodeBlockListXml({ blob: undefined, ...lists })
+  test(`${JSON.stringify(lists)} is encoded as XML`, async () => {
+    const body = await encodeBlockListXml({ blob: undefined, ...lists })
     const whole = `<?xml version="1.0" encoding="utf-8"?><BlockList>${xml}</BlockList>`
     assert.equal(Buffer.from(body).toString(), whole)
   })

@@ -1,4 +1,4 @@
-// Block lists on the wire: what Put Block List is sent and what Get Block List answers with.
+// Block lists on the wire: the body of Put Block List and the answer of Get Block List.
 import { canonicalBlockId } from '../../../storage/blob/content/block-id.ts'
 import {
   COMMITTED_BLOCKS_MAX,
@@ -9,26 +9,29 @@ import {
 import type { Block } from '../../../extent/content/map.ts'
 import { StorageError } from '../../../storage/shared/error.ts'
 import { createTextWriter, type TextWriter } from '../../../http/protocol/text-writer.ts'
-import { parseXml, XML_DECLARATION, type XmlNode } from '../../../http/protocol/xml.ts'
+import { parseLongXml, XML_DECLARATION, type XmlNode } from '../../../http/protocol/xml.ts'
+import { inTurns } from '../../../kv/turn.ts'
 
-/** 50,000 ids of 64 bytes, each on an indented line of its own, take 6 MiB. */
+/** 50,000 ids of 64 bytes, each on its own indented line, take 6 MiB. */
 export const BLOCK_LIST_BYTES_MAX = 8 * 1024 * 1024
 
-/** More nodes than blocks are allowed, so that a list that is too long is refused as that, not as bad XML. */
+/** Allows more nodes than blocks, so that a list that is too long gets BlockListTooLong, not InvalidXmlDocument. */
 const LIMITS = { lengthMax: BLOCK_LIST_BYTES_MAX, depthMax: 3, nodeCountMax: 200_000 }
 
 const PLACES: ReadonlySet<string> = new Set<BlockPlace>(['Committed', 'Uncommitted', 'Latest'])
 
-export function decodeBlockListXml(body: Uint8Array): BlockListEntry[] {
-  const root = parseXml(body, LIMITS)
+export async function decodeBlockListXml(body: Uint8Array): Promise<BlockListEntry[]> {
+  const root = await parseLongXml(body, LIMITS)
   if (root.name !== 'BlockList') throw new StorageError('InvalidXmlDocument')
   if (root.children.length > COMMITTED_BLOCKS_MAX) throw new StorageError('BlockListTooLong')
-  return root.children.map(decodeEntry)
+  const entries: BlockListEntry[] = []
+  await inTurns(root.children, (node) => entries.push(decodeEntry(node)))
+  return entries
 }
 
 function decodeEntry({ name, text, children }: XmlNode): BlockListEntry {
   if (!isPlace(name) || children.length > 0) throw new StorageError('InvalidXmlDocument')
-  // What is no id is the id of no block.
+  // An invalid id is the id of no block.
   const blockId = canonicalBlockId(text.trim())
   if (blockId === undefined) throw new StorageError('InvalidBlockList')
   return [name, blockId]
@@ -38,28 +41,35 @@ function isPlace(name: string): name is BlockPlace {
   return PLACES.has(name)
 }
 
-/** A block takes about 60 bytes and its id. */
+/** Estimate: a block takes about 60 bytes plus its id. */
 const BLOCK_BYTES_LIKELY = 150
 
-export function encodeBlockListXml({ committed, uncommitted }: BlockLists): Uint8Array {
+export async function encodeBlockListXml({
+  committed,
+  uncommitted,
+}: BlockLists): Promise<Uint8Array> {
   const count = (committed?.length ?? 0) + (uncommitted?.length ?? 0)
   const writer = createTextWriter(256 + count * BLOCK_BYTES_LIKELY)
   writer.add(`${XML_DECLARATION}<BlockList>`)
-  if (committed !== undefined) addBlocks(writer, 'CommittedBlocks', committed)
-  if (uncommitted !== undefined) addBlocks(writer, 'UncommittedBlocks', uncommitted)
+  if (committed !== undefined) await addBlocks(writer, 'CommittedBlocks', committed)
+  if (uncommitted !== undefined) await addBlocks(writer, 'UncommittedBlocks', uncommitted)
   writer.add('</BlockList>')
   return writer.bytes()
 }
 
 /** Neither base64 nor a number needs escaping. */
-function addBlocks(writer: TextWriter, element: string, blocks: readonly Block[]): void {
+async function addBlocks(
+  writer: TextWriter,
+  element: string,
+  blocks: readonly Block[],
+): Promise<void> {
   if (blocks.length === 0) {
     writer.add(`<${element} />`)
     return
   }
   writer.add(`<${element}>`)
-  for (const [id, lengthBytes] of blocks) {
+  await inTurns(blocks, ([id, lengthBytes]) => {
     writer.add(`<Block><Name>${id}</Name><Size>${lengthBytes}</Size></Block>`)
-  }
+  })
   writer.add(`</${element}>`)
 }

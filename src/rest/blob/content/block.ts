@@ -1,5 +1,5 @@
-// Put Block, Put Block List and Get Block List. A block's bytes are made durable before a record shows them;
-// a list is small enough to be read whole.
+// Put Block, Put Block List and Get Block List. The bytes of a block are durable before a record points at them; a
+// list is small enough to be read at once.
 import { setImmediate } from 'node:timers/promises'
 import { BLOCK_LIST_BYTES_MAX, decodeBlockListXml, encodeBlockListXml } from './block-list-xml.ts'
 import { decodeConditions, optionalHeader } from '../../../http/protocol/header.ts'
@@ -32,7 +32,7 @@ import {
   type BodyHashes,
 } from '../../shared/body-hashes.ts'
 import { bodySource, discard, structuredHeaders, upload } from '../../shared/upload.ts'
-import type { Source } from '../../shared/byte-source.ts'
+import type { ByteSource } from '../../shared/byte-source.ts'
 import { hashHeaders, wantedHashes } from '../answer-hash.ts'
 import { requestEncryptionHeaders, writtenHeaders } from '../answer.ts'
 import { cipherForWrite, type Cipher } from '../cipher.ts'
@@ -51,10 +51,10 @@ export async function runPutBlock(call: BlobCall): Promise<Answer> {
   return stageBlock(call, bodySource(call.request), decodeHashes(call.request))
 }
 
-/** Put Block, wherever the bytes come from. */
+/** Put Block, with the bytes from the body or a URL. */
 export async function stageBlock(
   call: BlobCall,
-  source: Source,
+  source: ByteSource,
   hashes: BodyHashes,
 ): Promise<Answer> {
   const { request, service } = call
@@ -89,7 +89,7 @@ function decodeBlockId({ query }: Request): string {
   if (text === undefined) {
     throw new StorageError('MissingRequiredQueryParameter', { QueryParameterName: 'blockid' })
   }
-  // A plus sign that is sent as it is comes here as a space, which base64 doesn't have (jclouds#208).
+  // A plus sign that the client did not escape arrives as a space, which base64 doesn't have (jclouds#208).
   const blockId = canonicalBlockId(text.replaceAll(' ', '+'))
   if (blockId === undefined) throw invalidQuery('blockid', text, 'Not a valid base64 string.')
   if (blockIdBytes(blockId) > BLOCK_ID_BYTES_MAX) {
@@ -98,7 +98,7 @@ function decodeBlockId({ query }: Request): string {
   return blockId
 }
 
-/** A block is encrypted as the blob that it is for will be, whatever the one in that place is now. */
+/** A block is encrypted like the blob it will become part of, not like the current blob of that name. */
 function* blockCipher(
   tx: ReadTx,
   address: BlobAddress,
@@ -109,10 +109,10 @@ function* blockCipher(
   return yield* cipherForWrite(tx, address.account, put.guard.encryption ?? {}, container)
 }
 
-/** Content-MD5 and x-ms-content-crc64 are the list's; the blob's own MD5 is stored as the client says it is. */
 const LONG_LIST_BYTES = 256 * 1024
 const LONG_LIST_COUNT = 5_000
 
+/** Content-MD5 and x-ms-content-crc64 are hashes of the list; the blob's own MD5 is stored as sent. */
 export async function runPutBlockList(call: BlobCall): Promise<Answer> {
   const { request, service } = call
   const put = { ...decodePutBlob(call), headers: decodeHttpHeaders(request, 'own') }
@@ -120,14 +120,14 @@ export async function runPutBlockList(call: BlobCall): Promise<Answer> {
   const body = await request.body.read(BLOCK_LIST_BYTES_MAX)
   const computed = { md5: md5Of(body), crc64: crc64Of(body) }
   checkHashes(hashes, computed)
-  // Each of the steps of a long list takes a while.
+  // Decoding a long list takes a while; let other requests run first.
   if (body.length > LONG_LIST_BYTES) await setImmediate()
-  const entries = decodeBlockListXml(body)
+  const entries = await decodeBlockListXml(body)
   const [address, moment] = [blobAddress(request), service.moment()]
   const list = { entries, newId: () => service.newId(), wallNowMs: Date.now() }
   const blob = await putAnyBlockList(service.kv, address, put, list, moment)
-  const answered = hashHeaders(request.version, hashes, computed)
-  return { status: 201, headers: [...writtenHeaders(blob), ...answered] }
+  const answeredHashes = hashHeaders(request.version, hashes, computed)
+  return { status: 201, headers: [...writtenHeaders(blob), ...answeredHashes] }
 }
 
 export async function runGetBlockList({ request, service }: BlobCall): Promise<Answer> {
@@ -145,7 +145,7 @@ export async function runGetBlockList({ request, service }: BlobCall): Promise<A
   headers.push('Content-Type', 'application/xml')
   // A blob that was never committed has no length.
   if (blob !== undefined) headers.push('x-ms-blob-content-length', String(blob.lengthBytes))
-  return { status: 200, headers, body: encodeBlockListXml(lists) }
+  return { status: 200, headers, body: await encodeBlockListXml(lists) }
 }
 
 const TYPES: readonly BlockListType[] = ['committed', 'uncommitted', 'all']
@@ -158,7 +158,7 @@ function decodeBlockListType({ query }: Request): BlockListType {
   return type
 }
 
-/** A version that knows only smaller blocks can't be told of these. */
+/** An older version can't be given blocks that are longer than it allows. */
 function checkVersionFor({ committed = [], uncommitted = [] }: BlockLists, version: string): void {
   const max = lengthBytesMax(PUT_BLOCK_LIMITS, version)
   const isLong = ([, lengthBytes]: readonly [string, number]) => lengthBytes > max

@@ -1,12 +1,12 @@
-// What Get Page Ranges answers with: ranges with both ends inside, in the order of their offsets. That kinds
-// are mixed and that the last page has an empty marker is as in recordings of the service.
+// The answer of Get Page Ranges: ranges with inclusive ends, in the order of their offsets. Recorded: both kinds of
+// range are mixed, and the last page has an empty marker.
 import type { MapRange } from '../../../extent/content/map-range.ts'
 import { createTextWriter } from '../../../http/protocol/text-writer.ts'
 import { XML_DECLARATION, xmlElement } from '../../../http/protocol/xml.ts'
 
-export type PageListAnswer = {
+type PageListAnswer = {
   readonly ranges: readonly MapRange[]
-  /** Empty when this is the last page; undefined where nobody asked for pages and this is all. */
+  /** Empty on the last page; undefined if the client requested no paging and everything fits. */
   readonly nextMarker: string | undefined
 }
 

@@ -1,5 +1,5 @@
-// Get Page Ranges, of a page blob, a snapshot or a version: all that was written, or what differs from an
-// older snapshot.
+// Get Page Ranges of a page blob, a snapshot or a version: all written ranges, or those that differ from an older
+// snapshot.
 import { optionalHeader } from '../../../http/protocol/header.ts'
 import type { Answer, Request } from '../../../http/door/operation.ts'
 import { encodePageListXml } from './page-list-xml.ts'
@@ -16,7 +16,7 @@ import { blobGuard } from '../header.ts'
 import { checkVersion } from './page.ts'
 import { blobAddressAt, type BlobCall } from '../service.ts'
 
-/** Before, all ranges came at once. */
+/** Older versions get all ranges at once. */
 const PAGED_SINCE = '2020-10-02'
 
 export async function runGetPageRanges(call: BlobCall): Promise<Answer> {
@@ -34,7 +34,7 @@ async function pageList(
   checkVersion(request)
   const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
   const { headers, version } = request
-  // Where it ends is for the blob to say.
+  // The blob's length, not known yet, limits the range later.
   const range = decodeRange(headers, version, Infinity) ?? { from: 0, to: Infinity }
   const page = isAtLeast(version, PAGED_SINCE) ? decodeRangePage(request) : undefined
   const query = { range, ...(previous && { previous }), ...(page && { page }) }
@@ -42,27 +42,27 @@ async function pageList(
   const { blob, ranges, next } = await service.kv.read((tx) =>
     getPageRanges(tx, address, guard, query, nowMs),
   )
-  // The last page has an empty marker, but only if the client asked for pages.
-  const isAsked = request.query.has('maxresults') || request.query.has('marker')
-  const isPaged = page !== undefined && (next !== undefined || isAsked)
+  // The last page has an empty marker, but only if the client requested paging.
+  const isPagingRequested = request.query.has('maxresults') || request.query.has('marker')
+  const isPaged = page !== undefined && (next !== undefined || isPagingRequested)
   const nextMarker = isPaged ? encodeRangeMarker(next) : undefined
-  const told = ['x-ms-blob-content-length', String(blob.lengthBytes)]
+  const length = ['x-ms-blob-content-length', String(blob.lengthBytes)]
   return {
     status: 200,
-    headers: ['Content-Type', 'application/xml', ...validators(blob), ...told],
+    headers: ['Content-Type', 'application/xml', ...validators(blob), ...length],
     body: encodePageListXml({ ranges, nextMarker }),
   }
 }
 
 const PREVIOUS_URL = 'x-ms-previous-snapshot-url'
 
-/** `prevsnapshot`, or a URL of the same blob that says which snapshot. */
+/** The snapshot of `prevsnapshot`, or of a URL of the same blob. */
 function decodePrevious(request: Request): PageRangeQuery['previous'] {
   const given = request.query.get('prevsnapshot')
   const text = given || snapshotOfUrl(request)
   const snapshot = parseTimestamp(text)
   if (snapshot !== undefined) return { snapshot }
-  if (isTimestamp(text)) return 'none of ours'
+  if (isTimestamp(text)) return 'unknown'
   if (given === undefined) throw invalidHeader(PREVIOUS_URL, urlOf(request))
   throw invalidQuery('prevsnapshot', text)
 }
@@ -76,7 +76,7 @@ function snapshotOfUrl(request: Request): string {
   if (text === '') return ''
   if (!URL.canParse(text)) throw invalidHeader(PREVIOUS_URL, text)
   const url = new URL(text)
-  // With the account in the path the host says nothing: a server has many names.
+  // In path style the host does not matter: a server has many names.
   const isHere = request.pathStyle || url.host === request.headers['host']
   if (!isHere || decodePath(url.pathname) !== decodePath(request.rawPath)) {
     throw invalidHeader(PREVIOUS_URL, text)

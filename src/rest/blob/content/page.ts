@@ -1,5 +1,5 @@
-// Page blobs: create, Put Page, Clear Pages. Resizing and sequence numbers are Set Blob Properties
-// (properties.ts); Get Page Ranges is page-range.ts.
+// Page blobs: create, Put Page, Clear Pages. Set Blob Properties (properties.ts) resizes them and changes sequence
+// numbers; Get Page Ranges is in page-range.ts.
 import {
   optionalHeader,
   optionalWord,
@@ -7,7 +7,8 @@ import {
   type HeaderFields,
 } from '../../../http/protocol/header.ts'
 import type { Answer, Request } from '../../../http/door/operation.ts'
-import { decodeWriteRange, type ByteRange } from '../../../http/protocol/range.ts'
+import type { ByteRange } from '../../../extent/content/interval-map.ts'
+import { decodeWriteRange } from '../../../http/protocol/range.ts'
 import { isAtLeast } from '../../../http/door/version.ts'
 import type { ReadTx } from '../../../kv/kv.ts'
 import type { BlobAddress } from '../../../storage/blob/blob.ts'
@@ -26,7 +27,7 @@ import { invalidHeader, missingHeader, StorageError } from '../../../storage/sha
 import { validators } from '../../shared/answer-header.ts'
 import { decodeHashes, type BodyHashes } from '../../shared/body-hashes.ts'
 import { bodySource, discard, structuredHeaders, upload } from '../../shared/upload.ts'
-import type { Source } from '../../shared/byte-source.ts'
+import type { ByteSource } from '../../shared/byte-source.ts'
 import { hashHeaders, wantedHashes } from '../answer-hash.ts'
 import { requestEncryptionHeaders, writtenHeaders } from '../answer.ts'
 import { cipherOf } from '../cipher.ts'
@@ -63,10 +64,10 @@ export async function runPutPage(call: BlobCall): Promise<Answer> {
   return putPages(call, bodySource(request), decodeHashes(request), decodePageRange(request))
 }
 
-/** Pages from the request's body or from another place: bytes first, record second. */
+/** Writes pages from the body or a URL: bytes first, record second. */
 export async function putPages(
   call: BlobCall,
-  source: Source,
+  source: ByteSource,
   hashes: BodyHashes,
   range: ByteRange,
 ): Promise<Answer> {
@@ -93,7 +94,7 @@ export async function putPages(
   return { status: 201, headers: [...headers, ...structuredHeaders(request), ...encrypted] }
 }
 
-/** What the pages are to be encrypted with, if they may be written at all. */
+/** Checks that the pages may be written, and returns the key to encrypt them with. */
 function* cipherForPages(tx: ReadTx, address: BlobAddress, write: RequestPageWrite, nowMs: number) {
   const { stored } = yield* checkPageWrite(tx, address, write, nowMs)
   const { customerKey } = write.guard.encryption ?? {}
@@ -118,7 +119,7 @@ function pageHeaders(blob: Blob): string[] {
   return [...validators(blob), 'x-ms-blob-sequence-number', blob.sequenceNumber ?? '0']
 }
 
-/** Both ends are needed and are those of pages. */
+/** Both ends are required and have to be page boundaries. */
 export function decodePageRange({ headers }: Request): ByteRange {
   const range = decodeWriteRange(headers)
   if (range.from % PAGE_BYTES === 0 && range.to % PAGE_BYTES === 0) return range
@@ -138,7 +139,7 @@ function decodeSequenceConditions(headers: HeaderFields): SequenceConditions {
   }
 }
 
-/** A negative one is InvalidInput, as the service's own clients test it. */
+/** A negative number is InvalidInput, as the tests of Azure's own clients expect. */
 function decodeNumber(headers: HeaderFields, name: string): bigint | undefined {
   const text = optionalHeader(headers, name)
   if (text === undefined) return undefined

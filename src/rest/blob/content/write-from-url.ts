@@ -1,12 +1,12 @@
-// Put Block, Put Page and Append Block From URL: what their namesakes do with a body, done with bytes that
-// are read from a source. The hashes that the client sends are those of the source's bytes.
+// Put Block, Put Page and Append Block From URL: like their namesakes, but with the bytes of a source instead of a
+// body. The hashes that the client sends are those of the source's bytes.
 import { optionalMd5, optionalWord, requiredHeader } from '../../../http/protocol/header.ts'
 import type { Answer, Request } from '../../../http/door/operation.ts'
 import { invalidHeader, missingHeader } from '../../../storage/shared/error.ts'
 import { decodeSourceHashes, type BodyHashes } from '../../shared/body-hashes.ts'
 import { decodeSourceRange, openSource } from '../../shared/copy/open-source.ts'
 import type { OpenSource, SourceWants } from '../../shared/copy/copy-sources.ts'
-import { appendBlock } from './append.ts'
+import { appendFrom } from './append.ts'
 import { stageBlock } from './block.ts'
 import {
   APPEND_BLOCK_LIMITS,
@@ -29,16 +29,16 @@ export async function runAppendBlockFromUrl(call: BlobCall): Promise<Answer> {
   const { request } = call
   const hashes = appendHashes(request)
   const bytesMax = lengthBytesMax(APPEND_BLOCK_LIMITS, request.version)
-  return withSource(call, { bytesMax }, (source) => appendBlock(call, source, hashes))
+  return withSource(call, { bytesMax }, (source) => appendFrom(call, source, hashes))
 }
 
-/** There is no body for Content-MD5 to be about but that of the source. */
+/** Content-MD5 can only mean the bytes of the source, since there is no body. */
 function appendHashes(request: Request): BodyHashes {
   const hashes = decodeSourceHashes(request)
   return { ...hashes, md5: hashes.md5 ?? optionalMd5(request.headers, 'content-md5') }
 }
 
-/** Both ranges are needed and are of one length; only that of the destination is one of pages. */
+/** Both ranges are required and have the same length; only the destination's has to align with pages. */
 export async function runPutPageFromUrl(call: BlobCall): Promise<Answer> {
   const { request } = call
   requiredHeader(request.headers, 'x-ms-page-write')
@@ -60,7 +60,7 @@ async function withSource(
   { bytesMax }: Pick<SourceWants, 'bytesMax'>,
   write: (source: OpenSource) => Promise<Answer>,
 ): Promise<Answer> {
-  // A destination that can't be is told before anybody is asked for the source.
+  // Refuses an invalid destination before reading the source.
   blobAddress(call.request)
   const range = decodeSourceRange(call.request)
   const source = await openSource(call, { tags: false, bytesMax, ...(range && { range }) })

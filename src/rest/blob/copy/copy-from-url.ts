@@ -1,5 +1,5 @@
-// Copy Blob From URL and Put Blob From URL: done before they are answered, and both make block blobs. The
-// first makes what Copy Blob makes, block list and all; the second a blob as if its bytes had been put.
+// Copy Blob From URL and Put Blob From URL: both finish before they answer, and both create block blobs. The first
+// copies like Copy Blob, including the block list; the second creates a blob like Put Blob.
 import { randomUUID } from 'node:crypto'
 import { crc64Hasher, md5Hasher } from '../../../extent/hash/hash.ts'
 import { optionalBoolean, requiredHeader } from '../../../http/protocol/header.ts'
@@ -23,7 +23,7 @@ import { discard, upload } from '../../shared/upload.ts'
 import { hashHeaders } from '../answer-hash.ts'
 import { writtenHeaders } from '../answer.ts'
 import { busyIfChanged, cipherForContainer, cipherForPut, type Cipher } from '../cipher.ts'
-import { copyAnswer, decodeCopy, storeCopy, type AskedCopy } from './copy.ts'
+import { copyAnswer, decodeCopy, storeCopy, type DecodedCopy } from './copy.ts'
 import { openLocal, sourceRead, type OpenBlob } from './local-source.ts'
 import { openRemoteBlob } from './remote-source.ts'
 import { decodeHttpHeaders } from '../header.ts'
@@ -32,21 +32,21 @@ import { blobAddress, type BlobCall } from '../service.ts'
 
 const MIB = 2 ** 20
 const COPY_BYTES_MAX = 256 * MIB
-/** How often a source that changes while it is looked at is looked at again. */
-const LOOKS_MAX = 3
+/** Attempts at a source that changes while it is hashed. */
+const ATTEMPTS_MAX = 3
 
 export async function runCopyBlobFromUrl(call: BlobCall): Promise<Answer> {
-  const asked = decodeCopy(call)
+  const decoded = decodeCopy(call)
   const hashes = decodeSourceHashes(call.request)
   blobAddress(call.request)
-  const source = await resolveSource(call, { tags: asked.copiesTags })
+  const source = await resolveSource(call, { tags: decoded.copiesTags })
   const { blob, md5, crc64 } = await (source.kind === 'local'
-    ? copyLocal(call, source, asked, hashes)
-    : copyRemote(call, source, asked, hashes))
+    ? copyLocal(call, source, decoded, hashes)
+    : copyRemote(call, source, decoded, hashes))
   return copyAnswer(blob, copyHashHeaders(hashes, { md5, crc64 }))
 }
 
-/** The hash that was sent, or CRC64 if none was (Copy Blob From URL, response headers). */
+/** The hash that was sent, or the CRC-64 if none was (Copy Blob From URL, response headers). */
 function copyHashHeaders(sent: BodyHashes, computed: BodyHashes): string[] {
   if (sent.md5 !== undefined) return ['Content-MD5', computed.md5 ?? '']
   return ['x-ms-content-crc64', computed.crc64 ?? '']
@@ -54,25 +54,25 @@ function copyHashHeaders(sent: BodyHashes, computed: BodyHashes): string[] {
 
 type Copied = BodyHashes & { readonly blob: Blob }
 
-/** The bytes are hashed first, and shared then if they are still those of the source. */
+/** Hashes the bytes first, then shares them with the source unless it has changed. */
 async function copyLocal(
   call: BlobCall,
   source: LocalSource,
-  asked: AskedCopy,
+  decoded: DecodedCopy,
   hashes: BodyHashes,
 ): Promise<Copied> {
   const { request, service } = call
   const state = { id: randomUUID(), source: source.text }
   const read = sourceRead(request, source)
-  for (let look = 1; ; look += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const opened = await openLocal(service, request, source, {})
-    checkCopied(opened)
+    checkSource(opened)
     const computed = await hashesOf(opened, hashes)
     checkHashes(hashes, computed)
     const { stamp = 0 } = opened
     try {
       const blob = await storeCopy(call, source, {
-        ...asked,
+        ...decoded,
         source: { ...read, stamp },
         state,
         newId: service.newId(),
@@ -82,12 +82,12 @@ async function copyLocal(
       return { blob, ...computed }
     } catch (error) {
       const isChanged = error instanceof StorageError && error.code === 'SourceConditionNotMet'
-      if (!isChanged || look === LOOKS_MAX) throw error
+      if (!isChanged || attempt === ATTEMPTS_MAX) throw error
     }
   }
 }
 
-function checkCopied({ lengthBytes, properties }: OpenBlob): void {
+function checkSource({ lengthBytes, properties }: OpenBlob): void {
   if (properties.type !== 'BlockBlob') throw new StorageError('InvalidSourceBlobType')
   if (lengthBytes > COPY_BYTES_MAX) throw tooLong(COPY_BYTES_MAX)
 }
@@ -108,36 +108,37 @@ async function hashesOf(opened: OpenBlob, sent: BodyHashes): Promise<BodyHashes>
 async function copyRemote(
   call: BlobCall,
   source: RemoteSource,
-  asked: AskedCopy,
+  decoded: DecodedCopy,
   hashes: BodyHashes,
 ): Promise<Copied> {
   const { request, service } = call
-  const { put, copiesTags } = asked
+  const { put, copiesTags } = decoded
   const address = blobAddress(request)
-  const cipher = await putCipher(call, asked)
+  const cipher = await putCipher(call, decoded)
   const opened = await openRemoteBlob(call, source, { tags: copiesTags })
   try {
-    checkCopied(opened)
+    checkSource(opened)
     const body = await upload(service, opened, { cipher, hashes, wants: 'crc64' })
-    const made = {
+    const copied = {
       ...put,
       headers: opened.headers,
-      metadata: asked.metadata ?? opened.metadata,
+      metadata: decoded.metadata ?? opened.metadata,
       ...(copiesTags && { tags: opened.tags }),
       ...(cipher && { encryption: cipher.encryption }),
     }
     const [state, moment] = [{ id: randomUUID(), source: source.text }, service.moment()]
     const blob = await service.kv
-      .write((tx) => storeCopied(tx, address, made, body, state, moment))
-      .catch((error: unknown) => discard(service, body, busyIfChanged(error)))
+      .attempt((tx) => storeCopied(tx, address, copied, body, state, moment))
+      .then(busyIfChanged)
+      .catch((error: unknown) => discard(service, body, error))
     return { blob, md5: body.md5, crc64: body.crc64 }
   } finally {
     opened.close()
   }
 }
 
-/** What is bound to fail is refused before the source is read. */
-function putCipher({ request, service }: BlobCall, { put }: AskedCopy) {
+/** Also refuses a copy that is bound to fail, before the source is read. */
+function putCipher({ request, service }: BlobCall, { put }: DecodedCopy) {
   const [address, { nowMs }] = [blobAddress(request), service.moment()]
   return service.kv.read((tx) => cipherForPut(tx, address, put, nowMs))
 }
@@ -146,18 +147,18 @@ export async function runPutBlobFromUrl(call: BlobCall): Promise<Answer> {
   const { request } = call
   const type = requiredHeader(request.headers, 'x-ms-blob-type')
   if (type !== 'BlockBlob') throw invalidHeader('x-ms-blob-type', type)
-  const asked = decodeCopy(call)
+  const decoded = decodeCopy(call)
   const hashes = decodeSourceHashes(request)
   const address = blobAddress(request)
   const bytesMax = lengthBytesMax(PUT_BLOB_LIMITS, request.version)
-  const opened = await openBlob(call, { tags: asked.copiesTags, bytesMax })
+  const opened = await openBlob(call, { tags: decoded.copiesTags, bytesMax })
   try {
-    // Errors of the source, a wrong hash included, come before errors of the destination.
+    // Errors of the source, including a wrong hash, take precedence over errors of the destination.
     const isHashed = hashes.md5 !== undefined || hashes.crc64 !== undefined
     const cipher = await (isHashed
-      ? call.service.kv.read((tx) => cipherForContainer(tx, address, asked.put))
-      : putCipher(call, asked))
-    return await putOpened(call, asked, opened, { cipher, hashes })
+      ? call.service.kv.read((tx) => cipherForContainer(tx, address, decoded.put))
+      : putCipher(call, decoded))
+    return await putOpened(call, decoded, opened, { cipher, hashes })
   } finally {
     opened.close()
   }
@@ -165,13 +166,13 @@ export async function runPutBlobFromUrl(call: BlobCall): Promise<Answer> {
 
 async function putOpened(
   { request, service }: BlobCall,
-  { put, metadata, copiesTags }: AskedCopy,
+  { put, metadata, copiesTags }: DecodedCopy,
   opened: OpenBlob,
   { cipher, hashes }: { readonly cipher: Cipher | undefined; readonly hashes: BodyHashes },
 ): Promise<Answer> {
   const address = blobAddress(request)
   const body = await upload(service, opened, { cipher, hashes, wants: 'both' })
-  const made = {
+  const copied = {
     ...put,
     headers: { ...headersFor(request, opened), contentMd5: body.md5 ?? '' },
     metadata: metadata ?? opened.metadata,
@@ -179,24 +180,26 @@ async function putOpened(
     ...(cipher && { encryption: cipher.encryption }),
   }
   const moment = service.moment()
-  const stored = service.kv.write((tx) => {
-    checkAsked(request, body)
-    return putBlob(tx, address, made, body, moment)
-  })
-  const blob = await stored.catch((error: unknown) => discard(service, body, busyIfChanged(error)))
+  const blob = await service.kv
+    .attempt((tx) => {
+      checkSentMd5(request, body)
+      return putBlob(tx, address, copied, body, moment)
+    })
+    .then(busyIfChanged)
+    .catch((error: unknown) => discard(service, body, error))
   const headers = [...writtenHeaders(blob), ...hashHeaders(request.version, hashes, body)]
   return { status: 201, headers }
 }
 
-/** Those of the source, unless the client wants none of them; what it sends itself counts in any case. */
+/** The source's headers, unless the client opts out; headers that the client sends override them. */
 function headersFor(request: Request, { headers }: OpenBlob): ContentHeaders {
   const own = decodeHttpHeaders(request, 'own')
   const isCopied = optionalBoolean(request.headers, 'x-ms-copy-source-blob-properties') ?? true
   return isCopied ? { ...headers, ...own } : own
 }
 
-/** Content-MD5 and x-ms-blob-content-md5 are about the same bytes, since there is no body. */
-function checkAsked(request: Request, body: BodyHashes): void {
+/** Content-MD5 and x-ms-blob-content-md5 both describe the source's bytes, since there is no body. */
+function checkSentMd5(request: Request, body: BodyHashes): void {
   const { md5 } = decodeHashes(request)
   const { contentMd5 } = decodeHttpHeaders(request, 'own')
   for (const sent of [md5, contentMd5]) if (sent !== undefined) checkMd5(sent, body.md5 ?? '')

@@ -1,12 +1,12 @@
-// Copy Blob and Abort Copy Blob. A source in this store is copied before the answer; one elsewhere is
-// looked at before the answer, and read after it (copy-job.ts).
+// Copy Blob and Abort Copy Blob. A source in this store is copied before the answer; a source on another server is
+// checked before the answer and read after it (copy-job.ts).
 import { randomUUID } from 'node:crypto'
 import { decodeMetadata, optionalBoolean, optionalWord } from '../../../http/protocol/header.ts'
 import type { Answer, Request } from '../../../http/door/operation.ts'
 import type { Blob } from '../../../storage/blob/record.ts'
 import { copiedProperties, copyBlob, type CopyBlob } from '../../../storage/blob/copy/copy.ts'
 import { abortCopy, startCopy } from '../../../storage/blob/copy/pending-copy.ts'
-import { EncryptionNeeded } from '../../../storage/shared/encryption-needed.ts'
+import { unlessEncryptionNeeded } from '../../../storage/shared/encryption-needed.ts'
 import { checkNoConditions } from '../../../storage/shared/condition.ts'
 import { StorageError } from '../../../storage/shared/error.ts'
 import type { Metadata } from '../../../storage/shared/metadata.ts'
@@ -22,15 +22,15 @@ import { openRemoteBlob } from './remote-source.ts'
 import { reseal } from './reseal.ts'
 import { blobAddress, type BlobCall } from '../service.ts'
 
-/** What every copy of a whole blob is told of its destination. */
-export type AskedCopy = {
+/** What a request says about the destination of a copy of a whole blob. */
+export type DecodedCopy = {
   readonly put: DecodedPut
-  /** Given, it replaces that of the source. */
+  /** Replaces the source's metadata if given. */
   readonly metadata: Metadata | undefined
   readonly copiesTags: boolean
 }
 
-export function decodeCopy(call: BlobCall): AskedCopy {
+export function decodeCopy(call: BlobCall): DecodedCopy {
   const { request } = call
   const put = decodePutBlob(call)
   const metadata = decodeMetadata(request.rawHeaders)
@@ -46,12 +46,12 @@ export function decodeCopy(call: BlobCall): AskedCopy {
 }
 
 export async function runCopyBlob(call: BlobCall): Promise<Answer> {
-  const asked = decodeCopy(call)
+  const decoded = decodeCopy(call)
   blobAddress(call.request)
-  const source = await resolveSource(call, { tags: asked.copiesTags })
+  const source = await resolveSource(call, { tags: decoded.copiesTags })
   const blob = await (source.kind === 'local'
-    ? copyLocal(call, source, asked)
-    : copyRemote(call, source, asked))
+    ? copyLocal(call, source, decoded)
+    : copyRemote(call, source, decoded))
   return copyAnswer(blob)
 }
 
@@ -61,11 +61,11 @@ export function copyAnswer(blob: Blob, more: readonly string[] = []): Answer {
   return { status: 202, headers: [...headers, ...more] }
 }
 
-function copyLocal(call: BlobCall, source: LocalSource, asked: AskedCopy): Promise<Blob> {
+function copyLocal(call: BlobCall, source: LocalSource, decoded: DecodedCopy): Promise<Blob> {
   const { request, service } = call
   const read = { ...sourceRead(request, source), mayBeArchived: true }
   return storeCopy(call, source, {
-    ...asked,
+    ...decoded,
     source: read,
     state: { id: randomUUID(), source: source.text },
     newId: service.newId(),
@@ -77,36 +77,38 @@ function copyLocal(call: BlobCall, source: LocalSource, asked: AskedCopy): Promi
   })
 }
 
-/** In one transaction; if the destination has another key than the source, after its bytes were written. */
+/** One transaction; if the destination's key differs from the source's, the bytes are encrypted again first. */
 export async function storeCopy(
   call: BlobCall,
   { object }: LocalSource,
-  copy: CopyBlob & AskedCopy,
+  copy: CopyBlob & DecodedCopy,
 ): Promise<Blob> {
   const { request, service } = call
   const address = blobAddress(request)
-  try {
-    return await object.attempt(request, (kv) => {
+  const store = (attempted: CopyBlob) =>
+    object.attempt(request, (kv) => {
       const moment = service.moment()
-      return kv.write((tx) => copyBlob(tx, address, copy, moment))
+      return kv.attempt((tx) => copyBlob(tx, address, attempted, moment))
     })
-  } catch (error) {
-    if (!(error instanceof EncryptionNeeded)) throw error
-  }
+  const copied = unlessEncryptionNeeded(await store(copy))
+  if (copied !== undefined) return copied
   const { resealed, body, stamp } = await reseal(call, object, copy)
-  const pinned = { ...copy, resealed, source: { ...copy.source, stamp } }
-  const stored = object.attempt(request, (kv) => {
-    const moment = service.moment()
-    return kv.write((tx) => copyBlob(tx, address, pinned, moment))
-  })
-  return stored.catch((error: unknown) => discard(service, body, busyIfChanged(error)))
+  // The first attempt may have copied a long map under the first id.
+  const pinned = { ...copy, newId: service.newId(), resealed, source: { ...copy.source, stamp } }
+  return store(pinned)
+    .then(busyIfChanged)
+    .catch((error: unknown) => discard(service, body, error))
 }
 
-/** GET and not HEAD: a URL that is signed for reading may be signed for GET alone. */
-async function copyRemote(call: BlobCall, source: RemoteSource, asked: AskedCopy): Promise<Blob> {
+/** Uses GET, not HEAD: a URL may be signed for GET only. */
+async function copyRemote(
+  call: BlobCall,
+  source: RemoteSource,
+  decoded: DecodedCopy,
+): Promise<Blob> {
   const { request, service } = call
-  const { put, copiesTags } = asked
-  // Neither is ever stored, and when the bytes come the request is over.
+  const { put, copiesTags } = decoded
+  // Neither is ever stored, and the bytes are read after the request has ended.
   for (const HeaderName of ['x-ms-encryption-key', 'x-ms-copy-source-authorization']) {
     if (request.headers[HeaderName]) throw new StorageError('UnsupportedHeader', { HeaderName })
   }
@@ -117,12 +119,12 @@ async function copyRemote(call: BlobCall, source: RemoteSource, asked: AskedCopy
     url: source.wholeText,
     properties: copiedProperties(opened.properties, sealOf(request)),
     headers: opened.headers,
-    metadata: asked.metadata ?? opened.metadata,
+    metadata: decoded.metadata ?? opened.metadata,
     ...(copiesTags && { tags: opened.tags }),
     lengthBytes: opened.lengthBytes,
-    isRanged: opened.isRanged,
-    ...(!opened.takesConditions && { isUnconditional: true as const }),
     ...(opened.etag !== undefined && { etag: opened.etag }),
+    ...(opened.etag !== undefined && opened.isRanged && { isResumable: true as const }),
+    ...(!opened.takesConditions && { isUnconditional: true as const }),
   }
   const state = { id: randomUUID(), source: source.text }
   const newIds = [service.newId(), service.newId()] as const
@@ -143,8 +145,8 @@ export async function runAbortCopyBlob({ request, service }: BlobCall): Promise<
   checkNoConditions(conditions)
   const { leaseId } = guardWith(request, conditions)
   const [address, moment] = [blobAddress(request), service.moment()]
-  const asked = { copyId: decodeCopyId(request), leaseId }
-  const place = await service.kv.write((tx) => abortCopy(tx, address, asked, moment))
+  const abort = { copyId: decodeCopyId(request), leaseId }
+  const place = await service.kv.write((tx) => abortCopy(tx, address, abort, moment))
   service.copyJobs.cancel(place)
   return { status: 204, headers: [] }
 }

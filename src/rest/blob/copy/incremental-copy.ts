@@ -14,11 +14,11 @@ export async function runIncrementalCopyBlob(call: BlobCall): Promise<Answer> {
   const { request, service } = call
   const [address, guard] = [blobAddress(request), blobGuard(request)]
   const source = await resolveSource(call)
-  // Which state of a blob elsewhere a difference would begin from can't be known here.
+  // The state of a blob on another server that a difference would start from is unknown.
   if (source.kind === 'remote' || source.service !== 'blob') {
     throw new StorageError('InvalidSourceBlobUrl')
   }
-  const from = blobAddressAt(source.asked)
+  const from = blobAddressAt(source.readRequest)
   if (from.at === undefined) throw new StorageError('IncrementalCopySourceMustBeSnapshot')
   if (!('snapshot' in from.at)) throw new StorageError('InvalidSourceBlobUrl')
   const state = { id: randomUUID(), source: source.text }
@@ -27,7 +27,7 @@ export async function runIncrementalCopyBlob(call: BlobCall): Promise<Answer> {
   const moment = service.moment()
   const copy = { guard, source: read, state, newIds }
   const blob = await service.kv.write((tx) => incrementalCopy(tx, address, copy, moment))
-  // Azure has never done when it answers (Incremental Copy Blob, x-ms-copy-status); clients ask again.
+  // Azure always answers before it has finished (Incremental Copy Blob, x-ms-copy-status); clients poll.
   const headers = ['x-ms-copy-id', state.id, 'x-ms-copy-status', 'pending']
   return { status: 202, headers: [...validators(blob), ...versionHeaders(blob), ...headers] }
 }

@@ -1,8 +1,8 @@
-// A blob or file of this store as the source of a copy: as storage asks for it, and as bytes.
+// A blob or file of this store as the source of a copy to a blob.
 import { decryptPieces } from '../../../extent/cipher.ts'
 import type { Request } from '../../../http/door/operation.ts'
-import type { ByteRange } from '../../../http/protocol/range.ts'
-import type { ReadTx, Step } from '../../../kv/kv.ts'
+import type { ByteRange } from '../../../extent/content/interval-map.ts'
+import { requireValue, type ReadTx, type Step } from '../../../kv/kv.ts'
 import type { TypeProperties } from '../../../storage/blob/copy/copy.ts'
 import { findBlobState, findSource, type SourceRead } from '../../../storage/blob/copy/source.ts'
 import { readContent, type BlobBytes } from '../../../storage/blob/content/content.ts'
@@ -21,9 +21,9 @@ import { cipherOf, type Cipher } from '../cipher.ts'
 import { sourceConditions } from '../header.ts'
 import { blobAddressAt } from '../service.ts'
 
-/** The blob that a request names, for copies to either service. */
-export function blobSource({ kv }: Pick<ContentService, 'kv'>, asked: Request): SourceObject {
-  const address = blobAddressAt(asked)
+/** The blob that a request addresses, for copies to either service. */
+export function blobSource({ kv }: Pick<ContentService, 'kv'>, request: Request): SourceObject {
+  const address = blobAddressAt(request)
   return {
     account: address.account,
     find: (tx, nowMs, stamp) => findBlobState(tx, address, nowMs, stamp),
@@ -31,40 +31,41 @@ export function blobSource({ kv }: Pick<ContentService, 'kv'>, asked: Request): 
   }
 }
 
-/** A source of this store as storage asks for it. */
+/** A source of this store, in the form that storage needs. */
 export function sourceRead(request: Request, source: LocalSource): SourceRead {
   const customerKey = sourceKey(request)
   return {
-    address: source.service === 'blob' ? blobAddressAt(source.asked) : source.object,
+    address: source.service === 'blob' ? blobAddressAt(source.readRequest) : source.object,
     conditions: sourceConditions(request),
     encryption: customerKey === undefined ? {} : { customerKey },
   }
 }
 
-/** As bytes, with what belongs to a blob. */
+/** An open source with the properties of a blob. */
 export type OpenBlob = OpenSource & { readonly properties: TypeProperties; readonly tags: Tags }
 
-export function openLocal(
+export async function openLocal(
   service: Pick<ContentService, 'extents' | 'moment'>,
   request: Request,
   source: LocalSource,
   wants: LocalWants,
 ): Promise<OpenBlob> {
   const { nowMs } = service.moment()
-  return source.object.attempt(request, (kv) =>
-    kv.read((tx) => readLocal(tx, { request, service }, source, { ...wants, nowMs })),
+  const attempted = await source.object.attempt(request, (kv) =>
+    kv.attemptRead((tx) => readLocal(tx, { request, service }, source, { ...wants, nowMs })),
   )
+  return requireValue(attempted)
 }
 
 function* readLocal(
   tx: ReadTx,
   { request, service }: Pick<SourceCall, 'request'> & { service: Pick<ContentService, 'extents'> },
   source: LocalSource,
-  { range: asked, isFetched = false, nowMs }: LocalWants & { readonly nowMs: number },
+  { range: requested, isFetched = false, nowMs }: LocalWants & { readonly nowMs: number },
 ): Step<OpenBlob> {
   const { stored } = yield* findSource(tx, { ...sourceRead(request, source), isFetched }, nowMs)
   const { blob } = stored
-  const range = rangeWithin(asked, blob.lengthBytes)
+  const range = rangeWithin(requested, blob.lengthBytes)
   const content = yield* readContent(tx, stored, range)
   const { account } = source.object
   const cipher = yield* cipherOf(tx, account, blob.encryption, sourceKey(request))
@@ -82,14 +83,15 @@ function* readLocal(
   }
 }
 
-function rangeWithin(asked: ByteRange | undefined, lengthBytes: number): ByteRange {
-  if (asked === undefined) return { from: 0, to: lengthBytes }
-  if (asked.from < lengthBytes) return { from: asked.from, to: Math.min(asked.to, lengthBytes) }
+function rangeWithin(requested: ByteRange | undefined, lengthBytes: number): ByteRange {
+  if (requested === undefined) return { from: 0, to: lengthBytes }
+  if (requested.from < lengthBytes)
+    return { from: requested.from, to: Math.min(requested.to, lengthBytes) }
   const { message, status } = new StorageError('InvalidRange')
   throw new StorageError('CannotVerifyCopySource', {}, message, status)
 }
 
-/** The bytes as they were before they were encrypted. */
+/** The decrypted bytes. */
 export function contentStream(
   { extents }: Pick<ContentService, 'extents'>,
   content: BlobBytes,

@@ -1,5 +1,5 @@
-// A source that another server has, with what belongs to a blob: its type and its tags.
-import type { Source as Fetched } from '../../../http/client/fetch-source.ts'
+// A copy source on another server, with the properties of a blob: its type and its tags.
+import type { FetchedSource } from '../../../http/client/fetch-source.ts'
 import { optionalHeader } from '../../../http/protocol/header.ts'
 import type { BlobType } from '../../../storage/blob/record.ts'
 import type { TypeProperties } from '../../../storage/blob/copy/copy.ts'
@@ -35,7 +35,7 @@ export async function openRemoteBlob(
 
 const TYPES: readonly BlobType[] = ['BlockBlob', 'PageBlob', 'AppendBlob']
 
-/** Another storage service says what its blob is; what any other server has is a block blob. */
+/** Another storage service names the blob's type; from any other server the source is a block blob. */
 function remoteProperties({ answerHeaders: headers, lengthBytes }: OpenRemote): TypeProperties {
   const named = optionalHeader(headers, 'x-ms-blob-type')
   const type = TYPES.find((each) => each === named) ?? 'BlockBlob'
@@ -60,7 +60,7 @@ function tagsUrl(url: URL): URL {
   return tags
 }
 
-async function remoteTags(fetched: Fetched): Promise<Tags> {
+async function remoteTags(fetched: FetchedSource): Promise<Tags> {
   try {
     if (fetched.lengthBytes > TAGS_BYTES_MAX) throw new StorageError('TagsTooLarge')
     return decodeTagsXml(await collect(fetched.stream()))

@@ -1,7 +1,7 @@
-// Encrypts the bytes of a blob anew, for a copy whose key is not the source's: read, decrypted, encrypted
-// and written in one pass, and stored by the transaction that makes the copy.
+// Encrypts the bytes of a blob again, for a copy whose key differs from the source's: reads, decrypts, encrypts and
+// writes them in one pass. The transaction that creates the copy then stores the result.
 import type { Request } from '../../../http/door/operation.ts'
-import type { ReadTx } from '../../../kv/kv.ts'
+import { requireValue, type ReadTx } from '../../../kv/kv.ts'
 import type { CopyBlob } from '../../../storage/blob/copy/copy.ts'
 import { findSource } from '../../../storage/blob/copy/source.ts'
 import { checkPutBlob } from '../../../storage/blob/put.ts'
@@ -15,7 +15,7 @@ import type { RequestGuard } from '../header.ts'
 import { contentStream } from './local-source.ts'
 import { blobAddress, type BlobCall } from '../service.ts'
 
-/** The client waits for it, so it is no longer than what one Put Blob may bring. */
+/** The client waits for it, so the limit is that of one Put Blob. */
 const RESEAL_BYTES_MAX = 5_000 * 2 ** 20
 
 type Reseal = Pick<CopyBlob, 'source'> & { put: CopyBlob['put'] & { guard: RequestGuard } }
@@ -27,9 +27,10 @@ export async function reseal(
 ): Promise<{ readonly resealed: Resealed; readonly body: Upload; readonly stamp: number }> {
   const { request, service } = call
   const { nowMs } = service.moment()
-  const found = await object.attempt(request, (kv) =>
-    kv.read((tx) => findReseal(tx, request, { put, source }, nowMs)),
+  const attempted = await object.attempt(request, (kv) =>
+    kv.attemptRead((tx) => findReseal(tx, request, { put, source }, nowMs)),
   )
+  const found = requireValue(attempted)
   const { source: bytes, ...plan } = found.plan
   if (plan.runBytes > RESEAL_BYTES_MAX) throw tooLong(RESEAL_BYTES_MAX)
   const run = {
@@ -47,8 +48,8 @@ function* findReseal(tx: ReadTx, request: Request, { put, source }: Reseal, nowM
   const { container } = yield* checkPutBlob(tx, address, put, nowMs)
   const { stored } = yield* findSource(tx, source, nowMs)
   const { encryption, stamp } = stored.blob
-  const asked = put.guard.encryption ?? {}
-  const to = yield* cipherForWrite(tx, address.account, asked, container)
+  const requested = put.guard.encryption ?? {}
+  const to = yield* cipherForWrite(tx, address.account, requested, container)
   const { account } = source.address
   const from = yield* cipherOf(tx, account, encryption, sourceKey(request))
   return { plan: yield* planReseal(tx, stored), from, to, stamp }

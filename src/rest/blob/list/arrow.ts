@@ -1,20 +1,20 @@
-// Apache Arrow's IPC stream: a schema and one batch of columns. The only file that knows the library, which is
-// loaded by the first list that is answered so.
+// Encodes an Apache Arrow IPC stream: a schema and one batch of columns. Only this file uses the library, which is
+// loaded by the first list that needs it.
 
-/** `seconds`: a time in milliseconds, sent in whole seconds, which is all that HTTP dates have. */
+/** `seconds`: a time in milliseconds, encoded in whole seconds, the precision of HTTP dates. */
 export type ArrowType = 'text' | 'boolean' | 'uint64' | 'seconds' | 'map'
 
 export type ArrowValue =
   string | boolean | number | bigint | readonly (readonly [string, string])[] | undefined
 
-export type ArrowColumn = {
+type ArrowColumn = {
   readonly name: string
   readonly type: ArrowType
-  /** One for each row; undefined is null. */
+  /** One per row; undefined is encoded as null. */
   readonly values: readonly ArrowValue[]
 }
 
-/** `metadata` goes into the schema, where a reader finds it before the rows. */
+/** `metadata` becomes part of the schema, which readers get before the rows. */
 export async function encodeArrowStream(
   columns: readonly ArrowColumn[],
   metadata: ReadonlyMap<string, string>,
@@ -34,11 +34,11 @@ export async function encodeArrowStream(
   const table = arrow.tableFromColumns(built.map(({ name, column }) => [name, column]))
   table.schema.metadata = new Map(metadata)
   const bytes = arrow.tableToIPC(table, { format: 'stream' })
-  if (bytes === null) throw new Error('Arrow was written to a sink that nobody gave')
+  if (bytes === null) throw new Error('Arrow returned no bytes although no sink was given')
   return bytes
 }
 
-/** The library divides by 1,000 and takes no fractions. */
+/** The library divides by 1,000 and accepts no fractions. */
 function wholeSeconds(timeMs: ArrowValue): ArrowValue {
   return typeof timeMs === 'number' ? Math.floor(timeMs / 1_000) * 1_000 : undefined
 }

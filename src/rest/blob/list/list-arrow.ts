@@ -1,5 +1,5 @@
-// A page of List Blobs as Apache Arrow: a row for each item, a column for each property. Names and types of the
-// columns are those that the SDKs read; a row shows what the XML of the same item shows (list-xml.ts).
+// A page of List Blobs as Apache Arrow: one row per item, one column per property. The SDKs determine names and types
+// of the columns; a row has the same values as the XML of the item (list-xml.ts).
 import { withoutSignature } from '../../../http/protocol/signature-field.ts'
 import type { Blob } from '../../../storage/blob/record.ts'
 import type { BlobItem, BlobPage } from '../../../storage/blob/list/list-page.ts'
@@ -14,7 +14,7 @@ import { encodeBlobMarker } from './list-marker.ts'
 
 type Include = ReadonlySet<string>
 
-/** What the columns are made of. A prefix has its name alone, an uncommitted blob no `blob`. */
+/** The values of a row. A prefix has only a name; an uncommitted blob has no `blob`. */
 type Row = {
   readonly name: string
   readonly isPrefix: boolean
@@ -27,12 +27,12 @@ type Row = {
   readonly deleted?: Deleted | undefined
   readonly lease?: LeaseStatus
   readonly tier?: TierState | undefined
-  /** The whole state with `include=copy`; whether a copy is incremental is always shown. */
+  /** Only with `include=copy`; the column IncrementalCopy does not depend on it. */
   readonly copy?: CopyState | undefined
   readonly nowMs: number
 }
 
-/** Seen in recorded lists. */
+/** Recorded. */
 const UNCOMMITTED_TIER: TierState = { name: 'Hot', isInferred: true }
 
 type Column = readonly [
@@ -42,8 +42,7 @@ type Column = readonly [
 ]
 
 /**
- * A column that no row has a value for is left out, since readers look columns up by their name, and most
- * blobs have little of what there may be.
+ * Omits columns without values: readers look columns up by name, and most blobs have few of the possible properties.
  */
 export function encodeArrowPage(
   { items, next }: BlobPage,
@@ -73,22 +72,28 @@ function rowOf(item: BlobItem, include: Include, nowMs: number): Row {
   }
   if ('past' in item) {
     const { past, stamp } = item
-    const shown = { ...row, ...shownOf(past, include, nowMs), deleted: past.deleted }
-    if (past.kind === 'root') return shown
-    return past.kind === 'snapshot' ? { ...shown, snapshot: stamp } : { ...shown, version: stamp }
+    const withState = { ...row, ...stateOf(past, include, nowMs), deleted: past.deleted }
+    if (past.kind === 'root') return withState
+    return past.kind === 'snapshot'
+      ? { ...withState, snapshot: stamp }
+      : { ...withState, version: stamp }
   }
   const { blob, hasVersionsOnly } = item
-  const shown = { ...row, ...shownOf(blob, include, nowMs), lease: leaseStatus(blob.lease, nowMs) }
-  // Such an entry stands for a name that has no current blob, and so no length.
-  if (hasVersionsOnly === true) {
-    return { ...shown, blob: { ...blob, lengthBytes: 0 }, hasVersionsOnly }
+  const withState = {
+    ...row,
+    ...stateOf(blob, include, nowMs),
+    lease: leaseStatus(blob.lease, nowMs),
   }
-  if (blob.version === undefined) return shown
-  return { ...shown, version: blob.version, isCurrent: true }
+  // This name has no current blob, and therefore no length.
+  if (hasVersionsOnly === true) {
+    return { ...withState, blob: { ...blob, lengthBytes: 0 }, hasVersionsOnly }
+  }
+  if (blob.version === undefined) return withState
+  return { ...withState, version: blob.version, isCurrent: true }
 }
 
-/** Append blobs have no tier; page blobs only one that was set, since standard disks have none. */
-function shownOf(blob: Blob, include: Include, nowMs: number): Pick<Row, 'blob' | 'tier' | 'copy'> {
+/** Append blobs have no tier. Page blobs have one only if it was set: standard disks have no tiers. */
+function stateOf(blob: Blob, include: Include, nowMs: number): Pick<Row, 'blob' | 'tier' | 'copy'> {
   const hasTier = blob.tier !== undefined || blob.type === 'BlockBlob'
   const tier = hasTier ? tierOf(blob, nowMs) : undefined
   return { blob, tier, copy: include.has('copy') ? blob.copy : undefined }
@@ -108,7 +113,7 @@ const COLUMNS: readonly Column[] = [
   ['Tags', 'map', ({ blob }, include) => (include.has('tags') ? blob?.tags : undefined)],
   ['Creation-Time', 'seconds', ({ blob }) => blob?.createdMs],
   ['Last-Modified', 'seconds', ({ blob }) => blob?.modifiedMs],
-  // Without quotes here, and in the XML of a list.
+  // Without quotes, as in the XML of a list.
   ['Etag', 'text', ({ blob }) => blob && etagOf(blob.stamp).slice(1, -1)],
   ['Content-Length', 'uint64', ({ blob, staging }) => blob?.lengthBytes ?? (staging && 0)],
   ['Content-Type', 'text', ({ blob }) => blob && (blob.headers.contentType ?? 'application/octet-stream')],
@@ -150,10 +155,10 @@ const COLUMNS: readonly Column[] = [
   ['LegalHold', 'boolean', ({ blob }, include) => (include.has('legalhold') ? blob?.legalHold : undefined)],
 ]
 
-/** Of an incremental copy; a list of snapshots shows it too, without the rest of the copy. */
+/** Of an incremental copy. A list with snapshots has it even without `include=copy`. */
 function destinationSnapshotOf({ blob, copy }: Row, include: Include): string | undefined {
-  const shown = include.has('snapshots') ? blob?.copy : copy
-  return timeOf(shown?.destinationSnapshot)
+  const source = include.has('snapshots') ? blob?.copy : copy
+  return timeOf(source?.destinationSnapshot)
 }
 
 function trueIf(is: boolean): true | undefined {
@@ -164,7 +169,7 @@ function timeOf(stamp: number | undefined): string | undefined {
   return stamp === undefined ? undefined : timestampOf(stamp)
 }
 
-/** What was encrypted with a customer's key can't be read without it, and a list has none. */
+/** Metadata encrypted with a customer-provided key is hidden: a list request carries no key. */
 function isSecret({ blob }: Row): boolean {
   return keySha256Of(blob) !== undefined && blob !== undefined && blob.metadata.length > 0
 }

@@ -1,5 +1,5 @@
-// Markers of List Containers and List Blobs. A marker is opaque to clients: base64 of a letter, perhaps a number,
-// and a name. It names a place between names, not a count, so it holds while blobs come and go.
+// Markers of List Containers and List Blobs. A marker is opaque to clients: base64 of a letter, an optional number,
+// and a name. It is a position between names, not a count, so it stays valid while blobs are created and deleted.
 import type { Request } from '../../../http/door/operation.ts'
 import type { ContainerPosition } from '../../../storage/blob/container/container-list.ts'
 import type { ListPosition } from '../../../storage/blob/list/list-page.ts'
@@ -44,7 +44,7 @@ export const NAME_LENGTH_MAX = 1_024
 
 type Marker = { readonly kind: string; readonly number: number; readonly name: string }
 
-/** A letter, in a marker of the numbered kind a number and a colon, and then a name. */
+/** A letter; for `s` and `d` a number and a colon; then a name. */
 const MARKER = /^(?:([np])|([sd])(\d{1,16}):)(.{0,1024})$/su
 
 function decodeMarker({ query }: Request, numbered: 's' | 'd'): Marker | undefined {

@@ -63,9 +63,9 @@ const SET = `<AccessTierChangeTime>${DAY_AGO}</AccessTierChangeTime>`
 const ARCHIVED = { name: 'Archive', setMs: NOW_MS - DAY_MS } as const
 const rehydration = (doneMs: number) => ({ to: 'Cool', priority: 'High', doneMs }) as const
 
-// what a blob has besides the plain one → what is included → what stands behind the content headers
+// title, changes to the plain blob, include → XML after the content headers
 const STATES: readonly (readonly [string, Partial<Blob>, readonly string[], string])[] = [
-  ['nothing', {}, [], BLOCK + TIER + LEASE + CLEAR],
+  ['a plain blob', {}, [], BLOCK + TIER + LEASE + CLEAR],
   ['an append blob', { type: 'AppendBlob' }, [], `<BlobType>AppendBlob</BlobType>${LEASE}${CLEAR}`],
   [
     'a sealed append blob',
@@ -88,13 +88,13 @@ const STATES: readonly (readonly [string, Partial<Blob>, readonly string[], stri
       `<AccessTier>P10</AccessTier>${SET}${LEASE}${CLEAR}`,
   ],
   [
-    'a tier',
+    'a blob with a tier',
     { tier: { name: 'Cold', setMs: NOW_MS - DAY_MS } },
     [],
     `${BLOCK}<AccessTier>Cold</AccessTier>${SET}${LEASE}${CLEAR}`,
   ],
   [
-    'on its way out of the archive',
+    'a blob that is being rehydrated',
     { tier: { ...ARCHIVED, rehydration: rehydration(NOW_MS + 1) } },
     [],
     `${BLOCK}<AccessTier>Archive</AccessTier>` +
@@ -102,28 +102,28 @@ const STATES: readonly (readonly [string, Partial<Blob>, readonly string[], stri
       `<RehydratePriority>High</RehydratePriority>${SET}${LEASE}${CLEAR}`,
   ],
   [
-    'out of the archive',
+    'a rehydrated blob',
     { tier: { ...ARCHIVED, setMs: 0, rehydration: rehydration(NOW_MS - DAY_MS) } },
     [],
     `${BLOCK}<AccessTier>Cool</AccessTier>${SET}${LEASE}${CLEAR}`,
   ],
   [
-    'leased',
+    'a leased blob',
     { lease: { id: 'l', durationSeconds: 15, endsAtMs: NOW_MS + 1 } },
     [],
     `${BLOCK}${TIER}<LeaseStatus>locked</LeaseStatus><LeaseState>leased</LeaseState>` +
       `<LeaseDuration>fixed</LeaseDuration>${CLEAR}`,
   ],
   [
-    'leased until now',
+    'a blob whose lease has just expired',
     { lease: { id: 'l', durationSeconds: 15, endsAtMs: NOW_MS } },
     [],
     `${BLOCK}${TIER}<LeaseStatus>unlocked</LeaseStatus><LeaseState>expired</LeaseState>${CLEAR}`,
   ],
   ['a copy', { copy: COPY }, [], BLOCK + TIER + LEASE + CLEAR],
-  ['a copy, asked for', { copy: COPY }, ['copy'], BLOCK + TIER + LEASE + COPY_XML + CLEAR],
+  ['a copy, included', { copy: COPY }, ['copy'], BLOCK + TIER + LEASE + COPY_XML + CLEAR],
   [
-    'a copy of before, which has the signature of its source',
+    'an old copy whose record holds the signature of its source',
     { copy: { ...COPY, source: `${COPY.source}&%73ig=secret` } },
     ['copy'],
     BLOCK + TIER + LEASE + COPY_XML + CLEAR,
@@ -135,7 +135,7 @@ const STATES: readonly (readonly [string, Partial<Blob>, readonly string[], stri
     `${BLOCK}${TIER}${LEASE}<IncrementalCopy>true</IncrementalCopy>${CLEAR}`,
   ],
   [
-    'an incremental copy, asked for',
+    'an incremental copy, included',
     { copy: INCREMENTAL },
     ['copy'],
     `${BLOCK}${TIER}${LEASE}${COPY_XML}<IncrementalCopy>true</IncrementalCopy>` +
@@ -149,21 +149,31 @@ const STATES: readonly (readonly [string, Partial<Blob>, readonly string[], stri
       '<CustomerProvidedKeySha256>k=</CustomerProvidedKeySha256>',
   ],
   [
-    'a scope',
+    'a blob in an encryption scope',
     { encryption: { scope: 's1' } },
     [],
     `${BLOCK}${TIER}${LEASE}<ServerEncrypted>true</ServerEncrypted><EncryptionScope>s1</EncryptionScope>`,
   ],
-  ['tags', { tags: [['a', 'b']] }, [], `${BLOCK}${TIER}${LEASE}${CLEAR}<TagCount>1</TagCount>`],
-  ['a policy', { immutability: POLICY }, [], BLOCK + TIER + LEASE + CLEAR],
   [
-    'a policy and a hold, asked for',
+    'a blob with tags',
+    { tags: [['a', 'b']] },
+    [],
+    `${BLOCK}${TIER}${LEASE}${CLEAR}<TagCount>1</TagCount>`,
+  ],
+  [
+    'a blob with an immutability policy',
+    { immutability: POLICY },
+    [],
+    BLOCK + TIER + LEASE + CLEAR,
+  ],
+  [
+    'a policy and a hold, both included',
     { immutability: POLICY, legalHold: true },
     ['immutabilitypolicy', 'legalhold'],
     `${BLOCK}${TIER}${LEASE}${CLEAR}${POLICY_XML}<LegalHold>true</LegalHold>`,
   ],
   [
-    'a hold, and the policy asked for',
+    'a policy and a hold, only the policy included',
     { legalHold: true },
     ['immutabilitypolicy'],
     BLOCK + TIER + LEASE + CLEAR,
@@ -178,7 +188,7 @@ describe('an item of List Blobs', () => {
     })
   }
 
-  test('one that is listed again is what it was, unless more is asked for or it has another name', () => {
+  test('a blob that is listed again has the same XML, unless more is included or its name differs', () => {
     const item = { name: 'a', blob: BLOB }
     const [none, metadata] = [new Set<string>(), new Set(['metadata'])]
     const plain = blobItemXml(item, none, NOW_MS)
@@ -193,7 +203,7 @@ describe('an item of List Blobs', () => {
     assert.equal(blobItemXml(item, none, NOW_MS), plain)
   })
 
-  test('the headers that a blob keeps', () => {
+  test('has the content headers of the blob', () => {
     const headers = {
       contentType: 'text/<x>',
       contentEncoding: 'br',
@@ -209,7 +219,7 @@ describe('an item of List Blobs', () => {
     assert.ok(xmlOf({ headers }).includes(xml))
   })
 
-  test('when it expires, and when it was last read', () => {
+  test('has the time of expiry and of the last access', () => {
     const xml = xmlOf({ expiresMs: NOW_MS - DAY_MS, accessedMs: NOW_MS - DAY_MS })
     assert.ok(xml.includes(`<Expiry-Time>${DAY_AGO}</Expiry-Time><Etag>`))
     assert.ok(xml.includes(`<LastAccessTime>${DAY_AGO}</LastAccessTime><BlobType>`))
@@ -224,25 +234,25 @@ describe('an item of List Blobs', () => {
     [{ metadata: [['A', 'x']], encryption: { scope: 's1' } }, '<Metadata><A>x</A></Metadata>'],
   ]
   for (const [blob, xml] of METADATA) {
-    test(`with metadata: ${xml}`, () => {
+    test(`has ${xml} if metadata is included`, () => {
       assert.ok(xmlOf(blob, ['metadata']).endsWith(`</Properties>${xml}<OrMetadata /></Blob>`))
       assert.ok(!xmlOf(blob).includes('<Metadata'))
     })
   }
 
-  test('tags come behind the metadata, and only where there are some', () => {
+  test('has tags after the metadata, if there are any', () => {
     const tags = '<Tags><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tags>'
     const xml = xmlOf({ tags: [['k', 'v']] }, ['metadata', 'tags'])
     assert.ok(xml.endsWith(`<Metadata />${tags}<OrMetadata /></Blob>`))
     assert.ok(!xmlOf({}, ['tags']).includes('Tag'))
   })
 
-  test('the current version says so, whatever is included', () => {
+  test('the current version is marked, whatever is included', () => {
     const xml = `<VersionId>${STAMP_ID}</VersionId><IsCurrentVersion>true</IsCurrentVersion>`
     assert.ok(xmlOf({ version: STAMP }).startsWith(`<Blob><Name>a</Name>${xml}<Properties>`))
   })
 
-  test('a blob that has versions only says that and no id', () => {
+  test('a name with versions only is marked and has no version id', () => {
     const item = { name: 'a', blob: { ...BLOB, version: STAMP }, hasVersionsOnly: true } as const
     const xml = blobItemXml(item, new Set(), NOW_MS)
     assert.ok(xml.startsWith('<Blob><Name>a</Name><HasVersionsOnly>true</HasVersionsOnly><Prop'))
@@ -250,22 +260,22 @@ describe('an item of List Blobs', () => {
   })
 
   const DELETED = { atMs: NOW_MS - DAY_MS, untilMs: NOW_MS + 6 * DAY_MS - 1 }
-  const GONE = `<DeletedTime>${DAY_AGO}</DeletedTime><RemainingRetentionDays>5</RemainingRetentionDays>`
-  // past state → what stands between name and properties → what stands at their end
+  const DELETED_XML = `<DeletedTime>${DAY_AGO}</DeletedTime><RemainingRetentionDays>5</RemainingRetentionDays>`
+  // past state → XML between name and properties, XML at the end of the properties
   const PASTS: readonly (readonly [Pick<PastBlob, 'kind' | 'deleted'>, string, string])[] = [
     [{ kind: 'snapshot' }, `<Snapshot>${STAMP_ID}</Snapshot>`, ''],
     [{ kind: 'version' }, `<VersionId>${STAMP_ID}</VersionId>`, ''],
     [
       { kind: 'snapshot', deleted: DELETED },
       `<Snapshot>${STAMP_ID}</Snapshot><Deleted>true</Deleted>`,
-      GONE,
+      DELETED_XML,
     ],
     [
       { kind: 'version', deleted: DELETED },
       `<VersionId>${STAMP_ID}</VersionId><Deleted>true</Deleted>`,
-      GONE,
+      DELETED_XML,
     ],
-    [{ kind: 'root', deleted: DELETED }, '<Deleted>true</Deleted>', GONE],
+    [{ kind: 'root', deleted: DELETED }, '<Deleted>true</Deleted>', DELETED_XML],
   ]
   for (const [past, id, end] of PASTS) {
     test(`a ${past.deleted === undefined ? '' : 'deleted '}${past.kind} has no lease`, () => {
@@ -288,13 +298,13 @@ describe('an item of List Blobs', () => {
     assert.equal(xml, `<Blob><Name>a</Name><Properties>${properties}${END}`)
   })
 
-  test('a prefix is a name and nothing else', () => {
+  test('a prefix has a name and nothing else', () => {
     const xml = blobItemXml({ prefix: 'a&b/' }, new Set(['metadata']), NOW_MS)
     assert.equal(xml, '<BlobPrefix><Name>a&amp;b/</Name></BlobPrefix>')
   })
 })
 
-test('an item of List Containers', () => {
+test('an item of List Containers has all properties in the order of the service', () => {
   const container: Container = {
     id: 255,
     stamp: STAMP,

@@ -1,6 +1,5 @@
-// The items of List Containers and List Blobs as XML. Elements and their order are the service's, as its
-// answers to the SDKs' own tests show them. Most blobs have little of what there may be, so what is missing
-// costs a comparison.
+// The items of List Containers and List Blobs as XML, with the elements and the order that recordings of the service
+// show. Most blobs have few of the possible properties, so a missing one costs only a comparison.
 import { formatHttpDate } from '../../../http/protocol/date.ts'
 import { derived } from '../../../kv/derived.ts'
 import { withoutSignature } from '../../../http/protocol/signature-field.ts'
@@ -35,7 +34,7 @@ export function containerXml(
       : `<Deleted>true</Deleted><Version>${containerVersion(container.id)}</Version>`) +
     `<Properties><Last-Modified>${formatHttpDate(container.modifiedMs)}</Last-Modified>` +
     `<Etag>${etagOf(container.stamp)}</Etag>` +
-    // The service shows the lease of a deleted one as expired, whether or not there was one.
+    // The service reports the lease of a deleted container as expired, whether or not it had one.
     (deleted === undefined
       ? leaseXml(container.lease, nowMs)
       : '<LeaseStatus>unlocked</LeaseStatus><LeaseState>expired</LeaseState>') +
@@ -62,9 +61,9 @@ export function blobItemXml(item: BlobItem, include: Include, nowMs: number): st
   const { blob, hasVersionsOnly = false } = item
   const id = hasVersionsOnly ? VERSIONS_ONLY : currentIdXml(blob)
   const state = stateXml(blob, leaseXml(blob.lease, nowMs), undefined, include, nowMs)
-  // The blob is not there, and so has no length.
-  const shown = hasVersionsOnly ? { ...blob, lengthBytes: 0 } : blob
-  return name + id + propertiesXml(shown, state) + detailsXml(blob, include)
+  // This name has no current blob, and therefore no length.
+  const listed = hasVersionsOnly ? { ...blob, lengthBytes: 0 } : blob
+  return name + id + propertiesXml(listed, state) + detailsXml(blob, include)
 }
 
 type PlainItem = { readonly name: string; readonly blob: Blob }
@@ -92,7 +91,7 @@ const END = '<OrMetadata /></Blob>'
 
 const VERSIONS_ONLY = '<HasVersionsOnly>true</HasVersionsOnly>'
 
-/** Whether or not versions are asked for. */
+/** Listed with or without `include=versions`. */
 function currentIdXml({ version }: Blob): string {
   if (version === undefined) return ''
   return `<VersionId>${timestampOf(version)}</VersionId><IsCurrentVersion>true</IsCurrentVersion>`
@@ -121,13 +120,13 @@ function detailsXml(blob: Blob, include: Include): string {
   return metadata + tags + END
 }
 
-/** `state` is the part behind the content headers. */
+/** `state` is the part after the content headers. */
 function propertiesXml(blob: Blob, state: string): string {
   return (
     `<Properties><Creation-Time>${formatHttpDate(blob.createdMs)}</Creation-Time>` +
     `<Last-Modified>${formatHttpDate(blob.modifiedMs)}</Last-Modified>` +
     dateXml('Expiry-Time', blob.expiresMs) +
-    // Without quotes here, and only here.
+    // Without quotes, unlike everywhere else.
     `<Etag>${etagOf(blob.stamp).slice(1, -1)}</Etag>` +
     `<Content-Length>${blob.lengthBytes}</Content-Length>` +
     contentXml(blob) +
@@ -138,7 +137,7 @@ function propertiesXml(blob: Blob, state: string): string {
 
 const NO_LEASE = '<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>'
 
-/** What almost every blob of a long list has, whatever the time. */
+/** The state of almost every blob in a long list; it does not depend on the time. */
 const PLAIN_STATE =
   '<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier>' +
   `<AccessTierInferred>true</AccessTierInferred>${NO_LEASE}` +
@@ -207,7 +206,7 @@ function typeXml({ type, sequenceNumber = '0' }: Blob): string {
   return `<${element}>${sequenceNumber}</${element}><BlobType>PageBlob</BlobType>`
 }
 
-/** Append blobs have no tier; page blobs only one that was set, since standard disks have none. */
+/** Append blobs have no tier. Page blobs have one only if it was set: standard disks have no tiers. */
 function tierXml(blob: Blob, nowMs: number): string {
   if (blob.tier === undefined && blob.type !== 'BlockBlob') return ''
   const { name, isInferred, setMs, rehydration, smart } = tierOf(blob, nowMs)
@@ -231,16 +230,16 @@ function leaseXml(lease: Lease | undefined, nowMs: number): string {
   )
 }
 
-/** That a copy is incremental shows always, its snapshot with the others, the rest if asked for. */
+/** IncrementalCopy is always listed, its snapshot also with `include=snapshots`, the rest with `include=copy`. */
 function copyXml(copy: CopyState, include: Include): string {
   const { destinationSnapshot: snapshot } = copy
-  const isCopyAsked = include.has('copy')
-  const isSnapshotShown = snapshot !== undefined && (isCopyAsked || include.has('snapshots'))
+  const isCopyIncluded = include.has('copy')
+  const isSnapshotShown = snapshot !== undefined && (isCopyIncluded || include.has('snapshots'))
   const incremental =
     (copy.isIncremental === true ? '<IncrementalCopy>true</IncrementalCopy>' : '') +
     // The SDKs look for DestinationSnapshot; this is what the service sends.
     (isSnapshotShown ? xmlElement('CopyDestinationSnapshot', timestampOf(snapshot)) : '')
-  if (!isCopyAsked) return incremental
+  if (!isCopyIncluded) return incremental
   return (
     xmlElement('CopyId', copy.id) +
     xmlElement('CopySource', withoutSignature(copy.source)) +
@@ -282,7 +281,7 @@ function dateXml(element: string, timeMs: number | undefined): string {
   return timeMs === undefined ? '' : `<${element}>${formatHttpDate(timeMs)}</${element}>`
 }
 
-/** What was encrypted with a customer's key can't be read without it, and a list has none. */
+/** Metadata encrypted with a customer-provided key is hidden: a list request carries no key. */
 function blobMetadataXml({ metadata, encryption }: Blob): string {
   const isSecret = encryption !== undefined && 'keySha256' in encryption && metadata.length > 0
   return isSecret ? '<Metadata Encrypted="true" />' : metadataXml(metadata)

@@ -1,7 +1,8 @@
-// List Containers and List Blobs: what the query asks for, decoded once, and the frame of the answer, which is
-// XML or, for List Blobs, Apache Arrow if the client accepts that.
+// List Containers and List Blobs: decodes the query and encodes the page as XML or, for List Blobs, as Apache Arrow if
+// the client accepts it.
 import { setImmediate } from 'node:timers/promises'
 import { hasPermission } from '../../../auth/authorize.ts'
+import { inTurns } from '../../../kv/turn.ts'
 import type { Identity } from '../../../auth/identity.ts'
 import { optionalHeader } from '../../../http/protocol/header.ts'
 import { droppedHeaders, itemAt } from '../../../http/door/header-versions.ts'
@@ -27,12 +28,12 @@ import {
 } from './list-marker.ts'
 import { blobItemXml, containerXml } from './list-xml.ts'
 import { containerAddress, type BlobCall } from '../service.ts'
-import { shownPage } from '../../../storage/blob/list/shown-page.ts'
+import { listBlobPage } from '../../../storage/blob/list/list.ts'
 
 const CONTAINER_INCLUDES = new Set(['metadata', 'deleted', 'system'])
 const BLOB_INCLUDES = new Set([
   'copy', 'deleted', 'deletedwithversions', 'immutabilitypolicy', 'legalhold', 'metadata',
-  // Only where there is a hierarchical namespace is there anything to show for it.
+  // Accepted without effect: only a hierarchical namespace has permissions.
   'permissions',
   'snapshots', 'tags', 'uncommittedblobs', 'versions',
 ]) // prettier-ignore
@@ -67,18 +68,18 @@ export async function runListBlobs({ request, identity, service }: BlobCall): Pr
   const isArrow = acceptsArrow(request)
   const list = decodeListBlobs(request, include, isArrow)
   const [address, { nowMs }] = [containerAddress(request), service.moment()]
-  const page = await service.kv.read((tx) => shownPage(tx, address, list, nowMs))
-  // Writing a long page takes about as long as reading it.
+  const page = await service.kv.read((tx) => listBlobPage(tx, address, list, nowMs))
+  // Encoding a long page takes about as long as reading it; let other requests run first.
   if (page.items.length > LONG_PAGE_COUNT) await setImmediate()
   return isArrow ? arrowAnswer(page, include, nowMs) : xmlPage(request, page, include, nowMs)
 }
 
-function xmlPage(
+async function xmlPage(
   request: Request,
   page: BlobPage,
   include: ReadonlySet<string>,
   nowMs: number,
-): Answer {
+): Promise<Answer> {
   const xml = createTextWriter(page.items.length * ITEM_BYTES_LIKELY + 1_024)
   const { container } = containerAddress(request)
   xml.add(
@@ -86,21 +87,23 @@ function xmlPage(
       `ContainerName="${xmlEscapeAttribute(container)}">${echo(request)}<Blobs>`,
   )
   const dropped = droppedHeaders('List Blobs', request.version)
-  for (const item of page.items) xml.add(itemAt(blobItemXml(item, include, nowMs), dropped))
+  await inTurns(page.items, (item) => {
+    xml.add(itemAt(blobItemXml(item, include, nowMs), dropped))
+  })
   xml.add(`</Blobs>${nextMarkerXml(encodeBlobMarker(page.next))}</EnumerationResults>`)
   return xmlAnswer(xml.bytes())
 }
 
 const ARROW = 'application/vnd.apache.arrow.stream'
 
-/** A version before Arrow answers XML, which every client that asks for Arrow accepts too. */
+/** Older versions answer with XML, which every client that accepts Arrow accepts too. */
 function acceptsArrow({ headers, version }: Request): boolean {
   if (!isAtLeast(version, '2026-10-06')) return false
   const accept = optionalHeader(headers, 'accept') ?? ''
   return accept.split(',').some((type) => type.split(';')[0]?.trim().toLowerCase() === ARROW)
 }
 
-/** Loaded by the first list that wants it: few do. */
+/** Loads the encoder on first use: few clients need it. */
 async function arrowAnswer(
   page: BlobPage,
   include: ReadonlySet<string>,
@@ -113,7 +116,7 @@ async function arrowAnswer(
 
 const ITEM_BYTES_LIKELY = 2_400
 
-/** Reading tags is a permission of its own, also in a list (azure-sdk-for-python#35718). */
+/** Tags need a permission of their own, in a list too (azure-sdk-for-python#35718). */
 function checkTagsPermission(include: ReadonlySet<string>, identity: Identity): void {
   if (!include.has('tags') || hasPermission(identity, 't')) return
   throw new StorageError('AuthorizationPermissionMismatch')
@@ -133,7 +136,7 @@ function decodeListBlobs(
   const showOnly = query.get('showonly')
   if (showOnly) throw invalidQuery('showonly', showOnly, 'it needs a hierarchical namespace')
   const [startFrom, endBefore] = [query.get('startfrom'), query.get('endbefore')]
-  // azure-rest-api-specs#44500: only the Arrow operations have it.
+  // azure-rest-api-specs#44500: only the Arrow operations support it.
   if (endBefore && !isArrow) {
     throw new StorageError('UnsupportedQueryParameter', { QueryParameterName: 'endBefore' })
   }
@@ -153,12 +156,11 @@ function decodeListBlobs(
   }
 }
 
-/** No name is longer, so one unit more means the same as all that follows it; and keys have no room for it. */
+/** Cuts text that is longer than any name, since keys have no room for it; one extra character keeps its order. */
 function bounded(text: string): string {
   return text.slice(0, NAME_LENGTH_MAX + 1)
 }
 
-/** What was asked, said again: only what was sent. */
 function echo(request: Request): string {
   return listEchoXml(request) + xmlOptional('Delimiter', request.query.get('delimiter'))
 }

@@ -10,14 +10,14 @@ const tag = (name: string, value: string) => `<Tag><Key>${name}</Key><Value>${va
 const document = (inner: string) => `<Tags><TagSet>${inner}</TagSet></Tags>`
 const decode = (text: string) => decodeTagsXml(Buffer.from(text))
 
-test('what is set comes back', () => {
+test('tags that were set are returned', () => {
   const tags: Tags = [['b c', ' 1+=/: '], ['a', 'x'], ['__proto__', 'y']] // prettier-ignore
   const body = document(tag('b c', ' 1+=/: ') + tag('a', 'x') + tag('__proto__', 'y'))
   assert.deepEqual(decode(body), tags)
   assert.equal(encodeTagsXml(tags), DECLARATION + body)
 })
 
-test('no tags and an empty value, as the SDKs write them', () => {
+test('no tags and an empty value are encoded as the SDKs encode them', () => {
   const declaration = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
   assert.deepEqual(decode(`${declaration}<Tags><TagSet/></Tags>`), [])
   assert.deepEqual(decode(`\ufeff${document('<Tag><Key>a</Key><Value/></Tag>')}`), [['a', '']])
@@ -30,21 +30,21 @@ const numbered = (count: number) =>
   Array.from({ length: count }, (_, i) => tag(`name${i}`, '')).join('')
 
 const REFUSED = [
-  ['nothing', '', 'InvalidXmlDocument'],
+  ['an empty body', '', 'InvalidXmlDocument'],
   ['another root', '<TagSet/>', 'InvalidXmlDocument'],
   ['no set', '<Tags/>', 'InvalidXmlDocument'],
   ['two sets', '<Tags><TagSet/><TagSet/></Tags>', 'InvalidXmlDocument'],
-  ['something beside the set', '<Tags><TagSet/><Tag/></Tags>', 'InvalidXmlDocument'],
-  ['something else in the set', document('<Label/>'), 'InvalidXmlDocument'],
+  ['an element beside the set', '<Tags><TagSet/><Tag/></Tags>', 'InvalidXmlDocument'],
+  ['an unknown element in the set', document('<Label/>'), 'InvalidXmlDocument'],
   ['no key', document('<Tag><Value>a</Value></Tag>'), 'InvalidXmlDocument'],
   ['no value', document('<Tag><Key>a</Key></Tag>'), 'InvalidXmlDocument'],
   ['two keys', document('<Tag><Key>a</Key><Key>b</Key></Tag>'), 'InvalidXmlDocument'],
-  ['an end too few', '<Tags><TagSet>', 'InvalidXmlDocument'],
+  ['missing end tags', '<Tags><TagSet>', 'InvalidXmlDocument'],
   ['an empty name', document(tag('', 'a')), 'EmptyTagName'],
   ['a name twice', document(tag('a', '1') + tag('a', '2')), 'DuplicateTagNames'],
-  ['a character that is not permitted', document(tag('a', '&amp;')), 'InvalidTag'],
+  ['an invalid character', document(tag('a', '&amp;')), 'InvalidTag'],
   ['eleven tags', document(numbered(11)), 'TagsTooLarge'],
-  ['a value of 257', document(tag('a', 'v'.repeat(257))), 'TagsTooLarge'],
+  ['a value of 257 characters', document(tag('a', 'v'.repeat(257))), 'TagsTooLarge'],
 ] as const
 
 for (const [title, body, code] of REFUSED) {
@@ -77,7 +77,7 @@ const ROOT =
   `<Where>"a" &gt; 'b'</Where>`
 const BLOB = '<Blob><Name>x &amp; y</Name><ContainerName>$web</ContainerName>'
 
-test('found blobs have their tags, since 2020-04-08', () => {
+test('found blobs have their tags since 2020-04-08', () => {
   assert.equal(
     encodeFilterBlobsXml({ ...FOUND, version: '2020-04-08' }),
     `${ROOT}<Blobs>${BLOB}<Tags><TagSet><Tag><Key>a</Key><Value>c</Value></Tag>` +
@@ -86,7 +86,7 @@ test('found blobs have their tags, since 2020-04-08', () => {
   )
 })
 
-test('before, they had the value of the tag', () => {
+test('found blobs have only the value of the tag before 2020-04-08', () => {
   assert.equal(
     encodeFilterBlobsXml({
       ...FOUND,
@@ -99,7 +99,7 @@ test('before, they had the value of the tag', () => {
   )
 })
 
-test('nothing found', () => {
+test('an empty result has an empty list', () => {
   assert.equal(
     encodeFilterBlobsXml({ ...FOUND, version: '2021-12-02', blobs: [] }),
     `${ROOT}<Blobs /><NextMarker /></EnumerationResults>`,

@@ -1,5 +1,4 @@
-// Tags on the wire: the body of Get and Set Blob Tags, the Tags of a listed blob, and what Find Blobs by
-// Tags answers with.
+// Tags on the wire: the body of Get and Set Blob Tags, the Tags of a listed blob, and the answer of Find Blobs by Tags.
 import type { FoundBlob } from '../../../storage/blob/list/tag-index.ts'
 import { checkTags, type Tags } from '../../../storage/shared/tags.ts'
 import { StorageError } from '../../../storage/shared/error.ts'
@@ -14,7 +13,7 @@ import {
   type XmlNode,
 } from '../../../http/protocol/xml.ts'
 
-/** Ten tags are far below: more of them are to be refused as too many, not as bad XML. */
+/** Far above ten tags, so that too many tags get TagsTooLarge, not InvalidXmlDocument. */
 const LIMITS = { lengthMax: 64 * 1024, depthMax: 6, nodeCountMax: 1_000 }
 
 export function decodeTagsXml(body: Buffer): Tags {
@@ -28,7 +27,7 @@ export function decodeTagsXml(body: Buffer): Tags {
   return tags
 }
 
-/** Spaces are part of a name or a value: nothing is trimmed. */
+/** Trims nothing: spaces are part of names and values. */
 function decodeTag(node: XmlNode): readonly [string, string] {
   const name = xmlChild(node, 'Key')
   const value = xmlChild(node, 'Value')
@@ -41,7 +40,7 @@ export function encodeTagsXml(tags: Tags): string {
   return XML_DECLARATION + xmlTags(tags)
 }
 
-/** The element alone, as a listed blob has it. */
+/** The element without the XML declaration, for a listed blob. */
 export function xmlTags(tags: Tags): string {
   if (tags.length === 0) return '<Tags><TagSet /></Tags>'
   let items = ''
@@ -51,9 +50,9 @@ export function xmlTags(tags: Tags): string {
   return `<Tags><TagSet>${items}</TagSet></Tags>`
 }
 
-export type FilterBlobs = {
+type FilterBlobs = {
   readonly endpoint: string
-  /** As it was sent. */
+  /** As sent. */
   readonly where: string
   readonly blobs: readonly FoundBlob[]
   readonly nextMarker: string | undefined
@@ -74,10 +73,10 @@ export function encodeFilterBlobsXml(found: FilterBlobs): string {
   )
 }
 
-/** Before 2020-04-08 a blob showed the value of the one tag that had been asked for. */
+/** Before 2020-04-08 a blob had only the value of the tag in the query. */
 function xmlFoundBlob({ name, container, tags }: FoundBlob, version: string): string {
-  const shown = isAtLeast(version, '2020-04-08')
+  const tagsXml = isAtLeast(version, '2020-04-08')
     ? xmlTags(tags)
     : xmlElement('TagValue', tags[0]?.[1] ?? '')
-  return `<Blob>${xmlNameElement('Name', name)}${xmlElement('ContainerName', container)}${shown}</Blob>`
+  return `<Blob>${xmlNameElement('Name', name)}${xmlElement('ContainerName', container)}${tagsXml}</Blob>`
 }

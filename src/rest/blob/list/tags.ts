@@ -10,15 +10,15 @@ import { StorageError } from '../../../storage/shared/error.ts'
 import { checkHashes, crc64Of, decodeHashes, md5Of } from '../../shared/body-hashes.ts'
 import { decodeMaxResults, listEchoXml } from '../../shared/list-query.ts'
 import { guardWith, withTags, type RequestGuard } from '../header.ts'
-import { blobAddressAt, containerAddress, levelOf, type BlobCall } from '../service.ts'
+import { blobAddressAt, containerAddress, blobLevel, type BlobCall } from '../service.ts'
 import { findInAccount, findInContainer } from '../../../storage/blob/list/find-by-tags.ts'
 
-/** Ten of the longest tags need a tenth of it. */
+/** Ten tags of maximum length need a tenth of this. */
 export const TAGS_BYTES_MAX = 64 * 1024
 
 const XML = ['Content-Type', 'application/xml']
 
-/** A read: a leased blob's tags need no id, whatever the page says (azure-sdk-for-java, setTagsLease). */
+/** Despite the documentation, a leased blob needs no lease id here (azure-sdk-for-java, setTagsLease). */
 export async function runGetBlobTags({ request, service }: BlobCall): Promise<Answer> {
   const [address, guard] = [blobAddressAt(request), tagsGuard(request, 'read')]
   const { nowMs } = service.moment()
@@ -26,7 +26,7 @@ export async function runGetBlobTags({ request, service }: BlobCall): Promise<An
   return { status: 200, headers: XML, body: encodeTagsXml(tags) }
 }
 
-/** Of the current blob, and since 2020-08-04 of a snapshot too. */
+/** Sets tags of the current blob and, since 2020-08-04, of a snapshot. */
 export async function runSetBlobTags({ request, service }: BlobCall): Promise<Answer> {
   const [address, guard] = [blobAddressAt(request), tagsGuard(request, 'write')]
   const hashes = decodeHashes(request)
@@ -38,7 +38,7 @@ export async function runSetBlobTags({ request, service }: BlobCall): Promise<An
   return { status: 204, headers: [] }
 }
 
-/** The four conditions have names of their own here; the plain ones are not for tags. */
+/** These operations use x-ms-blob-if-… headers for the four conditions and refuse the plain ones. */
 function tagsGuard(request: Request, use: 'read' | 'write'): RequestGuard {
   const { headers } = request
   checkNoConditions(decodeConditions(headers))
@@ -47,13 +47,13 @@ function tagsGuard(request: Request, use: 'read' | 'write'): RequestGuard {
 }
 
 export async function runFindBlobsByTags({ request, service }: BlobCall): Promise<Answer> {
-  const scope = levelOf(request) === 'service' ? 'account' : 'container'
+  const scope = blobLevel(request) === 'service' ? 'account' : 'container'
   const text = request.query.get('where')
   if (text === undefined) {
     throw new StorageError('MissingRequiredQueryParameter', { QueryParameterName: 'where' })
   }
   const marker = request.query.get('marker')
-  const asked = {
+  const find = {
     where: parseWhere(text, scope),
     start: marker ? decodeFindMarker(marker) : undefined,
     countMax: decodeMaxResults(request),
@@ -61,8 +61,8 @@ export async function runFindBlobsByTags({ request, service }: BlobCall): Promis
   const { nowMs } = service.moment()
   const found = await service.kv.read((tx) =>
     scope === 'account'
-      ? findInAccount(tx, request.account, asked, nowMs)
-      : findInContainer(tx, containerAddress(request), asked, nowMs),
+      ? findInAccount(tx, request.account, find, nowMs)
+      : findInContainer(tx, containerAddress(request), find, nowMs),
   )
   const { endpoint, version } = request
   const nextMarker = found.next && encodeFindMarker(found.next)

@@ -1,5 +1,5 @@
-// A line of a Storage Analytics log: what one request was and how it ended, in the fields of "Storage
-// Analytics Log Format", versions 1.0 and 2.0.
+// A line of a Storage Analytics log: one request and its outcome, in the fields of "Storage Analytics Log Format",
+// versions 1.0 and 2.0.
 import type { Identity } from '../../../auth/identity.ts'
 import { headerText } from '../../../auth/request.ts'
 import type { RequestReport } from '../../../http/door/serve.ts'
@@ -7,7 +7,7 @@ import { hideSignature } from '../../../http/protocol/signature-field.ts'
 
 export type LogKind = 'read' | 'write' | 'delete'
 
-/** Which of the three switches of <Logging> a request goes by. */
+/** Which of the three switches of <Logging> applies to a request. */
 export function logKindOf({ operation, writes }: RequestReport): LogKind {
   if (operation.startsWith('Delete ') || operation === 'Clear Messages') return 'delete'
   return writes ? 'write' : 'read'
@@ -82,7 +82,7 @@ function requestStatus({ status, errorCode }: RequestReport, caller: Caller): st
   return `${PREFIXES[caller]}${status >= 500 ? 'ServerOtherError' : 'ClientOtherError'}`
 }
 
-/** Where the log's name of an operation is not its own name without the blanks. */
+/** Operations whose name in the log is not simply their name without spaces. */
 const OPERATION_TYPES: Readonly<Record<string, string>> = {
   'Get Service Properties': 'GetBlobServiceProperties',
   'Set Service Properties': 'SetBlobServiceProperties',
@@ -106,9 +106,9 @@ function operationType({ operation, request }: RequestReport): string {
   return OPERATION_TYPES[operation] ?? operation.replaceAll(' ', '')
 }
 
-/** With the host as the client wrote it, whatever that is: a URL need not come of it. */
+/** Contains the host exactly as sent, so the result is not necessarily a valid URL. */
 function urlOf({ request, url }: RequestReport): string {
-  // Clients send whole URLs to a proxy.
+  // Clients send full URLs to a proxy.
   if (request === undefined || !url.startsWith('/')) return hideSignature(url)
   const host = headerText(request, 'host') || 'localhost'
   return hideSignature(`${request.secure ? 'https' : 'http'}://${host}${url}`)
@@ -137,7 +137,7 @@ function conditionsOf(header: (name: string) => string): string {
     .join(';')
 }
 
-/** What version 2.0 adds: who the token is for. */
+/** The claims of the token, which version 2.0 adds. */
 function tokenFields(identity: Identity | undefined): string[] {
   const claims = identity?.kind === 'bearer' ? identity.claims : undefined
   const claim = (name: string): string => {

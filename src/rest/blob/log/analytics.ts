@@ -1,6 +1,5 @@
-// Storage Analytics logging: lines of requests, collected for a while and then put into the container $logs
-// of their account as a blob. As in Azure it is done beside the requests, so none waits for it; what a
-// crash takes is the lines that were not put yet.
+// Storage Analytics logging: collects lines about requests for a while and writes them as a blob to the account's
+// container $logs. As in Azure, no request waits for it; a crash loses the lines that were not written yet.
 import { analyticsLine, logKindOf, type LogKind } from './analytics-line.ts'
 import type { RequestReport } from '../../../http/door/serve.ts'
 import type { Logging, StorageService } from '../../../storage/shared/service-properties.ts'
@@ -11,7 +10,7 @@ import { putLog } from '../../../storage/blob/log.ts'
 
 export type Analytics = {
   record(report: RequestReport): void
-  /** Puts what was collected; called now and then, and once at the end. */
+  /** Writes the collected lines; called at intervals and once at the end. */
   flush(): Promise<void>
 }
 
@@ -28,7 +27,7 @@ type Batch = {
 }
 
 const HOUR_MS = 60 * 60 * 1_000
-/** A batch that has grown to this is put at once. */
+/** A batch of this size is written at once. */
 const BATCH_BYTES_MAX = 1024 * 1024
 
 export function createAnalytics(service: BlobService): Analytics {
@@ -37,7 +36,7 @@ export function createAnalytics(service: BlobService): Analytics {
   let writing = Promise.resolve()
   const put = (key: string, batch: Batch): Promise<void> => {
     batches.delete(key)
-    // One that failed was told to whoever asked for it, and is not the next one's.
+    // The caller of a failed write has seen its error; the next write must not fail with it.
     writing = writing.catch(() => undefined).then(() => putBatch(service, batch))
     return writing
   }
@@ -86,7 +85,7 @@ export function createAnalytics(service: BlobService): Analytics {
   }
 }
 
-/** A request must not read the properties again only to learn that nothing is logged. */
+/** Caches the settings, so that requests need not read them again to learn that nothing is logged. */
 function cachedLogging({ kv }: BlobService) {
   /** By account, then by service. */
   const known = new Map<string, Map<StorageService, Logging>>()
@@ -111,7 +110,7 @@ function cachedLogging({ kv }: BlobService) {
   }
 }
 
-/** `$logs/blob/2026/11/16/0900/000001.log`: each batch of an hour has the next number. */
+/** `$logs/blob/2026/11/16/0900/000001.log`: the batches of an hour are numbered. */
 async function putBatch(service: BlobService, batch: Batch): Promise<void> {
   const bytes = Buffer.from(`${batch.lines.join('\n')}\n`)
   const source = {

@@ -1,4 +1,4 @@
-// The body of Query Blob Contents: the expression, and how the blob is written and the answer shall be.
+// The body of Query Blob Contents: the expression, the format of the blob, and the format of the answer.
 import {
   DELIMITED_DEFAULT,
   type DelimitedFormat,
@@ -33,7 +33,7 @@ function formatOf(root: XmlNode, name: string): XmlNode | undefined {
   return serialization === undefined ? undefined : required(serialization, 'Format')
 }
 
-/** What is not named is delimited text; `other` are the types that only one of the two knows. */
+/** The default is delimited text; `other` has the types that only input or only output supports. */
 function decodeFormat<F>(
   format: XmlNode | undefined,
   other: Other<F>,
@@ -68,7 +68,7 @@ function decodeDelimited(node: XmlNode | undefined): DelimitedFormat {
   }
 }
 
-/** One character, or none; clients send U+0000 for none where XML lets them. */
+/** One character or none; some clients send U+0000 for none. */
 function characterOf(node: XmlNode, name: string): string {
   const text = textOf(node, name)
   if (text.length > 1) throw invalidNode(name, text)

@@ -1,5 +1,5 @@
-// Query Blob Contents: SQL over the bytes of a block blob. What is wrong with the request is an error of the
-// usual kind; once the answer has begun, errors are records in it.
+// Query Blob Contents: SQL over the bytes of a block blob. An invalid request gets an ordinary error; once the answer
+// has begun, errors are records in it.
 import { randomBytes } from 'node:crypto'
 import type { Answer } from '../../../http/door/operation.ts'
 import { SYNC_MARKER_BYTES } from '../../../query/format/avro.ts'
@@ -29,12 +29,12 @@ export async function runQueryBlobContents(call: BlobCall): Promise<Answer> {
   const body = bodyOf(service, read)
   const syncMarker = randomBytes(SYNC_MARKER_BYTES)
   const totalBytes = part.to - part.from
-  const leaving = new AbortController()
+  const disconnect = new AbortController()
   const stream = () => {
     const source = { chunks: streamOf(body), totalBytes, syncMarker }
-    return service.queryThreads.run({ ...query, nowMs }, source, leaving.signal)
+    return service.queryThreads.run({ ...query, nowMs }, source, disconnect.signal)
   }
-  return { status: isRanged ? 206 : 200, headers, stream, onGone: () => leaving.abort() }
+  return { status: isRanged ? 206 : 200, headers, stream, onGone: () => disconnect.abort() }
 }
 
 async function check(queryThreads: QueryThreads, query: QueryRequest): Promise<void> {
@@ -50,17 +50,17 @@ async function check(queryThreads: QueryThreads, query: QueryRequest): Promise<v
   }
 }
 
-/** The blob's own length, type and hash are not those of the answer, whose length nobody knows yet. */
+/** Removes length, type and hash, which are the blob's, not the answer's; the answer's length is not known yet. */
 function withoutBody(headers: readonly string[]): string[] {
   const kept = ['Content-Type', 'avro/binary']
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const [name = '', value = ''] = [headers[at], headers[at + 1]]
-    if (!NOT_OF_THE_ANSWER.has(name)) kept.push(name, value)
+    if (!CONTENT_HEADERS.has(name)) kept.push(name, value)
   }
   return kept
 }
 
-const NOT_OF_THE_ANSWER: ReadonlySet<string> = new Set([
+const CONTENT_HEADERS: ReadonlySet<string> = new Set([
   'Content-Length',
   'Content-Type',
   'Content-Encoding',

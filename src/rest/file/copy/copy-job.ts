@@ -1,12 +1,7 @@
-// Copies that go on when their request has been answered: what their jobs (rest/shared/copy/copy-jobs.ts) need to know of
-// files.
+// The records of pending copies of files, for the jobs that read from other servers (rest/shared/copy/copy-jobs.ts).
 import {
-  addFileCopied,
-  dropLostFileCopy,
   endFileCopy,
-  findFileCopy,
-  listFileCopies,
-  restartFileCopy,
+  FILE_COPIES,
   type FileCopyPlace,
 } from '../../../storage/file/copy/pending-copy.ts'
 import type { CopyBook } from '../../shared/copy/copy-jobs.ts'
@@ -19,17 +14,17 @@ export function fileCopies({
 }: Pick<FileService, 'kv' | 'newId' | 'moment'>): CopyBook<FileCopyPlace> {
   return {
     nameOf: ({ shareId, nodeId }) => `${shareId}/${nodeId}`,
-    list: (after, countMax) => kv.read((tx) => listFileCopies(tx, after, countMax)),
+    list: (after, countMax) => kv.read((tx) => FILE_COPIES.list(tx, after, countMax)),
     async find(place) {
-      const found = await kv.read((tx) => findFileCopy(tx, place))
-      if (found === undefined) await kv.write((tx) => dropLostFileCopy(tx, place))
+      const found = await kv.read((tx) => FILE_COPIES.find(tx, place))
+      if (found === undefined) await kv.write((tx) => FILE_COPIES.dropLost(tx, place))
       return found && { pending: found.pending, cipher: undefined }
     },
     restart: (place) => {
       const id = newId()
-      return kv.write((tx) => restartFileCopy(tx, place, id))
+      return kv.write((tx) => FILE_COPIES.restart(tx, place, id))
     },
-    add: (place, before, part) => kv.write((tx) => addFileCopied(tx, place, before, part)),
+    add: (place, before, part) => kv.write((tx) => FILE_COPIES.add(tx, place, before, part)),
     end: (place, copyId, outcome) => {
       const now = moment()
       return kv.write((tx) => endFileCopy(tx, place, copyId, outcome, now))

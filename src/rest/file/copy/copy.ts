@@ -1,5 +1,5 @@
-// Copy File and Abort Copy File. A source in this store is copied before the answer; one elsewhere is looked at
-// before the answer, and read after it (rest/shared/copy/copy-jobs.ts).
+// Copy File and Abort Copy File. A source in this store is copied before the answer; a source on another server is
+// checked before the answer and read after it (rest/shared/copy/copy-jobs.ts).
 import { randomUUID } from 'node:crypto'
 import { hasPermission } from '../../../auth/authorize.ts'
 import {
@@ -10,14 +10,15 @@ import {
   type HeaderFields,
 } from '../../../http/protocol/header.ts'
 import type { Answer, Request } from '../../../http/door/operation.ts'
-import { EncryptionNeeded } from '../../../storage/shared/encryption-needed.ts'
+import { requireValue, type Attempted } from '../../../kv/kv.ts'
+import { unlessEncryptionNeeded } from '../../../storage/shared/encryption-needed.ts'
 import { missingHeader, StorageError } from '../../../storage/shared/error.ts'
 import { parseAttributes } from '../../../storage/file/tree/attributes.ts'
 import type {
   CopyProperties,
   SourceProperties,
 } from '../../../storage/file/copy/copy-properties.ts'
-import { copyFile, type AskedCopy, type CopyFile } from '../../../storage/file/copy/copy.ts'
+import { copyFile, type FileCopyRequest, type CopyFile } from '../../../storage/file/copy/copy.ts'
 import { parseFileTime } from '../../../storage/file/tree/file-time.ts'
 import type { FileNode } from '../../../storage/file/tree/node.ts'
 import { abortFileCopy, startFileCopy } from '../../../storage/file/copy/pending-copy.ts'
@@ -28,26 +29,26 @@ import { tooLong } from '../../shared/copy/open-source.ts'
 import { openRemote, type OpenRemote } from '../../shared/copy/remote-source.ts'
 import { resolveSource } from '../../shared/copy/source.ts'
 import { discard, upload } from '../../shared/upload.ts'
-import { afterBreaks } from '../breaks.ts'
+import { afterBreaks, attemptAfterBreaks } from '../breaks.ts'
 import { fileGuard } from '../file-header.ts'
 import { fileAddress, fileAddressAt, type FileCall } from '../service.ts'
 import { decodeSmbProperties } from '../smb-header.ts'
 
 export async function runCopyFile(call: FileCall): Promise<Answer> {
   fileAddress(call.request)
-  const asked = decodeCopy(call)
+  const decoded = decodeCopy(call)
   const source = await resolveSource(call)
   const node = await (source.kind === 'local'
-    ? copyLocal(call, source, asked)
-    : copyRemote(call, source, asked))
+    ? copyLocal(call, source, decoded)
+    : copyRemote(call, source, decoded))
   const { id = '', status = 'success' } = node.copy ?? {}
   const headers = [...validators(node), 'x-ms-copy-id', id, 'x-ms-copy-status', status]
   return { status: 202, headers }
 }
 
-type Asked = Omit<AskedCopy, 'state'>
+type DecodedFileCopy = Omit<FileCopyRequest, 'state'>
 
-function decodeCopy({ request, identity }: FileCall): Asked {
+function decodeCopy({ request, identity }: FileCall): DecodedFileCopy {
   const metadata = decodeMetadata(request.rawHeaders)
   const ignoresReadOnly = ignoresReadOnlyAttribute(request.headers)
   const mayReplace = hasPermission(identity, 'w')
@@ -58,7 +59,7 @@ function decodeCopy({ request, identity }: FileCall): Asked {
   }
 }
 
-/** SDKs before 2022 wrote it with one more dash (azure-sdk-for-net, Azure.Storage.Files.Shares 12.7). */
+/** SDKs before 2022 spelled the header with one more hyphen (azure-sdk-for-net, Azure.Storage.Files.Shares 12.7). */
 function ignoresReadOnlyAttribute(headers: HeaderFields): boolean {
   return (
     optionalBoolean(headers, 'x-ms-file-copy-ignore-readonly') ??
@@ -88,32 +89,34 @@ function decodeCopyProperties(request: Request): CopyProperties {
   }
 }
 
-/** In one transaction; if the source is an encrypted blob, after its bytes were written as they are without. */
-async function copyLocal(call: FileCall, source: LocalSource, asked: Asked): Promise<FileNode> {
+/** One transaction; if the source is an encrypted blob, its bytes are decrypted and written first. */
+async function copyLocal(
+  call: FileCall,
+  source: LocalSource,
+  decoded: DecodedFileCopy,
+): Promise<FileNode> {
   const { newId } = call.service
   const copy: CopyFile = {
-    ...asked,
-    source: { address: source.service === 'file' ? fileAddressAt(source.asked) : source.object },
+    ...decoded,
+    source: {
+      address: source.service === 'file' ? fileAddressAt(source.readRequest) : source.object,
+    },
     state: { id: randomUUID(), source: source.text },
     ids: { nodeId: newId(), mapId: newId(), smallId: newId() },
   }
-  try {
-    return await storeCopy(call, copy)
-  } catch (error) {
-    if (!(error instanceof EncryptionNeeded)) throw error
-  }
-  return copyUnsealed(call, source, copy)
+  const copied = unlessEncryptionNeeded(await storeCopy(call, copy))
+  return copied ?? copyUnsealed(call, source, copy)
 }
 
-function storeCopy({ request, service }: FileCall, copy: CopyFile): Promise<FileNode> {
+function storeCopy({ request, service }: FileCall, copy: CopyFile): Promise<Attempted<FileNode>> {
   const address = fileAddress(request)
-  return afterBreaks(service, request, () => {
+  return attemptAfterBreaks(service, request, () => {
     const moment = service.moment()
-    return service.kv.write((tx) => copyFile(tx, address, copy, moment))
+    return service.kv.attempt((tx) => copyFile(tx, address, copy, moment))
   })
 }
 
-/** The client waits for it, so it is no longer than what one Put Blob may bring. */
+/** The client waits for it, so the limit is that of one Put Blob. */
 const UNSEAL_BYTES_MAX = 5_000 * 2 ** 20
 
 async function copyUnsealed(
@@ -128,12 +131,18 @@ async function copyUnsealed(
   const body = await upload(service, opened, { cipher: undefined, hashes, wants: 'sent' })
   const { stamp = 0 } = opened
   const pinned = { ...copy, source: { ...copy.source, stamp }, unsealed: body.pieces }
-  return storeCopy(call, pinned).catch((error: unknown) => discard(service, body, error))
+  return storeCopy(call, pinned)
+    .then(requireValue)
+    .catch((error: unknown) => discard(service, body, error))
 }
 
-async function copyRemote(call: FileCall, source: RemoteSource, asked: Asked): Promise<FileNode> {
+async function copyRemote(
+  call: FileCall,
+  source: RemoteSource,
+  decoded: DecodedFileCopy,
+): Promise<FileNode> {
   const { request, service } = call
-  // It is never stored, and when the bytes come the request is over.
+  // The token is never stored, and the bytes are read after the request has ended.
   const HeaderName = 'x-ms-copy-source-authorization'
   if (request.headers[HeaderName]) throw new StorageError('UnsupportedHeader', { HeaderName })
   service.copyJobs.checkFree()
@@ -151,7 +160,7 @@ async function copyRemote(call: FileCall, source: RemoteSource, asked: Asked): P
     ...(!takesConditions && { isUnconditional: true as const }),
   }
   const start = {
-    ...asked,
+    ...decoded,
     remote,
     state: { id: randomUUID(), source: source.text },
     nodeId: service.newId(),
@@ -160,13 +169,13 @@ async function copyRemote(call: FileCall, source: RemoteSource, asked: Asked): P
   const address = fileAddress(request)
   const { node, place } = await afterBreaks(service, request, () => {
     const moment = service.moment()
-    return service.kv.write((tx) => startFileCopy(tx, address, start, moment))
+    return service.kv.attempt((tx) => startFileCopy(tx, address, start, moment))
   })
   service.copyJobs.begin(place)
   return node
 }
 
-/** What another File service says of its file; any other server says nothing of the kind. */
+/** Only another File service sends these headers. */
 function remoteProperties({ smbHeaders = {} }: OpenRemote): SourceProperties {
   const text = (name: string) => optionalHeader(smbHeaders, `x-ms-file-${name}`)
   const attributes = parseAttributes(text('attributes') ?? '', 'file')
@@ -184,10 +193,10 @@ function remoteProperties({ smbHeaders = {} }: OpenRemote): SourceProperties {
 export async function runAbortCopyFile({ request, service }: FileCall): Promise<Answer> {
   checkCopyAction(request)
   const { leaseId } = fileGuard(request, 'Lease')
-  const [address, asked] = [fileAddress(request), { copyId: decodeCopyId(request), leaseId }]
+  const [address, abort] = [fileAddress(request), { copyId: decodeCopyId(request), leaseId }]
   const place = await afterBreaks(service, request, () => {
     const moment = service.moment()
-    return service.kv.write((tx) => abortFileCopy(tx, address, asked, moment))
+    return service.kv.attempt((tx) => abortFileCopy(tx, address, abort, moment))
   })
   service.copyJobs.cancel(place)
   return { status: 204, headers: [] }

@@ -1,4 +1,4 @@
-// Put Range from URL: what Put Range does with a body, done with bytes that are read from a source.
+// Put Range from URL: like Put Range, but with the bytes of a source instead of a body.
 import { tooLarge } from '../../../http/protocol/body.ts'
 import {
   optionalCrc64,
@@ -21,7 +21,7 @@ export async function runPutRangeFromUrl(call: FileCall): Promise<Answer> {
   requiredHeader(request.headers, 'x-ms-write')
   optionalWord(request.headers, 'x-ms-write', ['update'])
   const put = decodePutRange(request)
-  // A destination that can't be is told before anybody is asked for the source.
+  // Refuses an invalid destination before reading the source.
   fileAddress(request)
   const from = checkRanges(request, put)
   const hashes = decodeSourceHashes(request)
@@ -39,7 +39,7 @@ export async function runPutRangeFromUrl(call: FileCall): Promise<Answer> {
   }
 }
 
-/** Both ranges are of one length; without one of its own the source is taken whole. */
+/** Both ranges have the same length; without x-ms-source-range the whole source is read. */
 function checkRanges(request: Request, { range }: PutRange) {
   const lengthBytes = range.to - range.from
   if (lengthBytes > RANGE_BYTES_MAX) throw tooLarge(RANGE_BYTES_MAX)
@@ -54,7 +54,7 @@ function wrongRange({ headers }: Request): StorageError {
   return invalidHeader('x-ms-range', optionalHeader(headers, 'x-ms-range') ?? '')
 }
 
-/** x-ms-source-if-match-crc64 and -none-match: of the bytes that are read. */
+/** Checks x-ms-source-if-match-crc64 and -none-match against the bytes that were read. */
 function checkerOf({ headers }: Request): (body: Upload) => void {
   const match = optionalCrc64(headers, 'x-ms-source-if-match-crc64')
   const noneMatch = optionalCrc64(headers, 'x-ms-source-if-none-match-crc64')

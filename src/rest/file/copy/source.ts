@@ -2,18 +2,18 @@
 import type { Request } from '../../../http/door/operation.ts'
 import { findFileState } from '../../../storage/file/copy/source.ts'
 import type { SourceObject } from '../../shared/copy/copy-sources.ts'
-import { afterBreaks } from '../breaks.ts'
+import { attemptAfterBreaks } from '../breaks.ts'
 import { fileAddressAt, type FileService } from '../service.ts'
 
-/** How files are read: with what SMB clients hold open, and after waiting for what they cache. */
+/** What reading a file needs: it respects the opens of SMB clients and waits for their caches. */
 export type SourceFiles = Pick<FileService, 'kv' | 'after'>
 
-/** The file that a request names, for copies to either service. */
-export function fileSource(files: SourceFiles, asked: Request): SourceObject {
-  const address = fileAddressAt(asked)
+/** The file that a request addresses, for copies to either service. */
+export function fileSource(files: SourceFiles, request: Request): SourceObject {
+  const address = fileAddressAt(request)
   return {
     account: address.account,
     find: (tx) => findFileState(tx, address),
-    attempt: (request, attempt) => afterBreaks(files, request, () => attempt(files.kv)),
+    attempt: (request, attempt) => attemptAfterBreaks(files, request, () => attempt(files.kv)),
   }
 }

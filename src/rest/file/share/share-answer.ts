@@ -1,4 +1,4 @@
-// What requests say about shares and answers show of them, as headers.
+// Headers of shares in requests and answers.
 import { formatHttpDate } from '../../../http/protocol/date.ts'
 import {
   metadataHeaders,
@@ -26,7 +26,7 @@ const PROTOCOLS = ['SMB', 'NFS'] as const
 const SQUASHES = ['NoRootSquash', 'RootSquash', 'AllSquash'] as const
 const QUOTA_GIB = { min: 1, max: QUOTA_GIB_MAX }
 
-/** For speed that is paid for, of which there is none here, and for leases on directories. */
+/** Paid performance and directory leases are not supported. */
 const UNSUPPORTED = [
   'x-ms-share-paid-bursting-enabled',
   'x-ms-share-paid-bursting-max-iops',
@@ -58,7 +58,7 @@ export function decodeProvision({ headers, loose }: Request): ShareProvision {
 
 const VIRTUAL_DIRECTORY = 'x-ms-enable-snapshot-virtual-directory-access'
 
-/** After Create, Restore and Set Share Properties. */
+/** Headers of Create, Restore and Set Share Properties. */
 export function changedHeaders(share: ShareOrSnapshot): string[] {
   return [
     ...validators(share),
@@ -81,7 +81,7 @@ function provisionedHeaders(share: ShareOrSnapshot): string[] {
 
 const NEXT_DOWNGRADE = 'x-ms-share-next-allowed-quota-downgrade-time'
 
-/** Get Share Properties, of a share or a snapshot. */
+/** Headers of Get Share Properties, for a share or a snapshot. */
 export function propertiesHeaders(
   share: ShareOrSnapshot,
   version: string,
@@ -101,7 +101,7 @@ export function propertiesHeaders(
   ] // prettier-ignore
 }
 
-/** Recorded up to 2022-11-02: there is no protocol to choose for standard shares, and none is shown. */
+/** Recorded up to 2022-11-02: standard shares, which have no choice of protocol, don't show one. */
 export function showsProtocol(share: ShareOrSnapshot, version: string): boolean {
   return isPremium(share) || isAtLeast(version, '2023-01-03')
 }
@@ -121,7 +121,7 @@ function tierChangeHeaders({ accessTierChangedMs }: ShareOrSnapshot): string[] {
   return ['x-ms-access-tier-change-time', formatHttpDate(accessTierChangedMs)]
 }
 
-/** Of shares only, not of snapshots ("Get Share Properties"). */
+/** For shares, not for snapshots ("Get Share Properties"). */
 function nfsHeaders(share: ShareOrSnapshot): string[] {
   const { rootSquash, snapshotVirtualDirectoryAccess } = share
   if ('snapshot' in share || rootSquash === undefined) return []

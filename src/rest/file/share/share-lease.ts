@@ -1,4 +1,4 @@
-// Lease Share: for a share or one of its snapshots.
+// Lease Share, for a share or one of its snapshots.
 import { randomUUID } from 'node:crypto'
 import { decodeConditions } from '../../../http/protocol/header.ts'
 import { decodeLeaseAction, leaseAnswer } from '../../shared/lease-header.ts'

@@ -1,5 +1,5 @@
-// List Shares: what the query asks for, decoded once, and the answer as XML. Elements and their order are the
-// service's, as its answers to the SDKs' own tests show them.
+// List Shares: decodes the query and encodes the page as XML, with the elements and the order that recordings of the
+// service show.
 import { formatHttpDate } from '../../../http/protocol/date.ts'
 import { decodeConditions } from '../../../http/protocol/header.ts'
 import type { Answer, Request } from '../../../http/door/operation.ts'
@@ -33,7 +33,7 @@ import { shareVersion } from './share.ts'
 
 const INCLUDES = new Set(['metadata', 'snapshots', 'deleted'])
 const DAY_MS = 24 * 60 * 60 * 1_000
-/** No name is longer, so one unit more means the same as all that follows it; and keys have no room for it. */
+/** One more than the longest name: a longer prefix matches nothing, and keys have no room for it. */
 const PREFIX_LENGTH_MAX = 64
 
 export async function runListShares({ request, service }: FileCall): Promise<Answer> {
@@ -87,7 +87,7 @@ const ENCRYPTION =
   `<DefaultEncryptionScope>${ACCOUNT_ENCRYPTION_KEY}</DefaultEncryptionScope>` +
   '<DenyEncryptionScopeOverride>false</DenyEncryptionScopeOverride>'
 
-/** The service shows the lease of what is deleted as expired, whether or not there was one. */
+/** The service reports the lease of a deleted share as expired, whether or not it had one. */
 function leaseXml({ share, deleted }: ShareItem, nowMs: number): string {
   if (deleted !== undefined) {
     return '<LeaseStatus>unlocked</LeaseStatus><LeaseState>expired</LeaseState>'
@@ -129,7 +129,7 @@ function performanceXml(share: ShareItem['share'], version: string): string {
   const { iops, ingressMibps, egressMibps, bandwidthMibps, burstIops, burstCredits } =
     performanceOf(share)
   const nextDowngrade = formatHttpDate(nextQuotaDowngradeMs(share))
-  // Each with the version that brought it.
+  // Each with the version that introduced it.
   const elements = [
     ['2019-07-07', 'ProvisionedIops', iops],
     ['2019-07-07', 'ProvisionedIngressMBps', ingressMibps],
@@ -146,7 +146,7 @@ function performanceXml(share: ShareItem['share'], version: string): string {
     .join('')
 }
 
-/** A day that has begun counts. */
+/** Rounds days up. */
 function deletedXml({ atMs, untilMs }: NonNullable<ShareItem['deleted']>, nowMs: number): string {
   const days = Math.max(0, Math.ceil((untilMs - nowMs) / DAY_MS))
   return (
@@ -155,7 +155,7 @@ function deletedXml({ atMs, untilMs }: NonNullable<ShareItem['deleted']>, nowMs:
   )
 }
 
-// A marker is opaque to clients: base64 of what it is behind, a deleted share's id, a snapshot and a name.
+// A marker is opaque to clients: base64 of the last item's id (of a deleted share), snapshot and name.
 
 function nextMarkerXml(next: SharePosition | undefined): string {
   if (next === undefined) return '<NextMarker />'

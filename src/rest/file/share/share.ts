@@ -1,5 +1,9 @@
 // The operations on a share as a whole: decode once, call storage, encode.
-import { decodeSignedIdentifiers, encodeSignedIdentifiers } from '../../shared/access-policy-xml.ts'
+import {
+  ACL_BYTES_MAX,
+  decodeSignedIdentifiers,
+  encodeSignedIdentifiers,
+} from '../../shared/access-policy-xml.ts'
 import {
   decodeConditions,
   decodeMetadata,
@@ -31,8 +35,6 @@ import { reusedName } from '../../shared/held-name.ts'
 import { shareAddress, shareAddressAt, type FileCall } from '../service.ts'
 import { changedHeaders, decodeProvision, propertiesHeaders } from './share-answer.ts'
 
-/** Five policies of at most a few hundred bytes each. */
-export const ACL_BYTES_MAX = 64 * 1024
 const XML = ['Content-Type', 'application/xml']
 
 export async function runCreateShare({ request, service }: FileCall): Promise<Answer> {
@@ -79,7 +81,7 @@ export async function runGetShareStats(call: FileCall): Promise<Answer> {
 
 const GIB = 2 ** 30
 
-/** Before 2018-11-09 in gigabytes, rounded up. */
+/** Before 2018-11-09 the usage is in gibibytes, rounded up. */
 function usageXml(usageBytes: number, version: string): string {
   return isAtLeast(version, '2018-11-09')
     ? xmlElement('ShareUsageBytes', String(usageBytes))
@@ -87,7 +89,7 @@ function usageXml(usageBytes: number, version: string): string {
 }
 
 export async function runSetShareProperties(call: FileCall): Promise<Answer> {
-  // A share keeps the protocol that it was created with, so one that is named here says nothing.
+  // A share keeps the protocol that it was created with, so the header is ignored here.
   const { enabledProtocol: _protocol, ...provision } = decodeProvision(call.request)
   return { status: 200, headers: changedHeaders(await change(call, { provision })) }
 }
@@ -145,7 +147,7 @@ function snapshotWithSnapshots({ query }: Request): Error {
   return invalidQuery('sharesnapshot', query.get('sharesnapshot') ?? '', reason)
 }
 
-/** The versions of deleted shares, as List Shares shows them: the id, in 16 hexadecimal digits. */
+/** The version of a deleted share in List Shares: its id, in 16 hexadecimal digits. */
 export function shareVersion(id: number): string {
   return id.toString(16).toUpperCase().padStart(16, '0')
 }
@@ -158,12 +160,12 @@ export async function runRestoreShare({ request, service }: FileCall): Promise<A
   const [address, moment] = [shareAddress(request), service.moment()]
   const name = requiredHeader(request.headers, NAME)
   const version = requiredHeader(request.headers, VERSION)
-  // A share comes back under its own name only ("Restore Share").
+  // A share can be restored only under its own name ("Restore Share").
   if (name !== address.share) throw invalidHeader(NAME, name)
   const id = /^[0-9A-F]{16}$/i.test(version) ? Number.parseInt(version, 16) : Number.NaN
   if (!Number.isSafeInteger(id)) throw invalidHeader(VERSION, version)
   const taken = reusedName(service, 'share', address.account, address.share)
-  // What is still being deleted can't be had back yet (azure-sdk-for-net#11260).
+  // A share that is still being deleted can't be restored yet (azure-sdk-for-net#11260).
   const share = await service.kv.write((tx) =>
     takingName(tx, taken, moment.nowMs, restoreShare(tx, address, id, moment)),
   )

@@ -1,9 +1,9 @@
-// Abort Copy Blob and Abort Copy File: how a request names the copy.
+// Decodes Abort Copy Blob and Abort Copy File.
 import { optionalGuid, optionalWord } from '../../../http/protocol/header.ts'
 import type { Request } from '../../../http/door/operation.ts'
 import { invalidQuery, missingHeader, StorageError } from '../../../storage/shared/error.ts'
 
-/** There is no other action than to abort it. */
+/** The only action is `abort`. */
 export function checkCopyAction({ headers }: Request): void {
   const action = optionalWord(headers, 'x-ms-copy-action', ['abort'])
   if (action === undefined) throw missingHeader('x-ms-copy-action')

@@ -18,13 +18,13 @@ async function textOf(part: AsyncIterable<Uint8Array>): Promise<string> {
 
 for (const chunkBytes of [1, 3, 4, 10]) {
   for (const partBytes of [1, 3, 4, 10, 12]) {
-    test(`chunks of ${chunkBytes} bytes as parts of ${partBytes}`, async () => {
+    test(`chunks of ${chunkBytes} bytes are cut into parts of ${partBytes}`, async () => {
       const take = partsOf(chunksOf(chunkBytes))
       const parts: string[] = []
       for (let at = 0; at < text.length; at += partBytes) parts.push(await textOf(take(partBytes)))
       const expected = text.match(new RegExp(`.{1,${partBytes}}`, 'g'))
       assert.deepEqual(parts, expected)
-      assert.equal(await textOf(take(1)), '', 'and nothing behind them')
+      assert.equal(await textOf(take(1)), '', 'nothing follows the last part')
     })
   }
 }

@@ -1,8 +1,8 @@
-// The background part of Copy Blob and Copy File: reads what other servers have, a part at a time, and notes
-// after each how far it is. Only so many copies run at once; the others wait their turn. Closing stops them
-// where they are, and whoever opens the store next takes them up again.
+// The background part of Copy Blob and Copy File: fetches sources from other servers, a part at a time, and records the
+// progress after each part. A few copies run at once; the others are queued. Closing interrupts them, and the next
+// start of the server resumes them.
 import { setTimeout } from 'node:timers/promises'
-import { fetchSource, type Source as Fetched } from '../../../http/client/fetch-source.ts'
+import { fetchSource, type FetchedSource } from '../../../http/client/fetch-source.ts'
 import type { Key } from '../../../kv/kv.ts'
 import type { CopyOutcome, PendingCopy } from '../../../storage/shared/copy-state.ts'
 import { StorageError } from '../../../storage/shared/error.ts'
@@ -14,47 +14,47 @@ export type CopyService = Pick<
   ContentService,
   'kv' | 'extents' | 'hashThreads' | 'newId' | 'moment' | 'copySources'
 > & {
-  /** A failure that is ours and not the source's. */
+  /** Reports a failure that is ours, not the source's. */
   report(error: unknown): void
 }
 
-/** What a job needs to know of a copy; where its bytes gather is its service's own. */
-export type Pending = Omit<PendingCopy, 'account' | 'map'> & { readonly map: number }
+/** What a job needs to know about a copy. */
+type PendingJob = Omit<PendingCopy, 'account'>
 
-/** The copies of one service: what is known of them, and what becomes of them. */
+/** The records of one service's pending copies. */
 export type CopyBook<Place> = {
   nameOf(place: Place): string
   list(after: Key | undefined, countMax: number): Promise<readonly Listed<Place>[]>
-  /** Nothing if its destination is gone: then the record goes too. */
-  find(place: Place): Promise<Found | undefined>
-  /** The source is to be read again from its first byte. */
+  /** Returns undefined, and removes the record, if the destination no longer exists. */
+  find(place: Place): Promise<FoundCopy | undefined>
+  /** Resets the progress: the source will be read from its first byte again. */
   restart(place: Place): Promise<void>
-  /** False if nobody waits for these bytes any more. */
-  add(place: Place, before: Pending, part: Upload): Promise<boolean>
+  /** False if the copy no longer needs these bytes. */
+  add(place: Place, before: PendingJob, part: Upload): Promise<boolean>
   end(place: Place, copyId: string, outcome: CopyOutcome): Promise<void>
 }
 
-/** What the operations ask of the jobs. */
+/** What the operations use of the jobs. */
 export type CopyJobQueue<Place> = {
-  /** Asked before a copy is promised. */
+  /** Throws ServerBusy if the queue is full; called before a copy is accepted. */
   checkFree(): void
   begin(place: Place): void
-  /** The copy was aborted: its job has nothing to do any more. */
+  /** Stops the job of an aborted copy. */
   cancel(place: Place): void
 }
 
 export type Listed<Place> = { readonly key: Key; readonly place: Place }
-export type Found = { readonly pending: Pending; readonly cipher: UploadSettings['cipher'] }
+export type FoundCopy = { readonly pending: PendingJob; readonly cipher: UploadSettings['cipher'] }
 
 const JOBS_MAX = 4
-/** Copies that may wait for their turn; more are refused. */
+/** Length of the queue; more copies are refused. */
 const WAITING_MAX = 10_000
-/** What a crash costs, and how often progress is seen. */
+/** The progress that a crash can lose, and the interval at which clients see progress. */
 const PART_BYTES = 8 * 1024 * 1024
-/** In a row without a byte between them. */
+/** Consecutive attempts without progress. */
 const ATTEMPTS_MAX = 5
 const RETRY_MS = 1_000
-/** "Copy Blob": what is not done in two weeks is given up. */
+/** "Copy Blob": a copy that takes longer than two weeks fails. */
 const DURATION_MS_MAX = 14 * 24 * 60 * 60 * 1_000
 const LIST_COUNT = 1_000
 
@@ -73,7 +73,7 @@ export class CopyJobs<Place> implements CopyJobQueue<Place> {
     this.#book = book
   }
 
-  /** Takes up what was under way when the store was last closed. */
+  /** Queues the copies that were pending when the store was last closed. */
   async resume(): Promise<void> {
     let after: Key | undefined
     for (;;) {
@@ -111,7 +111,7 @@ export class CopyJobs<Place> implements CopyJobQueue<Place> {
   #next(): void {
     for (const [name, place] of this.#waiting) {
       if (this.#isClosed || this.#running.size >= JOBS_MAX) return
-      // One that was aborted may still be on its way out; the new one waits for it.
+      // An aborted job for this name may still be stopping; the new one waits for it.
       if (this.#running.has(name)) continue
       this.#waiting.delete(name)
       const controller = new AbortController()
@@ -133,7 +133,7 @@ type Job<Place> = {
   readonly place: Place
 }
 
-/** Tries until it is done, told to stop, or there is no hope. */
+/** Retries until the copy succeeds, is stopped, or fails for good. */
 async function runJob<Place>(job: Job<Place>, signal: AbortSignal): Promise<void> {
   const { book, place } = job
   let attempts = 0
@@ -148,7 +148,7 @@ async function runJob<Place>(job: Job<Place>, signal: AbortSignal): Promise<void
     if (outcome === 'stopped') return
     attempts += 1
     if (outcome.status === 'again' && attempts < ATTEMPTS_MAX) {
-      // At once if something came since the last time, then ever later.
+      // The first retry after progress is immediate; each further one waits longer.
       if (attempts > 1) await wait(RETRY_MS * (attempts - 1), signal)
       continue
     }
@@ -173,7 +173,7 @@ async function attempt<Place>(job: Job<Place>, signal: AbortSignal): Promise<Att
     if (signal.aborted) return 'stopped'
     const known = error instanceof StorageError ? error : new StorageError('InternalError')
     if (known.code === 'InternalError') service.report(error)
-    // As the service writes it: status, code, and what could not be done.
+    // In the service's format: status, code, reason.
     const code = known.details['CopySourceErrorCode'] ?? known.code
     const description = `${known.status} ${code} "Copy failed when reading the source."`
     return { status: known.status >= 500 ? 'again' : 'failed', description }
@@ -182,9 +182,9 @@ async function attempt<Place>(job: Job<Place>, signal: AbortSignal): Promise<Att
 
 async function copyParts<Place>(job: Job<Place>, signal: AbortSignal): Promise<Attempt> {
   const { service } = job
-  const begun = await beginReading(job)
-  if (begun === undefined) return 'stopped'
-  let { pending } = begun
+  const found = await beginReading(job)
+  if (found === undefined) return 'stopped'
+  let { pending } = found
   const isWhole = pending.totalBytes > 0 && pending.copiedBytes === pending.totalBytes
   if (isWhole) return { status: 'success' }
   const fetched = await fetchPending(service, pending, signal)
@@ -196,11 +196,11 @@ async function copyParts<Place>(job: Job<Place>, signal: AbortSignal): Promise<A
       }
       const lengthBytes = Math.min(PART_BYTES, pending.totalBytes - pending.copiedBytes)
       const source = { lengthBytes, stream: () => take(lengthBytes) }
-      const added = await addPart(job, { pending, cipher: begun.cipher }, source)
+      const added = await addPart(job, { pending, cipher: found.cipher }, source)
       if (!added) return 'stopped'
       pending = { ...pending, copiedBytes: pending.copiedBytes + lengthBytes }
     }
-    // What comes behind the last byte, or does not come at its end, is told here.
+    // Reading on detects surplus bytes and a stream that did not end properly.
     await collect(take(1))
     return { status: 'success' }
   } finally {
@@ -208,8 +208,8 @@ async function copyParts<Place>(job: Job<Place>, signal: AbortSignal): Promise<A
   }
 }
 
-/** What is to be read next: the rest, or all of it where the rest can't be had. */
-async function beginReading<Place>({ book, place }: Job<Place>): Promise<Found | undefined> {
+/** Continues where the copy stopped, or restarts it if its source can't be read from an offset. */
+async function beginReading<Place>({ book, place }: Job<Place>): Promise<FoundCopy | undefined> {
   const before = await book.find(place)
   if (before === undefined) return undefined
   const { isResumable, copiedBytes } = before.pending
@@ -218,13 +218,13 @@ async function beginReading<Place>({ book, place }: Job<Place>): Promise<Found |
   return book.find(place)
 }
 
-/** The rest of the source, and of the same state of it. */
+/** Fetches the rest of the source and checks that it has not changed. */
 async function fetchPending(
   { copySources: { patterns } }: CopyService,
-  { url, etag, isUnconditional, copiedBytes, totalBytes }: Pending,
+  { url, etag, isUnconditional, copiedBytes, totalBytes }: PendingJob,
   signal: AbortSignal,
-): Promise<Fetched> {
-  // A weak ETag matches nothing in If-Match (RFC 9110 13.1.1); it is compared below all the same.
+): Promise<FetchedSource> {
+  // A weak ETag matches nothing in If-Match (RFC 9110 13.1.1), so it is only compared below.
   const isStrong = isUnconditional !== true && etag?.startsWith('"') === true
   const fetched = await fetchSource({
     url: new URL(url),
@@ -243,18 +243,18 @@ async function fetchPending(
 
 async function addPart<Place>(
   { service, book, place }: Job<Place>,
-  { pending, cipher }: Found,
+  { pending, cipher }: FoundCopy,
   source: Parameters<typeof upload>[1],
 ): Promise<boolean> {
   const hashes = { md5: undefined, crc64: undefined }
   const part = await upload(service, source, { cipher, hashes, wants: 'sent' })
-  const give = (error: unknown) => discard(service, part, error)
-  const added = await book.add(place, pending, part).catch((error: unknown) => give(error))
-  if (!added) await give(undefined).catch(() => {})
+  const abandon = (error: unknown) => discard(service, part, error)
+  const added = await book.add(place, pending, part).catch((error: unknown) => abandon(error))
+  if (!added) await abandon(undefined).catch(() => {})
   return added
 }
 
-/** Takes a stream apart: each call gives the next bytes of it, whatever its chunks are. */
+/** Splits a stream: each call returns its next bytes, regardless of chunk boundaries. */
 export function partsOf(
   stream: AsyncIterable<Uint8Array>,
 ): (lengthBytes: number) => AsyncGenerator<Uint8Array> {

@@ -1,53 +1,56 @@
-// What copies from a URL need of the server around them, and what a source is to them.
+// Types of copies from a URL: what they need from the server, and what a source is.
 import type { AuthWorld } from '../../../auth/world.ts'
 import type { CopyPattern } from '../../../http/client/copy-source.ts'
 import type { Request } from '../../../http/door/operation.ts'
-import type { ByteRange } from '../../../http/protocol/range.ts'
-import type { Kv } from '../../../kv/kv.ts'
+import type { ByteRange } from '../../../extent/content/interval-map.ts'
+import type { Attempted, Kv } from '../../../kv/kv.ts'
 import type { ContentHeaders } from '../../../storage/shared/content-headers.ts'
 import type { OtherSource } from '../../../storage/shared/copy-source.ts'
 import type { Metadata } from '../../../storage/shared/metadata.ts'
-import type { Source } from '../byte-source.ts'
+import type { ByteSource } from '../byte-source.ts'
 
 export type CopySources = {
   /** `--allowCopyFrom` */
   readonly patterns: readonly CopyPattern[]
   /** `--disableProductStyleUrl` */
   readonly pathStyleOnly: boolean
-  /** Ends reading from elsewhere, when the server closes. */
+  /** Aborts reads from other servers when this one closes. */
   readonly signal: AbortSignal
   /** Where the services listen. */
   listens(): readonly ListenAddress[]
   readonly services: Readonly<Record<SourceServiceName, SourceService>>
-  /** The bytes of a source of this store, of either service. */
+  /** Opens a source in this store, of either service. */
   openLocal(request: Request, source: LocalSource, wants: LocalWants): Promise<OpenSource>
 }
 
-/** The services that have something to copy. */
+/** The services that copies can read from. */
 export type SourceServiceName = 'blob' | 'file'
 
-export type SourceService = {
-  /** What a request for a source is authenticated in. */
+type SourceService = {
+  /** Authenticates a request for a source. */
   world(): AuthWorld
   /** The blob or file that a request names. */
-  locate(asked: Request): SourceObject
+  locate(readRequest: Request): SourceObject
 }
 
-/** A blob or file, as both services read it. */
+/** A blob or file, in the form that both services can read. */
 export type SourceObject = OtherSource & {
-  /** Runs what reads it: a file may have to wait for SMB clients. */
-  attempt<T>(request: Request, attempt: (kv: Pick<Kv, 'read' | 'write'>) => Promise<T>): Promise<T>
+  /** Runs a read of it; reading a file may have to wait for SMB clients. */
+  attempt<T>(
+    request: Request,
+    attempt: (kv: Pick<Kv, 'attempt' | 'attemptRead'>) => Promise<Attempted<T>>,
+  ): Promise<Attempted<T>>
 }
 
 export type CopySource = LocalSource | RemoteSource
 
 export type LocalSource = {
   readonly kind: 'local'
-  /** As the client wrote it, but for the signature of a SAS: what is shown as the copy's source. */
+  /** The URL that the client sent, without the signature of a SAS; returned as the copy's source. */
   readonly text: string
   readonly service: SourceServiceName
-  /** The request that a client would have sent to read it. */
-  readonly asked: Request
+  /** The request that a client would send to read it. */
+  readonly readRequest: Request
   readonly object: SourceObject
 }
 
@@ -55,36 +58,36 @@ export type RemoteSource = {
   readonly kind: 'remote'
   readonly text: string
   readonly url: URL
-  /** With the signature: what a copy that outlives its request is read by, and nobody is shown. */
+  /** With the signature. A copy that outlives its request needs it; it is never shown. */
   readonly wholeText: string
 }
 
-/** A source that is being read, with what it says of itself. */
-export type OpenSource = Source & {
+/** A source that is being read, with its properties. */
+export type OpenSource = ByteSource & {
   readonly headers: ContentHeaders
   readonly metadata: Metadata
   readonly etag?: string
-  /** Whether a part of it can be asked for. */
+  /** Whether it supports ranges. */
   readonly isRanged: boolean
-  /** Whether it may be asked with If-Match: files may not. */
+  /** Whether it accepts If-Match; files don't. */
   readonly takesConditions: boolean
-  /** Of a blob of this store: which state it is. */
+  /** The stamp of a blob in this store. */
   readonly stamp?: number
-  /** Lets go of it; may be called at any time and again. */
+  /** Releases it. May be called at any time and more than once. */
   close(): void
 }
 
 export type SourceWants = {
   readonly tags: boolean
-  /** Which bytes; all of them if left out. */
+  /** Default: all bytes. */
   readonly range?: ByteRange
-  /** A longer source is refused; the unit in the message is the service's. */
+  /** A longer source is refused. */
   readonly bytesMax: number
 }
 
 /**
- * Operations that write bytes from a URL tell an unmet condition of the source as the source's own answer (304
- * or 412); copies of whole blobs have SourceConditionNotMet.
+ * Operations that write bytes from a URL report an unmet source condition with the status of the source (304 or 412);
+ * copies of whole blobs report SourceConditionNotMet.
  */
 export type FetchWants = { readonly isFetched?: boolean }
 

@@ -1,8 +1,8 @@
-// The source of a copy as bytes to be read, with what it says of itself: a blob or file of this store on one
-// snapshot of it, or the answer of another server. Both are read once, as the client's body would be.
+// Opens the source of a copy for reading: a blob or file of this store, read from one snapshot, or the answer of
+// another server. Either is read once, like the client's body.
 import { optionalHeader } from '../../../http/protocol/header.ts'
 import type { Request } from '../../../http/door/operation.ts'
-import type { ByteRange } from '../../../http/protocol/range.ts'
+import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import { invalidHeader, StorageError } from '../../../storage/shared/error.ts'
 import type {
   FetchWants,
@@ -15,7 +15,7 @@ import { openRemote } from './remote-source.ts'
 import { resolveSource, type SourceCall } from './source.ts'
 
 /** How a service opens sources. */
-export type Openers<Opened extends OpenSource> = {
+type Openers<Opened extends OpenSource> = {
   local(source: LocalSource, wants: FetchedWants): Promise<Opened>
   remote(source: RemoteSource, wants: FetchedWants): Promise<Opened>
 }
@@ -45,7 +45,7 @@ export async function openSourceWith<Opened extends OpenSource>(
   throw tooLong(wants.bytesMax)
 }
 
-/** In the service's words (ansible-collections/azure#1580, azure-sdk-for-go#19880). */
+/** The service's wording (ansible-collections/azure#1580, azure-sdk-for-go#19880). */
 export function tooLong(bytesMax: number): StorageError {
   const limit = 'is too large and exceeds the maximum permissible limit'
   const message = `The source request body for copy source ${limit} (${bytesMax / 2 ** 20}MB).`

@@ -1,5 +1,5 @@
-// The source of a copy that another server has: what it is asked, and what its answer says of it.
-import { fetchSource, type Source as Fetched } from '../../../http/client/fetch-source.ts'
+// A copy source on another server: encodes the request and decodes the answer.
+import { fetchSource, type FetchedSource } from '../../../http/client/fetch-source.ts'
 import { optionalHeader, type HeaderFields } from '../../../http/protocol/header.ts'
 import type { Request } from '../../../http/door/operation.ts'
 import { invalidHeader } from '../../../storage/shared/error.ts'
@@ -10,9 +10,8 @@ export const CONNECT_TIMEOUT_MS = 15_000
 export const IDLE_TIMEOUT_MS = 30_000
 
 export type OpenRemote = OpenSource & {
-  /** Of the answer. */
   readonly answerHeaders: HeaderFields
-  /** What another File service says of its file. */
+  /** The answer's headers again, if the source is a file of another File service. */
   readonly smbHeaders?: HeaderFields
 }
 
@@ -39,7 +38,7 @@ export function fetchRemote(
   { request, service }: SourceCall,
   url: URL,
   { range, isFetched = false }: Pick<SourceWants, 'range'> & FetchWants,
-): Promise<Fetched> {
+): Promise<FetchedSource> {
   const { patterns, signal } = service.copySources
   const limits = { connectTimeoutMs: CONNECT_TIMEOUT_MS, idleTimeoutMs: IDLE_TIMEOUT_MS }
   const headers = remoteHeaders(request, url)
@@ -47,7 +46,9 @@ export function fetchRemote(
   return fetchSource({ ...ask, url, ...(range && { range }) })
 }
 
-function fileProperties({ headers }: Fetched): Pick<OpenRemote, 'takesConditions' | 'smbHeaders'> {
+function fileProperties({
+  headers,
+}: FetchedSource): Pick<OpenRemote, 'takesConditions' | 'smbHeaders'> {
   const isFile = optionalHeader(headers, 'x-ms-type')?.toLowerCase() === 'file'
   return isFile ? { takesConditions: false, smbHeaders: headers } : { takesConditions: true }
 }
@@ -55,7 +56,7 @@ function fileProperties({ headers }: Fetched): Pick<OpenRemote, 'takesConditions
 const CONDITIONS = ['match', 'none-match', 'modified-since', 'unmodified-since', 'tags'] as const
 const KEY = ['key', 'key-sha256', 'algorithm'] as const
 
-/** What the source is to see: its conditions, its key, the token for it. */
+/** The headers for the source: its conditions, key and token. */
 function remoteHeaders(request: Request, url: URL): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {}
   const set = (name: string, value: string | undefined): void => {
@@ -67,7 +68,7 @@ function remoteHeaders(request: Request, url: URL): Readonly<Record<string, stri
     set(name === 'tags' ? 'x-ms-if-tags' : `if-${name}`, value)
   }
   if (sourceKey(request) !== undefined) {
-    // A key in the clear is everybody's, there as here.
+    // As for our own clients: never send a key in the clear.
     if (url.protocol !== 'https:') throw invalidHeader('x-ms-copy-source', url.origin)
     for (const name of KEY) {
       const value = optionalHeader(request.headers, `x-ms-source-encryption-${name}`)
@@ -75,7 +76,7 @@ function remoteHeaders(request: Request, url: URL): Readonly<Record<string, stri
     }
   }
   set('x-ms-file-request-intent', optionalHeader(request.headers, 'x-ms-file-request-intent'))
-  // Other servers take no harm from it; a storage service needs it for all of this.
+  // A storage service needs the version for all of the above; other servers ignore it.
   set('x-ms-version', request.version)
   return headers
 }

@@ -1,6 +1,5 @@
-// Where a copy reads from. A URL of a blob or file of this very server is looked up in the store without a socket,
-// once the URL itself has been authorized as a request for it would be; anything else is for
-// fetch-source.ts, within what --allowCopyFrom permits.
+// Resolves the source of a copy. A URL of a blob or file on this server is authorized like a request for it and then
+// read from the store, without a socket. fetch-source.ts reads any other URL that --allowCopyFrom permits.
 import { authenticate } from '../../../auth/authenticate.ts'
 import { authorize, hasPermission } from '../../../auth/authorize.ts'
 import type { Permission } from '../../../auth/permission.ts'
@@ -16,7 +15,7 @@ import type { CopySource, CopySources, SourceServiceName } from './copy-sources.
 import { requestOfUrl } from '../other-resource.ts'
 import type { ContentService } from '../service.ts'
 
-/** A call of the Blob or of the File service. */
+/** A call to the Blob or the File service. */
 export type SourceCall = Call<
   Pick<ContentService, 'kv' | 'extents' | 'moment' | 'accounts' | 'copySources'>
 >
@@ -31,7 +30,7 @@ const READ_SOURCE = {
   file: READ_FILE,
 } as const satisfies Record<SourceServiceName, Permission>
 
-/** The source of a copy, authorized if it is ours. Its tags, and conditions on them, need a permission of their own. */
+/** Also authorizes a source of our own. Reading its tags, and conditions on tags, need a permission of their own. */
 export async function resolveSource(
   call: SourceCall,
   wants: { readonly tags: boolean } = { tags: false },
@@ -43,32 +42,32 @@ export async function resolveSource(
     throw invalidHeader(SOURCE, withoutSignature(text).slice(0, SOURCE_LENGTH_MAX))
   }
   const own = ownService(url, request, service.copySources, service.accounts)
-  const shown = withoutSignature(text)
-  if (own === undefined) return { kind: 'remote', text: shown, url, wholeText: text }
+  const publicText = withoutSignature(text)
+  if (own === undefined) return { kind: 'remote', text: publicText, url, wholeText: text }
   try {
-    const asked = { ...request, ...sourceRequest(call, own, text) }
+    const readRequest = { ...request, ...sourceRequest(call, own, text) }
     const readsTags = wants.tags || optionalHeader(request.headers, SOURCE_IF_TAGS) !== undefined
-    await authorizeSource(call, own, asked, readsTags)
-    const object = service.copySources.services[own].locate(asked)
-    return { kind: 'local', text: shown, service: own, asked, object }
+    await authorizeSource(call, own, readRequest, readsTags)
+    const object = service.copySources.services[own].locate(readRequest)
+    return { kind: 'local', text: publicText, service: own, readRequest, object }
   } catch (error) {
     throw ofSource(error)
   }
 }
 
-/** The token that the source is to be read with, if one was sent. */
+/** The token for reading the source, if the client sent one. */
 export function sourceAuthorization({ headers }: Request): string | undefined {
   const authorization = optionalHeader(headers, AUTHORIZATION)
   if (authorization === undefined || /^bearer +\S+$/i.test(authorization)) return authorization
   throw new StorageError('InvalidHeaderValue', { HeaderName: AUTHORIZATION })
 }
 
-/** The key that the source is encrypted with, if one was sent. */
+/** The key that the source is encrypted with, if the client sent one. */
 export function sourceKey({ headers, secure }: Request): CustomerKey | undefined {
   return decodeCustomerKey(headers, secure, 'source-')
 }
 
-/** The request that a client would have sent to read the source. */
+/** The request that a client would send to read the source. */
 function sourceRequest(
   { request, service }: SourceCall,
   own: SourceServiceName,
@@ -78,13 +77,13 @@ function sourceRequest(
   const origin = { request, accounts, pathStyleOnly: copySources.pathStyleOnly }
   const authorization = sourceAuthorization(request)
   const headers = sourceHeaders(request, authorization)
-  const asked = requestOfUrl(origin, text, { service: own, method: 'GET', headers })
-  if (asked === undefined) throw invalidHeader(SOURCE, withoutSignature(text))
-  // A SAS came in the URL; a token came with this request, so this request's transport counts.
-  return authorization === undefined ? asked : { ...asked, secure: request.secure }
+  const readRequest = requestOfUrl(origin, text, { service: own, method: 'GET', headers })
+  if (readRequest === undefined) throw invalidHeader(SOURCE, withoutSignature(text))
+  // A SAS is part of the source's URL, but a token was sent with this request, so this request's transport counts.
+  return authorization === undefined ? readRequest : { ...readRequest, secure: request.secure }
 }
 
-/** What of the request is about the source too. */
+/** The headers of the request that apply to the source too. */
 function sourceHeaders(
   { headers }: Request,
   authorization: string | undefined,
@@ -98,30 +97,32 @@ function sourceHeaders(
   }
 }
 
-/** A key or a token of the account is good for both ends of a copy inside it. */
+/** The account key or a token is valid for both ends of a copy within the account. */
 async function authorizeSource(
   call: SourceCall,
   own: SourceServiceName,
-  asked: AuthRequest,
+  readRequest: AuthRequest,
   tags: boolean,
 ): Promise<void> {
   const { request, identity, service } = call
   const world = service.copySources.services[own].world()
   const isSigned =
-    asked.headers.authorization !== undefined || asked.query.has('sig') || asked.query.has('sv')
+    readRequest.headers.authorization !== undefined ||
+    readRequest.query.has('sig') ||
+    readRequest.query.has('sv')
   const isHolder = identity.kind === 'sharedKey' || identity.kind === 'bearer'
-  const isShared = !isSigned && isHolder && asked.account === request.account
-  const reader = isShared ? identity : await authenticate(asked, world)
-  await authorize(reader, READ_SOURCE[own], asked, world)
+  const isShared = !isSigned && isHolder && readRequest.account === request.account
+  const reader = isShared ? identity : await authenticate(readRequest, world)
+  await authorize(reader, READ_SOURCE[own], readRequest, world)
   if (tags && !hasPermission(reader, 't')) {
     throw new StorageError('AuthorizationPermissionMismatch')
   }
 }
 
-// The development account is nobody's in Azure, but the azure CLI writes its sources so.
+// Azure has no such account; the azure CLI writes the sources of the development account this way.
 const PRODUCT_STYLE = /^devstoreaccount1\.(blob|file)\.core\.windows\.net$/
 
-/** By the name by which the client came, or one of those under which it could have come. */
+/** The service that a URL addresses on this server: under the Host of the request, or any address we listen on. */
 function ownService(
   url: URL,
   request: Request,
@@ -131,16 +132,16 @@ function ownService(
   const [, style] = PRODUCT_STYLE.exec(url.hostname) ?? []
   if (style === 'blob' || style === 'file') return style
   const hostname = withoutAccount(url.hostname, accounts)
-  const came = `${url.protocol}//${request.headers.host ?? ''}`
-  const asked = URL.canParse(came) ? new URL(came) : undefined
-  const isHere = asked?.port === url.port && withoutAccount(asked.hostname, accounts) === hostname
+  const requestUrl = `${url.protocol}//${request.headers.host ?? ''}`
+  const here = URL.canParse(requestUrl) ? new URL(requestUrl) : undefined
+  const isHere = here?.port === url.port && withoutAccount(here.hostname, accounts) === hostname
   if (isHere) return request.service === 'file' ? 'file' : 'blob'
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
   const place = sources.listens().find((each) => each.port === port && reaches(hostname, each.host))
   return place?.service === 'blob' || place?.service === 'file' ? place.service : undefined
 }
 
-/** Host style: what follows the account in `account.blob.localhost`. */
+/** Removes the account from a host-style name: `account.blob.localhost` becomes `blob.localhost`. */
 function withoutAccount(hostname: string, accounts: Accounts): string {
   const dot = hostname.indexOf('.')
   const label = hostname.slice(0, Math.max(dot, 0)).replace(/-secondary$/, '')

@@ -1,8 +1,8 @@
 // CHANGE_NOTIFY, [MS-SMB2] 2.2.35 and 2.2.36, and the list of changes, [MS-FSCC] 2.7.1.
-import { alignUp, checkBody, encodeOutputBuffer, HEADER_BYTES } from '../body.ts'
+import { alignTo, checkBody, encodeOutputBuffer, HEADER_BYTES } from '../body.ts'
 import { decodeFileId, type FileId } from '../file-id.ts'
 
-export const NOTIFY_FLAG = { watchTree: 1 } as const
+const WATCH_TREE = 1
 
 export const NOTIFY_ACTION = { added: 1, removed: 2, modified: 3, oldName: 4, newName: 5 } as const
 
@@ -16,7 +16,7 @@ export type ChangeNotifyRequest = {
 export function decodeChangeNotifyRequest(message: Buffer): ChangeNotifyRequest {
   checkBody(message, 32)
   return {
-    watchTree: (message.readUInt16LE(HEADER_BYTES + 2) & NOTIFY_FLAG.watchTree) !== 0,
+    watchTree: (message.readUInt16LE(HEADER_BYTES + 2) & WATCH_TREE) !== 0,
     outputMaxBytes: message.readUInt32LE(HEADER_BYTES + 4),
     fileId: decodeFileId(message, HEADER_BYTES + 8),
     completionFilter: message.readUInt32LE(HEADER_BYTES + 24),
@@ -26,7 +26,7 @@ export function decodeChangeNotifyRequest(message: Buffer): ChangeNotifyRequest 
 /** The name is relative to the watched directory. */
 export type Change = { readonly action: number; readonly name: string }
 
-/** Undefined when they do not all fit: the answer is then NOTIFY_ENUM_DIR and nothing else. */
+/** undefined if they do not all fit. The response is then NOTIFY_ENUM_DIR without changes. */
 export function encodeChanges(
   changes: readonly Change[],
   outputMaxBytes: number,
@@ -35,7 +35,7 @@ export function encodeChanges(
   const starts: number[] = []
   let end = 0
   for (const size of sizes) {
-    const start = alignUp(end, 4)
+    const start = alignTo(end, 4)
     starts.push(start)
     end = start + size
     if (end > outputMaxBytes) return undefined

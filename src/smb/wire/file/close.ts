@@ -15,7 +15,7 @@ export function decodeCloseRequest(message: Buffer): CloseRequest {
   }
 }
 
-/** With the file's state when it was asked for; zeros otherwise. */
+/** With the file's attributes if they were requested, otherwise zeros. */
 export function encodeCloseResponse(file: OpenedFile | undefined): Buffer {
   const body = Buffer.alloc(60)
   body.writeUInt16LE(60, 0)

@@ -16,7 +16,7 @@ import { FILE_ID, FILE_ID_HEX, hex } from '../example.ts'
 const GUID_HEX = '000102030405060708090a0b0c0d0e0f'
 const GUID = hex(GUID_HEX)
 
-/** A chain with tags of any length, as a client lays it out. */
+/** A chain with tags of any length, in the layout of a client. */
 function chainOf(...blobs: readonly (readonly [tag: string, value: string])[]): Buffer {
   const pieces = blobs.map(([tag, valueHex], index) => {
     const value = hex(valueHex)
@@ -38,7 +38,7 @@ function chainOf(...blobs: readonly (readonly [tag: string, value: string])[]): 
 
 const LEASE_V1 = `${GUID_HEX} 07000000 00000000 0000000000000000`
 
-test('what a Windows client sends', () => {
+test('the contexts of a Windows client decode', () => {
   const contexts = decodeCreateContexts(
     chainOf(
       ['DH2Q', `60ea0000 02000000 0000000000000000 ${GUID_HEX}`],
@@ -56,7 +56,7 @@ test('what a Windows client sends', () => {
   assert.equal(contexts.durableRequest, false)
 })
 
-test('the others', () => {
+test('the other contexts decode', () => {
   const contexts = decodeCreateContexts(
     chainOf(
       ['AlSi', '0010000000000000'],
@@ -81,7 +81,8 @@ test('the others', () => {
   assert.deepEqual(contexts.appInstanceId, GUID)
 })
 
-test('no contexts', () => assert.deepEqual(decodeCreateContexts(Buffer.alloc(0)).tags, []))
+test('an empty chain has no contexts', () =>
+  assert.deepEqual(decodeCreateContexts(Buffer.alloc(0)).tags, []))
 
 for (const tagBytes of [1, 2, 3]) {
   test(`a tag of ${tagBytes} bytes is refused`, () => {
@@ -89,25 +90,25 @@ for (const tagBytes of [1, 2, 3]) {
   })
 }
 for (const tagBytes of [4, 5, 6, 7, 8, 16, 17, 34]) {
-  test(`an unknown tag of ${tagBytes} bytes is passed over`, () => {
+  test(`an unknown tag of ${tagBytes} bytes is ignored`, () => {
     const tag = 'x'.repeat(tagBytes)
     assert.deepEqual(decodeCreateContexts(chainOf([tag, ''], [tag, '00'])).tags, [tag, tag])
   })
 }
 
 for (const tag of ['AlSi', 'TWrp', 'RqLs', 'DHnQ', 'DHnC', 'DH2Q', 'DH2C', APP_INSTANCE_ID_TAG]) {
-  test(`${tag} of a wrong length is refused`, () => {
+  test(`${tag} with a wrong length is refused`, () => {
     for (const value of ['', '000000', '00'.repeat(33)]) {
       assert.throws(() => decodeCreateContexts(chainOf([tag, value])), WireError)
     }
   })
 }
-test('MxAc has a timestamp or nothing', () => {
+test('MxAc contains a timestamp or nothing', () => {
   assert.equal(decodeCreateContexts(chainOf(['MxAc', '00'.repeat(8)])).queryMaximalAccess, true)
   assert.throws(() => decodeCreateContexts(chainOf(['MxAc', '00'])), WireError)
 })
 
-test('a chain that leads out of itself is refused', () => {
+test('a chain with an invalid Next is refused', () => {
   const chain = chainOf(['MxAc', ''], ['QFid', ''])
   for (const next of [4, 8, 12, chain.length, chain.length + 8, 0xfffffff8]) {
     chain.writeUInt32LE(next, 0)
@@ -115,7 +116,7 @@ test('a chain that leads out of itself is refused', () => {
   }
 })
 
-test('the answers, 8-aligned and chained', () => {
+test('response contexts are chained and 8-aligned', () => {
   const lease = {
     version: 1,
     key: GUID,
@@ -144,7 +145,7 @@ test('the answers, 8-aligned and chained', () => {
   )
 })
 
-test('a lease of version 2 comes back as it was asked', () => {
+test('a lease of version 2 encodes and decodes', () => {
   const lease = { version: 2, key: GUID, state: 7, flags: 4, parentKey: GUID, epoch: 9 } as const
   const answer = encodeResponseContexts([
     encodeLeaseContext(lease),

@@ -1,5 +1,5 @@
-// CREATE contexts, [MS-SMB2] 2.2.13.2 and 2.2.14.2: a chain of tagged blobs. Unknown tags are passed over,
-// as Windows does for any tag of four bytes or more; a known tag of a wrong length is INVALID_PARAMETER.
+// CREATE contexts, [MS-SMB2] 2.2.13.2 and 2.2.14.2: a chain of tagged blobs. Unknown tags are ignored, as in Windows for
+// any tag of four bytes or more. A known tag with a wrong length is INVALID_PARAMETER.
 import { boundedPart, checkRoom, paddingTo } from '../body.ts'
 import { WireError } from '../error.ts'
 import { decodeFileId, type FileId } from '../file-id.ts'
@@ -11,12 +11,12 @@ export const APP_INSTANCE_ID_TAG = Buffer.from('45bca66aefa7f74a9008fa462e144d74
 export const DURABLE_FLAG_PERSISTENT = 2
 export const LEASE_FLAG = { breakInProgress: 2, parentLeaseKeySet: 4 } as const
 
-export type Lease = {
+export type LeaseContext = {
   readonly version: 1 | 2
   readonly key: Buffer
   readonly state: number
   readonly flags: number
-  /** Zeros in version 1, or when the flag for it is not set. */
+  /** Zeros in version 1, or if its flag is not set. */
   readonly parentKey: Buffer
   readonly epoch: number
 }
@@ -33,9 +33,9 @@ export type DurableReconnectV2 = {
   readonly flags: number
 }
 
-/** The first of each tag counts. */
+/** If a tag repeats, the first one counts. */
 export type CreateContexts = {
-  /** All tags in order, as latin1: the rules on which may come together look here. */
+  /** All tags in order, as latin1, for the rules on valid combinations. */
   readonly tags: readonly string[]
   readonly queryMaximalAccess: boolean
   readonly queryOnDiskId: boolean
@@ -44,7 +44,7 @@ export type CreateContexts = {
   readonly timewarp: bigint | undefined
   readonly securityDescriptor: Buffer | undefined
   readonly extendedAttributes: Buffer | undefined
-  readonly lease: Lease | undefined
+  readonly lease: LeaseContext | undefined
   readonly durableRequest: boolean
   readonly durableReconnect: FileId | undefined
   readonly durableRequestV2: DurableRequestV2 | undefined
@@ -94,7 +94,7 @@ function splitChain(chain: Buffer): readonly Blob[] {
       throw new WireError('INVALID_PARAMETER')
     }
     blobs.push(decodeBlob(next === 0 ? rest : rest.subarray(0, next)))
-    // A Next that leads to the very end has promised a context that is not there.
+    // A Next that points to the end promises a context that is missing.
     if (next === rest.length) throw new WireError('INVALID_PARAMETER')
     rest = next === 0 ? rest.subarray(rest.length) : rest.subarray(next)
   }
@@ -114,7 +114,7 @@ function decodeBlob(blob: Buffer): Blob {
   }
 }
 
-function decodeLease(blob: Buffer): Lease {
+function decodeLease(blob: Buffer): LeaseContext {
   const isV2 = blob.length === 52
   return {
     version: isV2 ? 2 : 1,
@@ -142,7 +142,7 @@ function decodeDurableReconnectV2(blob: Buffer): DurableReconnectV2 {
   }
 }
 
-/** A context of the answer. The tag is four ASCII characters. */
+/** The tag is four ASCII characters. */
 export type ResponseContext = { readonly tag: string; readonly value: Buffer }
 
 export function encodeMaximalAccessContext(status: number, maximalAccess: number): ResponseContext {
@@ -159,8 +159,8 @@ export function encodeOnDiskIdContext(fileId: bigint, volumeId: bigint): Respons
   return { tag: 'QFid', value }
 }
 
-/** Answered in the version that was asked. */
-export function encodeLeaseContext(lease: Lease): ResponseContext {
+/** In the version of the request. */
+export function encodeLeaseContext(lease: LeaseContext): ResponseContext {
   const value = Buffer.alloc(lease.version === 2 ? 52 : 32)
   lease.key.copy(value, 0, 0, 16)
   value.writeUInt32LE(lease.state, 16)
@@ -185,7 +185,7 @@ export function encodeDurableV2Context(timeoutMs: number, flags: number): Respon
 
 export function encodeResponseContexts(contexts: readonly ResponseContext[]): Buffer {
   const pieces = contexts.flatMap(({ tag, value }, index) => {
-    // Sixteen bytes, the tag's four, and four more so that the value is 8-aligned.
+    // Sixteen bytes, four of the tag, and four of padding that align the value to 8.
     const head = Buffer.alloc(24)
     const isLast = index === contexts.length - 1
     const padding = isLast ? Buffer.alloc(0) : paddingTo(value.length, 8)

@@ -10,7 +10,7 @@ import {
   hex,
   OPENED_FILE,
   OPENED_FILE_HEX,
-  requestOf,
+  requestMessage,
   utf16,
 } from '../example.ts'
 
@@ -23,7 +23,7 @@ type Fields = {
 }
 
 const createRequest = (fields: Fields = {}) =>
-  requestOf(
+  requestMessage(
     5,
     `3900 00 09 ${fields.impersonation ?? '02000000'} 0000000000000000 0000000000000000` +
       `89001200 80000000 07000000 ${fields.disposition ?? '03000000'} 40000000` +
@@ -31,7 +31,7 @@ const createRequest = (fields: Fields = {}) =>
       (fields.tail ?? utf16('a\\b')),
   )
 
-test('a request', () => {
+test('a request decodes', () => {
   const { contexts, ...request } = decodeCreateRequest(createRequest())
   assert.deepEqual(request, {
     oplockLevel: 9,
@@ -46,7 +46,7 @@ test('a request', () => {
   assert.deepEqual(contexts.tags, [])
 })
 
-test('the root has no name, and its request may end before the variable part', () => {
+test('a request for the root may end before the variable part', () => {
   const request = decodeCreateRequest(createRequest({ name: '0000 0000', tail: '' }))
   assert.equal(request.name, '')
 })
@@ -78,22 +78,22 @@ for (const [what, fields, status] of [
 
 const RESPONSE = { oplockLevel: 9, flags: 0, createAction: 2, file: OPENED_FILE, fileId: FILE_ID }
 
-test('the response without contexts', () => {
+test('a response without contexts encodes', () => {
   assert.deepEqual(
     encodeCreateResponse({ ...RESPONSE, contexts: [] }),
     hex(`5900 09 00 02000000 ${OPENED_FILE_HEX} 00000000 ${FILE_ID_HEX} 00000000 00000000`),
   )
 })
 
-test('the response with contexts', () => {
+test('a response with contexts encodes', () => {
   const contexts = [encodeMaximalAccessContext(0, 0x1f01ff)]
   const body = encodeCreateResponse({ ...RESPONSE, contexts })
   assert.deepEqual(body.subarray(80, 88), hex('98000000 20000000'))
   assert.deepEqual(body.subarray(88), encodeResponseContexts(contexts))
 })
 
-test('CLOSE asks for the attributes, or not', () => {
-  const closeRequest = (flags: string) => requestOf(6, `1800 ${flags} 00000000 ${FILE_ID_HEX}`)
+test('a CLOSE request may ask for the attributes', () => {
+  const closeRequest = (flags: string) => requestMessage(6, `1800 ${flags} 00000000 ${FILE_ID_HEX}`)
   assert.deepEqual(decodeCloseRequest(closeRequest('0100')), {
     postQueryAttributes: true,
     fileId: FILE_ID,
@@ -101,7 +101,7 @@ test('CLOSE asks for the attributes, or not', () => {
   assert.equal(decodeCloseRequest(closeRequest('0000')).postQueryAttributes, false)
 })
 
-test('CLOSE answers with them, or with zeros', () => {
+test('a CLOSE response contains the attributes or zeros', () => {
   assert.deepEqual(encodeCloseResponse(OPENED_FILE), hex(`3c00 0100 00000000 ${OPENED_FILE_HEX}`))
   assert.deepEqual(encodeCloseResponse(undefined), hex(`3c00 ${'00'.repeat(58)}`))
 })

@@ -1,5 +1,5 @@
-// CREATE, [MS-SMB2] 2.2.13 and 2.2.14. Names are taken as they come; what a name may be is the command's
-// rule, because a pipe's and a file's differ.
+// CREATE, [MS-SMB2] 2.2.13 and 2.2.14. Names are decoded as they are; the command checks them, because names of pipes
+// and files have different rules.
 import { checkBody, decodeText, HEADER_BYTES, variablePart } from '../body.ts'
 import {
   decodeCreateContexts,
@@ -70,7 +70,7 @@ export function decodeCreateRequest(message: Buffer): CreateRequest {
     lengthBytes: message.readUInt32LE(HEADER_BYTES + 52),
   })
   const decoded = decodeCreateContexts(contexts)
-  // Who comes back for a durable handle asks for nothing new: the rest is not looked at.
+  // A reconnect of a durable handle requests nothing new, so these fields do not count.
   if (decoded.durableReconnect === undefined && decoded.durableReconnectV2 === undefined) {
     if (impersonationLevel > IMPERSONATION_MAX) throw new WireError('BAD_IMPERSONATION_LEVEL')
     if (disposition > DISPOSITION.overwriteIf) throw new WireError('INVALID_PARAMETER')

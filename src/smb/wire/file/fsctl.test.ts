@@ -24,7 +24,7 @@ test('a resume key is 24 bytes and an empty context', () => {
   assert.deepEqual(encodeResumeKey(KEY), Buffer.concat([KEY, Buffer.alloc(8)]))
 })
 
-test('COPYCHUNK', () => {
+test('COPYCHUNK decodes chunks and encodes its limits', () => {
   const chunk = '0010000000000000 0020000000000000 00010000 00000000'
   const input = Buffer.concat([KEY, hex(`01000000 00000000 ${chunk}`)])
   assert.deepEqual(decodeCopyChunk(input), {
@@ -39,7 +39,7 @@ test('COPYCHUNK', () => {
 
 const LABEL = '@GMT-2024.01.31-23.59.58'
 
-test('snapshots: all of them, or how much room they need', () => {
+test('a list of snapshots is complete, or only says how many bytes it needs', () => {
   const all = encodeSnapshots([LABEL, LABEL], 1024)
   assert.deepEqual(all, hex(`02000000 02000000 66000000 ${utf16(`${LABEL}\0${LABEL}\0\0`)}`))
   assert.deepEqual(encodeSnapshots([LABEL, LABEL], all.length), all)
@@ -65,7 +65,7 @@ test('network interfaces are a chain of 152 bytes each', () => {
   )
 })
 
-test('allocated ranges', () => {
+test('allocated ranges must not exceed 2^63, and as many as fit are returned', () => {
   assert.deepEqual(decodeAllocatedRangeQuery(hex('0010000000000000 0020000000000000')), {
     offset: 4096n,
     length: 8192n,
@@ -91,7 +91,7 @@ test('allocated ranges', () => {
   assert.equal(encodeAllocatedRanges([], 0).status, 'SUCCESS')
 })
 
-test('SET_ZERO_DATA goes forwards', () => {
+test('SET_ZERO_DATA must not end before it starts', () => {
   assert.deepEqual(decodeSetZero(hex('0100000000000000 0200000000000000')), {
     offset: 1n,
     beyondFinalZero: 2n,
@@ -99,7 +99,7 @@ test('SET_ZERO_DATA goes forwards', () => {
   assert.throws(() => decodeSetZero(hex('0300000000000000 0200000000000000')), WireError)
 })
 
-test('the small ones', () => {
+test('resiliency, compression and the FSCTLs of pipes encode and decode', () => {
   assert.equal(decodeResiliencyTimeoutMs(hex('60ea0000 00000000')), 60_000)
   assert.throws(() => decodeResiliencyTimeoutMs(hex('60ea0000')), WireError)
   assert.deepEqual(encodeCompressionState(0), hex('0000'))

@@ -1,4 +1,4 @@
-// What goes in and out of the FSCTLs, [MS-SMB2] 2.2.31 and 2.2.32 and [MS-FSCC] 2.3.
+// Inputs and outputs of the FSCTLs, [MS-SMB2] 2.2.31 and 2.2.32 and [MS-FSCC] 2.3.
 import { checkRoom, decodePositive, decodeText, encodeText } from '../body.ts'
 import { WireError } from '../error.ts'
 import type { NtStatusName } from '../status.ts'
@@ -24,7 +24,7 @@ export const FSCTL = {
 
 export const RESUME_KEY_BYTES = 24
 
-/** The key with which COPYCHUNK names its source, and an empty context, for which Windows leaves four bytes. */
+/** The key that names the source of COPYCHUNK, and an empty context, for which Windows leaves four bytes. */
 export function encodeResumeKey(resumeKey: Buffer): Buffer {
   const output = Buffer.alloc(RESUME_KEY_BYTES + 8)
   resumeKey.copy(output, 0, 0, RESUME_KEY_BYTES)
@@ -41,7 +41,7 @@ export type CopyChunkRequest = { readonly sourceKey: Buffer; readonly chunks: re
 
 const CHUNK_BYTES = 24
 
-/** Offsets are whole u64: what lies outside the files is the command's to answer. */
+/** Offsets are any u64; the command checks them against the files. */
 export function decodeCopyChunk(input: Buffer): CopyChunkRequest {
   checkRoom(input, 32)
   const count = input.readUInt32LE(RESUME_KEY_BYTES)
@@ -57,7 +57,7 @@ export function decodeCopyChunk(input: Buffer): CopyChunkRequest {
   return { sourceKey: input.subarray(0, RESUME_KEY_BYTES), chunks }
 }
 
-/** What was written, or with INVALID_PARAMETER the limits: chunks, bytes a chunk, bytes in all. */
+/** What was written or, with INVALID_PARAMETER, the limits: chunks, bytes per chunk, bytes in total. */
 export type CopyChunkResponse = {
   readonly chunksWritten: number
   readonly chunkBytesWritten: number
@@ -81,8 +81,8 @@ export function encodeCopyChunkResponse(response: CopyChunkResponse): Buffer {
 const SNAPSHOTS_MIN_BYTES = 16
 
 /**
- * SRV_SNAPSHOT_ARRAY. A buffer too small for all of them gets none, but how many there are and how many
- * bytes they take, with which the client comes again ([MS-SMB2] 3.3.5.15.1).
+ * SRV_SNAPSHOT_ARRAY. If the buffer is too small for all labels, it gets only their number and size, and the client asks
+ * again with a larger one ([MS-SMB2] 3.3.5.15.1).
  */
 export function encodeSnapshots(labels: readonly string[], outputMaxBytes: number): Buffer {
   if (outputMaxBytes < SNAPSHOTS_MIN_BYTES) throw new WireError('INVALID_PARAMETER')
@@ -121,7 +121,7 @@ export function encodeNetworkInterfaces(interfaces: readonly NetworkInterface[])
       bytes.writeBigUInt64LE(entry.linkSpeedBitsPerSecond, 16)
       const isV4 = entry.address.length === 4
       bytes.writeUInt16LE(isV4 ? AF_INET : AF_INET6, 24)
-      // Family and port; IPv6 has its flow information before the address.
+      // After family and port; IPv6 has flow information before the address.
       entry.address.copy(bytes, isV4 ? 28 : 32)
       return bytes
     }),
@@ -142,7 +142,7 @@ export type RangesOutput = {
   readonly bytes: Buffer
 }
 
-/** As many ranges as fit: BUFFER_OVERFLOW when there are more, BUFFER_TOO_SMALL when not one does. */
+/** As many ranges as fit: BUFFER_OVERFLOW if there are more, BUFFER_TOO_SMALL if none fits. */
 export function encodeAllocatedRanges(
   ranges: readonly FileRange[],
   outputMaxBytes: number,
@@ -166,7 +166,7 @@ export function decodeSetZero(input: Buffer): ZeroRange {
   return zero
 }
 
-/** How long an open outlives its connection. */
+/** How long the open outlives its connection. */
 export function decodeResiliencyTimeoutMs(input: Buffer): number {
   checkRoom(input, 8)
   return input.readUInt32LE(0)

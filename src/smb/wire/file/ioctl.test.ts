@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WireError } from '../error.ts'
-import { FILE_ID, FILE_ID_HEX, hex, requestOf } from '../example.ts'
+import { FILE_ID, FILE_ID_HEX, hex, requestMessage } from '../example.ts'
 import { decodeIoctlRequest, encodeIoctlResponse } from './ioctl.ts'
 
 const ioctlRequest = (input: string, flags = '01000000') =>
-  requestOf(
+  requestMessage(
     11,
     `3900 0000 17c01100 ${FILE_ID_HEX} ${input} 00000000 00000000 00000000 00040000 ${flags} 00000000 aabb`,
   )
 
-test('a request', () => {
+test('a request decodes', () => {
   assert.deepEqual(decodeIoctlRequest(ioctlRequest('78000000 02000000')), {
     ctlCode: 0x0011c017,
     fileId: FILE_ID,
@@ -27,7 +27,7 @@ for (const input of ['78000000 03000000', '77000000 01000000', 'ffffffff fffffff
   })
 }
 
-test('the response', () => {
+test('a response encodes', () => {
   assert.deepEqual(
     encodeIoctlResponse({ ctlCode: 0x0011c017, fileId: FILE_ID, output: hex('ccdd') }),
     hex(

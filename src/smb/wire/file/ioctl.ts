@@ -1,4 +1,4 @@
-// IOCTL, [MS-SMB2] 2.2.31 and 2.2.32. What goes in and out is in fsctl.ts.
+// IOCTL, [MS-SMB2] 2.2.31 and 2.2.32. fsctl.ts has the inputs and outputs.
 import { checkBody, HEADER_BYTES, variablePart } from '../body.ts'
 import { decodeFileId, writeFileId, type FileId } from '../file-id.ts'
 
@@ -10,7 +10,7 @@ export type IoctlRequest = {
   readonly fileId: FileId
   readonly input: Buffer
   readonly outputMaxBytes: number
-  /** False for a device IOCTL, which no server takes. */
+  /** False for a device IOCTL, which servers do not support. */
   readonly isFsctl: boolean
 }
 
@@ -39,7 +39,7 @@ export function encodeIoctlResponse(response: IoctlResponse): Buffer {
   head.writeUInt16LE(49, 0)
   head.writeUInt32LE(response.ctlCode, 4)
   writeFileId(head, 8, response.fileId)
-  // Both offsets point at the output: no input ever goes back.
+  // Both offsets point to the output, since no input is returned.
   head.writeUInt32LE(HEADER_BYTES + RESPONSE_HEAD_BYTES, 24)
   head.writeUInt32LE(HEADER_BYTES + RESPONSE_HEAD_BYTES, 32)
   head.writeUInt32LE(response.output.length, 36)

@@ -1,12 +1,12 @@
-// LOCK, [MS-SMB2] 2.2.26. Which flags may come together is the command's rule; ranges are whole u64, since
-// locks far beyond any file are legal and used as signals.
+// LOCK, [MS-SMB2] 2.2.26. The command checks the combinations of flags. Ranges are any u64, since locks far beyond any
+// file are legal and used as signals.
 import { checkBody, checkRoom, HEADER_BYTES } from '../body.ts'
 import { WireError } from '../error.ts'
 import { decodeFileId, type FileId } from '../file-id.ts'
 
 export const LOCK_FLAG = { shared: 1, exclusive: 2, unlock: 4, failImmediately: 0x10 } as const
 
-export type LockElement = {
+export type Smb2LockElement = {
   readonly offset: bigint
   readonly length: bigint
   readonly flags: number
@@ -17,7 +17,7 @@ export type LockRequest = {
   /** The low four bits of LockSequence, and the index above them (valid: 1 to 64). */
   readonly sequenceNumber: number
   readonly sequenceIndex: number
-  readonly locks: readonly LockElement[]
+  readonly locks: readonly Smb2LockElement[]
 }
 
 const ELEMENTS_AT = HEADER_BYTES + 24
@@ -39,7 +39,7 @@ export function decodeLockRequest(message: Buffer): LockRequest {
   }
 }
 
-function decodeElement(message: Buffer, at: number): LockElement {
+function decodeElement(message: Buffer, at: number): Smb2LockElement {
   return {
     offset: message.readBigUInt64LE(at),
     length: message.readBigUInt64LE(at + 8),

@@ -1,12 +1,11 @@
-// OPLOCK_BREAK, [MS-SMB2] 2.2.23 to 2.2.25: the server notifies, the client acknowledges, the server answers,
-// for oplocks and, in messages of other sizes, for leases.
+// OPLOCK_BREAK, [MS-SMB2] 2.2.23 to 2.2.25: the server notifies, the client acknowledges, the server responds. Messages
+// for oplocks and leases differ in their size.
 import { checkBody, checkRoom, HEADER_BYTES } from '../body.ts'
 import { decodeFileId, writeFileId, type FileId } from '../file-id.ts'
 
-export const LEASE_STATE = { read: 1, handle: 2, write: 4 } as const
-export const LEASE_BREAK_ACK_REQUIRED = 1
+const LEASE_BREAK_ACK_REQUIRED = 1
 
-/** The MessageId of a notification: it answers no request. */
+/** The MessageId of a notification, which has no request. */
 export const UNSOLICITED_MESSAGE_ID = 0xffffffffffffffffn
 
 export type OplockAcknowledgement = {
@@ -45,7 +44,7 @@ function decodeLease(message: Buffer): LeaseAcknowledgement {
   }
 }
 
-/** The notification and the response of an oplock look the same. */
+/** The notification and the response of an oplock have the same layout. */
 export function encodeOplockBreak(oplockLevel: number, fileId: FileId): Buffer {
   const body = Buffer.alloc(24)
   body.writeUInt16LE(24, 0)

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BEYOND_ANY_FILE } from '../body.ts'
 import { WireError } from '../error.ts'
-import { FILE_ID, FILE_ID_HEX, hex, requestOf } from '../example.ts'
+import { FILE_ID, FILE_ID_HEX, hex, requestMessage } from '../example.ts'
 import { decodeReadRequest, encodeReadResponseHead } from './read.ts'
 import { decodeWriteRequest, encodeWriteResponse } from './write.ts'
 
 const readRequest = (offset: string) =>
-  requestOf(
+  requestMessage(
     8,
     `3100 50 01 00000100 ${offset} ${FILE_ID_HEX} 05000000 00000000 00000000 0000 0000 00`,
   )
 
-test('READ', () => {
+test('READ decodes a request and encodes the head of a response', () => {
   assert.deepEqual(decodeReadRequest(readRequest('0010000000000000')), {
     flags: 1,
     lengthBytes: 65_536,
@@ -26,12 +26,12 @@ test('READ', () => {
 })
 
 const writeRequest = (offset: string, dataOffset = '7000', length = '03000000') =>
-  requestOf(
+  requestMessage(
     9,
     `3100 ${dataOffset} ${length} ${offset} ${FILE_ID_HEX} 00000000 00000000 0000 0000 01000000 aabbcc`,
   )
 
-test('WRITE, whose content is a view', () => {
+test('the content of a WRITE is a view of the message', () => {
   const message = writeRequest('0010000000000000')
   const request = decodeWriteRequest(message)
   assert.deepEqual(request, {
@@ -47,19 +47,19 @@ test('WRITE, whose content is a view', () => {
   assert.deepEqual(encodeWriteResponse(3), hex('1100 0000 03000000 00000000 00000000'))
 })
 
-test('WRITE of nothing', () => {
+test('a WRITE may be empty', () => {
   assert.equal(
     decodeWriteRequest(writeRequest('0000000000000000', '0000', '00000000')).content.length,
     0,
   )
 })
 
-test('WRITE at all ones appends', () => {
+test('a WRITE with an offset of all ones appends', () => {
   const request = decodeWriteRequest(writeRequest('ffffffffffffffff'))
   assert.deepEqual([request.append, request.offset], [true, 0])
 })
 
-test('WRITE of more than came is refused', () => {
+test('a WRITE of more bytes than it contains is refused', () => {
   assert.throws(
     () => decodeWriteRequest(writeRequest('0000000000000000', '7000', '04000000')),
     WireError,

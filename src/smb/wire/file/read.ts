@@ -1,19 +1,17 @@
-// READ, [MS-SMB2] 2.2.19 and 2.2.20. The answer is made in two pieces, so that the bytes of the file go to the
-// socket without being copied behind a header.
+// READ, [MS-SMB2] 2.2.19 and 2.2.20. The response has two pieces, so that the bytes of the file go to the socket without
+// a copy.
 import { checkBody, clampToNumber, decodePositive, HEADER_BYTES } from '../body.ts'
 import { decodeFileId, type FileId } from '../file-id.ts'
-
-export const READ_FLAG = { unbuffered: 1, compressed: 2 } as const
 
 export type ReadRequest = {
   readonly flags: number
   readonly lengthBytes: number
-  /** Clamped to BEYOND_ANY_FILE; offsetExact is what was sent. */
+  /** `offsetExact`, clamped to BEYOND_ANY_FILE. */
   readonly offset: number
   readonly offsetExact: bigint
   readonly fileId: FileId
   readonly minimumCount: number
-  /** Nonzero asks for RDMA, which is not offered. */
+  /** Nonzero requests RDMA, which is not offered. */
   readonly channel: number
 }
 
@@ -33,7 +31,7 @@ export function decodeReadRequest(message: Buffer): ReadRequest {
 
 const READ_RESPONSE_HEAD_BYTES = 16
 
-/** What goes before the bytes of the file: they start 80 bytes after the header's start. */
+/** The part before the bytes of the file, which start 80 bytes after the start of the header. */
 export function encodeReadResponseHead(contentBytes: number): Buffer {
   const head = Buffer.alloc(READ_RESPONSE_HEAD_BYTES)
   head.writeUInt16LE(17, 0)

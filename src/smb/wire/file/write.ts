@@ -2,14 +2,12 @@
 import { checkBody, clampToNumber, decodePositive, HEADER_BYTES, variablePart } from '../body.ts'
 import { decodeFileId, type FileId } from '../file-id.ts'
 
-export const WRITE_FLAG = { writeThrough: 1, unbuffered: 2 } as const
-
 const END_OF_FILE_OFFSET = 0xffffffffffffffffn
 
 export type WriteRequest = {
-  /** The offset was all ones: at the end of the file, wherever that is. The offset is then 0. */
+  /** The offset was all ones: write at the end of the file. The decoded offset is then 0. */
   readonly append: boolean
-  /** Clamped to BEYOND_ANY_FILE; offsetExact is what was sent. */
+  /** `offsetExact`, clamped to BEYOND_ANY_FILE. */
   readonly offset: number
   readonly offsetExact: bigint
   readonly content: Buffer

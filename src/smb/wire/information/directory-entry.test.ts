@@ -24,7 +24,7 @@ for (const [what, id, fixed] of [
   ['IdExtdDirectory', 60, `${SHARED} ${EA} 00000000 ${ID_128}`],
   ['IdExtdBothDirectory', 63, `${SHARED} ${EA} 00000000 ${ID_128} ${SHORT_NAME}`],
 ] as const) {
-  test(`File${what}Information`, () => {
+  test(`File${what}Information encodes an entry`, () => {
     assert.equal(isDirectoryClass(id), true)
     assert.deepEqual(encodeDirectoryEntries(id, [entry('ab')], 65_536), {
       status: 'SUCCESS',
@@ -33,7 +33,7 @@ for (const [what, id, fixed] of [
     })
   })
 
-  test(`File${what}Information: entries are 8-aligned and as many as fit`, () => {
+  test(`File${what}Information encodes as many 8-aligned entries as fit`, () => {
     const names = ['.', '..', 'abc', 'a longer name.txt', 'z']
     const all = encodeDirectoryEntries(id, names.map(entry), 65_536)
     assert.deepEqual(namesOf(all.bytes, hex(fixed).length), names)
@@ -46,7 +46,7 @@ for (const [what, id, fixed] of [
   })
 }
 
-/** Follows NextEntryOffset; the name's length stands right before what differs, at 60 or at 8. */
+/** Follows NextEntryOffset. The offset of the name's length is 60, or 8 for FileNamesInformation. */
 function namesOf(bytes: Buffer, nameAt: number): readonly string[] {
   const names: string[] = []
   let rest = bytes
@@ -60,19 +60,19 @@ function namesOf(bytes: Buffer, nameAt: number): readonly string[] {
   return names
 }
 
-test('a listing takes no more entries than it needs', () => {
-  let taken = 0
+test('a listing reads only one entry more than fits', () => {
+  let readCount = 0
   function* endless() {
     for (;;) {
-      taken += 1
+      readCount += 1
       yield entry('x')
     }
   }
   const { count } = encodeDirectoryEntries(37, endless(), 65_536)
-  assert.equal(taken, count + 1)
+  assert.equal(readCount, count + 1)
 })
 
-test('no entries, and no such class', () => {
+test('an empty list has no entries, and an unknown class is refused', () => {
   assert.deepEqual(encodeDirectoryEntries(37, [], 100).count, 0)
   assert.equal(encodeDirectoryEntries(99, [entry('a')], 100).status, 'INVALID_INFO_CLASS')
 })

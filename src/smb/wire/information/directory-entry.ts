@@ -1,20 +1,20 @@
-// The entries of a directory in the eight classes of [MS-FSCC] 2.4 that QUERY_DIRECTORY knows. They differ
-// only in where the extra fields and the name stand, so a table says that and one function writes them all.
-import { alignUp } from '../body.ts'
+// Directory entries in the eight classes of [MS-FSCC] 2.4 that QUERY_DIRECTORY supports. They differ only in the offsets
+// of the name and the extra fields, so one function and a table of offsets encode them all.
+import { alignTo } from '../body.ts'
 import { writeTimes, type OpenedFile } from '../opened-file.ts'
 import type { NtStatusName } from '../status.ts'
 
 export type DirectoryEntry = OpenedFile & { readonly name: string; readonly fileId: bigint }
 
 type Layout = {
-  /** Where FileNameLength stands. */
+  /** The offset of FileNameLength. */
   readonly nameLengthAt: number
   readonly nameAt: number
-  /** Where the file id stands; a 128-bit one has zeros above it. */
+  /** The offset of the file id. The upper half of a 128-bit id is zero. */
   readonly fileIdAt?: number
 }
 
-/** EaSize, ReparseTag and the 8.3 name are always zero, so they need no place here. */
+/** EaSize, ReparseTag and the 8.3 name are always zero, so they need no offset. */
 const LAYOUTS: ReadonlyMap<number, Layout> = new Map<number, Layout>([
   [1, { nameLengthAt: 60, nameAt: 64 }],
   [2, { nameLengthAt: 60, nameAt: 68 }],
@@ -27,10 +27,10 @@ const LAYOUTS: ReadonlyMap<number, Layout> = new Map<number, Layout>([
 ])
 
 export type DirectoryListing = {
-  /** INFO_LENGTH_MISMATCH when not one entry fits, INVALID_INFO_CLASS for a class that is none of these. */
+  /** INFO_LENGTH_MISMATCH if no entry fits, INVALID_INFO_CLASS for any other class. */
   readonly status: Extract<NtStatusName, 'SUCCESS' | 'INFO_LENGTH_MISMATCH' | 'INVALID_INFO_CLASS'>
   readonly bytes: Buffer
-  /** How many of the entries are in it; the others are for the next call. */
+  /** The number of encoded entries. The others are left for the next request. */
   readonly count: number
 }
 
@@ -38,7 +38,7 @@ export function isDirectoryClass(informationClass: number): boolean {
   return LAYOUTS.has(informationClass)
 }
 
-/** As many entries as fit, each at a multiple of 8. entries may be lazy: only one more than fits is taken. */
+/** As many entries as fit, each at a multiple of 8. `entries` may be lazy: at most one more than fits is read. */
 export function encodeDirectoryEntries(
   informationClass: number,
   entries: Iterable<DirectoryEntry>,
@@ -49,7 +49,7 @@ export function encodeDirectoryEntries(
   const fitting: { readonly entry: DirectoryEntry; readonly start: number }[] = []
   let end = 0
   for (const entry of entries) {
-    const start = alignUp(end, 8)
+    const start = alignTo(end, 8)
     const entryEnd = start + layout.nameAt + 2 * entry.name.length
     if (entryEnd > outputMaxBytes && fitting.length === 0) return refuse('INFO_LENGTH_MISMATCH')
     if (entryEnd > outputMaxBytes) break
@@ -68,7 +68,7 @@ function refuse(status: 'INFO_LENGTH_MISMATCH' | 'INVALID_INFO_CLASS'): Director
   return { status, bytes: Buffer.alloc(0), count: 0 }
 }
 
-/** FileIndex (4) stays zero: NTFS gives it no meaning either. */
+/** FileIndex (4) stays zero, as in NTFS. */
 function writeEntry(bytes: Buffer, layout: Layout, entry: DirectoryEntry): void {
   if (layout.nameLengthAt === 60) {
     writeTimes(bytes, 8, entry)

@@ -22,7 +22,7 @@ const BASIC = `${TIMES} 20000000 00000000`
 const SIZES = '0020000000000000 3412000000000000'
 const STANDARD = `${SIZES} 01000000 01 00 0000`
 
-/** Class, its bytes, and the least buffer when that is not all of them. */
+/** Class, its bytes, and the smallest buffer if it may be truncated. */
 const FILE_TABLE: readonly [name: string, number, string, lengthMin?: number][] = [
   ['Basic', 4, BASIC],
   ['Standard', 5, STANDARD],
@@ -72,7 +72,7 @@ for (const [what, table, encode] of [
   ['FileFs', VOLUME_TABLE, (id: number, max: number) => encodeVolumeInformation(id, VOLUME, max)],
 ] as const) {
   for (const [name, id, expected, lengthMin] of table) {
-    test(`${what}${name}Information, and with every shorter buffer`, () => {
+    test(`${what}${name}Information fits, is truncated or is refused, by the size of the buffer`, () => {
       const whole = hex(expected)
       assert.deepEqual(encode(id, 65_536), { status: 'SUCCESS', bytes: whole })
       for (let max = 0; max < whole.length; max += 1) {
@@ -95,11 +95,11 @@ for (const [id, status] of [
   })
 }
 
-test('an unknown file system class', () => {
+test('an unknown file system class is refused', () => {
   assert.equal(encodeVolumeInformation(2, VOLUME, 65_536).status, 'INVALID_INFO_CLASS')
 })
 
-test('the alternate name is empty, in a buffer that could hold one', () => {
+test('the alternate name is empty, but needs a buffer of 8 bytes', () => {
   const none = { status: 'SUCCESS', bytes: hex('00000000') }
   assert.deepEqual(encodeFileInformation(21, FACTS, 8), none)
   assert.equal(encodeFileInformation(21, FACTS, 7).status, 'INFO_LENGTH_MISMATCH')

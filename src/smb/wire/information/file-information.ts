@@ -1,4 +1,4 @@
-// The file information classes that can be asked for, [MS-FSCC] 2.4, from one record of facts.
+// The file information classes that QUERY_INFO supports, [MS-FSCC] 2.4, encoded from one set of facts.
 import { encodeText } from '../body.ts'
 import { fitInformation, refuseInformation } from './information.ts'
 import type { Information, InformationClass } from './information.ts'
@@ -13,7 +13,7 @@ export type FileFacts = OpenedFile & {
   readonly volumeSerialNumber: bigint
   readonly numberOfLinks: number
   readonly deletePending: boolean
-  /** Of the open that asks, as are mode and position. */
+  /** The access mask, mode and position belong to the open. */
   readonly accessMask: number
   readonly mode: number
   readonly position: number
@@ -31,9 +31,9 @@ const FILE_CLASSES: ReadonlyMap<number, InformationClass<FileFacts>> = new Map<
   [14, { encode: (facts) => u64(BigInt(facts.position)) }],
   [16, { encode: (facts) => u32(facts.mode) }],
   [17, { encode: () => u32(0) }],
-  // The C structures end on their alignment, which is what Windows asks for at the least.
+  // The minimum of Windows is the size of the C structure, including the padding at its end.
   [18, { encode: encodeAll, lengthMin: 104 }],
-  // Azure Files has no 8.3 names: the alternate name is empty, which clients take better than an error.
+  // Azure Files has no 8.3 names. Clients handle an empty alternate name better than an error.
   [21, { encode: () => encodeName(''), lengthMin: 8 }],
   [22, { encode: encodeStream, lengthMin: 32 }],
   [28, { encode: encodeCompression }],
@@ -43,7 +43,7 @@ const FILE_CLASSES: ReadonlyMap<number, InformationClass<FileFacts>> = new Map<
   [59, { encode: encodeId }],
 ])
 
-/** Azure Files has no extended attributes: no file has any. */
+/** Azure Files has no extended attributes. */
 const REFUSED: ReadonlyMap<number, NtStatusName> = new Map<number, NtStatusName>([
   [15, 'NO_EAS_ON_FILE'],
 ])
@@ -89,7 +89,7 @@ function encodeStandard(facts: FileFacts): Buffer {
   return bytes
 }
 
-/** [MS-FSCC] 2.4.2: Basic, Standard, Internal, Ea, Access, Position, Mode, Alignment and Name in a row. */
+/** [MS-FSCC] 2.4.2: Basic, Standard, Internal, Ea, Access, Position, Mode, Alignment and Name, concatenated. */
 function encodeAll(facts: FileFacts): Buffer {
   const fixed = [encodeBasic(facts), encodeStandard(facts), u64(facts.fileId), u32(0)]
   const open = [u32(facts.accessMask), u64(BigInt(facts.position)), u32(facts.mode), u32(0)]
@@ -109,7 +109,7 @@ function encodeStream(facts: FileFacts): Buffer {
   return Buffer.concat([u32(0), u32(name.length), ...sizes, name])
 }
 
-/** Never compressed: the compressed size is the size. */
+/** Files are never compressed, so the compressed size is the size. */
 function encodeCompression(facts: FileFacts): Buffer {
   return Buffer.concat([u64(BigInt(facts.endOfFile)), Buffer.alloc(8)])
 }
@@ -123,7 +123,7 @@ function encodeNetworkOpen(facts: FileFacts): Buffer {
   return bytes
 }
 
-/** The 128-bit id of FileIdInformation is the 64-bit one with zeros above it. */
+/** The 128-bit id of FileIdInformation is the 64-bit id, extended with zeros. */
 function encodeId(facts: FileFacts): Buffer {
   return Buffer.concat([u64(facts.volumeSerialNumber), u64(facts.fileId), u64(0n)])
 }

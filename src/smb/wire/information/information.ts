@@ -1,10 +1,10 @@
-// How an information class meets the client's buffer, [MS-SMB2] 3.3.5.20: too small for the fixed part is
-// INFO_LENGTH_MISMATCH; large enough for that but not for all of it is BUFFER_OVERFLOW and what fits.
+// Fits an information class into the client's buffer, [MS-SMB2] 3.3.5.20. A buffer too small for the fixed part is
+// INFO_LENGTH_MISMATCH. One large enough for that, but not for everything, is BUFFER_OVERFLOW, with the bytes that fit.
 import type { NtStatusName } from '../status.ts'
 
 export type Information = { readonly status: NtStatusName; readonly bytes: Buffer }
 
-/** An encoder, and for a class of variable length the bytes that it must at least be given. */
+/** `lengthMin`: the smallest buffer for a class of variable length. */
 export type InformationClass<Facts> = {
   readonly encode: (facts: Facts) => Buffer
   readonly lengthMin?: number

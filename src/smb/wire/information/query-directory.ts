@@ -1,4 +1,4 @@
-// QUERY_DIRECTORY, [MS-SMB2] 2.2.33 and 2.2.34. The entries are made in directory-entry.ts.
+// QUERY_DIRECTORY, [MS-SMB2] 2.2.33 and 2.2.34. directory-entry.ts encodes the entries.
 import { checkBody, decodeText, encodeOutputBuffer, HEADER_BYTES, variablePart } from '../body.ts'
 import { decodeFileId, type FileId } from '../file-id.ts'
 

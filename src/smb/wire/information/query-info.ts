@@ -1,8 +1,6 @@
-// QUERY_INFO, [MS-SMB2] 2.2.37 and 2.2.38. The classes are made in file-information.ts and
-// volume-information.ts.
+// QUERY_INFO, [MS-SMB2] 2.2.37 and 2.2.38. file-information.ts and volume-information.ts encode the classes.
 import { checkBody, encodeOutputBuffer, HEADER_BYTES, variablePart } from '../body.ts'
 import { decodeFileId, type FileId } from '../file-id.ts'
-import { errorBody } from '../status.ts'
 
 export const INFORMATION_TYPE = { file: 1, fileSystem: 2, security: 3, quota: 4 } as const
 
@@ -14,7 +12,7 @@ export type QueryInfoRequest = {
   readonly informationClass: number
   readonly outputMaxBytes: number
   readonly input: Buffer
-  /** For security: which of SECURITY_PART. */
+  /** For security: bits of SECURITY_PART. */
   readonly additionalInformation: number
   readonly flags: number
   readonly fileId: FileId
@@ -38,11 +36,4 @@ export function decodeQueryInfoRequest(message: Buffer): QueryInfoRequest {
 
 export function encodeQueryInfoResponse(output: Buffer): Buffer {
   return encodeOutputBuffer(output)
-}
-
-/** The body that goes with BUFFER_TOO_SMALL: how many bytes a security descriptor needs. */
-export function encodeNeededBytes(neededBytes: number): Buffer {
-  const needed = Buffer.alloc(4)
-  needed.writeUInt32LE(neededBytes, 0)
-  return errorBody(needed)
 }

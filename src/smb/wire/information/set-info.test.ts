@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BEYOND_ANY_FILE } from '../body.ts'
 import { WireError } from '../error.ts'
-import { FILE_ID, FILE_ID_HEX, hex, requestOf, utf16 } from '../example.ts'
+import { FILE_ID, FILE_ID_HEX, hex, requestMessage, utf16 } from '../example.ts'
 import { decodeFileChange, decodeSetInfoRequest, encodeSetInfoResponse } from './set-info.ts'
 
-test('a request and its response', () => {
-  const message = requestOf(17, `2100 01 0d 01000000 6000 0000 04000000 ${FILE_ID_HEX} 01`)
+test('SET_INFO decodes a request and encodes a response', () => {
+  const message = requestMessage(17, `2100 01 0d 01000000 6000 0000 04000000 ${FILE_ID_HEX} 01`)
   assert.deepEqual(decodeSetInfoRequest(message), {
     type: 1,
     informationClass: 13,
@@ -61,13 +61,18 @@ for (const [what, informationClass, input, status] of [
   ['Basic of 39 bytes', 4, '00'.repeat(39), 'INFO_LENGTH_MISMATCH'],
   ['a time of -3', 4, `fdffffffffffffff ${'00'.repeat(32)}`, 'INVALID_PARAMETER'],
   ['Rename of 19 bytes', 10, '00'.repeat(19), 'INFO_LENGTH_MISMATCH'],
-  ['Rename to nothing', 10, '00'.repeat(24), 'INVALID_PARAMETER'],
+  ['Rename to an empty name', 10, '00'.repeat(24), 'INVALID_PARAMETER'],
   ['Rename with a root', 10, `0000000000000000 01${RENAME_TAIL.slice(2)}`, 'INVALID_PARAMETER'],
-  ['Rename to an odd name', 10, `${'00'.repeat(16)} 03000000 610062`, 'INVALID_PARAMETER'],
-  ['Rename to more than came', 10, `${'00'.repeat(16)} 04000000 6100`, 'INVALID_PARAMETER'],
-  ['Disposition of nothing', 13, '', 'INFO_LENGTH_MISMATCH'],
+  [
+    'Rename to a name of an odd length',
+    10,
+    `${'00'.repeat(16)} 03000000 610062`,
+    'INVALID_PARAMETER',
+  ],
+  ['Rename to a name beyond the end', 10, `${'00'.repeat(16)} 04000000 6100`, 'INVALID_PARAMETER'],
+  ['an empty Disposition', 13, '', 'INFO_LENGTH_MISMATCH'],
   ['EndOfFile of 7 bytes', 20, '00'.repeat(7), 'INFO_LENGTH_MISMATCH'],
-  ['EndOfFile below zero', 20, 'ffffffffffffffff', 'INVALID_PARAMETER'],
+  ['a negative EndOfFile', 20, 'ffffffffffffffff', 'INVALID_PARAMETER'],
   ['FullEa', 15, '00', 'EAS_NOT_SUPPORTED'],
   ['class 99', 99, '00', 'INVALID_INFO_CLASS'],
 ] as const) {

@@ -1,5 +1,5 @@
-// SET_INFO, [MS-SMB2] 2.2.39 and 2.2.40, and the file classes that may be set, [MS-FSCC] 2.4. A buffer
-// shorter than its class is INFO_LENGTH_MISMATCH, [MS-FSA] 2.1.5.15.
+// SET_INFO, [MS-SMB2] 2.2.39 and 2.2.40, and the file classes that can be set, [MS-FSCC] 2.4. A buffer shorter than its
+// class is INFO_LENGTH_MISMATCH, [MS-FSA] 2.1.5.15.
 import {
   checkBody,
   clampToNumber,
@@ -38,10 +38,10 @@ export function encodeSetInfoResponse(): Buffer {
   return Buffer.from([2, 0])
 }
 
-/** A FILETIME, or what 0, -1 and -2 mean in its place. */
-export type TimeChange = bigint | 'leave' | 'freeze' | 'resume'
+/** A FILETIME, or the meaning of 0, -1 and -2. */
+export type FiletimeChange = bigint | 'leave' | 'freeze' | 'resume'
 
-export type Rename = {
+export type FileRenameInformation = {
   readonly replaceIfExists: boolean
   readonly posixSemantics: boolean
   /** Relative to the share's root. */
@@ -51,21 +51,21 @@ export type Rename = {
 export type FileChange =
   | {
       readonly kind: 'basic'
-      readonly creationTime: TimeChange
-      readonly lastAccessTime: TimeChange
-      readonly lastWriteTime: TimeChange
-      readonly changeTime: TimeChange
-      /** Zero leaves them as they are. */
+      readonly creationTime: FiletimeChange
+      readonly lastAccessTime: FiletimeChange
+      readonly lastWriteTime: FiletimeChange
+      readonly changeTime: FiletimeChange
+      /** Zero leaves them unchanged. */
       readonly fileAttributes: number
     }
-  | (Rename & { readonly kind: 'rename' | 'link' })
+  | (FileRenameInformation & { readonly kind: 'rename' | 'link' })
   | {
       readonly kind: 'disposition'
       readonly deletePending: boolean
       readonly posixSemantics: boolean
       readonly ignoreReadOnly: boolean
     }
-  /** Clamped to BEYOND_ANY_FILE; exact is what was sent. */
+  /** `size` is `exact`, clamped to BEYOND_ANY_FILE. */
   | {
       readonly kind: 'position' | 'allocation' | 'endOfFile'
       readonly size: number
@@ -75,7 +75,7 @@ export type FileChange =
 
 type Decode = (input: Buffer) => FileChange
 
-/** By FileInformationClass, with the least length of each. */
+/** By FileInformationClass, with the minimum length of each. */
 const CLASSES: ReadonlyMap<number, readonly [lengthMin: number, decode: Decode]> = new Map<
   number,
   readonly [number, Decode]
@@ -114,8 +114,8 @@ function decodeBasic(input: Buffer): FileChange {
   }
 }
 
-/** [MS-FSCC] 2.4.7: -1 stops the updating of this time by this handle, -2 resumes it. */
-function decodeTime(input: Buffer, at: number): TimeChange {
+/** [MS-FSCC] 2.4.7: -1 stops updates of this time by this handle, -2 resumes them. */
+function decodeTime(input: Buffer, at: number): FiletimeChange {
   const time = input.readBigInt64LE(at)
   if (time < -2n) throw new WireError('INVALID_PARAMETER')
   if (time === 0n) return 'leave'
@@ -123,14 +123,14 @@ function decodeTime(input: Buffer, at: number): TimeChange {
   return time === -2n ? 'resume' : time
 }
 
-function decodeRename(input: Buffer): Rename {
+function decodeRename(input: Buffer): FileRenameInformation {
   return { replaceIfExists: input.readUInt8(0) !== 0, posixSemantics: false, name: nameOf(input) }
 }
 
 const REPLACE_IF_EXISTS = 1
 const POSIX_SEMANTICS = 2
 
-function decodeRenameEx(input: Buffer): Rename {
+function decodeRenameEx(input: Buffer): FileRenameInformation {
   const flags = input.readUInt32LE(0)
   return {
     replaceIfExists: (flags & REPLACE_IF_EXISTS) !== 0,

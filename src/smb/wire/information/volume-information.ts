@@ -1,4 +1,4 @@
-// The file system information classes, [MS-FSCC] 2.5: what a share says of itself as a volume.
+// The file system information classes, [MS-FSCC] 2.5: a share as a volume.
 import { encodeText } from '../body.ts'
 import { fitInformation, refuseInformation } from './information.ts'
 import type { Information, InformationClass } from './information.ts'
@@ -20,8 +20,8 @@ const UNIT_BYTES = BYTES_PER_SECTOR * SECTORS_PER_UNIT
 const DEVICE_DISK = 7
 const DEVICE_IS_MOUNTED = 0x20
 
-/** Names keep their case and are Unicode; files have ACLs. Azure Files has nothing else of the list. */
-export const FILE_SYSTEM_ATTRIBUTES = 0x2 | 0x4 | 0x8
+/** Names keep their case and are Unicode; files have ACLs. Azure Files has none of the other attributes. */
+const FILE_SYSTEM_ATTRIBUTES = 0x2 | 0x4 | 0x8
 const NAME_MAX = 255
 const FILE_SYSTEM_NAME = 'NTFS'
 const NO_QUOTA = 0xffffffffffffffffn
@@ -88,7 +88,7 @@ function encodeAttribute(): Buffer {
   return Buffer.concat([head, name])
 }
 
-/** [MS-FSCC] 2.5.2: no quotas are kept, and the two defaults say "no limit". */
+/** [MS-FSCC] 2.5.2: there are no quotas, and the two defaults mean "no limit". */
 function encodeControl(): Buffer {
   const bytes = Buffer.alloc(48)
   bytes.writeBigUInt64LE(NO_QUOTA, 24)
@@ -112,7 +112,7 @@ function encodeObjectId(facts: VolumeFacts): Buffer {
   return bytes
 }
 
-/** [MS-FSCC] 2.5.8: all sectors are of one size, and device and partition are aligned (flags 1 and 2). */
+/** [MS-FSCC] 2.5.8: all sectors have the same size, and device and partition are aligned (flags 1 and 2). */
 function encodeSectorSize(): Buffer {
   const bytes = Buffer.alloc(28)
   for (const at of [0, 4, 8, 12]) bytes.writeUInt32LE(BYTES_PER_SECTOR, at)

@@ -5,7 +5,7 @@ import { compilePattern } from './wildcard.ts'
 
 const upper = (text: string) => text.toUpperCase()
 
-/** [MS-FSA] 2.1.4.4, each with names that match and names that do not. */
+/** [MS-FSA] 2.1.4.4: patterns, each with names that match and names that do not. */
 const TABLE: readonly [pattern: string, yes: readonly string[], no: readonly string[]][] = [
   ['*', ['a', 'a.b', '.', '..'], []],
   ['abc', ['abc', 'ABC', 'aBc'], ['ab', 'abcd', 'xabc']],
@@ -17,12 +17,12 @@ const TABLE: readonly [pattern: string, yes: readonly string[], no: readonly str
   ['???', ['abc'], ['ab', 'abcd']],
   ['*.*', ['a.b', '.', 'a.'], ['a', 'ab']],
   ['**a**', ['a', 'xax'], ['x']],
-  // DOS_QM: one character, or none at a dot or at the end.
+  // DOS_QM: one character, or none before a dot or at the end.
   ['a>', ['a', 'ab'], ['abc', 'b']],
   ['>>>', ['a', 'ab', 'abc'], ['abcd', 'a.b']],
   ['>>.txt', ['a.txt', 'ab.txt', '.txt'], ['abc.txt']],
   ['a>>.b', ['a.b', 'ax.b', 'axy.b'], ['axyz.b']],
-  // DOS_STAR: up to and with the last dot.
+  // DOS_STAR: up to and including the last dot.
   ['<', ['a', 'abc'], ['a.b', 'a.b.c']],
   ['<.txt', ['a.txt', 'a.b.txt'], ['a.b', 'txt']],
   ['<txt', ['a.txt', 'a.b.txt', 'txt'], ['a.txt.b']],
@@ -35,18 +35,18 @@ const TABLE: readonly [pattern: string, yes: readonly string[], no: readonly str
 ]
 
 for (const [pattern, yes, no] of TABLE) {
-  test(`${pattern}`, () => {
+  test(`${pattern} matches ${yes.join(', ')}${no.length === 0 ? '' : ` and not ${no.join(', ')}`}`, () => {
     const matches = compilePattern(pattern, upper)
     for (const name of yes) assert.equal(matches(name), true, name)
     for (const name of no) assert.equal(matches(name), false, name)
   })
 }
 
-test('the folding is the caller’s', () => {
+test('the caller chooses the folding', () => {
   assert.equal(compilePattern('A*', (text) => text)('ab'), false)
 })
 
-test('a hostile pattern costs its length times the name’s', () => {
+test('a hostile pattern costs at most its length times that of the name', () => {
   const steps = '*a'.repeat(500)
   assert.equal(compilePattern(`${steps}b`, upper)('a'.repeat(255)), false)
   assert.equal(compilePattern(`${'<?'.repeat(120)}*z`, upper)('.'.repeat(255)), false)

@@ -1,14 +1,14 @@
-// Search patterns, [MS-FSA] 2.1.4.4: "*" and "?", and the DOS forms "<" (up to the last dot), ">" (one, or
-// none before a dot or the end) and '"' (a dot, or the end). All positions of the pattern that can be
-// reached are moved along together, so the time is name × pattern at worst, with no backtracking.
+// Search patterns, [MS-FSA] 2.1.4.4: "*" and "?", and the DOS forms "<" (up to the last dot), ">" (one, or none before a
+// dot or the end) and '"' (a dot, or the end). The matcher tracks all reachable positions in the pattern at once, so it
+// needs at most name × pattern steps and no backtracking.
 import { WireError } from '../error.ts'
 
-/** Four times the longest name: a longer pattern is no honest one, and each name costs pattern steps. */
+/** Four times the longest name. Real patterns are shorter, and every name costs this many steps. */
 const PATTERN_MAX = 1024
 
 export type NameMatcher = (name: string) => boolean
 
-/** fold must keep the length of a string: one code unit gives one. */
+/** `fold` must keep the length of a string: it maps each code unit to one code unit. */
 export function compilePattern(pattern: string, fold: (text: string) => string): NameMatcher {
   if (pattern.length > PATTERN_MAX) throw new WireError('OBJECT_NAME_INVALID')
   const folded = fold(pattern).replace(/\*{2,}/g, '*')
@@ -19,7 +19,7 @@ export function compilePattern(pattern: string, fold: (text: string) => string):
 
 function matches(pattern: string, name: string): boolean {
   const lastDot = name.lastIndexOf('.')
-  // From here on the pattern can match nothing at all.
+  // From here on the pattern can match the empty string.
   const nullableFrom = pattern.length - (/[*<>"]*$/.exec(pattern)?.[0].length ?? 0)
   let positions = [0]
   for (let at = 0; at < name.length; at += 1) {
@@ -43,7 +43,7 @@ type Place = {
   readonly nullableFrom: number
 }
 
-/** positions come sorted and so do those returned; each is looked at once. */
+/** `positions` are sorted, and so are the returned ones. Each is visited once. */
 function advance(pattern: string, positions: readonly number[], place: Place): number[] {
   const next: number[] = []
   const add = (position: number) => {
@@ -52,9 +52,9 @@ function advance(pattern: string, positions: readonly number[], place: Place): n
   let skipTo = -1
   let index = 0
   while (index < positions.length || skipTo >= 0) {
-    const waiting = positions[index] ?? Infinity
-    const position: number = skipTo >= 0 && skipTo <= waiting ? skipTo : waiting
-    if (position === waiting) index += 1
+    const listed = positions[index] ?? Infinity
+    const position: number = skipTo >= 0 && skipTo <= listed ? skipTo : listed
+    if (position === listed) index += 1
     skipTo = -1
     for (const target of targetsOf(pattern, position, place)) add(target)
     if (isSkippable(pattern[position], place.char)) skipTo = position + 1
@@ -62,7 +62,7 @@ function advance(pattern: string, positions: readonly number[], place: Place): n
   return next
 }
 
-/** Where a position goes when it eats the character. */
+/** The positions after `position` has consumed the character. */
 function targetsOf(pattern: string, position: number, place: Place): readonly number[] {
   const isDot = place.char === '.'
   const one = [position + 1]
@@ -84,7 +84,7 @@ function targetsOf(pattern: string, position: number, place: Place): readonly nu
   }
 }
 
-/** May the position be left without eating the character? */
+/** Whether a position may advance without consuming the character. */
 function isSkippable(symbol: string | undefined, char: string): boolean {
   return symbol === '*' || symbol === '<' || (symbol === '>' && char === '.')
 }

@@ -1,9 +1,9 @@
-// SMB 3.1.1 negotiate contexts, [MS-SMB2] 2.2.3.1 and 2.2.4.1: an 8-aligned list in any order. Unknown types
-// are passed over; a type that the server acts upon must come once at most and make sense.
-import { alignUp, checkRoom, decodeText, decodeU16List, paddingTo } from '../body.ts'
+// SMB 3.1.1 negotiate contexts, [MS-SMB2] 2.2.3.1 and 2.2.4.1: an 8-aligned list in any order. Unknown types are
+// ignored. A type that the server uses must be valid and must not repeat.
+import { alignTo, checkRoom, decodeText, decodeU16List, paddingTo } from '../body.ts'
 import { WireError } from '../error.ts'
 
-export const NEGOTIATE_CONTEXT = {
+const NEGOTIATE_CONTEXT = {
   preauthIntegrity: 1,
   encryption: 2,
   compression: 3,
@@ -19,7 +19,7 @@ export type PreauthIntegrity = { readonly hashAlgorithms: readonly number[]; rea
 
 export type NegotiateContexts = {
   readonly preauthIntegrity: PreauthIntegrity
-  /** Undefined when the client sent no such context: then the server sends none either. */
+  /** undefined if the client sent no such context. Then the server sends none either. */
   readonly ciphers: readonly number[] | undefined
   readonly signingAlgorithms: readonly number[] | undefined
   readonly netname: string | undefined
@@ -49,7 +49,7 @@ function splitContexts(list: Buffer, count: number): readonly NegotiateContext[]
     const end = at + 8 + list.readUInt16LE(at + 2)
     checkRoom(list, end)
     contexts.push({ type: list.readUInt16LE(at), value: list.subarray(at + 8, end) })
-    at = alignUp(end, 8)
+    at = alignTo(end, 8)
   }
   return contexts
 }
@@ -87,7 +87,7 @@ export function encodePreauthContext(hashAlgorithm: number, salt: Buffer): Negot
   return { type: NEGOTIATE_CONTEXT.preauthIntegrity, value }
 }
 
-/** The one cipher that the server chose; 0 when there was none in common. */
+/** The cipher that the server chose; 0 if there is none in common. */
 export function encodeEncryptionContext(cipher: number): NegotiateContext {
   return { type: NEGOTIATE_CONTEXT.encryption, value: oneAlgorithm(cipher) }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WireError } from '../error.ts'
-import { hex, requestOf } from '../example.ts'
+import { hex, requestMessage } from '../example.ts'
 import {
   decodeNegotiateContexts,
   encodeEncryptionContext,
@@ -21,7 +21,7 @@ const GUID = hex('000102030405060708090a0b0c0d0e0f')
 const GUID_HEX = GUID.toString('hex')
 
 test('a request before 3.1.1 has no contexts', () => {
-  const message = requestOf(
+  const message = requestMessage(
     0,
     `2400 0200 0100 0000 7f000000 ${GUID_HEX} 0000000000000000 1002 0003`,
   )
@@ -40,13 +40,13 @@ const SIGNING = '0800 0600 00000000 0200 0200 0100 0000'
 const POSIX = '0001 0400 00000000 11223344 00000000'
 
 const with311 = (contexts: string, count: number) =>
-  requestOf(
+  requestMessage(
     0,
     `2400 0100 0100 0000 7f000000 ${GUID_HEX} 68000000 ${count.toString(16).padStart(2, '0')}00 0000` +
       `1103 0000 ${contexts}`,
   )
 
-test('3.1.1 contexts in any order, unknown ones passed over', () => {
+test('contexts of 3.1.1 decode in any order, and unknown ones are ignored', () => {
   assert.deepEqual(
     decodeNegotiateRequest(with311(POSIX + SIGNING + PREAUTH + ENCRYPTION, 4)).contexts,
     {
@@ -59,18 +59,18 @@ test('3.1.1 contexts in any order, unknown ones passed over', () => {
 })
 
 for (const [what, message] of [
-  ['no dialects', requestOf(0, `2400 0000 0100 0000 7f000000 ${GUID_HEX} 0000000000000000`)],
+  ['no dialects', requestMessage(0, `2400 0000 0100 0000 7f000000 ${GUID_HEX} 0000000000000000`)],
   [
-    'fewer dialects than said',
-    requestOf(0, `2400 0900 0100 0000 7f000000 ${GUID_HEX} 0000000000000000 1002`),
+    'fewer dialects than announced',
+    requestMessage(0, `2400 0900 0100 0000 7f000000 ${GUID_HEX} 0000000000000000 1002`),
   ],
   ['no preauth context', with311(ENCRYPTION, 1)],
   ['two preauth contexts', with311(PREAUTH + PREAUTH, 2)],
   ['two encryption contexts', with311(PREAUTH + ENCRYPTION + ENCRYPTION, 3)],
   ['no hash algorithm', with311('0100 0400 00000000 0000 0000 00000000', 1)],
   ['no cipher', with311(`${PREAUTH}0200 0200 00000000 0000`, 2)],
-  ['a context that runs over the end', with311('0100 ff00 00000000 0100', 1)],
-  ['fewer contexts than said', with311(PREAUTH, 2)],
+  ['a context beyond the end', with311('0100 ff00 00000000 0100', 1)],
+  ['fewer contexts than announced', with311(PREAUTH, 2)],
 ] as const) {
   test(`${what} → INVALID_PARAMETER`, () => {
     assert.throws(() => decodeNegotiateRequest(message), WireError)
@@ -89,7 +89,7 @@ const RESPONSE = {
   securityBuffer: hex('60030102'),
 }
 
-test('the response of 3.1.1: the security buffer, then 8-aligned contexts', () => {
+test('the response of 3.1.1 contains the security buffer, then 8-aligned contexts', () => {
   const contexts = [
     encodePreauthContext(1, hex('aabbccdd')),
     encodeEncryptionContext(2),
@@ -124,7 +124,7 @@ const smb1 = (names: readonly string[], command = 0x72) => {
   return Buffer.concat([head, bytes])
 }
 
-test('the multi-protocol negotiate of SMB1', () => {
+test('an SMB1 NEGOTIATE lists dialects; other SMB1 messages are refused', () => {
   const names = ['NT LM 0.12', 'SMB 2.002', 'SMB 2.???']
   assert.deepEqual(decodeSmb1Negotiate(smb1(names)), names)
   assert.throws(() => decodeSmb1Negotiate(smb1(names, 0x73)), WireError)
@@ -132,7 +132,7 @@ test('the multi-protocol negotiate of SMB1', () => {
   assert.throws(() => decodeSmb1Negotiate(Buffer.alloc(10)), WireError)
 })
 
-test('VALIDATE_NEGOTIATE_INFO', () => {
+test('VALIDATE_NEGOTIATE_INFO decodes its input and encodes its output', () => {
   const input = hex(`7f000000 ${GUID_HEX} 0100 0200 1002 0003`)
   assert.deepEqual(decodeValidateNegotiate(input), {
     capabilities: 0x7f,

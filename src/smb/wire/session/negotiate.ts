@@ -1,5 +1,5 @@
-// NEGOTIATE, [MS-SMB2] 2.2.3 and 2.2.4; the one SMB1 message that a server still has to read, which asks for
-// SMB2 by name; and VALIDATE_NEGOTIATE_INFO, 2.2.31.4, which repeats the negotiation under a signature.
+// NEGOTIATE, [MS-SMB2] 2.2.3 and 2.2.4; the one SMB1 message that a server still has to decode, in which a client
+// requests SMB2; and VALIDATE_NEGOTIATE_INFO, 2.2.31.4, which repeats the negotiation under a signature.
 import { DIALECT } from '../../session/dialect.ts'
 import { checkBody, checkRoom, decodeU16List, HEADER_BYTES, paddingTo } from '../body.ts'
 import { WireError } from '../error.ts'
@@ -16,7 +16,7 @@ export type NegotiateRequest = {
   readonly capabilities: number
   readonly clientGuid: Buffer
   readonly dialects: readonly number[]
-  /** Exactly when 3.1.1 is among the dialects; before it the same place was ClientStartTime. */
+  /** Present if 3.1.1 is among the dialects. Before 3.1.1 the same bytes were ClientStartTime. */
   readonly contexts: NegotiateContexts | undefined
 }
 

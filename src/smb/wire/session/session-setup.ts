@@ -1,4 +1,4 @@
-// SESSION_SETUP, [MS-SMB2] 2.2.5 and 2.2.6. The security buffer is opaque here: SPNEGO or raw NTLMSSP.
+// SESSION_SETUP, [MS-SMB2] 2.2.5 and 2.2.6. The security buffer (SPNEGO or raw NTLMSSP) is not decoded here.
 import { checkBody, HEADER_BYTES, variablePart } from '../body.ts'
 
 export const SESSION_SETUP_FLAG = { binding: 1 } as const

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WireError } from '../error.ts'
-import { hex, requestOf, utf16 } from '../example.ts'
+import { hex, requestMessage, utf16 } from '../example.ts'
 import { decodeTreeConnectRequest, encodeTreeConnectResponse } from './tree-connect.ts'
 
 const pathRequest = (path: string) =>
-  requestOf(3, `0900 0000 4800 ${Buffer.from([2 * path.length, 0]).toString('hex')} ${utf16(path)}`)
+  requestMessage(
+    3,
+    `0900 0000 4800 ${Buffer.from([2 * path.length, 0]).toString('hex')} ${utf16(path)}`,
+  )
 
 for (const [path, shareName] of [
   ['\\\\host\\share', 'share'],
@@ -16,19 +19,19 @@ for (const [path, shareName] of [
   ['share', undefined],
   ['', undefined],
 ] as const) {
-  test(`"${path}" → ${shareName}`, () => {
+  test(`"${path}" names ${shareName === undefined ? 'no share' : `the share ${shareName}`}`, () => {
     assert.deepEqual(decodeTreeConnectRequest(pathRequest(path)), { flags: 0, path, shareName })
   })
 }
 
 test('a path of an odd length is refused', () => {
   assert.throws(
-    () => decodeTreeConnectRequest(requestOf(3, '0900 0000 4800 0300 5c005c')),
+    () => decodeTreeConnectRequest(requestMessage(3, '0900 0000 4800 0300 5c005c')),
     WireError,
   )
 })
 
-test('the response', () => {
+test('a response encodes', () => {
   const response = {
     shareType: 1,
     shareFlags: 0x8000,

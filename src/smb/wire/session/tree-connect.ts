@@ -1,5 +1,4 @@
-// TREE_CONNECT, [MS-SMB2] 2.2.9 and 2.2.10. The path is \\host\share; which host the client thought it was
-// talking to is of no interest.
+// TREE_CONNECT, [MS-SMB2] 2.2.9 and 2.2.10. The path is \\host\share; the host is ignored.
 import { checkBody, decodeText, HEADER_BYTES, variablePart } from '../body.ts'
 
 export const SHARE_TYPE = { disk: 1, pipe: 2 } as const
@@ -9,7 +8,7 @@ export const SHARE_CAPABILITY = { continuousAvailability: 0x10 } as const
 export type TreeConnectRequest = {
   readonly flags: number
   readonly path: string
-  /** The part after the host, or undefined when the path is not of the form \\host\share. */
+  /** The part after the host; undefined if the path does not have the form \\host\share. */
   readonly shareName: string | undefined
 }
 

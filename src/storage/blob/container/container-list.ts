@@ -1,10 +1,10 @@
-// List Containers: the containers of an account by name, and with them, if asked for, the deleted ones that
-// can be restored. Those stand before the container that has their name now.
+// List Containers: the containers of an account, ordered by name, and on request the deleted ones that can be
+// restored. A deleted container comes before the current one of the same name.
 import type { Key, ReadTx, Step } from '../../../kv/kv.ts'
 import { decodeRecord, type StoredRecord } from '../../../kv/record.ts'
 import { SKIP_MAX } from '../../shared/cursor.ts'
-import { nameOf, openNames, type NamePosition, type Names } from '../../shared/name-list.ts'
-import { type Container, type DeletedContainer } from './container.ts'
+import { nameOf, openNames, type NamePosition, type NameSource } from '../../shared/name-list.ts'
+import { SYSTEM_CONTAINERS, type Container, type DeletedContainer } from './container.ts'
 import {
   containerKey,
   containerKeyPrefix,
@@ -18,24 +18,21 @@ export type ContainerItem = {
   readonly deleted?: DeletedContainer['deleted']
 }
 
-/** Where a page begins: behind a container, or behind a deleted one of that name. */
+/** The page starts after this container, or after this deleted container. */
 export type ContainerPosition = Omit<NamePosition, 'snapshot'>
 
-export type ContainerPage = {
+type ContainerPage = {
   readonly items: readonly ContainerItem[]
   readonly next: ContainerPosition | undefined
 }
 
-export type ListContainers = {
+type ListContainers = {
   readonly prefix: string
   readonly after: ContainerPosition | undefined
   readonly countMax: number
   readonly isDeletedIncluded: boolean
   readonly isSystemIncluded: boolean
 }
-
-/** What the service makes for itself. $root and $web are made by users and listed like any other. */
-const SYSTEM: ReadonlySet<string> = new Set(['$logs', '$blobchangefeed'])
 
 export function* listContainers(
   tx: ReadTx,
@@ -60,10 +57,10 @@ export function* listContainers(
 
 function isListed({ name, deleted }: ContainerItem, list: ListContainers, nowMs: number): boolean {
   if (deleted !== undefined && deleted.untilMs <= nowMs) return false
-  return list.isSystemIncluded || !SYSTEM.has(name)
+  return list.isSystemIncluded || !SYSTEM_CONTAINERS.has(name)
 }
 
-const CONTAINERS: Names<ContainerItem> = {
+const CONTAINERS: NameSource<ContainerItem> = {
   prefix: containerKeyPrefix,
   key: containerKey,
   pastPrefix: pastContainerKeyPrefix,

@@ -1,7 +1,6 @@
-// Containers: a record each, found by account and name. Conditions are time conditions only; blob
-// operations never change a container's ETag.
+// Containers: one record each, found by account and name. Conditions are about time only. Operations on blobs
+// never change the container's ETag.
 import { requireEncryptionScope } from '../../shared/encryption-scope.ts'
-import { getFields } from '../../../kv/fields.ts'
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import type { SignedIdentifier } from '../../shared/access-policy.ts'
@@ -18,7 +17,9 @@ import {
   type LeaseResult,
 } from '../../shared/lease.ts'
 import type { Metadata } from '../../shared/metadata.ts'
-import { nextStamp, type Moment } from '../../../node/moment.ts'
+import type { Moment } from '../../../node/moment.ts'
+import { modifiedAt } from '../../shared/modified.ts'
+import { requireFields } from '../../shared/require-fields.ts'
 import { deletedNow, type Deleted } from '../../shared/retention.ts'
 import {
   containerKey,
@@ -45,31 +46,27 @@ export type Container = {
   readonly denyEncryptionScopeOverride?: boolean
 }
 
-/** One that was deleted and can be restored until its time is over. */
-export type DeletedContainer = Container & {
-  readonly deleted: Deleted
-}
+/** A deleted container that can be restored until its retention ends. */
+export type DeletedContainer = Container & { readonly deleted: Deleted }
 
-/** Of which account and name the container with some id is. */
+/** The account and name of the container with some id. */
 export type ContainerName = { readonly account: string; readonly name: string }
 
-/** What guards an operation on a container: conditions, and a lease id that must be the right one. */
+/** Conditions and a lease id, which the container has to match. */
 export type ContainerGuard = { readonly conditions: Conditions; readonly leaseId?: string }
 
-/** The containers that exist without being created. */
-const IMPLICIT = new Set(['$logs', '$blobchangefeed'])
+/** Containers of the service itself. Users create $root and $web, which are listed like any other. */
+export const SYSTEM_CONTAINERS: ReadonlySet<string> = new Set(['$logs', '$blobchangefeed'])
 
 export function getContainer(tx: ReadTx, address: ContainerAddress): Step<Container | undefined> {
-  return getFields<Container>(tx, containerKey(address.account, address.container))
+  return tx.getFields(containerKey(address.account, address.container))
 }
 
-export function* requireContainer(tx: ReadTx, address: ContainerAddress): Step<Container> {
-  const container = yield* getContainer(tx, address)
-  if (container === undefined) throw new StorageError('ContainerNotFound')
-  return container
+export function requireContainer(tx: ReadTx, address: ContainerAddress): Step<Container> {
+  return requireFields(tx, containerKey(address.account, address.container), 'ContainerNotFound')
 }
 
-/** The container's name, as long as it is there under it: for an index that knows ids only. */
+/** The name of a container, for indexes that store ids only. Undefined if the container no longer exists. */
 export function* nameOfContainer(tx: ReadTx, id: number): Step<ContainerName | undefined> {
   const value = yield* tx.get(containerNameKey(id))
   if (value === undefined) return undefined
@@ -78,7 +75,7 @@ export function* nameOfContainer(tx: ReadTx, id: number): Step<ContainerName | u
   return container?.id === id ? found : undefined
 }
 
-/** Reads of a container take a lease id as a condition, but need none. */
+/** Reads need no lease id, but one that is sent has to match. */
 export function* readContainer(
   tx: ReadTx,
   address: ContainerAddress,
@@ -90,7 +87,7 @@ export function* readContainer(
   return container
 }
 
-export type NewContainer = Omit<Container, 'stamp' | 'modifiedMs' | 'policies' | 'lease'>
+type NewContainer = Omit<Container, 'stamp' | 'modifiedMs' | 'policies' | 'lease'>
 
 export function* createContainer(
   tx: Tx,
@@ -98,16 +95,13 @@ export function* createContainer(
   created: NewContainer,
   moment: Moment,
 ): Step<Container> {
-  if (IMPLICIT.has(address.container)) throw new StorageError('InvalidResourceName')
-  const existing = yield* getContainer(tx, address)
-  if (existing !== undefined) throw new StorageError('ContainerAlreadyExists')
-  const stamp = nextStamp(undefined, moment)
-  const container = { ...created, stamp, modifiedMs: moment.nowMs, policies: [] }
-  placeContainer(tx, address, container)
-  return container
+  const { defaultEncryptionScope: scope } = created
+  if (scope !== undefined) yield* requireEncryptionScope(tx, address.account, scope)
+  yield* checkNameFree(tx, address)
+  return putNewContainer(tx, address, created, moment)
 }
 
-/** A container that the service itself writes to ($logs) is made when it first does. */
+/** Creates a container that the service itself writes to ($logs) on the first write. */
 export function* ensureContainer(
   tx: Tx,
   address: ContainerAddress,
@@ -115,15 +109,27 @@ export function* ensureContainer(
   moment: Moment,
 ): Step<Container> {
   const existing = yield* getContainer(tx, address)
-  if (existing !== undefined) return existing
-  const stamp = nextStamp(undefined, moment)
-  const { nowMs: modifiedMs } = moment
-  const container = { id: newId, metadata: [], stamp, modifiedMs, policies: [] }
+  return existing ?? putNewContainer(tx, address, { id: newId, metadata: [] }, moment)
+}
+
+function putNewContainer(
+  tx: Tx,
+  address: ContainerAddress,
+  created: NewContainer,
+  moment: Moment,
+): Container {
+  const container = { ...created, ...modifiedAt(undefined, moment), policies: [] }
   placeContainer(tx, address, container)
   return container
 }
 
-/** Where containers are kept for some days, it can be restored; else it is gone and its blobs are swept. */
+function* checkNameFree(tx: ReadTx, address: ContainerAddress): Step<void> {
+  if (SYSTEM_CONTAINERS.has(address.container)) throw new StorageError('InvalidResourceName')
+  const existing = yield* getContainer(tx, address)
+  if (existing !== undefined) throw new StorageError('ContainerAlreadyExists')
+}
+
+/** With a retention policy the container can be restored; without one it is gone, and the sweep removes its blobs. */
 export function* deleteContainer(
   tx: Tx,
   address: ContainerAddress,
@@ -131,7 +137,7 @@ export function* deleteContainer(
   moment: Moment,
 ): Step<void> {
   const container = yield* requireContainer(tx, address)
-  if (IMPLICIT.has(address.container)) throw new StorageError('AuthorizationFailure')
+  if (SYSTEM_CONTAINERS.has(address.container)) throw new StorageError('AuthorizationFailure')
   checkConditions(guard, container, { ifUnmodifiedSince: true })
   checkLeaseForWrite(container.lease, guard.leaseId, moment.nowMs, 'container')
   const { containerRetentionDays: days } = yield* getProtection(tx, address.account)
@@ -144,21 +150,19 @@ export function* deleteContainer(
   const { lease: _lease, ...rest } = container
   const deleted = deletedNow(moment.nowMs, days)
   const past: DeletedContainer = { ...rest, deleted }
-  // The id is in the key too, so that two of one name never meet.
+  // The key includes the id, so that two deleted containers of one name don't collide.
   tx.put(pastContainerKey(account, name, container.id), encodeRecord(past))
   tx.put(dueKey(deleted.untilMs, 'container', container.id, name), encodeRecord({ account }))
 }
 
-/** Restore Container. `version` is the id that List Containers shows of a deleted one. */
+/** Restore Container. `version` is the id of the deleted container, from List Containers. */
 export function* restoreContainer(
   tx: Tx,
   address: ContainerAddress,
   deleted: { readonly name: string; readonly version: number },
   moment: Moment,
 ): Step<Container> {
-  if (IMPLICIT.has(address.container)) throw new StorageError('InvalidResourceName')
-  const existing = yield* getContainer(tx, address)
-  if (existing !== undefined) throw new StorageError('ContainerAlreadyExists')
+  yield* checkNameFree(tx, address)
   const key = pastContainerKey(address.account, deleted.name, deleted.version)
   const value = yield* tx.get(key)
   if (value === undefined) throw new StorageError('ContainerNotFound')
@@ -170,7 +174,7 @@ export function* restoreContainer(
   return container
 }
 
-/** Rename Container: the id stays, so the blobs come along. */
+/** Rename Container keeps the id, and with it the blobs. */
 export function* renameContainer(
   tx: Tx,
   address: ContainerAddress,
@@ -179,8 +183,8 @@ export function* renameContainer(
 ): Step<Container> {
   const from = { account: address.account, container: source.name }
   const container = yield* requireContainer(tx, from)
-  if (IMPLICIT.has(from.container)) throw new StorageError('AuthorizationFailure')
-  if (IMPLICIT.has(address.container)) throw new StorageError('InvalidResourceName')
+  if (SYSTEM_CONTAINERS.has(from.container)) throw new StorageError('AuthorizationFailure')
+  if (SYSTEM_CONTAINERS.has(address.container)) throw new StorageError('InvalidResourceName')
   checkLeaseForWrite(container.lease, source.leaseId, moment.nowMs, 'container')
   const existing = yield* getContainer(tx, address)
   if (existing !== undefined) throw new StorageError('ContainerAlreadyExists')
@@ -189,7 +193,7 @@ export function* renameContainer(
   return container
 }
 
-/** Lease Container: the ETag stays as it is. */
+/** Lease Container does not change the ETag. */
 export function* leaseContainer(
   tx: Tx,
   address: ContainerAddress,
@@ -205,7 +209,7 @@ export function* leaseContainer(
   return { container, result }
 }
 
-/** Set Container Metadata and Set Container ACL: the named parts are replaced whole. */
+/** Set Container Metadata and Set Container ACL replace the named parts completely. */
 export function* changeContainer(
   tx: Tx,
   address: ContainerAddress,
@@ -213,12 +217,10 @@ export function* changeContainer(
   moment: Moment,
 ): Step<Container> {
   const current = yield* requireContainer(tx, address)
-  // Set Container Metadata knows If-Modified-Since only ("Specifying conditional headers").
+  // Set Container Metadata supports If-Modified-Since only ("Specifying conditional headers").
   checkConditions(change.guard, current, { ifUnmodifiedSince: 'policies' in change.set })
   checkLeaseForRead(current.lease, change.guard.leaseId, moment.nowMs, 'container')
-  const stamp = nextStamp(current.stamp, moment)
-  const modifiedMs = Math.max(current.modifiedMs, moment.nowMs)
-  const { publicAccess, ...rest } = { ...current, ...change.set, stamp, modifiedMs }
+  const { publicAccess, ...rest } = { ...current, ...change.set, ...modifiedAt(current, moment) }
   const container = publicAccess === undefined ? rest : { ...rest, publicAccess }
   saveContainer(tx, address, container)
   return container
@@ -234,7 +236,7 @@ type Change = {
       }
 }
 
-/** A container that comes to a name. */
+/** Stores a container under a name that it didn't have before. */
 function placeContainer(tx: Tx, address: ContainerAddress, container: Container): void {
   saveContainer(tx, address, container)
   const name: ContainerName = { account: address.account, name: address.container }
@@ -248,19 +250,8 @@ function saveContainer(tx: Tx, address: ContainerAddress, container: Container):
 function checkConditions(
   guard: ContainerGuard,
   container: Container,
-  takes: { readonly ifUnmodifiedSince: boolean },
+  supports: { readonly ifUnmodifiedSince: boolean },
 ): void {
   const current = { etag: etagOf(container.stamp), lastModifiedMs: container.modifiedMs }
-  checkContainerConditions(guard.conditions, current, takes)
-}
-
-export function* createInScope(
-  tx: Tx,
-  address: ContainerAddress,
-  created: NewContainer,
-  moment: Moment,
-): Step<Container> {
-  const { defaultEncryptionScope: scope } = created
-  if (scope !== undefined) yield* requireEncryptionScope(tx, address.account, scope)
-  return yield* createContainer(tx, address, created, moment)
+  checkContainerConditions(guard.conditions, current, supports)
 }

@@ -1,5 +1,4 @@
-// Appending as the store sees it: the same few reads and writes however long the blob is, the limit of
-// 50,000 blocks, and bodies that interleave.
+// Appends: their cost in reads and writes, the limit of 50,000 blocks, and concurrent transactions.
 import { countingTx, TxCounts } from '../../../kv/counting.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,7 +28,7 @@ async function withBlob(kv: Kv): Promise<void> {
   await kv.write((tx) => putAppendBlob(tx, ADDRESS, put, MAP_ID, moment()))
 }
 
-/** Blocks of other lengths, durable in extents. */
+/** Blocks of various lengths, durable in extents. */
 async function makeBlocks(kv: Kv, count: number): Promise<Piece[]> {
   const extents = openMemoryExtents({ kv, clock: () => 1_000_000 })
   const pieces: Piece[] = []
@@ -45,9 +44,9 @@ async function makeBlocks(kv: Kv, count: number): Promise<Piece[]> {
 
 function append(tx: Tx, piece: Piece) {
   const { lengthBytes } = piece
-  const asked = { guard: GUARD, lengthBytes, appendPosition: undefined, blobBytesMax: undefined }
+  const request = { guard: GUARD, lengthBytes, appendPosition: undefined, blobBytesMax: undefined }
   const bytes = { lengthBytes, pieces: [piece], encryption: undefined }
-  return appendBlock(tx, ADDRESS, asked, bytes, moment())
+  return appendBlock(tx, ADDRESS, request, bytes, moment())
 }
 
 const current = (kv: Kv) =>
@@ -55,7 +54,7 @@ const current = (kv: Kv) =>
     return requireBlob(yield* findBlob(tx, ADDRESS, 1_000_000)).stored.blob
   })
 
-test('an append costs the same in a blob of one block and of a thousand', async () => {
+test('an append costs the same in a blob of one block as in one of a thousand', async () => {
   const kv = openMemoryKv()
   await withBlob(kv)
   const costs: TxCounts[] = []
@@ -71,7 +70,7 @@ test('an append costs the same in a blob of one block and of a thousand', async 
   for (const cost of costs) assert.deepEqual(cost, first)
 })
 
-test('appends whose transactions interleave get offsets and counts without gap or overlap', async () => {
+test('concurrent appends get offsets and block counts without gaps or overlaps', async () => {
   const kv = openMemoryKv({ waits: true })
   await withBlob(kv)
   const blocks = await makeBlocks(kv, 60)
@@ -99,7 +98,7 @@ test('appends whose transactions interleave get offsets and counts without gap o
   )
 })
 
-test('block 50,000 is the last', async () => {
+test('a blob takes 50,000 blocks and no more', async () => {
   const kv = openMemoryKv()
   await withBlob(kv)
   const [one, two] = await makeBlocks(kv, 2)
@@ -118,9 +117,9 @@ test('block 50,000 is the last', async () => {
   assert.deepEqual(await current(kv), blob)
 })
 
-test('of an append and a seal at once, the one that comes second sees the first', async () => {
+test('a concurrent append either precedes the seal or fails', async () => {
   const outcomes = new Set<unknown>()
-  // The seal starts at every point of the append.
+  // Start the seal at every point of the append.
   for (let turns = 0; turns <= 12; turns += 1) {
     const kv = openMemoryKv({ waits: true })
     await withBlob(kv)
@@ -143,11 +142,16 @@ test('of an append and a seal at once, the one that comes second sees the first'
   assert.deepEqual(outcomes, new Set(['BlobIsSealed', 'appended']))
 })
 
-test('bytes that were encrypted for the blob before are not appended to this one', async () => {
+test('bytes that were encrypted for a replaced blob are not appended to its successor', async () => {
   const kv = openMemoryKv()
   await withBlob(kv)
-  const asked = { guard: GUARD, lengthBytes: 0, appendPosition: undefined, blobBytesMax: undefined }
+  const request = {
+    guard: GUARD,
+    lengthBytes: 0,
+    appendPosition: undefined,
+    blobBytesMax: undefined,
+  }
   const bytes = { lengthBytes: 0, pieces: [], encryption: { scope: 's' } }
-  const appending = kv.write((tx) => appendBlock(tx, ADDRESS, asked, bytes, moment()))
+  const appending = kv.write((tx) => appendBlock(tx, ADDRESS, request, bytes, moment()))
   await assert.rejects(appending, { code: 'BlobCustomerSpecifiedEncryptionMismatch' })
 })

@@ -1,6 +1,6 @@
-// Append blobs: blocks that are added at the end and never change. A block is one record of the blob's map,
-// at the offset where it begins, so appending costs the same whatever the blob holds already; where it goes
-// and how many there are is decided in the transaction that adds it.
+// Append blobs: blocks are added at the end and never change. A block is one record of the blob's map, under
+// its offset, so an append costs the same in a blob of any size. The transaction that adds the block determines
+// its offset and checks the number of blocks.
 import assert from 'node:assert/strict'
 import type { Piece } from '../../../extent/content/slice.ts'
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
@@ -19,10 +19,9 @@ import {
 import { checkMutable, requireType, type BlobGuard } from '../guard.ts'
 import { checkPutBlob, replaceBlob, type PutBlob } from '../put.ts'
 
-/** Committed blocks of a blob. */
 export const APPEND_BLOCK_COUNT_MAX = 50_000
 
-/** Put Blob of an append blob: it begins empty. */
+/** Put Blob creates an append blob empty. */
 export function* putAppendBlob(
   tx: Tx,
   address: BlobAddress,
@@ -31,28 +30,29 @@ export function* putAppendBlob(
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
-  const asked = put.guard.encryption ?? {}
-  const encryption = yield* requireEncryptionForWrite(tx, address.account, asked, target.container)
-  const made = {
+  const requested = put.guard.encryption ?? {}
+  const { account } = address
+  const encryption = yield* requireEncryptionForWrite(tx, account, requested, target.container)
+  const created = {
     type: 'AppendBlob',
     blockCount: 0,
     content: { lengthBytes: 0, map: newId },
   } as const
   const encrypted = encryption === undefined ? put : { ...put, encryption }
-  return yield* replaceBlob(tx, address, target, encrypted, made, moment)
+  return yield* replaceBlob(tx, address, target, encrypted, created, moment)
 }
 
-/** What a client says of the place where its block should go, besides the conditions of every write. */
+/** An append, with its own conditions besides those of every write. */
 export type AppendBlock = {
   readonly guard: BlobGuard
   readonly lengthBytes: number
-  /** x-ms-blob-condition-appendpos: the length that the blob must have. */
+  /** x-ms-blob-condition-appendpos: the length that the blob must have before. */
   readonly appendPosition: number | undefined
-  /** x-ms-blob-condition-maxsize: the length that it must not exceed afterwards. */
+  /** x-ms-blob-condition-maxsize: the length that it must not exceed after. */
   readonly blobBytesMax: number | undefined
 }
 
-/** What an append would fail with now; asked before a long body is read, and again when it is stored. */
+/** Throws what the append would fail with. Runs before a long body is read, and again when it is stored. */
 export function* checkAppendBlock(
   tx: ReadTx,
   address: BlobAddress,
@@ -75,14 +75,14 @@ export function* checkAppendBlock(
   return target
 }
 
-/** Durable bytes, and what they are encrypted with. */
-export type AppendedBytes = {
+/** Durable bytes, and how they are encrypted. */
+type AppendedBytes = {
   readonly lengthBytes: number
   readonly pieces: readonly Piece[]
   readonly encryption: BlobEncryption | undefined
 }
 
-/** Append Block. Answers where the block went and with the blob as it is now. */
+/** Append Block. Returns the offset of the block, and the changed blob. */
 export function* appendBlock(
   tx: Tx,
   address: BlobAddress,
@@ -94,7 +94,7 @@ export function* appendBlock(
   const { blob: current, bytes } = target.stored
   const { lengthBytes: offset, map, blockCount = 0 } = current
   assert(map !== undefined, 'an append blob has a map')
-  // Another blob may have come here while the bytes were encrypted for the one before.
+  // Another blob may have replaced the one that the bytes were encrypted for.
   checkEncryptedAs(current.encryption, encryption)
   yield* putMapRecord(tx, map, offset, pieces)
   const stamp = nextStamp(current.stamp, moment)
@@ -107,7 +107,7 @@ export function* appendBlock(
   return { offset, blob }
 }
 
-/** Append Blob Seal: no block can be appended any more. The ETag changes, as with every write. */
+/** Append Blob Seal makes the blob read-only. Like every write it changes the ETag. */
 export function* sealAppendBlob(
   tx: Tx,
   address: BlobAddress,

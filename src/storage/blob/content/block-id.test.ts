@@ -8,7 +8,7 @@ const IDS: readonly (readonly [text: string, id: string | undefined, lengthBytes
   ['AAAAAA==', 'AAAAAA==', 4],
   ['AAAAAAA=', 'AAAAAAA=', 5],
   ['+/+/', '+/+/', 3],
-  // The spare bits of the last character say nothing.
+  // The unused bits of the last character are ignored.
   ['QQ==', 'QQ==', 1],
   ['QR==', 'QQ==', 1],
   ['QUJ=', 'QUI=', 2],

@@ -1,4 +1,4 @@
-// Block blobs over the memory engine: limits, whose key a block is under, and what is left when all is done.
+// Block blobs over the memory engine: limits, encryption keys, concurrent commits, and cleanup.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { REFERENCE_RANGE, registerExtent } from '../../../extent/keys.ts'
@@ -27,7 +27,7 @@ const GUARD: BlobGuard = { conditions: {}, readRule: 'any' }
 const idOf = (text: string) => Buffer.from(text).toString('base64')
 const guardWith = (encryption: RequestEncryption): BlobGuard => ({ ...GUARD, encryption })
 
-/** A store with one container and one extent, in which every block has a byte of its own. */
+/** A store with one container and one extent, in which every block is one byte. */
 class World {
   readonly kv: Kv
   readonly #moments: () => Moment
@@ -67,7 +67,7 @@ class World {
     return this.#lastId + 1
   }
 
-  /** Where the first byte of the blob is: the id of its block. */
+  /** The offset of the blob's first byte, which is the id of its block. */
   firstOffset(): Promise<number | undefined> {
     return this.kv.read(function* (tx) {
       const { stored } = yield* findBlob(tx, ADDRESS, 0)
@@ -84,7 +84,7 @@ class World {
     return encryption === undefined ? block : { ...block, encryption }
   }
 
-  /** Blocks in one transaction: what a client that puts them one by one leaves. */
+  /** Puts blocks in one transaction. */
   stage(ids: readonly string[], encryption?: BlobEncryption): Promise<void> {
     const blocks = ids.map((blockId) => ({ blockId, block: this.block(encryption) }))
     const moment = this.moment()
@@ -120,7 +120,7 @@ const latest = (ids: readonly string[]): BlockListEntry[] => ids.map((id) => ['L
 const isCode = (code: string) => (error: unknown) =>
   error instanceof StorageError && error.code === code
 
-test('50,000 blocks are committed, in another order, and read where they are', async () => {
+test('50,000 blocks can be committed in another order and read', async () => {
   const world = await World.open()
   const ids = Array.from({ length: 50_000 }, (_, i) => idOf(String(i).padStart(48, '0')))
   for (let at = 0; at < ids.length; at += 10_000) await world.stage(ids.slice(at, at + 10_000))
@@ -136,7 +136,7 @@ test('50,000 blocks are committed, in another order, and read where they are', a
   })
   assert.ok('pieces' in bytes)
   assert.equal(bytes.pieces.length, 300)
-  // Blocks were given their places in the order of their ids, and the list goes the other way.
+  // Offsets ascend with the ids, and the list is in descending order.
   const offsets = bytes.pieces.map(({ slice }) => slice?.offset ?? 0)
   assert.deepEqual(
     offsets,
@@ -148,7 +148,7 @@ test('50,000 blocks are committed, in another order, and read where they are', a
 
 const MANY = Array.from({ length: 1_500 }, (_, i) => idOf(String(i).padStart(4, '0')))
 
-test('a long list is committed in steps, and others have their turn between them', async () => {
+test('a long list is committed in steps that let other tasks run', async () => {
   const world = await World.open()
   await world.stage(MANY)
   let turns = 0
@@ -159,7 +159,7 @@ test('a long list is committed in steps, and others have their turn between them
   assert.ok(turns >= 3, `${turns} turns`)
 })
 
-/** The same store, in which something happens before the n-th write. */
+/** The store, with an action that runs before the n-th write. */
 function kvWith(kv: Kv, atWrite: number, action: () => Promise<unknown>): Kv {
   let writeCount = 0
   return {
@@ -172,13 +172,13 @@ function kvWith(kv: Kv, atWrite: number, action: () => Promise<unknown>): Kv {
   }
 }
 
-for (const [what, change] of [
+for (const [event, change] of [
   ['a block is put again', (world: World) => world.stage(MANY.slice(0, 1))],
   ['another client commits', (world: World) => world.commit(latest(MANY.slice(0, 5)))],
 ] as const) {
   // The mark, three steps, and the switch.
   for (const atWrite of [1, 2, 4, 5]) {
-    test(`a long list during which ${what}, before write ${atWrite}, sees that or fails`, async () => {
+    test(`a long commit uses the change or fails when ${event} before write ${atWrite}`, async () => {
       const world = await World.open()
       await world.stage(MANY)
       let putAgain = 0
@@ -186,21 +186,21 @@ for (const [what, change] of [
         putAgain = world.nextId()
         await change(world)
       })
-      const asked: BlockListEntry[] = MANY.map((id) => ['Uncommitted', id])
-      const outcome = await world.commit(asked, GUARD, kv).catch((error: unknown) => error)
+      const entries: BlockListEntry[] = MANY.map((id) => ['Uncommitted', id])
+      const outcome = await world.commit(entries, GUARD, kv).catch((error: unknown) => error)
       await world.sweep()
       const { blob, committed = [], uncommitted } = await world.lists()
       assert.deepEqual(uncommitted, [])
       assert.equal(await world.referenceCount(), committed.length)
-      if (what === 'a block is put again') {
+      if (event === 'a block is put again') {
         assert.equal(blob?.lengthBytes, 1_500)
-        assert.equal(await world.firstOffset(), putAgain, 'the new block, not the old one')
+        assert.equal(await world.firstOffset(), putAgain, 'the commit has the new block')
       } else assert.ok(isCode('InvalidBlockList')(outcome) && committed.length === 5)
     })
   }
 }
 
-test('blocks that an older version has staged are committed and discarded', async () => {
+test('blocks that an older version of the server staged can be committed and discarded', async () => {
   const world = await World.open()
   const place = { containerId: CONTAINER_ID, name: ADDRESS.blob, id: undefined }
   const blocks = MANY.map((blockId) => ({ blockId, block: world.block() }))
@@ -218,7 +218,7 @@ test('blocks that an older version has staged are committed and discarded', asyn
   assert.equal(await world.referenceCount(), 1_490)
 })
 
-test('of 100,000 uncommitted blocks one can be put again, and no other added', async () => {
+test('with 100,000 uncommitted blocks, one can be replaced and none can be added', async () => {
   const world = await World.open()
   await world.stage([idOf('a')])
   const { nowMs } = world.moment()
@@ -255,7 +255,7 @@ const ENCRYPTED: readonly (readonly [of: string, block: BlobEncryption | undefin
   ['a key', KEY, 'a scope', withScope, MISMATCH],
   ['a scope', SCOPE, 'none', GUARD, NOT_GIVEN],
   ['a scope', SCOPE, 'the scope', withScope, 'ok'],
-  ['a scope', SCOPE, 'a scope that is not there', guardWith({ scope: 'nowhere' }), 'EncryptionScopeNotFound'],
+  ['a scope', SCOPE, 'an unknown scope', guardWith({ scope: 'nowhere' }), 'EncryptionScopeNotFound'],
 ]
 
 for (const [of, encryption, by, guard, outcome] of ENCRYPTED) {
@@ -265,16 +265,16 @@ for (const [of, encryption, by, guard, outcome] of ENCRYPTED) {
     const committing = world.commit(latest([idOf('a')]), guard)
     if (outcome !== 'ok') return assert.rejects(committing, isCode(outcome))
     assert.deepEqual((await committing).encryption, encryption)
-    // What is committed is held to the same.
+    // The same holds for committed blocks.
     await assert.rejects(world.commit(latest([idOf('a')]), withOther), StorageError)
     assert.equal((await world.commit(latest([idOf('a')]), guard)).lengthBytes, 1)
-    // A list that takes nothing over may change the key.
+    // A list that reuses no block may change the key.
     assert.deepEqual((await world.commit([], withOther)).encryption, { keySha256: 'two' })
   })
 }
 
 for (const waits of [false, true]) {
-  test(`nothing is left of blocks that were replaced, discarded, deleted, or old (waits: ${waits})`, async () => {
+  test(`replaced, discarded, deleted and expired blocks leave no references (waits: ${waits})`, async () => {
     const world = await World.open(openMemoryKv({ waits }))
     const ids = Array.from({ length: 70 }, (_, i) => idOf(String(i).padStart(3, '0')))
     await world.stage(ids)
@@ -300,7 +300,7 @@ for (const waits of [false, true]) {
   })
 }
 
-test('blocks that are put at the same time are all counted, though bodies run again', async () => {
+test('concurrent puts of blocks are all counted, even when bodies run again', async () => {
   const world = await World.open(openMemoryKv({ waits: true }))
   const ids = Array.from({ length: 16 }, (_, i) => idOf(String(i).padStart(2, '0')))
   await Promise.all([...ids, ...ids].map((id) => world.stage([id])))

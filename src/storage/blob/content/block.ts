@@ -1,11 +1,11 @@
-// Block blobs: blocks are put one by one, in any order and by anybody, and a list of them becomes the blob in
-// one step. Put Block makes bytes durable beside the blob; Put Block List only moves references, so that a
-// commit of any length shows whole or not at all.
+// Block blobs: clients put blocks one by one, in any order, and a block list then makes them the blob in one
+// step. Put Block makes the bytes durable; Put Block List only moves references, so that a commit of any length
+// is atomic.
 import { removeReferences } from '../../../extent/content/reference.ts'
 import type { Content } from '../../../extent/content/slice.ts'
 import { decodeKey } from '../../../kv/key.ts'
 import type { Entry, ReadTx, Step, Tx } from '../../../kv/kv.ts'
-import { giveWay } from '../../../kv/paced.ts'
+import { giveWay } from '../../../kv/step.ts'
 import { decodeRecord } from '../../../kv/record.ts'
 import { checkReadConditions, type Validators } from '../../shared/condition.ts'
 import { StorageError } from '../../shared/error.ts'
@@ -13,7 +13,7 @@ import { checkLeaseForRead } from '../../shared/lease.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { findBlob, findBlobAt, type BlobAddress } from '../blob.ts'
 import type { Blob } from '../record.ts'
-import { checkWrite, conditionState, requireType, type BlobGuard } from '../guard.ts'
+import { checkBlobWrite, conditionState, requireType, type BlobGuard } from '../guard.ts'
 import { blockIdBytes } from './block-id.ts'
 import type { Container } from '../container/container.ts'
 import { committedBlocks, putBlocks, RECORD_BLOCKS_MAX, type BlockPieces } from './content.ts'
@@ -37,10 +37,9 @@ import {
 } from './staging.ts'
 import { checkOnline } from '../tier.ts'
 
-/** Blocks that a list may name, and blocks that may wait to be named. */
 export const COMMITTED_BLOCKS_MAX = 50_000
 const UNCOMMITTED_BLOCKS_MAX = 100_000
-/** Blocks between two places where others may have their turn. */
+/** Blocks between two pauses for other transactions. */
 const GIVE_WAY_COUNT = 256
 
 export type PutBlock = {
@@ -49,12 +48,12 @@ export type PutBlock = {
   readonly guard: BlobGuard
 }
 
-export type BlockTarget = {
+type BlockTarget = {
   readonly container: Container
   readonly staging: Staging | undefined
 }
 
-/** What a Put Block would fail with now; asked before a long body is read, and again when it is stored. */
+/** Throws what the Put Block would fail with. Runs before a long body is read, and again when it is stored. */
 export function* checkPutBlock(
   tx: ReadTx,
   address: BlobAddress,
@@ -66,8 +65,8 @@ export function* checkPutBlock(
   const place = { containerId: container.id, name: address.blob, id: staging?.id }
   const current = stored?.blob
   const held = current === undefined ? staging?.lease : current.lease
-  // The blob itself stays as it is, so a lease that ended is not forgotten and can still be renewed.
-  checkWrite(current, guard, nowMs, 'update', held)
+  // The blob itself doesn't change, so an expired lease stays and can still be renewed.
+  checkBlobWrite(current, guard, nowMs, 'update', held)
   if (current !== undefined) {
     requireType(current, 'BlockBlob')
     checkOnline(current, nowMs)
@@ -81,13 +80,16 @@ export function* checkPutBlock(
   return { container, staging }
 }
 
-/** The code is that of the other limit, the message its own (azure-sdk-for-net#22856, xtdb#5394). */
+/** Has the code of the limit on committed blocks, and a message of its own (azure-sdk-for-net#22856, xtdb#5394). */
 function tooManyUncommitted(): StorageError {
   const message = 'The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.'
   return new StorageError('BlockCountExceedsLimit', {}, message)
 }
 
-/** Put Block: neither the ETag nor anything that can be read changes. A block of the same id is replaced. */
+/**
+ * Put Block changes neither the ETag nor anything that can be read. It replaces an uncommitted block of the
+ * same id.
+ */
 export function* putBlock(
   tx: Tx,
   address: BlobAddress,
@@ -97,10 +99,10 @@ export function* putBlock(
 ): Step<void> {
   const { container, staging } = yield* checkPutBlock(tx, address, put, nowMs)
   const [{ id }, { blob: name }, { blockId }] = [container, address, put]
-  // Blocks whose week is over and that no sweep has met yet don't come back with a new one.
+  // Expired blocks that the sweep has not removed yet must not reappear together with the new one.
   if (staging === undefined) yield* discardStaging(tx, id, name)
   const latest = block.content.id
-  // A new staging is called after its first block, whose id nothing else has.
+  // A new staging takes the id of its first block, which is unique.
   const before = staging ?? { id: latest, blockCount: 0, createdMs: nowMs, touchedMs: nowMs }
   const place = { containerId: id, name, id: before.id }
   const replaced = yield* getStagedBlock(tx, place, blockId)
@@ -117,14 +119,14 @@ export function* putBlock(
   if (staging === undefined) scheduleStaging(tx, id, name, after)
 }
 
-/** Where a list says that a block is; the latest is the uncommitted one, if there is one. */
+/** Where to look for a block. Latest is the uncommitted block, if there is one, else the committed one. */
 export type BlockPlace = 'Committed' | 'Uncommitted' | 'Latest'
 
 export type BlockListEntry = readonly [place: BlockPlace, blockId: string]
 
 export type BlockList = { readonly entries: readonly BlockListEntry[]; readonly newId: number }
 
-/** Put Block List: the blocks that it names are the blob, and the others that were put are discarded. */
+/** Put Block List makes the named blocks the blob, and discards the other uncommitted blocks. */
 export function* putBlockList(
   tx: Tx,
   address: BlobAddress,
@@ -137,23 +139,24 @@ export function* putBlockList(
   const { blob: name } = address
   const few = yield* fewStagedBlocks(tx, container.id, name, staging)
   const blocks = yield* namedBlocks(tx, target, name, put.guard, { entries, few })
-  // Before the new references are written, which a scan of the blocks would go over each time.
+  // Before the new references are written: a scan of the blocks would visit those each time.
   if (few !== undefined) yield* discardFewBlocks(tx, container.id, name, few)
   else if (staging !== undefined) yield* discardStaging(tx, container.id, name)
   const reused = reusedContent(target, blocks.length)
   const content = yield* putBlocks(tx, target.key, newId, blocks, reused)
   const before = reused === undefined ? target : withoutContent(target)
-  const made = { type: 'BlockBlob', content } as const
-  return yield* replaceBlob(tx, address, { ...before, staging: undefined }, encrypted, made, moment)
+  const replacement = { type: 'BlockBlob', content } as const
+  const empty = { ...before, staging: undefined }
+  return yield* replaceBlob(tx, address, empty, encrypted, replacement, moment)
 }
 
-export type BlockListTarget = {
+type BlockListTarget = {
   readonly target: PutTarget
-  /** The put with what its blob will be encrypted with. */
+  /** The put, with the encryption of the new blob. */
   readonly encrypted: Omit<PutBlob, 'guard' | 'createOnly'>
 }
 
-/** What a Put Block List would fail with now, whatever its list. */
+/** Throws what the Put Block List would fail with, whatever its list. */
 export function* checkPutBlockList(
   tx: ReadTx,
   address: BlobAddress,
@@ -162,16 +165,16 @@ export function* checkPutBlockList(
 ): Step<BlockListTarget> {
   const target = yield* checkPutBlob(tx, address, put, nowMs)
   if (target.stored !== undefined) requireType(target.stored.blob, 'BlockBlob')
-  const asked = put.guard.encryption ?? {}
+  const requested = put.guard.encryption ?? {}
   const { account } = address
-  const encryption = yield* requireEncryptionForWrite(tx, account, asked, target.container)
+  const encryption = yield* requireEncryptionForWrite(tx, account, requested, target.container)
   const { encryption: _none, ...rest } = put
   return { target, encrypted: encryption === undefined ? rest : { ...rest, encryption } }
 }
 
 /**
- * Most lists are a few blocks more than the one before. Where nothing keeps that one, the new list takes over
- * its references and touches only what differs.
+ * Most lists add a few blocks to the previous one. If that one is not kept as a version or snapshot, the new list
+ * takes over its references and changes only those that differ.
  */
 function reusedContent({ stored, protection }: PutTarget, blockCount: number): Content | undefined {
   if (stored === undefined || blockCount > RECORD_BLOCKS_MAX) return undefined
@@ -181,17 +184,17 @@ function reusedContent({ stored, protection }: PutTarget, blockCount: number): C
   return stored.blob.content
 }
 
-/** What is about to be replaced has handed its bytes over. */
+/** The blob to be replaced, without the bytes that the new one takes over. */
 function withoutContent(target: PutTarget): PutTarget {
   if (target.stored === undefined) return target
   const { content: _content, ...blob } = target.stored.blob
   return { ...target, stored: { ...target.stored, blob } }
 }
 
-/** All uncommitted blocks, where there are only a few. */
+/** All uncommitted blocks, if there are only a few. */
 type Few = readonly Entry[] | undefined
 
-/** The blocks of a list in its order. What is not where the list says it is fails the whole of it. */
+/** The blocks of a list, in its order. Fails if one of them is not where the list says. */
 export function* namedBlocks(
   tx: ReadTx,
   { container, stored, staging }: PutTarget,
@@ -211,18 +214,18 @@ export function* namedBlocks(
     stored === undefined || !isCommittedNamed ? [] : yield* committedBlocks(tx, stored.blob)
   yield* giveWay()
   const committedById = new Map(committed.map((block) => [block.id, block]))
-  const asked = guard.encryption ?? {}
+  const requested = guard.encryption ?? {}
   const blocks: BlockPieces[] = []
   for (const [where, id] of entries) {
     const isStaged = where !== 'Committed' && staging !== undefined
     const staged = isStaged ? yield* find(id) : undefined
     if (staged !== undefined) {
-      checkEncryption(staged.encryption, asked, 'append', container)
+      checkEncryption(staged.encryption, requested, 'append', container)
       blocks.push({ id, lengthBytes: staged.lengthBytes, pieces: staged.content.pieces })
     } else {
       const block = where === 'Uncommitted' ? undefined : committedById.get(id)
       if (block === undefined) throw new StorageError('InvalidBlockList')
-      checkEncryption(stored?.blob.encryption, asked, 'append', container)
+      checkEncryption(stored?.blob.encryption, requested, 'append', container)
       blocks.push(block)
     }
     if (blocks.length % GIVE_WAY_COUNT === 0) yield* giveWay()
@@ -230,21 +233,20 @@ export function* namedBlocks(
   return blocks
 }
 
-/** The last part of its key. */
 const idOf = ({ key }: Entry): string => String(decodeKey(key).at(-1))
 
 export type BlockLists = {
-  /** Undefined while there are uncommitted blocks only. */
+  /** Undefined if there are only uncommitted blocks. */
   readonly blob: Blob | undefined
-  /** In the order of the content; undefined if nobody asked. */
+  /** In the order of the content; undefined if not requested. */
   readonly committed: readonly Block[] | undefined
-  /** In the order of the ids. */
+  /** Ordered by id. */
   readonly uncommitted: readonly Block[] | undefined
 }
 
 export type BlockListType = 'committed' | 'uncommitted' | 'all'
 
-/** An uncommitted blob has no tags, so a condition on them is not met. */
+/** An uncommitted blob has no tags, so it meets no condition on them. */
 const UNCOMMITTED: Validators = { etag: '', lastModifiedMs: 0, tags: [] }
 
 /** Get Block List. A snapshot or a version has no uncommitted blocks. */

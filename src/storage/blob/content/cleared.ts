@@ -1,17 +1,17 @@
-// What was written to a page blob and cleared again. Neither the blob's map nor that of an older snapshot has
-// such pages, yet a diff against the snapshot tells them (Get Page Ranges with prevsnapshot), so they are kept
-// beside the map, with the write that cleared them.
+// Pages of a page blob that were written and then cleared. They are neither in the blob's map nor in that of an
+// older snapshot, yet a diff against the snapshot reports them (Get Page Ranges with prevsnapshot). So the
+// record lists them, with the write that cleared them.
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 
-/** `stamp` is of the write that cleared it. */
+/** `stamp` is that of the write that cleared it. */
 export type ClearedRange = ByteRange & { readonly stamp: number }
 
-/** More are joined with their neighbours: a page in between is told as cleared only if it is zeros now. */
+/** Beyond this, neighbours are joined. Pages between them are reported as cleared only if they are zeros now. */
 const CLEARED_COUNT_MAX = 64
 
 type Clearable = { readonly stamp: number; readonly cleared?: readonly ClearedRange[] }
 
-/** `blob` is as the write leaves it; `gone` is what there was in `range`, which it cleared. */
+/** `blob` is the record after the write that cleared `range`; `gone` is what was in the range before. */
 export function withCleared<T extends Clearable>(
   blob: T,
   gone: readonly ByteRange[],
@@ -37,7 +37,7 @@ function outside({ from, to, stamp }: ClearedRange, range: ByteRange): ClearedRa
   return parts.filter((part) => part.from < part.to)
 }
 
-/** Neighbours that one write cleared are one range; beyond `countMax`, the nearest neighbours are, too. */
+/** Joins neighbours that one write cleared and, beyond `countMax`, the closest ones. */
 function atMost(countMax: number, sorted: readonly ClearedRange[]): readonly ClearedRange[] {
   let ranges = joined(sorted, (last, next) => last.to === next.from && last.stamp === next.stamp)
   for (let gapBytes = 512; ranges.length > countMax; gapBytes *= 2) {

@@ -4,20 +4,20 @@ import { assertBytes } from '../../../../test/assert-bytes.ts'
 import { patternBytes } from '../../../extent/harness.ts'
 import { committedBlocks, RECORD_BLOCKS_MAX } from './content.ts'
 import { overwriteMap, clearMap, sweepMap } from '../../../extent/content/map.ts'
-import { checkEmpty, openWorld, type World } from '../harness.ts'
+import { checkEmpty, blobWorld, type BlobWorld } from '../harness.ts'
 import { deletedMapKey } from '../../../extent/content/map.ts'
 
 const PAGE = 512
 const page = (seed: number, count = 1) => patternBytes(seed, count * PAGE)
 
-async function mapOf(world: World, name: string): Promise<number> {
+async function mapOf(world: BlobWorld, name: string): Promise<number> {
   const map = (await world.find(name))?.map
   assert.ok(map !== undefined)
   return map
 }
 
 for (const waits of [false, true]) {
-  describe(waits ? 'on a store that waits' : 'on a store that runs straight', () => {
+  describe(waits ? 'on an engine whose reads wait' : 'on an engine whose reads don’t wait', () => {
     const COUNTS: readonly (readonly [count: number, records: number])[] = [
       [1, 0],
       [RECORD_BLOCKS_MAX, 0],
@@ -27,8 +27,8 @@ for (const waits of [false, true]) {
       [1_100, 5],
     ]
     for (const [count, records] of COUNTS) {
-      test(`a list of ${count} blocks stands in ${records} records of a map`, async () => {
-        const world = await openWorld({ waits })
+      test(`a list of ${count} blocks takes ${records} map records`, async () => {
+        const world = await blobWorld({ waits })
         const blocks = Array.from({ length: count }, (_, i) => patternBytes(i, 1 + (i % 7)))
         const blob = await world.putBlockList('b', blocks)
         assert.equal((await world.counts()).map ?? 0, records)
@@ -51,8 +51,8 @@ for (const waits of [false, true]) {
       })
     }
 
-    test('pages that are written over a snapshot leave it as it was', async () => {
-      const world = await openWorld({ waits })
+    test('writing pages leaves an earlier snapshot unchanged', async () => {
+      const world = await blobWorld({ waits })
       await world.putPages('p', 8 * PAGE, [[0, page(1, 8)]])
       const before = await world.read('p')
       const { snapshot } = await world.snapshot('p')
@@ -72,16 +72,16 @@ for (const waits of [false, true]) {
       assertBytes(await world.read('p'), expected)
     })
 
-    test('a page blob that is nothing but holes reads as zeros', async () => {
-      const world = await openWorld({ waits })
+    test('a page blob without pages reads as zeros', async () => {
+      const world = await blobWorld({ waits })
       await world.putPages('p', 4 * PAGE, [])
       assert.deepEqual(await world.read('p'), Buffer.alloc(4 * PAGE))
       const { snapshot } = await world.snapshot('p')
       assert.deepEqual(await world.read('p', { snapshot }), Buffer.alloc(4 * PAGE))
     })
 
-    test('a map is swept in steps, and each step leaves a sound store', async () => {
-      const world = await openWorld({ waits })
+    test('a map is swept in steps, each of which leaves the store consistent', async () => {
+      const world = await blobWorld({ waits })
       const pages = Array.from({ length: 25 }, (_, i) => [i * PAGE, page(i)] as const)
       await world.putPages('p', 25 * PAGE, pages)
       const map = await mapOf(world, 'p')
@@ -98,8 +98,8 @@ for (const waits of [false, true]) {
       await checkEmpty(world)
     })
 
-    test('the sweep of one map leaves its neighbours alone', async () => {
-      const world = await openWorld({ waits })
+    test('sweeping one map leaves its neighbours alone', async () => {
+      const world = await blobWorld({ waits })
       for (const name of ['a', 'b', 'c']) await world.putPages(name, PAGE, [[0, page(1)]])
       await world.delete('b')
       await world.sweep()

@@ -1,6 +1,6 @@
-// Where a blob's bytes are: behind its record (small ones), in the record as pieces (a few), or in a map,
-// which is records of their own by offset. A page or an appended block is one record of a map, so that
-// writing it costs the same in a blob of any size; of a long block list a record holds many blocks.
+// Where a blob's bytes are: small ones behind its record, a few pieces in the record, everything else in a map,
+// which has its own records by offset. A page or an appended block is one map record, so that writing it costs
+// the same in a blob of any size. A map record of a long block list holds many blocks.
 import assert from 'node:assert/strict'
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import {
@@ -11,7 +11,7 @@ import {
 import { subRangeOfPieces } from '../../../extent/content/slice-list.ts'
 import type { Content, Hole, Piece } from '../../../extent/content/slice.ts'
 import type { Key, ReadTx, Step, Tx } from '../../../kv/kv.ts'
-import { giveWay } from '../../../kv/paced.ts'
+import { giveWay } from '../../../kv/step.ts'
 import { copyMap } from '../../../extent/content/map-copy.ts'
 import {
   dropMap,
@@ -23,23 +23,23 @@ import {
 
 export type BlobContent = {
   readonly lengthBytes: number
-  /** The bytes stand behind the record … */
+  /** The bytes are behind the record … */
   readonly inline?: true
   /** … or in extents, end to end … */
   readonly content?: Content
-  /** … or are found by this id in a map. */
+  /** … or in the map with this id. */
   readonly map?: number
-  /** The block list, beside `content`; that of a map stands in its records. */
+  /** The block list of `content`. That of a map is in its records. */
   readonly blocks?: readonly Block[]
 }
 
-/** What Get Blob sends: bytes at hand, or pieces to be read. */
+/** What Get Blob sends: bytes in memory, or pieces to read. */
 export type BlobBytes =
   { readonly bytes: Uint8Array } | { readonly pieces: readonly (Piece | Hole)[] }
 
-/** Blocks in one record of a map. */
+/** Blocks in one map record. */
 export const MAP_BLOCKS = 256
-/** With more blocks than this, a block list is a map. */
+/** A longer block list becomes a map. */
 export const RECORD_BLOCKS_MAX = 64
 
 export function* readContent(
@@ -55,7 +55,7 @@ export function* readContent(
   return { pieces: subRangeOfPieces(blob.content.pieces, range.from, range.to) }
 }
 
-/** Blocks with their pieces, as a blob that was committed shows them. */
+/** A committed block with its pieces. */
 export type BlockPieces = {
   readonly id: string
   readonly pieces: readonly Piece[]
@@ -63,8 +63,8 @@ export type BlockPieces = {
 }
 
 /**
- * Stores a block list under a new id: in the record if it is short, else as a map. A short one may take over
- * the content of the record that it replaces.
+ * Stores a block list under a new id: in the record if it is short, else as a map. A short list may reuse the
+ * content of the record that it replaces.
  */
 export function* putBlocks(
   tx: Tx,
@@ -85,7 +85,7 @@ export function* putBlocks(
   return { lengthBytes, map: id }
 }
 
-/** Blocks of a map from `from` on. Answers where they end. */
+/** Puts blocks into a map, starting at `from`. Returns the offset where they end. */
 export function* putBlockRecords(
   tx: Tx,
   mapId: number,
@@ -94,10 +94,10 @@ export function* putBlockRecords(
 ): Step<number> {
   let offset = from
   for (let at = 0; at < blocks.length; at += MAP_BLOCKS) {
-    const some = blocks.slice(at, at + MAP_BLOCKS)
-    const pieces = some.flatMap((block) => block.pieces)
-    yield* putMapRecord(tx, mapId, offset, pieces, some.map(blockOf))
-    offset += some.reduce((sum, block) => sum + block.lengthBytes, 0)
+    const chunk = blocks.slice(at, at + MAP_BLOCKS)
+    const pieces = chunk.flatMap((block) => block.pieces)
+    yield* putMapRecord(tx, mapId, offset, pieces, chunk.map(blockOf))
+    offset += chunk.reduce((sum, block) => sum + block.lengthBytes, 0)
   }
   return offset
 }
@@ -106,7 +106,7 @@ function blockOf({ id, lengthBytes }: BlockPieces): Block {
   return [id, lengthBytes]
 }
 
-/** The committed blocks of a block blob, with their pieces; none if it was put whole. */
+/** The committed blocks of a block blob. There are none after Put Blob. */
 export function* committedBlocks(tx: ReadTx, blob: BlobContent): Step<BlockPieces[]> {
   if (blob.map === undefined) return cutBlocks(blob.content?.pieces ?? [], blob.blocks ?? [])
   const blocks: BlockPieces[] = []
@@ -123,7 +123,7 @@ function cutBlocks(pieces: readonly Piece[], blocks: readonly Block[]): BlockPie
   for (const [id, lengthBytes] of blocks) {
     let end = at
     let sum = 0
-    // A block is whole pieces: it was never written otherwise.
+    // A block always consists of whole pieces.
     while (sum < lengthBytes) sum += pieces[end++]?.lengthBytes ?? Infinity
     assert.equal(sum, lengthBytes, 'a block is made of whole pieces')
     cut.push({ id, pieces: pieces.slice(at, end), lengthBytes })
@@ -132,7 +132,7 @@ function cutBlocks(pieces: readonly Piece[], blocks: readonly Block[]): BlockPie
   return cut
 }
 
-/** The same bytes for the record under `toKey`, which shares nothing that can change with the first. */
+/** A copy of the content for the record under `toKey`. The two share only slices, which never change. */
 export function* copyContent(
   tx: Tx,
   { lengthBytes, inline, content, map, blocks, stamp }: BlobContent & { readonly stamp: number },
@@ -151,12 +151,12 @@ export function* copyContent(
   return { lengthBytes, map: newId }
 }
 
-/** The record moves to another key with its bytes; the records of a map stay where they are. */
+/** For a record that moves to another key. The records of a map stay where they are. */
 export function* moveContent(tx: Tx, { content }: BlobContent, toKey: Key): Step<void> {
   if (content !== undefined) yield* addReferences(tx, toKey, content)
 }
 
-/** No record shows these bytes any more. A map is swept later, in steps. */
+/** Releases bytes that no record uses any more. The sweep removes a map later, in steps. */
 export function* dropContent(tx: Tx, { content, map }: BlobContent): Step<void> {
   if (content !== undefined) yield* removeReferences(tx, content)
   if (map !== undefined) dropMap(tx, map)

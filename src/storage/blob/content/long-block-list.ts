@@ -1,6 +1,6 @@
-// Put Block List of more blocks than one transaction should touch. The map that shows them is made beside it, in
-// small transactions, from the blocks as they were at one time. The last transaction puts it into its place, if
-// nothing has changed since; otherwise the map is made again, and after a few times all is done in one.
+// Put Block List with more blocks than one transaction should touch. Small transactions build the new map from
+// a consistent view of the blocks. The last transaction puts the map in place if nothing has changed since;
+// otherwise the map is built again. After a few attempts, one big transaction does it all.
 import { setImmediate } from 'node:timers/promises'
 import { ExtentRetired } from '../../../extent/error.ts'
 import type { Kv, ReadTx, Step, Tx } from '../../../kv/kv.ts'
@@ -19,15 +19,15 @@ import { MAP_BLOCKS, putBlockRecords, type BlobContent, type BlockPieces } from 
 import { replaceBlob, type PutBlob, type PutTarget } from '../put.ts'
 import { discardStaging } from './staging.ts'
 
-/** Blocks of a list that one transaction commits. */
+/** The longest list that one transaction commits. */
 const ONE_TRANSACTION_BLOCKS_MAX = 1_000
-/** Blocks of one step: whole records. */
+/** Blocks per step, in whole map records. */
 const STEP_BLOCKS = 2 * MAP_BLOCKS
 const ATTEMPTS_MAX = 3
 
-export type LongBlockList = Omit<BlockList, 'newId'> & {
+type LongBlockList = Omit<BlockList, 'newId'> & {
   newId(): number
-  /** The machine's clock, by which maps that a crash has left are swept. */
+  /** The machine's clock: the sweep uses it to find maps that a crash has left behind. */
   readonly wallNowMs: number
 }
 
@@ -42,14 +42,14 @@ export async function putAnyBlockList(
   const { entries, newId, wallNowMs } = list
   const attempts = entries.length > ONE_TRANSACTION_BLOCKS_MAX ? ATTEMPTS_MAX : 0
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    // Decoding the list took a while already.
+    // Decoding the list has already taken a while.
     await setImmediate()
-    const seen = await kv.read((tx) => findBlocks(tx, address, put, entries, moment.nowMs))
+    const found = await kv.read((tx) => findBlocks(tx, address, put, entries, moment.nowMs))
     await setImmediate()
     const mapId = newId()
-    const made = await makeMap(kv, mapId, seen.blocks, wallNowMs)
-    const blob =
-      made && (await kv.write((tx) => commitMap(tx, address, put, { ...seen, made }, moment)))
+    const content = await buildMap(kv, mapId, found.blocks, wallNowMs)
+    const built = content && { content, state: found.state }
+    const blob = built && (await kv.write((tx) => commitMap(tx, address, put, built, moment)))
     if (blob !== undefined) return blob
     await kv.write((tx) => discardCopy(tx, mapId))
   }
@@ -71,13 +71,13 @@ function* findBlocks(
   return { blocks, state: stateOf(target) }
 }
 
-/** What decides which blocks a list names: the container, the blob and its uncommitted blocks. */
+/** Everything that determines which blocks a list names: the container, the blob and its uncommitted blocks. */
 function stateOf({ container, stored, staging }: PutTarget): readonly unknown[] {
   return [container.id, container.stamp, stored?.blob.stamp, staging?.id, staging?.latest]
 }
 
-/** Undefined if the bytes of a block have gone meanwhile. */
-async function makeMap(
+/** Undefined if the bytes of a block have been removed meanwhile. */
+async function buildMap(
   kv: Pick<Kv, 'read' | 'write'>,
   mapId: number,
   blocks: readonly BlockPieces[],
@@ -86,35 +86,35 @@ async function makeMap(
   await kv.write((tx) => beginMap(tx, mapId, wallNowMs))
   let lengthBytes = 0
   for (let at = 0; at < blocks.length; at += STEP_BLOCKS) {
-    const some = blocks.slice(at, at + STEP_BLOCKS)
+    const step = blocks.slice(at, at + STEP_BLOCKS)
     const from = lengthBytes
     try {
-      lengthBytes = await kv.write((tx) => putBlockRecords(tx, mapId, from, some))
+      lengthBytes = await kv.write((tx) => putBlockRecords(tx, mapId, from, step))
     } catch (error) {
       if (error instanceof ExtentRetired) return undefined
       throw error
     }
-    // In memory nothing else would wait.
+    // The memory engine doesn't wait for anything.
     await setImmediate()
   }
   return { lengthBytes, map: mapId }
 }
 
-/** Undefined if something has changed since the blocks were found. */
+/** Undefined if the blocks have changed since they were found. */
 function* commitMap(
   tx: Tx,
   address: BlobAddress,
   put: PutBlob,
-  { made, state }: { readonly made: BlobContent; readonly state: readonly unknown[] },
+  { content, state }: { readonly content: BlobContent; readonly state: readonly unknown[] },
   moment: Moment,
 ): Step<Blob | undefined> {
   const { target, encrypted } = yield* checkPutBlockList(tx, address, put, moment.nowMs)
   const isSame = stateOf(target).every((part, at) => part === state[at])
-  if (!isSame || made.map === undefined) return undefined
-  adoptMap(tx, made.map)
+  if (!isSame || content.map === undefined) return undefined
+  adoptMap(tx, content.map)
   const { container, staging } = target
   if (staging !== undefined) yield* discardStaging(tx, container.id, address.blob)
-  const replacement = { type: 'BlockBlob', content: made } as const
+  const replacement = { type: 'BlockBlob', content } as const
   const before = { ...target, staging: undefined }
   return yield* replaceBlob(tx, address, before, encrypted, replacement, moment)
 }

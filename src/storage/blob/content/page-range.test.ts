@@ -1,4 +1,4 @@
-// Get Page Ranges against maps that take many scans, and against its definition: a page at a time.
+// Get Page Ranges on maps that take many scans, compared with a page-by-page model.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { randomFrom } from '../../../../test/random.ts'
@@ -21,7 +21,7 @@ const MOMENT = { nowMs: 1_000_000, stamp: 1_024_000_000 }
 const SNAPSHOT = MOMENT.stamp + 1
 const [CONTAINER_ID, MAP_NOW, MAP_BEFORE] = [1, 10, 20]
 
-/** Which write each page shows; 0 for none. Neighbours of one write are one record. */
+/** The write that each page shows; 0 for none. Adjacent pages of one write are one record. */
 type Pages = readonly number[]
 
 function pieceOf(write: number, page: number, pageCount: number): Piece {
@@ -80,7 +80,7 @@ async function askInPages(kv: Kv, query: Partial<PageRangeQuery>, countMax: numb
   return { found, count }
 }
 
-/** By definition: each page on its own, then neighbours joined. */
+/** The model: compares page by page, then joins neighbours. */
 function expectedRanges(now: Pages, before: Pages): PageRange[] {
   const ranges: { from: number; to: number; isCleared: boolean }[] = []
   for (const [at, write] of now.entries()) {
@@ -94,7 +94,6 @@ function expectedRanges(now: Pages, before: Pages): PageRange[] {
   return ranges
 }
 
-/** Pages of some writes, the same for the same seed. */
 function randomPages(count: number, seed: number, runMax: number): number[] {
   const pages: number[] = []
   const random = randomFrom(seed)
@@ -116,7 +115,7 @@ for (const [count, runNow, runBefore] of MAPS) {
   const now = randomPages(count, 7, runNow)
   const before = randomPages(count, 8, runBefore)
   const previous = { snapshot: SNAPSHOT }
-  test(`${count} pages, runs up to ${runNow} and ${runBefore}: all at once and in pages`, async () => {
+  test(`ranges of ${count} pages with runs up to ${runNow} and ${runBefore}, at once and page by page`, async () => {
     const kv = await storeOf(now, before)
     const nothing = now.map(() => 0)
     assert.deepEqual((await ask(kv, {})).ranges, expectedRanges(now, nothing))
@@ -129,7 +128,7 @@ for (const [count, runNow, runBefore] of MAPS) {
   })
 }
 
-test('an answer ends after some records, even if they are one range', async () => {
+test('an answer ends after a number of records, even if they are one range', async () => {
   const now = Array.from({ length: 120_000 }, (_, at) => 1 + (at % 2))
   const kv = await storeOf(now, [])
   const { found, count } = await askInPages(kv, {}, 10)
@@ -140,19 +139,19 @@ test('an answer ends after some records, even if they are one range', async () =
   assert.deepEqual(ranges, [{ from: 0, to: now.length * PAGE_BYTES, isCleared: false }])
 })
 
-test('what the blob was longer by does not differ', async () => {
+test('pages past the current end of the blob are not reported', async () => {
   const kv = await storeOf([1, 0], [1, 1, 1])
   const { ranges } = await ask(kv, { previous: { snapshot: SNAPSHOT } })
   assert.deepEqual(ranges, [{ from: 512, to: 1024, isCleared: true }])
 })
 
 const SNAPSHOTS: readonly (readonly [string, Partial<PastBlob>, string])[] = [
-  ['of another type', { type: 'BlockBlob' }, 'PreviousSnapshotOperationNotSupported'],
+  ['of a blob of another type', { type: 'BlockBlob' }, 'PreviousSnapshotOperationNotSupported'],
   ['of a blob that was replaced', { origin: 1 }, 'BlobOverwritten'],
-  ['that is deleted', { deleted: { atMs: 0, untilMs: 1e15 } }, 'PreviousSnapshotNotFound'],
+  ['that is soft-deleted', { deleted: { atMs: 0, untilMs: 1e15 } }, 'PreviousSnapshotNotFound'],
 ]
 for (const [name, snapshot, code] of SNAPSHOTS) {
-  test(`a snapshot ${name} → ${code}`, async () => {
+  test(`comparing with a snapshot ${name} → ${code}`, async () => {
     const kv = await storeOf([1], [1], snapshot)
     await assert.rejects(ask(kv, { previous: { snapshot: SNAPSHOT } }), { code })
   })

@@ -1,5 +1,5 @@
-// Get Page Ranges: where a page blob was written, and what differs between it and a snapshot of it. Both are
-// one question, since a blob differs from an empty one where it was written (map-range.ts).
+// Get Page Ranges: the written pages of a page blob, or the pages that differ from those of a snapshot. Both
+// are the same query: the written pages are those that differ from an empty blob (map-range.ts).
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
@@ -13,18 +13,18 @@ export const PAGE_BYTES = 512
 export type PageRange = MapRange
 
 export type PageRangeQuery = {
-  /** What the client asks about; `to` may be Infinity. */
+  /** `to` may be Infinity. */
   readonly range: ByteRange
-  /** The snapshot to compare with; 'none of ours' is well-formed and names nothing. */
-  readonly previous?: { readonly snapshot: number } | 'none of ours'
-  /** Left out, all is answered at once. */
+  /** The snapshot to compare with; 'unknown' if the id is well-formed but none of ours. */
+  readonly previous?: { readonly snapshot: number } | 'unknown'
+  /** Without it, the answer has all ranges. */
   readonly page?: { readonly from: number; readonly countMax: number }
 }
 
-export type PageRanges = {
+type PageRanges = {
   readonly blob: Blob
   readonly ranges: readonly PageRange[]
-  /** Where the next page of the answer begins. */
+  /** The offset where the next page of the answer starts. */
   readonly next: number | undefined
 }
 
@@ -43,16 +43,16 @@ export function* getPageRanges(
     query.previous === undefined
       ? undefined
       : yield* findPrevious(tx, address, blob, query.previous, nowMs)
-  const asked = pagesOf(query.range, blob.lengthBytes)
-  const window = { from: Math.max(asked.from, query.page?.from ?? 0), to: asked.to }
-  // What was written and cleared since is in neither map.
+  const pages = pagesOf(query.range, blob.lengthBytes)
+  const window = { from: Math.max(pages.from, query.page?.from ?? 0), to: pages.to }
+  // Pages that were written and cleared since the snapshot are in neither map.
   const since = previous?.stamp ?? Infinity
   const cleared = (blob.cleared ?? []).filter(({ stamp }) => stamp > since)
   const maps = { now: blob.map, before: previous?.map, cleared }
   return { blob, ...(yield* changedRanges(tx, maps, window, query.page?.countMax)) }
 }
 
-/** The pages that the range touches. A range behind the end is an error, the whole of an empty blob is not. */
+/** The pages that the range touches. A range past the end is an error, but the whole of an empty blob is not. */
 function pagesOf({ from, to }: ByteRange, lengthBytes: number): ByteRange {
   if (from > 0 && from >= lengthBytes) throw new StorageError('InvalidPageRange')
   const end = Math.min(to, lengthBytes)
@@ -62,20 +62,20 @@ function pagesOf({ from, to }: ByteRange, lengthBytes: number): ByteRange {
   }
 }
 
-/** The snapshot to compare with: an older one of the same blob, which was not made anew since. */
+/** The snapshot to compare with: an older one of the same blob, which must not have been overwritten since. */
 function* findPrevious(
   tx: ReadTx,
   address: BlobAddress,
   blob: Blob,
-  asked: NonNullable<PageRangeQuery['previous']>,
+  previous: NonNullable<PageRangeQuery['previous']>,
   nowMs: number,
 ): Step<Blob> {
-  if (asked === 'none of ours') throw new StorageError('PreviousSnapshotNotFound')
+  if (previous === 'unknown') throw new StorageError('PreviousSnapshotNotFound')
   const { at, ...current } = address
-  if (at !== undefined && 'snapshot' in at && asked.snapshot > at.snapshot) {
+  if (at !== undefined && 'snapshot' in at && previous.snapshot > at.snapshot) {
     throw new StorageError('PreviousSnapshotCannotBeNewer')
   }
-  const { stored } = yield* findBlobAt(tx, { ...current, at: asked }, nowMs)
+  const { stored } = yield* findBlobAt(tx, { ...current, at: previous }, nowMs)
   if (stored === undefined) throw new StorageError('PreviousSnapshotNotFound')
   if (stored.blob.type !== 'PageBlob') {
     throw new StorageError('PreviousSnapshotOperationNotSupported')

@@ -1,4 +1,4 @@
-// Writes of pages on blobs in states that only other operations bring about: copies and retention.
+// Page writes to blobs that are copied, incremental copies, immutable or encrypted.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Kv } from '../../../kv/kv.ts'
@@ -40,34 +40,34 @@ const COPY: CopyState = {
 }
 
 const FAR = LATER.nowMs + 1
-const REFUSED: readonly (readonly [string, Partial<Blob>, string])[] = [
-  ['a copy is under way', { copy: { ...COPY, status: 'pending' } }, 'PendingCopyOperation'],
+const REJECTED: readonly (readonly [string, Partial<Blob>, string])[] = [
+  ['a copy is in progress', { copy: { ...COPY, status: 'pending' } }, 'PendingCopyOperation'],
   [
-    'incremental copies made it',
+    'the blob is an incremental copy',
     { copy: { ...COPY, isIncremental: true } },
     'OperationNotAllowedOnIncrementalCopyBlob',
   ],
-  ['it is held', { legalHold: true }, 'BlobImmutableDueToLegalHold'],
+  ['there is a legal hold', { legalHold: true }, 'BlobImmutableDueToLegalHold'],
   [
-    'a policy keeps it',
+    'there is an immutability policy',
     { immutability: { untilMs: FAR, mode: 'Unlocked' } },
     'BlobImmutableDueToPolicy',
   ],
   [
-    'a scope encrypts it and the request means none',
+    'the blob has an encryption scope that the request omits',
     { encryption: { scope: 's' } },
     'BlobUsesCustomerSpecifiedEncryption',
   ],
 ]
-for (const [name, state, code] of REFUSED) {
-  test(`no page is cleared while ${name} → ${code}`, async () => {
+for (const [name, state, code] of REJECTED) {
+  test(`clearing pages fails if ${name} → ${code}`, async () => {
     const kv = await storeOf(state)
     const clearing = kv.write((tx) => clearPages(tx, ADDRESS, WRITE, 9, LATER))
     await assert.rejects(clearing, { code })
   })
 }
 
-test('a finished copy is still told of after its pages were written', async () => {
+test('writing pages keeps the state of a finished copy', async () => {
   const kv = await storeOf({ copy: COPY })
   const blob = await kv.write((tx) => clearPages(tx, ADDRESS, WRITE, 9, LATER))
   assert.deepEqual([blob.copy, blob.modifiedMs, blob.stamp], [COPY, LATER.nowMs, LATER.stamp])
@@ -75,7 +75,7 @@ test('a finished copy is still told of after its pages were written', async () =
   assert.deepEqual(stored?.blob, blob)
 })
 
-test('bytes that were encrypted for the blob before are not stored in this one', async () => {
+test('bytes that were encrypted for a replaced blob are not written to its successor', async () => {
   const kv = await storeOf({})
   const body = { pieces: [], encryption: { scope: 's' } }
   const putting = kv.write((tx) => putPage(tx, ADDRESS, WRITE, body, LATER))

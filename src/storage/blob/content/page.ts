@@ -1,5 +1,5 @@
-// Page blobs: created with a length and no bytes, then written a run of pages at a time. A page that was
-// never written, or was cleared, has no record in the map and reads as zeros.
+// Page blobs: created with a length and no bytes, then written in runs of pages. A page that was never written,
+// or was cleared, has no map record and reads as zeros.
 import assert from 'node:assert/strict'
 import { intervalEnd, type ByteRange } from '../../../extent/content/interval-map.ts'
 import type { Piece } from '../../../extent/content/slice.ts'
@@ -22,22 +22,22 @@ import {
 } from '../encryption.ts'
 import { checkPutBlob, replaceBlob, type PutBlob } from '../put.ts'
 
-/** x-ms-if-sequence-number-le, -lt and -eq; all that are sent must hold. */
+/** x-ms-if-sequence-number-le, -lt and -eq. Each one that is sent must hold. */
 export type SequenceConditions = {
   readonly lessOrEqual?: bigint
   readonly less?: bigint
   readonly equal?: bigint
 }
 
-/** What Put Page and Clear Pages ask for; the range is one of whole pages. */
+/** A Put Page or Clear Pages. The range consists of whole pages. */
 export type PageWrite = {
   readonly guard: BlobGuard
   readonly sequence: SequenceConditions
   readonly range: ByteRange
 }
 
-export type PageTarget = ExistingTarget & {
-  /** What stays of the lease. */
+type PageTarget = ExistingTarget & {
+  /** The lease after the write. */
   readonly lease: Lease | undefined
   readonly mapId: number
 }
@@ -50,14 +50,14 @@ export function* putPageBlob(
   page: {
     readonly lengthBytes: number
     readonly sequenceNumber: bigint
-    /** A new id. */
     readonly mapId: number
   },
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
-  const asked = put.guard.encryption ?? {}
-  const encryption = yield* requireEncryptionForWrite(tx, address.account, asked, target.container)
+  const requested = put.guard.encryption ?? {}
+  const { account } = address
+  const encryption = yield* requireEncryptionForWrite(tx, account, requested, target.container)
   const { lengthBytes, sequenceNumber, mapId } = page
   return yield* replaceBlob(
     tx,
@@ -73,7 +73,7 @@ export function* putPageBlob(
   )
 }
 
-/** What a write of pages would fail with now; asked before the body is read, and again when it is stored. */
+/** Throws what the write would fail with. Runs before the body is read, and again when it is stored. */
 export function* checkPageWrite(
   tx: ReadTx,
   address: BlobAddress,
@@ -100,7 +100,7 @@ function checkSequence({ lessOrEqual, less, equal }: SequenceConditions, current
   if (!isMet) throw new StorageError('SequenceNumberConditionNotMet')
 }
 
-/** Put Page, of bytes that are durable already. */
+/** Put Page. The bytes are already durable. */
 export function* putPage(
   tx: Tx,
   address: BlobAddress,
@@ -109,7 +109,7 @@ export function* putPage(
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPageWrite(tx, address, write, moment.nowMs)
-  // Another blob may have come here while the bytes were encrypted for the one before.
+  // Another blob may have replaced the one that the bytes were encrypted for.
   checkEncryptedAs(target.stored.blob.encryption, body.encryption)
   let offset = write.range.from
   for (const piece of body.pieces) {
@@ -120,12 +120,12 @@ export function* putPage(
   return savePages(tx, target, moment)
 }
 
-/** Put Page with `clear`: the range may be as long as the blob. */
+/** Put Page with `clear`. The range may be as long as the blob. */
 export function* clearPages(
   tx: Tx,
   address: BlobAddress,
   write: PageWrite,
-  /** Of the map, if it gets a new one. */
+  /** For the map, if a new one is needed. */
   newId: number,
   moment: Moment,
 ): Step<Blob> {
@@ -139,8 +139,8 @@ export function* clearPages(
 }
 
 /**
- * What a clear takes away. Only a diff against a snapshot asks for it, and may be told too much: what was zeros
- * before is zeros now.
+ * The written ranges that a clear removes. Only diffs against snapshots need them. They may be too large: pages
+ * that were zeros before are still zeros.
  */
 function* rangesToClear(
   tx: Tx,
@@ -153,7 +153,7 @@ function* rangesToClear(
   return intervals.map((interval) => ({ from: interval.offset, to: intervalEnd(interval) }))
 }
 
-/** A copy that made the blob is still told of after its pages were written. */
+/** Writing pages keeps the state of the copy that created the blob. */
 function savePages(
   tx: Tx,
   { key, stored, lease }: PageTarget,

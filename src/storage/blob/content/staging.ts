@@ -1,10 +1,8 @@
-// Blocks that were put and not committed yet. They have a record each, and one for the blob that they are
-// for, which counts them and may be leased although nobody can read the blob. A week after the last one
-// was put they are gone.
+// Uncommitted blocks. Each has a record, and another record (the staging) counts those of one blob and holds
+// the lease of a blob that is not committed yet. Uncommitted blocks expire a week after the last one was put.
 import type { Content } from '../../../extent/content/slice.ts'
 import { addReferences, removeReferences } from '../../../extent/content/reference.ts'
 import type { Entry, Key, KeyRange, ReadTx, Step, Tx } from '../../../kv/kv.ts'
-import { getFields } from '../../../kv/fields.ts'
 import { decodeRecord, encodeRecord, type StoredRecord } from '../../../kv/record.ts'
 import { scanAll } from '../../../kv/scan.ts'
 import type { Lease } from '../../shared/lease.ts'
@@ -20,12 +18,12 @@ import {
 } from '../keys.ts'
 
 export type Staging = {
-  /** The keys of its blocks begin with it. Stores of older versions have stagings without one. */
+  /** The prefix of its blocks' keys. Older versions stored stagings without an id. */
   readonly id?: number
-  /** The id of the content that was put last: it changes with every block. */
+  /** The id of the last block's content. It changes with every Put Block. */
   readonly latest?: number
   readonly blockCount: number
-  /** All ids of uncommitted blocks of a blob have the same length. */
+  /** All uncommitted blocks of a blob have ids of this length. */
   readonly blockIdBytes: number
   readonly createdMs: number
   readonly touchedMs: number
@@ -38,7 +36,7 @@ export type StagedBlock = {
   readonly encryption?: BlobEncryption
 }
 
-/** Whose blocks: those of the staging with this id or, without one, of this name. */
+/** Identifies the blocks of a staging: by its id or, without one, by the blob's name. */
 export type StagingPlace = {
   readonly containerId: number
   readonly name: string
@@ -46,9 +44,9 @@ export type StagingPlace = {
 }
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000
-/** Blocks that one scan takes. */
+/** Blocks per scan. */
 const SCAN_COUNT = 1_000
-/** More blocks than this are left to the sweep when they are discarded. */
+/** If there are more blocks to discard, the sweep removes them. */
 const DISCARD_COUNT_MAX = 500
 
 export function* getStaging(
@@ -57,11 +55,11 @@ export function* getStaging(
   name: string,
   nowMs: number,
 ): Step<Staging | undefined> {
-  const staging = yield* getFields<Staging>(tx, stagingKey(containerId, name))
-  return staging === undefined || isOver(staging, nowMs) ? undefined : staging
+  const staging = yield* tx.getFields<Staging>(stagingKey(containerId, name))
+  return staging === undefined || isStagingExpired(staging, nowMs) ? undefined : staging
 }
 
-export function isOver(staging: Staging, nowMs: number): boolean {
+export function isStagingExpired(staging: Staging, nowMs: number): boolean {
   return staging.touchedMs + WEEK_MS <= nowMs
 }
 
@@ -73,7 +71,7 @@ export function saveStaging(tx: Tx, containerId: number, name: string, staging: 
   tx.put(stagingKey(containerId, name), encodeRecord(staging))
 }
 
-/** When a sweep should look whether the blocks are still wanted. */
+/** Schedules the sweep's check whether the blocks have expired. */
 export function scheduleStaging(tx: Tx, containerId: number, name: string, staging: Staging): void {
   tx.put(dueKey(staging.touchedMs + WEEK_MS, 'staging', containerId, name), encodeRecord({}))
 }
@@ -106,14 +104,14 @@ export function* putStagedBlock(
   tx.put(key, encodeRecord(block))
 }
 
-/** Every uncommitted block, in the order of the ids. There are at most 100,000. */
+/** All uncommitted blocks, ordered by id. There are at most 100,000. */
 export function scanStagedBlocks(tx: ReadTx, place: StagingPlace): Step<Entry[]> {
   return scanAll(tx, rangeOf(place), SCAN_COUNT)
 }
 
-/** The blob was written, or nobody came back for them: the uncommitted blocks go, many of them later. */
+/** Discards the uncommitted blocks, after a write or when they expire. If there are many, the sweep removes them. */
 export function* discardStaging(tx: Tx, containerId: number, name: string): Step<void> {
-  const staging = yield* getFields<Staging>(tx, stagingKey(containerId, name))
+  const staging = yield* tx.getFields<Staging>(stagingKey(containerId, name))
   const id = staging?.id
   tx.delete(stagingKey(containerId, name))
   if (staging !== undefined && id !== undefined && staging.blockCount > DISCARD_COUNT_MAX) {
@@ -124,7 +122,7 @@ export function* discardStaging(tx: Tx, containerId: number, name: string): Step
   for (const block of blocks) yield* discardBlock(tx, block)
 }
 
-/** Every block of a staging that has only a few, to be named and discarded without another look. */
+/** All blocks of a staging that has few, read once for both the commit and the discard. */
 export function* fewStagedBlocks(
   tx: ReadTx,
   containerId: number,
@@ -145,7 +143,7 @@ export function* discardFewBlocks(
   for (const block of blocks) yield* discardBlock(tx, block)
 }
 
-/** One step of the sweep of a discarded staging: how many blocks it removed; 0 when all are gone. */
+/** One step in sweeping a discarded staging. Returns the number of removed blocks; 0 when done. */
 export function* sweepStaging(tx: Tx, id: number, countMax: number): Step<number> {
   const entries = yield* tx.scan({ ...blockRange(id), countMax })
   for (const entry of entries) yield* discardBlock(tx, entry)

@@ -1,15 +1,15 @@
-// Copy Blob From URL with a source elsewhere: its bytes are in extents by now.
+// Copy Blob From URL from another server. The bytes have already been read into extents.
 import { addReferences } from '../../../extent/content/reference.ts'
 import type { Piece } from '../../../extent/content/slice.ts'
 import type { Step, Tx } from '../../../kv/kv.ts'
-import type { CopyState } from '../../shared/copy-state.ts'
+import { completedCopy, type CopyState } from '../../shared/copy-state.ts'
 import type { Moment } from '../../../node/moment.ts'
 import type { BlobAddress } from '../blob.ts'
 import type { Blob } from '../record.ts'
 import { checkCopyTarget } from './copy.ts'
-import { checkEncryptedFor, checkPutBlob, replaceBlob, type PutBlob } from '../put.ts'
+import { checkPutBlob, replaceBlob, requireEncryptedFor, type PutBlob } from '../put.ts'
 
-export type CopiedBody = {
+type CopiedBody = {
   readonly id: number
   readonly lengthBytes: number
   readonly pieces: readonly Piece[]
@@ -25,15 +25,9 @@ export function* storeCopied(
 ): Step<Blob> {
   const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
   checkCopyTarget(target, 'BlockBlob')
-  checkEncryptedFor(target, put)
+  yield* requireEncryptedFor(target, put)
   yield* addReferences(tx, target.key, { id, pieces })
-  const copy: CopyState = {
-    ...state,
-    status: 'success',
-    copiedBytes: lengthBytes,
-    totalBytes: lengthBytes,
-    completedMs: moment.nowMs,
-  }
+  const copy = completedCopy(state, lengthBytes, moment.nowMs)
   const content = { lengthBytes, content: { id, pieces } }
   return yield* replaceBlob(tx, address, target, put, { type: 'BlockBlob', content, copy }, moment)
 }

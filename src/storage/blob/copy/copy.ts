@@ -1,10 +1,10 @@
-// Copies of a blob that is in this store: one transaction that shares the slices of the bytes and nothing
-// that can change, so that whatever becomes of either blob, the other stays. What is wrong with the source
-// is told as CannotVerifyCopySource with the status that reading it would have had.
+// Copies within this store, in one transaction. The two blobs share slices, which never change, and nothing
+// else, so each is independent of the other. Errors of the source become CannotVerifyCopySource (source.ts).
 import type { Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
-import type { CopyState } from '../../shared/copy-state.ts'
-import { EncryptionNeeded } from '../../shared/encryption-needed.ts'
+import { need } from '../../../kv/step.ts'
+import { completedCopy, type CopyState } from '../../shared/copy-state.ts'
+import { ENCRYPTION_NEEDED } from '../../shared/encryption-needed.ts'
 import { requireEncryptionScope } from '../../shared/encryption-scope.ts'
 import { StorageError } from '../../shared/error.ts'
 import { isInfinite } from '../../shared/lease.ts'
@@ -27,21 +27,21 @@ import { checkOnline, rehydrationTo, isOnlineTier, tierOf } from '../tier.ts'
 import type { AccessTier, RehydratePriority } from '../access-tier.ts'
 
 export type CopyBlob = {
-  /** Its headers are the source's, whatever stands here, and so is its metadata unless `metadata` is given. */
+  /** Its headers are ignored: those of the source are used, and so is its metadata unless `metadata` is given. */
   readonly put: PutBlob
   readonly metadata: Metadata | undefined
   readonly source: SourceRead
   readonly state: Pick<CopyState, 'id' | 'source'>
   readonly newId: number
   readonly copiesTags: boolean
-  /** x-ms-seal-blob; without it an append blob is sealed if its source is. */
+  /** x-ms-seal-blob. Without it, an append blob is sealed if its source is. */
   readonly seal: boolean | undefined
   readonly rehydratePriority: RehydratePriority | undefined
-  /** The bytes under the key of the destination, if that is not the source's. */
+  /** The bytes, encrypted with the key of the destination, if it differs from that of the source. */
   readonly resealed?: Resealed
 }
 
-/** Copy Blob from this store, and Copy Blob From URL after it has looked at the bytes. */
+/** Copy Blob, and Copy Blob From URL once it has checked the bytes. */
 export function* copyBlob(
   tx: Tx,
   address: BlobAddress,
@@ -57,33 +57,25 @@ export function* copyBlob(
   const encryption = encryptionForWrite(put.guard.encryption ?? {}, target.container)
   const content = yield* copiedContent(tx, address, target, copy, source, encryption)
   const tags = copy.copiesTags ? source.tags : put.tags
-  const { tags: _tags, ...asked } = put
-  const made = {
-    ...asked,
+  const { tags: _tags, ...rest } = put
+  const copied = {
+    ...rest,
     headers: source.headers,
     metadata: copy.metadata ?? source.metadata,
     ...(tags && { tags }),
     ...(encryption && { encryption }),
   }
-  const total = source.lengthBytes
-  const state: CopyState = {
-    ...copy.state,
-    status: 'success',
-    copiedBytes: total,
-    totalBytes: total,
-    completedMs: moment.nowMs,
-  }
   const replacement: Replacement = {
     ...copiedProperties(source, copy.seal),
     content,
-    copy: state,
+    copy: completedCopy(copy.state, source.lengthBytes, moment.nowMs),
     ...(content.inline === true && { bytes: stored.bytes }),
   }
-  const blob = yield* replaceBlob(tx, address, target, made, replacement, moment)
+  const blob = yield* replaceBlob(tx, address, target, copied, replacement, moment)
   return leaveArchive(tx, target, { blob, bytes: replacement.bytes }, copy, source, moment)
 }
 
-/** The destination of a copy: of the source's type, and leased for ever or not at all. */
+/** The destination has the type of the source, and its lease, if any, is infinite. */
 export function checkCopyTarget({ stored, lease }: PutTarget, type: BlobType): void {
   if (lease !== undefined && !isInfinite(lease)) {
     throw new StorageError('InfiniteLeaseDurationRequired')
@@ -91,7 +83,7 @@ export function checkCopyTarget({ stored, lease }: PutTarget, type: BlobType): v
   if (stored !== undefined && stored.blob.type !== type) throw new StorageError('InvalidBlobType')
 }
 
-/** An archived source is copied only to a tier that is online. */
+/** An archived source can only be copied to an online tier. */
 function checkCopyTier(tier: AccessTier | undefined, source: Blob, nowMs: number): void {
   if (tier === undefined || tier === 'Archive') checkOnline(source, nowMs)
 }
@@ -106,17 +98,17 @@ function* copiedContent(
 ): Step<BlobContent> {
   const { resealed, newId } = copy
   if (resealed !== undefined) {
-    if (!isSameEncryption(resealed.encryption, encryption)) throw new EncryptionNeeded()
+    if (!isSameEncryption(resealed.encryption, encryption)) yield* need(ENCRYPTION_NEEDED)
     return yield* putResealed(tx, key, newId, resealed)
   }
-  if (!isShareable(source, copy.source.address, encryption, account)) throw new EncryptionNeeded()
+  if (!isShareable(source, copy.source.address, encryption, account)) yield* need(ENCRYPTION_NEEDED)
   if (encryption !== undefined && 'scope' in encryption) {
     yield* requireEncryptionScope(tx, account, encryption.scope)
   }
   return yield* copyContent(tx, source, key, newId)
 }
 
-/** Under the same key. A scope is its account's own: another account may have another of that name. */
+/** Whether both have the same key. Scopes of the same name in two accounts have different keys. */
 export function isShareable(
   source: Blob,
   from: Pick<BlobAddress, 'account'>,
@@ -127,7 +119,7 @@ export function isShareable(
   return encryption === undefined || 'keySha256' in encryption || from.account === account
 }
 
-/** What belongs to the type of a blob. */
+/** The properties that depend on the type of the blob. */
 export function copiedProperties(
   { type, blockCount, isSealed, sequenceNumber }: Pick<Blob, keyof TypeProperties>,
   seal: boolean | undefined,
@@ -143,7 +135,7 @@ export function copiedProperties(
 
 export type TypeProperties = Pick<Blob, 'type' | 'blockCount' | 'isSealed' | 'sequenceNumber'>
 
-/** The copy of an archived blob is archived too, and on its way to the tier that was asked for. */
+/** The copy of an archived blob is archived too, and rehydrates to the requested tier. */
 function leaveArchive(
   tx: Tx,
   { key }: PutTarget,

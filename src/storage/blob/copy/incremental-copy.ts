@@ -1,10 +1,10 @@
-// Incremental Copy Blob: each copy of a page blob's snapshot becomes a snapshot of the destination, which is
-// bound to that source for good and is written to in no other way. To us every copy is one of slices, so
-// there is nothing to gain from the difference; what is kept are the rules.
+// Incremental Copy Blob: each copied snapshot of a page blob becomes a snapshot of the destination, which stays
+// bound to that source and can't be written by other operations. Every copy here shares slices, so copying
+// only the difference would gain nothing; what matters are the service's rules.
 import type { Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
 import { ofSource } from '../../shared/copy-source.ts'
-import type { CopyState } from '../../shared/copy-state.ts'
+import { completedCopy, type CopyState } from '../../shared/copy-state.ts'
 import { StorageError } from '../../shared/error.ts'
 import { parseTimestamp } from '../../shared/etag.ts'
 import type { Moment } from '../../../node/moment.ts'
@@ -14,8 +14,8 @@ import { copyContent } from '../content/content.ts'
 import { isShareable } from './copy.ts'
 import { findSource, type SourceRead } from './source.ts'
 import { encryptionForWrite } from '../encryption.ts'
-import { checkWrite, type BlobGuard } from '../guard.ts'
-import { copyPast, nextPastStamp, placeOf } from '../past/past.ts'
+import { checkBlobWrite, type BlobGuard } from '../guard.ts'
+import { copyPast, nextPastStamp, blobPlaceOf } from '../past/past.ts'
 import { getProtection } from '../protection.ts'
 import { replaceBlob } from '../put.ts'
 import { withSnapshots } from '../past/snapshot.ts'
@@ -37,7 +37,7 @@ export function* incrementalCopy(
 ): Step<Blob> {
   const found = yield* findBlob(tx, address, moment.nowMs)
   const current = found.stored?.blob
-  const lease = checkWrite(current, guard, moment.nowMs, 'copy')
+  const lease = checkBlobWrite(current, guard, moment.nowMs, 'copy')
   const { stored } = yield* findSource(tx, source, moment.nowMs)
   const { headers, metadata, sequenceNumber, lengthBytes, type } = stored.blob
   if (type !== 'PageBlob') throw new StorageError('InvalidSourceBlobType')
@@ -47,9 +47,9 @@ export function* incrementalCopy(
   }
   if (current !== undefined) checkSameSource(current, source.address, state.source)
   const staging = yield* getStaging(tx, found.container.id, address.blob, moment.nowMs)
-  // Nothing is lost with the state that is replaced: it is the last snapshot.
+  // The replaced state needs no protection: it is also the last snapshot.
   const protection = { ...(yield* getProtection(tx, address.account)), ...UNPROTECTED }
-  const made = yield* replaceBlob(
+  const replaced = yield* replaceBlob(
     tx,
     address,
     { ...found, staging, lease, protection },
@@ -57,18 +57,18 @@ export function* incrementalCopy(
     {
       type,
       content: yield* copyContent(tx, stored.blob, found.key, newIds[0]),
-      copy: copied(state, lengthBytes, moment),
+      copy: { ...completedCopy(state, lengthBytes, moment.nowMs), isIncremental: true },
       ...(sequenceNumber !== undefined && { sequenceNumber }),
     },
     moment,
   )
-  const place = placeOf(address, found)
-  const snapshot = yield* nextPastStamp(tx, place, made, moment)
-  const counted = withSnapshots(made, (made.snapshotCount ?? 0) + 1)
+  const place = blobPlaceOf(address, found)
+  const snapshot = yield* nextPastStamp(tx, place, replaced, moment)
+  const counted = withSnapshots(replaced, (replaced.snapshotCount ?? 0) + 1)
   const blob: Blob = {
     ...counted,
-    ...(made.copy && { copy: { ...made.copy, destinationSnapshot: snapshot } }),
-    // Its snapshots can be told apart page by page, however far back.
+    ...(replaced.copy && { copy: { ...replaced.copy, destinationSnapshot: snapshot } }),
+    // Get Page Ranges can compare all snapshots, however old.
     ...(current?.origin !== undefined && { origin: current.origin }),
   }
   tx.put(found.key, encodeRecord(blob))
@@ -79,16 +79,7 @@ export function* incrementalCopy(
 
 const UNPROTECTED = { isVersioningEnabled: false, blobRetentionDays: undefined }
 
-function copied(
-  state: IncrementalCopy['state'],
-  lengthBytes: number,
-  { nowMs }: Moment,
-): CopyState {
-  const bytes = { copiedBytes: lengthBytes, totalBytes: lengthBytes }
-  return { ...state, status: 'success', ...bytes, completedMs: nowMs, isIncremental: true }
-}
-
-/** The destination is there: made by an incremental copy, of the same blob, of a snapshot no later. */
+/** An existing destination must be an incremental copy of the same blob, and not of a later snapshot. */
 function checkSameSource(current: Blob, source: BlobAddress, url: string): void {
   if (current.type !== 'PageBlob') throw new StorageError('InvalidBlobType')
   const { copy } = current
@@ -100,7 +91,7 @@ function checkSameSource(current: Blob, source: BlobAddress, url: string): void 
   if (next < last) throw new StorageError('IncrementalCopyOfEarlierSnapshotNotAllowed')
 }
 
-/** Which blob a URL names, whatever the snapshot and the SAS. */
+/** The blob that a URL names, without snapshot and SAS. */
 function blobOf(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`

@@ -1,5 +1,5 @@
-// A copy under another key can't share slices: its bytes are encrypted anew, in one run, and cut where the
-// source's were, so that blocks stay blocks and pages that were never written stay so.
+// A copy with another encryption key can't share slices. Its bytes are encrypted again in one run, which is
+// then cut like the source, so that blocks stay blocks and unwritten pages stay unwritten.
 import assert from 'node:assert/strict'
 import { addReferences } from '../../../extent/content/reference.ts'
 import { cutPiece } from '../../../extent/content/slice-list.ts'
@@ -16,17 +16,17 @@ import {
 import { mapIntervals, putMapRecord } from '../../../extent/content/map.ts'
 import type { BlobEncryption } from '../encryption.ts'
 
-/** A part of the run: a block, an interval of a map, or all of it. */
-export type ResealedPart = {
+/** A part of the run: a block, an interval of a map, or the whole run. */
+type ResealedPart = {
   readonly lengthBytes: number
   readonly blockId?: string
   readonly offset?: number
 }
 
-/** What has bytes in a blob, in order, and how they are cut. */
-export type ResealPlan = {
+/** The bytes of a blob, in order and without its holes, and how to cut them. */
+type ResealPlan = {
   readonly source: BlobBytes
-  /** Of the run; the blob may be longer. */
+  /** The length of the run; with holes, the blob is longer. */
   readonly runBytes: number
   readonly lengthBytes: number
   readonly parts: readonly ResealedPart[]
@@ -34,7 +34,7 @@ export type ResealPlan = {
 
 export type Resealed = Omit<ResealPlan, 'source'> & {
   readonly encryption: BlobEncryption | undefined
-  /** The run, in one piece; none if it is empty. */
+  /** The run as one piece; none if it is empty. */
   readonly pieces: readonly Piece[]
 }
 

@@ -1,5 +1,5 @@
-// A blob or a file as the source of a copy. What is wrong with it is told as CannotVerifyCopySource with the
-// status that reading it would have had.
+// A blob or file of this store as the source of a copy. Its errors become CannotVerifyCopySource, with the
+// status that reading the source would have had.
 import assert from 'node:assert/strict'
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
@@ -9,7 +9,7 @@ import {
   NO_CONDITIONS,
   type Conditions,
 } from '../../shared/condition.ts'
-import { NO_TYPE, type ContentHeaders } from '../../shared/content-headers.ts'
+import { NO_CONTENT_TYPE, type ContentHeaders } from '../../shared/content-headers.ts'
 import {
   ofSource,
   type OtherSource,
@@ -24,16 +24,15 @@ import { checkEncryption, type RequestEncryption } from '../encryption.ts'
 import { checkNoPendingCopy, checkNotIncremental, conditionState } from '../guard.ts'
 import { checkOnline } from '../tier.ts'
 
-/** A blob or a file of this store as the source of a copy. */
 export type SourceRead = {
   readonly address: BlobAddress | OtherSource
   readonly conditions: Conditions
   readonly encryption: RequestEncryption
-  /** Its bytes are read as by Get Blob, so an unmet condition is 304 or 412 of the source. */
+  /** The bytes are read as by Get Blob, so an unmet condition is a 304 or 412 of the source. */
   readonly isFetched?: boolean
-  /** The state that was looked at before and must still be there. */
+  /** The state that was read before, which must still be the current one. */
   readonly stamp?: number
-  /** Bytes in the archive can't be read, but a copy can bring them out of it. */
+  /** Archived bytes can't be read, but a copy can rehydrate them. */
   readonly mayBeArchived?: boolean
 }
 
@@ -65,7 +64,7 @@ function* findStored(tx: ReadTx, address: SourceRead['address'], nowMs: number):
 
 const NO_BYTES = new Uint8Array(0)
 
-/** The blob that a copy makes of a file: a block blob (Copy Blob, remarks), whose bytes are found by offset. */
+/** The file as a blob: a copy of a file is a block blob (Copy Blob, remarks), with its bytes in a map. */
 function blobOfFile({ content, headers, ...state }: SourceState): StoredBlob {
   assert(content !== undefined && 'map' in content, 'the bytes of a file are in a map')
   return {
@@ -74,9 +73,11 @@ function blobOfFile({ content, headers, ...state }: SourceState): StoredBlob {
   }
 }
 
-/** A blob always has a type. */
+/** A file without a content type becomes a blob with the default type. */
 function typed({ contentType, ...rest }: ContentHeaders): ContentHeaders {
-  return contentType === undefined || contentType === NO_TYPE ? rest : { contentType, ...rest }
+  return contentType === undefined || contentType === NO_CONTENT_TYPE
+    ? rest
+    : { contentType, ...rest }
 }
 
 /** A blob as the source of a copy to a file. */
@@ -86,9 +87,13 @@ export function* findBlobState(
   nowMs: number,
   stamp?: number,
 ): Step<SourceState> {
-  const asked = { address, conditions: NO_CONDITIONS, encryption: {} }
-  const read = stamp === undefined ? asked : { ...asked, stamp }
-  const { stored } = yield* findSource(tx, read, nowMs)
+  const source = {
+    address,
+    conditions: NO_CONDITIONS,
+    encryption: {},
+    ...(stamp !== undefined && { stamp }),
+  }
+  const { stored } = yield* findSource(tx, source, nowMs)
   const { lengthBytes, headers, metadata, createdMs, modifiedMs } = stored.blob
   const found = { lengthBytes, headers, metadata, createdMs, modifiedMs, stamp: stored.blob.stamp }
   return { ...found, content: yield* sharedContent(tx, stored) }

@@ -1,4 +1,4 @@
-// Find Blobs by Tags, in an account or in a container.
+// Find Blobs by Tags in an account or in a container.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { findBlob } from '../blob.ts'
 import {
@@ -12,7 +12,7 @@ import { splitContainer, type TagConjunction } from '../../shared/tag-filter.ts'
 import { decodeFindMarker, findBlobsByTags, type FoundPage, type LoadTagged } from './tag-index.ts'
 import { NO_TAGS } from '../../shared/tags.ts'
 
-type Asked = {
+type FindRequest = {
   readonly where: TagConjunction
   readonly start: ReturnType<typeof decodeFindMarker> | undefined
   readonly countMax: number
@@ -20,15 +20,15 @@ type Asked = {
 
 const NOTHING: FoundPage = { items: [], next: undefined }
 
-/** In all containers, or in the one that the filter names; one that isn't there has no blobs. */
+/** In all containers, or in the one that the filter names. A container that doesn't exist has no blobs. */
 export function* findInAccount(
   tx: ReadTx,
   account: string,
-  asked: Asked,
+  request: FindRequest,
   nowMs: number,
 ): Step<FoundPage> {
-  const { container: name, where } = splitContainer(asked.where)
-  const find = { ...asked, account, where }
+  const { container: name, where } = splitContainer(request.where)
+  const find = { ...request, account, where }
   if (name === undefined) return yield* findBlobsByTags(tx, find, loadTagged(tx, nowMs))
   const container = yield* getContainer(tx, { account, container: name })
   if (container === undefined) return NOTHING
@@ -38,15 +38,15 @@ export function* findInAccount(
 export function* findInContainer(
   tx: ReadTx,
   address: ContainerAddress,
-  asked: Asked,
+  request: FindRequest,
   nowMs: number,
 ): Step<FoundPage> {
   const { account } = address
   const { id: containerId } = yield* requireContainer(tx, address)
-  return yield* findBlobsByTags(tx, { ...asked, account, containerId }, loadTagged(tx, nowMs))
+  return yield* findBlobsByTags(tx, { ...request, account, containerId }, loadTagged(tx, nowMs))
 }
 
-/** The index knows containers by id; each one's name is looked up once. */
+/** The index stores ids of containers; each name is looked up once. */
 function loadTagged(tx: ReadTx, nowMs: number): LoadTagged {
   const names = new Map<number, ContainerName | undefined>()
   return (containerId, blob) => taggedBlob(tx, names, { containerId, blob }, nowMs)

@@ -1,11 +1,11 @@
-// List Blobs with snapshots, versions, what is soft-deleted or not committed: three ranges of keys, merged by
-// name. Of one name come its past states, the oldest first, and then the blob itself. Where only the name
-// matters, the walk jumps over its past.
+// List Blobs with snapshots, versions, soft-deleted or uncommitted blobs: three ranges of keys, merged by name.
+// The past states of a name come first, oldest first, then the blob itself. If only the name matters, the walk
+// skips its past states.
 import { decodeKey } from '../../../kv/key.ts'
 import type { Key, KeyRange, ReadTx, Step } from '../../../kv/kv.ts'
 import type { StoredRecord } from '../../../kv/record.ts'
 import { BATCH_MIN, nextBatch, openCursor, SKIP_MAX, type Cursor } from '../../shared/cursor.ts'
-import { decodeBlob, decodePast, isExpired } from '../blob.ts'
+import { decodeBlob, decodePast, isBlobExpired } from '../blob.ts'
 import type { Blob, PastBlob } from '../record.ts'
 import { DELETED_ROOT, pastBlobKey } from '../keys.ts'
 import {
@@ -21,7 +21,7 @@ import {
   type ListIncludes,
   type ListPosition,
 } from './list-page.ts'
-import { decodeStaging, isOver, type Staging } from '../content/staging.ts'
+import { decodeStaging, isStagingExpired, type Staging } from '../content/staging.ts'
 
 type MergedList = ListBlobs & { readonly include: ListIncludes }
 
@@ -37,11 +37,11 @@ type Walk = {
   readonly pasts: Cursor<PastEntry>
   readonly blobs: Cursor<BlobEntry>
   readonly stagings: Cursor<StagingEntry>
-  /** The name whose past was met and whose blob is still to come, if it has one. */
+  /** The name whose past states have been visited, and whose blob, if any, comes next. */
   open: string | undefined
 }
 
-/** One record further: what it shows, if anything, and the place behind it. */
+/** One step of the walk: the item, if this record is listed, and the position after it. */
 type Stepped = { readonly item: BlobItem | undefined; readonly after: ListPosition }
 
 export function* listMerged(
@@ -101,8 +101,8 @@ function* step(walk: Walk): Step<Stepped | undefined> {
   if (blob?.name === name) walk.blobs.advance()
   if (staging?.name === name) walk.stagings.advance()
   const after = { afterName: name }
-  if (blob?.name === name && !isExpired(blob.blob, walk.nowMs)) return { item: blob, after }
-  if (staging?.name === name && !isOver(staging.staging, walk.nowMs)) {
+  if (blob?.name === name && !isBlobExpired(blob.blob, walk.nowMs)) return { item: blob, after }
+  if (staging?.name === name && !isStagingExpired(staging.staging, walk.nowMs)) {
     return { item: staging, after }
   }
   return { item: hadPast ? yield* versionsOnly(walk, name) : undefined, after }
@@ -122,7 +122,7 @@ function stepPast(walk: Walk, entry: PastEntry): Stepped {
   pasts.advance()
   walk.open = name
   if (!isPastListed(list.include)) {
-    // Of its past only the soft-deleted blob counts, and that is the last.
+    // Of the past states only the soft-deleted blob is listed, which is the last one.
     const isRootListed = list.include.deleted && past.kind !== 'root'
     pasts.seek(
       isRootListed ? pastBlobKey(containerId, name, DELETED_ROOT) : PASTS.after(containerId, name),
@@ -133,17 +133,17 @@ function stepPast(walk: Walk, entry: PastEntry): Stepped {
 }
 
 function isListed(past: PastBlob, include: ListIncludes, nowMs: number): boolean {
-  if (past.deleted !== undefined && (!include.deleted || isOverdue(past, nowMs))) return false
+  if (past.deleted !== undefined && (!include.deleted || isRetentionOver(past, nowMs))) return false
   if (past.kind === 'snapshot') return include.snapshots
   return past.kind === 'root' || include.versions
 }
 
-/** Its time is over, and no sweep has met it yet. */
-function isOverdue({ deleted }: PastBlob, nowMs: number): boolean {
+/** Can't be restored any more, but the sweep has not removed it yet. */
+function isRetentionOver({ deleted }: PastBlob, nowMs: number): boolean {
   return deleted !== undefined && deleted.untilMs <= nowMs
 }
 
-/** The newest version stands for a blob that has nothing else any more. */
+/** A name that has nothing but versions is listed as its newest version. */
 function* versionsOnly(walk: Walk, name: string): Step<BlobItem | undefined> {
   const { tx, containerId, nowMs } = walk
   const { include } = walk.list
@@ -155,7 +155,7 @@ function* versionsOnly(walk: Walk, name: string): Step<BlobItem | undefined> {
     const found = entries.map(({ key, value }) => pickPast(key, value))
     for (const { past } of found) {
       if (past.kind === 'root' && isListed(past, include, nowMs)) return undefined
-      if (past.kind !== 'version' || isOverdue(past, nowMs)) continue
+      if (past.kind !== 'version' || isRetentionOver(past, nowMs)) continue
       return { name, blob: past, hasVersionsOnly: true }
     }
     const last = found.at(-1)
@@ -164,7 +164,7 @@ function* versionsOnly(walk: Walk, name: string): Step<BlobItem | undefined> {
   }
 }
 
-/** Where the name goes on behind a delimiter, its prefix stands for it and for all that share it. */
+/** A name that contains the delimiter is listed as its prefix; the walk then skips all names with that prefix. */
 function folded(walk: Walk, stepped: Stepped): Stepped {
   const { item } = stepped
   if (item === undefined || 'prefix' in item) return stepped

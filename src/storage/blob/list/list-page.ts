@@ -1,4 +1,4 @@
-// What List Blobs asks for, what a page of it holds, and where in the keys a page begins and ends.
+// List Blobs: the request, a page of the answer, and the range of keys that a page covers.
 import { earlierKey, laterKey } from '../../../kv/key.ts'
 import { keyAfter, keyAfterPrefix, type Key, type KeyRange } from '../../../kv/kv.ts'
 import type { Blob, PastBlob } from '../record.ts'
@@ -13,22 +13,22 @@ import {
 } from '../keys.ts'
 import type { Staging } from '../content/staging.ts'
 
-/** Where a page begins. It names a place and not a count, so it holds while blobs come and go. */
+/** Where a page starts. Names a place, not a count, so it stays valid while blobs are created and deleted. */
 export type ListPosition =
   | { readonly fromName: string }
   | { readonly afterName: string }
-  /** Behind every name that starts so. */
+  /** After all names with this prefix. */
   | { readonly afterPrefix: string }
-  /** Behind one past state of a blob; its later ones and the blob itself are still to come. */
+  /** After one past state of a blob. Its later states and the blob itself follow. */
   | { readonly afterPast: string; readonly stamp: number }
 
-/** What is listed besides the blobs that everyone sees. */
+/** What is listed besides current blobs. */
 export type ListIncludes = {
   readonly snapshots: boolean
   readonly versions: boolean
-  /** What is soft-deleted, of the kinds that are listed. */
+  /** Soft-deleted ones of the kinds that are listed. */
   readonly deleted: boolean
-  /** Names that have versions and no current blob. */
+  /** Names that have versions but no current blob. */
   readonly deletedWithVersions: boolean
   readonly uncommitted: boolean
 }
@@ -37,7 +37,7 @@ export type ListBlobs = {
   readonly prefix: string
   readonly delimiter: string | undefined
   readonly start: ListPosition | undefined
-  /** The first name that is not listed any more. */
+  /** The list ends before this name. */
   readonly endBefore?: string | undefined
   readonly countMax: number
   readonly include?: ListIncludes
@@ -55,40 +55,40 @@ export type BlobPage = {
   readonly next: ListPosition | undefined
 }
 
-/** The part of the name up to the first delimiter behind the list's prefix. */
+/** The part of the name up to the first delimiter after the list's prefix. */
 export function foldedPrefix(name: string, list: ListBlobs): string | undefined {
   if (list.delimiter === undefined) return undefined
   const at = name.indexOf(list.delimiter, list.prefix.length)
   return at < 0 ? undefined : name.slice(0, at + list.delimiter.length)
 }
 
-/** Keys that sort by a blob's name: those of one name are from `from` to before `after`. */
-export type Names = {
+/** A kind of keys that sort by the blob's name. Those of one name are in [from, after). */
+type NameKeys = {
   readonly prefix: (containerId: number, start: string) => Key
   readonly from: (containerId: number, name: string) => Key
   readonly after: (containerId: number, name: string) => Key
 }
 
-export const BLOBS: Names = {
+export const BLOBS: NameKeys = {
   prefix: blobKeyPrefix,
   from: blobKey,
   after: (containerId, name) => keyAfter(blobKey(containerId, name)),
 }
 
-export const STAGINGS: Names = {
+export const STAGINGS: NameKeys = {
   prefix: stagingKeyPrefix,
   from: stagingKey,
   after: (containerId, name) => keyAfter(stagingKey(containerId, name)),
 }
 
-export const PASTS: Names = {
+export const PASTS: NameKeys = {
   prefix: pastBlobKeyPrefix,
   from: (containerId, name) => pastBlobKey(containerId, name, 0),
   after: (containerId, name) => keyAfter(pastBlobKey(containerId, name, DELETED_ROOT)),
 }
 
-/** What a list looks at in these keys. */
-export function listRange(names: Names, containerId: number, list: ListBlobs): KeyRange {
+/** The range of keys that a list covers. */
+export function listRange(names: NameKeys, containerId: number, list: ListBlobs): KeyRange {
   const lowest = names.prefix(containerId, list.prefix)
   const end = keyAfterPrefix(lowest)
   const { start, endBefore } = list
@@ -97,12 +97,12 @@ export function listRange(names: Names, containerId: number, list: ListBlobs): K
   return { from, to: earlierKey(names.from(containerId, endBefore), end) }
 }
 
-export function startKey(names: Names, containerId: number, start: ListPosition): Key {
+export function startKey(names: NameKeys, containerId: number, start: ListPosition): Key {
   if ('fromName' in start) return names.from(containerId, start.fromName)
   if ('afterName' in start) return names.after(containerId, start.afterName)
   if ('afterPrefix' in start) return keyAfterPrefix(names.prefix(containerId, start.afterPrefix))
   const { afterPast: name, stamp } = start
-  // The other keys hold what comes behind all past states of the name.
+  // The blob itself comes after all its past states.
   if (names !== PASTS) return names.from(containerId, name)
   return keyAfter(pastBlobKey(containerId, name, stamp))
 }

@@ -21,8 +21,8 @@ const NONE: ListIncludes = {
 }
 
 /**
- * `live`, `expired`, `staged`, `stale` (staged long ago), or a past state: its kind and stamp, with `-` if it
- * is deleted and `!` if its time is over too.
+ * `live`, `expired`, `staged`, `stale` (staged long ago), or a past state: its kind and stamp, with `-` if it is
+ * soft-deleted and `!` if its retention has ended too.
  */
 type Entry = readonly [name: string, what: string]
 
@@ -30,7 +30,7 @@ async function storeOf(entries: readonly Entry[]): Promise<Kv> {
   const kv = openMemoryKv()
   await kv.write(function* (tx) {
     for (const [name, what] of entries) tx.put(...recordOf(name, what))
-    // Neighbours that must never show.
+    // Other containers, which must never be listed.
     for (const id of [CONTAINER - 1, CONTAINER + 1]) {
       tx.put(blobKey(id, 'zz'), encodeRecord({}))
       tx.put(pastBlobKey(id, 'a', 1), encodeRecord({ kind: 'snapshot' }))
@@ -69,34 +69,34 @@ async function listAll(kv: Kv, list: Partial<ListBlobs>): Promise<string[]> {
   const found: string[] = []
   let { start } = list
   do {
-    const asked = { prefix: '', delimiter: undefined, countMax: 5, ...list, start }
-    const page = await kv.read((tx) => listBlobs(tx, CONTAINER, asked, NOW_MS))
-    assert(page.items.length <= asked.countMax)
+    const request = { prefix: '', delimiter: undefined, countMax: 5, ...list, start }
+    const page = await kv.read((tx) => listBlobs(tx, CONTAINER, request, NOW_MS))
+    assert(page.items.length <= request.countMax)
     found.push(...page.items.map(textOf))
     start = page.next
   } while (start !== undefined)
   return found
 }
 
-/** The reads of one page: how many records it looked at. */
+/** One page, and how many records it read. */
 async function cost(kv: Kv, list: Partial<ListBlobs>) {
   const counts = new TxCounts()
   const page = await kv.read((tx) => {
     // The body may be run again.
     counts.reset()
-    const asked = { prefix: '', delimiter: undefined, start: undefined, countMax: 100, ...list }
-    return listBlobs(countingReads(tx, counts), CONTAINER, asked, NOW_MS)
+    const request = { prefix: '', delimiter: undefined, start: undefined, countMax: 100, ...list }
+    return listBlobs(countingReads(tx, counts), CONTAINER, request, NOW_MS)
   })
-  return { ...page, texts: page.items.map(textOf), looked: counts.scanned }
+  return { ...page, texts: page.items.map(textOf), scanned: counts.scanned }
 }
 
 const live = (names: readonly string[]) => names.map((name): Entry => [name, 'live'])
 
-/** What a list is by definition: of each name what shows, in its order; folded, and each prefix once. */
+/** The model of a list: the visible items of each name, in order, folded, and each prefix once. */
 function model(entries: readonly Entry[], list: Partial<ListBlobs>): string[] {
   const { prefix = '', delimiter, endBefore, include = NONE } = list
   const names = [...new Set(entries.map(([name]) => name))].sort((a, b) => (a < b ? -1 : 1))
-  const shown = names
+  const expected = names
     .filter((name) => name.startsWith(prefix) && (endBefore === undefined || name < endBefore))
     .flatMap((name) => {
       const items = itemsOf(entries, name, include)
@@ -104,7 +104,7 @@ function model(entries: readonly Entry[], list: Partial<ListBlobs>): string[] {
       if (at < 0 || items.length === 0) return items
       return [`${name.slice(0, at + (delimiter?.length ?? 0))}*`]
     })
-  return [...new Set(shown)]
+  return [...new Set(expected)]
 }
 
 function itemsOf(entries: readonly Entry[], name: string, include: ListIncludes): string[] {
@@ -183,7 +183,7 @@ const LIST = fc.record({
   countMax: fc.integer({ min: 1, max: 7 }),
 })
 
-test('pages of every size give what filter, fold and sort would', async () => {
+test('pages of every size agree with the model', async () => {
   await fc.assert(
     fc.asyncProperty(ENTRIES, LIST, async (entries, list) => {
       assert.deepEqual(await listAll(await storeOf(entries), list), model(entries, list))
@@ -192,19 +192,19 @@ test('pages of every size give what filter, fold and sort would', async () => {
   )
 })
 
-test('so do pages with past states, deleted and uncommitted blobs', async () => {
+test('pages with past states, deleted and uncommitted blobs agree with the model', async () => {
   await fc.assert(
     fc.asyncProperty(ENTRIES, LIST, INCLUDE, async (entries, list, include) => {
       // Snapshots and versions are never listed with a delimiter.
       const delimiter = include.snapshots || include.versions ? undefined : list.delimiter
-      const asked = { ...list, delimiter, include }
-      assert.deepEqual(await listAll(await storeOf(entries), asked), model(entries, asked))
+      const request = { ...list, delimiter, include }
+      assert.deepEqual(await listAll(await storeOf(entries), request), model(entries, request))
     }),
     { numRuns: 500 },
   )
 })
 
-test('a start takes its own name in, with its past; an end leaves its own out', async () => {
+test('a start includes its own name and past states; an end excludes its own name', async () => {
   const kv = await storeOf([...live(['a', 'b', 'c', 'd']), ['b', 'snapshot3']])
   const include = { ...NONE, snapshots: true }
   assert.deepEqual(await listAll(kv, { start: { fromName: 'b' } }), ['b', 'c', 'd'])
@@ -220,7 +220,7 @@ test('a start takes its own name in, with its past; an end leaves its own out', 
   assert.deepEqual(await listAll(kv, { endBefore: 'b', include }), ['a'])
 })
 
-test('a marker holds while names and past states come and go', async () => {
+test('a marker stays valid while names and past states are created and deleted', async () => {
   const kv = await storeOf([
     ...live(['a', 'b', 'c', 'd']),
     ['b', 'snapshot3'],
@@ -240,11 +240,11 @@ test('a marker holds while names and past states come and go', async () => {
   assert.deepEqual(await listAll(kv, { start: plain.next }), ['bb', 'c', 'd'])
   const rest = await listAll(kv, { start: merged.next, include })
   assert.deepEqual(rest, ['b snapshot6', 'b snapshot7', 'bb', 'c', 'd'])
-  // Asked for without snapshots, the rest begins with the name that was under way.
+  // Without snapshots, the rest starts after the name that the marker is in.
   assert.deepEqual(await listAll(kv, { start: merged.next }), ['bb', 'c', 'd'])
 })
 
-test('a list costs what it returns, among 100,000 names with a past', async () => {
+test('the cost of a list depends on what it returns, not on the 100,000 names', async () => {
   const entries: Entry[] = []
   for (let i = 0; i < 100_000; i += 1) {
     const name = `${i % 2 === 0 ? 'x' : 'y'}/${i}`
@@ -254,7 +254,7 @@ test('a list costs what it returns, among 100,000 names with a past', async () =
   const kv = await storeOf(entries)
   const all = { snapshots: true, versions: true, deleted: true, uncommitted: true }
   const folded = ['x/*', 'y/*']
-  // list → what it shows (or how many) → the most records that it may look at
+  // list → its items (or how many) → the most records that it may read
   const rows: readonly (readonly [Partial<ListBlobs>, readonly string[] | number, number])[] = [
     [{ countMax: 10 }, 10, 11],
     [{ delimiter: '/' }, folded, 20],
@@ -268,14 +268,14 @@ test('a list costs what it returns, among 100,000 names with a past', async () =
     ],
     [{ delimiter: '/', include: { ...NONE, uncommitted: true } }, folded, 50],
   ]
-  for (const [list, shown, lookedMax] of rows) {
-    const { texts, looked } = await cost(kv, list)
-    assert.deepEqual(typeof shown === 'number' ? texts.length : texts, shown)
-    assert(looked <= lookedMax, `${looked} for ${JSON.stringify(list)}`)
+  for (const [list, expected, scannedMax] of rows) {
+    const { texts, scanned } = await cost(kv, list)
+    assert.deepEqual(typeof expected === 'number' ? texts.length : texts, expected)
+    assert(scanned <= scannedMax, `${scanned} for ${JSON.stringify(list)}`)
   }
 })
 
-test('a long past is jumped over where only the name matters', async () => {
+test('a list skips many past states where only the name matters', async () => {
   const entries: Entry[] = []
   for (const name of ['a', 'b', 'c']) {
     for (let stamp = 1; stamp <= 3_000; stamp += 1) entries.push([name, `version${stamp}`])
@@ -284,20 +284,20 @@ test('a long past is jumped over where only the name matters', async () => {
   const kv = await storeOf(entries)
   const deleted = await cost(kv, { include: { ...NONE, deleted: true } })
   assert.deepEqual(deleted.texts, ['a root-', 'b', 'c root-'])
-  assert(deleted.looked < 100, `${deleted.looked} records were read`)
+  assert(deleted.scanned < 100, `${deleted.scanned} records were read`)
   const versions = await cost(kv, { include: { ...NONE, deletedWithVersions: true } })
   assert.deepEqual(versions.texts, ['a versions', 'b', 'c versions'])
-  assert(versions.looked < 100, `${versions.looked} records were read`)
+  assert(versions.scanned < 100, `${versions.scanned} records were read`)
 })
 
-test('what is not shown ends a page early, and its marker goes on behind it', async () => {
+test('many hidden names end a page early, and its marker continues after them', async () => {
   const hidden = Array.from({ length: SKIP_MAX + 2_000 }, (_, i) => String(i).padStart(6, '0'))
   for (const what of ['expired', 'snapshot1-', 'stale']) {
     const kv = await storeOf([...hidden.map((name): Entry => [name, what]), ['z', 'live']])
     const include = what === 'expired' ? NONE : { ...NONE, snapshots: true, uncommitted: true }
     const first = await cost(kv, { include })
     assert.deepEqual(first.texts, [])
-    assert(first.next !== undefined && first.looked <= SKIP_MAX + 3_000, `${first.looked}`)
+    assert(first.next !== undefined && first.scanned <= SKIP_MAX + 3_000, `${first.scanned}`)
     assert.deepEqual(await listAll(kv, { include, start: first.next }), ['z'])
   }
 })

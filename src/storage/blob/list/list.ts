@@ -1,11 +1,13 @@
-// List Blobs: a walk over the names of a container that costs what it returns. Where a delimiter folds
-// many names into one prefix, the walk seeks past all of them at once.
+// List Blobs: a walk over the names of a container whose cost depends on what it returns. If a delimiter folds
+// many names into one prefix, the walk skips all of them with one seek.
 import { lastKeyString } from '../../../kv/key.ts'
 import type { Entry, ReadTx, Step } from '../../../kv/kv.ts'
-import { giveWay } from '../../../kv/paced.ts'
+import { giveWay } from '../../../kv/step.ts'
 import { BATCH_MAX, BATCH_MIN, nextBatch, SKIP_MAX } from '../../shared/cursor.ts'
-import { decodeBlob, isExpired } from '../blob.ts'
+import { decodeBlob, isBlobExpired } from '../blob.ts'
+import { requireContainer, type ContainerAddress } from '../container/container.ts'
 import { blobKeyPrefix } from '../keys.ts'
+import { getProtection, visibleAccess, type Protection } from '../protection.ts'
 import { listMerged } from './list-merge.ts'
 import {
   BLOBS,
@@ -17,6 +19,24 @@ import {
   type ListBlobs,
   type ListPosition,
 } from './list-page.ts'
+
+/** A page of List Blobs. */
+export function* listBlobPage(
+  tx: ReadTx,
+  address: ContainerAddress,
+  list: ListBlobs,
+  nowMs: number,
+): Step<BlobPage> {
+  const container = yield* requireContainer(tx, address)
+  const protection = yield* getProtection(tx, address.account)
+  const { items, next } = yield* listBlobs(tx, container.id, list, nowMs)
+  return { items: items.map((item) => withVisibleAccess(item, protection)), next }
+}
+
+function withVisibleAccess(item: BlobItem, protection: Protection): BlobItem {
+  if (!('blob' in item) || item.blob.accessedMs === undefined) return item
+  return { ...item, blob: visibleAccess(item.blob, protection) }
+}
 
 export function* listBlobs(
   tx: ReadTx,
@@ -31,10 +51,10 @@ export function* listBlobs(
   return yield* listCurrent(tx, containerId, list, nowMs)
 }
 
-/** A name that is passed over, or nothing for what stands behind a fold in the same scan. */
-type Seen = BlobItem | { readonly skipped: string } | undefined
+/** An item, a name that is not listed, or undefined for what follows a prefix in the same scan. */
+type Visited = BlobItem | { readonly skipped: string } | undefined
 
-/** Only the blobs that everyone sees: one range of keys, and most lists. */
+/** Lists current blobs only, as most lists do: one range of keys. */
 function* listCurrent(
   tx: ReadTx,
   containerId: number,
@@ -43,11 +63,11 @@ function* listCurrent(
 ): Step<BlobPage> {
   const nameAt = blobKeyPrefix(containerId, '').length - 1
   let isFolded = false
-  const pick = ({ key, value }: Entry): Seen => {
+  const pick = ({ key, value }: Entry): Visited => {
     if (isFolded) return undefined
     const name = lastKeyString(key, nameAt)
     const blob = decodeBlob(value)
-    if (isExpired(blob, nowMs)) return { skipped: name }
+    if (isBlobExpired(blob, nowMs)) return { skipped: name }
     const prefix = foldedPrefix(name, list)
     if (prefix === undefined) return { name, blob }
     isFolded = true
@@ -61,7 +81,7 @@ function* listCurrent(
     isFolded = false
     const countMax = Math.min(batch, list.countMax + 1 - items.length)
     const found = (yield* tx.scanFields({ from, to, countMax })).map(pick)
-    skipped += addSeen(items, found)
+    skipped += addItems(items, found)
     if (items.length > list.countMax) {
       const page = items.slice(0, list.countMax)
       return { items: page, next: positionAfter(page.at(-1)) }
@@ -77,19 +97,19 @@ function* listCurrent(
   return { items, next: undefined }
 }
 
-/** Answers how many were passed over. */
-function addSeen(items: BlobItem[], found: readonly Seen[]): number {
+/** Returns the number of names that are not listed. */
+function addItems(items: BlobItem[], found: readonly Visited[]): number {
   let skipped = 0
-  for (const seen of found) {
-    if (seen === undefined) break
-    if ('skipped' in seen) skipped += 1
-    else items.push(seen)
+  for (const visited of found) {
+    if (visited === undefined) break
+    if ('skipped' in visited) skipped += 1
+    else items.push(visited)
   }
   return skipped
 }
 
-function positionAfter(seen: Seen): ListPosition | undefined {
-  if (seen === undefined) return undefined
-  if ('prefix' in seen) return { afterPrefix: seen.prefix }
-  return { afterName: 'skipped' in seen ? seen.skipped : seen.name }
+function positionAfter(visited: Visited): ListPosition | undefined {
+  if (visited === undefined) return undefined
+  if ('prefix' in visited) return { afterPrefix: visited.prefix }
+  return { afterName: 'skipped' in visited ? visited.skipped : visited.name }
 }

@@ -29,7 +29,7 @@ type Tagged = { readonly containerId: number; readonly blob: string; readonly ta
 
 const ACCOUNT = 'account'
 
-/** Blobs as far as a search sees them: a record of their tags. */
+/** Blobs as a search sees them: a record with their tags. */
 const recordKey = (containerId: number, blob: string) => encodeKey('tags', containerId, blob)
 
 const loadFrom = (tx: ReadTx): LoadTagged =>
@@ -50,7 +50,7 @@ async function setTags(kv: Kv, { containerId, blob, tags }: Tagged): Promise<voi
 async function storeOf(blobs: readonly Tagged[], options: { waits?: boolean } = {}): Promise<Kv> {
   const kv = openMemoryKv(options)
   for (const blob of blobs) await setTags(kv, blob)
-  // Neighbours that must never show.
+  // Other accounts, which must never be found.
   await kv.write(function* (tx) {
     const place = { containerId: 9, blob: 'x' }
     changeTagIndex(tx, { account: 'accoun', ...place }, NO_TAGS, [['a', '1']])
@@ -60,15 +60,15 @@ async function storeOf(blobs: readonly Tagged[], options: { waits?: boolean } = 
   return kv
 }
 
-type Asked = Partial<Omit<FindBlobsByTags, 'account' | 'where'>> & {
+type FindRequest = Partial<Omit<FindBlobsByTags, 'account' | 'where'>> & {
   readonly where: TagConjunction
 }
 
-async function findAll(kv: Kv, asked: Asked): Promise<string[]> {
+async function findAll(kv: Kv, request: FindRequest): Promise<string[]> {
   const found: string[] = []
-  let start: FindPosition | undefined = asked.start
+  let start: FindPosition | undefined = request.start
   do {
-    const find = { account: ACCOUNT, countMax: 5, ...asked, start }
+    const find = { account: ACCOUNT, countMax: 5, ...request, start }
     const page = await kv.read((tx) => findBlobsByTags(tx, find, loadFrom(tx)))
     assert(page.items.length <= find.countMax)
     for (const item of page.items) found.push(`${item.container}/${item.name}`)
@@ -108,21 +108,21 @@ const SEARCHES: readonly (readonly [where: string, found: string, containerId?: 
 for (const [where, found, containerId] of SEARCHES) {
   for (const waits of [false, true]) {
     const place = containerId === undefined ? '' : ` in c${containerId}`
-    test(`${where}${place}${waits ? ', on a store that waits' : ''} → ${found}`, async () => {
+    test(`${where}${place}${waits ? ' (reads wait)' : ''} → ${found}`, async () => {
       const kv = await storeOf(BLOBS, { waits })
-      const asked = {
+      const request = {
         where: parseWhere(where, 'account'),
         ...(containerId === undefined ? {} : { containerId }),
       }
       for (const countMax of [1, 2, 5_000]) {
-        const all = await findAll(kv, { ...asked, countMax })
+        const all = await findAll(kv, { ...request, countMax })
         assert.equal(all.join(' '), found)
       }
     })
   }
 }
 
-test('what is found shows the tags that were asked for', async () => {
+test('results contain only the tags that the filter names', async () => {
   const kv = await storeOf(BLOBS)
   const where = parseWhere(`rank = '100'`, 'account')
   const find = { account: ACCOUNT, where, start: undefined, countMax: 10 }
@@ -140,7 +140,7 @@ async function indexKeys(kv: Kv): Promise<readonly string[]> {
     .filter((key) => key.includes('blob-tag'))
 }
 
-test('tags that are replaced leave the index, tags that stay are not written', async () => {
+test('changed tags leave the index, and unchanged tags are not written', async () => {
   const kv = openMemoryKv()
   const place = { account: ACCOUNT, containerId: 1, blob: 'b' }
   const before: Tags = [['stays', '1'], ['changes', '1'], ['goes', '1']] // prettier-ignore
@@ -163,7 +163,7 @@ test('tags that are replaced leave the index, tags that stay are not written', a
   assert.deepEqual(await indexKeys(kv), [])
 })
 
-test('a blob that is gone, or that the index is wrong about, is passed over', async () => {
+test('a search skips blobs that no longer exist or no longer match', async () => {
   const kv = await storeOf(BLOBS)
   await kv.write(function* (tx) {
     tx.delete(recordKey(1, 'z'))
@@ -173,7 +173,7 @@ test('a blob that is gone, or that the index is wrong about, is passed over', as
   assert.deepEqual(await findAll(kv, { where, countMax: 1 }), ['c10/a'])
 })
 
-test('a marker holds while blobs come and go', async () => {
+test('a marker stays valid while blobs are created and deleted', async () => {
   const tags: Tags = [['a', '1']]
   const kv = await storeOf(['a', 'b', 'c', 'd'].map((blob) => ({ containerId: 7, blob, tags })))
   const where = parseWhere(`a = '1'`, 'account')
@@ -193,13 +193,13 @@ test('the longest names fit into a key and a marker', () => {
 })
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-const REFUSED_MARKERS = [
+const INVALID_MARKERS = [
   '', '!', 'abc', encoded({}), encoded(['a', 1]), encoded(['a', 1, 'b', 2]), encoded([1, 1, 'b']),
   encoded(['a', '1', 'b']), encoded(['a', -1, 'b']), encoded(['a', 1.5, 'b']), encoded(['a', 1, 2]),
   encoded(['é', 1, 'b']), encoded(['a'.repeat(257), 1, 'b']), encoded(['a', 1, 'b'.repeat(1_025)]),
 ] // prettier-ignore
 
-for (const marker of REFUSED_MARKERS) {
+for (const marker of INVALID_MARKERS) {
   test(`marker ${marker.slice(0, 30)} → InvalidQueryParameterValue`, () => {
     assert.throws(() => decodeFindMarker(marker), {
       code: 'InvalidQueryParameterValue',
@@ -208,7 +208,7 @@ for (const marker of REFUSED_MARKERS) {
   })
 }
 
-test('of any marker comes a position or a StorageError', () => {
+test('decoding any marker gives a position or a StorageError', () => {
   const json = fc.json().map((text) => Buffer.from(text).toString('base64url'))
   fc.assert(
     fc.property(fc.oneof(fc.string(), json), (marker) => {
@@ -246,7 +246,7 @@ async function manyBlobs(): Promise<Kv> {
   return kv
 }
 
-test('a search among 12,000 blobs costs what it returns', async () => {
+test('the cost of a search depends on what it returns, not on the 12,000 blobs', async () => {
   const kv = await manyBlobs()
   const where = (text: string) => parseWhere(text, 'account')
   const rare = await countReads(kv, { where: where(`kind = 'rare'`), countMax: 5_000 })
@@ -258,7 +258,7 @@ test('a search among 12,000 blobs costs what it returns', async () => {
   assert.deepEqual([ranged.entries, ranged.gets, ranged.found], [12, 12, 12])
 })
 
-test('a search that finds little is cut after so many entries', async () => {
+test('a search with few matches ends its page after a number of entries', async () => {
   const kv = await manyBlobs()
   const where = parseWhere(`kind = 'usual' AND n = 'none'`, 'account')
   const usual = await countReads(kv, { where, countMax: 1 })
@@ -291,7 +291,7 @@ const filter: fc.Arbitrary<TagConjunction> = fc.record({
   ),
 })
 
-test('after any changes, pages of any size find what a look at every blob would', async () => {
+test('after any changes, pages of any size find the same as a full scan', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(tagged, { maxLength: 20 }),
@@ -309,8 +309,8 @@ test('after any changes, pages of any size find what a look at every blob would'
             ? [place]
             : [],
         )
-        const asked = { where, ...limits, ...(containerId === undefined ? {} : { containerId }) }
-        const found = await findAll(kv, asked)
+        const request = { where, ...limits, ...(containerId === undefined ? {} : { containerId }) }
+        const found = await findAll(kv, request)
         assert.deepEqual(found.toSorted(), expected.toSorted())
       },
     ),

@@ -1,6 +1,6 @@
-// The index behind Find Blobs by Tags: a key for each tag of each blob, changed in the transaction that
-// changes the tags, so a search is never behind. One comparison (or the two ends of a range) drives the
-// walk over the keys; each blob that it meets is loaded, and its own tags are held against the filter.
+// The index behind Find Blobs by Tags: a key for each tag of each blob. The transaction that changes tags also
+// changes the index, so searches are always up to date. One comparison (or the two ends of a range) drives the
+// scan of the keys; each blob in it is loaded, and its tags are compared with the filter.
 import assert from 'node:assert/strict'
 import { compareKeys, decodeKey, earlierKey, laterKey } from '../../../kv/key.ts'
 import {
@@ -13,7 +13,7 @@ import {
   type Step,
   type Tx,
 } from '../../../kv/kv.ts'
-import { giveWay } from '../../../kv/paced.ts'
+import { giveWay } from '../../../kv/step.ts'
 import { encodeRecord } from '../../../kv/record.ts'
 import { invalidQuery } from '../../shared/error.ts'
 import { blobTagKey, blobTagKeyPrefix } from '../keys.ts'
@@ -29,10 +29,10 @@ type Place = { readonly containerId: number; readonly blob: string }
 
 const ENTRY = encodeRecord({})
 
-/** Where a blob's tags are indexed: the current one's only, not those of snapshots or versions. */
-export type TaggedPlace = Place & { readonly account: string }
+/** A current blob. Snapshots and versions are not indexed. */
+type TaggedPlace = Place & { readonly account: string }
 
-/** Writes what differs, and nothing for tags that stay. */
+/** Writes only the tags that differ. */
 export function changeTagIndex(tx: Tx, place: TaggedPlace, before: Tags, after: Tags): void {
   for (const tag of before) {
     if (!hasTag(after, tag)) tx.delete(blobTagKey(place.account, tag, place))
@@ -46,18 +46,18 @@ function hasTag(tags: Tags, [name, value]: readonly [string, string]): boolean {
   return tags.some((tag) => tag[0] === name && tag[1] === value)
 }
 
-/** The entry of the index that was looked at last. */
+/** The last index entry that was read. */
 export type FindPosition = Place & { readonly value: string }
 
 export type FindBlobsByTags = {
   readonly account: string
-  /** Of the container to stay in. */
+  /** Searches only this container. */
   readonly containerId?: number
-  /** With a tag in it, and without @container. */
+  /** Has at least one tag, and no @container. */
   readonly where: TagConjunction
   readonly start: FindPosition | undefined
   readonly countMax: number
-  /** The most entries to look at before the page is cut, however few matched. */
+  /** Ends the page after reading this many entries, however few match. */
   readonly scanCountMax?: number
 }
 
@@ -68,7 +68,7 @@ export type FoundPage = {
   readonly next: FindPosition | undefined
 }
 
-/** The container's name and the blob's tags, or undefined if either is gone. */
+/** Loads the container's name and the blob's tags; undefined if either no longer exists. */
 export type LoadTagged = (
   containerId: number,
   blob: string,
@@ -76,11 +76,11 @@ export type LoadTagged = (
 
 const SCAN_COUNT_MAX = 10_000
 const BATCH_MAX = 1_000
-/** Blobs between two places where others may have their turn. */
+/** Blobs between two pauses for other transactions. */
 const GIVE_WAY_COUNT = 64
 const BLOB_NAME_LENGTH_MAX = 1_024
 
-/** In the order of container ids and names where a tag has to be equal, else of the driving tag's values. */
+/** Ordered by container id and name if the filter has an equality, else by the values of the driving tag. */
 export function* findBlobsByTags(
   tx: ReadTx,
   find: FindBlobsByTags,
@@ -96,7 +96,7 @@ export function* findBlobsByTags(
   let batch = Math.min(countMax, BATCH_MAX)
   let lookedAtCount = 0
   while (compareKeys(from, to) < 0) {
-    // One more than is looked at, to know whether any are left.
+    // One more than will be used, to know whether there are more.
     const keys = yield* tx.scanKeys({ from, to, countMax: batch + 1 })
     const entries = keys.map(decodePosition)
     let last: FindPosition | undefined
@@ -127,7 +127,7 @@ function* findItem(
   return { container: loaded.container, name: blob, tags: namedTags(find.where, loaded.tags) }
 }
 
-/** The tag with the fewest entries, as far as the filter tells: one value, a range, an open range. */
+/** The tag that probably has the fewest entries: one with an equality, else a range, else an open range. */
 function drivingTag({ all }: TagConjunction): string {
   const equal = all.find(({ operator }) => operator === '=')
   const bounded = all.find((one) => all.some((other) => other !== one && other.name === one.name))
@@ -167,7 +167,7 @@ function decodePosition(key: Key): FindPosition {
   return { value, containerId, blob }
 }
 
-/** A marker names a place in the index, not a count, so it holds while blobs come and go. */
+/** Names a place in the index, not a count, so it stays valid while blobs are created and deleted. */
 export function encodeFindMarker({ value, containerId, blob }: FindPosition): string {
   return Buffer.from(JSON.stringify([value, containerId, blob])).toString('base64url')
 }
@@ -178,7 +178,7 @@ export function decodeFindMarker(marker: string): FindPosition {
   return position
 }
 
-/** Clients hold markers, so what is in one is checked: it becomes a key. */
+/** Markers come from clients and become keys, so their contents are checked. */
 function toPosition(parts: unknown): FindPosition | undefined {
   if (!Array.isArray(parts) || parts.length !== 3) return undefined
   const [value, containerId, blob]: unknown[] = parts

@@ -1,7 +1,8 @@
-// Delete Blob, with what the account's properties keep: versions, and for some days the blob itself and its
-// snapshots.
+// Delete Blob. Depending on the account's properties, the blob becomes a version, is soft-deleted together with
+// its snapshots, or is dropped.
 import type { Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
+import { giveWay } from '../../../kv/step.ts'
 import { StorageError } from '../../shared/error.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { deletedNow } from '../../shared/retention.ts'
@@ -19,14 +20,14 @@ import {
 } from '../blob.ts'
 import type { Blob, PastBlob } from '../record.ts'
 import { dropContent } from '../content/content.ts'
-import { checkMutable, checkWrite, type BlobGuard } from '../guard.ts'
+import { checkMutable, checkBlobWrite, type BlobGuard } from '../guard.ts'
 import { DELETED_ROOT } from '../keys.ts'
 import {
   forgetExpiry,
   movePast,
   moveToVersion,
   pastOf,
-  placeOf,
+  blobPlaceOf,
   removePast,
   type BlobPlace,
   type Past,
@@ -43,7 +44,7 @@ export type DeleteBlob = {
   readonly snapshots?: 'include' | 'only'
   /** x-ms-access-tier-if-modified-since and -if-unmodified-since */
   readonly tier?: TierConditions
-  /** Of what is soft-deleted already: without waiting for its time to be over. */
+  /** Deletes something that is already soft-deleted, before its retention ends. */
   readonly isPermanent?: boolean
 }
 
@@ -52,60 +53,61 @@ export type TierConditions = {
   readonly ifUnmodifiedSinceMs?: number
 }
 
-/** Whether what was deleted is gone for good. */
+/** Permanent: nothing can be restored. */
 export type Deletion = { readonly isPermanent: boolean }
 
 export function* deleteBlob(
   tx: Tx,
   address: BlobAddress,
-  asked: DeleteBlob,
+  request: DeleteBlob,
   moment: Moment,
 ): Step<Deletion> {
   const protection = yield* getProtection(tx, address.account)
-  if (asked.isPermanent === true) {
-    return yield* deletePermanently(tx, address, asked.guard, protection, moment)
+  if (request.isPermanent === true) {
+    return yield* deletePermanently(tx, address, request.guard, protection, moment)
   }
   if (address.at !== undefined) {
-    return yield* deletePast(tx, address, address.at, asked, protection, moment)
+    return yield* deletePast(tx, address, address.at, request, protection, moment)
   }
-  return yield* deleteCurrent(tx, address, asked, protection, moment)
+  return yield* deleteCurrent(tx, address, request, protection, moment)
 }
 
 /**
- * Uncommitted blocks go with the blob, and where there are only such, deleting it discards them
+ * Deletes the uncommitted blocks along with the blob, even if there is no committed blob
  * (azure-storage-node#350, azure-sdk-for-net#22856).
  */
 function* deleteCurrent(
   tx: Tx,
   address: BlobAddress,
-  asked: DeleteBlob,
+  request: DeleteBlob,
   protection: Protection,
   moment: Moment,
 ): Step<Deletion> {
   const found = yield* findBlob(tx, address, moment.nowMs)
   const { id } = found.container
   const staging = yield* getStaging(tx, id, address.blob, moment.nowMs)
-  if (found.stored === undefined && staging !== undefined && asked.snapshots !== 'only') {
-    checkWrite(undefined, asked.guard, moment.nowMs, 'update', staging.lease)
+  if (found.stored === undefined && staging !== undefined && request.snapshots !== 'only') {
+    checkBlobWrite(undefined, request.guard, moment.nowMs, 'update', staging.lease)
     yield* discardStaging(tx, id, address.blob)
     return { isPermanent: true }
   }
   const target = requireBlob(found)
   const { blob, bytes } = target.stored
-  checkWrite(blob, asked.guard, moment.nowMs, 'update')
-  checkTierConditions(asked.tier, blob, moment.nowMs)
-  const place = placeOf(address, target)
+  checkBlobWrite(blob, request.guard, moment.nowMs, 'update')
+  checkTierConditions(request.tier, blob, moment.nowMs)
+  const place = blobPlaceOf(address, target)
   const snapshots = yield* snapshotsInTheWay(tx, place, blob, protection, moment)
-  if (snapshots.length > 0 && asked.snapshots === undefined) {
+  if (snapshots.length > 0 && request.snapshots === undefined) {
     throw new StorageError('SnapshotsPresent')
   }
-  const isOnly = asked.snapshots === 'only'
+  const isOnly = request.snapshots === 'only'
   const isVersion = !isOnly && isKeptAsVersion(blob, protection)
-  // A hold or a policy keeps even a blob that would stay as a version (seen in recorded traffic).
+  // A hold or a policy protects even a blob that would become a version (seen in recorded traffic).
   if (!isOnly) checkMutable(blob, moment.nowMs)
   for (const past of snapshots) {
     checkMutable(past.stored.blob, moment.nowMs)
     yield* removePast(tx, place, past, protection, moment)
+    yield* giveWay()
   }
   if (isOnly) tx.put(target.key, encodeRecord(withSnapshots(blob, 0), bytes))
   else yield* removeCurrent(tx, place, target, protection, moment)
@@ -113,7 +115,7 @@ function* deleteCurrent(
   return { isPermanent: !isVersion && protection.blobRetentionDays === undefined }
 }
 
-/** The tier of a blob on which none was set has never been modified. */
+/** A tier that was never set explicitly counts as never modified. */
 function checkTierConditions(tier: TierConditions = {}, blob: Blob, nowMs: number): void {
   const { ifModifiedSinceMs = -Infinity, ifUnmodifiedSinceMs = Infinity } = tier
   const setMs = tierOf(blob, nowMs).setMs ?? -Infinity
@@ -123,8 +125,8 @@ function checkTierConditions(tier: TierConditions = {}, blob: Blob, nowMs: numbe
 }
 
 /**
- * The live snapshots; and where soft delete was turned off, those that it still holds, which would outlive
- * their blob (AzureStorageExplorer#486).
+ * The live snapshots. If soft delete was turned off meanwhile, also those that it still keeps, since they would
+ * outlive their blob (AzureStorageExplorer#486).
  */
 function* snapshotsInTheWay(
   tx: Tx,
@@ -141,7 +143,7 @@ function* snapshotsInTheWay(
   })
 }
 
-/** The current blob goes: to its versions, to what can be undeleted, or for good. */
+/** Removes the current blob. It becomes a version, is soft-deleted, or is dropped. */
 function* removeCurrent(
   tx: Tx,
   place: BlobPlace,
@@ -164,7 +166,7 @@ function* removeCurrent(
   }
 }
 
-/** One snapshot or version. */
+/** Deletes one snapshot or version. */
 function* deletePast(
   tx: Tx,
   address: BlobAddress,
@@ -176,10 +178,10 @@ function* deletePast(
   const target = requireBlob(yield* findBlobAt(tx, address, moment.nowMs))
   const { blob, bytes } = target.stored
   if (!isPast(blob)) throw new StorageError('OperationNotAllowedOnRootBlob')
-  checkWrite(blob, guard, moment.nowMs, 'update')
+  checkBlobWrite(blob, guard, moment.nowMs, 'update')
   checkTierConditions(tier, blob, moment.nowMs)
   checkMutable(blob, moment.nowMs)
-  const place = placeOf(address, target)
+  const place = blobPlaceOf(address, target)
   const past = { key: target.key, stamp: stampOf(at), stored: { blob, bytes } }
   yield* removePast(tx, place, past, protection, moment)
   if (blob.kind === 'snapshot') {
@@ -189,7 +191,7 @@ function* deletePast(
   return { isPermanent: protection.blobRetentionDays === undefined }
 }
 
-/** Only of a snapshot or a version that is soft-deleted, and only where the account allows it. */
+/** Works only for soft-deleted snapshots and versions, and only if the account allows it. */
 function* deletePermanently(
   tx: Tx,
   address: BlobAddress,
@@ -212,7 +214,7 @@ function* deletePermanently(
     const message = 'Permanent delete is not enabled for this storage account.'
     throw new StorageError('ResourceTypeMismatch', {}, message)
   }
-  checkWrite(blob, guard, nowMs, 'update')
+  checkBlobWrite(blob, guard, nowMs, 'update')
   checkMutable(blob, nowMs)
   yield* dropContent(tx, blob)
   tx.delete(key)
@@ -220,8 +222,8 @@ function* deletePermanently(
 }
 
 /**
- * A blob past its expiry goes with its snapshots, for good: soft delete doesn't hold what has expired. The
- * record is the caller's to delete or to overwrite.
+ * Drops an expired blob and its snapshots permanently: soft delete doesn't apply to them. The caller deletes or
+ * overwrites the record.
  */
 export function* dropExpired(tx: Tx, place: BlobPlace, blob: Blob): Step<void> {
   changeTagIndex(tx, place, blob.tags ?? NO_TAGS, NO_TAGS)

@@ -1,11 +1,11 @@
-// Long histories of one blob, made at random, against the plainest description of what is kept: whatever
-// happens, every state that a client was told of reads as it was, and in the end nothing is left over.
+// Long random histories of one blob, compared with a simple model: every state that a client knows of stays
+// readable and unchanged, and in the end nothing is left over.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { patternBytes } from '../../../extent/harness.ts'
 import type { BlobAt } from '../blob.ts'
-import { checkEmpty, DAY_MS, openWorld, type World } from '../harness.ts'
+import { checkEmpty, DAY_MS, blobWorld, type BlobWorld } from '../harness.ts'
 
 type State = { readonly at: BlobAt; readonly bytes: Buffer; untilMs?: number }
 
@@ -18,12 +18,12 @@ type Model = {
   seed: number
 }
 
-type Action = (world: World, model: Model, pick: number) => Promise<void>
+type Action = (world: BlobWorld, model: Model, pick: number) => Promise<void>
 
 const isLive = ({ untilMs }: State) => untilMs === undefined
 const isSnapshot = ({ at }: State) => 'snapshot' in at
 
-/** What the next write or delete makes of the current state. */
+/** Keeps the current state as a version when it is replaced or deleted. */
 function keepCurrent(model: Model): void {
   const { current } = model
   if (current === undefined) return
@@ -32,7 +32,7 @@ function keepCurrent(model: Model): void {
   }
 }
 
-function removeStates(world: World, model: Model, chosen: (state: State) => boolean): void {
+function removeStates(world: BlobWorld, model: Model, chosen: (state: State) => boolean): void {
   const { days } = model
   if (days === undefined) model.past = model.past.filter((state) => !chosen(state))
   for (const state of model.past.filter(chosen)) {
@@ -41,10 +41,10 @@ function removeStates(world: World, model: Model, chosen: (state: State) => bool
 }
 
 const WRITES = [
-  (world: World, bytes: Buffer) => world.putInline('b', bytes),
-  (world: World, bytes: Buffer) => world.putWhole('b', bytes),
-  (world: World, bytes: Buffer) => world.putBlockList('b', [bytes, bytes.subarray(0, 9)]),
-  (world: World, bytes: Buffer) => world.putPages('b', 2_048, [[0, bytes], [256, bytes]]),
+  (world: BlobWorld, bytes: Buffer) => world.putInline('b', bytes),
+  (world: BlobWorld, bytes: Buffer) => world.putWhole('b', bytes),
+  (world: BlobWorld, bytes: Buffer) => world.putBlockList('b', [bytes, bytes.subarray(0, 9)]),
+  (world: BlobWorld, bytes: Buffer) => world.putPages('b', 2_048, [[0, bytes], [256, bytes]]),
 ] // prettier-ignore
 
 const ACTIONS: Readonly<Record<string, Action>> = {
@@ -105,7 +105,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   turn: async (world, model, pick) => {
     model.isVersioned = pick % 2 === 0
-    // Turning soft delete off has rules of its own; how long it holds may change at any time.
+    // Turning soft delete off has rules of its own, so only the number of days changes.
     model.days = pick % 3 === 0 ? (model.days ?? 1) : (model.days ?? 0) + 1
     await world.setProperties({
       isVersioningEnabled: model.isVersioned,
@@ -119,7 +119,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
 }
 
-async function checkStates(world: World, { current, past }: Model): Promise<void> {
+async function checkStates(world: BlobWorld, { current, past }: Model): Promise<void> {
   assert.deepEqual(await world.read('b'), current?.bytes)
   for (const state of past) {
     const read = await world.read('b', state.at)
@@ -130,8 +130,8 @@ async function checkStates(world: World, { current, past }: Model): Promise<void
   assert.ok(((await world.find('b'))?.snapshotCount ?? 0) >= count)
 }
 
-/** A history may end in any state; from there everything is deleted, and its days pass. */
-async function checkEnd(world: World): Promise<void> {
+/** From whatever state the history ended in, deletes everything and lets the retention end. */
+async function checkEnd(world: BlobWorld): Promise<void> {
   await world.checkSound()
   await world.deleteContainer()
   world.advance(400 * DAY_MS)
@@ -145,10 +145,10 @@ async function checkEnd(world: World): Promise<void> {
 const step = fc.tuple(fc.constantFrom(...Object.keys(ACTIONS)), fc.nat(11))
 
 for (const waits of [false, true]) {
-  test(`states stay as they were${waits ? ', on a store that waits' : ''}`, async () => {
+  test(`past states stay unchanged${waits ? ' (reads wait)' : ''}`, async () => {
     const history = fc.array(step, { minLength: 8, maxLength: 30 })
     const property = fc.asyncProperty(history, async (steps) => {
-      const world = await openWorld({ waits })
+      const world = await blobWorld({ waits })
       const model: Model = {
         current: undefined,
         root: undefined,

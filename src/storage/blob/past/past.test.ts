@@ -3,14 +3,14 @@ import { describe, test } from 'node:test'
 import { assertBytes } from '../../../../test/assert-bytes.ts'
 import { patternBytes } from '../../../extent/harness.ts'
 import type { BlobGuard } from '../guard.ts'
-import { checkEmpty, CONTAINER, DAY_MS, GUARD, openWorld, type World } from '../harness.ts'
+import { checkEmpty, CONTAINER, DAY_MS, GUARD, blobWorld, type BlobWorld } from '../harness.ts'
 import { putBlob } from '../put.ts'
 import { snapshotBlob } from './snapshot.ts'
 
 const [ONE, TWO] = [patternBytes(1, 20_000), patternBytes(2, 30_000)]
 
-/** The ways in which a blob keeps its bytes. */
-const WRITES: Readonly<Record<string, (world: World, bytes: Buffer) => Promise<unknown>>> = {
+/** The ways to store a blob's bytes. */
+const WRITES: Readonly<Record<string, (world: BlobWorld, bytes: Buffer) => Promise<unknown>>> = {
   'in the record': (world, bytes) => world.putInline('b', bytes),
   'in one slice': (world, bytes) => world.putWhole('b', bytes),
   'in a few blocks': (world, bytes) => world.putBlockList('b', halves(bytes)),
@@ -28,10 +28,10 @@ function halves(bytes: Buffer): readonly [Buffer, Buffer] {
 }
 
 for (const waits of [false, true]) {
-  describe(waits ? 'on a store that waits' : 'on a store that runs straight', () => {
+  describe(waits ? 'on an engine whose reads wait' : 'on an engine whose reads don’t wait', () => {
     for (const [how, write] of Object.entries(WRITES)) {
-      test(`a snapshot of a blob ${how} outlives the blob's next bytes`, async () => {
-        const world = await openWorld({ waits })
+      test(`a snapshot of a blob ${how} survives an overwrite`, async () => {
+        const world = await blobWorld({ waits })
         await write(world, ONE)
         const { snapshot } = await world.snapshot('b')
         await write(world, TWO)
@@ -46,8 +46,8 @@ for (const waits of [false, true]) {
         await checkEmpty(world)
       })
 
-      test(`versions of a blob ${how}: by writes, metadata and snapshots, then each deleted`, async () => {
-        const world = await openWorld({ waits })
+      test(`writes, metadata and snapshots create versions of a blob ${how}, and each can be deleted`, async () => {
+        const world = await blobWorld({ waits })
         await world.setProperties({ isVersioningEnabled: true })
         await write(world, ONE)
         const first = (await world.find('b'))?.version ?? 0
@@ -74,8 +74,8 @@ for (const waits of [false, true]) {
         await checkEmpty(world)
       })
 
-      test(`a blob ${how} that was overwritten and deleted comes back, and goes when its days are over`, async () => {
-        const world = await openWorld({ waits })
+      test(`an overwritten and deleted blob ${how} can be restored until its retention ends`, async () => {
+        const world = await blobWorld({ waits })
         await world.setProperties({ deleteRetentionPolicy: { enabled: true, days: 2 } })
         await write(world, ONE)
         await write(world, TWO)
@@ -97,8 +97,8 @@ for (const waits of [false, true]) {
       })
     }
 
-    test('a blob that comes where one was soft-deleted makes it a deleted snapshot', async () => {
-      const world = await openWorld({ waits })
+    test('a new blob turns a soft-deleted one into a deleted snapshot', async () => {
+      const world = await blobWorld({ waits })
       await world.setProperties({ deleteRetentionPolicy: { enabled: true, days: 2 } })
       await world.putWhole('b', ONE)
       await world.delete('b')
@@ -110,8 +110,8 @@ for (const waits of [false, true]) {
       await world.checkSound()
     })
 
-    test('a blob from before versioning becomes a version under an id of its own', async () => {
-      const world = await openWorld({ waits })
+    test('a blob from before versioning becomes a version with its own id', async () => {
+      const world = await blobWorld({ waits })
       const { stamp } = await world.putWhole('b', ONE)
       const { snapshot } = await world.snapshot('b')
       await world.setProperties({ isVersioningEnabled: true })
@@ -121,8 +121,8 @@ for (const waits of [false, true]) {
       assert.equal((await world.find('b', { version: stamp }))?.version, stamp)
     })
 
-    test('when versioning is off again, the next write keeps the version and makes none', async () => {
-      const world = await openWorld({ waits })
+    test('after versioning is turned off, the next write keeps the last version and creates none', async () => {
+      const world = await blobWorld({ waits })
       await world.setProperties({ isVersioningEnabled: true })
       const { version: first = 0 } = await world.putWhole('b', ONE)
       await world.setProperties({ isVersioningEnabled: false })
@@ -142,8 +142,8 @@ for (const waits of [false, true]) {
       await checkEmpty(world)
     })
 
-    test('snapshots that come back without a blob belong to the next one', async () => {
-      const world = await openWorld({ waits })
+    test('snapshots that are restored without a blob belong to the next blob', async () => {
+      const world = await blobWorld({ waits })
       await world.setProperties({
         isVersioningEnabled: true,
         deleteRetentionPolicy: { enabled: true, days: 2 },
@@ -163,24 +163,24 @@ for (const waits of [false, true]) {
       assert.equal(await world.read('b', { snapshot }), undefined)
     })
 
-    test('a snapshot of a blob with an encryption scope needs the scope named', async () => {
-      const world = await openWorld({ waits })
+    test('a snapshot of a blob with an encryption scope has to name the scope', async () => {
+      const world = await blobWorld({ waits })
       const address = { ...CONTAINER, blob: 'b' }
       const encryption = { scope: 'scope' }
       const guard = { ...GUARD, encryption }
       const put = { guard, createOnly: false, headers: {}, metadata: [], encryption }
       const bytes = Buffer.from('x')
       await world.kv.write((tx) => putBlob(tx, address, put, { bytes }, world.moment()))
-      const asked = { metadata: undefined, newIds: [world.newId(), world.newId()] as const }
+      const request = { metadata: undefined, newIds: [world.newId(), world.newId()] as const }
       const take = (as: BlobGuard) =>
-        world.kv.write((tx) => snapshotBlob(tx, address, as, asked, world.moment()))
+        world.kv.write((tx) => snapshotBlob(tx, address, as, request, world.moment()))
       await assert.rejects(take(GUARD), { code: 'BlobUsesCustomerSpecifiedEncryption' })
       const { snapshot } = await take(guard)
       assert.deepEqual((await world.find('b', { snapshot }))?.encryption, encryption)
     })
 
-    test('of two writers the one with the earlier moment may be the later: ids stay in order', async () => {
-      const world = await openWorld({ waits })
+    test('concurrent writes and snapshots get unique ids', async () => {
+      const world = await blobWorld({ waits })
       await world.setProperties({ isVersioningEnabled: true })
       const stamps = await Promise.all(
         Array.from({ length: 30 }, async (_, i) => {

@@ -1,6 +1,7 @@
-// A blob's former states: snapshots, versions, and what soft delete keeps. All of them are records under
-// the blob's name and a stamp that is their id. A blob that was soft-deleted stands after all the others,
-// until it is undeleted, its time is over, or a new blob of its name makes it one of its deleted snapshots.
+// A blob's past states: snapshots, versions, and soft-deleted blobs. Each is a record under the blob's name and
+// a stamp, which is its id. A soft-deleted blob sorts after all others, until it is undeleted, its retention
+// ends, or a new blob of its name turns it into a deleted snapshot.
+import { giveWay } from '../../../kv/step.ts'
 import { decodeKey } from '../../../kv/key.ts'
 import type { Key, ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
@@ -13,20 +14,20 @@ import { copyContent, dropContent, moveContent } from '../content/content.ts'
 import { DELETED_ROOT, dueKey, pastBlobKey, pastBlobRange } from '../keys.ts'
 import { isKeptAsVersion, type Protection } from '../protection.ts'
 
-/** Where a blob is, for what is kept beside its record. */
+/** Identifies a blob, for the records that belong to it. */
 export type BlobPlace = {
   readonly account: string
   readonly containerId: number
   readonly blob: string
 }
 
-export function placeOf(address: BlobAddress, { container }: Target): BlobPlace {
+export function blobPlaceOf(address: BlobAddress, { container }: Target): BlobPlace {
   return { account: address.account, containerId: container.id, blob: address.blob }
 }
 
 /**
- * A blob is about to come where `stored`, a soft-deleted one or none is: what is there is kept as the
- * account's properties say, or let go. Answers with the stamp of the one that comes.
+ * Makes room for a new blob. What it replaces (`stored`, a soft-deleted blob or nothing) is kept or dropped, as
+ * the account's properties say. Returns the stamp of the new blob.
  */
 export function* makeRoom(
   tx: Tx,
@@ -68,13 +69,16 @@ function* keepReplaced(
   return true
 }
 
-/** What has no expiry any more, or is gone, needs no look: marks for a far time would pile up. */
+/**
+ * Removes the scheduled check of a blob that no longer expires or no longer exists, so that these don't
+ * accumulate.
+ */
 export function forgetExpiry(tx: Tx, { containerId, blob: name }: BlobPlace, blob: Blob): void {
   const atMs = expiresAtMs(blob)
   if (atMs !== undefined) tx.delete(dueKey(atMs, 'expiry', containerId, name))
 }
 
-/** A new blob comes where one was soft-deleted: that one is from now on a deleted snapshot of it. */
+/** Turns a soft-deleted blob into a deleted snapshot of the new blob. */
 function* demoteDeletedRoot(tx: Tx, place: BlobPlace, moment: Moment): Step<boolean> {
   const key = pastBlobKey(place.containerId, place.blob, DELETED_ROOT)
   const value = yield* tx.get(key)
@@ -91,13 +95,13 @@ function* demoteDeletedRoot(tx: Tx, place: BlobPlace, moment: Moment): Step<bool
   return true
 }
 
-/** The current blob, which is replaced or deleted, stays as a version. */
+/** Keeps the current blob, which is being replaced or deleted, as a version. */
 export function* moveToVersion(tx: Tx, place: BlobPlace, stored: StoredBlob): Step<void> {
   const stamp = yield* versionStamp(tx, place, stored.blob)
   yield* movePast(tx, place, stamp, stored, { kind: 'version' })
 }
 
-/** The same before a change that leaves the bytes where they are: Set Blob Metadata, Snapshot Blob. */
+/** The same for changes that leave the bytes in place: Set Blob Metadata, Snapshot Blob. */
 export function* copyToVersion(
   tx: Tx,
   place: BlobPlace,
@@ -108,12 +112,12 @@ export function* copyToVersion(
   yield* copyPast(tx, place, stamp, stored, { kind: 'version' }, newId)
 }
 
-/** A blob from before versioning was turned on gets an id when it becomes a version: its last write's. */
+/** A blob that was written before versioning was turned on becomes a version under the stamp of its last write. */
 function* versionStamp(tx: ReadTx, place: BlobPlace, { version, stamp }: Blob): Step<number> {
   return version ?? (yield* freeStamp(tx, place, stamp))
 }
 
-/** Takes away a past state whose time is over; the sweep calls it, and it looks again. */
+/** Removes a past state if its retention has ended. Called by the sweep. */
 export function* dropOverdue(tx: Tx, key: Key, nowMs: number): Step<void> {
   const value = yield* tx.get(key)
   if (value === undefined) return
@@ -129,16 +133,21 @@ export type Past = {
   readonly stored: StoredBlob<PastBlob>
 }
 
-/** Past states that one scan takes. */
+/** Past states per scan. */
 const SCAN_COUNT = 256
 
-/** All past states of a blob, the oldest first. */
+/** All past states of a blob, oldest first. */
 export function* pastOf(tx: ReadTx, { containerId, blob }: BlobPlace): Step<Past[]> {
   const entries = yield* scanAll(tx, pastBlobRange(containerId, blob), SCAN_COUNT)
-  return entries.map(({ key, value }) => {
-    return { key, stamp: stampOfKey(key), stored: decodeStored<PastBlob>(value) }
-  })
+  const past: Past[] = []
+  for (const { key, value } of entries) {
+    past.push({ key, stamp: stampOfKey(key), stored: decodeStored<PastBlob>(value) })
+    if (past.length % GIVE_WAY_COUNT === 0) yield* giveWay()
+  }
+  return past
 }
+
+const GIVE_WAY_COUNT = 64
 
 /** Soft-deletes or drops a snapshot or a version. */
 export function* removePast(
@@ -159,7 +168,7 @@ export function* removePast(
   scheduleDue(tx, place, stamp, deleted.untilMs)
 }
 
-/** The record goes from the current blob to its past, with its bytes. */
+/** Moves the record of the current blob, with its bytes, to a past state. */
 export function* movePast(
   tx: Tx,
   place: BlobPlace,
@@ -172,7 +181,7 @@ export function* movePast(
   putPast(tx, place, stamp, key, { blob: pastOfBlob(blob, stamp, past), bytes })
 }
 
-/** A state of its own beside the current blob, sharing no record with it. */
+/** Copies the current blob to a past state. The two share no records. */
 export function* copyPast(
   tx: Tx,
   place: BlobPlace,
@@ -201,22 +210,19 @@ function scheduleDue(tx: Tx, { containerId, blob }: BlobPlace, stamp: number, at
   tx.put(dueKey(atMs, 'past', containerId, blob, stamp), encodeRecord({}))
 }
 
-/**
- * A past state is never leased and never expires, only the current blob counts snapshots, and a snapshot is
- * no version.
- */
+/** A past state has no lease, no expiry and no count of snapshots, and a snapshot has no version. */
 function pastOfBlob(blob: Blob, stamp: number, past: Pick<PastBlob, 'kind' | 'deleted'>): PastBlob {
   const { lease: _lease, snapshotCount: _count, version: _version, expiresMs, ...rest } = blob
-  // A blob that is undeleted expires as it would have.
+  // An undeleted blob expires as it would have.
   const isKept = past.kind === 'root' && expiresMs !== undefined
   const isVersion = past.kind === 'version'
   return { ...rest, ...past, ...(isKept && { expiresMs }), ...(isVersion && { version: stamp }) }
 }
 
 /**
- * The id of the next snapshot or version, or the stamp of a blob that becomes one: above all that this
- * name has, so that ids are in the order of the states and none ever takes another's place. Moments alone
- * don't grant it: of two writers the one that took its moment first may be the second to commit.
+ * The id of the next snapshot or version, or the stamp of a blob that will become one. It is above all others
+ * of this name, so that ids are unique and in the order of the states. Moments alone don't guarantee this: of
+ * two writers, the one that took its moment first may commit second.
  */
 export function* nextPastStamp(
   tx: ReadTx,
@@ -230,7 +236,7 @@ export function* nextPastStamp(
   return nextStamp(Math.max(last ?? 0, current?.stamp ?? 0, current?.version ?? 0), moment)
 }
 
-/** The stamp, or the next one that no past state of this blob has. */
+/** The first stamp from this one on that no past state of the blob has. */
 function* freeStamp(tx: ReadTx, { containerId, blob }: BlobPlace, stamp: number): Step<number> {
   let free = stamp
   while ((yield* tx.get(pastBlobKey(containerId, blob, free))) !== undefined) free += 1

@@ -1,22 +1,23 @@
-// Snapshot Blob: the state of a blob under an id of its own. It copies the map of the bytes, not the bytes.
-// A blob counts its live snapshots, since it can't be deleted without them. Where there is no blob (with
-// versioning on, Undelete Blob brings back snapshots alone), a record of its own counts for the next one.
+// Snapshot Blob: a copy of the record, which shares the bytes. A blob counts its live snapshots, since it can't
+// be deleted without them. If there is no blob (with versioning on, Undelete Blob restores only the snapshots),
+// a separate record holds the count for the next blob.
 import type { Step, Tx } from '../../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import { checkWriteConditions } from '../../shared/condition.ts'
 import { checkLeaseForRead } from '../../shared/lease.ts'
 import type { Metadata } from '../../shared/metadata.ts'
+import { laterMs } from '../../shared/modified.ts'
 import type { Moment } from '../../../node/moment.ts'
-import { findBlob, laterMs, requireBlob, type BlobAddress, type Target } from '../blob.ts'
+import { findBlob, requireBlob, type BlobAddress, type Target } from '../blob.ts'
 import type { Blob } from '../record.ts'
 import { checkNoPendingCopy, conditionState, type BlobGuard } from '../guard.ts'
 import { checkEncryption } from '../encryption.ts'
 import { orphanSnapshotsKey } from '../keys.ts'
-import { copyPast, copyToVersion, nextPastStamp, placeOf, type BlobPlace } from './past.ts'
+import { copyPast, copyToVersion, nextPastStamp, blobPlaceOf, type BlobPlace } from './past.ts'
 import { getProtection } from '../protection.ts'
 import { checkOnline } from '../tier.ts'
 
-/** Snapshot Blob. With new metadata the snapshot has an ETag of its own, else it has the blob's. */
+/** A snapshot with new metadata has an ETag of its own, others have that of the blob. */
 export function* snapshotBlob(
   tx: Tx,
   address: BlobAddress,
@@ -33,9 +34,9 @@ export function* snapshotBlob(
   checkLeaseForRead(blob.lease, guard.leaseId, moment.nowMs, 'blob')
   checkNoPendingCopy(blob)
   checkOnline(blob, moment.nowMs)
-  // A blob with a scope needs the scope named too (test_cpk_n.py of Azure's SDK for Python).
+  // For a blob with a scope, the request must name the scope (test_cpk_n.py of Azure's SDK for Python).
   checkEncryption(blob.encryption, guard.encryption ?? {}, 'write', target.container)
-  const place = placeOf(address, target)
+  const place = blobPlaceOf(address, target)
   const snapshot = yield* nextPastStamp(tx, place, blob, moment)
   const modifiedMs = laterMs(blob, moment)
   const own = metadata === undefined ? {} : { metadata, stamp: snapshot, modifiedMs }
@@ -52,7 +53,7 @@ export function* snapshotBlob(
   return { snapshot, blob: past, version }
 }
 
-/** Live snapshots came or went; the ETag of the blob, if there is one, stays. */
+/** Updates the number of live snapshots. The ETag of the blob, if there is one, stays. */
 export function* countSnapshots(
   tx: Tx,
   place: BlobPlace,
@@ -73,7 +74,7 @@ export function* countSnapshots(
 
 type OrphanSnapshots = { readonly snapshotCount: number }
 
-/** The snapshots that wait for a blob are those of the one that comes now. */
+/** The next blob with this name adopts its orphaned snapshots. */
 export function* takeOrphanSnapshots(tx: Tx, place: BlobPlace): Step<number | undefined> {
   const key = orphanSnapshotsKey(place.containerId, place.blob)
   const value = yield* tx.get(key)

@@ -1,4 +1,4 @@
-// Undelete Blob: everything of a name that is soft-deleted comes back as it was. ETag and Last-Modified stay.
+// Undelete Blob restores everything of a name that is soft-deleted. ETag and Last-Modified stay.
 import type { Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
 import { StorageError } from '../../shared/error.ts'
@@ -8,25 +8,25 @@ import type { StoredBlob } from '../record.ts'
 import { moveContent } from '../content/content.ts'
 import { scheduleExpiry } from '../expiry.ts'
 import { dueKey } from '../keys.ts'
-import { pastOf, placeOf, type BlobPlace } from './past.ts'
+import { pastOf, blobPlaceOf, type BlobPlace } from './past.ts'
 import { countSnapshots } from './snapshot.ts'
 import { changeTagIndex } from '../list/tag-index.ts'
 import { NO_TAGS } from '../../shared/tags.ts'
 
 /**
- * A blob that was not soft-deleted is left as it is. With versioning on a deleted blob is a version, so
- * that none becomes current: the answer is a success all the same (azure-sdk-for-java#25943).
+ * A blob that is not soft-deleted stays as it is. With versioning on, a deleted blob is a version, so that no
+ * blob becomes current; this still succeeds (azure-sdk-for-java#25943).
  */
 export function* undeleteBlob(tx: Tx, address: BlobAddress, { nowMs }: Moment): Step<void> {
   const target = yield* findBlob(tx, address, nowMs)
-  const place = placeOf(address, target)
-  let isThere = target.stored !== undefined
+  const place = blobPlaceOf(address, target)
+  let isFound = target.stored !== undefined
   let snapshotCount = 0
   let root: StoredBlob | undefined
   for (const { key, stamp, stored } of yield* pastOf(tx, place)) {
     const { deleted, ...past } = stored.blob
     if (deleted !== undefined && deleted.untilMs <= nowMs) continue
-    isThere = true
+    isFound = true
     if (deleted === undefined) continue
     tx.delete(dueKey(deleted.untilMs, 'past', place.containerId, place.blob, stamp))
     if (past.kind === 'root') {
@@ -38,13 +38,13 @@ export function* undeleteBlob(tx: Tx, address: BlobAddress, { nowMs }: Moment): 
     tx.put(key, encodeRecord(past, stored.bytes))
     if (past.kind === 'snapshot') snapshotCount += 1
   }
-  if (!isThere) throw new StorageError('BlobNotFound')
+  if (!isFound) throw new StorageError('BlobNotFound')
   if (root !== undefined) yield* putRoot(tx, place, target, root)
   const current = root === undefined ? target : { ...target, stored: root }
   if (snapshotCount > 0) yield* countSnapshots(tx, place, current, snapshotCount)
 }
 
-/** The blob that was soft-deleted is the current one again. */
+/** Makes the soft-deleted blob the current one again. */
 function* putRoot(tx: Tx, place: BlobPlace, { key }: Target, root: StoredBlob): Step<void> {
   yield* moveContent(tx, root.blob, key)
   changeTagIndex(tx, place, NO_TAGS, root.blob.tags ?? NO_TAGS)

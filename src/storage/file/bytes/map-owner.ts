@@ -1,5 +1,5 @@
-// Which file a map belongs to, by account, share and path: for fsck, whose records say where bytes are damaged but
-// not whose they are. It looks at every file, in bounded steps, and only when there is something to look for.
+// Finds the files that maps belong to, by account, share and path, for fsck: its records say where bytes are damaged,
+// but not in which file. Scans all files in bounded steps, only if there is a map to look for.
 import { scanSteps } from '../../../extent/scan.ts'
 import { decodeKey } from '../../../kv/key.ts'
 import type { Kv } from '../../../kv/kv.ts'
@@ -9,7 +9,7 @@ import { ALL_PAST_SHARES, ALL_SHARES, entriesRange, nodesRange, pastNodesRange }
 import { getNode, ROOT_ID, type FileEntry, type FileNode } from '../tree/node.ts'
 import type { Share } from '../share/share.ts'
 
-/** The map's id to the name of its file; a map that no file has is left out. */
+/** From map id to file name; maps without a file are left out. */
 export async function findMapOwners(
   kv: Kv,
   mapIds: ReadonlySet<number>,
@@ -34,20 +34,20 @@ async function findInShare(
   mapIds: ReadonlySet<number>,
   owners: Map<number, string>,
 ): Promise<void> {
-  const found = async (node: FileNode, at: string): Promise<void> => {
+  const check = async (node: FileNode, suffix: string): Promise<void> => {
     if (node.map === undefined || !mapIds.has(node.map) || owners.has(node.map)) return
-    owners.set(node.map, `${place}/${await pathOf(kv, shareId, node)}${at}`)
+    owners.set(node.map, `${place}/${await pathOf(kv, shareId, node)}${suffix}`)
   }
   for await (const { value } of scanSteps(kv, nodesRange(shareId))) {
-    await found(decodeRecord<FileNode>(value), '')
+    await check(decodeRecord<FileNode>(value), '')
   }
   for await (const { key, value } of scanSteps(kv, pastNodesRange(shareId))) {
     const snapshot = timestampOf(Number(decodeKey(key)[3]))
-    await found(decodeRecord<FileNode>(value), ` as the share's snapshot ${snapshot} shows it`)
+    await check(decodeRecord<FileNode>(value), ` in the share's snapshot ${snapshot}`)
   }
 }
 
-/** From the share's root; where a name is gone, the id of what had it. */
+/** Relative to the share's root; a node without a name is shown by its id. */
 async function pathOf(kv: Kv, shareId: number, node: FileNode): Promise<string> {
   const name = (await nameOf(kv, shareId, node)) ?? `(file ${node.nodeId})`
   if (node.parentId === ROOT_ID) return name

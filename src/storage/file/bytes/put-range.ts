@@ -1,5 +1,4 @@
-// Put Range and Clear Range: what stands between a request and a file's bytes. Asked before a long body is read,
-// and again in the transaction that shows it.
+// Put Range and Clear Range. The checks run before a long body is read, and again in the transaction that stores it.
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import type { Piece } from '../../../extent/content/slice.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
@@ -22,7 +21,7 @@ export type PutRange = {
   readonly lastWrite: 'now' | 'preserve'
 }
 
-/** A range that ends behind the file is an error: Put Range never makes it longer. */
+/** A range beyond the end of the file is an error: Put Range never extends the file. */
 export function* checkPutRange(
   tx: ReadTx | FileTx,
   address: FileAddress,
@@ -40,7 +39,7 @@ export function* checkPutRange(
   return file
 }
 
-/** Put Range, of bytes that are durable already. */
+/** Put Range. The bytes are already durable. */
 export function* putRange(
   tx: FileTx,
   address: FileAddress,

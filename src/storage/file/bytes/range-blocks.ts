@@ -1,5 +1,5 @@
-// Ranges in whole blocks: the service tells what differs between a file and a snapshot in units of 512 bytes, as a
-// recorded answer shows. A block is cleared only if nothing in it was written.
+// Rounds ranges to whole blocks: the service reports the differences between a file and a snapshot in units of 512
+// bytes, as a recorded answer shows. A block is cleared only if nothing in it was written.
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import type { MapRange } from '../../../extent/content/map-range.ts'
 import { BLOCK_BYTES } from './range.ts'
@@ -12,7 +12,7 @@ export function blockEnd(offset: number): number {
   return Math.ceil(offset / BLOCK_BYTES) * BLOCK_BYTES
 }
 
-/** The blocks that hold some of the ranges, in the order of their offsets, and never behind the file's end. */
+/** The blocks that contain parts of the ranges, in order of their offsets, clipped to the file's length. */
 export function inBlocks(ranges: readonly MapRange[], lengthBytes: number): MapRange[] {
   const written = blocksOf(ranges, lengthBytes, false)
   const cleared = without(blocksOf(ranges, lengthBytes, true), written)
@@ -38,15 +38,15 @@ function blocksOf(
   return blocks
 }
 
-/** Both sorted. */
-function without(ranges: readonly ByteRange[], taken: readonly ByteRange[]): ByteRange[] {
+/** Subtracts `excluded` from `ranges`; both are sorted. */
+function without(ranges: readonly ByteRange[], excluded: readonly ByteRange[]): ByteRange[] {
   const left: ByteRange[] = []
   let next = 0
   for (const { from, to } of ranges) {
     let at = from
     while (at < to) {
-      while ((taken[next]?.to ?? Infinity) <= at) next += 1
-      const { from: start, to: end } = taken[next] ?? { from: to, to }
+      while ((excluded[next]?.to ?? Infinity) <= at) next += 1
+      const { from: start, to: end } = excluded[next] ?? { from: to, to }
       if (start > at) left.push({ from: at, to: Math.min(start, to) })
       at = start < to ? end : to
     }

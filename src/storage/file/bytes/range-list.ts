@@ -1,14 +1,14 @@
-// List Ranges: where a file was written, or what differs between it and a snapshot of the share. A file is
-// followed by its id, so a rename is known for what it is.
+// List Ranges: the written ranges of a file, or its differences from a snapshot of the share. A file is identified by
+// its id, so renames are recognized.
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
 import { checkLeaseForRead } from '../../shared/lease.ts'
 import { changedRanges, type MapRanges } from '../../../extent/content/map-range.ts'
 import {
+  findIn,
   getNode,
   locate,
-  locateIn,
   requireNode,
   type Existing,
   type FileAddress,
@@ -21,14 +21,14 @@ import { requireShareSnapshot } from '../share/share.ts'
 
 export type RangeListQuery = {
   readonly leaseId: string | undefined
-  /** What the client asks about; `to` may be Infinity. */
+  /** The requested range; `to` may be Infinity. */
   readonly range: ByteRange
   readonly previous?: {
     readonly snapshot: number
-    /** x-ms-file-support-rename: it may have had another name then. */
+    /** x-ms-file-support-rename: the file may have had another name in the snapshot. */
     readonly mayBeRenamed: boolean
   }
-  /** Left out, all is answered at once. */
+  /** Left out, all ranges are returned at once. */
   readonly page?: { readonly from: number; readonly countMax: number }
 }
 
@@ -51,12 +51,12 @@ export function* listRanges(
     return { node, ...(yield* changedRanges(tx, maps, window, page?.countMax)) }
   }
   const before = yield* findPrevious(tx, address, file, previous)
-  // Of a file that was longer then, what is behind its end now is gone and not cleared.
+  // If the file was longer before, the part beyond its current end is not listed as cleared.
   const maps = { now: node.map, before: before?.map }
   return { node, ...(yield* changedBlocks(tx, maps, window, node.lengthBytes, page?.countMax)) }
 }
 
-/** So many ranges are in two blocks at least, however short they are: every page gets a block further. */
+/** More ranges than this span at least two blocks, however short they are, so every page advances by a block. */
 const RANGES_OF_A_BLOCK = BLOCK_BYTES
 
 function* changedBlocks(
@@ -72,10 +72,10 @@ function* changedBlocks(
   }
   const rangesMax = countMax === undefined ? undefined : countMax + RANGES_OF_A_BLOCK
   const found = yield* changedRanges(tx, maps, blocks, rangesMax)
-  // A block that is not seen whole is for the next page.
+  // A block that was not read completely is left to the next page.
   const end = found.next === undefined ? Infinity : blockStart(found.next)
-  const seen = found.ranges.filter(({ from }) => from < end)
-  const ranges = inBlocks(seen, Math.min(end, lengthBytes)).map(({ from, to, isCleared }) => ({
+  const complete = found.ranges.filter(({ from }) => from < end)
+  const ranges = inBlocks(complete, Math.min(end, lengthBytes)).map(({ from, to, isCleared }) => ({
     from: Math.max(from, window.from),
     to: Math.min(to, window.to),
     isCleared,
@@ -85,13 +85,13 @@ function* changedBlocks(
   return { ranges, next: found.next === undefined ? undefined : end }
 }
 
-/** A range behind the end is an error; the whole of an empty file is not. */
+/** A range that starts beyond the end is an error; the whole range of an empty file is not. */
 function within({ from, to }: ByteRange, lengthBytes: number): ByteRange {
   if (from > 0 && from >= lengthBytes) throw new StorageError('InvalidRange')
   return { from, to: Math.min(to, lengthBytes) }
 }
 
-/** The file as the snapshot shows it; undefined if it came later. */
+/** The file in the snapshot; undefined if it was created later. */
 function* findPrevious(
   tx: ReadTx,
   address: FileAddress,
@@ -104,9 +104,9 @@ function* findPrevious(
     throw new StorageError('PreviousSnapshotCannotBeNewer')
   }
   const view = { shareId, lastSnapshot, snapshot }
-  const there = yield* nodeAt(tx, share, view, address.path)
+  const there = yield* findIn(tx, share, view, address.path)
   const before = yield* getNode(tx, view, node.nodeId)
-  const isRenamed = there?.nodeId !== before?.nodeId
+  const isRenamed = there?.node?.nodeId !== before?.nodeId
   if (isRenamed && !(mayBeRenamed && before !== undefined)) {
     throw new StorageError('FileGenerationMismatch')
   }
@@ -114,18 +114,4 @@ function* findPrevious(
     throw new StorageError('FileGenerationMismatch')
   }
   return before
-}
-
-function* nodeAt(
-  tx: ReadTx,
-  share: Existing['share'],
-  view: Existing['view'],
-  path: readonly string[],
-): Step<FileNode | undefined> {
-  try {
-    return (yield* locateIn(tx, share, view, path)).node
-  } catch (error) {
-    if (error instanceof StorageError && error.code === 'ParentNotFound') return undefined
-    throw error
-  }
 }

@@ -1,5 +1,5 @@
-// The bytes of a file against a model that is one buffer: whatever is written and cleared in whatever order, also
-// behind the end and with snapshots between, and what is told to those who watch.
+// The bytes of a file compared with a buffer as model, under random writes, clears and snapshots, also beyond the end;
+// and the announced changes.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { randomFrom } from '../../../../test/random.ts'
@@ -82,7 +82,7 @@ const PARTS: readonly [from: number, to: number, freed: [number, number] | undef
   [500,  600,  undefined,   [[500, 600]]],
   [512,  513,  undefined,   [[512, 513]]],
 ]
-describe('what a cleared range becomes', () => {
+describe('clearing a range frees whole blocks and zeroes the rest', () => {
   const pair = ({ from, to }: { from: number; to: number }) => [from, to]
   for (const [from, to, freed, zeroed] of PARTS) {
     test(`[${from}, ${to})`, () => {
@@ -94,11 +94,11 @@ describe('what a cleared range becomes', () => {
 })
 
 for (const seed of [1, 2, 3, 4]) {
-  test(`200 random changes, seed ${seed}`, async () => {
+  test(`a file and its snapshots match the model after 200 random changes, seed ${seed}`, async () => {
     const random = randomFrom(seed)
     const world = await openWorld(3_000)
     let model: Buffer = Buffer.alloc(3_000)
-    const kept = new Map<number, Buffer>()
+    const snapshots = new Map<number, Buffer>()
     for (let step = 0; step < 200; step += 1) {
       const from = random.below(model.length)
       const kind = random.below(10)
@@ -114,13 +114,13 @@ for (const seed of [1, 2, 3, 4]) {
         await world.clear(from, to)
         model = Buffer.from(model).fill(0, from, to)
       } else {
-        kept.set(await world.snapshot(), Buffer.from(model))
+        snapshots.set(await world.snapshot(), Buffer.from(model))
       }
       const to = Math.min(model.length, from + 700)
       assert(model.subarray(from, to).equals(await world.read(from, to)), `step ${step}`)
     }
     assert(model.equals(await world.read()))
-    for (const [snapshot, bytes] of kept) {
+    for (const [snapshot, bytes] of snapshots) {
       assert(bytes.equals(await world.read(0, Infinity, { snapshot })))
     }
     assert.equal(await world.usage(), model.length)
@@ -128,13 +128,13 @@ for (const seed of [1, 2, 3, 4]) {
   })
 }
 
-test('who may not grow stays inside', async () => {
+test('a write without `grow` must end inside the file', async () => {
   const world = await openWorld(4)
-  await assert.rejects(world.write(2, Buffer.from('abc'), { grow: false }), /ends inside/)
+  await assert.rejects(world.write(2, Buffer.from('abc'), { grow: false }), /must end inside/)
   assert.equal(await world.usage(), 4)
 })
 
-test('a write is told with what it changed; the last write time may be kept', async () => {
+test('a write announces what it changed, and may preserve the last write time', async () => {
   const world = await openWorld(4)
   const change = (filter: number) => {
     const place = { kind: 'change', shareId: 1, directoryId: 0, name: 'file', isDirectory: false }

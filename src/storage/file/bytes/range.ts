@@ -1,5 +1,5 @@
-// The bytes of a file as ranges: written, cleared and read through its map (extent/content/map.ts), for REST and SMB
-// alike. Nothing is checked here but that it is possible; who may do it is put-range.ts and the SMB server.
+// Writes, clears and reads ranges of a file through its map (extent/content/map.ts), for REST and SMB alike. It only
+// asserts that ranges are valid; put-range.ts and the SMB operations check what is allowed.
 import assert from 'node:assert/strict'
 import { readIntervals, type ByteRange } from '../../../extent/content/interval-map.ts'
 import { smallPiece } from '../../../extent/content/small.ts'
@@ -21,7 +21,7 @@ import {
 import type { FileTx } from '../open/open.ts'
 import { changeUsage } from '../share/share.ts'
 
-/** What is freed is whole blocks of this; the rest of a cleared range is written with zeros (Put Range). */
+/** Clearing a range frees whole blocks of this size and writes zeros to the rest (Put Range). */
 export const BLOCK_BYTES = 512
 
 /** The largest file, 4 TiB ("Azure Files scalability and performance targets"). */
@@ -29,14 +29,14 @@ export const FILE_BYTES_MAX = 4 * 2 ** 40
 
 export type RangeChange = {
   readonly moment: Moment
-  /** For a map, if the file gets a new one. */
+  /** The id of the new map, if the file needs one. */
   readonly newId: number
   readonly lastWrite: 'now' | 'preserve'
-  /** Of the change time; left out, it is moved. */
+  /** For the change time; left out, it is set to now. */
   readonly change?: 'now' | 'preserve'
 }
 
-/** Shows `pieces` from `offset` on, and nothing where they are holes. Behind the end only where it may `grow`. */
+/** Writes `pieces` at `offset`; holes clear their range. Only with `grow` may they extend the file. */
 export function* writeRange(
   tx: FileTx,
   file: Existing,
@@ -46,19 +46,19 @@ export function* writeRange(
   const { share, view, node } = file
   const end = pieces.reduce((at, { lengthBytes }) => at + lengthBytes, offset)
   const lengthBytes = Math.max(node.lengthBytes, end)
-  assert(change.grow || lengthBytes === node.lengthBytes, 'a range ends inside of its file')
+  assert(change.grow || lengthBytes === node.lengthBytes, 'a range must end inside its file')
   yield* changeUsage(tx, share, lengthBytes - node.lengthBytes)
-  const place = yield* writableMap(tx, view, node, change.newId)
+  const target = yield* writableMap(tx, view, node, change.newId)
   let at = offset
   for (const piece of pieces) {
-    if (piece.slice !== undefined) yield* overwriteMap(tx, place.map, at, piece)
-    else yield* clearMap(tx, place.map, { from: at, to: at + piece.lengthBytes })
+    if (piece.slice !== undefined) yield* overwriteMap(tx, target.map, at, piece)
+    else yield* clearMap(tx, target.map, { from: at, to: at + piece.lengthBytes })
     at += piece.lengthBytes
   }
-  return saveWritten(tx, file, { ...place, lengthBytes }, change)
+  return saveWritten(tx, file, { ...target, lengthBytes }, change)
 }
 
-/** Leaves zeros in the range: blocks that lie in it whole are freed, the others are written. */
+/** Fills the range with zeros: whole blocks are freed, partial ones are written. */
 export function* clearRange(
   tx: FileTx,
   file: Existing,
@@ -66,9 +66,9 @@ export function* clearRange(
   change: RangeChange & { /** For the zeros. */ readonly zerosId: number },
 ): Step<FileNode> {
   const { view, node } = file
-  assert(range.to <= node.lengthBytes, 'a range ends inside of its file')
+  assert(range.to <= node.lengthBytes, 'a range must end inside its file')
   const { freed, zeroed } = clearedParts(range)
-  const place = freed
+  const target = freed
     ? yield* clearedMap(tx, view, node, freed, change.newId)
     : yield* writableMap(tx, view, node, change.newId)
   const zerosBytes = Math.max(0, ...zeroed.map(({ from, to }) => to - from))
@@ -76,13 +76,13 @@ export function* clearRange(
     const zeros = new Uint8Array(zerosBytes)
     const piece = smallPiece(change.zerosId, zeros)
     for (const { from, to } of zeroed) {
-      yield* overwriteMap(tx, place.map, from, { ...piece, lengthBytes: to - from })
+      yield* overwriteMap(tx, target.map, from, { ...piece, lengthBytes: to - from })
     }
   }
-  return saveWritten(tx, file, { ...place, lengthBytes: node.lengthBytes }, change)
+  return saveWritten(tx, file, { ...target, lengthBytes: node.lengthBytes }, change)
 }
 
-/** At most a block at each end is zeroed; a range without a whole block is zeroed altogether. */
+/** Zeros are written to less than a block at each end, or to the whole range if it contains no whole block. */
 export function clearedParts({ from, to }: ByteRange): {
   readonly freed: ByteRange | undefined
   readonly zeroed: readonly ByteRange[]
@@ -108,7 +108,7 @@ function saveWritten(
   const { view, node } = file
   const { stamp, modifiedMs, changeTime } = touched(node, moment)
   const { lastWriteTime } = node
-  // Names instead of spreads: every write of every client passes here.
+  // Explicit fields instead of spreads: this is on the path of every write.
   const after = saveNode(tx, view, node, {
     ...node,
     stamp,

@@ -1,5 +1,5 @@
-// FSCTL_SRV_COPYCHUNK as a transaction ([MS-SMB2] 3.3.5.15.6): the target shows the source's slices from then on,
-// so no bytes are read or written. A chunk that fails ends it; those before it stay.
+// FSCTL_SRV_COPYCHUNK as a transaction ([MS-SMB2] 3.3.5.15.6). The target references the source's slices, so no bytes
+// are read or written. The copy ends at the first chunk that fails; earlier chunks stay copied.
 import type { Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
 import type { Moment } from '../../../node/moment.ts'
@@ -17,7 +17,7 @@ export type Chunk = {
   readonly lengthBytes: number
 }
 
-export type ChunkCopy = {
+type ChunkCopy = {
   readonly source: OpenedAt
   readonly target: OpenedAt
   readonly chunks: readonly Chunk[]
@@ -27,7 +27,7 @@ export type ChunkCopy = {
 export type CopiedChunks = {
   readonly chunkCount: number
   readonly totalBytes: number
-  /** Why it ended early; 'source': the chunk is not inside of it. */
+  /** Why the copy ended early; 'source': the chunk is not inside the source. */
   readonly failure: 'source' | StorageError | undefined
 }
 
@@ -47,7 +47,7 @@ export function* copyChunks(
   return { chunkCount, totalBytes, failure: undefined }
 }
 
-/** Both are found anew for each chunk: they may be the same file. Nothing is written before it can't fail. */
+/** Looks up source and target for each chunk, since they may be the same file. All checks precede the first write. */
 function* copyChunk(
   tx: FileTx,
   { source, target, frozen }: ChunkCopy,

@@ -1,11 +1,11 @@
-// The length of a file as SMB sets it ([MS-FSA] 2.1.5.15.3, 2.1.5.15.1).
+// SMB clients set the length of a file ([MS-FSA] 2.1.5.15.3, 2.1.5.15.1).
 import type { Step } from '../../../kv/kv.ts'
 import { setNodeProperties, type Resize } from '../tree/file-properties.ts'
 import type { FileOpen, FileTx } from '../open/open.ts'
 import { requireOpened } from '../open/opened-node.ts'
 import { breakForWrite } from '../cache/smb-cache.ts'
 import { checkLocks } from '../open/smb-lock.ts'
-import { keptTimes, type FrozenTimes } from '../tree/set-basic.ts'
+import { frozenTimes, type FrozenTimes } from '../tree/set-basic.ts'
 import type { Moment } from '../../../node/moment.ts'
 import type { ShareAddress } from '../share/share.ts'
 
@@ -32,5 +32,5 @@ export function* resizeOpened(
   if (lengthBytes < node.lengthBytes) {
     yield* checkLocks(tx, opened.open, { from: lengthBytes, to: node.lengthBytes }, 'write')
   }
-  yield* setNodeProperties(tx, opened, { properties: keptTimes(node, frozen), resize }, moment)
+  yield* setNodeProperties(tx, opened, { properties: frozenTimes(node, frozen), resize }, moment)
 }

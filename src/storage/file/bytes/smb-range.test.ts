@@ -1,4 +1,4 @@
-// The bytes of an open file: READ, WRITE, copies within the server, zeros, and where there is anything at all.
+// The bytes of an open file: READ, WRITE, server-side copies, zeroing and allocated ranges.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { smallPiece } from '../../../extent/content/small.ts'
@@ -30,7 +30,7 @@ async function read({ kv }: ExampleShare, open: FileOpen, offset = 0, lengthByte
   const at = { address: ADDRESS, open }
   const found = await kv.read((tx) => readOpened(tx, at, { offset, lengthBytes }))
   if (found === undefined) return undefined
-  assert('bytes' in found, 'they are few')
+  assert('bytes' in found, 'a short range is read at once')
   return Buffer.from(found.bytes).toString().replaceAll('\0', '.')
 }
 
@@ -39,7 +39,7 @@ function lock({ kv }: ExampleShare, open: FileOpen, offset: bigint, length: bigi
 }
 
 describe('reading and writing', () => {
-  test('a write behind the end grows the file, with zeros between', async () => {
+  test('a write beyond the end extends the file with zeros', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file')
     await write(share, open, 0, 'abc')
@@ -51,7 +51,7 @@ describe('reading and writing', () => {
     assert.equal(await share.kv.read((tx) => shareUsageBytes(tx, 1)), 10)
   })
 
-  test('what is read ends with the file; nothing can always be read', async () => {
+  test('a read ends at the end of the file; an empty read always succeeds', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file')
     await write(share, open, 0, 'abc')
@@ -60,7 +60,7 @@ describe('reading and writing', () => {
     assert.equal(await read(share, open, 1_000, 0), '')
   })
 
-  test('a snapshot is read as it was', async () => {
+  test('a read of a snapshot returns the old bytes', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file')
     await write(share, open, 0, 'before')
@@ -72,7 +72,7 @@ describe('reading and writing', () => {
     assert.equal(await read(share, open), 'AFTER.')
   })
 
-  test('others wait for no lock: they are refused', async () => {
+  test('reads and writes of bytes locked by another client are refused', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file')
     const { open: other } = await share.open('file')
@@ -82,7 +82,7 @@ describe('reading and writing', () => {
     assert.equal(await refusalOf(read(share, other, 3, 1)), 'FileLockConflict')
     assert.equal(await refusalOf(write(share, open, 1, 'BC')), 'done')
     assert.equal(await read(share, other, 0, 2), 'aB')
-    assert.equal(await read(share, other, 3, 0), '', 'nothing is read of locked bytes')
+    assert.equal(await read(share, other, 3, 0), '', 'an empty read of locked bytes')
   })
 
   // prettier-ignore
@@ -108,13 +108,13 @@ describe('reading and writing', () => {
     [{ change: true },    true,  false],
     [{ lastWrite: true, change: true }, false, false],
   ] as const
-  for (const [frozen, lastWriteMoves, changeMoves] of TIMES) {
-    test(`times that stay: ${Object.keys(frozen).join(', ') || 'none'}`, async () => {
+  for (const [frozen, updatesLastWrite, updatesChange] of TIMES) {
+    test(`a write does not update frozen times: ${Object.keys(frozen).join(', ') || 'none'}`, async () => {
       const share = await exampleShare()
       const { open } = await share.open('file')
       const { before, after } = await write(share, open, 0, 'a', frozen)
-      assert.equal(after.lastWriteTime !== before.lastWriteTime, lastWriteMoves)
-      assert.equal(after.changeTime !== before.changeTime, changeMoves)
+      assert.equal(after.lastWriteTime !== before.lastWriteTime, updatesLastWrite)
+      assert.equal(after.changeTime !== before.changeTime, updatesChange)
     })
   }
 })
@@ -132,8 +132,8 @@ function chunk(sourceOffset: number, targetOffset: number, lengthBytes: number):
   return { sourceOffset, targetOffset, lengthBytes }
 }
 
-describe('a copy within the server', () => {
-  test('shows the bytes of the source, its holes too', async () => {
+describe('a server-side copy', () => {
+  test('copies the bytes and holes of the source', async () => {
     const share = await exampleShare()
     const { open: source } = await share.open('source')
     const { open: target } = await share.open('target')
@@ -144,10 +144,10 @@ describe('a copy within the server', () => {
     assert.deepEqual(copied, { chunkCount: 2, totalBytes: 7, failure: undefined })
     assert.equal(await read(share, target), '12bc..fgh')
     await write(share, source, 0, 'XXXXXXXX')
-    assert.equal(await read(share, target), '12bc..fgh', 'it shares nothing that can change')
+    assert.equal(await read(share, target), '12bc..fgh', 'the copy does not follow the source')
   })
 
-  test('within one file, a chunk is read before it is written', async () => {
+  test('within one file reads a chunk before it writes it', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file')
     await write(share, open, 0, 'abcdefghij')
@@ -155,7 +155,7 @@ describe('a copy within the server', () => {
     assert.equal(await read(share, open), 'abcdabcdef')
   })
 
-  test('ends at a chunk that is not inside of the source; those before stay', async () => {
+  test('ends at a chunk that is not inside the source; earlier chunks stay', async () => {
     const share = await exampleShare()
     const { open: source } = await share.open('source')
     const { open: target } = await share.open('target')
@@ -166,7 +166,7 @@ describe('a copy within the server', () => {
   })
 
   for (const locked of ['source', 'target']) {
-    test(`is refused where the ${locked} is locked by another`, async () => {
+    test(`is refused if another client has locked the ${locked}`, async () => {
       const share = await exampleShare()
       const { open: source } = await share.open('source')
       const { open: target } = await share.open('target')
@@ -180,8 +180,8 @@ describe('a copy within the server', () => {
   }
 })
 
-describe('zeros', () => {
-  test('take no space where they are whole blocks, and none behind the end', async () => {
+describe('zeroing', () => {
+  test('frees whole blocks and ignores bytes beyond the end', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file')
     await write(share, open, 0, 'x'.repeat(2_048))
@@ -209,7 +209,7 @@ describe('zeros', () => {
   })
 })
 
-describe('what others have read into a cache is not behind', () => {
+describe('caches of other clients do not go stale', () => {
   const by = (share: ExampleShare) => {
     return { moment: share.moment(), newId: share.newId(), zerosId: share.newId() }
   }
@@ -220,13 +220,13 @@ describe('what others have read into a cache is not behind', () => {
     'a write': (share, open) => write(share, open, 0, 'x'),
     'a lock': (share, open) => lock(share, open, 0n, 1n),
     'a copy': (share, open) => copy(share, open, open, chunk(0, 1, 1)),
-    zeros: (share, open) => {
+    zeroing: (share, open) => {
       const at = { address: ADDRESS, open }
       return share.kv.write((tx) => zeroOpened(tx, at, { range, frozen: {} }, by(share)))
     },
   }
   for (const [what, change] of Object.entries(CHANGES)) {
-    test(`${what} breaks the leases of the others, and not its own`, async () => {
+    test(`${what} breaks the leases of others, but not its own`, async () => {
       const share = await exampleShare()
       const lease = (holder: string) => ({ holder, kind: 'lease', state: CACHE_READ }) as const
       const { open } = await share.open('file', { cache: lease('own') })

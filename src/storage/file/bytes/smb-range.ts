@@ -1,4 +1,4 @@
-// READ and WRITE of an SMB client as transactions: the bytes of an open file, with other clients' locks in the way.
+// READ and WRITE of SMB clients as transactions on an open file, subject to other clients' locks.
 import { readSmallPieces } from '../../../extent/content/small.ts'
 import type { Hole, Piece } from '../../../extent/content/slice.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
@@ -13,34 +13,34 @@ import type { ShareAddress } from '../share/share.ts'
 import { breakForWrite } from '../cache/smb-cache.ts'
 import { checkLocks } from '../open/smb-lock.ts'
 
-/** Bytes up to this are written by the transaction that shows them (extent/content/small.ts). */
+/** Up to this size, bytes are stored in the kv by the transaction itself (extent/content/small.ts). */
 export const SMALL_BYTES_MAX = 8 * 1024
 
-/** An open and the share that it is in. */
+/** An open and its share. */
 export type OpenedAt = {
   readonly address: Pick<ShareAddress, 'account' | 'share'>
   readonly open: FileOpen
 }
 
-/** Bytes that are at hand, or where they are. */
-export type ReadBytes =
+/** The bytes themselves, or the pieces to read them from. */
+export type OpenedBytes =
   | { readonly bytes: Uint8Array }
   | { readonly pieces: readonly (Piece | Hole)[]; readonly lengthBytes: number }
 
-/** What of the range is inside of the file; undefined from its end on. */
+/** The part of the range that is inside the file; undefined if the range starts at or after the end. */
 export function* readOpened(
   tx: ReadTx,
   { address, open }: OpenedAt,
   { offset, lengthBytes }: { readonly offset: number; readonly lengthBytes: number },
-): Step<ReadBytes | undefined> {
+): Step<OpenedBytes | undefined> {
   const { node } = yield* requireOpened(tx, address, open)
-  // Nothing is read even of locked bytes.
+  // An empty read succeeds even on locked bytes.
   if (lengthBytes === 0) return { bytes: NO_BYTES }
   yield* checkLocks(tx, open, { from: offset, to: offset + lengthBytes }, 'read')
   const range = { from: offset, to: Math.min(offset + lengthBytes, node.lengthBytes) }
   if (range.from >= range.to) return undefined
   const pieces = yield* readRange(tx, node, range)
-  // A few bytes are at hand now; to come back for them would be a second read of the store.
+  // Reads short ranges now; reading them later would be a second transaction.
   const isShort = range.to - range.from <= SMALL_BYTES_MAX
   const bytes = isShort ? yield* readSmallPieces(tx, pieces) : undefined
   return bytes === undefined ? { pieces, lengthBytes: range.to - range.from } : { bytes }
@@ -49,13 +49,13 @@ export function* readOpened(
 const NO_BYTES = new Uint8Array(0)
 
 export type SmbWrite = {
-  /** 'end': wherever that is. */
+  /** 'end': append at the current end of the file. */
   readonly offset: number | 'end'
   readonly lengthBytes: number
   readonly frozen: FrozenTimes
 }
 
-/** What is bound to fail is refused before many bytes are stored. */
+/** Rejects a long write that is bound to fail before its bytes are stored. */
 export function* checkWriteOpened(
   tx: ReadTx,
   { address, open }: OpenedAt,

@@ -1,5 +1,5 @@
-// FSCTL_SET_ZERO_DATA and FSCTL_QUERY_ALLOCATED_RANGES ([MS-FSA] 2.1.5.10) as transactions: bytes that become
-// zeros take no space, and where a file has any space is where it was written.
+// FSCTL_SET_ZERO_DATA and FSCTL_QUERY_ALLOCATED_RANGES ([MS-FSA] 2.1.5.10) as transactions: zeroing a range frees its
+// space, and the allocated ranges are those that were written.
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { changedRanges } from '../../../extent/content/map-range.ts'
@@ -12,7 +12,7 @@ import { breakForWrite } from '../cache/smb-cache.ts'
 import { checkLocks } from '../open/smb-lock.ts'
 import { lastWriteOf, type OpenedAt } from './smb-range.ts'
 
-/** What lies behind the end of the file is left alone. */
+/** Ignores the part of the range beyond the end of the file. */
 export function* zeroOpened(
   tx: FileTx,
   { address, open }: OpenedAt,
@@ -27,7 +27,7 @@ export function* zeroOpened(
   yield* clearRange(tx, file, inside, { ...by, ...lastWriteOf(frozen) })
 }
 
-/** At most `countMax` of them. */
+/** Returns at most `countMax` ranges. */
 export function* allocatedRanges(
   tx: ReadTx,
   { address, open }: OpenedAt,

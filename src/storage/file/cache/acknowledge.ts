@@ -1,4 +1,4 @@
-// Acknowledgements of breaks ([MS-SMB2] 3.3.5.22), of an oplock by its open and of a lease by its key.
+// Break acknowledgements ([MS-SMB2] 3.3.5.22): an oplock is found by its open, a lease by its key.
 import type { Step } from '../../../kv/kv.ts'
 import { acknowledgeBreak, type Acknowledgement } from './cache-break.ts'
 import { findLease } from './cache-grant.ts'
@@ -8,7 +8,7 @@ export function* acknowledgeOpen(tx: FileTx, open: FileOpen, state: number): Ste
   const holders = yield* holdersOf(tx, open.shareId, open.nodeId)
   const found = holders.find(({ holder }) => holder === open.holder)
   if (found?.kind !== 'oplock') return 'not breaking'
-  // Who answers level II to a break to nothing has understood all the same.
+  // A client may answer level II to a break to none; that is accepted as none.
   return acknowledgeBreak(tx, open, found, state & (found.breakingTo ?? 0))
 }
 

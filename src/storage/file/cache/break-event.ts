@@ -1,4 +1,4 @@
-// What becomes of a break that was announced: whom it concerns, and its end if nobody acknowledges it.
+// Handling of an announced break: which opens and holders it concerns, and how it ends without an acknowledgement.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { forceBreak } from './cache-break.ts'
 import {
@@ -26,7 +26,7 @@ export function* opensAndHolders(
   return { opens, holders }
 }
 
-/** Unless it has been acknowledged meanwhile. */
+/** Ends the break, unless the client has acknowledged it in the meantime. */
 export function* forceUnacknowledged(
   tx: FileTx,
   { shareId, nodeId, holder, epoch }: BreakEvent,

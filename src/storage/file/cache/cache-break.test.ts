@@ -1,7 +1,7 @@
-// Breaks and acknowledgements, state by state: R to read, W to write, H to keep the handle.
+// Breaks and acknowledgements, state by state: R caches reads, W writes, H the handle.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { acknowledged, breakTo } from './cache-break.ts'
+import { afterAcknowledgement, breakTo } from './cache-break.ts'
 import { CACHE_HANDLE, CACHE_READ, CACHE_WRITE, type CacheHolder } from '../open/open.ts'
 
 const LETTERS = { R: CACHE_READ, H: CACHE_HANDLE, W: CACHE_WRITE } as const
@@ -28,27 +28,28 @@ function holderOf(kind: CacheHolder['kind'], state: string, breaking?: readonly 
   }
 }
 
-function shown({ holder, tells }: NonNullable<ReturnType<typeof breakTo>>): string {
+function textOfChange({ holder, notification }: NonNullable<ReturnType<typeof breakTo>>): string {
   const { state, breakingTo, breakingToRequired, epoch } = holder
-  const told = tells && `told ${textOf(tells.from)}→${textOf(tells.to)}`
+  const notified =
+    notification && `notified ${textOf(notification.from)}→${textOf(notification.to)}`
   const breaking = breakingTo !== undefined && `breaking to ${textOf(breakingTo)}`
   const later = breakingToRequired !== undefined && `then ${textOf(breakingToRequired)}`
-  return [textOf(state), told, breaking, later, `#${epoch}`].filter(Boolean).join(', ')
+  return [textOf(state), notified, breaking, later, `#${epoch}`].filter(Boolean).join(', ')
 }
 
-describe('a holder is asked to keep no more than', () => {
+describe('a holder is broken to', () => {
   // prettier-ignore
   const TABLE: readonly (readonly [CacheHolder['kind'], held: string, breaking: readonly string[] | undefined, wanted: string, becomes: string])[] = [
-    ['lease',  'RWH', undefined,     'RH', 'RHW, told RHW→RH, breaking to RH, #5'],
-    ['lease',  'RWH', undefined,     'R',  'RHW, told RHW→R, breaking to R, #5'],
-    ['lease',  'RH',  undefined,     '',   'RH, told RH→-, breaking to -, #5'],
-    // Leave to read needs no acknowledgement.
-    ['lease',  'R',   undefined,     '',   '-, told R→-, #5'],
-    ['oplock', 'R',   undefined,     '',   '-, told R→-, #5'],
-    // An oplock can't keep the handle.
-    ['oplock', 'RWH', undefined,     'RH', 'RHW, told RHW→R, breaking to R, #5'],
-    ['oplock', 'RW',  undefined,     '',   'RW, told RW→-, breaking to -, #5'],
-    // It has no more already.
+    ['lease',  'RWH', undefined,     'RH', 'RHW, notified RHW→RH, breaking to RH, #5'],
+    ['lease',  'RWH', undefined,     'R',  'RHW, notified RHW→R, breaking to R, #5'],
+    ['lease',  'RH',  undefined,     '',   'RH, notified RH→-, breaking to -, #5'],
+    // Losing read caching needs no acknowledgement.
+    ['lease',  'R',   undefined,     '',   '-, notified R→-, #5'],
+    ['oplock', 'R',   undefined,     '',   '-, notified R→-, #5'],
+    // An oplock can't keep handle caching.
+    ['oplock', 'RWH', undefined,     'RH', 'RHW, notified RHW→R, breaking to R, #5'],
+    ['oplock', 'RW',  undefined,     '',   'RW, notified RW→-, breaking to -, #5'],
+    // It already has no more than that.
     ['lease',  'RH',  undefined,     'RH', 'nothing'],
     ['lease',  '',    undefined,     '',   'nothing'],
     // One notification at a time.
@@ -61,26 +62,29 @@ describe('a holder is asked to keep no more than', () => {
     const name = `${wanted || '-'}: ${kind} ${held || '-'} ${breaking ? `breaking to ${breaking.join(', ')}` : ''}`
     test(`${name} → ${becomes}`, () => {
       const change = breakTo(holderOf(kind, held, breaking), stateOf(wanted))
-      assert.equal(change === undefined ? 'nothing' : shown(change), becomes)
+      assert.equal(change === undefined ? 'nothing' : textOfChange(change), becomes)
     })
   }
 })
 
-describe('a holder has acknowledged', () => {
+describe('a holder acknowledges', () => {
   // prettier-ignore
   const TABLE: readonly (readonly [held: string, breaking: readonly string[], keeps: string, becomes: string])[] = [
     ['RWH', ['RH'],      'RH', 'RH, #4'],
     ['RWH', ['RH'],      'R',  'R, #4'],
     ['RWH', ['RH'],      '',   '-, #4'],
-    // More was asked for meanwhile: in steps, and the last one without an acknowledgement.
-    ['RWH', ['RH', ''],  'RH', 'RH, told RH→R, breaking to R, then -, #4'],
-    ['RH',  ['R', ''],   'R',  '-, told R→-, #4'],
-    ['RWH', ['RH', 'R'], 'RH', 'RH, told RH→R, breaking to R, then R, #4'],
+    // A further break was requested in the meantime: it is sent in steps, the last one without an acknowledgement.
+    ['RWH', ['RH', ''],  'RH', 'RH, notified RH→R, breaking to R, then -, #4'],
+    ['RH',  ['R', ''],   'R',  '-, notified R→-, #4'],
+    ['RWH', ['RH', 'R'], 'RH', 'RH, notified RH→R, breaking to R, then R, #4'],
     ['RWH', ['RH', ''],  '',   '-, #4'],
   ]
   for (const [held, breaking, keeps, becomes] of TABLE) {
     test(`${held} breaking to ${breaking.map((each) => each || '-').join(', then ')}: ${keeps || '-'} → ${becomes}`, () => {
-      assert.equal(shown(acknowledged(holderOf('lease', held, breaking), stateOf(keeps))), becomes)
+      assert.equal(
+        textOfChange(afterAcknowledgement(holderOf('lease', held, breaking), stateOf(keeps))),
+        becomes,
+      )
     })
   }
 })

@@ -1,6 +1,6 @@
-// How a client is made to give up what it caches, and what its acknowledgement does ([MS-SMB2] 3.3.4.6, 3.3.4.7,
-// 3.3.5.22). One notification is under way for a holder at a time; what else is asked of it meanwhile is kept in
-// its record and told when the client has acknowledged, one step after the other, as Windows does.
+// Breaks of oplocks and leases, and their acknowledgement ([MS-SMB2] 3.3.4.6, 3.3.4.7, 3.3.5.22). A holder has at most
+// one outstanding notification. Further breaks are stored in its record and sent step by step after the client has
+// acknowledged, as Windows does.
 import {
   CACHE_HANDLE,
   CACHE_READ,
@@ -14,18 +14,18 @@ import {
 
 export type FilePlace = Pick<FileOpen, 'shareId' | 'nodeId'>
 
-/** The holder as it is from now on, and what its client is told. */
+/** The new state of the holder, and the notification to its client. */
 type Change = {
   readonly holder: CacheHolder
-  readonly tells?: { readonly from: number; readonly to: number }
+  readonly notification?: { readonly from: number; readonly to: number }
 }
 
-/** Leave to write or to keep the handle has to be given back; leave to read just ends. */
+/** Losing write or handle caching must be acknowledged; read caching just ends. */
 export function isAcknowledged(from: number): boolean {
   return (from & (CACHE_WRITE | CACHE_HANDLE)) !== 0
 }
 
-/** Asks the holder to keep no more than `wanted`, once. */
+/** Breaks the holder down to at most `wanted`, unless such a break is already in progress. */
 export function breakHolder(
   tx: FileTx,
   at: FilePlace,
@@ -39,7 +39,7 @@ export function breakHolder(
 
 export function breakTo(holder: CacheHolder, wanted: number): Change | undefined {
   const { state, kind, breakingTo, breakingToRequired = breakingTo } = holder
-  // An oplock goes down to level II or to nothing.
+  // An oplock breaks to level II or to none.
   const to = wanted & state & (kind === 'oplock' ? CACHE_READ : ~0)
   if (breakingToRequired !== undefined) {
     const required = breakingToRequired & to
@@ -48,14 +48,14 @@ export function breakTo(holder: CacheHolder, wanted: number): Change | undefined
   }
   if (to === state) return undefined
   const epoch = (holder.epoch ?? 0) + 1
-  const tells = { from: state, to }
-  if (!isAcknowledged(state)) return { holder: { ...holder, state: to, epoch }, tells }
-  return { holder: { ...holder, breakingTo: to, epoch }, tells }
+  const notification = { from: state, to }
+  if (!isAcknowledged(state)) return { holder: { ...holder, state: to, epoch }, notification }
+  return { holder: { ...holder, breakingTo: to, epoch }, notification }
 }
 
 export type Acknowledgement = 'taken' | 'not breaking' | 'too much'
 
-/** The client keeps no more than `state` from now on; who waits looks again. */
+/** From now on the client caches no more than `state`; waiting operations try again. */
 export function acknowledgeBreak(
   tx: FileTx,
   at: FilePlace,
@@ -65,38 +65,43 @@ export function acknowledgeBreak(
   const { breakingTo } = holder
   if (breakingTo === undefined) return 'not breaking'
   if ((state & ~breakingTo) !== 0) return 'too much'
-  apply(tx, at, acknowledged(holder, state), true)
+  apply(tx, at, afterAcknowledgement(holder, state), true)
   tx.announce({ kind: 'released', ...at })
   return 'taken'
 }
 
-/** The next step, where more was asked for meanwhile: first down to R, then from R to nothing. */
-export function acknowledged(holder: CacheHolder, state: number): Change {
+/** The next step, if a further break was requested in the meantime: first down to R, then from R to none. */
+export function afterAcknowledgement(holder: CacheHolder, state: number): Change {
   const { breakingTo, breakingToRequired = breakingTo ?? 0, ...rest } = holder
   if ((state & ~breakingToRequired) === 0) return { holder: { ...rest, state } }
   if (!isAcknowledged(state)) {
-    return { holder: { ...rest, state: 0 }, tells: { from: state, to: 0 } }
+    return { holder: { ...rest, state: 0 }, notification: { from: state, to: 0 } }
   }
   const to = breakingToRequired | CACHE_READ
   return {
     holder: { ...rest, state, breakingTo: to, breakingToRequired },
-    tells: { from: state, to },
+    notification: { from: state, to },
   }
 }
 
-/** The client has not answered in time: it caches nothing any more, whatever it believes. */
+/** The client has not acknowledged in time: it loses all its caching rights. */
 export function forceBreak(tx: FileTx, at: FilePlace, holder: CacheHolder): void {
   const { breakingTo: _to, breakingToRequired: _required, ...rest } = holder
   apply(tx, at, { holder: { ...rest, state: 0 } }, false)
   tx.announce({ kind: 'released', ...at })
 }
 
-/** A lease that grants nothing is still the lease of its opens; an oplock is no more. */
-function apply(tx: FileTx, at: FilePlace, { holder, tells }: Change, isAwaited: boolean): void {
+/** A lease without caching rights still exists; an oplock without them does not. */
+function apply(
+  tx: FileTx,
+  at: FilePlace,
+  { holder, notification }: Change,
+  isAwaited: boolean,
+): void {
   if (holder.kind === 'oplock' && holder.state === 0) deleteHolder(tx, at, holder.holder)
   else putHolder(tx, at, holder)
-  if (tells === undefined) return
+  if (notification === undefined) return
   const { shareId, nodeId } = at
   const { holder: name, epoch = 0 } = holder
-  tx.announce({ kind: 'break', shareId, nodeId, holder: name, ...tells, epoch, isAwaited })
+  tx.announce({ kind: 'break', shareId, nodeId, holder: name, ...notification, epoch, isAwaited })
 }

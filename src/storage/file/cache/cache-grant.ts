@@ -1,5 +1,5 @@
-// What an open is given to cache, as records: an oplock is the open's own, a lease is one for all opens that name
-// its key, and for one file only ([MS-SMB2] 3.3.5.9.8, 3.3.5.9.11).
+// Records of granted oplocks and leases. An oplock belongs to one open. A lease is shared by all opens with its key and
+// is for one file only ([MS-SMB2] 3.3.5.9.8, 3.3.5.9.11).
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import type { FilePlace } from './cache-break.ts'
@@ -14,13 +14,13 @@ import {
 } from '../open/open.ts'
 import { grantedState, grantLease, hasLocks, type CacheRequest } from './smb-cache.ts'
 
-/** Which file a lease is for. */
+/** The file that a lease is for. */
 export function* findLease(tx: ReadTx, holder: string): Step<FilePlace | undefined> {
   const value = yield* tx.get(leaseHolderKey(holder))
   return value && decodeRecord<FilePlace>(value)
 }
 
-/** A key that another file is leased under can't be used for this one. */
+/** A lease key in use for another file can't be used for this one. */
 export function* isLeasedElsewhere(
   tx: ReadTx,
   cache: CacheRequest | undefined,
@@ -32,7 +32,7 @@ export function* isLeasedElsewhere(
   return leased.shareId !== place?.shareId || leased.nodeId !== place.nodeId
 }
 
-/** To be called before the open is written; the answer goes into its `holder`. Directories are not cached. */
+/** Called before the open is stored; the result becomes its `holder`. Directories and snapshots are not cached. */
 export function* grantCache(
   tx: Tx,
   open: Pick<FileOpen, 'shareId' | 'nodeId' | 'isDirectory' | 'snapshot'>,
@@ -52,14 +52,14 @@ export function* grantCache(
     putHolder(tx, open, oplock)
     return oplock
   }
-  const known = holders.find((each) => each.holder === cache.holder)
-  const lease = grantLease(known, cache, granted)
+  const current = holders.find((each) => each.holder === cache.holder)
+  const lease = grantLease(current, cache, granted)
   putHolder(tx, open, lease)
   tx.put(leaseHolderKey(cache.holder), encodeRecord({ shareId, nodeId }))
   return lease
 }
 
-/** The last open of it is gone. */
+/** Called when the last open of the holder is closed. */
 export function removeHolder(tx: Tx, at: FilePlace, holder: string): void {
   deleteHolder(tx, at, holder)
   tx.delete(leaseHolderKey(holder))

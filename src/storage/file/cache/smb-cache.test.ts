@@ -1,4 +1,4 @@
-// Oplocks and leases between several opens of a file: which are broken by whom, and what is granted to whom.
+// Oplocks and leases of several opens of a file: which ones an open breaks, and what it is granted.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CACHE_HANDLE, CACHE_READ, CACHE_WRITE, type CacheHolder } from '../open/open.ts'
@@ -41,9 +41,9 @@ describe('an open breaks', () => {
     ['lease RWH',  'to read',              {},                                          'to RH, waits'],
     ['lease RH',   'to read',              {},                                          'nothing'],
     ['oplock R',   'to read',              {},                                          'nothing'],
-    ['lease RWH',  'that is not shared',   { hasSharingViolation: true },               'to RW, waits'],
-    ['lease RH',   'that is not shared',   { hasSharingViolation: true },               'to R, waits'],
-    ['oplock RW',  'that is not shared',   { hasSharingViolation: true },               'nothing'],
+    ['lease RWH',  'a sharing violation',  { hasSharingViolation: true },               'to RW, waits'],
+    ['lease RH',   'a sharing violation',  { hasSharingViolation: true },               'to R, waits'],
+    ['oplock RW',  'a sharing violation',  { hasSharingViolation: true },               'nothing'],
     ['lease RWH',  'to overwrite',         { willOverwrite: true },                     'to -, waits'],
     ['lease RH',   'to overwrite',         { willOverwrite: true },                     'to -'],
     ['oplock R',   'to overwrite',         { willOverwrite: true },                     'to -'],
@@ -56,20 +56,20 @@ describe('an open breaks', () => {
   for (const [held, how, change, becomes] of TABLE) {
     test(`${held}, ${how}: ${becomes}`, () => {
       const { breaks, mustWait } = breaksForOpen([holderOf(held)], { ...OPEN, ...change })
-      const told = breaks.map(({ to }) => `to ${textOf(to)}`).join() || 'nothing'
-      assert.equal(`${told}${mustWait ? ', waits' : ''}`, becomes)
+      const broken = breaks.map(({ to }) => `to ${textOf(to)}`).join() || 'nothing'
+      assert.equal(`${broken}${mustWait ? ', waits' : ''}`, becomes)
     })
   }
 
-  test('nothing of a lease whose break is under way, but waits for it', () => {
+  test('nothing more of a lease that is breaking, but waits for it', () => {
     const lease = { ...holderOf('lease RH'), breakingTo: 0 }
     assert.deepEqual(breaksForOpen([lease], OPEN), { breaks: [], mustWait: true })
   })
 })
 
-describe('is granted', () => {
+describe('an open is granted', () => {
   // prettier-ignore
-  const TABLE: readonly (readonly [asked: string, beside: string, granted: string])[] = [
+  const TABLE: readonly (readonly [requested: string, beside: string, granted: string])[] = [
     ['oplock RWH', 'nobody',                 'RHW'],
     ['oplock RW',  'nobody',                 'RW'],
     ['oplock R',   'nobody',                 'R'],
@@ -88,12 +88,12 @@ describe('is granted', () => {
     ['lease WH',   'nobody',                 '-'],
     ['lease H',    'nobody',                 '-'],
   ]
-  for (const [asked, beside, granted] of TABLE) {
-    test(`${asked} beside ${beside}: ${granted}`, () => {
+  for (const [requested, beside, granted] of TABLE) {
+    test(`${granted} of ${requested} beside ${beside}`, () => {
       const isHeld = beside.startsWith('lease') || beside.startsWith('oplock')
       const access = beside === 'a stat open' ? READ_ATTRIBUTES : READ_DATA
       const isAlone = beside === 'nobody' || beside === 'locks'
-      const state = grantedState(holderOf(asked, 'own'), {
+      const state = grantedState(holderOf(requested, 'own'), {
         opens: isAlone ? [] : [{ access, ...(isHeld && { holder: 'other' }) }],
         holders: isHeld ? [holderOf(beside)] : [],
         hasLocks: beside === 'locks',
@@ -103,29 +103,29 @@ describe('is granted', () => {
   }
 })
 
-describe('a lease that is there', () => {
+describe('an existing lease', () => {
   // prettier-ignore
-  const TABLE: readonly (readonly [held: string, asked: string, granted: string, becomes: string])[] = [
+  const TABLE: readonly (readonly [held: string, requested: string, granted: string, becomes: string])[] = [
     ['R',  'RH',  'RH',  'RH #8'],
     ['RH', 'RWH', 'RWH', 'RHW #8'],
-    // Not all of it could be had.
+    // Only part of the request could be granted.
     ['R',  'RWH', 'RH',  'R #7'],
-    // It asks for less, or for something else.
+    // The request is for less, or for something else.
     ['RH', 'R',   'R',   'RH #7'],
     ['RH', 'RW',  'RW',  'RH #7'],
     ['RH', 'RH',  'RH',  'RH #7'],
     ['',   'R',   'R',   'R #8'],
   ]
-  for (const [held, asked, granted, becomes] of TABLE) {
-    test(`of ${held || '-'}, asked for ${asked} with ${granted} to be had: ${becomes}`, () => {
-      const known = { ...holderOf(`lease ${held}`), epoch: 7 }
-      const lease = grantLease(known, holderOf(`lease ${asked}`), stateOf(granted))
+  for (const [held, requested, granted, becomes] of TABLE) {
+    test(`of ${held || '-'}, requested ${requested} with ${granted} available: ${becomes}`, () => {
+      const current = { ...holderOf(`lease ${held}`), epoch: 7 }
+      const lease = grantLease(current, holderOf(`lease ${requested}`), stateOf(granted))
       assert.equal(`${textOf(lease.state)} #${lease.epoch}`, becomes)
     })
   }
 
-  test('is not extended while a break of it is under way', () => {
-    const known = { ...holderOf('lease RH'), breakingTo: CACHE_READ, epoch: 7 }
-    assert.equal(grantLease(known, holderOf('lease RWH'), stateOf('RWH')), known)
+  test('is not upgraded while it is breaking', () => {
+    const current = { ...holderOf('lease RH'), breakingTo: CACHE_READ, epoch: 7 }
+    assert.equal(grantLease(current, holderOf('lease RWH'), stateOf('RWH')), current)
   })
 })

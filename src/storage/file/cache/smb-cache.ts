@@ -1,6 +1,6 @@
-// What SMB clients may cache: oplocks and leases, seen alike as leave to cache reads, writes and the handle
-// itself ([MS-SMB2] 3.3.1.4, [MS-FSA] 2.1.5.17). Which of it has to go before somebody else may open, write or
-// rename, and what a new open is granted.
+// Rules for SMB client caching. Oplocks and leases are treated alike, as permission to cache reads, writes and the
+// handle itself ([MS-SMB2] 3.3.1.4, [MS-FSA] 2.1.5.17): which of these break before another client may open, write or
+// rename, and which a new open is granted.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { breakHolder, type FilePlace } from './cache-break.ts'
 import { locksRange } from '../keys.ts'
@@ -16,7 +16,7 @@ import {
 
 export type Break = { readonly holder: CacheHolder; readonly to: number }
 
-/** SYNCHRONIZE, FILE_READ_ATTRIBUTES, FILE_WRITE_ATTRIBUTES: who has no more sees nothing that is cached. */
+/** SYNCHRONIZE, FILE_READ_ATTRIBUTES, FILE_WRITE_ATTRIBUTES: none of them touches cached data. */
 const STAT_ACCESS = 0x10_0000 | 0x80 | 0x100
 const READ_CONTROL = 0x2_0000
 
@@ -24,7 +24,7 @@ function isStatOpen(access: number): boolean {
   return (access & ~STAT_ACCESS) === 0
 }
 
-/** To read the security descriptor breaks an oplock, but no lease. */
+/** An open to read the security descriptor breaks an oplock, but not a lease. */
 function isLeaseStatOpen(access: number): boolean {
   return (access & ~(STAT_ACCESS | READ_CONTROL)) === 0
 }
@@ -34,13 +34,13 @@ export type OpenForCache = {
   readonly hasSharingViolation: boolean
   readonly willOverwrite: boolean
   readonly deletesOnClose: boolean
-  /** Its own lease is never broken by it. */
+  /** The open never breaks its own lease. */
   readonly holder: string | undefined
-  /** It has not waited yet. */
+  /** The open has not waited yet. */
   readonly isFirst: boolean
 }
 
-/** Which holders have to give up what, and whether the open waits until they have. */
+/** The breaks that an open causes, and whether it must wait for them. */
 export function breaksForOpen(
   holders: readonly CacheHolder[],
   { access, hasSharingViolation, willOverwrite, deletesOnClose, holder, isFirst }: OpenForCache,
@@ -52,7 +52,7 @@ export function breaksForOpen(
     const { state, kind } = other
     if (other.holder === holder) continue
     if (kind === 'lease' && isLeaseStatOpen(access) && !willOverwrite) continue
-    // The name is to go: who keeps the handle would keep the file.
+    // The open will delete the file, which a cached handle would prevent.
     const waitsFor =
       (hasSharingViolation ? CACHE_HANDLE : CACHE_WRITE) |
       (deletesOnClose && kind === 'lease' ? CACHE_HANDLE : 0)
@@ -68,7 +68,6 @@ export function breaksForOpen(
   return { breaks, mustWait }
 }
 
-/** Has the clients told, each once. */
 export function breakHolders(
   tx: FileTx,
   at: FilePlace,
@@ -79,8 +78,8 @@ export function breakHolders(
 }
 
 /**
- * Before bytes, length or locks of a file change: nobody else may go on reading from a cache. Nobody is waited
- * for. The writer's own oplock of level II ends, too; its own lease stays.
+ * Called before the bytes, length or locks of a file change: breaks all read caches, without waiting. That includes the
+ * writer's own level II oplock, but not its own lease.
  */
 export function* breakForWrite(
   tx: FileTx,
@@ -94,10 +93,10 @@ export function* breakForWrite(
   }
 }
 
-/** Breaks are under way on this node; to be run again at the next 'released' of it. */
+/** Breaks are in progress on this node; the caller retries at its next 'released' event. */
 export type MustWait = { readonly kind: 'wait'; readonly shareId: number; readonly nodeId: number }
 
-/** Before a name goes or changes: leases that keep the handle give that up. True: to be run again when they have. */
+/** Called before a rename or delete: breaks the handle caching of leases. True: the caller must wait and retry. */
 export function* breakForRename(
   tx: FileTx,
   at: FilePlace,
@@ -113,32 +112,32 @@ export function* breakForRename(
   return mustWait
 }
 
-/** An oplock or a lease that is asked for. */
+/** A requested oplock or lease. */
 export type CacheRequest = Pick<CacheHolder, 'holder' | 'kind' | 'state' | 'version' | 'epoch'>
 
-export type GrantedAgainst = {
-  /** All others of the file, and theirs. */
+type GrantContext = {
+  /** All other opens of the file. */
   readonly opens: readonly Pick<FileOpen, 'access' | 'holder' | 'snapshot'>[]
   readonly holders: readonly CacheHolder[]
   readonly hasLocks: boolean
 }
 
-/** What could be granted to somebody new; a lease that is there is only ever extended (grantLease). */
+/** The state that a new holder could be granted; an existing lease can only be upgraded (grantLease). */
 export function grantedState(
   { kind, state, holder }: CacheRequest,
-  { opens, holders, hasLocks }: GrantedAgainst,
+  { opens, holders, hasLocks }: GrantContext,
 ): number {
-  // Nothing is cached without the bytes; and bytes under locks are not.
+  // There is no caching without read caching, and none of a file with byte-range locks.
   if ((state & CACHE_READ) === 0 || hasLocks) return 0
-  // A stat open that caches nothing is in nobody's way.
+  // A stat open without caching does not conflict.
   const counts = (open: Pick<FileOpen, 'access' | 'holder'>): boolean =>
     open.holder === undefined ? !isStatOpen(open.access) : open.holder !== holder
   const others = opens.filter((open) => open.snapshot === undefined && counts(open))
-  // A stat open has broken nothing: what it reads may be out of date already.
-  const isWritten = holders.some(
+  // Nothing is granted beside a write cache: a stat open does not break it, so what it reads may be stale.
+  const hasWriteCache = holders.some(
     (each) => each.holder !== holder && (each.state & CACHE_WRITE) !== 0,
   )
-  if (isWritten) return 0
+  if (hasWriteCache) return 0
   const alone = others.length === 0 ? state : state & ~CACHE_WRITE
   if (kind === 'lease') {
     const isLeased = (open: Pick<FileOpen, 'holder'>): boolean =>
@@ -149,22 +148,22 @@ export function grantedState(
     holders.some((each) => each.holder === open.holder && (each.state & CACHE_HANDLE) !== 0),
   )
   if (keepsHandle) return 0
-  // Batch, exclusive, or level II: no oplock keeps the handle without leave to write.
+  // Batch, exclusive or level II: no oplock has handle caching without write caching.
   return (alone & CACHE_WRITE) === 0 ? CACHE_READ : alone
 }
 
-/** A lease is extended to more, and only as a whole and while no break of it is under way. */
+/** An existing lease is only upgraded, only to the full requested state, and not while it is breaking. */
 export function grantLease(
-  known: CacheHolder | undefined,
+  current: CacheHolder | undefined,
   request: CacheRequest,
   granted: number,
 ): CacheHolder {
-  if (known === undefined) {
+  if (current === undefined) {
     return { ...request, state: granted, epoch: (request.epoch ?? 0) + 1 }
   }
-  const isMore = (known.state & ~request.state) === 0 && granted !== known.state
-  if (!isMore || granted !== request.state || known.breakingTo !== undefined) return known
-  return { ...known, state: granted, epoch: (known.epoch ?? 0) + 1 }
+  const isUpgrade = (current.state & ~request.state) === 0 && granted !== current.state
+  if (!isUpgrade || granted !== request.state || current.breakingTo !== undefined) return current
+  return { ...current, state: granted, epoch: (current.epoch ?? 0) + 1 }
 }
 
 export function* hasLocks(tx: ReadTx, { shareId, nodeId }: FilePlace): Step<boolean> {

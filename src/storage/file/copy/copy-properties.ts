@@ -1,5 +1,5 @@
-// What a copy makes of the attributes, times, permission, owner and mode of its source ("Copy File"): taken over
-// where the request says `source`, set where it gives a value, and else those of a file that was just written.
+// The attributes, times, permission, owner and mode of a copy ("Copy File"): those of the source if the request says
+// `source`, those in the request if it gives values, otherwise those of a new file.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { ARCHIVE } from '../tree/attributes.ts'
 import type { Existing, FileNode } from '../tree/node.ts'
@@ -12,11 +12,11 @@ export type CopyProperties = SmbProperties & {
   readonly permissionMode?: CopyMode
   readonly modeMode?: CopyMode
   readonly ownerMode?: CopyMode
-  /** The archive attribute is set; left out, unless the attributes are the source's, as recorded answers show. */
+  /** Sets the Archive attribute. Default: unless the attributes come from the source, as recorded answers show. */
   readonly setsArchive?: boolean
 }
 
-/** As far as the source has them: a blob has times alone. */
+/** The properties that the source has: a blob has only times. */
 export type SourceProperties = Partial<
   Pick<
     FileNode,
@@ -24,7 +24,7 @@ export type SourceProperties = Partial<
   >
 > & { readonly descriptorBytes?: Uint8Array }
 
-/** Of a file; its permission is a key of its own share, so it goes along as a descriptor. */
+/** For a file. Its permission key is valid only in its own share, so the descriptor itself is copied. */
 export function* sourceProperties(tx: ReadTx, { share, node }: Existing): Step<SourceProperties> {
   const { attributes, creationTime, lastWriteTime, changeTime, owner, group, mode } = node
   return {
@@ -39,7 +39,10 @@ export function* sourceProperties(tx: ReadTx, { share, node }: Existing): Step<S
   }
 }
 
-export function copiedProperties(asked: CopyProperties, source: SourceProperties): SmbProperties {
+export function copiedSmbProperties(
+  asked: CopyProperties,
+  source: SourceProperties,
+): SmbProperties {
   const { attributes = ARCHIVE, setsArchive = attributes !== 'source' } = asked
   const taken = attributes === 'source' ? (source.attributes ?? ARCHIVE) : attributes
   const posix = copiedPosix(asked, source)

@@ -1,19 +1,20 @@
-// Copies of a file or blob that is in this store: one transaction that shares the slices of the bytes and nothing
-// that can change. What is wrong with the source is told as CannotVerifyCopySource.
+// Copies a file or blob within this store: one transaction that references the immutable slices of the source. Errors of
+// the source become CannotVerifyCopySource.
 import type { Piece } from '../../../extent/content/slice.ts'
 import { smallPiece } from '../../../extent/content/small.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
+import { need } from '../../../kv/step.ts'
 import type { ContentHeaders } from '../../shared/content-headers.ts'
 import { ofSource, type OtherSource, type SourceState } from '../../shared/copy-source.ts'
-import type { CopyState } from '../../shared/copy-state.ts'
-import { EncryptionNeeded } from '../../shared/encryption-needed.ts'
+import { completedCopy, type CopyState } from '../../shared/copy-state.ts'
+import { ENCRYPTION_NEEDED } from '../../shared/encryption-needed.ts'
 import { StorageError } from '../../shared/error.ts'
 import { copyMap } from '../../../extent/content/map-copy.ts'
 import { mapIntervals, putMapRecord } from '../../../extent/content/map.ts'
 import type { Metadata } from '../../shared/metadata.ts'
 import type { Moment } from '../../../node/moment.ts'
 import {
-  copiedProperties,
+  copiedSmbProperties,
   sourceProperties,
   type CopyProperties,
   type SourceProperties,
@@ -32,11 +33,11 @@ import { FILE_BYTES_MAX } from '../bytes/range.ts'
 import { locateForReplace, type ReplaceGuard } from '../open/rest-guard.ts'
 import { requireSourceFile } from './source.ts'
 
-/** What every copy is told of its destination. */
-export type AskedCopy = {
+/** What every copy request specifies for its destination. */
+export type FileCopyRequest = {
   readonly guard: ReplaceGuard
   readonly properties: CopyProperties
-  /** Given, it replaces that of the source. */
+  /** If given, it replaces the source's metadata. */
   readonly metadata: Metadata | undefined
   readonly state: Pick<CopyState, 'id' | 'source'>
 }
@@ -44,18 +45,18 @@ export type AskedCopy = {
 type CopyIds = {
   readonly nodeId: number
   readonly mapId: number
-  /** For a few bytes that stand in the record of a blob. */
+  /** The id for the bytes of a small blob, which are in its record. */
   readonly smallId: number
 }
 
-export type CopyFile = AskedCopy & {
+export type CopyFile = FileCopyRequest & {
   readonly source: {
     readonly address: FileAddress | OtherSource
-    /** The state that was looked at before and must still be there. */
+    /** The state that was checked before; it must still be current. */
     readonly stamp?: number
   }
   readonly ids: CopyIds
-  /** The bytes of a blob that was encrypted, as they are without. */
+  /** The decrypted bytes of an encrypted blob. */
   readonly unsealed?: readonly Piece[]
 }
 
@@ -71,14 +72,7 @@ export function* copyFile(
   checkFileLength(source.lengthBytes)
   const map = yield* copyBytes(tx, source, copy)
   const node = yield* makeCopy(tx, target, copy, { ...source, nodeId: copy.ids.nodeId }, moment)
-  const { lengthBytes: totalBytes } = source
-  const state: CopyState = {
-    ...copy.state,
-    status: 'success',
-    copiedBytes: totalBytes,
-    totalBytes,
-    completedMs: moment.nowMs,
-  }
+  const state = completedCopy(copy.state, source.lengthBytes, moment.nowMs)
   const content = map === undefined ? {} : { map, mapSince: target.view.lastSnapshot }
   return saveNode(tx, target.view, node, { ...node, ...content, copy: state })
 }
@@ -94,11 +88,11 @@ export type CopiedSource = {
   readonly properties: SourceProperties
 }
 
-/** The destination, with its length and without bytes. */
+/** Creates the destination with its full length, but without bytes. */
 export function* makeCopy(
   tx: FileTx,
   target: Located,
-  { properties, metadata }: AskedCopy,
+  { properties, metadata }: FileCopyRequest,
   source: CopiedSource & { readonly nodeId: number },
   moment: Moment,
 ): Step<FileNode> {
@@ -108,7 +102,7 @@ export function* makeCopy(
     lengthBytes,
     headers,
     metadata: metadata ?? source.metadata,
-    properties: copiedProperties(properties, source.properties),
+    properties: copiedSmbProperties(properties, source.properties),
   }
   return yield* createFile(tx, target, made, moment)
 }
@@ -133,7 +127,7 @@ function ofBlob({ createdMs, modifiedMs, ...state }: SourceState): FoundSource {
   return { ...state, properties: { creationTime, lastWriteTime } }
 }
 
-/** The map of the copy; undefined where there is nothing but zeros. */
+/** The map of the copy; undefined if all bytes are zero. */
 function* copyBytes(
   tx: FileTx,
   source: FoundSource,
@@ -147,7 +141,7 @@ function* copyBytes(
   }
   if (unsealed !== undefined) return yield* putPieces(tx, ids.mapId, unsealed)
   const { content } = source
-  if (content === undefined) throw new EncryptionNeeded()
+  if (content === undefined) return yield* need(ENCRYPTION_NEEDED)
   if ('map' in content) return yield* splitMap(tx, content.map, ids.mapId)
   if ('pieces' in content) {
     const pieces = content.pieces.filter((piece) => piece.slice !== undefined)
@@ -157,7 +151,7 @@ function* copyBytes(
   return yield* putPieces(tx, ids.mapId, [smallPiece(ids.smallId, content.bytes)])
 }
 
-/** A record of a file's map is one piece; one of a block list is many. */
+/** A record of a file's map has one piece; a record of a block list has many. */
 function* splitMap(tx: FileTx, from: number, mapId: number): Step<number> {
   for (const { offset, piece } of yield* mapIntervals(tx, from, { from: 0, to: Infinity })) {
     yield* putMapRecord(tx, mapId, offset, [piece])

@@ -1,5 +1,4 @@
-import type { Step } from '../../../kv/kv.ts'
-// How a copy from elsewhere ends, and that nothing is left of what it had gathered unless the file shows it.
+// The end of a copy from another server: copied bytes that the file does not use are removed.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { checkStore } from '../../../extent/sweep/fsck.ts'
@@ -7,23 +6,14 @@ import { chunksOf } from '../../../extent/harness.ts'
 import { openMemoryExtents } from '../../../extent/memory.ts'
 import { wholeSlice } from '../../../extent/content/slice-list.ts'
 import { encodeKey } from '../../../kv/key.ts'
-import { prefixRange } from '../../../kv/kv.ts'
+import { prefixRange, type Step } from '../../../kv/kv.ts'
 import { openMemoryKv } from '../../../kv/memory-kv.ts'
 import { scanAll } from '../../../kv/scan.ts'
 import { sweepBlobs } from '../../blob/sweep.ts'
 import { createMoments } from '../../../node/moment.ts'
 import { getNode, locate, requireNode } from '../tree/node.ts'
 import type { FileEvent, FileTx } from '../open/open.ts'
-import {
-  abortFileCopy,
-  addFileCopied,
-  dropLostFileCopy,
-  endFileCopy,
-  findFileCopy,
-  listFileCopies,
-  restartFileCopy,
-  startFileCopy,
-} from './pending-copy.ts'
+import { abortFileCopy, endFileCopy, FILE_COPIES, startFileCopy } from './pending-copy.ts'
 import { removeNode } from '../tree/remove.ts'
 import { createShare } from '../share/share-change.ts'
 import { snapshotShare } from '../share/share-snapshot.ts'
@@ -64,10 +54,10 @@ async function openCopy() {
   const add = async (text: string): Promise<boolean> => {
     const bytes = Buffer.from(text)
     const pieces = [wholeSlice(await extents.write(chunksOf(bytes), bytes.length, []))]
-    const before = await kv.read((tx) => findFileCopy(tx, place))
+    const before = await kv.read((tx) => FILE_COPIES.find(tx, place))
     assert(before !== undefined)
     const part = { pieces, lengthBytes: bytes.length }
-    return write((tx) => addFileCopied(tx, place, before.pending, part))
+    return write((tx) => FILE_COPIES.add(tx, place, before.pending, part))
   }
   const end = (status: 'success' | 'failed') => {
     const outcome = status === 'success' ? { status } : { status, description: '404 x "y"' }
@@ -78,7 +68,7 @@ async function openCopy() {
     kv.read(function* (tx) {
       return (yield* scanAll(tx, prefixRange(encodeKey(...prefix)), 100)).length
     })
-  /** Copies, records of maps, and the bytes that the share counts, after a sweep. */
+  /** Pending copies, map records and the share's usage, after a sweep. */
   const left = async () => {
     await sweepBlobs(kv, 0)
     const usage = await kv.read((tx) => shareUsageBytes(tx, 1))
@@ -96,8 +86,8 @@ const ENDS: readonly [what: string, end: (copy: Copy) => Promise<unknown>, left:
   ['success',           ({ end }) => end('success'),                                                [0, 2, TOTAL_BYTES], 'success'],
   ['failure',           ({ end }) => end('failed'),                                                 [0, 0, 0],           'failed'],
   ['abort',             ({ write, moment }) => write((tx) => abortFileCopy(tx, FILE, { copyId: 'copy', leaseId: undefined }, moment())), [0, 0, 0], 'aborted'],
-  ['the file is gone',  (copy) => copy.write((tx) => remove(tx, copy)),                             [0, 0, 0],           undefined],
-  ['a new beginning',   ({ write, place, newId }) => write((tx) => restartFileCopy(tx, place, newId())), [1, 0, TOTAL_BYTES], 'pending'],
+  ['deleting the file', (copy) => copy.write((tx) => remove(tx, copy)),                             [0, 0, 0],           undefined],
+  ['a restart',         ({ write, place, newId }) => write((tx) => FILE_COPIES.restart(tx, place, newId())), [1, 0, TOTAL_BYTES], 'pending'],
   ['nothing',           async () => undefined,                                                      [1, 2, TOTAL_BYTES], 'pending'],
 ]
 
@@ -111,14 +101,14 @@ describe('what is left after', () => {
       const copy = await openCopy()
       assert.deepEqual([await copy.add('abc'), await copy.add('def')], [true, true])
       await end(copy)
-      await copy.write((tx) => dropLostFileCopy(tx, copy.place))
+      await copy.write((tx) => FILE_COPIES.dropLost(tx, copy.place))
       assert.deepEqual(await copy.left(), left)
       assert.equal((await copy.node())?.copy?.status, status)
     })
   }
 })
 
-test('the destination has its length from the beginning, and its bytes at the end', async () => {
+test('the destination has its length from the start, and its bytes at the end', async () => {
   const { started, add, end, node } = await openCopy()
   assert.equal(started.node.lengthBytes, TOTAL_BYTES)
   assert.equal(started.node.map, undefined)
@@ -131,18 +121,18 @@ test('the destination has its length from the beginning, and its bytes at the en
   assert(after.stamp > started.node.stamp)
 })
 
-test('bytes that come after the end, or of another state, are nobody’s', async () => {
+test('bytes that arrive after the end, or for an outdated state, are rejected', async () => {
   const { kv, write, place, add, end } = await openCopy()
-  const before = await kv.read((tx) => findFileCopy(tx, place))
+  const before = await kv.read((tx) => FILE_COPIES.find(tx, place))
   assert(before !== undefined)
   await add('abc')
   const part = { pieces: [], lengthBytes: 3 }
-  assert.equal(await write((tx) => addFileCopied(tx, place, before.pending, part)), false)
+  assert.equal(await write((tx) => FILE_COPIES.add(tx, place, before.pending, part)), false)
   await end('failed')
-  assert.equal(await write((tx) => addFileCopied(tx, place, before.pending, part)), false)
+  assert.equal(await write((tx) => FILE_COPIES.add(tx, place, before.pending, part)), false)
 })
 
-test('a snapshot that was taken meanwhile does not see the bytes that came later', async () => {
+test('a snapshot taken during the copy does not show the bytes copied later', async () => {
   const { kv, write, add, end, moment } = await openCopy()
   const { snapshot } = await write((tx) => snapshotShare(tx, SHARE, undefined, moment()))
   await add('abcdef')
@@ -151,9 +141,9 @@ test('a snapshot that was taken meanwhile does not see the bytes that came later
   assert.deepEqual([seen.node?.map, seen.node?.copy?.status], [undefined, 'pending'])
 })
 
-test('copies under way are listed', async () => {
+test('pending copies are listed', async () => {
   const { kv, place } = await openCopy()
-  const [first] = await kv.read((tx) => listFileCopies(tx, undefined, 10))
+  const [first] = await kv.read((tx) => FILE_COPIES.list(tx, undefined, 10))
   assert.deepEqual(first?.place, place)
-  assert.deepEqual(await kv.read((tx) => listFileCopies(tx, first?.key, 10)), [])
+  assert.deepEqual(await kv.read((tx) => FILE_COPIES.list(tx, first?.key, 10)), [])
 })

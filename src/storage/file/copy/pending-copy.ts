@@ -1,27 +1,25 @@
-// A copy from another server to a file, which takes time. The destination is there from the beginning, with its
-// length and zeros; the bytes gather in a map that nobody sees, and a record beside the file says how far they
-// have come. Whoever ends the copy takes the record away, and what comes later finds it gone.
-import type { Piece } from '../../../extent/content/slice.ts'
+// Copy File from another server, which takes time: shared/pending-copy.ts for files. The destination has its full
+// length from the start and reads as zeros until the copy succeeds.
 import { decodeKey } from '../../../kv/key.ts'
-import { keyAfter, type Key, type ReadTx, type Step, type Tx } from '../../../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
-import {
-  isSameState,
-  type CopyOutcome,
-  type CopyProgress,
-  type CopyState,
-  type PendingCopy,
-} from '../../shared/copy-state.ts'
-import { StorageError } from '../../shared/error.ts'
+import type { ReadTx, Step } from '../../../kv/kv.ts'
+import type { CopyOutcome, CopyState, PendingCopy } from '../../shared/copy-state.ts'
 import { checkLeaseForWrite } from '../../shared/lease.ts'
-import { dropMap, putMapRecord } from '../../../extent/content/map.ts'
+import { dropMap } from '../../../extent/content/map.ts'
+import {
+  endedCopy,
+  newPendingCopy,
+  pendingCopies,
+  requirePendingCopy,
+  type CopyEnd,
+  type CopyRemote,
+} from '../../shared/pending-copy.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { announceChange, NOTIFY } from '../tree/change-event.ts'
-import { checkFileLength, makeCopy, type AskedCopy, type CopiedSource } from './copy.ts'
+import { checkFileLength, makeCopy, type FileCopyRequest, type CopiedSource } from './copy.ts'
 import { PENDING_FILE_COPIES, pendingFileCopyKey } from '../keys.ts'
 import {
   dropBytes,
-  getEntry,
+  getDirectoryEntry,
   getNode,
   locate,
   requireNode,
@@ -35,24 +33,57 @@ import { checkOpens } from '../open/rest-access.ts'
 import { locateForReplace } from '../open/rest-guard.ts'
 import { changeUsage, getShare, type Share } from '../share/share.ts'
 
-/** Where a copy is going: by ids, whatever the names are meanwhile. */
+/** The destination of a copy, by ids, since names may change meanwhile. */
 export type FileCopyPlace = { readonly shareId: number; readonly nodeId: number }
 
 export type PendingFileCopy = PendingCopy & {
   readonly share: string
-  /** Where it was made, for those who watch the directory. */
+  /** Where the file was created, for clients that watch the directory. */
   readonly directoryId: number
   readonly name: string
 }
 
-type StartFileCopy = AskedCopy & {
-  readonly remote: CopiedSource &
-    Pick<PendingCopy, 'url' | 'etag' | 'isResumable' | 'isUnconditional'>
+type Destination = {
+  readonly share: Share
+  readonly node: FileNode
+  readonly copy: CopyState | undefined
+}
+
+export const FILE_COPIES = pendingCopies<FileCopyPlace, Destination, PendingFileCopy>({
+  range: PENDING_FILE_COPIES,
+  key: ({ shareId, nodeId }) => pendingFileCopyKey(shareId, nodeId),
+  placeAt(key) {
+    const [, shareId, nodeId] = decodeKey(key)
+    return { shareId: Number(shareId), nodeId: Number(nodeId) }
+  },
+  findDestination,
+  saveState(tx, _place, { share, node }, copy) {
+    saveNode(tx, viewOf(share), node, { ...node, copy })
+  },
+})
+
+function* findDestination(
+  tx: ReadTx,
+  place: FileCopyPlace,
+  pending: PendingFileCopy,
+): Step<Destination | undefined> {
+  const share = yield* getShare(tx, pending)
+  if (share === undefined || share.id !== place.shareId) return undefined
+  const node = yield* getNode(tx, viewOf(share), place.nodeId)
+  return node && { share, node, copy: node.copy }
+}
+
+function viewOf({ id, lastSnapshot }: Share) {
+  return { shareId: id, lastSnapshot }
+}
+
+type StartFileCopy = FileCopyRequest & {
+  readonly remote: CopiedSource & CopyRemote
   readonly nodeId: number
   readonly mapId: number
 }
 
-/** Copy File from elsewhere. */
+/** Stores the destination, and the record of the copy. */
 export function* startFileCopy(
   tx: FileTx,
   address: FileAddress,
@@ -61,93 +92,20 @@ export function* startFileCopy(
 ): Step<{ readonly node: FileNode; readonly place: FileCopyPlace }> {
   const target = yield* locateForReplace(tx, address, start.guard, moment.nowMs)
   const { remote, state, mapId, nodeId } = start
-  const { lengthBytes: totalBytes, etag, isResumable, isUnconditional } = remote
+  const { lengthBytes: totalBytes } = remote
   checkFileLength(totalBytes)
-  const made = yield* makeCopy(tx, target, start, { ...remote, nodeId }, moment)
+  const created = yield* makeCopy(tx, target, start, { ...remote, nodeId }, moment)
   const copy: CopyState = { ...state, status: 'pending', copiedBytes: 0, totalBytes }
-  const node = saveNode(tx, target.view, made, { ...made, copy })
+  const node = saveNode(tx, target.view, created, { ...created, copy })
   const place = { shareId: target.share.id, nodeId: node.nodeId }
-  putPending(tx, place, {
-    account: address.account,
-    share: address.share,
-    directoryId: target.directoryId,
-    name: target.name,
-    copyId: state.id,
-    url: remote.url,
-    ...(etag !== undefined && { etag }),
-    ...(isResumable === true && { isResumable }),
-    ...(isUnconditional === true && { isUnconditional }),
-    map: mapId,
-    copiedBytes: 0,
-    totalBytes,
-    startedMs: moment.nowMs,
-  })
+  const { account, share } = address
+  const { directoryId, name } = target
+  const pending = { account, copyId: state.id, map: mapId, startedMs: moment.nowMs }
+  FILE_COPIES.put(tx, place, { ...newPendingCopy(remote, pending), share, directoryId, name })
   return { node, place }
 }
 
-function putPending(tx: Tx, place: FileCopyPlace, pending: PendingFileCopy): void {
-  tx.put(pendingFileCopyKey(place.shareId, place.nodeId), encodeRecord(pending))
-}
-
-function* getPending(tx: ReadTx, place: FileCopyPlace): Step<PendingFileCopy | undefined> {
-  const value = yield* tx.get(pendingFileCopyKey(place.shareId, place.nodeId))
-  return value === undefined ? undefined : decodeRecord<PendingFileCopy>(value)
-}
-
-type FoundFileCopy = {
-  readonly pending: PendingFileCopy
-  readonly share: Share
-  readonly node: FileNode & { readonly copy: CopyState }
-}
-
-/** The copy and its destination, if both are still there and belong together. */
-export function* findFileCopy(tx: ReadTx, place: FileCopyPlace): Step<FoundFileCopy | undefined> {
-  const pending = yield* getPending(tx, place)
-  if (pending === undefined) return undefined
-  const share = yield* getShare(tx, pending)
-  if (share === undefined || share.id !== place.shareId) return undefined
-  const node = yield* getNode(tx, viewOf(share), place.nodeId)
-  const copy = node?.copy
-  if (node === undefined || copy?.status !== 'pending' || copy.id !== pending.copyId) {
-    return undefined
-  }
-  return { pending, share, node: { ...node, copy } }
-}
-
-function viewOf({ id, lastSnapshot }: Share) {
-  return { shareId: id, lastSnapshot }
-}
-
-/** The next bytes have come. False if nobody waits for them any more: they are the caller's to discard. */
-export function* addFileCopied(
-  tx: FileTx,
-  place: FileCopyPlace,
-  before: CopyProgress,
-  part: { readonly pieces: readonly Piece[]; readonly lengthBytes: number },
-): Step<boolean> {
-  const found = yield* findFileCopy(tx, place)
-  if (found === undefined || !isSameState(found.pending, before)) return false
-  const { pending, share, node } = found
-  let offset = pending.copiedBytes
-  for (const piece of part.pieces) {
-    yield* putMapRecord(tx, pending.map, offset, [piece])
-    offset += piece.lengthBytes
-  }
-  const copiedBytes = pending.copiedBytes + part.lengthBytes
-  putPending(tx, place, { ...pending, copiedBytes })
-  saveNode(tx, viewOf(share), node, { ...node, copy: { ...node.copy, copiedBytes } })
-  return true
-}
-
-/** The source is to be read again from its first byte: what there is of it is let go. */
-export function* restartFileCopy(tx: FileTx, place: FileCopyPlace, newId: number): Step<void> {
-  const found = yield* findFileCopy(tx, place)
-  if (found === undefined) return
-  dropMap(tx, found.pending.map)
-  putPending(tx, place, { ...found.pending, map: newId, copiedBytes: 0 })
-}
-
-/** The job is done. If the destination is gone meanwhile, only what was copied goes. */
+/** The job has finished. If the destination no longer exists, only the copied bytes are dropped. */
 export function* endFileCopy(
   tx: FileTx,
   place: FileCopyPlace,
@@ -155,89 +113,55 @@ export function* endFileCopy(
   outcome: CopyOutcome,
   moment: Moment,
 ): Step<void> {
-  yield* dropLostFileCopy(tx, place)
-  const found = yield* findFileCopy(tx, place)
-  if (found === undefined || found.pending.copyId !== copyId) return
-  yield* endFound(tx, place, found, outcome, moment)
+  const found = yield* FILE_COPIES.finish(tx, place, copyId)
+  if (found === undefined) return
+  const { pending, destination, copy } = found
+  yield* endWith(tx, pending, { ...destination, copy }, outcome, moment)
 }
 
-function* endFound(
+function* endWith(
   tx: FileTx,
-  place: FileCopyPlace,
-  {
-    pending,
-    share,
-    node,
-  }: Pick<FoundFileCopy, 'share' | 'node'> & {
-    readonly pending: PendingFileCopy | undefined
-  },
-  outcome: CopyOutcome | { readonly status: 'aborted' },
+  pending: PendingFileCopy | undefined,
+  { share, node, copy }: Destination & { readonly copy: CopyState },
+  end: CopyEnd,
   moment: Moment,
 ): Step<void> {
-  tx.delete(pendingFileCopyKey(place.shareId, place.nodeId))
   const view = viewOf(share)
-  const isWhole = outcome.status === 'success'
+  const isWhole = end.status === 'success'
   const { map: _map, mapSince: _mapSince, ...rest } = node
-  const { copiedBytes, totalBytes } = node.copy
   const lengthBytes = isWhole ? node.lengthBytes : 0
   const content = isWhole && pending && { map: pending.map, mapSince: view.lastSnapshot }
   if (!isWhole && pending !== undefined) dropMap(tx, pending.map)
   yield* changeUsage(tx, share, lengthBytes - node.lengthBytes)
-  const progress = isWhole ? totalBytes : copiedBytes
-  const copy = { ...node.copy, ...outcome, copiedBytes: progress, completedMs: moment.nowMs }
-  saveNode(tx, view, node, { ...rest, ...touched(node, moment), ...content, lengthBytes, copy })
+  saveNode(tx, view, node, {
+    ...rest,
+    ...touched(node, moment),
+    ...content,
+    lengthBytes,
+    copy: endedCopy(copy, end, moment.nowMs),
+  })
   yield* dropBytes(tx, view, node)
   if (pending === undefined) return
   const { directoryId, name } = pending
-  const entry = yield* getEntry(tx, view, directoryId, name)
-  if (entry?.nodeId !== place.nodeId) return
+  const entry = yield* getDirectoryEntry(tx, view, directoryId, name)
+  if (entry?.nodeId !== node.nodeId) return
   announceChange(tx, { view, directoryId, name }, node, 'modified', NOTIFY.size | NOTIFY.lastWrite)
 }
 
-/** A copy whose destination is gone, or whose share is. */
-export function* dropLostFileCopy(tx: Tx, place: FileCopyPlace): Step<void> {
-  if ((yield* findFileCopy(tx, place)) === undefined) yield* dropPendingCopy(tx, place)
-}
-
-/** For whoever takes the destination away: what was copied so far goes with it. */
-export function* dropPendingCopy(tx: Tx, place: FileCopyPlace): Step<void> {
-  const pending = yield* getPending(tx, place)
-  if (pending === undefined) return
-  dropMap(tx, pending.map)
-  tx.delete(pendingFileCopyKey(place.shareId, place.nodeId))
-}
-
-/** Abort Copy File: the destination stays, with no bytes and with its metadata. */
+/** Abort Copy File: the destination stays, with its metadata and without bytes. */
 export function* abortFileCopy(
   tx: FileTx,
   address: FileAddress,
-  asked: { readonly copyId: string; readonly leaseId: string | undefined },
+  abort: { readonly copyId: string; readonly leaseId: string | undefined },
   moment: Moment,
 ): Step<FileCopyPlace> {
   const { share, node } = requireNode(yield* locate(tx, address), 'file')
-  // It takes no access, as ending a lease takes none.
+  // Like ending a lease, an abort takes no access.
   yield* checkOpens(tx, share.id, node, 'Lease')
-  checkLeaseForWrite(node.lease, asked.leaseId, moment.nowMs, 'file')
-  const { copy, nodeId } = node
-  if (copy?.status !== 'pending') throw new StorageError('NoPendingCopyOperation')
-  if (copy.id !== asked.copyId) throw new StorageError('CopyIdMismatch')
-  const place = { shareId: share.id, nodeId }
-  const pending = yield* getPending(tx, place)
-  const found = { pending, share, node: { ...node, copy } }
-  yield* endFound(tx, place, found, { status: 'aborted' }, moment)
+  checkLeaseForWrite(node.lease, abort.leaseId, moment.nowMs, 'file')
+  const copy = requirePendingCopy(node.copy, abort.copyId)
+  const place = { shareId: share.id, nodeId: node.nodeId }
+  const pending = yield* FILE_COPIES.take(tx, place)
+  yield* endWith(tx, pending, { share, node, copy }, { status: 'aborted' }, moment)
   return place
-}
-
-/** Copies that are under way, in the order of their keys, after `after`. */
-export function* listFileCopies(
-  tx: ReadTx,
-  after: Key | undefined,
-  countMax: number,
-): Step<readonly { readonly key: Key; readonly place: FileCopyPlace }[]> {
-  const from = after === undefined ? PENDING_FILE_COPIES.from : keyAfter(after)
-  const entries = yield* tx.scan({ from, to: PENDING_FILE_COPIES.to, countMax })
-  return entries.map(({ key }) => {
-    const [, shareId, nodeId] = decodeKey(key)
-    return { key, place: { shareId: Number(shareId), nodeId: Number(nodeId) } }
-  })
 }

@@ -1,8 +1,7 @@
-// A file as the source of a copy, to a file or to a blob. SMB clients that deny reading are in the way of a copy
-// as they are of Get File.
+// A file as the source of a copy to a file or a blob. As with Get File, SMB clients that deny reading prevent it.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import type { SourceState } from '../../shared/copy-source.ts'
-import { checkNoPendingCopy } from '../open/rest-guard.ts'
+import { checkNoPendingFileCopy } from '../open/rest-guard.ts'
 import { locate, requireNode, type Existing, type FileAddress } from '../tree/node.ts'
 import { msOfFileTime } from '../tree/file-time.ts'
 import { checkOpens } from '../open/rest-access.ts'
@@ -11,7 +10,7 @@ export function* requireSourceFile(tx: ReadTx, address: FileAddress): Step<Exist
   const file = requireNode(yield* locate(tx, address), 'file')
   if (address.snapshot !== undefined) return file
   yield* checkOpens(tx, file.share.id, file.node, 'Get File')
-  checkNoPendingCopy(file.node)
+  checkNoPendingFileCopy(file.node)
   return file
 }
 

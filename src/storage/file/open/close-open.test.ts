@@ -1,4 +1,4 @@
-// What ends with an open: its locks, its cache, and the file that was marked for deletion.
+// Closing an open removes its locks, its cache, and a file that was marked for deletion.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openMemoryKv } from '../../../kv/memory-kv.ts'
@@ -6,7 +6,14 @@ import { encodeRecord } from '../../../kv/record.ts'
 import { closeOpen } from './close-open.ts'
 import { EXAMPLE_MOMENT, EXAMPLE_SHARE, EXAMPLE_VIEW, exampleNode } from '../example.ts'
 import { shareSnapshotKey, shareUsageKey } from '../keys.ts'
-import { getEntry, getNode, ROOT_ID, saveEntry, saveNode, type FileNode } from '../tree/node.ts'
+import {
+  getDirectoryEntry,
+  getNode,
+  ROOT_ID,
+  saveEntry,
+  saveNode,
+  type FileNode,
+} from '../tree/node.ts'
 import {
   holdersOf,
   isDeletePending,
@@ -15,8 +22,11 @@ import {
   putHolder,
   putLock,
   putOpen,
+  setDeletePending,
+  type FileEvent,
+  type FileKv,
+  type FileOpen,
 } from './open.ts'
-import { setDeletePending, type FileEvent, type FileKv, type FileOpen } from './open.ts'
 import { shareUsageBytes, type Share } from '../share/share.ts'
 
 const [DIRECTORY_ID, FILE_ID] = [4, 5]
@@ -75,22 +85,22 @@ function markForDeletion(kv: FileKv, each: FileOpen) {
   })
 }
 
-function left(kv: FileKv) {
+function stateOf(kv: FileKv) {
   return kv.read(function* (tx) {
     return {
       node: (yield* getNode(tx, EXAMPLE_VIEW, FILE_ID)) !== undefined,
-      entry: (yield* getEntry(tx, EXAMPLE_VIEW, DIRECTORY_ID, 'A.TXT')) !== undefined,
+      entry: (yield* getDirectoryEntry(tx, EXAMPLE_VIEW, DIRECTORY_ID, 'A.TXT')) !== undefined,
       pending: yield* isDeletePending(tx, 1, FILE_ID),
       usageBytes: yield* shareUsageBytes(tx, 1),
     }
   })
 }
 
-const THERE = { node: true, entry: true, pending: false, usageBytes: 100 }
-const GONE = { node: false, entry: false, pending: false, usageBytes: 0 }
+const PRESENT = { node: true, entry: true, pending: false, usageBytes: 100 }
+const DELETED = { node: false, entry: false, pending: false, usageBytes: 0 }
 
 describe('a closed handle', () => {
-  test('takes its locks with it and leaves those of others', async () => {
+  test('removes its locks and leaves those of others', async () => {
     const kv = await newShare()
     await open(kv, OPEN, OTHER)
     await kv.write(function* (tx) {
@@ -103,10 +113,10 @@ describe('a closed handle', () => {
       return [yield* opensOf(tx, 1, FILE_ID), yield* locksOf(tx, 1, FILE_ID)] as const
     })
     assert.deepEqual([opens, locks.map(({ openId }) => openId)], [[OTHER], [OTHER.openId]])
-    assert.deepEqual(await left(kv), THERE)
+    assert.deepEqual(await stateOf(kv), PRESENT)
   })
 
-  test('takes what was cached under it, once no other handle has the same lease', async () => {
+  test('removes its lease once no other handle has the same lease', async () => {
     const kv = await newShare()
     const leased = { holder: 'lease' }
     await open(kv, { ...OPEN, ...leased }, { ...OTHER, ...leased })
@@ -124,88 +134,88 @@ describe('a closed handle', () => {
     assert.deepEqual(await holders(), ['another'])
   })
 
-  test('is told to those who wait', async () => {
+  test('is announced to waiting operations', async () => {
     const kv = await newShare()
     await open(kv, OPEN)
-    const told: FileEvent[] = []
-    kv.listen((event) => told.push(event))
+    const events: FileEvent[] = []
+    kv.listen((event) => events.push(event))
     await close(kv, OPEN)
-    assert.deepEqual(told, [{ kind: 'released', shareId: 1, nodeId: FILE_ID }])
+    assert.deepEqual(events, [{ kind: 'released', shareId: 1, nodeId: FILE_ID }])
   })
 })
 
-describe('a file goes', () => {
-  test('when it was marked and the last handle is closed, not before', async () => {
+describe('a file is deleted', () => {
+  test('if it was marked, when the last handle is closed and not before', async () => {
     const kv = await newShare()
     await open(kv, OPEN, OTHER)
     await markForDeletion(kv, OPEN)
     await close(kv, OPEN)
-    assert.deepEqual(await left(kv), { ...THERE, pending: true })
-    const told: FileEvent[] = []
-    kv.listen((event) => told.push(event))
+    assert.deepEqual(await stateOf(kv), { ...PRESENT, pending: true })
+    const events: FileEvent[] = []
+    kv.listen((event) => events.push(event))
     await close(kv, OTHER)
-    assert.deepEqual(await left(kv), GONE)
-    const change = told.find(({ kind }) => kind === 'change')
+    assert.deepEqual(await stateOf(kv), DELETED)
+    const change = events.find(({ kind }) => kind === 'change')
     assert(change?.kind === 'change')
     assert.deepEqual([change.action, change.name], ['removed', 'a.txt'])
   })
 
-  test('with the handle that was opened to delete it on close', async () => {
+  test('when a handle with delete-on-close is closed', async () => {
     const kv = await newShare()
     await open(kv, { ...OPEN, deleteOnClose: true })
     await close(kv, { ...OPEN, deleteOnClose: true })
-    assert.deepEqual(await left(kv), GONE)
+    assert.deepEqual(await stateOf(kv), DELETED)
   })
 
-  test('and with other handles open, is pending until they are closed', async () => {
+  test('only when the other handles are closed, too; until then it is pending', async () => {
     const kv = await newShare()
     await open(kv, { ...OPEN, deleteOnClose: true }, OTHER)
     await close(kv, { ...OPEN, deleteOnClose: true })
-    assert.deepEqual(await left(kv), { ...THERE, pending: true })
+    assert.deepEqual(await stateOf(kv), { ...PRESENT, pending: true })
     await close(kv, OTHER)
-    assert.deepEqual(await left(kv), GONE)
+    assert.deepEqual(await stateOf(kv), DELETED)
   })
 
-  test('not for a handle on a snapshot, and not because of one', async () => {
+  test('regardless of handles on a snapshot', async () => {
     const kv = await newShare()
     const past = { ...OTHER, snapshot: 3 }
     await open(kv, OPEN, past)
     await markForDeletion(kv, OPEN)
     await close(kv, past)
-    assert.deepEqual(await left(kv), { ...THERE, pending: true })
+    assert.deepEqual(await stateOf(kv), { ...PRESENT, pending: true })
     await open(kv, past)
     await close(kv, OPEN)
-    assert.deepEqual(await left(kv), GONE)
+    assert.deepEqual(await stateOf(kv), DELETED)
   })
 
-  test('never by a handle on a snapshot, which changes nothing', async () => {
+  test('never by closing a handle on a snapshot', async () => {
     const kv = await newShare()
     const past = { ...OPEN, snapshot: 3, deleteOnClose: true }
     await open(kv, past)
     await close(kv, past)
-    assert.deepEqual(await left(kv), THERE)
+    assert.deepEqual(await stateOf(kv), PRESENT)
   })
 
-  test('by its new name, when it was renamed meanwhile', async () => {
+  test('under its new name, if it was renamed in the meantime', async () => {
     const kv = await newShare()
     await open(kv, { ...OPEN, path: 'elsewhere/b.txt', parentId: ROOT_ID, deleteOnClose: true })
     await close(kv, { ...OPEN, path: 'elsewhere/b.txt', parentId: ROOT_ID, deleteOnClose: true })
-    assert.deepEqual(await left(kv), GONE)
+    assert.deepEqual(await stateOf(kv), DELETED)
   })
 
-  test('from the present only: a snapshot still has it', async () => {
+  test('only from the current share: a snapshot still has it', async () => {
     const kv = await newShare()
     await kv.write(function* (tx) {
       tx.put(shareSnapshotKey(1, 7), encodeRecord({ ...EXAMPLE_SHARE, snapshot: 7 }))
     })
     await open(kv, { ...OPEN, deleteOnClose: true })
     await close(kv, { ...OPEN, deleteOnClose: true }, { ...EXAMPLE_SHARE, lastSnapshot: 7 })
-    assert.deepEqual(await left(kv), GONE)
+    assert.deepEqual(await stateOf(kv), DELETED)
     const past = await kv.read((tx) => getNode(tx, { ...EXAMPLE_VIEW, snapshot: 7 }, FILE_ID))
     assert.equal(past?.lengthBytes, 100)
   })
 
-  test('and nothing is left to do where the share itself is gone', async () => {
+  test('without further steps if the share itself was deleted', async () => {
     const kv = await newShare()
     await open(kv, { ...OPEN, deleteOnClose: true })
     await kv.write((tx) =>
@@ -215,7 +225,7 @@ describe('a file goes', () => {
   })
 })
 
-describe('a directory that was marked', () => {
+describe('a directory marked for deletion', () => {
   const DIRECTORY: FileOpen = {
     ...OPEN,
     nodeId: DIRECTORY_ID,
@@ -223,26 +233,26 @@ describe('a directory that was marked', () => {
     path: 'dir',
     isDirectory: true,
   }
-  const isThere = (kv: FileKv) =>
+  const exists = (kv: FileKv) =>
     kv.read(function* (tx) {
-      return (yield* getEntry(tx, EXAMPLE_VIEW, ROOT_ID, 'dir')) !== undefined
+      return (yield* getDirectoryEntry(tx, EXAMPLE_VIEW, ROOT_ID, 'dir')) !== undefined
     })
 
-  test('stays if something is in it', async () => {
+  test('stays if it is not empty', async () => {
     const kv = await newShare()
     await open(kv, DIRECTORY)
     await markForDeletion(kv, DIRECTORY)
     await close(kv, DIRECTORY)
-    assert.equal(await isThere(kv), true)
+    assert.equal(await exists(kv), true)
     assert.equal(await kv.read((tx) => isDeletePending(tx, 1, DIRECTORY_ID)), false)
   })
 
-  test('goes when it is empty', async () => {
+  test('is deleted if it is empty', async () => {
     const kv = await newShare()
     await open(kv, { ...OPEN, deleteOnClose: true }, DIRECTORY)
     await close(kv, { ...OPEN, deleteOnClose: true })
     await markForDeletion(kv, DIRECTORY)
     await close(kv, DIRECTORY)
-    assert.equal(await isThere(kv), false)
+    assert.equal(await exists(kv), false)
   })
 })

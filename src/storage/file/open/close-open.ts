@@ -1,5 +1,5 @@
-// The end of an open, by the client's CLOSE, with its connection, or by force: its locks go, what was cached
-// under it alone, and the file itself if it was marked for deletion and this was the last handle on it
+// Closes an open: by the client's CLOSE, with its connection, or by force. Removes its locks, its oplock or lease if no
+// other open shares it, and the file itself if it was marked for deletion and this was its last handle
 // ([MS-FSA] 2.1.5.5).
 import {
   getOpen,
@@ -17,7 +17,13 @@ import { scanAll } from '../../../kv/scan.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { removeHolder } from '../cache/cache-grant.ts'
 import { entriesRange, locksRange } from '../keys.ts'
-import { getEntry, getNode, isEmptyDirectory, type FileEntry, type FileNode } from '../tree/node.ts'
+import {
+  getDirectoryEntry,
+  getNode,
+  isEmptyDirectory,
+  type FileEntry,
+  type FileNode,
+} from '../tree/node.ts'
 import { deletePersistentOpen } from './persistent-open.ts'
 import { isOrphan, orphanNode, removeOrphan } from '../tree/orphan.ts'
 import { removeName } from '../tree/remove.ts'
@@ -25,7 +31,7 @@ import type { ShareView } from '../share/snapshot-view.ts'
 
 const SCAN_COUNT = 1_000
 
-/** `share` as this transaction reads it; undefined when it is gone, and all its files with it. */
+/** `share` as this transaction reads it; undefined if it was deleted, with all its files. */
 export function* closeOpen(
   tx: FileTx,
   share: Share | undefined,
@@ -52,7 +58,7 @@ export function* closeOpen(
   if (isLast || open.isPosixDelete === true) yield* removeOpened(tx, share, open, moment, isLast)
 }
 
-/** A directory that something was put into meanwhile stays. */
+/** A directory that is no longer empty stays. */
 function* removeOpened(
   tx: FileTx,
   share: Share,
@@ -76,7 +82,7 @@ function* removeOpened(
 
 type Named = { readonly directoryId: number; readonly entry: FileEntry }
 
-/** The name that it was opened by, or, since it was renamed, the one that it has. */
+/** The name that the node was opened by; if that is no longer its name, its current one. */
 function* findName(
   tx: ReadTx,
   view: ShareView,
@@ -84,7 +90,7 @@ function* findName(
   node: FileNode,
 ): Step<Named | undefined> {
   const name = open.path.slice(open.path.lastIndexOf('/') + 1)
-  const opened = yield* getEntry(tx, view, open.parentId, name)
+  const opened = yield* getDirectoryEntry(tx, view, open.parentId, name)
   if (opened?.nodeId === node.nodeId) return { directoryId: open.parentId, entry: opened }
   const range = entriesRange(view.shareId, node.parentId)
   for (const { value } of yield* scanAll(tx, range, SCAN_COUNT)) {
@@ -100,7 +106,7 @@ export function* closeRecord(
   handleOpen: FileOpen,
   moment: Moment,
 ): Step<void> {
-  // As it is now: renamed, or no longer to be deleted. Without a record somebody else has closed it.
+  // The current record: the file may have been renamed, or unmarked for deletion. Without one it is already closed.
   const open = yield* getOpen(tx, handleOpen)
   if (open === undefined) return
   const share = address && (yield* getShare(tx, address))

@@ -1,6 +1,5 @@
-// Handles: the opens of SMB clients as List Handles shows them and Force Close Handles ends them. They are in
-// the order of their keys, file by file; which of them lie below a directory is read off the files' parents,
-// so a rename on the way does not hide them.
+// List Handles and Force Close Handles: the opens of SMB clients, in the order of their keys, file by file. Whether a
+// file is below a directory follows from its parents, so a renamed directory on the way does not hide handles.
 import { keyAfter, type KeyRange, type ReadTx, type Step } from '../../../kv/kv.ts'
 import { decodeRecord } from '../../../kv/record.ts'
 import type { Moment } from '../../../node/moment.ts'
@@ -10,11 +9,11 @@ import { getNode, ROOT_ID, type Existing } from '../tree/node.ts'
 import type { FileOpen, FileTx } from './open.ts'
 import type { ShareView } from '../share/snapshot-view.ts'
 
-/** The handle after which the next page begins. */
+/** The last handle of a page; the next page starts after it. */
 export type HandlePosition = { readonly nodeId: number; readonly openId: number }
 
 export type HandleQuery = {
-  /** Those of what is below the directory, too. */
+  /** Includes everything below the directory. */
   readonly isRecursive: boolean
   readonly after?: HandlePosition
   readonly countMax: number
@@ -26,10 +25,10 @@ const SCAN_COUNT = 1_000
 
 type Target = Pick<Existing, 'view' | 'node'>
 
-/** Handles on a snapshot are those of the snapshot only, and the others those of the share as it is. */
+/** Lists the handles of one view only: of the current share or of a snapshot. */
 export function* listHandles(tx: ReadTx, target: Target, query: HandleQuery): Step<HandlePage> {
   const { view } = target
-  const known = placesBelow(target.node.nodeId)
+  const cache = newBelowCache(target.node.nodeId)
   const opens: FileOpen[] = []
   let { from, to } = rangeOf(target, query)
   for (;;) {
@@ -38,7 +37,7 @@ export function* listHandles(tx: ReadTx, target: Target, query: HandleQuery): St
       from = keyAfter(key)
       const open = decodeRecord<FileOpen>(value)
       if (open.snapshot !== view.snapshot) continue
-      if (query.isRecursive && !(yield* isBelow(tx, view, open.nodeId, known))) continue
+      if (query.isRecursive && !(yield* isBelow(tx, view, open.nodeId, cache))) continue
       const last = opens.at(-1)
       if (last !== undefined && opens.length === query.countMax) {
         return { opens, next: { nodeId: last.nodeId, openId: last.openId } }
@@ -56,32 +55,32 @@ function rangeOf({ view, node }: Target, { isRecursive, after }: HandleQuery): K
   return { from: keyAfter(openKey(shareId, after.nodeId, after.openId)), to: range.to }
 }
 
-/** Which nodes are the directory or lie below it, as far as is known. */
-type Places = Map<number, boolean>
+/** Cache: whether a node is the directory or below it. */
+type BelowCache = Map<number, boolean>
 
-function placesBelow(directoryId: number): Places {
+function newBelowCache(directoryId: number): BelowCache {
   return new Map([
     [ROOT_ID, false],
     [directoryId, true],
   ])
 }
 
-/** What was found is remembered for its neighbours. */
-function* isBelow(tx: ReadTx, view: ShareView, nodeId: number, known: Places): Step<boolean> {
-  const way: number[] = []
+/** Caches the result for all directories on the way up. */
+function* isBelow(tx: ReadTx, view: ShareView, nodeId: number, cache: BelowCache): Step<boolean> {
+  const visited: number[] = []
   let at: number | undefined = nodeId
-  while (at !== undefined && !known.has(at)) {
-    way.push(at)
+  while (at !== undefined && !cache.has(at)) {
+    visited.push(at)
     at = (yield* getNode(tx, view, at))?.parentId
   }
-  const answer = at !== undefined && known.get(at) === true
-  for (const each of way) known.set(each, answer)
-  return answer
+  const result = at !== undefined && cache.get(at) === true
+  for (const each of visited) cache.set(each, result)
+  return result
 }
 
 export type ClosedHandles = { readonly closedCount: number; readonly next?: HandlePosition }
 
-/** One page of them. Clients are told by the event, and what they had cached is lost. */
+/** Closes one page of handles. The event informs the clients; they lose unwritten cached data. */
 export function* closeHandles(
   tx: FileTx,
   target: Pick<Existing, 'share' | 'view' | 'node'>,

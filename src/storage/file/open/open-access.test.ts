@@ -1,4 +1,4 @@
-// Rights: which may be asked for, and which are given.
+// Access rights: which can be requested, and which are granted.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { READ_ONLY } from '../tree/attributes.ts'
@@ -7,7 +7,7 @@ import { decodeDesiredAccess, grantAccess } from './open-access.ts'
 const MAXIMUM_ALLOWED = 0x0200_0000
 const SYSTEM_SECURITY = 0x0100_0000
 
-describe('rights that are asked for', () => {
+describe('desired access', () => {
   const MASKS: readonly (readonly [desired: number, decoded: number | 'ACCESS_DENIED'])[] = [
     [0, 'ACCESS_DENIED'],
     [0x0400_0000, 'ACCESS_DENIED'],
@@ -24,14 +24,15 @@ describe('rights that are asked for', () => {
     [SYSTEM_SECURITY, SYSTEM_SECURITY],
   ]
   for (const [desired, decoded] of MASKS) {
-    test(`0x${desired.toString(16)}`, () => {
+    const outcome = typeof decoded === 'number' ? `0x${decoded.toString(16)}` : decoded
+    test(`0x${desired.toString(16)} is decoded as ${outcome}`, () => {
       if (decoded !== 'ACCESS_DENIED') assert.equal(decodeDesiredAccess(desired), decoded)
       else assert.throws(() => decodeDesiredAccess(desired), { status: decoded })
     })
   }
 })
 
-describe('rights that are given', () => {
+describe('granted access', () => {
   const PRESENT = {}
   const SNAPSHOT = { snapshot: 5 }
   const FILE = { kind: 'file', attributes: 0 } as const
@@ -56,13 +57,14 @@ describe('rights that are given', () => {
     ['a file of a snapshot',     SNAPSHOT, FILE,             0x0001_0000,     'MEDIA_WRITE_PROTECTED'],
   ] as const
   for (const [name, view, node, desired, granted] of ROWS) {
-    test(`on ${name}, asked for 0x${desired.toString(16)}`, () => {
+    const outcome = typeof granted === 'number' ? `0x${granted.toString(16)}` : granted
+    test(`for 0x${desired.toString(16)} on ${name} is ${outcome}`, () => {
       if (typeof granted === 'number') assert.equal(grantAccess(desired, view, node), granted)
       else assert.throws(() => grantAccess(desired, view, node), { status: granted })
     })
   }
 
-  test('MAXIMUM_ALLOWED gives what the descriptor allows, and is refused where it allows nothing', () => {
+  test('for MAXIMUM_ALLOWED is what the descriptor allows; it is refused if that is nothing', () => {
     for (const view of [PRESENT, SNAPSHOT]) {
       assert.equal(grantAccess(MAXIMUM_ALLOWED, view, FILE, 0x0002_0081), 0x0002_0081)
       const none = () => grantAccess(MAXIMUM_ALLOWED, view, FILE, 0)

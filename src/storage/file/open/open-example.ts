@@ -1,4 +1,4 @@
-// A share in memory, and a client that opens files in it: what the tests of CREATE, renames and deletions share.
+// Test helpers for CREATE, renames and deletes: an in-memory share and a client that opens files in it.
 import assert from 'node:assert/strict'
 import { openMemoryKv } from '../../../kv/memory-kv.ts'
 import { createMoments, type Moment } from '../../../node/moment.ts'
@@ -15,8 +15,8 @@ export const VIEW = { shareId: SHARE_ID, lastSnapshot: 0 }
 export const ALL_ACCESS = 0x001f_01ff
 export const READ_ACCESS = 0x0012_0089
 
-/** What a test says of a CREATE; the rest is the default of most clients. */
-export type Asked = Partial<Omit<OpenRequest, 'open' | 'path' | 'properties'>> & {
+/** Options of a CREATE; the rest are the defaults of most clients. */
+export type OpenOptions = Partial<Omit<OpenRequest, 'open' | 'path' | 'properties'>> & {
   readonly shareAccess?: number
   readonly deleteOnClose?: boolean
   readonly attributes?: number
@@ -28,8 +28,8 @@ export type ExampleShare = {
   readonly events: FileEvent[]
   moment(): Moment
   newId(): number
-  tryOpen(path: string, asked?: Asked): Promise<OpenOutcome>
-  open(path: string, asked?: Asked): Promise<Opened>
+  tryOpen(path: string, options?: OpenOptions): Promise<OpenOutcome>
+  open(path: string, options?: OpenOptions): Promise<Opened>
   close(open: FileOpen): Promise<void>
 }
 
@@ -43,8 +43,8 @@ export async function exampleShare(): Promise<ExampleShare> {
   const share = { id: SHARE_ID, metadata: [], provision: {} }
   await kv.write((tx) => createShare(tx, ADDRESS, share, moment()))
   kv.listen((event) => events.push(event))
-  const tryOpen = (path: string, asked: Asked = {}): Promise<OpenOutcome> => {
-    const request = requestOf(path, asked, newId)
+  const tryOpen = (path: string, options: OpenOptions = {}): Promise<OpenOutcome> => {
+    const request = requestOf(path, options, newId)
     const now = moment()
     return kv.write((tx) => openFile(tx, request, now))
   }
@@ -54,22 +54,22 @@ export async function exampleShare(): Promise<ExampleShare> {
     moment,
     newId,
     tryOpen,
-    async open(path, asked) {
-      const outcome = await tryOpen(path, asked)
-      assert(outcome.kind === 'opened', 'nobody is in the way')
+    async open(path, options) {
+      const outcome = await tryOpen(path, options)
+      assert(outcome.kind === 'opened', 'the open must not wait')
       return outcome
     },
     close: (open) =>
       kv.write(function* (tx) {
         const record = yield* getOpen(tx, open)
-        assert(record !== undefined, 'it is open')
+        assert(record !== undefined, 'the handle must be open')
         yield* closeOpen(tx, yield* requireShare(tx, ADDRESS), record, moment())
       }),
   }
 }
 
-function requestOf(path: string, asked: Asked, newId: () => number): OpenRequest {
-  const { shareAccess = 7, deleteOnClose, attributes = 0, descriptorBytes, ...rest } = asked
+function requestOf(path: string, options: OpenOptions, newId: () => number): OpenRequest {
+  const { shareAccess = 7, deleteOnClose, attributes = 0, descriptorBytes, ...rest } = options
   return {
     address: ADDRESS,
     shareId: SHARE_ID,
@@ -96,7 +96,7 @@ function requestOf(path: string, asked: Asked, newId: () => number): OpenRequest
   }
 }
 
-/** What a promise is refused with: the code of a StorageError or the status of an SmbRefused. */
+/** The code of the StorageError or the status of the SmbRefused that a promise rejects with; 'done' if it resolves. */
 export async function refusalOf(promise: Promise<unknown>): Promise<string> {
   try {
     await promise

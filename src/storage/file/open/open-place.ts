@@ -1,5 +1,5 @@
-// What CREATE finds at a name, and what it makes of it: which state of the share it looks at, whether that is what
-// the client takes it for, and what a new or an overwritten file is like ([MS-FSA] 2.1.5.1).
+// Parts of CREATE ([MS-FSA] 2.1.5.1): which view of the share it opens, whether the node has the expected kind, and the
+// properties of a new or overwritten file.
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
 import { STAMPS_PER_MS } from '../../../node/moment.ts'
@@ -24,26 +24,26 @@ import {
 import { SmbRefused } from './smb-refused.ts'
 import type { ShareView } from '../share/snapshot-view.ts'
 
-/** What a client says of something new. */
+/** The properties that a client requests for a new node. */
 export type NewProperties = {
-  /** Of FILE_ATTRIBUTE_* those that can be set. */
+  /** The settable FILE_ATTRIBUTE_* bits. */
   readonly attributes: number
-  /** SMB2_CREATE_SD_BUFFER; some parts may be left out of it. */
+  /** SMB2_CREATE_SD_BUFFER; may lack some sections. */
   readonly descriptorBytes?: Uint8Array
-  /** A user who makes it; left out, the account does. */
+  /** The user who creates the node; left out, the account. */
   readonly creator?: Creator
 }
 
-export type Viewed = {
+type ViewRequest = {
   readonly address: Pick<ShareAddress, 'account' | 'share'>
   readonly shareId: number
   readonly snapshotMs?: number
 }
 
-/** Clients name a snapshot by its second: of several, the last one is meant. */
+/** Clients specify a snapshot by its second; of several in that second, the last is opened. */
 export function* viewToOpen(
   tx: ReadTx,
-  { address, shareId, snapshotMs }: Viewed,
+  { address, shareId, snapshotMs }: ViewRequest,
 ): Step<{ readonly share: Share; readonly view: ShareView }> {
   const share = yield* requireShare(tx, address)
   if (share.id !== shareId) throw new StorageError('ShareNotFound')
@@ -71,33 +71,33 @@ export function checkKind(
   if (isDirectory && willOverwrite) throw new SmbRefused('INVALID_PARAMETER')
 }
 
-/** What is hidden or the system's is overwritten only by who says that it is. */
+/** A hidden or system file can be overwritten only by a request with the same attribute. */
 export function checkOverwrite(
   { snapshot }: Pick<ShareView, 'snapshot'>,
   { attributes }: Pick<FileNode, 'attributes'>,
-  asked: Pick<NewProperties, 'attributes'>,
+  requested: Pick<NewProperties, 'attributes'>,
 ): void {
   if (snapshot !== undefined) throw new SmbRefused('MEDIA_WRITE_PROTECTED')
-  const isUntold = (attributes & ~asked.attributes & (HIDDEN | SYSTEM)) !== 0
-  if (isUntold || (attributes & READ_ONLY) !== 0) throw new SmbRefused('ACCESS_DENIED')
+  const isMismatch = (attributes & ~requested.attributes & (HIDDEN | SYSTEM)) !== 0
+  if (isMismatch || (attributes & READ_ONLY) !== 0) throw new SmbRefused('ACCESS_DENIED')
 }
 
 export function* propertiesOfNew(
   tx: Tx,
   place: Place,
   kind: NodeKind,
-  asked: NewProperties,
+  requested: NewProperties,
 ): Step<SmbProperties> {
-  const { attributes } = asked
+  const { attributes } = requested
   return {
     attributes: kind === 'directory' ? attributes : attributes | ARCHIVE,
-    permission: yield* permissionOf(tx, place, kind, asked),
+    permission: yield* permissionOf(tx, place, kind, requested),
   }
 }
 
 const ALL_SECTIONS = SECTION.owner | SECTION.group | SECTION.dacl | SECTION.sacl
 
-/** What the client leaves out of its descriptor is handed down by the directory. */
+/** Sections that the client's descriptor lacks are inherited from the directory. */
 function* permissionOf(
   tx: Tx,
   place: Place,
@@ -115,22 +115,22 @@ function* permissionOf(
   return { descriptorBytes: encodeSecurityDescriptor(own) }
 }
 
-/** Overwriting takes the bytes only; what supersedes a file is a new one in all but its id. */
+/** An overwritten file keeps everything but its bytes; a superseded one keeps only its id. */
 export function* overwrittenFile(
   tx: Tx,
   { node, ...place }: Existing,
-  asked: NewProperties,
+  requested: NewProperties,
   action: 'overwritten' | 'superseded',
 ): Step<NewFile> {
   const { nodeId, metadata, headers, creationTime, permissionKey } = node
   if (action === 'superseded') {
-    const properties = yield* propertiesOfNew(tx, place, 'file', asked)
+    const properties = yield* propertiesOfNew(tx, place, 'file', requested)
     return { nodeId, properties, lengthBytes: 0 }
   }
   return {
     nodeId,
     properties: {
-      attributes: asked.attributes | ARCHIVE,
+      attributes: requested.attributes | ARCHIVE,
       creationTime: { at: creationTime },
       permission: { key: permissionKey },
     },

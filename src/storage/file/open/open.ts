@@ -1,6 +1,6 @@
-// What SMB clients hold open, as live records (kv/live.ts): opens with their access and share mode, byte-range
-// locks, what a client may cache, and files that are to go with their last handle. The SMB server writes them;
-// REST obeys them (rest-access.ts) and lists them as handles.
+// The volatile records of SMB clients (kv/volatile.ts): opens with their access and share mode, byte-range locks,
+// oplocks and leases, and delete-pending marks. The SMB server writes them; REST obeys them (rest-access.ts) and lists
+// them as handles.
 import type { EventKv, Key, ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import { scanAll } from '../../../kv/scan.ts'
@@ -19,7 +19,7 @@ export const SHARE_READ = 1
 export const SHARE_WRITE = 2
 export const SHARE_DELETE = 4
 
-/** SMB2_LEASE_READ_CACHING, …HANDLE…, …WRITE… ([MS-SMB2] 2.2.13.2.8); oplocks are seen as the same three. */
+/** SMB2_LEASE_READ_CACHING, …HANDLE…, …WRITE… ([MS-SMB2] 2.2.13.2.8); oplocks are mapped to the same three. */
 export const CACHE_READ = 1
 export const CACHE_HANDLE = 2
 export const CACHE_WRITE = 4
@@ -34,7 +34,7 @@ export type FileOpen = {
   /** As opened, with slashes; empty for the root. */
   readonly path: string
   readonly isDirectory: boolean
-  /** The access mask that was granted ([MS-SMB2] 2.2.13.1). */
+  /** The granted access mask ([MS-SMB2] 2.2.13.1). */
   readonly access: number
   /** SHARE_READ, SHARE_WRITE, SHARE_DELETE */
   readonly shareAccess: number
@@ -43,22 +43,22 @@ export type FileOpen = {
   readonly clientName?: string
   readonly openedMs: number
   readonly reconnectedMs?: number
-  /** FILE_DELETE_ON_CLOSE was asked for. */
+  /** FILE_DELETE_ON_CLOSE was requested. */
   readonly deleteOnClose?: boolean
-  /** FILE_DISPOSITION_POSIX_SEMANTICS: the name goes with this handle, whoever else has it open. */
+  /** FILE_DISPOSITION_POSIX_SEMANTICS: closing this handle removes the name, even if others have the file open. */
   readonly isPosixDelete?: boolean
-  /** The CacheHolder that it belongs to. */
+  /** The CacheHolder of this open. */
   readonly holder?: string
-  /** The snapshot that it looks at. */
+  /** The snapshot that it reads. */
   readonly snapshot?: number
-  /** It outlives the server. */
+  /** Set if the open survives a restart of the server. */
   readonly persistent?: PersistentTerms
 }
 
-/** Who may come back for a persistent open, and until when ([MS-SMB2] 3.3.5.9.10). */
+/** Who may reconnect to a persistent open, and until when ([MS-SMB2] 3.3.5.9.10). */
 export type PersistentTerms = {
   readonly account: string
-  /** Of one of its users; left out, the account itself. */
+  /** The SID of a user; left out, the account itself. */
   readonly sid?: string
   readonly share: string
   readonly clientGuid: string
@@ -68,7 +68,7 @@ export type PersistentTerms = {
   readonly mode: number
 }
 
-/** A byte range; the length may be 0 and both may be above what a number holds, hence texts. */
+/** A locked byte range. The length may be 0. Offset and length are u64, which exceed a number, hence strings. */
 export type FileLock = {
   readonly openId: number
   readonly offset: string
@@ -76,22 +76,22 @@ export type FileLock = {
   readonly isExclusive: boolean
 }
 
-/** What a client caches of a file, under an oplock of one open or a lease of several. */
+/** A client's permission to cache a file: the oplock of one open, or a lease shared by several. */
 export type CacheHolder = {
   readonly holder: string
   readonly kind: 'oplock' | 'lease'
   /** CACHE_READ, CACHE_HANDLE, CACHE_WRITE */
   readonly state: number
-  /** A break is under way: down to this. */
+  /** The state that a break in progress leads to. */
   readonly breakingTo?: number
-  /** What breaks that came meanwhile ask for besides: the client hears of it when it has acknowledged. */
+  /** The state that later breaks require; sent to the client after its acknowledgement. */
   readonly breakingToRequired?: number
-  /** Of a lease: which version of it the client speaks, and how often its state has changed. */
+  /** For a lease: its version, and how often its state has changed. */
   readonly version?: 1 | 2
   readonly epoch?: number
 }
 
-/** What is told to the process when a transaction is done. */
+/** Events announced to the process when a transaction is done. */
 export type FileEvent =
   /** The SMB server sends the holder's client a break notification. */
   | {
@@ -101,32 +101,31 @@ export type FileEvent =
       readonly holder: string
       readonly from: number
       readonly to: number
-      /** Of a lease, after this change of it. */
+      /** The epoch of the lease after this change. */
       readonly epoch: number
-      /** The client's acknowledgement is waited for. */
+      /** An operation waits for the client's acknowledgement. */
       readonly isAwaited: boolean
     }
-  /** A holder has acknowledged, or is gone; an open was closed: who waits looks again. */
+  /** A holder acknowledged or ended, an open was closed or a range unlocked: waiting operations retry. */
   | { readonly kind: 'released'; readonly shareId: number; readonly nodeId: number }
-  /** It is marked for deletion: who watches the directory is told so. */
+  /** A node was marked for deletion: if it is a directory, requests that watch it end. */
   | { readonly kind: 'deletePending'; readonly shareId: number; readonly nodeId: number }
-  /** REST closes a handle by force: the SMB server lets go of it. */
+  /** REST force-closed a handle: the SMB server releases it. */
   | { readonly kind: 'close'; readonly open: FileOpen }
-  /** Something in a directory has changed: feeds CHANGE_NOTIFY. */
+  /** Something in a directory changed: feeds CHANGE_NOTIFY. */
   | {
       readonly kind: 'change'
       readonly shareId: number
-      /** Directory and name; for a rename the old place of it, too. */
+      /** Directory and name; `from` is the old place of a renamed node. */
       readonly directoryId: number
       readonly name: string
       readonly action: 'added' | 'removed' | 'modified' | 'renamed'
       readonly from?: { readonly directoryId: number; readonly name: string }
       readonly isDirectory: boolean
-      /** FILE_NOTIFY_CHANGE_* bits that it satisfies ([MS-SMB2] 2.2.35). */
+      /** The matching FILE_NOTIFY_CHANGE_* bits ([MS-SMB2] 2.2.35). */
       readonly filter: number
     }
 
-/** What other parts of the server add to these records: the SMB server keeps more in an open than REST reads. */
 export type FileKv = EventKv<FileEvent>
 export type FileTx = Tx<FileEvent>
 
@@ -145,7 +144,7 @@ export function opensOf<T extends FileOpen = FileOpen>(
   return recordsOf<T>(tx, opensRange(shareId, nodeId))
 }
 
-/** As its record is now; undefined when it has been closed. */
+/** The current record of the open; undefined if it has been closed. */
 export function* getOpen(
   tx: ReadTx,
   { shareId, nodeId, openId }: Pick<FileOpen, 'shareId' | 'nodeId' | 'openId'>,

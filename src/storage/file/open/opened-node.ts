@@ -1,5 +1,4 @@
-// From an open to what it is an open of: the node is found by its id, whatever its name is now, and in the
-// snapshot that the open looks at.
+// Finds the node of an open: by its id, whatever its current name is, and in the snapshot of the open.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { decodeRecord } from '../../../kv/record.ts'
 import { StorageError } from '../../shared/error.ts'
@@ -8,7 +7,7 @@ import { getNode, type Existing } from '../tree/node.ts'
 import { isDeletePending, type FileOpen } from './open.ts'
 import { getShare, type ShareAddress } from '../share/share.ts'
 
-/** The open as its record is now: a rename changes its path. */
+/** `open` is the current record: a rename changes its path. */
 export type OpenedNode = Existing & { readonly open: FileOpen }
 
 export function* requireOpened(
@@ -28,7 +27,7 @@ export function* requireOpened(
   return { share, view, directoryId: open.parentId, name: lastName(open.path), node, open }
 }
 
-/** The same, and whether it goes with its last handle. */
+/** The same, and whether the node is marked for deletion. */
 export function* requireOpenedState(
   tx: ReadTx,
   address: Pick<ShareAddress, 'account' | 'share'>,

@@ -1,10 +1,11 @@
-// Opens that outlive the server: what is there after a restart, when all live records are gone.
+// Persistent opens: what a restart restores, which loses all volatile records.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openMemoryEngine } from '../../../kv/engine/memory.ts'
 import { openKv } from '../../../kv/runner/runner.ts'
 import { encodeRecord } from '../../../kv/record.ts'
 import { findLease } from '../cache/cache-grant.ts'
+import { closeOpens } from '../share/share-opens.ts'
 import { closeOpen } from './close-open.ts'
 import { nodeKey } from '../keys.ts'
 import {
@@ -63,7 +64,7 @@ async function open(kv: FileKv, openId: number, holder: string): Promise<FileOpe
   return record
 }
 
-test('are open again, with what they cached', async () => {
+test('persistent opens are restored with their leases', async () => {
   const engine = openMemoryEngine()
   const record = await open(openKv<FileEvent>(engine), 9, 'lease:a')
   const kv = openKv<FileEvent>(engine)
@@ -75,7 +76,7 @@ test('are open again, with what they cached', async () => {
   })
 })
 
-test('and two of one file write behind nobody', async () => {
+test('two restored leases of one file have no write caching', async () => {
   const engine = openMemoryEngine()
   const before = openKv<FileEvent>(engine)
   await open(before, 9, 'lease:a')
@@ -90,7 +91,7 @@ test('and two of one file write behind nobody', async () => {
   ])
 })
 
-test('but not when they were closed, nor when their file is gone', async () => {
+test('opens that were closed, or whose file was deleted, are not restored', async () => {
   const engine = openMemoryEngine()
   const before = openKv<FileEvent>(engine)
   const closed = await open(before, 9, 'lease:a')
@@ -101,4 +102,15 @@ test('but not when they were closed, nor when their file is gone', async () => {
   })
   const kv = openKv<FileEvent>(engine)
   assert.deepEqual(await kv.write((tx) => restoreOpens(tx)), [])
+})
+
+test('deleting the share ends its opens for good, with their leases', async () => {
+  const engine = openMemoryEngine()
+  const before = openKv<FileEvent>(engine)
+  await open(before, 9, 'lease:a')
+  await before.write((tx) => restoreOpens(tx))
+  await before.write((tx) => closeOpens(tx, FILE.shareId))
+  assert.equal(await before.read((tx) => findLease(tx, 'lease:a')), undefined)
+  const after = openKv<FileEvent>(engine)
+  assert.deepEqual(await after.write((tx) => restoreOpens(tx)), [])
 })

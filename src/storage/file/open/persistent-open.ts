@@ -1,5 +1,5 @@
-// Opens that outlive the server ([MS-SMB2] 3.3.5.9.10, on shares that are continuously available): what is open
-// is live, and of these there is a durable copy besides. After a start the live records are made from them again.
+// Persistent opens survive a restart of the server ([MS-SMB2] 3.3.5.9.10, on continuously available shares). Records of
+// opens are volatile; persistent opens also have a durable copy, from which a start restores them.
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import { scanAll } from '../../../kv/scan.ts'
@@ -26,7 +26,7 @@ export function deletePersistentOpen(tx: Tx, { openId }: Pick<FileOpen, 'openId'
   tx.delete(persistentOpenKey(openId))
 }
 
-/** The file has another name now. */
+/** Called when the file is renamed. */
 export function* movePersistentOpen(tx: Tx, { openId, path, parentId }: FileOpen): Step<void> {
   const value = yield* tx.get(persistentOpenKey(openId))
   if (value === undefined) return
@@ -34,20 +34,20 @@ export function* movePersistentOpen(tx: Tx, { openId, path, parentId }: FileOpen
   putPersistentOpen(tx, { ...rest, open: { ...open, path, parentId } })
 }
 
-export type Restored = FileOpen & { readonly persistent: PersistentTerms }
+type RestoredOpen = FileOpen & { readonly persistent: PersistentTerms }
 
 export function* hasPersistentOpens(tx: ReadTx): Step<boolean> {
   return (yield* tx.scanKeys({ ...PERSISTENT_OPENS, countMax: 1 })).length > 0
 }
 
-/** Of those whose file is gone nothing is left. */
-export function* restoreOpens(tx: Tx): Step<readonly Restored[]> {
-  const restored: Restored[] = []
+/** Deletes those whose file no longer exists. */
+export function* restoreOpens(tx: Tx): Step<readonly RestoredOpen[]> {
+  const restored: RestoredOpen[] = []
   for (const { value } of yield* scanAll(tx, PERSISTENT_OPENS, COUNT)) {
     const { open, cache } = decodeRecord<PersistentOpen>(value)
     const { shareId, nodeId, persistent } = open
-    const isThere = (yield* tx.get(nodeKey(shareId, nodeId))) !== undefined
-    if (!isThere || persistent === undefined) {
+    const exists = (yield* tx.get(nodeKey(shareId, nodeId))) !== undefined
+    if (!exists || persistent === undefined) {
       deletePersistentOpen(tx, open)
       continue
     }
@@ -58,7 +58,7 @@ export function* restoreOpens(tx: Tx): Step<readonly Restored[]> {
   return restored
 }
 
-/** Breaks since its CREATE are not known any more: only who is alone on the file may go on writing behind it. */
+/** Breaks after the CREATE are not stored, so write caching is restored only for the sole holder of a file. */
 function* restoreHolder(tx: Tx, open: FileOpen, cache: CacheHolder): Step<void> {
   const others = (yield* holdersOf(tx, open.shareId, open.nodeId)).filter(
     ({ holder }) => holder !== cache.holder,

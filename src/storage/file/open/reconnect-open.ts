@@ -1,17 +1,17 @@
-// An open that a client comes back for, and what it is an open of.
+// Reconnecting to an open: its record, its node and its cache.
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { getNode, type FileNode } from '../tree/node.ts'
 import { getOpen, holdersOf, putOpen, type CacheHolder, type FileOpen } from './open.ts'
 
-/** The open as it was; undefined when it has been closed. */
+/** Returns the open before the change; undefined if it has been closed. */
 export function* changeOpen(
   tx: Tx,
   open: FileOpen,
   change: Partial<FileOpen>,
 ): Step<FileOpen | undefined> {
-  const known = yield* getOpen(tx, open)
-  if (known !== undefined) putOpen(tx, { ...known, ...change })
-  return known
+  const current = yield* getOpen(tx, open)
+  if (current !== undefined) putOpen(tx, { ...current, ...change })
+  return current
 }
 
 type NodeAndCache = {

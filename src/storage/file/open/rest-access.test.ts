@@ -1,4 +1,4 @@
-// What REST may do to a file that SMB clients have open: the tables of "Manage file locks in Azure Files".
+// REST operations on a file that SMB clients have open: the tables of "Manage file locks in Azure Files".
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
@@ -7,7 +7,7 @@ import { StorageError } from '../../shared/error.ts'
 import { CACHE_HANDLE, CACHE_READ, CACHE_WRITE, holdersOf, putHolder, putLock } from './open.ts'
 import { putOpen, setDeletePending, SHARE_DELETE, SHARE_READ, SHARE_WRITE } from './open.ts'
 import type { FileEvent, FileKv, FileOpen } from './open.ts'
-import { BreaksNeeded, checkOpens, REST_ACCESS, type RestOperation } from './rest-access.ts'
+import { checkOpens, isBreaks, REST_ACCESS, type RestOperation } from './rest-access.ts'
 
 const FILE = { shareId: 1, nodeId: 5 }
 const READ_DATA = 0x1
@@ -40,15 +40,14 @@ async function opened(...opens: readonly Partial<FileOpen>[]): Promise<FileKv> {
   return kv
 }
 
-/** `ok`, the error's code, or the breaks that come first. */
+/** `ok`, the error's code, or the breaks to wait for. */
 async function outcome(kv: FileKv, operation: RestOperation, range?: ByteRange): Promise<string> {
   try {
-    await kv.write((tx) => checkOpens(tx, FILE.shareId, FILE, operation, range))
-    return 'ok'
+    const attempted = await kv.attempt((tx) => checkOpens(tx, FILE.shareId, FILE, operation, range))
+    if ('value' in attempted) return 'ok'
+    assert(isBreaks(attempted.need))
+    return `after ${attempted.need.breaks.map(({ to }) => cacheText(to)).join(', ')}`
   } catch (error) {
-    if (error instanceof BreaksNeeded) {
-      return `after ${error.breaks.map(({ to }) => cacheText(to)).join(', ')}`
-    }
     assert(error instanceof StorageError)
     return error.code
   }
@@ -67,7 +66,7 @@ const shareModes: Readonly<Record<string, number>> = {
   RWD: SHARE_READ | SHARE_WRITE | SHARE_DELETE,
 }
 
-// The operations that a share mode refuses, as the page lists them; those it does not name are below.
+// The operations that a share mode refuses, as documented; undocumented ones are below.
 const WRITES = ['Put Range', 'Set Properties', 'Set Metadata']
 const REPLACES = ['Create File', 'Copy File']
 const DELETES = ['Delete File', 'Delete Directory', 'Rename Target']
@@ -83,7 +82,7 @@ const SHARE_MODE_TABLE: Readonly<Record<string, readonly string[]>> = {
   RWD: DELETES,
 }
 
-describe('a file that is open for reading', () => {
+describe('a file open for reading', () => {
   for (const [mode, refused] of Object.entries(SHARE_MODE_TABLE)) {
     for (const operation of OPERATIONS) {
       const expected = refused.includes(operation) ? 'SharingViolation' : 'ok'
@@ -94,23 +93,23 @@ describe('a file that is open for reading', () => {
     }
   }
 
-  test('counts with every other open of it', async () => {
+  test('is checked against all of its opens', async () => {
     const kv = await opened({}, { shareAccess: SHARE_READ })
     assert.equal(await outcome(kv, 'Put Range'), 'SharingViolation')
   })
 
-  test('and another file beside it does not', async () => {
+  test('is not affected by opens of another file', async () => {
     const kv = await opened({ nodeId: 6, shareAccess: 0 })
     assert.equal(await outcome(kv, 'Put Range'), 'ok')
   })
 
-  test('nor does what is open in a snapshot', async () => {
+  test('is not affected by opens in a snapshot', async () => {
     const kv = await opened({ snapshot: 3, shareAccess: 0 })
     for (const operation of OPERATIONS) assert.equal(await outcome(kv, operation), 'ok')
   })
 })
 
-describe('a file that is open for its attributes alone denies nothing', () => {
+describe('a file open only for its attributes denies nothing but deletes', () => {
   for (const operation of OPERATIONS) {
     const expected = DELETES.includes(operation) ? 'SharingViolation' : 'ok'
     test(`${operation} → ${expected}`, async () => {
@@ -120,7 +119,7 @@ describe('a file that is open for its attributes alone denies nothing', () => {
   }
 })
 
-describe('Acquire Lease on a file that is open, shared with all, for', () => {
+describe('Acquire Lease on a file open with full sharing for', () => {
   for (const [name, access, expected] of [
     ['attributes', READ_ATTRIBUTES, 'ok'],
     ['reading', READ_DATA, 'ok'],
@@ -137,7 +136,7 @@ describe('Acquire Lease on a file that is open, shared with all, for', () => {
   }
 })
 
-describe('a byte range that is locked', () => {
+describe('a locked byte range', () => {
   const takesLocks = [...WRITES, ...REPLACES]
   for (const isExclusive of [true, false]) {
     for (const operation of [
@@ -179,7 +178,7 @@ describe('a byte range that is locked', () => {
     })
   }
 
-  test('anywhere keeps Put Range out of the whole file', async () => {
+  test('anywhere in the file prevents Put Range', async () => {
     const kv = await opened({})
     await kv.write(function* (tx) {
       putLock(tx, FILE, 0, { openId: 9, offset: '100', length: '10', isExclusive: false })
@@ -188,9 +187,9 @@ describe('a byte range that is locked', () => {
   })
 })
 
-describe('a file that an SMB client has marked for deletion', () => {
+describe('a file marked for deletion by an SMB client', () => {
   for (const operation of OPERATIONS) {
-    test(`${operation} → SMBDeletePending, until the mark is taken back`, async () => {
+    test(`${operation} → SMBDeletePending, until the mark is removed`, async () => {
       const kv = await opened({ access: READ_ATTRIBUTES })
       const mark = (isPending: boolean) =>
         kv.write(function* (tx) {
@@ -215,7 +214,7 @@ function cacheText(state: number): string {
   return Object.entries(cacheStates).find(([, each]) => each === state)?.[0] ?? 'none'
 }
 
-// `after X`: the operation waits until the client has gone down to X. `tells X`: it does not wait.
+// `after X`: the operation waits for a break to X. `tells X`: it breaks to X without waiting.
 // prettier-ignore
 const BREAK_TABLE: Readonly<Record<RestOperation, readonly string[]>> = {
   //                    R             RH            RW            RWH
@@ -236,7 +235,7 @@ const BREAK_TABLE: Readonly<Record<RestOperation, readonly string[]>> = {
   'Rename Target':     ['refused',    'after R',    'refused',    'after RW'],
 }
 
-describe('what a client caches', () => {
+describe('the cache of a client', () => {
   for (const [operation, expected] of Object.entries(BREAK_TABLE) as [RestOperation, string[]][]) {
     for (const [i, [name, state]] of Object.entries(cacheStates).entries()) {
       test(`${operation} on ${name} → ${expected[i]}`, async () => {
@@ -255,7 +254,7 @@ describe('what a client caches', () => {
     }
   }
 
-  test('and was told to give up is not told again', async () => {
+  test('is broken only once', async () => {
     const kv = await opened({ holder: 'one' })
     await kv.write(function* (tx) {
       putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: CACHE_READ })
@@ -271,7 +270,7 @@ describe('what a client caches', () => {
     )
   })
 
-  test('of several, those that hold too much are waited for', async () => {
+  test('is waited for only if it holds too much', async () => {
     const kv = await opened({ holder: 'one' }, { holder: 'two' }, { holder: 'three' })
     await kv.write(function* (tx) {
       putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: CACHE_READ | CACHE_HANDLE })
@@ -281,7 +280,7 @@ describe('what a client caches', () => {
     assert.equal(await outcome(kv, 'Delete File'), 'after R, R')
   })
 
-  test('is given up before share modes are looked at: the client may close its handle', async () => {
+  test('is broken before share modes are checked, since the client may close its handle', async () => {
     const kv = await opened({ holder: 'one', shareAccess: 0 })
     await kv.write(function* (tx) {
       putHolder(tx, FILE, { holder: 'one', kind: 'lease', state: cacheStates['RWH'] ?? 0 })

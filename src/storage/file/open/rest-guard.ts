@@ -1,5 +1,5 @@
-// What every REST operation that changes a file or directory checks before it does, in the service's order: that
-// it is there, that no SMB client is in its way, its lease, a copy to it that is under way, its ReadOnly attribute.
+// The checks of every REST operation that changes a file or directory, in the service's order: existence, conflicting
+// SMB opens, lease, pending copy, ReadOnly attribute.
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
@@ -19,14 +19,14 @@ import { checkOpens, type RestOperation } from './rest-access.ts'
 export type FileGuard = {
   readonly operation: RestOperation
   readonly leaseId?: string
-  /** A read-only file may be changed all the same. */
+  /** Skips the check of the ReadOnly attribute. */
   readonly ignoresReadOnly?: boolean
   readonly range?: ByteRange
 }
 
 export type Named = 'directory' | 'file'
 
-/** A symbolic link goes by the operations of files. */
+/** The operations of files apply to symbolic links, too. */
 export function requireNamed(located: Located, named: Named): Existing {
   const existing = requireNode(located)
   const isDirectory = existing.node.kind === 'directory'
@@ -34,7 +34,7 @@ export function requireNamed(located: Located, named: Named): Existing {
   return existing
 }
 
-/** Clients ask for properties to see whether a directory, or a file, is there: the other kind is none (`az storage file`). */
+/** Get Properties of the wrong kind is 404: clients use it to test whether a directory or file exists (`az storage file`). */
 function findNamed(located: Located, named: Named): Existing {
   const existing = requireNode(located)
   if ((existing.node.kind === 'directory') === (named === 'directory')) return existing
@@ -68,11 +68,11 @@ export function* requireForWrite(
 }
 
 export type ReplaceGuard = FileGuard & {
-  /** A SAS that may create and not write makes new files only. */
+  /** False for a SAS that may create but not write: it can only create new files. */
   readonly mayReplace: boolean
 }
 
-/** Create File and Copy File: what is there is replaced, if it is a file and nobody is in the way. */
+/** Create File and Copy File: an existing file is replaced if no check fails. */
 export function* locateForReplace(
   tx: ReadTx | FileTx,
   address: FileAddress,
@@ -90,7 +90,7 @@ export function* locateForReplace(
   return yield* checkForWrite(tx, requireNamed(located, 'file'), guard, nowMs)
 }
 
-/** Answers with the node as the change finds it: without a lease that is over. */
+/** Returns the node to change, without a lease that has ended. */
 export function* checkForWrite(
   tx: ReadTx | FileTx,
   existing: Existing,
@@ -100,8 +100,8 @@ export function* checkForWrite(
   const { node, share } = existing
   yield* checkOpens(tx, share.id, node, operation, range)
   const lease = checkLeaseForWrite(node.lease, leaseId, nowMs, 'file')
-  checkNoPendingCopy(node)
-  if (!ignoresReadOnly) checkWritable(node)
+  checkNoPendingFileCopy(node)
+  if (!ignoresReadOnly) checkNotReadOnly(node)
   return lease === node.lease ? existing : { ...existing, node: withLease(node, lease) }
 }
 
@@ -109,15 +109,15 @@ export function isReadOnly({ attributes }: Pick<FileNode, 'attributes'>): boolea
   return (attributes & READ_ONLY) !== 0
 }
 
-export function checkWritable(node: Pick<FileNode, 'attributes'>): void {
+function checkNotReadOnly(node: Pick<FileNode, 'attributes'>): void {
   if (isReadOnly(node)) throw new StorageError('ReadOnlyAttribute')
 }
 
-export function checkNoPendingCopy({ copy }: Pick<FileNode, 'copy'>): void {
+export function checkNoPendingFileCopy({ copy }: Pick<FileNode, 'copy'>): void {
   if (copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
 }
 
-/** For what is made where nothing may be yet: what is on its way out is still there. */
+/** The name must be free; a node marked for deletion still occupies it. */
 export function* checkFree(tx: ReadTx, located: Located): Step<void> {
   const { share, name, node } = located
   if (node === undefined && name !== '') return yield* checkDirectoryStays(tx, located)
@@ -127,12 +127,12 @@ export function* checkFree(tx: ReadTx, located: Located): Step<void> {
   throw new StorageError('ResourceAlreadyExists')
 }
 
-/** Who names a lease of a file that is not there is told that it has none. */
+/** A lease id for a file that does not exist is an error. */
 export function checkNoLease(leaseId: string | undefined, nowMs: number): void {
   checkLeaseForWrite(undefined, leaseId, nowMs, 'file')
 }
 
-/** Nothing new comes into a directory that goes with its last handle. */
+/** Nothing can be added to a directory that is marked for deletion. */
 export function* checkDirectoryStays(
   tx: ReadTx,
   { share, directoryId }: Pick<Located, 'share' | 'directoryId'>,

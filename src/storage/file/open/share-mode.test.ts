@@ -1,4 +1,4 @@
-// Share modes: who may have a file open together with whom.
+// Share modes: which opens of a file are compatible.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isSharingViolation } from './share-mode.ts'
@@ -33,7 +33,7 @@ describe('an open beside another', () => {
     })
   }
 
-  test('alone is always granted', () => {
+  test('is granted if there is no other', () => {
     assert.equal(isSharingViolation([], { access: ACCESS.W, shareAccess: SHARE.none }), false)
   })
 })

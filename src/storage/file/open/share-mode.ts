@@ -1,5 +1,5 @@
-// Share modes ([MS-FSA] 2.1.5.1.2): what an open does must be shared by every other open of the file, and what
-// the others do by it. Opens that touch only attributes neither conflict nor count.
+// Share modes ([MS-FSA] 2.1.5.1.2): every other open of the file must share the access of a new open, and the new open
+// must share theirs. Opens for attributes only never conflict.
 import type { FileOpen } from './open.ts'
 import { sharedAccessOf } from './rest-access.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { READ_ONLY } from '../tree/attributes.ts'
-import { resizeFile } from '../tree/file-properties.ts'
+import { resizeFile } from '../example.ts'
 import { getNode } from '../tree/node.ts'
 import {
   ADDRESS,
@@ -16,26 +16,23 @@ import { deleteOpen, isDeletePending, type FileOpen } from './open.ts'
 import { requireOpened } from './opened-node.ts'
 import { removeOrphans } from '../tree/orphan.ts'
 import { shareUsageBytes } from '../share/share.ts'
-import { setDisposal, type Disposal } from './smb-disposition.ts'
+import { disposeOfOpened, type Disposal } from './smb-disposition.ts'
 
 const PLAIN: Disposal = { deletePending: true, posixSemantics: false, ignoreReadOnly: false }
 
 function mark(share: ExampleShare, open: FileOpen, how: Partial<Disposal> = {}) {
-  return share.kv.write(function* (tx) {
-    const opened = yield* requireOpened(tx, ADDRESS, open)
-    yield* setDisposal(tx, opened, { ...PLAIN, ...how })
-  })
+  return share.kv.write((tx) => disposeOfOpened(tx, ADDRESS, open, { ...PLAIN, ...how }))
 }
 
 function isMarked(share: ExampleShare, { shareId, nodeId }: FileOpen) {
   return share.kv.read((tx) => isDeletePending(tx, shareId, nodeId))
 }
 
-const isThere = async (share: ExampleShare, path: string): Promise<boolean> =>
+const exists = async (share: ExampleShare, path: string): Promise<boolean> =>
   (await refusalOf(share.open(path, { disposition: 'open' }))) === 'done'
 
 describe('a mark for deletion', () => {
-  test('takes the file with its last handle', async () => {
+  test('deletes the file when its last handle is closed', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file')
     const { open: other } = await share.open('file')
@@ -43,20 +40,20 @@ describe('a mark for deletion', () => {
     await share.close(open)
     assert.equal(await isMarked(share, open), true)
     await share.close(other)
-    assert.equal(await isThere(share, 'file'), false)
+    assert.equal(await exists(share, 'file'), false)
   })
 
-  test('can be taken back, as can what was asked for with the open', async () => {
+  test('can be removed, and so can the delete-on-close of the open', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file', { deleteOnClose: true })
     await mark(share, open)
     await mark(share, open, { deletePending: false })
     assert.equal(await isMarked(share, open), false)
     await share.close(open)
-    assert.equal(await isThere(share, 'file'), true)
+    assert.equal(await exists(share, 'file'), true)
   })
 
-  test('is refused for what is read-only, unless that is not to count', async () => {
+  test('is refused for a read-only file, unless the request ignores ReadOnly', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file', { attributes: READ_ONLY })
     assert.equal(await refusalOf(mark(share, open)), 'CANNOT_DELETE')
@@ -64,7 +61,7 @@ describe('a mark for deletion', () => {
     assert.equal(await isMarked(share, open), true)
   })
 
-  test('is refused for a directory with something in it, and for the root', async () => {
+  test('is refused for a non-empty directory and for the root', async () => {
     const share = await exampleShare()
     const { open: directory } = await share.open('directory', { wants: 'directory' })
     const { open: file } = await share.open('directory/file', { deleteOnClose: true })
@@ -81,8 +78,8 @@ describe('a mark with POSIX semantics', () => {
   const nodeOf = (share: ExampleShare, { nodeId }: FileOpen) =>
     share.kv.read((tx) => getNode(tx, VIEW, nodeId))
 
-  /** A file of 7 bytes that two clients have open; one of them deletes it. */
-  async function deleted() {
+  /** A file of 7 bytes that two clients have open; one of them marks it for deletion. */
+  async function markedFile() {
     const share = await exampleShare()
     const { open } = await share.open('file')
     const { open: other } = await share.open('file')
@@ -94,8 +91,8 @@ describe('a mark with POSIX semantics', () => {
     return { share, open, other }
   }
 
-  test('takes the name with its own handle, and the file with the last', async () => {
-    const { share, open, other } = await deleted()
+  test('removes the name with its own handle, and the file with the last', async () => {
+    const { share, open, other } = await markedFile()
     assert.equal(await refusalOf(share.open('file')), 'SMBDeletePending')
     share.events.length = 0
     await share.close(open)
@@ -107,22 +104,22 @@ describe('a mark with POSIX semantics', () => {
     assert.equal((await nodeOf(share, other))?.lengthBytes, 7)
     await share.close(other)
     assert.deepEqual([await nodeOf(share, other), await usageBytes(share)], [undefined, 0])
-    assert.equal(await isThere(share, 'file'), true)
+    assert.equal(await exists(share, 'file'), true)
   })
 
-  test('can be taken back only while there is a name', async () => {
-    const { share, open, other } = await deleted()
+  test('can be removed only while the file has a name', async () => {
+    const { share, open, other } = await markedFile()
     await mark(share, open, { deletePending: false })
     await mark(share, open, { posixSemantics: true })
     await share.close(open)
     assert.equal(await refusalOf(mark(share, other, { deletePending: false })), 'ACCESS_DENIED')
   })
 
-  test('leaves nothing behind when the server ends before the last handle does', async () => {
-    const { share, open, other } = await deleted()
+  test('leaves nothing behind if the server ends before the last handle is closed', async () => {
+    const { share, open, other } = await markedFile()
     await share.close(open)
     await share.kv.write((tx) => removeOrphans(tx))
-    assert.notEqual(await nodeOf(share, other), undefined, 'somebody has it open')
+    assert.notEqual(await nodeOf(share, other), undefined, 'a client still has it open')
     await share.kv.write(function* (tx) {
       deleteOpen(tx, other)
     })

@@ -1,6 +1,6 @@
-// FileDispositionInformation and …Ex ([MS-FSA] 2.1.5.15.3): a file is marked to go with its last handle, or the
-// mark is taken back.
-import { requireOpened, type OpenedNode } from './opened-node.ts'
+// FileDispositionInformation and …Ex ([MS-FSA] 2.1.5.15.3): marks a file for deletion when its last handle is closed,
+// or removes the mark.
+import { requireOpened } from './opened-node.ts'
 import type { Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
 import { READ_ONLY } from '../tree/attributes.ts'
@@ -13,20 +13,22 @@ import type { ShareAddress } from '../share/share.ts'
 
 export type Disposal = {
   readonly deletePending: boolean
-  /** FILE_DISPOSITION_POSIX_SEMANTICS: the name goes with this handle, not with the last. */
+  /** FILE_DISPOSITION_POSIX_SEMANTICS: the name is removed with this handle, not with the last. */
   readonly posixSemantics: boolean
   /** FILE_DISPOSITION_IGNORE_READONLY_ATTRIBUTE */
   readonly ignoreReadOnly: boolean
 }
 
-/** Clients that cache handles of it give them up first: else it would stay until they do. */
-export function* setDisposal(
+/** Breaks cached handles first; they would keep the file alive. */
+export function* disposeOfOpened(
   tx: FileTx,
-  { view, node, open }: OpenedNode,
+  address: Pick<ShareAddress, 'account' | 'share'>,
+  handleOpen: FileOpen,
   { deletePending, posixSemantics, ignoreReadOnly }: Disposal,
 ): Step<MustWait | { readonly kind: 'set' }> {
+  const { view, node, open } = yield* requireOpened(tx, address, handleOpen)
   if (!deletePending) {
-    // What was asked for when it was opened is taken back, too, as Samba does.
+    // Also resets the delete-on-close of the open, as Samba does.
     if (open.deleteOnClose === true || open.isPosixDelete === true) {
       putOpen(tx, { ...open, deleteOnClose: false, isPosixDelete: false })
     }
@@ -45,20 +47,11 @@ export function* setDisposal(
   return { kind: 'set' }
 }
 
-/** The root stays, and so does what is marked as read-only. */
+/** The root and read-only nodes can't be deleted. */
 export function checkDeletable(
   { nodeId, attributes }: Pick<FileNode, 'nodeId' | 'attributes'>,
   ignoreReadOnly = false,
 ): void {
   if (nodeId === ROOT_ID) throw new SmbRefused('CANNOT_DELETE')
   if (!ignoreReadOnly && (attributes & READ_ONLY) !== 0) throw new SmbRefused('CANNOT_DELETE')
-}
-
-export function* disposeOfOpened(
-  tx: FileTx,
-  address: Pick<ShareAddress, 'account' | 'share'>,
-  open: FileOpen,
-  disposal: Disposal,
-): Step<MustWait | { readonly kind: 'set' }> {
-  return yield* setDisposal(tx, yield* requireOpened(tx, address, open), disposal)
 }

@@ -1,4 +1,4 @@
-// Byte-range locks: what they forbid, which go together, and how a file's locks come and go.
+// Byte-range locks: what they forbid, which of them conflict, locking and unlocking.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openMemoryKv } from '../../../kv/memory-kv.ts'
@@ -16,9 +16,9 @@ import {
 
 const U64_MAX = (1n << 64n) - 1n
 
-describe('a range of a lock', () => {
+describe('a lock range is valid', () => {
   // prettier-ignore
-  const rows: readonly (readonly [offset: bigint, length: bigint, isRange: boolean])[] = [
+  const rows: readonly (readonly [offset: bigint, length: bigint, isValid: boolean])[] = [
     [0n, 0n, true],
     [0n, U64_MAX, true],
     [1n, U64_MAX, true],
@@ -27,15 +27,15 @@ describe('a range of a lock', () => {
     [U64_MAX, 1n, true],
     [U64_MAX, 2n, false],
   ]
-  for (const [offset, length, isRange] of rows) {
-    test(`${length} bytes from ${offset} on: ${isRange}`, () => {
-      assert.equal(isLockRange({ offset, length }), isRange)
+  for (const [offset, length, isValid] of rows) {
+    test(`${length} bytes from ${offset}: ${isValid}`, () => {
+      assert.equal(isLockRange({ offset, length }), isValid)
     })
   }
 })
 
 describe('ranges overlap', () => {
-  // [MS-FSA] 2.1.4.10: an empty range lies between two bytes.
+  // [MS-FSA] 2.1.4.10: an empty range is between two bytes.
   // prettier-ignore
   const rows: readonly (readonly [a: readonly [bigint, bigint], b: readonly [bigint, bigint], overlap: boolean])[] = [
     [[0n, 10n], [9n, 1n], true],
@@ -64,17 +64,17 @@ function held(openId: number, isExclusive: boolean) {
   return { openId, offset: '5', length: '10', isExclusive }
 }
 
-describe('a lock that is held', () => {
+describe('a held lock', () => {
   // prettier-ignore
   const rows: readonly (readonly [who: 'own' | 'other', exclusive: boolean, shared: boolean, exclusive2: boolean, read: boolean, write: boolean])[] = [
-    // in the way of: a shared lock, an exclusive lock, a read, a write
+    // forbids: a shared lock, an exclusive lock, a read, a write
     ['own',   false, false, true, false, true],
     ['own',   true,  false, true, false, false],
     ['other', false, false, true, false, true],
     ['other', true,  true,  true, true,  true],
   ]
   for (const [who, isExclusive, shared, exclusive, read, write] of rows) {
-    test(`${who} ${isExclusive ? 'exclusive' : 'shared'}`, () => {
+    test(`${who} ${isExclusive ? 'exclusive' : 'shared'} forbids what conflicts`, () => {
       const lock = held(who === 'own' ? OWN : OTHER, isExclusive)
       assert.equal(conflicts(lock, { ...RANGE, isExclusive: false }, OWN), shared, 'shared')
       assert.equal(conflicts(lock, { ...RANGE, isExclusive: true }, OWN), exclusive, 'exclusive')
@@ -99,7 +99,7 @@ const OPEN: FileOpen = {
 }
 const SECOND: FileOpen = { ...OPEN, openId: OTHER }
 
-async function opened(...opens: readonly FileOpen[]): Promise<FileKv> {
+async function kvWith(...opens: readonly FileOpen[]): Promise<FileKv> {
   const kv = openMemoryKv<FileEvent>()
   await kv.write(function* (tx) {
     for (const open of opens) putOpen(tx, open)
@@ -116,8 +116,8 @@ function element(offset: bigint, length: bigint, isExclusive = true): LockElemen
 }
 
 describe('the locks of a file', () => {
-  test('several are taken together or not at all', async () => {
-    const kv = await opened(OPEN, SECOND)
+  test('are taken all together or not at all', async () => {
+    const kv = await kvWith(OPEN, SECOND)
     assert.equal(await lock(kv, SECOND, element(20n, 1n)), 'locked')
     assert.equal(await lock(kv, OPEN, element(0n, 1n), element(20n, 1n)), 'conflict')
     assert.equal(await lock(kv, OPEN, element(0n, 2n), element(1n, 1n)), 'conflict')
@@ -125,8 +125,8 @@ describe('the locks of a file', () => {
     assert.deepEqual(locks, [{ openId: OTHER, offset: '20', length: '1', isExclusive: true }])
   })
 
-  test('of equal ones the oldest is unlocked first', async () => {
-    const kv = await opened(OPEN, SECOND)
+  test('are unlocked oldest first if their ranges are equal', async () => {
+    const kv = await kvWith(OPEN, SECOND)
     await lock(kv, OPEN, element(0n, 10n, true))
     await lock(kv, OPEN, element(0n, 10n, false))
     const unlock = () => kv.write((tx) => removeLock(tx, OPEN, { offset: 0n, length: 10n }))
@@ -136,8 +136,8 @@ describe('the locks of a file', () => {
     assert.equal(await unlock(), false)
   })
 
-  test('only its own and exactly as it was locked is unlocked, and who waits is told', async () => {
-    const kv = await opened(OPEN, SECOND)
+  test('are unlocked only by their open, with the exact range, which announces a release', async () => {
+    const kv = await kvWith(OPEN, SECOND)
     const events: FileEvent[] = []
     kv.listen((event) => events.push(event))
     await lock(kv, OPEN, element(0n, 10n))
@@ -150,13 +150,13 @@ describe('the locks of a file', () => {
     assert.deepEqual(events, [{ kind: 'released', shareId: 1, nodeId: 5 }])
   })
 
-  test('none is left to an open that is gone', async () => {
-    const kv = await opened(SECOND)
+  test('cannot be taken by a closed open', async () => {
+    const kv = await kvWith(SECOND)
     assert.equal(await lock(kv, OPEN, element(0n, 10n)), 'closed')
   })
 
-  test('they forbid others to write, but not in a snapshot', async () => {
-    const kv = await opened(OPEN, SECOND)
+  test('forbid others to write, except in a snapshot', async () => {
+    const kv = await kvWith(OPEN, SECOND)
     await lock(kv, OPEN, element(0n, 10n))
     const write = (open: FileOpen, from: number, to: number) =>
       kv.read((tx) => checkLocks(tx, open, { from, to }, 'write'))

@@ -1,5 +1,5 @@
-// Byte-range locks ([MS-FSA] 2.1.4.10, 2.1.5.7, 2.1.5.8): whom they keep from reading and writing, and which of
-// them may be held together. Ranges are whole u64, far beyond any file: clients use locks as signals.
+// Byte-range locks ([MS-FSA] 2.1.4.10, 2.1.5.7, 2.1.5.8): which reads and writes they forbid, and which of them
+// conflict. Offsets use all 64 bits, far beyond any file: clients use locks as signals.
 import type { Key, ReadTx, Step } from '../../../kv/kv.ts'
 import { decodeKey } from '../../../kv/key.ts'
 import { decodeRecord } from '../../../kv/record.ts'
@@ -9,33 +9,33 @@ import { locksRange, openKey } from '../keys.ts'
 import { breakForWrite } from '../cache/smb-cache.ts'
 import { locksOf, putLock, type FileLock, type FileOpen, type FileTx } from './open.ts'
 
-export type LockRange = { readonly offset: bigint; readonly length: bigint }
+type LockRange = { readonly offset: bigint; readonly length: bigint }
 export type LockElement = LockRange & { readonly isExclusive: boolean }
 
 const RANGE_END = 1n << 64n
 const COUNT = 1_000
 
-/** Locks that one open may hold. */
-export const LOCK_COUNT_MAX = 10_000
+/** Per open. */
+const LOCK_COUNT_MAX = 10_000
 
 export function isLockRange({ offset, length }: LockRange): boolean {
   return length === 0n || offset + length <= RANGE_END
 }
 
-/** An empty range overlaps what begins before it and ends behind it. */
+/** An empty range overlaps a range that starts before it and ends after it. */
 export function overlaps(a: LockRange, b: LockRange): boolean {
   return a.offset < b.offset + b.length && b.offset < a.offset + a.length
 }
 
-/** Whether a lock that is held is in the way of another: only shared ones go with others. */
+/** Whether a held lock conflicts with a wanted one. Two shared locks never conflict. */
 export function conflicts(held: FileLock, wanted: LockElement, openId: number): boolean {
   if (!held.isExclusive && !wanted.isExclusive) return false
-  // A shared lock may lie on the open's own exclusive one.
+  // A shared lock may overlap an exclusive one of the same open.
   if (held.isExclusive && !wanted.isExclusive && held.openId === openId) return false
   return overlaps(rangeOf(held), wanted)
 }
 
-/** Whether a lock that is held keeps this open from reading or writing. Shared ones bind their owner, too. */
+/** Whether a held lock forbids this open to read or write. A shared lock forbids its owner to write, too. */
 export function forbids(
   held: FileLock,
   range: LockRange,
@@ -47,7 +47,7 @@ export function forbids(
   return overlaps(rangeOf(held), range)
 }
 
-/** Nobody's lock is in the way of these bytes. */
+/** Throws if a lock forbids the access. */
 export function* checkLocks(
   tx: ReadTx,
   { shareId, nodeId, openId, snapshot }: FileOpen,
@@ -62,14 +62,14 @@ export function* checkLocks(
   }
 }
 
-/** All of them, or none if one is not to be had now; what is locked first is in the way of what comes next. */
+/** Takes all locks or none. The wanted locks may conflict with each other, too. */
 export function* addLocks(
   tx: FileTx,
   open: FileOpen,
   wanted: readonly LockElement[],
 ): Step<'locked' | 'conflict' | 'tooMany' | 'closed'> {
   const { shareId, nodeId, openId } = open
-  // Who waited may come too late: a lock without its open would never go.
+  // The open may have been closed while the request waited; a lock without its open would never be removed.
   const record = yield* tx.get(openKey(shareId, nodeId, openId))
   if (record === undefined) return 'closed'
   const held = yield* locksOf(tx, shareId, nodeId)
@@ -82,13 +82,13 @@ export function* addLocks(
     added.push({ openId, offset: String(offset), length: String(length), isExclusive })
   }
   const next = (own.at(-1)?.index ?? 0) + 1
-  // What others have read into a cache could be behind the lock's back.
+  // Reads from another client's cache would bypass the lock.
   yield* breakForWrite(tx, open, decodeRecord<FileOpen>(record).holder)
   for (const [at, lock] of added.entries()) putLock(tx, open, next + at, lock)
   return 'locked'
 }
 
-/** Exactly such a range must be locked by this open; of several the oldest goes. */
+/** Removes a lock of this open with exactly this range; of several, the oldest. */
 export function* removeLock(tx: FileTx, open: FileOpen, range: LockRange): Step<boolean> {
   const { shareId, nodeId } = open
   const own = yield* ownLocks(tx, open)
@@ -104,7 +104,7 @@ export function* removeLock(tx: FileTx, open: FileOpen, range: LockRange): Step<
 
 type OwnLock = { readonly key: Key; readonly index: number; readonly lock: FileLock }
 
-/** In the order in which they were taken. */
+/** Oldest first. */
 function* ownLocks(tx: ReadTx, { shareId, nodeId, openId }: FileOpen): Step<OwnLock[]> {
   const entries = yield* scanAll(tx, locksRange(shareId, nodeId, openId), COUNT)
   return entries.map(({ key, value }) => ({

@@ -1,4 +1,4 @@
-// CREATE: what a name is opened or created as ([MS-SMB2] 2.2.13, [MS-FSA] 2.1.5.1).
+// CREATE: opening and creating files and directories ([MS-SMB2] 2.2.13, [MS-FSA] 2.1.5.1).
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ARCHIVE, HIDDEN, READ_ONLY, SYSTEM } from '../tree/attributes.ts'
@@ -20,7 +20,7 @@ import {
   READ_ACCESS,
   refusalOf,
   SHARE_ID,
-  type Asked,
+  type OpenOptions,
 } from './open-example.ts'
 
 const ATTRIBUTES_ACCESS = 0x0010_0180
@@ -36,7 +36,7 @@ describe('dispositions', () => {
     ['overwriteIf', 'overwritten',           'created'],
   ] as const
   for (const [disposition, present, absent] of ROWS) {
-    test(`${disposition}: ${present} if it is there, else ${absent}`, async () => {
+    test(`${disposition}: ${present} if the name exists, otherwise ${absent}`, async () => {
       const share = await exampleShare()
       await share.open('there')
       const outcome = async (path: string) => {
@@ -45,12 +45,12 @@ describe('dispositions', () => {
         return refusal === 'done' ? (await opening).action : refusal
       }
       assert.equal(await outcome('there'), present)
-      assert.equal(await outcome('THERE'), present, 'in any case')
+      assert.equal(await outcome('THERE'), present, 'case-insensitive')
       assert.equal(await outcome('not-there'), absent)
     })
   }
 
-  test('the way to a new name must be there', async () => {
+  test('the parent directory of a new name must exist', async () => {
     const share = await exampleShare()
     await share.open('file')
     assert.equal(await refusalOf(share.open('none/file')), 'ParentNotFound')
@@ -76,7 +76,7 @@ describe('files and directories', () => {
     ['',          'directory', 'create',    'ResourceAlreadyExists'],
   ] as const
   for (const [path, wants, disposition, refusal] of ROWS) {
-    test(`${path === '' ? 'the root' : `a ${path}`} taken for ${wants}, ${disposition}: ${refusal}`, async () => {
+    test(`${path === '' ? 'the root' : `a ${path}`} opened as ${wants}, ${disposition}: ${refusal}`, async () => {
       const share = await exampleShare()
       await share.open('directory', { wants: 'directory' })
       await share.open('file')
@@ -84,7 +84,7 @@ describe('files and directories', () => {
     })
   }
 
-  test('an open is shown with the name as it is written in the directory', async () => {
+  test('the path of an open has the case of the directory entry', async () => {
     const share = await exampleShare()
     await share.open('Directory', { wants: 'directory' })
     await share.open('Directory/File')
@@ -97,7 +97,11 @@ describe('files and directories', () => {
 })
 
 describe('attributes', () => {
-  const ROWS: readonly (readonly [before: number, asked: Asked, outcome: number | string])[] = [
+  const ROWS: readonly (readonly [
+    before: number,
+    options: OpenOptions,
+    outcome: number | string,
+  ])[] = [
     [0, { disposition: 'overwrite' }, ARCHIVE],
     [0, { disposition: 'overwrite', attributes: HIDDEN }, HIDDEN | ARCHIVE],
     [HIDDEN, { disposition: 'overwrite' }, 'ACCESS_DENIED'],
@@ -108,26 +112,26 @@ describe('attributes', () => {
     [READ_ONLY, { disposition: 'open', desiredAccess: READ_ACCESS }, READ_ONLY | ARCHIVE],
     [HIDDEN, { disposition: 'open', attributes: SYSTEM }, HIDDEN | ARCHIVE],
   ]
-  for (const [before, asked, outcome] of ROWS) {
-    const told = `${asked.disposition} with ${asked.attributes ?? 0}`
-    test(`a file of attributes ${before}: ${told}: ${outcome}`, async () => {
+  for (const [before, options, outcome] of ROWS) {
+    const request = `${options.disposition} with ${options.attributes ?? 0}`
+    test(`a file with attributes ${before}: ${request}: ${outcome}`, async () => {
       const share = await exampleShare()
       await share.open('file', { attributes: before })
-      const opening = share.open('file', asked)
+      const opening = share.open('file', options)
       if (typeof outcome === 'string') assert.equal(await refusalOf(opening), outcome)
       else assert.equal((await opening).node.attributes, outcome)
     })
   }
 
-  test('a new read-only file may be written to by who creates it', async () => {
+  test('the creator of a read-only file may write to it', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file', { attributes: READ_ONLY })
     assert.equal(open.access, ALL_ACCESS)
   })
 })
 
-describe('who overwrites', () => {
-  test('keeps what the file is known by, and its age', async () => {
+describe('overwriting', () => {
+  test('keeps the id, creation time, permission and metadata', async () => {
     const share = await exampleShare()
     const { node: before } = await share.open('file')
     await share.kv.write(function* (tx) {
@@ -141,17 +145,17 @@ describe('who overwrites', () => {
     )
   })
 
-  test('writes, also with no right to', async () => {
+  test('counts as a write, even if only read access is requested', async () => {
     const share = await exampleShare()
-    const asked = { desiredAccess: READ_ACCESS, shareAccess: 1 }
-    await share.open('file', asked)
-    const overwriting = share.open('file', { ...asked, disposition: 'overwrite' })
+    const options = { desiredAccess: READ_ACCESS, shareAccess: 1 }
+    await share.open('file', options)
+    const overwriting = share.open('file', { ...options, disposition: 'overwrite' })
     assert.equal(await refusalOf(overwriting), 'SharingViolation')
   })
 })
 
-describe('what is in the way', () => {
-  test('who does not share', async () => {
+describe('an open is refused', () => {
+  test('by an open that does not share the access', async () => {
     const share = await exampleShare()
     await share.open('file', { desiredAccess: READ_ACCESS, shareAccess: 1 })
     assert.equal(await refusalOf(share.open('file')), 'SharingViolation')
@@ -159,7 +163,7 @@ describe('what is in the way', () => {
     assert.equal(await refusalOf(attributesOnly), 'done')
   })
 
-  test('a mark for deletion, on the file or on its directory', async () => {
+  test('if the file or its directory is marked for deletion', async () => {
     const share = await exampleShare()
     const { open: directory } = await share.open('directory', { wants: 'directory' })
     const { open: file } = await share.open('file')
@@ -172,7 +176,7 @@ describe('what is in the way', () => {
     assert.equal(await refusalOf(share.open('file', { disposition: 'create' })), 'SMBDeletePending')
   })
 
-  test("REST's lease, for who writes or deletes", async () => {
+  test('to write or delete a file with a REST lease', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file')
     await share.close(open)
@@ -186,7 +190,7 @@ describe('what is in the way', () => {
     assert.equal(await refusalOf(share.open('file', { desiredAccess: READ_ACCESS })), 'done')
   })
 
-  test('2,000 other opens', async () => {
+  test('if the file has 2,000 opens', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file')
     await share.kv.write(function* (tx) {
@@ -195,25 +199,25 @@ describe('what is in the way', () => {
     assert.equal(await refusalOf(share.open('file')), 'QUOTA_EXCEEDED')
   })
 
-  test('another share under the same name', async () => {
+  test('if another share has taken the name', async () => {
     const share = await exampleShare()
     assert.equal(await refusalOf(share.open('file', { shareId: 77 })), 'ShareNotFound')
   })
 })
 
 describe('delete on close', () => {
-  test('is refused for what is read-only, new or not, and for the root', async () => {
+  test('is refused for a read-only file, new or existing, and for the root', async () => {
     const share = await exampleShare()
     await share.open('file', { attributes: READ_ONLY })
-    const asked = { deleteOnClose: true, desiredAccess: 0x1_0000 }
-    assert.equal(await refusalOf(share.open('file', asked)), 'CANNOT_DELETE')
-    const creating = share.open('new', { ...asked, attributes: READ_ONLY })
+    const options = { deleteOnClose: true, desiredAccess: 0x1_0000 }
+    assert.equal(await refusalOf(share.open('file', options)), 'CANNOT_DELETE')
+    const creating = share.open('new', { ...options, attributes: READ_ONLY })
     assert.equal(await refusalOf(creating), 'CANNOT_DELETE')
-    assert.equal(await refusalOf(share.open('', asked)), 'CANNOT_DELETE')
+    assert.equal(await refusalOf(share.open('', options)), 'CANNOT_DELETE')
     assert.equal(await refusalOf(share.open('new', { disposition: 'open' })), 'ResourceNotFound')
   })
 
-  test('takes the file with the handle', async () => {
+  test('deletes the file when the handle is closed', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file', { deleteOnClose: true })
     await share.close(open)
@@ -221,18 +225,18 @@ describe('delete on close', () => {
   })
 })
 
-describe('a descriptor of its own', () => {
-  test('is what the new file has; what it leaves out is handed down', async () => {
+describe('a descriptor in the request', () => {
+  test('is given to the new file; missing sections are inherited', async () => {
     const share = await exampleShare()
-    const asked = parseDescriptorText('D:P(A;;FA;;;WD)')
-    const descriptorBytes = encodeSecurityDescriptor(asked)
+    const requested = parseDescriptorText('D:P(A;;FA;;;WD)')
+    const descriptorBytes = encodeSecurityDescriptor(requested)
     const { node } = await share.open('file', { descriptorBytes })
     const stored = await share.kv.read((tx) => requirePermission(tx, SHARE_ID, node.permissionKey))
     const { dacl, owner } = decodeSecurityDescriptor(stored)
-    assert.deepEqual([dacl, owner], [asked.dacl, 'S-1-5-18'])
+    assert.deepEqual([dacl, owner], [requested.dacl, 'S-1-5-18'])
   })
 
-  test('that is none is refused', async () => {
+  test('is refused if it is invalid', async () => {
     const share = await exampleShare()
     const opening = share.open('file', { descriptorBytes: Buffer.from('none') })
     assert.equal(await refusalOf(opening), 'FileInvalidPermission')
@@ -240,7 +244,7 @@ describe('a descriptor of its own', () => {
 })
 
 describe('a snapshot', () => {
-  test('is opened by its second, to read', async () => {
+  test('is opened by its second, for reading only', async () => {
     const share = await exampleShare()
     const { open } = await share.open('file')
     await share.close(open)
@@ -253,7 +257,7 @@ describe('a snapshot', () => {
     const past = await share.open('file', read)
     assert.deepEqual([past.open.snapshot, past.action], [snapshot, 'opened'])
     assert.equal(await refusalOf(share.open('file', { ...read, shareAccess: 0 })), 'done')
-    const ROWS: readonly (readonly [path: string, asked: Asked, refusal: string])[] = [
+    const ROWS: readonly (readonly [path: string, options: OpenOptions, refusal: string])[] = [
       ['file', { snapshotMs, desiredAccess: 0x2 }, 'MEDIA_WRITE_PROTECTED'],
       ['file', { ...deleting, deleteOnClose: true }, 'MEDIA_WRITE_PROTECTED'],
       ['file', { ...read, disposition: 'overwrite' }, 'MEDIA_WRITE_PROTECTED'],
@@ -261,8 +265,8 @@ describe('a snapshot', () => {
       ['new', { ...read, disposition: 'open' }, 'ResourceNotFound'],
       ['file', { ...read, snapshotMs: snapshotMs + 5_000 }, 'ResourceNotFound'],
     ]
-    for (const [path, asked, refusal] of ROWS) {
-      assert.equal(await refusalOf(share.open(path, asked)), refusal, path)
+    for (const [path, options, refusal] of ROWS) {
+      assert.equal(await refusalOf(share.open(path, options)), refusal, path)
     }
   })
 })

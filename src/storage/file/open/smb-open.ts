@@ -1,5 +1,5 @@
-// CREATE, as one transaction: what a name is opened or created as, against everybody who has it open. It may find
-// that clients must give up what they cache first; then they are asked to, and it is run again when they have.
+// CREATE as one transaction: opens or creates a file or directory, checked against all other opens. If other clients
+// must give up cached data first, it breaks their caches and is run again when they have acknowledged.
 import type { MustWait } from '../cache/smb-cache.ts'
 import type { Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
@@ -42,7 +42,7 @@ import { SmbRefused } from './smb-refused.ts'
 export type Disposition = 'supersede' | 'open' | 'create' | 'openIf' | 'overwrite' | 'overwriteIf'
 export type CreateAction = 'superseded' | 'opened' | 'created' | 'overwritten'
 
-/** [MS-SMB2] 2.2.13: what becomes of a name that is there, and of one that is not. */
+/** [MS-SMB2] 2.2.13: the outcome for an existing name, and for a new one. */
 // prettier-ignore
 const DISPOSITIONS: Readonly<Record<Disposition, readonly [present: CreateAction | 'ResourceAlreadyExists', absent: 'created' | 'ResourceNotFound']>> = {
   supersede:   ['superseded',            'created'],
@@ -59,28 +59,28 @@ const ROOT_OPENS_MAX = 10_000
 
 export type OpenRequest = {
   readonly address: Pick<ShareAddress, 'account' | 'share'>
-  /** Of the share that the client has connected to: another one may have its name by now. */
+  /** The share that the client has connected to; by now, another share may have its name. */
   readonly shareId: number
-  /** The second of the snapshot to look at. */
+  /** The second of the snapshot to open. */
   readonly snapshotMs?: number
   readonly path: readonly string[]
   readonly disposition: Disposition
   /** FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE */
   readonly wants: 'directory' | 'file' | 'any'
-  /** As open-access.ts decodes it. */
+  /** Decoded by open-access.ts. */
   readonly desiredAccess: number
-  /** All but the id of the node and what is found in the store. */
+  /** All fields of the record that don't depend on the node. */
   readonly open: Omit<
     FileOpen,
     'shareId' | 'nodeId' | 'parentId' | 'path' | 'isDirectory' | 'access' | 'snapshot'
   >
-  /** Of something new, or of a file that is overwritten. */
+  /** For a new or overwritten file. */
   readonly properties: NewProperties
   readonly cache: CacheRequest | undefined
-  /** It has waited for others. */
+  /** The request has already waited for breaks. */
   readonly hasWaited?: boolean
   readonly newNodeId: number
-  /** Who asks; left out, the account itself, which may do everything. */
+  /** The user; left out, the account itself, which may do everything. */
   readonly identity?: SmbIdentity
 }
 
@@ -89,9 +89,9 @@ export type Opened = {
   readonly action: CreateAction
   readonly open: FileOpen
   readonly node: FileNode
-  /** All that could have been asked for. */
+  /** All rights that the client could have requested. */
   readonly maximalAccess: number
-  /** The oplock or the lease that it has. */
+  /** The granted oplock or lease. */
   readonly cache: CacheHolder | undefined
 }
 
@@ -99,7 +99,7 @@ export type OpenOutcome = Opened | MustWait
 
 export function* openFile(tx: FileTx, request: OpenRequest, moment: Moment): Step<OpenOutcome> {
   const { identity, desiredAccess, open } = request
-  // [MS-FSA] 2.1.5.1, phase 1: DELETE has to be named. MAXIMUM_ALLOWED does not name it.
+  // [MS-FSA] 2.1.5.1, phase 1: DELETE must be requested explicitly; MAXIMUM_ALLOWED does not count.
   if (open.deleteOnClose === true && (desiredAccess & DELETE) === 0) {
     throw new SmbRefused('INVALID_PARAMETER')
   }
@@ -144,7 +144,7 @@ function* openNew(
     kind === 'directory'
       ? yield* createDirectory(tx, located, { nodeId, properties }, moment)
       : yield* createFile(tx, located, { nodeId, properties, lengthBytes: 0 }, moment)
-  // Who makes something gets what he asks for, whatever the descriptor gives to those who come later.
+  // The creator gets the requested access, whatever the new descriptor allows.
   const access = grantAccess(request.desiredAccess, view)
   const existing = { ...located, node }
   const allowed = yield* rightsOn(tx, existing, request.identity)
@@ -171,11 +171,11 @@ function* openExisting(
     if (view.snapshot !== undefined) throw new SmbRefused('MEDIA_WRITE_PROTECTED')
     checkDeletable(node)
   }
-  // Who overwrites writes, whatever else is asked for.
+  // Overwriting is a write, whatever access was requested.
   const used = willOverwrite ? access | WRITE_DATA : access
   const granted = { action, access, allowed }
   if (view.snapshot !== undefined) return yield* grant(tx, located, request, granted)
-  const wait = yield* passOthers(tx, located, request, { used, willOverwrite }, moment)
+  const wait = yield* checkOthers(tx, located, request, { used, willOverwrite }, moment)
   if (wait !== undefined) return wait
   if (action !== 'superseded' && action !== 'overwritten') {
     return yield* grant(tx, located, request, granted)
@@ -189,8 +189,8 @@ function* openExisting(
 
 type Use = { readonly used: number; readonly willOverwrite: boolean }
 
-/** REST's leases and copies, what clients cache, and what they have open, in the order that clients rely on. */
-function* passOthers(
+/** Checks REST leases and copies, breaks caches, and checks share modes, in the order that clients rely on. */
+function* checkOthers(
   tx: FileTx,
   { node, view }: Existing,
   request: OpenRequest,

@@ -1,7 +1,6 @@
-// What only SMB refuses, in its own words: the rules of [MS-FSA] name these statuses, and REST has no error for
-// them.
+// Errors that only SMB has: statuses of the rules in [MS-FSA] without a counterpart in REST.
 
-export type Refusal =
+type SmbRefusal =
   | 'ACCESS_DENIED'
   | 'CANNOT_DELETE'
   | 'FILE_IS_A_DIRECTORY'
@@ -13,9 +12,9 @@ export type Refusal =
   | 'QUOTA_EXCEEDED'
 
 export class SmbRefused extends Error {
-  readonly status: Refusal
+  readonly status: SmbRefusal
 
-  constructor(status: Refusal) {
+  constructor(status: SmbRefusal) {
     super(status)
     this.name = 'SmbRefused'
     this.status = status

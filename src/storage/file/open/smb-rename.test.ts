@@ -1,11 +1,10 @@
-// Renames by an open file ([MS-FSA] 2.1.5.15.12).
+// Renames of an open file or directory ([MS-FSA] 2.1.5.15.12).
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { READ_ONLY } from '../tree/attributes.ts'
 import { leaseFile, type FileLeaseAction } from '../tree/file-lease.ts'
 import { ADDRESS, exampleShare, READ_ACCESS, refusalOf, type ExampleShare } from './open-example.ts'
 import { getOpen, opensOf, setDeletePending, type FileOpen } from './open.ts'
-import { requireOpened } from './opened-node.ts'
 import { renameOpened } from './smb-rename.ts'
 
 function rename(
@@ -19,11 +18,9 @@ function rename(
     path: to === '' ? [] : to.split('/'),
     replaceIfExists,
     posixSemantics,
-    properties: {},
+    frozen: {},
   }
-  return share.kv.write(function* (tx) {
-    yield* renameOpened(tx, yield* requireOpened(tx, ADDRESS, open), change, share.moment())
-  })
+  return share.kv.write((tx) => renameOpened(tx, ADDRESS, open, change, share.moment()))
 }
 
 /** `a`, `b`, `locked`, `directory` and `directory/inner`, all closed again. */
@@ -40,7 +37,7 @@ async function filledShare(): Promise<ExampleShare> {
   return share
 }
 
-const isThere = async (share: ExampleShare, path: string): Promise<boolean> =>
+const exists = async (share: ExampleShare, path: string): Promise<boolean> =>
   (await refusalOf(share.open(path, { disposition: 'open', desiredAccess: 0x80 }))) === 'done'
 
 describe('a rename', () => {
@@ -61,7 +58,7 @@ describe('a rename', () => {
     ['',          'root',            false, 'INVALID_PARAMETER'],
   ] as const
   for (const [from, to, replace, outcome] of ROWS) {
-    const how = replace ? 'in the place of' : 'to'
+    const how = replace ? 'replacing' : 'to'
     test(`of ${from || 'the root'} ${how} ${to || 'the root'}: ${outcome}`, async () => {
       const share = await filledShare()
       const { open } = await share.open(from)
@@ -69,14 +66,14 @@ describe('a rename', () => {
       if (outcome !== 'done') return
       await share.close(open)
       assert.deepEqual(
-        [await isThere(share, to), await isThere(share, `${to}/inner`)],
+        [await exists(share, to), await exists(share, `${to}/inner`)],
         [true, from === 'directory'],
       )
-      assert.equal(await isThere(share, from), to === 'A')
+      assert.equal(await exists(share, from), to === 'A')
     })
   }
 
-  test('does not replace what REST has leased', async () => {
+  test('does not replace a file with a REST lease', async () => {
     const share = await filledShare()
     const { open } = await share.open('a')
     const address = { ...ADDRESS, path: ['b'] }
@@ -88,7 +85,7 @@ describe('a rename', () => {
     assert.equal(await refusalOf(rename(share, open, 'b', true)), 'done')
   })
 
-  test('moves every handle on the file along', async () => {
+  test('updates the path of every handle on the file', async () => {
     const share = await filledShare()
     const { open } = await share.open('a')
     const { open: other } = await share.open('a')
@@ -102,7 +99,7 @@ describe('a rename', () => {
     assert.deepEqual([...new Set(opens.map(({ path }) => path))], ['d'])
   })
 
-  test('is told as one event', async () => {
+  test('is announced as one event', async () => {
     const share = await filledShare()
     const { open } = await share.open('a')
     share.events.length = 0
@@ -116,7 +113,7 @@ describe('a rename', () => {
 })
 
 describe('a rename with POSIX semantics', () => {
-  test('replaces what others have open and share', async () => {
+  test('replaces a file that others have open and share for deletion', async () => {
     const share = await filledShare()
     const { open: replaced } = await share.open('b')
     const { open } = await share.open('a')
@@ -126,7 +123,7 @@ describe('a rename with POSIX semantics', () => {
     assert.equal(now.nodeId, open.nodeId)
   })
 
-  test('but not what they do not share', async () => {
+  test('does not replace a file that others do not share for deletion', async () => {
     const share = await filledShare()
     await share.open('b', { shareAccess: 3 })
     const { open } = await share.open('a')
@@ -135,7 +132,7 @@ describe('a rename with POSIX semantics', () => {
 })
 
 describe('a rename is refused', () => {
-  test('while what is replaced is open', async () => {
+  test('while the replaced file is open', async () => {
     const share = await filledShare()
     await share.open('b')
     const { open } = await share.open('a')
@@ -149,7 +146,7 @@ describe('a rename is refused', () => {
     assert.equal(await refusalOf(rename(share, open, 'elsewhere')), 'ACCESS_DENIED')
   })
 
-  test('once it is marked for deletion, and into a directory that is', async () => {
+  test('if the file or the target directory is marked for deletion', async () => {
     const share = await filledShare()
     const { open } = await share.open('a')
     const { open: directory } = await share.open('directory')
@@ -175,7 +172,7 @@ describe('a rename is refused', () => {
   ] as const
   for (const [desiredAccess, shareAccess, outcome] of DIRECTORY_OPENS) {
     const mask = `0x${desiredAccess.toString(16)} sharing ${shareAccess}`
-    test(`or not while its directory is open with ${mask}: ${outcome}`, async () => {
+    test(`or not, if its directory is open with ${mask}: ${outcome}`, async () => {
       const share = await filledShare()
       await share.open('directory', { desiredAccess, shareAccess })
       const { open } = await share.open('directory/inner')

@@ -1,14 +1,14 @@
-// FileRenameInformation ([MS-FSA] 2.1.5.15.12): an open file or directory gets another name, perhaps in the place
-// of a file that is there. What is open below a directory keeps it where it is.
+// FileRenameInformation ([MS-FSA] 2.1.5.15.12): renames an open file or directory, optionally replacing a file. A
+// directory can't be renamed while something below it is open.
 import { requireOpened, type OpenedNode } from './opened-node.ts'
-import { keptTimes } from '../tree/set-basic.ts'
+import { frozenTimes, type FrozenTimes } from '../tree/set-basic.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { READ_ONLY } from '../tree/attributes.ts'
 import { isLeased } from '../tree/file-lease.ts'
 import { checkMayAdd, checkMayDelete } from '../security/identity-access.ts'
-import { getEntry, locateIn, ROOT_ID, type Existing, type Located } from '../tree/node.ts'
+import { getDirectoryEntry, locateIn, ROOT_ID, type Existing, type Located } from '../tree/node.ts'
 import { WRITE_DATA } from './open-access.ts'
 import {
   isDeletePending,
@@ -24,33 +24,32 @@ import { isWithin, moveOpens, openNodesBelow, renameNode } from '../tree/rename.
 import { isSharingViolation } from './share-mode.ts'
 import { breakForRename, type MustWait } from '../cache/smb-cache.ts'
 import type { SmbIdentity } from '../security/smb-identity.ts'
-import type { SmbProperties } from '../tree/smb-properties.ts'
 import { SmbRefused } from './smb-refused.ts'
 import type { ShareAddress } from '../share/share.ts'
-import type { FrozenTimes } from '../tree/set-basic.ts'
 
-export type OpenedRename = {
-  /** From the share's root on. */
+type OpenedRename = {
+  /** Relative to the share's root. */
   readonly path: readonly string[]
   readonly replaceIfExists: boolean
-  /** FILE_RENAME_POSIX_SEMANTICS: what is replaced may be open, and stays for those who have it open. */
+  /** FILE_RENAME_POSIX_SEMANTICS: the replaced file may be open, and stays for the clients that have it open. */
   readonly posixSemantics: boolean
-  /** Times that stay as they are. */
-  readonly properties: SmbProperties
-  /** Who asks; left out, the account itself. That the source may be deleted, the open's rights say. */
+  readonly frozen: FrozenTimes
+  /** The user; left out, the account itself. The open's access rights decide whether the source may be deleted. */
   readonly identity?: SmbIdentity
 }
 
-/** Clients that cache handles give them up first, here as when a file is opened. */
+/** Breaks cached handles first, as an open does. */
 export function* renameOpened(
   tx: FileTx,
-  opened: OpenedNode,
-  { path, properties, identity, ...how }: OpenedRename,
+  address: Pick<ShareAddress, 'account' | 'share'>,
+  handleOpen: FileOpen,
+  { path, frozen, identity, ...how }: OpenedRename,
   moment: Moment,
 ): Step<MustWait | { readonly kind: 'renamed' }> {
+  const opened = yield* requireOpened(tx, address, handleOpen)
   const { share, view, node, open } = opened
   if (yield* isDeletePending(tx, view.shareId, node.nodeId)) throw new SmbRefused('ACCESS_DENIED')
-  const source = yield* named(tx, opened)
+  const source = yield* withEntry(tx, opened)
   const target = yield* locateIn(tx, share, view, path)
   yield* checkDirectory(tx, target)
   yield* checkMayAdd(tx, target, node.kind, identity)
@@ -65,20 +64,20 @@ export function* renameOpened(
   }
   if (below.length > 0) throw new SmbRefused('ACCESS_DENIED')
   const free = yield* freePlace(tx, source, target, how.posixSemantics, moment)
-  yield* renameNode(tx, source, free, { properties }, moment)
+  yield* renameNode(tx, source, free, { properties: frozenTimes(node, frozen) }, moment)
   yield* moveOpens(tx, target, node, path)
   return { kind: 'renamed' }
 }
 
-function* named(tx: ReadTx, opened: OpenedNode): Step<Existing> {
+function* withEntry(tx: ReadTx, opened: OpenedNode): Step<Existing> {
   const { view, node, directoryId, name } = opened
   if (node.nodeId === ROOT_ID) throw new SmbRefused('INVALID_PARAMETER')
-  const entry = yield* getEntry(tx, view, directoryId, name)
+  const entry = yield* getDirectoryEntry(tx, view, directoryId, name)
   if (entry?.nodeId !== node.nodeId) throw new StorageError('ResourceNotFound')
   return { ...opened, entry }
 }
 
-/** Windows opens the directory to write to it and shares that with who reads and writes: not with who deletes. */
+/** Windows opens the target directory for writing and shares reading and writing, but not deleting. */
 const DIRECTORY_USE = { access: WRITE_DATA, shareAccess: SHARE_READ | SHARE_WRITE }
 
 function* checkDirectory(tx: ReadTx, { view, name, directoryId }: Located): Step<void> {
@@ -89,7 +88,7 @@ function* checkDirectory(tx: ReadTx, { view, name, directoryId }: Located): Step
   if (isSharingViolation(opens, DIRECTORY_USE)) throw new StorageError('SharingViolation')
 }
 
-/** What is open below it; it can't go below itself. */
+/** The open nodes below the source, which can't be moved below itself. */
 function* nodesBelow(
   tx: ReadTx,
   { view, node }: Existing,
@@ -99,7 +98,7 @@ function* nodesBelow(
   return yield* openNodesBelow(tx, view, node)
 }
 
-/** Only a file that may be written to can be replaced. */
+/** The id of the replaced node, if any. Only a writable file can be replaced. */
 function* replacedBy(
   tx: ReadTx,
   { node, view }: Existing,
@@ -113,13 +112,13 @@ function* replacedBy(
   if (there.kind === 'directory') throw new SmbRefused('ACCESS_DENIED')
   if ((there.attributes & READ_ONLY) !== 0) throw new SmbRefused('ACCESS_DENIED')
   if (yield* isDeletePending(tx, view.shareId, there.nodeId)) throw new SmbRefused('ACCESS_DENIED')
-  // REST's lease and copy keep it, as they keep out who opens it to delete it.
+  // A REST lease or copy protects the file, as it does against an open for delete.
   if (isLeased(there, nowMs)) throw new StorageError('SharingViolation')
   if (there.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
   return [there.nodeId]
 }
 
-/** The target, with nobody there who has it open. */
+/** The target without a node that is open: with POSIX semantics, an open node becomes an orphan. */
 function* freePlace(
   tx: FileTx,
   { node: source }: Existing,
@@ -139,16 +138,4 @@ function* freePlace(
 
 function isOfPresent({ snapshot }: { readonly snapshot?: number }): boolean {
   return snapshot === undefined
-}
-
-export function* rename(
-  tx: FileTx,
-  address: Pick<ShareAddress, 'account' | 'share'>,
-  handleOpen: FileOpen,
-  { frozen, ...how }: Omit<OpenedRename, 'properties'> & { readonly frozen: FrozenTimes },
-  moment: Moment,
-): Step<MustWait | { readonly kind: 'renamed' }> {
-  const opened = yield* requireOpened(tx, address, handleOpen)
-  const properties = keptTimes(opened.node, frozen)
-  return yield* renameOpened(tx, opened, { ...how, properties }, moment)
 }

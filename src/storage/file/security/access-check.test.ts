@@ -28,27 +28,27 @@ const CHECKS: readonly (readonly [sddl: string, desired: number, granted: number
   ['O:SYD:(A;;FA;;;WD)(D;;WP;;;WD)', MAXIMUM, ALL],
   ['O:SYD:(A;;FR;;;WD)', MAXIMUM | 1, READ],
   ['O:SYD:(A;;FR;;;WD)', MAXIMUM | 2, 0],
-  // The owner may always read and set the DACL, unless OWNER RIGHTS says otherwise.
+  // The owner may always read and set the DACL, unless there is an OWNER RIGHTS entry.
   [`O:${USER}D:`, 0x60000, 0x60000],
   [`O:${USER}D:`, MAXIMUM, 0x60000],
   [`O:${USER}D:(D;;FA;;;WD)`, MAXIMUM, 0x60000],
   [`O:${USER}D:(A;;RC;;;OW)`, MAXIMUM, 0x20000],
   ['O:SYD:(A;;RC;;;OW)', MAXIMUM, 0],
-  // The audit list is not the DACL's to give.
+  // A DACL can't grant access to the SACL.
   ['O:SYD:(A;;GA;;;WD)', 0x01000000, 0],
-  // A part of an object gives nothing; a denial of it denies.
+  // An entry for a part of an object grants nothing, but denies.
   ['O:SYD:(OA;;FR;4c164200-20c0-11d0-a768-00aa006e0529;;WD)', READ, 0],
   ['O:SYD:(OA;;FR;;;WD)', READ, READ],
   ['O:SYD:(OD;;FR;4c164200-20c0-11d0-a768-00aa006e0529;;WD)(A;;FA;;;WD)', READ, 0],
 ]
 
 for (const [sddl, desired, granted] of CHECKS) {
-  test(`${sddl || 'nothing'} asked for 0x${desired.toString(16)} gives 0x${granted.toString(16)}`, () => {
+  test(`${sddl || 'nothing'} grants 0x${granted.toString(16)} of 0x${desired.toString(16)}`, () => {
     assert.equal(accessAllowed(parseDescriptorText(sddl), SIDS, desired), granted)
   })
 }
 
-test('a conditional entry gives nothing, and denies', () => {
+test('a conditional entry grants nothing, but denies', () => {
   const conditional = (type: number) => ({ type, flags: 0, mask: READ, sid: USER })
   const plain = parseDescriptorText('O:SYD:(A;;FR;;;WD)')
   const [allow, deny] = [9, 10].map((type) => [conditional(type), ...(plain.dacl ?? [])])
@@ -56,7 +56,7 @@ test('a conditional entry gives nothing, and denies', () => {
   assert.equal(accessAllowed({ ...plain, dacl: deny }, SIDS, READ), 0)
 })
 
-test('generic rights stand for rights of files', () => {
+test('generic rights are mapped to file rights', () => {
   assert.equal(mapGenericRights(0xf0000000), ALL)
   assert.equal(mapGenericRights(0xa0000000), 0x1200a9)
   assert.equal(mapGenericRights(0x02000001), 0x02000001)

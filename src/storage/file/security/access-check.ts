@@ -1,5 +1,4 @@
-// What a descriptor lets somebody do ([MS-DTYP] 2.5.3.2). Who holds the account key is above it: that
-// is decided by the caller, which then does not ask here.
+// The access check of a descriptor ([MS-DTYP] 2.5.3.2). Callers skip it for the holder of the account key.
 import { ACE_FLAG, ACE_TYPE, isOpaque } from './security-descriptor-ace.ts'
 import type { Ace, AnyAce } from './security-descriptor-ace.ts'
 import type { SecurityDescriptor } from './security-descriptor.ts'
@@ -15,7 +14,7 @@ export const ACCESS = {
   all: 0x001f01ff,
 } as const
 
-/** Generic rights, and those of files that they stand for ([MS-SMB2] 2.2.13.1). */
+/** Generic rights and the file rights that they stand for ([MS-SMB2] 2.2.13.1). */
 const GENERIC_RIGHTS: readonly (readonly [generic: number, rights: number])[] = [
   [0x80000000, 0x00120089],
   [0x40000000, 0x00120116],
@@ -29,9 +28,8 @@ export function mapGenericRights(mask: number): number {
 }
 
 /**
- * The rights that `sids` (the user and all its groups) get: all of `desiredAccess`, or 0 when one of
- * them is not given. With MAXIMUM_ALLOWED, all that there are. Auditing rights are never given by a
- * DACL.
+ * The rights granted to `sids` (the user and all its groups): `desiredAccess`, or 0 if one of the desired rights is not
+ * granted. With MAXIMUM_ALLOWED, all rights that can be granted. A DACL never grants auditing rights.
  */
 export function accessAllowed(
   descriptor: SecurityDescriptor,
@@ -46,7 +44,7 @@ export function accessAllowed(
 }
 
 function grantedRights(descriptor: SecurityDescriptor, sids: ReadonlySet<Sid>): number {
-  if (descriptor.dacl === undefined) return ACCESS.all // No list, or NULL: all may do all.
+  if (descriptor.dacl === undefined) return ACCESS.all // Without a list, or with NULL, everything is allowed.
   const isOwner = descriptor.owner !== undefined && sids.has(descriptor.owner)
   const dacl = descriptor.dacl.filter(isEffective)
   const hasOwnerRights = dacl.some(({ sid }) => sid === SID_OWNER_RIGHTS)
@@ -65,8 +63,8 @@ function isEffective(ace: AnyAce): ace is Ace {
   return !isOpaque(ace) && (ace.flags & ACE_FLAG.inheritOnly) === 0
 }
 
-// An entry for a part of an object, or under a condition that we don't weigh, gives nothing and still
-// denies: [MS-DTYP] 2.4.4.17.1 has "unknown" count for a denial only.
+// An entry for a part of an object, or with a condition, which we don't evaluate, grants nothing but still denies:
+// [MS-DTYP] 2.4.4.17.1 counts "unknown" only for denials.
 function isAllow({ type, objectType }: Ace): boolean {
   return type === ACE_TYPE.allow || (type === ACE_TYPE.allowObject && objectType === undefined)
 }

@@ -1,10 +1,9 @@
-// What a user may do, by the descriptors of a file and of its directory ([MS-FSA] 2.1.5.1).
+// What a user may do by the descriptors of a file and its directory ([MS-FSA] 2.1.5.1).
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { checkOwner } from './identity-access.ts'
 import { ADDRESS, ALL_ACCESS, exampleShare, refusalOf, SHARE_ID } from '../open/open-example.ts'
-import type { Asked, ExampleShare } from '../open/open-example.ts'
-import { requireOpened } from '../open/opened-node.ts'
+import type { OpenOptions, ExampleShare } from '../open/open-example.ts'
 import { requirePermission } from './permission.ts'
 import { formatSddl } from './sddl-format.ts'
 import { parseDescriptorText } from './sddl.ts'
@@ -23,23 +22,23 @@ function bytesOf(sddl: string): Uint8Array {
   return encodeSecurityDescriptor(parseDescriptorText(sddl))
 }
 
-/** `directory` and `directory/file`, which the account has made with these descriptors. */
+/** A share with `directory` and `directory/file`, created by the account with these descriptors. */
 async function shareOf(directory: string, file: string): Promise<ExampleShare> {
   const share = await exampleShare()
-  const made = [
+  const created = [
     await share.open('directory', { wants: 'directory', descriptorBytes: bytesOf(directory) }),
     await share.open('directory/file', { descriptorBytes: bytesOf(file) }),
   ]
-  for (const { open } of made) await share.close(open)
+  for (const { open } of created) await share.close(open)
   return share
 }
 
-function asks(
+function openAsAda(
   share: ExampleShare,
   path: string,
-  asked: Asked,
+  options: OpenOptions,
 ): Promise<{ readonly open: { readonly access: number } }> {
-  return share.open(path, { disposition: 'open', identity: ADA, ...asked })
+  return share.open(path, { disposition: 'open', identity: ADA, ...options })
 }
 
 const NOTHING = 'O:SYG:SYD:'
@@ -60,43 +59,44 @@ describe('rights on a file', () => {
     ['O:SYG:SYD:NO_ACCESS_CONTROL',      NOTHING,                     ALL_ACCESS,            ALL_ACCESS],
     [NOTHING,                            NOTHING,                     0x1,                   'ACCESS_DENIED'],
     [NOTHING,                            NOTHING,                     MAXIMUM | 0x1,         'ACCESS_DENIED'],
-    // The owner may always see and set the DACL, unless OWNER RIGHTS says what he may.
+    // The owner may always read and set the DACL, unless there is an OWNER RIGHTS entry.
     [ADAS,                               NOTHING,                     0x0006_0000,           0x0006_0000],
     [ADAS,                               NOTHING,                     MAXIMUM,               0x0006_0000],
     [`${ADAS}(A;;FR;;;OW)`,              NOTHING,                     MAXIMUM,               READ],
-    // Who may delete in the directory may delete the file; who may list it sees the attributes.
+    // DELETE_CHILD on the directory gives DELETE; the right to list it gives READ_ATTRIBUTES.
     [NOTHING,                            'O:SYG:SYD:(A;;DT;;;WD)',    0x0001_0000,           0x0001_0000],
     [NOTHING,                            `O:SYG:SYD:(A;;${LIST};;;WD)`, 0x80,                0x80],
     [NOTHING,                            `O:SYG:SYD:(A;;${LIST};;;WD)`, 0x0001_0000,         'ACCESS_DENIED'],
     [NOTHING,                            'O:SYG:SYD:(A;;FA;;;WD)',    MAXIMUM,               0x0001_0080],
     [NOTHING,                            'O:SYG:SYD:(A;;FA;;;WD)',    0x1,                   'ACCESS_DENIED'],
-    // Auditing is a privilege, and nobody has it.
+    // Auditing is a privilege that no user has.
     ['O:SYG:SYD:(A;;FA;;;WD)',           NOTHING,                     0x0100_0000,           'PRIVILEGE_NOT_HELD'],
   ]
   for (const [file, directory, desired, granted] of ROWS) {
-    test(`${file} in ${directory}, asked for 0x${desired.toString(16)}`, async () => {
+    const outcome = typeof granted === 'string' ? granted : `0x${granted.toString(16)}`
+    test(`${file} in ${directory}, requested 0x${desired.toString(16)}: ${outcome}`, async () => {
       const share = await shareOf(directory, file)
-      const asked = asks(share, 'directory/file', { desiredAccess: desired })
-      if (typeof granted === 'string') assert.equal(await refusalOf(asked), granted)
-      else assert.equal((await asked).open.access, granted)
+      const opening = openAsAda(share, 'directory/file', { desiredAccess: desired })
+      if (typeof granted === 'string') assert.equal(await refusalOf(opening), granted)
+      else assert.equal((await opening).open.access, granted)
     })
   }
 
-  test('the account is above all of it', async () => {
+  test('the account has all rights, whatever the descriptors are', async () => {
     const share = await shareOf(NOTHING, NOTHING)
     const { open, maximalAccess } = await share.open('directory/file')
     assert.deepEqual([open.access, maximalAccess], [ALL_ACCESS, ALL_ACCESS])
   })
 
-  test('all that could be asked for is told', async () => {
+  test('the maximal access includes rights by the directory', async () => {
     const share = await shareOf('O:SYG:SYD:(A;;DT;;;WD)', 'O:SYG:SYD:(A;;FR;;;WD)')
-    const asked = { disposition: 'open', identity: ADA, desiredAccess: 0x1 } as const
-    const { maximalAccess } = await share.open('directory/file', asked)
+    const options = { disposition: 'open', identity: ADA, desiredAccess: 0x1 } as const
+    const { maximalAccess } = await share.open('directory/file', options)
     assert.equal(maximalAccess, READ | 0x0001_0000)
   })
 })
 
-describe('new names, and files that are overwritten', () => {
+describe('creating and overwriting', () => {
   const adds = (rights: string) => `O:SYG:SYD:(A;;${rights};;;WD)`
   // prettier-ignore
   const ROWS: readonly (readonly [path: string, directory: string, file: string, disposition: Disposition, wants: 'file' | 'directory', outcome: string])[] = [
@@ -113,36 +113,40 @@ describe('new names, and files that are overwritten', () => {
     ['directory/file', adds(ADD_FILE),      adds('FRFW'),   'supersede',   'file',      'ACCESS_DENIED'],
   ]
   for (const [path, directory, file, disposition, wants, outcome] of ROWS) {
-    test(`${disposition} a ${wants} ${path}: ${directory}, ${file}`, async () => {
+    test(`${disposition} a ${wants} ${path}: ${directory}, ${file}: ${outcome}`, async () => {
       const share = await shareOf(directory, file)
-      const asked = asks(share, path, { disposition, wants, desiredAccess: 0x0012_0080 | 0x1 })
-      assert.equal(await refusalOf(asked), outcome)
+      const options = { disposition, wants, desiredAccess: 0x0012_0080 | 0x1 }
+      assert.equal(await refusalOf(openAsAda(share, path, options)), outcome)
     })
   }
 
-  test('who makes a file gets what he asks for, and is told what he may later', async () => {
+  test('the creator gets the requested access; the maximal access is by the new descriptor', async () => {
     const share = await shareOf('O:SYG:SYD:(A;OI;FR;;;WD)(A;;FA;;;WD)', NOTHING)
-    const asked = { disposition: 'create', identity: ADA, desiredAccess: MAXIMUM } as const
-    const { open, maximalAccess } = await share.open('directory/new', asked)
+    const options = { disposition: 'create', identity: ADA, desiredAccess: MAXIMUM } as const
+    const { open, maximalAccess } = await share.open('directory/new', options)
     assert.equal(open.access, ALL_ACCESS)
     assert.equal(maximalAccess, READ | 0x0007_0000)
   })
 
-  test('delete on close needs the right to delete, asked for by name', async () => {
+  test('delete on close needs the right to delete, requested explicitly', async () => {
     const share = await shareOf(NOTHING, 'O:SYG:SYD:(A;;FR;;;WD)')
     for (const [desiredAccess, refusal] of [
       [MAXIMUM, 'INVALID_PARAMETER'],
       [MAXIMUM | 0x0001_0000, 'ACCESS_DENIED'],
     ] as const) {
-      const asked = { desiredAccess, deleteOnClose: true }
-      assert.equal(await refusalOf(asks(share, 'directory/file', asked)), refusal)
+      const options = { desiredAccess, deleteOnClose: true }
+      assert.equal(await refusalOf(openAsAda(share, 'directory/file', options)), refusal)
     }
   })
 })
 
-describe('whose a new file is', () => {
-  async function sddlOf(share: ExampleShare, path: string, asked: Asked = {}): Promise<string> {
-    const { node } = await share.open(path, { disposition: 'create', identity: ADA, ...asked })
+describe('the owner of a new file', () => {
+  async function sddlOf(
+    share: ExampleShare,
+    path: string,
+    options: OpenOptions = {},
+  ): Promise<string> {
+    const { node } = await share.open(path, { disposition: 'create', identity: ADA, ...options })
     return share.kv.read(function* (tx) {
       const bytes = yield* requirePermission(tx, SHARE_ID, node.permissionKey)
       return formatSddl(decodeSecurityDescriptor(bytes))
@@ -150,13 +154,13 @@ describe('whose a new file is', () => {
   }
   const OPEN = 'O:SYG:SYD:(A;OICIIO;FA;;;CO)(A;OICI;FR;;;WD)(A;;FA;;;WD)'
 
-  test('its creator is the owner, and stands where CREATOR OWNER stood', async () => {
+  test('is its creator, who also replaces CREATOR OWNER', async () => {
     const share = await shareOf(OPEN, NOTHING)
     const expected = `O:${ADA.sid}G:${ADA.groupSid}D:(A;;FA;;;${ADA.sid})(A;;FR;;;WD)`
     assert.equal(await sddlOf(share, 'directory/new'), expected)
   })
 
-  test('the account’s are the system’s', async () => {
+  test('is SYSTEM if the account creates it', async () => {
     const share = await shareOf(OPEN, NOTHING)
     const { node } = await share.open('directory/new', { disposition: 'create' })
     const bytes = await share.kv.read((tx) => requirePermission(tx, SHARE_ID, node.permissionKey))
@@ -172,10 +176,10 @@ describe('whose a new file is', () => {
     ['D:(A;;FA;;;WD)S:(AU;SA;FA;;;WD)',  'PRIVILEGE_NOT_HELD'],
   ] as const
   for (const [sddl, outcome] of GIVEN) {
-    test(`made with ${sddl}`, async () => {
+    test(`in a request with ${sddl}: ${outcome}`, async () => {
       const share = await shareOf(OPEN, NOTHING)
-      const made = sddlOf(share, 'directory/new', { descriptorBytes: bytesOf(sddl) })
-      assert.equal(await refusalOf(made), outcome)
+      const creating = sddlOf(share, 'directory/new', { descriptorBytes: bytesOf(sddl) })
+      assert.equal(await refusalOf(creating), outcome)
     })
   }
 })
@@ -190,27 +194,26 @@ describe('a rename', () => {
     ['elsewhere/old',  'O:SYG:SYD:(A;;DC;;;WD)',   'O:SYG:SYD:(A;;SD;;;WD)', 'done'],
   ] as const
   for (const [to, directory, old, outcome] of ROWS) {
-    test(`to ${to}: ${directory}, over ${old}`, async () => {
+    test(`to ${to}: ${directory}, over ${old}: ${outcome}`, async () => {
       const share = await shareOf(NOTHING, 'O:SYG:SYD:(A;;FA;;;WD)')
       const wants = 'directory'
-      const made = [
+      const created = [
         await share.open('elsewhere', { wants, descriptorBytes: bytesOf(directory) }),
         await share.open('elsewhere/old', { descriptorBytes: bytesOf(old) }),
       ]
-      for (const { open } of made) await share.close(open)
+      for (const { open } of created) await share.close(open)
       const { open } = await share.open('directory/file', { disposition: 'open', identity: ADA })
       const change = { path: to.split('/'), replaceIfExists: true, posixSemantics: false }
-      const renamed = share.kv.write(function* (tx) {
-        const opened = yield* requireOpened(tx, ADDRESS, open)
-        const asked = { ...change, properties: {}, identity: ADA }
-        return yield* renameOpened(tx, opened, asked, share.moment())
-      })
+      const rename = { ...change, frozen: {}, identity: ADA }
+      const renamed = share.kv.write((tx) =>
+        renameOpened(tx, ADDRESS, open, rename, share.moment()),
+      )
       assert.equal(await refusalOf(renamed), outcome)
     })
   }
 })
 
-test('an owner is who sets it, or who was it before', () => {
+test('a user can set only itself or the previous owner as owner', () => {
   checkOwner(undefined, GRACE.sid)
   checkOwner(ADA.sid, undefined)
   checkOwner(ADA.sid, ADA.sid, GRACE.sid)

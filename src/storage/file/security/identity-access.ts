@@ -1,7 +1,7 @@
-// What a user of SMB may do, by the descriptors of files and directories ([MS-FSA] 2.1.5.1). The account itself
-// (no identity) may do everything, and no descriptor is read for it. Directories on the way to a file are not asked:
-// as on Windows, everybody may pass through them.
-import { remembering } from '../../../memory/remember.ts'
+// What an SMB user may do, by the descriptors of files and directories ([MS-FSA] 2.1.5.1). The account itself (no
+// identity) may do everything, so no descriptor is read for it. The directories on the path to a file are not checked:
+// as on Windows, every user may traverse them.
+import { memoize } from '../../../memory/memoize.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { ACCESS, accessAllowed } from './access-check.ts'
 import { getNode, ROOT_ID, type Existing, type FileNode, type Located } from '../tree/node.ts'
@@ -13,7 +13,7 @@ import type { SmbIdentity } from './smb-identity.ts'
 import { SmbRefused } from '../open/smb-refused.ts'
 import type { ShareView } from '../share/snapshot-view.ts'
 
-/** Of a directory ([MS-SMB2] 2.2.13.1.2). */
+/** Rights on a directory ([MS-SMB2] 2.2.13.1.2). */
 const LIST_DIRECTORY = 0x1
 const ADD_FILE = 0x2
 const ADD_SUBDIRECTORY = 0x4
@@ -21,11 +21,11 @@ const DELETE_CHILD = 0x40
 
 const READ_ATTRIBUTES = 0x80
 
-/** The rights that there are; the SACL is nobody's but the account's. */
+/** All rights, including access to the SACL, which only the account has. */
 const EVERY_RIGHT = ACCESS.all | ACCESS.systemSecurity
 
-// Most files of a share have one of the same few descriptors.
-const decoded = remembering((latin1) => decodeSecurityDescriptor(Buffer.from(latin1, 'latin1')))
+// Most files of a share share a few descriptors.
+const decoded = memoize((latin1) => decodeSecurityDescriptor(Buffer.from(latin1, 'latin1')))
 
 function* ownRights(
   tx: ReadTx,
@@ -38,7 +38,7 @@ function* ownRights(
   return accessAllowed(descriptor, sids, ACCESS.maximumAllowed) & ACCESS.all
 }
 
-/** All that there is to be granted on a node: by its descriptor, and by its directory's. */
+/** All rights on a node: by its own descriptor, and by that of its directory. */
 export function* rightsOn(
   tx: ReadTx,
   { view, directoryId, node }: Pick<Existing, 'view' | 'directoryId' | 'node'>,
@@ -49,7 +49,7 @@ export function* rightsOn(
   const isComplete = (own & DELETE) !== 0 && (own & READ_ATTRIBUTES) !== 0
   if (isComplete || node.nodeId === ROOT_ID) return own
   const above = yield* directoryRights(tx, view, directoryId, identity)
-  // [MS-FSA] 2.1.5.1.2.1: who may delete in the directory may delete this; who may list it sees the attributes.
+  // [MS-FSA] 2.1.5.1.2.1: DELETE_CHILD on the directory gives DELETE; the right to list it gives READ_ATTRIBUTES.
   return (
     own |
     ((above & DELETE_CHILD) === 0 ? 0 : DELETE) |
@@ -67,7 +67,7 @@ function* directoryRights(
   return directory === undefined ? 0 : yield* ownRights(tx, view, directory, identity)
 }
 
-/** A new name in a directory, made or moved there. */
+/** For a node that is created in a directory or moved there. */
 export function* checkMayAdd(
   tx: ReadTx,
   { view, directoryId }: Pick<Located, 'view' | 'directoryId'>,
@@ -80,7 +80,7 @@ export function* checkMayAdd(
   if ((rights & needed) === 0) throw new SmbRefused('ACCESS_DENIED')
 }
 
-/** Taking a file's bytes needs a right, asked for or not; what supersedes it is a new file in its place. */
+/** Overwriting needs WRITE_DATA, requested or not. Superseding also deletes the file and adds a new one. */
 export function* checkMayOverwrite(
   tx: ReadTx,
   existing: Pick<Existing, 'view' | 'directoryId' | 'node'>,
@@ -94,7 +94,7 @@ export function* checkMayOverwrite(
 
 type Overwrite = {
   readonly action: string
-  /** As rightsOn has it. */
+  /** The result of rightsOn. */
   readonly allowed: number
   readonly identity: SmbIdentity | undefined
 }
@@ -108,7 +108,7 @@ export function* checkMayDelete(
   if ((rights & DELETE) === 0) throw new SmbRefused('ACCESS_DENIED')
 }
 
-/** Who may become the owner: without a privilege, only who sets it. */
+/** Without a privilege, a user can make only itself the owner. */
 export function checkOwner(self: Sid | undefined, next: Sid | undefined, old?: Sid): void {
   if (self === undefined || next === undefined || next === self || next === old) return
   throw new SmbRefused('INVALID_OWNER')

@@ -1,4 +1,4 @@
-// The security descriptor of an open's file: shown, and replaced in part.
+// Reads the security descriptor of an open file, and replaces sections of it.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { setNodeProperties } from '../tree/file-properties.ts'
 import { checkOwner } from './identity-access.ts'
@@ -15,7 +15,7 @@ import type { Moment } from '../../../node/moment.ts'
 import type { ShareAddress } from '../share/share.ts'
 
 type SecurityChange = {
-  /** Who asks; undefined for the account itself. */
+  /** The SID of the user; undefined for the account itself. */
   readonly self: string | undefined
   readonly next: SecurityDescriptor
   readonly sections: number

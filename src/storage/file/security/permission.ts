@@ -1,5 +1,5 @@
-// A share's permission store: security descriptors, each once, under a key that files and directories have in
-// place of it. The key follows from the descriptor, so storing one again changes nothing.
+// A share's permission store: each security descriptor is stored once, and files and directories refer to it by key. The
+// key is derived from the descriptor, so storing it again changes nothing.
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord, recordBytes } from '../../../kv/record.ts'
 import { StorageError } from '../../shared/error.ts'
@@ -10,17 +10,17 @@ import {
   permissionKeyOf,
 } from './security-descriptor.ts'
 
-/** Answers with the permission's key. */
+/** Returns the permission's key. */
 export function* storePermission(
   tx: Tx,
   shareId: number,
   descriptorBytes: Uint8Array,
 ): Step<string> {
   const key = permissionKeyOf(descriptorBytes)
-  const place = permissionKey(shareId, key)
-  if ((yield* tx.get(place)) !== undefined) return key
+  const recordKey = permissionKey(shareId, key)
+  if ((yield* tx.get(recordKey)) !== undefined) return key
   const canonical = encodeSecurityDescriptor(decodeSecurityDescriptor(descriptorBytes))
-  tx.put(place, encodeRecord({}, canonical))
+  tx.put(recordKey, encodeRecord({}, canonical))
   return key
 }
 
@@ -32,5 +32,5 @@ export function* requirePermission(tx: ReadTx, shareId: number, key: string): St
   return Uint8Array.from(recordBytes(value))
 }
 
-/** Two numbers of 64 bits and what is between them; nothing longer is one of ours. */
+/** More than two 64-bit numbers and a separator; no key is longer. */
 const KEY_LENGTH_MAX = 64

@@ -1,6 +1,5 @@
-// The text form of a security descriptor ([MS-DTYP] 2.5.1), written as Windows and the service write it.
-// An entry that the text has no words for is CannotConvertToSddlDueToCustomAce: the caller may still ask
-// for the Binary format.
+// Formats a security descriptor as SDDL ([MS-DTYP] 2.5.1), like Windows and the service. An entry that SDDL can't express
+// is CannotConvertToSddlDueToCustomAce; the client can still request the Binary format.
 import { StorageError } from '../../shared/error.ts'
 import { ACE_TYPE, isOpaque } from './security-descriptor-ace.ts'
 import type { AnyAce } from './security-descriptor-ace.ts'

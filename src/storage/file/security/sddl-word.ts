@@ -6,7 +6,7 @@ export type AclKind = 'dacl' | 'sacl'
 
 type AceWord = { readonly type: number; readonly kind: AclKind; readonly object: boolean }
 
-/** Conditional and claim entries (XA, XD, XU, ZA, RA) have a language of their own and are not here. */
+/** Conditional and claim entries (XA, XD, XU, ZA, RA) have a language of their own and are not supported. */
 export const ACE_WORDS: ReadonlyMap<string, AceWord> = new Map([
   ['A', { type: ACE_TYPE.allow, kind: 'dacl', object: false }],
   ['D', { type: ACE_TYPE.deny, kind: 'dacl', object: false }],
@@ -20,7 +20,7 @@ export const ACE_WORDS: ReadonlyMap<string, AceWord> = new Map([
   ['SP', { type: ACE_TYPE.scopedPolicy, kind: 'sacl', object: false }],
 ])
 
-/** In the order in which Windows writes them: by bit. */
+/** In the order that Windows writes them: by bit. */
 export const ACE_FLAG_WORDS: ReadonlyMap<string, number> = new Map([
   ['OI', 0x01],
   ['CI', 0x02],
@@ -44,10 +44,10 @@ export const ACL_FLAG_WORDS: Readonly<Record<AclKind, ReadonlyMap<string, number
   ]),
 }
 
-/** Present, and NULL. */
+/** A list that is present but NULL. */
 export const NULL_ACL = 'NO_ACCESS_CONTROL'
 
-/** One word for one whole mask; written when the mask is exactly that. */
+/** Words for whole masks; written if the mask is exactly that. */
 export const WHOLE_RIGHTS: ReadonlyMap<string, number> = new Map([
   ['FA', 0x1f01ff],
   ['FR', 0x120089],
@@ -59,7 +59,7 @@ export const WHOLE_RIGHTS: ReadonlyMap<string, number> = new Map([
   ['KX', 0x020019],
 ])
 
-/** One word for one bit, in the order in which Windows writes them. */
+/** Words for single bits, in the order that Windows writes them. */
 export const SINGLE_RIGHTS: ReadonlyMap<string, number> = new Map([
   ['CC', 0x0001],
   ['DC', 0x0002],

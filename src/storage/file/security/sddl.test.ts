@@ -1,4 +1,4 @@
-// SDDL as the service takes and gives it: texts seen from Azure Files, and the words of [MS-DTYP] 2.5.1.1.
+// SDDL as in the service: texts recorded from Azure Files, and the words of [MS-DTYP] 2.5.1.1.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
@@ -10,10 +10,10 @@ import { parseDescriptorText, parseSddl } from './sddl.ts'
 import { decodeSecurityDescriptor, encodeSecurityDescriptor } from './security-descriptor.ts'
 import type { SecurityDescriptor } from './security-descriptor.ts'
 
-const SEEN =
+const RECORDED =
   'O:S-1-5-21-2127521184-1604012920-1887927527-21560751G:S-1-5-21-2127521184-1604012920-1887927527-513' +
   'D:AI(A;;FA;;;SY)(A;;FA;;;BA)(A;;0x1200a9;;;S-1-5-21-397955417-626881126-188441444-3053964)'
-const SEEN_BINARY =
+const RECORDED_BINARY =
   'AQAUhGwAAACIAAAAAAAAABQAAAACAFgAAwAAAAAAFAD/AR8AAQEAAAAAAAUSAAAAAAAYAP8BHwABAgAAAAAABSAAAAAgAgAA' +
   'AAAkAKkAEgABBQAAAAAABRUAAABZUbgXZnJdJWRjOwuMmS4AAQUAAAAAAAUVAAAAoGXPfnhLm1/nfIdwr/1IAQEFAAAAAAAF' +
   'FQAAAKBlz354S5tf53yHcAECAAA='
@@ -28,16 +28,19 @@ const codeOf = (run: () => unknown): ErrorCode | undefined => {
   return undefined
 }
 
-test('a permission without a SACL comes back with S:NO_ACCESS_CONTROL', () => {
-  assert.equal(formatSddl(parseSddl(SEEN)), `${SEEN}S:NO_ACCESS_CONTROL`)
-  assert.equal(formatSddl(parseSddl(`${SEEN}S:NO_ACCESS_CONTROL`)), `${SEEN}S:NO_ACCESS_CONTROL`)
+test('a permission without a SACL is returned with S:NO_ACCESS_CONTROL', () => {
+  assert.equal(formatSddl(parseSddl(RECORDED)), `${RECORDED}S:NO_ACCESS_CONTROL`)
+  assert.equal(
+    formatSddl(parseSddl(`${RECORDED}S:NO_ACCESS_CONTROL`)),
+    `${RECORDED}S:NO_ACCESS_CONTROL`,
+  )
 })
 
-test('the text and the bytes of one permission', () => {
-  const bytes = Buffer.from(encodeSecurityDescriptor(parseSddl(SEEN)))
-  assert.equal(bytes.toString('base64'), SEEN_BINARY)
-  const read = decodeSecurityDescriptor(Buffer.from(SEEN_BINARY, 'base64'))
-  assert.equal(formatSddl(read), `${SEEN}S:NO_ACCESS_CONTROL`)
+test('text and bytes of a permission convert into each other', () => {
+  const bytes = Buffer.from(encodeSecurityDescriptor(parseSddl(RECORDED)))
+  assert.equal(bytes.toString('base64'), RECORDED_BINARY)
+  const read = decodeSecurityDescriptor(Buffer.from(RECORDED_BINARY, 'base64'))
+  assert.equal(formatSddl(read), `${RECORDED}S:NO_ACCESS_CONTROL`)
 })
 
 // prettier-ignore
@@ -52,7 +55,7 @@ const SAME = [
 ]
 
 for (const text of SAME) {
-  test(`'${text}' reads and writes as itself`, () => {
+  test(`'${text}' is parsed and formatted unchanged`, () => {
     const read = parseDescriptorText(text)
     assert.equal(formatSddl(read), text)
     assert.equal(formatSddl(decodeSecurityDescriptor(encodeSecurityDescriptor(read))), text)
@@ -71,13 +74,13 @@ const OTHER_SPELLINGS: readonly (readonly [text: string, canonical: string])[] =
 ]
 
 for (const [text, canonical] of OTHER_SPELLINGS) {
-  test(`${text} is ${canonical}`, () => {
+  test(`${text} is formatted as ${canonical}`, () => {
     assert.equal(formatSddl(parseDescriptorText(text)), canonical)
   })
 }
 
 // prettier-ignore
-const REFUSED = [
+const INVALID = [
   'invalidPermission', '', 'O:SY', 'O:SYG:SY', 'O:SYD:', 'G:SYD:', 'O:DAG:SYD:', 'O:SYG:DUD:', 'O:SYO:SYG:SYD:',
   'O:G:SYD:', 'O:SYG:SYD:(', 'O:SYG:SYD:(A;;FA;;;SY', 'O:SYG:SYD:(A;;FA;;SY)', 'O:SYG:SYD:(A;;FA;;;SY;)', 'O:SYG:SYD:X',
   'O:SYG:SYD:(A;;FA;;;)', 'O:SYG:SYD:(A;;FA;;;DA)', 'O:SYG:SYD:(AU;;FA;;;SY)', 'O:SYG:SYD:S:(A;;FA;;;SY)',
@@ -87,7 +90,7 @@ const REFUSED = [
   'O:SYG:SYD:NO_ACCESS_CONTROL(A;;FA;;;SY)', 'O:SYG:SYD:(A;;FA;;;SY)x', ' O:SYG:SYD:', 'O:SYG:SYD:(A;;FA;;;SY)\0',
 ]
 
-for (const text of REFUSED) {
+for (const text of INVALID) {
   test(`${JSON.stringify(text)} is FileInvalidPermission`, () => {
     assert.equal(
       codeOf(() => parseSddl(text)),
@@ -96,7 +99,7 @@ for (const text of REFUSED) {
   })
 }
 
-test('a descriptor of 64 KiB is taken, a larger one refused', () => {
+test('a descriptor of 64 KiB is accepted, a larger one rejected', () => {
   const entries = (count: number) => 'D:'.concat('(A;;FA;;;SY)'.repeat(count))
   assert.equal(
     codeOf(() => parseSddl(`O:SYG:SY${entries(3274)}`)),
@@ -119,14 +122,14 @@ const withAce = (ace: object): SecurityDescriptor => ({
 
 const CUSTOM: readonly (readonly [what: string, ace: object])[] = [
   ['a conditional entry', { type: 9, applicationBytes: Buffer.from('artx') }],
-  ['bytes behind the SID', { applicationBytes: Buffer.from([1, 2, 3, 4]) }],
+  ['bytes after the SID', { applicationBytes: Buffer.from([1, 2, 3, 4]) }],
   ['an unknown type', { type: 0x42, body: Buffer.from([1, 2, 3, 4]) }],
   ['an unknown flag', { flags: 0x20 }],
   ['an audit entry in the DACL', { type: 2 }],
 ]
 
 for (const [what, ace] of CUSTOM) {
-  test(`${what} has no text, and keeps its bytes`, () => {
+  test(`${what} cannot be formatted, but keeps its bytes`, () => {
     const descriptor = withAce(ace)
     assert.equal(
       codeOf(() => formatSddl(descriptor)),
@@ -140,7 +143,7 @@ for (const [what, ace] of CUSTOM) {
 const WORDS =
   'O: G: D: S: P AI AR ( ) ; A D AU OA SY BA S-1-5-18 S-1- 0x 1f (A;;FA;;;SY) (AU;SA;GA;;;WD) NO_ACCESS_CONTROL'
 
-test('any text is a descriptor that writes as it reads, or FileInvalidPermission', () => {
+test('any text is FileInvalidPermission or a descriptor whose SDDL parses to the same', () => {
   const word = fc.constantFrom(
     ...WORDS.split(' '),
     ...ACE_FLAG_WORDS.keys(),

@@ -1,5 +1,5 @@
-// The text form of a security descriptor ([MS-DTYP] 2.5.1), read. A permission in a request is such a
-// text, and anything in it that we can't read is one error: FileInvalidPermission.
+// Parses SDDL, the text form of a security descriptor ([MS-DTYP] 2.5.1), which requests use for permissions. Every parse
+// error is FileInvalidPermission.
 import { StorageError } from '../../shared/error.ts'
 import type { Ace } from './security-descriptor-ace.ts'
 import { isGuid } from './security-descriptor-guid.ts'
@@ -11,10 +11,10 @@ import type { AclKind } from './sddl-word.ts'
 import { parseSid } from './sid.ts'
 import type { Sid } from './sid.ts'
 
-// Far above what makes a descriptor of 64 KiB, so that a long text costs no long parse.
+// Far more than a descriptor of 64 KiB needs; rejects longer texts without parsing them.
 const SDDL_CHARS_MAX = 512 * 1024
 
-/** A permission as the service takes it. One without S: comes back with S:NO_ACCESS_CONTROL. */
+/** A permission in a request. As in the service, one without S: is returned with S:NO_ACCESS_CONTROL. */
 export function parseSddl(text: string): SecurityDescriptor {
   const read = parseDescriptorText(text)
   checkPermission(read)
@@ -23,7 +23,7 @@ export function parseSddl(text: string): SecurityDescriptor {
   return descriptor
 }
 
-/** Any descriptor: no part is required, none added. */
+/** Any descriptor: no section is required, none added. */
 export function parseDescriptorText(text: string): SecurityDescriptor {
   if (text.length > SDDL_CHARS_MAX) throw new StorageError('FileInvalidPermission')
   const parts = splitParts(text)

@@ -1,6 +1,5 @@
-// Access control entries and lists ([MS-DTYP] 2.4.4, 2.4.5) as plain values. An entry of a kind that has
-// no meaning to us (conditional, claims, future ones) keeps its bytes, so that what a client stored
-// comes back as it was.
+// Access control entries and lists ([MS-DTYP] 2.4.4, 2.4.5) as plain values. Entries of unsupported kinds (conditional,
+// claims, future ones) keep their bytes, so that clients read back what they stored.
 import { StorageError } from '../../shared/error.ts'
 import { decodeGuid, encodeGuid } from './security-descriptor-guid.ts'
 import { decodeSid, encodeSid, sidLengthBytes } from './sid.ts'
@@ -43,11 +42,11 @@ export type Ace = {
   readonly sid: Sid
   readonly objectType?: string
   readonly inheritedObjectType?: string
-  /** What follows the SID: a condition, a claim. */
+  /** The bytes after the SID: a condition or a claim. */
   readonly applicationBytes?: Uint8Array
 }
 
-/** An entry that we can't read: all after its header. */
+/** An entry of unknown type; `body` is everything after its header. */
 type OpaqueAce = {
   readonly type: number
   readonly flags: number
@@ -67,7 +66,7 @@ export function isOpaque(ace: AnyAce): ace is OpaqueAce {
   return 'body' in ace
 }
 
-/** The list at the start of `bytes`, which may go on behind it. */
+/** Decodes the list at the start of `bytes`, ignoring the rest. */
 export function decodeAcl(bytes: Uint8Array): readonly AnyAce[] {
   const { view, lengthBytes } = checkAcl(bytes)
   const aces: AnyAce[] = []
@@ -100,7 +99,7 @@ export function encodeAcl(aces: readonly AnyAce[]): Uint8Array {
   if (lengthBytes > 0xffff) throw new StorageError('FileInvalidPermission')
   const bytes = new Uint8Array(lengthBytes)
   const view = new DataView(bytes.buffer)
-  // [MS-DTYP] 2.4.5: revision 4 only where there is an object entry.
+  // [MS-DTYP] 2.4.5: revision 4 only if there is an object entry.
   view.setUint8(0, aces.some(({ type }) => OBJECT_TYPES.has(type)) ? 4 : 2)
   view.setUint16(2, lengthBytes, true)
   view.setUint16(4, aces.length, true)
@@ -154,7 +153,7 @@ function decodeTrustee(bytes: Uint8Array): Pick<Ace, 'sid' | 'applicationBytes'>
 
 function encodeAce(ace: AnyAce): Uint8Array {
   const body = isOpaque(ace) ? ace.body : encodeBody(ace)
-  // [MS-DTYP] 2.4.4.1: a multiple of 4. Zeros behind a condition are part of no token.
+  // [MS-DTYP] 2.4.4.1: a multiple of 4. Trailing zeros are not part of a condition.
   const bytes = new Uint8Array((4 + body.length + 3) & ~3)
   bytes[0] = ace.type
   bytes[1] = ace.flags

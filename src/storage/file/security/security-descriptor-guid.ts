@@ -7,7 +7,7 @@ export function decodeGuid(bytes: Uint8Array): string {
   return [little(0, 4), little(4, 6), little(6, 8), hex(8, 10), hex(10, 16)].join('-')
 }
 
-/** Of a text that `isGuid`. */
+/** The text must pass `isGuid`. */
 export function encodeGuid(guid: string): Uint8Array {
   const parts = guid.split('-').map((part) => Buffer.from(part, 'hex'))
   return Buffer.concat(parts.map((part, i) => (i < 3 ? part.reverse() : part)))

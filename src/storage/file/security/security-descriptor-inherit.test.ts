@@ -1,4 +1,4 @@
-// Inheritance: what Azure Files gives to the first file and directory of a share, and every case of the
+// Inheritance: the descriptors that Azure Files gives to the first file and directory of a share, and every case of the
 // inheritance flags ([MS-DTYP] 2.5.3.4).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { formatSddl } from './sddl-format.ts'
 import { parseDescriptorText } from './sddl.ts'
 import { DEFAULT_ROOT_DESCRIPTOR, inheritDescriptor } from './security-descriptor-inherit.ts'
 
-test('the descriptors of a new share, as the service shows them', () => {
+test('a new share has the same descriptors as in the service', () => {
   const directory =
     'O:SYG:SYD:(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;;0x1200a9;;;BU)(A;OICIIO;GXGR;;;BU)' +
     '(A;OICI;0x1301bf;;;AU)(A;;FA;;;SY)(A;OICIIO;GA;;;CO)'
@@ -16,7 +16,7 @@ test('the descriptors of a new share, as the service shows them', () => {
   assert.equal(formatSddl(inheritDescriptor(DEFAULT_ROOT_DESCRIPTOR, false)), file)
 })
 
-const KEEP = '(A;OICI;FA;;;SY)' // So that no child is left with the default.
+const KEEP = '(A;OICI;FA;;;SY)' // So that no child gets the default.
 
 // prettier-ignore
 const RULES: readonly (readonly [parent: string, directory: string, file: string])[] = [
@@ -37,7 +37,7 @@ const RULES: readonly (readonly [parent: string, directory: string, file: string
 const creator = { owner: 'S-1-5-32-544', group: 'S-1-5-32-545' }
 
 for (const [parent, directory, file] of RULES) {
-  test(`from ${parent} a directory has '${directory}', a file '${file}'`, () => {
+  test(`from ${parent} a directory inherits '${directory}', a file '${file}'`, () => {
     const from = parseDescriptorText(`O:SYG:SYD:${KEEP}${parent}`)
     const [ofDirectory, ofFile] = [true, false].map((is) => inheritDescriptor(from, is, creator))
     assert.equal(ofDirectory && formatSddl(ofDirectory), `O:BAG:BUD:${KEEP}${directory}`)
@@ -47,7 +47,7 @@ for (const [parent, directory, file] of RULES) {
 
 // prettier-ignore
 const LISTS: readonly (readonly [parent: string, child: string])[] = [
-  // Marked as inherited only where the directory is auto-inherited itself.
+  // Marked as inherited only if the directory itself is auto-inherited.
   ['D:AI(A;OICIID;FR;;;WD)', 'D:AI(A;ID;FR;;;WD)'],
   ['D:PAI(A;OICI;FR;;;WD)', 'D:AI(A;ID;FR;;;WD)'],
   ['D:P(A;OICIID;FR;;;WD)', 'D:(A;;FR;;;WD)'],

@@ -1,6 +1,6 @@
-// What a new file or directory is given: the inheritable entries of its directory ([MS-DTYP] 2.5.3.4).
-// A new share's root has what the service documents, and from it follow the descriptors that the service
-// is seen to give to the first file and directory.
+// The descriptor of a new file or directory: inheritable entries of its directory ([MS-DTYP] 2.5.3.4). The root of a new
+// share has the documented descriptor; what it passes on matches what the service gives to the first file and
+// directory.
 import { mapGenericRights } from './access-check.ts'
 import { ACE_FLAG, ACE_TYPE, isOpaque } from './security-descriptor-ace.ts'
 import type { Ace, AnyAce } from './security-descriptor-ace.ts'
@@ -12,7 +12,7 @@ import type { Sid } from './sid.ts'
 
 export type Creator = { readonly owner: Sid; readonly group: Sid }
 
-/** Who holds the account key, by REST or by SMB, is the system. */
+/** The holder of the account key, over REST or SMB, acts as SYSTEM. */
 export const SYSTEM_CREATOR: Creator = { owner: SID_SYSTEM, group: SID_SYSTEM }
 
 const { objectInherit, containerInherit, noPropagateInherit, inheritOnly } = ACE_FLAG
@@ -28,7 +28,7 @@ export function inheritDescriptor(
   const sacl = inheritAcl(parent.sacl, child, parent.control & CONTROL.saclAutoInherited)
   const inherited = CONTROL.daclAutoInherited | CONTROL.saclAutoInherited
   return {
-    // As Windows does, only a directory that is itself managed so marks what it hands down.
+    // As in Windows, children are marked as auto-inherited only if the directory is.
     control:
       CONTROL.selfRelative |
       CONTROL.daclPresent |
@@ -41,7 +41,7 @@ export function inheritDescriptor(
   }
 }
 
-/** [MS-DTYP] 2.5.3.4.1: with nothing to inherit, the creator's default. */
+/** [MS-DTYP] 2.5.3.4.1: the creator's default, if there is nothing to inherit. */
 function defaultDacl({ owner }: Creator): readonly Ace[] {
   const sids = [...new Set([owner, SID_SYSTEM])]
   return sids.map((sid) => ({ type: ACE_TYPE.allow, flags: 0, mask: 0x1f01ff, sid }))
@@ -65,18 +65,18 @@ function inheritAcl(
 
 function inheritAce(ace: AnyAce, { isDirectory, creator }: Child): readonly AnyAce[] {
   const applies = (ace.flags & (isDirectory ? containerInherit : objectInherit)) !== 0
-  const goesOn = isDirectory && (ace.flags & noPropagateInherit) === 0
+  const propagates = isDirectory && (ace.flags & noPropagateInherit) === 0
   const passed = { ...ace, flags: ace.flags | inheritOnly }
-  if (!applies) return goesOn && (ace.flags & objectInherit) !== 0 ? [passed] : []
+  if (!applies) return propagates && (ace.flags & objectInherit) !== 0 ? [passed] : []
   const effective = effectiveAce(ace, creator)
-  if (effective === undefined) return goesOn ? [passed] : []
-  if (!goesOn) return [{ ...effective, flags: ace.flags & ~INHERIT_FLAGS }]
-  // One entry does for both, unless what counts here reads otherwise than what is handed on.
+  if (effective === undefined) return propagates ? [passed] : []
+  if (!propagates) return [{ ...effective, flags: ace.flags & ~INHERIT_FLAGS }]
+  // One entry serves both purposes, unless the effective entry differs from the inheritable one.
   if (isSame(effective, ace)) return [{ ...ace, flags: ace.flags & ~inheritOnly }]
   return [{ ...effective, flags: ace.flags & ~INHERIT_FLAGS }, passed]
 }
 
-/** With rights of files in place of generic ones, and the creator in place of CREATOR OWNER. */
+/** Replaces generic rights with file rights, and CREATOR OWNER and CREATOR GROUP with the creator. */
 function effectiveAce(ace: AnyAce, { owner, group }: Creator): AnyAce | undefined {
   if (isOpaque(ace)) return ace
   if (ace.inheritedObjectType !== undefined) return undefined

@@ -1,4 +1,4 @@
-// Sections of a descriptor, as SMB's QUERY_INFO shows and SET_INFO replaces them.
+// Sections of a descriptor: QUERY_INFO of SMB returns them, SET_INFO replaces them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatSddl } from './sddl-format.ts'
@@ -31,19 +31,19 @@ const MERGED: readonly (readonly [next: string, sections: number, merged: string
   ['O:BUG:BUD:(A;;FR;;;WD)', 4, 'O:SYG:BAD:(A;;FR;;;WD)S:AI(AU;SA;FA;;;WD)'],
   ['O:BUG:BUD:(A;;FR;;;WD)', 15, 'O:BUG:BUD:(A;;FR;;;WD)S:AI(AU;SA;FA;;;WD)'],
   ['D:NO_ACCESS_CONTROLS:', 12, 'O:SYG:BAD:NO_ACCESS_CONTROLS:'],
-  // Auto-inherited is kept only where it was required, and that is never kept.
+  // AI is stored only together with AR, which is never stored.
   ['D:AI(A;ID;FR;;;WD)', 4, 'O:SYG:BAD:(A;ID;FR;;;WD)S:AI(AU;SA;FA;;;WD)'],
   ['D:ARAI(A;ID;FR;;;WD)', 4, 'O:SYG:BAD:AI(A;ID;FR;;;WD)S:AI(AU;SA;FA;;;WD)'],
   ['D:AR(A;ID;FR;;;WD)', 4, 'O:SYG:BAD:(A;ID;FR;;;WD)S:AI(AU;SA;FA;;;WD)'],
   ['S:ARAI', 8, 'O:SYG:BAD:PAI(A;;FA;;;SY)S:AI'],
-  // Generic rights are stored as those of files where they count, and as they are where they are only handed down.
+  // Generic rights of effective entries are stored as file rights; those of inherit-only entries are not changed.
   ['D:(A;OI;GR;;;WD)(A;OIIO;GA;;;CO)', 4, 'O:SYG:BAD:(A;OI;FR;;;WD)(A;OIIO;GA;;;CO)S:AI(AU;SA;FA;;;WD)'],
-  // Asked for, and not there: as it was.
+  // A requested section that is missing does not change.
   ['', 15, OLD],
 ]
 
 for (const [next, sections, merged] of MERGED) {
-  test(`set sections ${sections} of '${next}'`, () => {
+  test(`setting sections ${sections} of '${next}' gives '${merged}'`, () => {
     const [old, set] = [parseDescriptorText(OLD), parseDescriptorText(next)]
     assert.equal(formatSddl(mergeDescriptor(old, set, sections)), merged)
   })

@@ -1,5 +1,5 @@
-// Parts of a security descriptor by SMB's AdditionalInformation ([MS-SMB2] 2.2.37, 2.2.39): what a query
-// shows, and what a set replaces. A section is a field and the control flags that speak of it.
+// Sections of a security descriptor, selected by SMB's AdditionalInformation ([MS-SMB2] 2.2.37, 2.2.39): a query returns
+// some, a set replaces some. A section is a field and its control flags.
 import { mapGenericRights } from './access-check.ts'
 import { ACE_FLAG, isOpaque, type AnyAce } from './security-descriptor-ace.ts'
 import { CONTROL } from './security-descriptor.ts'
@@ -37,7 +37,7 @@ export function selectDescriptor(
   }
 }
 
-/** A section that was asked for and is not in `next` stays as it was. */
+/** A requested section that `next` lacks does not change. */
 export function mergeDescriptor(
   old: SecurityDescriptor,
   next: SecurityDescriptor,
@@ -67,16 +67,16 @@ function presentSections({ control, owner, group }: SecurityDescriptor): number 
   )
 }
 
-/** [MS-DTYP] 2.5.3.4.2: a list is stored as auto-inherited only where the client also required it. */
+/** [MS-DTYP] 2.5.3.4.2: a list is stored as auto-inherited only if the client also set the "required" flag. */
 function settleAutoInherit(control: number): number {
   const required = CONTROL.daclAutoInheritRequired | CONTROL.saclAutoInheritRequired
-  // Each "inherited" flag lies two bits above its "required".
+  // Each "inherited" flag is two bits above its "required" flag.
   const settled = (control & required) << 2
   const inherited = CONTROL.daclAutoInherited | CONTROL.saclAutoInherited
   return (control & ~required & ~inherited) | (control & inherited & settled)
 }
 
-/** [MS-DTYP] 2.5.3.4.7: what counts here is stored as rights of files; what is only handed down stays generic. */
+/** [MS-DTYP] 2.5.3.4.7: effective entries are stored with file rights; inherit-only entries keep generic rights. */
 function settleRights(ace: AnyAce): AnyAce {
   if (isOpaque(ace) || (ace.flags & ACE_FLAG.inheritOnly) !== 0) return ace
   return { ...ace, mask: mapGenericRights(ace.mask) }

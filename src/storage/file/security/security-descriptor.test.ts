@@ -1,4 +1,4 @@
-// The bytes of a descriptor ([MS-DTYP] 2.4.6), their canonical form, and what any other bytes are.
+// The encoding of descriptors ([MS-DTYP] 2.4.6): canonical bytes and invalid ones.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
@@ -13,7 +13,7 @@ const PERMISSION = encodeSecurityDescriptor(
   parseSddl('O:SYG:BAD:P(A;OICI;FA;;;SY)S:(AU;SA;FA;;;WD)'),
 )
 
-/** The same descriptor with its parts in .NET's order (owner, group, SACL, DACL) and room between. */
+/** The same descriptor with its parts in .NET's order (owner, group, SACL, DACL) and gaps between them. */
 function reordered(bytes: Uint8Array): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const fields = [12, 16, 4, 8]
@@ -31,20 +31,20 @@ function reordered(bytes: Uint8Array): Uint8Array {
   return other
 }
 
-test('the order of the parts is no part of a permission', () => {
+test('the order of the parts does not change the permission', () => {
   const other = reordered(PERMISSION)
   assert.notDeepEqual(Buffer.from(other), Buffer.from(PERMISSION))
   assert.deepEqual(decodeSecurityDescriptor(other), decodeSecurityDescriptor(PERMISSION))
   assert.equal(permissionKeyOf(other), permissionKeyOf(PERMISSION))
 })
 
-test('a key is two numbers of 64 bits', () => {
+test('a key is two 64-bit numbers', () => {
   const key = permissionKeyOf(PERMISSION)
   assert.match(key, /^\d{1,20}\*\d{1,20}$/)
   for (const part of key.split('*')) assert(BigInt(part) < 2n ** 64n)
 })
 
-test('other permissions have other keys', () => {
+test('different permissions have different keys', () => {
   const texts = [
     'O:SYG:SYD:',
     'O:SYG:SYD:P',
@@ -55,7 +55,7 @@ test('other permissions have other keys', () => {
   assert.equal(new Set(keys).size, texts.length)
 })
 
-const WHOLE: readonly (readonly [text: string, whole: boolean])[] = [
+const PERMISSIONS: readonly (readonly [text: string, isComplete: boolean])[] = [
   ['O:SYG:SYD:', true],
   ['O:SYG:SYD:NO_ACCESS_CONTROL', true],
   ['O:SYG:SY', false],
@@ -63,10 +63,10 @@ const WHOLE: readonly (readonly [text: string, whole: boolean])[] = [
   ['G:SYD:', false],
 ]
 
-for (const [text, whole] of WHOLE) {
-  test(`${text} is ${whole ? 'a' : 'no'} permission`, () => {
+for (const [text, isComplete] of PERMISSIONS) {
+  test(`${text} is ${isComplete ? 'a complete' : 'an incomplete'} permission`, () => {
     const check = () => checkPermission(parseDescriptorText(text))
-    if (whole) check()
+    if (isComplete) check()
     else assert.throws(check, invalid)
   })
 }
@@ -84,7 +84,7 @@ const BROKEN: readonly (readonly [what: string, bytes: Uint8Array])[] = [
   ['another revision', spoiled(0, 2)],
   ['absolute form', spoiled(3, 0)],
   ['an owner in the header', spoiled(4, 19)],
-  ['an owner behind the end', spoiled(4, 0xff, 0xff, 0xff, 0xff)],
+  ['an owner beyond the end', spoiled(4, 0xff, 0xff, 0xff, 0xff)],
   ['a list of revision 5', spoiled(20, 5)],
   ['a list shorter than its header', spoiled(22, 7, 0)],
   ['a list longer than the descriptor', spoiled(22, 0xff, 0xff)],
@@ -123,7 +123,7 @@ const descriptor = fc.record({
   dacl: acl,
 })
 
-test('canonical bytes are read as what they were made from, and made again', () => {
+test('canonical bytes decode to their descriptor and encode to the same bytes', () => {
   const check = (value: Parameters<typeof encodeSecurityDescriptor>[0]) => {
     const bytes = encodeSecurityDescriptor(value)
     const read = decodeSecurityDescriptor(bytes)
@@ -134,7 +134,7 @@ test('canonical bytes are read as what they were made from, and made again', () 
   fc.assert(fc.property(descriptor, check), { numRuns: 1000 })
 })
 
-test('any bytes are a descriptor or FileInvalidPermission', () => {
+test('any bytes decode to a descriptor or are FileInvalidPermission', () => {
   const changes = fc.array(fc.tuple(fc.nat(PERMISSION.length - 1), fc.nat(255)), { maxLength: 6 })
   const changed = fc.tuple(changes, fc.nat(PERMISSION.length)).map(([list, lengthBytes]) => {
     const bytes = Uint8Array.from(PERMISSION)

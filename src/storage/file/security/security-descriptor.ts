@@ -1,6 +1,6 @@
-// Security descriptors ([MS-DTYP] 2.4.6) as plain values, and their self-relative bytes: what SMB sends,
-// what REST calls the Binary format (in base64), and what a share's permission store holds. Encoding is
-// canonical, so equal permissions have equal bytes and one permission key.
+// Security descriptors ([MS-DTYP] 2.4.6) as plain values, and their self-relative encoding: SMB sends it, REST calls it
+// the Binary format (in base64), and a share's permission store holds it. The encoding is canonical, so equal
+// permissions have equal bytes and the same permission key.
 import { createHash } from 'node:crypto'
 import { StorageError } from '../../shared/error.ts'
 import { decodeAcl, encodeAcl } from './security-descriptor-ace.ts'
@@ -28,7 +28,7 @@ export const CONTROL = {
   selfRelative: 0x8000,
 } as const
 
-/** A list that is present (by `control`) and undefined is NULL: all may do all. An empty list: none. */
+/** A list that is present (by `control`) but undefined is NULL and allows everything. An empty list allows nothing. */
 export type SecurityDescriptor = {
   readonly control: number
   readonly owner: Sid | undefined
@@ -56,7 +56,7 @@ export function decodeSecurityDescriptor(bytes: Uint8Array): SecurityDescriptor 
     return decode(bytes.subarray(offset))
   }
   return {
-    // The byte that resource managers may use is not kept, so nor is the flag that speaks of it.
+    // The resource manager's byte is not stored, so its flag is cleared.
     control: control & ~CONTROL.resourceControlValid,
     owner: part(4, decodeSid),
     group: part(8, decodeSid),
@@ -65,7 +65,7 @@ export function decodeSecurityDescriptor(bytes: Uint8Array): SecurityDescriptor 
   }
 }
 
-/** In the order that Windows and the service write: SACL, DACL, owner, group. */
+/** In the order that Windows and the service use: SACL, DACL, owner, group. */
 export function encodeSecurityDescriptor(descriptor: SecurityDescriptor): Uint8Array {
   const { owner, group, sacl, dacl } = descriptor
   const parts: readonly (readonly [field: number, bytes: Uint8Array | undefined])[] = [
@@ -99,7 +99,7 @@ function controlOf({ control, sacl, dacl }: SecurityDescriptor): number {
   )
 }
 
-/** A permission of a share has an owner, a group and a DACL; what SMB sends may lack some. */
+/** A permission of a share must have an owner, a group and a DACL; descriptors from SMB may lack some. */
 export function checkPermission({ control, owner, group, dacl }: SecurityDescriptor): void {
   const hasDacl = dacl !== undefined || (control & CONTROL.daclPresent) !== 0
   if (owner === undefined || group === undefined || !hasDacl) {
@@ -107,7 +107,7 @@ export function checkPermission({ control, owner, group, dacl }: SecurityDescrip
   }
 }
 
-/** `a*b`, as the service's keys look: the same for all ways to write one descriptor. */
+/** `a*b`, the format of the service's keys; the same for all encodings of a descriptor. */
 export function permissionKeyOf(descriptorBytes: Uint8Array): string {
   const canonical = encodeSecurityDescriptor(decodeSecurityDescriptor(descriptorBytes))
   const hash = createHash('sha256').update(canonical).digest()

@@ -1,4 +1,4 @@
-// [MS-DTYP] 2.4.2: a SID as text, as bytes, and by its two-letter name.
+// [MS-DTYP] 2.4.2: SIDs as text, as bytes and as two-letter aliases.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../shared/error.ts'
@@ -32,16 +32,16 @@ const NO_SIDS = [
 ]
 
 for (const text of NO_SIDS) {
-  test(`'${text}' is no SID`, () => assert.equal(parseSid(text), undefined))
+  test(`'${text}' is not a SID`, () => assert.equal(parseSid(text), undefined))
 }
 
 for (const hex of ['', '01', '0200000000000005', '0101000000000005', '0110000000000005']) {
-  test(`bytes ${hex} are no SID`, () => {
+  test(`bytes ${hex} are not a SID`, () => {
     assert.throws(() => decodeSid(Buffer.from(hex, 'hex')), StorageError)
   })
 }
 
-test('the system and the administrators are shown by name, others by number', () => {
+test('well-known SIDs are formatted as aliases, others as numbers', () => {
   assert.equal(formatSid('S-1-5-18'), 'SY')
   assert.equal(formatSid('S-1-5-32-544'), 'BA')
   assert.equal(formatSid('S-1-5-21-1-2-3-512'), 'S-1-5-21-1-2-3-512')

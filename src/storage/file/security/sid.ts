@@ -1,6 +1,6 @@
-// Security identifiers ([MS-DTYP] 2.4.2): one canonical text inside (`S-1-5-32-544`), the packet form in
-// descriptors, and the two-letter names of SDDL. Only the names that mean the same everywhere are here:
-// a domain's own (DA, DU, LA…) have no SID without a domain, so the service refuses them.
+// Security identifiers ([MS-DTYP] 2.4.2): canonical text in memory (`S-1-5-32-544`), the packet form in descriptors, and
+// the two-letter aliases of SDDL. Aliases of domain SIDs (DA, DU, LA…) are missing: without a domain they have no SID,
+// and the service rejects them.
 import { StorageError } from '../../shared/error.ts'
 
 /** `S-1-` authority, sub-authorities; decimal, no leading zeros. */
@@ -37,7 +37,7 @@ export function sidLengthBytes(sid: Sid): number {
   return 8 + 4 * (sid.split('-').length - 3)
 }
 
-/** The SID at the start of `bytes`, which may go on behind it. */
+/** Decodes the SID at the start of `bytes`, ignoring the rest. */
 export function decodeSid(bytes: Uint8Array): Sid {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (bytes.length < 8 || bytes[0] !== 1) throw new StorageError('FileInvalidPermission')
@@ -62,7 +62,7 @@ export function encodeSid(sid: Sid): Uint8Array {
   return bytes
 }
 
-/** An alias or an `S-1-…` text; undefined when it is neither. */
+/** Accepts an alias or an `S-1-…` text; undefined if it is neither. */
 export function parseSid(text: string): Sid | undefined {
   const upper = text.toUpperCase()
   if (Object.hasOwn(SID_ALIASES, upper)) return SID_ALIASES[upper]
@@ -72,7 +72,7 @@ export function parseSid(text: string): Sid | undefined {
   return sidOf(authority, subAuthorities)
 }
 
-/** As SDDL shows it: the alias where there is one. */
+/** The SDDL form: the alias if there is one. */
 export function formatSid(sid: Sid): string {
   return ALIAS_OF.get(sid) ?? sid
 }

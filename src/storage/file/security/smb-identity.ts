@@ -1,12 +1,11 @@
-// A user of SMB who is not the account itself: what security descriptors know of him. His SID follows from the names
-// of account and user alone, so it is the same after a restart, on another machine, and for a user who was taken off
-// the list and is put on it again.
+// The SIDs of an SMB user, as opposed to the account itself. A user's SID is derived only from the names of account and
+// user, so it is the same after a restart, on another machine, and for a user who is removed and added again.
 import { createHash } from 'node:crypto'
 import { SYSTEM_CREATOR, type Creator } from './security-descriptor-inherit.ts'
 import type { Sid } from './sid.ts'
 
 export type SmbIdentity = {
-  /** As it is configured. */
+  /** As configured. */
   readonly name: string
   readonly sid: Sid
   /** The primary group: all users of the account. */
@@ -15,19 +14,19 @@ export type SmbIdentity = {
   readonly sids: ReadonlySet<Sid>
 }
 
-/** Everyone, Authenticated Users, Users, NETWORK: who logs in over SMB is in all of them. */
+/** Everyone, Authenticated Users, Users, NETWORK: every SMB user is in all of them. */
 const GROUPS: readonly Sid[] = ['S-1-1-0', 'S-1-5-11', 'S-1-5-32-545', 'S-1-5-2']
 
 /** DOMAIN_GROUP_RID_USERS ([MS-DTYP] 2.4.2.4) */
 const USERS_RID = 513
-/** Below are those that mean something in every domain. */
+/** Smaller RIDs are well-known in every domain. */
 const RID_MIN = 1_000
 const RID_COUNT = 2 ** 30 - RID_MIN
 
 /**
- * S-1-5-21-a-b-c-rid: a, b, c are the first three words (little-endian) of SHA-256 of the account's name, as of a
- * domain; rid is 1000 and more, from the first word of SHA-256 of account, a zero byte and the user's name in small
- * letters.
+ * S-1-5-21-a-b-c-rid: a, b, c are the first three words (little-endian) of the SHA-256 of the account's name, which
+ * plays the role of a domain. rid is at least 1000, from the first word of the SHA-256 of the account, a zero byte and
+ * the user's name in lower case.
  */
 export function smbIdentity(account: string, name: string): SmbIdentity {
   const domain = domainSidOf(account)
@@ -38,13 +37,13 @@ export function smbIdentity(account: string, name: string): SmbIdentity {
   return { name, sid, groupSid, sids: new Set([sid, groupSid, ...GROUPS]) }
 }
 
-/** What the SIDs of an account's users begin with. */
+/** The common prefix of the SIDs of an account's users. */
 export function domainSidOf(account: string): Sid {
   const hash = createHash('sha256').update(account).digest()
   return ['S-1-5-21', ...[0, 4, 8].map((offset) => hash.readUInt32LE(offset))].join('-')
 }
 
-/** Whose a new file is; undefined is the account, whose files are the system's. */
+/** The owner of new files. Undefined is the account, whose files belong to SYSTEM. */
 export function creatorOf(identity: SmbIdentity | undefined): Creator {
   if (identity === undefined) return SYSTEM_CREATOR
   return { owner: identity.sid, group: identity.groupSid }

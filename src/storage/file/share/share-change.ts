@@ -1,5 +1,5 @@
-// Create Share, and what changes a share as a whole: properties, metadata, policies, its lease. Only these
-// change its ETag, and a lease not even that. Unlike a container's, a share's lease guards all of them.
+// Create Share, and changes to a share as a whole: properties, metadata, policies, lease. Only these change its ETag,
+// and a lease does not. Unlike a container's lease, a share's lease guards all of them.
 import {
   shareUsageBytes,
   getShare,
@@ -22,7 +22,8 @@ import {
   type LeaseResult,
 } from '../../shared/lease.ts'
 import { NO_METADATA, type Metadata } from '../../shared/metadata.ts'
-import { nextStamp, type Moment } from '../../../node/moment.ts'
+import { modifiedAt } from '../../shared/modified.ts'
+import type { Moment } from '../../../node/moment.ts'
 import { fileTimeOf } from '../tree/file-time.ts'
 import { ROOT_ID, saveNode } from '../tree/node.ts'
 import { storePermission } from '../security/permission.ts'
@@ -36,7 +37,7 @@ type NewShare = {
   readonly provision: ShareProvision
 }
 
-/** With its root directory, which is there as long as the share is. */
+/** Also creates the root directory, which exists as long as the share. */
 export function* createShare(
   tx: Tx,
   address: Pick<ShareAddress, 'account' | 'share'>,
@@ -47,8 +48,7 @@ export function* createShare(
   if (existing !== undefined) throw new StorageError('ShareAlreadyExists')
   const share: Share = {
     id,
-    stamp: nextStamp(undefined, moment),
-    modifiedMs: moment.nowMs,
+    ...modifiedAt(undefined, moment),
     metadata,
     policies: [],
     ...provisionShare(provision, moment.nowMs),
@@ -87,7 +87,7 @@ function* createRoot(tx: Tx, share: Share): Step<void> {
 
 export type ShareOrSnapshot = Share | ShareSnapshot
 
-/** Reads take a lease id as a condition, but need none. */
+/** A lease id is an optional condition of reads. */
 export function* readShare(
   tx: ReadTx,
   address: ShareAddress,
@@ -108,7 +108,7 @@ function* requireShareAt(tx: ReadTx, address: ShareAddress): Step<ShareOrSnapsho
 export type ShareChange =
   Pick<Share, 'metadata'> | Pick<Share, 'policies'> | { readonly provision: ShareProvision }
 
-/** Set Share Metadata, ACL and Properties: the named parts are replaced whole. */
+/** Set Share Metadata, ACL and Properties: each given part is replaced as a whole. */
 export function* changeShare(
   tx: Tx,
   address: ShareAddress,
@@ -116,20 +116,19 @@ export function* changeShare(
   moment: Moment,
 ): Step<Share> {
   const current = yield* requireShare(tx, address)
-  const stays = checkLeaseForWrite(current.lease, leaseId, moment.nowMs, 'share')
-  const set =
+  const lease = checkLeaseForWrite(current.lease, leaseId, moment.nowMs, 'share')
+  const changed =
     'provision' in change ? reprovisionShare(current, change.provision, moment.nowMs) : change
   const share: Share = {
-    ...withLease(current, stays),
-    ...set,
-    stamp: nextStamp(current.stamp, moment),
-    modifiedMs: Math.max(current.modifiedMs, moment.nowMs),
+    ...withLease(current, lease),
+    ...changed,
+    ...modifiedAt(current, moment),
   }
   saveShare(tx, address, share)
   return share
 }
 
-/** Lease Share, for the share or one of its snapshots: each has a lease of its own. Its ETag stays. */
+/** Lease Share. The share and each of its snapshots have a lease of their own. The ETag does not change. */
 export function* leaseShare(
   tx: Tx,
   address: ShareAddress,

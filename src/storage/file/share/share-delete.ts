@@ -1,11 +1,12 @@
-// Delete Share and Restore Share. Where shares are kept for some days, one that is deleted can be had back
-// with its snapshots; else it is gone and swept. Its name is free at once either way,
-// unless --nameReuseSeconds holds it (held-name.ts).
+// Delete Share and Restore Share. With a retention policy, a deleted share can be restored with its snapshots until the
+// retention ends; without one it is swept. Either way its name is free at once, unless --nameReuseSeconds holds it
+// (held-name.ts).
 import type { Step } from '../../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import { StorageError } from '../../shared/error.ts'
 import { checkLeaseForWrite, leaseStatus } from '../../shared/lease.ts'
-import { nextStamp, type Moment } from '../../../node/moment.ts'
+import { modifiedAt } from '../../shared/modified.ts'
+import type { Moment } from '../../../node/moment.ts'
 import { deletedNow } from '../../shared/retention.ts'
 import { getServiceProperties } from '../../shared/service.ts'
 import { deletedShareKey, pastShareKey, shareDueKey, shareKey } from '../keys.ts'
@@ -41,10 +42,10 @@ export function* deleteShare(
   checkLeaseForWrite(share.lease, request.leaseId, moment.nowMs, 'share')
   yield* checkSnapshots(tx, share, request, moment.nowMs)
   const usageBytes = yield* shareUsageBytes(tx, share.id)
-  const kept = share.snapshotCount === 0 ? 0 : yield* snapshotUsageBytes(tx, share.id)
+  const snapshotBytes = share.snapshotCount === 0 ? 0 : yield* snapshotUsageBytes(tx, share.id)
   yield* closeOpens(tx, share.id)
-  yield* putAway(tx, address, share, moment)
-  return { usageBytes, snapshotUsageBytes: kept }
+  yield* retainOrDelete(tx, address, share, moment)
+  return { usageBytes, snapshotUsageBytes: snapshotBytes }
 }
 
 function* checkSnapshots(
@@ -61,7 +62,7 @@ function* checkSnapshots(
   }
 }
 
-function* putAway(
+function* retainOrDelete(
   tx: FileTx,
   { account, share: name }: Pick<ShareAddress, 'account' | 'share'>,
   share: Share,
@@ -76,12 +77,12 @@ function* putAway(
   }
   const { lease: _lease, ...rest } = share
   const past: DeletedShare = { ...rest, deleted: deletedNow(nowMs, days) }
-  // The id is in the key too, so that two of one name never meet.
+  // The key includes the id, so that several deleted shares can have the same name.
   tx.put(pastShareKey(account, name, share.id), encodeRecord(past))
   tx.put(shareDueKey(past.deleted.untilMs, share.id), encodeRecord({ account, name }))
 }
 
-/** Restore Share, under its own name. `id` is the version that List Shares shows; its ETag is a new one. */
+/** Restore Share, under its own name. `id` is the version that List Shares shows. The share gets a new ETag. */
 export function* restoreShare(
   tx: FileTx,
   address: Pick<ShareAddress, 'account' | 'share'>,
@@ -97,8 +98,7 @@ export function* restoreShare(
   if (deleted.untilMs <= moment.nowMs) throw new StorageError('ShareNotFound')
   tx.delete(key)
   tx.delete(shareDueKey(deleted.untilMs, id))
-  const stamp = nextStamp(past.stamp, moment)
-  const share = { ...past, stamp, modifiedMs: Math.max(past.modifiedMs, moment.nowMs) }
+  const share = { ...past, ...modifiedAt(past, moment) }
   saveShare(tx, address, share)
   return share
 }

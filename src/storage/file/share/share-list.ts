@@ -1,10 +1,9 @@
-// List Shares: the shares of an account by name, and with them, if asked for, the deleted ones that can be
-// restored and the snapshots of both. What is deleted stands before the share that has its name now, and a
-// share's snapshots, the oldest first, before the share.
+// List Shares: the shares of an account by name, optionally with soft-deleted shares and the snapshots of both. Deleted
+// shares come before the current share of the same name. A share's snapshots, oldest first, come before the share.
 import type { Key, ReadTx, Step } from '../../../kv/kv.ts'
 import { decodeRecord, type StoredRecord } from '../../../kv/record.ts'
 import { SKIP_MAX } from '../../shared/cursor.ts'
-import { nameOf, openNames, type NamePosition, type Names } from '../../shared/name-list.ts'
+import { nameOf, openNames, type NamePosition, type NameSource } from '../../shared/name-list.ts'
 import { pastShareKey, pastShareKeyPrefix, shareKey, shareKeyPrefix } from '../keys.ts'
 import { shareSnapshots, type DeletedShare, type Share, type ShareSnapshot } from './share.ts'
 
@@ -14,7 +13,7 @@ export type ShareItem = {
   readonly deleted?: DeletedShare['deleted']
 }
 
-/** Where a page begins: behind a share, a deleted one of that name, or a snapshot of either. */
+/** A page starts after this share, deleted share of that name, or snapshot of either. */
 export type SharePosition = NamePosition
 
 type SharePage = {
@@ -22,7 +21,7 @@ type SharePage = {
   readonly next: SharePosition | undefined
 }
 
-export type ListShares = {
+type ListShares = {
   readonly prefix: string
   readonly after: SharePosition | undefined
   readonly countMax: number
@@ -45,21 +44,21 @@ export function* listShares(
   for (;;) {
     const found = yield* walk()
     if (found === undefined) return { items, next: undefined }
-    const isOver = found.deleted !== undefined && found.deleted.untilMs <= nowMs
-    const shown = isOver ? [] : yield* itemsOf(tx, found, list)
-    for (const item of shown) {
+    const isExpired = found.deleted !== undefined && found.deleted.untilMs <= nowMs
+    const listed = isExpired ? [] : yield* itemsOf(tx, found, list)
+    for (const item of listed) {
       if (items.length === list.countMax) return { items, next }
       items.push(item)
       next = positionOf(item)
     }
-    if (!isOver) continue
+    if (!isExpired) continue
     next = positionOf(found)
     skipped += 1
     if (skipped > SKIP_MAX) return { items, next }
   }
 }
 
-/** The share and, before it, those of its snapshots that were not on the page before. */
+/** The share, preceded by its snapshots that were not on the previous page. */
 function* itemsOf(
   tx: ReadTx,
   found: Found,
@@ -70,11 +69,11 @@ function* itemsOf(
   const isResumed = after?.name === name && after.deletedId === positionOf(found).deletedId
   const from = isResumed ? (after.snapshot ?? 0) : 0
   const snapshots = yield* shareSnapshots(tx, found.share.id)
-  const shown = snapshots.filter(({ snapshot }) => snapshot > from)
-  return [...shown.map((share) => ({ name, share, ...(deleted && { deleted }) })), found]
+  const listed = snapshots.filter(({ snapshot }) => snapshot > from)
+  return [...listed.map((share) => ({ name, share, ...(deleted && { deleted }) })), found]
 }
 
-const SHARES: Names<Found> = {
+const SHARES: NameSource<Found> = {
   prefix: shareKeyPrefix,
   key: shareKey,
   pastPrefix: pastShareKeyPrefix,

@@ -1,22 +1,24 @@
-// What SMB clients hold open in a share that goes, or in a snapshot of it: all of it is closed, as by force.
+// Force-closes all SMB opens in a share that is deleted, or in a deleted snapshot of it.
 import type { Key, KeyRange, Step } from '../../../kv/kv.ts'
 import { decodeRecord } from '../../../kv/record.ts'
 import { scanAll } from '../../../kv/scan.ts'
-import { cacheKey, cachesRange, deletePendingRange, locksRange, opensRange } from '../keys.ts'
+import { removeHolder } from '../cache/cache-grant.ts'
+import { deletePendingRange, locksRange, opensRange } from '../keys.ts'
 import type { FileOpen, FileTx } from '../open/open.ts'
+import { deletePersistentOpen } from '../open/persistent-open.ts'
 
 const COUNT = 1_000
 
-/** Those of one snapshot, or every one. */
+/** The opens of one snapshot, or all opens of the share. */
 export function* closeOpens(tx: FileTx, shareId: number, snapshot?: number): Step<void> {
   for (const { key, value } of yield* scanAll(tx, opensRange(shareId), COUNT)) {
     const open = decodeRecord<FileOpen>(value)
     if (snapshot !== undefined && open.snapshot !== snapshot) continue
     tx.delete(key)
-    tx.announce({ kind: 'close', open })
+    if (open.persistent !== undefined) deletePersistentOpen(tx, open)
+    if (open.holder !== undefined) removeHolder(tx, open, open.holder)
     yield* deleteAll(tx, locksRange(shareId, open.nodeId, open.openId))
-    if (snapshot === undefined) yield* deleteAll(tx, cachesRange(shareId, open.nodeId))
-    else if (open.holder !== undefined) tx.delete(cacheKey(shareId, open.nodeId, open.holder))
+    tx.announce({ kind: 'close', open })
   }
   if (snapshot === undefined) yield* deleteAll(tx, deletePendingRange(shareId))
 }

@@ -1,4 +1,4 @@
-// Security descriptors in a share's permission store, by the share's address.
+// Create and Get Permission: security descriptors in a share's permission store.
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { requirePermission, storePermission } from '../security/permission.ts'
 import { requireShare, type ShareAddress } from './share.ts'

@@ -1,18 +1,18 @@
-// What a share is provisioned with, and what follows from it: quota, access tier and protocols. One account has
-// both kinds here, standard shares, which are billed by use, and premium ones, whose speed follows from
-// their size ("Understanding Azure Files billing", provisioned v1).
+// Provisioning of a share: quota, access tier and protocols. Here, one account may have both standard shares, billed by
+// use, and premium shares, whose performance depends on their size ("Understanding Azure Files billing",
+// provisioned v1).
 import { StorageError } from '../../shared/error.ts'
-import type { AccessTier, EnabledProtocol, RootSquash, Share } from './share.ts'
+import type { ShareAccessTier, EnabledProtocol, RootSquash, Share } from './share.ts'
 
 export const QUOTA_GIB_MAX = 102_400
 const QUOTA_GIB_DEFAULT = 5_120
 const PREMIUM_QUOTA_GIB_MIN = 100
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** What a request asks for; what it leaves out stays as it is, or is the default. */
+/** The requested values. Those left out keep their current value, or get the default. */
 export type ShareProvision = {
   readonly quotaGib?: number
-  readonly accessTier?: AccessTier
+  readonly accessTier?: ShareAccessTier
   readonly enabledProtocol?: EnabledProtocol
   readonly rootSquash?: RootSquash
   readonly snapshotVirtualDirectoryAccess?: boolean
@@ -29,38 +29,42 @@ type Provisioned = Pick<
   | 'snapshotVirtualDirectoryAccess'
 >
 
-/** Create Share. NFS is for premium shares, and squashing and the `.snapshots` directory are for NFS. */
-export function provisionShare(asked: ShareProvision, nowMs: number): Provisioned {
-  const enabledProtocol = asked.enabledProtocol ?? 'SMB'
+/** Create Share. NFS requires a premium share; root squash and the `.snapshots` directory require NFS. */
+export function provisionShare(request: ShareProvision, nowMs: number): Provisioned {
+  const enabledProtocol = request.enabledProtocol ?? 'SMB'
   const isNfs = enabledProtocol === 'NFS'
-  const accessTier = asked.accessTier ?? (isNfs ? 'Premium' : 'TransactionOptimized')
-  const quotaGib = asked.quotaGib ?? QUOTA_GIB_DEFAULT
-  checkProvision({ enabledProtocol, accessTier, quotaGib }, asked)
+  const accessTier = request.accessTier ?? (isNfs ? 'Premium' : 'TransactionOptimized')
+  const quotaGib = request.quotaGib ?? QUOTA_GIB_DEFAULT
+  checkProvision({ enabledProtocol, accessTier, quotaGib }, request)
   return {
     quotaGib,
     accessTier,
     accessTierChangedMs: nowMs,
     enabledProtocol,
     ...(isNfs && {
-      rootSquash: asked.rootSquash ?? 'NoRootSquash',
-      snapshotVirtualDirectoryAccess: asked.snapshotVirtualDirectoryAccess ?? true,
+      rootSquash: request.rootSquash ?? 'NoRootSquash',
+      snapshotVirtualDirectoryAccess: request.snapshotVirtualDirectoryAccess ?? true,
     }),
   }
 }
 
-/** Set Share Properties. Between premium and the other tiers there is no way. */
-export function reprovisionShare(share: Share, asked: ShareProvision, nowMs: number): Provisioned {
+/** Set Share Properties. A share can't move between premium and the other tiers. */
+export function reprovisionShare(
+  share: Share,
+  request: ShareProvision,
+  nowMs: number,
+): Provisioned {
   const { enabledProtocol } = share
-  const accessTier = asked.accessTier ?? share.accessTier
-  const quotaGib = asked.quotaGib ?? share.quotaGib
+  const accessTier = request.accessTier ?? share.accessTier
+  const quotaGib = request.quotaGib ?? share.quotaGib
   if ((accessTier === 'Premium') !== isPremium(share)) {
     throw new StorageError('FileShareAccessTierTransitionNotAllowed')
   }
-  checkProvision({ enabledProtocol, accessTier, quotaGib }, asked)
+  checkProvision({ enabledProtocol, accessTier, quotaGib }, request)
   if (quotaGib < share.quotaGib && nowMs < nextQuotaDowngradeMs(share)) {
     throw new StorageError('ContainerQuotaDowngradeNotAllowed')
   }
-  const { rootSquash, snapshotVirtualDirectoryAccess } = { ...share, ...asked }
+  const { rootSquash, snapshotVirtualDirectoryAccess } = { ...share, ...request }
   return {
     quotaGib,
     ...(quotaGib > share.quotaGib && { quotaRaisedMs: nowMs }),
@@ -74,7 +78,7 @@ export function reprovisionShare(share: Share, asked: ShareProvision, nowMs: num
 
 function checkProvision(
   { enabledProtocol, accessTier, quotaGib }: Required<Pick<Provisioned, Checked>>,
-  asked: ShareProvision,
+  request: ShareProvision,
 ): void {
   const isPremiumTier = accessTier === 'Premium'
   if (isPremiumTier && quotaGib < PREMIUM_QUOTA_GIB_MIN) {
@@ -84,8 +88,8 @@ function checkProvision(
     if (!isPremiumTier) throw invalid('x-ms-access-tier', accessTier)
     return
   }
-  if (asked.rootSquash !== undefined) throw invalid('x-ms-root-squash', asked.rootSquash)
-  const virtual = asked.snapshotVirtualDirectoryAccess
+  if (request.rootSquash !== undefined) throw invalid('x-ms-root-squash', request.rootSquash)
+  const virtual = request.snapshotVirtualDirectoryAccess
   if (virtual !== undefined) {
     throw invalid('x-ms-enable-snapshot-virtual-directory-access', String(virtual))
   }
@@ -101,7 +105,7 @@ export function isPremium({ accessTier }: Pick<Share, 'accessTier'>): boolean {
   return accessTier === 'Premium'
 }
 
-/** A premium share can be made smaller a day after it was last made larger; a standard one at any time. */
+/** The quota of a premium share can be lowered a day after it was last raised; a standard share's at any time. */
 export function nextQuotaDowngradeMs(
   share: Pick<Share, 'accessTier' | 'quotaRaisedMs' | 'accessTierChangedMs'>,
 ): number {
@@ -123,7 +127,7 @@ const IOPS_MAX = 102_400
 const MIBPS_MAX = 10_340
 const HOUR_SECONDS = 3_600
 
-/** What the service provisions for a premium share of this size; nothing here is slowed down to it. */
+/** The performance that the service provisions for a premium share of this size. Lazuli does not throttle to it. */
 export function performanceOf({ quotaGib }: Pick<Share, 'quotaGib'>): Performance {
   const iops = Math.min(3_000 + quotaGib, IOPS_MAX)
   const burstIops = Math.min(Math.max(10_000, 3 * quotaGib), IOPS_MAX)

@@ -1,10 +1,11 @@
-// Snapshot Share: a number, and a copy of the share's own record; what is in the share stays where it is
-// (snapshot-view.ts). A snapshot that is deleted leaves a mark, and the sweep takes what only it showed.
+// Snapshot Share: stores a number and a copy of the share's record; the content is copy-on-write (snapshot-view.ts).
+// Deleting a snapshot leaves a mark, and the sweep removes the states that only it showed.
 import type { Step } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
 import { StorageError } from '../../shared/error.ts'
 import { checkLeaseForWrite } from '../../shared/lease.ts'
 import type { Metadata } from '../../shared/metadata.ts'
+import { modifiedAt } from '../../shared/modified.ts'
 import { nextStamp, type Moment } from '../../../node/moment.ts'
 import { deletedShareSnapshotKey, shareSnapshotKey } from '../keys.ts'
 import type { FileTx } from '../open/open.ts'
@@ -20,7 +21,7 @@ import {
   type ShareSnapshot,
 } from './share.ts'
 
-/** The ETag is the share's, unless the snapshot has metadata of its own. */
+/** The snapshot has the share's ETag, unless it gets metadata of its own. */
 export function* snapshotShare(
   tx: FileTx,
   address: Pick<ShareAddress, 'account' | 'share'>,
@@ -33,18 +34,14 @@ export function* snapshotShare(
   }
   const { lease: _lease, lastSnapshot, snapshotFloor = 0, snapshotCount, ...rest } = share
   const number = nextStamp(Math.max(lastSnapshot, snapshotFloor), moment)
-  const own = metadata && {
-    metadata,
-    stamp: nextStamp(share.stamp, moment),
-    modifiedMs: Math.max(share.modifiedMs, moment.nowMs),
-  }
+  const own = metadata && { metadata, ...modifiedAt(share, moment) }
   const snapshot: ShareSnapshot = { ...rest, ...own, snapshot: number }
   saveShareSnapshot(tx, snapshot)
   saveShare(tx, address, { ...share, lastSnapshot: number, snapshotCount: snapshotCount + 1 })
   return snapshot
 }
 
-/** Delete Share, of a snapshot: the share itself stays as it is, and clients that look at it are shut out. */
+/** Delete Share, for a snapshot. The share itself does not change; SMB opens in the snapshot are closed. */
 export function* deleteShareSnapshot(
   tx: FileTx,
   address: ShareAddress & { readonly snapshot: number },
@@ -56,7 +53,7 @@ export function* deleteShareSnapshot(
   const { lease, snapshot } = yield* requireShareSnapshot(tx, id, address.snapshot)
   checkLeaseForWrite(lease, leaseId, moment.nowMs, 'share')
   tx.delete(shareSnapshotKey(id, snapshot))
-  // A state that nobody shows any more need not be kept by the next change, so the last one is looked for.
+  // The newest snapshot left: states newer than it need not be preserved by the next change.
   const last = (yield* shareSnapshots(tx, id)).at(-1)?.snapshot ?? 0
   saveShare(tx, address, {
     ...share,
@@ -64,7 +61,7 @@ export function* deleteShareSnapshot(
     snapshotFloor: Math.max(lastSnapshot, snapshotFloor),
     snapshotCount: snapshotCount - 1,
   })
-  // The stamp tells a sweep under way that there is more to do.
+  // The new stamp tells a running sweep that there is more to do.
   tx.put(deletedShareSnapshotKey(id), encodeRecord({ stamp: moment.stamp }))
   yield* closeOpens(tx, id, snapshot)
 }

@@ -1,5 +1,5 @@
-// What a share's snapshots hold beyond the share itself: bytes that were overwritten or deleted since. The
-// service calls its own number approximate, and so is this: it looks at a bounded number of former states.
+// The bytes that only a share's snapshots hold: overwritten or deleted since. The service calls its number approximate,
+// and so is this one: it reads a bounded number of past states.
 import { decodeKey } from '../../../kv/key.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { decodeRecord } from '../../../kv/record.ts'

@@ -1,13 +1,13 @@
-// A share: one record, found by account and name; everything in it is found by its id. Its snapshots are
-// records with its own, and what is in them costs nothing (snapshot-view.ts).
+// A share: one record, looked up by account and name. The share's id is part of the keys of everything in it. A
+// snapshot is a copy of the share's record; the content of snapshots is copy-on-write (snapshot-view.ts).
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
-import { getFields } from '../../../kv/fields.ts'
 import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import { scanAll } from '../../../kv/scan.ts'
 import type { SignedIdentifier } from '../../shared/access-policy.ts'
 import { StorageError } from '../../shared/error.ts'
 import type { Lease } from '../../shared/lease.ts'
 import type { Metadata } from '../../shared/metadata.ts'
+import { requireFields } from '../../shared/require-fields.ts'
 import type { Deleted } from '../../shared/retention.ts'
 import { shareKey, shareSnapshotKey, shareSnapshotRange, shareUsageKey } from '../keys.ts'
 import type { ShareView } from './snapshot-view.ts'
@@ -15,11 +15,11 @@ import type { ShareView } from './snapshot-view.ts'
 export type ShareAddress = {
   readonly account: string
   readonly share: string
-  /** The stamp of a snapshot of it. */
+  /** The stamp of a snapshot. */
   readonly snapshot?: number
 }
 
-export type AccessTier = 'TransactionOptimized' | 'Hot' | 'Cool' | 'Premium'
+export type ShareAccessTier = 'TransactionOptimized' | 'Hot' | 'Cool' | 'Premium'
 export type EnabledProtocol = 'SMB' | 'NFS'
 export type RootSquash = 'NoRootSquash' | 'RootSquash' | 'AllSquash'
 
@@ -33,24 +33,24 @@ export type Share = {
   readonly quotaGib: number
   /** Premium: when the quota was last raised. */
   readonly quotaRaisedMs?: number
-  readonly accessTier: AccessTier
+  readonly accessTier: ShareAccessTier
   readonly accessTierChangedMs?: number
   readonly enabledProtocol: EnabledProtocol
   readonly rootSquash?: RootSquash
   readonly snapshotVirtualDirectoryAccess?: boolean
-  /** The stamp of the last snapshot that is still there; 0 if there is none. */
+  /** The stamp of the newest existing snapshot; 0 if there is none. */
   readonly lastSnapshot: number
-  /** Of the last one that was ever taken, where that is gone: the next one is later. */
+  /** The stamp of the newest snapshot ever taken, if it was deleted: the next one must be later. */
   readonly snapshotFloor?: number
   readonly snapshotCount: number
 }
 
-/** A share as it was, with a lease of its own. */
+/** A snapshot of a share, with a lease of its own. */
 export type ShareSnapshot = Omit<Share, 'lastSnapshot' | 'snapshotFloor' | 'snapshotCount'> & {
   readonly snapshot: number
 }
 
-/** One that was deleted and can be restored until its time is over. */
+/** A soft-deleted share, which can be restored until its retention ends. */
 export type DeletedShare = Share & {
   readonly deleted: Deleted
 }
@@ -63,16 +63,14 @@ export function getShare(
   tx: ReadTx,
   { account, share }: Pick<ShareAddress, 'account' | 'share'>,
 ): Step<Share | undefined> {
-  return getFields<Share>(tx, shareKey(account, share))
+  return tx.getFields(shareKey(account, share))
 }
 
-export function* requireShare(
+export function requireShare(
   tx: ReadTx,
-  address: Pick<ShareAddress, 'account' | 'share'>,
+  { account, share }: Pick<ShareAddress, 'account' | 'share'>,
 ): Step<Share> {
-  const share = yield* getShare(tx, address)
-  if (share === undefined) throw new StorageError('ShareNotFound')
-  return share
+  return requireFields(tx, shareKey(account, share), 'ShareNotFound')
 }
 
 export function* requireShareSnapshot(
@@ -85,19 +83,18 @@ export function* requireShareSnapshot(
   return decodeRecord<ShareSnapshot>(value)
 }
 
-/** There are at most 200. */
+/** Oldest first; there are at most 200. */
 export function* shareSnapshots(tx: ReadTx, shareId: number): Step<readonly ShareSnapshot[]> {
   const entries = yield* scanAll(tx, shareSnapshotRange(shareId), SNAPSHOT_COUNT_MAX)
   return entries.map(({ value }) => decodeRecord<ShareSnapshot>(value))
 }
 
-/** The share with what of it is looked at: the present, or a snapshot that is there. */
+/** The share and the view that the address names: the current share or an existing snapshot. */
 export function* requireView(
   tx: ReadTx,
   address: ShareAddress,
 ): Step<{ readonly share: Share; readonly view: ShareView }> {
-  const share = yield* getShare(tx, address)
-  if (share === undefined) throw new StorageError('ShareNotFound')
+  const share = yield* requireShare(tx, address)
   const { id: shareId, lastSnapshot } = share
   const { snapshot } = address
   if (snapshot === undefined) return { share, view: { shareId, lastSnapshot } }
@@ -117,13 +114,13 @@ export function saveShare(
   tx.put(shareKey(account, name), encodeRecord(share))
 }
 
-/** The lengths of the files in a share, in all. */
+/** The total length of the files in a share. */
 export function* shareUsageBytes(tx: ReadTx, shareId: number): Step<number> {
   const value = yield* tx.get(shareUsageKey(shareId))
   return value === undefined ? 0 : decodeRecord<{ bytes: number }>(value).bytes
 }
 
-/** A file grew or shrank. Growing ends at the quota, also where that was lowered below what is there. */
+/** Records that a file grew or shrank. Usage can't grow beyond the quota; shrinking always works. */
 export function* changeUsage(
   tx: Tx,
   share: Pick<Share, 'id' | 'quotaGib'>,

@@ -1,5 +1,5 @@
-// Snapshots against a model that makes a full copy for each: whatever is written and deleted in whatever order,
-// a snapshot shows what its copy has, also when others have gone and their states have been swept.
+// Snapshots compared with a model that makes a full copy for each: after any sequence of writes and deletes, a snapshot
+// shows the same as its copy, also after other snapshots were deleted and their states swept.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { randomFrom } from '../../../../test/random.ts'
@@ -8,12 +8,12 @@ import { prefixRange, type Kv, type Tx } from '../../../kv/kv.ts'
 import { openMemoryKv } from '../../../kv/memory-kv.ts'
 import { decodeRecord } from '../../../kv/record.ts'
 import { scanAll } from '../../../kv/scan.ts'
-import { deleteKept, isShown, readKept, saveKept } from './snapshot-view.ts'
-import type { Kept, KeptPlace, ShareView } from './snapshot-view.ts'
+import { deleteVersioned, isInSnapshot, readVersioned, saveVersioned } from './snapshot-view.ts'
+import type { VersionedRecord, VersionedKeys, ShareView } from './snapshot-view.ts'
 
-type Thing = Kept & { readonly text: string }
+type Thing = VersionedRecord & { readonly text: string }
 
-const place = (name: string): KeptPlace => ({
+const keysOf = (name: string): VersionedKeys => ({
   key: encodeKey('thing', name),
   pastKey: (snapshot) => encodeKey('past', name, snapshot),
   pastFrom: (snapshot) => ({
@@ -24,16 +24,16 @@ const place = (name: string): KeptPlace => ({
 
 function read(kv: Kv, name: string, lastSnapshot: number, snapshot?: number) {
   const view = { shareId: 1, lastSnapshot, ...(snapshot !== undefined && { snapshot }) }
-  return kv.read((tx) => readKept<Thing>(tx, place(name), view))
+  return kv.read((tx) => readVersioned<Thing>(tx, keysOf(name), view))
 }
 
 function change(kv: Kv, name: string, lastSnapshot: number, text: string | undefined) {
   const view: ShareView = { shareId: 1, lastSnapshot }
   return kv.write(function* (tx: Tx) {
-    const before = yield* readKept<Thing>(tx, place(name), view)
+    const before = yield* readVersioned<Thing>(tx, keysOf(name), view)
     if (text !== undefined)
-      saveKept<Thing>(tx, place(name), view, before, { text, since: view.lastSnapshot })
-    else if (before !== undefined) deleteKept<Thing>(tx, place(name), view, before)
+      saveVersioned<Thing>(tx, keysOf(name), view, before, { text, since: view.lastSnapshot })
+    else if (before !== undefined) deleteVersioned<Thing>(tx, keysOf(name), view, before)
   })
 }
 
@@ -43,16 +43,16 @@ async function pastCount(kv: Kv): Promise<number> {
   })
 }
 
-/** A state kept under `kept` that began at `since` is shown by the snapshots in (since, kept]. */
+/** A state written after snapshot `since` and preserved under `until` is shown by the snapshots in (since, until]. */
 function sweep(kv: Kv, names: readonly string[], remaining: readonly number[]) {
   return kv.write(function* (tx) {
     for (const name of names) {
-      for (const kept of Array.from({ length: 100 }, (_, n) => n + 1)) {
-        const value = yield* tx.get(place(name).pastKey(kept))
+      for (const until of Array.from({ length: 100 }, (_, n) => n + 1)) {
+        const value = yield* tx.get(keysOf(name).pastKey(until))
         if (value === undefined) continue
         const { since } = decodeRecord<Thing>(value)
-        if (!remaining.some((each) => since < each && each <= kept)) {
-          tx.delete(place(name).pastKey(kept))
+        if (!remaining.some((each) => since < each && each <= until)) {
+          tx.delete(keysOf(name).pastKey(until))
         }
       }
     }
@@ -60,7 +60,7 @@ function sweep(kv: Kv, names: readonly string[], remaining: readonly number[]) {
 }
 
 describe('one record', () => {
-  test('a snapshot costs nothing until the record changes, and then one state', async () => {
+  test('a snapshot costs nothing until the record changes, then one preserved state', async () => {
     const kv = openMemoryKv()
     await change(kv, 'a', 0, 'first')
     assert.equal(await pastCount(kv), 0)
@@ -71,7 +71,7 @@ describe('one record', () => {
     assert.equal((await read(kv, 'a', 7))?.text, 'third')
   })
 
-  test('one state serves every snapshot that was taken while it lasted', async () => {
+  test('all snapshots taken during a state share one preserved copy of it', async () => {
     const kv = openMemoryKv()
     await change(kv, 'a', 0, 'first')
     await change(kv, 'a', 9, 'second')
@@ -81,14 +81,14 @@ describe('one record', () => {
     }
   })
 
-  test('what came after a snapshot is not in it', async () => {
+  test('a record created after a snapshot is not in it', async () => {
     const kv = openMemoryKv()
     await change(kv, 'a', 4, 'new')
     assert.equal(await read(kv, 'a', 4, 4), undefined)
     assert.equal((await read(kv, 'a', 5, 5))?.text, 'new')
   })
 
-  test('what was deleted is still in it, and made again is another', async () => {
+  test('a record deleted after a snapshot is still in it; recreated, it is a new record', async () => {
     const kv = openMemoryKv()
     await change(kv, 'a', 0, 'first')
     await change(kv, 'a', 4, undefined)
@@ -99,9 +99,9 @@ describe('one record', () => {
     assert.equal((await read(kv, 'a', 6))?.text, 'second')
   })
 
-  test('whether the present state is shown', () => {
-    assert.equal(isShown({ since: 3 }, { shareId: 1, lastSnapshot: 3 }), false)
-    assert.equal(isShown({ since: 3 }, { shareId: 1, lastSnapshot: 4 }), true)
+  test('the current state is in a snapshot only if that was taken after it', () => {
+    assert.equal(isInSnapshot({ since: 3 }, { shareId: 1, lastSnapshot: 3 }), false)
+    assert.equal(isInSnapshot({ since: 3 }, { shareId: 1, lastSnapshot: 4 }), true)
   })
 })
 
@@ -127,17 +127,17 @@ async function runAgainstCopies(seed: number): Promise<void> {
       copies.set((taken += 1), present)
       last = taken
     } else {
-      const gone = [...copies.keys()][random.below(copies.size)]
-      if (gone !== undefined) copies.delete(gone)
-      // The last that is left; the next one has a number that none had before.
+      const deleted = [...copies.keys()][random.below(copies.size)]
+      if (deleted !== undefined) copies.delete(deleted)
+      // The newest that is left. Numbers are never reused.
       last = Math.max(0, ...copies.keys())
       await sweep(kv, NAMES, [...copies.keys()])
     }
     for (const each of NAMES) {
       assert.equal((await read(kv, each, last))?.text, present.get(each), `seed ${seed}, present`)
       for (const [snapshot, copy] of copies) {
-        const seen = (await read(kv, each, last, snapshot))?.text
-        assert.equal(seen, copy.get(each), `seed ${seed}, step ${step}, snapshot ${snapshot}`)
+        const text = (await read(kv, each, last, snapshot))?.text
+        assert.equal(text, copy.get(each), `seed ${seed}, step ${step}, snapshot ${snapshot}`)
       }
     }
   }
@@ -145,6 +145,6 @@ async function runAgainstCopies(seed: number): Promise<void> {
   assert.equal(await pastCount(kv), 0)
 }
 
-test('random writes, deletions, snapshots and deleted snapshots, against full copies', async () => {
+test('snapshots match full copies under random writes, deletes and snapshot deletions', async () => {
   for (let seed = 1; seed <= 40; seed += 1) await runAgainstCopies(seed)
 })

@@ -1,101 +1,91 @@
-// How a share's snapshots cost nothing: a snapshot is a number. Every record of a share says since which
-// snapshot it is as it is; whoever changes it first after a later one keeps the old state under that
-// snapshot's number. A snapshot sees of each record the first state that was kept under its number or a
-// later one, or else the current one, if that is older than the snapshot.
-import { getFields } from '../../../kv/fields.ts'
+// Copy-on-write snapshots of a share: taking one costs nothing, since a snapshot is just a number. Every record of a
+// share stores the last snapshot before its current state. The first change after a newer snapshot preserves the old
+// state under that snapshot's number. For each record, a snapshot shows the first state preserved under its own or a
+// later number, otherwise the current state if that is older than the snapshot.
 import type { Key, ReadTx, ScanRange, Step, Tx } from '../../../kv/kv.ts'
-import {
-  decodeRecord,
-  encodeRecord,
-  encodeSharedRecord,
-  type StoredRecord,
-} from '../../../kv/record.ts'
+import { decodeRecord, encodeRecord, encodeSharedRecord } from '../../../kv/record.ts'
 
-/** What every record of a share has. */
-export type Kept = {
-  /** The share's last snapshot when this state began; 0 if there was none. */
+/** Common to all records of a share that snapshots show. */
+export type VersionedRecord = {
+  /** The share's last snapshot when this state was written; 0 if there was none. */
   readonly since: number
 }
 
-/** The share as it is, or as it was. */
+/** The current share, or one of its snapshots. */
 export type ShareView = {
   readonly shareId: number
-  /** The last snapshot that was taken; 0 if there is none. */
+  /** The newest snapshot; 0 if there is none. */
   readonly lastSnapshot: number
-  /** The snapshot to look at; left out, the present. */
+  /** The snapshot to read; left out, the current share. */
   readonly snapshot?: number
 }
 
-/** Where a record is now, and where its former states are. */
-export type KeptPlace = {
+/** The keys of a record: of its current state, and of its past states. */
+export type VersionedKeys = {
   readonly key: Key
   pastKey(snapshot: number): Key
-  /** The states kept under this snapshot or a later one, in order. */
+  /** The states preserved under this snapshot or a later one, in order. */
   pastFrom(snapshot: number): Pick<ScanRange, 'from' | 'to'>
 }
 
-export function readKept<T extends Kept>(
+export function readVersioned<T extends VersionedRecord>(
   tx: ReadTx,
-  place: KeptPlace,
+  keys: VersionedKeys,
   { snapshot }: ShareView,
 ): Step<T | undefined> {
-  if (snapshot === undefined) return getFields<T>(tx, place.key)
-  return readPast<T>(tx, place, snapshot)
+  if (snapshot === undefined) return tx.getFields<T>(keys.key)
+  return readPast<T>(tx, keys, snapshot)
 }
 
-function* readPast<T extends Kept>(
+function* readPast<T extends VersionedRecord>(
   tx: ReadTx,
-  place: KeptPlace,
+  keys: VersionedKeys,
   snapshot: number,
 ): Step<T | undefined> {
-  const [past] = yield* tx.scan({ ...place.pastFrom(snapshot), countMax: 1 })
-  if (past !== undefined) return seenAt(decodeKept<T>(past.value), snapshot)
-  const record = yield* getFields<T>(tx, place.key)
-  return record === undefined ? undefined : seenAt(record, snapshot)
+  const [past] = yield* tx.scan({ ...keys.pastFrom(snapshot), countMax: 1 })
+  if (past !== undefined) return visibleAt(decodeRecord<T>(past.value), snapshot)
+  const record = yield* tx.getFields<T>(keys.key)
+  return record === undefined ? undefined : visibleAt(record, snapshot)
 }
 
-/** A state that began at this snapshot or later is not what it saw. */
-export function seenAt<T extends Kept>(record: T, snapshot: number): T | undefined {
+/** A snapshot does not show states written after it. */
+export function visibleAt<T extends VersionedRecord>(record: T, snapshot: number): T | undefined {
   return record.since < snapshot ? record : undefined
 }
 
-/** Whether the present state has to be kept for a snapshot before it changes. */
-export function isShown({ since }: Kept, { lastSnapshot }: ShareView): boolean {
+/** Whether a snapshot shows the current state, which then must be preserved before it changes. */
+export function isInSnapshot({ since }: VersionedRecord, { lastSnapshot }: ShareView): boolean {
   return since < lastSnapshot
 }
 
-/** Changes a record, keeping its state if a snapshot shows it. */
-export function saveKept<T extends Kept>(
+/** Changes a record, preserving its old state if a snapshot shows it. */
+export function saveVersioned<T extends VersionedRecord>(
   tx: Tx,
-  place: KeptPlace,
+  keys: VersionedKeys,
   view: ShareView,
   before: T | undefined,
   after: T,
 ): void {
-  keep(tx, place, view, before)
-  tx.put(place.key, encodeSharedRecord(after))
+  preserve(tx, keys, view, before)
+  tx.put(keys.key, encodeSharedRecord(after))
 }
 
-export function deleteKept<T extends Kept>(
+export function deleteVersioned<T extends VersionedRecord>(
   tx: Tx,
-  place: KeptPlace,
+  keys: VersionedKeys,
   view: ShareView,
   before: T,
 ): void {
-  keep(tx, place, view, before)
-  tx.delete(place.key)
+  preserve(tx, keys, view, before)
+  tx.delete(keys.key)
 }
 
-function keep<T extends Kept>(
+function preserve<T extends VersionedRecord>(
   tx: Tx,
-  place: KeptPlace,
+  keys: VersionedKeys,
   view: ShareView,
   before: T | undefined,
 ): void {
-  if (before === undefined || !isShown(before, view)) return
-  tx.put(place.pastKey(view.lastSnapshot), encodeRecord(before))
-}
-
-export function decodeKept<T extends Kept>(value: StoredRecord): T {
-  return decodeRecord<T>(value)
+  if (before === undefined || !isInSnapshot(before, view)) return
+  tx.put(keys.pastKey(view.lastSnapshot), encodeRecord(before))
 }

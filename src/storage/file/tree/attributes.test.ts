@@ -1,4 +1,4 @@
-// The words of x-ms-file-attributes and the bits of SMB: one set of attributes in two spellings.
+// The names of x-ms-file-attributes and the bits of SMB: two formats of the same attributes.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -15,7 +15,7 @@ import {
 } from './attributes.ts'
 
 describe('names', () => {
-  for (const [text, kind, attributes, shown] of [
+  for (const [text, kind, attributes, formatted] of [
     ['None', 'file', 0, 'None'],
     ['none', 'directory', 0, 'Directory'],
     ['ReadOnly', 'file', READ_ONLY, 'ReadOnly'],
@@ -31,9 +31,9 @@ describe('names', () => {
     ],
   ] as const) {
     // prettier-ignore
-    test(`${text} of a ${kind}`, () => {
+    test(`${text} of a ${kind} is ${formatted}`, () => {
       assert.equal(parseAttributes(text, kind), attributes)
-      assert.equal(attributesText({ kind, attributes }), shown)
+      assert.equal(attributesText({ kind, attributes }), formatted)
     })
   }
 
@@ -48,7 +48,7 @@ describe('names', () => {
     ['1', 'file'],
     ['ReadOnly|', 'directory'],
   ] as const) {
-    test(`“${text}” are none of a ${kind}`, () => {
+    test(`“${text}” is invalid for a ${kind}`, () => {
       assert.equal(parseAttributes(text, kind), undefined)
     })
   }
@@ -66,7 +66,7 @@ describe('bits for SMB', () => {
     })
   }
 
-  test('a client sets neither DIRECTORY nor NORMAL', () => {
+  test('clients can set neither DIRECTORY nor NORMAL', () => {
     assert.equal(SETTABLE_ATTRIBUTES & (DIRECTORY | NORMAL), 0)
     assert.equal(SETTABLE_ATTRIBUTES & READ_ONLY, READ_ONLY)
   })

@@ -1,4 +1,4 @@
-// File attributes: bits of [MS-FSCC] 2.6, and the names under which REST has them.
+// File attributes: the bits of [MS-FSCC] 2.6 and their names in REST.
 import type { NodeKind } from './node.ts'
 
 export const READ_ONLY = 0x1
@@ -16,25 +16,25 @@ const NAMES: readonly (readonly [name: string, bit: number])[] = [
 
 const BITS = new Map(NAMES.map(([name, bit]) => [name.toLowerCase(), bit]))
 
-/** Those that clients may set; the others follow from what it is. */
+/** Attributes that clients may set; the others follow from the kind of node. */
 export const SETTABLE_ATTRIBUTES = NAMES.reduce((bits, [, bit]) => bits | bit, 0) & ~DIRECTORY
 
 type Attributed = { readonly kind: NodeKind; readonly attributes: number }
 
-/** As REST shows them: `None`, or names with bars and spaces between them. */
+/** The REST format: `None`, or names separated by ' | '. */
 export function attributesText({ kind, attributes }: Attributed): string {
   const all = kind === 'directory' ? attributes | DIRECTORY : attributes
   const names = NAMES.filter(([, bit]) => (all & bit) !== 0).map(([name]) => name)
   return names.length === 0 ? 'None' : names.join(' | ')
 }
 
-/** As SMB shows them. */
+/** The SMB format. */
 export function attributeBits({ kind, attributes }: Attributed): number {
   const all = kind === 'directory' ? attributes | DIRECTORY : attributes
   return all === 0 ? NORMAL : all
 }
 
-/** undefined: not a list of names; `None` stands alone; `Directory` only for what is one. */
+/** Undefined if the text is invalid. `None` must be the only name; `Directory` is for directories only. */
 export function parseAttributes(text: string, kind: NodeKind): number | undefined {
   const names = text.split('|').map((name) => name.trim().toLowerCase())
   if (names.length === 1 && names[0] === 'none') return 0

@@ -1,4 +1,4 @@
-// What a change tells those who watch a directory (SMB's CHANGE_NOTIFY).
+// Events for clients that watch a directory (SMB's CHANGE_NOTIFY).
 import type { FileNode, Located } from './node.ts'
 import type { FileTx } from '../open/open.ts'
 

@@ -1,4 +1,4 @@
-// New directories, files and symbolic links. REST and SMB come here once they have checked what is theirs to check.
+// Creates directories, files and symbolic links. REST and SMB make their own checks first.
 import type { Piece } from '../../../extent/content/slice.ts'
 import type { Step } from '../../../kv/kv.ts'
 import type { ContentHeaders } from '../../shared/content-headers.ts'
@@ -21,22 +21,22 @@ import { changeUsage } from '../share/share.ts'
 import { newProperties, type SmbProperties } from './smb-properties.ts'
 
 export type NewNode = {
-  /** A fresh id; not taken where a file is replaced. */
+  /** A new id; not used if a file is replaced. */
   readonly nodeId: number
   readonly properties: SmbProperties
   readonly metadata?: Metadata
-  /** Last-Modified, where it is not the time of the request. */
+  /** Last-Modified, if it is not the time of the request. */
   readonly modifiedMs?: number
 }
 
 export type NewFile = NewNode & {
   readonly lengthBytes: number
   readonly headers?: ContentHeaders
-  /** Its first bytes, durable already, and the id of the map to show them in. */
+  /** The initial bytes, already durable, and the id of the map for them. */
   readonly content?: { readonly mapId: number; readonly pieces: readonly Piece[] }
 }
 
-/** The place must be free. */
+/** The name must be free. */
 export function* createDirectory(
   tx: FileTx,
   at: Located,
@@ -55,7 +55,7 @@ export function* createSymbolicLink(
   return yield* addNode(tx, at, 'symlink', link, moment)
 }
 
-/** A file that is there is replaced: it keeps its id, its names and its lease, and nothing else. */
+/** Replaces an existing file, which keeps only its id, its names and its lease. */
 export function* createFile(
   tx: FileTx,
   at: Located,

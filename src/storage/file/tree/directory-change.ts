@@ -1,6 +1,6 @@
-// Names that come and go in a directory. Each moves the directory's last write time and change time, as NTFS does;
-// its ETag and Last-Modified stay, as Azure documents it ("Operations on files within the directory do not affect the
-// last modified time of the directory").
+// Adds and removes the entries of a directory. Both update the directory's last write time and change time, as NTFS
+// does, but not its ETag and Last-Modified ("Operations on files within the directory do not affect the last modified
+// time of the directory").
 import type { Step } from '../../../kv/kv.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { fileTimeOf } from './file-time.ts'
@@ -18,7 +18,7 @@ export function* addEntry(
   moment: Moment,
 ): Step<void> {
   saveEntry(tx, directory.view, directory.directoryId, undefined, entry)
-  yield* moveTimes(tx, directory, moment)
+  yield* updateTimes(tx, directory, moment)
 }
 
 export function* removeEntry(
@@ -28,11 +28,11 @@ export function* removeEntry(
   moment: Moment,
 ): Step<void> {
   deleteEntry(tx, directory.view, directory.directoryId, entry)
-  yield* moveTimes(tx, directory, moment)
+  yield* updateTimes(tx, directory, moment)
 }
 
-/** Within a millisecond once: a directory that many files are made in is not written with each. */
-function* moveTimes(tx: FileTx, { view, directoryId }: Directory, { nowMs }: Moment): Step<void> {
+/** At most once per millisecond, so that creating many files does not rewrite the directory for each. */
+function* updateTimes(tx: FileTx, { view, directoryId }: Directory, { nowMs }: Moment): Step<void> {
   const node = yield* getNode(tx, view, directoryId)
   const now = fileTimeOf(nowMs)
   if (node === undefined || (node.lastWriteTime === now && node.changeTime === now)) return

@@ -1,4 +1,4 @@
-// The path of a directory, told from below.
+// The path of a directory, found from the bottom up.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pathBelow, type KnownDirectories } from './directory-path.ts'
@@ -6,8 +6,8 @@ import {
   EXAMPLE_ADDRESS,
   EXAMPLE_MOMENT,
   EXAMPLE_SHARE,
-  found,
-  made,
+  requireExampleNode,
+  createExampleNode,
   openExampleShare,
 } from '../example.ts'
 import { locate, ROOT_ID } from './node.ts'
@@ -21,10 +21,10 @@ const VIEW = { shareId: EXAMPLE_SHARE.id, lastSnapshot: 0 }
 async function openTree(): Promise<FileKv> {
   const kv = await openExampleShare()
   await kv.write(function* (tx) {
-    yield* made(tx, 'a', 'directory', 10)
-    yield* made(tx, 'a/b', 'directory', 11)
-    yield* made(tx, 'a/b/c', 'directory', 12)
-    yield* made(tx, 'd', 'directory', 13)
+    yield* createExampleNode(tx, 'a', 'directory', 10)
+    yield* createExampleNode(tx, 'a/b', 'directory', 11)
+    yield* createExampleNode(tx, 'a/b/c', 'directory', 12)
+    yield* createExampleNode(tx, 'd', 'directory', 13)
   })
   return kv
 }
@@ -32,7 +32,7 @@ async function openTree(): Promise<FileKv> {
 const below = async (kv: FileKv, id: number, top: number, known: KnownDirectories = new Map()) =>
   await kv.read((tx) => pathBelow(tx, VIEW, id, top, known))
 
-test('the names between a directory and one above it', async () => {
+test('the path holds the names between a directory and one above it', async () => {
   const kv = await openTree()
   assert.deepEqual(await below(kv, 12, ROOT_ID), ['a', 'b', 'c'])
   assert.deepEqual(await below(kv, 12, 10), ['b', 'c'])
@@ -45,18 +45,18 @@ test('a renamed directory is found by its new name', async () => {
   const kv = await openTree()
   await kv.write(function* (tx) {
     const target = yield* locate(tx, { ...EXAMPLE_ADDRESS, path: ['d', 'x'] })
-    yield* renameNode(tx, yield* found(tx, 'a/b'), target, {}, EXAMPLE_MOMENT)
+    yield* renameNode(tx, yield* requireExampleNode(tx, 'a/b'), target, {}, EXAMPLE_MOMENT)
   })
   assert.deepEqual(await below(kv, 12, ROOT_ID), ['d', 'x', 'c'])
   assert.equal(await below(kv, 12, 10), undefined)
 })
 
-test('a directory that has gone is where it was last seen', async () => {
+test('a deleted directory has the path where it was last seen', async () => {
   const kv = await openTree()
   const known: KnownDirectories = new Map()
   await below(kv, 12, ROOT_ID, known)
   await kv.write(function* (tx) {
-    yield* deleteDirectory(tx, yield* found(tx, 'a/b/c'), EXAMPLE_MOMENT)
+    yield* deleteDirectory(tx, yield* requireExampleNode(tx, 'a/b/c'), EXAMPLE_MOMENT)
   })
   assert.deepEqual(await below(kv, 12, ROOT_ID, known), ['a', 'b', 'c'])
   assert.equal(await below(kv, 12, ROOT_ID), undefined)

@@ -1,15 +1,15 @@
-// Where a directory lies, told from below: the names on the way up to another directory.
+// Finds the path of a directory from the bottom up, relative to another directory.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { getNode, ROOT_ID } from './node.ts'
 import type { ShareView } from '../share/snapshot-view.ts'
 
-/** What a walk remembers of directories, for those that have gone since. */
+/** Cache of directories seen on the way up, to resolve directories that were deleted since. */
 export type KnownDirectories = Map<number, { readonly parentId: number; readonly name: string }>
 
-/** More than the directories of one path, fewer than fill a memory. */
+/** More than the directories of one path, but bounded. */
 const KNOWN_MAX = 10_000
 
-/** The names from below `topId` down to the directory; none if it is that one, undefined if it is elsewhere. */
+/** The names from below `topId` down to the directory: empty if it is `topId`, undefined if it is not below it. */
 export function* pathBelow(
   tx: ReadTx,
   view: ShareView,

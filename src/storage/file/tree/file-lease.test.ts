@@ -1,4 +1,4 @@
-// Lease File as storage has it; every action in every state over HTTP is in test/file/lease.test.ts.
+// Lease File in storage; test/file/lease.test.ts tests every action in every state over HTTP.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openMemoryKv } from '../../../kv/memory-kv.ts'
@@ -34,11 +34,11 @@ function lease(kv: FileKv, action: FileLeaseAction) {
   return kv.write((tx) => leaseFile(tx, ADDRESS, action, { nowMs: 1_000, stamp: 9_999_999 }))
 }
 
-const refused = (code: string) => (error: unknown) =>
+const hasCode = (code: string) => (error: unknown) =>
   error instanceof StorageError && error.code === code
 
 describe('Lease File', () => {
-  test('changes the lease and nothing else of the file', async () => {
+  test('changes only the lease of the file', async () => {
     const kv = await withFile()
     const { result } = await lease(kv, ACQUIRE)
     assert.equal(result.leaseId, 'new')
@@ -51,7 +51,7 @@ describe('Lease File', () => {
     })
   })
 
-  test('acquires none while a copy to the file is under way; what is held can be given up', async () => {
+  test('does not acquire a lease during a copy to the file, but releases one', async () => {
     const copy = {
       id: 'copy',
       source: 'http://other/a',
@@ -60,7 +60,7 @@ describe('Lease File', () => {
       totalBytes: 10,
     } as const
     const kv = await withFile({ copy })
-    await assert.rejects(lease(kv, ACQUIRE), refused('PendingCopyOperation'))
+    await assert.rejects(lease(kv, ACQUIRE), hasCode('PendingCopyOperation'))
     const leased = await withFile({ copy, lease: { id: 'own', durationSeconds: -1 } })
     await lease(leased, { action: 'release', id: 'own' })
     const done = await withFile({ copy: { ...copy, status: 'success' } })
@@ -72,7 +72,7 @@ describe('Lease File', () => {
     { action: 'release', id: 'own' },
     { action: 'break' },
   ] as const) {
-    test(`${action.action} asks no SMB client, but not of a file that is to go`, async () => {
+    test(`${action.action} ignores SMB opens, but fails if the file is marked for deletion`, async () => {
       const kv = await withFile({ lease: { id: 'own', durationSeconds: -1 } })
       await kv.write(function* (tx) {
         const what = { shareId: 1, nodeId: FILE_ID, openId: 9, parentId: 0, path: 'a.txt' }
@@ -80,7 +80,7 @@ describe('Lease File', () => {
         putOpen(tx, { ...what, ...who, isDirectory: false, access: 1, shareAccess: 0 })
         setDeletePending(tx, what, true)
       })
-      await assert.rejects(lease(kv, action), refused('SMBDeletePending'))
+      await assert.rejects(lease(kv, action), hasCode('SMBDeletePending'))
       await kv.write(function* (tx) {
         setDeletePending(tx, { shareId: 1, nodeId: FILE_ID }, false)
       })
@@ -92,9 +92,9 @@ describe('Lease File', () => {
 describe('a file is leased', () => {
   const held = { id: 'own', durationSeconds: -1 }
   for (const [what, lease, expected] of [
-    ['by whom it was acquired', held, true],
-    ['no more once that is broken', { ...held, endsAtMs: 1_000, isBroken: true }, false],
-    ['by nobody at first', undefined, false],
+    ['while a client holds a lease', held, true],
+    ['no longer once the lease is broken', { ...held, endsAtMs: 1_000, isBroken: true }, false],
+    ['only after a client has acquired a lease', undefined, false],
   ] as const) {
     test(what, () => assert.equal(isLeased(lease === undefined ? {} : { lease }, 1_000), expected))
   }

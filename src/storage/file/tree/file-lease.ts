@@ -1,6 +1,6 @@
-// Lease File: the rules are those of every lease (storage/shared/lease.ts), but a file's lease has no end, so it is
-// only available, leased or broken. Who takes one shares the file with readers only: SMB clients that write or
-// may delete are in the way, and while it is held no such client comes in.
+// Lease File. The general lease rules apply (storage/shared/lease.ts), but a file's lease is always infinite, so it is
+// only available, leased or broken. A lease excludes writers: it can't be acquired while SMB clients have the file open
+// to write or delete, and while it is held no such open is allowed.
 import type { Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
 import {
@@ -15,7 +15,7 @@ import { locate, requireNode, saveNode, type FileAddress, type FileNode } from '
 import type { FileTx } from '../open/open.ts'
 import { checkOpens } from '../open/rest-access.ts'
 
-/** Without a break period: a broken lease is over at once. */
+/** There is no break period: a lease ends as soon as it is broken. */
 export type FileLeaseAction =
   Exclude<LeaseAction, { readonly action: 'renew' | 'break' }> | { readonly action: 'break' }
 
@@ -36,7 +36,7 @@ export function* leaseFile(
   return { node: saveNode(tx, view, node, withLease(node, result.lease)), result }
 }
 
-/** SMB opens that write or delete are refused meanwhile ("Manage file locks in Azure Files"). */
+/** SMB opens to write or delete are refused while the file is leased ("Manage file locks in Azure Files"). */
 export function isLeased({ lease }: Pick<FileNode, 'lease'>, nowMs: number): boolean {
   return leaseState(lease, nowMs) === 'leased'
 }

@@ -1,4 +1,4 @@
-// Which names a directory or file may have, and how a path is taken apart.
+// Names of directories and files, and paths.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { StorageError } from '../../shared/error.ts'
@@ -40,9 +40,9 @@ describe('a path', () => {
     [`${'x'.repeat(255)}.`, trimming, ['x'.repeat(255)]],
     [`${'x'.repeat(255)}.`, keeping, 'InvalidFileOrDirectoryPathName'],
   ] as const) {
-    const shown = text.length > 20 ? `${text.slice(0, 5)}… of ${text.length}` : JSON.stringify(text)
-    const dots = rule.allowTrailingDot ? 'with its dots' : 'without'
-    test(`${shown} ${dots} → ${String(expected).slice(0, 40)}`, () => {
+    const label = text.length > 20 ? `${text.slice(0, 5)}… of ${text.length}` : JSON.stringify(text)
+    const dots = rule.allowTrailingDot ? 'with trailing dots' : 'without trailing dots'
+    test(`${label} ${dots} → ${String(expected).slice(0, 40)}`, () => {
       assert.deepEqual(
         outcome(() => parseFilePath(text, rule)),
         expected,
@@ -84,7 +84,7 @@ describe('a name', () => {
     '\u001f',
     '\u007f',
   ]) {
-    test(`may not have ${JSON.stringify(character)}`, () => {
+    test(`may not contain ${JSON.stringify(character)}`, () => {
       assert.equal(
         outcome(() => checkFileName(`a${character}b`)),
         'InvalidResourceName',
@@ -128,7 +128,7 @@ describe('a name', () => {
   }
 })
 
-describe('names are the same in any case', () => {
+describe('names are case-insensitive', () => {
   for (const [one, other] of [
     ['readme.TXT', 'README.txt'],
     ['größe', 'GRÖßE'],
@@ -136,18 +136,18 @@ describe('names are the same in any case', () => {
     ['ǆ', 'Ǆ'],
     ['\u{10428}', '\u{10400}'],
   ] as const) {
-    test(`${one} is ${other}`, () => assert.equal(foldName(one), foldName(other)))
+    test(`${one} equals ${other}`, () => assert.equal(foldName(one), foldName(other)))
   }
-  // One unit stays one: these have longer upper-case forms, which are other names.
+  // Each code unit folds to one: names whose upper-case form is longer are different names.
   for (const [one, other] of [
     ['straße', 'strasse'],
     ['ﬁle', 'file'],
     ['e\u0301', 'é'],
   ] as const) {
-    test(`${one} is not ${other}`, () => assert.notEqual(foldName(one), foldName(other)))
+    test(`${one} differs from ${other}`, () => assert.notEqual(foldName(one), foldName(other)))
   }
 
-  test('and keep their length', () => {
+  test('folding keeps the length of a name', () => {
     for (const name of ['a', 'ß', 'ŉ', 'ﬃ', '\u{1f600}', 'ΐ']) {
       assert.equal(foldName(name).length, name.length)
     }

@@ -1,6 +1,6 @@
-// Names of directories and files: case is kept and does not count. What may be in them is what Windows
-// allows ("Naming and Referencing Shares, Directories, Files, and Metadata").
-import { remembering } from '../../../memory/remember.ts'
+// Names of directories and files: case-preserving and case-insensitive, with the characters that Windows allows
+// ("Naming and Referencing Shares, Directories, Files, and Metadata").
+import { memoize } from '../../../memory/memoize.ts'
 import { StorageError } from '../../shared/error.ts'
 
 const NAME_LENGTH_MAX = 255
@@ -12,17 +12,17 @@ const FORBIDDEN = /["\\/:|<>*?\u0000-\u001f\u007f]/
 const DEVICES = /^(?:CON|PRN|AUX|NUL|CLOCK\$|COM[1-9]|LPT[1-9])$/i
 
 type PathRule = {
-  /** x-ms-allow-trailing-dot; without it dots at the end of a name fall away. */
+  /** x-ms-allow-trailing-dot; without it, trailing dots of a name are removed. */
   readonly allowTrailingDot: boolean
 }
 
-/** The names of a path, from the share's root; none for the root itself. */
+/** The names of a path, starting below the share's root; empty for the root itself. */
 export function parseFilePath(text: string, { allowTrailingDot }: PathRule): readonly string[] {
   return allowTrailingDot ? pathWithDots(text) : pathWithoutDots(text)
 }
 
-const pathWithDots = remembering((text) => parsePath(text, (name) => name))
-const pathWithoutDots = remembering((text) => parsePath(text, withoutDots))
+const pathWithDots = memoize((text) => parsePath(text, (name) => name))
+const pathWithoutDots = memoize((text) => parsePath(text, withoutDots))
 
 function parsePath(text: string, nameOf: (name: string) => string): readonly string[] {
   const path = text.replaceAll('\\', '/').replace(/\/+$/, '')
@@ -34,7 +34,7 @@ function parsePath(text: string, nameOf: (name: string) => string): readonly str
   return names
 }
 
-/** `.` and `..` are no names with dots behind them. */
+/** `.` and `..` are not names with trailing dots. */
 function withoutDots(name: string): string {
   return /^\.{1,2}$/.test(name) ? name : name.replace(/\.+$/, '')
 }
@@ -47,8 +47,8 @@ export function checkFileName(name: string): void {
   if (DEVICES.test(name.split('.', 1)[0] ?? '')) throw new StorageError('InvalidResourceName')
 }
 
-/** The form under which a name is found, whatever its case. One unit stays one, as in Windows' own table. */
-export const foldName = remembering((name: string): string => {
+/** The case-insensitive form of a name. Each code unit folds to one code unit, as in Windows' own table. */
+export const foldName = memoize((name: string): string => {
   if (ASCII.test(name)) return name.toUpperCase()
   let folded = ''
   for (const character of name) {

@@ -1,4 +1,4 @@
-// Changes of what is known about a directory or file, and of a file's length.
+// Changes the properties and metadata of a directory or file, and the length of a file.
 import type { Step } from '../../../kv/kv.ts'
 import type { ContentHeaders } from '../../shared/content-headers.ts'
 import type { Metadata } from '../../shared/metadata.ts'
@@ -12,18 +12,18 @@ import { changedProperties, type SmbProperties } from './smb-properties.ts'
 
 export type NodeChange = {
   readonly properties: SmbProperties
-  /** All of them together; left out, they stay. */
+  /** Replaces all headers; left out, they don't change. */
   readonly headers?: ContentHeaders
   readonly resize?: Resize
 }
 
 export type Resize = {
   readonly lengthBytes: number
-  /** For a map of its own, should a snapshot show the present one. */
+  /** The id of the new map, if a snapshot shows the current one. */
   readonly newId: number
 }
 
-/** All that one request may change at once. */
+/** Applies all changes of one request. */
 export function* setNodeProperties(
   tx: FileTx,
   existing: Existing,
@@ -41,21 +41,12 @@ export function* setNodeProperties(
   const after = saveNode(tx, view, node, {
     ...changed,
     ...sized,
-    // A new length is a write, whatever the time was to be kept at.
+    // A new length is a write, so it updates the last write time unless the request sets it.
     ...(sized !== undefined &&
       properties.lastWriteTime === undefined && { lastWriteTime: fileTimeOf(moment.nowMs) }),
   })
   announceChange(tx, existing, node, 'modified', filterOf(node, after))
   return after
-}
-
-export function* resizeFile(
-  tx: FileTx,
-  existing: Existing,
-  resize: Resize,
-  moment: Moment,
-): Step<FileNode> {
-  return yield* setNodeProperties(tx, existing, { properties: {}, resize }, moment)
 }
 
 function* resized(
@@ -77,12 +68,12 @@ export function setNodeMetadata(
 ): FileNode {
   const { node, view } = existing
   const after = saveNode(tx, view, node, { ...node, ...touched(node, moment), metadata })
-  // Metadata is seen by REST alone, but the change time is not.
+  // Only REST shows metadata, but SMB clients see the new change time.
   announceChange(tx, existing, node, 'modified', NOTIFY.attributes)
   return after
 }
 
-/** What has changed; if nothing has, it was at least written. */
+/** The changed properties; ATTRIBUTES if none changed, since the node was still written. */
 function filterOf(before: FileNode, after: FileNode): number {
   const filter =
     (before.attributes === after.attributes ? 0 : NOTIFY.attributes) |

@@ -1,4 +1,4 @@
-// Times of 100 ns: as text, as milliseconds, and moving forward only.
+// File times of 100 ns: as text, as milliseconds, and strictly increasing.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -48,23 +48,23 @@ describe('a time', () => {
     '0001-01-01T00:00:00Z',
     'Mon, 01 Jan 2024 00:00:00 GMT',
   ]) {
-    test(`“${text}” is none`, () => assert.equal(parseFileTime(text), undefined))
+    test(`“${text}” is not a time`, () => assert.equal(parseFileTime(text), undefined))
   }
 })
 
-test('milliseconds there and back', () => {
+test('milliseconds convert to file times and back', () => {
   for (const nowMs of [-11_644_473_600_000, -1, 0, 1, 1_700_000_000_123]) {
     assert.equal(msOfFileTime(fileTimeOf(nowMs)), nowMs)
   }
   assert.equal(msOfFileTime('116444736000019999'), 1)
 })
 
-test('the time of a change is later than the last one, also within a millisecond', () => {
+test('the time of a change is later than the previous one, even within a millisecond', () => {
   const first = fileTimeOf(1_000)
   const second = movedFileTime(first, 1_000)
   assert.equal(BigInt(second) - BigInt(first), 1n)
   assert.equal(BigInt(movedFileTime(second, 1_000)) - BigInt(first), 2n)
   assert.equal(movedFileTime(second, 1_001), fileTimeOf(1_001))
-  // A clock that was set back is believed.
+  // A clock that was set back is trusted.
   assert.equal(movedFileTime(second, 999), fileTimeOf(999))
 })

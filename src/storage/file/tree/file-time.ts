@@ -1,5 +1,5 @@
-// Times as Windows has them: 100 ns since 1601, as a decimal text, since they have more digits than a number.
-import { remembering } from '../../../memory/remember.ts'
+// Windows file times: units of 100 ns since 1601, as decimal text, since they exceed the precision of a number.
+import { memoize } from '../../../memory/memoize.ts'
 
 export type FileTime = string
 
@@ -9,7 +9,7 @@ export function fileTimeOf(nowMs: number): FileTime {
   return textOf(nowMs).time
 }
 
-// A change has two times of the same millisecond, and so have those beside it: the number is written out once.
+// Caches the last result: a change writes the same millisecond at least twice, and so do concurrent ones.
 let last = { ms: 0, digits: String(EPOCH_MS), time: `${EPOCH_MS}0000` }
 
 function textOf(ms: number): typeof last {
@@ -20,7 +20,7 @@ function textOf(ms: number): typeof last {
   return last
 }
 
-/** The time of a change: later than what it was, also within one millisecond. */
+/** The time of a change: later than the previous one, even within the same millisecond. */
 export function movedFileTime(before: FileTime, nowMs: number): FileTime {
   const { digits, time } = textOf(nowMs)
   const isSame = before.length === time.length && before.startsWith(digits)
@@ -32,14 +32,14 @@ export function msOfFileTime(time: FileTime): number {
   return Number(time.slice(0, -4)) - EPOCH_MS
 }
 
-/** With seven digits behind the second, as x-ms-file-creation-time has them. */
+/** With seven decimal places, the format of x-ms-file-creation-time. */
 export function fileTimeText(time: FileTime): string {
   const padded = time.padStart(8, '0')
   return `${secondText(padded.slice(0, -7))}.${padded.slice(-7)}Z`
 }
 
-/** A list shows thousands of times, and what was written together has the same second. */
-const secondText = remembering((seconds: string): string => {
+/** A list formats thousands of times, and many of them fall in the same second. */
+const secondText = memoize((seconds: string): string => {
   const ms = Number(seconds) * 1_000 - EPOCH_MS
   return new Date(ms).toISOString().slice(0, -'.000Z'.length)
 })
@@ -51,7 +51,7 @@ export function parseFileTime(text: string): FileTime | undefined {
   if (match === null) return undefined
   const ms = Date.parse(`${match[1]}Z`)
   if (Number.isNaN(ms) || ms < -EPOCH_MS) return undefined
-  // Date.parse turns 31 June into 1 July; a time is one text only.
+  // Date.parse turns 31 June into 1 July.
   if (new Date(ms).toISOString().slice(0, 19) !== match[1]) return undefined
   const fraction = (match[2] ?? '').padEnd(7, '0')
   return String(BigInt(`${ms + EPOCH_MS}0000`) + BigInt(fraction))

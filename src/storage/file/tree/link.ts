@@ -1,4 +1,4 @@
-// Hard links: more names of one file, on shares with NFS.
+// Hard links: additional names of a file, on NFS shares.
 import type { Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
 import type { Moment } from '../../../node/moment.ts'
@@ -17,7 +17,7 @@ export function checkNfs({ enabledProtocol }: Pick<Share, 'enabledProtocol'>): v
   throw new StorageError('InvalidInput', {}, message)
 }
 
-/** The place must be free. */
+/** The name must be free. */
 export function* createHardLink(
   tx: FileTx,
   at: Located,

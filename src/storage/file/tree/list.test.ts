@@ -1,4 +1,4 @@
-// A directory's names in order, page by page, now and as snapshots show them, at the cost of the page.
+// Lists of a directory: order, pages, snapshots, and the cost of a page.
 import { countingReads, TxCounts } from '../../../kv/counting.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -6,7 +6,7 @@ import { openMemoryKv } from '../../../kv/memory-kv.ts'
 import { exampleNode } from '../example.ts'
 import { foldName } from './file-name.ts'
 import { listEntries, type ListEntries } from './list.ts'
-import { deleteEntry, getEntry, ROOT_ID, saveEntry, saveNode } from './node.ts'
+import { deleteEntry, getDirectoryEntry, ROOT_ID, saveEntry, saveNode } from './node.ts'
 import { setDeletePending, type FileEvent, type FileKv } from '../open/open.ts'
 import type { ShareView } from '../share/snapshot-view.ts'
 
@@ -19,7 +19,7 @@ async function add(kv: FileKv, view: ShareView, ...names: readonly string[]): Pr
   await kv.write(function* (tx) {
     for (const name of names) {
       const nodeId = (lastId += 1)
-      const before = yield* getEntry(tx, view, ROOT_ID, name)
+      const before = yield* getDirectoryEntry(tx, view, ROOT_ID, name)
       saveEntry(tx, view, ROOT_ID, before, { nodeId, kind: 'file', name })
       saveNode(tx, view, undefined, exampleNode('file', nodeId, ROOT_ID))
     }
@@ -28,14 +28,16 @@ async function add(kv: FileKv, view: ShareView, ...names: readonly string[]): Pr
 
 async function remove(kv: FileKv, view: ShareView, name: string): Promise<void> {
   await kv.write(function* (tx) {
-    const entry = yield* getEntry(tx, view, ROOT_ID, name)
+    const entry = yield* getDirectoryEntry(tx, view, ROOT_ID, name)
     assert(entry !== undefined)
     deleteEntry(tx, view, ROOT_ID, entry)
   })
 }
 
-async function list(kv: FileKv, view: ShareView, asked: Partial<ListEntries> = {}) {
-  const page = await kv.read((tx) => listEntries(tx, view, ROOT_ID, { countMax: 5_000, ...asked }))
+async function list(kv: FileKv, view: ShareView, options: Partial<ListEntries> = {}) {
+  const page = await kv.read((tx) =>
+    listEntries(tx, view, ROOT_ID, { countMax: 5_000, ...options }),
+  )
   return { names: page.items.map(({ entry }) => entry.name), next: page.next }
 }
 
@@ -50,7 +52,7 @@ async function pages(kv: FileKv, view: ShareView, countMax: number): Promise<str
   return all
 }
 
-test('the order is that of the names in one case', async () => {
+test('names are sorted by their folded form', async () => {
   const kv = openKv()
   await add(kv, PRESENT, 'b', 'A', 'c', 'Ab', 'aC', 'ä', 'Z')
   assert.deepEqual((await list(kv, PRESENT)).names, ['A', 'Ab', 'aC', 'b', 'c', 'Z', 'ä'])
@@ -58,7 +60,7 @@ test('the order is that of the names in one case', async () => {
   assert.deepEqual((await list(kv, PRESENT, { prefix: 'Ä' })).names, ['ä'])
 })
 
-test('pages meet without a gap, and the last one says that it is', async () => {
+test('pages continue without a gap, and the last one has no continuation', async () => {
   const kv = openKv()
   await add(kv, PRESENT, 'a', 'b', 'c', 'd', 'e')
   assert.deepEqual(await pages(kv, PRESENT, 2), [['a', 'b'], ['c', 'd'], ['e']])
@@ -67,7 +69,7 @@ test('pages meet without a gap, and the last one says that it is', async () => {
   assert.deepEqual((await list(kv, PRESENT, { from: foldName('c') })).names, ['d', 'e'])
 })
 
-test('what clients have marked for deletion is hidden', async () => {
+test('entries that clients have marked for deletion are hidden', async () => {
   const kv = openKv()
   await add(kv, PRESENT, 'a', 'b', 'c')
   await kv.write(function* (tx) {
@@ -76,7 +78,7 @@ test('what clients have marked for deletion is hidden', async () => {
   assert.deepEqual(await pages(kv, PRESENT, 1), [['a'], ['c']])
 })
 
-test('snapshots show what there was, against a model of whole copies', async () => {
+test('lists of snapshots match a model of full copies', async () => {
   const kv = openKv()
   const model = new Set<string>()
   const copies = new Map<number, readonly string[]>()
@@ -109,19 +111,19 @@ test('snapshots show what there was, against a model of whole copies', async () 
   }
 })
 
-describe('what a page costs', () => {
-  /** Records that a list reads. */
-  async function cost(kv: FileKv, view: ShareView, asked: ListEntries): Promise<number> {
+describe('the cost of a page', () => {
+  /** The number of records that a list reads. */
+  async function cost(kv: FileKv, view: ShareView, options: ListEntries): Promise<number> {
     const counts = new TxCounts()
     await kv.read(function* (tx) {
-      // The body may be run again.
+      // The body may run again.
       counts.reset()
-      return yield* listEntries(countingReads(tx, counts), view, ROOT_ID, asked)
+      return yield* listEntries(countingReads(tx, counts), view, ROOT_ID, options)
     })
     return counts.records
   }
 
-  test('is the same in a large directory, wherever the page begins, now and in a snapshot', async () => {
+  test('is the same in a large directory, wherever the page starts, also in a snapshot', async () => {
     const kv = openKv()
     const name = (at: number): string => `F${String(at).padStart(6, '0')}`
     const COUNT = 20_000
@@ -132,7 +134,7 @@ describe('what a page costs', () => {
     for (const view of [PRESENT, then]) {
       for (const from of [name(0), name(COUNT / 2), name(COUNT - 200)]) {
         const reads = await cost(kv, view, { countMax: 100, from })
-        assert(reads <= 500, `${reads} records for 100 names behind ${from}`)
+        assert(reads <= 500, `${reads} records for 100 names after ${from}`)
       }
     }
   })

@@ -1,9 +1,9 @@
-// The names in a directory, in order, a page at a time and at the cost of the page, however many there are. What a
-// snapshot shows is merged from the names that are still as they were and those that were kept for it.
+// Lists the entries of a directory in order, a page at a time. A page costs the same however large the directory is. A
+// snapshot's list is merged from current entries that have not changed since and past entries preserved for it.
 import { decodeKey, lastKeyString } from '../../../kv/key.ts'
 import { keyAfter, prefixRange, type Key, type ReadTx, type Step } from '../../../kv/kv.ts'
-import type { StoredRecord } from '../../../kv/record.ts'
-import { giveWay } from '../../../kv/paced.ts'
+import { decodeRecord, type StoredRecord } from '../../../kv/record.ts'
+import { giveWay } from '../../../kv/step.ts'
 import { scanAll } from '../../../kv/scan.ts'
 import { openCursor, SKIP_MAX, type Cursor } from '../../shared/cursor.ts'
 import { foldName } from './file-name.ts'
@@ -15,15 +15,15 @@ import {
   pastEntryKeyPrefix,
 } from '../keys.ts'
 import { getNode, type FileEntry, type FileNode } from './node.ts'
-import { decodeKept, seenAt, type ShareView } from '../share/snapshot-view.ts'
+import { visibleAt, type ShareView } from '../share/snapshot-view.ts'
 
 export type ListEntries = {
-  /** In any case. */
+  /** Case-insensitive. */
   readonly prefix?: string
-  /** Begins behind this name (foldName), which need not be there. */
+  /** Starts after this name (foldName), which need not exist. */
   readonly from?: string
   readonly countMax: number
-  /** Also what SMB clients have marked for deletion: only REST hides it. */
+  /** Includes entries that SMB clients have marked for deletion; REST hides them. */
   readonly withDeletePending?: boolean
 }
 
@@ -31,12 +31,12 @@ export type ListedEntry = { readonly entry: FileEntry; readonly node: FileNode }
 
 export type EntryPage = {
   readonly items: readonly ListedEntry[]
-  /** Where the next page begins; undefined at the end. */
+  /** The `from` of the next page; undefined at the end. */
   readonly next: string | undefined
 }
 
 const PENDING_COUNT = 1_000
-/** Entries between two places where others may have their turn. */
+/** Entries after which the list gives way to other transactions. */
 const GIVE_WAY_COUNT = 64
 
 export function* listEntries(
@@ -54,10 +54,10 @@ export function* listEntries(
     const found = yield* walk()
     if (found === undefined) return { items, next: undefined }
     const { entry, folded } = found
-    const isShown = entry !== undefined && !pending.has(entry.nodeId)
-    if (isShown && items.length === list.countMax) return { items, next: last }
-    const node = isShown ? yield* getNode(tx, view, entry.nodeId) : undefined
-    if (isShown && node !== undefined) items.push({ entry, node })
+    const isListed = entry !== undefined && !pending.has(entry.nodeId)
+    if (isListed && items.length === list.countMax) return { items, next: last }
+    const node = isListed ? yield* getNode(tx, view, entry.nodeId) : undefined
+    if (isListed && node !== undefined) items.push({ entry, node })
     else skipped += 1
     if (items.length % GIVE_WAY_COUNT === 0) yield* giveWay()
     last = folded
@@ -67,14 +67,14 @@ export function* listEntries(
 
 const NONE: ReadonlySet<number> = new Set()
 
-/** Files that SMB clients have marked for deletion are hidden. */
+/** Nodes that SMB clients have marked for deletion. */
 function* pendingNodes(tx: ReadTx, { shareId }: ShareView): Step<ReadonlySet<number>> {
   const marked = yield* scanAll(tx, deletePendingRange(shareId), PENDING_COUNT)
   if (marked.length === 0) return NONE
   return new Set(marked.map(({ key }) => Number(decodeKey(key).at(-1))))
 }
 
-/** A name, and what is seen there of it. */
+/** A name, and its entry if the view shows one. */
 type Found = { readonly folded: string; readonly entry: FileEntry | undefined }
 
 type Past = { readonly folded: string; readonly snapshot: number; readonly entry: FileEntry }
@@ -91,7 +91,7 @@ function openWalk(
     const past = openPast(tx, view, directoryId, list)
     const seek = (folded: string, at: number): void =>
       past.seek(pastEntryKey(view.shareId, directoryId, folded, at))
-    return () => nextSeen(present, past, seek, snapshot)
+    return () => nextInSnapshot(present, past, seek, snapshot)
   }
   return () => nextPresent(present)
 }
@@ -104,7 +104,7 @@ function openPresent(
 ): Cursor<Found & { readonly entry: FileEntry }> {
   const nameAt = entryKeyPrefix(shareId, directoryId, '').length - 1
   const pick = (key: Key, value: StoredRecord) => {
-    return { folded: lastKeyString(key, nameAt), entry: decodeKept<FileEntry>(value) }
+    return { folded: lastKeyString(key, nameAt), entry: decodeRecord<FileEntry>(value) }
   }
   const range = prefixRange(entryKeyPrefix(shareId, directoryId, foldName(prefix)))
   const cursor = openCursor(tx, range, pick)
@@ -123,7 +123,7 @@ function openPast(
     return {
       folded: String(folded),
       snapshot: Number(snapshot),
-      entry: decodeKept<FileEntry>(value),
+      entry: decodeRecord<FileEntry>(value),
     }
   }
   const range = prefixRange(pastEntryKeyPrefix(shareId, directoryId, foldName(prefix)))
@@ -132,7 +132,7 @@ function openPast(
   return cursor
 }
 
-/** Behind all states of a name. */
+/** After all past states of a name. */
 const LAST = Number.MAX_SAFE_INTEGER
 
 function* nextPresent(present: Cursor<Found>): Step<Found | undefined> {
@@ -141,25 +141,25 @@ function* nextPresent(present: Cursor<Found>): Step<Found | undefined> {
   return found
 }
 
-/** The first state that was kept under the snapshot or a later one decides; without one, the present. */
-function* nextSeen(
+/** The first state preserved under this snapshot or a later one decides; without one, the current state. */
+function* nextInSnapshot(
   present: Cursor<Found & { readonly entry: FileEntry }>,
   past: Cursor<Past>,
   seekPast: (folded: string, snapshot: number) => void,
   snapshot: number,
 ): Step<Found | undefined> {
   const now = yield* present.peek()
-  let kept = yield* past.peek()
-  const folded = firstOf(now?.folded, kept?.folded)
+  let preserved = yield* past.peek()
+  const folded = firstOf(now?.folded, preserved?.folded)
   if (folded === undefined) return undefined
-  if (kept?.folded === folded) {
+  if (preserved?.folded === folded) {
     seekPast(folded, snapshot)
-    kept = yield* past.peek()
+    preserved = yield* past.peek()
     seekPast(folded, LAST)
   }
   if (now?.folded === folded) present.advance()
-  if (kept?.folded === folded) return { folded, entry: seenAt(kept.entry, snapshot) }
-  return { folded, entry: now?.folded === folded ? seenAt(now.entry, snapshot) : undefined }
+  if (preserved?.folded === folded) return { folded, entry: visibleAt(preserved.entry, snapshot) }
+  return { folded, entry: now?.folded === folded ? visibleAt(now.entry, snapshot) : undefined }
 }
 
 function firstOf(one: string | undefined, other: string | undefined): string | undefined {

@@ -1,5 +1,5 @@
-// Directories, files and links: nodes, each with an id that it keeps when it is renamed, and entries, which are
-// their names in a directory. All of it is kept for the share's snapshots (snapshot-view.ts).
+// Directories, files and links are nodes, each with an id that survives renames. Entries are their names in a
+// directory. Past states of both are preserved for the share's snapshots (snapshot-view.ts).
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import type { Key, KeyRange, ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { decodeRecord } from '../../../kv/record.ts'
@@ -24,11 +24,11 @@ import {
 } from '../keys.ts'
 import { requireView, type Share, type ShareAddress } from '../share/share.ts'
 import {
-  deleteKept,
-  readKept,
-  saveKept,
-  type Kept,
-  type KeptPlace,
+  deleteVersioned,
+  readVersioned,
+  saveVersioned,
+  type VersionedRecord,
+  type VersionedKeys,
   type ShareView,
 } from '../share/snapshot-view.ts'
 
@@ -37,33 +37,33 @@ export type NodeKind = 'directory' | 'file' | 'symlink'
 /** The share's root is a directory that nobody creates or deletes. */
 export const ROOT_ID = 0
 
-export type FileNode = Kept & {
+export type FileNode = VersionedRecord & {
   readonly kind: NodeKind
   /** x-ms-file-id */
   readonly nodeId: number
-  /** x-ms-file-parent-id; of a file with several names, the directory of its first. */
+  /** x-ms-file-parent-id; for a file with several names, the directory of the first. */
   readonly parentId: number
-  /** Of a directory its name, so that a path can be told from below (directory-path.ts). */
+  /** The name of a directory, to find its path from the bottom up (directory-path.ts). */
   readonly directoryName?: string
   readonly stamp: number
   readonly modifiedMs: number
-  /** FILE_ATTRIBUTE_* ([MS-FSCC] 2.6), but for DIRECTORY and NORMAL, which follow from the rest. */
+  /** FILE_ATTRIBUTE_* ([MS-FSCC] 2.6), except DIRECTORY and NORMAL, which follow from the rest. */
   readonly attributes: number
   readonly creationTime: FileTime
   readonly lastWriteTime: FileTime
   readonly changeTime: FileTime
-  /** Set by SMB clients only; else the time of the last write. */
+  /** Set only by SMB clients; otherwise it is the time of the last write. */
   readonly lastAccessTime?: FileTime
   readonly permissionKey: string
   readonly metadata: Metadata
   readonly lengthBytes: number
-  /** Where the bytes are (extent/content/map.ts); a file without has zeros. */
+  /** The map of the file's bytes (extent/content/map.ts); without one, all bytes are zero. */
   readonly map?: number
-  /** The share's last snapshot when the map began: a later one may show it, so it is copied before a write. */
+  /** The share's last snapshot when the map was created. A later snapshot may show the map, so a write copies it. */
   readonly mapSince?: number
-  /** The write that last replaced all of it: List Ranges compares back to it and no further. */
+  /** The stamp of the last write that replaced the whole file: List Ranges can't compare with earlier states. */
   readonly origin?: number
-  /** What only REST shows of it. */
+  /** Visible only to REST. */
   readonly headers?: ContentHeaders
   readonly lease?: Lease
   readonly copy?: CopyState
@@ -71,24 +71,24 @@ export type FileNode = Kept & {
   readonly owner?: string
   readonly group?: string
   readonly mode?: string
-  /** Names of a file, where it has more than one. */
+  /** The number of names, if a file has more than one. */
   readonly linkCount?: number
   readonly linkText?: string
 }
 
-export type FileEntry = Kept & {
+export type FileEntry = VersionedRecord & {
   readonly nodeId: number
   readonly kind: NodeKind
-  /** As it was given; it is found in any case. */
+  /** In its original case; lookups are case-insensitive. */
   readonly name: string
 }
 
 export type FileAddress = ShareAddress & {
-  /** The names from the root on (parseFilePath); none is the root itself. */
+  /** The names below the root (parseFilePath); empty for the root itself. */
   readonly path: readonly string[]
 }
 
-/** What a path leads to: a place in a directory, and what is there. */
+/** The result of resolving a path: a name in a directory, with its entry and node if they exist. */
 export type Located = {
   readonly share: Share
   readonly view: ShareView
@@ -100,9 +100,9 @@ export type Located = {
 
 export type Existing = Located & { readonly node: FileNode }
 
-// Classes, because every request makes some: their functions are made once.
+// Classes, because every request creates some of these: closures would be allocated each time.
 
-class NodePlace implements KeptPlace {
+class NodeKeys implements VersionedKeys {
   readonly key: Key
   readonly #shareId: number
   readonly #nodeId: number
@@ -122,7 +122,7 @@ class NodePlace implements KeptPlace {
   }
 }
 
-class EntryPlace implements KeptPlace {
+class EntryKeys implements VersionedKeys {
   readonly key: Key
   readonly #shareId: number
   readonly #directoryId: number
@@ -145,20 +145,20 @@ class EntryPlace implements KeptPlace {
 }
 
 export function getNode(tx: ReadTx, view: ShareView, nodeId: number): Step<FileNode | undefined> {
-  return readKept<FileNode>(tx, new NodePlace(view, nodeId), view)
+  return readVersioned<FileNode>(tx, new NodeKeys(view, nodeId), view)
 }
 
-export function getEntry(
+export function getDirectoryEntry(
   tx: ReadTx,
   view: ShareView,
   directoryId: number,
   name: string,
 ): Step<FileEntry | undefined> {
-  const place = new EntryPlace(view, directoryId, foldName(name))
-  return readKept<FileEntry>(tx, place, view)
+  const keys = new EntryKeys(view, directoryId, foldName(name))
+  return readVersioned<FileEntry>(tx, keys, view)
 }
 
-/** Every directory on the way must be there: 404 ParentNotFound. */
+/** All directories of the path must exist, otherwise 404 ParentNotFound. */
 export function* locate(tx: ReadTx, address: FileAddress): Step<Located> {
   const { share, view } = yield* requireView(tx, address)
   return yield* locateIn(tx, share, view, address.path)
@@ -170,6 +170,18 @@ export function* locateIn(
   view: ShareView,
   path: readonly string[],
 ): Step<Located> {
+  const located = yield* findIn(tx, share, view, path)
+  if (located === undefined) throw new StorageError('ParentNotFound')
+  return located
+}
+
+/** Undefined if a directory of the path does not exist. */
+export function* findIn(
+  tx: ReadTx,
+  share: Share,
+  view: ShareView,
+  path: readonly string[],
+): Step<Located | undefined> {
   const name = path.at(-1)
   if (name === undefined) {
     const root = yield* getNode(tx, view, ROOT_ID)
@@ -177,18 +189,18 @@ export function* locateIn(
   }
   let directoryId = ROOT_ID
   for (let depth = 0; depth < path.length - 1; depth += 1) {
-    const entry = yield* getEntry(tx, view, directoryId, path[depth] ?? '')
-    if (entry?.kind !== 'directory') throw new StorageError('ParentNotFound')
+    const entry = yield* getDirectoryEntry(tx, view, directoryId, path[depth] ?? '')
+    if (entry?.kind !== 'directory') return undefined
     directoryId = entry.nodeId
   }
-  const entry = yield* getEntry(tx, view, directoryId, name)
+  const entry = yield* getDirectoryEntry(tx, view, directoryId, name)
   if (entry === undefined) return { share, view, directoryId, name }
   const node = yield* getNode(tx, view, entry.nodeId)
   if (node === undefined) return { share, view, directoryId, name, entry }
   return { share, view, directoryId, name, entry, node }
 }
 
-/** It must be there and be of this kind. */
+/** The node must exist and be of this kind. */
 export function requireNode(located: Located, kind?: NodeKind): Existing {
   if (!isExisting(located)) throw new StorageError('ResourceNotFound')
   if (kind !== undefined && located.node.kind !== kind) {
@@ -201,14 +213,14 @@ function isExisting(located: Located): located is Existing {
   return located.node !== undefined
 }
 
-/** Made of what it was before, or new. */
-type UnsavedNode = Omit<FileNode, 'since'> & Partial<Kept>
+/** A changed or a new node. */
+type UnsavedNode = Omit<FileNode, 'since'> & Partial<VersionedRecord>
 
 function isSince(node: UnsavedNode, since: number): node is FileNode {
   return node.since === since
 }
 
-/** Puts `after` in the place of `before`, keeping that where a snapshot shows it. */
+/** Replaces `before` with `after`, preserving `before` if a snapshot shows it. */
 export function saveNode(
   tx: Tx,
   view: ShareView,
@@ -216,9 +228,9 @@ export function saveNode(
   after: UnsavedNode,
 ): FileNode {
   const since = view.lastSnapshot
-  // Every write of every client passes here, and to copy all fields takes as long as to find the file.
+  // Avoids a copy: this is on the path of every write, and copying all fields takes as long as finding the file.
   const node = isSince(after, since) ? after : { ...after, since }
-  saveKept<FileNode>(tx, new NodePlace(view, after.nodeId), view, before, node)
+  saveVersioned<FileNode>(tx, new NodeKeys(view, after.nodeId), view, before, node)
   return node
 }
 
@@ -229,15 +241,20 @@ export function saveEntry(
   before: FileEntry | undefined,
   after: Omit<FileEntry, 'since'>,
 ): void {
-  const place = new EntryPlace(view, directoryId, foldName(after.name))
-  saveKept<FileEntry>(tx, place, view, before, { ...after, since: view.lastSnapshot })
+  const keys = new EntryKeys(view, directoryId, foldName(after.name))
+  saveVersioned<FileEntry>(tx, keys, view, before, { ...after, since: view.lastSnapshot })
 }
 
 export function deleteEntry(tx: Tx, view: ShareView, directoryId: number, entry: FileEntry): void {
-  deleteKept<FileEntry>(tx, new EntryPlace(view, directoryId, foldName(entry.name)), view, entry)
+  deleteVersioned<FileEntry>(
+    tx,
+    new EntryKeys(view, directoryId, foldName(entry.name)),
+    view,
+    entry,
+  )
 }
 
-/** What every change leaves on a node: a new ETag, Last-Modified and change time. */
+/** The fields that every change of a node updates: ETag, Last-Modified and change time. */
 export function touched(
   { stamp, modifiedMs }: Pick<FileNode, 'stamp' | 'modifiedMs'>,
   moment: Moment,
@@ -249,7 +266,7 @@ export function touched(
   }
 }
 
-/** The map to write the file's bytes to: its own, or a copy of one that a snapshot shows. */
+/** The map to write to: the file's current one, or a copy if a snapshot shows that. */
 export function* writableMap(
   tx: Tx,
   { lastSnapshot }: ShareView,
@@ -257,11 +274,15 @@ export function* writableMap(
   newId: number,
 ): Step<{ readonly map: number; readonly mapSince: number }> {
   if (map !== undefined && mapSince >= lastSnapshot) return { map, mapSince }
-  if (map !== undefined) yield* copyMap(tx, { of: map, to: newId, stamp })
+  // Also where there is nothing to copy: an earlier attempt may have left the copy of a map that is gone since.
+  yield* copyMap(tx, { of: map ?? NO_MAP, to: newId, stamp })
   return { map: newId, mapSince: lastSnapshot }
 }
 
-/** The same, with zeros in a range of it. */
+/** No map has this id: its copy is empty. */
+const NO_MAP = 0
+
+/** The same, with a range set to zeros. */
 export function* clearedMap(
   tx: Tx,
   view: ShareView,
@@ -277,7 +298,7 @@ export function* clearedMap(
   return { map: newId, mapSince: view.lastSnapshot }
 }
 
-/** The node no longer has these bytes; they go unless a snapshot still shows them. */
+/** The node no longer uses this map; it is dropped unless a snapshot still shows it. */
 export function* dropBytes(
   tx: Tx,
   { shareId }: ShareView,
@@ -289,12 +310,12 @@ export function* dropBytes(
   dropMap(tx, map)
 }
 
-/** States of one node that one scan takes: there are at most as many as snapshots. */
+/** Past states per scan; a node has at most one for each snapshot. */
 const PAST_COUNT = 256
 
-/** The node is gone from the present: its last name went. */
+/** Called when the last name of a node was removed. */
 export function* deleteNode(tx: Tx, view: ShareView, node: FileNode): Step<void> {
-  deleteKept<FileNode>(tx, new NodePlace(view, node.nodeId), view, node)
+  deleteVersioned<FileNode>(tx, new NodeKeys(view, node.nodeId), view, node)
   yield* dropBytes(tx, view, node)
 }
 

@@ -1,5 +1,6 @@
-// Files that have lost their name while clients still have them open: POSIX semantics of deletes and renames
-// ([MS-FSCC] 2.4.11, 2.4.43). They go with their last handle; after a crash nobody has one any more.
+// Orphans: files that have lost their name while clients still have them open, by the POSIX semantics of deletes and
+// renames ([MS-FSCC] 2.4.11, 2.4.43). An orphan is deleted when its last handle is closed, or at the start of the
+// server.
 import { decodeKey } from '../../../kv/key.ts'
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
@@ -15,7 +16,7 @@ import { changeUsage, shareSnapshots, type Share } from '../share/share.ts'
 
 const SCAN_COUNT = 1_000
 
-/** The name goes, and what it named stays for those who have it open. */
+/** Removes the name; the node stays for the clients that have it open. */
 export function* orphanNode(
   tx: FileTx,
   share: Share,
@@ -39,7 +40,7 @@ export function* isOrphan(tx: ReadTx, shareId: number, nodeId: number): Step<boo
   return (yield* tx.get(orphanKey(shareId, nodeId))) !== undefined
 }
 
-/** Its last handle was closed. */
+/** Called when the last handle was closed. */
 export function* removeOrphan(tx: Tx, shareId: number, nodeId: number): Step<void> {
   tx.delete(orphanKey(shareId, nodeId))
   const lastSnapshot = (yield* shareSnapshots(tx, shareId)).at(-1)?.snapshot ?? 0
@@ -51,7 +52,7 @@ export function* removeOrphan(tx: Tx, shareId: number, nodeId: number): Step<voi
   yield* deleteNode(tx, view, node)
 }
 
-/** At the start of the server. What its clients may come back to is marked again, as that is live. */
+/** At the start of the server. Orphans with persistent opens stay; their delete-pending mark is volatile, so set it again. */
 export function* removeOrphans(tx: FileTx): Step<void> {
   for (const { key } of yield* scanAll(tx, ORPHANS, SCAN_COUNT)) {
     const [shareId = 0, nodeId = 0] = decodeKey(key).slice(1).map(Number)

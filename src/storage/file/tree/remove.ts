@@ -1,5 +1,5 @@
-// The end of a name, and of what it named when it was the last one. Whether clients have it open, whether a
-// directory is empty, and all else that may be in the way was asked before.
+// Removes a name, and the node if that was its last name. The caller has checked that nothing forbids it, such as opens
+// or the entries of a directory.
 import type { Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
 import type { Moment } from '../../../node/moment.ts'
@@ -15,7 +15,7 @@ import {
   type FileNode,
 } from './node.ts'
 import type { FileTx } from '../open/open.ts'
-import { dropPendingCopy } from '../copy/pending-copy.ts'
+import { FILE_COPIES } from '../copy/pending-copy.ts'
 import { changeUsage, type Share } from '../share/share.ts'
 
 export type NamedNode = {
@@ -24,7 +24,7 @@ export type NamedNode = {
   readonly node: FileNode
 }
 
-/** Answers how many names are left. */
+/** Returns how many names are left. */
 export function* removeName(
   tx: FileTx,
   share: Share,
@@ -40,12 +40,12 @@ export function* removeName(
     return linkCount - 1
   }
   yield* changeUsage(tx, share, -node.lengthBytes)
-  yield* dropPendingCopy(tx, { shareId: share.id, nodeId: node.nodeId })
+  yield* FILE_COPIES.drop(tx, { shareId: share.id, nodeId: node.nodeId })
   yield* deleteNode(tx, view, node)
   return 0
 }
 
-/** The same for what a path led to; the root has no name to lose. */
+/** The same for a located node; the root has no name and can't be removed. */
 export function* removeNode(tx: FileTx, existing: Existing, moment: Moment): Step<number> {
   const { share, directoryId, entry, node } = existing
   if (entry === undefined) throw new StorageError('CannotDeleteFileOrDirectory')

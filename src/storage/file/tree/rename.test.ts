@@ -1,5 +1,4 @@
-// Create, rename and remove as storage does them for REST and SMB alike: what they cost, what they keep, what they
-// tell.
+// Create, rename and remove, shared by REST and SMB: their cost, what they preserve and the events they announce.
 import { countingTx, TxCounts } from '../../../kv/counting.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,10 +9,10 @@ import {
   EXAMPLE_MOMENT,
   EXAMPLE_SHARE,
   EXAMPLE_VIEW,
-  found,
+  requireExampleNode,
   openExampleShare,
+  resizeFile,
 } from '../example.ts'
-import { resizeFile } from './file-properties.ts'
 import { locate, requireNode, ROOT_ID, type FileNode } from './node.ts'
 import { opensOf, putOpen, type FileOpen, type FileTx } from '../open/open.ts'
 import { putPersistentOpen, restoreOpens } from '../open/persistent-open.ts'
@@ -44,7 +43,7 @@ function* makeFile(tx: FileTx, path: string, lengthBytes: number): Step<FileNode
 function* move(tx: FileTx, from: string, to: string): Step<FileNode> {
   return yield* renameNode(
     tx,
-    yield* found(tx, from),
+    yield* requireExampleNode(tx, from),
     yield* locate(tx, at(to)),
     {},
     EXAMPLE_MOMENT,
@@ -59,35 +58,38 @@ test('a directory of a thousand files is renamed with three writes', async () =>
   })
   const counts = new TxCounts()
   await kv.write((tx) => move(countingTx(tx, counts), 'old', 'new'))
-  // The old name goes, the new one comes, and the node says where it is.
+  // Deletes the old entry, puts the new one, and updates the node's parent.
   assert.equal(counts.puts + counts.deletes, 3)
   const names = await kv.write(function* (tx) {
-    return [(yield* found(tx, 'new/999')).node.kind, (yield* locate(tx, at('old'))).node]
+    return [
+      (yield* requireExampleNode(tx, 'new/999')).node.kind,
+      (yield* locate(tx, at('old'))).node,
+    ]
   })
   assert.deepEqual(names, ['file', undefined])
 })
 
-test('a directory does not go into itself, and the root nowhere', async () => {
+test('a directory cannot be moved into itself, and the root cannot be moved', async () => {
   const kv = await openExampleShare()
   await kv.write(function* (tx) {
     yield* makeDirectory(tx, 'a')
     yield* makeDirectory(tx, 'a/b')
   })
-  const refused = { code: 'InvalidInput' }
+  const invalid = { code: 'InvalidInput' }
   await assert.rejects(
     kv.write((tx) => move(tx, 'a', 'a/c')),
-    refused,
+    invalid,
   )
   await assert.rejects(
     kv.write((tx) => move(tx, 'a', 'a/b/c')),
-    refused,
+    invalid,
   )
   await assert.rejects(
     kv.write(function* (tx) {
       const root = requireNode(yield* locate(tx, { ...EXAMPLE_ADDRESS, path: [] }))
       return yield* renameNode(tx, root, yield* locate(tx, at('x')), {}, EXAMPLE_MOMENT)
     }),
-    refused,
+    invalid,
   )
 })
 
@@ -97,9 +99,9 @@ test('usage follows lengths through create, replace, resize, rename over and rem
     [100, (tx) => makeFile(tx, 'a', 100)],
     [40, (tx) => makeFile(tx, 'A', 40)],
     [70, (tx) => makeFile(tx, 'b', 30)],
-    [110, (tx) => resized(tx, 'b', 70)],
+    [110, (tx) => resize(tx, 'b', 70)],
     [70, (tx) => move(tx, 'b', 'a')],
-    [0, (tx) => removed(tx, 'a')],
+    [0, (tx) => remove(tx, 'a')],
   ]
   for (const [expected, step] of steps) {
     await kv.write(step)
@@ -107,37 +109,37 @@ test('usage follows lengths through create, replace, resize, rename over and rem
   }
 })
 
-function* resized(tx: FileTx, path: string, lengthBytes: number): Step<FileNode> {
+function* resize(tx: FileTx, path: string, lengthBytes: number): Step<FileNode> {
   return yield* resizeFile(
     tx,
-    yield* found(tx, path),
+    yield* requireExampleNode(tx, path),
     { lengthBytes, newId: newId() },
     EXAMPLE_MOMENT,
   )
 }
 
-function* removed(tx: FileTx, path: string): Step<number> {
-  return yield* removeNode(tx, yield* found(tx, path), EXAMPLE_MOMENT)
+function* remove(tx: FileTx, path: string): Step<number> {
+  return yield* removeNode(tx, yield* requireExampleNode(tx, path), EXAMPLE_MOMENT)
 }
 
-test('every change is told to those who watch the directory', async () => {
+test('every change is announced to watchers of the directory', async () => {
   const kv = await openExampleShare()
-  const told: (readonly (string | number | undefined)[])[] = []
+  const events: (readonly (string | number | undefined)[])[] = []
   kv.listen((event) => {
     if (event.kind !== 'change') return
-    told.push([event.action, event.from?.name, event.name, event.filter])
+    events.push([event.action, event.from?.name, event.name, event.filter])
   })
   await kv.write((tx) => makeDirectory(tx, 'd'))
   await kv.write((tx) => makeFile(tx, 'f', 1))
-  await kv.write((tx) => resized(tx, 'f', 2))
+  await kv.write((tx) => resize(tx, 'f', 2))
   await kv.write((tx) => move(tx, 'f', 'd/g'))
   await kv.write((tx) => makeFile(tx, 'd/g', 5))
-  await kv.write((tx) => removed(tx, 'd/g'))
+  await kv.write((tx) => remove(tx, 'd/g'))
   await kv.write(function* (tx) {
-    yield* deleteDirectory(tx, yield* found(tx, 'd'), EXAMPLE_MOMENT)
+    yield* deleteDirectory(tx, yield* requireExampleNode(tx, 'd'), EXAMPLE_MOMENT)
   })
   // FILE_NAME 1, DIR_NAME 2, ATTRIBUTES 4, SIZE 8, LAST_WRITE 0x10
-  assert.deepEqual(told, [
+  assert.deepEqual(events, [
     ['added', undefined, 'd', 2],
     ['added', undefined, 'f', 1],
     ['modified', undefined, 'f', 8],
@@ -148,7 +150,7 @@ test('every change is told to those who watch the directory', async () => {
   ])
 })
 
-test('an open goes along with its file, and so does the copy that outlives the server', async () => {
+test('a rename updates the opens of the file and their persistent records', async () => {
   const kv = await openExampleShare()
   const open: FileOpen = {
     openId: 77,

@@ -1,5 +1,5 @@
-// Renaming: the node, its entry and the times of its directories, however much lies below, since what is in a
-// directory names it by its id.
+// Renames change the node, its entry and the times of its directories, however large the subtree is: children refer to
+// their directory by id.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { decodeRecord } from '../../../kv/record.ts'
 import { scanAll } from '../../../kv/scan.ts'
@@ -25,14 +25,14 @@ import { removeNode } from './remove.ts'
 import { changedProperties, type SmbProperties } from './smb-properties.ts'
 import type { ShareView } from '../share/snapshot-view.ts'
 
-/** What a rename may change besides the name. */
+/** Changes that a rename may make besides the name. */
 export type RenameChange = {
   readonly properties?: SmbProperties
   readonly metadata?: Metadata
   readonly headers?: ContentHeaders
 }
 
-/** What stands at the target goes; whether it may was asked before. The node keeps its id, lease and bytes. */
+/** Replaces the target; the caller has checked that this is allowed. The node keeps its id, lease and bytes. */
 export function* renameNode(
   tx: FileTx,
   source: Existing,
@@ -53,7 +53,7 @@ export function* renameNode(
   const { properties = {}, metadata, headers } = change
   const after = saveNode(tx, view, node, {
     ...node,
-    // Of a file with several names, the first one's directory stays.
+    // A file with several names belongs to the directory of its first name.
     ...(node.parentId === source.directoryId && { parentId: target.directoryId }),
     ...(kind === 'directory' && { directoryName: target.name }),
     ...touched(node, moment),
@@ -65,7 +65,7 @@ export function* renameNode(
   return after
 }
 
-/** A directory can't go into itself. */
+/** A directory can't be moved into itself. */
 function* checkNotBelow(
   tx: ReadTx,
   view: ShareView,
@@ -76,7 +76,7 @@ function* checkNotBelow(
   if (yield* isWithin(tx, view, directoryId, nodeId)) throw new StorageError('InvalidInput')
 }
 
-/** Whether this node is that directory or lies below it. */
+/** Whether the node is the directory or below it. */
 export function* isWithin(
   tx: ReadTx,
   view: ShareView,
@@ -93,7 +93,7 @@ export function* isWithin(
   return true
 }
 
-/** What clients hold open below a directory keeps it where it is. */
+/** A directory can't be renamed while clients have something open below it. */
 export function* checkNoOpensBelow(
   tx: ReadTx,
   view: ShareView,
@@ -103,7 +103,7 @@ export function* checkNoOpensBelow(
   if (nodeIds.length > 0) throw new StorageError('SharingViolation')
 }
 
-/** Opens of a share are few. Those of a snapshot stay where they are. */
+/** Scans all opens of the share, which are few. Opens of snapshots don't count. */
 export function* openNodesBelow(
   tx: ReadTx,
   view: ShareView,
@@ -123,7 +123,7 @@ export function* openNodesBelow(
 
 const OPENS_COUNT = 1_000
 
-/** The handles on it are shown by its new name from now on, and find it by that when they end. */
+/** Updates the path of all opens of a renamed node; it is listed, and used to find the node when they are closed. */
 export function* moveOpens(
   tx: FileTx,
   { view, directoryId }: Pick<Located, 'view' | 'directoryId'>,

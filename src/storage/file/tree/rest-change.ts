@@ -1,4 +1,4 @@
-// What REST does to one directory or file: each is one transaction, guarded as the service guards it.
+// The REST operations that change one directory or file: each is one transaction, with the checks of the service.
 import {
   createSymbolicLink,
   createDirectory,

@@ -1,4 +1,4 @@
-// List Directories and Files: the entries of a directory, unless an SMB client has it to itself.
+// List Directories and Files: the entries of a directory, unless an SMB client has it open exclusively.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { listEntries, type EntryPage, type ListEntries } from './list.ts'
 import { locate, type FileAddress } from './node.ts'

@@ -1,4 +1,4 @@
-// Rename File and Rename Directory: one transaction over both places.
+// Rename File and Rename Directory: one transaction over source and target.
 import type { Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
 import { locateIn, type Existing, type FileAddress, type FileNode, type Located } from './node.ts'
@@ -42,7 +42,7 @@ function changeOf({ change }: Rename, node: FileNode): RenameChange {
   return contentType === undefined ? rest : { ...rest, headers: { ...node.headers, contentType } }
 }
 
-/** The source may be read-only: its name is not its content. */
+/** A read-only source may be renamed: ReadOnly protects the content, not the name. */
 function* checkSource(
   tx: FileTx,
   source: Existing,
@@ -60,8 +60,8 @@ function* checkSource(
 }
 
 /**
- * Only a file may be replaced, and only if it is said so: by a file, or by a directory, as recorded answers show. To
- * change the case alone is no conflict.
+ * Only a file can be replaced, and only if the request says so: by a file or by a directory, as recorded answers of the
+ * service show. A rename that changes only the case of the name is no conflict.
  */
 function* checkTarget(
   tx: FileTx,

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../shared/error.ts'
 import { ARCHIVE, DIRECTORY, HIDDEN, NORMAL, READ_ONLY } from './attributes.ts'
-import { EXAMPLE_MOMENT, found, made, openExampleShare } from '../example.ts'
+import {
+  EXAMPLE_MOMENT,
+  requireExampleNode,
+  createExampleNode,
+  openExampleShare,
+} from '../example.ts'
 import { fileTimeOf } from './file-time.ts'
 import { attributesAfter, frozenAfter, setBasic, type BasicChange } from './set-basic.ts'
 
@@ -47,7 +52,7 @@ const FROZEN: readonly (readonly [was: boolean, time: BasicChange['lastWriteTime
 ]
 
 for (const [was, time, is] of FROZEN) {
-  test(`a time that ${was ? 'stands still' : 'moves'}, set to ${time}`, () => {
+  test(`a ${was ? 'frozen' : 'normal'} time set to ${time} is ${is ? 'frozen' : 'normal'}`, () => {
     const write = frozenAfter({ lastWrite: was }, { ...LEAVE, lastWriteTime: time })
     assert.deepEqual(write, { lastWrite: is, change: false })
     const change = frozenAfter({ change: was }, { ...LEAVE, changeTime: time })
@@ -61,21 +66,27 @@ const NOW = fileTimeOf(LATER.nowMs)
 
 // prettier-ignore
 const TIMES: readonly (readonly [what: string, change: Partial<BasicChange>, lastWriteTime: string, changeTime: string])[] = [
-  ['nothing: the change is one',    {},                                      OLD, NOW],
+  ['nothing',                       {},                                      OLD, NOW],
   ['a write time',                  { lastWriteTime: '7' },                  '7', NOW],
   ['a change time',                 { changeTime: '9' },                     OLD, '9'],
-  ['the change time stands still',  { changeTime: 'freeze' },                OLD, OLD],
-  ['the change time is let go',     { changeTime: 'resume' },                OLD, OLD],
-  ['attributes alone',              { attributes: HIDDEN },                  OLD, NOW],
+  ['the change time to freeze',     { changeTime: 'freeze' },                OLD, OLD],
+  ['the change time to resume',     { changeTime: 'resume' },                OLD, OLD],
+  ['only attributes',               { attributes: HIDDEN },                  OLD, NOW],
 ]
 
 for (const [what, change, lastWriteTime, changeTime] of TIMES) {
-  test(`times after setting ${what}`, async () => {
+  test(`setting ${what} updates the right times`, async () => {
     const kv = await openExampleShare()
     const node = await kv.write(function* (tx) {
-      yield* made(tx, 'f', 'file', 5)
+      yield* createExampleNode(tx, 'f', 'file', 5)
       const basic = { ...LEAVE, ...change }
-      return yield* setBasic(tx, yield* found(tx, 'f'), basic, frozenAfter({}, basic), LATER)
+      return yield* setBasic(
+        tx,
+        yield* requireExampleNode(tx, 'f'),
+        basic,
+        frozenAfter({}, basic),
+        LATER,
+      )
     })
     assert.deepEqual(
       [node.creationTime, node.lastWriteTime, node.changeTime],

@@ -1,5 +1,5 @@
-// FileBasicInformation ([MS-FSCC] 2.4.7, [MS-FSA] 2.1.5.15.2): attributes and times, and which of the times a
-// handle has stopped from moving with what it does.
+// FileBasicInformation ([MS-FSCC] 2.4.7, [MS-FSA] 2.1.5.15.2): attributes and times, and which times are frozen for a
+// handle, so that its operations don't update them.
 import { fileTimeOf, type FileTime } from './file-time.ts'
 import type { FileOpen, FileTx } from '../open/open.ts'
 import { requireOpened } from '../open/opened-node.ts'
@@ -12,10 +12,10 @@ import type { Existing, FileNode } from './node.ts'
 import type { SmbProperties, TimeChange } from './smb-properties.ts'
 import type { ShareAddress } from '../share/share.ts'
 
-/** The times that stand still for a handle: it has set them itself, or asked for it. */
+/** The times that a handle does not update, because it has set or frozen them. */
 export type FrozenTimes = { readonly lastWrite?: boolean; readonly change?: boolean }
 
-/** A time, or what 0, -1 and -2 mean in its place. */
+/** A time, or the meaning of 0, -1 and -2. */
 export type BasicTime = FileTime | 'leave' | 'freeze' | 'resume'
 
 export type BasicChange = {
@@ -23,13 +23,13 @@ export type BasicChange = {
   readonly lastAccessTime: BasicTime
   readonly lastWriteTime: BasicTime
   readonly changeTime: BasicTime
-  /** FILE_ATTRIBUTE_*; 0 leaves them as they are. */
+  /** FILE_ATTRIBUTE_*; 0 leaves them unchanged. */
   readonly attributes: number
 }
 
 const TEMPORARY = 0x100
 
-/** NORMAL stands for none. A file can't become a directory, and a directory is never temporary. */
+/** NORMAL means no attributes. A file can't become a directory, and a directory can't be temporary. */
 export function attributesAfter(
   { kind, attributes }: Pick<FileNode, 'kind' | 'attributes'>,
   change: number,
@@ -40,7 +40,7 @@ export function attributesAfter(
   return change & SETTABLE_ATTRIBUTES
 }
 
-/** A time that the client sets is its own from then on: what the handle does no longer moves it. */
+/** Setting a time also freezes it: later operations of the handle don't update it. */
 export function frozenAfter(frozen: FrozenTimes, change: BasicChange): FrozenTimes {
   const next = (was: boolean | undefined, time: BasicTime): boolean =>
     time === 'leave' ? was === true : time !== 'resume'
@@ -50,8 +50,8 @@ export function frozenAfter(frozen: FrozenTimes, change: BasicChange): FrozenTim
   }
 }
 
-/** What a change through a handle with frozen times does to them. */
-export function keptTimes(node: FileNode, frozen: FrozenTimes): SmbProperties {
+/** The properties that keep frozen times unchanged. */
+export function frozenTimes(node: FileNode, frozen: FrozenTimes): SmbProperties {
   return {
     ...(frozen.lastWrite === true && { lastWriteTime: { at: node.lastWriteTime } }),
     ...(frozen.change === true && { changeTime: { at: node.changeTime } }),
@@ -62,15 +62,15 @@ export function* setBasic(
   tx: FileTx,
   existing: Existing,
   change: BasicChange,
-  /** As frozenAfter says. */
+  /** The result of frozenAfter. */
   frozen: FrozenTimes,
   moment: Moment,
 ): Step<FileNode> {
   const { node } = existing
-  // Neither freezing the change time nor letting it go moves it.
-  const isChangeKept = frozen.change === true || change.changeTime === 'resume'
+  // Neither freezing nor resuming the change time updates it.
+  const isChangeFrozen = frozen.change === true || change.changeTime === 'resume'
   const properties: SmbProperties = {
-    ...keptTimes(node, { change: isChangeKept }),
+    ...frozenTimes(node, { change: isChangeFrozen }),
     attributes: attributesAfter(node, change.attributes),
     ...given('creationTime', change.creationTime),
     ...given('lastAccessTime', change.lastAccessTime),
@@ -106,8 +106,8 @@ export function* setWriteTime(
   moment: Moment,
 ): Step<void> {
   const opened = yield* requireOpened(tx, address, open)
-  // Rounded up: not before the client sent its CLOSE.
+  // Rounded up, so that it is not before the client's CLOSE.
   const lastWriteTime = { at: fileTimeOf(moment.nowMs + 1) }
-  const properties = { ...keptTimes(opened.node, frozen), lastWriteTime }
+  const properties = { ...frozenTimes(opened.node, frozen), lastWriteTime }
   yield* setNodeProperties(tx, opened, { properties }, moment)
 }

@@ -1,6 +1,6 @@
-// What a request may say of a file's attributes, times, permission and, on shares with NFS, owner and mode; and
-// what becomes of a node that it is said of. REST and SMB decode their own forms into this one.
-import { remembering } from '../../../memory/remember.ts'
+// Attributes, times, permission and, on NFS shares, owner and mode of a file: how a request changes them. REST and SMB
+// decode their own formats into these types.
+import { memoize } from '../../../memory/memoize.ts'
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
 import type { Moment } from '../../../node/moment.ts'
@@ -16,12 +16,12 @@ import {
 import type { Share } from '../share/share.ts'
 import type { ShareView } from '../share/snapshot-view.ts'
 
-/** `source` is for copies only; to leave a time as it is, leave it out. */
+/** `source` is for copies only. A time that is left out does not change. */
 export type TimeChange = 'now' | 'source' | { readonly at: FileTime }
 
 /**
- * A key of the share's permission store, a descriptor to be stored there, or what the directory hands down: to the
- * account, or to a user.
+ * A key of the share's permission store, a descriptor to store there, or the permission inherited from the directory: as
+ * the account's ('inherit') or as a user's.
  */
 export type PermissionChange =
   | 'inherit'
@@ -36,7 +36,7 @@ export type PosixProperties = {
   readonly mode?: string
 }
 
-/** What is left out stays as it is, or gets its default in something new. */
+/** Properties that are left out don't change; in a new node they get their defaults. */
 export type SmbProperties = {
   /** FILE_ATTRIBUTE_*, all of them. */
   readonly attributes?: number | 'source'
@@ -54,14 +54,14 @@ type Applied = Pick<
 > &
   Partial<Pick<FileNode, 'owner' | 'group' | 'mode' | 'lastAccessTime'>>
 
-/** Where a node is or will be: its permission may come from its directory. */
+/** Where a node is or will be; it may inherit its permission from the directory. */
 export type Place = {
   readonly share: Share
   readonly view: ShareView
   readonly directoryId: number
 }
 
-/** The properties of something new. */
+/** The properties of a new node. */
 export function* newProperties(
   tx: Tx,
   place: Place,
@@ -82,7 +82,7 @@ export function* newProperties(
   }
 }
 
-/** The properties of a node after a change; `changeTime` is the caller's unless it is given. */
+/** The properties of a node after a change. `changeTime` is now unless it is given. */
 export function* changedProperties(
   tx: Tx,
   place: Place,
@@ -113,12 +113,12 @@ function timeOf(change: TimeChange | undefined, now: FileTime): FileTime | undef
   return change === 'now' ? now : change.at
 }
 
-/** Last-Modified of what is created with a change time is that time, as recorded answers show; of a rename it is not. */
+/** A node created with a change time gets it as Last-Modified, as recorded answers show; a renamed node does not. */
 export function createdModifiedMs({ changeTime }: SmbProperties): { readonly modifiedMs?: number } {
   return typeof changeTime === 'object' ? { modifiedMs: msOfFileTime(changeTime.at) } : {}
 }
 
-/** x-ms-file-property-semantics: a file that is made anew is one that no backup has seen yet. */
+/** x-ms-file-property-semantics: a new file gets the Archive attribute, since no backup contains it yet. */
 export function withArchive(properties: SmbProperties): SmbProperties {
   const { attributes = 0 } = properties
   return attributes === 'source' ? properties : { ...properties, attributes: attributes | ARCHIVE }
@@ -149,12 +149,12 @@ function* inheritedKey(
   const bytes = yield* requirePermission(tx, share.id, directory.permissionKey)
   const text = Buffer.from(bytes).toString('latin1')
   const isDirectory = kind === 'directory'
-  const handDown = isDirectory ? forDirectory : forFile
-  const own =
+  const inherit = isDirectory ? inheritForDirectory : inheritForFile
+  const inherited =
     creator === undefined
-      ? handDown(text)
-      : forCreator([isDirectory ? 1 : 0, creator.owner, creator.group, text].join(' '))
-  return yield* storePermission(tx, share.id, own)
+      ? inherit(text)
+      : inheritForCreator([isDirectory ? 1 : 0, creator.owner, creator.group, text].join(' '))
+  return yield* storePermission(tx, share.id, inherited)
 }
 
 function* requireDirectory(tx: ReadTx, view: ShareView, directoryId: number): Step<FileNode> {
@@ -164,20 +164,20 @@ function* requireDirectory(tx: ReadTx, view: ShareView, directoryId: number): St
 }
 
 // Most files of a share inherit the same few descriptors.
-const forFile = remembering((latin1) => handedDown(latin1, false))
-const forDirectory = remembering((latin1) => handedDown(latin1, true))
+const inheritForFile = memoize((latin1) => inheritedBytes(latin1, false))
+const inheritForDirectory = memoize((latin1) => inheritedBytes(latin1, true))
 
-const forCreator = remembering((text) => {
+const inheritForCreator = memoize((text) => {
   const [isDirectory, owner = '', group = '', ...latin1] = text.split(' ')
-  return handedDown(latin1.join(' '), isDirectory === '1', { owner, group })
+  return inheritedBytes(latin1.join(' '), isDirectory === '1', { owner, group })
 })
 
-function handedDown(latin1: string, isDirectory: boolean, creator?: Creator): Uint8Array {
+function inheritedBytes(latin1: string, isDirectory: boolean, creator?: Creator): Uint8Array {
   const parent = decodeSecurityDescriptor(Buffer.from(latin1, 'latin1'))
   return encodeSecurityDescriptor(inheritDescriptor(parent, isDirectory, creator))
 }
 
-// As "Create File" and "Create Directory" document them; the mode of a link counts nowhere.
+// The defaults of "Create File" and "Create Directory"; the mode of a link has no effect.
 const MODES: Readonly<Record<NodeKind, string>> = {
   directory: '0755',
   file: '0664',

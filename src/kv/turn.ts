@@ -5,7 +5,11 @@ import { setImmediate } from 'node:timers/promises'
 const TURN_MS = 10
 
 export class Turn {
-  #untilMs = performance.now() + TURN_MS
+  #untilMs: number
+
+  constructor(lengthMs = TURN_MS) {
+    this.#untilMs = performance.now() + lengthMs
+  }
 
   isOver(): boolean {
     return performance.now() >= this.#untilMs

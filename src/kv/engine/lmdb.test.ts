@@ -75,6 +75,18 @@ for (const isShared of [false, true]) {
       await engine.close()
     })
 
+    test('a commit that fails half-way stores nothing', async () => {
+      const { engine, texts } = open(newFolder(), { isShared })
+      await texts.fill('a')
+      const tooLong = { ...texts.put('', ''), key: Buffer.alloc(5_000, 2) }
+      const writes = [texts.put('a', 'never'), tooLong, texts.put('b', 'never')]
+      await assert.rejects(engine.commit([{ writes: [texts.put('c', 'never')] }, { writes }]))
+      assert.deepEqual((await texts.found({ keys: ['a', 'b', 'c'] })).keys, ['a', undefined, undefined]) // prettier-ignore
+      await texts.write(texts.put('a', 'after'))
+      assert.equal(await texts.text('a'), 'after')
+      await engine.close()
+    })
+
     test('a disk with ample room is not asked about before every commit', async () => {
       const asked: number[] = []
       let now = 0

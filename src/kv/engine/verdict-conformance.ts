@@ -507,7 +507,7 @@ export function aloneConformance(check: Check): void {
     await Promise.all(commits)
   })
 
-  check('who works alone is checked too, and may commit several times', async (texts) => {
+  check('work alone is checked too, and may commit several times', async (texts) => {
     await texts.fill('a')
     const stale = await texts.readSet({ keys: ['a'] })
     await texts.engine.alone(async (commit) => {

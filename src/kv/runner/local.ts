@@ -11,6 +11,9 @@ import { Known, ownedWrites } from './known.ts'
 import { AheadView, DurableView, SnapshotView, StoredReads } from './local-view.ts'
 import { CommitQueue } from './queue.ts'
 
+/** A read longer than this starts over, which costs what it has done so far; nearly all are shorter. */
+const STRAIGHT_MS = 25
+
 /**
  * A body that takes longer than a turn of the event loop gives way to others: a read starts over on a snapshot, which
  * it keeps from one turn to the next; a write goes on where it is, while other writes wait.
@@ -50,7 +53,7 @@ export class LocalRunner<Event> {
       const steps = body(tx)
       let result = steps.next()
       if (isPause(result)) {
-        const turn = new Turn()
+        const turn = new Turn(STRAIGHT_MS)
         while (isPause(result) && !turn.isOver()) result = steps.next()
         if (isPause(result)) return end(await this.#readLong(body))
       }

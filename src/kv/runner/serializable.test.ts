@@ -15,6 +15,7 @@ import { openKv } from './runner.ts'
 
 const STORED_COUNT = 4
 const VOLATILE_COUNT = 2
+const LIST_COUNT = STORED_COUNT + VOLATILE_COUNT
 
 /** Stored lists have the first numbers, volatile ones the next. */
 const keyOf = (list: number): Key =>
@@ -113,8 +114,12 @@ function failing(engine: Engine, random: Random): Engine {
 
 type History = { readonly ended: readonly Ended[]; readonly lists: Reads }
 
-async function run(runners: readonly EventKv<string>[], random: Random): Promise<History> {
-  const listCount = runners.length === 1 ? STORED_COUNT + VOLATILE_COUNT : STORED_COUNT
+/** The first runner has the volatile lists. */
+async function run(
+  runners: readonly [EventKv<string>, ...(readonly EventKv<string>[])],
+  listCount: number,
+  random: Random,
+): Promise<History> {
   const ended: Ended[] = []
   let clock = 0
   const start = async (plan: Plan, kv: EventKv<string>): Promise<void> => {
@@ -132,13 +137,14 @@ async function run(runners: readonly EventKv<string>[], random: Random): Promise
   }
   const running: Promise<void>[] = []
   for (let id = 1; id <= 200; id += 1) {
-    running.push(start(planOf(random, id, listCount), random.pick(runners)))
+    const plan = planOf(random, id, listCount)
+    const isVolatile = plan.ops.some(({ list }) => list >= STORED_COUNT)
+    running.push(start(plan, isVolatile ? runners[0] : random.pick(runners)))
     if (random.below(4) === 0) await turn()
     if (random.below(20) === 0) await Promise.all(running)
   }
   await Promise.all(running)
   const [kv] = runners
-  assert(kv !== undefined)
   const stored = await kv.read((tx) => scanLists(tx, false))
   const held = await kv.read((tx) => scanLists(tx, true))
   return { ended, lists: new Map([...stored, ...held]) }
@@ -181,31 +187,42 @@ function serialOrder(after: ReadonlyMap<number, ReadonlySet<number>>): number[] 
   return [...after.keys()].every(visit) ? order : undefined
 }
 
+/** Transactions that began when another had ended come after it. */
+function addRealTime({ ended }: History, after: Map<number, Set<number>>): void {
+  for (const first of ended) {
+    for (const { plan, beganAt } of ended) {
+      if (first.endedAt < beganAt) after.get(first.plan.id)?.add(plan.id)
+    }
+  }
+}
+
+const shared = () => openMemoryEngine({ isShared: true })
+const waiting = (seed: number) => openMemoryEngine({ waitSeed: seed })
+
 const ENGINES = [
-  ['local', 1, () => openMemoryEngine()],
-  ['shared, one runner', 1, () => openMemoryEngine({ isShared: true })],
-  ['shared, three runners', 3, () => openMemoryEngine({ isShared: true })],
-  ['waiting, one runner', 1, (seed: number) => openMemoryEngine({ waitSeed: seed })],
-  ['waiting, three runners', 3, (seed: number) => openMemoryEngine({ waitSeed: seed })],
+  ['local', 1, LIST_COUNT, () => openMemoryEngine()],
+  ['shared, one runner', 1, LIST_COUNT, shared],
+  ['shared, two runners', 2, LIST_COUNT, shared],
+  ['shared, three runners, stored records only', 3, STORED_COUNT, shared],
+  ['waiting, one runner', 1, LIST_COUNT, waiting],
+  ['waiting, two runners', 2, LIST_COUNT, waiting],
+  ['waiting, three runners, stored records only', 3, STORED_COUNT, waiting],
 ] as const
 
 describe('random transactions', () => {
-  for (const [name, runnerCount, open] of ENGINES) {
-    for (let seed = 1; seed <= Number(process.env['SEEDS'] ?? 5); seed += 1) {
+  for (const [name, runnerCount, listCount, open] of ENGINES) {
+    for (let seed = 1; seed <= 20; seed += 1) {
       test(`have a serial order: ${name} (seed ${seed})`, { timeout: 60_000 }, async () => {
-        const random = randomFrom(seed)
-        const engine = failing(open(seed), random)
-        const runners = Array.from({ length: runnerCount }, (_, at) =>
-          openKv<string>(engine, { number: at + 1 }),
+        const engine = failing(open(seed), randomFrom(-seed))
+        const others = Array.from({ length: runnerCount - 1 }, (_, at) =>
+          openKv<string>(engine, { number: at + 2 }),
         )
-        const history = await run(runners, random)
+        const history = await run([openKv<string>(engine), ...others], listCount, randomFrom(seed))
         const after = orderOf(history)
-        if (process.env['STRICT'])
-          for (const a of history.ended)
-            for (const b of history.ended)
-              if (a.endedAt < b.beganAt) after.get(a.plan.id)?.add(b.plan.id)
+        // A shared runner's readers of stored records alone may be behind changes of volatile ones.
+        if (name === 'local' || listCount === STORED_COUNT) addRealTime(history, after)
         assert(serialOrder(after) !== undefined, 'two transactions are each before the other')
-        assert(history.ended.length > 100)
+        assert(history.ended.length > 50)
       })
     }
   }

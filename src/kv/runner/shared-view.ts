@@ -43,7 +43,7 @@ export class EngineState {
     return this.#fetchCount <= 1
   }
 
-  /** What a scan has found that is merged with so many writes; undefined where too little of it is known. */
+  /** The entries found for a range; undefined where too few are known to merge `writeCount` writes into them. */
   range(range: WantedRange, writeCount: number): readonly RecordEntry[] | undefined {
     const known = this.ranges.get(boundsName(range))
     if (known === undefined) return undefined

@@ -203,6 +203,28 @@ for (const kind of RUNNER_KINDS) {
       assert.equal(commits.length, 1)
     })
 
+    test('a change of what it has only read is done at once, and readers of both kinds wait', async () => {
+      const { kv, succeedAll } = openHeld(kind)
+      const told: string[] = []
+      watch(told, 'slow', kv.write(function* (tx) {
+        const open = textOf(yield* tx.get(VOLATILE)) ?? 'closed'
+        tx.put(STORED, recordOf(open))
+      })) // prettier-ignore
+      await turn()
+      await kv.write(put(VOLATILE, 'open'))
+      watch(told, 'reader', kv.read(readBoth))
+      watch(told, 'backwards', kv.read(readBackwards))
+      await turn()
+      assert.equal(await kv.read(get(VOLATILE)), 'open')
+      assert.deepEqual(told, [], 'slow was before the change, and is not durable yet')
+      await succeedAll(0)
+      assert.equal(told[0], 'slow: undefined')
+      assert.deepEqual(told.toSorted().slice(0, 2), [
+        'backwards: closed open',
+        'reader: closed open',
+      ])
+    })
+
     test('nobody waits for it once it is done', async () => {
       const { kv, commits, succeedAll } = openHeld(kind)
       watch([], 'slow', kv.write(both('slow')))
@@ -299,6 +321,32 @@ describe('stored and volatile records', () => {
       assert(seen > 0)
     })
   }
+
+  test('are of one moment for a long reader of what was changed meanwhile', async () => {
+    const { kv, commits, succeedAll } = openHeld('local')
+    const told: string[] = []
+    watch(told, 'first', kv.write(put(keyOf('first'), '')))
+    // It waits in the queue when the reader could take its snapshot.
+    watch(told, 'copy', kv.write(function* (tx) {
+      const open = (yield* tx.scan(OPENS)).length > 0 ? 'open' : 'closed'
+      tx.put(STORED, recordOf(open))
+    })) // prettier-ignore
+    await kv.write(put(VOLATILE, 'open'))
+    watch(told, 'reader', kv.read(function* (tx) {
+      for (let again = 0; again < 3; again += 1) {
+        spin(15)
+        yield* giveWay()
+      }
+      return yield* readBoth(tx)
+    })) // prettier-ignore
+    await turn()
+    await commits[0]?.succeed()
+    for (let turns = 0; turns < 5; turns += 1) await turn()
+    assert.deepEqual(told, ['first: undefined'])
+    await succeedAll(1)
+    for (let turns = 0; turns < 20 && told.length < 3; turns += 1) await turn()
+    assert.deepEqual(told.slice(1), ['copy: undefined', 'reader: closed open'])
+  })
 
   test('are of one moment for a long reader too', async () => {
     const { kv, commits, succeedAll } = openHeld('local')

@@ -2,19 +2,10 @@
 // the SDK never makes.
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
-import {
-  ACCOUNT,
-  ACCOUNT_KEY,
-  API_VERSION,
-  rawRequest,
-  startTestServer,
-  xmlText,
-  type RawRequest,
-  type RawResponse,
-  type TestServer,
-} from './harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './blob/fixture.ts'
+import { ACCOUNT, ACCOUNT_KEY, API_VERSION, outcome, rawRequest, xmlText } from './harness.ts'
 
 const SECOND_KEY = randomBytes(64).toString('base64')
 const WRONG_KEY = randomBytes(64).toString('base64')
@@ -22,32 +13,18 @@ const WRONG_KEY = randomBytes(64).toString('base64')
 const PLAIN_KEY = 'testing_key'
 const PLAIN_ACCOUNT = 'plain'
 const MINUTE_MS = 60_000
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 
-let server: TestServer
-before(async () => {
-  const accounts = { [ACCOUNT]: [ACCOUNT_KEY, SECOND_KEY], [PLAIN_ACCOUNT]: PLAIN_KEY } as const
-  server = await startTestServer({ accounts })
-  for (const access of ['private', 'blob', 'container'] as const) {
-    const container = clientWith(ACCOUNT_KEY).getContainerClient(access)
-    await container.create(access === 'private' ? {} : { access })
-    await container.getBlockBlobClient('b').upload('hello', 5)
-  }
-})
-after(() => server.close())
+const accounts = { [ACCOUNT]: [ACCOUNT_KEY, SECOND_KEY], [PLAIN_ACCOUNT]: PLAIN_KEY } as const
+const { server, service, put } = await startBlobFixture({ accounts, container: 'private' })
+await put('b', 'hello')
+for (const access of ['blob', 'container'] as const) {
+  const { containerClient } = await service.createContainer(access, { access })
+  await containerClient.getBlockBlobClient('b').upload('hello', 5)
+}
 
 function clientWith(key: string, account = ACCOUNT): BlobServiceClient {
   const credential = new StorageSharedKeyCredential(account, key)
   return new BlobServiceClient(server.blobEndpoint, credential, { retryOptions: { maxTries: 1 } })
-}
-
-function ask(request: RawRequest): Promise<RawResponse> {
-  return rawRequest(server, request)
-}
-
-function outcome({ status, headers }: RawResponse): string {
-  const code = headers['x-ms-error-code']
-  return code === undefined ? String(status) : `${status} ${String(code)}`
 }
 
 test('the SDK signs with a key that is not base64', async () => {
@@ -95,14 +72,14 @@ const DATES: readonly [string, Readonly<Record<string, string>>, string][] = [
 
 for (const [what, headers, expected] of DATES) {
   test(`a Shared Key date ${what} → ${expected}`, async () => {
-    const answer = await ask({ method: 'GET', path: '/private/b', headers })
+    const answer = await rawRequest(server, { method: 'GET', path: '/private/b', headers })
     assert.equal(outcome(answer), expected, answer.text)
   })
 }
 
 test("requests are dated by the machine's clock, not by the server's", async () => {
   server.advance(60 * MINUTE_MS)
-  assert.equal(outcome(await ask({ method: 'GET', path: '/private/b' })), '200')
+  assert.equal(outcome(await rawRequest(server, { method: 'GET', path: '/private/b' })), '200')
 })
 
 // prettier-ignore
@@ -120,14 +97,24 @@ const AUTHORIZATIONS: readonly [string, string][] = [
 for (const [authorization, expected] of AUTHORIZATIONS) {
   test(`Authorization: ${authorization} → ${expected}`, async () => {
     const headers = { authorization, 'x-ms-date': minutesAgo(0) }
-    const answer = await ask({ method: 'GET', path: '/private/b', headers, sign: 'none' })
+    const answer = await rawRequest(server, {
+      method: 'GET',
+      path: '/private/b',
+      headers,
+      sign: 'none',
+    })
     assert.equal(outcome(answer), expected, answer.text)
   })
 }
 
 test('the answer to a wrong signature has the string to sign', async () => {
   const headers = { authorization: `SharedKey ${ACCOUNT}:AAAA`, 'x-ms-date': minutesAgo(0) }
-  const answer = await ask({ method: 'GET', path: '/private/b', headers, sign: 'none' })
+  const answer = await rawRequest(server, {
+    method: 'GET',
+    path: '/private/b',
+    headers,
+    sign: 'none',
+  })
   const detail = xmlText(answer.text, 'AuthenticationErrorDetail') ?? ''
   assert.match(detail, /^The MAC signature found in the HTTP request 'AAAA' is not the same/)
   assert.ok(detail.includes(`x-ms-version:${API_VERSION}\n/${ACCOUNT}/${ACCOUNT}/private/b`))
@@ -154,7 +141,7 @@ const LITE: readonly [string, string, string, string, string][] = [
 for (const [what, path, signedPath, key, expected] of LITE) {
   test(`Shared Key Lite ${what} → ${expected}`, async () => {
     const headers = liteHeaders('GET', signedPath, key)
-    const answer = await ask({ method: 'GET', path, headers, sign: 'none' })
+    const answer = await rawRequest(server, { method: 'GET', path, headers, sign: 'none' })
     assert.equal(outcome(answer), expected, answer.text)
   })
 }
@@ -183,7 +170,7 @@ const ANONYMOUS: readonly [method: string, path: string, outcome: string][] = [
 
 for (const [method, path, expected] of ANONYMOUS) {
   test(`an anonymous client: ${method} ${path} → ${expected}`, async () => {
-    const answer = await ask({ method, path, headers: BLOCK_BLOB, sign: 'none' })
+    const answer = await rawRequest(server, { method, path, headers: BLOCK_BLOB, sign: 'none' })
     assert.equal(outcome(answer), expected, answer.text)
     if (answer.status === 401) {
       assert.match(String(answer.headers['www-authenticate']), /^Bearer authorization_uri=https:/)
@@ -193,7 +180,12 @@ for (const [method, path, expected] of ANONYMOUS) {
 
 test('versions before 2019-12-12 answer 404 instead of 401', async () => {
   const headers = { 'x-ms-version': '2019-07-07' }
-  const answer = await ask({ method: 'GET', path: '/private/b', headers, sign: 'none' })
+  const answer = await rawRequest(server, {
+    method: 'GET',
+    path: '/private/b',
+    headers,
+    sign: 'none',
+  })
   assert.equal(outcome(answer), '404 ResourceNotFound')
   assert.equal(answer.headers['www-authenticate'], undefined)
 })
@@ -215,14 +207,14 @@ const PUBLIC_LISTS: readonly [include: string, outcome: string][] = [
 for (const [include, expected] of PUBLIC_LISTS) {
   test(`an anonymous list with include=${include} → ${expected}`, async () => {
     const path = `/container?restype=container&comp=list&include=${include}`
-    assert.equal(outcome(await ask({ method: 'GET', path, sign: 'none' })), expected)
-    assert.equal(outcome(await ask({ method: 'GET', path })), '200')
+    assert.equal(outcome(await rawRequest(server, { method: 'GET', path, sign: 'none' })), expected)
+    assert.equal(outcome(await rawRequest(server, { method: 'GET', path })), '200')
   })
 }
 
 test('anonymous clients cannot use conditions on tags', async () => {
   const headers = { 'x-ms-if-tags': "a = 'b'" }
-  const answer = await ask({ method: 'GET', path: '/blob/b', headers, sign: 'none' })
+  const answer = await rawRequest(server, { method: 'GET', path: '/blob/b', headers, sign: 'none' })
   assert.equal(outcome(answer), '401 NoAuthenticationInformation')
 })
 
@@ -230,8 +222,8 @@ test('public access ends when the ACL is changed', async () => {
   const container = clientWith(ACCOUNT_KEY).getContainerClient('ends')
   await container.create({ access: 'container' })
   const path = '/ends?restype=container&comp=list'
-  assert.equal(outcome(await ask({ method: 'GET', path, sign: 'none' })), '200')
+  assert.equal(outcome(await rawRequest(server, { method: 'GET', path, sign: 'none' })), '200')
   await container.setAccessPolicy()
-  const answer = await ask({ method: 'GET', path, sign: 'none' })
+  const answer = await rawRequest(server, { method: 'GET', path, sign: 'none' })
   assert.equal(outcome(answer), '401 NoAuthenticationInformation')
 })

@@ -11,6 +11,7 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose'
+import { BLOCK_BLOB } from './blob/fixture.ts'
 import { delegationKeyIn } from './delegation-key.ts'
 import { ACCOUNT, ACCOUNT_KEY, outcome, rawRequest } from './harness.ts'
 import { runTestServer, type RunningTestServer } from './running-server.ts'
@@ -18,7 +19,6 @@ import { runTestServer, type RunningTestServer } from './running-server.ts'
 const HOUR_MS = 3_600_000
 const TENANT = 'ab1f708d-50f6-404c-a006-d71b2ac7a606'
 const USER = '4fd0e7a0-0a2c-4f2f-8b46-2d0a3f0d9d11'
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 const CHALLENGED = '401 InvalidAuthenticationInfo'
 
 const folder = mkdtempSync(join(tmpdir(), 'lazuli-bearer-'))

@@ -112,12 +112,7 @@ describe('on a signal, the server', { concurrency: 2 }, () => {
   }
 
   test('accepts no new connections while it shuts down', async () => {
-    const server = await startServerProcess({ args: [MEMORY, '--silent'] })
-    assert.equal((await createContainer(server, 'stop')).status, 201)
-    const upload = uploadHalf(server, '/stop/upload', Buffer.alloc(1_000_000))
-    await upload.begun
-    server.child.kill()
-    await server.printed(/Blob service is closing\.\.\./)
+    const { server, upload } = await closeDuringUpload()
     const socket = connect(server.blobPort, '127.0.0.1')
     await assert.rejects(once(socket, 'connect'), /ECONNREFUSED/)
     assert.equal(await upload.finish(), 201)
@@ -125,12 +120,7 @@ describe('on a signal, the server', { concurrency: 2 }, () => {
   })
 
   test('exits at once on a second signal', async () => {
-    const server = await startServerProcess({ args: [MEMORY, '--silent'] })
-    assert.equal((await createContainer(server, 'stop')).status, 201)
-    const upload = uploadHalf(server, '/stop/upload', Buffer.alloc(1_000_000))
-    await upload.begun
-    server.child.kill()
-    await server.printed(/Blob service is closing\.\.\./)
+    const { server, upload } = await closeDuringUpload()
     server.child.kill()
     assert.equal((await server.ended).code, 143)
     await assert.rejects(upload.finish())
@@ -152,6 +142,17 @@ describe('on a signal, the server', { concurrency: 2 }, () => {
     // It would be 1 if the connection had held up the shutdown until its time limit.
     assert.equal((await server.ended).code, 0)
   })
+
+  /** A server that is closing and waits for the second half of an upload. */
+  async function closeDuringUpload() {
+    const server = await startServerProcess({ args: [MEMORY, '--silent'] })
+    assert.equal((await createContainer(server, 'stop')).status, 201)
+    const upload = uploadHalf(server, '/stop/upload', Buffer.alloc(1_000_000))
+    await upload.begun
+    server.child.kill()
+    await server.printed(/Blob service is closing\.\.\./)
+    return { server, upload }
+  }
 
   /** Sends the first half of a Put Blob; the server then waits for the second. */
   function uploadHalf(

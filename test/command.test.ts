@@ -63,7 +63,7 @@ describe('the command refuses', () => {
     readonly args?: () => readonly string[]
     readonly env?: Readonly<Record<string, string>>
     /** Prepares the folder that the command runs in. */
-    readonly given?: (cwd: string) => void | Promise<void>
+    readonly prepare?: (cwd: string) => void | Promise<void>
   }
 
   const inPlace = (cwd: string): void => writeFileSync(join(cwd, 'file'), '')
@@ -83,33 +83,33 @@ describe('the command refuses', () => {
       says: /--blobPort must be a port from 0 to 65535 .*, not 70000/ },
     'a bad value in the environment': { exitCode: 2, env: { LAZULI_LOG_LEVEL: 'loud' },
       says: /LAZULI_LOG_LEVEL must be error, warn, info or debug, not loud/ },
-    'a config file that is not JSON': { exitCode: 2, given: config('{'), says: /lazuli\.json is not valid JSON/ },
-    'an unknown setting': { exitCode: 2, given: config('{ "port": 1 }'),
+    'a config file that is not JSON': { exitCode: 2, prepare: config('{'), says: /lazuli\.json is not valid JSON/ },
+    'an unknown setting': { exitCode: 2, prepare: config('{ "port": 1 }'),
       says: /lazuli\.json: "port" is not a setting/ },
     'a key that decodes to nothing': { exitCode: 2, env: { LAZULI_ACCOUNTS: 'me:!!!' },
       says: /LAZULI_ACCOUNTS: key 1 of account "me" is not base64$/m },
     'an accounts file that does not exist': { exitCode: 2, args: () => ['--accountsFile', 'none'],
       says: /cannot read the accounts file none: no such file/ },
     'an invalid line in the SMB users file': { exitCode: 2, args: () => ['--smbUsersFile', 'file'],
-      given: (cwd) => writeFileSync(join(cwd, 'file'), '# ours\nada:devstoreaccount1\n'),
+      prepare: (cwd) => writeFileSync(join(cwd, 'file'), '# ours\nada:devstoreaccount1\n'),
       says: /file, line 2: expected user:account:password or user:account:nt:hash/ },
     'a port in use': { exitCode: 1, args: () => ['--blobPort', takenPort],
       says: /cannot listen on 127\.0\.0\.1:\d+: the port is already in use; choose another with --blobPort/ },
     'an admin port in use': { exitCode: 1, args: () => ['--adminPort', takenPort],
       says: /the admin port cannot listen on .*: the port is already in use; choose another with --adminPort/ },
-    'an invalid certificate': { exitCode: 1, args: () => ['--cert', 'file'], given: inPlace,
+    'an invalid certificate': { exitCode: 1, args: () => ['--cert', 'file'], prepare: inPlace,
       says: /cannot use --cert file: / },
     'the address of another machine': { exitCode: 1, args: () => ['--blobHost', '192.0.2.1'],
       says: /cannot listen on 192\.0\.2\.1:0: this machine does not have that address/ },
-    'a file as the data folder': { exitCode: 1, args: () => ['--location', 'file'], given: inPlace,
+    'a file as the data folder': { exitCode: 1, args: () => ['--location', 'file'], prepare: inPlace,
       says: /cannot write to the data folder .*file: a file with that name already exists; .*--location/ },
-    'a data folder below a file': { exitCode: 1, args: () => ['--location', 'file/data'], given: inPlace,
+    'a data folder below a file': { exitCode: 1, args: () => ['--location', 'file/data'], prepare: inPlace,
       says: /cannot write to the data folder .*: a part of the path is not a folder/ },
-    'a debug log below a file': { exitCode: 1, args: () => ['--debug', 'file/log'], given: inPlace,
+    'a debug log below a file': { exitCode: 1, args: () => ['--debug', 'file/log'], prepare: inPlace,
       says: /cannot write the debug log file\/log/ },
     'a folder that another server uses': { exitCode: 1, args: () => ['--location', owned],
       says: /is in use by another Lazuli server \(process \d+\)/ },
-    'data of a newer Lazuli': { exitCode: 1, args: () => ['--location', 'data'], given: newer,
+    'data of a newer Lazuli': { exitCode: 1, args: () => ['--location', 'data'], prepare: newer,
       says: /the data has format 5, but this version of Lazuli reads up to format 4/ },
     'fsck of a folder that does not exist': { exitCode: 1, args: () => ['fsck', '--location', 'none'],
       says: /cannot read the data folder .*none: no such file or folder/ },
@@ -121,9 +121,9 @@ describe('the command refuses', () => {
     for (const [what, refusal] of Object.entries(REFUSALS)) test(what, () => checkRefusal(refusal))
   })
 
-  async function checkRefusal({ exitCode, says, args, env, given }: Refusal): Promise<void> {
+  async function checkRefusal({ exitCode, says, args, env, prepare }: Refusal): Promise<void> {
     const cwd = tempFolder('refused')
-    await given?.(cwd)
+    await prepare?.(cwd)
     const before = tree(cwd)
     const ports = { LAZULI_BLOB_PORT: '0', LAZULI_ADMIN_PORT: '0' }
     const ended = await run({ args: args?.() ?? [], cwd, env: { ...ports, ...env } })

@@ -1,40 +1,25 @@
 // The checks on every request before its operation: address, headers, version, size and CORS. Tested through real
 // sockets, as clients see them.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { BlobServiceClient } from '@azure/storage-blob'
 import { askBare, BareSocket, headBytes } from './bare-socket.ts'
+import { startBlobFixture } from './blob/fixture.ts'
 import {
   ACCOUNT,
   API_VERSION,
+  outcome,
   rawRequest,
   startTestServer,
   xmlText,
   type RawRequest,
-  type RawResponse,
-  type TestServer,
 } from './harness.ts'
 import { runTestServer } from './running-server.ts'
 
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 const UNMODIFIED = { 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' }
 
-let server: TestServer
-before(async () => {
-  server = await startTestServer({ allowedHosts: ['storage.example'] })
-  await ask({ method: 'PUT', path: '/box?restype=container' })
-  await ask({ method: 'PUT', path: '/box/b', headers: BLOCK_BLOB, body: 'hello' })
-})
-after(() => server.close())
-
-function ask(request: RawRequest): Promise<RawResponse> {
-  return rawRequest(server, request)
-}
-
-function outcome({ status, headers }: RawResponse): string {
-  const code = headers['x-ms-error-code']
-  return code === undefined ? String(status) : `${status} ${String(code)}`
-}
+const { server, put } = await startBlobFixture({ allowedHosts: ['storage.example'] })
+await put('b', 'hello')
 
 // prettier-ignore
 const ADDRESSES: readonly [what: string, method: string, path: string, host: string, outcome: string][] = [
@@ -60,13 +45,17 @@ const ADDRESSES: readonly [what: string, method: string, path: string, host: str
 
 for (const [what, method, path, host, expected] of ADDRESSES) {
   test(`address: ${what} → ${expected}`, async () => {
-    const answer = await ask({ method, path, headers: { host }, wholePath: true })
+    const answer = await rawRequest(server, { method, path, headers: { host }, wholePath: true })
     assert.equal(outcome(answer), expected, answer.text)
   })
 }
 
 test('the answer to a host that is not allowed says how to allow it', async () => {
-  const answer = await ask({ method: 'GET', path: '/box/b', headers: { host: 'evil.example' } })
+  const answer = await rawRequest(server, {
+    method: 'GET',
+    path: '/box/b',
+    headers: { host: 'evil.example' },
+  })
   assert.match(xmlText(answer.text, 'Message') ?? '', /^The host name .* --allowedHosts/)
   assert.equal(xmlText(answer.text, 'HeaderName'), 'Host')
   assert.equal(xmlText(answer.text, 'HeaderValue'), 'evil.example')
@@ -99,13 +88,13 @@ test('--disableProductStyleUrl takes the account from the path only', async (t) 
 
 test('only the secondary has service statistics', async () => {
   const path = (account: string) => `/${account}/?restype=service&comp=stats`
-  const secondary = await ask({
+  const secondary = await rawRequest(server, {
     method: 'GET',
     path: path(`${ACCOUNT}-secondary`),
     wholePath: true,
   })
   assert.equal(xmlText(secondary.text, 'Status'), 'live')
-  const primary = await ask({ method: 'GET', path: path(ACCOUNT), wholePath: true })
+  const primary = await rawRequest(server, { method: 'GET', path: path(ACCOUNT), wholePath: true })
   assert.equal(outcome(primary), '400 InvalidQueryParameterValue')
 })
 
@@ -124,7 +113,7 @@ for (const [what, request, expected] of HEADERED) {
   test(`every response has the common headers: ${what}`, async () => {
     const headers = { ...request.headers, 'x-ms-client-request-id': 'mine ü' }
     const sentMs = Date.now()
-    const answer = await ask({ ...request, headers })
+    const answer = await rawRequest(server, { ...request, headers })
     assert.equal(outcome(answer), expected)
     assert.match(String(answer.headers['x-ms-request-id']), /^[0-9a-f-]{36}$/)
     assert.equal(answer.headers['x-ms-version'], API_VERSION)
@@ -137,7 +126,7 @@ for (const [what, request, expected] of HEADERED) {
 }
 
 test('an error is XML with its code, message, request id and time', async () => {
-  const answer = await ask({ method: 'GET', path: '/box/none' })
+  const answer = await rawRequest(server, { method: 'GET', path: '/box/none' })
   const id = String(answer.headers['x-ms-request-id'])
   assert.equal(answer.headers['content-type'], 'application/xml')
   assert.equal(answer.headers['content-length'], String(answer.body.length))
@@ -148,10 +137,10 @@ test('an error is XML with its code, message, request id and time', async () => 
 })
 
 test('an error names the invalid parameter or header, escaped', async () => {
-  const query = await ask({ method: 'GET', path: '/box/b?timeout=%3Cx%3E' })
+  const query = await rawRequest(server, { method: 'GET', path: '/box/b?timeout=%3Cx%3E' })
   assert.equal(xmlText(query.text, 'QueryParameterName'), 'timeout')
   assert.equal(xmlText(query.text, 'QueryParameterValue'), '&lt;x&gt;')
-  const header = await ask({
+  const header = await rawRequest(server, {
     method: 'GET',
     path: '/box/b',
     headers: { 'if-modified-since': 'a & b' },
@@ -198,24 +187,27 @@ for (const [method, path, expected] of REQUEST_LINES) {
   test(`${method} ${path} → ${expected}`, async () => {
     // A path that cannot be decoded cannot be signed: it is refused before the signature is checked.
     const sign = /%(zz|ff)/.test(path) || /%(c3|ed)/.test(path) ? 'none' : 'sharedKey'
-    const answer = await ask({ method, path, sign })
+    const answer = await rawRequest(server, { method, path, sign })
     assert.equal(outcome(answer), expected, answer.text)
   })
 }
 
 test('a request with an invalid timeout changes nothing', async () => {
-  const refused = await ask({ method: 'PUT', path: '/unmade?restype=container&timeout=x' })
+  const refused = await rawRequest(server, {
+    method: 'PUT',
+    path: '/unmade?restype=container&timeout=x',
+  })
   assert.equal(outcome(refused), '400 InvalidQueryParameterValue')
-  const failing = await ask({ method: 'GET', path: '/box/none?timeout=x' })
+  const failing = await rawRequest(server, { method: 'GET', path: '/box/none?timeout=x' })
   assert.equal(outcome(failing), '400 InvalidQueryParameterValue')
   assert.equal(
-    outcome(await ask({ method: 'GET', path: '/unmade?restype=container' })),
+    outcome(await rawRequest(server, { method: 'GET', path: '/unmade?restype=container' })),
     '404 ContainerNotFound',
   )
 })
 
 test('405 lists the allowed methods', async () => {
-  const answer = await ask({ method: 'POST', path: '/box?restype=container' })
+  const answer = await rawRequest(server, { method: 'POST', path: '/box?restype=container' })
   assert.equal(answer.headers.allow, 'PUT, GET, HEAD, DELETE')
 })
 

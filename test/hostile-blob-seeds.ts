@@ -1,8 +1,8 @@
 // A scenario of valid requests for every operation of the Blob service, to be mutated.
+import { BLOCK_BLOB } from './blob/fixture.ts'
 import { crc64, structuredMessage } from './hostile-bodies.ts'
 import type { Headers, Seed } from './hostile-seed.ts'
 
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 const LEASE = '6c1f4b1c-0b0e-4c39-8d6c-7c8f7a2f7d3e'
 const OTHER_LEASE = 'a3a5ac5c-1c4f-4b8c-9b5e-0c6d2f9f1e11'
 const PAGE = { 'x-ms-range': 'bytes=0-511' }

@@ -8,6 +8,7 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
 import { ExtentLimitReached } from '../src/extent/error.ts'
+import { BLOCK_BLOB } from './blob/fixture.ts'
 import {
   ACCOUNT,
   ACCOUNT_KEY,
@@ -18,8 +19,6 @@ import {
 } from './harness.ts'
 import { bytesOf, HostileClient } from './hostile-client.ts'
 import { runTestServer, type RunningTestServer } from './running-server.ts'
-
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 
 let server: RunningTestServer
 

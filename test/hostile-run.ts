@@ -82,7 +82,7 @@ async function sendGood({ session, seed, names, report, options }: StepOfRun): P
   if (answer === undefined) return
   keepFrom(seed, answer, names)
   if (options.mutationCount > 0 || options.withSources || answer.status === seed.status) return
-  report.faults.push(`${seed.operation}: ${answer.status} ${told(request)} ${answer.body}`)
+  report.faults.push(`${seed.operation}: ${answer.status} ${requestText(request)} ${answer.body}`)
 }
 
 const SOURCE_HEADER = /^x-ms-(copy|file-rename)-source$/
@@ -153,10 +153,10 @@ function note(report: RunReport, request: RawRequest, answer: Answer | undefined
   const fault = answer === undefined ? 'no response' : faultOf(request, answer)
   const status = answer?.status ?? 0
   report.statuses.set(status, (report.statuses.get(status) ?? 0) + 1)
-  if (fault !== undefined) report.faults.push(`${fault}: ${told(request)}`)
+  if (fault !== undefined) report.faults.push(`${fault}: ${requestText(request)}`)
 }
 
-export function told({ method, path, headers, body }: RawRequest): string {
+function requestText({ method, path, headers, body }: RawRequest): string {
   const text = body === undefined ? '' : Buffer.from(body).toString('latin1')
   return JSON.stringify({ method, path, headers, body: text }).slice(0, 2_000)
 }
@@ -247,7 +247,7 @@ async function sendTorn(port: number, bytes: Buffer, report: RunReport): Promise
   client.send(bytes)
   client.send(LAST)
   client.finish()
-  const told = JSON.stringify(bytes.toString('latin1').slice(0, 2_000))
+  const sentText = JSON.stringify(bytes.toString('latin1').slice(0, 2_000))
   let method = bytes.toString('latin1', 0, bytes.indexOf(' '))
   report.requestCount += 1
   try {
@@ -257,11 +257,11 @@ async function sendTorn(port: number, bytes: Buffer, report: RunReport): Promise
       const isRefusal = REFUSALS.includes(answer.status) && answer.headers['connection'] === 'close'
       const isBare = isRefusal && answer.headers['x-ms-request-id'] === undefined
       const fault = isBare ? undefined : faultOf({ method, path: '' }, answer)
-      if (fault !== undefined) report.faults.push(`${fault}: ${told}`)
+      if (fault !== undefined) report.faults.push(`${fault}: ${sentText}`)
       method = 'GET'
     }
   } catch (error) {
-    report.faults.push(`${String(error)}: ${told}`)
+    report.faults.push(`${String(error)}: ${sentText}`)
   } finally {
     client.close()
   }

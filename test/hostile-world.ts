@@ -11,7 +11,7 @@ import {
 } from '@azure/storage-blob'
 import { UnsecuredJWT } from 'jose'
 import { parseAllowCopyFrom } from '../src/http/client/copy-source.ts'
-import { ACCOUNT, ACCOUNT_KEY, rawRequest, type RawRequest } from './harness.ts'
+import { ACCOUNT, ACCOUNT_KEY, DAY_MS, rawRequest, type RawRequest } from './harness.ts'
 import type { Names } from './hostile-seed.ts'
 import { runTestServer, type RunningTestServer } from './running-server.ts'
 import { file, gate, heldFile, startSourceServer, type SourceServer } from './source-server.ts'
@@ -99,8 +99,6 @@ function setSources(web: SourceServer, trap: string, held: { isHeld: boolean }):
     )
   })
 }
-
-const DAY_MS = 24 * 60 * 60 * 1_000
 
 function worldNames(
   server: RunningTestServer,

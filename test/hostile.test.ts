@@ -6,12 +6,11 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { startAdmin, type Admin } from '../src/start/admin/admin.ts'
 import { BareSocket } from './bare-socket.ts'
+import { BLOCK_BLOB } from './blob/fixture.ts'
 import { ACCOUNT, rawRequest, wireRequest, type RawRequest } from './harness.ts'
 import { mutate } from './mutation.ts'
 import { randomFrom, type Random } from './random.ts'
 import { runTestServer, type RunningTestServer } from './running-server.ts'
-
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 
 let server: RunningTestServer
 let admin: Admin

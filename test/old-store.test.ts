@@ -1,4 +1,4 @@
-// A store that an earlier version wrote: it opens, is migrated, shows everything that was in it, and has no problems.
+// A store written by an earlier version opens, is migrated, shows all of its data, and has no problems.
 // test/old-store/ holds its files as gzipped JSON: path to base64.
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -81,7 +81,7 @@ describe('a store of format 3', () => {
     assert.equal((await box.getBlobClient('leased').getProperties()).leaseState, 'leased')
   })
 
-  test('takes writes that build on what is there', async () => {
+  test('accepts writes to its data', async () => {
     const box = container()
     const staged = box.getBlockBlobClient('staged-only')
     await staged.commitBlockList([Buffer.from('one').toString('base64')])

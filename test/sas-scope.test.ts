@@ -7,6 +7,7 @@ import {
   generateFileSASQueryParameters,
   StorageSharedKeyCredential,
 } from '@azure/storage-file-share'
+import { BLOCK_BLOB } from './blob/fixture.ts'
 import {
   ACCOUNT,
   ACCOUNT_KEY,
@@ -16,7 +17,6 @@ import {
   type TestServer,
 } from './harness.ts'
 
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 const FAILED = '403 AuthenticationFailed'
 const VERSION = '2022-11-02'
 

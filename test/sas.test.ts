@@ -1,7 +1,7 @@
 // Shared access signatures created by the SDK, over the wire: permissions, times, addresses and stored access policies.
 // The test controls the clock.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   AccountSASPermissions,
   AccountSASResourceTypes,
@@ -15,42 +15,23 @@ import {
   StorageSharedKeyCredential,
   type BlobSASSignatureValues,
 } from '@azure/storage-blob'
-import {
-  ACCOUNT,
-  ACCOUNT_KEY,
-  outcome,
-  rawRequest,
-  startTestServer,
-  xmlText,
-  type RawResponse,
-  type TestServer,
-} from './harness.ts'
+import { ACCOUNT, ACCOUNT_KEY, outcome, rawRequest, xmlText, type RawResponse } from './harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './blob/fixture.ts'
 
 const HOUR_MS = 3_600_000
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 const credential = new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY)
 
-let server: TestServer
-before(async () => {
-  server = await startTestServer()
-  const container = owner().getContainerClient('box')
-  await container.create()
-  await container.getBlockBlobClient('b').upload('hello', 5)
-  await container.getBlockBlobClient('other').upload('other', 5)
-  await owner().getContainerClient('second').create()
-})
-after(() => server.close())
-
-function owner(): BlobServiceClient {
-  return new BlobServiceClient(server.blobEndpoint, credential)
-}
+const { server, service, put, send } = await startBlobFixture()
+await put('b', 'hello')
+await put('other', 'other')
+await service.createContainer('second')
 
 function fromNow(byMs: number): Date {
   return new Date(server.now() + byMs)
 }
 
-async function ask(method: string, path: string, sas: string): Promise<RawResponse> {
-  return rawRequest(server, { method, path, headers: BLOCK_BLOB, sign: sas })
+function ask(method: string, path: string, sas: string): Promise<RawResponse> {
+  return send(method, path, BLOCK_BLOB, undefined, sas)
 }
 
 function accountSas(permissions: string, types: string, services = 'b'): string {
@@ -198,7 +179,7 @@ test("a SAS expires by the server's clock", async () => {
 })
 
 test('a stored access policy grants, changes and revokes permissions', async () => {
-  const container = owner().getContainerClient('box')
+  const container = service.getContainerClient('box')
   const sas = containerSas('', { identifier: 'policy' })
   const setPolicy = (permissions: string, expiresOn = fromNow(HOUR_MS)) =>
     container.setAccessPolicy(undefined, [
@@ -239,14 +220,14 @@ test('a SAS overrides response headers', async () => {
 })
 
 test('the SDK reads, writes and lists with a SAS alone', async () => {
-  const service = new BlobServiceClient(`${server.blobEndpoint}?${accountSas('rwlc', 'sco')}`)
-  const container = service.getContainerClient('by-sas')
+  const guest = new BlobServiceClient(`${server.blobEndpoint}?${accountSas('rwlc', 'sco')}`)
+  const container = guest.getContainerClient('by-sas')
   await container.create()
   await container.getBlockBlobClient('ä b/c').upload('hello', 5)
   const names: string[] = []
   for await (const { name } of container.listBlobsFlat()) names.push(name)
   assert.deepEqual(names, ['ä b/c'])
-  const url = await owner()
+  const url = await service
     .getContainerClient('by-sas')
     .getBlobClient('ä b/c')
     .generateSasUrl({

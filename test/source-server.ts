@@ -35,6 +35,24 @@ export async function startSourceServer(): Promise<SourceServer> {
   }
 }
 
+/** Polls until the destination of a copy has this state; the test runner ends a copy that hangs. */
+export async function untilCopy<Properties>(
+  destination: { getProperties(): Promise<Properties> },
+  isReached: (properties: Properties) => boolean,
+): Promise<Properties> {
+  for (;;) {
+    const properties = await destination.getProperties()
+    if (isReached(properties)) return properties
+  }
+}
+
+/** Waits for the end of a copy, successful or not. */
+export function untilCopied<Properties extends { readonly copyStatus?: string }>(destination: {
+  getProperties(): Promise<Properties>
+}): Promise<Properties> {
+  return untilCopy(destination, ({ copyStatus }) => copyStatus !== 'pending')
+}
+
 const MODIFIED = 'Thu, 01 Jan 2026 00:00:00 GMT'
 
 /** The status that a web server answers if a condition is not met. */

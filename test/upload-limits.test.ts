@@ -1,20 +1,15 @@
 // Responses before a body is read: `100 Continue` only if the body is needed; a request that is bound to fail is refused
 // without it.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { BareSocket, headBytes } from './bare-socket.ts'
-import { rawRequest, startTestServer, type RawRequest, type TestServer } from './harness.ts'
+import { BLOCK_BLOB, startBlobFixture } from './blob/fixture.ts'
+import { rawRequest, type RawRequest } from './harness.ts'
 
 const MIB = 1024 * 1024
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
 
-let server: TestServer
-before(async () => {
-  server = await startTestServer()
-  await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
-  await rawRequest(server, { method: 'PUT', path: '/box/b', headers: BLOCK_BLOB, body: 'hello' })
-})
-after(() => server.close())
+const { server, put } = await startBlobFixture()
+await put('b', 'hello')
 
 function putBlob(lengthBytes: number, headers: Readonly<Record<string, string>> = {}): RawRequest {
   const length = { 'content-length': String(lengthBytes) }

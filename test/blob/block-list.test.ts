@@ -275,7 +275,7 @@ describe('a commit is refused:', () => {
   // prettier-ignore
   const REFUSED: readonly (readonly [what: string, body: string, headers: Headers, status: number, code: string])[] = [
     ['no body', '', {}, 400, 'InvalidXmlDocument'],
-    ['no XML', 'blocks', {}, 400, 'InvalidXmlDocument'],
+    ['a body that is not XML', 'blocks', {}, 400, 'InvalidXmlDocument'],
     ['a wrong MD5 of the list', listXml('L:a'), { 'Content-MD5': md5Of('other') }, 400, 'Md5Mismatch'],
     ['a wrong CRC-64 of the list', listXml('L:a'), { 'x-ms-content-crc64': 'AAAAAAAAAAA=' }, 400, 'Crc64Mismatch'],
     ['invalid metadata', listXml('L:a'), { 'x-ms-meta-a-b': 'x' }, 400, 'InvalidMetadata'],

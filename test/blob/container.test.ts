@@ -148,7 +148,7 @@ describe('the ACL of a container', () => {
     'six policies': identifiers(['1', '2', '3', '4', '5', '6']),
     'an id of 65 characters': identifiers(['x'.repeat(65)]),
     'no id': identifiers(['x']).replace('<Id>x</Id>', ''),
-    'no XML': 'policies',
+    'not XML': 'policies',
     'another root': '<Policies />',
   }
   for (const [name, body] of Object.entries(REFUSED)) {

@@ -5,9 +5,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { BlobServiceClient, type BlobClient, type ContainerClient } from '@azure/storage-blob'
+import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob'
 import { outcome, rawRequest, startTestServer, type Headers, type TestServer } from '../harness.ts'
-import { file, gate, heldFile } from '../source-server.ts'
+import { file, gate, heldFile, untilCopied, untilCopy } from '../source-server.ts'
 import { startCopyFixture } from './fixture.ts'
 
 const MIB = 2 ** 20
@@ -24,18 +24,6 @@ const copy = (path: string, to: string, headers: Headers = {}) =>
 const abort = (name: string, id: string, headers: Headers = {}) =>
   send('PUT', `/box/${name}?comp=copy&copyid=${id}`, { 'x-ms-copy-action': 'abort', ...headers })
 
-/** Polls until the copy has this state; the test runner ends a copy that hangs. */
-async function until(blob: BlobClient, isSo: (copied: Copied) => boolean): Promise<Copied> {
-  for (;;) {
-    const properties = await blob.getProperties()
-    if (isSo(properties)) return properties
-  }
-}
-
-type Copied = Awaited<ReturnType<BlobClient['getProperties']>>
-
-const ended = (blob: BlobClient) => until(blob, ({ copyStatus }) => copyStatus !== 'pending')
-
 describe('a copy that succeeds', () => {
   test('copies bytes, headers and metadata', async () => {
     const bytes = Buffer.from('text from elsewhere')
@@ -44,7 +32,7 @@ describe('a copy that succeeds', () => {
     assert.equal(answer.status, 202)
     assert.equal(answer.headers['x-ms-copy-status'], 'pending')
     const blob = container.getBlobClient('file')
-    const properties = await ended(blob)
+    const properties = await untilCopied(blob)
     assert.equal(properties.copyStatus, 'success')
     assert.equal(properties.copyId, answer.headers['x-ms-copy-id'])
     assert.equal(properties.copySource, `${web.origin}/file`)
@@ -66,7 +54,7 @@ describe('a copy that succeeds', () => {
     const blob = container.getBlobClient('signed')
     assert.equal((await blob.getProperties()).copySource, `${web.origin}/signed?sv=1`)
     held.open()
-    const properties = await ended(blob)
+    const properties = await untilCopied(blob)
     assert.equal(properties.copyStatus, 'success')
     assert.equal(properties.copySource, `${web.origin}/signed?sv=1`)
     const list = '/box?restype=container&comp=list&include=copy&prefix=signed'
@@ -82,7 +70,7 @@ describe('a copy that succeeds', () => {
     web.answer('/own', file(Buffer.from('x'), { 'x-ms-meta-a': '1' }))
     await copy('/own', 'own', { 'x-ms-meta-b': '2', 'x-ms-tags': 't=v' })
     const blob = container.getBlobClient('own')
-    assert.deepEqual((await ended(blob)).metadata, { b: '2' })
+    assert.deepEqual((await untilCopied(blob)).metadata, { b: '2' })
     assert.deepEqual((await blob.getTags()).tags, { t: 'v' })
   })
 
@@ -92,7 +80,7 @@ describe('a copy that succeeds', () => {
     web.answer('/tagged?comp=tags', file(Buffer.from(xml)))
     await copy('/tagged', 'tagged', { 'x-ms-copy-source-tag-option': 'COPY' })
     const blob = container.getBlobClient('tagged')
-    await ended(blob)
+    await untilCopied(blob)
     assert.deepEqual((await blob.getTags()).tags, { k: 'v' })
   })
 
@@ -100,18 +88,21 @@ describe('a copy that succeeds', () => {
     web.answer('/empty', file(Buffer.alloc(0)))
     await copy('/empty', 'empty')
     const blob = container.getBlobClient('empty')
-    assert.equal((await ended(blob)).copyStatus, 'success')
+    assert.equal((await untilCopied(blob)).copyStatus, 'success')
     assert.equal((await blob.downloadToBuffer()).length, 0)
   })
 
   for (const type of ['PageBlob', 'AppendBlob']) {
     test(`can be of a ${type} in another storage service`, async () => {
       const bytes = Buffer.alloc(1024, 7)
-      const said = { 'x-ms-blob-sequence-number': '5', 'x-ms-blob-committed-block-count': '3' }
-      web.answer(`/${type}`, file(bytes, { 'x-ms-blob-type': type, ...said }))
+      const sourceHeaders = {
+        'x-ms-blob-sequence-number': '5',
+        'x-ms-blob-committed-block-count': '3',
+      }
+      web.answer(`/${type}`, file(bytes, { 'x-ms-blob-type': type, ...sourceHeaders }))
       await copy(`/${type}`, type)
       const blob = container.getBlobClient(type)
-      const properties = await ended(blob)
+      const properties = await untilCopied(blob)
       assert.equal(properties.blobType, type)
       assert.equal(properties.blobSequenceNumber, type === 'PageBlob' ? 5 : undefined)
       assert.equal(properties.blobCommittedBlockCount, type === 'PageBlob' ? undefined : 3)
@@ -137,7 +128,10 @@ describe('while a copy is pending', () => {
     web.answer('/held', heldFile(bytes, 17 * MIB, held))
     const { headers } = await copy('/held', 'held', { 'x-ms-meta-a': '1' })
     const blob = container.getBlobClient('held')
-    const half = await until(blob, ({ copyProgress }) => copyProgress === `${16 * MIB}/${20 * MIB}`)
+    const half = await untilCopy(
+      blob,
+      ({ copyProgress }) => copyProgress === `${16 * MIB}/${20 * MIB}`,
+    )
     assert.equal(half.copyStatus, 'pending')
     assert.equal(half.contentLength, 0)
     assert.equal(half.etag, headers.etag)
@@ -156,7 +150,7 @@ describe('while a copy is pending', () => {
     const from = send('PUT', '/box/second', { 'x-ms-copy-source': blob.url })
     assert.equal(outcome(await from), '409 CannotVerifyCopySource')
     held.open()
-    assert.equal((await ended(blob)).copyStatus, 'success')
+    assert.equal((await untilCopied(blob)).copyStatus, 'success')
     assert.ok((await blob.downloadToBuffer()).equals(bytes))
   })
 
@@ -165,7 +159,7 @@ describe('while a copy is pending', () => {
     const { headers } = await copy('/endless', 'endless', { 'x-ms-meta-a': '1' })
     const id = String(headers['x-ms-copy-id'])
     const blob = container.getBlobClient('endless')
-    await until(blob, ({ copyProgress }) => copyProgress === `${8 * MIB}/${20 * MIB}`)
+    await untilCopy(blob, ({ copyProgress }) => copyProgress === `${8 * MIB}/${20 * MIB}`)
     const other = '00000000-0000-4000-8000-000000000000'
     assert.equal(outcome(await abort('endless', other)), '409 CopyIdMismatch')
     await blob.abortCopyFromURL(id)
@@ -246,7 +240,7 @@ describe('a copy that fails', () => {
       })
       await copy(path, 'failing')
       const blob = container.getBlobClient('failing')
-      const properties = await ended(blob)
+      const properties = await untilCopied(blob)
       assert.equal(properties.copyStatus, 'failed')
       assert.match(properties.copyStatusDescription ?? '', description)
       assert.equal(properties.contentLength, 0)
@@ -276,12 +270,12 @@ describe('a restart', () => {
         const headers = { 'x-ms-copy-source': web.origin + path }
         await rawRequest(first, { method: 'PUT', path: '/box/big', headers })
         const begun = containerOf(first).getBlobClient('big')
-        await until(begun, ({ copyProgress }) => copyProgress === `${8 * MIB}/${20 * MIB}`)
+        await untilCopy(begun, ({ copyProgress }) => copyProgress === `${8 * MIB}/${20 * MIB}`)
         await first.close()
         web.answer(path, kind === 'with ranges' ? file(bytes) : (res) => file(bytes)(res, {}))
         const second = await startTestServer(options)
         const blob = containerOf(second).getBlobClient('big')
-        assert.equal((await ended(blob)).copyStatus, 'success')
+        assert.equal((await untilCopied(blob)).copyStatus, 'success')
         assert.ok((await blob.downloadToBuffer()).equals(bytes))
         const range = kind === 'with ranges' ? `bytes=${8 * MIB}-` : undefined
         assert.equal(web.requests.at(-1)?.headers.range, range)

@@ -2,16 +2,13 @@
 // key of the blob.
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { keyHeaders, newKey } from './secure-server.ts'
+import { keyHeaders, MISMATCH, newKey, USES, USES_NOT } from './secure-server.ts'
 import { outcome, type Headers } from '../harness.ts'
 import { startSecureFixture } from './fixture.ts'
 
 const KEY = newKey()
 const OTHER = newKey()
 const WITH_KEY = { customerProvidedKey: KEY }
-const USES = '409 BlobUsesCustomerSpecifiedEncryption'
-const USES_NOT = '409 BlobDoesNotUseCustomerSpecifiedEncryption'
-const MISMATCH = '409 BlobCustomerSpecifiedEncryptionMismatch'
 
 const { container, send } = await startSecureFixture()
 

@@ -4,14 +4,11 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { outcome, xmlText, xmlTexts, md5Of, type Headers } from '../harness.ts'
 import { BLOCK_BLOB, startBlobFixture, startSecureFixture } from './fixture.ts'
-import { keyHeaders, newKey } from './secure-server.ts'
+import { keyHeaders, MISMATCH, newKey, USES, USES_NOT } from './secure-server.ts'
 
 const KEY = newKey()
 const OTHER = newKey()
 const WITH_KEY = { customerProvidedKey: KEY }
-const USES = '409 BlobUsesCustomerSpecifiedEncryption'
-const USES_NOT = '409 BlobDoesNotUseCustomerSpecifiedEncryption'
-const MISMATCH = '409 BlobCustomerSpecifiedEncryptionMismatch'
 
 const { container, send } = await startSecureFixture()
 

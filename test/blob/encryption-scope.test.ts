@@ -23,14 +23,12 @@ import {
   type RawResponse,
 } from '../harness.ts'
 import { BLOCK_BLOB, startBlobFixture } from './fixture.ts'
+import { MISMATCH, USES, USES_NOT } from './secure-server.ts'
 
 const [ONE, TWO] = ['scope-1', 'scope-2']
 /** The name for no scope. */
 const OWN = '$account-encryption-key'
 
-const USES = '409 BlobUsesCustomerSpecifiedEncryption'
-const USES_NOT = '409 BlobDoesNotUseCustomerSpecifiedEncryption'
-const MISMATCH = '409 BlobCustomerSpecifiedEncryptionMismatch'
 const FORBIDDEN = '403 RequestForbiddenByContainerEncryptionPolicy'
 const UNKNOWN = '404 EncryptionScopeNotFound'
 

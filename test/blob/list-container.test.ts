@@ -2,11 +2,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { BlobServiceClient, type ContainerItem } from '@azure/storage-blob'
-import { rawRequest, startTestServer, xmlText, xmlTexts, type TestServer } from '../harness.ts'
+import {
+  DAY_MS,
+  rawRequest,
+  startTestServer,
+  xmlText,
+  xmlTexts,
+  type TestServer,
+} from '../harness.ts'
 
 let server: TestServer
 let service: BlobServiceClient
-const DAY_MS = 24 * 60 * 60 * 1_000
 const LEASE_ID = '11111111-aaaa-4aaa-8aaa-111111111111'
 const CONTAINERS = ['$root', '$web', 'alpha', 'alpha-1', 'alpha1', 'beta', 'beta-2']
 

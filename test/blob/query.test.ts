@@ -102,7 +102,7 @@ describe('an invalid query:', () => {
   const input = (type: string) =>
     `<InputSerialization><Format><Type>${type}</Type></Format></InputSerialization>`
   const cases: readonly (readonly [string, string, number, string])[] = [
-    ['no XML', 'SELECT', 400, 'InvalidXmlDocument'],
+    ['a body that is not XML', 'SELECT', 400, 'InvalidXmlDocument'],
     ['another document', '<A/>', 400, 'InvalidXmlDocument'],
     ['another language', document(`<QueryType>XPath</QueryType>${all}`), 400, 'InvalidXmlNodeValue'],
     ['no expression', document(sql), 400, 'MissingRequiredXmlNode'],

@@ -41,6 +41,11 @@ function send(port: number, request: RawRequest): Promise<RawResponse> {
   return exchange(httpsRequest(options), request.body)
 }
 
+/** Outcomes of requests whose key or scope does not match that of the blob. */
+export const USES = '409 BlobUsesCustomerSpecifiedEncryption'
+export const USES_NOT = '409 BlobDoesNotUseCustomerSpecifiedEncryption'
+export const MISMATCH = '409 BlobCustomerSpecifiedEncryptionMismatch'
+
 /** A customer-provided key in the SDK's form. */
 export type SdkKey = {
   readonly encryptionKey: string

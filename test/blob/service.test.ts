@@ -41,7 +41,7 @@ describe('service properties', () => {
   const retention = (days: number) =>
     `<DeleteRetentionPolicy><Enabled>true</Enabled><Days>${days}</Days></DeleteRetentionPolicy>`
   const REFUSED: Readonly<Record<string, string>> = {
-    'no XML': 'x',
+    'not XML': 'x',
     'six CORS rules': `<Cors>${rule.repeat(6)}</Cors>`,
     'a CORS rule without methods': `<Cors>${rule.replace(/<AllowedMethods>.*?Methods>/, '')}</Cors>`,
     'zero days': retention(0),
@@ -52,7 +52,7 @@ describe('service properties', () => {
     test(`${name} → 400, and nothing changes`, async () => {
       const before = await send('GET', PROPERTIES)
       const body = `<StorageServiceProperties>${inner}</StorageServiceProperties>`
-      const set = { method: 'PUT', path: PROPERTIES, body: name === 'no XML' ? inner : body }
+      const set = { method: 'PUT', path: PROPERTIES, body: name === 'not XML' ? inner : body }
       assert.equal((await rawRequest(server, set)).status, 400)
       const now = await send('GET', PROPERTIES)
       assert.equal(now.text, before.text)

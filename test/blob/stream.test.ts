@@ -1,21 +1,17 @@
 // Streaming of bodies: a download keeps its bytes whatever happens to the blob in the meantime, and a failed upload
 // leaves nothing behind, neither visible nor on disk.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { patternBytes } from '../../src/extent/harness.ts'
-import { rawRequest, startTestServer, wireRequest, type TestServer } from '../harness.ts'
+import { md5Of, rawRequest, wireRequest, type TestServer } from '../harness.ts'
 import { runTestServer, type RunningTestServer } from '../running-server.ts'
-import { cleanUp, tempFolder } from '../server-process.ts'
+import { BLOCK_BLOB, blobFixtureOn, startBlobFixture } from './fixture.ts'
 
 const MIB = 1024 * 1024
-const BLOCK_BLOB = { 'x-ms-blob-type': 'BlockBlob' }
-
-after(cleanUp)
 
 /** The total size of all files in the folder; 0 if it does not exist. */
 async function folderBytes(folder: string): Promise<number> {
@@ -59,18 +55,8 @@ async function readAll(res: IncomingMessage): Promise<Buffer> {
 }
 
 for (const onDisk of [false, true]) {
-  describe(onDisk ? 'downloads from disk' : 'downloads from memory', () => {
-    let server: RunningTestServer
-
-    before(async () => {
-      server = await runTestServer({
-        silent: true,
-        ...(onDisk && { folder: tempFolder('stream') }),
-      })
-      await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
-    })
-
-    after(() => server.close())
+  describe(onDisk ? 'downloads from disk' : 'downloads from memory', async () => {
+    const { server } = await blobFixtureOn(await runTestServer({ silent: true, onDisk }))
 
     const sweep = () => server.store.sweep({ graceMs: 0 })
     /** The size of the extents after two sweeps, one that retires and one that removes. */
@@ -113,7 +99,7 @@ for (const onDisk of [false, true]) {
         const got = await readAll(res)
         assert.equal(got.length, body.length)
         assert.ok(got.equals(body), 'every byte of the old state')
-        const md5 = createHash('md5').update(body).digest('base64')
+        const md5 = md5Of(body)
         assert.equal(res.headers['content-md5'], md5)
         const now = await rawRequest(server, { method: 'HEAD', path })
         assert.notEqual(now.headers.etag, etag)
@@ -143,17 +129,11 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
 }
 
-describe('a failed upload leaves nothing behind:', { timeout: 120_000 }, () => {
-  let server: TestServer
+describe('a failed upload leaves nothing behind:', { timeout: 120_000 }, async () => {
+  const { server } = await startBlobFixture({ onDisk: true })
   const OLD = patternBytes(1, 64 * 1024)
 
-  before(async () => {
-    server = await startTestServer({ onDisk: true })
-    await rawRequest(server, { method: 'PUT', path: '/box?restype=container' })
-    await send({ path: '/box/old' }, OLD)
-  })
-
-  after(() => server.close())
+  before(() => send({ path: '/box/old' }, OLD))
 
   function send(
     { path, headers = {} }: { readonly path: string; readonly headers?: Record<string, string> },

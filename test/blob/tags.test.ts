@@ -1,11 +1,10 @@
 // Get and Set Blob Tags, and tags set by Put Blob: valid tags, conditions and permissions. Tags do not change a blob's
 // ETag.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { BlobSASPermissions } from '@azure/storage-blob'
 import { crc64Hasher } from '../../src/extent/hash/hash.ts'
-import { outcome, rawRequest, xmlText, xmlTexts, type Headers } from '../harness.ts'
+import { md5Of, outcome, rawRequest, xmlText, xmlTexts, type Headers } from '../harness.ts'
 import { BLOCK_BLOB, startBlobFixture, VERSIONING } from './fixture.ts'
 import { A } from './lease-table.ts'
 
@@ -74,7 +73,7 @@ test('setting tags changes neither the ETag nor Last-Modified nor anything else'
 
 describe('Set Blob Tags with', () => {
   const many = (n: number) => Array.from({ length: n }, (_, i) => tag(`t${i}`, 'v')).join('')
-  const BODIES: readonly (readonly [title: string, body: string, said: string])[] = [
+  const BODIES: readonly (readonly [title: string, body: string, expected: string])[] = [
     ['none', tags(''), '204'],
     ['ten', tags(many(10)), '204'],
     ['eleven', tags(many(11)), '400 TagsTooLarge'],
@@ -94,11 +93,11 @@ describe('Set Blob Tags with', () => {
     ['half a document', '<Tags><TagSet>', '400 InvalidXmlDocument'],
     ['a body that is too long', tags(' '.repeat(70_000)), '413 RequestBodyTooLarge'],
   ]
-  for (const [title, body, said] of BODIES) {
-    test(`${title} → ${said}`, async () => {
+  for (const [title, body, expected] of BODIES) {
+    test(`${title} → ${expected}`, async () => {
       const path = await newBlob({ 'x-ms-tags': 'was=there' })
-      assert.equal(outcome(await setTags(path, body)), said)
-      if (said !== '204') assert.equal(await tagsOf(path), tags(tag('was', 'there')))
+      assert.equal(outcome(await setTags(path, body)), expected)
+      if (expected !== '204') assert.equal(await tagsOf(path), tags(tag('was', 'there')))
       else if (body === tags('')) assert.equal(await tagsOf(path), '<Tags><TagSet /></Tags>')
       else assert.equal((await tagsOf(path)).replaceAll('<Value />', '<Value></Value>'), body)
     })
@@ -107,25 +106,24 @@ describe('Set Blob Tags with', () => {
 
 describe('checksums of the body:', () => {
   const body = tags(tag('a', '1'))
-  const md5 = (text: string) => createHash('md5').update(text).digest('base64')
   const crc64 = (text: string) => {
     const hasher = crc64Hasher()
     hasher.update(Buffer.from(text))
     return hasher.digest().toString('base64')
   }
   const SUMS: readonly (readonly [Headers, string])[] = [
-    [{ 'Content-MD5': md5(body) }, '204'],
-    [{ 'Content-MD5': md5('other') }, '400 Md5Mismatch'],
+    [{ 'Content-MD5': md5Of(body) }, '204'],
+    [{ 'Content-MD5': md5Of('other') }, '400 Md5Mismatch'],
     [{ 'Content-MD5': 'short' }, '400 InvalidMd5'],
     [{ 'x-ms-content-crc64': crc64(body) }, '204'],
     [{ 'x-ms-content-crc64': crc64('other') }, '400 Crc64Mismatch'],
-    [{ 'Content-MD5': md5(body), 'x-ms-content-crc64': crc64(body) }, '400 BothCrc64AndMd5HeaderPresent'],
+    [{ 'Content-MD5': md5Of(body), 'x-ms-content-crc64': crc64(body) }, '400 BothCrc64AndMd5HeaderPresent'],
   ] // prettier-ignore
-  for (const [headers, said] of SUMS) {
-    test(`${Object.keys(headers).join(', ')} → ${said}`, async () => {
+  for (const [headers, expected] of SUMS) {
+    test(`${Object.keys(headers).join(', ')} → ${expected}`, async () => {
       const path = await newBlob()
-      assert.equal(outcome(await setTags(path, body, headers)), said)
-      assert.equal(await tagsOf(path), said === '204' ? body : '<Tags><TagSet /></Tags>')
+      assert.equal(outcome(await setTags(path, body, headers)), expected)
+      assert.equal(await tagsOf(path), expected === '204' ? body : '<Tags><TagSet /></Tags>')
     })
   }
 })
@@ -225,7 +223,7 @@ test('each version has its own tags, and setting them creates no version', async
 })
 
 describe('x-ms-tags of Put Blob', () => {
-  const HEADERS: readonly (readonly [header: string, said: string, body?: string])[] = [
+  const HEADERS: readonly (readonly [header: string, expected: string, body?: string])[] = [
     ['a=1', '201', tags(tag('a', '1'))],
     ['a=1&b%20c=d%2Be', '201', tags(tag('a', '1') + tag('b c', 'd+e'))],
     ['a=', '201', tags('<Tag><Key>a</Key><Value /></Tag>')],
@@ -237,11 +235,11 @@ describe('x-ms-tags of Put Blob', () => {
     ['a=%2C', '400 InvalidTag'],
     [Array.from({ length: 11 }, (_, i) => `t${i}=`).join('&'), '400 TagsTooLarge'],
   ]
-  for (const [header, said, body] of HEADERS) {
-    test(`'${header}' → ${said}`, async () => {
+  for (const [header, expected, body] of HEADERS) {
+    test(`'${header}' → ${expected}`, async () => {
       const path = `/box/put-${(count += 1)}`
       const headers = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-tags': header }
-      assert.equal(outcome(await send('PUT', path, headers, 'text')), said)
+      assert.equal(outcome(await send('PUT', path, headers, 'text')), expected)
       if (body === undefined) assert.equal((await send('HEAD', path)).status, 404)
       else assert.equal((await tagsOf(path)).replaceAll('<Value></Value>', '<Value />'), body)
     })
@@ -268,8 +266,8 @@ describe('a SAS', () => {
     ['rw', 'put empty', DENIED],
     ['t', 'put', DENIED],
   ] // prettier-ignore
-  for (const [permissions, what, said] of SAS) {
-    test(`with ${permissions}: ${what} → ${said}`, async () => {
+  for (const [permissions, what, expected] of SAS) {
+    test(`with ${permissions}: ${what} → ${expected}`, async () => {
       const path = await newBlob()
       const blob = container.getBlobClient(path.slice('/box/'.length))
       const expiresOn = new Date(server.now() + 3_600_000)
@@ -284,7 +282,7 @@ describe('a SAS', () => {
         'put empty': { method: 'PUT', path, headers: { ...put, 'x-ms-tags': '' }, body: 'x' },
         'put none': { method: 'PUT', path, headers: put, body: 'x' },
       }
-      assert.equal(outcome(await rawRequest(server, { ...requests[what], sign })), said)
+      assert.equal(outcome(await rawRequest(server, { ...requests[what], sign })), expected)
     })
   }
 })

@@ -148,7 +148,7 @@ describe('rehydration', () => {
   ]
   for (const [priority, headers, durationMs] of WAYS) {
     for (const tier of ['Hot', 'Cool', 'Cold']) {
-      const sent = Object.keys(headers).length === 0 ? 'by default' : 'as asked'
+      const sent = Object.keys(headers).length === 0 ? 'by default' : 'as requested'
       test(`to ${tier} takes ${durationMs / HOUR_MS} h with ${priority} priority ${sent}`, async () => {
         await put('out', { 'x-ms-access-tier': 'Archive' })
         const archived = await tierState('/box/out')

@@ -5,9 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { ShareFileClient } from '@azure/storage-file-share'
 import { rawRequest, startTestServer, assertRefused, type Headers } from '../harness.ts'
-import { file as served, gate, heldFile } from '../source-server.ts'
+import { file as served, gate, heldFile, untilCopied, untilCopy } from '../source-server.ts'
 import { shareClient, startFileCopyFixture } from './fixture.ts'
 
 const MIB = 2 ** 20
@@ -26,18 +25,6 @@ const copy = (from: string, to: string, headers: Headers = {}, by = server) =>
 const abort = (name: string, id: string, headers: Headers = {}) =>
   send(`/box/${name}?comp=copy&copyid=${id}`, { 'x-ms-copy-action': 'abort', ...headers })
 
-type Copied = Awaited<ReturnType<ShareFileClient['getProperties']>>
-
-/** Polls until the copy has this state; the test runner ends a copy that hangs. */
-async function until(file: ShareFileClient, isSo: (copied: Copied) => boolean): Promise<Copied> {
-  for (;;) {
-    const properties = await file.getProperties()
-    if (isSo(properties)) return properties
-  }
-}
-
-const ended = (file: ShareFileClient) => until(file, ({ copyStatus }) => copyStatus !== 'pending')
-
 describe('a copy that succeeds', () => {
   test('copies bytes, headers and metadata', async () => {
     const bytes = Buffer.from('text from elsewhere')
@@ -46,7 +33,7 @@ describe('a copy that succeeds', () => {
     assert.equal(answer.status, 202, answer.text)
     assert.equal(answer.headers['x-ms-copy-status'], 'pending')
     const file = fileOf('file')
-    const properties = await ended(file)
+    const properties = await untilCopied(file)
     assert.equal(properties.copyStatus, 'success')
     assert.equal(properties.copyId, answer.headers['x-ms-copy-id'])
     assert.equal(properties.copySource, `${web.origin}/file`)
@@ -66,7 +53,7 @@ describe('a copy that succeeds', () => {
   test('can be of an empty file', async () => {
     web.answer('/empty', served(Buffer.alloc(0)))
     await copy('/empty', 'empty')
-    assert.equal((await ended(fileOf('empty'))).copyStatus, 'success')
+    assert.equal((await untilCopied(fileOf('empty'))).copyStatus, 'success')
   })
 
   test('from another File service copies file properties and sends no conditions', async () => {
@@ -82,7 +69,7 @@ describe('a copy that succeeds', () => {
       .slice(1)
       .map((name) => [name, 'source'])
     await copy('/smb', 'smb', Object.fromEntries(requestCount))
-    assert.equal((await ended(fileOf('smb'))).copyStatus, 'success')
+    assert.equal((await untilCopied(fileOf('smb'))).copyStatus, 'success')
     const { headers } = await fixture.send('HEAD', '/box/smb')
     for (const name of Object.keys(smbHeaders))
       assert.equal(headers[name], smbHeaders[name as keyof typeof smbHeaders])
@@ -102,7 +89,7 @@ describe('a pending copy', () => {
     const { headers } = await copy('/held', 'held')
     const id = String(headers['x-ms-copy-id'])
     const file = fileOf('held')
-    const { contentLength } = await until(
+    const { contentLength } = await untilCopy(
       file,
       ({ copyProgress }) => copyProgress !== `0/${12 * MIB}`,
     )
@@ -126,7 +113,7 @@ describe('a pending copy', () => {
     )
     await assertRefused(abort('none', id), 404, 'ResourceNotFound')
     held.open()
-    assert.equal((await ended(file)).copyStatus, 'success')
+    assert.equal((await untilCopied(file)).copyStatus, 'success')
     assert(bytes.equals(await file.downloadToBuffer()))
   })
 
@@ -153,7 +140,7 @@ describe('a pending copy', () => {
     const { snapshot = '' } = await share.createSnapshot()
     web.answer('/shown', served(Buffer.from('new bytes')))
     await copy('/shown', 'shown')
-    await ended(file)
+    await untilCopied(file)
     assert.equal((await file.downloadToBuffer()).toString(), 'new bytes')
     const past = share.withSnapshot(snapshot).rootDirectoryClient.getFileClient('shown')
     assert.equal((await past.downloadToBuffer()).toString(), 'old')
@@ -174,9 +161,9 @@ describe('a copy that fails', () => {
     })
     await copy('/changed', 'changed')
     const file = fileOf('changed')
-    await until(file, ({ copyProgress }) => copyProgress === `${8 * MIB}/${9 * MIB}`)
+    await untilCopy(file, ({ copyProgress }) => copyProgress === `${8 * MIB}/${9 * MIB}`)
     held.open()
-    const { copyStatus, copyStatusDescription = '', contentLength } = await ended(file)
+    const { copyStatus, copyStatusDescription = '', contentLength } = await untilCopied(file)
     assert.deepEqual([copyStatus, contentLength], ['failed', 0])
     assert.match(copyStatusDescription, /^412 /)
   })
@@ -202,7 +189,7 @@ describe('a copy that fails', () => {
       else res.writeHead(404).end()
     })
     await copy('/gone', 'gone')
-    const properties = await ended(fileOf('gone'))
+    const properties = await untilCopied(fileOf('gone'))
     assert.equal(properties.copyStatus, 'failed')
     assert.match(properties.copyStatusDescription ?? '', /^404 /)
     assert.equal(properties.contentLength, 0)
@@ -220,7 +207,7 @@ test('a copy that was interrupted by a restart continues', async () => {
     await shareClient(first, 'box').create()
     await copy('/restart', 'restart', {}, first)
     const copied = `${16 * MIB}/${20 * MIB}`
-    await until(
+    await untilCopy(
       fileOf('restart', shareClient(first, 'box')),
       ({ copyProgress }) => copyProgress === copied,
     )
@@ -231,7 +218,7 @@ test('a copy that was interrupted by a restart continues', async () => {
   const second = await startTestServer(options)
   try {
     const file = fileOf('restart', shareClient(second, 'box'))
-    assert.equal((await ended(file)).copyStatus, 'success')
+    assert.equal((await untilCopied(file)).copyStatus, 'success')
     assert(bytes.equals(await file.downloadToBuffer()))
     const last = web.requests.filter(({ path }) => path === '/restart').at(-1)
     assert.equal(last?.headers.range, `bytes=${16 * MIB}-`)

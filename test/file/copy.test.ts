@@ -281,7 +281,7 @@ describe('Copy File is refused:', () => {
     ['a missing parent',               '/box/no/a', {}, 404, 'ParentNotFound'],
     ['a missing share',                '/none/a',   {}, 404, 'ShareNotFound'],
     ['a directory with that name',     '/box/folder', {}, 409, 'ResourceTypeMismatch'],
-    ['no URL',                         '/box/a', { 'x-ms-copy-source': 'file' }, 400, 'InvalidHeaderValue'],
+    ['an invalid URL',                 '/box/a', { 'x-ms-copy-source': 'file' }, 400, 'InvalidHeaderValue'],
   ]
   for (const [what, path, headers, status, code] of REFUSED) {
     test(what, async () => {

@@ -1,10 +1,9 @@
 // Files: create with a length, replace, resize, properties and delete. range.test.ts tests their bytes.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { before, describe, test } from 'node:test'
 import { ShareClient, ShareSASPermissions } from '@azure/storage-file-share'
 import { startFileFixture } from './fixture.ts'
-import { assertRefused, type Headers } from '../harness.ts'
+import { assertRefused, md5Of, type Headers } from '../harness.ts'
 import { outcomeOf } from './smb-client.ts'
 
 const box = await startFileFixture({ share: 'files' })
@@ -175,7 +174,7 @@ describe('bytes in Create File (2026-06-06)', () => {
   const LONG = Buffer.alloc(100_000, 7)
   test('are the first bytes of the file', async () => {
     for (const bytes of [Buffer.from('hello'), LONG]) {
-      const md5 = createHash('md5').update(bytes).digest('base64')
+      const md5 = md5Of(bytes)
       const length = { 'x-ms-content-length': String(bytes.length + 10) }
       const created = await create('bytes', { ...NEW, ...length, 'content-md5': md5 }, bytes)
       assert.equal(created.status, 201, created.text)

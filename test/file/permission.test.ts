@@ -34,11 +34,11 @@ describe('Create Permission', () => {
   })
 
   const REFUSED = [
-    ['no JSON', '{', 'InvalidInput'],
+    ['invalid JSON', '{', 'InvalidInput'],
     ['JSON that is not an object', '1', 'InvalidInput'],
     ['an unknown format', { permission: SDDL, format: 'Yaml' }, 'InvalidInput'],
     ['no permission', {}, 'FileInvalidPermission'],
-    ['no SDDL', { permission: 'x' }, 'FileInvalidPermission'],
+    ['invalid SDDL', { permission: 'x' }, 'FileInvalidPermission'],
     ['SDDL without owner', { permission: 'G:SYD:(A;;FA;;;BA)' }, 'FileInvalidPermission'],
     ['SDDL without a list', { permission: 'O:SYG:SY' }, 'FileInvalidPermission'],
     ['invalid base64', { permission: '***', format: 'Binary' }, 'FileInvalidPermission'],

@@ -148,7 +148,7 @@ describe('Put Range from URL is refused:', () => {
     ['a range after its end',   () => source.url, { 'x-ms-source-range': 'bytes=1000-1004' }, 416, 'CannotVerifyCopySource'],
     ['an unpermitted server',   () => 'http://127.0.0.1:1/x',             {}, 403, 'CannotVerifyCopySource'],
     ['a queue',                 () => `${server.queueEndpoint}/box`,      {}, 403, 'CannotVerifyCopySource'],
-    ['no URL',                  () => 'source',                           {}, 400, 'InvalidHeaderValue'],
+    ['an invalid URL',          () => 'source',                           {}, 400, 'InvalidHeaderValue'],
     ['another length',          () => source.url, { 'x-ms-source-range': 'bytes=4-9' }, 400, 'InvalidHeaderValue'],
     ['a range after the file',  () => source.url, { 'x-ms-range': 'bytes=16-20' }, 416, 'InvalidRange'],
     ['no range',                () => source.url, { 'x-ms-range': '' },        400, 'MissingRequiredHeader'],

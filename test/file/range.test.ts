@@ -1,9 +1,8 @@
 // Put Range and Clear Range: the bytes that change, the responses, and all errors.
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { crc64Of } from '../../src/rest/shared/body-hashes.ts'
-import { assertRefused, type Headers } from '../harness.ts'
+import { assertRefused, md5Of, type Headers } from '../harness.ts'
 import { startFileFixture } from './fixture.ts'
 
 const MIB = 2 ** 20
@@ -38,8 +37,6 @@ async function bytesOf(path: string): Promise<Buffer> {
 async function headersOf(path: string) {
   return (await box.send('HEAD', path)).headers
 }
-
-const md5Of = (bytes: string | Uint8Array) => createHash('md5').update(bytes).digest('base64')
 
 describe('Put Range', () => {
   test('writes any bytes at any offset and keeps the rest', async () => {

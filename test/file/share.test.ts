@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { locate } from '../../src/storage/file/tree/node.ts'
 import { putOpen, type FileEvent } from '../../src/storage/file/open/open.ts'
 import { getShare } from '../../src/storage/file/share/share.ts'
-import { ACCOUNT, xmlText, assertRefused, type Headers } from '../harness.ts'
+import { ACCOUNT, assertRefused, DAY_MS, xmlText, type Headers } from '../harness.ts'
 import { ownHeaders } from '../own-headers.ts'
 import { startFileFixture } from './fixture.ts'
 
@@ -156,7 +156,7 @@ describe('Set Share Properties', () => {
     assert.equal((await set('sized', { 'x-ms-share-quota': '300' })).status, 200)
     const smaller = () => set('sized', { 'x-ms-share-quota': '250' })
     await assertRefused(smaller(), 409, 'ContainerQuotaDowngradeNotAllowed')
-    box.server.advance(24 * 60 * 60 * 1_000)
+    box.server.advance(DAY_MS)
     assert.equal((await smaller()).status, 200)
   })
 

@@ -25,7 +25,7 @@ import type { RunningTestServer } from '../running-server.ts'
 /** Bits of an access mask ([MS-SMB2] 2.2.13.1.1). */
 export const ACCESS = { none: 0x80, read: 0x1, write: 0x2, delete: 0x1_0000 } as const
 
-export const ALL_SHARED = SHARE_READ | SHARE_WRITE | SHARE_DELETE
+const ALL_SHARED = SHARE_READ | SHARE_WRITE | SHARE_DELETE
 
 export const SHARE_MODES = {
   none: 0,

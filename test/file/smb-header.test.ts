@@ -156,7 +156,7 @@ describe('permissions', () => {
 
   // prettier-ignore
   const REFUSED: readonly [what: string, headers: Headers, code: string][] = [
-    ['no SDDL', { 'x-ms-file-permission': 'all' }, 'FileInvalidPermission'],
+    ['invalid SDDL', { 'x-ms-file-permission': 'all' }, 'FileInvalidPermission'],
     ['no owner', { 'x-ms-file-permission': 'D:(A;;FA;;;SY)' }, 'FileInvalidPermission'],
     ['invalid base64', { 'x-ms-file-permission': '!', 'x-ms-file-permission-format': 'Binary' }, 'FileInvalidPermission'],
     ['over 8 KiB', { 'x-ms-file-permission': `${SDDL}${'(A;;FA;;;SY)'.repeat(700)}` }, 'FileInvalidPermission'],

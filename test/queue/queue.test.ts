@@ -275,11 +275,11 @@ describe('the account', () => {
     const { text } = await request('GET', PROPERTIES)
     assert.equal(xmlText(text, 'AllowedOrigins'), 'https://a.example')
     assert(!text.includes('StaticWebsite'))
-    const asked = { Origin: 'https://a.example', 'Access-Control-Request-Method': 'GET' }
+    const preflightHeaders = { Origin: 'https://a.example', 'Access-Control-Request-Method': 'GET' }
     const preflight = await send(server, {
       method: 'OPTIONS',
       path: '/meta/messages',
-      headers: asked,
+      headers: preflightHeaders,
       sign: 'none',
     })
     assert.equal(preflight.status, 200)

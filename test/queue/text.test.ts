@@ -81,7 +81,7 @@ describe('too long', () => {
 describe('an invalid message:', () => {
   const BODIES: Readonly<Record<string, string>> = {
     'nothing': '',
-    'no XML': 'hello',
+    'a body that is not XML': 'hello',
     'incomplete XML': '<QueueMessage><MessageText>x</MessageText>',
     'another root': '<Message><MessageText>x</MessageText></Message>',
     'no text': '<QueueMessage />',

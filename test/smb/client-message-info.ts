@@ -200,17 +200,17 @@ export function decodeBreak(message: Buffer): CacheBreak {
 }
 
 /** 2.2.24.1 and 2.2.24.2: acknowledges the state of the break, or another one. */
-export function acknowledgeBody(asked: CacheBreak, to: number = asked.to): Buffer {
-  if (asked.kind === 'oplock') {
+export function acknowledgeBody(broken: CacheBreak, to: number = broken.to): Buffer {
+  if (broken.kind === 'oplock') {
     const body = Buffer.alloc(24)
     body.writeUInt16LE(24, 0)
     body.writeUInt8(to, 2)
-    asked.fileId.copy(body, 8)
+    broken.fileId.copy(body, 8)
     return body
   }
   const body = Buffer.alloc(36)
   body.writeUInt16LE(36, 0)
-  asked.key.copy(body, 8)
+  broken.key.copy(body, 8)
   body.writeUInt32LE(to, 24)
   return body
 }

@@ -168,7 +168,6 @@ async function acknowledgeNext({ holder }: Held): Promise<void> {
   await holder.acknowledge(await holder.nextBreak())
 }
 
-/** Lets the compound continue in another way than acknowledging a break. */
 type WaitingCase = {
   readonly what: string
   readonly terms: OpenTerms
@@ -176,6 +175,7 @@ type WaitingCase = {
   /** The number of parts that are answered before the wait. */
   readonly answeredCount: number
   readonly outcome: readonly string[]
+  /** Lets the compound continue; acknowledges the break if left out. */
   release?(held: Held): Promise<void>
 }
 
@@ -183,6 +183,14 @@ async function newDirectory(): Promise<string> {
   const name = `directory${++fileCount}`
   await world.share.getDirectoryClient(name).create()
   return name
+}
+
+/** Renames a new file to the name of the held one. */
+async function renameOver({ name }: Held): Promise<readonly Body[]> {
+  const client = await world.smb()
+  const terms = { ...ALL, disposition: DISPOSITION.create }
+  await (await client.open(`${name}-source`, terms)).close()
+  return [create(`${name}-source`, RENAMES), renameTo(name, true), close]
 }
 
 const WAITING: readonly WaitingCase[] = [
@@ -214,26 +222,14 @@ const WAITING: readonly WaitingCase[] = [
   {
     what: 'SET_INFO that renames over an open file',
     terms: leaseOf(LEASE.RH),
-    parts: async ({ name }) => {
-      const client = await world.smb()
-      await (
-        await client.open(`${name}-source`, { ...ALL, disposition: DISPOSITION.create })
-      ).close()
-      return [create(`${name}-source`, RENAMES), renameTo(name, true), close]
-    },
+    parts: renameOver,
     answeredCount: 1,
     outcome: ['ACCESS_DENIED', 'SUCCESS'],
   },
   {
     what: 'SET_INFO that renames over a file that is closed on the break',
     terms: leaseOf(LEASE.RH),
-    parts: async ({ name }) => {
-      const client = await world.smb()
-      await (
-        await client.open(`${name}-source`, { ...ALL, disposition: DISPOSITION.create })
-      ).close()
-      return [create(`${name}-source`, RENAMES), renameTo(name, true), close]
-    },
+    parts: renameOver,
     answeredCount: 1,
     outcome: ['SUCCESS', 'SUCCESS'],
     release: async ({ holder, handle }) => {
@@ -300,9 +296,9 @@ test('the holder of the lease can acknowledge over the connection that waits', a
   assert.equal(opened?.status, 'SUCCESS')
   sendChain(client, [create(name, RENAMES), renameTo(`${name}-renamed`), close])
   // The response to CREATE, the break, and two interim responses.
-  const told: Answer[] = []
-  while (told.length < 4) told.push(...(await nextFrame(client)))
-  const notification = told.find(({ header }) => header.command === COMMAND.OPLOCK_BREAK)
+  const received: Answer[] = []
+  while (received.length < 4) received.push(...(await nextFrame(client)))
+  const notification = received.find(({ header }) => header.command === COMMAND.OPLOCK_BREAK)
   assert(notification)
   client.sendSigned(
     client.next(COMMAND.OPLOCK_BREAK, acknowledgeBody(decodeBreak(notification.message))),
@@ -333,8 +329,8 @@ for (const [what, ...parts] of BREAKING) {
     const answers = await nextFrame(client)
     assert.deepEqual(statuses(answers), Array<string>(parts.length + 2).fill('SUCCESS'))
     for (const answer of answers) assert.equal(client.signer?.check(answer.message), true)
-    const asked = await file.holder.nextBreak()
-    assert(asked.kind === 'lease' && !asked.isAcknowledged)
+    const broken = await file.holder.nextBreak()
+    assert(broken.kind === 'lease' && !broken.isAcknowledged)
   })
 }
 
@@ -345,9 +341,9 @@ test('IOCTL copies chunks to a file that others have cached', async () => {
   const opened = await client.ask(COMMAND.CREATE, createBody(source.name, WRITES))
   assert(opened)
   const { fileId } = decodeCreated(opened.message)
-  const asked = await client.ask(COMMAND.IOCTL, ioctlBody(fileId, FSCTL.requestResumeKey))
-  assert.equal(asked?.status, 'SUCCESS')
-  const input = copyChunkBytes(asked.message.subarray(64 + 48), 7)
+  const resumeKey = await client.ask(COMMAND.IOCTL, ioctlBody(fileId, FSCTL.requestResumeKey))
+  assert.equal(resumeKey?.status, 'SUCCESS')
+  const input = copyChunkBytes(resumeKey.message.subarray(64 + 48), 7)
   sendChain(client, [
     create(target.name, WRITES),
     [COMMAND.IOCTL, ioctlBody(SAME, FSCTL.copyChunkWrite, input)],

@@ -1,4 +1,4 @@
-// A session belongs to one user: neither the keys of another session nor another user's login give access to it.
+// A session belongs to one user: neither the keys of another session nor the login of another user give access to it.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { CIPHER, DIALECT, SIGNING } from '../../src/smb/session/dialect.ts'
@@ -24,7 +24,7 @@ const CAPABILITY_ENCRYPTION = 0x40
 const BINDING = 1
 const FLAGS_OFFSET = 2
 
-/** Before 3.1.1 keys depend on nothing but the login's key, which is the same in all logins of a RawClient. */
+/** Before 3.1.1 keys depend only on the login's key, which is the same in all logins of a RawClient. */
 const KEYS = deriveSessionKeys({
   dialect: DIALECT.smb302,
   cipher: CIPHER.aes128Ccm,
@@ -55,7 +55,7 @@ async function openClient(): Promise<RawClient> {
 
 type Place = { readonly sessionId: bigint; readonly treeId: number }
 
-/** A session of its own on the client's connection, and the share in it. */
+/** Sets up another session on the client's connection and connects to the share. */
 async function logIn(client: RawClient, { user, password }: Login): Promise<Place> {
   client.sessionId = 0n
   assert.equal((await client.setUpSession(user, password))?.status, 'SUCCESS')
@@ -81,7 +81,7 @@ async function createEncrypted(
   return answersIn(createDecryptor(CIPHER.aes128Ccm, KEYS.encryption).decrypt(header))[0]
 }
 
-test('a request encrypted by another session than its header names is refused', async () => {
+test('a request encrypted with the keys of another session is refused', async () => {
   const client = await openClient()
   const owner = await logIn(client, OWNER)
   const ada = await logIn(client, ADA)

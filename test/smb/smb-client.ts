@@ -121,8 +121,8 @@ export class SmbClient {
   /** The next break from the server, in order. */
   async nextBreak(): Promise<CacheBreak> {
     for (;;) {
-      const asked = this.#breaks.shift()
-      if (asked !== undefined) return asked
+      const broken = this.#breaks.shift()
+      if (broken !== undefined) return broken
       await within(
         new Promise<void>((resolve) => {
           this.#onBreak = resolve
@@ -135,10 +135,10 @@ export class SmbClient {
   /** Acknowledges every break at once from now on. */
   answerBreaks(): void {
     this.#onBreak = () => {
-      for (const asked of this.#breaks.splice(0)) {
-        const isAnswered = asked.kind === 'oplock' || asked.isAcknowledged
+      for (const broken of this.#breaks.splice(0)) {
+        const isAnswered = broken.kind === 'oplock' || broken.isAcknowledged
         // A break of a file that was closed in the meantime needs no acknowledgment.
-        if (isAnswered) this.acknowledge(asked).catch(() => undefined)
+        if (isAnswered) this.acknowledge(broken).catch(() => undefined)
       }
     }
   }
@@ -147,8 +147,8 @@ export class SmbClient {
     return this.#breaks.length
   }
 
-  async acknowledge(asked: CacheBreak, to?: number): Promise<void> {
-    await this.ask(COMMANDS.OPLOCK_BREAK, acknowledgeBody(asked, to))
+  async acknowledge(broken: CacheBreak, to?: number): Promise<void> {
+    await this.ask(COMMANDS.OPLOCK_BREAK, acknowledgeBody(broken, to))
   }
 
   /** The response; any status except SUCCESS (or an unfinished login) is a failure. */

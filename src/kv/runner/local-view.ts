@@ -69,42 +69,24 @@ function readScanned(local: LocalReads, key: Key, part: 'whole' | 'fields'): Sto
 
 const NO_VALUE = new Uint8Array(0)
 
-/** The durable state, for bodies that only read. Used only while no volatile record is unsettled. */
-export class DurableView implements View {
+/**
+ * The durable state for bodies that only read, while all volatile records are settled. For bodies that write, the state
+ * ahead of it: with the writes that are still being committed.
+ */
+export class LocalView implements View {
   readonly #stored: StoredReads
   readonly #known: Known
+  readonly #isAhead: boolean
 
-  constructor(stored: StoredReads, known: Known) {
+  constructor(stored: StoredReads, known: Known, isAhead: boolean) {
     this.#stored = stored
     this.#known = known
+    this.#isAhead = isAhead
   }
 
   get(key: Key, name: string, part: RecordPart, reader: Reader): FoundRecord {
     if (isVolatile(key)) return this.#known.getVolatile(key, name, reader)
-    return this.#stored.get(key, name, part)
-  }
-
-  scan(range: ScanRange, part: ScanPart, reader: Reader): Step<readonly Entry[]> {
-    if (isVolatile(range.from)) return ready(this.#known.scanVolatile(range, reader))
-    return ready(this.#stored.scan(range, part, true))
-  }
-
-  touch(): void {}
-}
-
-/** The state with all writes that are on their way, for bodies that write. */
-export class AheadView implements View {
-  readonly #stored: StoredReads
-  readonly #known: Known
-
-  constructor(stored: StoredReads, known: Known) {
-    this.#stored = stored
-    this.#known = known
-  }
-
-  get(key: Key, name: string, part: RecordPart, reader: Reader): FoundRecord {
-    if (isVolatile(key)) return this.#known.getVolatile(key, name, reader)
-    const pending = this.#known.pending(name)
+    const pending = this.#isAhead ? this.#known.pending(name) : undefined
     if (pending === undefined) return this.#stored.get(key, name, part)
     reader.hasSeen(pending.run)
     return pending.value
@@ -112,6 +94,7 @@ export class AheadView implements View {
 
   scan(range: ScanRange, part: ScanPart, reader: Reader): Step<readonly Entry[]> {
     if (isVolatile(range.from)) return ready(this.#known.scanVolatile(range, reader))
+    if (!this.#isAhead) return ready(this.#stored.scan(range, part, true))
     const pending = this.#known.pendingInside(range)
     if (pending.length === 0) return ready(this.#stored.scan(range, part, false))
     for (const { run } of pending) reader.hasSeen(run)

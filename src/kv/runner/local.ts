@@ -8,7 +8,7 @@ import { Need, PAUSE } from '../step.ts'
 import { BodyTx } from '../transaction.ts'
 import { Turn } from '../turn.ts'
 import { Known, ownedWrites } from './known.ts'
-import { AheadView, DurableView, SnapshotView, StoredReads } from './local-view.ts'
+import { LocalView, SnapshotView, StoredReads } from './local-view.ts'
 import { CommitQueue } from './queue.ts'
 
 /** A read longer than this starts over, which costs what it has done so far; nearly all are shorter. */
@@ -21,8 +21,8 @@ const STRAIGHT_MS = 25
 export class LocalRunner<Event> {
   readonly #engine: Engine
   readonly #known = new Known()
-  readonly #durable: DurableView
-  readonly #ahead: AheadView
+  readonly #durable: LocalView
+  readonly #ahead: LocalView
   readonly #queue: CommitQueue
   readonly #tell: (events: readonly Event[]) => void
   /** Reads and writes that take more than a turn of the event loop. */
@@ -38,8 +38,8 @@ export class LocalRunner<Event> {
   ) {
     this.#engine = engine
     const stored = new StoredReads(local, cache, this.#known)
-    this.#durable = new DurableView(stored, this.#known)
-    this.#ahead = new AheadView(stored, this.#known)
+    this.#durable = new LocalView(stored, this.#known, false)
+    this.#ahead = new LocalView(stored, this.#known, true)
     this.#queue = new CommitQueue(engine, this.#known, cache)
     this.#tell = tell
   }

@@ -20,7 +20,7 @@ function recordOf(lengthBytes: number): StoredRecord {
   return record
 }
 
-/** Reads as runners do: a miss keeps the record if its key was asked for before. Returns whether it was a hit. */
+/** Reads as runners do: a miss keeps the record if its key was read before. Returns whether it was a hit. */
 function read(cache: RecordCache, n: number, lengthBytes = 500): boolean {
   const key = encodeKey(n)
   if (cache.get(keyName(key)) !== undefined) return true
@@ -38,7 +38,7 @@ describe('a cache', () => {
     const cache = new RecordCache(LIMITS)
     const reads = () => [read(cache, 1), read(cache, 1), read(cache, 1), read(cache, 1)]
     assert.deepEqual(reads(), [false, false, true, true])
-    assert.equal(read(cache, 2), false, 'other keys are not seen with it')
+    assert.equal(read(cache, 2), false, 'other keys do not count as seen')
   })
 
   test('gives all readers the same record, with its fields parsed once', () => {
@@ -60,17 +60,17 @@ describe('a cache', () => {
     assert(found !== undefined)
   })
 
-  test('has one record of a key: the one kept last', () => {
+  test('holds one record per key: the last one kept', () => {
     const cache = new RecordCache(FEW)
     for (let n = 0; n < 10; n += 1) cache.keep(nameOf(n), recordOf(500), 1)
     const last = recordOf(400)
     for (let version = 2; version < 200; version += 1) cache.keep('again', recordOf(500), version)
     cache.keep('again', last, 200)
     assert.deepEqual([cache.get('again')?.record, cache.get('again')?.version], [last, 200])
-    assert.equal(keptCount(cache, 10), 10, 'it has taken the room of no other')
+    assert.equal(keptCount(cache, 10), 10, 'it has evicted no other')
   })
 
-  test('forgets a record that is dropped, and gives back its room', () => {
+  test('removes a dropped record and frees its space', () => {
     const cache = new RecordCache(FEW)
     for (let n = 0; n < 10; n += 1) cache.keep(nameOf(n), recordOf(500), 1)
     for (let n = 100; n < 300; n += 1) {
@@ -103,7 +103,7 @@ describe('a cache', () => {
     assert(keptCount(cache, 100) >= count - 3)
   })
 
-  test('counts names and entries, so that absent keys have a limit too', () => {
+  test('counts names and entries, so that absent keys are limited too', () => {
     const cache = new RecordCache(FEW)
     for (let n = 0; n < 1_000; n += 1) cache.keep(nameOf(n), undefined, 1)
     const count = keptCount(cache, 1_000)
@@ -113,7 +113,7 @@ describe('a cache', () => {
     assert(keptCount(cache, 1_000) < 25)
   })
 
-  test('keeps nothing that is larger than all of its room', () => {
+  test('keeps no record that is larger than the cache', () => {
     const cache = new RecordCache({ bytesMax: 500, valueBytesMax: 1_000 })
     cache.keep('large', recordOf(900), 1)
     assert.equal(cache.get('large'), undefined)
@@ -121,7 +121,7 @@ describe('a cache', () => {
     assert(cache.get('small') !== undefined)
   })
 
-  test('a walk over many records evicts none that are in use', () => {
+  test('a scan of many records evicts none that are in use', () => {
     const cache = new RecordCache(FEW)
     for (let again = 0; again < 2; again += 1) for (let n = 0; n < 20; n += 1) read(cache, n)
     assert.equal(keptCount(cache, 20), 20)
@@ -129,18 +129,18 @@ describe('a cache', () => {
     assert.equal(keptCount(cache, 20), 20)
   })
 
-  test('records in use are found nearly always, whatever is read twice besides', () => {
+  test('records in use nearly always hit, whatever else is read twice', () => {
     const cache = new RecordCache(FEW)
     let misses = 0
     for (let n = 1_000; n < 3_000; n += 1) {
       for (let again = 0; again < 2; again += 1) read(cache, n)
       for (let hot = 0; hot < 5; hot += 1) if (!read(cache, hot)) misses += 1
     }
-    // Of 10,000 reads; with the oldest entries evicted, whether in use or not, it would be some 450.
+    // Of 10,000 reads. Evicting the oldest entries, in use or not, would give about 450.
     assert(misses < 200, String(misses))
   })
 
-  test('a repeated walk over more than there is room for finds some of it', () => {
+  test('a repeated scan larger than the cache still hits', () => {
     const cache = new RecordCache(FEW)
     let hits = 0
     for (let again = 0; again < 20; again += 1) {
@@ -150,7 +150,7 @@ describe('a cache', () => {
     assert(hits > 100, String(hits))
   })
 
-  test('finds nearly all of a thousand records that are read in turns', () => {
+  test('hits nearly all of a thousand records that are read in rotation', () => {
     const cache = new RecordCache({ bytesMax: 1 << 20, valueBytesMax: 1_000 })
     const pass = () => Array.from({ length: 1_000 }, (_, n) => read(cache, n ** 4, 100)).filter(Boolean).length // prettier-ignore
     for (let again = 0; again < 2; again += 1) pass()
@@ -159,7 +159,7 @@ describe('a cache', () => {
   })
 
   for (const seed of [1, 2, 3]) {
-    test(`never has anything but the record kept last (seed ${seed})`, () => {
+    test(`never holds anything but the last record kept (seed ${seed})`, () => {
       const random = randomFrom(seed)
       const cache = new RecordCache(FEW)
       const model = new Map<string, StoredRecord>()
@@ -184,7 +184,7 @@ describe('a cache', () => {
 })
 
 describe('the memory of cached records', () => {
-  test('is their own: large values are copied out of the buffer they are part of', () => {
+  test('is their own: large values are copied out of a larger buffer', () => {
     const cache = new RecordCache(LIMITS)
     const pool = Buffer.alloc(1 << 16)
     const { value } = encodeRecord({ a: 1 }, Buffer.alloc(2_000, 'x'))
@@ -195,10 +195,10 @@ describe('the memory of cached records', () => {
     assert.equal(cache.get('a')?.record, kept)
     assert.equal(kept?.value.buffer.byteLength, value.length)
     assert.deepEqual(Buffer.from(kept.value), Buffer.from(value))
-    assert.equal(kept.fields, fields, 'what was parsed stays parsed')
+    assert.equal(kept.fields, fields, 'parsed fields are kept')
   })
 
-  test('is only the fields of a record that was read without its bytes', () => {
+  test('holds only the fields of a record that was read without its bytes', () => {
     const cache = new RecordCache(LIMITS)
     const { value } = encodeRecord({ a: 1 })
     const kept = cache.keep('a', new StoredRecord(value, undefined, false), 1)
@@ -250,7 +250,7 @@ describe('a record that was just written', () => {
 })
 
 describe('values derived from a record', () => {
-  test('are kept once the record was found twice', () => {
+  test('are kept once the record has hit twice', () => {
     const cache = new RecordCache(LIMITS)
     const record = encodeRecord({ a: 1 })
     const kept = cache.keep('a', record, 1)

@@ -11,7 +11,7 @@ import type { Key } from './kv.ts'
 import { fieldsEnd, StoredRecord } from './record.ts'
 
 export type CacheLimits = {
-  /** Of the values; their decoded form is of the same order. 0 turns the cache off. */
+  /** Total size of the values; their decoded form takes about as much again. 0 turns the cache off. */
   readonly bytesMax: number
   readonly valueBytesMax: number
 }
@@ -26,7 +26,7 @@ export function setDefaultCacheLimits(limits: CacheLimits): void {
   defaultLimits = limits
 }
 
-/** What an entry costs besides its value. */
+/** Cost of an entry besides its value. */
 const ENTRY_BYTES = 256
 /** Larger values are copied out of Buffer's pool, which they would keep alive. */
 const POOLED_BYTES_MAX = 1_024
@@ -42,7 +42,7 @@ type Entry = Cached & {
   readonly bytes: number
   at: number
   usedAt: number
-  /** How often it was found here. */
+  /** Cache hits so far. */
   findCount: number
 }
 
@@ -65,17 +65,17 @@ export class RecordCache {
     if (entry === undefined) return undefined
     entry.usedAt = this.#tick += 1
     entry.findCount += 1
-    // Not at the first find: a record that is read and written in turns is found once.
+    // Not on the first hit: a record that is read and written in turns has only one.
     if (entry.findCount === 2 && entry.record !== undefined) allowDerivedFrom(entry.record)
     return entry
   }
 
-  /** Whether the key was asked for before: then what is there is worth a place. */
+  /** Whether the key was read before, so that its record is worth caching. */
   wasSeen(key: Key): boolean {
     return this.#limits.bytesMax > 0 && this.#seen.mark(hashBytes(key))
   }
 
-  /** Keeps a record and returns it as its readers share it. */
+  /** Caches a record. Returns the copy that its readers share. */
   keep(name: string, record: StoredRecord | undefined, version: Version): StoredRecord | undefined {
     const valueBytes = record?.value.length ?? 0
     if (valueBytes > this.#limits.valueBytesMax || this.#limits.bytesMax === 0) return record
@@ -92,7 +92,7 @@ export class RecordCache {
     return shared
   }
 
-  /** A record that was just stored; of a large one only the fields, since to keep the rest would copy it. */
+  /** Caches a record that was just stored: only the fields of a large one, because its bytes would have to be copied. */
   keepWritten(name: string, record: StoredRecord, version: Version): void {
     const { value } = record
     if (value.length <= POOLED_BYTES_MAX) this.keep(name, record, version)
@@ -120,7 +120,7 @@ export class RecordCache {
   }
 
   #pick(): Entry | undefined {
-    // xorshift32: any even spread will do.
+    // xorshift32: any uniform distribution will do.
     this.#random ^= this.#random << 13
     this.#random ^= this.#random >>> 17
     this.#random ^= this.#random << 5
@@ -134,7 +134,7 @@ function withOwnMemory(record: StoredRecord): StoredRecord {
   return value.length > POOLED_BYTES_MAX ? record.withValue(new Uint8Array(value)) : record
 }
 
-/** Counts towards the limits and is not kept. */
+/** Only its length is used: it counts towards the limits. */
 function fieldsOf(value: Uint8Array): Uint8Array {
   return value.subarray(0, fieldsEnd(value))
 }
@@ -145,7 +145,7 @@ function allowDerivedFrom(record: StoredRecord): void {
   if (typeof fields === 'object' && fields !== null) allowDerived(record, fields)
 }
 
-/** Damaged records are for fsck to report, not for the cache to trip over. */
+/** A damaged record must not break the cache; fsck reports it. */
 function hasFields(record: StoredRecord): boolean {
   try {
     return record.fields !== undefined

@@ -1,16 +1,16 @@
-// What every store must hold, as one suite that each combination of engine and runners passes. The rules above
-// the seam rely on nothing else, and on all of this. With several runners over one engine, each call goes to
-// another of them, as requests do to the nodes of a cluster.
+// The contract of a store, as one suite that every combination of engine and runners passes. The rules above the
+// seam rely on all of it, and on nothing else. With several runners over one engine, each call goes to the next
+// runner, as requests go to the nodes of a cluster.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { decodeKey, encodeKey } from './key.ts'
 import { derived } from './derived.ts'
+import { turn } from './engine/harness.ts'
 import { prefixRange, type Kv, type ReadTx, type ScanRange, type Step, type Tx } from './kv.ts'
 import { giveWay, need } from './step.ts'
 import { encodeRecord, encodeSharedRecord, type StoredRecord } from './record.ts'
 
 const bytes = (text: string) => encodeRecord({ length: text.length }, Buffer.from(text))
-const turn = () => new Promise((resolve) => setImmediate(resolve))
 const text = (record: StoredRecord | undefined) => record && Buffer.from(record.bytes).toString()
 
 /** `open` opens one or several runners over a new engine. */
@@ -20,7 +20,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
     let close: () => Promise<void>
     before(async () => {
       const runners = await open()
-      kv = inTurns(runners)
+      kv = roundRobin(runners)
       close = () => closeAll(runners)
     })
     after(() => close())
@@ -38,7 +38,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
         return (yield* tx.scan(range)).map((entry) => decodeKey(entry.key).at(-1))
       })
 
-    test('a write is there for every read that begins after it', async () => {
+    test('every read that begins after a write sees it', async () => {
       const key = encodeKey('read-after-write')
       for (let i = 0; i < 50; i += 1) {
         await put(key, String(i))
@@ -50,7 +50,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       assert.equal(await get(key), undefined)
     })
 
-    test('a long read gives way, and sees one state all the same', async () => {
+    test('a long read gives way and still sees one state', async () => {
       const rangeOf = prefixRange(encodeKey('long'))
       await kv.write(function* (tx) {
         for (let at = 0; at < 10; at += 1) tx.put(encodeKey('long', at), bytes('before'))
@@ -89,7 +89,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       assert.equal(new Set(found).size, 1, 'one state')
     })
 
-    test('a long write gives way, and nobody writes in between', async () => {
+    test('a long write gives way, and no other write comes in between', async () => {
       const [counter, copy] = [encodeKey('long write', 'counter'), encodeKey('long write', 'copy')]
       await put(counter, '0')
       const increment = () =>
@@ -123,7 +123,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       assert(turns > 2, 'others had their turn')
       assert.equal(await get(counter), String(increments.length + 1))
       const [first, last] = (await get(copy))?.split(' ') ?? []
-      assert.equal(first, last, 'its two reads are of one state')
+      assert.equal(first, last, 'its two reads see one state')
     })
 
     test('an empty value is a value', async () => {
@@ -131,7 +131,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       assert.equal(await get(encodeKey('empty')), '')
     })
 
-    test('keys are in order, whatever the order of writing', async () => {
+    test('keys are sorted, whatever the order of writes', async () => {
       const names = ['b', 'a\0', 'a', '', 'é', 'z', 'a/b', 'A', '\u{1f600}', '\uffff']
       await kv.write(function* (tx) {
         for (const each of names) tx.put(encodeKey('order', each), bytes(each))
@@ -151,22 +151,26 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       const range = (from: number, to: number, rest: Partial<ScanRange> = {}): ScanRange => {
         return { from: key(from), to: key(to), countMax: 2_000, ...rest }
       }
-      for (const [what, asked, expected] of [
-        ['takes its first key and leaves its last', range(3, 6), [3, 4, 5]],
-        ['is the same set when reversed', range(3, 6, { reverse: true }), [5, 4, 3]],
-        ['gives at most the count', range(3, 900, { countMax: 2 }), [3, 4]],
-        ['gives the last ones when reversed', range(3, 9, { countMax: 2, reverse: true }), [8, 7]],
-        ['of nothing is empty', range(6, 6), []],
-        ['whose bounds are turned round is empty', range(6, 3), []],
+      for (const [what, scanned, expected] of [
+        ['includes its first key and excludes its end', range(3, 6), [3, 4, 5]],
+        ['finds the same keys when reversed', range(3, 6, { reverse: true }), [5, 4, 3]],
+        ['returns at most its count', range(3, 900, { countMax: 2 }), [3, 4]],
+        [
+          'returns the last keys when reversed',
+          range(3, 9, { countMax: 2, reverse: true }),
+          [8, 7],
+        ],
+        ['with equal bounds is empty', range(6, 6), []],
+        ['with swapped bounds is empty', range(6, 3), []],
         ['past the last key is empty', range(1_000, 2_000), []],
-        ['reaches over the end', range(998, 5_000), [998, 999]],
-        ['reaches over the end, reversed', range(998, 5_000, { reverse: true }), [999, 998]],
-        ['of no count is empty', range(0, 10, { countMax: 0 }), []],
+        ['may reach past the last key', range(998, 5_000), [998, 999]],
+        ['may reach past the last key, reversed', range(998, 5_000, { reverse: true }), [999, 998]],
+        ['with a count of 0 is empty', range(0, 10, { countMax: 0 }), []],
       ] as const) {
-        test(what, async () => assert.deepEqual(await scan(asked), expected))
+        test(what, async () => assert.deepEqual(await scan(scanned), expected))
       }
 
-      test('of a thousand is complete', async () => {
+      test('of a thousand keys is complete', async () => {
         const found = await scan(range(0, 1_000))
         assert.deepEqual(
           found,
@@ -218,18 +222,18 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
         tx.put(key('bb'), bytes('new'))
         const all = { ...prefixRange(encodeKey('own-writes')), countMax: 3 }
         return {
-          gone: yield* tx.get(key('a')),
+          deleted: yield* tx.get(key('a')),
           changed: text(yield* tx.get(key('b'))),
           up: (yield* tx.scan(all)).map((entry) => decodeKey(entry.key)[1]),
           down: (yield* tx.scan({ ...all, reverse: true })).map((entry) => decodeKey(entry.key)[1]),
           one: (yield* tx.scan({ ...all, countMax: 1 })).map((entry) => text(entry.value)),
         }
       })
-      const expected = { gone: undefined, changed: 'new', up: ['b', 'bb', 'c'] }
+      const expected = { deleted: undefined, changed: 'new', up: ['b', 'bb', 'c'] }
       assert.deepEqual(seen, { ...expected, down: ['c', 'bb', 'b'], one: ['new'] })
     })
 
-    test('fields are parsed once and shared, as they are now, also in a body’s own writes', async () => {
+    test('fields are always the current ones, also in a body’s own writes', async () => {
       const key = encodeKey('fields')
       const read = () =>
         kv.read(function* (tx) {
@@ -251,7 +255,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       assert.deepEqual([await read(), await read()], [undefined, undefined])
     })
 
-    test('what is derived from a record is never that of another state', async () => {
+    test('a derived value always belongs to the current record', async () => {
       const key = encodeKey('derived')
       const read = () =>
         kv.read(function* (tx) {
@@ -264,7 +268,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       }
     })
 
-    test('a scan of fields or keys is the scan without the bytes', async () => {
+    test('a scan of fields or keys finds the same records without their bytes', async () => {
       const key = (each: string) => encodeKey('parts', each)
       const range = { ...prefixRange(encodeKey('parts')), countMax: 9 }
       const scanParts = function* (tx: ReadTx): Step<unknown> {
@@ -286,7 +290,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
         }
         for (let again = 0; again < 4; again += 1) {
           assert.deepEqual(await kv.read(scanParts), expected)
-          assert.equal(await get(key('a')), value, 'a record scanned without its bytes has them')
+          assert.equal(await get(key('a')), value, 'a get still returns the bytes')
         }
       }
       const own = await kv.write(function* (tx) {
@@ -302,7 +306,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       assert.deepEqual(await kv.read(scanParts), own)
     })
 
-    test('a body that needs something first has written nothing, and says what', async () => {
+    test('a body that needs something first writes nothing and returns the need', async () => {
       const key = encodeKey('need')
       const what = { kind: 'something' }
       const needing = function* (tx: Tx): Step<string> {
@@ -318,7 +322,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       assert.equal(await get(key), 'written')
     })
 
-    test('a body that throws has written nothing', async () => {
+    test('a body that throws writes nothing', async () => {
       const [a, b] = [encodeKey('throw', 'a'), encodeKey('throw', 'b')]
       await put(a, 'before')
       const failing = kv.write(function* (tx) {
@@ -331,7 +335,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       assert.deepEqual([await get(a), await get(b)], ['before', undefined])
     })
 
-    test('a failing body takes none of those beside it with it', async () => {
+    test('a body that throws does not affect concurrent ones', async () => {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 40 }, (_, n) =>
           kv.write(function* (tx) {
@@ -345,13 +349,13 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       assert.deepEqual(await scan({ ...prefixRange(encodeKey('beside')), countMax: 99 }), even)
     })
 
-    test('100 concurrent increments lose none', async () => {
+    test('none of 100 concurrent increments is lost', async () => {
       const key = encodeKey('counter')
       await Promise.all(Array.from({ length: 100 }, () => kv.write((tx) => increment(tx, key))))
       assert.equal(await get(key), '100')
     })
 
-    test('a scan is protected too: 30 concurrent inserts at most once each', async () => {
+    test('scans are serializable too: each of 30 concurrent inserts gets its own number', async () => {
       const prefix = encodeKey('phantom')
       const insertNext = function* (tx: Tx): Step<number> {
         const last = yield* tx.scan({ ...prefixRange(prefix), countMax: 1, reverse: true })
@@ -359,14 +363,14 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
         tx.put(encodeKey('phantom', next), bytes(''))
         return next
       }
-      const given = await Promise.all(Array.from({ length: 30 }, () => kv.write(insertNext)))
+      const numbers = await Promise.all(Array.from({ length: 30 }, () => kv.write(insertNext)))
       assert.deepEqual(
-        given.toSorted((a, b) => a - b),
+        numbers.toSorted((a, b) => a - b),
         Array.from({ length: 30 }, (_, n) => n),
       )
     })
 
-    test('a read sees one state while writers move it: the sum never changes', async () => {
+    test('a read sees one state during concurrent transfers: the sum never changes', async () => {
       const key = (n: number) => encodeKey('sum', n)
       for (let n = 0; n < 10; n += 1) await put(key(n), '10')
       const move = (from: number, to: number) =>
@@ -399,7 +403,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
 
     test('closing waits for the writes under way', async () => {
       const runners = await open()
-      const closing = inTurns(runners)
+      const closing = roundRobin(runners)
       const writes = Array.from({ length: 50 }, (_, n) =>
         closing.write(function* (tx) {
           tx.put(encodeKey('closing', n), bytes(''))
@@ -413,7 +417,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
       )
     })
 
-    test('a body may be run twice and does its work once', async () => {
+    test('a body may run more than once and takes effect once', async () => {
       const [a, b] = [encodeKey('twice', 'a'), encodeKey('twice', 'b')]
       let runs = 0
       const swap = (from: Uint8Array, to: Uint8Array) =>
@@ -424,7 +428,7 @@ export function kvConformance(name: string, open: () => Promise<readonly Kv[]>):
         })
       await Promise.all([swap(a, b), swap(b, a), swap(a, b), swap(b, a)])
       assert(runs >= 4)
-      // In some serial order: the lengths add up to what four single steps can give.
+      // Any serial order of the four leaves one to four characters in each text.
       const lengths = [(await get(a))?.length, (await get(b))?.length]
       assert(lengths.every((length) => length !== undefined && length >= 1 && length <= 4))
     })
@@ -437,7 +441,7 @@ function* increment(tx: Tx, key: Uint8Array): Step<void> {
 }
 
 /** Each call goes to the next runner. */
-function inTurns(runners: readonly Kv[]): Kv {
+function roundRobin(runners: readonly Kv[]): Kv {
   let at = 0
   const next = (): Kv => {
     const runner = runners[(at += 1) % runners.length]
@@ -454,7 +458,7 @@ function inTurns(runners: readonly Kv[]): Kv {
   }
 }
 
-/** Runners share an engine: it is closed when all of them have ended. */
+/** Closes all runners: the last one closes the engine. */
 async function closeAll(runners: readonly Kv[]): Promise<void> {
   await Promise.all(runners.map((runner) => runner.close()))
 }

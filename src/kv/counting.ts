@@ -1,5 +1,5 @@
-// What transactions read and write, counted, and how many records of each kind a store has. For tests of what an
-// operation costs and leaves behind.
+// Counters for the reads and writes of transactions, and for the records in a store: for tests of what an operation
+// costs and leaves behind.
 import { decodeKey } from './key.ts'
 import {
   KEY_END,
@@ -16,12 +16,12 @@ import type { StoredRecord } from './record.ts'
 export class TxCounts {
   gets = 0
   scans = 0
-  /** Found by scans. */
+  /** Entries found by scans. */
   scanned = 0
   puts = 0
   deletes = 0
 
-  /** Records looked at. */
+  /** Records read. */
   get records(): number {
     return this.gets + this.scanned
   }
@@ -35,7 +35,7 @@ export class TxCounts {
   }
 }
 
-/** The same reads, counted. */
+/** Counts the reads of `tx`. */
 export function countingReads(tx: ReadTx, counts: TxCounts): ReadTx {
   const counted = function* <T>(scan: Step<readonly T[]>): Step<readonly T[]> {
     const found = yield* scan
@@ -58,7 +58,7 @@ export function countingReads(tx: ReadTx, counts: TxCounts): ReadTx {
   }
 }
 
-/** The same transaction, counted. */
+/** Counts the reads and writes of `tx`. */
 export function countingTx<Event>(tx: Tx<Event>, counts: TxCounts): Tx<Event> {
   return {
     ...countingReads(tx, counts),
@@ -74,7 +74,7 @@ export function countingTx<Event>(tx: Tx<Event>, counts: TxCounts): Tx<Event> {
   }
 }
 
-/** How many records of each kind there are: the kind is the first part of a key. */
+/** The number of records of each kind. The kind is the first part of a key. */
 export async function recordCounts(kv: Pick<Kv, 'read'>): Promise<Record<string, number>> {
   const range = { from: new Uint8Array(0), to: KEY_END, countMax: 1_000_000 }
   const counts: Record<string, number> = {}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { allowDerived, derived } from './derived.ts'
 
-/** Makes numbered objects, so that each can be told from the one before. */
+/** Makes an object with the next number at each call. */
 function numbered() {
   let count = 0
   return () => ({ number: (count += 1) })
@@ -72,7 +72,7 @@ describe('a derived value', () => {
     assert.deepEqual(derived(owner, 'k', make), { number: 1 })
   })
 
-  test('does not show in its owner', () => {
+  test('is not visible on its owner', () => {
     const owner = allowed({ a: 1 })
     derived(owner, 'k', numbered())
     assert.deepEqual(Object.keys(owner), ['a'])
@@ -82,21 +82,21 @@ describe('a derived value', () => {
     assert.notEqual(derived(copy, 'k', make), derived(copy, 'k', make), 'a copy is not cached')
   })
 
-  test('is right for any number of keys, of which few are kept', () => {
+  test('is correct for any number of keys, though only a few are kept', () => {
     const owner = allowed({})
-    let made = 0
-    const ask = (n: number): number =>
+    let makeCount = 0
+    const value = (n: number): number =>
       derived(owner, String(n), () => {
-        made += 1
+        makeCount += 1
         return n
       })
     for (let n = 0; n < 100; n += 1) {
-      assert.equal(ask(n), n)
-      assert.equal(ask(n), n)
+      assert.equal(value(n), n)
+      assert.equal(value(n), n)
     }
-    assert.equal(made, 100)
-    const before = made
-    for (let n = 0; n < 100; n += 1) ask(n)
-    assert(made - before > 90, `${100 - made + before} were kept`)
+    assert.equal(makeCount, 100)
+    const before = makeCount
+    for (let n = 0; n < 100; n += 1) value(n)
+    assert(makeCount - before > 90, `${100 - makeCount + before} were kept`)
   })
 })

@@ -7,7 +7,7 @@ type Owner = { readonly [DERIVED]?: DerivedValues }
 
 type DerivedValues = { readonly key: string; readonly value: unknown }[]
 
-/** Lets values be attached to objects that belong to one record: the cache calls it for each record it keeps. */
+/** Lets `derived` attach values to objects of one record. The cache calls it for records that are read repeatedly. */
 export function allowDerived(...owners: readonly object[]): void {
   const value: DerivedValues = []
   for (const owner of owners) {
@@ -16,8 +16,8 @@ export function allowDerived(...owners: readonly object[]): void {
 }
 
 /**
- * What `make` returns, made once while `owner` is cached. `key` names everything that the result depends on
- * besides `owner`. Callers must not change the result; other values may be derived from it.
+ * Returns what `make` returns, and calls it only once while `owner` is cached. `key` names everything that the result
+ * depends on besides `owner`. Callers must not change the result; other values may be derived from it.
  */
 export function derived<T>(owner: object, key: string, make: () => T): T {
   const known = (owner as Owner)[DERIVED]
@@ -25,7 +25,7 @@ export function derived<T>(owner: object, key: string, make: () => T): T {
   // A record has few derived values, so a walk is faster than a map.
   for (const one of known) if (one.key === key) return one.value as T
   const value = make()
-  // Callers that keep varying the key get no memory for it.
+  // Bounded, in case a caller keeps varying the key.
   if (known.length >= DERIVED_COUNT_MAX) known.length = 0
   known.push({ key, value })
   if (typeof value === 'object' && value !== null) allowDerived(value)

@@ -6,7 +6,7 @@ import { prefixRange } from './kv.ts'
 
 const hex = (...parts: KeyPart[]) => Buffer.from(encodeKey(...parts)).toString('hex')
 
-test('the encoding is the one in the data model', () => {
+test('the encoding matches the data model', () => {
   assert.equal(hex(1), '0100000000000001')
   assert.equal(hex('a', 2), '0261000100000000000002')
   assert.equal(hex('a\0b'), '026100ff6200')
@@ -22,7 +22,7 @@ const unit = fc.oneof(
 const text = fc.array(unit, { maxLength: 12 }).map((units) => String.fromCharCode(...units))
 const tuple = fc.tuple(text, fc.nat(), text)
 
-test('what is encoded is decoded', () => {
+test('decoding reverses encoding', () => {
   fc.assert(fc.property(tuple, (parts) => assert.deepEqual(decodeKey(encodeKey(...parts)), parts)))
 })
 
@@ -37,7 +37,7 @@ test('keys sort like their parts, strings by UTF-16 code unit', () => {
   )
 })
 
-test('a prefix holds exactly the strings that start with it', () => {
+test('a prefix range holds exactly the strings that start with it', () => {
   fc.assert(
     fc.property(text, text, (start, name) => {
       const { from, to } = prefixRange(encodeKeyPrefix(['c'], start))

@@ -4,8 +4,8 @@
 //   number  0x01, 7 bytes big-endian                     0 … 2^53-1
 //   string  0x02, its bytes with 00 as 00 FF, then 00    CESU-8
 //
-// CESU-8 is UTF-8 but for code points above U+FFFF, which are written as their two surrogates of three
-// bytes each. That makes byte order the order of UTF-16 code units, and 1,024 units at most 3,072 bytes.
+// CESU-8 is UTF-8, except that code points above U+FFFF are written as two surrogates of three bytes
+// each. That makes byte order the order of UTF-16 code units, and 1,024 units at most 3,072 bytes.
 //
 //   [1]            01 00000000000001
 //   ['a', 2]       02 61 00 01 00000000000002
@@ -20,13 +20,13 @@ const STRING = 0x02
 const TERMINATOR = 0x00
 const ESCAPED = 0xff
 
-/** 8 KiB pages allow 4,026 bytes in a key; the longest that names make is some way below that. */
+/** LMDB pages of 8 KiB allow keys of 4,026 bytes. The longest key that valid names produce is well below that. */
 export const KEY_LENGTH_MAX = 4_000
 
-// Keys are written one behind the other into a slab and are views of it: a request makes a dozen, and a buffer for
-// each takes longer than all that is written into it (180 → 136 ns).
+// Keys are views of a slab that they are written into one after another. A request makes a dozen, and allocating a
+// buffer takes longer than filling it (180 → 136 ns).
 const SLAB_BYTES = 1 << 18
-/** More than any key may need on its way to being refused. */
+/** More than any key needs before it is refused as too long. */
 const ROOM_BYTES = 1 << 16
 let slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
 let slabEnd = 0
@@ -64,7 +64,7 @@ function writeParts(parts: readonly KeyPart[], start: number): number {
   return end
 }
 
-/** The beginning of every key whose parts are `parts` and then a string that starts with `start`. */
+/** The prefix of every key that consists of `parts` and a string that starts with `start`. */
 export function encodeKeyPrefix(parts: readonly KeyPart[], start: string): Key {
   const from = begin()
   return take(from, writeString(start, writeParts(parts, from)))
@@ -90,7 +90,7 @@ export function decodeKey(key: Key): KeyPart[] {
   return parts
 }
 
-/** The string part that begins at byte `at` of a key and is its last. */
+/** The last part of a key, a string that begins at byte `at`. */
 export function lastKeyString(key: Key, at: number): string {
   const bytes = asBuffer(key)
   assert(bytes[at] === STRING, 'a string part begins here')
@@ -111,7 +111,7 @@ export function compareKeys(a: Key, b: Key): number {
 /** A key as text, for maps. Names are in the order of their keys, and quicker to compare. */
 export function keyName(key: Key): string {
   if (key !== lastNamed) {
-    // Not `buffer` of what is one already: asking a small array for it takes microseconds.
+    // Not `Buffer.from(key.buffer)` for what is a Buffer already: `buffer` of a small array takes microseconds.
     const bytes = Buffer.isBuffer(key) ? key : Buffer.from(key)
     lastName = bytes.toString('latin1')
     lastNamed = key
@@ -160,7 +160,7 @@ function writeString(text: string, at: number): number {
   return text.includes('\0') ? escapeZeros(start, end) : end
 }
 
-/** Most texts are short and ASCII: each character is its byte, and a call into the runtime costs more than a loop. */
+/** Fast path: for short ASCII strings a loop is cheaper than a call into the runtime. */
 function writePlain(text: string, start: number): number | undefined {
   if (text.length > PLAIN_LENGTH_MAX) return undefined
   for (let i = 0; i < text.length; i += 1) {

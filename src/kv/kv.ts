@@ -10,7 +10,7 @@ export type Key = Uint8Array
 
 export type Entry = { readonly key: Key; readonly value: StoredRecord }
 
-/** A running body that ends with T. What it yields is between `Tx` and the runner. */
+/** A running body that returns T. What it yields concerns only `Tx` and the runner. */
 export type Step<T> = Iterator<unknown, T, unknown> & { [Symbol.iterator](): Step<T> }
 
 /** How much of a record is read: all of it, or only its fields and not the bytes behind them. */
@@ -27,7 +27,7 @@ export type ScanRange = {
 }
 
 export interface ReadTx {
-  /** Records are shared by all their readers: nobody changes one. */
+  /** All readers share one record: don't change it. */
   get(key: Key): Step<StoredRecord | undefined>
   /** The record's fields without the bytes behind them. The caller names the type that it wrote under this key. */
   getFields<T>(key: Key): Step<T | undefined>
@@ -41,19 +41,19 @@ export interface ReadTx {
 export interface Tx<Event = never> extends ReadTx {
   put(key: Key, value: StoredRecord): void
   delete(key: Key): void
-  /** Tells listeners in this process, once the transaction is durable. */
+  /** Sends an event to listeners in this process once the transaction is durable. */
   announce(event: Event): void
 }
 
-/** What has to happen before a body can run (step.ts `need`). Each kind has one loop that sees to it and tries again. */
+/** Something that must happen before a body can run (step.ts `need`). Each kind has one loop that handles it and retries. */
 export type Needed = { readonly kind: string }
 
-/** What an attempt came to. */
+/** The result of an attempt. */
 export type Attempted<T> = { readonly value: T } | { readonly need: Needed }
 
-/** The value of an attempt whose needs have all been seen to. */
+/** The value of an attempt whose needs were all handled. */
 export function requireValue<T>(attempted: Attempted<T>): T {
-  assert('value' in attempted, 'nobody sees to what a transaction needs')
+  assert('value' in attempted, 'a transaction needs something that its caller does not handle')
   return attempted.value
 }
 
@@ -68,19 +68,19 @@ export interface Kv<Event = never> {
   /** The same as `read` and `write`, for bodies that may need something to happen first. */
   attemptRead<T>(body: (tx: ReadTx) => Step<T>): Promise<Attempted<T>>
   attempt<T>(body: (tx: Tx<Event>) => Step<T>): Promise<Attempted<T>>
-  /** Bytes that the engine occupies, for metrics. */
+  /** The engine's size in bytes, for metrics. */
   sizeBytes(): number
   /** Waits for running transactions, then closes the engine. */
   close(): Promise<void>
 }
 
-/** A store whose announced events can be heard. */
+/** A store with listeners for announced events. */
 export interface EventKv<Event> extends Kv<Event> {
   /** Calls `listener` with every announced event until the returned function is called. */
   listen(listener: (event: Event) => void): () => void
 }
 
-/** The same store, whose writes all run through `attempt`. */
+/** The same store, with all writes going through `attempt`. */
 export function withAttempt<Event>(
   kv: EventKv<Event>,
   attempt: Kv<Event>['attempt'],

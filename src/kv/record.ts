@@ -1,17 +1,16 @@
-// A record: a JSON object and, behind it, raw bytes (a small body that lives in its record). The object comes
-// first, so that a list reads it without touching the bytes.
+// A record: a JSON object followed by raw bytes (a small body that is stored in its record). The object comes
+// first, so that lists read it without the bytes.
 //
 //   u32 little-endian   length of the JSON
 //   JSON, UTF-8
 //   bytes to the end
 //
-// A record that is read often is shared by all its readers (cache.ts), with its JSON parsed once and with what
-// `derived` attached to it.
+// The readers of a cached record share it (cache.ts): its JSON is parsed once, and `derived` attaches values to it.
 
 const NO_BYTES = new Uint8Array(0)
 
 export class StoredRecord {
-  /** As the engine stores it; of a record that is not whole, only its fields. */
+  /** The stored bytes; only the fields if the record is not whole. */
   readonly value: Uint8Array
   readonly isWhole: boolean
   #fields: unknown
@@ -36,7 +35,7 @@ export class StoredRecord {
   }
 
   get bytes(): Uint8Array {
-    if (!this.isWhole) throw new Error('this record was read without its bytes')
+    if (!this.isWhole) throw new Error('The record was read without its bytes.')
     return this.value.subarray(fieldsEnd(this.value), this.value.length)
   }
 }
@@ -45,7 +44,7 @@ export function encodeRecord(fields: object, bytes: Uint8Array = NO_BYTES): Stor
   return new StoredRecord(encodeValue(fields, bytes))
 }
 
-/** Readers get `fields` itself instead of parsing it again, so it must be exactly what its JSON parses to. */
+/** Readers get `fields` itself instead of parsed JSON, so it must equal what its JSON parses to. */
 export function encodeSharedRecord(fields: object, bytes: Uint8Array = NO_BYTES): StoredRecord {
   return new StoredRecord(encodeValue(fields, bytes), fields)
 }
@@ -70,7 +69,7 @@ export function recordBytes(record: StoredRecord): Uint8Array {
   return record.bytes
 }
 
-/** Where the fields of a value end and its bytes begin; the end of a value that is no record. */
+/** The offset at which the bytes of a record begin; the length of a value that is not a record. */
 export function fieldsEnd(value: Uint8Array): number {
   if (value.length < 4) return value.length
   return Math.min(4 + asBuffer(value).readUInt32LE(0), value.length)

@@ -13,7 +13,7 @@ for (const [entryCount, countAtOnce] of [
   [7, 3],
   [9, 1],
 ] as const) {
-  test(`${entryCount} entries, ${countAtOnce} at once: all of them, in order, once`, async () => {
+  test(`scanAll returns each of ${entryCount} entries once and in order, ${countAtOnce} at a time`, async () => {
     const kv = openMemoryKv()
     const numbers = Array.from({ length: entryCount }, (_, n) => n)
     await kv.write(function* (tx) {

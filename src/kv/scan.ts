@@ -1,5 +1,5 @@
-// A whole range inside one transaction, in bounded scans: for what is known to be short or has a limit of its
-// own, such as the blocks and the snapshots of one blob.
+// Reads a whole range inside one transaction, in bounded scans. For ranges that are short or have a limit of their own,
+// such as the blocks and the snapshots of one blob.
 import { giveWay } from './step.ts'
 import { keyAfter, type Entry, type KeyRange, type ReadTx, type Step } from './kv.ts'
 

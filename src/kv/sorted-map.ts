@@ -1,5 +1,5 @@
-// An immutable map sorted by key: a change makes a new map and leaves the old one as it was, so a snapshot is
-// a reference. Two levels: an array of chunks of a few hundred entries each.
+// An immutable map sorted by key: a change makes a new map and leaves the old one unchanged, so a snapshot is just a
+// reference. Two levels: an array of chunks of a few hundred entries each.
 import { compareKeys } from './key.ts'
 import type { Key, ScanRange } from './kv.ts'
 
@@ -79,7 +79,7 @@ function split<V>(chunk: Chunk<V>): Chunk<V>[] {
   return [chunk.slice(0, middle), chunk.slice(middle)]
 }
 
-/** The chunk that holds `key` or would: the last one that begins at or before it. */
+/** The chunk that `key` belongs to: the last one that begins at or before it. */
 function chunkIndex<V>(map: SortedMap<V>, key: Key): number {
   let low = 0
   let high = map.length - 1

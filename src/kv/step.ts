@@ -4,12 +4,12 @@ import type { Needed, Step } from './kv.ts'
 /** A body yields this where it may pause for a turn of the event loop. */
 export const PAUSE = Symbol('pause')
 
-/** Lets other requests have their turn: in the loops of long bodies, about once in a millisecond. */
+/** Lets other requests run. Long bodies call it in their loops, about once per millisecond. */
 export function* giveWay(): Step<void> {
   yield PAUSE
 }
 
-/** A body yields this when something has to happen outside of it before it can run. */
+/** A body yields this when something outside of it has to happen first. */
 export class Need {
   readonly what: Needed
 
@@ -19,15 +19,15 @@ export class Need {
 }
 
 /**
- * Ends a body that finds it can't go on: it has changed nothing, and whoever runs it gets `what` instead of a value
- * (`Kv.attempt`), sees to it, and runs the body again.
+ * Ends a body that can't go on. It has changed nothing. Its caller gets `what` instead of a value (`Kv.attempt`), handles
+ * it, and runs the body again.
  */
 export function* need(what: Needed): Step<never> {
   yield new Need(what)
-  throw new Error('a body that needs something is not resumed')
+  throw new Error('A body is never resumed after it yields a need.')
 }
 
-/** A step that is already done. Not a generator: there are a dozen for each request. */
+/** A completed step. Not a generator, because a request makes a dozen of them. */
 export function ready<T>(value: T): Step<T> {
   return new Ready(value)
 }

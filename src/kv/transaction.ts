@@ -1,5 +1,5 @@
-// A transaction as its body sees it: its own writes over what the runner knows. Writes are kept here until the
-// body has ended, so that one that throws has changed nothing and one that runs again starts clean.
+// A transaction as its body sees it: its own writes on top of the runner's view. Writes are buffered until the body
+// ends, so a body that throws has changed nothing and a body that runs again starts clean.
 import type { Version } from './engine/engine.ts'
 import { compareKeys, keyName } from './key.ts'
 import type { Entry, Key, KeyRange, RecordPart, ScanPart, ScanRange, Step, Tx } from './kv.ts'
@@ -10,16 +10,16 @@ import { isVolatile } from './volatile.ts'
 /** `value` undefined deletes the key. */
 export type PendingWrite = { readonly key: Key; readonly value: StoredRecord | undefined }
 
-/** By the name of the key. */
+/** Keyed by `keyName`. */
 export type PendingWrites = ReadonlyMap<string, PendingWrite>
 
 /** A body that has run and whose writes are not durable yet. */
 export type Run = {
   readonly writes: PendingWrites
   readonly volatileWrites: readonly PendingWrite[]
-  /** Of all its writes. */
+  /** All its writes have this version. */
   readonly version: Version
-  /** Absent where the engine checks what a run has read. */
+  /** Absent where the engine checks the read set. */
   readonly volatileReads?: readonly VolatileRead[]
 }
 
@@ -28,7 +28,7 @@ export type VolatileRead = string | KeyRange
 
 export type FoundRecord = StoredRecord | undefined
 
-/** Where a body reads what it has not written itself. */
+/** Where a body reads everything it has not written itself. */
 export interface View {
   /** A step only where the record has to be fetched first. */
   get(key: Key, name: string, part: RecordPart, reader: Reader): FoundRecord | Step<FoundRecord>
@@ -37,14 +37,14 @@ export interface View {
   touch(name: string, reader: Reader): void
 }
 
-/** A running body, as far as views know it. */
+/** The part of a running body that views use. */
 export interface Reader {
-  /** Notes that the body has seen a write that is not durable yet. */
+  /** Records that the body depends on a write that is not durable yet. */
   hasSeen(run: Run): void
   hasReadVolatile(read: VolatileRead): void
 }
 
-/** A class, because there is one for each transaction: its methods are made once. */
+/** A class rather than closures: there is one per transaction, and its methods are made once. */
 export class BodyTx<Event> implements Tx<Event>, Reader {
   readonly #view: View
   #writes: Map<string, PendingWrite> | undefined
@@ -69,7 +69,7 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
     return this.#events ?? []
   }
 
-  /** The runs whose writes it has seen and that were not durable then. */
+  /** Runs whose writes it saw before they were durable. */
   get seen(): ReadonlySet<Run> {
     return this.#seen ?? NOTHING_SEEN
   }
@@ -78,7 +78,7 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
     return this.#volatileReads ?? []
   }
 
-  /** The body has thrown: it has written nothing. */
+  /** Called when the body throws or yields a need. */
   discardWrites(): void {
     this.#writes = undefined
     this.#volatileWrites = undefined
@@ -196,7 +196,7 @@ export function writesInside<W extends PendingWrite>(
   return found
 }
 
-/** Stored entries with writes over them. */
+/** Applies writes to scanned entries. */
 export function merge<E extends Entry>(
   stored: readonly E[],
   writes: readonly (PendingWrite & Omit<E, 'value'>)[],
@@ -214,5 +214,5 @@ function isPut<E extends Entry>(write: PendingWrite & Omit<E, 'value'>): write i
   return write.value !== undefined
 }
 
-/** Stands in for the record of an entry that was scanned for its key only. */
+/** Placeholder for the record of an entry whose scan wanted only the key. */
 export const KEY_ONLY = new StoredRecord(new Uint8Array(0), undefined, false)

@@ -1,7 +1,7 @@
-// Long work gives way: after a few milliseconds the event loop turns once, so that no request waits for another one.
+// Splits long work over turns of the event loop, so that one request does not delay the others.
 import { setImmediate } from 'node:timers/promises'
 
-/** How long work goes on before others have their turn. */
+/** How long work runs before it lets the event loop turn. */
 const TURN_MS = 10
 
 export class Turn {
@@ -33,5 +33,5 @@ export async function inTurns<T>(items: Iterable<T>, work: (item: T) => void): P
   }
 }
 
-/** Items between two looks at the clock. */
+/** Items between two checks of the clock. */
 const CHECK_COUNT = 32

@@ -1,5 +1,5 @@
-// Keys of volatile records: what ends with the process anyway, such as the files that SMB clients hold open. The
-// runner keeps them in memory and never writes them to an engine; a transaction may touch both kinds.
+// Keys of volatile records: state that ends with the process anyway, such as the files that SMB clients have open. The
+// runner keeps it in memory and never writes it to an engine. A transaction may touch both kinds of records.
 import { encodeKey } from './key.ts'
 import type { Key } from './kv.ts'
 

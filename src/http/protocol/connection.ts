@@ -213,7 +213,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
     if (to < 0) return this.#awaitHead()
     try {
       const head = parseRequestHead(bytes.toString('latin1', from, to + 2))
-      this.#held.skip(to + HEAD_END_BYTES)
+      this.#held.consume(to + HEAD_END_BYTES)
       this.#begin(head)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
@@ -250,7 +250,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
     const allowedMs = BODY_MS_PER_MIB * Math.max(1, Math.ceil(lengthBytes / MIB))
     this.#bodyUntilMs = performance.now() + allowedMs
     const { length, bytes } = this.#held
-    if (length > 0) this.#held.skip(length - this.#takeBody(bytes).length)
+    if (length > 0) this.#held.consume(length - this.#takeBody(bytes).length)
   }
 
   whenGone(listener: () => void): void {

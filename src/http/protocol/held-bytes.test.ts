@@ -17,7 +17,7 @@ test('bytes are added and skipped in any pieces, and views of them stay valid', 
         assert.deepEqual(held.bytes, model)
         const count = Math.min(skipped, model.length)
         views.push([held.bytes.subarray(0, count), Buffer.from(model.subarray(0, count))])
-        held.skip(count)
+        held.consume(count)
         model = model.subarray(count)
         assert.equal(held.length, model.length)
       }
@@ -44,7 +44,7 @@ test('the search for the next head starts after the last one', () => {
   const held = new HeldBytes()
   held.add(Buffer.from('a\r\n\r\nbc'))
   assert.equal(held.headEnd(0), 1)
-  held.skip(5)
+  held.consume(5)
   assert.equal(held.headEnd(0), -1)
   held.add(Buffer.from('\r\n\r'))
   assert.equal(held.headEnd(0), -1)

@@ -48,7 +48,7 @@ export class HeldBytes {
   }
 
   /** Drops the first bytes. Views of them stay valid: new bytes are written after them. */
-  skip(count: number): void {
+  consume(count: number): void {
     this.#from += count
     this.#searchedTo = this.#from
     if (this.#from === this.#to) this.clear()

@@ -1,4 +1,4 @@
-// How engines in this process decide whether a transaction was overtaken: they read again what it has read.
+// How in-process engines decide whether a transaction was overtaken: they repeat its reads and compare versions.
 import { compareKeys } from '../key.ts'
 import {
   ABSENT,

@@ -1,22 +1,22 @@
-// What every engine must hold, as one suite over nothing but the interface. Runners rely on nothing else, and on
-// all of this.
+// The contract of an engine, as one suite over its interface. Runners rely on all of it, and on nothing else.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { randomFrom } from '../../../test/random.ts'
-import { keyAfter, type Key } from '../kv.ts'
+import { keyAfter } from '../kv.ts'
 import { fieldsEnd, parseFields } from '../record.ts'
+import { aloneConformance } from './alone-conformance.ts'
 import type { Engine, Snapshot } from './engine.ts'
 import {
   newVersion,
   Texts,
-  textOf,
+  valueText,
   turn,
-  valueOf,
   type Check,
   type Name,
   type NamedRange,
 } from './harness.ts'
-import { aloneConformance, verdictConformance } from './verdict-conformance.ts'
+import { localConformance } from './local-conformance.ts'
+import { verdictConformance } from './verdict-conformance.ts'
 
 /** A 'local' engine has one writer and reads that never wait; a 'shared' one checks read sets. */
 export type EngineKind = 'local' | 'shared'
@@ -47,7 +47,7 @@ export function engineConformance(
       localConformance(check)
     }
 
-    check('an engine has local reads only where it has one writer', async (texts) => {
+    check('only an engine with one writer has local reads', async (texts) => {
       const snapshot = await texts.engine.snapshot()
       const isLocal = kind === 'local'
       assert.deepEqual(
@@ -57,7 +57,7 @@ export function engineConformance(
       snapshot.release()
     })
 
-    check('the size is at least that of what is stored', async (texts) => {
+    check('the size is at least that of the stored values', async (texts) => {
       const value = randomFrom(1).bytes(2 ** 20)
       await texts.write({ key: texts.key('large'), value, version: newVersion() })
       const sizeBytes = texts.engine.sizeBytes()
@@ -68,7 +68,7 @@ export function engineConformance(
 
 function readConformance(check: Check): void {
   check(
-    'a read answers in the order of the question, and repeats a key that is wanted twice',
+    'a read answers in the order requested, and repeats a key that is requested twice',
     async (texts) => {
       await texts.fill('a', 'b')
       const ranges = [{ from: 'b', to: 'c' }, { from: 'x', to: 'y' }, { from: 'a', to: 'c' }] // prettier-ignore
@@ -107,7 +107,7 @@ function readConformance(check: Check): void {
     assert.deepEqual(texts.texts({ keys, ranges }), { keys: ['a'], ranges: [['a=a', 'b=b']] })
   })
 
-  check('one read may be of thousands of keys, and one commit too', async (texts) => {
+  check('one read or commit may have thousands of keys', async (texts) => {
     const names = Array.from({ length: 3_000 }, (_, n) => n)
     await texts.write(...names.map((n) => texts.put(n, String(n))))
     const { keys } = await texts.found({ keys: names })
@@ -118,7 +118,7 @@ function readConformance(check: Check): void {
 }
 
 function rangeConformance(check: Check): void {
-  check('keys are in the order of their bytes', async (texts) => {
+  check('keys are sorted by their bytes', async (texts) => {
     const long = '\uffff'.repeat(1_000)
     const names = ['b', 'a\0', 'a', '', 'é', 'z', 'a/b', 'A', '\u{1f600}', '\uffff', long, `${long}a`] // prettier-ignore
     const numbers = [2 ** 53 - 1, 256, 0, 255, 2 ** 32, 1]
@@ -135,31 +135,35 @@ function rangeConformance(check: Check): void {
 
   // Over 10, 20, … 1,990.
   const RANGES: readonly (readonly [string, NamedRange, readonly Name[]])[] = [
-    ['takes its first key and leaves its last', { from: 30, to: 60 }, [30, 40, 50]],
-    ['is the same set when reversed', { from: 30, to: 60, reverse: true }, [50, 40, 30]],
+    ['includes its first key and excludes its end', { from: 30, to: 60 }, [30, 40, 50]],
+    ['finds the same keys when reversed', { from: 30, to: 60, reverse: true }, [50, 40, 30]],
     ['may begin and end between keys', { from: 25, to: 55 }, [30, 40, 50]],
-    ['may do so when reversed', { from: 25, to: 55, reverse: true }, [50, 40, 30]],
-    ['gives the first ones of a count', { from: 30, to: 900, countMax: 2 }, [30, 40]],
+    ['may begin and end between keys, reversed', { from: 25, to: 55, reverse: true }, [50, 40, 30]],
+    ['returns the first keys up to its count', { from: 30, to: 900, countMax: 2 }, [30, 40]],
     [
-      'gives the last ones when reversed',
+      'returns the last keys when reversed',
       { from: 30, to: 90, countMax: 2, reverse: true },
       [80, 70],
     ],
-    ['may have just as many keys as its count', { from: 30, to: 50, countMax: 2 }, [30, 40]],
+    ['may have exactly as many keys as its count', { from: 30, to: 50, countMax: 2 }, [30, 40]],
     ['of one key is that key', { from: 30, to: 31 }, [30]],
-    ['of one key, reversed, too', { from: 30, to: 31, reverse: true }, [30]],
-    ['whose bounds are equal is empty', { from: 30, to: 30 }, []],
-    ['whose bounds are equal is empty, reversed', { from: 30, to: 30, reverse: true }, []],
-    ['whose bounds are turned round is empty', { from: 60, to: 30 }, []],
-    ['whose bounds are turned round is empty, reversed', { from: 60, to: 30, reverse: true }, []],
+    ['of one key is that key, reversed', { from: 30, to: 31, reverse: true }, [30]],
+    ['with equal bounds is empty', { from: 30, to: 30 }, []],
+    ['with equal bounds is empty, reversed', { from: 30, to: 30, reverse: true }, []],
+    ['with swapped bounds is empty', { from: 60, to: 30 }, []],
+    ['with swapped bounds is empty, reversed', { from: 60, to: 30, reverse: true }, []],
     ['before the first key is empty', { from: 0, to: 10 }, []],
     ['past the last key is empty', { from: 2_000, to: 3_000 }, []],
     ['past the last key is empty, reversed', { from: 2_000, to: 3_000, reverse: true }, []],
     ['may reach past the last key', { from: 1_980, to: 5_000 }, [1_980, 1_990]],
-    ['may do so when reversed', { from: 1_980, to: 5_000, reverse: true }, [1_990, 1_980]],
+    [
+      'may reach past the last key, reversed',
+      { from: 1_980, to: 5_000, reverse: true },
+      [1_990, 1_980],
+    ],
     ['may begin before the first key', { from: 0, to: 25, reverse: true }, [20, 10]],
-    ['of no count is empty', { from: 30, to: 60, countMax: 0 }, []],
-    ['of no count is empty, reversed', { from: 30, to: 60, countMax: 0, reverse: true }, []],
+    ['with a count of 0 is empty', { from: 30, to: 60, countMax: 0 }, []],
+    ['with a count of 0 is empty, reversed', { from: 30, to: 60, countMax: 0, reverse: true }, []],
   ]
   check('a range', async (texts) => {
     const names = Array.from({ length: 199 }, (_, n) => 10 * n + 10)
@@ -170,14 +174,14 @@ function rangeConformance(check: Check): void {
     assert.deepEqual(await texts.names({ from: 0, to: 9_999 }), names, 'is complete')
   })
 
-  check('a range leaves a key out that it begins after', async (texts) => {
+  check('a range that begins after a key excludes it', async (texts) => {
     await texts.fill('a', 'b')
     const range = { from: keyAfter(texts.key('a')), to: texts.key('c'), countMax: 9 } as const
     const { ranges } = await texts.engine.read({ keys: [], ranges: [{ ...range, part: 'keys' }] })
     assert.deepEqual(ranges[0]?.map(({ key }) => texts.name(key)), ['b']) // prettier-ignore
   })
 
-  check('a range has whole records, their fields, or their keys', async (texts) => {
+  check('a range returns whole records, fields or keys', async (texts) => {
     await texts.write(texts.put('a', 'first'), texts.put('b', ''))
     const range = { from: 'a', to: 'z' }
     const { ranges } = await texts.engine.read(
@@ -194,7 +198,7 @@ function rangeConformance(check: Check): void {
       ranges.map((found) => found.map(({ key }) => texts.name(key))),
       Array.from({ length: 3 }, () => ['a', 'b']),
     )
-    assert.deepEqual(whole.map(({ value }) => textOf(value)), ['first', '']) // prettier-ignore
+    assert.deepEqual(whole.map(({ value }) => valueText(value)), ['first', '']) // prettier-ignore
     assert.deepEqual(fields.map(({ value }) => parseFields(value)), [{ length: 5 }, { length: 0 }]) // prettier-ignore
     assert(
       fields.every(({ value }) => value.length === fieldsEnd(value)),
@@ -205,7 +209,7 @@ function rangeConformance(check: Check): void {
     assert.deepEqual([versions[1], versions[2]], [versions[0], versions[0]])
   })
 
-  check('values that are no records have no bytes to leave out', async (texts) => {
+  check('values that are not records are returned whole', async (texts) => {
     const values = [Buffer.from('abc'), Buffer.from('\xff\xff\xff\xffabc', 'latin1')]
     for (const [at, value] of values.entries()) {
       await texts.write({ key: texts.key(at), value, version: newVersion() })
@@ -216,54 +220,51 @@ function rangeConformance(check: Check): void {
   })
 
   for (const seed of [1, 2, 3]) {
-    check(
-      `random commits leave what a list of entries would have (seed ${seed})`,
-      async (texts) => {
-        const random = randomFrom(seed)
-        const model = new Map<number, string>()
-        for (let round = 0; round < 40; round += 1) {
-          const writes = Array.from({ length: random.below(30) }, (_, at) => {
-            // Unique within a transaction.
-            const name = at + 30 * random.below(20)
-            if (random.below(3) === 0) {
-              model.delete(name)
-              return texts.delete(name)
-            }
-            model.set(name, `${round} ${name}`)
-            return texts.put(name, `${round} ${name}`)
-          })
-          await texts.write(...writes)
-          const [from, to, countMax] = [random.below(600), random.below(700), random.below(80)]
-          const names = Array.from({ length: 20 }, () => random.below(600))
-          const found = await texts.found({
-            keys: names,
-            ranges: [{ from, to, countMax }, { from, to, countMax, reverse: true }], // prettier-ignore
-          })
-          const inside = [...model]
-            .filter(([name]) => name >= from && name < to)
-            .toSorted(([a], [b]) => a - b)
-            .map(([name, text]) => `${name}=${text}`)
-          assert.deepEqual(found, {
-            keys: names.map((name) => model.get(name)),
-            ranges: [inside.slice(0, countMax), inside.toReversed().slice(0, countMax)],
-          })
-        }
-      },
-    )
+    check(`random commits match a plain map (seed ${seed})`, async (texts) => {
+      const random = randomFrom(seed)
+      const model = new Map<number, string>()
+      for (let round = 0; round < 40; round += 1) {
+        const writes = Array.from({ length: random.below(30) }, (_, at) => {
+          // Unique within a transaction.
+          const name = at + 30 * random.below(20)
+          if (random.below(3) === 0) {
+            model.delete(name)
+            return texts.delete(name)
+          }
+          model.set(name, `${round} ${name}`)
+          return texts.put(name, `${round} ${name}`)
+        })
+        await texts.write(...writes)
+        const [from, to, countMax] = [random.below(600), random.below(700), random.below(80)]
+        const names = Array.from({ length: 20 }, () => random.below(600))
+        const found = await texts.found({
+          keys: names,
+          ranges: [{ from, to, countMax }, { from, to, countMax, reverse: true }], // prettier-ignore
+        })
+        const inside = [...model]
+          .filter(([name]) => name >= from && name < to)
+          .toSorted(([a], [b]) => a - b)
+          .map(([name, text]) => `${name}=${text}`)
+        assert.deepEqual(found, {
+          keys: names.map((name) => model.get(name)),
+          ranges: [inside.slice(0, countMax), inside.toReversed().slice(0, countMax)],
+        })
+      }
+    })
   }
 }
 
 const COUNT = 8
-const PAIRS: readonly Name[] = Array.from({ length: COUNT }, (_, n) => n)
+const NAMES: readonly Name[] = Array.from({ length: COUNT }, (_, n) => n)
 
-/** All keys with the same text: as long as every commit does this, every state has one text. */
-const allWith = (texts: Texts, text: string) => PAIRS.map((n) => texts.put(n, text))
+/** Writes the same text to all keys: while every commit does so, every state has one text. */
+const allWith = (texts: Texts, text: string) => NAMES.map((n) => texts.put(n, text))
 
-/** The different texts among those keys, read by key and by range in both directions. */
+/** The distinct texts of those keys, read by key and by range in both directions. */
 async function textsOfAll(texts: Texts, from: Engine | Snapshot = texts.engine): Promise<string[]> {
   const range = { from: 0, to: COUNT }
   const found = await texts.found(
-    { keys: PAIRS, ranges: [range, { ...range, reverse: true, countMax: 3 }] },
+    { keys: NAMES, ranges: [range, { ...range, reverse: true, countMax: 3 }] },
     from,
   )
   const inRanges = found.ranges.flat().map((entry) => entry.slice(entry.indexOf('=') + 1))
@@ -272,7 +273,7 @@ async function textsOfAll(texts: Texts, from: Engine | Snapshot = texts.engine):
 }
 
 function stateConformance(check: Check): void {
-  check('a read is of one committed state, whatever is committed meanwhile', async (texts) => {
+  check('a read sees one committed state, whatever is committed meanwhile', async (texts) => {
     await texts.write(...allWith(texts, '-'))
     const state = { isCommitting: true }
     const commits = Array.from({ length: 100 }, (_, n) =>
@@ -282,14 +283,14 @@ function stateConformance(check: Check): void {
     let reads = 0
     for (; state.isCommitting || reads === 0; reads += 2) {
       const found = await Promise.all([textsOfAll(texts), textsOfAll(texts)])
-      for (const different of found) assert.equal(different.length, 1, different.join())
+      for (const distinct of found) assert.equal(distinct.length, 1, distinct.join())
       await turn()
     }
     await committed
     assert.deepEqual(await textsOfAll(texts), ['99'])
   })
 
-  check('a read has every commit that was acknowledged before it', async (texts) => {
+  check('a read sees every commit acknowledged before it', async (texts) => {
     // Many at a time, so that acknowledgements and reads fall into one turn of the event loop.
     const writer = async (name: Name): Promise<void> => {
       for (let n = 0; n < 20; n += 1) {
@@ -310,7 +311,7 @@ function stateConformance(check: Check): void {
 }
 
 function commitConformance(check: Check): void {
-  check('a commit of nothing is done', async ({ engine }) => {
+  check('an empty commit succeeds', async ({ engine }) => {
     assert.deepEqual(await engine.commit([]), [])
     assert.deepEqual(await engine.commit([{ writes: [] }, { writes: [] }]), [
       'committed',
@@ -318,7 +319,7 @@ function commitConformance(check: Check): void {
     ])
   })
 
-  check('of several transactions in one commit, the last write of a key stays', async (texts) => {
+  check('the last write of a key in one commit wins', async (texts) => {
     await texts.fill('changed', 'deleted')
     const verdicts = await texts.engine.commit([
       { writes: [texts.put('changed', '1'), texts.put('deleted', '1'), texts.delete('new')] },
@@ -330,7 +331,7 @@ function commitConformance(check: Check): void {
     assert.deepEqual(keys, ['2', undefined, '2'])
   })
 
-  check('commits that are under way together keep their order', async (texts) => {
+  check('concurrent commits keep their order', async (texts) => {
     const commits = Array.from({ length: 50 }, (_, n) => texts.write(texts.put('n', String(n))))
     await Promise.all(commits)
     assert.equal(await texts.text('n'), '49')
@@ -377,7 +378,7 @@ function snapshotConformance(check: Check): void {
     assert.equal(await texts.text('a'), 'changed again')
   })
 
-  check('a snapshot has every commit that was acknowledged before it', async (texts) => {
+  check('a snapshot sees every commit acknowledged before it', async (texts) => {
     for (let n = 0; n < 30; n += 1) {
       void texts.found({ keys: ['n'] })
       await texts.write(texts.put('n', String(n)))
@@ -387,7 +388,7 @@ function snapshotConformance(check: Check): void {
     }
   })
 
-  check('a snapshot is of one committed state, whatever is committed meanwhile', async (texts) => {
+  check('a snapshot sees one committed state, whatever is committed meanwhile', async (texts) => {
     await texts.write(...allWith(texts, '-'))
     const state = { isCommitting: true }
     const commits = Array.from({ length: 50 }, (_, n) =>
@@ -404,109 +405,4 @@ function snapshotConformance(check: Check): void {
     }
     await committed
   })
-}
-
-function localConformance(check: Check): void {
-  const localOf = ({ local }: Engine | Snapshot) => {
-    assert(local !== undefined)
-    return local
-  }
-
-  check('local reads find what a read finds', async (texts) => {
-    await texts.write(texts.put('a', 'first'), texts.put('b', ''), texts.put('c', 'third'))
-    const keys = ['a', 'b', 'c', 'none']
-    const ranges = [
-      { from: 'a', to: 'c' },
-      { from: 'a', to: 'z', reverse: true, countMax: 2 },
-      { from: 'c', to: 'a' },
-    ]
-    const snapshot = await texts.engine.snapshot()
-    for (const each of [texts.engine, snapshot]) {
-      const local = localOf(each)
-      const found = await each.read(texts.wanted({ keys, ranges }))
-      assert.deepEqual(
-        keys.map((name) => bytesOf(local.get(texts.key(name), 'whole'))),
-        found.keys.map((entry) => (typeof entry === 'object' ? bytesOf(entry.value) : entry)),
-      )
-      assert.deepEqual(
-        ranges.map((range) => Array.from(local.keys(texts.range(range)), (key) => texts.name(key))),
-        found.ranges.map((entries) => entries.map(({ key }) => texts.name(key))),
-      )
-    }
-    snapshot.release()
-  })
-
-  check('a local read of fields has them, and perhaps the bytes behind them', async (texts) => {
-    await texts.write(texts.put('a', 'first'))
-    const local = localOf(texts.engine)
-    const [whole, fields] = [
-      local.get(texts.key('a'), 'whole'),
-      local.get(texts.key('a'), 'fields'),
-    ]
-    assert(whole !== undefined && fields !== undefined)
-    assert.deepEqual(parseFields(fields), { length: 5 })
-    assert.deepEqual(bytesOf(fields), bytesOf(whole.subarray(0, fields.length)))
-    assert.equal(local.get(texts.key('none'), 'fields'), undefined)
-  })
-
-  check('local reads have every commit that was acknowledged before them', async (texts) => {
-    const local = localOf(texts.engine)
-    const writer = async (name: Name): Promise<void> => {
-      const key: Key = texts.key(name)
-      const range = texts.range({ from: name, to: Number(name) + 1 })
-      for (let n = 0; n < 20; n += 1) {
-        local.get(key, 'whole')
-        await texts.write(texts.put(name, String(n)))
-        assert.deepEqual(bytesOf(local.get(key, 'whole')), bytesOf(valueOf(String(n))))
-        await texts.write(texts.delete(name))
-        assert.deepEqual([local.get(key, 'whole'), ...local.keys(range)], [undefined])
-      }
-    }
-    await Promise.all(Array.from({ length: 20 }, (_, n) => writer(n)))
-  })
-
-  check('local snapshots keep their state too', async (texts) => {
-    await texts.fill('a', 'b')
-    const snapshot = await texts.engine.snapshot()
-    const local = localOf(snapshot)
-    await texts.write(texts.put('a', 'later'), texts.delete('b'), texts.put('c', 'c'))
-    await turn()
-    assert.deepEqual(bytesOf(local.get(texts.key('a'), 'whole')), bytesOf(valueOf('a')))
-    const names = Array.from(local.keys(texts.range({ from: 'a', to: 'z' })), (key) => texts.name(key)) // prettier-ignore
-    assert.deepEqual(names, ['a', 'b'])
-    snapshot.release()
-  })
-
-  check('a walk over keys may look up each of them', async (texts) => {
-    const names = Array.from({ length: 50 }, (_, n) => n)
-    await texts.write(...names.map((n) => texts.put(n, String(n))))
-    const local = localOf(texts.engine)
-    const found: string[] = []
-    const held: Key[] = []
-    for (const key of local.keys(texts.range({ from: 0, to: 50 }))) {
-      held.push(key)
-      const value = local.get(key, 'whole')
-      if (value !== undefined) found.push(textOf(value))
-    }
-    assert.deepEqual(found, names.map(String))
-    assert.deepEqual(held.map((key) => texts.name(key)), names, 'keys are the caller’s own') // prettier-ignore
-  })
-
-  check('work alone commits and returns its result', async (texts) => {
-    const result = await texts.engine.alone(async (commit) => {
-      assert.deepEqual(await commit([{ writes: [texts.put('a', 'alone')] }]), ['committed'])
-      return 'done'
-    })
-    assert.deepEqual([result, await texts.text('a')], ['done', 'alone'])
-    await assert.rejects(
-      texts.engine.alone(() => Promise.reject(new Error('no'))),
-      /^Error: no$/,
-    )
-    await texts.write(texts.put('a', 'after'))
-    assert.equal(await texts.text('a'), 'after')
-  })
-}
-
-function bytesOf(value: Uint8Array | undefined): Buffer | undefined {
-  return value && Buffer.from(value)
 }

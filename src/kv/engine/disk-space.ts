@@ -1,17 +1,17 @@
-// Refuses a commit that the disk may have no room for. LMDB must never meet a full disk: for its message about one
-// it writes past the end of a buffer (mdb.c of lmdb 3.5, mdb_page_flush), which ends the process sooner or later.
+// Refuses a commit that may not fit on the disk. LMDB must never meet a full disk: while it formats that error it
+// writes past the end of a buffer (mdb.c of lmdb 3.5, mdb_page_flush), which crashes the process sooner or later.
 import { statfsSync } from 'node:fs'
 import type { Write } from './engine.ts'
 
-/** There is no room for a write, which has changed nothing. */
+/** The disk has no room for a write. Nothing was changed. */
 export class DiskFull extends Error {
   readonly code = 'ENOSPC'
 }
 
-/** A commit writes the pages of its records, and those above them in the tree, to new places. */
+/** A commit copies the pages of its records, and their parents up to the root of the tree. */
 const FREE_BYTES_MIN = 2 ** 20
 const FREE_BYTES_PER_BYTE = 16
-/** Nothing fills this much in AMPLE_MS: while it is free, the disk is not asked again. */
+/** Too much to be filled within AMPLE_MS, so the last measurement is still good enough. */
 const AMPLE_BYTES = 2 * 2 ** 30
 const AMPLE_MS = 100
 
@@ -49,7 +49,7 @@ export class DiskSpace {
   }
 }
 
-/** Where the system can't tell, nothing is refused. */
+/** Infinite where the system doesn't say. */
 function freeBytesOf(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder)

@@ -1,23 +1,23 @@
-// What a database has to offer, and nothing of ours: reads of one committed state, and commits of many
-// transactions in one durable step, each of which is refused if what it read has changed.
+// What a database must offer: reads from one committed state, and commits of many transactions in one durable step. A
+// transaction whose reads have changed is refused.
 import type { Key, ScanPart, ScanRange } from '../kv.ts'
 
 export type Value = Uint8Array
 
 /**
- * Tells two writes of one key apart. The writer chooses it and never uses one twice for a key, so that a
- * transaction may name a write that is still on its way among the things it has read.
+ * Distinguishes the writes of a key. The writer chooses it and never reuses one for the same key. Because it is known
+ * before the commit, a transaction can depend on a write that is still being committed.
  */
 export type Version = number
 
-/** The version of a key that is not there. */
+/** The version of an absent key. */
 export const ABSENT: Version = 0
 
 export type Versioned = { readonly value: Value; readonly version: Version }
 
 export type VersionedEntry = Versioned & { readonly key: Key }
 
-/** A key to read. Where its version is still `known`, the engine leaves the value out. */
+/** A key to read. The engine omits the value if its version is still `known`. */
 export type WantedKey = { readonly key: Key; readonly known?: Version }
 
 export type WantedRange = ScanRange & { readonly part: ScanPart }
@@ -27,7 +27,7 @@ export type Wanted = {
   readonly ranges: readonly WantedRange[]
 }
 
-/** In the order of what was wanted. */
+/** In the order of `Wanted`. */
 export type Found = {
   readonly keys: readonly (Versioned | 'unchanged' | undefined)[]
   readonly ranges: readonly (readonly VersionedEntry[])[]
@@ -35,7 +35,7 @@ export type Found = {
 
 export type SeenKey = { readonly key: Key; readonly version: Version }
 
-/** What a transaction has read. */
+/** The keys and ranges that a transaction read, with the versions it saw. */
 export type ReadSet = {
   readonly keys: readonly SeenKey[]
   readonly ranges: readonly { readonly range: WantedRange; readonly seen: readonly SeenKey[] }[]
@@ -49,23 +49,23 @@ export type Write = {
 }
 
 export type Transaction = {
-  /** Absent where nobody else writes. */
+  /** Absent where there is only one writer. */
   readonly reads?: ReadSet
   readonly writes: readonly Write[]
 }
 
-/** Overtaken: somebody has changed what the transaction read. `current` is its whole read set as it is now. */
+/** 'committed', or overtaken: something the transaction read has changed. `current` is its whole read set as it is now. */
 export type Verdict = 'committed' | { readonly current: Found }
 
 /** Reads that never wait. */
 export interface LocalReads {
-  /** The caller's own copy; with 'fields', it may end before the record's bytes. */
+  /** A copy that the caller owns. With 'fields', the record's bytes may be cut off. */
   get(key: Key, part: 'whole' | 'fields'): Value | undefined
-  /** In order. Nothing else may be done with the store between two keys, except `get`. */
+  /** In order. Between two keys, the caller may use the store only for `get`. */
   keys(range: ScanRange): Iterable<Key>
 }
 
-/** One state of the store for as long as it takes. */
+/** One state of the store, kept until it is released. */
 export interface Snapshot {
   /** Present where reads never wait. */
   readonly local?: LocalReads
@@ -75,24 +75,24 @@ export interface Snapshot {
 
 export interface Engine {
   /**
-   * Present only where one runner is the sole writer and reads never wait. Such a runner reads here and sends
-   * no read sets.
+   * Present only if one runner is the sole writer and reads never wait. That runner reads here and sends no read
+   * sets.
    */
   readonly local?: LocalReads
-  /** One committed state, which has every commit acknowledged before the call. */
+  /** Reads one committed state that includes every commit acknowledged before the call. */
   read(wanted: Wanted): Found | Promise<Found>
   snapshot(): Snapshot | Promise<Snapshot>
   /**
-   * Commits transactions one after the other, in one durable step: each sees the writes of those before it.
-   * Throws if nothing was stored.
+   * Commits transactions in order, in one durable step: each sees the writes of those before it. Throws if nothing
+   * was stored.
    */
   commit(transactions: readonly Transaction[]): Promise<readonly Verdict[]>
   /**
-   * Runs `work` while nobody commits but by the function it is given: for a transaction that was overtaken too
-   * often.
+   * Runs `work` while only the function passed to it can commit: for a transaction that was overtaken too often.
+   * Engines with `local` have one writer and need no exclusion.
    */
   alone<T>(work: (commit: Engine['commit']) => Promise<T>): Promise<T>
-  /** Bytes that the engine occupies. */
+  /** Size of the store in bytes. */
   sizeBytes(): number
   close(): Promise<void>
 }

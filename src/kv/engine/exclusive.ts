@@ -1,4 +1,4 @@
-// One holder at a time, in the order of asking: commits wait while somebody works alone.
+// A lock with one holder at a time, in order of arrival: commits wait while a transaction runs alone.
 export class Exclusive {
   #last: Promise<unknown> = Promise.resolve()
 

@@ -1,4 +1,4 @@
-// For tests of engines: short texts under short names, each test in a key space of its own.
+// Test helpers for engines: short texts under short names, each test in its own key space.
 import { decodeKey, encodeKey } from '../key.ts'
 import { prefixRange, type Key, type ScanPart, type ScanRange } from '../kv.ts'
 import { encodeRecord, fieldsEnd } from '../record.ts'
@@ -16,12 +16,12 @@ import type {
 } from './engine.ts'
 import { versionOf } from './check.ts'
 
-/** Adds a test with a key space of its own. */
+/** Adds a test with its own key space. */
 export type Check = (title: string, body: (texts: Texts) => Promise<void>) => void
 
 export type Name = string | number
 
-/** What is wanted, by names. A range is from one name to another, and `to` is outside of it. */
+/** `Wanted` by names. A range excludes `to`. */
 export type WantedNames = {
   readonly keys?: readonly Name[]
   readonly ranges?: readonly NamedRange[]
@@ -33,7 +33,7 @@ export type NamedRange = Partial<Omit<ScanRange, 'from' | 'to'>> & {
   readonly part?: ScanPart
 }
 
-/** What was found, as plain data. */
+/** `Found` as plain texts. */
 export type FoundTexts = {
   readonly keys: readonly (string | undefined)[]
   readonly ranges: readonly (readonly string[])[]
@@ -51,7 +51,7 @@ export function valueOf(text: string): Value {
   return encodeRecord({ length: text.length }, Buffer.from(text)).value
 }
 
-export function textOf(value: Value): string {
+export function valueText(value: Value): string {
   return Buffer.from(value.subarray(fieldsEnd(value))).toString()
 }
 
@@ -98,7 +98,7 @@ export class Texts {
     return { key: this.key(name), value: undefined, version: newVersion() }
   }
 
-  /** Writes without reads: one transaction. */
+  /** Commits one transaction without reads. */
   async write(...writes: readonly Write[]): Promise<void> {
     await this.engine.commit([{ writes }])
   }
@@ -115,9 +115,9 @@ export class Texts {
   /** An entry of a range is `name=text`. */
   texts({ keys, ranges }: Found): FoundTexts {
     return {
-      keys: keys.map((each) => (typeof each === 'object' ? textOf(each.value) : each)),
+      keys: keys.map((each) => (typeof each === 'object' ? valueText(each.value) : each)),
       ranges: ranges.map((entries) =>
-        entries.map(({ key, value }) => `${this.name(key)}=${textOf(value)}`),
+        entries.map(({ key, value }) => `${this.name(key)}=${valueText(value)}`),
       ),
     }
   }
@@ -132,7 +132,7 @@ export class Texts {
     return (ranges[0] ?? []).map(({ key }) => this.name(key))
   }
 
-  /** Reads, and returns what a transaction sends along that has read it. */
+  /** Reads, and returns the read set for a transaction. */
   async readSet(wanted: WantedNames): Promise<ReadSet> {
     const { keys, ranges } = this.wanted(wanted)
     return readSetOf({ keys, ranges }, await this.engine.read({ keys, ranges }))
@@ -146,12 +146,12 @@ export function readSetOf({ keys, ranges }: Wanted, found: Found): ReadSet {
   }
 }
 
-/** For lists of verdicts: whether each was committed. */
+/** Whether each transaction was committed. */
 export function areCommitted(verdicts: readonly Verdict[]): readonly boolean[] {
   return verdicts.map((verdict) => verdict === 'committed')
 }
 
-/** Versions and texts of what was found, to compare two answers of one engine. */
+/** `Found` as plain data with versions, to compare two answers of one engine. */
 export function withVersions({ keys, ranges }: Found): unknown {
   const plain = ({ value, version }: { value: Value; version: Version }) => {
     return { value: Buffer.from(value).toString('latin1'), version }

@@ -1,4 +1,4 @@
-// What LMDB holds beyond the contract of an engine: it survives, refuses a full disk, and keeps its files private.
+// What LMDB guarantees beyond the contract of an engine: commits survive, a full disk refuses them, files are private.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ function open(folder: string, settings: LmdbSettings = {}) {
 
 for (const isShared of [false, true]) {
   describe(isShared ? 'LMDB, versions checked' : 'LMDB', () => {
-    test('every acknowledged commit is there when the store is opened again', async () => {
+    test('a reopened store has every acknowledged commit', async () => {
       const folder = newFolder()
       for (let opened = 0; opened < 3; opened += 1) {
         const { engine, texts } = open(folder, { isShared })
@@ -64,7 +64,7 @@ for (const isShared of [false, true]) {
       await engine.close()
     })
 
-    test('a full disk counts all transactions of a commit together', async () => {
+    test('the check for a full disk adds up all transactions of a commit', async () => {
       const { engine, texts } = open(newFolder(), { isShared, freeBytes: () => 2_000_000 })
       const writes = (name: string) => [texts.put(name, 'x'.repeat(30_000))]
       await texts.engine.commit([{ writes: writes('a') }])
@@ -87,16 +87,16 @@ for (const isShared of [false, true]) {
       await engine.close()
     })
 
-    test('a disk with ample room is not asked about before every commit', async () => {
-      const asked: number[] = []
+    test('free space is not queried before every commit while there is plenty', async () => {
+      const queriedAt: number[] = []
       let now = 0
       const freeBytes = () => {
-        asked.push(now)
+        queriedAt.push(now)
         return 2 ** 40
       }
       const { engine, texts } = open(newFolder(), { isShared, freeBytes, nowMs: () => now })
       for (; now < 250; now += 25) await texts.write(texts.put('a', 'a'))
-      assert.deepEqual(asked, [0, 100, 200])
+      assert.deepEqual(queriedAt, [0, 100, 200])
       await engine.close()
     })
 
@@ -115,14 +115,18 @@ for (const isShared of [false, true]) {
       await closing
     })
 
-    test('files are the owner’s alone', { skip: process.platform === 'win32' }, async () => {
-      const folder = join(newFolder(), 'new', 'store')
-      const { engine, texts } = open(folder, { isShared })
-      await texts.fill('a')
-      const modes = ['', 'data.mdb', 'lock.mdb'].map((name) => statSync(join(folder, name)).mode & 0o777) // prettier-ignore
-      assert.deepEqual(modes, [0o700, 0o600, 0o600])
-      await engine.close()
-    })
+    test(
+      'only the owner can access the files',
+      { skip: process.platform === 'win32' },
+      async () => {
+        const folder = join(newFolder(), 'new', 'store')
+        const { engine, texts } = open(folder, { isShared })
+        await texts.fill('a')
+        const modes = ['', 'data.mdb', 'lock.mdb'].map((name) => statSync(join(folder, name)).mode & 0o777) // prettier-ignore
+        assert.deepEqual(modes, [0o700, 0o600, 0o600])
+        await engine.close()
+      },
+    )
 
     test('the size is that of the file', async () => {
       const folder = newFolder()
@@ -154,7 +158,7 @@ describe('LMDB, versions checked', () => {
     await engine.close()
   })
 
-  test('records of an earlier process have a version that changes with their first write', async () => {
+  test('records from an earlier process have a version that changes with their first write', async () => {
     const folder = newFolder()
     const first = open(folder, { isShared: true })
     await first.texts.fill('a', 'b')
@@ -174,7 +178,7 @@ describe('LMDB, versions checked', () => {
 describe('replace', () => {
   const [one, two] = [Buffer.from('one'), Buffer.from('two')]
 
-  test('changes a value only while it is the expected one', async () => {
+  test('changes a value only if it is the expected one', async () => {
     const { engine, texts } = open(newFolder())
     const key = texts.key('owner')
     const value = () => {
@@ -198,7 +202,7 @@ describe('replace', () => {
     await engine.close()
   })
 
-  test('is durable and takes turns with commits', async () => {
+  test('is durable, also among commits under way', async () => {
     const folder = newFolder()
     const { engine, texts } = open(folder)
     const commits = Array.from({ length: 20 }, (_, n) => texts.write(texts.put('n', String(n))))

@@ -1,5 +1,5 @@
-// The embedded default: LMDB. Readers keep their snapshot, and a crash at any point leaves the last commit. The
-// only file that knows lmdb.
+// The default engine: LMDB, embedded. Readers keep their snapshot, and a crash at any point leaves the last commit. The
+// only file that imports lmdb.
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type Database, type Transaction as NativeTransaction } from 'lmdb'
@@ -28,15 +28,15 @@ const PAGE_SIZE_BYTES = 8_192
 const OPTIONS = {
   noSubdir: false,
   pageSize: PAGE_SIZE_BYTES,
-  // Only the owner reads the records. The package's own type does not know this option.
+  // Only the owner may read the records. The package's types lack this option.
   permissionsMode: 0o600,
   keyEncoder: { writeKey, readKey },
   encoding: 'binary',
   cache: false,
-  // On, a commit's promise would resolve before its data is flushed; an acknowledged write must survive a
+  // If true, a commit's promise would resolve before its data is flushed; an acknowledged write must survive a
   // power cut.
   overlappingSync: false,
-  // On, a commit would start in the next turn of the event loop, after all requests of this one.
+  // If true, a commit would start in the next turn of the event loop, after all requests of this one.
   eventTurnBatching: false,
   txnStartThreshold: 1,
 } as const
@@ -47,8 +47,8 @@ function writeKey(key: Uint8Array, target: Uint8Array, start: number): number {
 }
 
 /**
- * Copies a key out of the buffer that the next key is read into. The package's own way makes arrays on V8's
- * heap, which native calls such as `toString` first copy elsewhere (1 µs).
+ * Copies a key, because the next one is read into the same buffer. The package would copy it to an array on V8's heap,
+ * which native calls such as `toString` first move elsewhere (1 µs).
  */
 function readKey(source: Uint8Array, start: number, end: number): Buffer {
   const key = Buffer.allocUnsafe(end - start)
@@ -57,15 +57,15 @@ function readKey(source: Uint8Array, start: number, end: number): Buffer {
 }
 
 export type LmdbSettings = {
-  /** Several runners of this process write to it: versions are kept in memory and checked. */
+  /** Several runners of this process write to it. Versions are kept in memory and checked. */
   readonly isShared?: boolean
-  /** Of the disk. */
+  /** Free space on the disk. */
   readonly freeBytes?: () => number
   readonly nowMs?: () => number
 }
 
 export type LmdbEngine = Engine & {
-  /** Replaces a value if it is still `expected`; one process at a time, whoever else has the store open. */
+  /** Replaces a value if it is still `expected`. Atomic across processes. */
   replace(key: Key, expected: Value | undefined, next: Value | undefined): boolean
 }
 
@@ -104,7 +104,7 @@ export function openLmdbEngine(folder: string, settings: LmdbSettings = {}): Lmd
 
 const NO_VALUE = new Uint8Array(0)
 
-/** One native transaction, written and synced by a thread of the package. */
+/** One native transaction, which a thread of the package writes and syncs. */
 async function commit(
   store: Store,
   space: DiskSpace,
@@ -112,8 +112,8 @@ async function commit(
 ): Promise<readonly Verdict[]> {
   const writes = transactions.flatMap((transaction) => transaction.writes)
   space.check(writes)
-  // The second write of a turn starts the transaction at once, the first would wait for the next turn. The
-  // batch reports whether it succeeds.
+  // The first write of a turn waits for the next turn, the second starts the transaction at once: so the first one is a
+  // no-op. The batch reports whether the commit succeeds.
   store.remove(NOTHING_KEY).catch(() => undefined)
   await store.batch(() => writes.forEach((each) => write(store, each))).catch(rethrow)
   return transactions.map(() => 'committed')
@@ -124,21 +124,21 @@ function write(store: Store, { key, value }: Pick<Write, 'key' | 'value'>): void
   else void store.put(asBuffer(key), asBuffer(value))
 }
 
-/** The package reports why a commit failed in a promise of its own, which ends the process if nobody listens. */
+/** The package reports the cause of a failed commit in a separate promise, which must be awaited or it ends the process. */
 async function rethrow(error: unknown): Promise<never> {
   if (error instanceof Error && 'commitError' in error) await error.commitError
   throw error
 }
 
-/** Smaller than every tuple key, and never there. */
+/** Smaller than every tuple key, and never stored. */
 const NOTHING_KEY = Buffer.from([0])
 
-/** The version of whatever was there when the store was opened. */
+/** The version of every record that existed when the store was opened. */
 const OPENED_VERSION: Version = 1
 
-/** Commits of several runners: each checked inside one native transaction, so one at a time. */
+/** Commits of several runners. Each is checked inside a native transaction, so they run one at a time. */
 class SharedCommits {
-  /** Of what was written since the store was opened. Replaced by each commit: snapshots keep theirs. */
+  /** Versions of records written since the store was opened. Immutable: a commit replaces it, a snapshot keeps its own. */
   #versions: Versions = []
   readonly #store: Store
   readonly #space: DiskSpace
@@ -204,7 +204,7 @@ function readAll(reads: LocalReads, { keys, ranges }: Wanted, versions: Versions
   }
 }
 
-/** Snapshots of reads that take longer than one turn of the event loop. */
+/** Snapshots for reads that take longer than one turn of the event loop. */
 class Snapshots {
   readonly #store: Store
   #count = 0
@@ -239,24 +239,24 @@ class Snapshots {
 
 type Within = { readonly transaction?: NativeTransaction }
 
-/** Reads of a snapshot; without one, reads of one turn of the event loop share one. */
+/** Reads from `within`'s snapshot. Without one, all reads of a turn of the event loop share a snapshot. */
 function readsOf(store: Store, within: Within = {}): LocalReads {
-  // The package's types leave the second argument out.
+  // The package's types lack the second argument.
   const fast: { getBinaryFast(key: Buffer, within: Within): Buffer | undefined } = store
   return {
     get: (key, part) => {
       const view = fast.getBinaryFast(asBuffer(key), within)
       return view === undefined ? undefined : copyOf(view, part)
     },
-    // A walk over the keys with a lookup of each value is several times as fast as the package's walk over
-    // both, which copies each value (measured: 1.2 ms against 5.2 ms for 1,000 of 4 KiB).
+    // Iterating over the keys and looking up each value is several times as fast as the package's iteration over
+    // both, which copies each value (1.2 ms against 5.2 ms for 1,000 records of 4 KiB).
     keys: (range) => store.getKeys({ ...boundsOf(range), ...within }),
   }
 }
 
 /**
- * The package's fast form gives a view that the next read overwrites, with a length of its own making: some
- * functions believe the one and use the other, such as Node 20's `copy`. `cut` has only the bytes that count.
+ * Copies a result of `getBinaryFast`, which the next read overwrites. Its `length` property is set by the package and
+ * differs from its real length, which confuses some functions, such as Node 20's `copy`. `cut` has the right length.
  */
 function copyOf({ buffer, byteOffset, length }: Buffer, part: 'whole' | 'fields'): Value {
   const cut = Buffer.from(buffer, byteOffset, length)

@@ -1,6 +1,6 @@
-// The memory engine: for tests and `--inMemoryPersistence`. It runs in three ways: for one runner alone, shared
-// by several runners, and shared with every read and commit waiting a random number of turns of the event loop,
-// as a database on another machine would. What works on the last works on an engine with real waits.
+// The memory engine, for tests and `--inMemoryPersistence`. It runs in three modes: for one runner; shared by several
+// runners; and shared, with every read and commit waiting a random number of turns of the event loop, as with a database
+// on another machine.
 import { fieldsEnd } from '../record.ts'
 import { changeMap, getEntry, scanEntries, type SortedMap } from '../sorted-map.ts'
 import { checkReads } from './check.ts'
@@ -114,7 +114,7 @@ export function partOf(value: Value, part: 'whole' | 'fields' | 'keys'): Value {
   return part === 'fields' ? value.subarray(0, fieldsEnd(value)) : value
 }
 
-/** Waits none to three turns of the event loop, by a seed. */
+/** Waits for zero to three turns of the event loop, chosen by the seed. */
 function waiting(seed: number): () => Promise<void> {
   let state = seed | 1
   return async () => {

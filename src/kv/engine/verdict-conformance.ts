@@ -1,5 +1,4 @@
-// What engines that several runners write to must hold: versions, verdicts about what a transaction has read, and
-// work that nobody else's commits may disturb.
+// The contract of engines with several writers: versions, and verdicts on what a transaction has read.
 import assert from 'node:assert/strict'
 import { randomFrom } from '../../../test/random.ts'
 import { keyAfter } from '../kv.ts'
@@ -8,8 +7,7 @@ import {
   areCommitted,
   newVersion,
   readSetOf,
-  textOf,
-  turn,
+  valueText,
   withVersions,
   type Check,
   type Texts,
@@ -23,7 +21,7 @@ export function verdictConformance(check: Check): void {
   raceConformance(check)
 }
 
-/** A key that was seen with a version. */
+/** The read set of a transaction that has read this write. */
 function seen(write: Pick<Write, 'key' | 'value' | 'version'>): ReadSet {
   const version = write.value === undefined ? ABSENT : write.version
   return { keys: [{ key: write.key, version }], ranges: [] }
@@ -46,28 +44,28 @@ function versionConformance(check: Check): void {
     assert.deepEqual(ranges.map(versionsOf), [versions, versions.toReversed()])
   })
 
-  check('the value of a key is left out while its version is known', async (texts) => {
+  check('a read omits the value of a key whose version is known', async (texts) => {
     const first = texts.put('a', '1')
     await texts.write(first)
-    const ask = async (known: Version): Promise<unknown> => {
+    const read = async (known: Version): Promise<unknown> => {
       const { keys } = await texts.engine.read({ keys: [{ key: first.key, known }], ranges: [] })
-      return typeof keys[0] === 'object' ? textOf(keys[0].value) : keys[0]
+      return typeof keys[0] === 'object' ? valueText(keys[0].value) : keys[0]
     }
-    assert.equal(await ask(first.version), 'unchanged')
-    assert.equal(await ask(first.version - 1), '1')
-    assert.equal(await ask(ABSENT), '1')
+    assert.equal(await read(first.version), 'unchanged')
+    assert.equal(await read(first.version - 1), '1')
+    assert.equal(await read(ABSENT), '1')
     const second = texts.put('a', '1')
     await texts.write(second)
-    assert.deepEqual([await ask(first.version), await ask(second.version)], ['1', 'unchanged'])
+    assert.deepEqual([await read(first.version), await read(second.version)], ['1', 'unchanged'])
     await texts.write(texts.delete('a'))
     assert.deepEqual(
-      [await ask(second.version), await ask(ABSENT), await ask(first.version)],
+      [await read(second.version), await read(ABSENT), await read(first.version)],
       [undefined, undefined, undefined],
     )
     const third = texts.put('a', '3')
     await texts.write(third)
     assert.deepEqual(
-      [await ask(first.version), await ask(second.version), await ask(third.version)],
+      [await read(first.version), await read(second.version), await read(third.version)],
       ['3', '3', 'unchanged'],
     )
   })
@@ -233,7 +231,7 @@ const OVERTAKEN: readonly (readonly [string, WantedNames, readonly Change[]])[] 
       ['an entry is inserted behind them', put('i'), true],
       ['the last one changes', put('h'), true],
       ['the last one is deleted', remove('h'), true],
-      ['the last but one is deleted', remove('f'), true],
+      ['the second to last one is deleted', remove('f'), true],
     ],
   ],
   [
@@ -303,14 +301,14 @@ function overtakenConformance(check: Check): void {
     }
   }
 
-  check('a key that came and went is the same absent key', async (texts) => {
+  check('a key that was inserted and deleted again counts as unchanged', async (texts) => {
     const reads = await texts.readSet({ keys: ['a'], ranges: [{ from: 'a', to: 'c' }] })
     await texts.fill('a', 'b')
     await texts.write(texts.delete('a'), texts.delete('b'))
     assert.deepEqual(await texts.engine.commit([{ reads, writes: [] }]), ['committed'])
   })
 
-  check('a key that went and came back is another one', async (texts) => {
+  check('a key that was deleted and inserted again counts as changed', async (texts) => {
     await texts.fill('a')
     const byKey = await texts.readSet({ keys: ['a'] })
     const byRange = await texts.readSet({ ranges: [{ from: 'a', to: 'c' }] })
@@ -323,7 +321,7 @@ function overtakenConformance(check: Check): void {
     assert.deepEqual(areCommitted(verdicts), [false, false])
   })
 
-  check('entries of one version are told apart by their keys', async (texts) => {
+  check('entries with the same version are distinguished by their keys', async (texts) => {
     const version = newVersion()
     await texts.write(...['a', 'b'].map((name) => ({ ...texts.put(name, name), version })))
     const range = { from: 'a', to: 'z', countMax: 1 }
@@ -353,15 +351,15 @@ function overtakenConformance(check: Check): void {
 }
 
 function groupConformance(check: Check): void {
-  check('a transaction may have read what another of its group writes', async (texts) => {
+  check('a transaction may have read a write of its own group', async (texts) => {
     await texts.fill('deleted')
-    const [put, gone] = [texts.put('a', 'first'), texts.delete('deleted')]
+    const [put, deleted] = [texts.put('a', 'first'), texts.delete('deleted')]
     const range = texts.range({ from: 'a', to: 'e' })
     const inRange = { keys: [], ranges: [{ range, seen: [put] }] }
     const verdicts = await texts.engine.commit([
-      { writes: [put, gone] },
+      { writes: [put, deleted] },
       { reads: seen(put), writes: [texts.put('b1', 'has read a')] },
-      { reads: seen(gone), writes: [texts.put('~', 'has not found it')] },
+      { reads: seen(deleted), writes: [texts.put('~', 'has not found it')] },
       { reads: { ...inRange, ranges: [{ range: { ...range, countMax: 1 }, seen: [put] }] }, writes: [] }, // prettier-ignore
       { reads: inRange, writes: [texts.put('~2', 'has not seen b1')] },
     ])
@@ -369,58 +367,67 @@ function groupConformance(check: Check): void {
     assert.deepEqual(await texts.names({ from: 'a', to: '~~' }), ['a', 'b1', '~'])
   })
 
-  check('a long chain of transactions that read each other commits at once', async (texts) => {
-    const chain: Transaction[] = []
-    let last = texts.put('n', '0')
-    chain.push({ reads: seen({ ...last, value: undefined }), writes: [last] })
-    for (let n = 1; n < 100; n += 1) {
-      const next = texts.put('n', String(n))
-      chain.push({ reads: seen(last), writes: [next] })
-      last = next
-    }
-    const verdicts = await texts.engine.commit(chain)
-    assert(verdicts.every((verdict) => verdict === 'committed'))
-    assert.equal(await texts.text('n'), '99')
-  })
+  check(
+    'a long chain of transactions that read each other’s writes commits in one step',
+    async (texts) => {
+      const chain: Transaction[] = []
+      let last = texts.put('n', '0')
+      chain.push({ reads: seen({ ...last, value: undefined }), writes: [last] })
+      for (let n = 1; n < 100; n += 1) {
+        const next = texts.put('n', String(n))
+        chain.push({ reads: seen(last), writes: [next] })
+        last = next
+      }
+      const verdicts = await texts.engine.commit(chain)
+      assert(verdicts.every((verdict) => verdict === 'committed'))
+      assert.equal(await texts.text('n'), '99')
+    },
+  )
 
-  check('one refused transaction takes along only those that have read it', async (texts) => {
-    await texts.fill('a')
-    const stale = await texts.readSet({ keys: ['a'] })
-    await texts.write(texts.put('a', 'changed'))
-    const refused = texts.put('b', 'never')
-    const built = texts.put('c', 'never')
-    const verdicts = await texts.engine.commit([
-      { writes: [texts.put('before', 'kept')] },
-      { reads: stale, writes: [refused, texts.delete('a')] },
-      { reads: seen(refused), writes: [built] },
-      { reads: seen(built), writes: [texts.put('d', 'never')] },
-      { reads: seen({ ...refused, value: undefined }), writes: [texts.put('behind', 'kept')] },
-    ])
-    assert.deepEqual(areCommitted(verdicts), [true, false, false, false, true])
-    const { keys } = await texts.found({ keys: ['before', 'a', 'b', 'c', 'd', 'behind'] })
-    assert.deepEqual(keys, ['kept', 'changed', undefined, undefined, undefined, 'kept'])
-  })
+  check(
+    'only transactions that have read the writes of a refused one are refused with it',
+    async (texts) => {
+      await texts.fill('a')
+      const stale = await texts.readSet({ keys: ['a'] })
+      await texts.write(texts.put('a', 'changed'))
+      const refused = texts.put('b', 'never')
+      const dependent = texts.put('c', 'never')
+      const verdicts = await texts.engine.commit([
+        { writes: [texts.put('before', 'kept')] },
+        { reads: stale, writes: [refused, texts.delete('a')] },
+        { reads: seen(refused), writes: [dependent] },
+        { reads: seen(dependent), writes: [texts.put('d', 'never')] },
+        { reads: seen({ ...refused, value: undefined }), writes: [texts.put('behind', 'kept')] },
+      ])
+      assert.deepEqual(areCommitted(verdicts), [true, false, false, false, true])
+      const { keys } = await texts.found({ keys: ['before', 'a', 'b', 'c', 'd', 'behind'] })
+      assert.deepEqual(keys, ['kept', 'changed', undefined, undefined, undefined, 'kept'])
+    },
+  )
 
-  check('of several that have read the same, the first is committed', async (texts) => {
-    await texts.fill('a')
-    const reads = await texts.readSet({ keys: ['a'], ranges: [{ from: 'a', to: 'b' }] })
-    const group = ['1', '2', '3'].map((text) => {
-      return { reads, writes: [texts.put('a', text), texts.put(`by ${text}`, '')] }
-    })
-    const verdicts = await texts.engine.commit(group)
-    assert.deepEqual(areCommitted(verdicts), [true, false, false])
-    assert.deepEqual(
-      [await texts.text('a'), await texts.text('by 2'), await texts.text('by 3')],
-      ['1', undefined, undefined],
-    )
-    const second = verdicts[1]
-    assert(typeof second === 'object')
-    assert.deepEqual(texts.texts(second.current), { keys: ['1'], ranges: [['a=1']] })
-  })
+  check(
+    'of several transactions that read and change one key, only the first is committed',
+    async (texts) => {
+      await texts.fill('a')
+      const reads = await texts.readSet({ keys: ['a'], ranges: [{ from: 'a', to: 'b' }] })
+      const group = ['1', '2', '3'].map((text) => {
+        return { reads, writes: [texts.put('a', text), texts.put(`by ${text}`, '')] }
+      })
+      const verdicts = await texts.engine.commit(group)
+      assert.deepEqual(areCommitted(verdicts), [true, false, false])
+      assert.deepEqual(
+        [await texts.text('a'), await texts.text('by 2'), await texts.text('by 3')],
+        ['1', undefined, undefined],
+      )
+      const second = verdicts[1]
+      assert(typeof second === 'object')
+      assert.deepEqual(texts.texts(second.current), { keys: ['1'], ranges: [['a=1']] })
+    },
+  )
 }
 
 function raceConformance(check: Check): void {
-  /** Adds one to a counter, again with the current value whenever somebody else was faster. */
+  /** Increments a counter. Retries with the current value when another writer was faster. */
   const increment = async (texts: Texts, name: string): Promise<number> => {
     const wanted = texts.wanted({ keys: [name] })
     let found = await texts.engine.read(wanted)
@@ -435,7 +442,7 @@ function raceConformance(check: Check): void {
     }
   }
 
-  check('concurrent increments lose none', async (texts) => {
+  check('no concurrent increment is lost', async (texts) => {
     const attempts = await Promise.all(Array.from({ length: 40 }, () => increment(texts, 'n')))
     assert.equal(await texts.text('n'), '40')
     assert(Math.max(...attempts) > 1, 'some were overtaken')
@@ -453,7 +460,7 @@ function raceConformance(check: Check): void {
           const entries = texts.texts(found).ranges[0] ?? []
           const balances = new Map(entries.map((entry) => [entry[0], Number(entry.slice(2))]))
           const total = [...balances.values()].reduce((sum, each) => sum + each, 0)
-          assert.equal(total, 500, 'each state has the whole sum')
+          assert.equal(total, 500, 'each state has the full sum')
           const writes = [
             texts.put(from, String((balances.get(from) ?? 0) - 1)),
             texts.put(to, String((balances.get(to) ?? 0) + 1)),
@@ -475,90 +482,4 @@ function raceConformance(check: Check): void {
       assert.deepEqual((await texts.found({ keys: names })).keys, left.map(String))
     })
   }
-}
-
-export function aloneConformance(check: Check): void {
-  check('nobody else commits while one works alone', async (texts) => {
-    const { engine } = texts
-    await texts.fill('a')
-    const order: string[] = []
-    let other: Promise<void> | undefined
-    const result = await engine.alone(async (commit) => {
-      const reads = await texts.readSet({ keys: ['a'] })
-      other = texts.write(texts.put('a', 'other')).then(() => void order.push('other'))
-      for (let turns = 0; turns < 20; turns += 1) await turn()
-      assert.equal(await texts.text('a'), 'a', 'the other commit waits')
-      const writes = [texts.put('a', 'alone')]
-      assert.deepEqual(await commit([{ reads, writes }]), ['committed'])
-      assert.equal(await texts.text('a'), 'alone')
-      order.push('alone')
-      return 'result'
-    })
-    assert.equal(result, 'result')
-    await other
-    assert.deepEqual(order, ['alone', 'other'])
-    assert.equal(await texts.text('a'), 'other')
-  })
-
-  check('commits that were under way are done before somebody works alone', async (texts) => {
-    const commits = Array.from({ length: 10 }, (_, n) => texts.write(texts.put(n, '')))
-    const names = await texts.engine.alone(() => texts.names({ from: 0, to: 10 }))
-    assert.equal(names.length, 10)
-    await Promise.all(commits)
-  })
-
-  check('work alone is checked too, and may commit several times', async (texts) => {
-    await texts.fill('a')
-    const stale = await texts.readSet({ keys: ['a'] })
-    await texts.engine.alone(async (commit) => {
-      assert.deepEqual(await commit([{ writes: [texts.put('a', '1')] }]), ['committed'])
-      const verdicts = await commit([{ reads: stale, writes: [texts.put('a', '2')] }])
-      assert.deepEqual(areCommitted(verdicts), [false])
-      const reads = await texts.readSet({ keys: ['a'] })
-      assert.deepEqual(await commit([{ reads, writes: [texts.put('a', '3')] }]), ['committed'])
-    })
-    assert.equal(await texts.text('a'), '3')
-  })
-
-  check('whoever was kept waiting is overtaken by what was done alone', async (texts) => {
-    await texts.fill('a')
-    const reads = await texts.readSet({ keys: ['a'] })
-    let waiting: ReturnType<typeof texts.engine.commit> | undefined
-    await texts.engine.alone(async (commit) => {
-      waiting = texts.engine.commit([{ reads, writes: [texts.put('a', 'late')] }])
-      await commit([{ writes: [texts.put('a', 'alone')] }])
-    })
-    assert.deepEqual(areCommitted((await waiting) ?? []), [false])
-    assert.equal(await texts.text('a'), 'alone')
-  })
-
-  check('one works alone at a time, in the order of asking', async (texts) => {
-    const order: string[] = []
-    const work = (name: string) =>
-      texts.engine.alone(async (commit) => {
-        order.push(`${name} begins`)
-        await turn()
-        await commit([{ writes: [texts.put('last', name)] }])
-        await turn()
-        order.push(`${name} ends`)
-      })
-    await Promise.all([work('a'), work('b'), work('c')])
-    assert.deepEqual(
-      order,
-      ['a', 'b', 'c'].flatMap((name) => [`${name} begins`, `${name} ends`]),
-    )
-    assert.equal(await texts.text('last'), 'c')
-  })
-
-  check('an error of work alone is its result, and others go on', async (texts) => {
-    const failing = texts.engine.alone(async () => {
-      await turn()
-      throw new Error('no')
-    })
-    const behind = texts.write(texts.put('a', 'behind'))
-    await assert.rejects(failing, /^Error: no$/)
-    await behind
-    assert.equal(await texts.text('a'), 'behind')
-    assert.equal(await texts.engine.alone(() => texts.text('a')), 'behind')
-  })
 }

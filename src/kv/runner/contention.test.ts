@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { openMemoryEngine } from '../engine/memory.ts'
 import { encodeKey } from '../key.ts'
 import { prefixRange, type Step, type Tx } from '../kv.ts'
-import { append, get, keyOf, recordOf, textOf } from './harness.ts'
+import { append, get, keyOf, recordOf, recordText } from './harness.ts'
 import { openKv } from './runner.ts'
 
 const KEY = keyOf('n')
@@ -18,7 +18,7 @@ describe('many writers of one runner', () => {
     ['shared', openShared],
     ['waiting (seed 1)', () => openMemoryEngine({ waitSeed: 1 })],
   ] as const) {
-    /** Counts how often bodies run and the engine is asked. */
+    /** Counts runs of bodies and calls of the engine. */
     function counted() {
       const counts = { runs: 0, reads: 0, commits: 0, alone: 0 }
       const engine = open()
@@ -47,7 +47,7 @@ describe('many writers of one runner', () => {
       const adding = Array.from({ length: 100 }, (_, n) =>
         write(function* (tx) {
           yield* tx.get(A)
-          const text = textOf(yield* tx.get(KEY)) ?? ''
+          const text = recordText(yield* tx.get(KEY)) ?? ''
           yield* tx.get(keyOf(n % 3))
           tx.put(KEY, recordOf(`${text}x`))
         }),
@@ -69,7 +69,7 @@ describe('many writers of one runner', () => {
             const [first] = yield* tx.scan({ ...ALL, countMax: 1 })
             assert(first !== undefined)
             tx.delete(first.key)
-            return textOf(first.value)
+            return recordText(first.value)
           }),
         ),
       )
@@ -86,7 +86,7 @@ describe('many writers of one runner', () => {
         Array.from({ length: 100 }, () =>
           write(function* (tx) {
             const [last] = yield* tx.scan({ ...ALL, countMax: 1, reverse: true })
-            const next = last === undefined ? 0 : Number(textOf(last.value)) + 1
+            const next = last === undefined ? 0 : Number(recordText(last.value)) + 1
             tx.put(keyOf(next), recordOf(String(next)))
             return next
           }),
@@ -98,7 +98,7 @@ describe('many writers of one runner', () => {
       assert(counts.reads <= 4, `${counts.reads} reads`)
     })
 
-    test(`that delete and insert a key in turns do not overtake each other: ${name}`, async () => {
+    test(`that alternately delete and insert a key do not overtake each other: ${name}`, async () => {
       const { counts, write } = counted()
       const toggles = await Promise.all(
         Array.from({ length: 40 }, () =>

@@ -1,11 +1,12 @@
-// Reads where others write to the same engine: they share round trips, and each is of one state.
+// Reads of a shared runner: they share round trips, and each body sees one state.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Engine, Wanted } from '../engine/engine.ts'
+import { turn } from '../engine/harness.ts'
 import { openMemoryEngine } from '../engine/memory.ts'
 import { encodeKey } from '../key.ts'
 import { prefixRange, type Key, type ReadTx, type Step } from '../kv.ts'
-import { append, get, keyOf, rivalWrite, textOf, turn } from './harness.ts'
+import { append, get, keyOf, recordText, rivalWrite } from './harness.ts'
 import { openKv } from './runner.ts'
 
 const [A, B] = [keyOf('a'), keyOf('b')]
@@ -55,7 +56,7 @@ describe('reads of a shared runner', () => {
     await reads[3]?.end()
   })
 
-  test('fail with the round trip that they share, and later ones do not', async () => {
+  test('fail with the round trip they share, and later reads do not', async () => {
     const { reads, kv } = openSlow()
     const failing = Promise.allSettled([kv.read(get(A)), kv.write(append(B, 'x')), kv.read((tx) => tx.scan(ALL))]) // prettier-ignore
     await turn()
@@ -70,7 +71,7 @@ describe('reads of a shared runner', () => {
     assert.equal(await later, undefined)
   })
 
-  test('are of one state, which is read again as a whole when more is wanted', async () => {
+  test('see one state, which is read again as a whole when a body needs more', async () => {
     const engine = openShared()
     const reads: Wanted[] = []
     let version = 0
@@ -88,9 +89,9 @@ describe('reads of a shared runner', () => {
       },
     })
     const body = function* (tx: ReadTx): Step<readonly unknown[]> {
-      const a = textOf(yield* tx.get(A))
-      const b = textOf(yield* tx.get(B))
-      const all = (yield* tx.scan(ALL)).map(({ value }) => textOf(value))
+      const a = recordText(yield* tx.get(A))
+      const b = recordText(yield* tx.get(B))
+      const all = (yield* tx.scan(ALL)).map(({ value }) => recordText(value))
       return [a, b, ...all]
     }
     assert.deepEqual(await kv.read(body), ['4', '4', '4', '4'])
@@ -120,9 +121,9 @@ describe('reads of a shared runner', () => {
     const body = function* (tx: ReadTx): Step<string> {
       let texts = ''
       for (let n = 0; n < 50; n += 1) {
-        // Somebody else changes everything meanwhile.
+        // Another writer changes everything meanwhile.
         if (n === 25) void engine.commit(Array.from({ length: 50 }, (_, n) => rivalWrite(keyOf(n), '!'))) // prettier-ignore
-        texts += textOf(yield* tx.get(keyOf(n)))
+        texts += recordText(yield* tx.get(keyOf(n)))
       }
       return texts
     }
@@ -135,7 +136,7 @@ describe('reads of a shared runner', () => {
     assert.deepEqual([counts.snapshots, counts.released], [2, 2])
   })
 
-  test('tell ranges apart whose bounds are the same text in a row', async () => {
+  test('distinguish ranges whose bounds are the same when joined', async () => {
     for (const separator of ['\n', ' ']) {
       const engine = openShared()
       const key = (text: string): Key => Buffer.from(text.replaceAll('|', separator))
@@ -143,7 +144,7 @@ describe('reads of a shared runner', () => {
       const found = await openKv(engine).read(function* (tx) {
         const one = yield* tx.scan({ from: key('b'), to: key('b|c|c'), countMax: 9 })
         const other = yield* tx.scan({ from: key('b|b|c'), to: key('c'), countMax: 9 })
-        return [one, other].map((entries) => entries.map(({ value }) => textOf(value)))
+        return [one, other].map((entries) => entries.map(({ value }) => recordText(value)))
       })
       assert.deepEqual(found, [['b|1', 'b|c|1'], ['b|c|1']])
     }

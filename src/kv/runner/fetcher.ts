@@ -1,4 +1,4 @@
-// Reads of many bodies share statements: whatever is wanted while others are under way goes into the next one.
+// Batches reads: what bodies request while a statement is running goes into the next one.
 import type { Cached, RecordCache } from '../cache.ts'
 import type { Engine, Found, WantedRange } from '../engine/engine.ts'
 import { keyName } from '../key.ts'
@@ -6,7 +6,7 @@ import type { Key } from '../kv.ts'
 
 export type Fetched = {
   readonly found: Found
-  /** For each key, the cached record that the engine was asked about. */
+  /** For each key, the cached record whose version was sent to the engine. */
   readonly cached: readonly (Cached | undefined)[]
 }
 
@@ -18,7 +18,7 @@ type Fetch = {
   reject(error: unknown): void
 }
 
-/** Statements that may be under way at a time. */
+/** Concurrent statements. */
 const READS_MAX = 2
 
 export class Fetcher {
@@ -32,12 +32,12 @@ export class Fetcher {
     this.#cache = cache
   }
 
-  /** All from one state of the engine, in the order of what is wanted. */
+  /** Everything comes from one state of the engine, in the order requested. */
   fetch(keys: readonly Key[], ranges: readonly WantedRange[]): Promise<Fetched> {
     const cached = keys.map((key) => this.#usable(key))
     return new Promise((resolve, reject) => {
       this.#waiting.push({ keys, ranges, cached, resolve, reject })
-      // Later in this turn: other bodies may want something too.
+      // Later in this turn, to include the requests of other bodies.
       if (this.#waiting.length === 1) queueMicrotask(() => void this.#readWaiting())
     })
   }
@@ -73,7 +73,7 @@ function wanted(key: Key, cached: Cached | undefined) {
   return cached === undefined ? { key } : { key, known: cached.version }
 }
 
-/** Gives each its part of what was found for all. */
+/** Gives each fetch its part of the answer. */
 function share(fetches: readonly Fetch[], found: Found): void {
   let [keyAt, rangeAt] = [0, 0]
   for (const { keys, ranges, cached, resolve } of fetches) {

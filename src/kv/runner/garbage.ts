@@ -1,9 +1,9 @@
-// For tests of what stays in memory.
+// Garbage collection, for tests of what stays in memory.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { turn } from './harness.ts'
+import { turn } from '../engine/harness.ts'
 
-/** Collects garbage, and says what is left. Nothing that was alive in this turn is collected in it. */
+/** Collects garbage, then returns what `left` finds. WeakRefs keep their objects alive until the turn ends. */
 export async function collectGarbage<T>(left: () => T): Promise<T> {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')

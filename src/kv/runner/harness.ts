@@ -1,13 +1,15 @@
-// For tests of runners: an engine whose commits end when the test says so, and bodies that work on short texts.
+// Test helpers for runners: an engine whose commits end when the test says so, and bodies that work on short texts.
 import { NO_CACHE, type CacheLimits } from '../cache.ts'
 import type { Engine, Transaction, Wanted } from '../engine/engine.ts'
+import { turn } from '../engine/harness.ts'
 import { openMemoryEngine } from '../engine/memory.ts'
 import { encodeKey } from '../key.ts'
-import type { EventKv, Key, ReadTx, Step, Tx } from '../kv.ts'
+import { prefixRange, type EventKv, type Key, type ReadTx, type Step, type Tx } from '../kv.ts'
 import { encodeRecord, type StoredRecord } from '../record.ts'
+import { volatileKey } from '../volatile.ts'
 import { openKv } from './runner.ts'
 
-/** A runner is alone with its engine, or shares it with others. */
+/** A local runner is its engine's only writer; a shared one has others beside it. */
 export type RunnerKind = 'local' | 'shared'
 
 export const RUNNER_KINDS: readonly RunnerKind[] = ['local', 'shared']
@@ -18,13 +20,11 @@ export type HeldCommit = {
   fail(): Promise<void>
 }
 
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 export function openEngine(kind: RunnerKind): Engine {
   return openMemoryEngine({ isShared: kind === 'shared' })
 }
 
-/** `inner` is the engine itself: what is committed there comes from somebody else. */
+/** A runner whose commits wait for the test. Commits to `inner`, the engine itself, are those of another writer. */
 export function openHeld(kind: RunnerKind, options: { readonly cache?: CacheLimits } = {}) {
   const inner = openEngine(kind)
   const commits: HeldCommit[] = []
@@ -54,7 +54,7 @@ export function openHeld(kind: RunnerKind, options: { readonly cache?: CacheLimi
       }),
   }
   const kv: EventKv<string> = openKv<string>(engine, { cache: NO_CACHE, ...options })
-  /** Lets all commits succeed, and those that follow them. */
+  /** Lets every commit from this index on succeed, and those that follow from them. */
   const succeedAll = async (from: number): Promise<void> => {
     await turn()
     for (let at = from; at < commits.length; at += 1) await commits[at]?.succeed()
@@ -62,17 +62,17 @@ export function openHeld(kind: RunnerKind, options: { readonly cache?: CacheLimi
   return { kv, engine, inner, commits, reads, counts, succeedAll }
 }
 
-/** Keeps in `told` what becomes of a promise, in the order in which it is told. */
-export function watch(told: string[], name: string, promise: Promise<unknown>): void {
+/** Records how a promise ends, in order. */
+export function watch(outcomes: string[], name: string, promise: Promise<unknown>): void {
   promise.then(
-    (value) => told.push(`${name}: ${String(value)}`),
-    (error: unknown) => told.push(`${name} failed: ${String(error)}`),
+    (value) => outcomes.push(`${name}: ${String(value)}`),
+    (error: unknown) => outcomes.push(`${name} failed: ${String(error)}`),
   )
 }
 
 export const recordOf = (text: string): StoredRecord => encodeRecord({}, Buffer.from(text))
 
-export function textOf(record: StoredRecord | undefined): string | undefined {
+export function recordText(record: StoredRecord | undefined): string | undefined {
   return record && Buffer.from(record.bytes).toString()
 }
 
@@ -86,14 +86,14 @@ export function put(key: Key, text: string) {
 
 export function get(key: Key) {
   return function* (tx: ReadTx): Step<string | undefined> {
-    return textOf(yield* tx.get(key))
+    return recordText(yield* tx.get(key))
   }
 }
 
-/** Adds a letter to a text, and returns all of it. */
+/** Appends a letter to a text, and returns the new text. */
 export function append(key: Key, letter: string) {
   return function* (tx: Tx<string>): Step<string> {
-    const text = (textOf(yield* tx.get(key)) ?? '') + letter
+    const text = (recordText(yield* tx.get(key)) ?? '') + letter
     tx.put(key, recordOf(text))
     return text
   }
@@ -101,15 +101,39 @@ export function append(key: Key, letter: string) {
 
 let version = 2 ** 50
 
-/** A transaction of somebody else, as its writes: no text deletes the key. */
+/** A transaction of another writer. Without a text, it deletes the key. */
 export function rivalWrite(key: Key, text: string | undefined): Transaction {
   version += 1
   const value = text === undefined ? undefined : recordOf(text).value
   return { writes: [{ key, value, version }] }
 }
 
-/** Work that takes so long that a body has to give way. */
+/** Blocks the thread, so that a body has to give way. */
 export function spin(ms: number): void {
   const untilMs = performance.now() + ms
   while (performance.now() < untilMs);
+}
+
+export const STORED = keyOf('file')
+export const VOLATILE = volatileKey('open', 1)
+export const OPENS = { ...prefixRange(volatileKey('open')), countMax: 9 }
+
+/** Writes a stored and a volatile record. */
+export function putBoth(text: string) {
+  return function* (tx: Tx<string>): Step<void> {
+    tx.put(STORED, recordOf(text))
+    tx.put(VOLATILE, recordOf(text))
+  }
+}
+
+export function* readBoth(tx: ReadTx): Step<string> {
+  const stored = recordText(yield* tx.get(STORED))
+  return `${stored} ${recordText(yield* tx.get(VOLATILE))}`
+}
+
+/** Like `readBoth`, in the other order. */
+export function* readVolatileFirst(tx: ReadTx): Step<string> {
+  const [held] = yield* tx.scan(OPENS)
+  const stored = recordText(yield* tx.get(STORED))
+  return `${stored} ${recordText(held?.value)}`
 }

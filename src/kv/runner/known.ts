@@ -1,5 +1,5 @@
-// What a runner knows beyond its engine: writes that are on their way, and volatile records. Volatile records
-// exist twice: with and without the changes of transactions that are not durable yet.
+// What a runner knows beyond its engine: pending writes, which are still being committed, and volatile records. Volatile
+// records exist twice: with and without the changes of transactions that are not durable yet.
 import type { Version } from '../engine/engine.ts'
 import { keyName } from '../key.ts'
 import type { Entry, Key, ScanRange } from '../kv.ts'
@@ -25,17 +25,17 @@ export class Known {
   readonly #unsettled = new Map<string, Run>()
   /** Runs that are not durable yet and have read volatile records. */
   readonly #volatileReaders = new Set<Run>()
-  /** Those of them that have read what has changed since, at once. */
+  /** Those among them whose volatile reads have changed since. */
   readonly #outrun = new Set<Run>()
 
-  /** Whether volatile records and stored ones may be out of step until a commit is done. */
+  /** Whether volatile and stored records may be out of step until a commit completes. */
   get hasUnsettledVolatile(): boolean {
     return this.#unsettled.size > 0 || this.isOutrun
   }
 
   /**
-   * Whether the settled volatile records are ahead of the stored ones: a run that is not durable yet comes before
-   * changes of volatile records that already count, since it has not seen them.
+   * Whether the settled volatile records are ahead of the stored ones: a run that is not durable yet did not see volatile
+   * changes that already took effect, so it precedes them.
    */
   get isOutrun(): boolean {
     return this.#outrun.size > 0
@@ -59,7 +59,7 @@ export class Known {
     return this.peekVolatile(key)
   }
 
-  /** Whoever reads or overwrites a change that is not durable yet depends on it. */
+  /** A body that reads or overwrites a change that is not durable yet depends on it. */
   touchVolatile(name: string, reader: Reader): void {
     const run = this.#unsettled.size === 0 ? undefined : this.#unsettled.get(name)
     if (run !== undefined) reader.hasSeen(run)
@@ -84,12 +84,12 @@ export class Known {
     return this.#volatile.length === 0 ? NO_ENTRIES : scanEntries(this.#volatile, range)
   }
 
-  /** The volatile records as they are without what is on its way. */
+  /** The volatile records without changes that are not durable yet. */
   get settledVolatile(): VolatileRecords {
     return this.#settledVolatile
   }
 
-  /** Volatile writes that count at once: of a run that stores nothing and depends on nothing. */
+  /** Applies volatile writes at once: those of a run that stores nothing and depends on nothing. */
   applyVolatile(writes: readonly PendingWrite[]): void {
     if (writes.length === 0) return
     const isSame = this.#volatile === this.#settledVolatile
@@ -109,7 +109,7 @@ export class Known {
     for (const { key } of run.volatileWrites) this.#unsettled.set(keyName(key), run)
   }
 
-  /** The run is durable: the engine has its writes now. Newer ones of the same keys stay. */
+  /** Called when a run is durable. The engine has its writes now; newer writes of the same keys stay pending. */
   settle(run: Run): void {
     for (const name of run.writes.keys()) {
       if (this.#pending.get(name)?.run === run) this.#pending.delete(name)
@@ -125,7 +125,7 @@ export class Known {
     if (this.#unsettled.size === 0) this.#volatile = this.#settledVolatile
   }
 
-  /** Some runs never happened; `left` are those still on their way, in order. */
+  /** Called after some runs have failed. `left` are those still pending, in order. */
   restart(left: readonly Run[]): void {
     this.#pending = new Map()
     this.#volatile = this.#settledVolatile
@@ -149,7 +149,7 @@ function hasReadOneOf({ volatileReads = [] }: Run, writes: readonly PendingWrite
   })
 }
 
-/** Volatile records stay for long, so they must not keep a pool of buffers alive. */
+/** Volatile records live long, so they must not keep a buffer pool alive. */
 export function ownedWrites(writes: PendingWrites): readonly PendingWrite[] {
   return writes.size === 0 ? NO_WRITES : [...writes.values()].map(ownMemory)
 }

@@ -1,5 +1,5 @@
-// What bodies read where this process is the only writer and reads never wait: the engine through the cache, and
-// beside it volatile records. A body that writes sees the writes on their way as well.
+// What bodies read if this process is the only writer and reads never wait: the engine through the cache, and volatile
+// records. A body that writes also sees pending writes.
 import type { RecordCache } from '../cache.ts'
 import { ABSENT, type LocalReads } from '../engine/engine.ts'
 import { keyName } from '../key.ts'
@@ -12,9 +12,9 @@ import { KEY_ONLY, merge, type FoundRecord, type Reader, type View } from '../tr
 import { isVolatile } from '../volatile.ts'
 
 /**
- * The engine's state through the cache. A cached record is dropped as soon as a body has written it, and not kept
- * again before that write is durable and every read of the engine sees it. All other records are the same in
- * every state that a read may see meanwhile.
+ * Reads the engine through the cache. A record leaves the cache as soon as a body writes it, and is not cached again
+ * before that write is durable and visible to every read of the engine. All other records are the same in every state
+ * that a read can see meanwhile.
  */
 export class StoredReads {
   readonly #local: LocalReads
@@ -27,7 +27,7 @@ export class StoredReads {
     this.#known = known
   }
 
-  /** Reads the whole record whatever the part: it is one lookup, and cached it serves both. */
+  /** Always reads the whole record: the lookup costs the same, and the cached record serves both parts. */
   get(key: Key, name: string, part: RecordPart): StoredRecord | undefined {
     const cached = this.#cache.get(name)
     if (cached !== undefined && (part === 'fields' || cached.record?.isWhole !== false)) {
@@ -39,7 +39,7 @@ export class StoredReads {
     return isKept ? this.#cache.keep(name, record, ABSENT) : record
   }
 
-  /** A scan that is made again keeps its records; not for a body that writes, which may change them all. */
+  /** Caches the records of a scan that is repeated, unless the body writes: it may change all of them. */
   scan(range: ScanRange, part: ScanPart, mayKeep: boolean): readonly Entry[] {
     const found: Entry[] = []
     if (part === 'keys') {
@@ -107,7 +107,7 @@ export class LocalView implements View {
   }
 }
 
-/** One state for as long as it takes, with the volatile records of that moment. */
+/** A snapshot of the engine, with the volatile records of that moment. */
 export class SnapshotView implements View {
   readonly #local: LocalReads
   readonly #volatile: Known['settledVolatile']

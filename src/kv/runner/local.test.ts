@@ -1,30 +1,20 @@
-// What a runner does that is alone with its engine.
+// A runner that is its engine's only writer.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Engine } from '../engine/engine.ts'
+import { turn } from '../engine/harness.ts'
 import { openMemoryEngine } from '../engine/memory.ts'
 import { encodeKey } from '../key.ts'
 import { prefixRange, type ReadTx, type Step, type Tx } from '../kv.ts'
 import { giveWay } from '../step.ts'
 import { encodeRecord, encodeSharedRecord } from '../record.ts'
-import {
-  append,
-  get,
-  keyOf,
-  openHeld,
-  put,
-  recordOf,
-  spin,
-  textOf,
-  turn,
-  watch,
-} from './harness.ts'
+import { append, get, keyOf, openHeld, put, recordOf, recordText, spin, watch } from './harness.ts'
 import { openKv } from './runner.ts'
 
 const KEY = keyOf('n')
 const CACHE = { bytesMax: 2 ** 20, valueBytesMax: 2 ** 10 }
 
-/** A memory engine that counts the records it is asked for. */
+/** A runner over a memory engine that counts its gets. */
 function openCounting() {
   const engine = openMemoryEngine()
   const { local } = engine
@@ -40,7 +30,7 @@ function openCounting() {
       },
     },
   }
-  /** How many records were asked for meanwhile. */
+  /** The number of gets that `work` causes. */
   const during = async (work: () => Promise<unknown>): Promise<number> => {
     const before = counts.gets
     await work()
@@ -55,7 +45,7 @@ function* longRead(tx: ReadTx): Step<string | undefined> {
     spin(15)
     yield* giveWay()
   }
-  return textOf(yield* tx.get(KEY))
+  return recordText(yield* tx.get(KEY))
 }
 
 describe('a commit', () => {
@@ -81,20 +71,20 @@ describe('a commit', () => {
     assert.deepEqual(found, ['9', '8', undefined])
   })
 
-  test('is not made for transactions that write nothing', async () => {
+  test('is skipped for transactions that write nothing', async () => {
     const { kv, commits } = openHeld('local')
-    const told: string[] = []
-    watch(told, 'first', kv.write(append(KEY, 'a')))
-    watch(told, 'reader', kv.write(get(KEY)))
+    const outcomes: string[] = []
+    watch(outcomes, 'first', kv.write(append(KEY, 'a')))
+    watch(outcomes, 'reader', kv.write(get(KEY)))
     await turn()
     await commits[0]?.succeed()
-    assert.deepEqual(told, ['first: a', 'reader: a'])
+    assert.deepEqual(outcomes, ['first: a', 'reader: a'])
     assert.equal(commits.length, 1)
   })
 })
 
 describe('the cache of a local runner', () => {
-  test('has what was read twice, and that a key is absent', async () => {
+  test('keeps records and absent keys that were read twice', async () => {
     const { kv, during } = openCounting()
     await kv.write(put(KEY, 'text'))
     for (const [key, text] of [
@@ -108,7 +98,7 @@ describe('the cache of a local runner', () => {
     }
   })
 
-  test('has the records of a scan that was made twice', async () => {
+  test('keeps the records of a scan that ran twice', async () => {
     const { kv, during } = openCounting()
     await kv.write(function* (tx) {
       for (let n = 0; n < 5; n += 1) tx.put(keyOf(n), recordOf(String(n)))
@@ -116,7 +106,7 @@ describe('the cache of a local runner', () => {
     const range = { ...prefixRange(encodeKey('k')), countMax: 9 }
     const scan = async () => {
       const found = await kv.read((tx) => tx.scan(range))
-      assert.deepEqual(found.map(({ value }) => textOf(value)), ['0', '1', '2', '3', '4']) // prettier-ignore
+      assert.deepEqual(found.map(({ value }) => recordText(value)), ['0', '1', '2', '3', '4']) // prettier-ignore
     }
     const counts = [await during(scan), await during(scan), await during(scan)]
     assert.deepEqual(counts, [5, 5, 0])
@@ -124,10 +114,10 @@ describe('the cache of a local runner', () => {
     assert.equal(await during(fields), 0)
     assert.equal(await during(() => kv.read(get(keyOf(3)))), 0)
     await kv.write(put(keyOf(2), '2'))
-    assert.equal(await during(scan), 1, 'only the one that was written is read again')
+    assert.equal(await during(scan), 1, 'only the changed record is read again')
   })
 
-  test('has what was written, where its fields are at hand and it was written before', async () => {
+  test('keeps a record on its second write if its fields are decoded', async () => {
     const { kv, during } = openCounting()
     const fields = [{ n: 0 }, { n: 1 }, { n: 2 }]
     const write = (n: number) =>
@@ -143,7 +133,7 @@ describe('the cache of a local runner', () => {
     assert.equal(await during(() => read(2)), 0)
   })
 
-  test('does not have a write that another one follows', async () => {
+  test('does not keep a write that a later one replaces', async () => {
     const { kv, succeedAll } = openHeld('local', { cache: CACHE })
     const record = { shared: encodeSharedRecord({ n: 1 }), plain: encodeRecord({ n: 2 }) }
     const write = (kind: keyof typeof record) =>
@@ -156,7 +146,7 @@ describe('the cache of a local runner', () => {
     assert.deepEqual(await kv.read((tx) => tx.getFields(KEY)), { n: 2 })
   })
 
-  test('reads a record whose bytes it does not have when they are wanted', async () => {
+  test('reads a record again when its bytes are needed and not cached', async () => {
     const { kv } = openCounting()
     const bytes = Buffer.alloc(5_000, 'x')
     for (let again = 0; again < 3; again += 1) {
@@ -167,22 +157,22 @@ describe('the cache of a local runner', () => {
         assert.deepEqual(await kv.read((tx) => tx.getFields(KEY)), { again })
         if (reads !== 1) assert.equal(await kv.read(get(KEY)), bytes.toString())
         const [scanned] = await kv.read((tx) => tx.scan({ ...prefixRange(KEY), countMax: 1 }))
-        assert.equal(textOf(scanned?.value), bytes.toString())
+        assert.equal(recordText(scanned?.value), bytes.toString())
       }
     }
   })
 
-  test('does not have what the engine already shows of a commit that is not told yet', async () => {
+  test('keeps no record of a commit that is visible in the engine but not acknowledged yet', async () => {
     const { kv, inner, commits } = openHeld('local', { cache: CACHE })
-    const told: string[] = []
-    watch(told, 'first', kv.write(put(KEY, 'first')))
+    const outcomes: string[] = []
+    watch(outcomes, 'first', kv.write(put(KEY, 'first')))
     await commits[0]?.succeed()
     for (let again = 0; again < 3; again += 1) assert.equal(await kv.read(get(KEY)), 'first')
-    watch(told, 'second', kv.write(put(KEY, 'second')))
+    watch(outcomes, 'second', kv.write(put(KEY, 'second')))
     for (let again = 0; again < 3; again += 1) assert.equal(await kv.read(get(KEY)), 'first')
     await inner.commit(commits[1]?.transactions ?? [])
     assert.equal(await kv.read(get(KEY)), 'second')
-    assert.deepEqual(told, ['first: undefined'])
+    assert.deepEqual(outcomes, ['first: undefined'])
     await commits[1]?.succeed()
     for (let again = 0; again < 3; again += 1) assert.equal(await kv.read(get(KEY)), 'second')
   })
@@ -191,33 +181,33 @@ describe('the cache of a local runner', () => {
 describe('a long read', () => {
   test('takes its snapshot between two commits', async () => {
     const { kv, commits } = openHeld('local')
-    const told: string[] = []
-    watch(told, 'first', kv.write(append(KEY, 'a')))
-    watch(told, 'reader', kv.read(longRead))
-    watch(told, 'second', kv.write(append(KEY, 'b')))
+    const outcomes: string[] = []
+    watch(outcomes, 'first', kv.write(append(KEY, 'a')))
+    watch(outcomes, 'reader', kv.read(longRead))
+    watch(outcomes, 'second', kv.write(append(KEY, 'b')))
     await turn()
     await turn()
     await commits[0]?.succeed()
-    for (let turns = 0; turns < 10 && told.length < 2; turns += 1) await turn()
-    assert.deepEqual(told, ['first: a', 'reader: a'])
+    for (let turns = 0; turns < 10 && outcomes.length < 2; turns += 1) await turn()
+    assert.deepEqual(outcomes, ['first: a', 'reader: a'])
     await commits[1]?.succeed()
-    assert.deepEqual(told.at(-1), 'second: ab')
+    assert.deepEqual(outcomes.at(-1), 'second: ab')
   })
 
-  test('that gets no snapshot fails, and nothing else does', async () => {
+  test('fails if it gets no snapshot, and nothing else fails', async () => {
     const { engine, commits, succeedAll } = openHeld('local')
     const snapshot = () => {
       throw new Error('too many readers')
     }
     const kv = openKv<string>({ ...engine, snapshot })
-    const told: string[] = []
-    watch(told, 'first', kv.write(append(KEY, 'a')))
-    watch(told, 'reader', kv.read(longRead))
-    watch(told, 'second', kv.write(append(KEY, 'b')))
+    const outcomes: string[] = []
+    watch(outcomes, 'first', kv.write(append(KEY, 'a')))
+    watch(outcomes, 'reader', kv.read(longRead))
+    watch(outcomes, 'second', kv.write(append(KEY, 'b')))
     for (let turns = 0; turns < 5; turns += 1) await turn()
-    assert.deepEqual([told, commits.length], [[], 1], 'it waits for the commit under way')
+    assert.deepEqual([outcomes, commits.length], [[], 1], 'it waits for the commit under way')
     await succeedAll(0)
-    assert.deepEqual(told.toSorted(), [
+    assert.deepEqual(outcomes.toSorted(), [
       'first: a',
       'reader failed: Error: too many readers',
       'second: ab',
@@ -248,67 +238,67 @@ describe('a long write', () => {
   /** Appends a letter, and pauses between reading and writing. */
   function appendLong(letter: string) {
     return function* (tx: Tx<string>): Step<string> {
-      const before = textOf(yield* tx.get(KEY)) ?? ''
+      const before = recordText(yield* tx.get(KEY)) ?? ''
       for (let again = 0; again < 3; again += 1) {
         spin(15)
         yield* giveWay()
       }
-      assert.equal(textOf(yield* tx.get(KEY)) ?? '', before)
+      assert.equal(recordText(yield* tx.get(KEY)) ?? '', before)
       tx.put(KEY, recordOf(before + letter))
       return before + letter
     }
   }
 
-  const untilTold = async (told: readonly string[], count: number): Promise<void> => {
-    for (let turns = 0; turns < 100 && told.length < count; turns += 1) await turn()
+  const waitForOutcomes = async (outcomes: readonly string[], count: number): Promise<void> => {
+    for (let turns = 0; turns < 100 && outcomes.length < count; turns += 1) await turn()
   }
 
-  test('lets reads pass, and writes wait for it in their order', async () => {
+  test('does not block reads, and makes later writes wait in order', async () => {
     const kv = openKv<string>(openMemoryEngine())
-    const told: string[] = []
-    watch(told, 'a', kv.write(appendLong('a')))
-    watch(told, 'b', kv.write(append(KEY, 'b')))
-    watch(told, 'c', kv.write(appendLong('c')))
-    watch(told, 'd', kv.write(append(KEY, 'd')))
+    const outcomes: string[] = []
+    watch(outcomes, 'a', kv.write(appendLong('a')))
+    watch(outcomes, 'b', kv.write(append(KEY, 'b')))
+    watch(outcomes, 'c', kv.write(appendLong('c')))
+    watch(outcomes, 'd', kv.write(append(KEY, 'd')))
     assert.equal(await kv.read(get(KEY)), undefined)
-    assert.deepEqual(told, [])
-    watch(told, 'e', kv.write(append(KEY, 'e')))
-    await untilTold(told, 5)
-    assert.deepEqual(told, ['a: a', 'b: ab', 'c: abc', 'd: abcd', 'e: abcde'])
+    assert.deepEqual(outcomes, [])
+    watch(outcomes, 'e', kv.write(append(KEY, 'e')))
+    await waitForOutcomes(outcomes, 5)
+    assert.deepEqual(outcomes, ['a: a', 'b: ab', 'c: abc', 'd: abcd', 'e: abcde'])
   })
 
-  test('starts over when a commit fails whose writes it has seen', async () => {
+  test('starts over when a commit whose writes it has read fails', async () => {
     const { kv, commits, succeedAll } = openHeld('local')
-    const told: string[] = []
-    watch(told, 'failed', kv.write(append(KEY, 'a')))
-    watch(told, 'long', kv.write(appendLong('b')))
-    watch(told, 'behind', kv.write(append(KEY, 'c')))
+    const outcomes: string[] = []
+    watch(outcomes, 'failed', kv.write(append(KEY, 'a')))
+    watch(outcomes, 'long', kv.write(appendLong('b')))
+    watch(outcomes, 'behind', kv.write(append(KEY, 'c')))
     await turn()
     await commits[0]?.fail()
     for (let turns = 0; turns < 20 && commits.length < 2; turns += 1) await turn()
     await succeedAll(1)
-    assert.deepEqual(told, ['failed failed: Error: the disk is full', 'long: b', 'behind: bc'])
+    assert.deepEqual(outcomes, ['failed failed: Error: the disk is full', 'long: b', 'behind: bc'])
   })
 
-  test('that throws lets the others go on', async () => {
+  test('that throws does not block later writes', async () => {
     const kv = openKv<string>(openMemoryEngine())
-    const told: string[] = []
-    watch(told, 'throwing', kv.write(function* (tx) {
+    const outcomes: string[] = []
+    watch(outcomes, 'throwing', kv.write(function* (tx) {
       yield* appendLong('a')(tx)
       throw new Error('no')
     })) // prettier-ignore
-    watch(told, 'behind', kv.write(append(KEY, 'b')))
-    await untilTold(told, 2)
-    assert.deepEqual(told.toSorted(), ['behind: b', 'throwing failed: Error: no'])
+    watch(outcomes, 'behind', kv.write(append(KEY, 'b')))
+    await waitForOutcomes(outcomes, 2)
+    assert.deepEqual(outcomes.toSorted(), ['behind: b', 'throwing failed: Error: no'])
   })
 
-  test('is done before the store is closed, and so are those behind it', async () => {
+  test('ends before the store is closed, and so do the writes behind it', async () => {
     const engine = openMemoryEngine()
-    const told: string[] = []
-    const kv = openKv<string>({ ...engine, close: async () => void told.push('closed') })
-    watch(told, 'long', kv.write(appendLong('a')))
-    watch(told, 'behind', kv.write(append(KEY, 'b')))
+    const order: string[] = []
+    const kv = openKv<string>({ ...engine, close: async () => void order.push('closed') })
+    watch(order, 'long', kv.write(appendLong('a')))
+    watch(order, 'behind', kv.write(append(KEY, 'b')))
     await kv.close()
-    assert.deepEqual(told, ['long: a', 'behind: ab', 'closed'])
+    assert.deepEqual(order, ['long: a', 'behind: ab', 'closed'])
   })
 })

@@ -1,5 +1,5 @@
-// Runs bodies where this process is the only writer and reads never wait: each runs straight through, ahead of the
-// commits that are under way, and nothing it reads is recorded.
+// Runs bodies if this process is the only writer and reads never wait. Each runs straight through, ahead of pending
+// commits, and its reads are not recorded.
 import assert from 'node:assert/strict'
 import type { RecordCache } from '../cache.ts'
 import { ABSENT, type Engine, type LocalReads } from '../engine/engine.ts'
@@ -11,7 +11,7 @@ import { Known, ownedWrites } from './known.ts'
 import { LocalView, SnapshotView, StoredReads } from './local-view.ts'
 import { CommitQueue } from './queue.ts'
 
-/** A read longer than this starts over, which costs what it has done so far; nearly all are shorter. */
+/** A longer read starts over on a snapshot, which wastes the work so far. Nearly all are shorter. */
 const STRAIGHT_MS = 25
 
 /**
@@ -27,7 +27,7 @@ export class LocalRunner<Event> {
   readonly #tell: (events: readonly Event[]) => void
   /** Reads and writes that take more than a turn of the event loop. */
   readonly #longWork = new Set<Promise<unknown>>()
-  /** While a body that writes pauses: the bodies that wait for their turn. */
+  /** While a write is paused: the writes that wait for it. */
   #writesBehind: (() => void)[] | undefined
 
   constructor(
@@ -44,9 +44,9 @@ export class LocalRunner<Event> {
     this.#tell = tell
   }
 
-  /** `end` makes the outcome into what the caller gets. */
+  /** `end` converts the outcome for the caller. */
   async read<T, R>(body: (tx: ReadTx) => Step<T>, end: (result: T | Need) => R): Promise<R> {
-    // Stored and volatile records would not fit together: the body reads ahead, as if it wrote.
+    // Durable and volatile records are out of step: the body reads ahead, like a write.
     const isAhead = this.#known.hasUnsettledVolatile
     const tx = new BodyTx<never>(isAhead ? this.#ahead : this.#durable)
     try {
@@ -65,7 +65,7 @@ export class LocalRunner<Event> {
     }
   }
 
-  /** When everything the body has seen is durable. */
+  /** Resolves when everything the body has seen is durable. */
   #durableSeen(tx: BodyTx<never>): Promise<void> {
     tx.discardWrites()
     return new Promise((resolve, reject) => this.#finish(tx, resolve, reject))
@@ -142,7 +142,7 @@ export class LocalRunner<Event> {
     }
   }
 
-  /** Goes on with a body in later turns. No other body writes meanwhile, so what it has read does not change. */
+  /** Continues a body in later turns. No other body writes meanwhile, so what it has read does not change. */
   async #writeLong<T>(
     body: (tx: Tx<Event>) => Step<T>,
     begun: { readonly tx: BodyTx<Event>; readonly steps: Step<T> },
@@ -159,7 +159,7 @@ export class LocalRunner<Event> {
       do {
         if (turn.isOver()) await turn.next()
         if (failureCount !== this.#queue.failureCount) {
-          // What it has seen was never stored.
+          // It may have seen writes that were never stored.
           failureCount = this.#queue.failureCount
           tx = new BodyTx<Event>(this.#ahead)
           steps = body(tx)
@@ -174,7 +174,7 @@ export class LocalRunner<Event> {
     }
   }
 
-  /** One of them may pause, too: then the rest waits on. */
+  /** If one of them pauses too, the rest keeps waiting. */
   #runWritesBehind(): void {
     const waiting = this.#writesBehind ?? []
     this.#writesBehind = undefined
@@ -196,7 +196,7 @@ export class LocalRunner<Event> {
     this.#finish(tx, () => settled(value), fail)
   }
 
-  /** It may have failed because of what another body has written: that must be durable first. */
+  /** The error may depend on another body's write, which must be durable before anyone sees the error. */
   #finishFailed(tx: BodyTx<Event>, error: unknown, fail: (error: unknown) => void): void {
     tx.discardWrites()
     this.#finish(tx, () => fail(error), fail)
@@ -210,7 +210,7 @@ export class LocalRunner<Event> {
         if (events.length > 0) this.#tell(events)
         settled()
       } catch (error) {
-        // A listener failed: the transaction stands.
+        // A listener failed; the transaction is committed all the same.
         fail(error)
       }
     }

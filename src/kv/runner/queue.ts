@@ -1,27 +1,27 @@
-// Runs that wait for their commit. They are committed in order, many at a time, one commit after the other; while one
-// is written and synced, the bodies of the next ones run.
+// Runs that wait for their commit. They are committed in order, in groups, one group at a time. While a group is written
+// and synced, the bodies of the next one run.
 import type { RecordCache } from '../cache.ts'
 import type { Engine, Transaction, Verdict } from '../engine/engine.ts'
 import type { Run } from '../transaction.ts'
 import type { Known } from './known.ts'
 
 export type QueuedRun = {
-  /** What others see of it. It does not lead to the runs it has seen, or a busy key would keep all of them alive. */
+  /** Kept apart from `seen`: otherwise each run of a busy key would keep its predecessor alive, and so on. */
   readonly run: Run
   /** Runs whose writes it has seen or overwritten before they were durable. */
   readonly seen: ReadonlySet<Run>
-  /** What it has read; absent where nobody else writes. */
+  /** Its read set; absent where there is only one writer. */
   readonly reads?: Transaction['reads']
   /** Everything it has written and seen is durable. */
   settle(): void
   /** The commit failed: it has changed nothing. */
   fail(error: unknown): void
-  /** It saw something that has changed: it has changed nothing and must run again. */
+  /** Something it read has changed: nothing was stored, and it must run again. */
   retry(verdict: Verdict | undefined): void
 }
 
-// Of many runs that wait, half go into a commit: while it is synced, the requests and answers of the others are
-// handled, instead of all of them standing still at once.
+// A commit takes half of the waiting runs: while it syncs, the server handles requests and answers of the other half
+// instead of idling.
 const GROUP_COUNT_MIN = 16
 
 export class CommitQueue {
@@ -39,7 +39,7 @@ export class CommitQueue {
     this.#cache = cache
   }
 
-  /** Commits that have failed: what a body saw before one of them may never have been stored. */
+  /** Number of failed commits. A body that spans one may have seen writes that were never stored. */
   get failureCount(): number {
     return this.#failureCount
   }
@@ -51,14 +51,14 @@ export class CommitQueue {
     this.#committing ??= this.#commitWaiting()
   }
 
-  /** When nothing waits any more. */
+  /** Resolves when no run is waiting. */
   async settled(): Promise<void> {
     while (this.#committing !== undefined) await this.#committing
   }
 
-  /** Runs `work` while no commit is under way: then the engine has exactly what is settled. */
+  /** Runs `work` between commits, when the engine has exactly the settled runs. */
   atRest<T>(work: () => T): Promise<T> {
-    // In a promise of its own, which reports an error of `work`: commits go on.
+    // In its own promise, so that an error of `work` does not stop commits.
     const working = (): Promise<T> => new Promise((resolve) => resolve(work()))
     if (this.#committing === undefined) return working()
     return new Promise((resolve) => this.#atRest.push(() => resolve(working())))
@@ -80,8 +80,8 @@ export class CommitQueue {
     if (this.#engine.local !== undefined) return this.#waiting.splice(0, count)
     const group = new Set<Run>()
     for (const queued of this.#waiting.slice(0, count)) {
-      // The engine checks what a run has read in the store, but not volatile records: it must not commit one that
-      // has seen those of a run it may refuse.
+      // The engine checks stored reads, but not volatile ones. So a run must not be in one group with a run whose volatile
+      // writes it has seen: the engine may refuse that one.
       if (queued.reads !== undefined && hasSeenVolatile(queued, group)) break
       group.add(queued.run)
     }
@@ -111,7 +111,7 @@ export class CommitQueue {
     for (const [queued, verdict] of retried) queued.retry(verdict)
   }
 
-  /** Refused runs, with those behind them that have seen their writes. */
+  /** Removes refused runs, and waiting ones that have seen their writes. */
   #takeRefused(
     group: readonly QueuedRun[],
     refused: Map<Run, Verdict | undefined>,
@@ -133,13 +133,13 @@ export class CommitQueue {
 
   #keepWritten(run: Run): void {
     for (const [name, { key, value }] of run.writes) {
-      // Parsing others is left to who reads them.
+      // Records that are not parsed yet are left to their first reader.
       if (value?.isParsed !== true || this.#known.isPending(name)) continue
       if (this.#cache.wasSeen(key)) this.#cache.keepWritten(name, value, run.version)
     }
   }
 
-  /** A full disk, say. Whatever was built on the failed commit fails with it. */
+  /** After a full disk, for example. Everything built on the failed commit fails with it. */
   #failAll(group: readonly QueuedRun[], error: unknown): void {
     const failed = [...group, ...this.#waiting.splice(0)]
     this.#failureCount += 1
@@ -155,7 +155,7 @@ function hasSeenVolatile({ seen }: QueuedRun, group: ReadonlySet<Run>): boolean 
   return false
 }
 
-/** What many runs write one after the other, such as a counter, is stored once. */
+/** A key that several runs write, such as a counter, is stored once. */
 function lastOfEach(group: readonly QueuedRun[]): Transaction['writes'] {
   const last = new Map<string, Transaction['writes'][number]>()
   for (const { run } of group) {

@@ -1,6 +1,6 @@
-// A runner: runs transaction bodies over an engine. A body runs on what is known: the engine's state, the writes that
-// are on their way, and volatile records. When it has run, its writes join the next commit. Nobody hears of an
-// outcome, good or bad, before everything it has seen is durable.
+// A runner runs transaction bodies over an engine. A body sees the engine's state, pending writes and volatile records.
+// When it ends, its writes join the next commit. No caller hears of an outcome, good or bad, before everything the body
+// has seen is durable.
 import assert from 'node:assert/strict'
 import { RecordCache, type CacheLimits } from '../cache.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -11,7 +11,7 @@ import { SharedRunner } from './shared.ts'
 
 export type RunnerOptions = {
   readonly cache?: CacheLimits
-  /** Its number among the runners of the engine: no two of them use the same version. */
+  /** Unique among the runners of the engine, so that no two of them use the same version. */
   readonly number?: number
 }
 
@@ -43,7 +43,7 @@ export function openKv<Event = never>(engine: Engine, options: RunnerOptions = {
 }
 
 function requireValue<T>(result: T | Need): T {
-  assert(!(result instanceof Need), 'a body that needs something was run without an attempt')
+  assert(!(result instanceof Need), 'a body yielded a need; run it with attempt')
   return result
 }
 

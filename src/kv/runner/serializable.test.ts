@@ -1,23 +1,23 @@
-// Random transactions leave a history that some serial order explains: each appends its number to lists and notes
-// what it has read. The lists say who came before whom; in no way may that lead back to where it began.
+// Random transactions leave a history that some serial order explains. Each appends its number to lists and records
+// what it has read. The lists and reads say which transaction comes before which, and that order must have no cycle.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { randomFrom, type Random } from '../../../test/random.ts'
 import type { Engine } from '../engine/engine.ts'
+import { turn } from '../engine/harness.ts'
 import { openMemoryEngine } from '../engine/memory.ts'
 import { encodeKey } from '../key.ts'
 import { prefixRange, type EventKv, type Key, type ReadTx, type Step, type Tx } from '../kv.ts'
 import { decodeRecord, encodeRecord, type StoredRecord } from '../record.ts'
 import { giveWay } from '../step.ts'
 import { volatileKey } from '../volatile.ts'
-import { turn } from './harness.ts'
 import { openKv } from './runner.ts'
 
 const STORED_COUNT = 4
 const VOLATILE_COUNT = 2
 const LIST_COUNT = STORED_COUNT + VOLATILE_COUNT
 
-/** Stored lists have the first numbers, volatile ones the next. */
+/** The first lists are stored, the rest are volatile. */
 const keyOf = (list: number): Key =>
   list < STORED_COUNT ? encodeKey('list', list) : volatileKey('list', list)
 
@@ -29,7 +29,7 @@ type Plan = {
   readonly end: 'return' | 'throw'
 }
 
-/** What a transaction has read: of each list, the numbers that were there. */
+/** What a transaction has read: the numbers in each list. */
 type Reads = Map<number, readonly number[]>
 
 type Ended = {
@@ -79,7 +79,7 @@ function bodyOf({ id, ops, end }: Plan) {
     const note = (list: number, ids: readonly number[]): void => {
       const others = ids.filter((each) => each !== id)
       const before = reads.get(list)
-      // A body whose reads do not fit together must not end like this: it throws something else.
+      // An error other than the planned one: if a torn read is ever reported, the test fails.
       if (before !== undefined && before.join() !== others.join()) throw new Error('torn')
       reads.set(list, others)
     }
@@ -101,7 +101,7 @@ function bodyOf({ id, ops, end }: Plan) {
   }
 }
 
-/** Now and then a commit fails and stores nothing. */
+/** Fails one commit in ten, which then stores nothing. */
 function failing(engine: Engine, random: Random): Engine {
   return {
     ...engine,
@@ -155,7 +155,7 @@ function orderOf({ ended, lists }: History): Map<number, Set<number>> {
   const after = new Map<number, Set<number>>(ended.map(({ plan }) => [plan.id, new Set()]))
   const add = (first: number | undefined, second: number | undefined): void => {
     if (first !== undefined && second !== undefined && first !== second) {
-      assert(after.has(first) && after.has(second), 'a transaction that failed has left something')
+      assert(after.has(first) && after.has(second), 'a failed transaction has left a write')
       after.get(first)?.add(second)
     }
   }
@@ -163,7 +163,7 @@ function orderOf({ ended, lists }: History): Map<number, Set<number>> {
   for (const { plan, reads } of ended) {
     for (const [list, ids] of reads) {
       const all = lists.get(list) ?? []
-      assert.deepEqual(ids, all.slice(0, ids.length), 'a read is what was there once')
+      assert.deepEqual(ids, all.slice(0, ids.length), 'a read sees an earlier state of the list')
       add(ids.at(-1), plan.id)
       add(plan.id, all[ids.length])
     }
@@ -171,7 +171,7 @@ function orderOf({ ended, lists }: History): Map<number, Set<number>> {
   return after
 }
 
-/** Transactions in a serial order, or nothing where there is none. */
+/** The transactions in a serial order; undefined if there is none. */
 function serialOrder(after: ReadonlyMap<number, ReadonlySet<number>>): number[] | undefined {
   const states = new Map<number, 'open' | 'done'>()
   const order: number[] = []
@@ -187,7 +187,7 @@ function serialOrder(after: ReadonlyMap<number, ReadonlySet<number>>): number[] 
   return [...after.keys()].every(visit) ? order : undefined
 }
 
-/** Transactions that began when another had ended come after it. */
+/** A transaction that began after another had ended comes after it. */
 function addRealTime({ ended }: History, after: Map<number, Set<number>>): void {
   for (const first of ended) {
     for (const { plan, beganAt } of ended) {
@@ -219,9 +219,9 @@ describe('random transactions', () => {
         )
         const history = await run([openKv<string>(engine), ...others], listCount, randomFrom(seed))
         const after = orderOf(history)
-        // A shared runner's readers of stored records alone may be behind changes of volatile ones.
+        // In a shared runner, readers of stored records only may lag behind changes to volatile ones.
         if (name === 'local' || listCount === STORED_COUNT) addRealTime(history, after)
-        assert(serialOrder(after) !== undefined, 'two transactions are each before the other')
+        assert(serialOrder(after) !== undefined, 'the order of transactions has a cycle')
         assert(history.ended.length > 50)
       })
     }

@@ -1,4 +1,4 @@
-// Cached records where others write to the same engine: their version says whether they are still current.
+// Cached records of a shared runner: their version says whether they are still current.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { openMemoryEngine } from '../engine/memory.ts'
 import { encodeKey } from '../key.ts'
 import { keyAfter, prefixRange, type ReadTx, type Step } from '../kv.ts'
 import { encodeSharedRecord } from '../record.ts'
-import { append, get, keyOf, put, rivalWrite, textOf } from './harness.ts'
+import { append, get, keyOf, put, recordText, rivalWrite } from './harness.ts'
 import { openKv } from './runner.ts'
 
 const CACHE = { bytesMax: 2 ** 20, valueBytesMax: 2 ** 10 }
@@ -21,7 +21,7 @@ const ALL = { ...prefixRange(encodeKey('k')), countMax: 99 }
 const openShared = () => openMemoryEngine({ isShared: true })
 
 describe('a cached record', () => {
-  test('is used as long as the engine says that it is unchanged', async () => {
+  test('is used as long as the engine reports it unchanged', async () => {
     const engine = openShared()
     const wanted: Wanted[] = []
     const kv = openKv<string>(
@@ -32,13 +32,13 @@ describe('a cached record', () => {
     await other.write(put(KEY, 'first'))
     const read = () => kv.read((tx) => tx.get(KEY))
     const known = () => wanted.at(-1)?.keys[0]?.known !== undefined
-    assert.deepEqual([textOf(await read()), known()], ['first', false])
+    assert.deepEqual([recordText(await read()), known()], ['first', false])
     const kept = await read()
     assert.equal(await read(), kept)
-    assert.deepEqual([textOf(kept), known()], ['first', true])
+    assert.deepEqual([recordText(kept), known()], ['first', true])
     await other.write(put(KEY, 'second'))
     const changed = await read()
-    assert.deepEqual([textOf(changed), known()], ['second', true])
+    assert.deepEqual([recordText(changed), known()], ['second', true])
     assert.equal(await read(), changed)
     await other.write(function* (tx) {
       tx.delete(KEY)
@@ -46,23 +46,23 @@ describe('a cached record', () => {
     assert.equal(await read(), undefined)
   })
 
-  test('is used in scans as long as its version is the one found', async () => {
+  test('is used in scans as long as the scan finds its version', async () => {
     const engine = openShared()
     const kv = openKv<string>(engine, { cache: CACHE })
     const scan = async () => (await kv.read((tx) => tx.scan(ALL))).map(({ value }) => value)
     await engine.commit([rivalWrite(A, 'a'), rivalWrite(B, 'b')])
     await scan()
     const kept = await scan()
-    assert.deepEqual(kept.map(textOf), ['a', 'b'])
+    assert.deepEqual(kept.map(recordText), ['a', 'b'])
     const again = await scan()
     assert.deepEqual([again[0] === kept[0], again[1] === kept[1]], [true, true])
     await engine.commit([rivalWrite(B, 'changed')])
     const changed = await scan()
-    assert.deepEqual(changed.map(textOf), ['a', 'changed'])
+    assert.deepEqual(changed.map(recordText), ['a', 'changed'])
     assert.equal(changed[0], kept[0])
   })
 
-  test('is not used by a body that writes when somebody else has changed it', async () => {
+  test('is not used by a writer after another runner has changed it', async () => {
     const engine = openShared()
     const runners = [1, 2].map((number) => openKv<string>(engine, { cache: CACHE, number }))
     let expected = ''
@@ -73,7 +73,7 @@ describe('a cached record', () => {
     }
   })
 
-  test('is what was written, under the version it was written with', async () => {
+  test('is the record last written, with the version of that write', async () => {
     const engine = openShared()
     const kv = openKv<string>(engine, { cache: CACHE })
     const fields = [{ n: 0 }, { n: 1 }]
@@ -99,18 +99,18 @@ describe('a cached record', () => {
     ['memory', openShared],
   ] as const) {
     // prettier-ignore
-    test(`of a snapshot is not that of another one: ${name}`, async () => {
+    test(`is never used for a snapshot of another state: ${name}`, async () => {
       const engine = open()
       const kv = openKv<string>(engine, { cache: CACHE })
       const keys = Array.from({ length: 8 }, (_, n) => keyOf(n))
-      // So many round trips that it needs a snapshot.
+      // Enough round trips to need a snapshot.
       const readAll = function* (tx: ReadTx): Step<readonly unknown[]> {
         const found: unknown[] = []
         for (const key of keys) {
           const entries = yield* tx.scan({ from: key, to: keyAfter(key), countMax: 1 })
-          found.push(...entries.map(({ value }) => textOf(value)))
+          found.push(...entries.map(({ value }) => recordText(value)))
         }
-        for (const key of keys) found.push(textOf(yield* tx.get(key)))
+        for (const key of keys) found.push(recordText(yield* tx.get(key)))
         return found
       }
       for (const text of ['a', 'b', 'c']) {

@@ -1,5 +1,5 @@
-// What a body reads where others write to the same engine: everything comes with its version, and what the body
-// has read is recorded, to be checked by the commit. A read that is not known yet waits for the engine.
+// What a body reads if others write to the same engine. Every record comes with its version, and every read is recorded
+// for the commit to check. Whatever is not known yet is fetched from the engine.
 import assert from 'node:assert/strict'
 import type { Cached, RecordCache } from '../cache.ts'
 import {
@@ -18,13 +18,13 @@ import { ready } from '../step.ts'
 import { merge, type FoundRecord, type Reader, type Run, type View } from '../transaction.ts'
 import { isVolatile } from '../volatile.ts'
 
-/** A body yields this for what it needs from the engine, and is resumed when `state` has it. */
+/** A body yields this to fetch something from the engine. It is resumed when `state` has it. */
 export type Want = { readonly key: Key } | { readonly range: WantedRange }
 
 type VersionedRecord = Cached
 type RecordEntry = Entry & { readonly version: Version }
 
-/** Stored records as they were in one state of the engine, or in several where a body has waited in between. */
+/** Stored records of one state of the engine, or of several if the body fetched more than once. */
 export class EngineState {
   readonly keys = new Map<string, VersionedRecord & { readonly key: Key }>()
   readonly ranges = new Map<
@@ -38,12 +38,12 @@ export class EngineState {
     this.#cache = cache
   }
 
-  /** Whether nothing in it can have changed between two fetches. */
+  /** Whether everything comes from one fetch. */
   get isOneState(): boolean {
     return this.#fetchCount <= 1
   }
 
-  /** The entries found for a range; undefined where too few are known to merge `writeCount` writes into them. */
+  /** The entries of a range; undefined if too few are known to merge `writeCount` writes into them. */
   range(range: WantedRange, writeCount: number): readonly RecordEntry[] | undefined {
     const known = this.ranges.get(boundsName(range))
     if (known === undefined) return undefined
@@ -52,7 +52,7 @@ export class EngineState {
     return isComplete || known.range.countMax >= range.countMax + writeCount ? found : undefined
   }
 
-  /** `cached`: for each key, the record that the engine was asked about. */
+  /** `cached`: for each key, the cached record whose version was sent to the engine. */
   learn(
     keys: readonly Key[],
     ranges: readonly WantedRange[],
@@ -107,12 +107,12 @@ function rangeName(range: WantedRange): string {
   return `${range.countMax} ${boundsName(range)}`
 }
 
-/** Scans that differ only in their count have the same name: the longest one serves all. */
+/** Scans that differ only in `countMax` share a name: the longest one serves all. */
 function boundsName({ from, to, reverse = false, part }: WantedRange): string {
   return [reverse, part, from.length, keyName(from), keyName(to)].join(' ')
 }
 
-/** 'durable': only what the engine has. 'ahead': with the writes of this process that are on their way. */
+/** 'durable': the engine's state. 'ahead': the same with pending writes of this process. */
 export type ViewMode = 'durable' | 'ahead'
 
 export class SharedView implements View {
@@ -191,7 +191,7 @@ export class SharedView implements View {
         this.#ranges.set(rangeName(read), { range: read, seen })
         return seen
       }
-      // Each write may replace an entry that was found; by the time they are, there may be more of them.
+      // Each pending write may remove an entry, and more may arrive during the fetch.
       const countMax = range.countMax + 2 * pending.length
       yield { range: { ...range, countMax, part } } satisfies Want
     }
@@ -201,7 +201,7 @@ export class SharedView implements View {
     this.#known.touchVolatile(name, reader)
   }
 
-  /** Whether nothing this process knows of has changed since the body read it: others may still have. */
+  /** Whether this process has not changed anything the body has read. Only the engine knows about other processes. */
   isCurrent(seen: ReadonlySet<Run>): boolean {
     for (const [name, { version }] of this.#keys) {
       const pending = this.#known.pending(name)

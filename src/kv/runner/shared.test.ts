@@ -1,7 +1,8 @@
-// What a runner does that shares its engine with others: it runs bodies again that were overtaken.
+// A runner that shares its engine with others runs overtaken bodies again.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Engine, Transaction } from '../engine/engine.ts'
+import { turn } from '../engine/harness.ts'
 import { openMemoryEngine } from '../engine/memory.ts'
 import { encodeKey } from '../key.ts'
 import { prefixRange, type Key, type Step, type Tx } from '../kv.ts'
@@ -13,9 +14,8 @@ import {
   openHeld,
   put,
   recordOf,
+  recordText,
   rivalWrite,
-  textOf,
-  turn,
   watch,
 } from './harness.ts'
 import { openKv } from './runner.ts'
@@ -48,35 +48,35 @@ describe('a body that is overtaken', () => {
   test('runs again on the current values, which come with the verdict', async () => {
     const { kv, inner, commits, reads, succeedAll } = openHeld('shared')
     let runs = 0
-    const told: string[] = []
+    const events: string[] = []
     const writing = kv.write(function* (tx) {
       runs += 1
-      const [a, b] = [textOf(yield* tx.get(A)), textOf(yield* tx.get(B))]
+      const [a, b] = [recordText(yield* tx.get(A)), recordText(yield* tx.get(B))]
       const all = yield* tx.scanKeys(ALL)
       tx.put(KEY, recordOf(`${a} ${b} ${all.length}`))
       tx.announce(`run ${runs}`)
       return `${a} ${b} ${all.length}`
     })
-    kv.listen((event) => told.push(event))
+    kv.listen((event) => events.push(event))
     await turn()
     assert.equal(reads.length, 3)
     await inner.commit([rivalWrite(B, 'rival')])
     await succeedAll(0)
     assert.equal(await writing, 'undefined rival 1')
     assert.deepEqual([runs, reads.length, commits.length], [2, 3, 2])
-    assert.deepEqual(told, ['run 2'], 'events are told once')
+    assert.deepEqual(events, ['run 2'], 'only the last run announces')
   })
 
-  test('tells no error before it has seen one state', async () => {
+  test('reports no error that comes from reading two states', async () => {
     const { kv, inner, reads, succeedAll } = openHeld('shared')
     await inner.commit([rivalWrite(A, '1'), rivalWrite(B, '1')])
     let runs = 0
     const checking = kv.write(function* (tx) {
       runs += 1
-      const a = textOf(yield* tx.get(A))
-      // Before the second read, somebody else changes both.
+      const a = recordText(yield* tx.get(A))
+      // Before the second read, another writer changes both.
       if (reads.length === 1) void inner.commit([rivalWrite(A, '2'), rivalWrite(B, '2')])
-      const b = textOf(yield* tx.get(B))
+      const b = recordText(yield* tx.get(B))
       if (a !== b) throw new Error(`${a} and ${b}`)
       return a
     })
@@ -84,7 +84,7 @@ describe('a body that is overtaken', () => {
     assert.deepEqual([await checking, runs], ['2', 2])
   })
 
-  test('tells an error that stands', async () => {
+  test('reports an error whose reads are still current', async () => {
     const { kv, commits, succeedAll } = openHeld('shared')
     let runs = 0
     const failing = assert.rejects(kv.write(function* (tx) {
@@ -99,32 +99,32 @@ describe('a body that is overtaken', () => {
     assert.deepEqual([runs, commits.length, commits[0]?.transactions[0]?.writes], [1, 1, []])
   })
 
-  test('takes along those that have seen its writes, and they run again too', async () => {
+  test('makes the bodies that have read its writes run again too', async () => {
     const { kv, inner, commits, succeedAll } = openHeld('shared')
-    const told: string[] = []
-    watch(told, 'first', kv.write(put(keyOf('first'), '')))
+    const outcomes: string[] = []
+    watch(outcomes, 'first', kv.write(put(keyOf('first'), '')))
     await turn()
     const runs: string[] = []
     const derive = (name: string, from: Key, to: Key) =>
       kv.write(function* (tx) {
         runs.push(name)
-        const text = textOf(yield* tx.get(from)) ?? 'none'
+        const text = recordText(yield* tx.get(from)) ?? 'none'
         tx.put(to, recordOf(`${text}>`))
         return text
       })
-    watch(told, 'a to b', derive('a to b', A, B))
+    watch(outcomes, 'a to b', derive('a to b', A, B))
     await turn()
-    watch(told, 'b to c', derive('b to c', B, keyOf('c')))
-    watch(told, 'c to d', derive('c to d', keyOf('c'), keyOf('d')))
-    watch(told, 'aside', derive('aside', keyOf('x'), keyOf('y')))
-    watch(told, 'throwing', kv.write(function* (tx) {
-      throw new Error(textOf(yield* tx.get(keyOf('d'))))
+    watch(outcomes, 'b to c', derive('b to c', B, keyOf('c')))
+    watch(outcomes, 'c to d', derive('c to d', keyOf('c'), keyOf('d')))
+    watch(outcomes, 'aside', derive('aside', keyOf('x'), keyOf('y')))
+    watch(outcomes, 'throwing', kv.write(function* (tx) {
+      throw new Error(recordText(yield* tx.get(keyOf('d'))))
     })) // prettier-ignore
     await turn()
     await inner.commit([rivalWrite(A, 'rival')])
     await commits[0]?.succeed()
     await succeedAll(1)
-    assert.deepEqual(told.toSorted(), [
+    assert.deepEqual(outcomes.toSorted(), [
       'a to b: rival',
       'aside: none',
       'b to c: rival>',
@@ -135,22 +135,22 @@ describe('a body that is overtaken', () => {
     assert.deepEqual(runs.toSorted(), ['a to b', 'a to b', 'aside', 'b to c', 'b to c', 'c to d', 'c to d']) // prettier-ignore
   })
 
-  test('takes along those that wait in the next commit', async () => {
+  test('makes the bodies of the next commit that have read its writes run again too', async () => {
     const { kv, inner, commits, succeedAll } = openHeld('shared')
-    const told: string[] = []
-    watch(told, 'a', kv.write(append(KEY, 'a')))
+    const outcomes: string[] = []
+    watch(outcomes, 'a', kv.write(append(KEY, 'a')))
     await turn()
-    watch(told, 'b', kv.write(append(KEY, 'b')))
-    watch(told, 'other', kv.write(append(A, 'x')))
+    watch(outcomes, 'b', kv.write(append(KEY, 'b')))
+    watch(outcomes, 'other', kv.write(append(A, 'x')))
     await turn()
     await inner.commit([rivalWrite(KEY, 'rival ')])
     await commits[0]?.succeed()
     await succeedAll(1)
     assert.equal(await kv.read(get(KEY)), 'rival ab')
-    assert.deepEqual(told.toSorted(), ['a: rival a', 'b: rival ab', 'other: x'])
+    assert.deepEqual(outcomes.toSorted(), ['a: rival a', 'b: rival ab', 'other: x'])
   })
 
-  test('runs alone after some attempts', async () => {
+  test('runs alone after eight attempts', async () => {
     const inner = openShared()
     let rivals = 0
     const { engine, counts } = interfering(inner, () => {
@@ -161,67 +161,67 @@ describe('a body that is overtaken', () => {
     let runs = 0
     const events: string[] = []
     kv.listen((event) => events.push(event))
-    const told: string[] = []
-    watch(told, 'starving', kv.write(function* (tx) {
+    const outcomes: string[] = []
+    watch(outcomes, 'starving', kv.write(function* (tx) {
       runs += 1
       tx.announce('done')
       tx.put(volatileKey('open'), recordOf(String(runs)))
       return yield* append(KEY, 'own')(tx)
     })) // prettier-ignore
     for (let turns = 0; turns < 50; turns += 1) await turn()
-    assert.deepEqual(told, ['starving: rival 8 own'])
+    assert.deepEqual(outcomes, ['starving: rival 8 own'])
     assert.deepEqual([runs, counts], [9, { commits: 8, alone: 1 }])
     assert.deepEqual(events, ['done'])
     assert.equal(await kv.read(get(KEY)), 'rival 8 own')
     assert.equal(await kv.read(get(volatileKey('open'))), '9')
   })
 
-  test('waits for what its runner is committing before it runs alone', async () => {
+  test('waits for its runner’s commit under way before it runs alone', async () => {
     const { kv, inner, commits, counts } = openHeld('shared')
-    const told: string[] = []
+    const outcomes: string[] = []
     const both = function* (tx: Tx<string>): Step<string> {
-      const other = textOf(yield* tx.get(A)) ?? 'none'
+      const other = recordText(yield* tx.get(A)) ?? 'none'
       return `${yield* append(KEY, 'own')(tx)} ${other}`
     }
-    watch(told, 'starving', kv.write(both))
+    watch(outcomes, 'starving', kv.write(both))
     for (let at = 0; at < 8; at += 1) {
       await turn()
       await inner.commit([rivalWrite(KEY, `rival ${at} `)])
-      if (at === 7) watch(told, 'other', kv.write(append(A, 'other')))
+      if (at === 7) watch(outcomes, 'other', kv.write(append(A, 'other')))
       await turn()
       await commits[at]?.succeed()
     }
     for (let turns = 0; turns < 5; turns += 1) await turn()
-    assert.deepEqual([commits.length, counts.alone, told], [9, 0, []])
+    assert.deepEqual([commits.length, counts.alone, outcomes], [9, 0, []])
     await commits[8]?.succeed()
     for (let turns = 0; turns < 5; turns += 1) await turn()
-    assert.deepEqual(told, ['other: other', 'starving: rival 7 own other'])
+    assert.deepEqual(outcomes, ['other: other', 'starving: rival 7 own other'])
     assert.equal(counts.alone, 1)
   })
 
-  test('keeps others of its runner waiting while it runs alone', async () => {
+  test('makes other bodies of its runner wait while it runs alone', async () => {
     const inner = openShared()
     let rivals = 0
     const { engine, counts } = interfering(inner, async () => {
       rivals += 1
       if (rivals <= 8) await inner.commit([rivalWrite(KEY, 'rival ')])
     })
-    const told: string[] = []
+    const outcomes: string[] = []
     const alone: Engine['alone'] = (work) =>
       engine.alone(async (commit) => {
-        // Others run while it does, on what it is about to change and on something else.
-        watch(told, 'same key', kv.write(append(KEY, '+')))
-        watch(told, 'other key', kv.write(append(A, '+')))
+        // Other bodies run meanwhile, one on the same key and one on another.
+        watch(outcomes, 'same key', kv.write(append(KEY, '+')))
+        watch(outcomes, 'other key', kv.write(append(A, '+')))
         for (let turns = 0; turns < 5; turns += 1) await turn()
         const result = await work(commit)
         for (let turns = 0; turns < 5; turns += 1) await turn()
-        assert.deepEqual([told, counts.commits], [[], 8])
+        assert.deepEqual([outcomes, counts.commits], [[], 8])
         return result
       })
     const kv = openKv<string>({ ...engine, alone })
-    watch(told, 'starving', kv.write(append(KEY, 'own')))
+    watch(outcomes, 'starving', kv.write(append(KEY, 'own')))
     for (let turns = 0; turns < 50; turns += 1) await turn()
-    assert.deepEqual(told.toSorted(), [
+    assert.deepEqual(outcomes.toSorted(), [
       'other key: +',
       'same key: rival own+',
       'starving: rival own',
@@ -229,7 +229,7 @@ describe('a body that is overtaken', () => {
     assert.equal(counts.alone, 1)
   })
 
-  test('fails alone like any other, and others go on', async () => {
+  test('may fail while it runs alone, and later bodies still run', async () => {
     const inner = openShared()
     const { engine, counts } = interfering(inner, () => inner.commit([rivalWrite(KEY, 'rival')]))
     for (const failing of ['the body', 'the commit'] as const) {
@@ -244,7 +244,7 @@ describe('a body that is overtaken', () => {
       const starving = kv.write(function* (tx) {
         runs += 1
         yield* append(KEY, 'own')(tx)
-        // To be checked, so it is overtaken as well.
+        // A second fetch: the commit has to check both reads.
         yield* tx.get(A)
         if (failing === 'the body' && runs === 9) throw new Error('no')
       })
@@ -257,7 +257,7 @@ describe('a body that is overtaken', () => {
 })
 
 describe('versions', () => {
-  test('are never used twice, by one runner or by two', async () => {
+  test('are never reused, within one runner or across several', async () => {
     const engine = openShared()
     const seen: Transaction[] = []
     const watched: Engine = {

@@ -1,6 +1,5 @@
-// Runs bodies where others write to the same engine, or where reads wait. What a body reads is recorded and checked
-// by its commit. A body that was overtaken runs again on the current values; one that is overtaken again and again
-// runs alone.
+// Runs bodies if others write to the same engine, or if reads wait. The reads of a body are recorded, and its commit
+// checks them. A body that was overtaken runs again on the current values, and after several attempts alone.
 import assert from 'node:assert/strict'
 import type { RecordCache } from '../cache.ts'
 import type { Engine, Transaction, Verdict, Version, WantedRange } from '../engine/engine.ts'
@@ -14,14 +13,14 @@ import { Known, ownedWrites } from './known.ts'
 import { CommitQueue } from './queue.ts'
 import { EngineState, SharedView, type Want } from './shared-view.ts'
 
-/** Attempts of a body that others overtake, before it runs alone. */
+/** Attempts before a body runs alone. */
 const ATTEMPTS_MAX = 8
-/** Round trips of a read body, before it gets a snapshot of its own. */
+/** Round trips before a read body gets its own snapshot. */
 const ROUNDS_MAX = 3
 
 type Outcome<T> = { readonly value: T | Need } | { readonly error: unknown }
 
-/** `overtaken` is the state that the body runs on again. */
+/** `overtaken` is the state for the next attempt. */
 type Overtaken = { readonly overtaken: EngineState }
 
 /** A body that has run. */
@@ -41,7 +40,7 @@ export class SharedRunner<Event> {
   readonly #tell: (events: readonly Event[]) => void
   readonly #running = new Set<Promise<unknown>>()
   readonly #starving = new Exclusive()
-  /** While a body runs alone: when others may go on. */
+  /** While a body runs alone: resolves when others may continue. */
   #gate: Promise<void> | undefined
   #version: Version
 
@@ -59,7 +58,7 @@ export class SharedRunner<Event> {
     this.#version = number * 2 ** 32
   }
 
-  /** `end` makes the outcome into what the caller gets. */
+  /** `end` converts the outcome for the caller. */
   read<T, R>(body: (tx: ReadTx) => Step<T>, end: (result: T | Need) => R): Promise<R> {
     return this.#track(this.#read(body).then(end))
   }
@@ -82,13 +81,13 @@ export class SharedRunner<Event> {
     }
   }
 
-  /** Each round reads all that the body is known to need, in one state; then the body starts over. */
+  /** Each round fetches everything the body is known to read, from one state, and starts the body over. */
   async #read<T>(body: (tx: ReadTx) => Step<T>): Promise<T | Need> {
     let state = new EngineState(this.#cache)
     for (let round = 0; round <= ROUNDS_MAX; round += 1) {
       const view = new SharedView(this.#known, state, 'durable')
       const next = runKnown(body(new BodyTx<never>(view)))
-      // Only a commit can tell whether stored and volatile records are of one moment.
+      // Only a commit can tell whether stored and volatile reads belong to the same moment.
       if (view.hasReadVolatile) return this.#write(body)
       if ('outcome' in next) return resultOf(next.outcome)
       const want = next.yielded as Want
@@ -144,8 +143,8 @@ export class SharedRunner<Event> {
   }
 
   /**
-   * Runs a body to its end, fetching what it needs on the way. `finish` follows at once: if other bodies ran in
-   * between, each of many writers of one key would overtake all the others.
+   * Runs a body to its end and fetches what it needs. `finish` follows in the same turn: if other bodies ran in between,
+   * concurrent writers of one key would keep overtaking each other.
    */
   async #run<T, R>(
     body: (tx: Tx<Event>) => Step<T>,
@@ -173,13 +172,13 @@ export class SharedRunner<Event> {
     return finish({ tx, view, state, outcome })
   }
 
-  /** Its outcome, or what it has read as it is now. */
+  /** The outcome, or the current state of its read set if it was overtaken. */
   async #finish<T>(attempt: Attempt<Event, T>): Promise<Outcome<T> | Overtaken> {
     while (this.#gate !== undefined) await this.#gate
     const { tx, view, state, outcome } = attempt
-    // By another body of this process, whose writes it finds when it runs again.
+    // Overtaken by another body of this process. The next attempt sees its writes.
     if (!view.isCurrent(tx.seen)) return { overtaken: state }
-    // Others may have written them since it did.
+    // Others may have written to these since.
     for (const name of tx.volatileWrites.keys()) this.#known.touchVolatile(name, tx)
     const { writes, events, seen } = tx
     const volatileWrites = ownedWrites(tx.volatileWrites)
@@ -202,7 +201,7 @@ export class SharedRunner<Event> {
     }
     return { overtaken: this.#current(reads, verdict) }
 
-    /** Whether nothing has to be asked of the engine: it read one state of the store, or nothing stored at all. */
+    /** Whether the outcome needs no commit: the body read one state of the store, or nothing from it. */
     function isStanding(): boolean {
       if (!hasReadStored) return true
       return state.isOneState && volatileWrites.length === 0 && !view.hasReadVolatile
@@ -218,7 +217,7 @@ export class SharedRunner<Event> {
     return state
   }
 
-  /** Others wait until the body has committed: nobody can overtake it. */
+  /** Others wait until the body has committed, so it can't be overtaken. */
   async #runAlone<T>(body: (tx: Tx<Event>) => Step<T>): Promise<T | Need> {
     let open = (): void => {}
     this.#gate = new Promise((resolve) => {
@@ -256,7 +255,7 @@ function resultOf<T>(outcome: Outcome<T>): T | Need {
   return outcome.value
 }
 
-/** Runs a body until it ends or needs something that is not known. */
+/** Runs a body until it ends or yields something other than a pause. */
 function runKnown<T>(steps: Step<T>): Next<T> {
   for (;;) {
     const next = nextOutcome(steps)

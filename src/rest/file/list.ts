@@ -11,6 +11,7 @@ import {
   xmlNameElement,
   xmlOptional,
 } from '../../http/protocol/xml.ts'
+import { inTurns } from '../../kv/turn.ts'
 import { invalidQuery } from '../../storage/shared/error.ts'
 import { etagOf } from '../../storage/shared/etag.ts'
 import { attributesText } from '../../storage/file/tree/attributes.ts'
@@ -41,7 +42,7 @@ export async function runListDirectoriesAndFiles({ request, service }: FileCall)
   const hasIds = isAtLeast(request.version, '2020-10-02')
   xml.add(`${XML_DECLARATION}<EnumerationResults ${frame(request, address)}>${echo(request)}`)
   xml.add(`${hasIds ? xmlElement('DirectoryId', String(directoryId)) : ''}<Entries>`)
-  for (const item of items) xml.add(itemXml(item, include, hasIds))
+  await inTurns(items, (item) => xml.add(itemXml(item, include, hasIds)))
   xml.add(`</Entries>${nextMarkerXml(next)}</EnumerationResults>`)
   return { status: 200, headers: ['Content-Type', 'application/xml'], body: xml.bytes() }
 }

@@ -54,6 +54,9 @@ const SCAN_BYTES_MAX = 16 * 1024 * 1024
 const FIRST_CHUNK_COUNT_MAX = 256
 const CHUNK_COUNT_MAX = 64
 
+/** Few, because a filter may have hundreds of conditions. */
+const GIVE_WAY_COUNT = 8
+
 const EVERY_ENTITY: FilterExpression = { constant: true }
 
 export function* queryEntities(
@@ -71,11 +74,13 @@ export function* queryEntities(
   while (compareKeys(at, to) < 0) {
     const range = { from: at, to, countMax: chunkCountOf(page) }
     const entries = yield* tx.scan(range)
-    const chunk = entries.map((entry) => addEntity(page, entry))
-    const last = chunk.at(-1)
-    if (page.next !== undefined || last === undefined || chunk.length < range.countMax) break
+    let last: EntityKeys | undefined
+    for (const entry of entries) {
+      last = addEntity(page, entry)
+      if (page.scannedCount % GIVE_WAY_COUNT === 0) yield* giveWay()
+    }
+    if (page.next !== undefined || last === undefined || entries.length < range.countMax) break
     at = nextKey(table.id, last, page.rows)
-    yield* giveWay()
   }
   return { entities: page.entities, next: page.next }
 }

@@ -13,8 +13,7 @@ import type { Metrics, OperationMetrics } from '../start/admin/metrics.ts'
 import type { Options } from '../start/options/options.ts'
 import type { Clock, Store } from '../start/store/store.ts'
 import type { Accounts } from '../storage/shared/account.ts'
-import { getServiceProperties } from '../storage/shared/service.ts'
-import type { ServiceProperties } from '../storage/shared/service-properties.ts'
+import { getServiceProperties } from '../storage/shared/service/service.ts'
 
 /** Everything that a service needs to start. */
 export type RunContext = {
@@ -43,9 +42,8 @@ export function frontOf<Service>(
   own: Own<Service>,
   world: () => AuthWorld,
 ): Front<Service> {
-  const { options, accounts, log, metrics } = context
+  const { options, accounts, log, metrics, store } = context
   const observe = observer(own.name, log, metrics)
-  const properties = cachedProperties(context, own.name)
   return {
     errorAnswer,
     ...own,
@@ -55,44 +53,10 @@ export function frontOf<Service>(
     strictVersion: options.strictApiVersion && !options.skipApiVersionCheck,
     loose: options.loose,
     world,
-    properties: (account) => properties.get(account),
-    observe: (report) => {
-      if (report.operation === 'Set Service Properties') properties.clear()
-      observe(report)
-    },
+    properties: (account) =>
+      store.kv.read((tx) => getServiceProperties(tx, { account, service: own.name })),
+    observe,
     logFault: (error, requestId) => log.error('request failed', { requestId, error }),
-  }
-}
-
-// Cache of service properties: every response depends on them, and they hardly ever change. Entries last until the
-// properties are set, and a second at most, since a Set Service Properties that timed out may still commit.
-const CACHED_MS = 1_000
-
-type CachedProperties = { readonly properties: ServiceProperties; readonly untilMs: number }
-
-function cachedProperties(
-  { accounts, store }: Pick<RunContext, 'accounts' | 'store'>,
-  service: ServiceName,
-) {
-  let cache = new Map<string, CachedProperties>()
-  const read = async (account: string, nowMs: number): Promise<ServiceProperties> => {
-    const current = cache
-    const properties = await store.kv.read((tx) => getServiceProperties(tx, { account, service }))
-    // Only existing accounts, so that made-up names can't fill the map. Into the old map: `clear` replaces it.
-    if (accounts.get(account) !== undefined) {
-      current.set(account, { properties, untilMs: nowMs + CACHED_MS })
-    }
-    return properties
-  }
-  return {
-    get(account: string): ServiceProperties | Promise<ServiceProperties> {
-      const found = cache.get(account)
-      const nowMs = performance.now()
-      return found !== undefined && nowMs < found.untilMs ? found.properties : read(account, nowMs)
-    },
-    clear(): void {
-      cache = new Map()
-    },
   }
 }
 

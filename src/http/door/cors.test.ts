@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { StorageError } from '../../storage/shared/error.ts'
-import type { CorsRule } from '../../storage/shared/service-properties.ts'
+import type { CorsRule } from '../../storage/shared/service/service-properties.ts'
 import { corsHeaders, preflightAnswer } from './cors.ts'
 
 const rule = (over: Partial<CorsRule>): CorsRule => ({

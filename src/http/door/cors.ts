@@ -1,7 +1,7 @@
 // Cross-origin resource sharing. Rules are tried in order, and the first one that matches origin and method
 // decides: if it does not allow the headers, the preflight fails.
 import { StorageError } from '../../storage/shared/error.ts'
-import type { CorsRule } from '../../storage/shared/service-properties.ts'
+import type { CorsRule } from '../../storage/shared/service/service-properties.ts'
 import { optionalHeader, type HeaderFields } from '../protocol/header.ts'
 import type { Answer } from './operation.ts'
 

@@ -9,7 +9,10 @@ import type { ServiceName } from '../../auth/request.ts'
 import type { AuthWorld } from '../../auth/world.ts'
 import type { Accounts } from '../../storage/shared/account.ts'
 import { invalidQuery, StorageError } from '../../storage/shared/error.ts'
-import type { CorsRule, ServiceProperties } from '../../storage/shared/service-properties.ts'
+import type {
+  CorsRule,
+  ServiceProperties,
+} from '../../storage/shared/service/service-properties.ts'
 import { accountFromHeaders, addressOf } from './address.ts'
 import { hostRefusal, type HostRule } from '../protocol/allowed-host.ts'
 import { ClientGone, tooLarge } from '../protocol/body.ts'
@@ -43,7 +46,7 @@ export type Front<Service> = {
   /** `--loose`: headers of unsupported features are ignored instead of refused. */
   readonly loose: boolean
   world(): AuthWorld
-  properties(account: string): ServiceProperties | Promise<ServiceProperties>
+  properties(account: string): Promise<ServiceProperties>
   observe(report: RequestReport): void
   logFault(error: unknown, requestId: string): void
 }
@@ -102,8 +105,7 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
       answer = await runOperation(front, operation, request, identity)
     }
     if (mayNeedCors(request)) {
-      const properties = front.properties(request.account)
-      const { cors } = properties instanceof Promise ? await properties : properties
+      const { cors } = await front.properties(request.account)
       answer = withCors(cors, request, answer)
     }
   } catch (error) {

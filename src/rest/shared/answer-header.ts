@@ -2,7 +2,7 @@
 import type { Identity } from '../../auth/identity.ts'
 import { formatHttpDate } from '../../http/protocol/date.ts'
 import { withoutSignature } from '../../http/protocol/signature-field.ts'
-import type { CopyState } from '../../storage/shared/copy-state.ts'
+import type { CopyState } from '../../storage/shared/copy/copy-state.ts'
 import { etagOf, timestampOf } from '../../storage/shared/etag.ts'
 
 /** ETag and Last-Modified. */

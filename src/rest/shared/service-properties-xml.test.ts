@@ -7,7 +7,7 @@ import {
   setServiceProperties,
   type ServiceProperties,
   type StorageService,
-} from '../../storage/shared/service-properties.ts'
+} from '../../storage/shared/service/service-properties.ts'
 import { decodeServiceProperties, encodeServiceProperties } from './service-properties-xml.ts'
 
 const document = (inner: string) => `<StorageServiceProperties>${inner}</StorageServiceProperties>`

@@ -15,7 +15,7 @@ import {
   type SmbSettings,
   type StaticWebsite,
   type StorageService,
-} from '../../storage/shared/service-properties.ts'
+} from '../../storage/shared/service/service-properties.ts'
 import {
   invalidXml,
   parseXml,

@@ -15,7 +15,10 @@ import type { Kv } from '../../kv/kv.ts'
 import type { Accounts } from '../../storage/shared/account.ts'
 import { invalidQuery, StorageError } from '../../storage/shared/error.ts'
 import type { Moment } from '../../node/moment.ts'
-import { changeServiceProperties, getServiceProperties } from '../../storage/shared/service.ts'
+import {
+  changeServiceProperties,
+  getServiceProperties,
+} from '../../storage/shared/service/service.ts'
 import type { CopySources } from './copy/copy-sources.ts'
 
 /** What the account-level operations need from a service. */

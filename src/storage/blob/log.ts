@@ -9,7 +9,7 @@ import { blobKeyPrefix } from './keys.ts'
 import { putBlob, type PutBlob, type PutBody } from './put.ts'
 import { NO_CONDITIONS } from '../shared/condition.ts'
 import type { Moment } from '../../node/moment.ts'
-import type { Logging, StorageService } from '../shared/service-properties.ts'
+import type { Logging, StorageService } from '../shared/service/service-properties.ts'
 
 /** Log lines of one hour. */
 type LogBatch = {

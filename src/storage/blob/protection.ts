@@ -1,7 +1,7 @@
 // Account settings that keep former states of blobs: versioning, and the retention of deleted blobs and
 // containers. Each write reads them in its transaction, so a change takes effect with the next write.
 import type { ReadTx, Step } from '../../kv/kv.ts'
-import { getServiceProperties } from '../shared/service.ts'
+import { getServiceProperties } from '../shared/service/service.ts'
 import type { Blob } from './record.ts'
 
 export type Protection = {

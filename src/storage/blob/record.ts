@@ -1,6 +1,6 @@
 // The record of a blob. How requests find it is in blob.ts.
 import type { ContentHeaders } from '../shared/content-headers.ts'
-import type { CopyState } from '../shared/copy-state.ts'
+import type { CopyState } from '../shared/copy/copy-state.ts'
 import type { Lease } from '../shared/lease.ts'
 import type { Metadata } from '../shared/metadata.ts'
 import type { Deleted } from '../shared/retention.ts'

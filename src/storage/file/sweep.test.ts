@@ -7,7 +7,7 @@ import { openMemoryKv } from '../../kv/memory-kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { mapKey } from '../../extent/content/map.ts'
 import { createMoments } from '../../node/moment.ts'
-import { changeServiceProperties } from '../shared/service.ts'
+import { changeServiceProperties } from '../shared/service/service.ts'
 import { sweepBlobs } from '../blob/sweep.ts'
 import {
   deleteEntry,

@@ -2,8 +2,8 @@
 // container $logs. As in Azure, no request waits for it; a crash loses the lines that were not written yet.
 import { analyticsLine, logKindOf, type LogKind } from './analytics-line.ts'
 import type { RequestReport } from '../../../http/door/serve.ts'
-import type { Logging, StorageService } from '../../../storage/shared/service-properties.ts'
-import { getServiceProperties } from '../../../storage/shared/service.ts'
+import type { Logging, StorageService } from '../../../storage/shared/service/service-properties.ts'
+import { getServiceProperties } from '../../../storage/shared/service/service.ts'
 import type { BlobService } from '../service.ts'
 import { discard, once, upload } from '../../shared/upload.ts'
 import { putLog } from '../../../storage/blob/log.ts'

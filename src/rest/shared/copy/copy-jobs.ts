@@ -4,7 +4,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { fetchSource, type FetchedSource } from '../../../http/client/fetch-source.ts'
 import type { Key } from '../../../kv/kv.ts'
-import type { CopyOutcome, PendingCopy } from '../../../storage/shared/copy-state.ts'
+import type { CopyOutcome, PendingCopy } from '../../../storage/shared/copy/copy-state.ts'
 import { StorageError } from '../../../storage/shared/error.ts'
 import { CONNECT_TIMEOUT_MS, IDLE_TIMEOUT_MS } from './remote-source.ts'
 import type { ContentService } from '../service.ts'

@@ -5,7 +5,7 @@ import type { Request } from '../../../http/door/operation.ts'
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import type { Attempted, Kv } from '../../../kv/kv.ts'
 import type { ContentHeaders } from '../../../storage/shared/content-headers.ts'
-import type { OtherSource } from '../../../storage/shared/copy-source.ts'
+import type { OtherSource } from '../../../storage/shared/copy/copy-source.ts'
 import type { Metadata } from '../../../storage/shared/metadata.ts'
 import type { ByteSource } from '../byte-source.ts'
 

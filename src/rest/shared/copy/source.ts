@@ -9,7 +9,7 @@ import { optionalHeader, requiredHeader } from '../../../http/protocol/header.ts
 import type { Call, Request } from '../../../http/door/operation.ts'
 import { withoutSignature } from '../../../http/protocol/signature-field.ts'
 import type { Accounts } from '../../../storage/shared/account.ts'
-import { ofSource } from '../../../storage/shared/copy-source.ts'
+import { ofSource } from '../../../storage/shared/copy/copy-source.ts'
 import { invalidHeader, StorageError } from '../../../storage/shared/error.ts'
 import type { CopySource, CopySources, SourceServiceName } from './copy-sources.ts'
 import { requestOfUrl } from '../other-resource.ts'

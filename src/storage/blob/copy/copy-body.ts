@@ -2,7 +2,7 @@
 import { addReferences } from '../../../extent/content/reference.ts'
 import type { Piece } from '../../../extent/content/slice.ts'
 import type { Step, Tx } from '../../../kv/kv.ts'
-import { completedCopy, type CopyState } from '../../shared/copy-state.ts'
+import { completedCopy, type CopyState } from '../../shared/copy/copy-state.ts'
 import type { Moment } from '../../../node/moment.ts'
 import type { BlobAddress } from '../blob.ts'
 import type { Blob } from '../record.ts'

@@ -3,7 +3,7 @@
 import type { Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
 import { need } from '../../../kv/step.ts'
-import { completedCopy, type CopyState } from '../../shared/copy-state.ts'
+import { completedCopy, type CopyState } from '../../shared/copy/copy-state.ts'
 import { ENCRYPTION_NEEDED } from '../../shared/encryption-needed.ts'
 import { requireEncryptionScope } from '../../shared/encryption-scope.ts'
 import { StorageError } from '../../shared/error.ts'

@@ -3,8 +3,8 @@
 // only the difference would gain nothing; what matters are the service's rules.
 import type { Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
-import { ofSource } from '../../shared/copy-source.ts'
-import { completedCopy, type CopyState } from '../../shared/copy-state.ts'
+import { ofSource } from '../../shared/copy/copy-source.ts'
+import { completedCopy, type CopyState } from '../../shared/copy/copy-state.ts'
 import { StorageError } from '../../shared/error.ts'
 import { parseTimestamp } from '../../shared/etag.ts'
 import type { Moment } from '../../../node/moment.ts'

@@ -1,10 +1,10 @@
-// Copy Blob from another server, which takes time: shared/pending-copy.ts for blobs. The destination is empty
+// Copy Blob from another server, which takes time: shared/copy/pending-copy.ts for blobs. The destination is empty
 // until the copy succeeds.
 import { decodeKey } from '../../../kv/key.ts'
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
 import type { ContentHeaders } from '../../shared/content-headers.ts'
-import type { CopyOutcome, CopyState, PendingCopy } from '../../shared/copy-state.ts'
+import type { CopyOutcome, CopyState, PendingCopy } from '../../shared/copy/copy-state.ts'
 import { checkLeaseForWrite } from '../../shared/lease.ts'
 import { dropMap } from '../../../extent/content/map.ts'
 import type { Metadata } from '../../shared/metadata.ts'
@@ -15,7 +15,7 @@ import {
   requirePendingCopy,
   type CopyEnd,
   type CopyRemote,
-} from '../../shared/pending-copy.ts'
+} from '../../shared/copy/pending-copy.ts'
 import { modifiedAt } from '../../shared/modified.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { decodeStored, findBlob, requireBlob, type BlobAddress } from '../blob.ts'

@@ -15,7 +15,7 @@ import {
   type OtherSource,
   type SourceContent,
   type SourceState,
-} from '../../shared/copy-source.ts'
+} from '../../shared/copy/copy-source.ts'
 import { StorageError } from '../../shared/error.ts'
 import { findBlobAt, isPast, requireBlob, type BlobAddress } from '../blob.ts'
 import type { Blob, StoredBlob } from '../record.ts'

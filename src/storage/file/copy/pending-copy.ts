@@ -1,8 +1,8 @@
-// Copy File from another server, which takes time: shared/pending-copy.ts for files. The destination has its full
+// Copy File from another server, which takes time: shared/copy/pending-copy.ts for files. The destination has its full
 // length from the start and reads as zeros until the copy succeeds.
 import { decodeKey } from '../../../kv/key.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
-import type { CopyOutcome, CopyState, PendingCopy } from '../../shared/copy-state.ts'
+import type { CopyOutcome, CopyState, PendingCopy } from '../../shared/copy/copy-state.ts'
 import { checkLeaseForWrite } from '../../shared/lease.ts'
 import { dropMap } from '../../../extent/content/map.ts'
 import {
@@ -12,7 +12,7 @@ import {
   requirePendingCopy,
   type CopyEnd,
   type CopyRemote,
-} from '../../shared/pending-copy.ts'
+} from '../../shared/copy/pending-copy.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { announceChange, NOTIFY } from '../tree/change-event.ts'
 import { checkFileLength, makeCopy, type FileCopyRequest, type CopiedSource } from './copy.ts'

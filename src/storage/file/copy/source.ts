@@ -1,6 +1,6 @@
 // A file as the source of a copy to a file or a blob. As with Get File, SMB clients that deny reading prevent it.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
-import type { SourceState } from '../../shared/copy-source.ts'
+import type { SourceState } from '../../shared/copy/copy-source.ts'
 import { checkNoPendingFileCopy } from '../open/rest-guard.ts'
 import { locate, requireNode, type Existing, type FileAddress } from '../tree/node.ts'
 import { msOfFileTime } from '../tree/file-time.ts'

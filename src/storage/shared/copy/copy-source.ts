@@ -1,10 +1,10 @@
 // The source of a copy: a blob or file as the other service sees it, and how its errors are reported to the
 // client of the destination.
-import type { Hole, Piece } from '../../extent/content/slice.ts'
-import type { ReadTx, Step } from '../../kv/kv.ts'
-import type { ContentHeaders } from './content-headers.ts'
-import { StorageError } from './error.ts'
-import type { Metadata } from './metadata.ts'
+import type { Hole, Piece } from '../../../extent/content/slice.ts'
+import type { ReadTx, Step } from '../../../kv/kv.ts'
+import type { ContentHeaders } from '../content-headers.ts'
+import { StorageError } from '../error.ts'
+import type { Metadata } from '../metadata.ts'
 
 /** A blob or file, as a copy to the other service reads it. */
 export type SourceState = {

@@ -1,8 +1,8 @@
 // The record of a service's properties. It doesn't exist until the first Set Service Properties.
-import { derived } from '../../kv/derived.ts'
-import { encodeKey } from '../../kv/key.ts'
-import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { decodeRecord, encodeRecord, type StoredRecord } from '../../kv/record.ts'
+import { derived } from '../../../kv/derived.ts'
+import { encodeKey } from '../../../kv/key.ts'
+import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
+import { decodeRecord, encodeRecord, type StoredRecord } from '../../../kv/record.ts'
 import { checkProtocolSettings } from './protocol-settings.ts'
 import {
   DEFAULT_SERVICE_PROPERTIES,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StorageError } from './error.ts'
+import { StorageError } from '../error.ts'
 import {
   checkServiceProperties,
   DEFAULT_SERVICE_PROPERTIES,

@@ -1,7 +1,7 @@
 // Properties of an account's service: logging, metrics, CORS, retention, static website, protocols. Set
 // replaces each root element that it names completely, and keeps the others. The service validates the document
 // against a schema, so missing or out-of-range values are InvalidXmlDocument.
-import { invalidXmlNode, StorageError } from './error.ts'
+import { invalidXmlNode, StorageError } from '../error.ts'
 
 export type StorageService = 'blob' | 'queue' | 'table' | 'file'
 

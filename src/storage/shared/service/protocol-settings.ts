@@ -1,6 +1,6 @@
 // ProtocolSettings of Set File Service Properties. Only the settings that are in effect anyway are accepted, so
 // that clients can write back what they have read. Settings that would have no effect are rejected.
-import { invalidXmlNode, StorageError } from './error.ts'
+import { invalidXmlNode, StorageError } from '../error.ts'
 import type { ProtocolSettings, SmbSettings } from './service-properties.ts'
 
 type SmbList = Extract<

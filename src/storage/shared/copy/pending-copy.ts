@@ -2,12 +2,19 @@
 // collect in a map of their own that nobody sees, and a record beside the destination says how far the copy has
 // got, so that a crash costs only the part that was being read. Whoever ends the copy (the job, an abort, a
 // sweep) deletes the record; the others then find no copy.
-import type { Piece } from '../../extent/content/slice.ts'
-import { dropMap, putMapRecord } from '../../extent/content/map.ts'
-import { keyAfter, type Key, type KeyRange, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import type { Piece } from '../../../extent/content/slice.ts'
+import { dropMap, putMapRecord } from '../../../extent/content/map.ts'
+import {
+  keyAfter,
+  type Key,
+  type KeyRange,
+  type ReadTx,
+  type Step,
+  type Tx,
+} from '../../../kv/kv.ts'
+import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import type { CopyOutcome, CopyState, PendingCopy } from './copy-state.ts'
-import { StorageError } from './error.ts'
+import { StorageError } from '../error.ts'
 
 /** What a service knows about its copies: where their records are, and what they copy to. */
 type CopyKind<Place, Destination, Pending> = {

@@ -99,9 +99,11 @@ export class RecordCache {
     else this.keep(name, new StoredRecord(fieldsOf(value), record.fields, false), version)
   }
 
-  drop(name: string): void {
+  /** Returns whether the record was cached. */
+  drop(name: string): boolean {
     const entry = this.#byName.get(name)
     if (entry !== undefined) this.#remove(entry)
+    return entry !== undefined
   }
 
   #evict(): void {

@@ -117,7 +117,7 @@ describe('the cache of a local runner', () => {
     assert.equal(await during(scan), 1, 'only the changed record is read again')
   })
 
-  test('keeps a record on its second write if its fields are decoded', async () => {
+  test('keeps a cached record when it is overwritten, if its fields are decoded', async () => {
     const { kv, during } = openCounting()
     const fields = [{ n: 0 }, { n: 1 }, { n: 2 }]
     const write = (n: number) =>
@@ -125,12 +125,22 @@ describe('the cache of a local runner', () => {
         tx.put(KEY, encodeSharedRecord(fields[n] ?? {}))
       })
     await write(0)
+    for (let again = 0; again < 2; again += 1) await kv.read((tx) => tx.get(KEY))
     await write(1)
     const read = async (n: number) =>
       assert.equal((await kv.read((tx) => tx.get(KEY)))?.fields, fields[n])
     assert.equal(await during(() => read(1)), 0)
     await Promise.all([write(0), write(1), write(2)])
     assert.equal(await during(() => read(2)), 0)
+  })
+
+  test('does not keep a record that is created, even though its absence was read', async () => {
+    const { kv, during } = openCounting()
+    await kv.write(function* (tx) {
+      assert.equal(yield* tx.get(KEY), undefined)
+      tx.put(KEY, encodeSharedRecord({ n: 0 }))
+    })
+    assert.equal(await during(() => kv.read(get(KEY))), 1)
   })
 
   test('does not keep a write that a later one replaces', async () => {
@@ -140,6 +150,7 @@ describe('the cache of a local runner', () => {
       watch([], kind, kv.write(function* (tx) { tx.put(KEY, record[kind]) })) // prettier-ignore
     write('shared')
     await succeedAll(0)
+    for (let again = 0; again < 2; again += 1) await kv.read((tx) => tx.get(KEY))
     write('shared')
     write('plain')
     await succeedAll(1)

@@ -32,6 +32,8 @@ export class CommitQueue {
   #committing: Promise<void> | undefined
   #atRest: (() => void)[] = []
   #failureCount = 0
+  /** Records that were cached when a run overwrote them. They are cached again once the write is durable. */
+  readonly #hot = new Set<string>()
 
   constructor(engine: Engine, known: Known, cache: RecordCache) {
     this.#engine = engine
@@ -46,7 +48,7 @@ export class CommitQueue {
 
   add(queued: QueuedRun): void {
     this.#known.add(queued.run)
-    for (const name of queued.run.writes.keys()) this.#cache.drop(name)
+    for (const name of queued.run.writes.keys()) if (this.#cache.drop(name)) this.#hot.add(name)
     this.#waiting.push(queued)
     this.#committing ??= this.#commitWaiting()
   }
@@ -127,15 +129,17 @@ export class CommitQueue {
       }
     }
     this.#waiting = left
+    this.#hot.clear()
     this.#known.restart(left.map(({ run }) => run))
     return retried.map((queued) => [queued, refused.get(queued.run)])
   }
 
   #keepWritten(run: Run): void {
-    for (const [name, { key, value }] of run.writes) {
+    if (this.#hot.size === 0) return
+    for (const [name, { value }] of run.writes) {
+      if (this.#known.isPending(name) || !this.#hot.delete(name)) continue
       // Records that are not parsed yet are left to their first reader.
-      if (value?.isParsed !== true || this.#known.isPending(name)) continue
-      if (this.#cache.wasSeen(key)) this.#cache.keepWritten(name, value, run.version)
+      if (value?.isParsed === true) this.#cache.keepWritten(name, value, run.version)
     }
   }
 
@@ -143,6 +147,7 @@ export class CommitQueue {
   #failAll(group: readonly QueuedRun[], error: unknown): void {
     const failed = [...group, ...this.#waiting.splice(0)]
     this.#failureCount += 1
+    this.#hot.clear()
     this.#known.restart([])
     for (const queued of failed) queued.fail(error)
   }

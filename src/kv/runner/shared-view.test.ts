@@ -81,6 +81,7 @@ describe('a cached record', () => {
       await kv.write(function* (tx) {
         tx.put(KEY, encodeSharedRecord(each))
       })
+      for (let again = 0; again < 2; again += 1) await kv.read((tx) => tx.get(KEY))
     }
     assert.equal((await kv.read((tx) => tx.get(KEY)))?.fields, fields[1])
     await engine.commit([{ writes: [{ key: KEY, value: encodeSharedRecord({ n: 2 }).value, version: 1 }] }]) // prettier-ignore

@@ -1,8 +1,9 @@
 // The record of a service's properties. It doesn't exist until the first Set Service Properties.
 import { derived } from '../../../kv/derived.ts'
 import { encodeKey } from '../../../kv/key.ts'
-import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
+import type { Key, ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { decodeRecord, encodeRecord, type StoredRecord } from '../../../kv/record.ts'
+import { memoize } from '../../../memory/memoize.ts'
 import { checkProtocolSettings } from './protocol-settings.ts'
 import {
   DEFAULT_SERVICE_PROPERTIES,
@@ -14,9 +15,21 @@ import {
 
 type ServiceAddress = { readonly account: string; readonly service: StorageService }
 
-/** → ServiceProperties */
-function servicePropertiesKey({ account, service }: ServiceAddress) {
-  return encodeKey('service-properties', account, service)
+/** → ServiceProperties. Memoized, because nearly every request reads them. */
+function servicePropertiesKey({ account, service }: ServiceAddress): Key {
+  return KEY_OF[service](account)
+}
+
+const KEY_OF: Readonly<Record<StorageService, (account: string) => Key>> = {
+  blob: keyOfService('blob'),
+  queue: keyOfService('queue'),
+  table: keyOfService('table'),
+  file: keyOfService('file'),
+}
+
+/** Copied, since a memoized key would keep the shared memory of many keys alive. */
+function keyOfService(service: StorageService): (account: string) => Key {
+  return memoize((account) => Buffer.from(encodeKey('service-properties', account, service)))
 }
 
 export function* getServiceProperties(

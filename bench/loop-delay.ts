@@ -11,23 +11,25 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { startServer } from '../src/server.ts'
+import { SMB_ROW } from './loop-smb.ts'
 import { ACCOUNT, accountSas } from './sas.ts'
 
-type Ports = Readonly<Record<'blob' | 'queue' | 'table' | 'file', number>>
+type Ports = Readonly<Record<'blob' | 'queue' | 'table' | 'file' | 'smb', number>>
 type Ask = {
-  readonly service: keyof Ports
+  readonly service: Exclude<keyof Ports, 'smb'>
   readonly method: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
 }
 type Asked = { readonly status: number; readonly text: string }
-type World = {
+export type World = {
+  readonly smbPort: number
   ask(ask: Ask): Promise<Asked>
   source(service: keyof Ports, path: string): string
   measure(name: string, run: () => Promise<unknown>): Promise<void>
 }
-type Row = { readonly name: string; run(world: World): Promise<void> }
+export type Row = { readonly name: string; run(world: World): Promise<void> }
 
 const CONNECTIONS = 16
 const PARTS = Number(process.env['PARTS'] ?? 50_000)
@@ -48,8 +50,9 @@ async function serve(folder: string): Promise<void> {
       if (word === 'end') turns.end()
     }, 5)
   })
-  const { blobPort, queuePort, tablePort, filePort } = server
-  process.send?.({ blob: blobPort, queue: queuePort, table: tablePort, file: filePort })
+  const { blobPort, queuePort, tablePort, filePort, smbPort } = server
+  const rest = { blob: blobPort, queue: queuePort, table: tablePort, file: filePort }
+  process.send?.({ ...rest, smb: smbPort })
 }
 
 /** CPU time of the longest turn of the event loop. Unlike elapsed time, it does not depend on other load. */
@@ -114,6 +117,7 @@ function worldOf(child: ChildProcess, ports: Ports): World {
     return report
   }
   return {
+    smbPort: ports.smb,
     ask: async (wanted) => {
       const answer = await ask(wanted)
       if (answer.status >= 400)
@@ -510,6 +514,7 @@ const ROWS: readonly Row[] = [
       )
     },
   },
+  SMB_ROW,
 ]
 
 async function main(words: readonly string[]): Promise<void> {

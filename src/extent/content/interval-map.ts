@@ -44,17 +44,41 @@ export function overlappingIntervals(map: IntervalMap, range: ByteRange): Interv
 
 /** The bytes of `range`, in order and without gaps, for `ExtentStore.read`. */
 export function readIntervals(map: IntervalMap, range: ByteRange): (Piece | Hole)[] {
-  const pieces: (Piece | Hole)[] = []
-  let at = range.from
-  for (const interval of overlappingIntervals(map, range)) {
-    const start = Math.max(at, interval.offset)
-    const end = Math.min(range.to, intervalEnd(interval))
-    if (start > at) pieces.push({ slice: undefined, lengthBytes: start - at })
-    pieces.push(cutPiece(interval.piece, start - interval.offset, end - start))
-    at = end
+  const reading = new RangeReading(range)
+  for (const { offset, piece } of overlappingIntervals(map, range)) reading.add(offset, piece)
+  return reading.end()
+}
+
+/** Collects the bytes of a range from pieces that arrive in order, and fills the gaps. */
+export class RangeReading {
+  readonly #pieces: (Piece | Hole)[] = []
+  readonly #to: number
+  #at: number
+
+  constructor({ from, to }: ByteRange) {
+    this.#at = from
+    this.#to = to
   }
-  if (at < range.to) pieces.push({ slice: undefined, lengthBytes: range.to - at })
-  return pieces
+
+  /** Ignores what is outside of the range. */
+  add(offset: number, piece: Piece): void {
+    const start = Math.max(this.#at, offset)
+    const end = Math.min(this.#to, offset + piece.lengthBytes)
+    if (start >= end) return
+    this.#fillTo(start)
+    this.#pieces.push(cutPiece(piece, start - offset, end - start))
+    this.#at = end
+  }
+
+  /** All pieces; nothing may be added after it. */
+  end(): (Piece | Hole)[] {
+    this.#fillTo(this.#to)
+    return this.#pieces
+  }
+
+  #fillTo(end: number): void {
+    if (this.#at < end) this.#pieces.push({ slice: undefined, lengthBytes: end - this.#at })
+  }
 }
 
 /** Merges adjacent ranges; the input is sorted and has no overlaps. */

@@ -17,8 +17,8 @@ export type MapRanges = {
   readonly next: number | undefined
 }
 
-/** Records of a map per scan. */
-const SCAN_COUNT = 1_000
+/** Records of a map per scan, about as many as are read and compared in a millisecond. */
+const SCAN_COUNT = 256
 /** Records after which a page of the answer ends, however few ranges it has. */
 const RECORD_COUNT_MAX = 50_000
 
@@ -61,16 +61,17 @@ export function* changedRanges(
 const GONE = { extent: -1, offset: -1, lengthBytes: 0, crc32: 0 }
 
 /** `intervals`, with the cleared ranges in their gaps. */
-function withCleared(intervals: readonly Interval[], cleared: readonly ByteRange[]): Interval[] {
+function withCleared(
+  intervals: readonly Interval[],
+  cleared: readonly ByteRange[],
+): readonly Interval[] {
   const gone = cleared.flatMap((range) =>
     gapsOf(intervals, range).map(({ from, to }) => ({
       offset: from,
       piece: { slice: GONE, from: 0, lengthBytes: to - from },
     })),
   )
-  return gone.length === 0
-    ? [...intervals]
-    : [...intervals, ...gone].sort((a, b) => a.offset - b.offset)
+  return gone.length === 0 ? intervals : [...intervals, ...gone].sort((a, b) => a.offset - b.offset)
 }
 
 function gapsOf(intervals: readonly Interval[], { from, to }: ByteRange): ByteRange[] {
@@ -95,24 +96,23 @@ function* mapSegment(tx: ReadTx, mapId: number | undefined, window: ByteRange): 
   if (mapId === undefined) return { intervals: [], to: window.to }
   const start = mapKey(mapId, window.from)
   const begun = { from: mapKey(mapId, 0), to: start, countMax: 1, reverse: true }
-  const entries = [...(yield* tx.scan(begun))]
+  const intervals: Interval[] = []
+  for (const { value } of yield* tx.scan(begun)) addIntervals(intervals, value)
   const within = { from: start, to: mapKey(mapId, window.to), countMax: SCAN_COUNT }
   const found = yield* tx.scan(within)
-  entries.push(...found)
-  const intervals = entries.flatMap(({ value }) => intervalsOf(value))
+  for (const { value } of found) addIntervals(intervals, value)
   const last = intervals.at(-1)
   if (last === undefined || found.length < SCAN_COUNT) return { intervals, to: window.to }
   return { intervals, to: Math.min(intervalEnd(last), window.to) }
 }
 
-function intervalsOf(value: StoredRecord): Interval[] {
+function addIntervals(intervals: Interval[], value: StoredRecord): void {
   const { content } = decodeRecord<MapRecord>(value)
   let offset = content.at ?? 0
-  return content.pieces.map((piece) => {
-    const interval = { offset, piece }
+  for (const piece of content.pieces) {
+    intervals.push({ offset, piece })
     offset += piece.lengthBytes
-    return interval
-  })
+  }
 }
 
 /** Sorted by offset, as the service does, not by kind. */
@@ -122,10 +122,9 @@ function changesIn(
   part: ByteRange,
 ): MapRange[] {
   const { changed, cleared } = diffIntervals(clip(before, part), clip(now, part))
-  const ranges = [
-    ...changed.map((range) => ({ ...range, isCleared: false })),
-    ...cleared.map((range) => ({ ...range, isCleared: true })),
-  ]
+  const ranges: MapRange[] = changed.map(({ from, to }) => ({ from, to, isCleared: false }))
+  if (cleared.length === 0) return ranges
+  for (const { from, to } of cleared) ranges.push({ from, to, isCleared: true })
   return ranges.sort((a, b) => a.from - b.from)
 }
 

@@ -1,6 +1,6 @@
 // Maps: content that is stored as one record per write, found by offset, so that a write costs the same whatever the
 // size of the content. Page and append blobs, long block lists and files have one each.
-import { clearOverlapping, overwriteOverlapping, readIntervals } from './interval-map.ts'
+import { clearOverlapping, overwriteOverlapping, RangeReading } from './interval-map.ts'
 import type { ByteRange, Interval, IntervalEdit } from './interval-map.ts'
 import { addReferences, removeReferences } from './reference.ts'
 import { cutPiece } from './slice-list.ts'
@@ -58,10 +58,10 @@ const INLINE_END = 64 * 1024
 
 /** Records per scan: few at first, since a record of a block list has hundreds of pieces. */
 const SCAN_COUNT_MIN = 32
-const SCAN_COUNT_MAX = 1_000
+const SCAN_COUNT_MAX = 256
 
 /** Pieces that are handled in about a millisecond. */
-const GIVE_WAY_PIECES = 1_000
+const GIVE_WAY_PIECES = 256
 
 /** The bytes of `range`, in order and without gaps, for `ExtentStore.read`. */
 export function* readMap(tx: ReadTx, mapId: number, range: ByteRange): Step<(Piece | Hole)[]> {
@@ -72,30 +72,28 @@ export function* readMap(tx: ReadTx, mapId: number, range: ByteRange): Step<(Pie
   if (first !== undefined && lengthBytes > 0 && first.lengthBytes >= lengthBytes) {
     return [cutPiece(first, 0, lengthBytes)]
   }
-  const intervals = yield* mapIntervals(tx, mapId, range)
-  if (intervals.length > GIVE_WAY_PIECES) yield* giveWay()
-  const pieces = readIntervals(intervals, range)
-  if (pieces.length > GIVE_WAY_PIECES) yield* giveWay()
-  return pieces
+  const reading = new RangeReading(range)
+  yield* walkMap(tx, mapId, range, (_key, { content: { at = 0, pieces } }) => {
+    let offset = at
+    for (const piece of pieces) {
+      reading.add(offset, piece)
+      offset += piece.lengthBytes
+    }
+  })
+  return reading.end()
 }
 
 /** The intervals of a map that have a byte in `range`, in order. */
 export function* mapIntervals(tx: ReadTx, mapId: number, range: ByteRange): Step<Interval[]> {
   const intervals: Interval[] = []
-  let pieceCount = 0
-  for (const { record } of yield* mapRecords(tx, mapId, range)) {
-    pieceCount += record.content.pieces.length
-    if (pieceCount > GIVE_WAY_PIECES) {
-      pieceCount = 0
-      yield* giveWay()
-    }
-    let offset = record.content.at ?? 0
-    for (const piece of record.content.pieces) {
+  yield* walkMap(tx, mapId, range, (_key, { content: { at = 0, pieces } }) => {
+    let offset = at
+    for (const piece of pieces) {
       const end = offset + piece.lengthBytes
       if (end > range.from && offset < range.to) intervals.push({ offset, piece })
       offset = end
     }
-  }
+  })
   return intervals
 }
 
@@ -103,12 +101,23 @@ export type MapRecordEntry = { readonly key: Key; readonly record: MapRecord }
 
 /** The records that may have a byte in `range`, including the one that begins before it. */
 export function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<MapRecordEntry[]> {
+  const entries: MapRecordEntry[] = []
+  yield* walkMap(tx, mapId, range, (key, record) => entries.push({ key, record }))
+  return entries
+}
+
+/** Calls `visit` for the records that may have a byte in `range`, in order, and gives way between them. */
+function* walkMap(
+  tx: ReadTx,
+  mapId: number,
+  range: ByteRange,
+  visit: (key: Key, record: MapRecord) => void,
+): Step<void> {
   const from = mapKey(mapId, range.from)
   const record = yield* getMapRecord(tx, from)
   // Most reads match a single write, and a lookup costs less than a scan.
-  if (record !== undefined && endOf(record) >= range.to) return [{ key: from, record }]
+  if (record !== undefined && endOf(record) >= range.to) return visit(from, record)
   const to = range.to === Infinity ? mapRange(mapId).to : mapKey(mapId, range.to)
-  const entries: MapRecordEntry[] = []
   let next: Key | undefined = from
   let countMax = SCAN_COUNT_MIN
   while (next !== undefined) {
@@ -116,13 +125,13 @@ export function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<M
     // Records do not overlap: if one begins at the start of the range, no earlier one reaches into it.
     if (next === from && range.from > 0 && !isAt(found[0], from)) {
       const before = { from: mapKey(mapId, 0), to: from, countMax: 1, reverse: true }
-      entries.push(...(yield* tx.scan(before)).map(decodeEntry))
+      for (const { key, value } of yield* tx.scan(before)) visit(key, decodeMapRecord(value))
     }
     let pieceCount = 0
-    for (const entry of found) {
-      const decoded = decodeEntry(entry)
-      entries.push(decoded)
-      pieceCount += decoded.record.content.pieces.length
+    for (const { key, value } of found) {
+      const decoded = decodeMapRecord(value)
+      visit(key, decoded)
+      pieceCount += decoded.content.pieces.length
       if (pieceCount > GIVE_WAY_PIECES) {
         pieceCount = 0
         yield* giveWay()
@@ -133,15 +142,10 @@ export function* mapRecords(tx: ReadTx, mapId: number, range: ByteRange): Step<M
     countMax = Math.min(countMax * 2, SCAN_COUNT_MAX)
     if (next !== undefined) yield* giveWay()
   }
-  return entries
 }
 
 function isAt(entry: Entry | undefined, key: Key): boolean {
   return entry !== undefined && Buffer.compare(entry.key, key) === 0
-}
-
-function decodeEntry({ key, value }: Entry): MapRecordEntry {
-  return { key, record: decodeMapRecord(value) }
 }
 
 function endOf({ content: { at = 0, pieces } }: MapRecord): number {

@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib'
 import { setImmediate } from 'node:timers/promises'
 import { decodeKey, encodeKey } from '../../kv/key.ts'
 import { prefixRange, type Key, type Kv, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
+import { inTurns } from '../../kv/turn.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { ExtentDamaged } from '../error.ts'
 import type { SweptExtentStore } from '../extent.ts'
@@ -53,16 +54,7 @@ export function withSmallSlices(store: SweptExtentStore, kv: Kv): SmallSliceStor
     write: (...all) => store.write(...all),
     read(pieces, aheadCount) {
       if (!pieces.some(isSmall)) return store.read(pieces, aheadCount)
-      const ids = pieces.flatMap((piece) => (isInKv(piece) ? [piece.slice.offset] : []))
-      for (const id of ids) pins.set(id, (pins.get(id) ?? 0) + 1)
-      const release = (): void => {
-        for (const id of ids) {
-          const count = (pins.get(id) ?? 0) - 1
-          if (count > 0) pins.set(id, count)
-          else pins.delete(id)
-        }
-      }
-      return new MixedReader(runsOf(pieces), store, kv, release)
+      return new MixedReader(pieces, store, kv, pins)
     },
     recycle: (chunk) => store.recycle(chunk),
     sizeBytes: () => store.sizeBytes(),
@@ -86,9 +78,9 @@ function isInKv(piece: Piece | Hole): piece is Piece {
   return isSmall(piece) && piece[AT_HAND] === undefined
 }
 
-/** Consecutive pieces of one kind. */
-type Run =
-  { readonly small: readonly (Piece | Hole)[] } | { readonly others: readonly (Piece | Hole)[] }
+function isInExtent(piece: Piece | Hole): piece is Piece {
+  return piece.slice !== undefined && !isSmall(piece)
+}
 
 /** Small pieces per read of the kv: about half a MiB. */
 const SMALL_AT_ONCE = 64
@@ -100,39 +92,47 @@ function isShort(piece: Piece | Hole): boolean {
   return isSmall(piece)
 }
 
-function runsOf(pieces: readonly (Piece | Hole)[]): Run[] {
-  const runs: Run[] = []
-  let at = 0
-  while (at < pieces.length) {
-    const first = pieces[at]
-    const small = first !== undefined && isShort(first)
-    let end = at + 1
-    for (let piece = pieces[end]; piece !== undefined && isShort(piece) === small;) {
-      if (small && end - at === SMALL_AT_ONCE) break
-      end += 1
-      piece = pieces[end]
-    }
-    const run = pieces.slice(at, end)
-    runs.push(small ? { small: run } : { others: run })
-    at = end
+/** The end of the run of pieces of one kind that begins at `from`. */
+function runEnd(pieces: readonly (Piece | Hole)[], from: number, isRunShort: boolean): number {
+  const endMax = isRunShort ? Math.min(from + SMALL_AT_ONCE, pieces.length) : pieces.length
+  let end = from + 1
+  for (; end < endMax; end += 1) {
+    const piece = pieces[end]
+    if (piece === undefined || isShort(piece) !== isRunShort) break
   }
-  return runs
+  return end
 }
 
 /** Not a generator, for the same reason as SpanReader: its pins must be released. */
 class MixedReader implements AsyncIterableIterator<Uint8Array> {
-  readonly #parts: readonly (Extract<Run, { small: unknown }> | AsyncIterableIterator<Uint8Array>)[]
-  /** Index of the current part. An index instead of `shift`, which is slow for a hundred thousand parts. */
-  #at = 0
+  readonly #pieces: readonly (Piece | Hole)[]
+  readonly #store: SweptExtentStore
   readonly #kv: Kv
-  readonly #release: () => void
+  readonly #pins: Map<number, number>
+  /** Resolves when all small slices are pinned. The sweep keeps them much longer than that takes (GRACE_MS). */
+  readonly #pinned: Promise<void>
+  /** Never read: it pins the extents, while the runs in them get their readers one after another. */
+  readonly #extentPin: AsyncIterableIterator<Uint8Array>
+  /** Reads the current run, if it is not a small one. */
+  #run: AsyncIterableIterator<Uint8Array> | undefined
+  /** Where the next run begins. */
+  #at = 0
   #isDone = false
 
-  constructor(runs: readonly Run[], store: SweptExtentStore, kv: Kv, release: () => void) {
-    // Start all readers now, to pin the extents.
-    this.#parts = runs.map((run) => ('small' in run ? run : store.read(run.others)))
+  constructor(
+    pieces: readonly (Piece | Hole)[],
+    store: SweptExtentStore,
+    kv: Kv,
+    pins: Map<number, number>,
+  ) {
+    this.#pieces = pieces
+    this.#store = store
     this.#kv = kv
-    this.#release = release
+    this.#pins = pins
+    this.#extentPin = store.read(pieces.filter(isInExtent))
+    this.#pinned = inTurns(pieces, (piece) => {
+      if (isInKv(piece)) pins.set(piece.slice.offset, (pins.get(piece.slice.offset) ?? 0) + 1)
+    })
   }
 
   [Symbol.asyncIterator](): this {
@@ -141,17 +141,21 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     try {
-      for (;;) {
-        const part = this.#parts[this.#at]
-        if (part === undefined || this.#isDone) return await this.return()
-        if ('small' in part) {
-          this.#at += 1
-          return { value: await readSmall(this.#kv, part.small), done: false }
+      while (!this.#isDone) {
+        if (this.#run !== undefined) {
+          const { value, done } = await this.#run.next()
+          if (done !== true) return { value, done: false }
+          this.#run = undefined
         }
-        const { value, done } = await part.next()
-        if (done !== true) return { value, done: false }
-        this.#at += 1
+        const first = this.#pieces[this.#at]
+        if (first === undefined) break
+        const isRunShort = isShort(first)
+        const run = this.#pieces.slice(this.#at, runEnd(this.#pieces, this.#at, isRunShort))
+        this.#at += run.length
+        if (isRunShort) return { value: await readSmall(this.#kv, run), done: false }
+        this.#run = this.#store.read(run)
       }
+      return await this.return()
     } catch (error) {
       await this.return()
       throw error
@@ -161,11 +165,20 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
   async return(): Promise<IteratorReturnResult<undefined>> {
     if (!this.#isDone) {
       this.#isDone = true
-      const left = this.#parts.slice(this.#at)
-      for (const part of left) if (!('small' in part)) await part.return?.()
-      this.#release()
+      await this.#run?.return?.()
+      await this.#extentPin.return?.()
+      await this.#pinned
+      await inTurns(this.#pieces, (piece) => {
+        if (isInKv(piece)) this.#unpin(piece.slice.offset)
+      })
     }
     return { value: undefined, done: true }
+  }
+
+  #unpin(id: number): void {
+    const count = (this.#pins.get(id) ?? 0) - 1
+    if (count > 0) this.#pins.set(id, count)
+    else this.#pins.delete(id)
   }
 }
 

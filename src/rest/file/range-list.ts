@@ -3,14 +3,11 @@
 import { optionalBoolean, optionalGuid } from '../../http/protocol/header.ts'
 import type { Answer, Request } from '../../http/door/operation.ts'
 import { decodeRange } from '../../http/protocol/range.ts'
-import { createTextWriter } from '../../http/protocol/text-writer.ts'
 import { isAtLeast } from '../../http/door/version.ts'
-import { XML_DECLARATION, xmlElement } from '../../http/protocol/xml.ts'
 import { invalidHeader } from '../../storage/shared/error.ts'
 import { listRanges, type RangeListQuery } from '../../storage/file/bytes/range-list.ts'
-import type { MapRange } from '../../extent/content/map-range.ts'
 import { validators } from '../shared/answer-header.ts'
-import { decodeRangePage, encodeRangeMarker } from '../shared/range-page.ts'
+import { decodeRangePage, encodeRangeMarker, encodeRangesXml } from '../shared/range-page.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
 import { decodeSnapshot, fileAddressAt, type FileCall } from './service.ts'
@@ -18,7 +15,7 @@ import { decodeSnapshot, fileAddressAt, type FileCall } from './service.ts'
 /** Older versions get all ranges at once. */
 const PAGED_SINCE = '2026-10-06'
 const SUPPORT_RENAME = 'x-ms-file-support-rename'
-const RANGE_BYTES_LIKELY = 80
+const RANGE_LIST = { list: 'Ranges', range: 'Range' }
 
 export async function runListRanges({ request, service }: FileCall): Promise<Answer> {
   refuseConditions(request)
@@ -32,7 +29,7 @@ export async function runListRanges({ request, service }: FileCall): Promise<Ans
   return {
     status: 200,
     headers: ['Content-Type', 'application/xml', ...validators(node), ...length],
-    body: encodeRangesXml(ranges, nextMarker),
+    body: await encodeRangesXml(RANGE_LIST, ranges, nextMarker),
   }
 }
 
@@ -57,17 +54,4 @@ function decodePrevious({ headers, query }: Request): RangeListQuery['previous']
   }
   const snapshot = decodeSnapshot('prevsharesnapshot', text)
   return { snapshot, mayBeRenamed: mayBeRenamed ?? false }
-}
-
-/** Ranges with inclusive ends, both kinds mixed, in the order of their offsets. */
-function encodeRangesXml(ranges: readonly MapRange[], nextMarker: string | undefined): Uint8Array {
-  const xml = createTextWriter(ranges.length * RANGE_BYTES_LIKELY + 512)
-  xml.add(`${XML_DECLARATION}<Ranges>`)
-  for (const { from, to, isCleared } of ranges) {
-    const name = isCleared ? 'ClearRange' : 'Range'
-    xml.add(`<${name}><Start>${from}</Start><End>${to - 1}</End></${name}>`)
-  }
-  if (nextMarker !== undefined) xml.add(xmlElement('NextMarker', nextMarker))
-  xml.add('</Ranges>')
-  return xml.bytes()
 }

@@ -1,7 +1,10 @@
 // LOCK ([MS-SMB2] 3.3.5.14): locks all of its ranges or none, or unlocks its ranges one by one.
-import type { Step } from '../../kv/kv.ts'
-import type { FileOpen, FileTx } from '../../storage/file/open/open.ts'
-import { addLocks, isLockRange, removeLock } from '../../storage/file/open/smb-lock.ts'
+import {
+  addLocks,
+  ELEMENT_COUNT_MAX,
+  isLockRange,
+  removeLocks,
+} from '../../storage/file/open/smb-lock.ts'
 import { RIGHT, requireAnyRight } from '../handle/access.ts'
 import { requireHandle, requireSession, type SmbCall, type SmbReply } from '../call.ts'
 import type { FileHandle } from '../world.ts'
@@ -29,6 +32,7 @@ export async function runLock(call: SmbCall): Promise<SmbReply> {
   const hasSequences = hasLockSequences(requireSession(call).dialect, handle)
   if (hasSequences && isRepeated(handle, request)) return { body: [encodeSimpleResponse()] }
   const { locks } = request
+  if (locks.length > ELEMENT_COUNT_MAX) throw new SmbError('INSUFFICIENT_RESOURCES')
   const isUnlock = locks[0]?.flags === LOCK_FLAG.unlock
   await onChannel(call, handle, () => (isUnlock ? unlock : lock)(call, handle, locks))
   if (hasSequences) storeSequence(handle, request)
@@ -68,25 +72,21 @@ function checkElements(locks: readonly Smb2LockElement[]): boolean {
   return isImmediate
 }
 
+/** Ranges that were unlocked before a failure stay unlocked. */
 async function unlock(
   { world }: SmbCall,
   { open }: FileHandle,
   locks: readonly Smb2LockElement[],
 ): Promise<void> {
-  const failure = await world.kv.write((tx) => removeLocks(tx, open, locks))
-  if (failure !== undefined) throw new SmbError(failure)
+  const wrong = locks.findIndex((element) => unlockFault(element) !== undefined)
+  const ranges = wrong < 0 ? locks : locks.slice(0, wrong)
+  const removedCount = await world.kv.write((tx) => removeLocks(tx, open, ranges))
+  if (removedCount < ranges.length) throw new SmbError('RANGE_NOT_LOCKED')
+  const fault = locks[wrong] && unlockFault(locks[wrong])
+  if (fault !== undefined) throw new SmbError(fault)
 }
 
-/** Ranges that were unlocked before a failure stay unlocked, so the status is returned and not thrown. */
-function* removeLocks(
-  tx: FileTx,
-  open: FileOpen,
-  locks: readonly Smb2LockElement[],
-): Step<NtStatusName | undefined> {
-  for (const element of locks) {
-    if (element.flags !== LOCK_FLAG.unlock) return 'INVALID_PARAMETER'
-    if (!isLockRange(element)) return 'INVALID_LOCK_RANGE'
-    if (!(yield* removeLock(tx, open, element))) return 'RANGE_NOT_LOCKED'
-  }
-  return undefined
+function unlockFault(element: Smb2LockElement): NtStatusName | undefined {
+  if (element.flags !== LOCK_FLAG.unlock) return 'INVALID_PARAMETER'
+  return isLockRange(element) ? undefined : 'INVALID_LOCK_RANGE'
 }

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { interimAnswer, type Answered, type Part } from './answer.ts'
 import type { Chain } from '../call.ts'
+import { Turn } from '../../kv/turn.ts'
 import type { Connection, Session, SmbWorld } from '../world.ts'
 import { COMMANDS } from '../command/commands.ts'
 import { dispatch, type Outgoing } from './dispatch.ts'
@@ -30,8 +31,10 @@ export async function runChain(line: ChainLine, parts: readonly Part[]): Promise
   // All of them at once: CANCEL may name a part that has not started yet.
   const links = parts.map((part) => ({ part, request: line.running.begin(part.header.messageId) }))
   try {
+    const turn = new Turn()
     for (const [index, { part, request }] of links.entries()) {
-      const outgoing = await runLink(line, { chain, answered, links: links.slice(index) })
+      if (turn.isOver()) await turn.next()
+      const outgoing = await runLink(line, { chain, answered, links, index })
       if (line.connection.isClosed) return
       line.running.end(request)
       answered.push({ part, outgoing, asyncId: request.asyncId })
@@ -57,17 +60,20 @@ type Progress = {
   readonly chain: Chain
   /** Responses of earlier parts that have not been sent. */
   readonly answered: Answered[]
-  /** The part to run, and those after it. */
   readonly links: readonly Link[]
+  /** Of the part to run. */
+  readonly index: number
 }
 
-async function runLink(line: ChainLine, { chain, answered, links }: Progress): Promise<Outgoing> {
-  const [link, ...behind] = links
+async function runLink(line: ChainLine, progress: Progress): Promise<Outgoing> {
+  const { chain, answered, links, index } = progress
+  const link = links[index]
   assert(link !== undefined)
   const { world, connection, sealedBy } = line
   const { header, message } = link.part
   let refusal: NtStatusName | undefined
   const goAsync = (cancel: () => void): void => {
+    const behind = links.slice(index + 1)
     refusal ??= waitRefusal(line, link, behind)
     if (refusal !== undefined) return queueMicrotask(cancel)
     if (!line.running.wait(link.request, cancel)) return

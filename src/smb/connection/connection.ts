@@ -41,6 +41,12 @@ const WAITING_BYTES_MAX = 16 * 1024 * 1024
 /** Responses that the client has not read yet. */
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024
 
+/** Messages of a compound: far more than clients send. Its headers are checked, and its responses signed, in one turn. */
+const COMPOUND_COUNT_MAX = 1_024
+
+/** Frames that start in one turn of the event loop. A client with enough credits may send thousands at once. */
+const FRAMES_PER_TURN = 128
+
 const COPIED_BYTES_MAX = 16 * 1024
 const NO_BYTES = Buffer.alloc(0)
 
@@ -75,6 +81,8 @@ class SmbConnection implements Connection {
   readonly #running = createRunningRequests()
   /** Received frames that have not started to run. */
   readonly #frames: Buffer[] = []
+  /** In this turn. */
+  #startedCount = 0
   #inFlightBytes = 0
   #waitingBytes = 0
   #hasLoggedIn = false
@@ -143,8 +151,11 @@ class SmbConnection implements Connection {
   #flow(): void {
     try {
       while (!this.#isFull() && !this.#socket.destroyed) {
+        if (this.#startedCount >= FRAMES_PER_TURN) break
         const frame = this.#frames.shift()
         if (frame === undefined) break
+        if (this.#startedCount === 0) setImmediate(() => this.#nextTurn())
+        this.#startedCount += 1
         this.#receive(frame)
       }
     } catch (error) {
@@ -153,6 +164,11 @@ class SmbConnection implements Connection {
     if (this.#frames.length > 0) this.#socket.pause()
     else this.#socket.resume()
     this.#reportMemory()
+  }
+
+  #nextTurn(): void {
+    this.#startedCount = 0
+    if (this.#frames.length > 0) this.#flow()
   }
 
   /** Stays true after the last session has ended. */
@@ -205,6 +221,8 @@ class SmbConnection implements Connection {
 
   #begin(frame: Buffer, sealedBy: Session | undefined): void {
     const messages = splitCompound(frame)
+    if (messages.length > COMPOUND_COUNT_MAX)
+      throw new DropConnection('a compound of too many messages')
     const parts: Part[] = []
     for (const message of messages) {
       const header = decodeHeader(message)

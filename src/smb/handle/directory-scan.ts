@@ -8,6 +8,7 @@ import { getNode, type FileNode } from '../../storage/file/tree/node.ts'
 import type { FileOpen } from '../../storage/file/open/open.ts'
 import { requireOpened, type OpenedNode } from '../../storage/file/open/opened-node.ts'
 import type { ReadTx, Step } from '../../kv/kv.ts'
+import { giveWay } from '../../kv/step.ts'
 import type { DiskTree, SmbWorld, FileHandle } from '../world.ts'
 import { fileFactsOf, fileIdOf } from './file-facts.ts'
 import type { DirectoryEntry } from '../wire/information/directory-entry.ts'
@@ -90,14 +91,16 @@ function* pageOf(
     withDeletePending: true,
     ...(from.behind !== undefined && { from: from.behind }),
   })
-  const found = items
-    .filter(({ entry }) => scan.matches(entry.name))
-    .map(({ entry, node: each }) => ({
-      entry: entryOf(view.shareId, entry.name, each),
-      position: { dots: DOTS.length, behind: foldName(entry.name) },
-    }))
+  const found = dots
+  for (const { entry, node: each } of items) {
+    // The longest pattern takes milliseconds for a long name.
+    yield* giveWay()
+    if (!scan.matches(entry.name)) continue
+    const position = { dots: DOTS.length, behind: foldName(entry.name) }
+    found.push({ entry: entryOf(view.shareId, entry.name, each), position })
+  }
   const after = next === undefined ? undefined : { dots: DOTS.length, behind: next }
-  return { found: [...dots, ...found], next: after }
+  return { found, next: after }
 }
 
 /** The directory itself and its parent. The root is its own parent. */

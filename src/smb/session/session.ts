@@ -1,5 +1,6 @@
 // The end of a session: at LOGOFF, with its last channel, or when the same client logs in again. Its opens end with it,
 // except those that wait for their client to reconnect.
+import { Turn } from '../../kv/turn.ts'
 import type { Connection, Session, SmbWorld, Tree } from '../world.ts'
 import { closeHandle, disconnectHandle } from '../handle/close.ts'
 import type { Signer } from './sign.ts'
@@ -29,7 +30,9 @@ export async function endSession(
   }
   session.channels.clear()
   const end = how === 'lost' ? disconnectHandle : closeHandle
+  const turn = new Turn()
   for (const handle of session.handles.values()) {
+    if (turn.isOver()) await turn.next()
     // A handle that can't be closed must not keep the others open.
     await end(world, handle).catch((error: unknown) => world.logFault(error))
   }
@@ -48,7 +51,9 @@ function addEndedSession({ endedSessions }: Connection, id: bigint, signer: Sign
 /** TREE_DISCONNECT: the opens of the tree are closed ([MS-SMB2] 3.3.5.8). */
 export async function endTree(world: SmbWorld, session: Session, tree: Tree): Promise<void> {
   session.trees.delete(tree.id)
+  const turn = new Turn()
   for (const handle of session.handles.values()) {
+    if (turn.isOver()) await turn.next()
     if (handle.tree === tree) await closeHandle(world, handle)
   }
 }

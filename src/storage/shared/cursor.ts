@@ -7,8 +7,8 @@ import type { StoredRecord } from '../../kv/record.ts'
 /** Decodes an item. Records are read without the bytes behind their fields. */
 type Picker<T> = (key: Key, value: StoredRecord) => T
 
-/** The maximum and minimum number of records per scan. */
-export const BATCH_MAX = 1_000
+/** The maximum and minimum number of records per scan. Lists give way between scans, so a scan must be short. */
+export const BATCH_MAX = 256
 export const BATCH_MIN = 8
 const BATCH_GROWTH = 4
 

@@ -2,7 +2,6 @@
 // snapshot.
 import { optionalHeader } from '../../../http/protocol/header.ts'
 import type { Answer, Request } from '../../../http/door/operation.ts'
-import { encodePageListXml } from './page-list-xml.ts'
 import { decodePath } from '../../../http/protocol/query.ts'
 import { decodeRange } from '../../../http/protocol/range.ts'
 import { isAtLeast } from '../../../http/door/version.ts'
@@ -10,7 +9,7 @@ import { getPageRanges, type PageRangeQuery } from '../../../storage/blob/conten
 import { invalidHeader, invalidQuery } from '../../../storage/shared/error.ts'
 import { parseTimestamp } from '../../../storage/shared/etag.ts'
 import { validators } from '../../shared/answer-header.ts'
-import { decodeRangePage, encodeRangeMarker } from '../../shared/range-page.ts'
+import { decodeRangePage, encodeRangeMarker, encodeRangesXml } from '../../shared/range-page.ts'
 import { isTimestamp } from '../../shared/snapshot-time.ts'
 import { blobGuard } from '../header.ts'
 import { checkVersion } from './page.ts'
@@ -18,6 +17,7 @@ import { blobAddressAt, type BlobCall } from '../service.ts'
 
 /** Older versions get all ranges at once. */
 const PAGED_SINCE = '2020-10-02'
+const PAGE_LIST = { list: 'PageList', range: 'PageRange' }
 
 export async function runGetPageRanges(call: BlobCall): Promise<Answer> {
   return pageList(call, undefined)
@@ -50,7 +50,7 @@ async function pageList(
   return {
     status: 200,
     headers: ['Content-Type', 'application/xml', ...validators(blob), ...length],
-    body: encodePageListXml({ ranges, nextMarker }),
+    body: await encodeRangesXml(PAGE_LIST, ranges, nextMarker),
   }
 }
 

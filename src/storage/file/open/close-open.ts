@@ -43,14 +43,16 @@ export function* closeOpen(
   for (const { key } of yield* scanAll(tx, locksRange(shareId, nodeId, openId), SCAN_COUNT)) {
     tx.delete(key)
   }
-  const others = yield* opensOf(tx, shareId, nodeId)
+  const isMarked =
+    open.snapshot === undefined &&
+    (open.deleteOnClose === true || (yield* isDeletePending(tx, shareId, nodeId)))
+  // A file may have thousands of opens, which all end with their session.
+  const others = isMarked || holder !== undefined ? yield* opensOf(tx, shareId, nodeId) : []
   if (holder !== undefined && !others.some((other) => other.holder === holder)) {
     removeHolder(tx, open, holder)
   }
   if (open.persistent !== undefined) deletePersistentOpen(tx, open)
   tx.announce({ kind: 'released', shareId, nodeId })
-  if (open.snapshot !== undefined) return
-  const isMarked = open.deleteOnClose === true || (yield* isDeletePending(tx, shareId, nodeId))
   if (!isMarked) return
   const isLast = others.every((other) => other.snapshot !== undefined)
   setDeletePending(tx, open, !isLast)

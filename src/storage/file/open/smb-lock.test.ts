@@ -10,7 +10,7 @@ import {
   forbids,
   isLockRange,
   overlaps,
-  removeLock,
+  removeLocks,
   type LockElement,
 } from './smb-lock.ts'
 
@@ -129,11 +129,11 @@ describe('the locks of a file', () => {
     const kv = await kvWith(OPEN, SECOND)
     await lock(kv, OPEN, element(0n, 10n, true))
     await lock(kv, OPEN, element(0n, 10n, false))
-    const unlock = () => kv.write((tx) => removeLock(tx, OPEN, { offset: 0n, length: 10n }))
-    assert.equal(await unlock(), true)
+    const unlock = () => kv.write((tx) => removeLocks(tx, OPEN, [{ offset: 0n, length: 10n }]))
+    assert.equal(await unlock(), 1)
     assert.equal(await lock(kv, SECOND, element(0n, 10n, false)), 'locked')
-    assert.equal(await unlock(), true)
-    assert.equal(await unlock(), false)
+    assert.equal(await unlock(), 1)
+    assert.equal(await unlock(), 0)
   })
 
   test('are unlocked only by their open, with the exact range, which announces a release', async () => {
@@ -142,11 +142,11 @@ describe('the locks of a file', () => {
     kv.listen((event) => events.push(event))
     await lock(kv, OPEN, element(0n, 10n))
     const unlock = (open: FileOpen, length: bigint) =>
-      kv.write((tx) => removeLock(tx, open, { offset: 0n, length }))
-    assert.equal(await unlock(SECOND, 10n), false)
-    assert.equal(await unlock(OPEN, 9n), false)
+      kv.write((tx) => removeLocks(tx, open, [{ offset: 0n, length }]))
+    assert.equal(await unlock(SECOND, 10n), 0)
+    assert.equal(await unlock(OPEN, 9n), 0)
     assert.deepEqual(events, [])
-    assert.equal(await unlock(OPEN, 10n), true)
+    assert.equal(await unlock(OPEN, 10n), 1)
     assert.deepEqual(events, [{ kind: 'released', shareId: 1, nodeId: 5 }])
   })
 

@@ -4,6 +4,7 @@ import type { Key, ReadTx, Step } from '../../../kv/kv.ts'
 import { decodeKey } from '../../../kv/key.ts'
 import { decodeRecord } from '../../../kv/record.ts'
 import { scanAll } from '../../../kv/scan.ts'
+import { giveWay } from '../../../kv/step.ts'
 import { StorageError } from '../../shared/error.ts'
 import { locksRange, openKey } from '../keys.ts'
 import { breakForWrite } from '../cache/smb-cache.ts'
@@ -17,6 +18,10 @@ const COUNT = 1_000
 
 /** Per open. */
 const LOCK_COUNT_MAX = 10_000
+/** Per request: each element is compared with all others. Linux sends up to 170, Windows one. */
+export const ELEMENT_COUNT_MAX = 1_000
+/** Comparisons after which a request gives way to others. */
+const GIVE_WAY_COUNT = 10_000
 
 export function isLockRange({ offset, length }: LockRange): boolean {
   return length === 0n || offset + length <= RANGE_END
@@ -27,12 +32,20 @@ export function overlaps(a: LockRange, b: LockRange): boolean {
   return a.offset < b.offset + b.length && b.offset < a.offset + a.length
 }
 
-/** Whether a held lock conflicts with a wanted one. Two shared locks never conflict. */
+/** Whether a held lock conflicts with a wanted one. */
 export function conflicts(held: FileLock, wanted: LockElement, openId: number): boolean {
-  if (!held.isExclusive && !wanted.isExclusive) return false
+  return excludes(held, wanted.isExclusive, openId) && overlaps(rangeOf(held), wanted)
+}
+
+/** Whether a held lock conflicts with one that overlaps it. Two shared locks never conflict. */
+function excludes(
+  held: Pick<FileLock, 'isExclusive' | 'openId'>,
+  isExclusive: boolean,
+  openId: number,
+): boolean {
+  if (isExclusive) return true
   // A shared lock may overlap an exclusive one of the same open.
-  if (held.isExclusive && !wanted.isExclusive && held.openId === openId) return false
-  return overlaps(rangeOf(held), wanted)
+  return held.isExclusive && held.openId !== openId
 }
 
 /** Whether a held lock forbids this open to read or write. A shared lock forbids its owner to write, too. */
@@ -75,31 +88,114 @@ export function* addLocks(
   const held = yield* locksOf(tx, shareId, nodeId)
   const own = yield* ownLocks(tx, open)
   if (own.length + wanted.length > LOCK_COUNT_MAX) return 'tooMany'
-  const added: FileLock[] = []
-  for (const element of wanted) {
-    if ([...held, ...added].some((lock) => conflicts(lock, element, openId))) return 'conflict'
-    const { offset, length, isExclusive } = element
-    added.push({ openId, offset: String(offset), length: String(length), isExclusive })
-  }
+  if (yield* conflictsWithHeld(held, wanted, openId)) return 'conflict'
+  if (yield* conflictsWithin(wanted)) return 'conflict'
   const next = (own.at(-1)?.index ?? 0) + 1
   // Reads from another client's cache would bypass the lock.
   yield* breakForWrite(tx, open, decodeRecord<FileOpen>(record).holder)
-  for (const [at, lock] of added.entries()) putLock(tx, open, next + at, lock)
+  for (const [at, { offset, length, isExclusive }] of wanted.entries()) {
+    putLock(tx, open, next + at, {
+      openId,
+      offset: String(offset),
+      length: String(length),
+      isExclusive,
+    })
+  }
   return 'locked'
 }
 
-/** Removes a lock of this open with exactly this range; of several, the oldest. */
-export function* removeLock(tx: FileTx, open: FileOpen, range: LockRange): Step<boolean> {
-  const { shareId, nodeId } = open
-  const own = yield* ownLocks(tx, open)
-  const found = own.find(({ lock }) => {
-    const { offset, length } = rangeOf(lock)
-    return offset === range.offset && length === range.length
+function* conflictsWithHeld(
+  held: readonly FileLock[],
+  wanted: readonly LockElement[],
+  openId: number,
+): Step<boolean> {
+  for (const isExclusive of [true, false]) {
+    const some = wanted.filter((element) => element.isExclusive === isExclusive)
+    if (some.length === 0) continue
+    const inTheWay = held.filter((lock) => excludes(lock, isExclusive, openId)).map(rangeOf)
+    yield* giveWay()
+    const ranges = sortRanges(inTheWay)
+    yield* giveWay()
+    if (some.some((element) => overlapsAny(ranges, element))) return true
+  }
+  return false
+}
+
+/** The elements are locked in order, by one open: a shared lock only excludes the exclusive ones after it. */
+function* conflictsWithin(wanted: readonly LockElement[]): Step<boolean> {
+  let count = 0
+  for (const [at, element] of wanted.entries()) {
+    if (!element.isExclusive) continue
+    for (let before = 0; before < at; before += 1) {
+      const other = wanted[before]
+      if (other !== undefined && overlaps(other, element)) return true
+    }
+    count += at
+    if (count > GIVE_WAY_COUNT) {
+      count = 0
+      yield* giveWay()
+    }
+  }
+  return false
+}
+
+/** Ranges in the order of their offsets, each with the largest end of it and those before it. */
+type SortedRanges = readonly { readonly offset: bigint; readonly endMax: bigint }[]
+
+function sortRanges(ranges: readonly LockRange[]): SortedRanges {
+  const sorted = [...ranges].sort((a, b) =>
+    a.offset < b.offset ? -1 : a.offset > b.offset ? 1 : 0,
+  )
+  let endMax = 0n
+  return sorted.map(({ offset, length }) => {
+    if (offset + length > endMax) endMax = offset + length
+    return { offset, endMax }
   })
-  if (found === undefined) return false
-  tx.delete(found.key)
-  tx.announce({ kind: 'released', shareId, nodeId })
-  return true
+}
+
+/** Same as `overlaps` with any of them: one that starts before the end, and ends after the start. */
+function overlapsAny(ranges: SortedRanges, { offset, length }: LockRange): boolean {
+  let [low, high] = [0, ranges.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const range = ranges[middle]
+    if (range !== undefined && range.offset < offset + length) low = middle + 1
+    else high = middle
+  }
+  const last = ranges[low - 1]
+  return last !== undefined && last.endMax > offset
+}
+
+/**
+ * Removes locks of this open with exactly these ranges; of several equal ones, the oldest. Stops at the first range that
+ * is not locked, and returns how many were removed.
+ */
+export function* removeLocks(
+  tx: FileTx,
+  open: FileOpen,
+  ranges: readonly LockRange[],
+): Step<number> {
+  const { shareId, nodeId } = open
+  const held = new Map<string, Key[]>()
+  for (const { key, lock } of (yield* ownLocks(tx, open)).reverse()) {
+    const name = rangeName(lock)
+    const same = held.get(name)
+    if (same === undefined) held.set(name, [key])
+    else same.push(key)
+  }
+  let count = 0
+  for (const range of ranges) {
+    const oldest = held.get(rangeName(range))?.pop()
+    if (oldest === undefined) break
+    tx.delete(oldest)
+    count += 1
+  }
+  if (count > 0) tx.announce({ kind: 'released', shareId, nodeId })
+  return count
+}
+
+function rangeName({ offset, length }: LockRange | FileLock): string {
+  return `${offset} ${length}`
 }
 
 type OwnLock = { readonly key: Key; readonly index: number; readonly lock: FileLock }

@@ -92,7 +92,7 @@ export class CommitQueue {
 
   async #commit(group: readonly QueuedRun[]): Promise<readonly (Verdict | undefined)[]> {
     if (this.#engine.local === undefined) return this.#engine.commit(group.map(transactionOf))
-    const writes = lastOfEach(group)
+    const writes = group.flatMap((queued) => transactionOf(queued).writes)
     if (writes.length > 0) await this.#engine.commit([{ writes }])
     return group.map(() => 'committed')
   }
@@ -158,18 +158,6 @@ function hasSeenVolatile({ seen }: QueuedRun, group: ReadonlySet<Run>): boolean 
     if (run.volatileWrites.length > 0 && group.has(run)) return true
   }
   return false
-}
-
-/** A key that several runs write, such as a counter, is stored once. */
-function lastOfEach(group: readonly QueuedRun[]): Transaction['writes'] {
-  const last = new Map<string, Transaction['writes'][number]>()
-  for (const { run } of group) {
-    const { version } = run
-    for (const [name, { key, value }] of run.writes) {
-      last.set(name, { key, value: value?.value, version })
-    }
-  }
-  return [...last.values()]
 }
 
 function transactionOf({ run, reads }: QueuedRun): Transaction {

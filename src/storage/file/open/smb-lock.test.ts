@@ -1,6 +1,7 @@
 // Byte-range locks: what they forbid, which of them conflict, locking and unlocking.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { randomFrom } from '../../../../test/random.ts'
 import { openMemoryKv } from '../../../kv/memory-kv.ts'
 import { locksOf, putOpen, type FileEvent, type FileKv, type FileOpen } from './open.ts'
 import {
@@ -148,6 +149,40 @@ describe('the locks of a file', () => {
     assert.deepEqual(events, [])
     assert.equal(await unlock(OPEN, 10n), 1)
     assert.deepEqual(events, [{ kind: 'released', shareId: 1, nodeId: 5 }])
+  })
+
+  test('conflict exactly if one of them conflicts with a held or an earlier one', async () => {
+    const random = randomFrom(7)
+    const some = (count: number) =>
+      Array.from({ length: random.below(count) }, () =>
+        element(BigInt(random.below(40)), BigInt(random.below(4)), random.below(2) === 0),
+      )
+    for (let round = 0; round < 500; round += 1) {
+      const kv = await kvWith(OPEN, SECOND)
+      for (const each of some(6)) await lock(kv, SECOND, each)
+      for (const each of some(6)) await lock(kv, OPEN, each)
+      const held = await kv.read((tx) => locksOf(tx, 1, 5))
+      const wanted = some(5)
+      const isConflict = wanted.some((each, at) => {
+        const earlier = wanted.slice(0, at).map(({ offset, length, isExclusive }) => {
+          return { openId: OWN, offset: String(offset), length: String(length), isExclusive }
+        })
+        return [...held, ...earlier].some((one) => conflicts(one, each, OWN))
+      })
+      assert.equal(await lock(kv, OPEN, ...wanted), isConflict ? 'conflict' : 'locked')
+    }
+  })
+
+  test('are unlocked up to the first range that is not locked', async () => {
+    const kv = await kvWith(OPEN)
+    await lock(kv, OPEN, element(0n, 1n), element(2n, 1n))
+    const ranges = [0n, 1n, 2n].map((offset) => ({ offset, length: 1n }))
+    assert.equal(await kv.write((tx) => removeLocks(tx, OPEN, ranges)), 1)
+    const left = await kv.read((tx) => locksOf(tx, 1, 5))
+    assert.deepEqual(
+      left.map(({ offset }) => offset),
+      ['2'],
+    )
   })
 
   test('cannot be taken by a closed open', async () => {

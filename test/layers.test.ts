@@ -178,7 +178,6 @@ const BODIES_OUTSIDE: readonly string[] = [
   'src/rest/blob/website.ts',
   'src/rest/file/handle.ts',
   'src/rest/file/read.ts',
-  'src/smb/command/lock.ts',
   'src/smb/handle/directory-scan.ts',
   'src/smb/handle/volume.ts',
 ]

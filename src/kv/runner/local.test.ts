@@ -49,6 +49,27 @@ function* longRead(tx: ReadTx): Step<string | undefined> {
 }
 
 describe('a commit', () => {
+  test('has the writes of many transactions in order, and no read sets', async () => {
+    const { kv, commits, succeedAll } = openHeld('local')
+    const writes = [kv.write(put(keyOf('first'), ''))]
+    for (let n = 0; n < 10; n += 1) {
+      writes.push(kv.write(put(KEY, String(n))), kv.write(put(keyOf(n % 2), String(n))))
+    }
+    writes.push(kv.write(function* (tx) { tx.delete(keyOf(1)) })) // prettier-ignore
+    await succeedAll(0)
+    await Promise.all(writes)
+    const groups = commits.map(({ transactions }) =>
+      transactions.map(({ reads, writes }) => ({ reads, count: writes.length })),
+    )
+    assert.deepEqual(groups, [
+      [{ reads: undefined, count: 1 }],
+      [{ reads: undefined, count: 16 }],
+      [{ reads: undefined, count: 5 }],
+    ])
+    const found = await Promise.all([KEY, keyOf(0), keyOf(1)].map((key) => kv.read(get(key))))
+    assert.deepEqual(found, ['9', '8', undefined])
+  })
+
   test('is skipped for transactions that write nothing', async () => {
     const { kv, commits } = openHeld('local')
     const outcomes: string[] = []

@@ -17,6 +17,7 @@ const stamp = join(root, 'node_modules', '.lazuli-setup')
  */
 const SYSTEM_PACKAGES = [
   ['strace', 'strace', 'durability as the kernel sees it'],
+  ['pg_ctlcluster', 'postgresql', 'stores in PostgreSQL'],
   ['wrk', 'wrk', 'the benchmark'],
   ['rclone', 'rclone', 'the Blob service through rclone'],
   ['az', 'azure-cli', 'the services through the Azure CLI'],

@@ -9,16 +9,17 @@ import { test } from 'node:test'
 /** The folders that each folder may import, besides itself. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   memory: [],
-  kv: ['memory'],
+  postgres: [],
+  kv: ['memory', 'postgres'],
   node: ['memory', 'kv'],
   query: [],
-  extent: ['memory', 'kv', 'node'],
+  extent: ['memory', 'postgres', 'kv', 'node'],
   storage: ['memory', 'kv', 'node', 'extent'],
   auth: ['memory', 'kv', 'node', 'extent', 'storage'],
   http: ['memory', 'kv', 'node', 'extent', 'storage', 'auth'],
   rest: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'http', 'query'],
   smb: ['memory', 'kv', 'node', 'extent', 'storage', 'auth'],
-  start: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'http'],
+  start: ['memory', 'postgres', 'kv', 'node', 'extent', 'storage', 'auth', 'http'],
   // run/ wires everything together; server.ts and program.ts are the entry points.
   run: [
     'memory',
@@ -39,6 +40,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** The only files that may import each library. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   lmdb: ['src/kv/engine/lmdb.ts'],
+  pg: ['src/postgres/client.ts'],
   saxes: ['src/http/protocol/xml.ts'],
   jose: ['src/auth/token/token.ts'],
   pino: ['src/start/log/log.ts'],

@@ -1,7 +1,6 @@
 // The memory engine, for tests and `--inMemoryPersistence`. It runs in three modes: for one runner; shared by several
 // runners; and shared, with every read and commit waiting a random number of turns of the event loop, as with a database
 // on another machine.
-import { fieldsEnd } from '../record.ts'
 import { changeMap, getEntry, scanEntries, type SortedMap } from '../sorted-map.ts'
 import { checkReads } from './check.ts'
 import {
@@ -9,12 +8,12 @@ import {
   type Found,
   type LocalReads,
   type Transaction,
-  type Value,
   type Verdict,
   type Versioned,
   type Wanted,
 } from './engine.ts'
 import { Exclusive } from './exclusive.ts'
+import { partOf } from './part.ts'
 
 export type MemoryEngineOptions = {
   /** Several runners write to it. */
@@ -105,13 +104,6 @@ function readState(state: State, { keys, ranges }: Wanted): Found {
       }),
     ),
   }
-}
-
-const NO_VALUE = new Uint8Array(0)
-
-export function partOf(value: Value, part: 'whole' | 'fields' | 'keys'): Value {
-  if (part === 'keys') return NO_VALUE
-  return part === 'fields' ? value.subarray(0, fieldsEnd(value)) : value
 }
 
 /** Waits for zero to three turns of the event loop, chosen by the seed. */

@@ -1,0 +1,181 @@
+// Commits of this process, one group at a time, in order. The database's lane puts them in one order with those of other
+// processes.
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  DatabaseUnavailable,
+  sqlState,
+  STATEMENT_MS_MAX,
+  type Connection,
+} from '../../../postgres/client.ts'
+import { callDeadlineMs, isLost, type Pool } from '../../../postgres/pool.ts'
+import type { Engine, Transaction, Verdict } from '../engine.ts'
+import { Exclusive } from '../exclusive.ts'
+import { COMMIT_ERROR, LANE } from './commit-function.ts'
+import { COMMIT, encodeGroup, verdictsOf, type Group } from './commit.ts'
+
+/** Between attempts to find out whether a commit was stored. */
+const RETRY_MS = 50
+
+/** Time without a statement after which the server ends a session that holds the lane. */
+const ALONE_IDLE_MS_MAX = 5_000
+
+export type DatabaseTime = {
+  databaseMs(): number
+  readTime(): Promise<void>
+}
+
+/** A call of the commit function. It may take effect until `endMs`, and its caller gives up at `deadlineMs`. */
+type Call = {
+  readonly number: number
+  readonly group: Group
+  readonly endMs: number
+  readonly deadlineMs: number
+}
+
+export class CommitLane {
+  readonly #pool: Pool
+  readonly #time: DatabaseTime
+  readonly #turns = new Exclusive()
+  #number: number
+  #callCount = 0
+  #writtenBytes = 0
+
+  constructor(pool: Pool, time: DatabaseTime, number: number) {
+    this.#pool = pool
+    this.#time = time
+    this.#number = number
+  }
+
+  static async open(pool: Pool, time: DatabaseTime): Promise<CommitLane> {
+    return new CommitLane(pool, time, await registerWriter(pool))
+  }
+
+  /** The number of this writer. */
+  get number(): number {
+    return this.#number
+  }
+
+  get writtenBytes(): number {
+    return this.#writtenBytes
+  }
+
+  commit(transactions: readonly Transaction[]): Promise<readonly Verdict[]> {
+    const group = encodeGroup(transactions)
+    if (group === undefined) return Promise.resolve(transactions.map(() => 'committed'))
+    return this.#turns.run(() => this.#repeat(this.#newCall(group), false))
+  }
+
+  /** Holds the lane by a lock of the session, which the commits of that session share. */
+  alone<T>(work: (commit: Engine['commit']) => Promise<T>): Promise<T> {
+    return this.#turns.run(async () => {
+      const connection = await this.#pool.takeAfter(async (each, deadlineMs) => {
+        await each.run(TAKE_LANE, [ALONE_IDLE_MS_MAX], deadlineMs)
+      })
+      try {
+        return await work((transactions) => this.#commitAlone(connection, transactions))
+      } finally {
+        await connection.run(LEAVE_LANE, [], callDeadlineMs()).catch(() => connection.destroy())
+        this.#pool.put(connection)
+      }
+    })
+  }
+
+  async #commitAlone(
+    connection: Connection,
+    transactions: readonly Transaction[],
+  ): Promise<readonly Verdict[]> {
+    const group = encodeGroup(transactions)
+    if (group === undefined) return transactions.map(() => 'committed')
+    const call = this.#newCall(group)
+    try {
+      return await this.#attempt(connection, call)
+    } catch (error) {
+      if (!isLost(error)) throw error
+      // Without the lane, others may have overtaken it.
+      const verdicts = await this.#repeat(call, true)
+      if (verdicts.every((verdict) => verdict === 'committed')) return verdicts
+      throw new DatabaseUnavailable('The connection that held the lane was lost.', false, error)
+    }
+  }
+
+  #newCall(group: Group): Call {
+    this.#callCount += 1
+    const endMs = performance.now() + STATEMENT_MS_MAX
+    return { number: this.#callCount, group, endMs, deadlineMs: callDeadlineMs() }
+  }
+
+  /**
+   * Repeats a call whose answer was lost, with the same number: the function returns the recorded outcome if the first
+   * one was stored, and runs otherwise. If the first one still runs on the server, the second waits for it in the lane.
+   * When this gives up, the first one can't take effect any more: it is too late for it (`endMs`).
+   */
+  async #repeat(call: Call, isLostBefore: boolean): Promise<readonly Verdict[]> {
+    let isUnknown = isLostBefore
+    for (;;) {
+      try {
+        const connection = await this.#pool.take(call.deadlineMs)
+        try {
+          return await this.#attempt(connection, call)
+        } finally {
+          this.#pool.put(connection)
+        }
+      } catch (error) {
+        isUnknown ||= isLost(error)
+        await this.#recover(error, isUnknown, call)
+      }
+    }
+  }
+
+  async #attempt(connection: Connection, call: Call): Promise<readonly Verdict[]> {
+    const { number, group, endMs, deadlineMs } = call
+    const untilUs = Math.floor((this.#time.databaseMs() + endMs - performance.now()) * 1_000)
+    const parameters = [this.#number, number, untilUs, ...group.parameters]
+    const rows = await connection.run(COMMIT, parameters, deadlineMs)
+    this.#writtenBytes += group.writtenBytes
+    return verdictsOf(group, rows)
+  }
+
+  /** Returns if the call may be repeated. */
+  async #recover(error: unknown, isUnknown: boolean, { endMs }: Call): Promise<void> {
+    const code = sqlState(error)
+    const isOver = performance.now() + RETRY_MS >= endMs
+    if (code === COMMIT_ERROR.unknownWriter && !isUnknown) {
+      this.#number = await registerWriter(this.#pool)
+    } else if (code === COMMIT_ERROR.late && !isOver) {
+      // The database's clock was set.
+      await this.#time.readTime()
+    } else if (isUnknown && !isOver && error instanceof DatabaseUnavailable) {
+      await pause(RETRY_MS)
+    } else if (error instanceof DatabaseUnavailable || code === COMMIT_ERROR.late) {
+      throw new DatabaseUnavailable(`The commit failed: ${String(error)}`, isUnknown, error)
+    } else {
+      throw error
+    }
+  }
+}
+
+const TAKE_LANE = {
+  name: 'take_lane',
+  text: `SELECT pg_advisory_lock(${LANE}), set_config('idle_session_timeout', $1, false)`,
+}
+const LEAVE_LANE = {
+  name: 'leave_lane',
+  text: `SELECT pg_advisory_unlock(${LANE}), set_config('idle_session_timeout', '0', false)`,
+}
+
+/** Also removes writers that are long gone. One that was only idle registers again. */
+const REGISTER_WRITER = {
+  name: 'register_writer',
+  text: `WITH old AS (DELETE FROM lazuli.writer WHERE seen < now() - interval '1 day')
+    INSERT INTO lazuli.writer DEFAULT VALUES RETURNING number`,
+}
+
+async function registerWriter(pool: Pool): Promise<number> {
+  let number = 0
+  const connection = await pool.takeAfter(async (each, deadlineMs) => {
+    const [row] = await each.run(REGISTER_WRITER, [], deadlineMs)
+    number = Number(row?.[0])
+  })
+  pool.put(connection)
+  return number
+}

@@ -70,6 +70,11 @@ export class RecordCache {
     return entry
   }
 
+  /** Like `get`, for a guess: it does not count as a use. */
+  peek(name: string): Cached | undefined {
+    return this.#byName.get(name)
+  }
+
   /** Whether the key was read before, so that its record is worth caching. */
   wasSeen(key: Key): boolean {
     return this.#limits.bytesMax > 0 && this.#seen.mark(hashBytes(key))

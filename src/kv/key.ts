@@ -70,6 +70,11 @@ export function encodeKeyPrefix(parts: readonly KeyPart[], start: string): Key {
   return take(from, writeString(start, writeParts(parts, from)))
 }
 
+/** A string as it appears inside a key. */
+export function encodeString(text: string): Uint8Array {
+  return encodeKeyPrefix([], text).subarray(1)
+}
+
 export function decodeKey(key: Key): KeyPart[] {
   const bytes = asBuffer(key)
   const parts: KeyPart[] = []

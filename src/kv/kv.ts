@@ -18,12 +18,25 @@ export type RecordPart = 'whole' | 'fields'
 
 export type ScanPart = RecordPart | 'keys'
 
+/**
+ * Keys that are equal up to and including their first `delimiter` at or after byte `at` count as one, and a scan finds
+ * the first of them. Keys without the delimiter are not folded.
+ */
+export type Fold = { readonly at: number; readonly delimiter: Uint8Array }
+
 /** Keys in [from, to), at most `countMax` of them; the last ones first when `reverse`. */
 export type ScanRange = {
   readonly from: Key
   readonly to: Key
   readonly countMax: number
   readonly reverse?: boolean
+  /** Only for bodies that read, and not with `reverse`. */
+  readonly fold?: Fold
+  /**
+   * How many entries the body will probably read in this range, if it scans on from where a scan ended. Where reads wait,
+   * one round trip fetches all of them.
+   */
+  readonly ahead?: number
 }
 
 export interface ReadTx {

@@ -1,7 +1,8 @@
 // An immutable map sorted by key: a change makes a new map and leaves the old one unchanged, so a snapshot is just a
 // reference. Two levels: an array of chunks of a few hundred entries each.
 import { compareKeys } from './key.ts'
-import type { Key, ScanRange } from './kv.ts'
+import { folded } from './fold.ts'
+import type { Key, KeyRange, ScanRange } from './kv.ts'
 
 export type MapEntry<V> = { readonly key: Key; readonly value: V }
 
@@ -21,6 +22,9 @@ export function getEntry<V>(map: SortedMap<V>, key: Key): V | undefined {
 }
 
 export function scanEntries<V>(map: SortedMap<V>, range: ScanRange): MapEntry<V>[] {
+  if (range.fold !== undefined) {
+    return [...folded(range, range.fold, (part) => walkUp(map, part), ({ key }) => key)] // prettier-ignore
+  }
   return range.reverse === true ? scanDown(map, range) : scanUp(map, range)
 }
 
@@ -42,6 +46,16 @@ function scanUp<V>(map: SortedMap<V>, { from, to, countMax }: ScanRange): MapEnt
     }
   }
   return found
+}
+
+function* walkUp<V>(map: SortedMap<V>, { from, to }: KeyRange): Generator<MapEntry<V>> {
+  for (let c = chunkIndex(map, from); c < map.length; c += 1) {
+    const chunk = map[c] ?? []
+    for (const entry of chunk.slice(lowerBound(chunk, from))) {
+      if (compareKeys(entry.key, to) >= 0) return
+      yield entry
+    }
+  }
 }
 
 function scanDown<V>(map: SortedMap<V>, { from, to, countMax }: ScanRange): MapEntry<V>[] {

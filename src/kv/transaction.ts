@@ -1,5 +1,6 @@
 // A transaction as its body sees it: its own writes on top of the runner's view. Writes are buffered until the body
 // ends, so a body that throws has changed nothing and a body that runs again starts clean.
+import assert from 'node:assert/strict'
 import type { Version } from './engine/engine.ts'
 import { compareKeys, keyName } from './key.ts'
 import type { Entry, Key, KeyRange, RecordPart, ScanPart, ScanRange, Step, Tx } from './kv.ts'
@@ -130,6 +131,7 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
     range: ScanRange,
     part: ScanPart,
   ): Step<readonly Entry[]> {
+    assert(range.fold === undefined, 'a folded scan is for bodies that only read')
     const wider = { ...range, countMax: range.countMax + own.length }
     return merge(yield* this.#view.scan(wider, part, this), own, range)
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { randomFrom } from '../../../test/random.ts'
+import { encodeString } from '../key.ts'
 import { keyAfter } from '../kv.ts'
 import { fieldsEnd, parseFields } from '../record.ts'
 import { aloneConformance } from './alone-conformance.ts'
@@ -37,6 +38,7 @@ export function engineConformance(
 
     readConformance(check)
     rangeConformance(check)
+    foldConformance(check)
     stateConformance(check)
     commitConformance(check)
     snapshotConformance(check)
@@ -270,6 +272,75 @@ async function textsOfAll(texts: Texts, from: Engine | Snapshot = texts.engine):
   const inRanges = found.ranges.flat().map((entry) => entry.slice(entry.indexOf('=') + 1))
   assert.equal(inRanges.length, COUNT + 3)
   return [...new Set([...found.keys.map(String), ...inRanges])]
+}
+
+/** `fold` from the first byte of the names on. */
+function foldConformance(check: Check): void {
+  const namesOf = async (texts: Texts, delimiter: string, range: Partial<NamedRange> = {}) => {
+    const at = texts.key('').length - 1
+    const fold = { at, delimiter: Buffer.from(delimiter) }
+    return texts.names({ from: '', to: '\uffff', fold, ...range })
+  }
+
+  check('a folded range has the first of all keys with the same beginning', async (texts) => {
+    await texts.fill(
+      'a',
+      'a/1',
+      'a/2',
+      'a/2/x',
+      'a/3',
+      'b',
+      'b-1',
+      'c/',
+      'c/1',
+      'd//1',
+      'd//2',
+      'e',
+    )
+    assert.deepEqual(await namesOf(texts, '/'), ['a', 'a/1', 'b', 'b-1', 'c/', 'd//1', 'e'])
+    assert.deepEqual(await namesOf(texts, '//'), ['a', 'a/1', 'a/2', 'a/2/x', 'a/3', 'b', 'b-1', 'c/', 'c/1', 'd//1', 'e']) // prettier-ignore
+    assert.deepEqual(await namesOf(texts, '/', { countMax: 3 }), ['a', 'a/1', 'b'])
+    assert.deepEqual(await namesOf(texts, '/', { countMax: 0 }), [])
+    assert.deepEqual(await namesOf(texts, '/', { from: 'a/2', to: 'd' }), ['a/2', 'b', 'b-1', 'c/'])
+    assert.deepEqual(await namesOf(texts, '/', { from: 'c', to: 'c' }), [])
+  })
+
+  check('the delimiter of a folded range is searched from a byte on', async (texts) => {
+    await texts.fill('a/b/1', 'a/b/2', 'a/c', 'a/d/1')
+    const fold = { at: texts.key('').length - 1 + 2, delimiter: Buffer.from('/') }
+    assert.deepEqual(await texts.names({ from: '', to: 'z', fold }), ['a/b/1', 'a/c', 'a/d/1'])
+  })
+
+  check('a folded range may be read beside keys and other ranges', async (texts) => {
+    await texts.fill('a/1', 'a/2', 'b')
+    const fold = { at: texts.key('').length - 1, delimiter: Buffer.from('/') }
+    const all = { from: 'a', to: 'z' }
+    assert.deepEqual(await texts.found({ keys: ['b'], ranges: [{ ...all, fold }, all, { ...all, fold }] }), {
+      keys: ['b'],
+      ranges: [['a/1=a/1', 'b=b'], ['a/1=a/1', 'a/2=a/2', 'b=b'], ['a/1=a/1', 'b=b']],
+    }) // prettier-ignore
+  })
+
+  check('any delimiter folds, and any names, as a model does', async (texts) => {
+    const random = randomFrom(7)
+    const letters = ['a', 'b', '/', '/', '\u00e9', '\ud83d\ude00', '\0', 'x'.repeat(900)]
+    const name = () => Array.from({ length: random.below(6) }, () => random.pick(letters)).join('')
+    const names = [...new Set(Array.from({ length: 300 }, name))].sort()
+    await texts.fill(...names)
+    for (const delimiter of ['/', 'a/', '\u00e9', '\ud83d\ude00', '\0', 'b']) {
+      const seen = new Set<string>()
+      const expected = names.filter((each) => {
+        const at = each.indexOf(delimiter)
+        const start = at < 0 ? undefined : each.slice(0, at + delimiter.length)
+        if (start === undefined) return true
+        const isNew = !seen.has(start)
+        seen.add(start)
+        return isNew
+      })
+      const fold = { at: texts.key('').length - 1, delimiter: encodeString(delimiter) }
+      assert.deepEqual(await texts.names({ from: '', to: '\uffff', fold }), expected, delimiter)
+    }
+  })
 }
 
 function stateConformance(check: Check): void {

@@ -1,11 +1,11 @@
 // PostgreSQL as the engine of any number of nodes. Commits of all nodes go through one lane, a lock in the database, in
 // groups: one call of a function each. Reads are one statement for everything wanted at the moment.
-import type { Connection, Row, StatementCount } from '../../postgres/client.ts'
+import type { Connection, StatementCount } from '../../postgres/client.ts'
 import { callDeadlineMs, Pool } from '../../postgres/pool.ts'
 import type { ConnectionSettings } from '../../postgres/settings.ts'
 import type { Engine, Found, Snapshot, Wanted } from './engine.ts'
 import { CommitLane } from './postgres/commit-lane.ts'
-import { readParameters, readResult, readStatement } from './postgres/read.ts'
+import { encodeRead, type ReadResult } from './postgres/read.ts'
 import { prepareSchema } from './postgres/schema.ts'
 
 /** Read statements at a time: what arrives meanwhile joins the next one, so more would only make them smaller. */
@@ -100,10 +100,10 @@ class Reads {
     return {
       read: async (wanted) => {
         if (isNothing(wanted)) return NOTHING
+        const read = encodeRead(wanted)
         const sentMs = performance.now()
-        const parameters = readParameters(wanted)
-        const rows = await connection.run(readStatement(wanted), parameters, callDeadlineMs())
-        return this.#received(wanted, rows, sentMs)
+        const rows = await connection.run(read.statement, read.parameters, callDeadlineMs())
+        return this.#received(read.result(rows), sentMs)
       },
       release: () => void this.#release(connection),
     }
@@ -114,14 +114,14 @@ class Reads {
   }
 
   async #read(wanted: Wanted): Promise<Found> {
+    const read = encodeRead(wanted)
     const sentMs = performance.now()
-    const rows = await this.#pool.read(readStatement(wanted), readParameters(wanted))
-    return this.#received(wanted, rows, sentMs)
+    const rows = await this.#pool.read(read.statement, read.parameters)
+    return this.#received(read.result(rows), sentMs)
   }
 
-  #received(wanted: Wanted, rows: readonly Row[], sentMs: number): Found {
+  #received({ found, databaseMs }: ReadResult, sentMs: number): Found {
     const receivedMs = performance.now()
-    const { found, databaseMs } = readResult(wanted, rows)
     this.#time = { databaseMs, receivedMs }
     this.#options.onTime?.(databaseMs, sentMs, receivedMs)
     return found

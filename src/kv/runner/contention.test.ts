@@ -18,7 +18,7 @@ describe('many writers of one runner', () => {
     ['shared', openShared],
     ['waiting (seed 1)', () => openMemoryEngine({ waitSeed: 1 })],
   ] as const) {
-    /** Counts runs of bodies and calls of the engine. */
+    /** Counts runs of bodies and calls of the engine. A body that has to fetch something runs on guesses first. */
     function counted() {
       const counts = { runs: 0, reads: 0, commits: 0, alone: 0 }
       const engine = open()
@@ -38,7 +38,7 @@ describe('many writers of one runner', () => {
       await Promise.all(Array.from({ length: 100 }, () => write(append(KEY, 'x'))))
       assert.equal(await kv.read(get(KEY)), 'x'.repeat(100))
       assert.equal(counts.alone, 0)
-      assert(counts.runs <= 150, `${counts.runs} runs`)
+      assert(counts.runs <= 250, `${counts.runs} runs`)
       assert(counts.commits <= 10, `${counts.commits} commits`)
     })
 
@@ -94,7 +94,7 @@ describe('many writers of one runner', () => {
       )
       assert.equal(new Set(added).size, 100)
       assert.equal((await kv.read((tx) => tx.scanKeys({ ...ALL, countMax: 999 }))).length, 100)
-      assert(counts.runs <= 150, `${counts.runs} runs`)
+      assert(counts.runs <= 250, `${counts.runs} runs`)
       assert(counts.reads <= 4, `${counts.reads} reads`)
     })
 
@@ -111,7 +111,7 @@ describe('many writers of one runner', () => {
         ),
       )
       assert.equal(toggles.filter(Boolean).length, 20)
-      assert(counts.runs <= 60, `${counts.runs} runs`)
+      assert(counts.runs <= 100, `${counts.runs} runs`)
     })
   }
 })

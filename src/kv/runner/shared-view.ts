@@ -2,6 +2,7 @@
 // for the commit to check. Whatever is not known yet is fetched from the engine.
 import assert from 'node:assert/strict'
 import type { Cached, RecordCache } from '../cache.ts'
+import { keyAfterFold } from '../fold.ts'
 import {
   ABSENT,
   type Found,
@@ -10,32 +11,32 @@ import {
   type VersionedEntry,
   type WantedRange,
 } from '../engine/engine.ts'
-import { keyName } from '../key.ts'
+import { compareKeys, keyName } from '../key.ts'
 import type { Entry, Key, RecordPart, ScanPart, ScanRange, Step } from '../kv.ts'
 import type { Known } from './known.ts'
 import { StoredRecord } from '../record.ts'
 import { ready } from '../step.ts'
 import { merge, type FoundRecord, type Reader, type Run, type View } from '../transaction.ts'
 import { isVolatile } from '../volatile.ts'
-
-/** A body yields this to fetch something from the engine. It is resumed when `state` has it. */
-export type Want = { readonly key: Key } | { readonly range: WantedRange }
+import { boundsName, end, endName, type Want, type Wants } from './wants.ts'
 
 type VersionedRecord = Cached
 type RecordEntry = Entry & { readonly version: Version }
+type FetchedRange = { readonly range: WantedRange; readonly found: readonly RecordEntry[] }
 
 /** Stored records of one state of the engine, or of several if the body fetched more than once. */
 export class EngineState {
-  readonly keys = new Map<string, VersionedRecord & { readonly key: Key }>()
-  readonly ranges = new Map<
-    string,
-    { readonly range: WantedRange; readonly found: readonly RecordEntry[] }
-  >()
+  readonly #keys = new Map<string, VersionedRecord>()
+  readonly #ranges = new Map<string, FetchedRange>()
   readonly #cache: RecordCache
   #fetchCount = 0
 
   constructor(cache: RecordCache) {
     this.#cache = cache
+  }
+
+  key(name: string): VersionedRecord | undefined {
+    return this.#keys.get(name)
   }
 
   /** Whether everything comes from one fetch. */
@@ -45,11 +46,24 @@ export class EngineState {
 
   /** The entries of a range; undefined if too few are known to merge `writeCount` writes into them. */
   range(range: WantedRange, writeCount: number): readonly RecordEntry[] | undefined {
-    const known = this.ranges.get(boundsName(range))
-    if (known === undefined) return undefined
-    const { found } = known
-    const isComplete = found.length < known.range.countMax
-    return isComplete || known.range.countMax >= range.countMax + writeCount ? found : undefined
+    const wantedCount = range.countMax + writeCount
+    const known = this.#ranges.get(boundsName(range))
+    if (known !== undefined && hasEnough(known, known.found, wantedCount)) return known.found
+    return range.reverse === true ? undefined : this.#tail(range, wantedCount)
+  }
+
+  /** The entries of a range that begins inside one that was fetched ahead. */
+  #tail(range: WantedRange, wantedCount: number): readonly RecordEntry[] | undefined {
+    const end = endName(range)
+    for (const known of this.#ranges.values()) {
+      if (endName(known.range) !== end || compareKeys(known.range.from, range.from) > 0) continue
+      const at = known.found.findIndex(({ key }) => compareKeys(key, range.from) >= 0)
+      const count = at < 0 ? known.found.length : at
+      if (range.fold !== undefined && isInsideFold(range, known.found[count - 1])) continue
+      const tail = known.found.slice(count)
+      if (hasEnough(known, tail, wantedCount)) return tail
+    }
+    return undefined
   }
 
   /** `cached`: for each key, the cached record whose version was sent to the engine. */
@@ -61,8 +75,7 @@ export class EngineState {
   ): void {
     this.#fetchCount += 1
     keys.forEach((key, at) => {
-      const { record, version } = this.#decode(key, found.keys[at], cached[at])
-      this.keys.set(keyName(key), { key, record, version })
+      this.#keys.set(keyName(key), this.#decode(key, found.keys[at], cached[at]))
     })
     ranges.forEach((range, at) => this.#learnRange(range, found.ranges[at] ?? []))
   }
@@ -84,7 +97,7 @@ export class EngineState {
     const entries = found.map(({ key, value, version }) => {
       return { key, version, value: this.#scanned(key, { value, version }, range.part, isKept) }
     })
-    this.ranges.set(boundsName(range), { range, found: entries })
+    this.#ranges.set(boundsName(range), { range, found: entries })
   }
 
   #scanned(
@@ -107,9 +120,26 @@ function rangeName(range: WantedRange): string {
   return `${range.countMax} ${boundsName(range)}`
 }
 
-/** Scans that differ only in `countMax` share a name: the longest one serves all. */
-function boundsName({ from, to, reverse = false, part }: WantedRange): string {
-  return [reverse, part, from.length, keyName(from), keyName(to)].join(' ')
+/** Whether entries from the end of a fetched range are all there are, or as many as are wanted. */
+function hasEnough(
+  { range, found }: FetchedRange,
+  entries: readonly RecordEntry[],
+  wantedCount: number,
+): boolean {
+  return found.length < range.countMax || entries.length >= wantedCount
+}
+
+/** Whether a range begins among keys that were folded into the entry before it. */
+function isInsideFold({ fold, from }: WantedRange, before: RecordEntry | undefined): boolean {
+  const after = before && fold && keyAfterFold(before.key, fold)
+  return after !== undefined && compareKeys(from, after) < 0
+}
+
+/** What to fetch for a scan. Each pending write may remove an entry, and more may arrive during the fetch. */
+function fetchedRange(range: ScanRange, part: ScanPart, pendingCount: number): WantedRange {
+  const { ahead = 0, ...plain } = range
+  const countMax = Math.max(range.countMax, ahead) + 2 * pendingCount
+  return { ...plain, countMax, part }
 }
 
 /** 'durable': the engine's state. 'ahead': the same with pending writes of this process. */
@@ -119,6 +149,7 @@ export class SharedView implements View {
   readonly #known: Known
   readonly #state: EngineState
   readonly #mode: ViewMode
+  readonly #wants: Wants | undefined
   readonly #keys = new Map<string, VersionedRecord & { readonly key: Key }>()
   readonly #ranges = new Map<
     string,
@@ -127,10 +158,12 @@ export class SharedView implements View {
   readonly #volatileKeys: { readonly key: Key; readonly seen: StoredRecord | undefined }[] = []
   readonly #volatileRanges: { readonly range: ScanRange; readonly seen: readonly Entry[] }[] = []
 
-  constructor(known: Known, state: EngineState, mode: ViewMode) {
+  /** With `wants`, what is not known is guessed, and the outcome counts only if nothing was. */
+  constructor(known: Known, state: EngineState, mode: ViewMode, wants?: Wants) {
     this.#known = known
     this.#state = state
     this.#mode = mode
+    this.#wants = wants
   }
 
   get hasReadVolatile(): boolean {
@@ -141,21 +174,25 @@ export class SharedView implements View {
     return { keys: [...this.#keys.values()], ranges: [...this.#ranges.values()] }
   }
 
-  get(key: Key, name: string, _part: RecordPart, reader: Reader): FoundRecord | Step<FoundRecord> {
+  get(key: Key, name: string, part: RecordPart, reader: Reader): FoundRecord | Step<FoundRecord> {
     if (isVolatile(key)) {
       const seen = this.#known.getVolatile(key, name, reader)
       this.#volatileKeys.push({ key, seen })
       return seen
     }
     const read = this.#keys.get(name) ?? this.#find(name, reader)
-    if (read === undefined) return this.#fetchKey(key, name, reader)
+    if (read === undefined) {
+      return this.#wants === undefined
+        ? this.#fetchKey(key, name, reader)
+        : this.#wants.guess(key, part)
+    }
     this.#keys.set(name, { key, record: read.record, version: read.version })
     return read.record
   }
 
   #find(name: string, reader: Reader): VersionedRecord | undefined {
     const pending = this.#mode === 'ahead' ? this.#known.pending(name) : undefined
-    if (pending === undefined) return this.#state.keys.get(name)
+    if (pending === undefined) return this.#state.key(name)
     reader.hasSeen(pending.run)
     // A deleted key has no version.
     const { value: record } = pending
@@ -181,6 +218,7 @@ export class SharedView implements View {
   }
 
   *#scanStored(range: ScanRange, part: ScanPart, reader: Reader): Step<readonly Entry[]> {
+    assert(range.fold === undefined || this.#mode === 'durable', 'a folded scan is for bodies that only read') // prettier-ignore
     for (;;) {
       const pending = this.#mode === 'ahead' ? this.#known.pendingInside(range) : []
       const stored = this.#state.range({ ...range, part }, pending.length)
@@ -191,9 +229,13 @@ export class SharedView implements View {
         this.#ranges.set(rangeName(read), { range: read, seen })
         return seen
       }
-      // Each pending write may remove an entry, and more may arrive during the fetch.
-      const countMax = range.countMax + 2 * pending.length
-      yield { range: { ...range, countMax, part } } satisfies Want
+      const want = { range: fetchedRange(range, part, pending.length) } satisfies Want
+      if (this.#wants === undefined) {
+        yield want
+        continue
+      }
+      this.#wants.add(want)
+      return this.#wants.isFull ? yield* end() : merge<RecordEntry>([], pending, range)
     }
   }
 

@@ -59,12 +59,12 @@ describe('a body that is overtaken', () => {
     })
     kv.listen((event) => events.push(event))
     await turn()
-    assert.equal(reads.length, 3)
+    assert.equal(reads.length, 1)
     await inner.commit([rivalWrite(B, 'rival')])
     await succeedAll(0)
     assert.equal(await writing, 'undefined rival 1')
-    assert.deepEqual([runs, reads.length, commits.length], [2, 3, 2])
-    assert.deepEqual(events, ['run 2'], 'only the last run announces')
+    assert.deepEqual([runs, reads.length, commits.length], [3, 1, 2])
+    assert.deepEqual(events, ['run 3'], 'only the last run announces')
   })
 
   test('reports no error that comes from reading two states', async () => {
@@ -74,6 +74,7 @@ describe('a body that is overtaken', () => {
     const checking = kv.write(function* (tx) {
       runs += 1
       const a = recordText(yield* tx.get(A))
+      if (a === undefined) return 'guessed'
       // Before the second read, another writer changes both.
       if (reads.length === 1) void inner.commit([rivalWrite(A, '2'), rivalWrite(B, '2')])
       const b = recordText(yield* tx.get(B))
@@ -81,22 +82,23 @@ describe('a body that is overtaken', () => {
       return a
     })
     await succeedAll(0)
-    assert.deepEqual([await checking, runs], ['2', 2])
+    assert.deepEqual([await checking, runs], ['2', 3])
   })
 
   test('reports an error whose reads are still current', async () => {
-    const { kv, commits, succeedAll } = openHeld('shared')
+    const { kv, inner, commits, succeedAll } = openHeld('shared')
+    await inner.commit([rivalWrite(A, '1')])
     let runs = 0
     const failing = assert.rejects(kv.write(function* (tx) {
       runs += 1
-      yield* tx.get(A)
-      yield* tx.get(B)
+      // Not in one round trip.
+      if ((yield* tx.get(A)) !== undefined) yield* tx.get(B)
       tx.put(A, recordOf('never'))
       throw new Error('no')
     }), /^Error: no$/) // prettier-ignore
     await succeedAll(0)
     await failing
-    assert.deepEqual([runs, commits.length, commits[0]?.transactions[0]?.writes], [1, 1, []])
+    assert.deepEqual([runs, commits.length, commits[0]?.transactions[0]?.writes], [2, 1, []])
   })
 
   test('makes the bodies that have read its writes run again too', async () => {
@@ -132,7 +134,7 @@ describe('a body that is overtaken', () => {
       'first: undefined',
       'throwing failed: Error: rival>>>',
     ])
-    assert.deepEqual(runs.toSorted(), ['a to b', 'a to b', 'aside', 'b to c', 'b to c', 'c to d', 'c to d']) // prettier-ignore
+    assert.deepEqual(runs.toSorted(), ['a to b', 'a to b', 'a to b', 'aside', 'aside', 'b to c', 'b to c', 'c to d', 'c to d']) // prettier-ignore
   })
 
   test('makes the bodies of the next commit that have read its writes run again too', async () => {
@@ -170,10 +172,10 @@ describe('a body that is overtaken', () => {
     })) // prettier-ignore
     for (let turns = 0; turns < 50; turns += 1) await turn()
     assert.deepEqual(outcomes, ['starving: rival 8 own'])
-    assert.deepEqual([runs, counts], [9, { commits: 8, alone: 1 }])
+    assert.deepEqual([runs, counts], [11, { commits: 8, alone: 1 }])
     assert.deepEqual(events, ['done'])
     assert.equal(await kv.read(get(KEY)), 'rival 8 own')
-    assert.equal(await kv.read(get(volatileKey('open'))), '9')
+    assert.equal(await kv.read(get(volatileKey('open'))), '11')
   })
 
   test('waits for its runner’s commit under way before it runs alone', async () => {
@@ -244,9 +246,8 @@ describe('a body that is overtaken', () => {
       const starving = kv.write(function* (tx) {
         runs += 1
         yield* append(KEY, 'own')(tx)
-        // A second fetch: the commit has to check both reads.
         yield* tx.get(A)
-        if (failing === 'the body' && runs === 9) throw new Error('no')
+        if (failing === 'the body' && runs === 11) throw new Error('no')
       })
       await assert.rejects(starving, failing === 'the body' ? /^Error: no$/ : /the disk is full/)
       assert.equal(await kv.write(append(B, 'x')), failing === 'the body' ? 'x' : 'xx')

@@ -11,7 +11,8 @@ import { Turn } from '../turn.ts'
 import { Fetcher } from './fetcher.ts'
 import { Known, ownedWrites } from './known.ts'
 import { CommitQueue } from './queue.ts'
-import { EngineState, SharedView, type Want } from './shared-view.ts'
+import { EngineState, SharedView } from './shared-view.ts'
+import { Wants, type Want } from './wants.ts'
 
 /** Attempts before a body runs alone. */
 const ATTEMPTS_MAX = 8
@@ -83,53 +84,55 @@ export class SharedRunner<Event> {
 
   /** Each round fetches everything the body is known to read, from one state, and starts the body over. */
   async #read<T>(body: (tx: ReadTx) => Step<T>): Promise<T | Need> {
-    let state = new EngineState(this.#cache)
+    const wants = new Wants(this.#cache)
     for (let round = 0; round <= ROUNDS_MAX; round += 1) {
-      const view = new SharedView(this.#known, state, 'durable')
-      const next = runKnown(body(new BodyTx<never>(view)))
+      const state = new EngineState(this.#cache)
+      await this.#fetch(wants.keys, wants.ranges, state)
+      const guesses = round === 0 ? wants : undefined
+      const view = new SharedView(this.#known, state, 'durable', guesses)
+      const next = await untilFetch(body(new BodyTx<never>(view)), guesses)
       // Only a commit can tell whether stored and volatile reads belong to the same moment.
       if (view.hasReadVolatile) return this.#write(body)
+      if (guesses !== undefined && wants.count > 0) continue
       if ('outcome' in next) return resultOf(next.outcome)
-      const want = next.yielded as Want
-      const keys = [...state.keys.values()].map(({ key }) => key)
-      const ranges = [...state.ranges.values()].map(({ range }) => range)
-      if ('key' in want) keys.push(want.key)
-      else ranges.push(want.range)
-      state = await this.#fetch(keys, ranges)
+      wants.add(next.yielded as Want)
     }
-    return this.#readSnapshot(body)
+    return this.#readSnapshot(body, wants)
   }
 
-  async #fetch(keys: readonly Key[], ranges: readonly WantedRange[]): Promise<EngineState> {
-    const state = new EngineState(this.#cache)
-    const { found, cached } = await this.#fetcher.fetch(keys, ranges)
-    state.learn(keys, ranges, found, cached)
-    return state
-  }
-
-  async #readSnapshot<T>(body: (tx: ReadTx) => Step<T>): Promise<T | Need> {
+  /** The body goes on where it was after each round trip. */
+  async #readSnapshot<T>(body: (tx: ReadTx) => Step<T>, wants: Wants): Promise<T | Need> {
     const snapshot = await this.#engine.snapshot()
     try {
       const state = new EngineState(this.#cache)
+      const read = async (keys: readonly Key[], ranges: readonly WantedRange[]): Promise<void> => {
+        const found = await snapshot.read({ keys: keys.map((key) => ({ key })), ranges })
+        state.learn(keys, ranges, found)
+      }
+      await read(wants.keys, wants.ranges)
       const view = new SharedView(this.#known, state, 'durable')
       const steps = body(new BodyTx<never>(view))
-      const turn = new Turn()
-      let next = nextOutcome(steps)
+      let next = await untilFetch(steps)
       while (!('outcome' in next)) {
-        if (next.yielded === PAUSE) {
-          if (turn.isOver()) await turn.next()
-        } else {
-          const { keys, ranges } = wantedOf(next.yielded as Want)
-          const found = await snapshot.read({ keys: keys.map((key) => ({ key })), ranges })
-          state.learn(keys, ranges, found)
-        }
-        next = nextOutcome(steps)
+        const { keys, ranges } = wantedOf(next.yielded as Want)
+        await read(keys, ranges)
+        next = await untilFetch(steps)
       }
       if (view.hasReadVolatile) return await this.#write(body)
       return resultOf(next.outcome)
     } finally {
       snapshot.release()
     }
+  }
+
+  async #fetch(
+    keys: readonly Key[],
+    ranges: readonly WantedRange[],
+    state: EngineState,
+  ): Promise<void> {
+    if (keys.length + ranges.length === 0) return
+    const { found, cached } = await this.#fetcher.fetch(keys, ranges)
+    state.learn(keys, ranges, found, cached)
   }
 
   async #write<T>(body: (tx: Tx<Event>) => Step<T>): Promise<T | Need> {
@@ -151,25 +154,29 @@ export class SharedRunner<Event> {
     state: EngineState,
     finish: (attempt: Attempt<Event, T>) => R | Promise<R>,
   ): Promise<R> {
-    const view = new SharedView(this.#known, state, 'ahead')
-    const tx = new BodyTx<Event>(view)
-    const turn = new Turn()
-    let outcome: Outcome<T> | undefined
-    const steps = body(tx)
-    while (outcome === undefined) {
-      const next = nextOutcome(steps)
-      if ('outcome' in next) {
-        outcome = next.outcome
-      } else if (next.yielded === PAUSE) {
-        if (turn.isOver()) await turn.next()
-      } else {
-        const { keys, ranges } = wantedOf(next.yielded as Want)
-        const { found, cached } = await this.#fetcher.fetch(keys, ranges)
-        state.learn(keys, ranges, found, cached)
+    const wants = new Wants(this.#cache)
+    for (let guesses: Wants | undefined = wants; ; guesses = undefined) {
+      const view = new SharedView(this.#known, state, 'ahead', guesses)
+      const tx = new BodyTx<Event>(view)
+      const steps = body(tx)
+      const turn = new Turn()
+      for (;;) {
+        const next = nextOutcome(steps)
+        if (guesses !== undefined && isGuessed(guesses, next, turn)) break
+        if ('outcome' in next) {
+          const { outcome } = next
+          if ('error' in outcome || outcome.value instanceof Need) tx.discardWrites()
+          return finish({ tx, view, state, outcome })
+        }
+        if (next.yielded !== PAUSE) {
+          const { keys, ranges } = wantedOf(next.yielded as Want)
+          await this.#fetch(keys, ranges, state)
+        } else if (turn.isOver()) {
+          await turn.next()
+        }
       }
+      await this.#fetch(wants.keys, wants.ranges, state)
     }
-    if ('error' in outcome || outcome.value instanceof Need) tx.discardWrites()
-    return finish({ tx, view, state, outcome })
   }
 
   /** The outcome, or the current state of its read set if it was overtaken. */
@@ -255,12 +262,20 @@ function resultOf<T>(outcome: Outcome<T>): T | Need {
   return outcome.value
 }
 
-/** Runs a body until it ends or yields something other than a pause. */
-function runKnown<T>(steps: Step<T>): Next<T> {
+/** Runs a body until it ends or has to fetch something. */
+async function untilFetch<T>(steps: Step<T>, guesses?: Wants): Promise<Next<T>> {
+  const turn = new Turn()
   for (;;) {
     const next = nextOutcome(steps)
+    if (guesses !== undefined && isGuessed(guesses, next, turn)) return next
     if ('outcome' in next || next.yielded !== PAUSE) return next
+    if (turn.isOver()) await turn.next()
   }
+}
+
+/** Whether a body that runs on guesses has told what it reads: it has ended, or read enough for one round trip. */
+function isGuessed<T>(guesses: Wants, next: Next<T>, turn: Turn): boolean {
+  return guesses.count > 0 && ('outcome' in next || next.yielded !== PAUSE || turn.isOver())
 }
 
 type Next<T> = { readonly outcome: Outcome<T> } | { readonly yielded: unknown }

@@ -123,7 +123,7 @@ describe('a shared runner with volatile records', () => {
       runs += 1
       const text = recordText(yield* tx.get(STORED))
       tx.put(STORED, recordOf('own'))
-      // Only in the first run, before the rival's write.
+      // Only in the runs before the rival's write.
       if (text === undefined) tx.put(VOLATILE, recordOf('never'))
     })
     await turn()
@@ -132,7 +132,7 @@ describe('a shared runner with volatile records', () => {
     await writing
     assert.deepEqual(
       [runs, await kv.read(get(STORED)), await kv.read(get(VOLATILE))],
-      [2, 'own', undefined],
+      [3, 'own', undefined],
     )
   })
 

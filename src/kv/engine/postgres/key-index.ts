@@ -25,6 +25,29 @@ export function rangeRows(columns: string): string {
   return `${rows(0, 'ASC')} UNION ALL ${rows(1, 'DESC')}`
 }
 
+/**
+ * The rows of a folded range `r(low, high, count, fold_at, delimiter, after)`, found with one seek each. `after` takes the
+ * place of the delimiter in the first key behind a fold.
+ */
+export function foldedRows(columns: string): string {
+  const firstRow = (low: string, isWanted: string): string => `
+    SELECT kv.key, kv.value, kv.version FROM lazuli.kv
+    WHERE ${isWanted} AND ${HEAD('kv.key')} >= ${HEAD(low)} AND ${HEAD('kv.key')} <= ${HEAD('r.high')}
+      AND kv.key >= ${low} AND kv.key < r.high
+    ORDER BY ${HEAD('kv.key')}, kv.key LIMIT 1`
+  return `
+    WITH RECURSIVE kv_walk AS (
+      (SELECT first.*, 1 AS n FROM (${firstRow('r.low', 'r.count > 0')}) first)
+      UNION ALL
+      SELECT next.*, w.n + 1 FROM kv_walk w
+      CROSS JOIN LATERAL (SELECT position(r.delimiter IN substr(w.key, r.fold_at + 1)) AS at) found
+      CROSS JOIN LATERAL (SELECT CASE found.at WHEN 0 THEN w.key || '\\x00'::bytea
+        ELSE substr(w.key, 1, r.fold_at + found.at - 1) || r.after END AS low) seek
+      CROSS JOIN LATERAL (${firstRow('seek.low', 'w.n < r.count')}) next
+    )
+    SELECT ${columns} FROM kv_walk AS kv`
+}
+
 /** A digest of the keys and versions of a range, in order of keys: see `rangeDigest`. */
 export const RANGE_DIGEST = `sha256(coalesce((
   SELECT string_agg(int4send(octet_length(e.key)) || e.key || int8send(e.version), ''::bytea ORDER BY e.key)

@@ -2,43 +2,98 @@
 import { bigintArray, byteaArray, byteaOf, integerArray } from '../../../postgres/array.ts'
 import type { Parameter, Row, Statement } from '../../../postgres/client.ts'
 import { compareKeys } from '../../key.ts'
-import type { ScanPart } from '../../kv.ts'
+import { keyAfterPrefix, type ScanPart } from '../../kv.ts'
 import type { Found, VersionedEntry, Wanted, WantedRange } from '../engine.ts'
 import { NO_VALUE, partOf } from '../part.ts'
-import { HEAD_BYTES, partOfValue, rangeRows, SAME_KEY } from './key-index.ts'
+import { foldedRows, HEAD_BYTES, partOfValue, rangeRows, SAME_KEY } from './key-index.ts'
 
-const TIME_ROW = `SELECT 2, 0, NULL::bytea, NULL::bytea,
+/** Kinds of rows in the result. */
+const ROW = { key: '0', range: '1', time: '2', fold: '3' } as const
+
+const TIME_ROW = `SELECT ${ROW.time}, 0, NULL::bytea, NULL::bytea,
   (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
-const KEY_ROWS = `SELECT 0, k.at, NULL::bytea, CASE WHEN kv.version = k.known THEN NULL ELSE kv.value END, kv.version
-  FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY AS k(key, known, at)
-  JOIN lazuli.kv ON ${SAME_KEY('kv.key', 'k.key')}`
+/** The rows of one kind, from parameters that begin at `first`. */
+type Part = { readonly parameterCount: number; rows(first: number): string }
 
-const RANGE_ROWS = (first: number): string => `
-  SELECT 1, r.at, e.key, ${partOfValue('e.value')}, e.version
+const KEYS: Part = {
+  parameterCount: 2,
+  rows: (first) => `
+  SELECT ${ROW.key}, k.at, NULL::bytea, CASE WHEN kv.version = k.known THEN NULL ELSE kv.value END, kv.version
+  FROM unnest($${first}::bytea[], $${first + 1}::bigint[]) WITH ORDINALITY AS k(key, known, at)
+  JOIN lazuli.kv ON ${SAME_KEY('kv.key', 'k.key')}`,
+}
+
+const RANGES: Part = {
+  parameterCount: 5,
+  rows: (first) => `
+  SELECT ${ROW.range}, r.at, e.key, ${partOfValue('e.value')}, e.version
   FROM unnest($${first}::bytea[], $${first + 1}::bytea[], $${first + 2}::integer[], $${first + 3}::integer[],
     $${first + 4}::integer[]) WITH ORDINALITY AS r(low, high, count, reverse, part, at)
-  CROSS JOIN LATERAL (${rangeRows('kv.key, kv.value, kv.version')}) e`
-
-const READ_KEYS = { name: 'read_keys', text: `${TIME_ROW} UNION ALL ${KEY_ROWS}` }
-const READ_RANGES = { name: 'read_ranges', text: `${TIME_ROW} UNION ALL ${RANGE_ROWS(1)}` }
-const READ_BOTH = {
-  name: 'read_both',
-  text: `${TIME_ROW} UNION ALL ${KEY_ROWS} UNION ALL ${RANGE_ROWS(3)}`,
+  CROSS JOIN LATERAL (${rangeRows('kv.key, kv.value, kv.version')}) e`,
 }
 
-export function readStatement({ keys, ranges }: Wanted): Statement {
-  if (ranges.length === 0) return READ_KEYS
-  return keys.length === 0 ? READ_RANGES : READ_BOTH
+const FOLDS: Part = {
+  parameterCount: 7,
+  rows: (first) => `
+  SELECT ${ROW.fold}, r.at, e.key, ${partOfValue('e.value')}, e.version
+  FROM unnest($${first}::bytea[], $${first + 1}::bytea[], $${first + 2}::integer[], $${first + 3}::integer[],
+    $${first + 4}::integer[], $${first + 5}::bytea[], $${first + 6}::bytea[])
+    WITH ORDINALITY AS r(low, high, count, part, fold_at, delimiter, after, at)
+  CROSS JOIN LATERAL (${foldedRows('kv.key, kv.value, kv.version')}) e`,
 }
 
-export function readParameters({ keys, ranges }: Wanted): readonly Parameter[] {
-  const ofKeys = [
-    byteaArray(keys.map(({ key }) => key)),
-    bigintArray(keys.map(({ known }) => known)),
-  ]
-  if (ranges.length === 0) return ofKeys
-  return keys.length === 0 ? rangeParameters(ranges) : [...ofKeys, ...rangeParameters(ranges)]
+const STATEMENTS = new Map<string, Statement>()
+
+/** One statement for each combination of parts. */
+function statementOf(parts: readonly Part[]): Statement {
+  const name = `read_${[KEYS, RANGES, FOLDS].map((part) => (parts.includes(part) ? 1 : 0)).join('')}`
+  const known = STATEMENTS.get(name)
+  if (known !== undefined) return known
+  let first = 1
+  const selects = [TIME_ROW]
+  for (const { rows, parameterCount } of parts) {
+    selects.push(rows(first))
+    first += parameterCount
+  }
+  const statement = { name, text: selects.join(' UNION ALL ') }
+  STATEMENTS.set(name, statement)
+  return statement
+}
+
+export type Read = {
+  readonly statement: Statement
+  readonly parameters: readonly Parameter[]
+  result(rows: readonly Row[]): ReadResult
+}
+
+/** The indexes of plain and folded ranges among those wanted. */
+type Places = { readonly plain: readonly number[]; readonly folded: readonly number[] }
+
+export function encodeRead(wanted: Wanted): Read {
+  const { keys, ranges } = wanted
+  const places = { plain: [] as number[], folded: [] as number[] }
+  ranges.forEach(({ fold }, at) => (fold === undefined ? places.plain : places.folded).push(at))
+  const at = (indexes: readonly number[]) => indexes.flatMap((index) => ranges[index] ?? [])
+  const parts: Part[] = []
+  const parameters: Parameter[] = []
+  if (keys.length > 0) {
+    parts.push(KEYS)
+    parameters.push(byteaArray(keys.map(({ key }) => key)), bigintArray(keys.map(({ known }) => known))) // prettier-ignore
+  }
+  if (places.plain.length > 0) {
+    parts.push(RANGES)
+    parameters.push(...rangeParameters(at(places.plain)))
+  }
+  if (places.folded.length > 0) {
+    parts.push(FOLDS)
+    parameters.push(...foldParameters(at(places.folded)))
+  }
+  return {
+    statement: statementOf(parts),
+    parameters,
+    result: (rows) => readResult(wanted, places, rows),
+  }
 }
 
 /** Lows, highs, counts, reverses and parts. */
@@ -52,24 +107,40 @@ export function rangeParameters(ranges: readonly WantedRange[]): readonly Parame
   ]
 }
 
+/** Lows, highs, counts, parts, and the folds. */
+function foldParameters(ranges: readonly WantedRange[]): readonly Parameter[] {
+  const [lows, highs, counts, , parts] = rangeParameters(ranges)
+  const folds = ranges.flatMap(({ fold }) => fold ?? [])
+  return [
+    lows,
+    highs,
+    counts,
+    parts,
+    integerArray(folds.map(({ at }) => at)),
+    byteaArray(folds.map(({ delimiter }) => delimiter)),
+    byteaArray(folds.map(({ delimiter }) => keyAfterPrefix(delimiter))),
+  ]
+}
+
 const COUNT_MAX = 2 ** 31 - 1
 
 const PART_CODES: Readonly<Record<ScanPart, number>> = { whole: 0, fields: 1, keys: 2 }
 
 export type ReadResult = { readonly found: Found; readonly databaseMs: number }
 
-export function readResult({ keys, ranges }: Wanted, rows: readonly Row[]): ReadResult {
+function readResult({ keys, ranges }: Wanted, places: Places, rows: readonly Row[]): ReadResult {
   const foundKeys: Found['keys'][number][] = Array.from({ length: keys.length })
   const foundRanges: VersionedEntry[][] = ranges.map(() => [])
   let databaseMs = 0
   for (const [kind, at, key, value, version] of rows) {
-    if (kind === '2') {
+    if (kind === ROW.time) {
       databaseMs = Number(version) / 1_000
-    } else if (kind === '0') {
+    } else if (kind === ROW.key) {
       foundKeys[Number(at) - 1] =
         value === null ? 'unchanged' : { value: bytes(value), version: Number(version) }
     } else {
-      foundRanges[Number(at) - 1]?.push(entryOf(key, value, version))
+      const place = (kind === ROW.range ? places.plain : places.folded)[Number(at) - 1]
+      foundRanges[place ?? -1]?.push(entryOf(key, value, version))
     }
   }
   const inOrder = foundRanges.map((entries, at) => rangeEntries(entries, ranges[at]))

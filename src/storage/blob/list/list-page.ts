@@ -1,6 +1,6 @@
 // List Blobs: the request, a page of the answer, and the range of keys that a page covers.
-import { earlierKey, laterKey } from '../../../kv/key.ts'
-import { keyAfter, keyAfterPrefix, type Key, type KeyRange } from '../../../kv/kv.ts'
+import { earlierKey, encodeString, laterKey } from '../../../kv/key.ts'
+import { keyAfter, keyAfterPrefix, type Fold, type Key, type KeyRange } from '../../../kv/kv.ts'
 import type { Blob, PastBlob } from '../record.ts'
 import {
   blobKey,
@@ -60,6 +60,17 @@ export function foldedPrefix(name: string, list: ListBlobs): string | undefined 
   if (list.delimiter === undefined) return undefined
   const at = name.indexOf(list.delimiter, list.prefix.length)
   return at < 0 ? undefined : name.slice(0, at + list.delimiter.length)
+}
+
+/** The same for scans of keys. */
+export function listFold(
+  names: NameKeys,
+  containerId: number,
+  { prefix, delimiter }: ListBlobs,
+): { readonly fold?: Fold } {
+  if (delimiter === undefined) return {}
+  const at = names.prefix(containerId, prefix).length
+  return { fold: { at, delimiter: encodeString(delimiter) } }
 }
 
 /** A kind of keys that sort by the blob's name. Those of one name are in [from, after). */

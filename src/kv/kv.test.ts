@@ -8,7 +8,7 @@ import { kvConformance } from './conformance.ts'
 import type { Engine } from './engine/engine.ts'
 import { openLmdbEngine } from './engine/lmdb.ts'
 import { openMemoryEngine } from './engine/memory.ts'
-import { openKv } from './runner/runner.ts'
+import { openKv, versionsOf } from './runner/runner.ts'
 
 const folders: string[] = []
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })))
@@ -34,7 +34,10 @@ for (const [name, isShared, open] of ENGINES) {
       kvConformance(`${name}, ${count} runners, ${cache}`, async () => {
         const engine = closedOnce(open(), count)
         return Array.from({ length: count }, (_, at) =>
-          openKv(engine, { number: at + 1, ...(cache === 'without cache' && { cache: NO_CACHE }) }),
+          openKv(engine, {
+            nextVersion: versionsOf(at + 1),
+            ...(cache === 'without cache' && { cache: NO_CACHE }),
+          }),
         )
       })
     }

@@ -29,8 +29,8 @@ export class Pool {
     this.#count = count
   }
 
-  /** Runs a statement that changes nothing. */
-  async read(statement: Statement, values: readonly Parameter[]): Promise<readonly Row[]> {
+  /** Runs a statement that may be repeated: it changes nothing, or the same again. */
+  async run(statement: Statement, values: readonly Parameter[]): Promise<readonly Row[]> {
     let rows: readonly Row[] = []
     const connection = await this.takeAfter(async (each, deadlineMs) => {
       rows = await each.run(statement, values, deadlineMs)

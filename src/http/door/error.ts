@@ -1,5 +1,6 @@
 // Encodes a StorageError as XML and headers, for blobs, queues and files; tables have their own encoding
 // (rest/table/table-error.ts). The name of a detail decides where it goes: into a header or an XML element.
+import { StoreUnavailable } from '../../kv/engine/unavailable.ts'
 import { ExtentLimitReached, ExtentRetired } from '../../extent/error.ts'
 import { StorageError, type ErrorCode, type ErrorDetails } from '../../storage/shared/error.ts'
 import { XML_DECLARATION, xmlElement, xmlEscape } from '../protocol/xml.ts'
@@ -28,6 +29,8 @@ export function storageErrorOf(error: unknown): StorageError | undefined {
   if (error instanceof ExtentLimitReached) return new StorageError('MemoryExtentStoreAtSizeLimit')
   // The upload took so long to commit that its extent was retired; the client may retry.
   if (error instanceof ExtentRetired) return new StorageError('ServerBusy')
+  if (error instanceof StoreUnavailable)
+    return new StorageError('ServerBusy', { 'Retry-After': '1' })
   return undefined
 }
 

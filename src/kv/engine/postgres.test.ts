@@ -5,7 +5,7 @@ import { SKIP_REASON, testServer } from '../../postgres/harness.ts'
 import { connectionSettings } from '../../postgres/settings.ts'
 import { NO_CACHE } from '../cache.ts'
 import { kvConformance } from '../conformance.ts'
-import { openKv } from '../runner/runner.ts'
+import { openKv, versionsOf } from '../runner/runner.ts'
 import { engineConformance } from './conformance.ts'
 import { openPostgresEngine, type PostgresEngine } from './postgres.ts'
 
@@ -18,7 +18,7 @@ describe('PostgreSQL', { skip: SKIP_REASON ?? false }, () => {
         const engines = await openEngines(count)
         return engines.map((engine) =>
           openKv(engine, {
-            number: engine.number,
+            nextVersion: versionsOf(engine.number),
             ...(cache === 'without cache' && { cache: NO_CACHE }),
           }),
         )

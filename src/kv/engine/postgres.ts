@@ -1,12 +1,14 @@
 // PostgreSQL as the engine of any number of nodes. Commits of all nodes go through one lane, a lock in the database, in
 // groups: one call of a function each. Reads are one statement for everything wanted at the moment.
-import type { Connection, StatementCount } from '../../postgres/client.ts'
+import { DatabaseUnavailable, type Connection, type StatementCount } from '../../postgres/client.ts'
 import { callDeadlineMs, Pool } from '../../postgres/pool.ts'
 import type { ConnectionSettings } from '../../postgres/settings.ts'
 import type { Engine, Found, Snapshot, Wanted } from './engine.ts'
 import { CommitLane } from './postgres/commit-lane.ts'
 import { encodeRead, type ReadResult } from './postgres/read.ts'
 import { prepareSchema } from './postgres/schema.ts'
+import { expelWriter, registerWriter } from './postgres/writer.ts'
+import { StoreUnavailable } from './unavailable.ts'
 
 /** Read statements at a time: what arrives meanwhile joins the next one, so more would only make them smaller. */
 const READ_CONNECTIONS = 2
@@ -17,6 +19,8 @@ const COMMIT_CONNECTIONS = 2
 const SIZE_MS_MAX = 10_000
 
 export type PostgresOptions = {
+  /** Called when a commit was refused because others have expelled this engine. */
+  readonly onExpelled?: () => void
   /** Gets the database's time with every read. `sentMs` and `receivedMs` are on the clock of `performance.now()`. */
   readonly onTime?: (databaseMs: number, sentMs: number, receivedMs: number) => void
 }
@@ -24,6 +28,10 @@ export type PostgresOptions = {
 export type PostgresEngine = Engine & {
   /** Unique for each time an engine is opened; for the versions of its runner. */
   readonly number: number
+  /** Below `SLOT_COUNT`, and unique among the engines that are open at the same time. */
+  readonly slot: number
+  /** Refuses all further commits of another engine, by its number. */
+  expel(number: number): Promise<void>
   /** Statements so far. */
   statementCount(): number
 }
@@ -42,22 +50,38 @@ export async function openPostgresEngine(
     const connection = await commits.takeAfter(prepareSchema)
     commits.put(connection)
     await reads.readTime()
-    const lane = await CommitLane.open(commits, reads)
+    const { number, slot } = await registerWriter(commits)
+    const lane = new CommitLane(commits, reads, number, options.onExpelled ?? (() => undefined))
     const size = new StoreSize(reads, lane)
     await size.refresh()
     return {
-      number: lane.number,
+      number,
+      slot,
+      expel: (gone) => orUnavailable(expelWriter(commits, gone)),
       statementCount: () => count.statements,
-      read: (wanted) => reads.read(wanted),
-      snapshot: () => reads.snapshot(),
-      commit: (transactions) => lane.commit(transactions),
-      alone: (work) => lane.alone(work),
+      read: (wanted) => orUnavailable(reads.read(wanted)),
+      snapshot: () => orUnavailable(reads.snapshot()),
+      commit: (transactions) => orUnavailable(lane.commit(transactions)),
+      alone: (work) => orUnavailable(lane.alone(work)),
       sizeBytes: () => size.bytes(),
-      close,
+      close: async () => {
+        // If this fails, others find out that the node is gone.
+        await expelWriter(commits, number).catch(() => undefined)
+        await close()
+      },
     }
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+/** Above the engine, a database that is away is a store that is. */
+async function orUnavailable<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (error) {
+    throw error instanceof DatabaseUnavailable ? new StoreUnavailable(error.message, error) : error
   }
 }
 
@@ -84,7 +108,7 @@ class Reads {
   }
 
   async readSize(): Promise<number> {
-    const [row] = await this.#pool.read(READ_SIZE, [])
+    const [row] = await this.#pool.run(READ_SIZE, [])
     return Number(row?.[0])
   }
 
@@ -102,7 +126,8 @@ class Reads {
         if (isNothing(wanted)) return NOTHING
         const read = encodeRead(wanted)
         const sentMs = performance.now()
-        const rows = await connection.run(read.statement, read.parameters, callDeadlineMs())
+        const running = connection.run(read.statement, read.parameters, callDeadlineMs())
+        const rows = await orUnavailable(running)
         return this.#received(read.result(rows), sentMs)
       },
       release: () => void this.#release(connection),
@@ -116,7 +141,7 @@ class Reads {
   async #read(wanted: Wanted): Promise<Found> {
     const read = encodeRead(wanted)
     const sentMs = performance.now()
-    const rows = await this.#pool.read(read.statement, read.parameters)
+    const rows = await this.#pool.run(read.statement, read.parameters)
     return this.#received(read.result(rows), sentMs)
   }
 

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Engine, Wanted } from '../engine/engine.ts'
-import { turn } from '../engine/harness.ts'
 import { openMemoryEngine } from '../engine/memory.ts'
 import { encodeKey } from '../key.ts'
 import { prefixRange, type Key, type ReadTx, type Step } from '../kv.ts'
-import { append, get, keyOf, recordText, rivalWrite } from './harness.ts'
+import { append, get, keyOf, recordText, rivalWrite, roundTrip } from './harness.ts'
 import { openKv } from './runner.ts'
 
 const [A, B] = [keyOf('a'), keyOf('b')]
@@ -24,7 +23,7 @@ describe('reads of a shared runner', () => {
         const end = async (error?: Error): Promise<void> => {
           if (error === undefined) resolve(await engine.read(wanted))
           else reject(error)
-          await turn()
+          await roundTrip()
         }
         reads.push({ wanted, end })
       })
@@ -38,7 +37,7 @@ describe('reads of a shared runner', () => {
     const begin = async (count: number): Promise<void> => {
       for (let n = 0; n < count; n += 1)
         void kv.read(get(keyOf(n))).then((text) => found.push(text))
-      await turn()
+      await roundTrip()
     }
     await begin(10)
     assert.deepEqual(reads.map(({ wanted }) => wanted.keys.length), [10]) // prettier-ignore
@@ -59,14 +58,14 @@ describe('reads of a shared runner', () => {
   test('fail with the round trip they share, and later reads do not', async () => {
     const { reads, kv } = openSlow()
     const failing = Promise.allSettled([kv.read(get(A)), kv.write(append(B, 'x')), kv.read((tx) => tx.scan(ALL))]) // prettier-ignore
-    await turn()
+    await roundTrip()
     assert.equal(reads.length, 1)
     await reads[0]?.end(new Error('connection lost'))
     for (const outcome of await failing) {
       assert(outcome.status === 'rejected' && /connection lost/.test(String(outcome.reason)))
     }
     const later = kv.read(get(A))
-    await turn()
+    await roundTrip()
     await reads[1]?.end()
     assert.equal(await later, undefined)
   })

@@ -37,10 +37,8 @@ export class Fetcher {
     const cached = keys.map((key) => this.#usable(key))
     return new Promise((resolve, reject) => {
       this.#waiting.push({ keys, ranges, cached, resolve, reject })
-      // At the end of this turn, to include the requests of other bodies: a tick runs when no microtask is left.
-      if (this.#waiting.length === 1) {
-        queueMicrotask(() => process.nextTick(() => void this.#readWaiting()))
-      }
+      // At the end of this turn, to include what other requests of the turn need.
+      if (this.#waiting.length === 1) setImmediate(() => void this.#readWaiting())
     })
   }
 

@@ -20,6 +20,12 @@ export type HeldCommit = {
   fail(): Promise<void>
 }
 
+/** Long enough for a shared runner to collect the reads of a turn and send them. */
+export async function roundTrip(): Promise<void> {
+  await turn()
+  await turn()
+}
+
 export function openEngine(kind: RunnerKind): Engine {
   return openMemoryEngine({ isShared: kind === 'shared' })
 }
@@ -27,6 +33,7 @@ export function openEngine(kind: RunnerKind): Engine {
 /** A runner whose commits wait for the test. Commits to `inner`, the engine itself, are those of another writer. */
 export function openHeld(kind: RunnerKind, options: { readonly cache?: CacheLimits } = {}) {
   const inner = openEngine(kind)
+  const after = kind === 'local' ? turn : roundTrip
   const commits: HeldCommit[] = []
   const reads: Wanted[] = []
   const counts = { alone: 0 }
@@ -44,11 +51,11 @@ export function openHeld(kind: RunnerKind, options: { readonly cache?: CacheLimi
       new Promise((resolve, reject) => {
         const succeed = async (): Promise<void> => {
           resolve(await inner.commit(transactions))
-          await turn()
+          await after()
         }
         const fail = (): Promise<void> => {
           reject(new Error('the disk is full'))
-          return turn()
+          return after()
         }
         commits.push({ transactions, succeed, fail })
       }),
@@ -56,7 +63,7 @@ export function openHeld(kind: RunnerKind, options: { readonly cache?: CacheLimi
   const kv: EventKv<string> = openKv<string>(engine, { cache: NO_CACHE, ...options })
   /** Lets every commit from this index on succeed, and those that follow from them. */
   const succeedAll = async (from: number): Promise<void> => {
-    await turn()
+    await after()
     for (let at = from; at < commits.length; at += 1) await commits[at]?.succeed()
   }
   return { kv, engine, inner, commits, reads, counts, succeedAll }

@@ -2,7 +2,6 @@
 // commit also fails everything built on it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { turn } from '../engine/harness.ts'
 import { prefixRange, type ReadTx, type Step, type Tx } from '../kv.ts'
 import { encodeKey } from '../key.ts'
 import { need } from '../step.ts'
@@ -16,6 +15,7 @@ import {
   recordText,
   RUNNER_KINDS,
   watch,
+  roundTrip,
 } from './harness.ts'
 import { collectGarbage } from './garbage.ts'
 
@@ -42,7 +42,7 @@ for (const kind of RUNNER_KINDS) {
       const { kv, commits } = openHeld(kind)
       const outcomes: string[] = []
       for (const letter of ['a', 'b', 'c']) watch(outcomes, letter, kv.write(append(KEY, letter)))
-      await turn()
+      await roundTrip()
       assert.deepEqual([commits.length, outcomes], [1, []])
       await commits[0]?.succeed()
       assert.deepEqual([commits.length, outcomes], [2, ['a: a']])
@@ -69,8 +69,8 @@ for (const kind of RUNNER_KINDS) {
       watch(outcomes, 'first', kv.write(texts(false, 2)))
       watch(outcomes, 'last', kv.write(texts(true, 2)))
       watch(outcomes, 'durable', kv.read(texts(false, 99)))
-      await turn()
-      await turn()
+      await roundTrip()
+      await roundTrip()
       assert.deepEqual(outcomes.slice(1), ['durable: a,c,e,g'])
       await succeedAll(before)
       assert.deepEqual(outcomes.slice(-4), [
@@ -110,7 +110,7 @@ for (const kind of RUNNER_KINDS) {
       const { kv, commits } = openHeld(kind)
       const outcomes: string[] = []
       watch(outcomes, 'first', kv.write(append(KEY, 'a')))
-      await turn()
+      await roundTrip()
       const refuse = function* (tx: Tx<string>): Step<void> {
         tx.put(keyOf('never'), recordOf('never'))
         if ((yield* tx.get(KEY)) !== undefined) throw new Error('it exists')
@@ -119,7 +119,7 @@ for (const kind of RUNNER_KINDS) {
       watch(outcomes, 'third', kv.attempt(function* (tx) {
         if ((yield* tx.get(KEY)) !== undefined) yield* need({ kind: 'something' })
       }).then((attempted) => 'need' in attempted)) // prettier-ignore
-      await turn()
+      await roundTrip()
       assert.deepEqual(outcomes, [])
       for (let at = 0; at < commits.length; at += 1) await commits[at]?.succeed()
       assert.deepEqual(outcomes, ['first: a', 'second failed: Error: it exists', 'third: true'])
@@ -129,7 +129,7 @@ for (const kind of RUNNER_KINDS) {
     test('reports at once the outcome of a body that wrote nothing and read only durable records', async () => {
       const { kv, commits } = openHeld(kind)
       watch([], 'slow', kv.write(put(keyOf('slow'), '')))
-      await turn()
+      await roundTrip()
       assert.equal(await kv.write(function* () { return 1 }), 1) // prettier-ignore
       assert.equal(await kv.write(get(KEY)), undefined)
       assert.deepEqual(await kv.write((tx) => tx.scan({ ...prefixRange(KEY), countMax: 9 })), [])
@@ -144,11 +144,11 @@ for (const kind of RUNNER_KINDS) {
       const { kv, commits, succeedAll } = openHeld(kind)
       const outcomes: string[] = []
       for (const letter of ['a', 'b', 'c']) watch(outcomes, letter, kv.write(append(KEY, letter)))
-      await turn()
+      await roundTrip()
       watch(outcomes, 'refused', kv.write(function* (tx) {
         throw new Error(recordText(yield* tx.get(KEY)))
       })) // prettier-ignore
-      await turn()
+      await roundTrip()
       await commits[0]?.fail()
       assert.deepEqual(outcomes, [`a ${FULL}`, `b ${FULL}`, `c ${FULL}`, `refused ${FULL}`])
       assert.equal(await kv.read(get(KEY)), undefined)
@@ -161,7 +161,7 @@ for (const kind of RUNNER_KINDS) {
       const { kv, commits } = openHeld(kind)
       const outcomes: string[] = []
       for (const letter of ['a', 'b', 'c']) watch(outcomes, letter, kv.write(append(KEY, letter)))
-      await turn()
+      await roundTrip()
       await commits[0]?.succeed()
       await commits[1]?.fail()
       assert.deepEqual(outcomes, ['a: a', `b ${FULL}`, `c ${FULL}`])
@@ -217,9 +217,9 @@ for (const kind of RUNNER_KINDS) {
       const outcomes: string[] = []
       watch(outcomes, '1', kv.write(append(KEY, 'a')))
       watch(outcomes, '2', kv.write(append(KEY, 'b')))
-      await turn()
+      await roundTrip()
       watch(outcomes, 'closed', kv.close())
-      await turn()
+      await roundTrip()
       await commits[0]?.succeed()
       assert.deepEqual(outcomes, ['1: a'])
       await commits[1]?.succeed()
@@ -239,7 +239,7 @@ for (const kind of RUNNER_KINDS) {
       const writes = [add()]
       for (let at = 0; at < 20; at += 1) {
         writes.push(add())
-        await turn()
+        await roundTrip()
         await commits.shift()?.succeed()
       }
       const alive = await collectGarbage(() => records.filter((each) => each.deref() !== undefined))
@@ -265,7 +265,7 @@ for (const kind of RUNNER_KINDS) {
       kv.listen((event) => others.push(`other ${event}`))
       const writing = kv.write(announcing('first', 'second'))
       const behind = kv.write(announcing('third'))
-      await turn()
+      await roundTrip()
       assert.deepEqual(events, [])
       await commits[0]?.succeed()
       await writing
@@ -294,7 +294,7 @@ for (const kind of RUNNER_KINDS) {
       const events: string[] = []
       kv.listen((event) => events.push(event))
       const writing = kv.write(announcing('failed'))
-      await turn()
+      await roundTrip()
       await Promise.all([assert.rejects(writing, /the disk is full/), commits[0]?.fail()])
       const throwing = kv.write(function* (tx) {
         tx.announce('thrown')

@@ -3,7 +3,7 @@
 // has seen is durable.
 import assert from 'node:assert/strict'
 import { RecordCache, type CacheLimits } from '../cache.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine, Version } from '../engine/engine.ts'
 import type { Attempted, EventKv } from '../kv.ts'
 import { Need } from '../step.ts'
 import { LocalRunner } from './local.ts'
@@ -11,8 +11,16 @@ import { SharedRunner } from './shared.ts'
 
 export type RunnerOptions = {
   readonly cache?: CacheLimits
-  /** Unique among the runners of the engine, so that no two of them use the same version. */
-  readonly number?: number
+  /** Versions for its writes; no two runners of an engine may use the same. By default, the engine has one runner. */
+  readonly nextVersion?: () => Version
+  /** Other runners use the engine too: `close` leaves it open. */
+  readonly keepsEngine?: boolean
+}
+
+/** `number` is unique among all runners of the store, past and present. */
+export function versionsOf(number: number): () => Version {
+  let version = number * 2 ** 32
+  return () => (version += 1)
 }
 
 export function openKv<Event = never>(engine: Engine, options: RunnerOptions = {}): EventKv<Event> {
@@ -23,7 +31,7 @@ export function openKv<Event = never>(engine: Engine, options: RunnerOptions = {
   const cache = new RecordCache(options.cache)
   const runner =
     engine.local === undefined
-      ? new SharedRunner<Event>(engine, options.number ?? 1, cache, tell)
+      ? new SharedRunner<Event>(engine, options.nextVersion ?? versionsOf(1), cache, tell)
       : new LocalRunner<Event>(engine, engine.local, cache, tell)
   return {
     read: (body) => runner.read(body, requireValue),
@@ -37,7 +45,7 @@ export function openKv<Event = never>(engine: Engine, options: RunnerOptions = {
     sizeBytes: () => engine.sizeBytes(),
     close: async () => {
       await runner.settled()
-      await engine.close()
+      if (options.keepsEngine !== true) await engine.close()
     },
   }
 }

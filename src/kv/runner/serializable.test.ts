@@ -11,7 +11,7 @@ import { prefixRange, type EventKv, type Key, type ReadTx, type Step, type Tx } 
 import { decodeRecord, encodeRecord, type StoredRecord } from '../record.ts'
 import { giveWay } from '../step.ts'
 import { volatileKey } from '../volatile.ts'
-import { openKv } from './runner.ts'
+import { openKv, versionsOf } from './runner.ts'
 
 const STORED_COUNT = 4
 const VOLATILE_COUNT = 2
@@ -215,7 +215,7 @@ describe('random transactions', () => {
       test(`have a serial order: ${name} (seed ${seed})`, { timeout: 60_000 }, async () => {
         const engine = failing(open(seed), randomFrom(-seed))
         const others = Array.from({ length: runnerCount - 1 }, (_, at) =>
-          openKv<string>(engine, { number: at + 2 }),
+          openKv<string>(engine, { nextVersion: versionsOf(at + 2) }),
         )
         const history = await run([openKv<string>(engine), ...others], listCount, randomFrom(seed))
         const after = orderOf(history)

@@ -11,7 +11,7 @@ import { encodeKey } from '../key.ts'
 import { keyAfter, prefixRange, type ReadTx, type Step } from '../kv.ts'
 import { encodeSharedRecord } from '../record.ts'
 import { append, get, keyOf, put, recordText, rivalWrite } from './harness.ts'
-import { openKv } from './runner.ts'
+import { openKv, versionsOf } from './runner.ts'
 
 const CACHE = { bytesMax: 2 ** 20, valueBytesMax: 2 ** 10 }
 const KEY = keyOf('n')
@@ -28,7 +28,7 @@ describe('a cached record', () => {
       { ...engine, read: (each) => (wanted.push(each), engine.read(each)) },
       { cache: CACHE },
     )
-    const other = openKv<string>(engine, { cache: CACHE, number: 2 })
+    const other = openKv<string>(engine, { cache: CACHE, nextVersion: versionsOf(2) })
     await other.write(put(KEY, 'first'))
     const read = () => kv.read((tx) => tx.get(KEY))
     const known = () => wanted.at(-1)?.keys[0]?.known !== undefined
@@ -64,7 +64,9 @@ describe('a cached record', () => {
 
   test('is not used by a writer after another runner has changed it', async () => {
     const engine = openShared()
-    const runners = [1, 2].map((number) => openKv<string>(engine, { cache: CACHE, number }))
+    const runners = [1, 2].map((number) =>
+      openKv<string>(engine, { cache: CACHE, nextVersion: versionsOf(number) }),
+    )
     let expected = ''
     for (let n = 0; n < 20; n += 1) {
       expected += String(n % 10)

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Engine, Transaction } from '../engine/engine.ts'
-import { turn } from '../engine/harness.ts'
 import { openMemoryEngine } from '../engine/memory.ts'
 import { encodeKey } from '../key.ts'
 import { prefixRange, type Key, type Step, type Tx } from '../kv.ts'
@@ -17,8 +16,9 @@ import {
   recordText,
   rivalWrite,
   watch,
+  roundTrip,
 } from './harness.ts'
-import { openKv } from './runner.ts'
+import { openKv, versionsOf } from './runner.ts'
 
 const KEY = keyOf('n')
 const [A, B] = [keyOf('a'), keyOf('b')]
@@ -58,7 +58,7 @@ describe('a body that is overtaken', () => {
       return `${a} ${b} ${all.length}`
     })
     kv.listen((event) => events.push(event))
-    await turn()
+    await roundTrip()
     assert.equal(reads.length, 1)
     await inner.commit([rivalWrite(B, 'rival')])
     await succeedAll(0)
@@ -105,7 +105,7 @@ describe('a body that is overtaken', () => {
     const { kv, inner, commits, succeedAll } = openHeld('shared')
     const outcomes: string[] = []
     watch(outcomes, 'first', kv.write(put(keyOf('first'), '')))
-    await turn()
+    await roundTrip()
     const runs: string[] = []
     const derive = (name: string, from: Key, to: Key) =>
       kv.write(function* (tx) {
@@ -115,14 +115,14 @@ describe('a body that is overtaken', () => {
         return text
       })
     watch(outcomes, 'a to b', derive('a to b', A, B))
-    await turn()
+    await roundTrip()
     watch(outcomes, 'b to c', derive('b to c', B, keyOf('c')))
     watch(outcomes, 'c to d', derive('c to d', keyOf('c'), keyOf('d')))
     watch(outcomes, 'aside', derive('aside', keyOf('x'), keyOf('y')))
     watch(outcomes, 'throwing', kv.write(function* (tx) {
       throw new Error(recordText(yield* tx.get(keyOf('d'))))
     })) // prettier-ignore
-    await turn()
+    await roundTrip()
     await inner.commit([rivalWrite(A, 'rival')])
     await commits[0]?.succeed()
     await succeedAll(1)
@@ -141,10 +141,10 @@ describe('a body that is overtaken', () => {
     const { kv, inner, commits, succeedAll } = openHeld('shared')
     const outcomes: string[] = []
     watch(outcomes, 'a', kv.write(append(KEY, 'a')))
-    await turn()
+    await roundTrip()
     watch(outcomes, 'b', kv.write(append(KEY, 'b')))
     watch(outcomes, 'other', kv.write(append(A, 'x')))
-    await turn()
+    await roundTrip()
     await inner.commit([rivalWrite(KEY, 'rival ')])
     await commits[0]?.succeed()
     await succeedAll(1)
@@ -170,7 +170,7 @@ describe('a body that is overtaken', () => {
       tx.put(volatileKey('open'), recordOf(String(runs)))
       return yield* append(KEY, 'own')(tx)
     })) // prettier-ignore
-    for (let turns = 0; turns < 50; turns += 1) await turn()
+    for (let turns = 0; turns < 50; turns += 1) await roundTrip()
     assert.deepEqual(outcomes, ['starving: rival 8 own'])
     assert.deepEqual([runs, counts], [11, { commits: 8, alone: 1 }])
     assert.deepEqual(events, ['done'])
@@ -187,16 +187,16 @@ describe('a body that is overtaken', () => {
     }
     watch(outcomes, 'starving', kv.write(both))
     for (let at = 0; at < 8; at += 1) {
-      await turn()
+      await roundTrip()
       await inner.commit([rivalWrite(KEY, `rival ${at} `)])
       if (at === 7) watch(outcomes, 'other', kv.write(append(A, 'other')))
-      await turn()
+      await roundTrip()
       await commits[at]?.succeed()
     }
-    for (let turns = 0; turns < 5; turns += 1) await turn()
+    for (let turns = 0; turns < 5; turns += 1) await roundTrip()
     assert.deepEqual([commits.length, counts.alone, outcomes], [9, 0, []])
     await commits[8]?.succeed()
-    for (let turns = 0; turns < 5; turns += 1) await turn()
+    for (let turns = 0; turns < 5; turns += 1) await roundTrip()
     assert.deepEqual(outcomes, ['other: other', 'starving: rival 7 own other'])
     assert.equal(counts.alone, 1)
   })
@@ -214,15 +214,15 @@ describe('a body that is overtaken', () => {
         // Other bodies run meanwhile, one on the same key and one on another.
         watch(outcomes, 'same key', kv.write(append(KEY, '+')))
         watch(outcomes, 'other key', kv.write(append(A, '+')))
-        for (let turns = 0; turns < 5; turns += 1) await turn()
+        for (let turns = 0; turns < 5; turns += 1) await roundTrip()
         const result = await work(commit)
-        for (let turns = 0; turns < 5; turns += 1) await turn()
+        for (let turns = 0; turns < 5; turns += 1) await roundTrip()
         assert.deepEqual([outcomes, counts.commits], [[], 8])
         return result
       })
     const kv = openKv<string>({ ...engine, alone })
     watch(outcomes, 'starving', kv.write(append(KEY, 'own')))
-    for (let turns = 0; turns < 50; turns += 1) await turn()
+    for (let turns = 0; turns < 50; turns += 1) await roundTrip()
     assert.deepEqual(outcomes.toSorted(), [
       'other key: +',
       'same key: rival own+',
@@ -268,7 +268,9 @@ describe('versions', () => {
         return engine.commit(transactions)
       },
     }
-    const runners = [1, 2, 3].map((number) => openKv<string>(watched, { number }))
+    const runners = [1, 2, 3].map((number) =>
+      openKv<string>(watched, { nextVersion: versionsOf(number) }),
+    )
     const writes = Array.from({ length: 90 }, (_, n) =>
       runners[n % 3]?.write(append(keyOf(n % 4), 'x')),
     )

@@ -6,7 +6,7 @@ import type { Engine, Transaction, Verdict, Version, WantedRange } from '../engi
 import { Exclusive } from '../engine/exclusive.ts'
 import type { Key, ReadTx, Step, Tx } from '../kv.ts'
 import { Need, PAUSE } from '../step.ts'
-import { BodyTx } from '../transaction.ts'
+import { BodyTx, type PendingWrites } from '../transaction.ts'
 import { Turn } from '../turn.ts'
 import { Fetcher } from './fetcher.ts'
 import { Known, ownedWrites } from './known.ts'
@@ -39,15 +39,15 @@ export class SharedRunner<Event> {
   readonly #queue: CommitQueue
   readonly #fetcher: Fetcher
   readonly #tell: (events: readonly Event[]) => void
+  readonly #nextVersion: () => Version
   readonly #running = new Set<Promise<unknown>>()
   readonly #starving = new Exclusive()
   /** While a body runs alone: resolves when others may continue. */
   #gate: Promise<void> | undefined
-  #version: Version
 
   constructor(
     engine: Engine,
-    number: number,
+    nextVersion: () => Version,
     cache: RecordCache,
     tell: (events: readonly Event[]) => void,
   ) {
@@ -56,7 +56,7 @@ export class SharedRunner<Event> {
     this.#queue = new CommitQueue(engine, this.#known, cache)
     this.#fetcher = new Fetcher(engine, cache)
     this.#tell = tell
-    this.#version = number * 2 ** 32
+    this.#nextVersion = nextVersion
   }
 
   /** `end` converts the outcome for the caller. */
@@ -196,8 +196,7 @@ export class SharedRunner<Event> {
       this.#tell(events)
       return outcome
     }
-    this.#version += 1
-    const run = { writes, volatileWrites, version: this.#version }
+    const run = { writes, volatileWrites, version: this.#nextVersion() }
     const verdict = await new Promise<Verdict | undefined>((resolve, reject) => {
       const settle = (): void => resolve('committed')
       this.#queue.add({ run, seen, reads, settle, fail: reject, retry: resolve })
@@ -235,8 +234,7 @@ export class SharedRunner<Event> {
       return await this.#engine.alone(async (commit) => {
         const state = new EngineState(this.#cache)
         const { tx, view, outcome } = await this.#run(body, state, (attempt) => attempt)
-        this.#version += 1
-        const transaction = { reads: view.reads, writes: this.#writesOf(tx) }
+        const transaction = { reads: view.reads, writes: writesOf(tx, this.#nextVersion()) }
         const [verdict] = await commit([transaction])
         assert(verdict === 'committed' && view.isCurrent(tx.seen), 'nobody else could write')
         for (const name of tx.writes.keys()) this.#cache.drop(name)
@@ -249,12 +247,13 @@ export class SharedRunner<Event> {
       open()
     }
   }
+}
 
-  #writesOf(tx: BodyTx<Event>): Transaction['writes'] {
-    return [...tx.writes.values()].map(({ key, value }) => {
-      return { key, value: value?.value, version: this.#version }
-    })
-  }
+function writesOf(
+  { writes }: { readonly writes: PendingWrites },
+  version: Version,
+): Transaction['writes'] {
+  return [...writes.values()].map(({ key, value }) => ({ key, value: value?.value, version }))
 }
 
 function resultOf<T>(outcome: Outcome<T>): T | Need {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Engine } from '../engine/engine.ts'
-import { turn } from '../engine/harness.ts'
 import type { Key, Step, Tx } from '../kv.ts'
 import { giveWay } from '../step.ts'
 import {
@@ -20,6 +19,7 @@ import {
   STORED,
   VOLATILE,
   watch,
+  roundTrip,
 } from './harness.ts'
 import { openKv } from './runner.ts'
 
@@ -29,7 +29,7 @@ describe('a shared runner with volatile records', () => {
     const outcomes: string[] = []
     // The others wait while this one commits.
     watch(outcomes, 'first', kv.write(put(keyOf('first'), '')))
-    await turn()
+    await roundTrip()
     const open = function* (tx: Tx<string>): Step<string> {
       const text = recordText(yield* tx.get(STORED)) ?? 'none'
       tx.put(keyOf('count'), recordOf(text))
@@ -37,13 +37,13 @@ describe('a shared runner with volatile records', () => {
       return text
     }
     watch(outcomes, 'open', kv.write(open))
-    await turn()
+    await roundTrip()
     watch(outcomes, 'seen', kv.write(function* (tx) {
       const text = recordText(yield* tx.get(VOLATILE)) ?? ''
       tx.put(keyOf('seen'), recordOf(text))
       return text
     })) // prettier-ignore
-    await turn()
+    await roundTrip()
     // Another writer changes what the second has read: it runs again, and so must the third.
     await inner.commit([rivalWrite(STORED, 'rival')])
     await commits[0]?.succeed()
@@ -66,10 +66,10 @@ describe('a shared runner with volatile records', () => {
         return text
       })) // prettier-ignore
     copy('first', STORED, keyOf('a'))
-    await turn()
+    await roundTrip()
     copy('second', keyOf('a'), keyOf('b'), VOLATILE)
     copy('third', VOLATILE, keyOf('c'))
-    await turn()
+    await roundTrip()
     await inner.commit([rivalWrite(STORED, 'rival')])
     await commits[0]?.succeed()
     await succeedAll(1)
@@ -98,7 +98,7 @@ describe('a shared runner with volatile records', () => {
   test('checks stored records that were read before volatile ones', async () => {
     const { kv, end } = openSlow()
     const reading = kv.write(readBoth)
-    await turn()
+    await roundTrip()
     await kv.write(putBoth('new'))
     end()
     assert.equal(await reading, 'new new')
@@ -109,7 +109,7 @@ describe('a shared runner with volatile records', () => {
     const copying = kv.write(function* (tx) {
       tx.put(VOLATILE, recordOf(recordText(yield* tx.get(STORED)) ?? 'none'))
     })
-    await turn()
+    await roundTrip()
     await inner.commit([rivalWrite(STORED, 'rival')])
     end()
     await copying
@@ -126,7 +126,7 @@ describe('a shared runner with volatile records', () => {
       // Only in the runs before the rival's write.
       if (text === undefined) tx.put(VOLATILE, recordOf('never'))
     })
-    await turn()
+    await roundTrip()
     await inner.commit([rivalWrite(STORED, 'rival')])
     await succeedAll(0)
     await writing
@@ -146,8 +146,8 @@ describe('a shared runner with volatile records', () => {
       yield* giveWay()
     })) // prettier-ignore
     watch(outcomes, 'both', kv.write(putBoth('both')))
-    await turn()
-    await turn()
+    await roundTrip()
+    await roundTrip()
     assert.deepEqual(
       [outcomes, commits.length],
       [[], 1],

@@ -1,7 +1,6 @@
 // Volatile records: they end with the process, never reach the engine, and take part in transactions like stored ones.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { turn } from '../engine/harness.ts'
 import { openMemoryEngine } from '../engine/memory.ts'
 import { decodeKey, encodeKey } from '../key.ts'
 import { prefixRange, type Key, type ReadTx, type Step, type Tx } from '../kv.ts'
@@ -25,8 +24,9 @@ import {
   STORED,
   VOLATILE,
   watch,
+  roundTrip,
 } from './harness.ts'
-import { openKv } from './runner.ts'
+import { openKv, versionsOf } from './runner.ts'
 
 const FILES = { ...prefixRange(encodeKey('k')), countMax: 9 }
 
@@ -39,7 +39,10 @@ for (const kind of RUNNER_KINDS) {
       assert.equal(await kv.read(readBoth), 'here here')
       const { keys } = await engine.read({ keys: [{ key: STORED }, { key: VOLATILE }], ranges: [] })
       assert.deepEqual([typeof keys[0], keys[1]], ['object', undefined])
-      assert.equal(await openKv(engine, { number: 2 }).read(readBoth), 'here undefined')
+      assert.equal(
+        await openKv(engine, { nextVersion: versionsOf(2) }).read(readBoth),
+        'here undefined',
+      )
     })
 
     test('are read, scanned in both directions and deleted like stored ones', async () => {
@@ -63,7 +66,7 @@ for (const kind of RUNNER_KINDS) {
       const engine = openEngine(kind)
       const key = encodeKey('lively')
       await openKv<string>(engine).write(put(key, 'here'))
-      assert.equal(await openKv(engine, { number: 2 }).read(get(key)), 'here')
+      assert.equal(await openKv(engine, { nextVersion: versionsOf(2) }).read(get(key)), 'here')
     })
 
     test('do not keep a larger buffer alive', async () => {
@@ -106,7 +109,7 @@ for (const kind of RUNNER_KINDS) {
     test('a transaction on other volatile records ends at once', async () => {
       const { kv, commits } = openHeld(kind)
       const slow = kv.write(putBoth('slow'))
-      await turn()
+      await roundTrip()
       const other = volatileKey('open', 2)
       await kv.write(put(other, 'quick'))
       assert.equal(await kv.write(get(other)), 'quick')
@@ -129,12 +132,12 @@ for (const kind of RUNNER_KINDS) {
         const held = openHeld(kind)
         const outcomes: string[] = []
         watch(outcomes, 'slow', held.kv.write(putBoth('slow')))
-        await turn()
+        await roundTrip()
         watch(outcomes, 'behind', held.kv.write(function* (tx) {
           yield* touching(tx)
           tx.put(volatileKey('open', 2), recordOf('behind'))
         })) // prettier-ignore
-        await turn()
+        await roundTrip()
         return { ...held, outcomes }
       }
 
@@ -161,12 +164,12 @@ for (const kind of RUNNER_KINDS) {
         const { kv, commits, succeedAll } = openHeld(kind)
         const outcomes: string[] = []
         watch(outcomes, 'slow', kv.write(putBoth('slow')))
-        await turn()
+        await roundTrip()
         watch(outcomes, 'reader', kv.read(readBoth))
         watch(outcomes, 'throwing', kv.read(function* (tx) {
           throw new Error(yield* readBoth(tx))
         })) // prettier-ignore
-        await turn()
+        await roundTrip()
         assert.deepEqual(outcomes, [])
         await commits[0]?.[end]()
         await succeedAll(1)
@@ -184,7 +187,7 @@ for (const kind of RUNNER_KINDS) {
     test('a reader of other records does not wait', async () => {
       const { kv, commits } = openHeld(kind)
       watch([], 'slow', kv.write(putBoth('slow')))
-      await turn()
+      await roundTrip()
       assert.equal(await kv.read(get(keyOf('other'))), undefined)
       assert.equal(commits.length, 1)
     })
@@ -196,11 +199,11 @@ for (const kind of RUNNER_KINDS) {
         const open = recordText(yield* tx.get(VOLATILE)) ?? 'closed'
         tx.put(STORED, recordOf(open))
       })) // prettier-ignore
-      await turn()
+      await roundTrip()
       await kv.write(put(VOLATILE, 'open'))
       watch(outcomes, 'reader', kv.read(readBoth))
       watch(outcomes, 'backwards', kv.read(readVolatileFirst))
-      await turn()
+      await roundTrip()
       assert.equal(await kv.read(get(VOLATILE)), 'open')
       assert.deepEqual(outcomes, [], 'slow precedes the change and is not durable yet')
       await succeedAll(0)
@@ -238,7 +241,7 @@ for (const kind of RUNNER_KINDS) {
         tx.delete(deleted)
         tx.announce('changed')
       })
-      await turn()
+      await roundTrip()
       await Promise.all([assert.rejects(failing, /the disk is full/), commits[0]?.fail()])
       const found = await Promise.all(
         [VOLATILE, changed, deleted, STORED].map((key) => kv.read(get(key))),
@@ -253,10 +256,10 @@ for (const kind of RUNNER_KINDS) {
       const { kv, commits } = openHeld(kind)
       const other = volatileKey('open', 2)
       watch([], 'first', kv.write(putBoth('first')))
-      await turn()
+      await roundTrip()
       watch([], 'second', kv.write(putBoth('second')))
       await kv.write(put(other, 'other'))
-      await turn()
+      await roundTrip()
       await commits[0]?.succeed()
       await commits[1]?.fail()
       const found = await Promise.all([STORED, VOLATILE, other].map((key) => kv.read(get(key))))
@@ -276,7 +279,7 @@ describe('stored and volatile records', () => {
     test(`are of one state for every reader: ${name}`, async () => {
       const engine = open()
       const kv = openKv<string>(engine)
-      const rival = openKv<string>(engine, { number: 2 })
+      const rival = openKv<string>(engine, { nextVersion: versionsOf(2) })
       await kv.write(putBoth('0'))
       const keys: readonly Key[] = [VOLATILE, STORED]
       const state = { isWriting: true }
@@ -301,7 +304,7 @@ describe('stored and volatile records', () => {
           assert.equal(stored, held)
           seen += 1
         }
-        await turn()
+        await roundTrip()
       }
       await written
       assert(seen > 0)
@@ -325,12 +328,12 @@ describe('stored and volatile records', () => {
       }
       return yield* readBoth(tx)
     })) // prettier-ignore
-    await turn()
+    await roundTrip()
     await commits[0]?.succeed()
-    for (let turns = 0; turns < 5; turns += 1) await turn()
+    for (let turns = 0; turns < 5; turns += 1) await roundTrip()
     assert.deepEqual(outcomes, ['first: undefined'])
     await succeedAll(1)
-    for (let turns = 0; turns < 20 && outcomes.length < 3; turns += 1) await turn()
+    for (let turns = 0; turns < 20 && outcomes.length < 3; turns += 1) await roundTrip()
     assert.deepEqual(outcomes.slice(1), ['copy: undefined', 'reader: closed open'])
   })
 
@@ -353,7 +356,7 @@ describe('stored and volatile records', () => {
     const outcomes: string[] = []
     watch(outcomes, 'reader', reading)
     watch(outcomes, 'reader behind', behind)
-    for (let turns = 0; turns < 5; turns += 1) await turn()
+    for (let turns = 0; turns < 5; turns += 1) await roundTrip()
     assert.deepEqual(outcomes, [], 'a snapshot waits for the commit under way')
     await commits[1]?.succeed()
     await Promise.all([reading, behind])

@@ -85,8 +85,8 @@ async function storeOf(
   clock: Clock,
   owner: Owner | undefined,
 ): Promise<Store> {
-  const { kv: stamped, moment, saveFloor } = await openMoments(opened, clock)
-  const kv = withMapCopies(stamped, Date.now)
+  const { stamped, moment, saveFloor } = await openMoments(opened, clock)
+  const kv = withMapCopies(stamped(opened), Date.now)
   const newId = await openIds(kv)
   const hashThreads = new HashThreads(Math.min(availableParallelism() - 1, HASH_THREADS_MAX))
   return {

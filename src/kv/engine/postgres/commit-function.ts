@@ -26,7 +26,7 @@ export const RESULT = { overtaken: 0, key: 1, range: 2 } as const
 
 /** Errors of the function. Nothing was stored. */
 export const COMMIT_ERROR = {
-  /** The writer has been idle for so long that its row was removed. */
+  /** The writer was expelled: others took it for dead. */
   unknownWriter: 'LZ001',
   /** A later call of this writer was committed: this one is a late repetition. */
   replaced: 'LZ002',

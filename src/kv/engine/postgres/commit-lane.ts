@@ -36,23 +36,16 @@ export class CommitLane {
   readonly #pool: Pool
   readonly #time: DatabaseTime
   readonly #turns = new Exclusive()
-  #number: number
+  readonly #number: number
+  readonly #onExpelled: () => void
   #callCount = 0
   #writtenBytes = 0
 
-  constructor(pool: Pool, time: DatabaseTime, number: number) {
+  constructor(pool: Pool, time: DatabaseTime, number: number, onExpelled: () => void) {
     this.#pool = pool
     this.#time = time
     this.#number = number
-  }
-
-  static async open(pool: Pool, time: DatabaseTime): Promise<CommitLane> {
-    return new CommitLane(pool, time, await registerWriter(pool))
-  }
-
-  /** The number of this writer. */
-  get number(): number {
-    return this.#number
+    this.#onExpelled = onExpelled
   }
 
   get writtenBytes(): number {
@@ -139,9 +132,11 @@ export class CommitLane {
   async #recover(error: unknown, isUnknown: boolean, { endMs }: Call): Promise<void> {
     const code = sqlState(error)
     const isOver = performance.now() + RETRY_MS >= endMs
-    if (code === COMMIT_ERROR.unknownWriter && !isUnknown) {
-      this.#number = await registerWriter(this.#pool)
-    } else if (code === COMMIT_ERROR.late && !isOver) {
+    if (code === COMMIT_ERROR.unknownWriter) {
+      this.#onExpelled()
+      throw new DatabaseUnavailable('Other nodes have expelled this one.', isUnknown, error)
+    }
+    if (code === COMMIT_ERROR.late && !isOver) {
       // The database's clock was set.
       await this.#time.readTime()
     } else if (isUnknown && !isOver && error instanceof DatabaseUnavailable) {
@@ -161,21 +156,4 @@ const TAKE_LANE = {
 const LEAVE_LANE = {
   name: 'leave_lane',
   text: `SELECT pg_advisory_unlock(${LANE}), set_config('idle_session_timeout', '0', false)`,
-}
-
-/** Also removes writers that are long gone. One that was only idle registers again. */
-const REGISTER_WRITER = {
-  name: 'register_writer',
-  text: `WITH old AS (DELETE FROM lazuli.writer WHERE seen < now() - interval '1 day')
-    INSERT INTO lazuli.writer DEFAULT VALUES RETURNING number`,
-}
-
-async function registerWriter(pool: Pool): Promise<number> {
-  let number = 0
-  const connection = await pool.takeAfter(async (each, deadlineMs) => {
-    const [row] = await each.run(REGISTER_WRITER, [], deadlineMs)
-    number = Number(row?.[0])
-  })
-  pool.put(connection)
-  return number
 }

@@ -3,6 +3,7 @@
 import type { Connection } from '../../../postgres/client.ts'
 import { COMMIT_FUNCTIONS } from './commit-function.ts'
 import { HASH, HEAD } from './key-index.ts'
+import { WRITER_FUNCTIONS } from './writer.ts'
 
 const STEPS: readonly string[] = [
   `
@@ -21,16 +22,19 @@ const STEPS: readonly string[] = [
   ALTER TABLE lazuli.kv ALTER COLUMN value SET STORAGE EXTERNAL;
   CREATE UNIQUE INDEX kv_key ON lazuli.kv ((${HEAD('key')}), (${HASH('key')}));
 
-  -- A running engine and its last commit, so that a commit whose answer was lost can be repeated safely. The number is
-  -- part of every version that its runner writes: it is never reused, and 2^21 of them fit into a version.
+  -- A running engine and its last commit, so that a commit whose answer was lost can be repeated safely. Only writers in
+  -- this table can commit. The number is part of every version that its runner writes: it is never reused, and 2^21 of
+  -- them fit into a version. The slot is part of every stamp: it is unique among those that run at the same time.
   CREATE TABLE lazuli.writer (
     number integer GENERATED ALWAYS AS IDENTITY (MAXVALUE 2097151 NO CYCLE) PRIMARY KEY,
+    slot integer NOT NULL UNIQUE,
     call bigint NOT NULL DEFAULT 0,
     overtaken integer[] NOT NULL DEFAULT '{}',
     seen timestamptz NOT NULL DEFAULT now()
   ) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
   ${COMMIT_FUNCTIONS}
+  ${WRITER_FUNCTIONS}
   `,
 ]
 

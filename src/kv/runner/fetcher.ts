@@ -3,6 +3,7 @@ import type { Cached, RecordCache } from '../cache.ts'
 import type { Engine, Found, WantedRange } from '../engine/engine.ts'
 import { keyName } from '../key.ts'
 import type { Key } from '../kv.ts'
+import { countWithin } from './count-within.ts'
 
 export type Fetched = {
   readonly found: Found
@@ -20,6 +21,12 @@ type Fetch = {
 
 /** Concurrent statements. */
 const READS_MAX = 2
+/** Keys and entries of ranges per statement, unless one body wants more. */
+const ENTRIES_MAX = 10_000
+
+function entryCount({ keys, ranges }: Fetch): number {
+  return ranges.reduce((count, { countMax }) => count + countMax, keys.length)
+}
 
 export class Fetcher {
   readonly #engine: Engine
@@ -49,8 +56,10 @@ export class Fetcher {
 
   async #readWaiting(): Promise<void> {
     if (this.#waiting.length === 0 || this.#readCount >= READS_MAX) return
-    const fetches = this.#waiting.splice(0)
+    const fetches = this.#waiting.splice(0, countWithin(this.#waiting, entryCount, ENTRIES_MAX))
     this.#readCount += 1
+    // If some are left, another statement takes them.
+    void this.#readWaiting()
     try {
       share(
         fetches,

@@ -3,6 +3,7 @@
 import type { RecordCache } from '../cache.ts'
 import type { Engine, Transaction, Verdict } from '../engine/engine.ts'
 import type { Run } from '../transaction.ts'
+import { countWithin } from './count-within.ts'
 import type { Known } from './known.ts'
 
 export type QueuedRun = {
@@ -23,6 +24,14 @@ export type QueuedRun = {
 // A commit takes half of the waiting runs: while it syncs, the server handles requests and answers of the other half
 // instead of idling.
 const GROUP_COUNT_MIN = 16
+/** Where others write too, they wait while a group is committed, so it must not be large. */
+const GROUP_BYTES_MAX = 2 * 2 ** 20
+
+function sizeBytes({ run }: QueuedRun): number {
+  let total = 0
+  for (const { value } of run.writes.values()) total += value?.value.length ?? 0
+  return total
+}
 
 export class CommitQueue {
   readonly #engine: Engine
@@ -81,7 +90,8 @@ export class CommitQueue {
     const count = Math.max(GROUP_COUNT_MIN, Math.ceil(this.#waiting.length / 2))
     if (this.#engine.local !== undefined) return this.#waiting.splice(0, count)
     const group = new Set<Run>()
-    for (const queued of this.#waiting.slice(0, count)) {
+    const candidates = this.#waiting.slice(0, count)
+    for (const queued of candidates.slice(0, countWithin(candidates, sizeBytes, GROUP_BYTES_MAX))) {
       // The engine checks stored reads, but not volatile ones. So a run must not be in one group with a run whose volatile
       // writes it has seen: the engine may refuse that one.
       if (queued.reads !== undefined && hasSeenVolatile(queued, group)) break

@@ -46,8 +46,14 @@ export const SETTINGS = {
   smbSigning: choiceSetting(['required', 'enabled'], 'enabled', { group: LISTEN, help: '"required" rejects unsigned SMB messages' }),
   adminHost: hostSetting({ group: LISTEN, help: 'address of health checks and metrics (no authentication)' }),
   adminPort: portSetting(10_010, { group: LISTEN, help: 'port of health checks and metrics' }),
+  nodeHost: hostSetting({ group: LISTEN, help: 'address at which other nodes of --store reach this one' }),
+  nodePort: portSetting(10_011, { group: LISTEN, help: 'port for other nodes of --store' }),
+  nodeName: textSetting({ group: LISTEN, help: 'name of this node in lists and logs (default the host name)' }, 'NAME'),
 
   location: textSetting({ group: STORE, short: 'l', help: 'data folder (default ./.lazuli)' }, 'FOLDER'),
+  store: textSetting({ group: STORE, help: 'a PostgreSQL database instead of a folder; several servers may use it' }, 'postgres://USER@HOST/DATABASE'),
+  bytes: textSetting({ group: STORE, help: 'where content goes with --store (default postgres)' }, 'postgres|folder:PATH'),
+  allowAsyncCommit: switchSetting({ group: STORE, help: 'accept a database with synchronous_commit=off, which may lose writes' }),
   inMemoryPersistence: switchSetting({ group: STORE, help: 'keep all data in memory and write nothing to disk' }),
   extentMemoryLimit: megabytesSetting({ group: STORE, help: 'limit for content with --inMemoryPersistence (default half of the RAM)' }),
   encryptionScopes: encryptionScopesSetting({ group: STORE, help: 'encryption scopes to create in every account, each with a random key' }),
@@ -118,6 +124,14 @@ export function extentMemoryLimitBytes(options: Options, totalMemoryBytes: numbe
 // prettier-ignore
 const CONTRADICTIONS: readonly (readonly [(o: Options, given: Given) => boolean, string])[] = [
   [(o, given) => o.inMemoryPersistence && locationApplies(given), '--inMemoryPersistence writes nothing to disk, so it cannot be used with --location'],
+  [(o, given) => o.store !== undefined && given.has('location'), '--store keeps all data in the database, so it cannot be used with --location'],
+  [(o) => o.store !== undefined && o.inMemoryPersistence, '--store keeps all data in the database, so it cannot be used with --inMemoryPersistence'],
+  [(o) => o.store !== undefined && o.https === 'auto', '--https auto creates a certificate in the data folder; with --store, use --cert'],
+  [(o) => o.store !== undefined && !isPostgresUrl(o.store), '--store must be the URL of a PostgreSQL database: postgres://user@host/database'],
+  [(o) => o.store === undefined && o.bytes !== undefined, '--bytes can only be used with --store'],
+  [(o) => o.bytes !== undefined && bytesFolder(o.bytes) === undefined && o.bytes !== 'postgres', '--bytes must be postgres or folder:PATH'],
+  [(o) => o.store === undefined && o.allowAsyncCommit, '--allowAsyncCommit can only be used with --store'],
+  [(o, given) => o.store === undefined && (given.get('nodeHost') ?? given.get('nodePort') ?? given.get('nodeName')) === 'flag', '--nodeHost, --nodePort and --nodeName can only be used with --store'],
   [(o) => !o.inMemoryPersistence && o.extentMemoryLimit !== undefined, '--extentMemoryLimit can only be used with --inMemoryPersistence'],
   [(o) => o.strictApiVersion && o.skipApiVersionCheck, '--strictApiVersion and --skipApiVersionCheck contradict each other; use only one of them'],
   [(o) => o.https === 'auto' && o.cert !== undefined, '--https auto creates a certificate, so it cannot be used with --cert'],
@@ -137,6 +151,15 @@ export function checkOptions(options: Options, given: Given): void {
   for (const [contradicts, message] of CONTRADICTIONS) {
     if (contradicts(options, given)) throw usageError(message)
   }
+}
+
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text)
+}
+
+/** The folder of `--bytes folder:PATH`. */
+export function bytesFolder(bytes: string | undefined): string | undefined {
+  return /^folder:(.+)$/s.exec(bytes ?? '')?.[1]
 }
 
 /** The host names that the settings mention. */

@@ -104,12 +104,9 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   }
   const create = (handler: RequestHandler, service: HttpService): Listener => {
     const keepAliveMs = options[`${service}KeepAliveTimeout`] * 1_000
-    const listener = createListener(
-      handler,
-      { ...LISTENER_LIMITS, keepAliveMs },
-      tls?.context,
+    const listener = createListener(handler, { ...LISTENER_LIMITS, keepAliveMs }, tls?.context, {
       unauthenticated,
-    )
+    })
     listeners.push(listener)
     return listener
   }

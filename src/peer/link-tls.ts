@@ -1,7 +1,7 @@
 // TLS between nodes. Both sides prove that they know the secret of the cluster, and everything in between is encrypted, by
 // TLS 1.3 with a pre-shared key (RFC 8446, 2.2) and a fresh key exchange. There are no certificates.
 import { hkdfSync } from 'node:crypto'
-import type { ConnectionOptions, TlsOptions } from 'node:tls'
+import type { ConnectionOptions, TLSSocket, TlsOptions } from 'node:tls'
 
 /** Ends a handshake without a pre-shared key; whoever chooses that is not a node. */
 export class NotANode extends Error {}
@@ -9,13 +9,8 @@ export class NotANode extends Error {}
 const IDENTITY = 'lazuli'
 const KEY_BYTES = 32
 
-// A pre-shared key goes with SHA-256 only (RFC 8446, 4.2.11). Without half-open connections, a client that has finished
-// sending would lose its answer.
-const COMMON = {
-  minVersion: 'TLSv1.3',
-  ciphers: 'TLS_AES_128_GCM_SHA256',
-  allowHalfOpen: true,
-} as const
+/** A pre-shared key goes with SHA-256 only (RFC 8446, 4.2.11). */
+const COMMON = { minVersion: 'TLSv1.3', ciphers: 'TLS_AES_128_GCM_SHA256' } as const
 
 export function acceptingTls(secret: Buffer): TlsOptions {
   const psk = keyOf(secret)
@@ -36,4 +31,14 @@ export function connectingTls(secret: Buffer): ConnectionOptions {
 
 function keyOf(secret: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'lazuli connections between nodes', KEY_BYTES))
+}
+
+/** The kernel finds nodes that vanished. */
+const KEEP_ALIVE_MS = 10_000
+
+/** After the handshake. A client that has finished sending may still wait for its answer. */
+export function keepOpen(socket: TLSSocket): void {
+  socket.allowHalfOpen = true
+  socket.setNoDelay(true)
+  socket.setKeepAlive(true, KEEP_ALIVE_MS)
 }

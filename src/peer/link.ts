@@ -2,13 +2,11 @@
 import type { Socket } from 'node:net'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import type { PeerAddress } from '../node/home.ts'
+import { keepOpen } from './link-tls.ts'
 import { ACCEPTED, encodePreamble, readAnswer, type Preamble } from './preamble.ts'
 
 /** For the connection, the handshake and the answer together. */
 const OPEN_MS_MAX = 5_000
-/** The kernel finds nodes that vanished. */
-const KEEP_ALIVE_MS = 10_000
-
 /** The other node is not the home any more, or not yet. */
 export class NotTheHome extends Error {}
 
@@ -31,8 +29,7 @@ export async function openLink(
   try {
     signal.throwIfAborted()
     await secured(socket)
-    socket.setNoDelay(true)
-    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    keepOpen(socket)
     socket.write(encodePreamble(preamble))
     if ((await readAnswer(socket)) === ACCEPTED) return socket
     throw new NotTheHome('the node is not the home of the files')

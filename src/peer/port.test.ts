@@ -58,6 +58,18 @@ for (const [what, bytes] of STRANGERS) {
   })
 }
 
+test('a connection that only opens and closes is not worth a report', async (t) => {
+  const home = await startHome(t)
+  const socket = await dial(t, home)
+  socket.end()
+  await readAll(socket)
+  ;(await knock(t, home)).end()
+  const other = await dial(t, home)
+  other.write('GET / HTTP/1.1\r\n\r\n')
+  await readAll(other)
+  assert.equal(home.strangers.length, 1)
+})
+
 test('a TLS client without the key is refused', async (t) => {
   const home = await startHome(t)
   const socket = connectTls({ ...home.address, rejectUnauthorized: false })

@@ -7,8 +7,8 @@ import {
   TLS_CONNECTION_BYTES,
   type UnauthenticatedMemory,
 } from '../memory/unauthenticated-memory.ts'
-import { acceptingTls } from './link-tls.ts'
-import { ACCEPTED, readPreamble, REFUSED, type Preamble } from './preamble.ts'
+import { acceptingTls, keepOpen } from './link-tls.ts'
+import { ACCEPTED, ConnectionEnded, readPreamble, REFUSED, type Preamble } from './preamble.ts'
 
 export type PeerPort = { readonly server: Server; close(): Promise<void> }
 
@@ -17,7 +17,7 @@ export type PeerPortSettings = {
   readonly unauthenticated: UnauthenticatedMemory
   /** Returns the function that serves the connection, or undefined if this node is not the home. */
   accept(preamble: Preamble): ((socket: Socket) => void) | undefined
-  /** Called for connections of strangers. */
+  /** Called for connections that are not from a node of the cluster. */
   reportStranger(remoteAddress: string | undefined, error: unknown): void
 }
 
@@ -25,26 +25,28 @@ const HANDSHAKE_MS_MAX = 5_000
 const PREAMBLE_MS_MAX = 5_000
 /** Two ports with 8,192 connections each. More are closed at once. */
 const CONNECTIONS_MAX = 16_384
-/** The kernel finds nodes that vanished. */
-const KEEP_ALIVE_MS = 10_000
 
 export function createPeerPort(settings: PeerPortSettings): PeerPort {
   const { secret, unauthenticated, reportStranger } = settings
+  /** Below TLS, from the first byte. */
   const sockets = new Set<Socket>()
-  const options = { ...acceptingTls(secret), handshakeTimeout: HANDSHAKE_MS_MAX, noDelay: true }
+  const options = { ...acceptingTls(secret), handshakeTimeout: HANDSHAKE_MS_MAX }
   const server = createServer(options, (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    keepOpen(socket)
     welcome(settings, socket).catch((error: unknown) => {
       socket.destroy()
-      reportStranger(socket.remoteAddress, error)
+      if (!(error instanceof ConnectionEnded)) reportStranger(socket.remoteAddress, error)
     })
   })
   server.maxConnections = CONNECTIONS_MAX
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   countHandshakes(server, unauthenticated)
-  server.on('tlsClientError', (error, socket) => {
-    reportStranger(socket.remoteAddress, error)
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    // Not worth a word if it only went away: a node whose client has gone does that, and so do checks of the port.
+    if (error.code !== 'ECONNRESET') reportStranger(socket.remoteAddress, error)
     socket.destroy()
   })
   return {

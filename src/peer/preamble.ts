@@ -12,6 +12,9 @@ export const ACCEPTED = 1
 /** The node is not the home. */
 export const REFUSED = 0
 
+/** The other side has gone. */
+export class ConnectionEnded extends Error {}
+
 /** Far more than two addresses take. */
 const LINE_BYTES_MAX = 512
 const LINE_END = 0x0a
@@ -85,7 +88,7 @@ function readStart(
     }
     const fail = (): void => {
       stop()
-      reject(new Error('the connection ended'))
+      reject(new ConnectionEnded('the connection ended'))
     }
     const read = (): void => {
       for (let chunk: unknown = socket.read(); chunk instanceof Buffer; chunk = socket.read()) {

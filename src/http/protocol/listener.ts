@@ -59,6 +59,8 @@ export function createListener(
     closing: false,
   }
   const connections = new Set<HttpConnection>()
+  /** The ends of connections that other nodes accepted; the server does not know them. */
+  const relayed = new Set<Promise<unknown>>()
   const begin = (socket: Socket, client?: RelayedClient): void => {
     const connection = new HttpConnection(socket, port, client)
     connections.add(connection)
@@ -85,18 +87,25 @@ export function createListener(
     port.onLoopback =
       address !== null && typeof address === 'object' && isLoopbackAddress(address.address)
   })
-  server.on('close', () => clearInterval(checking))
-  const closeWith = (end: (connection: HttpConnection) => void): Promise<void> =>
-    new Promise((resolve) => {
-      port.closing = true
-      server.close(() => resolve())
-      for (const connection of connections) end(connection)
-    })
+  const closeWith = async (end: (connection: HttpConnection) => void): Promise<void> => {
+    port.closing = true
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    for (const connection of connections) end(connection)
+    await closed
+    await Promise.all(relayed)
+    clearInterval(checking)
+  }
   return {
     server,
     close: () => closeWith((connection) => connection.close()),
     abort: () => closeWith((connection) => connection.drop()),
-    accept: begin,
+    accept: (socket, client) => {
+      if (socket.destroyed) return
+      const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+      relayed.add(ended)
+      void ended.then(() => relayed.delete(ended))
+      begin(socket, client)
+    },
     dropConnections: () => {
       for (const connection of connections) connection.drop()
     },

@@ -97,7 +97,12 @@ export function clusterFiles(context: RunContext, settings: ClusterSettings): Fi
     handler: hosted.handler,
     route,
     blobHandler: (handler) =>
-      forwardFileCopies(handler, { ...context, tls, peer, listens: () => node.endpoints() }),
+      forwardFileCopies(handler, {
+        accounts: context.accounts,
+        tls,
+        home: node.home,
+        listens: () => node.endpoints(),
+      }),
     service: () => {
       assert(hosted.files !== undefined, 'this node is not the home of the files')
       return hosted.files.service

@@ -8,7 +8,7 @@ import type { Exchange, RequestHandler } from '../http/protocol/exchange.ts'
 import { optionalHeader } from '../http/protocol/header.ts'
 import { nodeHttp } from '../http/protocol/node-modules.ts'
 import type { RequestHead } from '../http/protocol/request-head.ts'
-import type { PeerAddress } from '../node/home.ts'
+import type { FilesHome, PeerAddress } from '../node/home.ts'
 import { openLink } from '../peer/link.ts'
 import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
 import { ownService } from '../rest/shared/copy/source.ts'
@@ -17,8 +17,7 @@ import type { Accounts } from '../storage/shared/account.ts'
 export type ForwardSettings = {
   readonly accounts: Accounts
   readonly tls: ConnectionOptions
-  /** The home, if it is another node. */
-  peer(): PeerAddress | undefined
+  readonly home: FilesHome
   readonly listens: CopySources['listens']
 }
 
@@ -37,9 +36,9 @@ export function forwardFileCopies(
 ): RequestHandler {
   return {
     handle: (exchange) => {
-      const address = readsFile(exchange.head, settings) ? settings.peer() : undefined
-      if (address === undefined) return handler.handle(exchange)
-      return forward(handler, settings.tls, address, exchange)
+      const place = readsFile(exchange.head, settings) ? settings.home.place() : 'here'
+      if (place === undefined || place === 'here') return handler.handle(exchange)
+      return forward(handler, settings, place, exchange)
     },
     logFault: handler.logFault,
   }
@@ -47,10 +46,10 @@ export function forwardFileCopies(
 
 /** Whether the request copies from a file of this cluster. One with a body is not such a copy. */
 function readsFile(
-  { headers, lengthBytes = 0, chunked }: RequestHead,
+  { method, headers, lengthBytes = 0, chunked }: RequestHead,
   { accounts, listens }: ForwardSettings,
 ): boolean {
-  const source = optionalHeader(headers, 'x-ms-copy-source')
+  const source = method === 'PUT' ? optionalHeader(headers, 'x-ms-copy-source') : undefined
   if (source === undefined || lengthBytes > 0 || chunked || !URL.canParse(source)) return false
   return ownService(new URL(source), { headers, service: 'blob' }, { listens }, accounts) === 'file'
 }
@@ -58,13 +57,15 @@ function readsFile(
 /** Without a connection to the home, the handler itself answers that the files are not here. */
 async function forward(
   handler: RequestHandler,
-  tls: ConnectionOptions,
+  { tls, home }: ForwardSettings,
   address: PeerAddress,
   exchange: Exchange,
 ): Promise<void> {
   const link = await open(tls, address, exchange)
   if (link === undefined) return handler.handle(exchange)
   exchange.whenGone(() => link.destroy())
+  // A home that vanished without a word would keep its clients waiting.
+  const stopListening = home.listen(() => link.destroy())
   try {
     const { message, bytes } = await ask(link, exchange.head)
     const headers = headersWithout(NOT_IN_ANSWER, message.rawHeaders)
@@ -73,6 +74,7 @@ async function forward(
     // Whether the home has run the request is not known, as after a crash.
     exchange.drop()
   } finally {
+    stopListening()
     link.destroy()
   }
 }

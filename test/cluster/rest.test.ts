@@ -148,6 +148,20 @@ test('a home that can not be reached is ServerBusy, too', async (t) => {
   assert.equal(outcome(await sendTo(second.filePort)('GET', '/?comp=list')), '503 ServerBusy')
 })
 
+test('a node with another secret reaches nobody', async (t) => {
+  const refused = /cannot be reached|a connection to the port for nodes was refused/
+  const { nodes } = await startCluster(t, {
+    own: (node) => (node === 1 ? { secret: Buffer.alloc(32, 9) } : {}),
+    expectedLog: refused,
+  })
+  const [first, second] = nodes
+  assert(first && second)
+  for (let count = 0; count < 3; count += 1) {
+    assert.equal(outcome(await sendTo(second.filePort)('GET', '/?comp=list')), '503 ServerBusy')
+  }
+  assert.equal(first.logged().match(/was refused/g)?.length, 1, 'it is logged once in a while')
+})
+
 test('what was acknowledged is there after the home has moved', async (t) => {
   const { nodes, move } = await startCluster(t, { count: 3 })
   const [first, second, third] = nodes
@@ -226,9 +240,9 @@ test('no acknowledged write is lost while the home moves back and forth', async 
   const { nodes, move } = await startCluster(t, { count: 3, expectedLog: UNREACHABLE })
   await shareOf(nodes[0]).create()
   const acknowledged: string[] = []
-  let isOver = false
+  const over = new AbortController()
   const write = async (node: TestNode, at: number): Promise<void> => {
-    for (let count = 0; !isOver; count += 1) {
+    for (let count = 0; !over.signal.aborted; count += 1) {
       const name = `w${at}-${count}`
       const headers = { 'x-ms-type': 'file', 'x-ms-content-length': '1' }
       try {
@@ -248,7 +262,7 @@ test('no acknowledged write is lost while the home moves back and forth', async 
     if (round % 4 === 3) continue
     while (acknowledged.length < before + 10) await new Promise((resolve) => setImmediate(resolve))
   }
-  isOver = true
+  over.abort()
   await Promise.all(writers)
   const found = new Set<string>()
   move(2)

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import {
+  connect as connectTls,
+  createSecureContext,
+  createServer as createTlsServer,
+  type TLSSocket,
+} from 'node:tls'
 import { certificateNames, makeCa, makeServerCertificate } from '../start/tls/certificate.ts'
 import { readAll, SECRET, startFront, startHome, type Home } from './harness.ts'
 import { connectingTls } from './link-tls.ts'
@@ -139,7 +144,8 @@ test('a server with a trusted certificate, but without the key, is not taken for
   await once(impostor, 'listening')
   t.after(() => impostor.close())
   const { port } = impostor.address() as AddressInfo
-  for (const trusted of [{}, { ca }]) {
+  const trusting = { secureContext: createSecureContext({ ca, minVersion: 'TLSv1.3' }) }
+  for (const trusted of [{}, trusting]) {
     const socket = connectTls({ ...connectingTls(SECRET), ...trusted, host: '127.0.0.1', port })
     await assert.rejects(once(socket, 'secureConnect'))
     socket.destroy()

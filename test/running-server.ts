@@ -3,6 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ClusterNode } from '../src/run/cluster-node.ts'
+import type { FileService } from '../src/rest/file/service.ts'
 import { runServer, type RunningServer } from '../src/run/server.ts'
 import { decodeAccountsJson } from '../src/start/account/account-list.ts'
 import { fixedAccounts } from '../src/start/account/accounts.ts'
@@ -11,6 +13,7 @@ import { defaultOptions, type Options } from '../src/start/options/options.ts'
 import { fixedSmbUsers } from '../src/start/account/smb-users.ts'
 
 export type RunningTestServer = RunningServer & {
+  readonly file: FileService
   readonly blobPort: number
   readonly queuePort: number
   readonly tablePort: number
@@ -35,13 +38,22 @@ export type RunningTestOptions = Partial<Options> & {
   readonly smbUsers?: Parameters<typeof fixedSmbUsers>[0]
   /** False: there is no SMB server; the test itself writes the records of what SMB clients have open. */
   readonly hasSmb?: boolean
+  /** The server is one of several nodes. */
+  readonly node?: ClusterNode
 }
 
 /** Starts a server whose clock stands still until the test advances it. */
 export async function runTestServer(
   testOptions: RunningTestOptions = {},
 ): Promise<RunningTestServer> {
-  const { accounts: named, onDisk = false, smbUsers = [], hasSmb = true, ...rest } = testOptions
+  const {
+    accounts: named,
+    onDisk = false,
+    smbUsers = [],
+    hasSmb = true,
+    node,
+    ...rest
+  } = testOptions
   const { folder = onDisk ? await mkdtemp(join(tmpdir(), 'lazuli-test-')) : undefined, ...values } =
     rest
   const accounts = fixedAccounts(named && decodeAccountsJson(named, 'accounts'))
@@ -75,6 +87,7 @@ export async function runTestServer(
     log,
     services: ['blob', 'queue', 'table', 'file', ...(hasSmb ? (['smb'] as const) : [])],
     webPortMayMove: true,
+    ...(node !== undefined && { node }),
     after: (_delayMs, then) => {
       waits.add(then)
       return () => waits.delete(then)
@@ -85,6 +98,9 @@ export async function runTestServer(
   const filePort = portOf('file')
   return {
     ...running,
+    get file() {
+      return running.files.service()
+    },
     blobPort: portOf('blob'),
     queuePort: portOf('queue'),
     tablePort: portOf('table'),

@@ -31,7 +31,9 @@ async function handle(exchange: Exchange): Promise<void> {
 async function start(t: TestContext, bytesMax: number, tls?: TlsContext) {
   const memory = new UnauthenticatedMemory(bytesMax)
   const handler = { handle, logFault: assert.ifError }
-  const { server, abort } = createListener(handler, LISTENER_LIMITS, tls, memory)
+  const { server, abort } = createListener(handler, LISTENER_LIMITS, tls, {
+    unauthenticated: memory,
+  })
   const { port } = await listen(server, { what: 'test', flag: '', host: '127.0.0.1', port: 0 })
   t.after(() => abort())
   return { memory, port }

@@ -3,7 +3,6 @@
 import { blobSource, openLocal } from '../rest/blob/copy/local-source.ts'
 import { blobAccessPolicy, blobPublicAccess } from '../rest/blob/front.ts'
 import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
-import { fileSource, type SourceFiles } from '../rest/file/copy/source.ts'
 import { fileAccessPolicy } from '../rest/file/front.ts'
 import { NO_PUBLIC_ACCESS, worldOf, type RunContext } from './front.ts'
 
@@ -15,7 +14,7 @@ export type RunningCopySources = {
 
 export function runCopySources(
   context: RunContext,
-  files: SourceFiles,
+  locateFile: CopySources['services']['file']['locate'],
   listens: CopySources['listens'],
 ): RunningCopySources {
   const { options, store } = context
@@ -25,7 +24,7 @@ export function runCopySources(
     publicAccess: (request) => blobPublicAccess(store, request),
   })
   const fileWorld = worldOf(context, {
-    accessPolicy: (request, id) => fileAccessPolicy(files, request, id),
+    accessPolicy: (request, id) => fileAccessPolicy(store, request, id),
     publicAccess: NO_PUBLIC_ACCESS,
   })
   const copySources: CopySources = {
@@ -35,7 +34,7 @@ export function runCopySources(
     listens,
     services: {
       blob: { world: blobWorld, locate: (asked) => blobSource(store, asked) },
-      file: { world: fileWorld, locate: (asked) => fileSource(files, asked) },
+      file: { world: fileWorld, locate: locateFile },
     },
     openLocal: (request, source, wants) => openLocal(store, request, source, wants),
   }

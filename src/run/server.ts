@@ -5,11 +5,19 @@ import type { EndpointName } from '../start/options/command.ts'
 import { hostRule } from '../http/protocol/allowed-host.ts'
 import type { RequestHandler } from '../http/protocol/exchange.ts'
 import { lazyHandler } from '../http/protocol/lazy-handler.ts'
-import { createListener, LISTENER_LIMITS, type Listener } from '../http/protocol/listener.ts'
+import {
+  createListener,
+  LISTENER_LIMITS,
+  type Listener,
+  type Route,
+} from '../http/protocol/listener.ts'
 import { runBlob, type RunningBlob } from './blob.ts'
 import { runCopySources } from './copy-sources.ts'
+import { fileSource, type SourceFiles } from '../rest/file/copy/source.ts'
 import type { FileService } from '../rest/file/service.ts'
-import { runFile, type RunningFile } from './file.ts'
+import type { ClusterSettings } from './cluster-files.ts'
+import type { ClusterNode } from './cluster-node.ts'
+import { ownFiles, type Files, type ServiceListeners } from './files.ts'
 import type { SmbListener } from '../smb/listen.ts'
 import type { RunContext } from './front.ts'
 import type { Endpoint } from '../start/log/banner.ts'
@@ -42,6 +50,8 @@ export type RunSettings = {
   readonly webPortMayMove: boolean
   /** Timer for waiting for SMB clients; by default, setTimeout. */
   readonly after?: FileService['after']
+  /** Set if this server is one of several nodes; `location` is then not used. */
+  readonly node?: ClusterNode
 }
 
 export type RunningServer = {
@@ -49,7 +59,7 @@ export type RunningServer = {
   /** For static websites. */
   readonly webPort: number
   readonly store: Store
-  readonly file: FileService
+  readonly files: Pick<Files, 'service'>
   readonly metrics: Metrics
   readonly tls: Tls | undefined
   /** Writes the analytics log lines collected so far. */
@@ -58,7 +68,7 @@ export type RunningServer = {
 }
 
 export async function runServer(settings: RunSettings): Promise<RunningServer> {
-  const { options, services, log } = settings
+  const { options, services, log, node } = settings
   for (const service of services) await checkCanListen(placeOf(service, options))
   if (!settings.webPortMayMove) await checkCanListen(webPlace(options))
   const bearer = await bearerOf(options)
@@ -83,17 +93,33 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   const context: RunContext = { ...settings, acceptsHost, unauthenticated, bearer, store, metrics }
   const endpoints: Endpoint[] = []
   const listeners: Listener[] = []
+  const byService: { -readonly [K in keyof ServiceListeners]: ServiceListeners[K] } = {}
   let smb: SmbListener | undefined
-  const files = { kv: store.kv, after: settings.after ?? afterDelay }
-  const sources = runCopySources(context, files, () => endpoints)
-  const blob = runBlob(context, sources.copySources)
-  const file = runFile(context, blob.analytics, sources.copySources, files)
+  const after = settings.after ?? afterDelay
+  const local = { kv: store.kv, after }
+  const sources = runCopySources(
+    context,
+    node === undefined
+      ? (asked) => fileSource(local, asked)
+      : (asked) => fileSource(files.source(), asked),
+    node === undefined ? () => endpoints : () => node.endpoints(),
+  )
+  const { copySources } = sources
+  const blob = runBlob(context, copySources)
+  const files = await filesOf(context, node, {
+    analytics: blob.analytics,
+    copySources,
+    local,
+    hasSmb: services.includes('smb'),
+    endpoints: () => endpoints,
+  })
   const flushLogs = (): Promise<void> => blob.analytics.flush()
   const closeAll = async (): Promise<void> => {
     await blob.stopCopies()
-    await file.stopCopies()
+    await files.beginClose()
     await smb?.close()
     await Promise.all(listeners.map((listener) => listener.close()))
+    await files.close()
     await blob.stopQueries()
     sources.end()
     eventLoop.stop()
@@ -102,14 +128,10 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     )
     await store.close()
   }
-  const create = (handler: RequestHandler, service: HttpService): Listener => {
+  const create = (handler: RequestHandler, service: HttpService, route?: Route): Listener => {
     const keepAliveMs = options[`${service}KeepAliveTimeout`] * 1_000
-    const listener = createListener(
-      handler,
-      { ...LISTENER_LIMITS, keepAliveMs },
-      tls?.context,
-      unauthenticated,
-    )
+    const limits = { ...LISTENER_LIMITS, keepAliveMs }
+    const listener = createListener(handler, limits, tls?.context, { unauthenticated, route })
     listeners.push(listener)
     return listener
   }
@@ -118,14 +140,15 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     for (const service of services) {
       const place = placeOf(service, options)
       if (service === 'smb') {
-        const { runSmb } = await import('./smb.ts')
-        smb = runSmb(context, file.service)
+        smb = await files.openSmb()
         const { port } = await listen(smb.server, place)
         endpoints.push({ service, protocol: 'smb', host: place.host, port })
         continue
       }
-      const { server } = create(handlerFor(service, context, blob, file), service)
-      const { port } = await listen(server, place)
+      const handler = handlerFor(service, context, blob, files)
+      const listener = create(handler, service, service === 'file' ? files.route : undefined)
+      if (service === 'blob' || service === 'file') byService[service] = listener
+      const { port } = await listen(listener.server, place)
       endpoints.push({ service, protocol: tls ? 'https' : 'http', host: place.host, port })
     }
     const webPort = services.includes('blob')
@@ -136,17 +159,31 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
         ).then(({ port }) => port)
       : 0
     if (services.includes('blob')) await blob.resumeCopies()
-    if (services.includes('file')) await file.resumeCopies()
+    await files.begin(byService)
     const sweeping = sweepEvery(store, log, flushLogs)
     const close = async (): Promise<void> => {
       await sweeping.stop()
       await closeAll()
     }
-    return { endpoints, webPort, store, file: file.service, metrics, tls, flushLogs, close }
+    return { endpoints, webPort, store, files, metrics, tls, flushLogs, close }
   } catch (error) {
     await closeAll()
     throw error
   }
+}
+
+type FilesParts = Pick<ClusterSettings, 'analytics' | 'copySources' | 'hasSmb' | 'endpoints'> & {
+  readonly local: SourceFiles
+}
+
+async function filesOf(
+  context: RunContext,
+  node: ClusterNode | undefined,
+  { local, ...parts }: FilesParts,
+): Promise<Files> {
+  if (node === undefined) return ownFiles(context, parts.analytics, parts.copySources, local)
+  const { clusterFiles } = await import('./cluster-files.ts')
+  return clusterFiles(context, { ...parts, node, after: local.after })
 }
 
 type HttpService = Exclude<EndpointName, 'smb'>
@@ -155,10 +192,10 @@ function handlerFor(
   service: HttpService,
   context: RunContext,
   blob: RunningBlob,
-  file: RunningFile,
+  files: Files,
 ): RequestHandler {
-  if (service === 'blob') return blob.handler
-  if (service === 'file') return file.handler
+  if (service === 'blob') return files.blobHandler(blob.handler)
+  if (service === 'file') return files.handler
   const load = async (): Promise<RequestHandler> =>
     service === 'queue'
       ? (await import('./queue.ts')).runQueue(context, blob.analytics)
@@ -183,7 +220,7 @@ async function bearerOf({ oauth, oauthIssuer, oauthJwks }: Options) {
 }
 
 async function open(settings: RunSettings) {
-  const { options, location, memoryLimitBytes, clock, log } = settings
+  const { options, location, memoryLimitBytes, clock, log, node } = settings
   const tlsSettings = { options, location, nowMs: Date.now() }
   // A given certificate is checked before anything is written; a generated one needs the data folder.
   const givenTls = options.cert === undefined ? undefined : await loadTls(tlsSettings)
@@ -193,6 +230,7 @@ async function open(settings: RunSettings) {
     await tightenLocation(location, { uid: process.getuid?.(), report })
   }
   const tls: Tls | undefined = givenTls ?? (await loadTls(tlsSettings))
+  if (node !== undefined) return { tls, store: node.store }
   const inMemory = memoryLimitBytes === undefined ? {} : { memoryLimitBytes }
   const place = location === undefined ? inMemory : { folder: location, pid: process.pid }
   return { tls, store: await openStore(place, clock) }

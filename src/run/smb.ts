@@ -11,13 +11,19 @@ import {
   REFUSALS,
   type LoginReport,
 } from '../smb/session/login-report.ts'
-import type { Log } from '../start/log/log.ts'
-import type { Metrics } from '../start/admin/metrics.ts'
 
 export function runSmb(context: RunContext, file: FileService): SmbListener {
-  const { options, log, smbUsers, metrics, unauthenticated } = context
+  return createSmbListener(smbWorld(context, file, loginReporter(context)))
+}
+
+/** The state of an SMB server that starts now. */
+export function smbWorld(
+  { options, log, smbUsers, unauthenticated }: RunContext,
+  file: FileService,
+  reportLogin: SmbWorld['reportLogin'],
+): SmbWorld {
   const name = hostname().split('.', 1)[0] || 'lazuli'
-  const world: SmbWorld = {
+  return {
     ...file,
     users: smbUsers,
     settings: { signing: options.smbSigning, encryption: options.smbEncryption },
@@ -26,17 +32,20 @@ export function runSmb(context: RunContext, file: FileService): SmbListener {
     startedMs: file.moment().nowMs,
     random: randomBytes,
     logFault: (error) => log.error('an SMB request failed', { error }),
-    reportLogin: loginReporter(log, metrics),
+    reportLogin,
     sessions: new Map(),
     handles: new Map(),
     creates: new Map(),
     connections: new Set(),
     unauthenticated,
   }
-  return createSmbListener(world)
 }
 
-function loginReporter(log: Log, metrics: Metrics): (report: LoginReport) => void {
+/** Registers a metric, so it is called once per server. */
+export function loginReporter({
+  log,
+  metrics,
+}: Pick<RunContext, 'log' | 'metrics'>): (report: LoginReport) => void {
   const count = metrics.counter({
     name: 'lazuli_smb_logins_total',
     help: 'SMB logins by outcome',

@@ -9,10 +9,9 @@ import { DIALECT } from '../../src/smb/session/dialect.ts'
 import { COMMAND, HEADER_FLAG } from '../../src/smb/wire/header.ts'
 import { ACCOUNT, ACCOUNT_KEY, rawRequest } from '../harness.ts'
 import { runTestServer, type RunningTestServer } from '../running-server.ts'
+import { durableRequest, PERSISTENT, reconnectRequest } from './durable-request.ts'
 import { createBody, RawClient, type Answer, type Fields } from './raw-client.ts'
 
-const GUID = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex')
-const PERSISTENT = 2
 const BATCH = 9
 const FILE_ID_AT = 64 + 64
 const CREATE_ACTION_AT = 64 + 4
@@ -39,36 +38,6 @@ async function connect(t: TestContext, { smbPort }: RunningTestServer): Promise<
   assert.equal((await client.setUpSession(ACCOUNT, ACCOUNT_KEY))?.status, 'SUCCESS')
   assert.equal((await client.connectTree('box'))?.status, 'SUCCESS')
   return client
-}
-
-/** CREATE of `a` with one context. */
-function createWith(tag: string, value: Buffer, oplockLevel = 0): Buffer {
-  const body = createBody('a')
-  const head = Buffer.alloc(24)
-  head.writeUInt16LE(16, 4)
-  head.writeUInt16LE(4, 6)
-  head.writeUInt16LE(24, 10)
-  head.writeUInt32LE(value.length, 12)
-  head.write(tag, 16, 'latin1')
-  const padded = Buffer.concat([body, Buffer.alloc((8 - (body.length % 8)) % 8)])
-  padded.writeUInt8(oplockLevel, 3)
-  padded.writeUInt32LE(64 + padded.length, 48)
-  padded.writeUInt32LE(head.length + value.length, 52)
-  return Buffer.concat([padded, head, value])
-}
-
-function durableRequest(flags: number, oplockLevel = 0): Buffer {
-  const value = Buffer.alloc(32)
-  value.writeUInt32LE(flags, 4)
-  GUID.copy(value, 16)
-  return createWith('DH2Q', value, oplockLevel)
-}
-
-function reconnectRequest(fileId: Buffer, guid: Buffer = GUID): Buffer {
-  const value = Buffer.alloc(36)
-  fileId.copy(value, 0)
-  guid.copy(value, 16)
-  return createWith('DH2C', value)
 }
 
 async function create(client: RawClient, body: Buffer, fields: Fields = {}): Promise<Answer> {

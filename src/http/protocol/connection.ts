@@ -3,7 +3,12 @@
 // (docs/decisions/0008-speed.md). Its memory is bounded, and a client that is slow, silent or sends malformed
 // bytes is cut off.
 import type { Socket } from 'node:net'
-import type { MemoryHolder, UnauthenticatedMemory } from '../../memory/unauthenticated-memory.ts'
+import {
+  TLS_CONNECTION_BYTES,
+  type MemoryHolder,
+  type UnauthenticatedMemory,
+} from '../../memory/unauthenticated-memory.ts'
+import type { RelayedClient } from '../../node/relayed-client.ts'
 import { IncomingBody, type BodySource } from './body.ts'
 import type { Exchange, RequestHandler } from './exchange.ts'
 import { HeldBytes } from './held-bytes.ts'
@@ -44,9 +49,8 @@ const CR = 0x0d
 const LF = 0x0a
 /** The limit on bytes buffered beyond the current request; the rest stays in the kernel. */
 const HELD_BYTES_MAX = 64 * 1024
-/** The memory of an idle connection (measured: 5 KiB, and about 50 with TLS). */
+/** The memory of an idle connection without TLS (measured: 5 KiB). */
 const CONNECTION_BYTES = 8 * 1024
-export const TLS_CONNECTION_BYTES = 64 * 1024
 /** A body up to this length is copied behind its head, which is cheaper than a second write. */
 const COPIED_BYTES_MAX = 64 * 1024
 /** How long a client that is still sending may take to read the answer. */
@@ -61,6 +65,10 @@ export class HttpConnection implements BodySource, MemoryHolder {
   readonly #port: Port
   readonly #keepAlive: string
   readonly remoteAddress: string
+  readonly secure: boolean
+  readonly onLoopback: boolean
+  /** The memory of the connection itself. */
+  readonly #idleBytes: number
   /** The current request. */
   #exchange: HttpExchange | undefined
   /** The body being received; outlives an exchange that did not read it. */
@@ -86,11 +94,17 @@ export class HttpConnection implements BodySource, MemoryHolder {
   #begun: string | undefined
   #pending: { readonly head: string; readonly bytes: Uint8Array | undefined } | undefined
 
-  constructor(socket: Socket, port: Port) {
+  /** `client`: another node accepted the connection. */
+  constructor(socket: Socket, port: Port, client?: RelayedClient) {
     this.#socket = socket
     this.#port = port
     this.#keepAlive = keepAliveEnding(port.limits.keepAliveMs)
-    this.remoteAddress = socket.remoteAddress ?? ''
+    this.remoteAddress = client?.remoteAddress ?? socket.remoteAddress ?? ''
+    this.secure = client?.secure ?? port.secure
+    this.onLoopback = client?.onLoopback ?? port.onLoopback
+    // Connections between nodes use TLS.
+    const hasTls = port.secure || client !== undefined
+    this.#idleBytes = hasTls ? TLS_CONNECTION_BYTES : CONNECTION_BYTES
     socket.on('data', (bytes: Buffer) => this.#take(bytes))
     socket.on('end', () => this.#peerEnd())
     socket.on('close', () => this.#closed())
@@ -99,14 +113,6 @@ export class HttpConnection implements BodySource, MemoryHolder {
     socket.on('error', () => undefined)
     socket.setTimeout(port.limits.silenceMs, () => socket.destroy())
     this.#count()
-  }
-
-  get secure(): boolean {
-    return this.#port.secure
-  }
-
-  get onLoopback(): boolean {
-    return this.#port.onLoopback
   }
 
   get gone(): boolean {
@@ -174,8 +180,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
     if (this.gone) return
     const { memoryBytes } = this.#held
     const unsentBytes = this.#socket.writableLength
-    const base = this.#port.secure ? TLS_CONNECTION_BYTES : CONNECTION_BYTES
-    const bytes = base + memoryBytes + unsentBytes + (this.#body?.heldBytes ?? 0)
+    const bytes = this.#idleBytes + memoryBytes + unsentBytes + (this.#body?.heldBytes ?? 0)
     this.#port.unauthenticated.hold(this, bytes)
   }
 
@@ -256,6 +261,10 @@ export class HttpConnection implements BodySource, MemoryHolder {
   whenGone(listener: () => void): void {
     if (this.gone) listener()
     else this.#onGone = listener
+  }
+
+  makeLast(): void {
+    this.#last = true
   }
 
   begin(status: number, lists: HeaderLists, isLast: boolean): void {
@@ -420,6 +429,10 @@ class HttpExchange implements Exchange {
 
   admit(hasAuthenticated: boolean): void {
     this.#connection.admit(hasAuthenticated)
+  }
+
+  makeLast(): void {
+    this.#connection.makeLast()
   }
 
   answer(status: number, lists: HeaderLists, bytes?: Uint8Array): void {

@@ -18,6 +18,8 @@ export type Exchange = {
   drop(): void
   /** The request is authorized: until then, the memory that it takes is counted (unauthenticated-memory.ts). */
   admit(hasAuthenticated: boolean): void
+  /** The connection closes after the answer. */
+  makeLast(): void
   /** Sends a whole answer; its headers include Content-Length. */
   answer(status: number, lists: HeaderLists, bytes?: Uint8Array): void
   /** Starts a streamed answer: `begin`, any number of `write`, `end`. `isLast`: the connection closes after it. */

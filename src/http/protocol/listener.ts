@@ -1,14 +1,11 @@
 // A port that accepts connections, with or without TLS, and closes them in an orderly way when the server closes.
 import { createServer, type Server, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
-import { UnauthenticatedMemory, type MemoryHolder } from '../../memory/unauthenticated-memory.ts'
+import { countHandshakes } from '../../memory/handshakes.ts'
+import { UnauthenticatedMemory } from '../../memory/unauthenticated-memory.ts'
+import type { RelayedClient } from '../../node/relayed-client.ts'
 import { isLoopbackAddress } from '../../auth/remote-address.ts'
-import {
-  HttpConnection,
-  TLS_CONNECTION_BYTES,
-  type ConnectionLimits,
-  type Port,
-} from './connection.ts'
+import { HttpConnection, type ConnectionLimits, type Port } from './connection.ts'
 import type { RequestHandler } from './exchange.ts'
 import { nodeTls } from './node-modules.ts'
 
@@ -30,6 +27,19 @@ export type Listener = {
   close(): Promise<void>
   /** The same without waiting for requests. */
   abort(): Promise<void>
+  /** Serves a connection that another node has accepted. */
+  accept(socket: Socket, client: RelayedClient): void
+  /** Ends all connections without waiting for requests. */
+  dropConnections(): void
+}
+
+/** Decides what happens to a new connection: `serve` serves it here. */
+export type Route = (socket: Socket, client: RelayedClient, serve: () => void) => void
+
+export type ListenerOptions = {
+  readonly unauthenticated?: UnauthenticatedMemory
+  /** By default, every connection is served here. */
+  readonly route?: Route | undefined
 }
 
 export type TlsContext = Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase'>
@@ -38,7 +48,7 @@ export function createListener(
   handler: RequestHandler,
   limits: ConnectionLimits,
   tls: TlsContext | undefined,
-  unauthenticated: UnauthenticatedMemory = new UnauthenticatedMemory(),
+  { unauthenticated = new UnauthenticatedMemory(), route }: ListenerOptions = {},
 ): Listener {
   const port: Port & { closing: boolean; onLoopback: boolean } = {
     handler,
@@ -49,16 +59,23 @@ export function createListener(
     closing: false,
   }
   const connections = new Set<HttpConnection>()
-  const begin = (socket: Socket): void => {
-    const connection = new HttpConnection(socket, port)
+  /** The ends of connections that other nodes accepted; the server does not know them. */
+  const relayed = new Set<Promise<unknown>>()
+  const begin = (socket: Socket, client?: RelayedClient): void => {
+    const connection = new HttpConnection(socket, port, client)
     connections.add(connection)
     socket.once('close', () => connections.delete(connection))
     // A handshake may end after the server has closed.
     if (port.closing) connection.close()
   }
+  const beginRouted = (socket: Socket): void =>
+    route?.(socket, clientOf(socket, port), () => {
+      if (!socket.destroyed) begin(socket)
+    })
+  const take = route === undefined ? begin : beginRouted
   // A client that has finished sending may still wait for its answer, so half-open connections are allowed.
   const plain = { allowHalfOpen: true, noDelay: true }
-  const server = tls === undefined ? createServer(plain, begin) : createTlsServer(tls, begin)
+  const server = tls === undefined ? createServer(plain, take) : createTlsServer(tls, take)
   if (tls !== undefined) countHandshakes(server, unauthenticated)
   const checking = setInterval(() => {
     const nowMs = performance.now()
@@ -70,18 +87,34 @@ export function createListener(
     port.onLoopback =
       address !== null && typeof address === 'object' && isLoopbackAddress(address.address)
   })
-  server.on('close', () => clearInterval(checking))
-  const closeWith = (end: (connection: HttpConnection) => void): Promise<void> =>
-    new Promise((resolve) => {
-      port.closing = true
-      server.close(() => resolve())
-      for (const connection of connections) end(connection)
-    })
+  const closeWith = async (end: (connection: HttpConnection) => void): Promise<void> => {
+    port.closing = true
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    for (const connection of connections) end(connection)
+    await closed
+    await Promise.all(relayed)
+    clearInterval(checking)
+  }
   return {
     server,
     close: () => closeWith((connection) => connection.close()),
     abort: () => closeWith((connection) => connection.drop()),
+    accept: (socket, client) => {
+      if (socket.destroyed) return
+      const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+      relayed.add(ended)
+      void ended.then(() => relayed.delete(ended))
+      begin(socket, client)
+    },
+    dropConnections: () => {
+      for (const connection of connections) connection.drop()
+    },
   }
+}
+
+function clientOf(socket: Socket, { secure, onLoopback }: Port): RelayedClient {
+  const { remoteAddress = '', remotePort = 0, localAddress = '' } = socket
+  return { remoteAddress, remotePort, localAddress, secure, onLoopback }
 }
 
 function createTlsServer(context: TlsContext, begin: (socket: Socket) => void): Server {
@@ -89,25 +122,6 @@ function createTlsServer(context: TlsContext, begin: (socket: Socket) => void): 
   const server = nodeTls().createServer({ ...options, ALPNProtocols: ['http/1.1'] }, begin)
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   return server
-}
-
-/** A client that never finishes its handshake takes memory, too. */
-function countHandshakes(server: Server, unauthenticated: UnauthenticatedMemory): void {
-  const handshakes = new Map<string, MemoryHolder>()
-  const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
-  const end = (peer: string): void => {
-    const holder = handshakes.get(peer)
-    handshakes.delete(peer)
-    if (holder !== undefined) unauthenticated.release(holder)
-  }
-  server.on('connection', (socket: Socket) => {
-    const peer = peerOf(socket)
-    const holder = { drop: () => socket.destroy() }
-    handshakes.set(peer, holder)
-    socket.once('close', () => end(peer))
-    unauthenticated.hold(holder, TLS_CONNECTION_BYTES)
-  })
-  server.prependListener('secureConnection', (socket: Socket) => end(peerOf(socket)))
 }
 
 /** Often enough that no limit is exceeded by more than half. */

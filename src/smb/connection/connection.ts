@@ -2,6 +2,8 @@
 // bounded: the server stops reading from a client that does not read its responses.
 import type { Socket } from 'node:net'
 import { freeBuffer } from '../../memory/free-buffer.ts'
+import { TLS_CONNECTION_BYTES } from '../../memory/unauthenticated-memory.ts'
+import type { RelayedClient } from '../../node/relayed-client.ts'
 import { encodeAnswers, encodePlainHeader, framesOf, type Answered, type Part } from './answer.ts'
 import type { Connection, Login, Negotiated, Session, SmbWorld } from '../world.ts'
 import { runChain } from './chain.ts'
@@ -58,8 +60,13 @@ const IDLE_CHECK_MS = 30_000
 /** The kernel finds half-open connections. */
 const KEEP_ALIVE_MS = 60_000
 
-export function serveConnection(socket: Socket, world: SmbWorld): void {
-  const connection = new SmbConnection(socket, world)
+/** `client`: another node accepted the connection. */
+export function serveConnection(
+  socket: Socket,
+  world: SmbWorld,
+  client: RelayedClient | undefined,
+): void {
+  const connection = new SmbConnection(socket, world, client)
   connection.start()
 }
 
@@ -77,6 +84,8 @@ class SmbConnection implements Connection {
 
   readonly #socket: Socket
   readonly #world: SmbWorld
+  /** The memory of the connection itself, as far as it matters. */
+  readonly #idleBytes: number
   readonly #credits = createCreditWindow()
   readonly #running = createRunningRequests()
   /** Received frames that have not started to run. */
@@ -93,12 +102,15 @@ class SmbConnection implements Connection {
   #wasIdle = false
   #sentBytes = 0
 
-  constructor(socket: Socket, world: SmbWorld) {
+  constructor(socket: Socket, world: SmbWorld, client: RelayedClient | undefined) {
     this.#socket = socket
     this.#world = world
-    this.clientIp = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
-    this.clientPort = socket.remotePort ?? 0
-    this.serverIp = (socket.localAddress ?? '').replace(/^::ffff:/, '')
+    const { remoteAddress, remotePort, localAddress } = client ?? socket
+    this.clientIp = (remoteAddress ?? '').replace(/^::ffff:/, '')
+    this.clientPort = remotePort ?? 0
+    this.serverIp = (localAddress ?? '').replace(/^::ffff:/, '')
+    // Connections between nodes use TLS.
+    this.#idleBytes = client === undefined ? 0 : TLS_CONNECTION_BYTES
   }
 
   start(): void {
@@ -111,6 +123,7 @@ class SmbConnection implements Connection {
     this.#heldByReader = () => reader.heldBytes()
     this.#world.connections.add(this)
     this.#scheduleIdleCheck()
+    if (this.#idleBytes > 0) this.#reportMemory()
     socket.on('data', (chunk: Buffer) => {
       try {
         const messages = reader.push(chunk)
@@ -197,7 +210,8 @@ class SmbConnection implements Connection {
   #heldBytes(): number {
     const waiting = this.#frames.reduce((sum, { length }) => sum + length, 0)
     const logins = this.logins.size * LOGIN_BYTES
-    return this.#heldByReader() + waiting + logins + this.#socket.writableLength
+    const { writableLength } = this.#socket
+    return this.#idleBytes + this.#heldByReader() + waiting + logins + writableLength
   }
 
   #receive(frame: Buffer): void {

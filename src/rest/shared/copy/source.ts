@@ -123,10 +123,10 @@ async function authorizeSource(
 const PRODUCT_STYLE = /^devstoreaccount1\.(blob|file)\.core\.windows\.net$/
 
 /** The service that a URL addresses on this server: under the Host of the request, or any address we listen on. */
-function ownService(
+export function ownService(
   url: URL,
-  request: Request,
-  sources: CopySources,
+  request: Pick<Request, 'headers' | 'service'>,
+  sources: Pick<CopySources, 'listens'>,
   accounts: Accounts,
 ): SourceServiceName | undefined {
   const [, style] = PRODUCT_STYLE.exec(url.hostname) ?? []

@@ -32,8 +32,9 @@ export type OtherSource = {
   find(tx: ReadTx, nowMs: number, stamp?: number): Step<SourceState>
 }
 
-/** Errors in what the request says about the source keep their codes. */
+/** Errors in what the request says about the source keep their codes, and so does a server that can't read its own. */
 const REQUEST_CODES: readonly string[] = [
+  'ServerBusy',
   'SourceConditionNotMet',
   'UnsatisfiableCondition',
   'MultipleConditionHeadersNotSupported',

@@ -1,0 +1,96 @@
+// Relays the connections of clients to the home of the files: bytes in both directions, as fast as the slower side reads.
+import type { Socket } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
+import {
+  TLS_CONNECTION_BYTES,
+  type UnauthenticatedMemory,
+} from '../memory/unauthenticated-memory.ts'
+import type { FilesHome, PeerAddress } from '../node/home.ts'
+import { openLink } from './link.ts'
+import type { Preamble } from './preamble.ts'
+
+export type RelaySettings = {
+  readonly home: FilesHome
+  readonly tls: ConnectionOptions
+  readonly unauthenticated: UnauthenticatedMemory
+  /** Called if the home can't be reached. */
+  reportUnreachable(address: PeerAddress, error: unknown): void
+}
+
+/** A class, because it has a lifetime. */
+export class Relays {
+  readonly #settings: RelaySettings
+  /** The sockets of clients, and the home that each is relayed to. */
+  readonly #clients = new Map<Socket, PeerAddress>()
+  readonly #stopListening: () => void
+
+  constructor(settings: RelaySettings) {
+    this.#settings = settings
+    this.#stopListening = settings.home.listen(() => this.#dropMoved())
+  }
+
+  /** The connections being relayed. */
+  get count(): number {
+    return this.#clients.size
+  }
+
+  /**
+   * Relays a connection, which nobody has read from yet. Returns false, with the connection unchanged, if the home can't be
+   * reached; true also if the client has gone in the meantime.
+   */
+  async carry(client: Socket, address: PeerAddress, preamble: Preamble): Promise<boolean> {
+    const { tls, unauthenticated, reportUnreachable } = this.#settings
+    const opening = new AbortController()
+    const cancel = (): void => opening.abort()
+    const holder = { drop: () => void client.destroy() }
+    client.on('error', () => undefined)
+    client.once('close', cancel)
+    this.#clients.set(client, address)
+    client.once('close', () => this.#clients.delete(client))
+    unauthenticated.hold(holder, TLS_CONNECTION_BYTES)
+    try {
+      const link = await openLink(tls, address, preamble, opening.signal)
+      // The home limits what connections without a login hold, so it drops relayed ones, too.
+      if (client.destroyed) link.destroy()
+      else join(client, link)
+      return true
+    } catch (error) {
+      if (client.destroyed) return true
+      this.#clients.delete(client)
+      reportUnreachable(address, error)
+      return false
+    } finally {
+      client.off('close', cancel)
+      unauthenticated.release(holder)
+    }
+  }
+
+  close(): void {
+    this.#stopListening()
+    for (const client of this.#clients.keys()) client.destroy()
+  }
+
+  /** A home that vanished without a word would keep its clients waiting. */
+  #dropMoved(): void {
+    const place = this.#settings.home.place()
+    const now = place === 'here' ? undefined : place
+    for (const [client, { node, host, port }] of this.#clients) {
+      const isSame = now?.node === node && now.host === host && now.port === port
+      if (!isSame) client.destroy()
+    }
+  }
+}
+
+/** Connects two sockets. Each ends when the other has ended, and is cut off when the other is. */
+export function join(one: Socket, other: Socket): void {
+  one.pipe(other)
+  other.pipe(one)
+  one.once('close', () => endAfter(one, other))
+  other.once('close', () => endAfter(other, one))
+}
+
+/** What a proper end left in the buffer is still sent. */
+function endAfter(closed: Socket, other: Socket): void {
+  if (closed.readableEnded) other.destroySoon()
+  else other.destroy()
+}

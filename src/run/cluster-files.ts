@@ -1,0 +1,216 @@
+// The File service on one of several nodes: served here while this node is the home of the files, and otherwise relayed to
+// the node that is.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { handlerOf } from '../http/door/serve.ts'
+import type { RequestHandler } from '../http/protocol/exchange.ts'
+import type { Route } from '../http/protocol/listener.ts'
+import type { PeerAddress } from '../node/home.ts'
+import type { RelayedClient } from '../node/relayed-client.ts'
+import { connectingTls } from '../peer/link-tls.ts'
+import { createPeerPort, type PeerPortSettings } from '../peer/port.ts'
+import { Relays } from '../peer/relay.ts'
+import type { Analytics } from '../rest/blob/log/analytics.ts'
+import { FILE_SERVER_HEADER } from '../rest/file/front.ts'
+import type { FileService } from '../rest/file/service.ts'
+import { BUSY_TABLE, serverBusy } from '../rest/shared/busy.ts'
+import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
+import { SMB_CONNECTIONS_MAX, startSmb, type SmbListener } from '../smb/listen.ts'
+import type { LoginReport } from '../smb/session/login-report.ts'
+import { listen } from '../start/listen.ts'
+import type { Endpoint } from '../start/log/banner.ts'
+import { errorReason } from '../start/start-error.ts'
+import type { ClusterNode } from './cluster-node.ts'
+import { runFile } from './file.ts'
+import type { Files, ServiceListeners } from './files.ts'
+import { forwardFileCopies } from './forward-copy.ts'
+import { frontOf, type RunContext } from './front.ts'
+import { HostedFiles, type StartedFiles } from './hosted-files.ts'
+import { rarely } from './rarely.ts'
+import { loginReporter, smbWorld } from './smb.ts'
+
+export type ClusterSettings = {
+  readonly node: ClusterNode
+  readonly analytics: Analytics
+  readonly copySources: CopySources
+  readonly after: FileService['after']
+  /** This server offers the shares over SMB, too. */
+  readonly hasSmb: boolean
+  /** What this server listens on, once all ports are open. */
+  endpoints(): readonly Endpoint[]
+}
+
+export function clusterFiles(context: RunContext, settings: ClusterSettings): Files {
+  const { node, hasSmb } = settings
+  const { log, unauthenticated } = context
+  let listeners: ServiceListeners = {}
+  let isClosing = false
+  const tls = connectingTls(node.secret)
+  const warn = rarely((message, fields) => log.warn(message, fields))
+  const relays = new Relays({
+    home: node.home,
+    tls,
+    unauthenticated,
+    reportUnreachable: ({ host, port }, error) =>
+      warn('the home of the files cannot be reached', {
+        address: `${host}:${port}`,
+        reason: errorReason(error),
+      }),
+  })
+  const reportLogin = hasSmb ? loginReporter(context) : undefined
+  const hosted = new HostedFiles({
+    home: node.home,
+    start: () => startFiles(context, settings, reportLogin),
+    dropConnections: () => listeners.file?.dropConnections(),
+    busy: busyHandler(context, settings.copySources),
+    after: settings.after,
+    report: (error) => log.error('the File service could not start or stop', { error }),
+  })
+  const accept: PeerPortSettings['accept'] = ({ service, client }) => {
+    if (node.home.place() !== 'here' || isClosing) return undefined
+    if (service === 'smb') return (socket) => hosted.acceptSmb(socket, client)
+    const listener = listeners[service]
+    return listener && ((socket) => listener.accept(socket, client))
+  }
+  const peers = createPeerPort({
+    secret: node.secret,
+    unauthenticated,
+    accept,
+    reportStranger: (client, error) =>
+      warn('a connection to the port for nodes was refused', {
+        client,
+        reason: errorReason(error),
+      }),
+  })
+  const peer = (): PeerAddress | undefined => {
+    const place = node.home.place()
+    return place === 'here' ? undefined : place
+  }
+  const route: Route = (socket, client, serve) => {
+    const address = peer()
+    if (address === undefined) return serve()
+    void relays.carry(socket, address, { service: 'file', client }).then((isCarried) => {
+      if (!isCarried) serve()
+    })
+  }
+  return {
+    handler: hosted.handler,
+    route,
+    blobHandler: (handler) =>
+      forwardFileCopies(handler, {
+        accounts: context.accounts,
+        tls,
+        home: node.home,
+        listens: () => node.endpoints(),
+      }),
+    service: () => {
+      assert(hosted.files !== undefined, 'this node is not the home of the files')
+      return hosted.files.service
+    },
+    source: () => {
+      if (hosted.files === undefined) throw serverBusy()
+      return hosted.files.source
+    },
+    openSmb: async () => openSmb({ hosted, relays, peer }),
+    begin: async (open) => {
+      listeners = open
+      const { port: peerPort } = await listen(peers.server, node.peer)
+      node.announce({ peerPort, endpoints: settings.endpoints() })
+    },
+    beginClose: async () => {
+      isClosing = true
+      relays.close()
+      await hosted.files?.stopCopies()
+    },
+    close: async () => {
+      await peers.close()
+      await hosted.close()
+    },
+  }
+}
+
+/** Everything that begins when this node becomes the home. */
+async function startFiles(
+  context: RunContext,
+  { node, analytics, copySources, after }: ClusterSettings,
+  reportLogin: ((report: LoginReport) => void) | undefined,
+): Promise<StartedFiles> {
+  const { kv, close } = await node.openFilesKv()
+  const source = { kv, after }
+  let isStopped = false
+  const { handler, service, resumeCopies, stopCopies } = runFile(
+    context,
+    analytics,
+    copySources,
+    source,
+  )
+  const world = reportLogin && smbWorld(context, service, reportLogin)
+  // What still runs after the role is lost fails, as it should.
+  const logFault = (error: unknown): void => (isStopped ? undefined : world?.logFault(error))
+  const smb = world && startSmb({ ...world, logFault })
+  const dropSmb = async (): Promise<void> => smb?.drop()
+  const stop = async (): Promise<void> => {
+    isStopped = true
+    await dropSmb()
+    await stopCopies()
+    await smb?.stop()
+    await close()
+  }
+  try {
+    await smb?.prepared
+    await resumeCopies()
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const acceptSmb: StartedFiles['acceptSmb'] = (socket, client) =>
+    smb === undefined ? void socket.destroy() : smb.accept(socket, client)
+  return { handler, service, source, acceptSmb, dropSmb, stopCopies, stop }
+}
+
+/** Each answer ends its connection, so that the client's next one goes to the home. */
+function busyHandler(context: RunContext, { services }: CopySources): RequestHandler {
+  const own = {
+    name: 'file',
+    serverHeader: FILE_SERVER_HEADER,
+    table: BUSY_TABLE,
+    service: undefined,
+  } as const
+  const { handle, logFault } = handlerOf(frontOf(context, own, () => services.file.world()))
+  return {
+    handle: (exchange) => {
+      exchange.makeLast()
+      return handle(exchange)
+    },
+    logFault,
+  }
+}
+
+type SmbParts = {
+  readonly hosted: HostedFiles
+  readonly relays: Relays
+  peer(): PeerAddress | undefined
+}
+
+/** A client whose connection is closed at once connects again. */
+function openSmb({ hosted, relays, peer }: SmbParts): SmbListener {
+  const server = createServer((socket) => {
+    const address = peer()
+    if (address === undefined) return hosted.acceptSmb(socket)
+    const { remoteAddress = '', remotePort = 0, localAddress = '' } = socket
+    const place = { remoteAddress, remotePort, localAddress }
+    const client: RelayedClient = { ...place, secure: false, onLoopback: false }
+    void relays.carry(socket, address, { service: 'smb', client }).then((isCarried) => {
+      if (!isCarried) socket.destroy()
+    })
+  })
+  server.maxConnections = SMB_CONNECTIONS_MAX
+  return {
+    server,
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      await hosted.files?.dropSmb()
+      await closed
+    },
+  }
+}

@@ -1,0 +1,33 @@
+// A server that is one of several nodes on the same store: what it needs from the others, and they from it.
+import type { EventKv } from '../kv/kv.ts'
+import type { FilesHome } from '../node/home.ts'
+import type { FileEvent } from '../storage/file/open/open.ts'
+import type { Endpoint } from '../start/log/banner.ts'
+import type { ListenPlace } from '../start/listen.ts'
+import type { Store } from '../start/store/store.ts'
+
+export type ClusterNode = {
+  readonly store: Store
+  readonly home: FilesHome
+  /** Known to all nodes and nobody else. */
+  readonly secret: Buffer
+  /** The port for other nodes. */
+  readonly peer: ListenPlace
+  /**
+   * Opens a kv for the files, with volatile records of its own, over the same engine and stamps as `store.kv`. Called
+   * each time that this node becomes the home; its transactions fail once it is no longer.
+   */
+  openFilesKv(): Promise<FilesKv>
+  /** The services of all nodes, for the sources of copies. Those of this node are among them after `announce`. */
+  endpoints(): readonly NodeEndpoint[]
+  /** Called when all ports of this node are open. */
+  announce(ports: { readonly peerPort: number; readonly endpoints: readonly Endpoint[] }): void
+}
+
+export type NodeEndpoint = Pick<Endpoint, 'service' | 'host' | 'port'>
+
+export type FilesKv = {
+  readonly kv: EventKv<FileEvent>
+  /** Waits for running transactions; the engine stays open. */
+  close(): Promise<void>
+}

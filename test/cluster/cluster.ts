@@ -9,7 +9,7 @@ import { HashThreads } from '../../src/extent/hash/hash-threads.ts'
 import type { Engine } from '../../src/kv/engine/engine.ts'
 import { openMemoryEngine } from '../../src/kv/engine/memory.ts'
 import type { EventKv } from '../../src/kv/kv.ts'
-import { openKv } from '../../src/kv/runner/runner.ts'
+import { openKv, versionsOf } from '../../src/kv/runner/runner.ts'
 import { openIds } from '../../src/node/id.ts'
 import { openMoments } from '../../src/node/moment.ts'
 import type { PeerAddress } from '../../src/node/home.ts'
@@ -57,7 +57,7 @@ export async function startCluster(
 ): Promise<TestCluster> {
   const { count = 2, own = () => ({}), expectedLog, ...serverOptions } = options
   const engine = openMemoryEngine({ isShared: true })
-  const extents = openMemoryExtents({ kv: openKv(engine, { number: 1 }), clock: Date.now })
+  const extents = openMemoryExtents({ kv: openKv(engine), clock: Date.now })
   const shared: Shared = { engine, extents, runnerNumber: 1 }
   const endpoints: NodeEndpoint[] = []
   const nodes: TestNode[] = []
@@ -121,12 +121,16 @@ export async function startCluster(
 /** Closing it leaves the engine open. */
 function openRunner(shared: Shared): EventKv<FileEvent> {
   shared.runnerNumber += 1
-  return openKv<FileEvent>(shared.engine, { number: shared.runnerNumber })
+  return openKv<FileEvent>(shared.engine, {
+    nextVersion: versionsOf(shared.runnerNumber),
+    keepsEngine: true,
+  })
 }
 
 async function openStore(shared: Shared): Promise<Store> {
-  const { kv: stamped, moment } = await openMoments(openRunner(shared), Date.now)
-  const kv = withMapCopies(stamped, Date.now)
+  const runner = openRunner(shared)
+  const { stamped, moment } = await openMoments(runner, Date.now)
+  const kv = withMapCopies(stamped(runner), Date.now)
   const extents = withSmallSlices(shared.extents, kv)
   const hashThreads = new HashThreads(1)
   return {

@@ -38,6 +38,7 @@ export type TestCluster = {
 
 export type TestClusterOptions = RunningTestOptions & {
   readonly count?: number
+  readonly engine?: Engine
   /** Each node is given its own options, too. */
   readonly own?: (node: number) => Partial<ClusterNode>
   /** Expected in the logs; anything else is a failure. */
@@ -55,8 +56,13 @@ export async function startCluster(
   t: TestContext,
   options: TestClusterOptions = {},
 ): Promise<TestCluster> {
-  const { count = 2, own = () => ({}), expectedLog, ...serverOptions } = options
-  const engine = openMemoryEngine({ isShared: true })
+  const {
+    count = 2,
+    engine = openMemoryEngine({ isShared: true }),
+    own = () => ({}),
+    expectedLog,
+    ...serverOptions
+  } = options
   const extents = openMemoryExtents({ kv: openKv(engine), clock: Date.now })
   const shared: Shared = { engine, extents, runnerNumber: 1 }
   const endpoints: NodeEndpoint[] = []

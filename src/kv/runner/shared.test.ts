@@ -82,7 +82,7 @@ describe('a body that is overtaken', () => {
       return a
     })
     await succeedAll(0)
-    assert.deepEqual([await checking, runs], ['2', 3])
+    assert.deepEqual([await checking, runs], ['2', 4])
   })
 
   test('reports an error whose reads are still current', async () => {
@@ -98,7 +98,7 @@ describe('a body that is overtaken', () => {
     }), /^Error: no$/) // prettier-ignore
     await succeedAll(0)
     await failing
-    assert.deepEqual([runs, commits.length, commits[0]?.transactions[0]?.writes], [2, 1, []])
+    assert.deepEqual([runs, commits.length, commits[0]?.transactions[0]?.writes], [3, 1, []])
   })
 
   test('makes the bodies that have read its writes run again too', async () => {

@@ -16,8 +16,13 @@ import { Wants, type Want } from './wants.ts'
 
 /** Attempts before a body runs alone. */
 const ATTEMPTS_MAX = 8
-/** Round trips before a read body gets its own snapshot. */
+/** Round trips before a body that reads gets its own snapshot. */
 const ROUNDS_MAX = 3
+/**
+ * After that, a body starts over only if it learns at least this much to fetch each time. Otherwise it is a walk, where
+ * each read depends on the one before: it goes on after each fetch instead.
+ */
+const BATCH_COUNT_MIN = 16
 
 type Outcome<T> = { readonly value: T | Need } | { readonly error: unknown }
 
@@ -87,49 +92,46 @@ export class SharedRunner<Event> {
     const wants = new Wants(this.#cache)
     for (let round = 0; round <= ROUNDS_MAX; round += 1) {
       const state = new EngineState(this.#cache)
-      await this.#fetch(wants.keys, wants.ranges, state)
-      const guesses = round === 0 ? wants : undefined
-      const view = new SharedView(this.#known, state, 'durable', guesses)
-      const next = await untilFetch(body(new BodyTx<never>(view)), guesses)
+      await this.#fetch(wants, state)
+      const missing = new Wants(this.#cache)
+      const view = new SharedView(this.#known, state, 'durable', missing)
+      const next = await untilFetch(body(new BodyTx<never>(view)), missing)
       // Only a commit can tell whether stored and volatile reads belong to the same moment.
       if (view.hasReadVolatile) return this.#write(body)
-      if (guesses !== undefined && wants.count > 0) continue
-      if ('outcome' in next) return resultOf(next.outcome)
-      wants.add(next.yielded as Want)
+      if (missing.count === 0 && 'outcome' in next) return resultOf(next.outcome)
+      wants.addAll(missing)
     }
     return this.#readSnapshot(body, wants)
   }
 
-  /** The body goes on where it was after each round trip. */
   async #readSnapshot<T>(body: (tx: ReadTx) => Step<T>, wants: Wants): Promise<T | Need> {
     const snapshot = await this.#engine.snapshot()
     try {
       const state = new EngineState(this.#cache)
-      const read = async (keys: readonly Key[], ranges: readonly WantedRange[]): Promise<void> => {
+      const read = async ({ keys, ranges }: WantLists): Promise<void> => {
         const found = await snapshot.read({ keys: keys.map((key) => ({ key })), ranges })
         state.learn(keys, ranges, found)
       }
-      await read(wants.keys, wants.ranges)
-      const view = new SharedView(this.#known, state, 'durable')
-      const steps = body(new BodyTx<never>(view))
-      let next = await untilFetch(steps)
-      while (!('outcome' in next)) {
-        const { keys, ranges } = wantedOf(next.yielded as Want)
-        await read(keys, ranges)
-        next = await untilFetch(steps)
+      for (let missing: Wants | undefined = wants; ;) {
+        if (missing !== undefined) await read(missing)
+        const isWalk: boolean = missing !== undefined && missing.count < BATCH_COUNT_MIN
+        missing = isWalk ? undefined : new Wants(this.#cache)
+        const view = new SharedView(this.#known, state, 'durable', missing)
+        const steps = body(new BodyTx<never>(view))
+        let next = await untilFetch(steps, missing)
+        while (missing === undefined && !('outcome' in next)) {
+          await read(wantedOf(next.yielded as Want))
+          next = await untilFetch(steps)
+        }
+        if (view.hasReadVolatile) return await this.#write(body)
+        if ((missing?.count ?? 0) === 0 && 'outcome' in next) return resultOf(next.outcome)
       }
-      if (view.hasReadVolatile) return await this.#write(body)
-      return resultOf(next.outcome)
     } finally {
       snapshot.release()
     }
   }
 
-  async #fetch(
-    keys: readonly Key[],
-    ranges: readonly WantedRange[],
-    state: EngineState,
-  ): Promise<void> {
+  async #fetch({ keys, ranges }: WantLists, state: EngineState): Promise<void> {
     if (keys.length + ranges.length === 0) return
     const { found, cached } = await this.#fetcher.fetch(keys, ranges)
     state.learn(keys, ranges, found, cached)
@@ -154,8 +156,8 @@ export class SharedRunner<Event> {
     state: EngineState,
     finish: (attempt: Attempt<Event, T>) => R | Promise<R>,
   ): Promise<R> {
-    const wants = new Wants(this.#cache)
-    for (let guesses: Wants | undefined = wants; ; guesses = undefined) {
+    let guesses: Wants | undefined = new Wants(this.#cache)
+    for (let passes = 1; ; passes += 1) {
       const view = new SharedView(this.#known, state, 'ahead', guesses)
       const tx = new BodyTx<Event>(view)
       const steps = body(tx)
@@ -168,14 +170,12 @@ export class SharedRunner<Event> {
           if ('error' in outcome || outcome.value instanceof Need) tx.discardWrites()
           return finish({ tx, view, state, outcome })
         }
-        if (next.yielded !== PAUSE) {
-          const { keys, ranges } = wantedOf(next.yielded as Want)
-          await this.#fetch(keys, ranges, state)
-        } else if (turn.isOver()) {
-          await turn.next()
-        }
+        if (next.yielded !== PAUSE) await this.#fetch(wantedOf(next.yielded as Want), state)
+        else if (turn.isOver()) await turn.next()
       }
-      await this.#fetch(wants.keys, wants.ranges, state)
+      await this.#fetch(guesses, state)
+      const isWalk: boolean = passes >= ROUNDS_MAX && guesses.count < BATCH_COUNT_MIN
+      guesses = isWalk ? undefined : new Wants(this.#cache)
     }
   }
 
@@ -290,6 +290,8 @@ function nextOutcome<T>(steps: Step<T>): Next<T> {
   }
 }
 
-function wantedOf(want: Want): { readonly keys: readonly Key[]; ranges: readonly WantedRange[] } {
+type WantLists = { readonly keys: readonly Key[]; readonly ranges: readonly WantedRange[] }
+
+function wantedOf(want: Want): WantLists {
   return 'key' in want ? { keys: [want.key], ranges: [] } : { keys: [], ranges: [want.range] }
 }

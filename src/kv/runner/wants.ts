@@ -10,8 +10,8 @@ import type { FoundRecord } from '../transaction.ts'
 /** A body yields this to fetch something from the engine. It is resumed when the state has it. */
 export type Want = { readonly key: Key } | { readonly range: WantedRange }
 
-/** A body that reads more than this is a long walk; the rest of it is fetched as it goes. */
-const WANT_COUNT_MAX = 256
+/** What a body reads beyond this is fetched in another round trip. */
+const WANT_COUNT_MAX = 2_000
 
 export class Wants {
   readonly #cache: RecordCache
@@ -44,6 +44,11 @@ export class Wants {
     if (known === undefined || known.countMax < want.range.countMax) {
       this.#ranges.set(name, want.range)
     }
+  }
+
+  addAll({ keys, ranges }: Wants): void {
+    for (const key of keys) this.add({ key })
+    for (const range of ranges) this.add({ range })
   }
 
   /** Wants a key, and guesses its record. */

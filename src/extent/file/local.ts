@@ -8,7 +8,6 @@ import { decodeRecord } from '../../kv/record.ts'
 import { BufferPool, ChunkPool } from '../../memory/buffer-pool.ts'
 import { ChunkCache, type ChunkCacheLimits } from './chunk-cache.ts'
 import { DIRECT_BYTES_MIN } from './direct.ts'
-import { DirectReads, type ReadChunk } from './direct-reads.ts'
 import { isRefusedDirect, nodeDisk, type Disk } from './disk.ts'
 import { ExtentDamaged } from '../error.ts'
 import type { Hasher, SweptExtentStore } from '../extent.ts'
@@ -67,7 +66,6 @@ class LocalExtents implements SweptExtentStore {
   readonly #limits: ExtentLimits
   readonly #disk: Disk
   readonly #files: FileCache
-  readonly #direct: DirectReads
   readonly #blocks = new BufferPool(BLOCK_POOL_BYTES_MAX)
   readonly #chunks = new ChunkPool({ chunkBytes: CHUNK_LENGTH_MAX, bytesMax: CHUNK_POOL_BYTES_MAX })
   readonly #cache: ChunkCache
@@ -92,20 +90,11 @@ class LocalExtents implements SweptExtentStore {
     }
     this.#cache = new ChunkCache(options.chunkCache)
     this.#disk = options.disk ?? nodeDisk
-    const openFilesMax = options.openFilesMax ?? OPEN_FILES_MAX
-    const pathOf = (extent: number) => this.#pathOf(extent)
     this.#files = new FileCache(
       this.#disk,
-      (extent) => this.#disk.open(pathOf(extent)),
-      openFilesMax,
+      (extent) => this.#disk.open(this.#pathOf(extent)),
+      options.openFilesMax ?? OPEN_FILES_MAX,
     )
-    this.#direct = new DirectReads({
-      disk: this.#disk,
-      pathOf,
-      openFilesMax,
-      bytesMin: this.#limits.directBytesMin,
-      bytesMax: CHUNK_LENGTH_MAX,
-    })
   }
 
   /** Seals the extents that an ended process left open. */
@@ -165,7 +154,6 @@ class LocalExtents implements SweptExtentStore {
 
   recycle(chunk: Uint8Array): void {
     this.#chunks.giveBack(chunk)
-    this.#direct.recycle(chunk)
   }
 
   sizeBytes(): number {
@@ -184,7 +172,6 @@ class LocalExtents implements SweptExtentStore {
     this.#current = undefined
     await this.#sealAll()
     await this.#files.close()
-    await this.#direct.close()
   }
 
   openBytes(extent: number): number | undefined {
@@ -205,7 +192,6 @@ class LocalExtents implements SweptExtentStore {
     for (const extent of extents) {
       assert(!this.#open.has(extent), 'an open extent is never removed')
       await this.#files.drop(extent)
-      await this.#direct.drop(extent)
       await this.#disk.remove(this.#pathOf(extent))
       this.#sealedBytes.delete(extent)
     }
@@ -240,12 +226,10 @@ class LocalExtents implements SweptExtentStore {
     const id = await this.#kv.write((tx) => registerExtent(tx, record))
     try {
       const fd = await this.#disk.create(this.#pathOf(id))
-      const directFd = await this.#disk
-        .openDirect(this.#pathOf(id), 'write')
-        .catch((error: unknown) => {
-          if (!isRefusedDirect(error)) throw error
-          return undefined
-        })
+      const directFd = await this.#disk.openDirect(this.#pathOf(id)).catch((error: unknown) => {
+        if (!isRefusedDirect(error)) throw error
+        return undefined
+      })
       const files = { fd, directFd, blocks: this.#blocks }
       this.#current = new OpenExtent(id, this.#disk, files, this.#limits)
       this.#open.set(id, this.#current)
@@ -301,24 +285,14 @@ class LocalExtents implements SweptExtentStore {
     const cached = this.#cache.get(span)
     if (cached !== undefined) return cached
     const { extent = 0, offset, lengthBytes } = span
-    const { bytes, count } = await this.#readChunk(span).catch((error: unknown) => {
+    const bytes = this.#chunks.take(lengthBytes)
+    const count = await this.#files.read(extent, bytes, offset).catch((error: unknown) => {
       if (!isMissing(error)) throw error
       throw new ExtentDamaged(extent, 'its file is missing')
     })
     if (count < lengthBytes) throw new ExtentDamaged(extent, `it ends at byte ${offset + count}`)
-    if (this.#cache.offer(span, bytes)) {
-      this.#chunks.disown(bytes)
-      this.#direct.disown(bytes)
-    }
+    if (this.#cache.offer(span, bytes)) this.#chunks.disown(bytes)
     return bytes
-  }
-
-  async #readChunk(span: Span): Promise<ReadChunk> {
-    const direct = this.#direct.isFor(span) ? await this.#direct.read(span) : undefined
-    if (direct !== undefined) return direct
-    const { extent = 0, offset, lengthBytes } = span
-    const bytes = this.#chunks.take(lengthBytes)
-    return { bytes, count: await this.#files.read(extent, bytes, offset) }
   }
 
   #unpin(extents: ReadonlySet<number>): void {

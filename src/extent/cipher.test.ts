@@ -10,6 +10,7 @@ import { Machine, SimulatedDisk } from './file/disk-simulation.ts'
 import { openLocalExtents } from './file/local.ts'
 import { encryptedPiece, subRangeOfPieces, wholeSlice } from './content/slice-list.ts'
 import type { Hole, Piece } from './content/slice.ts'
+import { soleWriter } from './writers.ts'
 
 const KEY = patternBytes(1, 32)
 const nonceOf = (seed: number) => patternBytes(1_000 + seed, 12)
@@ -133,7 +134,7 @@ async function openStore(): Promise<Store> {
   const now = { ms: 1_000_000 }
   const kv = openMemoryKv()
   const disk = new SimulatedDisk().on(new Machine())
-  const options = { folder: '/extents', kv, disk, clock: () => now.ms, writerId: 'a' }
+  const options = { folder: '/extents', kv, disk, clock: () => now.ms, writers: soleWriter('a') }
   const store = await openLocalExtents({ ...options, extentBytes: 300_000 })
   const harness = new Harness(kv, store, now)
   const texts = [0, 1, 2].map((seed) => patternBytes(seed, 200_000))

@@ -32,13 +32,13 @@ export class ExtentDamaged extends Error {
 }
 
 /**
- * A transaction refers to an extent that a sweep has retired: more than the grace period has passed since its bytes
- * were written or its owner was read. The operation may be retried.
+ * A transaction refers to an extent that a sweep has retired, or to a map that it has discarded: more than the grace period
+ * has passed since its bytes were written, its owner was read or the map was begun. The operation may be retried.
  */
 export class ExtentRetired extends Error {
   override readonly name = 'ExtentRetired'
 
-  constructor(extent: number) {
-    super(`extent ${extent} is retired`)
+  constructor(what: string) {
+    super(`${what} is retired`)
   }
 }

@@ -5,13 +5,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { assertBytes } from '../../test/assert-bytes.ts'
+import { openMemoryEngine } from '../kv/engine/memory.ts'
 import { openMemoryKv } from '../kv/memory-kv.ts'
+import { openKv } from '../kv/runner/runner.ts'
 import { extentConformance } from './conformance.ts'
+import { nodesConformance } from './nodes-conformance.ts'
 import { chunksOf, Harness, patternBytes, readAll } from './harness.ts'
 import { ExtentDamaged, ExtentLimitReached } from './error.ts'
 import { openLocalExtents, type LocalExtentOptions } from './file/local.ts'
 import { openMemoryExtents } from './memory.ts'
 import { wholeSlice } from './content/slice-list.ts'
+import type { SweptExtentStore } from './extent.ts'
+import { getExtent } from './keys.ts'
+import { soleWriter, type Writers } from './writers.ts'
 
 const EXTENT_BYTES = 100_000
 
@@ -30,13 +36,33 @@ for (const [what, waits, directBytesMin] of [
     const folder = await mkdtemp(join(tmpdir(), 'extent-'))
     const kv = openMemoryKv({ waits })
     const sizes = { extentBytes: EXTENT_BYTES, ...(directBytesMin && { directBytesMin }) }
-    const options = { folder, kv, clock, writerId: 'a', ...sizes, openFilesMax: 2 }
+    const options = { folder, kv, clock, writers: soleWriter('a'), ...sizes, openFilesMax: 2 }
     const store = await openLocalExtents(options)
     const close = async () => {
       await store.close()
       await rm(folder, { recursive: true })
     }
     return { kv, store, close }
+  })
+}
+
+for (const waits of [false, true]) {
+  nodesConformance(`a shared folder${waits ? ', on a kv whose reads wait' : ''}`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'extent-'))
+    const engine = openMemoryEngine({ isShared: true, ...(waits && { waitSeed: 1 }) })
+    let count = 0
+    return async (clock, writers) => {
+      count += 1
+      const kv = openKv(engine, { number: count })
+      const options = { folder, kv, clock, writers, extentBytes: EXTENT_BYTES }
+      const store = await openLocalExtents(options)
+      const close = async () => {
+        await store.close()
+        count -= 1
+        if (count === 0) await rm(folder, { recursive: true })
+      }
+      return { kv, store, close }
+    }
   })
 }
 
@@ -48,7 +74,7 @@ async function inFolder(
   const clock = () => now.ms
   try {
     const kv = openMemoryKv()
-    await body({ folder, kv, clock, writerId: 'a', extentBytes: EXTENT_BYTES }, now)
+    await body({ folder, kv, clock, writers: soleWriter('a'), extentBytes: EXTENT_BYTES }, now)
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -85,7 +111,8 @@ test('local: a new process writes to new extents, and reads and sweeps the old o
     await first.put('b', patternBytes(1, 1_000))
     const old = await first.pieces('b')
     await first.write(patternBytes(2, 50_000)) // Never referenced.
-    const second = new Harness(options.kv, await openLocalExtents(options), now)
+    const restarted = { ...options, writers: soleWriter('b') }
+    const second = new Harness(options.kv, await openLocalExtents(restarted), now)
     await second.sweep()
     assert.deepEqual(await second.get('b'), patternBytes(1, 1_000))
     const piece = await second.write(patternBytes(3, 10))
@@ -97,17 +124,25 @@ test('local: a new process writes to new extents, and reads and sweeps the old o
     await second.store.close()
   }))
 
-test('local: the open extents of another live writer are left alone', () =>
-  inFolder(async (options, now) => {
-    const first = new Harness(options.kv, await openLocalExtents(options), now)
-    const piece = await first.write(patternBytes(1, 1_000))
-    const siblings = { ...options, writerId: 'b', liveWriters: new Set(['a']) }
-    const second = new Harness(options.kv, await openLocalExtents(siblings), now)
-    await second.sweepAll()
-    await first.point('b', [piece])
-    assert.deepEqual(await second.get('b'), patternBytes(1, 1_000))
-    await first.store.close()
-    await second.store.close()
+test('local: a writer that appears while another looks for dead ones is left alone', () =>
+  inFolder(async (options) => {
+    const openAs = (writers: Writers) => openLocalExtents({ ...options, writers })
+    const write = async (store: SweptExtentStore) =>
+      (await store.write(chunksOf(patternBytes(1, 1_000)), 1_000, [])).extent
+    const dead = await write(await openAs(soleWriter('dead')))
+    const young = await openAs({ self: 'young', live: async () => new Set(['dead', 'young']) })
+    let youngExtent: number | undefined
+    const live = async () => {
+      const now = new Set(youngExtent === undefined ? ['b'] : ['b', 'young'])
+      youngExtent ??= await write(young)
+      return now
+    }
+    await (await openAs({ self: 'b', live })).sealAbandoned()
+    const states = await options.kv.read(function* (tx) {
+      const records = [yield* getExtent(tx, dead), yield* getExtent(tx, youngExtent ?? 0)]
+      return records.map((record) => record?.state)
+    })
+    assert.deepEqual(states, ['sealed', 'open'])
   }))
 
 test('local: a file without a record is removed, and its id is not reused', () =>

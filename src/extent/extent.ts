@@ -29,7 +29,7 @@ export interface ExtentStore {
    * Optional, for speed: gives back a chunk from `read` that nobody needs any more, so that its memory is reused.
    */
   recycle(chunk: Uint8Array): void
-  /** Bytes on disk, for metrics. */
+  /** Bytes in extents, for metrics; may lag behind by a minute where other nodes write. */
   sizeBytes(): number
   close(): Promise<void>
 }
@@ -40,8 +40,15 @@ export interface SweptExtentStore extends ExtentStore {
   openBytes(extent: number): number | undefined
   /** Starts no more writes in this extent; it is sealed when the current ones are done. */
   seal(extent: number): Promise<void>
+  /** Seals extents that other writers left open when they ended. */
+  sealAbandoned(): Promise<void>
   /** Whether a reader in this process needs the extent. */
   isPinned(extent: number): boolean
+  /**
+   * When the oldest open read of this process began, by the sweep's clock; undefined if there is none. A sweep on another
+   * node removes nothing that this read may need (`SweepOptions.oldestReadMs`).
+   */
+  oldestReadMs(): number | undefined
   /** Removes the bytes for good. Ignores missing extents, since a crash may repeat this. */
   remove(extents: readonly number[]): Promise<void>
   /** The extents that have bytes, in no particular order. */

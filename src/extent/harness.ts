@@ -47,12 +47,18 @@ export class Harness {
   readonly kv: Kv
   readonly store: SweptExtentStore
   readonly #now: { ms: number }
-  #contentId = 0
+  #contentId: number
 
-  constructor(kv: Kv, store: SweptExtentStore, now: { ms: number }) {
+  /** Nodes of one store have different first ids. */
+  constructor(kv: Kv, store: SweptExtentStore, now: { ms: number }, firstContentId = 1) {
     this.kv = kv
     this.store = store
     this.#now = now
+    this.#contentId = firstContentId - 1
+  }
+
+  get nowMs(): number {
+    return this.#now.ms
   }
 
   async write(bytes: Uint8Array, chunkBytes?: number): Promise<Piece> {
@@ -100,18 +106,26 @@ export class Harness {
 
   async sweep(options: Partial<SweepOptions> = {}): Promise<Swept> {
     this.#now.ms += GRACE_MS
-    const nowMs = this.#now.ms
     return sweepExtents(this.kv, this.store, {
+      clock: () => this.#now.ms,
       graceMs: GRACE_MS,
       sealBytesMin: 1,
       ...options,
-      nowMs,
     })
   }
 
   /** Enough passes to seal, compact, retire and remove. */
-  async sweepAll(): Promise<void> {
-    for (let pass = 0; pass < 5; pass += 1) await this.sweep()
+  async sweepAll(options: Partial<SweepOptions> = {}): Promise<void> {
+    for (let pass = 0; pass < 5; pass += 1) await this.sweep(options)
+  }
+
+  /** The bytes of all extents, by any node. */
+  async storedBytes(): Promise<number> {
+    let total = 0
+    for (const extent of await this.store.list()) {
+      total += (await this.store.storedBytes(extent)) ?? 0
+    }
+    return total
   }
 
   async checkSound(): Promise<void> {

@@ -4,6 +4,7 @@
 //
 //   ['extent', id]                                   the record
 //   ['extent-next']                                  the next id
+//   ['extent-open', id]                              the extent is open
 //   ['extent-reference', extent, offset, contentId]  a content uses this slice; bytes: its owner's key
 //   ['extent-reference', extent, offset, contentId, at]  the same for a record of a map
 //   ['extent-dirty', extent]                         a reference was removed: check for free space
@@ -20,19 +21,24 @@ export type ExtentRecord = {
   readonly state: 'open' | 'sealed' | 'retired'
   /** 0 while it is open. */
   readonly sizeBytes: number
-  /** The process that writes to it. */
+  /** The node that writes to it (`Writers`). */
   readonly writer: string
   readonly sealedAtMs?: number
   readonly retiredAtMs?: number
 }
 
 export const EXTENT_RANGE = prefixRange(encodeKey('extent'))
+export const OPEN_RANGE = prefixRange(encodeKey('extent-open'))
 export const REFERENCE_RANGE = prefixRange(encodeKey('extent-reference'))
 export const DIRTY_RANGE = prefixRange(encodeKey('extent-dirty'))
 const NEXT_KEY = encodeKey('extent-next')
 
 export function extentKey(extent: number): Key {
   return encodeKey('extent', extent)
+}
+
+function openKey(extent: number): Key {
+  return encodeKey('extent-open', extent)
 }
 
 export function referenceKey(extent: number, offset: number, { id, at = 0 }: ContentId): Key {
@@ -83,7 +89,8 @@ export function* getExtent(tx: ReadTx, extent: number): Step<ExtentRecord | unde
 /** Records may refer to an extent only until a sweep retires it. */
 export function* requireExtent(tx: ReadTx, extent: number): Step<void> {
   const record = yield* getExtent(tx, extent)
-  if (record === undefined || record.state === 'retired') throw new ExtentRetired(extent)
+  if (record === undefined || record.state === 'retired')
+    throw new ExtentRetired(`extent ${extent}`)
 }
 
 /** Assigns the next id and registers the extent, before it has any bytes. */
@@ -92,6 +99,7 @@ export function* registerExtent(tx: Tx, record: ExtentRecord): Step<number> {
   const extent = value === undefined ? 1 : decodeRecord<{ next: number }>(value).next
   tx.put(NEXT_KEY, encodeRecord({ next: extent + 1 }))
   tx.put(extentKey(extent), encodeRecord(record))
+  if (record.state === 'open') tx.put(openKey(extent), encodeRecord({}))
   if (record.sealedAtMs !== undefined) markDue(tx, record.sealedAtMs, extent)
   return extent
 }
@@ -105,6 +113,7 @@ export function* skipExtentIds(tx: Tx, used: number): Step<void> {
 
 /** Every sealed extent is checked once: torn and abandoned writes leave no other trace. */
 export function* sealExtent(tx: Tx, extent: number, sizeBytes: number, nowMs: number): Step<void> {
+  tx.delete(openKey(extent))
   const record = yield* getExtent(tx, extent)
   if (record === undefined || record.state !== 'open') return
   const sealed: ExtentRecord = { ...record, state: 'sealed', sizeBytes, sealedAtMs: nowMs }
@@ -112,7 +121,10 @@ export function* sealExtent(tx: Tx, extent: number, sizeBytes: number, nowMs: nu
   markDue(tx, nowMs, extent)
 }
 
-/** Retires an extent without references; from then on none can be added. */
+/**
+ * Retires an extent without references; from then on none can be added. `nowMs` is the time of this attempt of the
+ * transaction: a reader that has seen a reference must not seem to have begun much later than this.
+ */
 export function* retireExtent(tx: Tx, extent: number, nowMs: number): Step<boolean> {
   const record = yield* getExtent(tx, extent)
   if (record === undefined || record.state !== 'sealed') return false

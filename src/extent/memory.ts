@@ -5,6 +5,7 @@ import type { Kv } from '../kv/kv.ts'
 import { ExtentDamaged, ExtentLimitReached } from './error.ts'
 import type { Hasher, SweptExtentStore } from './extent.ts'
 import { registerExtent, type ExtentRecord } from './keys.ts'
+import { OpenReads } from './open-reads.ts'
 import { planSpans, SpanReader, type Span } from './reader.ts'
 import { sized } from './region.ts'
 import type { Hole, Piece, Slice } from './content/slice.ts'
@@ -28,6 +29,7 @@ class MemoryExtents implements SweptExtentStore {
   readonly #clock: () => number
   readonly #limitBytes: number
   readonly #extents = new Map<number, Bytes>()
+  readonly #reads: OpenReads
   /** Bytes stored or being written. */
   #takenBytes = 0
 
@@ -35,6 +37,7 @@ class MemoryExtents implements SweptExtentStore {
     this.#kv = options.kv
     this.#clock = options.clock
     this.#limitBytes = options.limitBytes ?? Infinity
+    this.#reads = new OpenReads(options.clock)
   }
 
   async write(
@@ -71,10 +74,14 @@ class MemoryExtents implements SweptExtentStore {
       const bytes = this.#extents.get(extent)
       if (bytes !== undefined) held.set(extent, bytes)
     }
+    const end = this.#reads.begin(new Set())
     return new SpanReader(
       spans,
       async (span) => readBytes(held, span),
-      () => held.clear(),
+      () => {
+        held.clear()
+        end()
+      },
     )
   }
 
@@ -94,8 +101,14 @@ class MemoryExtents implements SweptExtentStore {
 
   async seal(_extent: number): Promise<void> {}
 
+  async sealAbandoned(): Promise<void> {}
+
   isPinned(_extent: number): boolean {
     return false
+  }
+
+  oldestReadMs(): number | undefined {
+    return this.#reads.oldestMs()
   }
 
   async remove(extents: readonly number[]): Promise<void> {

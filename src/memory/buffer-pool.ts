@@ -3,7 +3,7 @@
 // 8 GB/s into reused ones; half of the server's CPU while an SMB client writes.
 
 /** Shorter requests are not pooled. */
-export const POOLED_BYTES_MIN = 128 * 1024
+const POOLED_BYTES_MIN = 128 * 1024
 /** A reused buffer is at most this many times as long as the request. */
 const WASTE_RATIO_MAX = 4
 
@@ -43,19 +43,16 @@ export type ChunkPoolOptions = {
   /** The length of every pooled chunk, and the longest request. */
   readonly chunkBytes: number
   readonly bytesMax: number
-  readonly allocate?: (lengthBytes: number) => ArrayBuffer
 }
 
 /** Lends chunks and takes back only those: bytes from elsewhere, or given back twice, are ignored. */
 export class ChunkPool {
   readonly #chunkBytes: number
-  readonly #allocate: (lengthBytes: number) => ArrayBuffer
   readonly #free: BufferPool
   readonly #lent = new WeakSet<ArrayBufferLike>()
 
-  constructor({ chunkBytes, bytesMax, allocate = allocateUninitialized }: ChunkPoolOptions) {
+  constructor({ chunkBytes, bytesMax }: ChunkPoolOptions) {
     this.#chunkBytes = chunkBytes
-    this.#allocate = allocate
     this.#free = new BufferPool(bytesMax)
   }
 
@@ -64,7 +61,8 @@ export class ChunkPool {
     if (lengthBytes < POOLED_BYTES_MIN || lengthBytes > this.#chunkBytes) {
       return Buffer.allocUnsafeSlow(lengthBytes)
     }
-    const buffer = this.#free.take(lengthBytes)?.buffer ?? this.#allocate(this.#chunkBytes)
+    const buffer =
+      this.#free.take(lengthBytes)?.buffer ?? Buffer.allocUnsafeSlow(this.#chunkBytes).buffer
     this.#lent.add(buffer)
     return Buffer.from(buffer, 0, lengthBytes)
   }
@@ -77,8 +75,4 @@ export class ChunkPool {
   disown(chunk: Uint8Array): void {
     this.#lent.delete(chunk.buffer)
   }
-}
-
-function allocateUninitialized(lengthBytes: number): ArrayBuffer {
-  return Buffer.allocUnsafeSlow(lengthBytes).buffer
 }

@@ -3,6 +3,7 @@
 import { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
+import { Copy } from './copy.ts'
 import { passwordFromFile } from './password-file.ts'
 import { settingsText, type ConnectionSettings, type HostAddress } from './settings.ts'
 import { tlsAttempts } from './tls.ts'
@@ -38,6 +39,8 @@ export type Row = readonly (string | null)[]
 /** Shared by the connections of a pool. */
 export type StatementCount = { statements: number }
 
+const NOTHING = new Uint8Array(0)
+
 export class Connection {
   readonly #client: pg.Client
   readonly #socket: Socket
@@ -67,6 +70,20 @@ export class Connection {
     return rows
   }
 
+  /** Runs a COPY … FROM STDIN whose whole input is `input`. */
+  async copyFrom(text: string, input: Uint8Array, deadlineMs: number): Promise<void> {
+    await this.#copy(new Copy(text, input, () => {}), deadlineMs)
+  }
+
+  /** Runs a COPY … TO STDOUT and passes each row on. The row's memory is valid only during the call. */
+  async copyTo(text: string, receive: (row: Buffer) => void, deadlineMs: number): Promise<void> {
+    await this.#copy(new Copy(text, NOTHING, receive), deadlineMs)
+  }
+
+  async #copy(copy: Copy, deadlineMs: number): Promise<void> {
+    await this.#within(deadlineMs, () => this.#client.query(copy).done)
+  }
+
   /** Runs several statements without parameters. They are one transaction, unless they say otherwise. */
   async script(text: string, deadlineMs: number): Promise<void> {
     await this.#query({ text }, deadlineMs)
@@ -76,11 +93,17 @@ export class Connection {
     query: { readonly text: string; readonly name?: string; values?: Parameter[] },
     deadlineMs: number,
   ): Promise<pg.QueryArrayResult<(string | null)[]>> {
+    return this.#within(deadlineMs, () =>
+      this.#client.query<(string | null)[]>({ ...query, rowMode: 'array' }),
+    )
+  }
+
+  async #within<T>(deadlineMs: number, query: () => Promise<T>): Promise<T> {
     if (!this.#isOpen) throw new DatabaseUnavailable('The connection is closed.', false)
     this.#count.statements += 1
     const timer = setTimeout(() => this.destroy(), deadlineMs - performance.now())
     try {
-      return await this.#client.query<(string | null)[]>({ ...query, rowMode: 'array' })
+      return await query()
     } catch (error) {
       throw this.#unavailable(error) ?? error
     } finally {

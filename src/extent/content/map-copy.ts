@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { clearOverlapping, type ByteRange } from './interval-map.ts'
 import { piecesLengthBytes } from './slice-list.ts'
+import { ExtentRetired } from '../error.ts'
 import type { Piece } from './slice.ts'
 import { decodeKey, encodeKey } from '../../kv/key.ts'
 import {
@@ -18,6 +19,7 @@ import {
   type Key,
   type Kv,
   type Needed,
+  type ReadTx,
   type Step,
   type Tx,
 } from '../../kv/kv.ts'
@@ -26,6 +28,7 @@ import { need } from '../../kv/step.ts'
 import {
   clearMap,
   decodeMapRecord,
+  deletedMapKey,
   dropMap,
   mapKey,
   mapRecordsFrom,
@@ -59,7 +62,7 @@ type CopiedMap = Omit<MapCopy, 'to'> & {
 
 /** Pieces that a transaction copies itself, and pieces per step of a longer copy. */
 const COPY_PIECES_MAX = 1_000
-const STEP_PIECES = 500
+const STEP_PIECES = 200
 /** Records per scan: few at first, since a record may have one piece or hundreds. */
 const RECORDS_MIN = 4
 const RECORDS_MAX = 256
@@ -79,10 +82,9 @@ function isMapCopy(needed: Needed): needed is MapCopyNeeded {
 
 /** Copies a map to a new id. The two share only slices, which never change. */
 export function* copyMap(tx: Tx, copy: MapCopy): Step<void> {
-  const key = copiedMapKey(copy.to)
-  const value = yield* tx.get(key)
-  tx.delete(key)
-  const copied = value === undefined ? undefined : decodeRecord<CopiedMap>(value)
+  const copied = yield* getCopied(tx, copy.to)
+  if (copied === undefined) yield* requireUnswept(tx, copy.to)
+  tx.delete(copiedMapKey(copy.to))
   if (copied?.state === 'whole' && isSameCopy(copied, copy)) return
   const needed: MapCopyNeeded = { kind: 'mapCopy', copy }
   const isLeft = copied?.state === 'leftToTransaction'
@@ -90,6 +92,17 @@ export function* copyMap(tx: Tx, copy: MapCopy): Step<void> {
   if (copied !== undefined && !isLeft) yield* need(needed)
   const next = yield* copySome(tx, copy, 0, isLeft ? Infinity : COPY_PIECES_MAX)
   if (next !== undefined) yield* need(needed)
+}
+
+function* getCopied(tx: ReadTx, to: number): Step<CopiedMap | undefined> {
+  const value = yield* tx.get(copiedMapKey(to))
+  return value === undefined ? undefined : decodeRecord<CopiedMap>(value)
+}
+
+/** A copy that took too long was discarded, and is being swept: whatever is written to it now would be swept too. */
+function* requireUnswept(tx: ReadTx, to: number): Step<void> {
+  const deleted = yield* tx.get(deletedMapKey(to))
+  if (deleted !== undefined) throw new ExtentRetired(`map ${to}`)
 }
 
 function isSameCopy(one: Omit<MapCopy, 'to'>, other: MapCopy): boolean {
@@ -212,24 +225,41 @@ async function makeCopy(kv: Kv, copy: MapCopy, attempt: number, sinceMs: number)
   const { to, ...source } = copy
   const mark = (state: CopiedMap['state']): StoredRecord =>
     encodeRecord({ ...source, sinceMs, state } satisfies CopiedMap)
-  await kv.write((tx) => putMark(tx, to, mark('begun')))
+  await kv.write((tx) => beginCopy(tx, to, mark('begun')))
   // Remove the records of an earlier copy.
   while ((await kv.write((tx) => sweepMap(tx, to, SWEEP_COUNT))) > 0);
   if (attempt > ATTEMPTS_MAX) {
-    await kv.write((tx) => putMark(tx, to, mark('leftToTransaction')))
+    await kv.write((tx) => changeMark(tx, to, mark('leftToTransaction')))
     return
   }
   let at: number | undefined = 0
   while (at !== undefined) {
     const from: number = at
-    at = await kv.write((tx) => copySome(tx, copy, from, STEP_PIECES))
+    at = await kv.write((tx) => copyStep(tx, copy, from))
     // A memory engine would not let other requests run.
     await setImmediate()
   }
-  await kv.write((tx) => putMark(tx, to, mark('whole')))
+  await kv.write((tx) => changeMark(tx, to, mark('whole')))
 }
 
-function* putMark(tx: Tx, to: number, mark: StoredRecord): Step<void> {
+function* beginCopy(tx: Tx, to: number, mark: StoredRecord): Step<void> {
+  yield* requireUnswept(tx, to)
+  tx.put(copiedMapKey(to), mark)
+}
+
+/** Each step checks that a sweep, maybe on another node, has not given the copy up: some of its records may be gone. */
+function* requireBegun(tx: ReadTx, to: number): Step<void> {
+  const copied = yield* getCopied(tx, to)
+  if (copied?.state !== 'begun') throw new ExtentRetired(`map ${to}`)
+}
+
+function* copyStep(tx: Tx, copy: MapCopy, from: number): Step<number | undefined> {
+  yield* requireBegun(tx, copy.to)
+  return yield* copySome(tx, copy, from, STEP_PIECES)
+}
+
+function* changeMark(tx: Tx, to: number, mark: StoredRecord): Step<void> {
+  yield* requireBegun(tx, to)
   tx.put(copiedMapKey(to), mark)
 }
 
@@ -240,7 +270,8 @@ export function* beginMap(tx: Tx, mapId: number, sinceMs: number): Step<void> {
 }
 
 /** A record uses the map from now on. */
-export function adoptMap(tx: Tx, mapId: number): void {
+export function* adoptMap(tx: Tx, mapId: number): Step<void> {
+  yield* requireBegun(tx, mapId)
   tx.delete(copiedMapKey(mapId))
 }
 
@@ -250,7 +281,7 @@ export function* discardCopy(tx: Tx, to: number): Step<void> {
   dropMap(tx, to)
 }
 
-/** Removes copies that a crash left behind. Uses the machine's clock, as `makeCopy` does. */
+/** Removes copies that a crash left behind. Uses the sweep's clock, as `withMapCopies` does. */
 export async function sweepCopiedMaps(kv: Kv, nowMs: number): Promise<void> {
   const marks = await kv.read((tx) => tx.scan({ ...COPIED_MAPS, countMax: SWEEP_COUNT }))
   for (const { key, value } of marks) {

@@ -45,7 +45,11 @@ function openWorld(waits = false) {
   const read = async (from: number, to: number, map = MAP) =>
     Buffer.from(await readAll(extents, await piecesOf(from, to, map)))
   const sweep = () =>
-    sweepSmallSlices(kv, { nowMs: 1, graceMs: 0, isPinned: (of) => extents.isSmallPinned(of) })
+    sweepSmallSlices(kv, {
+      clock: () => 1,
+      graceMs: 0,
+      isPinned: (of) => extents.isSmallPinned(of),
+    })
   const problems = async () => (await checkStore(kv, extents)).problems.map(({ kind }) => kind)
   return { kv, extents, small, large, write, piecesOf, read, sweep, problems }
 }

@@ -242,15 +242,24 @@ export function dropMap(tx: Tx, mapId: number): void {
   tx.put(deletedMapKey(mapId), encodeRecord({}))
 }
 
+/** Pieces after which a step of a sweep ends. */
+const SWEEP_PIECES = 100
+
 /** One step of the sweep of a map. Returns how many records it removed; 0 when none are left. */
 export function* sweepMap(tx: Tx, mapId: number, countMax: number): Step<number> {
   const entries = yield* tx.scan({ ...mapRange(mapId), countMax })
+  let recordCount = 0
+  let pieceCount = 0
   for (const { key, value } of entries) {
-    yield* removeReferences(tx, decodeMapRecord(value).content)
+    if (pieceCount >= SWEEP_PIECES) break
+    const { content } = decodeMapRecord(value)
+    yield* removeReferences(tx, content)
     tx.delete(key)
+    recordCount += 1
+    pieceCount += content.pieces.length
   }
   if (entries.length === 0) tx.delete(deletedMapKey(mapId))
-  return entries.length
+  return recordCount
 }
 
 function* getMapRecord(tx: ReadTx, key: Key): Step<MapRecord | undefined> {

@@ -80,7 +80,7 @@ export function* requireExtents(tx: Tx, slices: readonly Slice[]): Step<void> {
   for (const extent of extentsOf(slices)) yield* requireExtent(tx, extent)
   for (const { extent, offset } of slices) {
     if (extent !== SMALL_EXTENT || (yield* hasSmallSlice(tx, offset))) continue
-    throw new ExtentRetired(SMALL_EXTENT)
+    throw new ExtentRetired(`small slice ${offset}`)
   }
 }
 

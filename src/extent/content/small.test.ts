@@ -63,7 +63,7 @@ for (const waits of [false, true]) {
 
     const sweep = (graceMs?: number) =>
       sweepSmallSlices(kv, {
-        nowMs,
+        clock: () => nowMs,
         isPinned: (id) => store.isSmallPinned(id),
         ...(graceMs !== undefined && { graceMs }),
       })

@@ -61,7 +61,9 @@ export function withSmallSlices(store: SweptExtentStore, kv: Kv): SmallSliceStor
     close: () => store.close(),
     openBytes: (extent) => store.openBytes(extent),
     seal: (extent) => store.seal(extent),
+    sealAbandoned: () => store.sealAbandoned(),
     isPinned: (extent) => store.isPinned(extent),
+    oldestReadMs: () => store.oldestReadMs(),
     remove: (extents) => store.remove(extents),
     list: () => store.list(),
     storedBytes: (extent) => store.storedBytes(extent),
@@ -111,7 +113,10 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
   readonly #pins: Map<number, number>
   /** Resolves when all small slices are pinned. The sweep keeps them much longer than that takes (GRACE_MS). */
   readonly #pinned: Promise<void>
-  /** Never read: it pins the extents, while the runs in them get their readers one after another. */
+  /**
+   * Never read: it pins the extents, while the runs in them get their readers one after another. It is open from the
+   * beginning to the end, also if there are only small slices (`oldestReadMs`).
+   */
   readonly #extentPin: AsyncIterableIterator<Uint8Array>
   /** Reads the current run, if it is not a small one. */
   #run: AsyncIterableIterator<Uint8Array> | undefined
@@ -227,43 +232,57 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return only !== undefined && parts.length === 1 ? only : Buffer.concat(parts)
 }
 
+/** The options of a sweep of extents (sweep.ts) that also concern small slices. */
 export type SmallSweep = {
-  readonly nowMs: number
+  readonly clock: () => number
+  readonly oldestReadMs?: () => Promise<number | undefined>
   /** How long unreferenced bytes are kept for readers that may still know them. */
   readonly graceMs?: number
   isPinned(id: number): boolean
 }
 
 const GRACE_MS = 30_000
-const STEP_COUNT = 256
+/** Slices per transaction: small, so that it is rarely overtaken. */
+const STEP_COUNT = 32
+/** Transactions at a time: where reads wait, those of all of them wait together. */
+const STEPS_AT_ONCE = 4
 
 /** Removes small slices that have been unreferenced for a while; returns how many. */
 export async function sweepSmallSlices(
   kv: Kv,
-  { nowMs, graceMs = GRACE_MS, isPinned }: SmallSweep,
+  { clock, oldestReadMs = async () => undefined, graceMs = GRACE_MS, isPinned }: SmallSweep,
 ): Promise<number> {
   let removed = 0
-  for await (const page of scanPages(kv, DROPPED_RANGE, STEP_COUNT)) {
-    const free = page
-      .map(({ key }) => ({ key, id: Number(decodeKey(key)[1]) }))
-      .filter(({ id }) => !isPinned(id))
-    removed += await kv.write(function* (tx) {
-      let count = 0
-      for (const { key, id } of free) count += yield* sweepSmallSlice(tx, key, id, nowMs, graceMs)
-      return count
-    })
+  const nowMs = clock()
+  const unreadAtMs = Math.min((await oldestReadMs()) ?? nowMs, nowMs) - graceMs
+  for await (const page of scanPages(kv, DROPPED_RANGE, STEP_COUNT * STEPS_AT_ONCE)) {
+    const free = page.map(({ key }) => Number(decodeKey(key)[1])).filter((id) => !isPinned(id))
+    const steps: Promise<number>[] = []
+    for (let at = 0; at < free.length; at += STEP_COUNT) {
+      const step = free.slice(at, at + STEP_COUNT)
+      steps.push(kv.write((tx) => sweepStep(tx, step, clock, unreadAtMs)))
+    }
+    for (const count of await Promise.all(steps)) removed += count
     await setImmediate()
   }
   return removed
 }
 
-function* sweepSmallSlice(
+function* sweepStep(
   tx: Tx,
-  key: Key,
-  id: number,
-  nowMs: number,
-  graceMs: number,
-): Step<0 | 1> {
+  ids: readonly number[],
+  clock: () => number,
+  unreadAtMs: number,
+): Step<number> {
+  // The time of this attempt of the transaction: whoever has seen a reference must not seem to read later than this.
+  const nowMs = clock()
+  let count = 0
+  for (const id of ids) count += yield* sweepSmallSlice(tx, id, nowMs, unreadAtMs)
+  return count
+}
+
+function* sweepSmallSlice(tx: Tx, id: number, nowMs: number, unreadAtMs: number): Step<0 | 1> {
+  const key = smallDroppedKey(id)
   const value = yield* tx.get(key)
   if (value === undefined) return 0
   const references = yield* tx.scan({ ...referencesOfSlice(SMALL_EXTENT, id), countMax: 1 })
@@ -272,7 +291,7 @@ function* sweepSmallSlice(
     return 0
   }
   const { sinceMs } = decodeRecord<{ sinceMs?: number }>(value)
-  if ((sinceMs ?? nowMs) + graceMs <= nowMs) {
+  if ((sinceMs ?? nowMs) <= unreadAtMs) {
     tx.delete(key)
     tx.delete(smallKey(id))
     return 1

@@ -7,6 +7,7 @@ import { openMemoryKv } from '../../kv/memory-kv.ts'
 import { Harness, patternBytes } from '../harness.ts'
 import { Machine, MachineStopped, SimulatedDisk, type Crash } from './disk-simulation.ts'
 import { openLocalExtents } from './local.ts'
+import { soleWriter } from '../writers.ts'
 
 const BLOB_COUNT = 9
 const BLOB_BYTES = 3_000
@@ -28,6 +29,7 @@ type World = {
   readonly kv: Kv
   readonly disk: SimulatedDisk
   readonly now: { ms: number }
+  processCount: number
   /** Bodies from this length on bypass the page cache. */
   readonly directBytesMin: number
 }
@@ -37,6 +39,7 @@ function newWorld(directBytesMin: number): World {
     kv: openMemoryKv(),
     disk: new SimulatedDisk(),
     now: { ms: 1_000_000 },
+    processCount: 0,
     directBytesMin,
   }
 }
@@ -48,7 +51,7 @@ async function openHarness(world: World, machine: Machine): Promise<Harness> {
     kv,
     disk: world.disk.on(machine),
     clock: () => world.now.ms,
-    writerId: 'a',
+    writers: soleWriter(`process ${(world.processCount += 1)}`),
     extentBytes: EXTENT_BYTES,
     directBytesMin: world.directBytesMin,
   })
@@ -153,7 +156,7 @@ test('an extent whose sync failed is not written to again', async () => {
       },
     },
     clock: () => world.now.ms,
-    writerId: 'a',
+    writers: soleWriter('a'),
   })
   const harness = new Harness(world.kv, store, world.now)
   const writes = [1, 2, 3].map((seed) => harness.write(patternBytes(seed, 100)))

@@ -11,8 +11,8 @@ export interface Disk {
   syncFolder(folder: string): Promise<void>
   /** Creates a file to write; fails if it exists. */
   create(path: string): Promise<number>
-  /** Opens an existing file to bypass the page cache; see `isRefusedDirect` for file systems that can't. */
-  openDirect(path: string, use: 'read' | 'write'): Promise<number>
+  /** Opens an existing file for writes that bypass the page cache; see `isRefusedDirect` for file systems that can't. */
+  openDirect(path: string): Promise<number>
   open(path: string): Promise<number>
   /** Fills `buffer` from `position` and returns how many bytes it read. */
   read(fd: number, buffer: Uint8Array, position: number): Promise<number>
@@ -59,12 +59,11 @@ function openFile(path: string, flags: string | number): Promise<number> {
   })
 }
 
-async function openDirect(path: string, use: 'read' | 'write'): Promise<number> {
+async function openDirect(path: string): Promise<number> {
   // Only Linux has O_DIRECT.
   const { O_DIRECT } = fs.constants as { O_DIRECT?: number }
   if (O_DIRECT === undefined) throw Object.assign(new Error(path), { code: 'ENOTSUP' })
-  const { O_RDONLY, O_WRONLY } = fs.constants
-  return openFile(path, O_DIRECT | (use === 'read' ? O_RDONLY : O_WRONLY))
+  return openFile(path, O_DIRECT | fs.constants.O_WRONLY)
 }
 
 /** Whether the system refused direct I/O: unsupported by the file system, or not aligned. */

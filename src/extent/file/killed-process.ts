@@ -1,11 +1,13 @@
 // The process that kill.test.ts kills: uploads, deletes and sweeps concurrently, on LMDB and real files. It prints a
 // blob's number once it is stored, and exits by itself if it is not killed.
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { openLmdbEngine } from '../../kv/engine/lmdb.ts'
 import { openKv } from '../../kv/runner/runner.ts'
 import { Harness, patternBytes } from '../harness.ts'
 import { ExtentRetired } from '../error.ts'
 import { openLocalExtents } from './local.ts'
+import { soleWriter } from '../writers.ts'
 
 export const KILLED_BLOB_BYTES = 50_000
 const BLOB_COUNT = 4_000
@@ -18,7 +20,7 @@ export async function openHarness(folder: string, now: { ms: number }): Promise<
     folder: join(folder, 'extents'),
     kv,
     clock: () => now.ms,
-    writerId: 'a',
+    writers: soleWriter(randomUUID()),
     extentBytes: 500_000,
   })
   return new Harness(kv, store, now)

@@ -28,8 +28,10 @@ type Owner = {
   readonly copies: Map<number, Copy>
 }
 
-/** References per transaction; a slice with more owners takes several. */
+/** References that are read at once; a slice with more owners takes several steps. */
 const STEP_COUNT = 256
+/** References per transaction, unless a single record has more. */
+const REPOINT_COUNT = 64
 const COPIES_AT_ONCE = 8
 
 export async function compactExtent(
@@ -55,8 +57,9 @@ export async function compactExtent(
     const added = await copySlices(store, page, known)
     copiedBytes += added.reduce((total, copy) => total + copy.to.lengthBytes, 0)
     copies = [...known, ...added]
-    const owners = ownersOf(page, copies)
-    movedCount += await kv.write((tx) => repoint(tx, extent, owners))
+    for (const owners of inSteps(ownersOf(page, copies))) {
+      movedCount += await kv.write((tx) => repoint(tx, extent, owners))
+    }
     from = keyAfter(referenceKey(extent, last.slice.offset, last.content))
     await setImmediate()
   }
@@ -117,6 +120,20 @@ function ownersOf(references: readonly Reference[], copies: readonly Copy[]): Ow
     owners.set(name, owner)
   }
   return [...owners.values()]
+}
+
+function inSteps(owners: readonly Owner[]): readonly (readonly Owner[])[] {
+  const steps: Owner[][] = []
+  let count = REPOINT_COUNT
+  for (const owner of owners) {
+    if (count + owner.copies.size > REPOINT_COUNT) {
+      steps.push([])
+      count = 0
+    }
+    steps.at(-1)?.push(owner)
+    count += owner.copies.size
+  }
+  return steps
 }
 
 /** Returns how many references moved. */

@@ -9,6 +9,7 @@ import { Machine, SimulatedDisk } from '../file/disk-simulation.ts'
 import { checkStore, type Problem } from './fsck.ts'
 import { extentKey, referenceKey } from '../keys.ts'
 import { openLocalExtents } from '../file/local.ts'
+import { soleWriter } from '../writers.ts'
 import type { Slice } from '../content/slice.ts'
 import type { Disk } from '../file/disk.ts'
 import type { Key } from '../../kv/kv.ts'
@@ -19,7 +20,8 @@ async function prepare(): Promise<Setting> {
   const now = { ms: 1_000_000 }
   const kv = openMemoryKv()
   const disk = new SimulatedDisk().on(new Machine())
-  const options = { folder: '/x', kv, disk, clock: () => now.ms, writerId: 'a', extentBytes: 100 }
+  const writers = soleWriter('a')
+  const options = { folder: '/x', kv, disk, clock: () => now.ms, writers, extentBytes: 100 }
   const harness = new Harness(kv, await openLocalExtents(options), now)
   await harness.put('b', patternBytes(1, 1_000))
   await harness.store.close()

@@ -257,6 +257,7 @@ async function checkExtents(
     // An empty extent may have no file: its process ended before it created one.
     if (state !== 'sealed' || sizeBytes === 0) continue
     if ((await store.storedBytes(extent)) !== undefined) continue
+    // Bytes are removed only after the extent was retired.
     const isStill = await kv.read((tx) => getExtent(tx, extent))
     if (isStill?.state === 'sealed') report(problem('fileMissing', key, `extent ${extent}`))
   }

@@ -11,6 +11,7 @@ import { ExtentRetired } from '../error.ts'
 import { openLocalExtents } from '../file/local.ts'
 import type { Piece } from '../content/slice.ts'
 import { sweepExtents } from './sweep.ts'
+import { soleWriter } from '../writers.ts'
 
 const OPTIONS = { graceMs: 1_000, sealBytesMin: 1 }
 
@@ -51,7 +52,7 @@ async function prepare(): Promise<Setting> {
   const now = { ms: 1_000_000 }
   const kv = openMemoryKv()
   const disk = new SimulatedDisk().on(new Machine())
-  const options = { folder: '/extents', kv, disk, clock: () => now.ms, writerId: 'a' }
+  const options = { folder: '/extents', kv, disk, clock: () => now.ms, writers: soleWriter('a') }
   const store = await openLocalExtents({ ...options, extentBytes: 10_000 })
   const harness = new Harness(kv, store, now)
   const model = new Map<string, Buffer>()
@@ -91,7 +92,7 @@ const ACTIONS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
     }
   },
   'another sweep runs': async ({ harness, now }) => {
-    await sweepExtents(harness.kv, harness.store, { ...OPTIONS, nowMs: now.ms })
+    await sweepExtents(harness.kv, harness.store, { ...OPTIONS, clock: () => now.ms })
   },
 }
 
@@ -102,7 +103,7 @@ async function sweepWith(action: (setting: Setting) => Promise<void>, atCall: nu
   const interrupted = kvWith(harness.kv, atCall, () => action(setting))
   for (let pass = 0; pass < 2; pass += 1) {
     now.ms += 1_000
-    await sweepExtents(interrupted.kv, harness.store, { ...OPTIONS, nowMs: now.ms })
+    await sweepExtents(interrupted.kv, harness.store, { ...OPTIONS, clock: () => now.ms })
   }
   await harness.sweepAll()
   for (const [name, bytes] of model) assertBytes(await harness.get(name), bytes)
@@ -128,7 +129,7 @@ test('a sweep with nothing to do writes nothing', async () => {
   const { harness, now } = await prepare()
   await harness.sweepAll()
   const reads = { ...harness.kv, write: () => assert.fail('a write') }
-  const swept = await sweepExtents(reads, harness.store, { nowMs: now.ms })
+  const swept = await sweepExtents(reads, harness.store, { clock: () => now.ms })
   assert.equal(swept.retiredCount + swept.removedCount + swept.copiedBytes, 0)
 })
 
@@ -136,9 +137,9 @@ test('a pass that has copied enough leaves the rest to the next pass', async () 
   const { harness, now } = await prepare()
   now.ms += 1_000
   const options = { ...OPTIONS, copyBytesMax: 1 }
-  const swept = await sweepExtents(harness.kv, harness.store, { nowMs: now.ms, ...options })
+  const swept = await sweepExtents(harness.kv, harness.store, { clock: () => now.ms, ...options })
   assert.equal(swept.compactedCount, 1)
-  const next = await sweepExtents(harness.kv, harness.store, { nowMs: now.ms, ...options })
+  const next = await sweepExtents(harness.kv, harness.store, { clock: () => now.ms, ...options })
   assert.equal(next.compactedCount, 1)
 })
 
@@ -152,7 +153,7 @@ test('a reference that is removed during a sweep is handled by the next one', as
     // Half of the extent is live: it is not compacted until the other half is deleted too.
     await harness.delete('a')
     const interrupted = kvWith(harness.kv, atCall, () => harness.delete('b'))
-    await sweepExtents(interrupted.kv, harness.store, { ...OPTIONS, nowMs: now.ms })
+    await sweepExtents(interrupted.kv, harness.store, { ...OPTIONS, clock: () => now.ms })
     last = interrupted.count()
     if (atCall <= last) {
       await harness.sweepAll()

@@ -14,6 +14,7 @@ import {
   type SmallSliceStore,
 } from '../../extent/content/small.ts'
 import { sweepExtents } from '../../extent/sweep/sweep.ts'
+import { soleWriter } from '../../extent/writers.ts'
 import { openFormat } from '../../node/format.ts'
 import type { EventKv } from '../../kv/kv.ts'
 import { openLmdbEngine } from '../../kv/engine/lmdb.ts'
@@ -63,8 +64,8 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
     try {
       await openFormat(kv, MIGRATIONS)
       const folder = join(place.folder, 'extents')
-      const writerId = randomUUID()
-      const extents = await openLocalExtents({ folder, kv, clock: Date.now, writerId })
+      const writers = soleWriter(randomUUID())
+      const extents = await openLocalExtents({ folder, kv, clock: Date.now, writers })
       // LMDB syncs its file but not the folder entry, so a power cut could lose a new store completely.
       await nodeDisk.syncFolder(join(place.folder, 'store'))
       await nodeDisk.syncFolder(place.folder)
@@ -105,8 +106,8 @@ async function storeOf(
       await sweepTables(kv)
       await sweepHeldNames(kv, moment().nowMs)
       const isPinned = (id: number) => extents.isSmallPinned(id)
-      await sweepSmallSlices(kv, { nowMs: Date.now(), isPinned, ...options })
-      await sweepExtents(kv, extents, { nowMs: Date.now(), ...options })
+      await sweepSmallSlices(kv, { clock: Date.now, isPinned, ...options })
+      await sweepExtents(kv, extents, { clock: Date.now, ...options })
     },
     async close() {
       await extents.close()

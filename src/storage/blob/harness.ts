@@ -159,7 +159,7 @@ export async function blobWorld(options: { readonly waits?: boolean } = {}) {
     },
     sweep: async () => {
       await sweepBlobs(kv, now.ms)
-      const options = { nowMs: now.ms, graceMs: 0, sealBytesMin: 1 }
+      const options = { clock: () => now.ms, graceMs: 0, sealBytesMin: 1 }
       for (let pass = 0; pass < 4; pass += 1) await sweepExtents(kv, extents, options)
     },
     checkSound: async () => {

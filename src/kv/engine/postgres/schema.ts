@@ -33,6 +33,11 @@ const STEPS: readonly string[] = [
     seen timestamptz NOT NULL DEFAULT now()
   ) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
+  -- The form of the tables with the bytes of extents, if those are in the database: each extent has a table, so that
+  -- removing it leaves nothing to vacuum. The longest row fills a page: nothing is moved out of line or compressed.
+  CREATE TABLE lazuli.chunk (at bigint PRIMARY KEY, bytes bytea NOT NULL);
+  ALTER TABLE lazuli.chunk ALTER COLUMN bytes SET STORAGE PLAIN;
+
   ${COMMIT_FUNCTIONS}
   ${WRITER_FUNCTIONS}
   `,

@@ -111,7 +111,7 @@ function* commitMap(
   const { target, encrypted } = yield* checkPutBlockList(tx, address, put, moment.nowMs)
   const isSame = stateOf(target).every((part, at) => part === state[at])
   if (!isSame || content.map === undefined) return undefined
-  adoptMap(tx, content.map)
+  yield* adoptMap(tx, content.map)
   const { container, staging } = target
   if (staging !== undefined) yield* discardStaging(tx, container.id, address.blob)
   const replacement = { type: 'BlockBlob', content } as const

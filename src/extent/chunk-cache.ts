@@ -3,8 +3,8 @@
 // is never stale.
 //
 // No eviction while full: under LRU, a repeated scan larger than the cache would never hit.
-import type { Span } from '../reader.ts'
-import { hashNumbers, SeenFilter } from '../../memory/seen.ts'
+import type { Span } from './reader.ts'
+import { hashNumbers, SeenFilter } from '../memory/seen.ts'
 
 export type ChunkCacheLimits = { readonly bytesMax: number }
 

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { assertBytes } from '../../test/assert-bytes.ts'
 import { openMemoryEngine } from '../kv/engine/memory.ts'
 import { openMemoryKv } from '../kv/memory-kv.ts'
-import { openKv } from '../kv/runner/runner.ts'
+import { openKv, versionsOf } from '../kv/runner/runner.ts'
 import { extentConformance } from './conformance.ts'
 import { nodesConformance } from './nodes-conformance.ts'
 import { chunksOf, Harness, patternBytes, readAll } from './harness.ts'
@@ -53,7 +53,7 @@ for (const waits of [false, true]) {
     let count = 0
     return async (clock, writers) => {
       count += 1
-      const kv = openKv(engine, { number: count })
+      const kv = openKv(engine, { nextVersion: versionsOf(count) })
       const options = { folder, kv, clock, writers, extentBytes: EXTENT_BYTES }
       const store = await openLocalExtents(options)
       const close = async () => {

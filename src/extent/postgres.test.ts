@@ -1,7 +1,7 @@
 // The contract of an extent store, over PostgreSQL.
 import { describe } from 'node:test'
 import { openPostgresEngine } from '../kv/engine/postgres.ts'
-import { openKv } from '../kv/runner/runner.ts'
+import { openKv, versionsOf } from '../kv/runner/runner.ts'
 import { SKIP_REASON, testServer } from '../postgres/harness.ts'
 import { connectionSettings } from '../postgres/settings.ts'
 import { extentConformance } from './conformance.ts'
@@ -23,7 +23,7 @@ async function newStore(): Promise<OpenNode> {
   const settings = connectionSettings(server.url(await server.newDatabase()), {})
   return async (clock, writers) => {
     const engine = await openPostgresEngine(settings)
-    const kv = openKv(engine, { number: engine.number })
+    const kv = openKv(engine, { nextVersion: versionsOf(engine.number) })
     const store = await openPostgresExtents({ settings, kv, clock, writers, extentBytes: 100_000 })
     const close = async () => {
       await store.close()

@@ -89,7 +89,7 @@ class PostgresVolume implements Volume {
   }
 
   async list(): Promise<readonly number[]> {
-    const rows = await this.#reads.read(LIST_TABLES, [])
+    const rows = await this.#reads.run(LIST_TABLES, [])
     return rows.map(([name]) => extentOfTable(name ?? '')).filter((id) => id !== undefined)
   }
 

@@ -3,11 +3,21 @@
 import { giveWay } from './step.ts'
 import { keyAfter, type Entry, type KeyRange, type ReadTx, type Step } from './kv.ts'
 
-export function* scanAll(tx: ReadTx, range: KeyRange, countAtOnce: number): Step<Entry[]> {
+/** Entries that one round trip fetches at most. */
+const AHEAD_MAX = 10_000
+
+/** `expectedCount`: how many entries there probably are. */
+export function* scanAll(
+  tx: ReadTx,
+  range: KeyRange,
+  countAtOnce: number,
+  expectedCount = countAtOnce,
+): Step<Entry[]> {
   const entries: Entry[] = []
   let from = range.from
   for (;;) {
-    const found = yield* tx.scan({ from, to: range.to, countMax: countAtOnce })
+    const ahead = Math.min(Math.max(expectedCount + 1 - entries.length, countAtOnce), AHEAD_MAX)
+    const found = yield* tx.scan({ from, to: range.to, countMax: countAtOnce, ahead })
     for (const entry of found) entries.push(entry)
     const last = found.at(-1)
     if (last === undefined || found.length < countAtOnce) return entries

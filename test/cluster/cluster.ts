@@ -147,7 +147,7 @@ async function openStore(shared: Shared): Promise<Store> {
     moment,
     sizeBytes: () => kv.sizeBytes(),
     sweep: async () => {
-      await sweepExtents(kv, extents, { nowMs: Date.now() })
+      await sweepExtents(kv, extents, { clock: Date.now })
     },
     close: () => hashThreads.close(),
   }

@@ -121,7 +121,12 @@ function* walkMap(
   let next: Key | undefined = from
   let countMax = SCAN_COUNT_MIN
   while (next !== undefined) {
-    const found: readonly Entry[] = yield* tx.scan({ from: next, to, countMax })
+    const found: readonly Entry[] = yield* tx.scan({
+      from: next,
+      to,
+      countMax,
+      ahead: SCAN_COUNT_MAX,
+    })
     // Records do not overlap: if one begins at the start of the range, no earlier one reaches into it.
     if (next === from && range.from > 0 && !isAt(found[0], from)) {
       const before = { from: mapKey(mapId, 0), to: from, countMax: 1, reverse: true }

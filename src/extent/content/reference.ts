@@ -77,11 +77,13 @@ export function markDirty(tx: Tx, extent: number): void {
 
 /** Checks that the extents of these slices are usable, and that the bytes of small slices exist. */
 export function* requireExtents(tx: Tx, slices: readonly Slice[]): Step<void> {
-  for (const extent of extentsOf(slices)) yield* requireExtent(tx, extent)
+  // Reads all before it fails for one: then one round trip to the store is enough.
+  let missing: number | undefined
   for (const { extent, offset } of slices) {
-    if (extent !== SMALL_EXTENT || (yield* hasSmallSlice(tx, offset))) continue
-    throw new ExtentRetired(`small slice ${offset}`)
+    if (extent === SMALL_EXTENT && !(yield* hasSmallSlice(tx, offset))) missing ??= offset
   }
+  for (const extent of extentsOf(slices)) yield* requireExtent(tx, extent)
+  if (missing !== undefined) throw new ExtentRetired(`small slice ${missing}`)
 }
 
 /** Each slice once, however many pieces use parts of it. */

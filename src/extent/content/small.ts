@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { decodeKey, encodeKey } from '../../kv/key.ts'
 import { prefixRange, type Key, type Kv, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
 import { inTurns } from '../../kv/turn.ts'
-import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { decodeRecord, encodeRecord, type StoredRecord } from '../../kv/record.ts'
 import { ExtentDamaged } from '../error.ts'
 import type { SweptExtentStore } from '../extent.ts'
 import { referencesOfSlice } from '../keys.ts'
@@ -198,13 +198,18 @@ export function* readSmallPieces(
   tx: ReadTx,
   pieces: readonly (Piece | Hole)[],
 ): Step<Uint8Array | undefined> {
-  const parts: Uint8Array[] = []
+  if (pieces.some(isInExtent)) return undefined
+  // Reads all before it looks at any: then one round trip to the store is enough.
+  const records: (StoredRecord | undefined)[] = []
   for (const piece of pieces) {
-    if (piece.slice === undefined) parts.push(new Uint8Array(piece.lengthBytes))
-    else if (isSmall(piece)) parts.push(atHand(piece) ?? (yield* readPiece(tx, piece)))
-    else return undefined
+    records.push(isInKv(piece) ? yield* tx.get(smallKey(piece.slice.offset)) : undefined)
   }
-  return joined(parts)
+  return joined(
+    pieces.map((piece, at) => {
+      if (piece.slice === undefined) return new Uint8Array(piece.lengthBytes)
+      return atHand(piece) ?? bytesOf(piece, records[at])
+    }),
+  )
 }
 
 function atHand(piece: Piece): Uint8Array | undefined {
@@ -212,9 +217,8 @@ function atHand(piece: Piece): Uint8Array | undefined {
   return bytes && usedBytes(piece, bytes)
 }
 
-function* readPiece(tx: ReadTx, piece: Piece): Step<Uint8Array> {
+function bytesOf(piece: Piece, record: StoredRecord | undefined): Uint8Array {
   const { offset } = piece.slice
-  const record = yield* tx.get(smallKey(offset))
   if (record === undefined)
     throw new ExtentDamaged(SMALL_EXTENT, `small slice ${offset} is missing`)
   return usedBytes(piece, record.bytes)

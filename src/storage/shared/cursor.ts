@@ -19,8 +19,14 @@ export function nextBatch(countMax: number): number {
   return Math.min(countMax * BATCH_GROWTH, BATCH_MAX)
 }
 
-export function openCursor<T>(tx: ReadTx, range: KeyRange, pick: Picker<T>): Cursor<T> {
-  return new Cursor(tx, range, pick)
+/** `expectedCount`: how many records the caller will probably visit. */
+export function openCursor<T>(
+  tx: ReadTx,
+  range: KeyRange,
+  pick: Picker<T>,
+  expectedCount = 0,
+): Cursor<T> {
+  return new Cursor(tx, range, pick, expectedCount)
 }
 
 type Found<T> = { readonly key: Key; readonly item: T }
@@ -33,13 +39,15 @@ export class Cursor<T> {
   #batch: readonly Found<T>[] = []
   #at = 0
   #countMax = BATCH_MIN
+  #expectedCount: number
   #isAtEnd = false
 
-  constructor(tx: ReadTx, { from, to }: KeyRange, pick: Picker<T>) {
+  constructor(tx: ReadTx, { from, to }: KeyRange, pick: Picker<T>, expectedCount: number) {
     this.#tx = tx
     this.#from = from
     this.#to = to
     this.#pick = pick
+    this.#expectedCount = expectedCount
   }
 
   /** The current item, or undefined at the end. */
@@ -51,8 +59,10 @@ export class Cursor<T> {
 
   *#read(): Step<void> {
     yield* giveWay()
-    const range = { from: this.#from, to: this.#to, countMax: this.#countMax }
+    const [countMax, ahead] = [this.#countMax, Math.max(this.#expectedCount, this.#countMax)]
+    const range = { from: this.#from, to: this.#to, countMax, ahead }
     const entries = yield* this.#tx.scanFields(range)
+    this.#expectedCount -= entries.length
     this.#batch = entries.map(({ key, value }) => ({ key, item: this.#pick(key, value) }))
     this.#at = 0
     this.#isAtEnd = this.#batch.length < this.#countMax

@@ -13,8 +13,9 @@ const MOMENT = { nowMs: 0, stamp: 1_024_000 }
 
 /** Writes many entities in one transaction. */
 async function fill(world: TableWorld, keys: Iterable<readonly [string, string, EdmProperties?]>) {
+  const all = [...keys]
   await world.kv.write(function* (tx) {
-    for (const [partitionKey, rowKey, properties = {}] of keys) {
+    for (const [partitionKey, rowKey, properties = {}] of all) {
       const write = { partitionKey, rowKey, kind: 'upsertReplace', properties } as const
       yield* writeEntity(tx, TABLE, write, MOMENT)
     }

@@ -72,7 +72,7 @@ export function* queryEntities(
   const { from, to } = boundsOf(table.id, keyRange, query)
   let at = from
   while (compareKeys(at, to) < 0) {
-    const range = { from: at, to, countMax: chunkCountOf(page) }
+    const range = { from: at, to, countMax: chunkCountOf(page), ahead: FIRST_CHUNK_COUNT_MAX }
     const entries = yield* tx.scan(range)
     let last: EntityKeys | undefined
     for (const entry of entries) {

@@ -6,7 +6,7 @@ import type { Content } from '../../../extent/content/slice.ts'
 import { decodeKey } from '../../../kv/key.ts'
 import type { Entry, ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { giveWay } from '../../../kv/step.ts'
-import { decodeRecord } from '../../../kv/record.ts'
+import { decodeRecord, type StoredRecord } from '../../../kv/record.ts'
 import { checkReadConditions, type Validators } from '../../shared/condition.ts'
 import { StorageError } from '../../shared/error.ts'
 import { checkLeaseForRead } from '../../shared/lease.ts'
@@ -26,6 +26,7 @@ import {
   discardStaging,
   fewStagedBlocks,
   getStagedBlock,
+  getStagedRecord,
   getStaging,
   putStagedBlock,
   saveStaging,
@@ -203,22 +204,16 @@ export function* namedBlocks(
   { entries, few }: { readonly entries: readonly BlockListEntry[]; readonly few?: Few },
 ): Step<BlockPieces[]> {
   const place = { containerId: container.id, name, id: staging?.id }
-  const byId = few && new Map(few.map((entry) => [idOf(entry), entry.value]))
-  const find = function* (id: string): Step<StagedBlock | undefined> {
-    if (byId === undefined) return yield* getStagedBlock(tx, place, id)
-    const value = byId.get(id)
-    return value === undefined ? undefined : decodeRecord<StagedBlock>(value)
-  }
   const isCommittedNamed = entries.some(([place]) => place !== 'Uncommitted')
   const committed =
     stored === undefined || !isCommittedNamed ? [] : yield* committedBlocks(tx, stored.blob)
   yield* giveWay()
   const committedById = new Map(committed.map((block) => [block.id, block]))
   const requested = guard.encryption ?? {}
+  const stagedBlock = yield* stagedBlocks(tx, place, entries, { staging, few })
   const blocks: BlockPieces[] = []
   for (const [where, id] of entries) {
-    const isStaged = where !== 'Committed' && staging !== undefined
-    const staged = isStaged ? yield* find(id) : undefined
+    const staged = where === 'Committed' ? undefined : stagedBlock(id)
     if (staged !== undefined) {
       checkEncryption(staged.encryption, requested, 'append', container)
       blocks.push({ id, lengthBytes: staged.lengthBytes, pieces: staged.content.pieces })
@@ -231,6 +226,32 @@ export function* namedBlocks(
     if (blocks.length % GIVE_WAY_COUNT === 0) yield* giveWay()
   }
   return blocks
+}
+
+type Staged = { readonly staging: Staging | undefined; readonly few?: Few | undefined }
+
+/** Finds the uncommitted blocks that a list may name: all of them with one scan, unless there are many more than that. */
+function* stagedBlocks(
+  tx: ReadTx,
+  place: StagingPlace,
+  entries: readonly BlockListEntry[],
+  { staging, few }: Staged,
+): Step<(id: string) => StagedBlock | undefined> {
+  const found = new Map<string, StoredRecord>()
+  if (few === undefined && staging !== undefined && staging.blockCount > 2 * entries.length) {
+    for (const [where, id] of entries) {
+      const value = where === 'Committed' ? undefined : yield* getStagedRecord(tx, place, id)
+      if (value !== undefined) found.set(id, value)
+      if (found.size % GIVE_WAY_COUNT === 0) yield* giveWay()
+    }
+  } else if (staging !== undefined) {
+    const all = few ?? (yield* scanStagedBlocks(tx, place, staging.blockCount))
+    for (const entry of all) found.set(idOf(entry), entry.value)
+  }
+  return (id) => {
+    const value = found.get(id)
+    return value && decodeRecord<StagedBlock>(value)
+  }
 }
 
 const idOf = ({ key }: Entry): string => String(decodeKey(key).at(-1))

@@ -89,8 +89,16 @@ export function* getStagedBlock(
   place: StagingPlace,
   blockId: string,
 ): Step<StagedBlock | undefined> {
-  const value = yield* tx.get(keyOf(place, blockId))
+  const value = yield* getStagedRecord(tx, place, blockId)
   return value === undefined ? undefined : decodeRecord<StagedBlock>(value)
+}
+
+export function getStagedRecord(
+  tx: ReadTx,
+  place: StagingPlace,
+  blockId: string,
+): Step<StoredRecord | undefined> {
+  return tx.get(keyOf(place, blockId))
 }
 
 export function* putStagedBlock(
@@ -105,8 +113,12 @@ export function* putStagedBlock(
 }
 
 /** All uncommitted blocks, ordered by id. There are at most 100,000. */
-export function scanStagedBlocks(tx: ReadTx, place: StagingPlace): Step<Entry[]> {
-  return scanAll(tx, rangeOf(place), SCAN_COUNT)
+export function scanStagedBlocks(
+  tx: ReadTx,
+  place: StagingPlace,
+  blockCount: number = SCAN_COUNT,
+): Step<Entry[]> {
+  return scanAll(tx, rangeOf(place), SCAN_COUNT, blockCount)
 }
 
 /** Discards the uncommitted blocks, after a write or when they expire. If there are many, the sweep removes them. */
@@ -130,7 +142,8 @@ export function* fewStagedBlocks(
   staging: Staging | undefined,
 ): Step<readonly Entry[] | undefined> {
   if (staging === undefined || staging.blockCount > DISCARD_COUNT_MAX) return undefined
-  return yield* scanStagedBlocks(tx, { containerId, name, id: staging.id })
+  const place = { containerId, name, id: staging.id }
+  return yield* scanStagedBlocks(tx, place, staging.blockCount)
 }
 
 export function* discardFewBlocks(

@@ -73,14 +73,16 @@ function startWalk(tx: ReadTx, containerId: number, list: MergedList, nowMs: num
     const { from, to } = listRange(names, containerId, list)
     return isUsed ? { from, to } : { from: to, to }
   }
+  // With a delimiter, most records are skipped.
+  const expectedCount = list.delimiter === undefined ? list.countMax + 1 : 0
   return {
     tx,
     containerId,
     list,
     nowMs,
-    pasts: openCursor(tx, range(PASTS, hasPast), pickPast),
-    blobs: openCursor(tx, range(BLOBS, true), pickBlob),
-    stagings: openCursor(tx, range(STAGINGS, include.uncommitted), pickStaging),
+    pasts: openCursor(tx, range(PASTS, hasPast), pickPast, expectedCount),
+    blobs: openCursor(tx, range(BLOBS, true), pickBlob, expectedCount),
+    stagings: openCursor(tx, range(STAGINGS, include.uncommitted), pickStaging, expectedCount),
     open: start !== undefined && 'afterPast' in start ? start.afterPast : undefined,
   }
 }

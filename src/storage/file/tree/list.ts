@@ -100,14 +100,14 @@ function openPresent(
   tx: ReadTx,
   { shareId }: ShareView,
   directoryId: number,
-  { prefix = '', from }: ListEntries,
+  { prefix = '', from, countMax }: ListEntries,
 ): Cursor<Found & { readonly entry: FileEntry }> {
   const nameAt = entryKeyPrefix(shareId, directoryId, '').length - 1
   const pick = (key: Key, value: StoredRecord) => {
     return { folded: lastKeyString(key, nameAt), entry: decodeRecord<FileEntry>(value) }
   }
   const range = prefixRange(entryKeyPrefix(shareId, directoryId, foldName(prefix)))
-  const cursor = openCursor(tx, range, pick)
+  const cursor = openCursor(tx, range, pick, countMax + 1)
   if (from !== undefined) cursor.seek(keyAfter(entryKey(shareId, directoryId, from)))
   return cursor
 }

@@ -57,7 +57,12 @@ async function openWorld(t: TestContext) {
   const at = (port: number) => `http://127.0.0.1:${port}/${ACCOUNT}`
   const blobs = new BlobServiceClient(at(node.blobPort), credential)
   const queues = new QueueServiceClient(at(node.queuePort), credential as never)
-  const table = new TableClient(at(node.tablePort), 'things', new AzureNamedKeyCredential(ACCOUNT, ACCOUNT_KEY), { allowInsecureConnection: true })
+  const table = new TableClient(
+    at(node.tablePort),
+    'things',
+    new AzureNamedKeyCredential(ACCOUNT, ACCOUNT_KEY),
+    { allowInsecureConnection: true },
+  )
   const shares = new ShareServiceClient(at(node.filePort), credential as never)
   return { counts, blobs, queues, table, shares }
 }
@@ -73,15 +78,21 @@ test('explore', async (t) => {
     console.log(name, await counts.of(() => work(3)))
   }
   await show('put blob', (n) => container.getBlockBlobClient(`b${n}`).upload(BYTES, BYTES.length))
-  await show('put blob same', () => container.getBlockBlobClient(`same`).upload(BYTES, BYTES.length))
+  await show('put blob same', () =>
+    container.getBlockBlobClient(`same`).upload(BYTES, BYTES.length),
+  )
   const large = Buffer.alloc(1 << 20)
-  await show('put blob 1M', (n) => container.getBlockBlobClient(`l${n}`).upload(large, large.length))
+  await show('put blob 1M', (n) =>
+    container.getBlockBlobClient(`l${n}`).upload(large, large.length),
+  )
   await show('get blob', () => container.getBlockBlobClient('same').downloadToBuffer())
   await show('get blob other', (n) => container.getBlockBlobClient(`b${n}`).downloadToBuffer())
   await show('get blob 1M', () => container.getBlockBlobClient('l1').downloadToBuffer())
   await show('head', () => container.getBlockBlobClient('same').getProperties())
   await show('set metadata', () => container.getBlockBlobClient('same').setMetadata({ a: 'b' }))
-  await show('lease', (n) => container.getBlockBlobClient(`b${n}`).getBlobLeaseClient().acquireLease(60))
+  await show('lease', (n) =>
+    container.getBlockBlobClient(`b${n}`).getBlobLeaseClient().acquireLease(60),
+  )
   await show('snapshot', () => container.getBlockBlobClient('same').createSnapshot())
   await show('delete', (n) => container.getBlockBlobClient(`l${n}`).delete())
   const append = container.getAppendBlobClient('append')
@@ -91,17 +102,31 @@ test('explore', async (t) => {
   await page.create(1 << 20)
   await show('put page', (n) => page.uploadPages(BYTES, n * 4096, BYTES.length))
   await show('get page blob', () => page.downloadToBuffer())
-  await show('copy', (n) => container.getBlockBlobClient(`copy${n}`).syncCopyFromURL(container.getBlockBlobClient('same').url))
-  for (let n = 0; n < 60; n += 1) await container.getBlockBlobClient(`dir${n % 30}/x${n}`).upload('', 0)
-  const drain = async (list: AsyncIterable<unknown>) => { for await (const one of list) void one }
+  await show('copy', (n) =>
+    container
+      .getBlockBlobClient(`copy${n}`)
+      .syncCopyFromURL(container.getBlockBlobClient('same').url),
+  )
+  for (let n = 0; n < 60; n += 1)
+    await container.getBlockBlobClient(`dir${n % 30}/x${n}`).upload('', 0)
+  const drain = async (list: AsyncIterable<unknown>) => {
+    for await (const one of list) void one
+  }
   await show('list', () => drain(container.listBlobsFlat()))
   await show('list delimiter', () => drain(container.listBlobsByHierarchy('/')))
-  await show('list include', () => drain(container.listBlobsFlat({ includeSnapshots: true, includeVersions: true })))
+  await show('list include', () =>
+    drain(container.listBlobsFlat({ includeSnapshots: true, includeVersions: true })),
+  )
   await show('list containers', () => drain(blobs.listContainers()))
   const blocks = container.getBlockBlobClient('blocks')
-  const ids = Array.from({ length: 1000 }, (_, n) => Buffer.from(String(n).padStart(6, '0')).toString('base64'))
+  const ids = Array.from({ length: 1000 }, (_, n) =>
+    Buffer.from(String(n).padStart(6, '0')).toString('base64'),
+  )
   for (const id of ids) await blocks.stageBlock(id, 'x', 1)
-  console.log('stage', await counts.of(() => blocks.stageBlock(Buffer.from('zzzzzz').toString('base64'), 'x', 1)))
+  console.log(
+    'stage',
+    await counts.of(() => blocks.stageBlock(Buffer.from('zzzzzz').toString('base64'), 'x', 1)),
+  )
   console.log('put block list 1000', await counts.of(() => blocks.commitBlockList(ids)))
   console.log('get block list 1000', await counts.of(() => blocks.getBlockList('all')))
   console.log('get blob 1000 blocks', await counts.of(() => blocks.downloadToBuffer()))
@@ -113,19 +138,45 @@ test('explore', async (t) => {
   await show('get message', () => queue.receiveMessages())
   await show('get 32 messages', () => queue.receiveMessages({ numberOfMessages: 32 }))
   await show('peek 32', () => queue.peekMessages({ numberOfMessages: 32 }))
-  await show('get+delete', async () => { const { receivedMessageItems: [m] } = await queue.receiveMessages(); if (m) await queue.deleteMessage(m.messageId, m.popReceipt) })
+  await show('get+delete', async () => {
+    const {
+      receivedMessageItems: [m],
+    } = await queue.receiveMessages()
+    if (m) await queue.deleteMessage(m.messageId, m.popReceipt)
+  })
   await table.createTable()
-  await show('insert entity', (n) => table.createEntity({ partitionKey: 'p', rowKey: String(n), a: 1 }))
+  await show('insert entity', (n) =>
+    table.createEntity({ partitionKey: 'p', rowKey: String(n), a: 1 }),
+  )
   await show('get entity', () => table.getEntity('p', '1'))
   await show('merge entity', () => table.updateEntity({ partitionKey: 'p', rowKey: '1', a: 2 }))
-  await show('batch 100', (n) => table.submitTransaction(Array.from({ length: 100 }, (_, at) => ['create', { partitionKey: 'p', rowKey: `${n}-${at}` }])))
-  await show('batch 100 update', () => table.submitTransaction(Array.from({ length: 100 }, (_, at) => ['update', { partitionKey: 'p', rowKey: `1-${at}`, b: 2 }])))
-  await show('query', () => drain(table.listEntities({ queryOptions: { filter: "PartitionKey eq 'p'" } })))
+  await show('batch 100', (n) =>
+    table.submitTransaction(
+      Array.from({ length: 100 }, (_, at) => [
+        'create',
+        { partitionKey: 'p', rowKey: `${n}-${at}` },
+      ]),
+    ),
+  )
+  await show('batch 100 update', () =>
+    table.submitTransaction(
+      Array.from({ length: 100 }, (_, at) => [
+        'update',
+        { partitionKey: 'p', rowKey: `1-${at}`, b: 2 },
+      ]),
+    ),
+  )
+  await show('query', () =>
+    drain(table.listEntities({ queryOptions: { filter: "PartitionKey eq 'p'" } })),
+  )
   const share = shares.getShareClient('box')
   await share.create()
   let directory = share.getDirectoryClient('d')
   await directory.create()
-  for (let n = 0; n < 9; n += 1) { directory = directory.getDirectoryClient(`d${n}`); await directory.create() }
+  for (let n = 0; n < 9; n += 1) {
+    directory = directory.getDirectoryClient(`d${n}`)
+    await directory.create()
+  }
   const file = directory.getFileClient('f')
   await show('create file', (n) => directory.getFileClient(`f${n}`).create(4_096))
   await file.create(4_096)

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ClusterNode } from '../src/run/cluster-node.ts'
+import type { Membership } from '../src/run/membership.ts'
 import type { FileService } from '../src/rest/file/service.ts'
 import { runServer, type RunningServer } from '../src/run/server.ts'
 import { decodeAccountsJson } from '../src/start/account/account-list.ts'
@@ -38,8 +38,8 @@ export type RunningTestOptions = Partial<Options> & {
   readonly smbUsers?: Parameters<typeof fixedSmbUsers>[0]
   /** False: there is no SMB server; the test itself writes the records of what SMB clients have open. */
   readonly hasSmb?: boolean
-  /** The server is one of several nodes. */
-  readonly node?: ClusterNode
+  /** The server is a node of a cluster. */
+  readonly membership?: Membership
 }
 
 /** Starts a server whose clock stands still until the test advances it. */
@@ -51,7 +51,7 @@ export async function runTestServer(
     onDisk = false,
     smbUsers = [],
     hasSmb = true,
-    node,
+    membership,
     ...rest
   } = testOptions
   const { folder = onDisk ? await mkdtemp(join(tmpdir(), 'lazuli-test-')) : undefined, ...values } =
@@ -87,7 +87,7 @@ export async function runTestServer(
     log,
     services: ['blob', 'queue', 'table', 'file', ...(hasSmb ? (['smb'] as const) : [])],
     webPortMayMove: true,
-    ...(node !== undefined && { node }),
+    ...(membership !== undefined && { membership }),
     after: (_delayMs, then) => {
       waits.add(then)
       return () => waits.delete(then)

@@ -2,7 +2,9 @@
 import { decodeKey, encodeKey } from '../kv/key.ts'
 import { prefixRange, type Entry, type Key, type ReadTx, type Step } from '../kv/kv.ts'
 import { decodeRecord } from '../kv/record.ts'
-import type { PeerAddress } from './home.ts'
+
+/** Where other nodes reach a node. */
+export type PeerAddress = { readonly host: string; readonly port: number; readonly node: number }
 
 /** What a node says about itself. */
 export type NodeDescription = {

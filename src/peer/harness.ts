@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { UnauthenticatedMemory } from '../memory/unauthenticated-memory.ts'
-import type { FilesHome, PeerAddress } from '../node/home.ts'
+import type { PeerAddress } from '../node/cluster-node.ts'
+import type { FilesHome, HomePlace } from '../node/home.ts'
 import { connectingTls } from './link-tls.ts'
 import { createPeerPort } from './port.ts'
 import type { Preamble } from './preamble.ts'
@@ -14,14 +15,20 @@ export const SECRET = Buffer.alloc(32, 7)
 /** A home that the test moves. */
 export class HandDrivenHome implements FilesHome {
   readonly #listeners = new Set<() => void>()
-  #place: ReturnType<FilesHome['place']>
+  #place: HomePlace
+  #epoch = 0
 
-  place(): ReturnType<FilesHome['place']> {
+  place(): HomePlace {
     return this.#place
   }
 
-  move(place: ReturnType<FilesHome['place']>): void {
+  epoch(): number {
+    return this.#epoch
+  }
+
+  move(place: HomePlace): void {
     this.#place = place
+    this.#epoch += 1
     for (const listener of this.#listeners) listener()
   }
 

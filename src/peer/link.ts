@@ -1,7 +1,7 @@
 // Opens a connection to another node for one client.
 import type { Socket } from 'node:net'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
-import type { PeerAddress } from '../node/home.ts'
+import type { PeerAddress } from '../node/cluster-node.ts'
 import { keepOpen } from './link-tls.ts'
 import { ACCEPTED, encodePreamble, readAnswer, type Preamble } from './preamble.ts'
 

@@ -5,7 +5,8 @@ import {
   TLS_CONNECTION_BYTES,
   type UnauthenticatedMemory,
 } from '../memory/unauthenticated-memory.ts'
-import type { FilesHome, PeerAddress } from '../node/home.ts'
+import type { PeerAddress } from '../node/cluster-node.ts'
+import type { FilesHome } from '../node/home.ts'
 import { openLink } from './link.ts'
 import type { Preamble } from './preamble.ts'
 

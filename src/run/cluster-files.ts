@@ -2,10 +2,11 @@
 // the node that is.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
+import { StoreUnavailable } from '../kv/engine/unavailable.ts'
 import { handlerOf } from '../http/door/serve.ts'
 import type { RequestHandler } from '../http/protocol/exchange.ts'
 import type { Route } from '../http/protocol/listener.ts'
-import type { PeerAddress } from '../node/home.ts'
+import type { PeerAddress } from '../node/cluster-node.ts'
 import type { RelayedClient } from '../node/relayed-client.ts'
 import { connectingTls } from '../peer/link-tls.ts'
 import { createPeerPort, type PeerPortSettings } from '../peer/port.ts'
@@ -15,22 +16,21 @@ import { FILE_SERVER_HEADER } from '../rest/file/front.ts'
 import type { FileService } from '../rest/file/service.ts'
 import { BUSY_TABLE, serverBusy } from '../rest/shared/busy.ts'
 import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
-import { SMB_CONNECTIONS_MAX, startSmb, type SmbListener } from '../smb/listen.ts'
-import type { LoginReport } from '../smb/session/login-report.ts'
+import { SMB_CONNECTIONS_MAX, type SmbListener } from '../smb/listen.ts'
 import { listen } from '../start/listen.ts'
 import type { Endpoint } from '../start/log/banner.ts'
 import { errorReason } from '../start/start-error.ts'
-import type { ClusterNode } from './cluster-node.ts'
-import { runFile } from './file.ts'
+import type { Membership } from './membership.ts'
 import type { Files, ServiceListeners } from './files.ts'
 import { forwardFileCopies } from './forward-copy.ts'
 import { frontOf, type RunContext } from './front.ts'
-import { HostedFiles, type StartedFiles } from './hosted-files.ts'
+import { HostedFiles } from './hosted-files.ts'
 import { rarely } from './rarely.ts'
-import { loginReporter, smbWorld } from './smb.ts'
+import { loginReporter } from './smb.ts'
+import { startFiles } from './start-files.ts'
 
 export type ClusterSettings = {
-  readonly node: ClusterNode
+  readonly membership: Membership
   readonly analytics: Analytics
   readonly copySources: CopySources
   readonly after: FileService['after']
@@ -40,15 +40,17 @@ export type ClusterSettings = {
   endpoints(): readonly Endpoint[]
 }
 
+const NOT_STARTED = 'the File service could not start or stop'
+
 export function clusterFiles(context: RunContext, settings: ClusterSettings): Files {
-  const { node, hasSmb } = settings
+  const { membership, hasSmb } = settings
   const { log, unauthenticated } = context
   let listeners: ServiceListeners = {}
   let isClosing = false
-  const tls = connectingTls(node.secret)
+  const tls = connectingTls(membership.secret)
   const warn = rarely((message, fields) => log.warn(message, fields))
   const relays = new Relays({
-    home: node.home,
+    home: membership.home,
     tls,
     unauthenticated,
     reportUnreachable: ({ host, port }, error) =>
@@ -59,21 +61,24 @@ export function clusterFiles(context: RunContext, settings: ClusterSettings): Fi
   })
   const reportLogin = hasSmb ? loginReporter(context) : undefined
   const hosted = new HostedFiles({
-    home: node.home,
-    start: () => startFiles(context, settings, reportLogin),
+    home: membership.home,
+    start: () => startFiles(context, { ...settings, reportLogin, warn }),
     dropConnections: () => listeners.file?.dropConnections(),
     busy: busyHandler(context, settings.copySources),
     after: settings.after,
-    report: (error) => log.error('the File service could not start or stop', { error }),
+    report: (error) => {
+      if (error instanceof StoreUnavailable) warn(NOT_STARTED, { reason: error.message })
+      else log.error(NOT_STARTED, { error })
+    },
   })
   const accept: PeerPortSettings['accept'] = ({ service, client }) => {
-    if (node.home.place() !== 'here' || isClosing) return undefined
+    if (membership.home.place() !== 'here' || isClosing) return undefined
     if (service === 'smb') return (socket) => hosted.acceptSmb(socket, client)
     const listener = listeners[service]
     return listener && ((socket) => listener.accept(socket, client))
   }
   const peers = createPeerPort({
-    secret: node.secret,
+    secret: membership.secret,
     unauthenticated,
     accept,
     reportStranger: (client, error) =>
@@ -83,7 +88,7 @@ export function clusterFiles(context: RunContext, settings: ClusterSettings): Fi
       }),
   })
   const peer = (): PeerAddress | undefined => {
-    const place = node.home.place()
+    const place = membership.home.place()
     return place === 'here' ? undefined : place
   }
   const route: Route = (socket, client, serve) => {
@@ -100,8 +105,8 @@ export function clusterFiles(context: RunContext, settings: ClusterSettings): Fi
       forwardFileCopies(handler, {
         accounts: context.accounts,
         tls,
-        home: node.home,
-        listens: () => node.endpoints(),
+        home: membership.home,
+        listens: () => membership.endpoints(),
       }),
     service: () => {
       assert(hosted.files !== undefined, 'this node is not the home of the files')
@@ -114,8 +119,8 @@ export function clusterFiles(context: RunContext, settings: ClusterSettings): Fi
     openSmb: async () => openSmb({ hosted, relays, peer }),
     begin: async (open) => {
       listeners = open
-      const { port: peerPort } = await listen(peers.server, node.peer)
-      node.announce({ peerPort, endpoints: settings.endpoints() })
+      const { port: peerPort } = await listen(peers.server, membership.peer)
+      membership.announce({ peerPort, endpoints: settings.endpoints() })
     },
     beginClose: async () => {
       isClosing = true
@@ -127,45 +132,6 @@ export function clusterFiles(context: RunContext, settings: ClusterSettings): Fi
       await hosted.close()
     },
   }
-}
-
-/** Everything that begins when this node becomes the home. */
-async function startFiles(
-  context: RunContext,
-  { node, analytics, copySources, after }: ClusterSettings,
-  reportLogin: ((report: LoginReport) => void) | undefined,
-): Promise<StartedFiles> {
-  const { kv, close } = await node.openFilesKv()
-  const source = { kv, after }
-  let isStopped = false
-  const { handler, service, resumeCopies, stopCopies } = runFile(
-    context,
-    analytics,
-    copySources,
-    source,
-  )
-  const world = reportLogin && smbWorld(context, service, reportLogin)
-  // What still runs after the role is lost fails, as it should.
-  const logFault = (error: unknown): void => (isStopped ? undefined : world?.logFault(error))
-  const smb = world && startSmb({ ...world, logFault })
-  const dropSmb = async (): Promise<void> => smb?.drop()
-  const stop = async (): Promise<void> => {
-    isStopped = true
-    await dropSmb()
-    await stopCopies()
-    await smb?.stop()
-    await close()
-  }
-  try {
-    await smb?.prepared
-    await resumeCopies()
-  } catch (error) {
-    await stop()
-    throw error
-  }
-  const acceptSmb: StartedFiles['acceptSmb'] = (socket, client) =>
-    smb === undefined ? void socket.destroy() : smb.accept(socket, client)
-  return { handler, service, source, acceptSmb, dropSmb, stopCopies, stop }
 }
 
 /** Each answer ends its connection, so that the client's next one goes to the home. */

@@ -36,6 +36,7 @@ const RETRY_MS = 1_000
 
 /** One period as the home. */
 type Life = {
+  readonly epoch: number
   files: StartedFiles | undefined
   isOver: boolean
   /** The end of the latest attempt to start. */
@@ -90,13 +91,16 @@ export class HostedFiles {
   }
 
   #follow(): void {
-    const isHere = this.#settings.home.place() === 'here'
-    if (!isHere) this.#end()
-    else if (this.#life === undefined) this.#begin()
+    const { home } = this.#settings
+    const isHere = home.place() === 'here'
+    // A node may lose the role and get it back between two heartbeats; somebody else may have had it meanwhile.
+    if (!isHere || this.#life?.epoch !== home.epoch()) this.#end()
+    if (isHere && this.#life === undefined) this.#begin(home.epoch())
   }
 
-  #begin(): void {
+  #begin(epoch: number): void {
     const life: Life = {
+      epoch,
       files: undefined,
       isOver: false,
       starting: this.#ended,

@@ -2,7 +2,7 @@
 // were left out.
 
 type Fields = Readonly<Record<string, unknown>>
-type Report = (message: string, fields: Fields) => void
+export type Report = (message: string, fields: Fields) => void
 
 const INTERVAL_MS = 60_000
 

@@ -16,7 +16,7 @@ import { runCopySources } from './copy-sources.ts'
 import { fileSource, type SourceFiles } from '../rest/file/copy/source.ts'
 import type { FileService } from '../rest/file/service.ts'
 import type { ClusterSettings } from './cluster-files.ts'
-import type { ClusterNode } from './cluster-node.ts'
+import type { Membership } from './membership.ts'
 import { ownFiles, type Files, type ServiceListeners } from './files.ts'
 import type { SmbListener } from '../smb/listen.ts'
 import type { RunContext } from './front.ts'
@@ -50,8 +50,8 @@ export type RunSettings = {
   readonly webPortMayMove: boolean
   /** Timer for waiting for SMB clients; by default, setTimeout. */
   readonly after?: FileService['after']
-  /** Set if this server is one of several nodes; `location` is then not used. */
-  readonly node?: ClusterNode
+  /** Set if this server is a node of a cluster; `location` is then not used. */
+  readonly membership?: Membership
 }
 
 export type RunningServer = {
@@ -68,7 +68,7 @@ export type RunningServer = {
 }
 
 export async function runServer(settings: RunSettings): Promise<RunningServer> {
-  const { options, services, log, node } = settings
+  const { options, services, log, membership } = settings
   for (const service of services) await checkCanListen(placeOf(service, options))
   if (!settings.webPortMayMove) await checkCanListen(webPlace(options))
   const bearer = await bearerOf(options)
@@ -99,14 +99,14 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   const local = { kv: store.kv, after }
   const sources = runCopySources(
     context,
-    node === undefined
+    membership === undefined
       ? (asked) => fileSource(local, asked)
       : (asked) => fileSource(files.source(), asked),
-    node === undefined ? () => endpoints : () => node.endpoints(),
+    membership === undefined ? () => endpoints : () => membership.endpoints(),
   )
   const { copySources } = sources
   const blob = runBlob(context, copySources)
-  const files = await filesOf(context, node, {
+  const files = await filesOf(context, membership, {
     analytics: blob.analytics,
     copySources,
     local,
@@ -178,12 +178,12 @@ type FilesParts = Pick<ClusterSettings, 'analytics' | 'copySources' | 'hasSmb' |
 
 async function filesOf(
   context: RunContext,
-  node: ClusterNode | undefined,
+  membership: Membership | undefined,
   { local, ...parts }: FilesParts,
 ): Promise<Files> {
-  if (node === undefined) return ownFiles(context, parts.analytics, parts.copySources, local)
+  if (membership === undefined) return ownFiles(context, parts.analytics, parts.copySources, local)
   const { clusterFiles } = await import('./cluster-files.ts')
-  return clusterFiles(context, { ...parts, node, after: local.after })
+  return clusterFiles(context, { ...parts, membership, after: local.after })
 }
 
 type HttpService = Exclude<EndpointName, 'smb'>
@@ -220,7 +220,7 @@ async function bearerOf({ oauth, oauthIssuer, oauthJwks }: Options) {
 }
 
 async function open(settings: RunSettings) {
-  const { options, location, memoryLimitBytes, clock, log, node } = settings
+  const { options, location, memoryLimitBytes, clock, log, membership } = settings
   const tlsSettings = { options, location, nowMs: Date.now() }
   // A given certificate is checked before anything is written; a generated one needs the data folder.
   const givenTls = options.cert === undefined ? undefined : await loadTls(tlsSettings)
@@ -230,7 +230,7 @@ async function open(settings: RunSettings) {
     await tightenLocation(location, { uid: process.getuid?.(), report })
   }
   const tls: Tls | undefined = givenTls ?? (await loadTls(tlsSettings))
-  if (node !== undefined) return { tls, store: node.store }
+  if (membership !== undefined) return { tls, store: membership.store }
   const inMemory = memoryLimitBytes === undefined ? {} : { memoryLimitBytes }
   const place = location === undefined ? inMemory : { folder: location, pid: process.pid }
   return { tls, store: await openStore(place, clock) }

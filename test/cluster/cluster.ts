@@ -1,54 +1,55 @@
-// Several nodes in one process, on one engine in memory. The test decides which of them is the home of the files.
+// Several nodes in one process, on one engine in memory. The test decides which of them is the home of the files, or their
+// heartbeats do.
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { openMemoryExtents } from '../../src/extent/memory.ts'
-import { sweepExtents } from '../../src/extent/sweep/sweep.ts'
 import { withMapCopies } from '../../src/extent/content/map-copy.ts'
 import { withSmallSlices } from '../../src/extent/content/small.ts'
+import type { SweptExtentStore } from '../../src/extent/extent.ts'
 import { HashThreads } from '../../src/extent/hash/hash-threads.ts'
+import { openMemoryExtents } from '../../src/extent/memory.ts'
+import { sweepExtents } from '../../src/extent/sweep/sweep.ts'
 import type { Engine } from '../../src/kv/engine/engine.ts'
 import { openMemoryEngine } from '../../src/kv/engine/memory.ts'
 import type { EventKv } from '../../src/kv/kv.ts'
 import { openKv, versionsOf } from '../../src/kv/runner/runner.ts'
+import { Cluster } from '../../src/node/cluster.ts'
+import type { PeerAddress } from '../../src/node/cluster-node.ts'
+import { filesHomeOf, type FilesHome } from '../../src/node/home.ts'
 import { openIds } from '../../src/node/id.ts'
-import { openMoments } from '../../src/node/moment.ts'
-import type { PeerAddress } from '../../src/node/home.ts'
+import { openMoments, type StoredMoments } from '../../src/node/moment.ts'
+import { ROLE_MS, withRole } from '../../src/node/role.ts'
 import { HandDrivenHome, SECRET } from '../../src/peer/harness.ts'
-import type { ClusterNode, NodeEndpoint } from '../../src/run/cluster-node.ts'
-import type { FileEvent } from '../../src/storage/file/open/open.ts'
+import type { Membership, NodeEndpoint } from '../../src/run/membership.ts'
 import type { Store } from '../../src/start/store/store.ts'
+import type { FileEvent } from '../../src/storage/file/open/open.ts'
 import {
   runTestServer,
   type RunningTestOptions,
   type RunningTestServer,
 } from '../running-server.ts'
 
-export type TestNode = RunningTestServer & {
-  readonly home: HandDrivenHome
-  readonly peer: PeerAddress
-}
+/** More than the nodes of any test. */
+const SLOT_COUNT = 64
 
-export type TestCluster = {
-  readonly nodes: readonly TestNode[]
-  /** Makes a node the home; undefined: none is. */
-  move(to: number | undefined): void
-  /** Opens of files must be opened by the home only: how many kvs for files are open now. */
-  filesKvCount(): number
-}
+export type TestNode = RunningTestServer & { readonly peer: PeerAddress }
 
 export type TestClusterOptions = RunningTestOptions & {
   readonly count?: number
+  /** By default, an engine in memory. */
   readonly engine?: Engine
-  /** Each node is given its own options, too. */
-  readonly own?: (node: number) => Partial<ClusterNode>
+  /** What is different for one node. */
+  readonly own?: (node: number) => Partial<Membership>
+  /** Changes each kv for the files. */
+  readonly wrapFilesKv?: (kv: EventKv<FileEvent>) => EventKv<FileEvent>
   /** Expected in the logs; anything else is a failure. */
   readonly expectedLog?: RegExp
 }
 
-type Shared = {
-  readonly engine: Engine
-  readonly extents: ReturnType<typeof openMemoryExtents>
-  runnerNumber: number
+/** A cluster whose home the test moves. */
+export type TestCluster<Node = TestNode> = {
+  readonly nodes: readonly (Node & { readonly home: HandDrivenHome })[]
+  /** Makes a node the home; undefined: none is. */
+  move(to: number | undefined): void
 }
 
 /** The first node is the home. */
@@ -56,88 +57,168 @@ export async function startCluster(
   t: TestContext,
   options: TestClusterOptions = {},
 ): Promise<TestCluster> {
-  const {
-    count = 2,
-    engine = openMemoryEngine({ isShared: true }),
-    own = () => ({}),
-    expectedLog,
-    ...serverOptions
-  } = options
-  const extents = openMemoryExtents({ kv: openKv(engine), clock: Date.now })
-  const shared: Shared = { engine, extents, runnerNumber: 1 }
-  const endpoints: NodeEndpoint[] = []
-  const nodes: TestNode[] = []
-  let filesKvCount = 0
-  const openFilesKv: ClusterNode['openFilesKv'] = async () => {
-    filesKvCount += 1
-    const kv = openRunner(shared)
-    return {
-      kv: withMapCopies(kv, Date.now),
-      close: async () => {
-        filesKvCount -= 1
-      },
-    }
-  }
+  const { count = 2 } = options
+  const world = openWorld(t, options)
+  const nodes: (TestNode & { readonly home: HandDrivenHome })[] = []
   for (let at = 0; at < count; at += 1) {
     const home = new HandDrivenHome()
-    let peerPort = 0
-    const node: ClusterNode = {
-      store: await openStore(shared),
+    const { kv, moments } = await world.openNode(at)
+    const announced = world.newAnnouncement(at)
+    const server = await world.run(at, {
+      store: await storeOf(world, kv, moments),
       home,
       secret: SECRET,
-      peer: { what: 'the port for nodes', flag: '--peerPort', host: '127.0.0.1', port: 0 },
-      openFilesKv,
-      endpoints: () => endpoints,
-      announce: (ports) => {
-        peerPort = ports.peerPort
-        endpoints.push(...ports.endpoints)
-      },
-      ...own(at),
-    }
-    const server = await runTestServer({
-      silent: true,
-      logLevel: 'warn',
-      ...serverOptions,
-      node,
+      openFilesKv: async () => world.filesKv((opened) => moments.stamped(opened)),
+      endpoints: () => world.endpoints,
+      announce: announced.announce,
     })
-    nodes.push(
-      Object.defineProperties(
-        { home, peer: { host: '127.0.0.1', port: peerPort, node: at } },
-        Object.getOwnPropertyDescriptors(server),
-      ) as TestNode,
-    )
+    nodes.push(withProperties(server, { home, peer: announced.peer() }))
   }
   const move = (to: number | undefined): void => {
     const address = to === undefined ? undefined : nodes[to]?.peer
     nodes.forEach(({ home }, at) => home.move(at === to ? 'here' : address))
   }
+  move(0)
+  return { nodes, move }
+}
+
+/** A cluster whose nodes claim the role when the test lets their hearts beat. */
+export type BeatingCluster = {
+  readonly nodes: readonly (TestNode & { readonly home: FilesHome; readonly cluster: Cluster })[]
+  /** Lets the term of every role end, unless its holder beats first. */
+  pass(): void
+}
+
+export async function startBeatingCluster(
+  t: TestContext,
+  options: TestClusterOptions = {},
+): Promise<BeatingCluster> {
+  const { count = 2 } = options
+  const world = openWorld(t, options)
+  let nowMs = Date.now()
+  const nodes: BeatingCluster['nodes'][number][] = []
+  for (let at = 0; at < count; at += 1) {
+    const { kv, moments } = await world.openNode(at)
+    const announced = world.newAnnouncement(at)
+    const cluster = await Cluster.join({
+      kv,
+      number: at + 1,
+      clock: () => nowMs,
+      wallClock: () => nowMs,
+      monotonicMs: () => nowMs,
+      roles: ['files'],
+      describe: () => {
+        const { host, port } = announced.peer()
+        const isOpen = port !== 0
+        const self = { name: `n${at}`, version: '1', settings: '', endpoints: {} }
+        return { ...self, ...(isOpen && { peer: { host, port } }) }
+      },
+      oldestReadMs: () => undefined,
+      expel: async () => undefined,
+      warn: (message) => assert.fail(message),
+    })
+    const home = filesHomeOf(cluster)
+    const openFilesKv: Membership['openFilesKv'] = async () => {
+      const role = cluster.held('files')
+      assert(role !== undefined)
+      return world.filesKv((opened) => moments.stamped(withRole(opened, role)))
+    }
+    const server = await world.run(at, {
+      store: await storeOf(world, kv, moments),
+      home,
+      secret: cluster.secret,
+      openFilesKv,
+      endpoints: () => world.endpoints,
+      announce: announced.announce,
+    })
+    nodes.push(withProperties(server, { home, cluster, peer: announced.peer() }))
+  }
+  // Once more, so that everybody knows where the others are.
+  for (let round = 0; round < 2; round += 1) for (const { cluster } of nodes) await cluster.beat()
+  return { nodes, pass: () => void (nowMs += ROLE_MS) }
+}
+
+type World = ReturnType<typeof openWorld>
+
+function openWorld(t: TestContext, options: TestClusterOptions) {
+  const {
+    count: _count,
+    engine = openMemoryEngine({ isShared: true }),
+    own = () => ({}),
+    expectedLog,
+    wrapFilesKv,
+    ...serverOptions
+  } = options
+  let runnerCount = 0
+  const openRunner = (): EventKv<FileEvent> => {
+    runnerCount += 1
+    return openKv(engine, { nextVersion: versionsOf(runnerCount), keepsEngine: true })
+  }
+  const extents: SweptExtentStore = openMemoryExtents({ kv: openRunner(), clock: Date.now })
+  const endpoints: NodeEndpoint[] = []
+  const servers: RunningTestServer[] = []
+  let filesKvCount = 0
   t.after(async () => {
-    for (const node of nodes) await node.close()
+    for (const server of servers) await server.close()
     assert.equal(filesKvCount, 0, 'every kv for files is closed')
-    const lines = nodes.flatMap((node) => node.logged().split('\n')).filter((line) => line !== '')
+    const lines = servers.flatMap((server) => server.logged().split('\n'))
+    const isExpected = (line: string): boolean =>
+      line === '' || /event loop blocked/.test(line) || expectedLog?.test(line) === true
     assert.deepEqual(
-      lines.filter((line) => !/event loop blocked/.test(line) && expectedLog?.test(line) !== true),
+      lines.filter((line) => !isExpected(line)),
       [],
     )
   })
-  move(0)
-  return { nodes, move, filesKvCount: () => filesKvCount }
+  return {
+    extents,
+    endpoints,
+    openNode: async (at: number) => {
+      const kv = openRunner()
+      const slot = { slot: at, slotCount: SLOT_COUNT }
+      return { kv, moments: await openMoments(kv, Date.now, slot) }
+    },
+    filesKv: (wrap: (kv: EventKv<FileEvent>) => EventKv<FileEvent>) => {
+      filesKvCount += 1
+      const kv = openRunner()
+      return {
+        kv: withMapCopies(wrap(wrapFilesKv?.(kv) ?? kv), Date.now),
+        close: async () => {
+          filesKvCount -= 1
+          await kv.close()
+        },
+      }
+    },
+    newAnnouncement: (node: number) => {
+      let port = 0
+      return {
+        announce: (ports: Parameters<Membership['announce']>[0]) => {
+          port = ports.peerPort
+          endpoints.push(...ports.endpoints)
+        },
+        peer: (): PeerAddress => ({ host: '127.0.0.1', port, node }),
+      }
+    },
+    run: async (at: number, membership: Omit<Membership, 'peer'>) => {
+      const peer = { what: 'the port for nodes', flag: '--nodePort', host: '127.0.0.1', port: 0 }
+      const server = await runTestServer({
+        silent: true,
+        logLevel: 'warn',
+        ...serverOptions,
+        membership: { ...membership, peer, ...own(at) },
+      })
+      servers.push(server)
+      return server
+    },
+  }
 }
 
-/** Closing it leaves the engine open. */
-function openRunner(shared: Shared): EventKv<FileEvent> {
-  shared.runnerNumber += 1
-  return openKv<FileEvent>(shared.engine, {
-    nextVersion: versionsOf(shared.runnerNumber),
-    keepsEngine: true,
-  })
-}
-
-async function openStore(shared: Shared): Promise<Store> {
-  const runner = openRunner(shared)
-  const { stamped, moment } = await openMoments(runner, Date.now)
+async function storeOf(
+  world: World,
+  runner: EventKv<FileEvent>,
+  { stamped, moment }: StoredMoments,
+): Promise<Store> {
   const kv = withMapCopies(stamped(runner), Date.now)
-  const extents = withSmallSlices(shared.extents, kv)
+  const extents = withSmallSlices(world.extents, kv)
   const hashThreads = new HashThreads(1)
   return {
     kv,
@@ -149,6 +230,17 @@ async function openStore(shared: Shared): Promise<Store> {
     sweep: async () => {
       await sweepExtents(kv, extents, { clock: Date.now })
     },
-    close: () => hashThreads.close(),
+    close: async () => {
+      await hashThreads.close()
+      await kv.close()
+    },
   }
+}
+
+/** A spread would read the server's accessors. */
+function withProperties<Server extends object, More extends object>(
+  server: Server,
+  more: More,
+): Server & More {
+  return Object.defineProperties(more, Object.getOwnPropertyDescriptors(server)) as Server & More
 }

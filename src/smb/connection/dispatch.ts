@@ -1,4 +1,5 @@
 // Runs one message: finds its command, checks its signature, finds its session and tree, and encodes errors.
+import { StoreUnavailable } from '../../kv/engine/unavailable.ts'
 import { COMMANDS } from '../command/commands.ts'
 import type { Chain, SmbCommand, SmbReply } from '../call.ts'
 import type { Connection, Session, SmbWorld, Tree } from '../world.ts'
@@ -45,6 +46,8 @@ export async function dispatch(incoming: Incoming): Promise<Outgoing> {
     return { status: 'SUCCESS', ...(signer && { signer }), ...reply }
   } catch (error) {
     if (error instanceof DropConnection) throw error
+    // The client connects again, here or through another node, and repeats what it may repeat.
+    if (error instanceof StoreUnavailable) throw new DropConnection('the store is unavailable')
     const refusal = smbErrorOf(error)
     if (refusal === undefined) incoming.world.logFault(error)
     const { status, errorData } = refusal ?? new SmbError('INTERNAL_ERROR')

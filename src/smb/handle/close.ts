@@ -1,22 +1,45 @@
 // The end of a handle: wakes everything that waits on it, and removes its record with its locks and its cache.
+import { StoreUnavailable } from '../../kv/engine/unavailable.ts'
 import { forgetReplay } from '../call.ts'
 import type { SmbWorld, FileHandle, Handle } from '../world.ts'
 import { detachHandle } from './durable.ts'
 import { closeRecord } from '../../storage/file/open/close-open.ts'
 
+/** While the store is unavailable. */
+const RETRY_MS = 1_000
+
 export async function closeHandle(world: SmbWorld, handle: Handle): Promise<void> {
   const address = addressOf(handle)
   forgetHandle(world, handle)
   if (handle.kind === 'pipe') return
-  const moment = world.moment()
-  await world.kv.write((tx) => closeRecord(tx, address, handle.open, moment))
+  const close = async (): Promise<void> => {
+    const moment = world.moment()
+    try {
+      await world.kv.write((tx) => closeRecord(tx, address, handle.open, moment))
+    } catch (error) {
+      // Otherwise the open would block others for as long as this server runs.
+      if (error instanceof StoreUnavailable) world.after(RETRY_MS, closeAgain)
+      throw error
+    }
+  }
+  const closeAgain = (): void => void close().catch((error: unknown) => world.logFault(error))
+  await close()
 }
 
 /** The connection was lost: a durable handle stays, any other is closed. */
 export async function disconnectHandle(world: SmbWorld, handle: Handle): Promise<void> {
-  const close = (late: FileHandle): Promise<void> => closeHandle(world, late)
-  if (handle.kind === 'file' && (await detachHandle(world, handle, close))) return
+  if (handle.kind === 'file' && (await isDetached(world, handle))) return
   await closeHandle(world, handle)
+}
+
+async function isDetached(world: SmbWorld, handle: FileHandle): Promise<boolean> {
+  try {
+    return await detachHandle(world, handle, (late) => closeHandle(world, late))
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    // Whether it may stay can't be known now, unless it is detached already.
+    return handle.session === undefined
+  }
 }
 
 /** The share of the file. A handle that waits for its client has no tree. */

@@ -1,4 +1,5 @@
-// A server that is one of several nodes on the same store: what it needs from the others, and they from it.
+// The membership of a server in a cluster, whose nodes serve the same store: what it needs from the others, and they from
+// it.
 import type { EventKv } from '../kv/kv.ts'
 import type { FilesHome } from '../node/home.ts'
 import type { FileEvent } from '../storage/file/open/open.ts'
@@ -6,7 +7,7 @@ import type { Endpoint } from '../start/log/banner.ts'
 import type { ListenPlace } from '../start/listen.ts'
 import type { Store } from '../start/store/store.ts'
 
-export type ClusterNode = {
+export type Membership = {
   readonly store: Store
   readonly home: FilesHome
   /** Known to all nodes and nobody else. */
@@ -15,7 +16,7 @@ export type ClusterNode = {
   readonly peer: ListenPlace
   /**
    * Opens a kv for the files, with volatile records of its own, over the same engine and stamps as `store.kv`. Called
-   * each time that this node becomes the home; its transactions fail once it is no longer.
+   * each time that this node becomes the home. Its transactions fail once it is no longer (`withRole`).
    */
   openFilesKv(): Promise<FilesKv>
   /** The services of all nodes, for the sources of copies. Those of this node are among them after `announce`. */

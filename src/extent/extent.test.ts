@@ -54,7 +54,7 @@ for (const waits of [false, true]) {
     return async (clock, writers) => {
       count += 1
       const kv = openKv(engine, { nextVersion: versionsOf(count) })
-      const options = { folder, kv, clock, writers, extentBytes: EXTENT_BYTES }
+      const options = { folder, isShared: true, kv, clock, writers, extentBytes: EXTENT_BYTES }
       const store = await openLocalExtents(options)
       const close = async () => {
         await store.close()

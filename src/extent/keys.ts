@@ -4,6 +4,7 @@
 //
 //   ['extent', id]                                   the record
 //   ['extent-next']                                  the next id
+//   ['extent-folder']                                { id } of the folder, if nodes share one (file/folder-id.ts)
 //   ['extent-open', id]                              the extent is open
 //   ['extent-reference', extent, offset, contentId]  a content uses this slice; bytes: its owner's key
 //   ['extent-reference', extent, offset, contentId, at]  the same for a record of a map
@@ -31,6 +32,7 @@ export const EXTENT_RANGE = prefixRange(encodeKey('extent'))
 export const OPEN_RANGE = prefixRange(encodeKey('extent-open'))
 export const REFERENCE_RANGE = prefixRange(encodeKey('extent-reference'))
 export const DIRTY_RANGE = prefixRange(encodeKey('extent-dirty'))
+export const FOLDER_KEY = encodeKey('extent-folder')
 const NEXT_KEY = encodeKey('extent-next')
 
 export function extentKey(extent: number): Key {

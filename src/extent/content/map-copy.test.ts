@@ -14,7 +14,8 @@ import { openMemoryKv } from '../../kv/memory-kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
 import { need } from '../../kv/step.ts'
 import { clearLongMap, copyMap, sweepCopiedMaps, withMapCopies } from './map-copy.ts'
-import { clearMap, mapIntervals, overwriteMap } from './map.ts'
+import { clearMap, DELETED_MAPS, mapIntervals, overwriteMap, sweepMap } from './map.ts'
+import { ExtentRetired } from '../error.ts'
 
 const [MAP, COPY] = [7, 8]
 const COUNT = 3_000
@@ -115,6 +116,43 @@ describe('a copy of a long map', () => {
     assert(stamp > COUNT + 1, 'others wrote meanwhile')
     assert.deepEqual(await read(COPY), states.get(copiedStamp))
     assert.deepEqual(await problems(), [])
+  })
+
+  test('that a sweep gives up at any step is never used', async () => {
+    for (let atCall = 1, callCount = 1; atCall <= callCount; atCall += 2) {
+      callCount = 0
+      let sweep = async (): Promise<void> => {}
+      const world = await openWorld((inner) =>
+        withAttempt(inner, async (body) => {
+          callCount += 1
+          if (callCount === COUNT + atCall) await sweep()
+          return inner.attempt(body)
+        }),
+      )
+      const { engine, kv, read, kinds, problems } = world
+      const swept: number[] = []
+      const sweepRest = async (stepsMax: number) => {
+        let stepCount = 0
+        for (const id of swept) {
+          while (stepCount < stepsMax && (await engine.write((tx) => sweepMap(tx, id, 100))) > 0) {
+            stepCount += 1
+          }
+        }
+      }
+      // Another node sweeps, two hours later. It removes some of the records at once, or all of them.
+      sweep = async () => {
+        await sweepCopiedMaps(engine, 2 * HOUR_MS)
+        const marks = await engine.read((tx) => tx.scan({ ...DELETED_MAPS, countMax: 2 }))
+        swept.push(...marks.map(({ key }) => Number(decodeKey(key)[1])))
+        await sweepRest(atCall % 4 === 1 ? 1 : Infinity)
+      }
+      const error = await kv.write((tx) => copyOwner(tx)).catch((reason: unknown) => reason)
+      if (atCall % 4 === 1) await sweepRest(Infinity)
+      if (typeof error === 'number') assert.deepEqual(await read(COPY), await read(MAP))
+      else assert(error instanceof ExtentRetired && !(await kinds()).has('new-owner'))
+      assert.deepEqual(await problems(), [])
+      callCount -= COUNT
+    }
   })
 
   test('is dropped when its transaction fails', async () => {

@@ -125,6 +125,48 @@ for (const waits of [false, true]) {
       assert.equal(await sweep(0), 1)
     })
 
+    test('stay for readers of other nodes that may know them', async () => {
+      const piece = await put(1, 'abc')
+      await remove(1, piece)
+      const droppedAtMs = nowMs
+      await sweep()
+      nowMs += 100_000
+      const isPinned = () => false
+      const sweepWith = (oldestReadMs: number) =>
+        sweepSmallSlices(kv, {
+          clock: () => nowMs,
+          oldestReadMs: async () => oldestReadMs,
+          isPinned,
+        })
+      assert.equal(await sweepWith(droppedAtMs), 0)
+      assert.equal(await sweepWith(droppedAtMs + 29_999), 0)
+      assert.equal(await sweepWith(droppedAtMs + 30_000), 1)
+    })
+
+    test('count from the time at which a sweep has seen them, however long it takes', async () => {
+      const pieces = await Promise.all([1, 2, 3].map((id) => put(id, 'abc')))
+      for (const [at, piece] of pieces.entries()) await remove(at + 1, piece)
+      // An hour passes between the beginning of the sweep and its first transaction.
+      let calls = 0
+      const clock = () => (calls++ === 0 ? nowMs : nowMs + 3_600_000)
+      const slow = { clock, isPinned: () => false }
+      assert.equal(await sweepSmallSlices(kv, slow), 0)
+      nowMs += 3_600_000 + 29_999
+      assert.equal(await sweep(), 0)
+      nowMs += 1
+      assert.equal(await sweep(), 3)
+    })
+
+    test('are read by readers that count as open reads', async () => {
+      const piece = await put(1, 'abc')
+      const reading = store.read([piece])
+      const begunAtMs = nowMs
+      nowMs += 5
+      assert.equal(store.oldestReadMs(), begunAtMs)
+      await reading.return?.()
+      assert.equal(store.oldestReadMs(), undefined)
+    })
+
     test('that are dropped again get a new grace period', async () => {
       const piece = await put(1, 'abc')
       await kv.write((tx) => save(tx, 2, { id: 2, pieces: [piece] }))

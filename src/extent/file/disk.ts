@@ -40,9 +40,21 @@ export const nodeDisk: Disk = {
   close: (fd) => done((callback) => fs.close(fd, callback)),
   remove: (path) => fs.promises.rm(path, { force: true }),
   sizeBytes: async (path) => {
-    const stats = await fs.promises.stat(path).catch(missing)
-    return stats?.size
+    // Not `stat`: on NFS, it may not know yet what another node has written.
+    const fd = await openFile(path, 'r').catch(missing)
+    if (fd === undefined) return undefined
+    try {
+      return await fileSize(fd)
+    } finally {
+      await nodeDisk.close(fd)
+    }
   },
+}
+
+function fileSize(fd: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    fs.fstat(fd, (error, stats) => (error === null ? resolve(stats.size) : reject(error)))
+  })
 }
 
 type Callback = (error: NodeJS.ErrnoException | null) => void

@@ -10,9 +10,12 @@ import { DIRECT_BYTES_MIN } from './direct.ts'
 import { isRefusedDirect, nodeDisk, type Disk } from './disk.ts'
 import { FileAppender } from './file-appender.ts'
 import { FileCache } from './file-cache.ts'
+import { checkFolder } from './folder-id.ts'
 
 export type LocalExtentOptions = ExtentOptions & {
   readonly folder: string
+  /** Other nodes mount the folder too. */
+  readonly isShared?: boolean
   /** Bodies from this length on bypass the page cache, if the file system supports it. */
   readonly directBytesMin?: number
   readonly openFilesMax?: number
@@ -28,8 +31,9 @@ const ID_DIGITS = 14
 const FILE_NAME = /^[0-9a-f]{14}\.extent$/
 
 export async function openLocalExtents(options: LocalExtentOptions): Promise<SweptExtentStore> {
-  const { disk = nodeDisk, folder } = options
+  const { disk = nodeDisk, folder, kv } = options
   await disk.makeFolder(folder)
+  if (options.isShared === true) await checkFolder(disk, folder, kv)
   return openExtents(new FileVolume(disk, options), options)
 }
 

@@ -1,6 +1,9 @@
-// Checks a whole store, online or offline: the content of every record against the references, the references against
-// their owners and the bytes, the extents against the files. Each step is a read of its own; whatever looks wrong is
-// checked again, since it may have changed meanwhile.
+// Checks a whole store, also while any number of nodes work on it: the content of every record against the references, the
+// references against their owners and the bytes, the extents against the files.
+//
+// The store is read page by page, so records change and move between two pages. A problem is reported only if one read
+// transaction shows it, or if one shows afterwards that what was missing must have been there: bytes are durable before
+// anything refers to them, stay as long as something does, and are removed only after their extent was retired.
 import { crc32 } from 'node:zlib'
 import { decodeKey } from '../../kv/key.ts'
 import {
@@ -14,7 +17,14 @@ import {
 } from '../../kv/kv.ts'
 import { decodeRecord, recordBytes } from '../../kv/record.ts'
 import type { SweptExtentStore } from '../extent.ts'
-import { EXTENT_RANGE, getExtent, keyNumbers, REFERENCE_RANGE, referenceKey } from '../keys.ts'
+import {
+  EXTENT_RANGE,
+  getExtent,
+  keyNumbers,
+  REFERENCE_RANGE,
+  referenceKey,
+  referencesOfSlice,
+} from '../keys.ts'
 import type { ExtentRecord } from '../keys.ts'
 import {
   decodeReference,
@@ -196,12 +206,17 @@ async function checkReferences(
     check.checkedBytes += last.lengthBytes
     const damage = await checkBytes(store, last)
     if (damage === undefined) continue
-    // It may have been moved or deleted since the scan.
-    const isStill = await kv.read((tx) => tx.get(entry.key))
-    const { extent, offset } = last
-    const detail = `${damage} (extent ${extent}, offset ${offset})`
-    if (isStill !== undefined) report(problem('sliceDamaged', reference.ownerKey, detail))
+    const slice = last
+    const still = await kv.read((tx) => referenceTo(tx, slice))
+    const detail = `${damage} (extent ${slice.extent}, offset ${slice.offset})`
+    if (still !== undefined) report(problem('sliceDamaged', still.ownerKey, detail))
   }
+}
+
+/** A reference to the slice that exists now. If there is none, it was moved or deleted since the scan. */
+function* referenceTo(tx: ReadTx, { extent, offset }: Slice): Step<Reference | undefined> {
+  const [entry] = yield* tx.scan({ ...referencesOfSlice(extent, offset), countMax: 1 })
+  return entry === undefined ? undefined : decodeReference(entry)
 }
 
 function* checkOwner(tx: ReadTx, key: Key, reference: Reference): Step<Problem | undefined> {
@@ -239,6 +254,8 @@ async function checkBytes(store: SweptExtentStore, slice: Slice): Promise<string
       store.recycle(chunk)
     }
   } catch (error) {
+    // Nothing is known about the bytes. By its name: most stores are checked without loading the driver.
+    if (error instanceof Error && error.name === 'DatabaseUnavailable') throw error
     return String(error)
   }
   return crc === slice.crc32 ? undefined : `CRC-32 ${crc} instead of ${slice.crc32}`
@@ -257,10 +274,10 @@ async function checkExtents(
     // An empty extent may have no file: its process ended before it created one.
     if (state !== 'sealed' || sizeBytes === 0) continue
     if ((await store.storedBytes(extent)) !== undefined) continue
-    // Bytes are removed only after the extent was retired.
     const isStill = await kv.read((tx) => getExtent(tx, extent))
     if (isStill?.state === 'sealed') report(problem('fileMissing', key, `extent ${extent}`))
   }
+  // The record exists before the file is created, and until after it is removed.
   for (const extent of await store.list()) {
     if ((await kv.read((tx) => getExtent(tx, extent))) !== undefined) continue
     if ((await store.storedBytes(extent)) === undefined) continue

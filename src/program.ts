@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { platform, totalmem } from 'node:os'
 import { hostRule } from './http/protocol/allowed-host.ts'
+import type { JoinedCluster } from './run/open-membership.ts'
 import { runServer, type RunningServer } from './run/server.ts'
 import { openAccounts, wellKnownKeyWarning } from './start/account/accounts.ts'
 import { checkAdminPort, startAdmin, type Admin } from './start/admin/admin.ts'
@@ -30,6 +31,7 @@ import { openSmbUsers } from './start/account/smb-users.ts'
 import { errorReason, StartError } from './start/start-error.ts'
 import { StoreInUse } from './node/owner.ts'
 import { FormatError } from './node/format.ts'
+import type { SmbUsers } from './auth/smb/smb-users.ts'
 import type { Accounts } from './storage/shared/account.ts'
 
 const { version } = JSON.parse(
@@ -80,9 +82,10 @@ async function main(): Promise<number> {
 async function start(command: StartCommand): Promise<void> {
   const { options, program } = command
   const log = await openLog({ options, stdout: process.stdout, clock: Date.now })
-  const location = options.inMemoryPersistence
-    ? undefined
-    : locationPath(options.location, process.cwd())
+  const location =
+    options.inMemoryPersistence || options.store !== undefined
+      ? undefined
+      : locationPath(options.location, process.cwd())
   const accounts = openAccounts({
     sources: {
       env: process.env,
@@ -93,17 +96,28 @@ async function start(command: StartCommand): Promise<void> {
     report: (level, message) => log[level](message),
   })
   const smbUsers = openUsers(options, accounts, log)
-  const memoryLimitBytes =
-    location === undefined ? extentMemoryLimitBytes(options, memoryBytes()) : undefined
+  const memoryLimitBytes = options.inMemoryPersistence
+    ? extentMemoryLimitBytes(options, memoryBytes())
+    : undefined
   await checkAdminPort(adminPlace(command))
   let ready = false
-  const clock = Date.now
+  const membership = await join(command, accounts, smbUsers, log)
+  const clock = membership?.clock ?? Date.now
   const server = await runServer({
-    options, location, memoryLimitBytes, accounts, smbUsers, clock, log,
+    options, location, memoryLimitBytes, accounts, smbUsers, clock, wallClock: clock, log,
     services: command.services,
     webPortMayMove: !command.given.has('webPort'),
+    ...(membership !== undefined && { membership }),
+  }).catch(async (error: unknown) => {
+    await membership?.store.close()
+    throw error
   }) // prettier-ignore
-  const admin = await startAdminOrClose(command, server, log, () => ready)
+  const admin = await startAdminOrClose(
+    command,
+    server,
+    log,
+    () => ready && membership?.cluster.isBeating() !== false,
+  )
   const close = async (): Promise<void> => {
     ready = false
     for (const { service } of server.endpoints) log.say(closingLine(program, service))
@@ -128,7 +142,7 @@ async function start(command: StartCommand): Promise<void> {
     endpoints: server.endpoints,
     adminUrl: admin.url,
     websiteUrl: urlOf(server.tls ? 'https' : 'http', options.webHost, server.webPort),
-    location,
+    location: membership?.location ?? location,
     accounts: known,
     ...(smbUsers && { smbUsers: smbUsers.identities() }),
     ca: server.tls?.ca,
@@ -142,6 +156,27 @@ async function start(command: StartCommand): Promise<void> {
     log.say(listeningLine(program, endpoint))
   }
   ready = true
+}
+
+/** With `--store`, the server is a node of a cluster. Loaded on demand. */
+async function join(
+  { options, services }: StartCommand,
+  accounts: Accounts,
+  smbUsers: SmbUsers | undefined,
+  log: Log,
+): Promise<JoinedCluster | undefined> {
+  const { store: url } = options
+  if (url === undefined) return undefined
+  const { openMembership } = await import('./run/open-membership.ts')
+  return openMembership({
+    url, options, version, accounts, smbUsers, log,
+    env: process.env,
+    hasFiles: services.includes('file'),
+    onExpelled: () => {
+      log.error('other nodes took this one for dead, because it was silent for long; start it again')
+      process.exit(1)
+    },
+  }) // prettier-ignore
 }
 
 function openUsers({ smbUsersFile: path }: Options, accounts: Accounts, log: Log) {

@@ -6,14 +6,21 @@ import { decodeRecord } from '../kv/record.ts'
 /** Where other nodes reach a node. */
 export type PeerAddress = { readonly host: string; readonly port: number; readonly node: number }
 
+/** Where clients reach a service of a node. */
+export type NodeEndpoint = {
+  readonly service: string
+  readonly protocol: string
+  readonly host: string
+  readonly port: number
+}
+
 /** What a node says about itself. */
 export type NodeDescription = {
   readonly name: string
   readonly version: string
   /** A digest of the settings that all nodes must share: accounts and SMB users. */
   readonly settings: string
-  /** URLs by service. */
-  readonly endpoints: Readonly<Record<string, string>>
+  readonly endpoints: readonly NodeEndpoint[]
   readonly peer?: Omit<PeerAddress, 'node'>
 }
 

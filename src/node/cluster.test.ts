@@ -30,7 +30,7 @@ function openWorld() {
       wallClock: () => now.ms + number * 3_600_000,
       monotonicMs: () => now.ms,
       roles: ROLES,
-      describe: () => ({ name: `n${number}`, version: '1', settings: 'x', endpoints: {} }),
+      describe: () => ({ name: `n${number}`, version: '1', settings: 'x', endpoints: [] }),
       oldestReadMs: () => undefined,
       expel: async (gone) => void expelled.push(gone),
       warn: (message) => warnings.push(message),
@@ -173,7 +173,7 @@ test('nobody is expelled because the database was away for long', async () => {
 
 test('a node with other accounts is refused while others run, and not afterwards', async () => {
   const { now, join, warnings } = openWorld()
-  const describe = (settings: string) => () => ({ name: settings, version: '1', settings, endpoints: {} }) // prettier-ignore
+  const describe = (settings: string) => () => ({ name: settings, version: '1', settings, endpoints: [] }) // prettier-ignore
   const { cluster: first } = await join({ describe: describe('a') })
   await assert.rejects(join({ describe: describe('b') }), SettingsDiffer)
   assert.equal((await first.liveNodes()).size, 1)

@@ -37,7 +37,8 @@ export type ClusterSettings = {
   readonly monotonicMs: () => number
   /** The roles that this node can act in. */
   readonly roles: readonly RoleName[]
-  describe(): NodeDescription
+  /** `secret` makes digests that only nodes can compare. */
+  describe(secret: Buffer): NodeDescription
   /** When the oldest download of this node began, by the database's clock. */
   oldestReadMs(): number | undefined
   /** Refuses all further commits of another node. */
@@ -60,6 +61,7 @@ export class Cluster {
   #holders: ReadonlyMap<RoleName, RoleHolder> = new Map()
   #nodes: readonly ClusterNode[] = []
   #beatMs = 0
+  #beatenMs = 0
   #lastBeatMs = 0
   #beating: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
@@ -119,6 +121,11 @@ export class Cluster {
     return holder?.node === this.number ? { name, ...holder } : undefined
   }
 
+  /** Whether the last heartbeat arrived, not long ago. */
+  isBeating(): boolean {
+    return this.#settings.monotonicMs() - this.#beatenMs < ROLE_MS
+  }
+
   /** The running nodes, as of the last heartbeat. */
   get nodes(): readonly ClusterNode[] {
     return this.#nodes
@@ -162,7 +169,7 @@ export class Cluster {
     const nowMs = clock()
     const oldest = oldestReadMs()
     const record: NodeRecord = {
-      ...describe(),
+      ...describe(this.secret),
       startedAtMs: this.#startedAtMs,
       seenAtMs: nowMs,
       clockAheadMs: Math.round(wallClock() - nowMs),
@@ -175,7 +182,8 @@ export class Cluster {
     const isChanged = this.#isChanged(nodes, holders)
     this.#nodes = nodes
     this.#holders = holders
-    this.#beatMs = monotonicMs() - beganMs
+    this.#beatenMs = monotonicMs()
+    this.#beatMs = this.#beatenMs - beganMs
     if (isChanged) this.#tell()
     if (this.held('sweeper') !== undefined) await this.#expelSilent()
   }
@@ -194,7 +202,7 @@ export class Cluster {
   }
 
   #differing(): ClusterNode | undefined {
-    const { settings } = this.#settings.describe()
+    const { settings } = this.#settings.describe(this.secret)
     const nowMs = this.#settings.clock()
     return this.#nodes.find((node) => node.settings !== settings && nowMs - node.seenAtMs < ROLE_MS)
   }

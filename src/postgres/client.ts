@@ -227,7 +227,11 @@ async function open(
   const connection = new Connection(client, socket, count)
   try {
     await client.connect()
-    const [row] = await connection.run(SET_UP, [], deadlineMs)
+    const [row] = await connection.run(
+      SET_UP,
+      [String(settings.allowsAsyncCommit === true)],
+      deadlineMs,
+    )
     count.statements -= 1
     checkServer(row)
     return connection
@@ -272,8 +276,9 @@ const SESSION: Readonly<Record<string, string>> = {
 const SET_UP: Statement = {
   name: 'set_up',
   text: `SELECT pg_is_in_recovery(), current_setting('server_version_num'),
-    -- An acknowledged commit is on disk, whatever the server's default.
-    set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false),
+    -- Unless it was allowed to be off, an acknowledged commit is on disk, whatever the server's default.
+    set_config('synchronous_commit', CASE WHEN $1 THEN current_setting('synchronous_commit')
+      ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, false),
     ${Object.entries(SESSION)
       .map(([name, value]) => `set_config('${name}', '${value}', false)`)
       .join(', ')}`,

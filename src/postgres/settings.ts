@@ -34,6 +34,8 @@ export type ConnectionSettings = {
   /** The folder of libpq's default PEM files. */
   readonly sslFolder: string
   readonly applicationName: string
+  /** Whether acknowledged commits may be lost in a crash, if the server is set up so. */
+  readonly allowsAsyncCommit?: boolean
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -120,7 +120,7 @@ export function clusterFiles(context: RunContext, settings: ClusterSettings): Fi
     begin: async (open) => {
       listeners = open
       const { port: peerPort } = await listen(peers.server, membership.peer)
-      membership.announce({ peerPort, endpoints: settings.endpoints() })
+      await membership.announce({ peerPort, endpoints: settings.endpoints() })
     },
     beginClose: async () => {
       isClosing = true

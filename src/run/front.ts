@@ -26,6 +26,8 @@ export type RunContext = {
   /** Only if bearer tokens are accepted. */
   readonly bearer?: BearerValidator | undefined
   readonly clock: Clock
+  /** The clock that decides how old a signature may be; by default, the machine's. */
+  readonly wallClock?: Clock
   readonly log: Log
   readonly store: Store
   readonly metrics: Metrics
@@ -66,10 +68,10 @@ export function nameReuseMs({ options }: Pick<RunContext, 'options'>): number {
 
 /** The world of authentication; the service itself adds access policies and public access. */
 export function worldOf(
-  { accounts, clock, bearer }: RunContext,
+  { accounts, clock, wallClock = Date.now, bearer }: RunContext,
   own: Pick<AuthWorld, 'accessPolicy' | 'publicAccess'>,
 ): () => AuthWorld {
-  return () => ({ accounts, nowMs: clock(), wallNowMs: Date.now(), bearer, ...own })
+  return () => ({ accounts, nowMs: clock(), wallNowMs: wallClock(), bearer, ...own })
 }
 
 /** Reports the requests of a front to analytics too. */

@@ -1,6 +1,7 @@
 // The membership of a server in a cluster, whose nodes serve the same store: what it needs from the others, and they from
 // it.
 import type { EventKv } from '../kv/kv.ts'
+import type { NodeEndpoint } from '../node/cluster-node.ts'
 import type { FilesHome } from '../node/home.ts'
 import type { FileEvent } from '../storage/file/open/open.ts'
 import type { Endpoint } from '../start/log/banner.ts'
@@ -20,12 +21,13 @@ export type Membership = {
    */
   openFilesKv(): Promise<FilesKv>
   /** The services of all nodes, for the sources of copies. Those of this node are among them after `announce`. */
-  endpoints(): readonly NodeEndpoint[]
+  endpoints(): readonly Pick<NodeEndpoint, 'service' | 'host' | 'port'>[]
   /** Called when all ports of this node are open. */
-  announce(ports: { readonly peerPort: number; readonly endpoints: readonly Endpoint[] }): void
+  announce(ports: {
+    readonly peerPort: number
+    readonly endpoints: readonly Endpoint[]
+  }): void | Promise<void>
 }
-
-export type NodeEndpoint = Pick<Endpoint, 'service' | 'host' | 'port'>
 
 export type FilesKv = {
   readonly kv: EventKv<FileEvent>

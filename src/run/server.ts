@@ -44,6 +44,8 @@ export type RunSettings = {
   /** SMB users, in addition to the accounts. */
   readonly smbUsers?: SmbUsers | undefined
   readonly clock: Clock
+  /** As in RunContext. */
+  readonly wallClock?: Clock
   readonly log: Log
   readonly services: readonly EndpointName[]
   /** The port of static websites is only a default: if it is in use, any free one will do. */

@@ -13,13 +13,13 @@ import { openMemoryEngine } from '../../src/kv/engine/memory.ts'
 import type { EventKv } from '../../src/kv/kv.ts'
 import { openKv, versionsOf } from '../../src/kv/runner/runner.ts'
 import { Cluster } from '../../src/node/cluster.ts'
-import type { PeerAddress } from '../../src/node/cluster-node.ts'
+import type { NodeEndpoint, PeerAddress } from '../../src/node/cluster-node.ts'
 import { filesHomeOf, type FilesHome } from '../../src/node/home.ts'
 import { openIds } from '../../src/node/id.ts'
 import { openMoments, type StoredMoments } from '../../src/node/moment.ts'
 import { ROLE_MS, withRole } from '../../src/node/role.ts'
 import { HandDrivenHome, SECRET } from '../../src/peer/harness.ts'
-import type { Membership, NodeEndpoint } from '../../src/run/membership.ts'
+import type { Membership } from '../../src/run/membership.ts'
 import type { Store } from '../../src/start/store/store.ts'
 import type { FileEvent } from '../../src/storage/file/open/open.ts'
 import {
@@ -110,7 +110,7 @@ export async function startBeatingCluster(
       describe: () => {
         const { host, port } = announced.peer()
         const isOpen = port !== 0
-        const self = { name: `n${at}`, version: '1', settings: '', endpoints: {} }
+        const self = { name: `n${at}`, version: '1', settings: '', endpoints: [] }
         return { ...self, ...(isOpen && { peer: { host, port } }) }
       },
       oldestReadMs: () => undefined,

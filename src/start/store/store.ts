@@ -20,7 +20,7 @@ import type { EventKv } from '../../kv/kv.ts'
 import { openLmdbEngine } from '../../kv/engine/lmdb.ts'
 import { openKv } from '../../kv/runner/runner.ts'
 import { openMemoryKv } from '../../kv/memory-kv.ts'
-import { takeOwnership, type Owner, type Taker } from '../../node/owner.ts'
+import { takeOwnership, type Taker } from '../../node/owner.ts'
 import { sweepBlobs } from '../../storage/blob/sweep.ts'
 import type { FileEvent } from '../../storage/file/open/open.ts'
 import { sweepFiles } from '../../storage/file/sweep.ts'
@@ -28,7 +28,7 @@ import { sweepHeldNames } from '../../storage/shared/held-name.ts'
 import { openIds, type Ids } from '../../node/id.ts'
 import { MIGRATIONS } from '../../storage/migrations.ts'
 import { sweepCopiedMaps, withMapCopies } from '../../extent/content/map-copy.ts'
-import { openMoments, type Moment } from '../../node/moment.ts'
+import { openMoments, type Moment, type StoredMoments } from '../../node/moment.ts'
 import { sweepQueues } from '../../storage/queue/sweep.ts'
 import { sweepTables } from '../../storage/table/sweep.ts'
 
@@ -55,7 +55,13 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
     const kv = openMemoryKv<FileEvent>()
     const limit = place.memoryLimitBytes === undefined ? {} : { limitBytes: place.memoryLimitBytes }
     const extents = openMemoryExtents({ kv, clock: Date.now, ...limit })
-    return storeOf(kv, withSmallSlices(extents, kv), clock, undefined)
+    const { stamped, ...moments } = await openMoments(kv, clock)
+    return storeOf({
+      kv: stamped(kv),
+      extents: withSmallSlices(extents, kv),
+      moments,
+      close: () => kv.close(),
+    })
   }
   const engine = openLmdbEngine(join(place.folder, 'store'))
   try {
@@ -69,7 +75,16 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
       // LMDB syncs its file but not the folder entry, so a power cut could lose a new store completely.
       await nodeDisk.syncFolder(join(place.folder, 'store'))
       await nodeDisk.syncFolder(place.folder)
-      return await storeOf(kv, withSmallSlices(extents, kv), clock, owner)
+      const { stamped, ...moments } = await openMoments(kv, clock)
+      return await storeOf({
+        kv: stamped(kv),
+        extents: withSmallSlices(extents, kv),
+        moments,
+        close: async () => {
+          await owner.release()
+          await kv.close()
+        },
+      })
     } catch (error) {
       await owner.release()
       throw error
@@ -80,16 +95,32 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
   }
 }
 
-async function storeOf(
-  opened: EventKv<FileEvent>,
-  extents: SmallSliceStore,
-  clock: Clock,
-  owner: Owner | undefined,
-): Promise<Store> {
-  const { stamped, moment, saveFloor } = await openMoments(opened, clock)
-  const kv = withMapCopies(stamped(opened), Date.now)
+export type StoreParts = {
+  readonly kv: EventKv<FileEvent>
+  readonly extents: SmallSliceStore
+  readonly moments: Pick<StoredMoments, 'moment' | 'saveFloor'>
+  /** The clock of bytes that are no longer used, on which all nodes agree; by default, the machine's. */
+  readonly sweepClock?: Clock
+  /** The store for a sweep; undefined if another node sweeps. By default, this server does. */
+  readonly sweepKv?: (kv: EventKv<FileEvent>) => EventKv<FileEvent> | undefined
+  readonly oldestReadMs?: () => Promise<number>
+  /** Closes the kv. */
+  close(): Promise<void>
+}
+
+export async function storeOf(parts: StoreParts): Promise<Store> {
+  const { extents, moments, sweepClock = Date.now, sweepKv = (kv) => kv, oldestReadMs } = parts
+  const { moment } = moments
+  const kv = withMapCopies(parts.kv, sweepClock)
   const newId = await openIds(kv)
   const hashThreads = new HashThreads(Math.min(availableParallelism() - 1, HASH_THREADS_MAX))
+  let closing: Promise<void> | undefined
+  const close = async (): Promise<void> => {
+    await extents.close()
+    await hashThreads.close()
+    await moments.saveFloor()
+    await parts.close()
+  }
   return {
     kv,
     extents,
@@ -98,23 +129,24 @@ async function storeOf(
     moment,
     sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
     async sweep(options = {}) {
+      const swept = sweepKv(kv)
+      if (swept === undefined) return
       // Before the blobs, which share the sweep of maps.
-      await sweepCopiedMaps(kv, Date.now())
-      await sweepFiles(kv, moment().nowMs)
-      await sweepBlobs(kv, moment().nowMs)
-      await sweepQueues(kv, moment().nowMs)
-      await sweepTables(kv)
-      await sweepHeldNames(kv, moment().nowMs)
+      await sweepCopiedMaps(swept, sweepClock())
+      await sweepFiles(swept, moment().nowMs)
+      await sweepBlobs(swept, moment().nowMs)
+      await sweepQueues(swept, moment().nowMs)
+      await sweepTables(swept)
+      await sweepHeldNames(swept, moment().nowMs)
+      const bytes = {
+        clock: sweepClock,
+        ...(oldestReadMs !== undefined && { oldestReadMs }),
+        ...options,
+      }
       const isPinned = (id: number) => extents.isSmallPinned(id)
-      await sweepSmallSlices(kv, { clock: Date.now, isPinned, ...options })
-      await sweepExtents(kv, extents, { clock: Date.now, ...options })
+      await sweepSmallSlices(swept, { ...bytes, isPinned })
+      await sweepExtents(swept, extents, bytes)
     },
-    async close() {
-      await extents.close()
-      await hashThreads.close()
-      await saveFloor()
-      await owner?.release()
-      await kv.close()
-    },
+    close: () => (closing ??= close()),
   }
 }

@@ -64,9 +64,16 @@ export function messageText({ text }: Message): string {
 
 /** The store, and the number of records that its write transactions have read. */
 export function countingWrites(kv: Kv): { readonly kv: Kv; count(): number } {
-  const counts = new TxCounts()
-  return {
-    kv: { ...kv, write: (body) => kv.write((tx) => body(countingTx(tx, counts))) },
-    count: () => counts.records,
+  let total = 0
+  const write: Kv['write'] = async (body) => {
+    let counts = new TxCounts()
+    const value = await kv.write((tx) => {
+      // The body may run again.
+      counts = new TxCounts()
+      return body(countingTx(tx, counts))
+    })
+    total += counts.records
+    return value
   }
+  return { kv: { ...kv, write }, count: () => total }
 }

@@ -86,6 +86,7 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
   let identity: Identity | undefined
   let errorCode: string | undefined
   let isRunning = false
+  let properties: Promise<ServiceProperties> | undefined
   try {
     request = decodeRequest(front, exchange, requestId)
     if (request.version === NO_VERSION) request = await withVersion(front, request)
@@ -102,10 +103,15 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
       if (authorizing !== undefined) await authorizing
       isRunning = true
       exchange.admit(identity.kind !== 'anonymous')
+      // Started together with a read, so that a database can answer both at once. A write may change the rules.
+      if (!operation.writes && mayNeedCors(request)) {
+        properties = front.properties(request.account)
+        properties.catch(ignore)
+      }
       answer = await runOperation(front, operation, request, identity)
     }
     if (mayNeedCors(request)) {
-      const { cors } = await front.properties(request.account)
+      const { cors } = await (properties ?? front.properties(request.account))
       answer = withCors(cors, request, answer)
     }
   } catch (error) {
@@ -127,7 +133,7 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
       request,
     })
     if (request !== undefined && mayNeedCors(request)) {
-      answer = await corsOfError(front, request, answer)
+      answer = await corsOfError(front, request, answer, properties)
     }
   }
   const { head } = exchange
@@ -151,6 +157,9 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
     durationMs: performance.now() - startedMs,
   })
 }
+
+/** Whoever awaits the promise sees its rejection; if the operation fails first, nobody does. */
+function ignore(): void {}
 
 async function runOperation<Service>(
   front: Front<Service>,
@@ -278,9 +287,10 @@ async function corsOfError<Service>(
   front: Front<Service>,
   request: Request,
   answer: Answer,
+  properties: Promise<ServiceProperties> | undefined,
 ): Promise<Answer> {
   try {
-    const { cors } = await front.properties(request.account)
+    const { cors } = await (properties ?? front.properties(request.account))
     return withCors(cors, request, answer)
   } catch {
     return answer

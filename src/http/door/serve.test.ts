@@ -85,7 +85,7 @@ const unreadable = () => Promise.reject(new Error('the store is gone'))
 
 test('the rules are read while the operation runs', async () => {
   // Only rules that were requested before the operation ran arrive.
-  let resolve = (_: ServiceProperties): void => undefined
+  let resolve: (properties: ServiceProperties) => void = () => undefined
   let hasRun = false
   const [status, headers] = await answerOf({
     run: async () => {

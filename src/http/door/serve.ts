@@ -236,18 +236,15 @@ function checkBodyLength<Service>(operation: Operation<Service>, request: Reques
   if (bytesMax !== undefined && request.body.lengthBytes === undefined) {
     throw new StorageError('MissingContentLengthHeader')
   }
-  const lengthBytes = bytesMax ? contentBytes(request) : (request.body.lengthBytes ?? 0)
+  // Limits apply to the content. Decoding a structured message checks that its frames add no more than they must.
+  const structured = bytesMax ? parseStructuredBodyHeader(request.headers) : undefined
+  const lengthBytes = structured?.contentBytes ?? request.body.lengthBytes ?? 0
   const limit = bytesMax ?? IGNORED_BODY_BYTES_MAX
   if (lengthBytes > limit) throw tooLarge(limit)
 }
 
 /** Operations without a body ignore a short one: some clients send one with DELETE. */
 const IGNORED_BODY_BYTES_MAX = 64 * 1024
-
-/** Limits apply to the content. Decoding a structured message checks that its frames add no more than they must. */
-function contentBytes({ headers, body }: Request): number {
-  return parseStructuredBodyHeader(headers)?.contentBytes ?? body.lengthBytes ?? 0
-}
 
 /** The service's own limit is 30 seconds; clients may ask for less. */
 const TIMEOUT_SECONDS_MAX = 30

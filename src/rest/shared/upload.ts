@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { cipherBytes, encryptSource, NONCE_BYTES } from '../../extent/cipher.ts'
-import { digestOf, hashHere, type HashKind, type Hashing } from '../../extent/hash/hash.ts'
+import { crc64Of, hashHere, md5Of, type HashKind, type Hashing } from '../../extent/hash/hash.ts'
 import { freeBuffer } from '../../memory/free-buffer.ts'
 import { removeReferences } from '../../extent/content/reference.ts'
 import { encryptedPiece, wholeSlice } from '../../extent/content/slice-list.ts'
@@ -124,7 +124,7 @@ type Storing = Pick<UploadSettings, 'cipher'> & { readonly kinds: readonly HashK
 type Stored = { readonly digests: readonly string[]; readonly pieces: readonly Piece[] }
 
 function makeSmall(bytes: Uint8Array, { id, cipher, kinds }: Storing & { id: number }): Stored {
-  const digests = kinds.map((kind) => digestOf(kind, bytes))
+  const digests = kinds.map((kind) => (kind === 'md5' ? md5Of(bytes) : crc64Of(bytes)))
   if (cipher === undefined) {
     return { digests, pieces: [smallPiece(id, bytes)] }
   }

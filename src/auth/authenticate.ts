@@ -7,7 +7,7 @@ import { authenticationFailed } from './failure.ts'
 import type { BearerIdentity, Identity, UserDelegationSasIdentity } from './identity.ts'
 import { queryField, type AuthRequest } from './request.ts'
 import { authenticateServiceSas } from './sas/service-sas.ts'
-import { authenticateSharedKey, type SharedKeyScheme } from './shared-key/shared-key.ts'
+import { authenticateSharedKey } from './shared-key/shared-key.ts'
 import { authenticateUserDelegationSas } from './sas/user-delegation-sas.ts'
 import type { AuthWorld } from './world.ts'
 
@@ -36,24 +36,11 @@ function authenticateHeader(
   const scheme = authorization.slice(0, Math.max(space, 0)).toLowerCase()
   const credential = authorization.slice(space + 1).trim()
   if (scheme === 'sharedkey' || scheme === 'sharedkeylite') {
-    return verifySharedKey(request, scheme, credential, { account, wallNowMs: world.wallNowMs })
+    const name = scheme === 'sharedkey' ? 'SharedKey' : 'SharedKeyLite'
+    return authenticateSharedKey(request, name, credential, account, world.wallNowMs)
   }
   if (scheme === 'bearer') return authenticateBearer(request, credential, world)
   throw new StorageError('InvalidAuthenticationInfo')
-}
-
-function verifySharedKey(
-  request: AuthRequest,
-  scheme: 'sharedkey' | 'sharedkeylite',
-  credential: string,
-  signer: { readonly account: Account; readonly wallNowMs: number },
-): Identity {
-  const colon = credential.indexOf(':')
-  const signature = credential.slice(colon + 1)
-  if (colon <= 0 || signature === '') throw new StorageError('InvalidAuthenticationInfo')
-  if (credential.slice(0, colon) !== request.account) throw new StorageError('AuthenticationFailed')
-  const name: SharedKeyScheme = scheme === 'sharedkey' ? 'SharedKey' : 'SharedKeyLite'
-  return authenticateSharedKey(request, name, signature, signer)
 }
 
 function authenticateBearer(

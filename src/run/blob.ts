@@ -11,7 +11,7 @@ import type { BlobService } from '../rest/blob/service.ts'
 import { websiteHandler } from '../rest/blob/website.ts'
 import { CopyJobs } from '../rest/shared/copy/copy-jobs.ts'
 import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
-import { frontOf, nameReuseMs, withAnalytics, type RunContext } from './front.ts'
+import { frontOf, nameReuseMs, type RunContext } from './front.ts'
 
 export type RunningBlob = {
   readonly handler: RequestHandler
@@ -36,7 +36,7 @@ export function runBlob(context: RunContext, copySources: CopySources): RunningB
   const queryThreads = new QueryThreads(
     Math.max(1, Math.min(availableParallelism() - 1, QUERY_THREADS_MAX)),
   )
-  const world = () => copySources.services.blob.world()
+  const { world } = copySources.services.blob
   const service: BlobService = {
     ...store,
     accounts,
@@ -54,7 +54,7 @@ export function runBlob(context: RunContext, copySources: CopySources): RunningB
     service,
   } as const
   const analytics = createAnalytics(service)
-  const front = withAnalytics(frontOf(context, own, world), analytics)
+  const front = frontOf(context, own, world, analytics)
   return {
     handler: handlerOf(front),
     website: websiteHandler(service, front),

@@ -9,7 +9,7 @@ import type { SourceFiles } from '../rest/file/copy/source.ts'
 import { FILE_SERVER_HEADER } from '../rest/file/front.ts'
 import { FILE_TABLE } from '../rest/file/operations.ts'
 import type { FileService } from '../rest/file/service.ts'
-import { frontOf, nameReuseMs, withAnalytics, type RunContext } from './front.ts'
+import { frontOf, nameReuseMs, type RunContext } from './front.ts'
 
 export type RunningFile = {
   readonly handler: RequestHandler
@@ -29,7 +29,7 @@ export function runFile(
   const { store, accounts, log } = context
   const report = (error: unknown) => log.error('a copy failed', { error })
   const copyJobs = new CopyJobs({ ...store, copySources, report }, fileCopies({ ...store, kv }))
-  const world = () => copySources.services.file.world()
+  const { world } = copySources.services.file
   const service: FileService = {
     ...store,
     kv,
@@ -48,7 +48,7 @@ export function runFile(
     service,
   } as const
   return {
-    handler: handlerOf(withAnalytics(frontOf(context, own, world), analytics)),
+    handler: handlerOf(frontOf(context, own, world, analytics)),
     service,
     resumeCopies: () => copyJobs.resume(),
     stopCopies: () => copyJobs.close(),

@@ -43,9 +43,9 @@ export function frontOf<Service>(
   context: RunContext,
   own: Own<Service>,
   world: () => AuthWorld,
+  analytics?: Analytics,
 ): Front<Service> {
-  const { options, accounts, log, metrics, store } = context
-  const observe = observer(own.name, log, metrics)
+  const { options, accounts, log, store } = context
   return {
     errorAnswer,
     ...own,
@@ -57,7 +57,7 @@ export function frontOf<Service>(
     world,
     properties: (account) =>
       store.kv.read((tx) => getServiceProperties(tx, { account, service: own.name })),
-    observe,
+    observe: observer(own.name, context, analytics),
     logFault: (error, requestId) => log.error('request failed', { requestId, error }),
   }
 }
@@ -74,22 +74,7 @@ export function worldOf(
   return () => ({ accounts, nowMs: clock(), wallNowMs: wallClock(), bearer, ...own })
 }
 
-/** Reports the requests of a front to analytics too. */
-export function withAnalytics<Service>(
-  front: Front<Service>,
-  analytics: Analytics,
-): Front<Service> {
-  const { observe } = front
-  return {
-    ...front,
-    observe: (report) => {
-      observe(report)
-      analytics.record(report)
-    },
-  }
-}
-
-function observer(service: ServiceName, log: Log, metrics: Metrics) {
+function observer(service: ServiceName, { log, metrics }: RunContext, analytics?: Analytics) {
   const operations = new Map<string, OperationMetrics>()
   return (report: RequestReport): void => {
     let operation = operations.get(report.operation)
@@ -99,5 +84,6 @@ function observer(service: ServiceName, log: Log, metrics: Metrics) {
     }
     operation.record(report)
     log.access?.({ ...report, nowMs: Date.now(), bytes: report.responseBytes })
+    analytics?.record(report)
   }
 }

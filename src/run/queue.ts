@@ -6,14 +6,7 @@ import { refusingHeld } from '../rest/shared/held-name.ts'
 import { QUEUE_SERVER_HEADER, queueAccessPolicy } from '../rest/queue/front.ts'
 import { QUEUE_TABLE } from '../rest/queue/operations.ts'
 import { queueName, type QueueService } from '../rest/queue/service.ts'
-import {
-  frontOf,
-  nameReuseMs,
-  NO_PUBLIC_ACCESS,
-  withAnalytics,
-  worldOf,
-  type RunContext,
-} from './front.ts'
+import { frontOf, nameReuseMs, NO_PUBLIC_ACCESS, worldOf, type RunContext } from './front.ts'
 
 export function runQueue(context: RunContext, analytics: Analytics): RequestHandler {
   const { store, accounts } = context
@@ -25,5 +18,5 @@ export function runQueue(context: RunContext, analytics: Analytics): RequestHand
   const serverHeader = QUEUE_SERVER_HEADER
   const table = service.nameReuseMs === 0 ? QUEUE_TABLE : refusingHeld(QUEUE_TABLE, queueName)
   const own = { name: 'queue', serverHeader, table, service } as const
-  return handlerOf(withAnalytics(frontOf(context, own, world), analytics))
+  return handlerOf(frontOf(context, own, world, analytics))
 }

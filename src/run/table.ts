@@ -7,14 +7,7 @@ import { TABLE_SERVER_HEADER, tableAccessPolicy } from '../rest/table/front.ts'
 import { TABLE_TABLE } from '../rest/table/operations.ts'
 import { tableErrorAnswer } from '../rest/table/table-error.ts'
 import { requestedTable, type TableService } from '../rest/table/service.ts'
-import {
-  frontOf,
-  nameReuseMs,
-  NO_PUBLIC_ACCESS,
-  withAnalytics,
-  worldOf,
-  type RunContext,
-} from './front.ts'
+import { frontOf, nameReuseMs, NO_PUBLIC_ACCESS, worldOf, type RunContext } from './front.ts'
 
 export function runTable(context: RunContext, analytics: Analytics): RequestHandler {
   const service: TableService = {
@@ -31,5 +24,5 @@ export function runTable(context: RunContext, analytics: Analytics): RequestHand
   const table = service.nameReuseMs === 0 ? TABLE_TABLE : refusingHeld(TABLE_TABLE, requestedTable)
   const errorAnswer = tableErrorAnswer
   const own = { name: 'table', serverHeader, table, service, errorAnswer } as const
-  return handlerOf(withAnalytics(frontOf(context, own, world), analytics))
+  return handlerOf(frontOf(context, own, world, analytics))
 }

@@ -1,7 +1,7 @@
 // Put Range and Clear Range: the bytes that change, the responses, and all errors.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { crc64Of } from '../../src/rest/shared/body-hashes.ts'
+import { crc64Of } from '../../src/extent/hash/hash.ts'
 import { assertRefused, md5Of, type Headers } from '../harness.ts'
 import { startFileFixture } from './fixture.ts'
 

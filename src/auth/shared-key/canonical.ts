@@ -1,56 +1,43 @@
 // The canonical headers and resource of Shared Key
 // (https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key). Clients disagree on the order
 // of headers and on the form of their values, so a request has several canonical forms.
-import type { AuthRequest } from '../request.ts'
+import { headerText, type AuthRequest } from '../request.ts'
 
 /** From this version on, headers without a value are signed too. */
 const EMPTY_VALUES_VERSION = '2016-05-31'
 
-/** As documented: in ordinal order, with the values as received. */
-export function canonicalHeaders(request: AuthRequest): string {
-  return headerLines(request, storageHeaderNames(request), asReceived)
+/** As documented: in ordinal order, with the values as received. Clients use other orders and forms too. */
+export function canonicalHeaders(
+  request: AuthRequest,
+  names: readonly string[] = storageHeaderNames(request),
+  form?: (value: string) => string,
+): string {
+  const keepEmpty = request.version >= EMPTY_VALUES_VERSION
+  let text = ''
+  for (const name of names) {
+    const received = headerText(request, name)
+    const value = form === undefined ? received : form(received)
+    if (value !== '' || keepEmpty) text += name + ':' + value + '\n'
+  }
+  return text
 }
 
 /** The other forms in which clients sign the same headers: at most five. */
 export function otherCanonicalHeaders(request: AuthRequest): ReadonlySet<string> {
   const ordinal = storageHeaderNames(request)
   const orders = [ordinal, sortedByCulture(ordinal)]
-  const forms = [asReceived, folded, asUtf8]
+  const forms = [undefined, folded, asUtf8]
   const texts = new Set(
-    orders.flatMap((names) => forms.map((form) => headerLines(request, names, form))),
+    orders.flatMap((names) => forms.map((form) => canonicalHeaders(request, names, form))),
   )
-  texts.delete(headerLines(request, ordinal, asReceived))
+  texts.delete(canonicalHeaders(request, ordinal))
   return texts
-}
-
-function headerLines(
-  request: AuthRequest,
-  names: readonly string[],
-  form: (value: string) => string,
-): string {
-  const keepEmpty = request.version >= EMPTY_VALUES_VERSION
-  let text = ''
-  for (const name of names) {
-    const value = form(headerValue(request, name))
-    if (value !== '' || keepEmpty) text += name + ':' + value + '\n'
-  }
-  return text
 }
 
 function storageHeaderNames(request: AuthRequest): string[] {
   const names: string[] = []
   for (const name of Object.keys(request.headers)) if (name.startsWith('x-ms-')) names.push(name)
   return names.sort()
-}
-
-function headerValue(request: AuthRequest, name: string): string {
-  const header = request.headers[name]
-  if (header === undefined) return ''
-  return typeof header === 'string' ? header : header.join(',')
-}
-
-function asReceived(value: string): string {
-  return value
 }
 
 function folded(value: string): string {

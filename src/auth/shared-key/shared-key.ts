@@ -2,6 +2,7 @@
 // request, so the documented form is built by plain concatenation; the other forms are tried only if it does not
 // match.
 import type { Account } from '../../storage/shared/account.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import {
   canonicalHeaders,
   canonicalResource,
@@ -12,7 +13,7 @@ import {
 import { authenticationFailed } from '../failure.ts'
 import type { SharedKeyIdentity } from '../identity.ts'
 import { headerText, type AuthRequest } from '../request.ts'
-import { isSignedBy } from '../signature.ts'
+import { isSameSignature, sign } from '../signature.ts'
 
 export type SharedKeyScheme = 'SharedKey' | 'SharedKeyLite'
 
@@ -25,19 +26,25 @@ const RFC_1123 = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GM
 
 const IDENTITY: SharedKeyIdentity = { kind: 'sharedKey' }
 
+/** `credential` is the account's name and the signature, with a colon between them. */
 export function authenticateSharedKey(
   request: AuthRequest,
   scheme: SharedKeyScheme,
-  signature: string,
-  signer: { readonly account: Account; readonly wallNowMs: number },
+  credential: string,
+  account: Account,
+  wallNowMs: number,
 ): SharedKeyIdentity {
-  checkDate(request, signer.wallNowMs)
+  const colon = credential.indexOf(':')
+  const signature = credential.slice(colon + 1)
+  if (colon <= 0 || signature === '') throw new StorageError('InvalidAuthenticationInfo')
+  if (credential.slice(0, colon) !== request.account) throw new StorageError('AuthenticationFailed')
+  checkDate(request, wallNowMs)
   const paths = signedPaths(request)
   const text = stringToSign(request, scheme, paths[0] ?? '/')
-  if (isSignedByAny(signer.account, text, signature)) return IDENTITY
+  if (isSignedByAny(account, text, signature)) return IDENTITY
   if (text.length <= VARIED_LENGTH_MAX) {
     for (const other of otherStringsToSign(request, scheme, paths)) {
-      if (other !== text && isSignedByAny(signer.account, other, signature)) return IDENTITY
+      if (other !== text && isSignedByAny(account, other, signature)) return IDENTITY
     }
   }
   throw authenticationFailed(
@@ -47,7 +54,9 @@ export function authenticateSharedKey(
 }
 
 function isSignedByAny(account: Account, text: string, signature: string): boolean {
-  for (const key of account.keys) if (isSignedBy(key.secret, text, signature)) return true
+  for (const { secret } of account.keys) {
+    if (isSameSignature(sign(secret, text), signature)) return true
+  }
   return false
 }
 

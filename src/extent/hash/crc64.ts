@@ -19,40 +19,41 @@ export type Crc64 = {
 
 export function createCrc64(): Crc64 {
   const state = { low: -1, high: -1 }
-  return {
-    update: (chunk) => {
-      const folded = chunk.length - (chunk.length % STRIDE)
-      foldEight(state, chunk, folded)
-      foldOne(state, chunk.subarray(folded))
-    },
-    digest: () => {
-      const bytes = Buffer.allocUnsafe(8)
-      bytes.writeInt32LE(~state.low, 0)
-      bytes.writeInt32LE(~state.high, 4)
-      return bytes
-    },
-  }
+  return { update: (chunk) => update(state, chunk), digest: () => digest(state) }
 }
 
 export function crc64(bytes: Uint8Array): Buffer {
-  const crc = createCrc64()
-  crc.update(bytes)
-  return crc.digest()
+  const state = { low: -1, high: -1 }
+  update(state, bytes)
+  return digest(state)
 }
 
 type State = { low: number; high: number }
 
-function foldEight(state: State, bytes: Uint8Array, end: number): void {
+function update(state: State, bytes: Uint8Array): void {
   let { low, high } = state
-  const view = new DataView(bytes.buffer, bytes.byteOffset, end)
-  for (let i = 0; i < end; i += STRIDE) {
-    const a = low ^ view.getInt32(i, true)
-    const b = high ^ view.getInt32(i + 4, true)
+  const end = bytes.length - (bytes.length % STRIDE)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  for (let at = 0; at < end; at += STRIDE) {
+    const a = low ^ view.getInt32(at, true)
+    const b = high ^ view.getInt32(at + 4, true)
     low = fold(LOW, a, b)
     high = fold(HIGH, a, b)
   }
+  for (let at = end; at < bytes.length; at += 1) {
+    const index = (low ^ view.getUint8(at)) & 0xff
+    low = ((low >>> 8) | (high << 24)) ^ (LOW[index] ?? 0)
+    high = (high >>> 8) ^ (HIGH[index] ?? 0)
+  }
   state.low = low
   state.high = high
+}
+
+function digest({ low, high }: State): Buffer {
+  const bytes = Buffer.allocUnsafe(8)
+  bytes.writeInt32LE(~low, 0)
+  bytes.writeInt32LE(~high, 4)
+  return bytes
 }
 
 /** One half of the XOR of eight table entries; the first byte is followed by the most zeros. */
@@ -67,14 +68,6 @@ function fold(table: Int32Array, a: number, b: number): number {
     (table[0x100 | ((b >>> 16) & 0xff)] ?? 0) ^
     (table[b >>> 24] ?? 0)
   )
-}
-
-function foldOne(state: State, bytes: Uint8Array): void {
-  for (const byte of bytes) {
-    const index = (state.low ^ byte) & 0xff
-    state.low = ((state.low >>> 8) | (state.high << 24)) ^ (LOW[index] ?? 0)
-    state.high = (state.high >>> 8) ^ (HIGH[index] ?? 0)
-  }
 }
 
 function fillTables(byte: number): void {

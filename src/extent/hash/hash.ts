@@ -37,9 +37,14 @@ export function crc64Hasher(): DigestHasher {
   return createCrc64()
 }
 
-/** The digest in base64. For short inputs, creating a Buffer for the digest takes longer than hashing. */
-export function digestOf(kind: HashKind, bytes: Uint8Array): string {
-  return kind === 'md5' ? hash('md5', bytes, 'base64') : crc64(bytes).toString('base64')
+/** The MD5 in base64. For short inputs, creating a Buffer for the digest takes longer than hashing. */
+export function md5Of(bytes: Uint8Array): string {
+  return hash('md5', bytes, 'base64')
+}
+
+/** The CRC-64 in base64. */
+export function crc64Of(bytes: Uint8Array): string {
+  return crc64(bytes).toString('base64')
 }
 
 /** Hashes in the calling thread, for short bodies. */

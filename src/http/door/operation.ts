@@ -80,10 +80,10 @@ export function tableOf<Service>(
     find(request: Request): Operation<Service> {
       const level = levelOf(request)
       const [restype, comp] = [request.query.get('restype'), request.query.get('comp')]
-      const found = rows.get(lineOf(request.method, level, restype, comp))
-      const operation = found?.find((row) => row.when === undefined || row.when(request))
-      if (operation === undefined) throw noSuchOperation(operations, level, request)
-      return operation
+      for (const row of rows.get(lineOf(request.method, level, restype, comp)) ?? []) {
+        if (row.when === undefined || row.when(request)) return row
+      }
+      throw noSuchOperation(operations, level, request)
     },
   }
 }

@@ -86,6 +86,7 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
   let identity: Identity | undefined
   let errorCode: string | undefined
   let isRunning = false
+  let properties: Promise<ServiceProperties> | undefined
   try {
     request = decodeRequest(front, exchange, requestId)
     if (request.version === NO_VERSION) request = await withVersion(front, request)
@@ -102,10 +103,15 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
       if (authorizing !== undefined) await authorizing
       isRunning = true
       exchange.admit(identity.kind !== 'anonymous')
+      // Started together with a read, so that a database can answer both at once. A write may change the rules.
+      if (!operation.writes && mayNeedCors(request)) {
+        properties = front.properties(request.account)
+        properties.catch(ignore)
+      }
       answer = await runOperation(front, operation, request, identity)
     }
     if (mayNeedCors(request)) {
-      const { cors } = await front.properties(request.account)
+      const { cors } = await (properties ?? front.properties(request.account))
       answer = withCors(cors, request, answer)
     }
   } catch (error) {
@@ -127,7 +133,7 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
       request,
     })
     if (request !== undefined && mayNeedCors(request)) {
-      answer = await corsOfError(front, request, answer)
+      answer = await corsOfError(front, request, answer, properties)
     }
   }
   const { head } = exchange
@@ -151,6 +157,9 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
     durationMs: performance.now() - startedMs,
   })
 }
+
+/** Whoever awaits the promise sees its rejection; if the operation fails first, nobody does. */
+function ignore(): void {}
 
 async function runOperation<Service>(
   front: Front<Service>,
@@ -227,18 +236,15 @@ function checkBodyLength<Service>(operation: Operation<Service>, request: Reques
   if (bytesMax !== undefined && request.body.lengthBytes === undefined) {
     throw new StorageError('MissingContentLengthHeader')
   }
-  const lengthBytes = bytesMax ? contentBytes(request) : (request.body.lengthBytes ?? 0)
+  // Limits apply to the content. Decoding a structured message checks that its frames add no more than they must.
+  const structured = bytesMax ? parseStructuredBodyHeader(request.headers) : undefined
+  const lengthBytes = structured?.contentBytes ?? request.body.lengthBytes ?? 0
   const limit = bytesMax ?? IGNORED_BODY_BYTES_MAX
   if (lengthBytes > limit) throw tooLarge(limit)
 }
 
 /** Operations without a body ignore a short one: some clients send one with DELETE. */
 const IGNORED_BODY_BYTES_MAX = 64 * 1024
-
-/** Limits apply to the content. Decoding a structured message checks that its frames add no more than they must. */
-function contentBytes({ headers, body }: Request): number {
-  return parseStructuredBodyHeader(headers)?.contentBytes ?? body.lengthBytes ?? 0
-}
 
 /** The service's own limit is 30 seconds; clients may ask for less. */
 const TIMEOUT_SECONDS_MAX = 30
@@ -278,9 +284,10 @@ async function corsOfError<Service>(
   front: Front<Service>,
   request: Request,
   answer: Answer,
+  properties: Promise<ServiceProperties> | undefined,
 ): Promise<Answer> {
   try {
-    const { cors } = await front.properties(request.account)
+    const { cors } = await (properties ?? front.properties(request.account))
     return withCors(cors, request, answer)
   } catch {
     return answer

@@ -2,7 +2,7 @@
 // the server; `--strictApiVersion` accepts only versions that the service has had. Versions are dates, so they
 // compare as text.
 import type { ReadRule } from '../../storage/shared/condition.ts'
-import { invalidHeader, invalidQuery, type StorageError } from '../../storage/shared/error.ts'
+import { invalidHeader, invalidQuery } from '../../storage/shared/error.ts'
 import { optionalHeader, type HeaderFields } from '../protocol/header.ts'
 
 // prettier-ignore
@@ -28,25 +28,18 @@ export function serviceVersion(
   fallback: string = FALLBACK_VERSION,
 ): string {
   const explicit = query.get('api-version')
-  if (explicit) return checked(explicit, strict, () => invalidQuery('api-version', explicit))
   const header = optionalHeader(headers, 'x-ms-version')
-  if (header !== undefined)
-    return checked(header, strict, () => invalidHeader('x-ms-version', header))
-  const signed = query.get('sv')
-  if (signed) return checked(signed, strict, () => invalidQuery('sv', signed))
-  return fallback
+  const version = explicit || header || query.get('sv') || fallback
+  if (version === fallback || KNOWN_VERSIONS.has(version)) return version
+  if (!strict && isWellFormed(version)) return version
+  if (!explicit && version === header) throw invalidHeader('x-ms-version', version)
+  throw invalidQuery(explicit ? 'api-version' : 'sv', version)
 }
 
 /** The version for an answer to a request whose version could not be decoded. */
 export function echoedVersion(headers: HeaderFields): string {
   const header = optionalHeader(headers, 'x-ms-version')
   return header !== undefined && isWellFormed(header) ? header : FALLBACK_VERSION
-}
-
-function checked(version: string, strict: boolean, refuse: () => StorageError): string {
-  if (KNOWN_VERSIONS.has(version)) return version
-  if (strict || !isWellFormed(version)) throw refuse()
-  return version
 }
 
 function isWellFormed(version: string): boolean {

@@ -55,10 +55,10 @@ function decodeField(text: string): string {
 export function decodeSegments(rawPath: string): readonly string[] {
   if (rawPath === '') return []
   const slash = rawPath.indexOf('/')
-  if (slash < 0) return [decodePath(rawPath)]
-  const first = decodePath(rawPath.slice(0, slash))
+  if (slash < 0) return [decodePercent(rawPath)]
+  const first = decodePercent(rawPath.slice(0, slash))
   // `/c/?restype=container` is the container.
-  return slash === rawPath.length - 1 ? [first] : [first, decodePath(rawPath.slice(slash + 1))]
+  return slash === rawPath.length - 1 ? [first] : [first, decodePercent(rawPath.slice(slash + 1))]
 }
 
 /**
@@ -66,7 +66,7 @@ export function decodeSegments(rawPath: string): readonly string[] {
  * a slash is an ordinary character. `T` and `T()` are the same.
  */
 export function decodeTableSegments(rawPath: string): readonly string[] {
-  const path = decodePath(rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath)
+  const path = decodePercent(rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath)
   if (path === '') return []
   const open = path.indexOf('(')
   if (open < 0) return [path]
@@ -74,11 +74,10 @@ export function decodeTableSegments(rawPath: string): readonly string[] {
   return keys === '()' ? [path.slice(0, open)] : [path.slice(0, open), keys]
 }
 
-export function decodePath(text: string): string {
-  return decodePercent(text, 'InvalidUri')
-}
-
-function decodePercent(text: string, code: 'InvalidUri' | 'RequestUrlFailedToParse'): string {
+export function decodePercent(
+  text: string,
+  code: 'InvalidUri' | 'RequestUrlFailedToParse' = 'InvalidUri',
+): string {
   if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)

@@ -43,13 +43,15 @@ export const CONTINUE = `HTTP/1.1 100 ${reasonOf(100)}\r\n\r\n`
 /** Each list is name, value, name, value …; each character is one byte (Latin-1). */
 export type HeaderLists = readonly (readonly string[])[]
 
+const statusLines: string[] = []
+
 export function responseHead(
   status: number,
   lists: HeaderLists,
   ending: string,
   nowMs: number,
 ): string {
-  let text = statusLine(status)
+  let text = (statusLines[status] ??= `HTTP/1.1 ${status} ${reasonOf(status)}\r\n`)
   for (const headers of lists) text += derived(headers, 'lines', () => linesOf(headers))
   return `${text}Date: ${formatHttpDate(nowMs)}\r\n${ending}\r\n`
 }
@@ -70,10 +72,4 @@ export const CLOSE = 'Connection: close\r\n'
 export function keepAliveEnding(keepAliveMs: number): string {
   const seconds = Math.floor(keepAliveMs / 1_000)
   return `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n`
-}
-
-const statusLines: string[] = []
-
-function statusLine(status: number): string {
-  return (statusLines[status] ??= `HTTP/1.1 ${status} ${reasonOf(status)}\r\n`)
 }

@@ -15,8 +15,10 @@ import { copyHeaders, pushIf, validators } from '../shared/answer-header.ts'
 
 /** Headers of the answer to a write: validators, the new version, and the encryption. */
 export function writtenHeaders(blob: Blob): string[] {
-  const headers = [...validators(blob), ...versionHeaders(blob)]
-  return [...headers, ...requestEncryptionHeaders(blob.encryption)]
+  const headers = validators(blob)
+  if (blob.version !== undefined) headers.push(...versionHeaders(blob))
+  headers.push(...requestEncryptionHeaders(blob.encryption))
+  return headers
 }
 
 export function versionHeaders({ version }: Blob): string[] {
@@ -30,12 +32,11 @@ export function snapshotEncryptionHeaders({ encryption, metadata }: Partial<Blob
 }
 
 export function requestEncryptionHeaders(encryption: BlobEncryption | undefined): string[] {
-  const isEncrypted = encryption === undefined ? 'false' : 'true'
-  return ['x-ms-request-server-encrypted', isEncrypted, ...keyHeaders(encryption)]
+  if (encryption === undefined) return ['x-ms-request-server-encrypted', 'false']
+  return ['x-ms-request-server-encrypted', 'true', ...keyHeaders(encryption)]
 }
 
-function keyHeaders(encryption: BlobEncryption | undefined): string[] {
-  if (encryption === undefined) return []
+function keyHeaders(encryption: BlobEncryption): string[] {
   if ('scope' in encryption) return ['x-ms-encryption-scope', encryption.scope]
   return ['x-ms-encryption-key-sha256', encryption.keySha256]
 }

@@ -1,4 +1,5 @@
 // Put Blob of a block blob, and Get Blob. Decode once, call storage, encode.
+import { crc64Of, md5Of } from '../../extent/hash/hash.ts'
 import { optionalMd5, requiredHeader } from '../../http/protocol/header.ts'
 import type { Answer, Request } from '../../http/door/operation.ts'
 import type { Blob } from '../../storage/blob/record.ts'
@@ -8,14 +9,7 @@ import { unlessEncryptionNeeded } from '../../storage/shared/encryption-needed.t
 import { checkTierOfType } from '../../storage/blob/tier.ts'
 import { invalidHeader } from '../../storage/shared/error.ts'
 import { withOverrides } from '../shared/answer-header.ts'
-import {
-  checkHashes,
-  checkMd5,
-  crc64Of,
-  decodeHashes,
-  md5Of,
-  type BodyHashes,
-} from '../shared/body-hashes.ts'
+import { checkHashes, checkMd5, decodeHashes, type BodyHashes } from '../shared/body-hashes.ts'
 import { contentAnswer } from '../shared/content-answer.ts'
 import {
   bodySource,

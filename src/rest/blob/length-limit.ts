@@ -1,6 +1,5 @@
 // Maximum body lengths of uploads, by service version. A request with an older version gets the limit of that version.
 import { tooLarge } from '../../http/protocol/body.ts'
-import { isAtLeast } from '../../http/door/version.ts'
 
 const MIB = 1024 * 1024
 
@@ -28,7 +27,8 @@ export const APPEND_BLOCK_LIMITS: LengthLimits = [
 export const PUT_PAGE_LIMITS: LengthLimits = [['', 4 * MIB]]
 
 export function lengthBytesMax(limits: LengthLimits, version: string): number {
-  return limits.find(([since]) => isAtLeast(version, since))?.[1] ?? 0
+  for (const [since, bytesMax] of limits) if (version >= since) return bytesMax
+  return 0
 }
 
 export function newestLengthBytesMax([[, newest]]: LengthLimits): number {

@@ -1,6 +1,5 @@
 // A SAS may set the encryption scope of the blobs written with it (`ses`). Operations see it as the header of the
 // request. Reads are not restricted ("Create a service SAS", specify the encryption scope).
-import type { Identity } from '../../auth/identity.ts'
 import { optionalHeader } from '../../http/protocol/header.ts'
 import type { Operation } from '../../http/door/operation.ts'
 import { invalidHeader } from '../../storage/shared/error.ts'
@@ -14,15 +13,11 @@ export function withSasScope(operation: Operation<BlobService>): Operation<BlobS
 }
 
 function scopedCall(call: BlobCall): BlobCall {
-  const scope = sasScope(call.identity)
+  const { request, identity } = call
+  const scope = 'encryptionScope' in identity ? identity.encryptionScope : undefined
   if (scope === undefined) return call
-  const { request } = call
   const own = optionalHeader(request.headers, SCOPE)
   // "Shared access signature error codes": header and SAS must not differ.
   if (own !== undefined && own !== scope) throw invalidHeader(SCOPE, own)
   return { ...call, request: { ...request, headers: { ...request.headers, [SCOPE]: scope } } }
-}
-
-function sasScope(identity: Identity): string | undefined {
-  return 'encryptionScope' in identity ? identity.encryptionScope : undefined
 }

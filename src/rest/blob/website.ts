@@ -7,7 +7,7 @@ import { errorHeaders, storageErrorOf } from '../../http/door/error.ts'
 import { decodeConditions } from '../../http/protocol/header.ts'
 import type { Exchange, RequestHandler } from '../../http/protocol/exchange.ts'
 import type { Answer } from '../../http/door/operation.ts'
-import { decodePath } from '../../http/protocol/query.ts'
+import { decodePercent } from '../../http/protocol/query.ts'
 import { contentRange, decodeRange } from '../../http/protocol/range.ts'
 import type { RequestHead } from '../../http/protocol/request-head.ts'
 import { respond } from '../../http/door/respond.ts'
@@ -88,14 +88,14 @@ function siteOf({ accounts }: BlobService, { headers, target }: RequestHead) {
   const rawPath = target.split('?', 1)[0] ?? '/'
   const label = headers.host?.split('.', 1)[0]?.toLowerCase() ?? ''
   if (accounts.get(label) !== undefined)
-    return { account: label, path: decodePath(rawPath.slice(1)) }
+    return { account: label, path: decodePercent(rawPath.slice(1)) }
   const [segment = '', ...rest] = rawPath.slice(1).split('/')
   if (accounts.get(segment) !== undefined) {
-    return { account: segment, path: decodePath(rest.join('/')) }
+    return { account: segment, path: decodePercent(rest.join('/')) }
   }
   const [only, ...others] = accounts.names()
   if (only === undefined || others.length > 0) throw new StorageError('WebContentNotFound')
-  return { account: only, path: decodePath(rawPath.slice(1)) }
+  return { account: only, path: decodePercent(rawPath.slice(1)) }
 }
 
 /** The blobs to try for a path, in order: the path itself, then the index document of that folder. */

@@ -8,7 +8,7 @@ import {
   type HeaderFields,
 } from '../../http/protocol/header.ts'
 import type { Answer } from '../../http/door/operation.ts'
-import { decodePath } from '../../http/protocol/query.ts'
+import { decodePercent } from '../../http/protocol/query.ts'
 import { invalidHeader, StorageError } from '../../storage/shared/error.ts'
 import { parseFilePath } from '../../storage/file/tree/file-name.ts'
 import { checkNfs } from '../../storage/file/tree/link.ts'
@@ -52,7 +52,7 @@ function decodeTarget(headers: HeaderFields): string {
 function decodeText(headers: HeaderFields, name: string): string {
   const text = requiredHeader(headers, name)
   if (text.length > TEXT_LENGTH_MAX) throw invalidHeader(name, text.slice(0, TEXT_LENGTH_MAX))
-  return decodePath(text)
+  return decodePercent(text)
 }
 
 export async function runCreateSymbolicLink({ request, service }: FileCall): Promise<Answer> {

@@ -1,5 +1,4 @@
 // Checksums of a body: decodes what the client sent and compares it with what was computed.
-import { digestOf } from '../../extent/hash/hash.ts'
 import { optionalCrc64, optionalMd5 } from '../../http/protocol/header.ts'
 import type { Request } from '../../http/door/operation.ts'
 import { StorageError } from '../../storage/shared/error.ts'
@@ -10,31 +9,23 @@ export type BodyHashes = {
   readonly crc64: string | undefined
 }
 
-/** Hashes of the request's own body. */
-export function decodeHashes(request: Request): BodyHashes {
-  return decodePair(request, 'content-md5', 'x-ms-content-crc64')
-}
-
 /** Hashes of the bytes read from a copy source. */
 export function decodeSourceHashes(request: Request): BodyHashes {
-  return decodePair(request, 'x-ms-source-content-md5', 'x-ms-source-content-crc64')
+  return decodeHashes(request, 'x-ms-source-content-md5', 'x-ms-source-content-crc64')
 }
 
-function decodePair({ headers }: Request, md5Name: string, crc64Name: string): BodyHashes {
+/** Hashes of the request's own body, unless other headers are named. */
+export function decodeHashes(
+  { headers }: Request,
+  md5Name = 'content-md5',
+  crc64Name = 'x-ms-content-crc64',
+): BodyHashes {
   const md5 = optionalMd5(headers, md5Name)
   const crc64 = optionalCrc64(headers, crc64Name)
   if (md5 !== undefined && crc64 !== undefined) {
     throw new StorageError('BothCrc64AndMd5HeaderPresent')
   }
   return { md5, crc64 }
-}
-
-export function md5Of(bytes: Uint8Array): string {
-  return digestOf('md5', bytes)
-}
-
-export function crc64Of(bytes: Uint8Array): string {
-  return digestOf('crc64', bytes)
 }
 
 export function checkHashes(

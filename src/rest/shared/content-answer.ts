@@ -1,6 +1,7 @@
 // Answers Get Blob and Get File with the bytes of a blob or a file.
 import type { Answer, Request } from '../../http/door/operation.ts'
 import type { ByteRange } from '../../extent/content/interval-map.ts'
+import { crc64Of, md5Of } from '../../extent/hash/hash.ts'
 import { decodeRangeHash } from '../../http/protocol/range.ts'
 import {
   encodeStructuredBody,
@@ -8,7 +9,6 @@ import {
   STRUCTURED_BODY,
   structuredBodyLength,
 } from '../../http/protocol/structured-body.ts'
-import { crc64Of, md5Of } from './body-hashes.ts'
 import { collect, once } from './upload.ts'
 
 /** Bytes in memory, or a stream of them. */

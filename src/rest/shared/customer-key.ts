@@ -19,6 +19,20 @@ export type CustomerKey = {
 /** 32 bytes in base64. Like .NET, it ignores the bits after the last byte. */
 const BASE64_OF_32 = /^[A-Za-z0-9+/]{43}=$/
 
+/** Built once, as those of conditions (http/protocol/header.ts). */
+const NAMES = {
+  '': {
+    keyName: 'x-ms-encryption-key',
+    sha256Name: 'x-ms-encryption-key-sha256',
+    algorithmName: 'x-ms-encryption-algorithm',
+  },
+  'source-': {
+    keyName: 'x-ms-source-encryption-key',
+    sha256Name: 'x-ms-source-encryption-key-sha256',
+    algorithmName: 'x-ms-source-encryption-algorithm',
+  },
+}
+
 /**
  * Decodes the key of the request or, with `source-`, of its copy source. A write needs all three headers; a read may
  * omit the algorithm (Provide an encryption key on a request to Blob storage). The algorithm without a key is
@@ -30,9 +44,7 @@ export function decodeCustomerKey(
   prefix: '' | 'source-' = '',
   use: 'read' | 'write' = 'write',
 ): CustomerKey | undefined {
-  const keyName = `x-ms-${prefix}encryption-key`
-  const sha256Name = `${keyName}-sha256`
-  const algorithmName = `x-ms-${prefix}encryption-algorithm`
+  const { keyName, sha256Name, algorithmName } = NAMES[prefix]
   if ((optionalHeader(headers, keyName) ?? optionalHeader(headers, sha256Name)) === undefined) {
     return undefined
   }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { cipherBytes, encryptSource, NONCE_BYTES } from '../../extent/cipher.ts'
-import { digestOf, hashHere, type HashKind, type Hashing } from '../../extent/hash/hash.ts'
+import { crc64Of, hashHere, md5Of, type HashKind, type Hashing } from '../../extent/hash/hash.ts'
 import { freeBuffer } from '../../memory/free-buffer.ts'
 import { removeReferences } from '../../extent/content/reference.ts'
 import { encryptedPiece, wholeSlice } from '../../extent/content/slice-list.ts'
@@ -98,11 +98,10 @@ export async function upload(
   const { lengthBytes } = source
   const id = service.newId()
   const isSmall = maySmall && lengthBytes > 0 && lengthBytes <= SMALL_BYTES_MAX
-  const { digests, pieces } = isSmall
+  const stored = isSmall
     ? makeSmall(await readSmall(source), { id, cipher, kinds })
     : await writePieces(service, source, { cipher, kinds })
-  const digest = (kind: HashKind): string | undefined => digests[kinds.indexOf(kind)]
-  const uploaded = { id, lengthBytes, pieces, md5: digest('md5'), crc64: digest('crc64') }
+  const uploaded = { id, lengthBytes, ...stored }
   try {
     checkHashes(hashes, uploaded)
   } catch (error) {
@@ -121,16 +120,15 @@ const HASH_KINDS: readonly HashKind[] = ['md5', 'crc64']
 
 type Storing = Pick<UploadSettings, 'cipher'> & { readonly kinds: readonly HashKind[] }
 
-type Stored = { readonly digests: readonly string[]; readonly pieces: readonly Piece[] }
+type Stored = BodyHashes & { readonly pieces: readonly Piece[] }
 
 function makeSmall(bytes: Uint8Array, { id, cipher, kinds }: Storing & { id: number }): Stored {
-  const digests = kinds.map((kind) => digestOf(kind, bytes))
-  if (cipher === undefined) {
-    return { digests, pieces: [smallPiece(id, bytes)] }
-  }
+  const md5 = kinds.includes('md5') ? md5Of(bytes) : undefined
+  const crc64 = kinds.includes('crc64') ? crc64Of(bytes) : undefined
+  if (cipher === undefined) return { md5, crc64, pieces: [smallPiece(id, bytes)] }
   const nonce = randomBytes(NONCE_BYTES)
   const sealed = cipherBytes(bytes, cipher.key, nonce)
-  return { digests, pieces: [encryptedPiece(smallPiece(id, sealed), nonce)] }
+  return { md5, crc64, pieces: [encryptedPiece(smallPiece(id, sealed), nonce)] }
 }
 
 async function writePieces(
@@ -142,23 +140,25 @@ async function writePieces(
   if (lengthBytes === 0) {
     // There is nothing to store, but reading to the end may still reveal a malformed body.
     await collect(source.stream())
-    return { digests: await digestsOf(hashHere(kinds)), pieces: [] }
+    return { ...(await hashesOf(hashHere(kinds), kinds)), pieces: [] }
   }
   if (cipher === undefined) {
     const hashing = hashThreads.begin(kinds, lengthBytes)
     const written = extents.write(source.stream(), lengthBytes, [hashing], source.used)
     const slice = await written.catch((error: unknown) => abandon(hashing, error))
-    return { digests: await digestsOf(hashing), pieces: [wholeSlice(slice)] }
+    return { ...(await hashesOf(hashing, kinds)), pieces: [wholeSlice(slice)] }
   }
   // Encryption passes chunks on without waiting for a hash thread, so the hash is computed on this one.
   const [hashing, nonce] = [hashHere(kinds), randomBytes(NONCE_BYTES)]
   const sealed = encryptSource(source.stream(), cipher.key, nonce, [hashing])
   const slice = await extents.write(sealed, lengthBytes, [])
-  return { digests: await digestsOf(hashing), pieces: [encryptedPiece(wholeSlice(slice), nonce)] }
+  const pieces = [encryptedPiece(wholeSlice(slice), nonce)]
+  return { ...(await hashesOf(hashing, kinds)), pieces }
 }
 
-async function digestsOf(hashing: Hashing): Promise<string[]> {
-  return (await hashing.digests()).map((bytes) => Buffer.from(bytes).toString('base64'))
+async function hashesOf(hashing: Hashing, kinds: readonly HashKind[]): Promise<BodyHashes> {
+  const digests = (await hashing.digests()).map((bytes) => Buffer.from(bytes).toString('base64'))
+  return { md5: digests[kinds.indexOf('md5')], crc64: digests[kinds.indexOf('crc64')] }
 }
 
 function abandon(hashing: Hashing, error: unknown): never {

@@ -10,7 +10,7 @@ import { laterMs } from '../shared/modified.ts'
 import type { Moment } from '../../node/moment.ts'
 import { requireContainer, type Container, type ContainerAddress } from './container/container.ts'
 import { checkEncryption, encryptionForWrite } from './encryption.ts'
-import { checkNotIncremental, checkBlobWrite, conditionState, type BlobGuard } from './guard.ts'
+import { checkNotIncremental, checkBlobWrite, type BlobGuard } from './guard.ts'
 import { blobKey, pastBlobKey } from './keys.ts'
 import type { Blob, PastBlob, StoredBlob } from './record.ts'
 import { checkOnline } from './tier.ts'
@@ -38,8 +38,9 @@ export type ExistingTarget = Target & { readonly stored: StoredBlob }
 export function* findBlob(tx: ReadTx, address: BlobAddress, nowMs: number): Step<Target> {
   const container = yield* requireContainer(tx, address)
   const key = blobKey(container.id, address.blob)
-  const stored = yield* getStored<Blob>(tx, key)
-  if (stored === undefined) return { container, key, stored }
+  const record = yield* tx.get(key)
+  if (record === undefined) return { container, key, stored: undefined }
+  const stored = decodeStored<Blob>(record)
   if (isBlobExpired(stored.blob, nowMs)) {
     return { container, key, stored: undefined, expired: stored.blob }
   }
@@ -56,7 +57,8 @@ export function* findBlobAt(tx: ReadTx, address: BlobAddress, nowMs: number): St
   }
   const container = yield* requireContainer(tx, address)
   const key = pastBlobKey(container.id, address.blob, stampOf(at))
-  const stored = yield* getStored<PastBlob>(tx, key)
+  const record = yield* tx.get(key)
+  const stored = record === undefined ? undefined : decodeStored<PastBlob>(record)
   const isIt =
     stored !== undefined && stored.blob.deleted === undefined && stored.blob.kind === kindOf(at)
   if (isIt) return { container, key, stored }
@@ -88,7 +90,7 @@ export function* readBlob(
   checkSatisfiable(guard.conditions)
   const target = requireBlob(yield* findBlobAt(tx, address, nowMs))
   const { blob } = target.stored
-  checkReadConditions(guard.conditions, conditionState(blob), guard.readRule)
+  checkReadConditions(guard.conditions, blob, guard.readRule)
   checkLeaseForRead(blob.lease, guard.leaseId, nowMs, 'blob')
   return target
 }
@@ -165,11 +167,6 @@ export function decodeBlob(value: StoredRecord): Blob {
 
 export function decodePast(value: StoredRecord): PastBlob {
   return decodeRecord<PastBlob>(value)
-}
-
-function* getStored<T extends Blob>(tx: ReadTx, key: Key): Step<StoredBlob<T> | undefined> {
-  const record = yield* tx.get(key)
-  return record === undefined ? undefined : decodeStored<T>(record)
 }
 
 export function decodeStored<T extends Blob>(value: StoredRecord): StoredBlob<T> {

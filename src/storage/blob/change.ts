@@ -26,7 +26,6 @@ import {
   checkMutable,
   checkNoPendingCopy,
   checkBlobWrite,
-  conditionState,
   requireType,
   type BlobGuard,
 } from './guard.ts'
@@ -141,7 +140,7 @@ export function* leaseBlob(
     return { result, blob: undefined }
   }
   const { blob: current, bytes } = target.stored
-  checkWriteConditions(guard.conditions, conditionState(current), 'update')
+  checkWriteConditions(guard.conditions, current, 'update')
   checkNoPendingCopy(current)
   const result = runLeaseAction(current.lease, action, nowMs)
   const blob = withLease(current, result.lease)

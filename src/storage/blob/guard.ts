@@ -4,15 +4,12 @@ import {
   checkWriteConditions,
   type Conditions,
   type ReadRule,
-  type Validators,
   type WriteKind,
 } from '../shared/condition.ts'
 import { StorageError } from '../shared/error.ts'
-import { etagOf } from '../shared/etag.ts'
 import { checkLeaseForWrite, isLeaseRunning, type Lease } from '../shared/lease.ts'
 import type { Blob, BlobType } from './record.ts'
 import type { RequestEncryption } from './encryption.ts'
-import { NO_TAGS, type Tags } from '../shared/tags.ts'
 
 export type BlobGuard = {
   readonly conditions: Conditions
@@ -37,7 +34,7 @@ export function checkBlobWrite(
     kind !== 'update' && guard.conditions.ifNoneMatch === '*' && isLeaseRunning(lease, nowMs)
   if (isLeaseFirst) checkLeaseForWrite(lease, guard.leaseId, nowMs, 'blob')
   const conditions = isLeaseFirst ? withoutIfNoneMatch(guard.conditions) : guard.conditions
-  checkWriteConditions(conditions, current && conditionState(current), kind)
+  checkWriteConditions(conditions, current, kind)
   const leaseAfter = checkLeaseForWrite(lease, guard.leaseId, nowMs, 'blob')
   if (current !== undefined) checkNoPendingCopy(current)
   return leaseAfter
@@ -68,30 +65,5 @@ export function checkMutable(blob: Blob, nowMs: number): void {
   const { immutability } = blob
   if (immutability !== undefined && immutability.untilMs > nowMs) {
     throw new StorageError('BlobImmutableDueToPolicy')
-  }
-}
-
-export function conditionState(blob: Blob): Validators {
-  return new BlobValidators(blob)
-}
-
-/** Most requests have no conditions, so the values are computed on demand. */
-class BlobValidators implements Validators {
-  readonly #blob: Blob
-
-  constructor(blob: Blob) {
-    this.#blob = blob
-  }
-
-  get etag(): string {
-    return etagOf(this.#blob.stamp)
-  }
-
-  get lastModifiedMs(): number {
-    return this.#blob.modifiedMs
-  }
-
-  get tags(): Tags {
-    return this.#blob.tags ?? NO_TAGS
   }
 }

@@ -7,7 +7,7 @@ import { checkWriteConditions, NO_CONDITIONS, type Conditions } from '../shared/
 import { invalidHeader, StorageError } from '../shared/error.ts'
 import { findBlobAt, isPast, requireBlob, type BlobAddress, type ExistingTarget } from './blob.ts'
 import type { Blob, ImmutabilityPolicy } from './record.ts'
-import { checkNoPendingCopy, conditionState } from './guard.ts'
+import { checkNoPendingCopy } from './guard.ts'
 import { scheduleExpiry } from './expiry.ts'
 import { blobPlaceOf } from './past/past.ts'
 
@@ -67,7 +67,7 @@ function* findForRetention(
 ): Step<ExistingTarget> {
   const target = requireBlob(yield* findBlobAt(tx, address, nowMs))
   const { blob } = target.stored
-  checkWriteConditions(conditions, conditionState(blob), 'update')
+  checkWriteConditions(conditions, blob, 'update')
   checkNoPendingCopy(blob)
   return target
 }

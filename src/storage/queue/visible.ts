@@ -66,33 +66,30 @@ export function* peekMessages(
 }
 
 /** Get Messages, in several steps if there are many expired messages. */
-export function getFirstMessages(
+export async function getFirstMessages(
   kv: Pick<Kv, 'read' | 'write'>,
   address: QueueAddress,
   get: GetMessages,
   nowMs: number,
 ): Promise<readonly Message[]> {
-  return repeatSteps(() => kv.write((tx) => getMessages(tx, address, get, nowMs)))
+  for (let step = 1; ; step += 1) {
+    const visible = await kv.write((tx) => getMessages(tx, address, get, nowMs))
+    if (!needsAnotherStep(visible) || step === STEPS_MAX) return visible.messages
+  }
 }
 
 /** Peek Messages, in several steps if there are many expired messages. It only writes how far it has come. */
-export function peekFirstMessages(
+export async function peekFirstMessages(
   kv: Pick<Kv, 'read' | 'write'>,
   address: QueueAddress,
   countMax: number,
   nowMs: number,
 ): Promise<readonly Message[]> {
-  return repeatSteps(async () => {
+  for (let step = 1; ; step += 1) {
     const visible = await kv.read((tx) => peekMessages(tx, address, countMax, nowMs))
-    if (needsAnotherStep(visible)) await kv.write((tx) => passExpired(tx, address, nowMs))
-    return visible
-  })
-}
-
-async function repeatSteps(step: () => Promise<Visible>): Promise<readonly Message[]> {
-  for (let count = 1; ; count += 1) {
-    const visible = await step()
-    if (!needsAnotherStep(visible) || count === STEPS_MAX) return visible.messages
+    if (!needsAnotherStep(visible)) return visible.messages
+    await kv.write((tx) => passExpired(tx, address, nowMs))
+    if (step === STEPS_MAX) return visible.messages
   }
 }
 

@@ -5,6 +5,7 @@
 import { matchesTags, type TagExpression } from './tag-filter.ts'
 import type { Tags } from './tags.ts'
 import { StorageError } from './error.ts'
+import { etagOf } from './etag.ts'
 
 /** `*`, or a list of ETags including their quotes. */
 export type ETags = '*' | readonly string[]
@@ -20,10 +21,10 @@ export type Conditions = {
 
 export const NO_CONDITIONS: Conditions = {}
 
-/** The properties that conditions refer to. */
+/** The parts of a record that conditions refer to. Without a stamp there is no ETag, and none matches. */
 export type Validators = {
-  readonly etag: string
-  readonly lastModifiedMs: number
+  readonly stamp?: number
+  readonly modifiedMs: number
   readonly tags?: Tags
 }
 
@@ -109,9 +110,13 @@ export function checkNoConditions(conditions: Conditions): void {
 /** If-Match and If-Unmodified-Since: each holds or was not sent. */
 function isUnchanged(conditions: Conditions, current: Validators): boolean {
   const { ifMatch, ifUnmodifiedSinceMs } = conditions
-  if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(current.etag)) return false
+  if (ifMatch !== undefined && ifMatch !== '*' && !isAmong(ifMatch, current)) return false
   if (ifUnmodifiedSinceMs === undefined) return true
-  return seconds(current.lastModifiedMs) <= seconds(ifUnmodifiedSinceMs)
+  return seconds(current.modifiedMs) <= seconds(ifUnmodifiedSinceMs)
+}
+
+function isAmong(etags: readonly string[], { stamp }: Validators): boolean {
+  return stamp !== undefined && etags.includes(etagOf(stamp))
 }
 
 /** A missing object has no tags. */
@@ -123,12 +128,10 @@ function isTagged({ ifTags }: Conditions, current: Validators | undefined): bool
 function isChanged(conditions: Conditions, current: Validators): boolean {
   const { ifNoneMatch, ifModifiedSinceMs } = conditions
   if (ifNoneMatch === undefined && ifModifiedSinceMs === undefined) return true
-  if (ifNoneMatch !== undefined && ifNoneMatch !== '*' && !ifNoneMatch.includes(current.etag)) {
+  if (ifNoneMatch !== undefined && ifNoneMatch !== '*' && !isAmong(ifNoneMatch, current)) {
     return true
   }
-  return (
-    ifModifiedSinceMs !== undefined && seconds(current.lastModifiedMs) > seconds(ifModifiedSinceMs)
-  )
+  return ifModifiedSinceMs !== undefined && seconds(current.modifiedMs) > seconds(ifModifiedSinceMs)
 }
 
 /**

@@ -1,5 +1,6 @@
 // Put Block, Put Block List and Get Block List. The bytes of a block are durable before a record points at them; a
 // list is small enough to be read at once.
+import { crc64Of, md5Of } from '../../../extent/hash/hash.ts'
 import { setImmediate } from 'node:timers/promises'
 import { BLOCK_LIST_BYTES_MAX, decodeBlockListXml, encodeBlockListXml } from './block-list-xml.ts'
 import { decodeConditions, optionalHeader } from '../../../http/protocol/header.ts'
@@ -24,13 +25,7 @@ import type { StagedBlock } from '../../../storage/blob/content/staging.ts'
 import { checkNoConditions, NO_CONDITIONS } from '../../../storage/shared/condition.ts'
 import { invalidHeader, invalidQuery, StorageError } from '../../../storage/shared/error.ts'
 import { validators } from '../../shared/answer-header.ts'
-import {
-  checkHashes,
-  crc64Of,
-  decodeHashes,
-  md5Of,
-  type BodyHashes,
-} from '../../shared/body-hashes.ts'
+import { checkHashes, decodeHashes, type BodyHashes } from '../../shared/body-hashes.ts'
 import { bodySource, discard, structuredHeaders, upload } from '../../shared/upload.ts'
 import type { ByteSource } from '../../shared/byte-source.ts'
 import { hashHeaders, wantedHashes } from '../answer-hash.ts'

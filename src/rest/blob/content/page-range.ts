@@ -2,7 +2,7 @@
 // snapshot.
 import { optionalHeader } from '../../../http/protocol/header.ts'
 import type { Answer, Request } from '../../../http/door/operation.ts'
-import { decodePath } from '../../../http/protocol/query.ts'
+import { decodePercent } from '../../../http/protocol/query.ts'
 import { decodeRange } from '../../../http/protocol/range.ts'
 import { isAtLeast } from '../../../http/door/version.ts'
 import { getPageRanges, type PageRangeQuery } from '../../../storage/blob/content/page-range.ts'
@@ -78,7 +78,7 @@ function snapshotOfUrl(request: Request): string {
   const url = new URL(text)
   // In path style the host does not matter: a server has many names.
   const isHere = request.pathStyle || url.host === request.headers['host']
-  if (!isHere || decodePath(url.pathname) !== decodePath(request.rawPath)) {
+  if (!isHere || decodePercent(url.pathname) !== decodePercent(request.rawPath)) {
     throw invalidHeader(PREVIOUS_URL, text)
   }
   return url.searchParams.get('snapshot') ?? ''

@@ -6,7 +6,6 @@ import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import type { SignedIdentifier } from '../../shared/access-policy.ts'
 import { checkContainerConditions, type Conditions } from '../../shared/condition.ts'
 import { StorageError } from '../../shared/error.ts'
-import { etagOf } from '../../shared/etag.ts'
 import {
   checkLeaseForRead,
   checkLeaseForWrite,
@@ -138,7 +137,7 @@ export function* deleteContainer(
 ): Step<void> {
   const container = yield* requireContainer(tx, address)
   if (SYSTEM_CONTAINERS.has(address.container)) throw new StorageError('AuthorizationFailure')
-  checkConditions(guard, container, { ifUnmodifiedSince: true })
+  checkContainerConditions(guard.conditions, container, { ifUnmodifiedSince: true })
   checkLeaseForWrite(container.lease, guard.leaseId, moment.nowMs, 'container')
   const { containerRetentionDays: days } = yield* getProtection(tx, address.account)
   const { account, container: name } = address
@@ -202,7 +201,7 @@ export function* leaseContainer(
   moment: Moment,
 ): Step<{ readonly container: Container; readonly result: LeaseResult }> {
   const current = yield* requireContainer(tx, address)
-  checkConditions(guard, current, { ifUnmodifiedSince: true })
+  checkContainerConditions(guard.conditions, current, { ifUnmodifiedSince: true })
   const result = runLeaseAction(current.lease, action, moment.nowMs)
   const container = withLease(current, result.lease)
   saveContainer(tx, address, container)
@@ -218,7 +217,8 @@ export function* changeContainer(
 ): Step<Container> {
   const current = yield* requireContainer(tx, address)
   // Set Container Metadata supports If-Modified-Since only ("Specifying conditional headers").
-  checkConditions(change.guard, current, { ifUnmodifiedSince: 'policies' in change.set })
+  const supports = { ifUnmodifiedSince: 'policies' in change.set }
+  checkContainerConditions(change.guard.conditions, current, supports)
   checkLeaseForRead(current.lease, change.guard.leaseId, moment.nowMs, 'container')
   const { publicAccess, ...rest } = { ...current, ...change.set, ...modifiedAt(current, moment) }
   const container = publicAccess === undefined ? rest : { ...rest, publicAccess }
@@ -245,13 +245,4 @@ function placeContainer(tx: Tx, address: ContainerAddress, container: Container)
 
 function saveContainer(tx: Tx, address: ContainerAddress, container: Container): void {
   tx.put(containerKey(address.account, address.container), encodeRecord(container))
-}
-
-function checkConditions(
-  guard: ContainerGuard,
-  container: Container,
-  supports: { readonly ifUnmodifiedSince: boolean },
-): void {
-  const current = { etag: etagOf(container.stamp), lastModifiedMs: container.modifiedMs }
-  checkContainerConditions(guard.conditions, current, supports)
 }

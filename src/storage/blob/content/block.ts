@@ -13,7 +13,7 @@ import { checkLeaseForRead } from '../../shared/lease.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { findBlob, findBlobAt, type BlobAddress } from '../blob.ts'
 import type { Blob } from '../record.ts'
-import { checkBlobWrite, conditionState, requireType, type BlobGuard } from '../guard.ts'
+import { checkBlobWrite, requireType, type BlobGuard } from '../guard.ts'
 import { blockIdBytes } from './block-id.ts'
 import type { Container } from '../container/container.ts'
 import { committedBlocks, putBlocks, RECORD_BLOCKS_MAX, type BlockPieces } from './content.ts'
@@ -267,8 +267,8 @@ export type BlockLists = {
 
 export type BlockListType = 'committed' | 'uncommitted' | 'all'
 
-/** An uncommitted blob has no tags, so it meets no condition on them. */
-const UNCOMMITTED: Validators = { etag: '', lastModifiedMs: 0, tags: [] }
+/** An uncommitted blob has neither an ETag nor tags, so it meets no condition on them. */
+const UNCOMMITTED: Validators = { modifiedMs: 0 }
 
 /** Get Block List. A snapshot or a version has no uncommitted blocks. */
 export function* getBlockList(
@@ -285,8 +285,7 @@ export function* getBlockList(
   const blob = stored?.blob
   const found = blob ?? staging
   if (found === undefined) throw new StorageError('BlobNotFound')
-  const state = blob === undefined ? UNCOMMITTED : conditionState(blob)
-  checkReadConditions(guard.conditions, state, guard.readRule)
+  checkReadConditions(guard.conditions, blob ?? UNCOMMITTED, guard.readRule)
   checkLeaseForRead(found.lease, guard.leaseId, nowMs, 'blob')
   if (blob !== undefined) {
     requireType(blob, 'BlockBlob')

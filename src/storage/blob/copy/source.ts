@@ -21,7 +21,7 @@ import { findBlobAt, isPast, requireBlob, type BlobAddress } from '../blob.ts'
 import type { Blob, StoredBlob } from '../record.ts'
 import { readContent } from '../content/content.ts'
 import { checkEncryption, type RequestEncryption } from '../encryption.ts'
-import { checkNoPendingCopy, checkNotIncremental, conditionState } from '../guard.ts'
+import { checkNoPendingCopy, checkNotIncremental } from '../guard.ts'
 import { checkOnline } from '../tier.ts'
 
 export type SourceRead = {
@@ -43,7 +43,7 @@ export function* findSource(
 ): Step<{ readonly stored: StoredBlob }> {
   const stored = yield* findStored(tx, source.address, nowMs)
   if (source.isFetched !== true) {
-    checkSourceConditions(source.conditions, conditionState(stored.blob))
+    checkSourceConditions(source.conditions, stored.blob)
   }
   try {
     checkSource(stored.blob, source, nowMs)
@@ -108,7 +108,7 @@ function* sharedContent(tx: ReadTx, stored: StoredBlob): Step<SourceContent | un
 }
 
 function checkSource(blob: Blob, source: SourceRead, nowMs: number): void {
-  if (source.isFetched === true) checkReadConditions(source.conditions, conditionState(blob))
+  if (source.isFetched === true) checkReadConditions(source.conditions, blob)
   if (source.stamp !== undefined && source.stamp !== blob.stamp) {
     throw new StorageError('SourceConditionNotMet')
   }

@@ -10,7 +10,7 @@ import { laterMs } from '../../shared/modified.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { findBlob, requireBlob, type BlobAddress, type Target } from '../blob.ts'
 import type { Blob } from '../record.ts'
-import { checkNoPendingCopy, conditionState, type BlobGuard } from '../guard.ts'
+import { checkNoPendingCopy, type BlobGuard } from '../guard.ts'
 import { checkEncryption } from '../encryption.ts'
 import { orphanSnapshotsKey } from '../keys.ts'
 import { copyPast, copyToVersion, nextPastStamp, blobPlaceOf, type BlobPlace } from './past.ts'
@@ -30,7 +30,7 @@ export function* snapshotBlob(
 ): Step<{ readonly snapshot: number; readonly blob: Blob; readonly version: number | undefined }> {
   const target = requireBlob(yield* findBlob(tx, address, moment.nowMs))
   const { blob, bytes } = target.stored
-  checkWriteConditions(guard.conditions, conditionState(blob), 'update')
+  checkWriteConditions(guard.conditions, blob, 'update')
   checkLeaseForRead(blob.lease, guard.leaseId, moment.nowMs, 'blob')
   checkNoPendingCopy(blob)
   checkOnline(blob, moment.nowMs)

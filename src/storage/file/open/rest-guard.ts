@@ -101,16 +101,12 @@ export function* checkForWrite(
   yield* checkOpens(tx, share.id, node, operation, range)
   const lease = checkLeaseForWrite(node.lease, leaseId, nowMs, 'file')
   checkNoPendingFileCopy(node)
-  if (!ignoresReadOnly) checkNotReadOnly(node)
+  if (!ignoresReadOnly && isReadOnly(node)) throw new StorageError('ReadOnlyAttribute')
   return lease === node.lease ? existing : { ...existing, node: withLease(node, lease) }
 }
 
 export function isReadOnly({ attributes }: Pick<FileNode, 'attributes'>): boolean {
   return (attributes & READ_ONLY) !== 0
-}
-
-function checkNotReadOnly(node: Pick<FileNode, 'attributes'>): void {
-  if (isReadOnly(node)) throw new StorageError('ReadOnlyAttribute')
 }
 
 export function checkNoPendingFileCopy({ copy }: Pick<FileNode, 'copy'>): void {

@@ -24,6 +24,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   // run/ wires everything together; server.ts and program.ts are the entry points.
   run: [
     'memory',
+    'postgres',
     'kv',
     'node',
     'extent',
@@ -36,7 +37,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'peer',
     'start',
   ],
-  '': ['storage', 'node', 'http', 'start', 'run'],
+  '': ['storage', 'auth', 'node', 'http', 'start', 'run'],
 }
 
 /** The only files that may import each library. */

@@ -112,19 +112,25 @@ export class SharedRunner<Event> {
         const found = await snapshot.read({ keys: keys.map((key) => ({ key })), ranges })
         state.learn(keys, ranges, found)
       }
-      for (let missing: Wants | undefined = wants; ;) {
-        if (missing !== undefined) await read(missing)
-        const isWalk: boolean = missing !== undefined && missing.count < BATCH_COUNT_MIN
-        missing = isWalk ? undefined : new Wants(this.#cache)
+      await read(wants)
+      for (let isWalk = wants.count < BATCH_COUNT_MIN; ;) {
+        const missing: Wants | undefined = isWalk ? undefined : new Wants(this.#cache)
         const view = new SharedView(this.#known, state, 'durable', missing)
         const steps = body(new BodyTx<never>(view))
         let next = await untilFetch(steps, missing)
-        while (missing === undefined && !('outcome' in next)) {
-          await read(wantedOf(next.yielded as Want))
-          next = await untilFetch(steps)
+        if (isWalk) {
+          while (!('outcome' in next)) {
+            await read(wantedOf(next.yielded as Want))
+            next = await untilFetch(steps)
+          }
         }
         if (view.hasReadVolatile) return await this.#write(body)
-        if ((missing?.count ?? 0) === 0 && 'outcome' in next) return resultOf(next.outcome)
+        if (missing === undefined || missing.count === 0) {
+          assert('outcome' in next)
+          return resultOf(next.outcome)
+        }
+        await read(missing)
+        isWalk = missing.count < BATCH_COUNT_MIN
       }
     } finally {
       snapshot.release()

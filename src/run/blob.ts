@@ -9,9 +9,11 @@ import { BLOB_SERVER_HEADER } from '../rest/blob/front.ts'
 import { BLOB_TABLE } from '../rest/blob/operations.ts'
 import type { BlobService } from '../rest/blob/service.ts'
 import { websiteHandler } from '../rest/blob/website.ts'
-import { CopyJobs } from '../rest/shared/copy/copy-jobs.ts'
+import { CopyJobs, type CopyService } from '../rest/shared/copy/copy-jobs.ts'
 import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
+import { ClusterCopies } from './cluster-copies.ts'
 import { frontOf, nameReuseMs, type RunContext } from './front.ts'
+import type { Membership } from './membership.ts'
 
 export type RunningBlob = {
   readonly handler: RequestHandler
@@ -29,10 +31,14 @@ export type RunningBlob = {
 /** Queries share threads, so more would only take cores from the rest. */
 const QUERY_THREADS_MAX = 2
 
-export function runBlob(context: RunContext, copySources: CopySources): RunningBlob {
+export function runBlob(
+  context: RunContext,
+  copySources: CopySources,
+  membership?: Pick<Membership, 'copies'>,
+): RunningBlob {
   const { store, accounts, log } = context
   const report = (error: unknown) => log.error('a copy failed', { error })
-  const copyJobs = new CopyJobs({ ...store, copySources, report }, blobCopies(store))
+  const copies = runCopies({ ...store, copySources, report }, membership)
   const queryThreads = new QueryThreads(
     Math.max(1, Math.min(availableParallelism() - 1, QUERY_THREADS_MAX)),
   )
@@ -44,7 +50,7 @@ export function runBlob(context: RunContext, copySources: CopySources): RunningB
     recycle: (chunk) => store.extents.recycle(chunk),
     world,
     copySources,
-    copyJobs,
+    copyJobs: copies.queue,
     queryThreads,
   }
   const own = {
@@ -59,9 +65,35 @@ export function runBlob(context: RunContext, copySources: CopySources): RunningB
     handler: handlerOf(front),
     website: websiteHandler(service, front),
     analytics,
-    resumeCopies: () => copyJobs.resume(),
+    resumeCopies: () => copies.resume(),
     queryCount: () => queryThreads.queryCount,
     stopQueries: () => queryThreads.close(),
-    stopCopies: () => copyJobs.close(),
+    stopCopies: () => copies.close(),
   }
+}
+
+type RunningCopies = {
+  readonly queue: BlobService['copyJobs']
+  resume(): Promise<void>
+  close(): Promise<void>
+}
+
+function runCopies(
+  service: CopyService,
+  membership: Pick<Membership, 'copies'> | undefined,
+): RunningCopies {
+  const open = (kv: CopyService['kv']) => {
+    const own = { ...service, kv }
+    return new CopyJobs(own, blobCopies(own))
+  }
+  if (membership === undefined) {
+    const jobs = open(service.kv)
+    return { queue: jobs, resume: () => jobs.resume(), close: () => jobs.close() }
+  }
+  const copies = new ClusterCopies({
+    term: () => membership.copies(),
+    open: ({ kv }) => open(kv),
+    report: (error) => service.report(error),
+  })
+  return { queue: copies, resume: () => copies.look(), close: () => copies.close() }
 }

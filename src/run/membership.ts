@@ -20,6 +20,8 @@ export type Membership = {
    * each time that this node becomes the home. Its transactions fail once it is no longer (`withRole`).
    */
   openFilesKv(): Promise<FilesKv>
+  /** The role of running copies of blobs, while this node has it. */
+  copies(): CopyTerm | undefined
   /** The services of all nodes, for the sources of copies. Those of this node are among them after `announce`. */
   endpoints(): readonly Pick<NodeEndpoint, 'service' | 'host' | 'port'>[]
   /** Called when all ports of this node are open. */
@@ -28,6 +30,9 @@ export type Membership = {
     readonly endpoints: readonly Endpoint[]
   }): void | Promise<void>
 }
+
+/** A period in which one node runs the copies; its transactions fail once it is over. */
+export type CopyTerm = { readonly epoch: number; readonly kv: EventKv<FileEvent> }
 
 export type FilesKv = {
   readonly kv: EventKv<FileEvent>

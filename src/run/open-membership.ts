@@ -132,6 +132,10 @@ export async function openMembership(settings: JoinSettings): Promise<JoinedClus
           close: () => files.close(),
         }
       },
+      copies: () => {
+        const role = cluster.held('copies')
+        return role && { epoch: role.epoch, kv: withRole(store.kv, role) }
+      },
       endpoints: () => cluster.nodes.flatMap(({ endpoints }) => endpoints),
       announce: async (ports) => {
         announced.add(ports)

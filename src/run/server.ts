@@ -107,7 +107,7 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     membership === undefined ? () => endpoints : () => membership.endpoints(),
   )
   const { copySources } = sources
-  const blob = runBlob(context, copySources)
+  const blob = runBlob(context, copySources, membership)
   const files = await filesOf(context, membership, {
     analytics: blob.analytics,
     copySources,

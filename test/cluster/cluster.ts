@@ -69,6 +69,7 @@ export async function startCluster(
       home,
       secret: SECRET,
       openFilesKv: async () => world.filesKv((opened) => moments.stamped(opened)),
+      copies: () => (at === 0 ? { epoch: 1, kv } : undefined),
       endpoints: () => world.endpoints,
       announce: announced.announce,
     })
@@ -128,6 +129,7 @@ export async function startBeatingCluster(
       home,
       secret: cluster.secret,
       openFilesKv,
+      copies: () => undefined,
       endpoints: () => world.endpoints,
       announce: announced.announce,
     })

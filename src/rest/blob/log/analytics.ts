@@ -29,6 +29,8 @@ type Batch = {
 const HOUR_MS = 60 * 60 * 1_000
 /** A batch of this size is written at once. */
 const BATCH_BYTES_MAX = 1024 * 1024
+/** How long a change of the settings by another node may go unnoticed. */
+const FORGET_MS = 10_000
 
 export function createAnalytics(service: BlobService): Analytics {
   const logging = cachedLogging(service)
@@ -89,10 +91,18 @@ export function createAnalytics(service: BlobService): Analytics {
 function cachedLogging({ kv }: BlobService) {
   /** By account, then by service. */
   const known = new Map<string, Map<StorageService, Logging>>()
+  let forgetAtMs = 0
+  const forgetOld = (): void => {
+    const nowMs = performance.now()
+    if (nowMs < forgetAtMs) return
+    known.clear()
+    forgetAtMs = nowMs + FORGET_MS
+  }
   return {
     mayBeOn({ request, operation }: RequestReport): boolean {
       if (request === undefined) return false
       if (operation === 'Set Service Properties') return true
+      forgetOld()
       const logging = known.get(request.account)?.get(request.service)
       return logging === undefined || logging.read || logging.write || logging.delete
     },

@@ -73,12 +73,15 @@ export class CopyJobs<Place> implements CopyJobQueue<Place> {
     this.#book = book
   }
 
-  /** Queues the copies that were pending when the store was last closed. */
+  /** Queues the pending copies: at the start of a server and, in a cluster, those that other nodes have accepted. */
   async resume(): Promise<void> {
     let after: Key | undefined
     for (;;) {
       const found = await this.#book.list(after, LIST_COUNT)
-      for (const { place } of found) this.#waiting.set(this.#book.nameOf(place), place)
+      for (const { place } of found) {
+        const name = this.#book.nameOf(place)
+        if (!this.#running.has(name)) this.#waiting.set(name, place)
+      }
       this.#next()
       after = found.at(-1)?.key
       if (found.length < LIST_COUNT) return

@@ -8,10 +8,15 @@ import { number } from './report.ts'
 
 const DURATION_MS = 2_000
 
-/** Throughput of writes of 1 MiB and duration of a small write, as one line. */
-export function measureDisk(folder: string): string {
+export type Disk = { readonly mibPerSecond: number; readonly syncMs: number }
+
+/** Throughput of writes of 1 MiB and duration of a small write. */
+export function measureDisk(folder: string): Disk {
   const mibPerSecond = writesPerSecond(folder, 2 ** 20)
-  const syncMs = 1_000 / writesPerSecond(folder, 4_096)
+  return { mibPerSecond, syncMs: 1_000 / writesPerSecond(folder, 4_096) }
+}
+
+export function diskLine({ mibPerSecond, syncMs }: Disk): string {
   return (
     `Disk: ${number(mibPerSecond)} MiB/s in synced writes of 1 MiB, ` +
     `${number(syncMs)} ms per synced write of 4 KiB.`

@@ -4,8 +4,9 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { measureDisk } from './disk.ts'
+import { diskLine, measureDisk } from './disk.ts'
 import { measureMillion } from './million.ts'
+import { measureNodes } from './nodes.ts'
 import { profileRow } from './profile.ts'
 import { loadTable, pairTable } from './report.ts'
 import { measureRounds } from './rounds.ts'
@@ -15,9 +16,10 @@ import { measureStartUp, type StartUp, startUpTable } from './start-up.ts'
 import { beforeTarget, killAll, type Running, start, TARGETS } from './target.ts'
 import { requireWrk } from './wrk.ts'
 
-const USAGE = `npm run bench -- [smb] [options]
+const USAGE = `npm run bench -- [smb | nodes] [options]
 
   smb                  compare file shares over SMB with Samba's smbd, using smbclient
+  nodes                compare one, two and three nodes on PostgreSQL with LMDB and Azurite
 
   --quick              short rounds, for a rough result
   --only get-4k,list   run only these rows (${ROWS.map((row) => row.name).join(', ')})
@@ -47,6 +49,7 @@ function readOptions() {
   return {
     ...values,
     smb: positionals.includes('smb'),
+    nodes: positionals.includes('nodes'),
     rows: choose(ROWS, values.only),
     targets:
       values.against === undefined
@@ -103,9 +106,11 @@ async function main(): Promise<void> {
   process.on('SIGTERM', () => process.exit(143))
   process.on('exit', killAll)
   console.log(`${cores.length} × ${cores[0]?.model}, Node ${process.version}, ${wrk}`)
-  console.log(`${measureDisk(folder)}\n`)
+  const disk = measureDisk(folder)
+  console.log(`${diskLine(disk)}\n`)
   try {
     if (options.smb) console.log(await measureSmb(folder, options.quick))
+    else if (options.nodes) console.log(await measureNodes({ ...options, folder, disk }))
     else if (options.profile) await profile(options, folder)
     else if (options.million)
       console.log(await measureMillion({ ...options, target: lazuli(), folder }))

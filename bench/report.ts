@@ -35,7 +35,7 @@ export function spread(values: readonly number[]): string {
   return `${number(median(values))} (${number(Math.min(...values))}–${number(Math.max(...values))})`
 }
 
-function rateCell(rates: Rates | undefined): string {
+export function rateCell(rates: Rates | undefined): string {
   if (rates === undefined) return '–'
   return rates.failure === undefined ? spread(rates.perSecond) : `failed: ${rates.failure}`
 }
@@ -49,7 +49,7 @@ function ratioCell(measured: Measured, other: 'azurite' | 'bare'): string {
   return ratioText(median(ours.perSecond) / median(theirs.perSecond), goal)
 }
 
-function ratioText(ratio: number, goal: number | undefined): string {
+export function ratioText(ratio: number, goal: number | undefined): string {
   if (goal === undefined) return `${number(ratio)}×`
   return `${number(ratio)}× (${goal}×) ${ratio >= goal ? '✓' : '✗'}`
 }

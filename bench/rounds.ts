@@ -4,7 +4,7 @@ import type { Measured } from './report.ts'
 import type { Row } from './row.ts'
 import { mustCall } from './call.ts'
 import { userCpuMs, type Running, type TargetName } from './target.ts'
-import { drive, type Outcome } from './wrk.ts'
+import { drive, type Load, type Outcome } from './wrk.ts'
 
 export type RoundsOptions = {
   readonly rows: readonly Row[]
@@ -75,20 +75,46 @@ async function measureOnce(row: Row, server: Running, round: number, options: Ro
   server.resume()
   await settle(server)
   const beforeMs = userCpuMs(server.pid)
+  const durationS = round === 0 ? WARM_UP_S : Math.max(options.durationS, leastS)
   const outcome = await (row.drive?.(server, round) ??
-    drive({
-      request: row.request(server),
-      numberCount: row.numberCount,
-      firstNumber,
-      connectionCount: CONNECTION_COUNT,
-      durationS: round === 0 ? WARM_UP_S : Math.max(options.durationS, leastS),
-      folder: options.folder,
-    }))
+    driveAll(row, server, firstNumber, { durationS, folder: options.folder }))
   await settle(server)
   const usedMs = userCpuMs(server.pid) - beforeMs
   await row.check(server, firstNumber)
   server.pause()
   return { outcome, usedMs }
+}
+
+/** The nodes of a cluster share the connections; each has numbers of its own. */
+async function driveAll(
+  row: Row,
+  { members }: Running,
+  firstNumber: number,
+  rest: Pick<Load, 'durationS' | 'folder'>,
+): Promise<Outcome> {
+  const outcomes = await Promise.all(
+    members.map((member, at) =>
+      drive({
+        ...rest,
+        request: row.request(member),
+        numberCount: row.numberCount,
+        firstNumber: firstNumber + Math.floor((at * NUMBERS_PER_ROUND) / members.length),
+        connectionCount: Math.ceil(CONNECTION_COUNT / members.length),
+      }),
+    ),
+  )
+  const [first, ...others] = outcomes
+  if (first === undefined) throw new Error('there is no server to drive')
+  return others.reduce(
+    (sum, each) => ({
+      ...sum,
+      requests: sum.requests + each.requests,
+      bytes: sum.bytes + each.bytes,
+      refused: sum.refused + each.refused,
+      broken: sum.broken + each.broken,
+    }),
+    first,
+  )
 }
 
 /** Waits until the server has finished the requests that wrk left behind. */

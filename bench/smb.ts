@@ -160,7 +160,7 @@ async function startLazuli(folder: string): Promise<SmbServer> {
   const target = TARGETS.find(({ name }) => name === 'lazuli')
   if (target === undefined) throw new Error('Lazuli is not among the targets')
   const port = await freePort()
-  const args = (location: string) => [...target.args(location), '--smbPort', String(port)]
+  const args = (location: string) => [...target.args(location, ''), '--smbPort', String(port)]
   const running = await start({ ...target, args }, { location: join(folder, 'lazuli') })
   const url = `${running.endpoint('file')}/${SHARE}?restype=share&${accountSas()}`
   const answer = await fetch(url, { method: 'PUT', headers: { 'x-ms-version': '2025-11-05' } })

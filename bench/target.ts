@@ -7,14 +7,17 @@ import { join } from 'node:path'
 import { call } from './call.ts'
 import { ACCOUNT, accountSas } from './sas.ts'
 
-export type TargetName = 'lazuli' | 'before' | 'azurite' | 'bare'
+export type TargetName =
+  'lazuli' | 'before' | 'azurite' | 'bare' | 'node-1' | 'node-2' | 'node-3' | 'node-folder'
 export type Service = 'blob' | 'queue' | 'table' | 'file'
 
 export type Target = {
   readonly name: TargetName
   readonly title: string
   readonly services: readonly Service[]
-  readonly args: (location: string) => readonly string[]
+  readonly args: (location: string, store: string) => readonly string[]
+  /** Nodes of a cluster; all other servers are one process. */
+  readonly nodeCount?: number
 }
 
 const ROOT = join(import.meta.dirname, '..')
@@ -31,6 +34,32 @@ function lazuliIn(checkout: string): Pick<Target, 'services' | 'args'> {
     ],
   }
 }
+
+const NODE_PORTS =
+  '--blobPort 0 --queuePort 0 --tablePort 0 --filePort 0 --smbPort 0 --adminPort 0 --nodePort 0 --webPort 0'
+
+function nodes(name: TargetName, title: string, nodeCount: number, more = ''): Target {
+  return {
+    name,
+    title,
+    nodeCount,
+    services: ['blob', 'queue', 'table', 'file'],
+    args: (location, store) => [
+      join(ROOT, 'src/main.js'),
+      ...NODE_PORTS.split(' '),
+      ...['--silent', '--store', store],
+      ...(more === '' ? [] : ['--bytes', `folder:${join(location, more)}`]),
+    ],
+  }
+}
+
+/** Nodes on PostgreSQL. */
+export const NODE_TARGETS: readonly Target[] = [
+  nodes('node-1', '1 node', 1),
+  nodes('node-2', '2 nodes', 2),
+  nodes('node-3', '3 nodes', 3),
+  nodes('node-folder', '1 node, bytes in a folder', 1, 'bytes'),
+]
 
 /** Lazuli from another checkout, to compare with this one. */
 export function beforeTarget(checkout: string): Target {
@@ -60,6 +89,8 @@ export const TARGETS: readonly Target[] = [
 
 export type StartOptions = {
   readonly location: string
+  /** The URL of a database. */
+  readonly store?: string
   readonly nodeArgs?: readonly string[]
 }
 
@@ -67,6 +98,8 @@ export type StartOptions = {
 export type Running = {
   readonly target: Target
   readonly pid: number
+  /** The processes that share the load. */
+  readonly members: readonly Running[]
   readonly sas: string
   readonly listeningMs: number
   readonly readyMs: number
@@ -87,8 +120,23 @@ export function killAll(): void {
 }
 
 export async function start(target: Target, options: StartOptions): Promise<Running> {
+  const first = await startOne(target, options)
+  const members = [first]
+  while (members.length < (target.nodeCount ?? 1)) members.push(await startOne(target, options))
+  return {
+    ...first,
+    members,
+    pause: () => members.forEach((member) => member.pause()),
+    resume: () => members.forEach((member) => member.resume()),
+    stop: async () => {
+      await Promise.all(members.map((member) => member.stop()))
+    },
+  }
+}
+
+async function startOne(target: Target, options: StartOptions): Promise<Running> {
   await mkdir(options.location, { recursive: true })
-  const args = [...(options.nodeArgs ?? []), ...target.args(options.location)]
+  const args = [...(options.nodeArgs ?? []), ...target.args(options.location, options.store ?? '')]
   const startedMs = performance.now()
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   children.add(child)
@@ -104,6 +152,7 @@ export async function start(target: Target, options: StartOptions): Promise<Runn
   return {
     target,
     pid: child.pid ?? 0,
+    members: [],
     sas,
     listeningMs,
     readyMs,

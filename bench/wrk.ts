@@ -56,7 +56,8 @@ export function encodeRequest({ method, url, headers = {}, body = '' }: LoadRequ
 }
 
 export async function drive(load: Load): Promise<Outcome> {
-  const file = join(load.folder, 'request.http')
+  // Several may run at the same time.
+  const file = join(load.folder, `request-${new URL(load.request.url).port}.http`)
   await writeFile(file, encodeRequest(load.request))
   const script = join(import.meta.dirname, 'load.lua')
   const options = `-t 1 -c ${load.connectionCount} -d ${load.durationS}s --timeout ${ANSWER_S_MAX}s`

@@ -1,0 +1,144 @@
+// A private PostgreSQL server for tests and benchmarks, on a Unix socket and a free port. It is stopped and removed when the
+// process ends, even if that is killed.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, existsSync, globSync, mkdtempSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { connect, type Connection } from './client.ts'
+import { callDeadlineMs } from './pool.ts'
+import { connectionSettings } from './settings.ts'
+
+/** Why the tests are skipped; undefined if they can run. */
+export type SkipReason = string | undefined
+
+const BINARIES = binariesFolder()
+
+export const SKIP_REASON: SkipReason =
+  BINARIES === undefined ? 'PostgreSQL 15 or newer is not installed' : undefined
+
+/** The newest version in the places where Debian, Red Hat and Homebrew put it. */
+function binariesFolder(): string | undefined {
+  const folders = globSync([
+    '/usr/lib/postgresql/*/bin',
+    '/usr/pgsql-*/bin',
+    '/opt/homebrew/opt/postgresql@*/bin',
+    '/usr/bin',
+  ])
+  const versions = folders
+    .filter((folder) => existsSync(join(folder, 'initdb')))
+    .map((folder) => {
+      const text = spawnSync(join(folder, 'postgres'), ['--version'], { encoding: 'utf8' }).stdout
+      return { folder, version: Number(/(\d+)/.exec(text ?? '')?.[1] ?? 0) }
+    })
+  return versions.sort((a, b) => b.version - a.version).find(({ version }) => version >= 15)?.folder
+}
+
+export type TestServer = {
+  readonly folder: string
+  readonly port: number
+  /** A new, empty database. */
+  newDatabase(): Promise<string>
+  url(database: string): string
+  tcpUrl(database: string): string
+  connectTo(database: string): Promise<Connection>
+  /** Runs SQL as the superuser. */
+  sql(text: string, database?: string): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Its files are below `parent`. */
+export async function startServer(
+  options: readonly string[] = [],
+  parent: string = tmpdir(),
+): Promise<TestServer> {
+  if (BINARIES === undefined) throw new Error(SKIP_REASON)
+  const owner = serverOwner()
+  const folder = mkdtempSync(join(parent, 'lazuli-postgres-'))
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
+  chmodSync(folder, 0o700)
+  const files = join(folder, 'data')
+  const initdb = ['-D', files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N']
+  execFileSync(join(BINARIES, 'initdb'), initdb, { cwd: folder, stdio: 'ignore', ...owner })
+  const port = await freePort()
+  const address = ['-k', folder, '-p', String(port), '-c', 'listen_addresses=127.0.0.1']
+  const server = [join(BINARIES, 'postgres'), '-D', files, ...address, ...options]
+  // Ends when this process closes the pipe or dies.
+  const script = '"$@" & read ignored; kill -QUIT $!; wait; rm -rf "$FOLDER"'
+  const shell = spawn('/bin/sh', ['-c', script, 'sh', ...server], {
+    cwd: folder,
+    env: { FOLDER: folder, PATH: '/usr/bin:/bin' },
+    stdio: ['pipe', 'ignore', 'pipe'],
+    ...owner,
+  })
+  const exited = new Promise<void>((resolve) => shell.once('exit', () => resolve()))
+  await readyToAccept(shell.stderr)
+  return serverAt(folder, port, async () => {
+    shell.stdin.end()
+    await exited
+  })
+}
+
+function serverAt(folder: string, port: number, stop: () => Promise<void>): TestServer {
+  const url = (database: string) =>
+    `postgres://postgres@/${database}?host=${encodeURIComponent(folder)}&port=${port}`
+  const connectTo = (database: string): Promise<Connection> =>
+    connect(connectionSettings(url(database), {}), { statements: 0 }, callDeadlineMs())
+  let count = 0
+  const sql = async (text: string, database = 'postgres'): Promise<void> => {
+    const connection = await connectTo(database)
+    try {
+      await connection.script(text, callDeadlineMs())
+    } finally {
+      await connection.close()
+    }
+  }
+  return {
+    folder,
+    port,
+    url,
+    tcpUrl: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,
+    connectTo,
+    sql,
+    newDatabase: async () => {
+      count += 1
+      const name = `test_${count}`
+      await sql(`CREATE DATABASE ${name}`)
+      return name
+    },
+    stop,
+  }
+}
+
+/** PostgreSQL refuses to run as root. */
+function serverOwner(): { readonly uid: number; readonly gid: number } | undefined {
+  if (userInfo().uid !== 0) return undefined
+  for (const name of ['postgres', 'nobody']) {
+    const [uid, gid] = ['-u', '-g'].map((option) =>
+      Number(spawnSync('id', [option, name], { encoding: 'utf8' }).stdout || Number.NaN),
+    )
+    if (uid !== undefined && gid !== undefined && Number.isInteger(uid)) return { uid, gid }
+  }
+  throw new Error('There is no user under which PostgreSQL could run.')
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** Keeps reading afterwards, so that the server's log does not fill the pipe. */
+async function readyToAccept(log: Readable): Promise<void> {
+  let text = ''
+  await new Promise<void>((resolve, reject) => {
+    log.on('data', (chunk: Buffer) => {
+      text = (text + chunk.toString()).slice(-10_000)
+      if (text.includes('ready to accept connections')) resolve()
+    })
+    log.on('end', () => reject(new Error(`PostgreSQL did not start: ${text}`)))
+  })
+}

@@ -9,6 +9,7 @@ import {
   type TLSSocket,
 } from 'node:tls'
 import { certificateNames, makeCa, makeServerCertificate } from '../start/tls/certificate.ts'
+import { randomFrom } from '../../test/random.ts'
 import { readAll, SECRET, startFront, startHome, type Home } from './harness.ts'
 import { connectingTls } from './link-tls.ts'
 import { ACCEPTED, decodePreamble, encodePreamble, type Preamble } from './preamble.ts'
@@ -114,6 +115,22 @@ for (const [what, text] of REFUSED) {
     assert.equal(home.unauthenticated.bytes, 0)
   })
 }
+
+test('random bytes, with and without TLS, neither crash the node nor stay in its memory', async (t) => {
+  const home = await startHome(t)
+  const random = randomFrom(20)
+  for (let round = 0; round < 40; round += 1) {
+    const bytes = random.bytes(1 + random.below(700))
+    const socket = round % 2 === 0 ? await dial(t, home) : await knock(t, home)
+    socket.end(bytes)
+    await readAll(socket)
+  }
+  assert.equal(home.unauthenticated.bytes, 0)
+  const front = await startFront(t, home.address)
+  const { client } = await front.connect()
+  client.write('x')
+  await home.next()
+})
 
 test('a first line in two parts is accepted', async (t) => {
   const home = await startHome(t)

@@ -130,4 +130,7 @@ test('clients are cut off when the front closes', async (t) => {
   await home.next()
   front.relays.close()
   await readAll(client)
+  // Nor is a connection relayed that was accepted just before.
+  await readAll((await front.connect()).client)
+  assert.equal(front.relays.count, 0)
 })

@@ -18,12 +18,16 @@ export type RelaySettings = {
   reportUnreachable(address: PeerAddress, error: unknown): void
 }
 
+/** The kernel finds clients that vanished. */
+const KEEP_ALIVE_MS = 60_000
+
 /** A class, because it has a lifetime. */
 export class Relays {
   readonly #settings: RelaySettings
   /** The sockets of clients, and the home that each is relayed to. */
   readonly #clients = new Map<Socket, PeerAddress>()
   readonly #stopListening: () => void
+  #isClosed = false
 
   constructor(settings: RelaySettings) {
     this.#settings = settings
@@ -45,6 +49,7 @@ export class Relays {
     const cancel = (): void => opening.abort()
     const holder = { drop: () => void client.destroy() }
     client.on('error', () => undefined)
+    if (this.#isClosed) client.destroy()
     client.once('close', cancel)
     this.#clients.set(client, address)
     client.once('close', () => this.#clients.delete(client))
@@ -54,6 +59,8 @@ export class Relays {
       // The home limits what connections without a login hold, so it drops relayed ones, too.
       if (client.destroyed) link.destroy()
       else join(client, link)
+      client.setNoDelay(true)
+      client.setKeepAlive(true, KEEP_ALIVE_MS)
       return true
     } catch (error) {
       if (client.destroyed) return true
@@ -67,6 +74,7 @@ export class Relays {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#stopListening()
     for (const client of this.#clients.keys()) client.destroy()
   }

@@ -117,6 +117,7 @@ export function clusterFiles(context: RunContext, settings: ClusterSettings): Fi
       return hosted.files.source
     },
     openSmb: async () => openSmb({ hosted, relays, peer }),
+    relayedCount: () => relays.count,
     begin: async (open) => {
       listeners = open
       const { port: peerPort } = await listen(peers.server, membership.peer)

@@ -20,6 +20,8 @@ export type Files = {
   /** For copies; throws ServerBusy if the files are not served here. */
   source(): SourceFiles
   openSmb(): Promise<SmbListener>
+  /** Connections that are served by another node. */
+  relayedCount(): number
   /** Called when all ports are open. */
   begin(listeners: ServiceListeners): Promise<void>
   /** Called before the ports close. */
@@ -51,6 +53,7 @@ export function ownFiles(
     service: () => service,
     source: () => files,
     openSmb: async () => (await import('./smb.ts')).runSmb(context, service),
+    relayedCount: () => 0,
     begin: async ({ file }) => {
       if (file !== undefined) await resumeCopies()
     },

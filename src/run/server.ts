@@ -90,6 +90,15 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
       help: 'Query Blob Contents requests in progress',
       read: () => blob.queryCount(),
     },
+    ...(membership === undefined
+      ? []
+      : [
+          {
+            name: 'lazuli_relayed_connections',
+            help: 'Connections for files that another node serves',
+            read: () => files.relayedCount(),
+          },
+        ]),
   ])
   const acceptsHost = hostRule(allowedHosts(options))
   const context: RunContext = { ...settings, acceptsHost, unauthenticated, bearer, store, metrics }

@@ -10,6 +10,7 @@ import { openMemoryExtents } from '../../src/extent/memory.ts'
 import { sweepExtents } from '../../src/extent/sweep/sweep.ts'
 import type { Engine } from '../../src/kv/engine/engine.ts'
 import { openMemoryEngine } from '../../src/kv/engine/memory.ts'
+import type { PostgresEngine } from '../../src/kv/engine/postgres.ts'
 import type { EventKv } from '../../src/kv/kv.ts'
 import { openKv, versionsOf } from '../../src/kv/runner/runner.ts'
 import { Cluster } from '../../src/node/cluster.ts'
@@ -37,6 +38,8 @@ export type TestClusterOptions = RunningTestOptions & {
   readonly count?: number
   /** By default, an engine in memory. */
   readonly engine?: Engine
+  /** Opens an engine for each node instead, all on the same database. */
+  readonly openEngine?: () => Promise<PostgresEngine>
   /** What is different for one node. */
   readonly own?: (node: number) => Partial<Membership>
   /** Changes each kv for the files. */
@@ -62,14 +65,14 @@ export async function startCluster(
   const nodes: (TestNode & { readonly home: HandDrivenHome })[] = []
   for (let at = 0; at < count; at += 1) {
     const home = new HandDrivenHome()
-    const { kv, moments } = await world.openNode(at)
+    const { moments, store } = await world.openNode(at)
     const announced = world.newAnnouncement(at)
     const server = await world.run(at, {
-      store: await storeOf(world, kv, moments),
+      store,
       home,
       secret: SECRET,
-      openFilesKv: async () => world.filesKv((opened) => moments.stamped(opened)),
-      copies: () => (at === 0 ? { epoch: 1, kv } : undefined),
+      openFilesKv: async () => world.filesKv(at, (opened) => moments.stamped(opened)),
+      copies: () => (at === 0 ? { epoch: 1, kv: store.kv } : undefined),
       endpoints: () => world.endpoints,
       announce: announced.announce,
     })
@@ -99,7 +102,7 @@ export async function startBeatingCluster(
   let nowMs = Date.now()
   const nodes: BeatingCluster['nodes'][number][] = []
   for (let at = 0; at < count; at += 1) {
-    const { kv, moments } = await world.openNode(at)
+    const { kv, moments, store } = await world.openNode(at)
     const announced = world.newAnnouncement(at)
     const cluster = await Cluster.join({
       kv,
@@ -122,10 +125,10 @@ export async function startBeatingCluster(
     const openFilesKv: Membership['openFilesKv'] = async () => {
       const role = cluster.held('files')
       assert(role !== undefined)
-      return world.filesKv((opened) => moments.stamped(withRole(opened, role)))
+      return world.filesKv(at, (opened) => moments.stamped(withRole(opened, role)))
     }
     const server = await world.run(at, {
-      store: await storeOf(world, kv, moments),
+      store,
       home,
       secret: cluster.secret,
       openFilesKv,
@@ -140,28 +143,35 @@ export async function startBeatingCluster(
   return { nodes, pass: () => void (nowMs += ROLE_MS) }
 }
 
-type World = ReturnType<typeof openWorld>
+/** A node's own access to the store. */
+type Seat = { openRunner(): EventKv<FileEvent>; close(): Promise<void> }
 
 function openWorld(t: TestContext, options: TestClusterOptions) {
   const {
     count: _count,
     engine = openMemoryEngine({ isShared: true }),
+    openEngine,
     own = () => ({}),
     expectedLog,
     wrapFilesKv,
     ...serverOptions
   } = options
-  let runnerCount = 0
-  const openRunner = (): EventKv<FileEvent> => {
-    runnerCount += 1
-    return openKv(engine, { nextVersion: versionsOf(runnerCount), keepsEngine: true })
+  const seats: Seat[] = []
+  const sit = async (at: number): Promise<Seat> => {
+    const opened = await openEngine?.()
+    const nextVersion = versionsOf(opened?.number ?? at + 1)
+    const openRunner = () => openKv<FileEvent>(opened ?? engine, { nextVersion, keepsEngine: true })
+    const seat = { openRunner, close: async () => opened?.close() }
+    seats[at] = seat
+    return seat
   }
-  const extents: SweptExtentStore = openMemoryExtents({ kv: openRunner(), clock: Date.now })
+  let extents: SweptExtentStore | undefined
   const endpoints: NodeEndpoint[] = []
   const servers: RunningTestServer[] = []
   let filesKvCount = 0
   t.after(async () => {
     for (const server of servers) await server.close()
+    for (const seat of seats) await seat.close()
     assert.equal(filesKvCount, 0, 'every kv for files is closed')
     const lines = servers.flatMap((server) => server.logged().split('\n'))
     const isExpected = (line: string): boolean =>
@@ -172,16 +182,19 @@ function openWorld(t: TestContext, options: TestClusterOptions) {
     )
   })
   return {
-    extents,
     endpoints,
     openNode: async (at: number) => {
+      const { openRunner } = await sit(at)
       const kv = openRunner()
+      // The nodes of a test share their bytes, as those of a cluster do.
+      extents ??= openMemoryExtents({ kv: openRunner(), clock: Date.now })
       const slot = { slot: at, slotCount: SLOT_COUNT }
-      return { kv, moments: await openMoments(kv, Date.now, slot) }
+      const moments = await openMoments(kv, Date.now, slot)
+      return { kv, moments, store: await storeOf(extents, kv, moments) }
     },
-    filesKv: (wrap: (kv: EventKv<FileEvent>) => EventKv<FileEvent>) => {
+    filesKv: (at: number, wrap: (kv: EventKv<FileEvent>) => EventKv<FileEvent>) => {
       filesKvCount += 1
-      const kv = openRunner()
+      const kv = (seats[at] ?? assert.fail('there is no such node')).openRunner()
       return {
         kv: withMapCopies(wrap(wrapFilesKv?.(kv) ?? kv), Date.now),
         close: async () => {
@@ -215,12 +228,12 @@ function openWorld(t: TestContext, options: TestClusterOptions) {
 }
 
 async function storeOf(
-  world: World,
+  shared: SweptExtentStore,
   runner: EventKv<FileEvent>,
   { stamped, moment }: StoredMoments,
 ): Promise<Store> {
   const kv = withMapCopies(stamped(runner), Date.now)
-  const extents = withSmallSlices(world.extents, kv)
+  const extents = withSmallSlices(shared, kv)
   const hashThreads = new HashThreads(1)
   return {
     kv,

@@ -85,6 +85,19 @@ test('Put Block From URL, and a connection that is used for more than the copy',
   }
 })
 
+test('the name of a load balancer is known from the request', async (t) => {
+  const { nodes } = await startBox(t, { allowedHosts: ['balancer.test'] })
+  for (const node of nodes) {
+    const source = `http://balancer.test:${node.filePort}/${ACCOUNT}/box/source`
+    const copy = { 'x-ms-copy-source': source, 'x-ms-blob-type': 'BlockBlob' }
+    const headers = { ...copy, host: `balancer.test:${node.blobPort}` }
+    assert.equal(outcome(await sendTo(node.blobPort)('PUT', '/box/copy', headers)), '201')
+    // Under another name, it may be anybody's.
+    const other = await sendTo(node.blobPort)('PUT', '/box/copy', copy)
+    assert.equal(outcome(other), '403 CannotVerifyCopySource')
+  }
+})
+
 test('a SAS of the source is checked as on the home', async (t) => {
   const { nodes, first, file } = await startBox(t)
   const expiresOn = new Date(first.now() + 3_600_000)

@@ -149,6 +149,8 @@ test('connections without a login count at the home, whoever accepted them', asy
   const { first, second } = await startBox(t)
   const client = await RawClient.open(second.smbPort)
   await client.negotiate()
+  assert.equal(await gauge(second, 'lazuli_relayed_connections'), 1)
+  assert.equal(await gauge(first, 'lazuli_relayed_connections'), 0)
   assert((await unauthenticatedBytes(first)) >= TLS_CONNECTION_BYTES)
   assert.equal(await unauthenticatedBytes(second), 0)
   await client.setUpSession(ACCOUNT, ACCOUNT_KEY)
@@ -156,9 +158,12 @@ test('connections without a login count at the home, whoever accepted them', asy
   client.close()
 })
 
-async function unauthenticatedBytes({ metrics }: TestNode): Promise<number> {
+const unauthenticatedBytes = (node: TestNode): Promise<number> =>
+  gauge(node, 'lazuli_unauthenticated_bytes')
+
+async function gauge({ metrics }: TestNode, name: string): Promise<number> {
   const { text } = await metrics.expose()
-  return Number(/^lazuli_unauthenticated_bytes (\d+)$/m.exec(text)?.[1])
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
 const skip = missingReason('smbclient', ['smbclient', '--version']) ?? false

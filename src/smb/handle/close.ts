@@ -4,6 +4,8 @@ import { forgetReplay } from '../call.ts'
 import type { SmbWorld, FileHandle, Handle } from '../world.ts'
 import { detachHandle } from './durable.ts'
 import { closeRecord } from '../../storage/file/open/close-open.ts'
+import type { FileOpen } from '../../storage/file/open/open.ts'
+import type { ShareAddress } from '../../storage/file/share/share.ts'
 
 /** While the store is unavailable. */
 const RETRY_MS = 1_000
@@ -12,18 +14,26 @@ export async function closeHandle(world: SmbWorld, handle: Handle): Promise<void
   const address = addressOf(handle)
   forgetHandle(world, handle)
   if (handle.kind === 'pipe') return
-  const close = async (): Promise<void> => {
-    const moment = world.moment()
-    try {
-      await world.kv.write((tx) => closeRecord(tx, address, handle.open, moment))
-    } catch (error) {
-      // Otherwise the open would block others for as long as this server runs.
-      if (error instanceof StoreUnavailable) world.after(RETRY_MS, closeAgain)
-      throw error
-    }
+  const moment = world.moment()
+  try {
+    await world.kv.write((tx) => closeRecord(tx, address, handle.open, moment))
+  } catch (error) {
+    if (error instanceof StoreUnavailable) closeLater(world, address, handle.open)
+    throw error
   }
-  const closeAgain = (): void => void close().catch((error: unknown) => world.logFault(error))
-  await close()
+}
+
+/** Otherwise the open would block others for as long as this server runs. */
+function closeLater(world: SmbWorld, address: ShareAddress | undefined, open: FileOpen): void {
+  world.after(RETRY_MS, () => {
+    const moment = world.moment()
+    world.kv
+      .write((tx) => closeRecord(tx, address, open, moment))
+      .catch((error: unknown) => {
+        if (error instanceof StoreUnavailable) closeLater(world, address, open)
+        else world.logFault(error)
+      })
+  })
 }
 
 /** The connection was lost: a durable handle stays, any other is closed. */
@@ -43,7 +53,7 @@ async function isDetached(world: SmbWorld, handle: FileHandle): Promise<boolean>
 }
 
 /** The share of the file. A handle that waits for its client has no tree. */
-function addressOf(handle: Handle): { account: string; share: string } | undefined {
+function addressOf(handle: Handle): ShareAddress | undefined {
   const { tree } = handle
   if (tree?.kind === 'disk') return { account: tree.account, share: tree.share }
   return handle.kind === 'file' ? handle.durable : undefined

@@ -122,7 +122,7 @@ async function authorizeSource(
 // Azure has no such account; the azure CLI writes the sources of the development account this way.
 const PRODUCT_STYLE = /^devstoreaccount1\.(blob|file)\.core\.windows\.net$/
 
-/** The service that a URL addresses on this server: under the Host of the request, or any address we listen on. */
+/** The service that a URL addresses on this server: under the host of the request, or any address we listen on. */
 export function ownService(
   url: URL,
   request: Pick<Request, 'headers' | 'service'>,
@@ -134,10 +134,12 @@ export function ownService(
   const hostname = withoutAccount(url.hostname, accounts)
   const requestUrl = `${url.protocol}//${request.headers.host ?? ''}`
   const here = URL.canParse(requestUrl) ? new URL(requestUrl) : undefined
-  const isHere = here?.port === url.port && withoutAccount(here.hostname, accounts) === hostname
-  if (isHere) return request.service === 'file' ? 'file' : 'blob'
+  const isHere = here !== undefined && withoutAccount(here.hostname, accounts) === hostname
+  if (isHere && here.port === url.port) return request.service === 'file' ? 'file' : 'blob'
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
-  const place = sources.listens().find((each) => each.port === port && reaches(hostname, each.host))
+  const place = sources
+    .listens()
+    .find((each) => each.port === port && (isHere || reaches(hostname, each.host)))
   return place?.service === 'blob' || place?.service === 'file' ? place.service : undefined
 }
 

@@ -2,28 +2,21 @@
 // acknowledged is still stored, and garbage is still freed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Kv } from '../../kv/kv.ts'
+import type { Kv, ReadTx, Step } from '../../kv/kv.ts'
+import { getExtent, keyNumbers, OPEN_RANGE } from '../keys.ts'
 import { openMemoryKv } from '../../kv/memory-kv.ts'
 import { Harness, patternBytes } from '../harness.ts'
 import { Machine, MachineStopped, SimulatedDisk, type Crash } from './disk-simulation.ts'
+import {
+  BLOB_BYTES,
+  checkKnown,
+  EXTENT_BYTES,
+  kvOn,
+  runWorkload,
+  type Known,
+} from '../crash-run.ts'
 import { openLocalExtents } from './local.ts'
 import { soleWriter } from '../writers.ts'
-
-const BLOB_COUNT = 9
-const BLOB_BYTES = 3_000
-const EXTENT_BYTES = 10_000
-
-/** Only writes count as calls: a crash can't tear a read. */
-function kvOn(machine: Machine, kv: Kv): Kv {
-  return {
-    read: (body) => kv.read(body),
-    write: (body) => machine.call(() => kv.write(body)),
-    attemptRead: (body) => kv.attemptRead(body),
-    attempt: (body) => machine.call(() => kv.attempt(body)),
-    sizeBytes: () => kv.sizeBytes(),
-    close: () => kv.close(),
-  }
-}
 
 type World = {
   readonly kv: Kv
@@ -44,53 +37,22 @@ function newWorld(directBytesMin: number): World {
   }
 }
 
-async function openHarness(world: World, machine: Machine): Promise<Harness> {
+async function openHarness(
+  world: World,
+  machine: Machine,
+  writers = soleWriter(`process ${(world.processCount += 1)}`),
+): Promise<Harness> {
   const kv = kvOn(machine, world.kv)
   const store = await openLocalExtents({
     folder: '/extents',
     kv,
     disk: world.disk.on(machine),
     clock: () => world.now.ms,
-    writers: soleWriter(`process ${(world.processCount += 1)}`),
+    writers,
     extentBytes: EXTENT_BYTES,
     directBytesMin: world.directBytesMin,
   })
   return new Harness(kv, store, world.now)
-}
-
-/** What a client knows about a blob: stored, deleted, or requested without an answer. */
-type Known = Map<string, 'stored' | 'deleted' | 'unknown'>
-
-/** Deletes two of three blobs, so that every extent is compacted; a copy shares a live slice. */
-async function run(harness: Harness, known: Known): Promise<void> {
-  const change = async (name: string, state: 'stored' | 'deleted', action: () => Promise<void>) => {
-    known.set(name, 'unknown')
-    await action()
-    known.set(name, state)
-  }
-  for (let i = 0; i < BLOB_COUNT; i += 1) {
-    await change(`b${i}`, 'stored', () => harness.put(`b${i}`, patternBytes(i, BLOB_BYTES)))
-  }
-  const pieces = (await harness.pieces('b0')) ?? []
-  await change('copy', 'stored', () => harness.point('copy', pieces))
-  for (let i = 0; i < BLOB_COUNT; i += 1) {
-    if (i % 3 !== 0) await change(`b${i}`, 'deleted', () => harness.delete(`b${i}`))
-  }
-  await harness.sweepAll()
-  await harness.store.close()
-}
-
-async function checkKnown(harness: Harness, known: Known): Promise<void> {
-  for (const [name, state] of known) {
-    const seed = name === 'copy' ? 0 : Number(name.slice(1))
-    const bytes = await harness.get(name)
-    if (state === 'stored' || (state === 'unknown' && bytes !== undefined)) {
-      assert.deepEqual(bytes, patternBytes(seed, BLOB_BYTES), `${name} is ${state}`)
-    } else {
-      assert.equal(bytes, undefined)
-    }
-  }
-  await harness.checkSound()
 }
 
 /** Runs until the crash, restarts, and checks that the store is sound and holds what is known. */
@@ -102,7 +64,7 @@ async function runUntil(
   const machine = new Machine(crash)
   const known: Known = new Map()
   try {
-    await run(await openHarness(world, machine), known)
+    await runWorkload(await openHarness(world, machine), known)
     assert.equal(crash, undefined, 'the machine should have stopped')
   } catch (error) {
     if (!(error instanceof MachineStopped)) throw error
@@ -137,6 +99,50 @@ for (const takesEffect of [false, true]) {
       })
     }
   }
+}
+
+/** One of two nodes stops, and the other one goes on. Returns the number of calls of the first. */
+async function runUntilNodeStops(crash: Crash | undefined): Promise<number> {
+  const world = newWorld(Number.POSITIVE_INFINITY)
+  const machine = new Machine(crash)
+  const known: Known = new Map()
+  const live = new Set(['a', 'b'])
+  const writersOf = (self: string) => ({ self, live: async () => live })
+  const other = await openHarness(world, new Machine(), writersOf('b'))
+  try {
+    await runWorkload(await openHarness(world, machine, writersOf('a')), known)
+    assert.equal(crash, undefined, 'the node should have stopped')
+  } catch (error) {
+    if (!(error instanceof MachineStopped)) throw error
+  }
+  live.delete('a')
+  await checkKnown(other, known)
+  await other.sweepAll()
+  await checkKnown(other, known)
+  assert(!(await other.kv.read(writersOfOpen)).includes('a'))
+  const liveBytes = known.size * BLOB_BYTES
+  assert(world.disk.totalBytes() <= 2 * liveBytes, `${world.disk.totalBytes()} bytes are left`)
+  await other.store.close()
+  return machine.callCount
+}
+
+function* writersOfOpen(tx: ReadTx): Step<readonly (string | undefined)[]> {
+  const writers: (string | undefined)[] = []
+  for (const key of yield* tx.scanKeys({ ...OPEN_RANGE, countMax: 10 })) {
+    writers.push((yield* getExtent(tx, keyNumbers(key)[0] ?? 0))?.writer)
+  }
+  return writers
+}
+
+for (const takesEffect of [false, true]) {
+  const done = takesEffect ? 'after' : 'before'
+  test(`a node stops ${done} any call, and another one cleans up`, async () => {
+    const callCount = await runUntilNodeStops(undefined)
+    assert(callCount > 50)
+    for (let atCall = 1; atCall < callCount - 1; atCall += 1) {
+      await runUntilNodeStops({ atCall, takesEffect, keepsUnsynced: true })
+    }
+  })
 }
 
 test('an extent whose sync failed is not written to again', async () => {

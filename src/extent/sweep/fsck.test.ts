@@ -12,7 +12,9 @@ import { openLocalExtents } from '../file/local.ts'
 import { soleWriter } from '../writers.ts'
 import type { Slice } from '../content/slice.ts'
 import type { Disk } from '../file/disk.ts'
-import type { Key } from '../../kv/kv.ts'
+import type { Key, Kv } from '../../kv/kv.ts'
+import { withSmallSlices } from '../content/small.ts'
+import type { SweptExtentStore } from '../extent.ts'
 
 type Setting = { readonly harness: Harness; readonly disk: Disk; readonly slice: Slice }
 
@@ -164,4 +166,96 @@ test('fsck counts all problems and lists no more than its limit', async () => {
   assert.equal(check.extentCount, 1)
   assert.equal(check.checkedBytes, 1_000)
   assert.equal(check.recordCount, 300 + 5)
+})
+
+/** Runs `action` once, before the n-th transaction of the check or the n-th time that it asks for bytes. */
+function interrupt({ kv, store }: Harness, atCall: number, action: () => Promise<void>) {
+  let callCount = 0
+  const before = async () => {
+    callCount += 1
+    if (callCount === atCall) await action()
+  }
+  const interruptedKv: Kv = {
+    ...kv,
+    read: async (body) => {
+      await before()
+      return kv.read(body)
+    },
+  }
+  async function* read(pieces: Parameters<SweptExtentStore['read']>[0]) {
+    await before()
+    yield* store.read(pieces)
+  }
+  const interruptedStore: SweptExtentStore = {
+    // An object with all methods of the store.
+    ...withSmallSlices(store, kv),
+    read,
+    list: async () => {
+      const extents = await store.list()
+      await before()
+      return extents
+    },
+    storedBytes: async (extent) => {
+      await before()
+      return store.storedBytes(extent)
+    },
+  }
+  return { kv: interruptedKv, store: interruptedStore, count: () => callCount }
+}
+
+const BLOB_COUNT = 6
+
+async function prepareMany(): Promise<Harness> {
+  const now = { ms: 1_000_000 }
+  const kv = openMemoryKv()
+  const disk = new SimulatedDisk().on(new Machine())
+  const writers = soleWriter('a')
+  const options = { folder: '/x', kv, disk, clock: () => now.ms, writers, extentBytes: 3_000 }
+  const harness = new Harness(kv, await openLocalExtents(options), now)
+  for (let i = 0; i < BLOB_COUNT; i += 1) await harness.put(`b${i}`, patternBytes(i, 1_000))
+  await harness.point('copy', (await harness.pieces('b0')) ?? [])
+  return harness
+}
+
+const ACTIONS: Readonly<Record<string, (harness: Harness) => Promise<void>>> = {
+  'everything is deleted and swept': async (harness) => {
+    for (let i = 0; i < BLOB_COUNT; i += 1) await harness.delete(`b${i}`)
+    await harness.delete('copy')
+    await harness.sweepAll()
+    assert.deepEqual(await harness.store.list(), [])
+  },
+  'most is deleted, and the rest is moved': async (harness) => {
+    for (let i = 0; i < BLOB_COUNT; i += 1) if (i % 3 !== 0) await harness.delete(`b${i}`)
+    await harness.sweepAll()
+  },
+  'blobs are replaced': async (harness) => {
+    for (let i = 0; i < BLOB_COUNT; i += 1) await harness.put(`b${i}`, patternBytes(9 + i, 2_000))
+    await harness.sweepAll()
+  },
+}
+
+for (const [title, action] of Object.entries(ACTIONS)) {
+  test(`fsck reports nothing if ${title} before any of its steps`, async () => {
+    let callCount = 1
+    for (let atCall = 1; atCall <= callCount; atCall += 1) {
+      const harness = await prepareMany()
+      const { kv, store, count } = interrupt(harness, atCall, () => action(harness))
+      assert.deepEqual((await checkStore(kv, store)).problems, [])
+      callCount = count()
+    }
+    assert(callCount > 20, `${callCount} steps`)
+  })
+}
+
+test('fsck reports a damaged slice whose first owner is deleted meanwhile', async () => {
+  const { harness, disk, slice } = await prepare()
+  await harness.point('a-copy', (await harness.pieces('b')) ?? [])
+  await disk.remove(path(slice))
+  await disk.write(await disk.create(path(slice)), [Buffer.alloc(1_000)], 0)
+  const { store } = interrupt(harness, 1, () => harness.delete('b'))
+  const { problems } = await checkStore(harness.kv, store)
+  assert.deepEqual(
+    problems.map(({ kind, key }) => [kind, key]),
+    [['sliceDamaged', JSON.stringify(['blob', 1, 'a-copy'])]],
+  )
 })

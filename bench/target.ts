@@ -47,7 +47,9 @@ function nodes(name: TargetName, title: string, nodeCount: number, more = ''): T
     args: (location, store) => [
       join(ROOT, 'src/main.js'),
       ...NODE_PORTS.split(' '),
-      ...['--silent', '--store', store],
+      '--silent',
+      '--store',
+      store,
       ...(more === '' ? [] : ['--bytes', `folder:${join(location, more)}`]),
     ],
   }

@@ -21,6 +21,9 @@ export type QueuedRun = {
   retry(verdict: Verdict | undefined): void
 }
 
+/** Work that was overtaken too often. `run` never fails. */
+type Starving = { run(): Promise<void>; fail(error: unknown): void }
+
 // A commit takes half of the waiting runs: while it syncs, the server handles requests and answers of the other half
 // instead of idling.
 const GROUP_COUNT_MIN = 16
@@ -38,6 +41,9 @@ export class CommitQueue {
   readonly #known: Known
   readonly #cache: RecordCache
   #waiting: QueuedRun[] = []
+  #starving: Starving[] = []
+  /** Tells a commit that runs alone that there is something to do. */
+  #wake: () => void = () => undefined
   #committing: Promise<void> | undefined
   #atRest: (() => void)[] = []
   #failureCount = 0
@@ -59,6 +65,7 @@ export class CommitQueue {
     this.#known.add(queued.run)
     for (const name of queued.run.writes.keys()) if (this.#cache.drop(name)) this.#hot.add(name)
     this.#waiting.push(queued)
+    this.#wake()
     this.#committing ??= this.#commitWaiting()
   }
 
@@ -75,15 +82,53 @@ export class CommitQueue {
     return new Promise((resolve) => this.#atRest.push(() => resolve(working())))
   }
 
+  /**
+   * Runs `work` while only this queue can commit, together with everything else that asked for it meanwhile. Nobody else
+   * overtakes what `work` adds.
+   */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#starving.push({ run: () => work().then(resolve, reject), fail: reject })
+      this.#committing ??= this.#commitWaiting()
+    })
+  }
+
   async #commitWaiting(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const group = this.#takeGroup()
-      const verdicts = await this.#commit(group).catch((error: unknown) => ({ error }))
-      if ('error' in verdicts) this.#failAll(group, verdicts.error)
-      else this.#conclude(group, verdicts)
-      for (const work of this.#atRest.splice(0)) work()
+    while (this.#waiting.length + this.#starving.length > 0) {
+      if (this.#starving.length > 0) await this.#commitAlone(this.#starving.splice(0))
+      else await this.#commitGroup((transactions) => this.#engine.commit(transactions))
     }
     this.#committing = undefined
+  }
+
+  async #commitGroup(commit: Engine['commit']): Promise<void> {
+    const group = this.#takeGroup()
+    const verdicts = await this.#commit(group, commit).catch((error: unknown) => ({ error }))
+    if ('error' in verdicts) this.#failAll(group, verdicts.error)
+    else this.#conclude(group, verdicts)
+    for (const work of this.#atRest.splice(0)) work()
+  }
+
+  async #commitAlone(starving: readonly Starving[]): Promise<void> {
+    let hasBegun = false
+    try {
+      await this.#engine.alone(async (commit) => {
+        hasBegun = true
+        const left = new Set(starving)
+        for (const each of starving) {
+          void each.run().then(() => {
+            left.delete(each)
+            this.#wake()
+          })
+        }
+        while (left.size > 0) {
+          if (this.#waiting.length > 0) await this.#commitGroup(commit)
+          else await new Promise<void>((resolve) => (this.#wake = resolve))
+        }
+      })
+    } catch (error) {
+      if (!hasBegun) for (const { fail } of starving) fail(error)
+    }
   }
 
   #takeGroup(): QueuedRun[] {
@@ -100,10 +145,13 @@ export class CommitQueue {
     return this.#waiting.splice(0, group.size)
   }
 
-  async #commit(group: readonly QueuedRun[]): Promise<readonly (Verdict | undefined)[]> {
-    if (this.#engine.local === undefined) return this.#engine.commit(group.map(transactionOf))
+  async #commit(
+    group: readonly QueuedRun[],
+    commit: Engine['commit'],
+  ): Promise<readonly (Verdict | undefined)[]> {
+    if (this.#engine.local === undefined) return commit(group.map(transactionOf))
     const writes = group.flatMap((queued) => transactionOf(queued).writes)
-    if (writes.length > 0) await this.#engine.commit([{ writes }])
+    if (writes.length > 0) await commit([{ writes }])
     return group.map(() => 'committed')
   }
 

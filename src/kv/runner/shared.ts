@@ -2,11 +2,11 @@
 // checks them. A body that was overtaken runs again on the current values, and after several attempts alone.
 import assert from 'node:assert/strict'
 import type { RecordCache } from '../cache.ts'
-import type { Engine, Transaction, Verdict, Version, WantedRange } from '../engine/engine.ts'
+import type { Engine, Verdict, Version, WantedRange } from '../engine/engine.ts'
 import { Exclusive } from '../engine/exclusive.ts'
 import type { Key, ReadTx, Step, Tx } from '../kv.ts'
 import { Need, PAUSE } from '../step.ts'
-import { BodyTx, type PendingWrites } from '../transaction.ts'
+import { BodyTx } from '../transaction.ts'
 import { Turn } from '../turn.ts'
 import { Fetcher } from './fetcher.ts'
 import { Known, ownedWrites } from './known.ts'
@@ -14,8 +14,10 @@ import { CommitQueue } from './queue.ts'
 import { EngineState, SharedView } from './shared-view.ts'
 import { Wants, type Want } from './wants.ts'
 
-/** Attempts before a body runs alone. */
-const ATTEMPTS_MAX = 8
+/** Attempts before a body asks that nobody else commits. */
+const ATTEMPTS_MAX = 4
+/** More than there can be bodies that ran before. */
+const ATTEMPTS_ALONE_MAX = 10_000
 /** Round trips before a body that reads gets its own snapshot. */
 const ROUNDS_MAX = 3
 /**
@@ -45,10 +47,12 @@ export class SharedRunner<Event> {
   readonly #fetcher: Fetcher
   readonly #tell: (events: readonly Event[]) => void
   readonly #nextVersion: () => Version
-  readonly #running = new Set<Promise<unknown>>()
-  readonly #starving = new Exclusive()
-  /** While a body runs alone: resolves when others may continue. */
+  readonly #alone = new Exclusive()
+  #aloneCount = 0
+  /** While bodies run alone: resolves when others may continue. */
   #gate: Promise<void> | undefined
+  #openGate: () => void = () => undefined
+  readonly #running = new Set<Promise<unknown>>()
 
   constructor(
     engine: Engine,
@@ -146,11 +150,42 @@ export class SharedRunner<Event> {
   async #write<T>(body: (tx: Tx<Event>) => Step<T>): Promise<T | Need> {
     let state = new EngineState(this.#cache)
     for (let count = 0; count < ATTEMPTS_MAX; count += 1) {
-      const finished = await this.#run(body, state, (attempt) => this.#finish(attempt))
+      const finished = await this.#run(body, state, async (attempt) => {
+        while (this.#gate !== undefined) await this.#gate
+        return this.#finish(attempt)
+      })
       if (!('overtaken' in finished)) return resultOf(finished)
       state = finished.overtaken
     }
-    return this.#starving.run(() => this.#runAlone(body))
+    return this.#queue.alone(() => this.#writeAlone(body))
+  }
+
+  /**
+   * Runs a body while nobody else commits. Those that were overtaken too often run one after another, on the writes of those
+   * before, and are committed together; all other bodies of this process wait.
+   */
+  async #writeAlone<T>(body: (tx: Tx<Event>) => Step<T>): Promise<T | Need> {
+    this.#aloneCount += 1
+    this.#gate ??= new Promise((resolve) => (this.#openGate = resolve))
+    try {
+      let state = new EngineState(this.#cache)
+      for (let count = 0; count < ATTEMPTS_ALONE_MAX; count += 1) {
+        const { finishing } = await this.#alone.run(() =>
+          this.#run(body, state, (attempt) => ({ finishing: this.#finish(attempt) })),
+        )
+        const finished = await finishing
+        if (!('overtaken' in finished)) return resultOf(finished)
+        // It has read the writes of a body that ran before and has been overtaken itself. That one waits now.
+        state = finished.overtaken
+      }
+      return assert.fail('nobody else could write')
+    } finally {
+      this.#aloneCount -= 1
+      if (this.#aloneCount === 0) {
+        this.#gate = undefined
+        this.#openGate()
+      }
+    }
   }
 
   /**
@@ -187,7 +222,6 @@ export class SharedRunner<Event> {
 
   /** The outcome, or the current state of its read set if it was overtaken. */
   async #finish<T>(attempt: Attempt<Event, T>): Promise<Outcome<T> | Overtaken> {
-    while (this.#gate !== undefined) await this.#gate
     const { tx, view, state, outcome } = attempt
     // Overtaken by another body of this process. The next attempt sees its writes.
     if (!view.isCurrent(tx.seen)) return { overtaken: state }
@@ -228,38 +262,6 @@ export class SharedRunner<Event> {
     state.learn(keys, ranges, verdict.current)
     return state
   }
-
-  /** Others wait until the body has committed, so it can't be overtaken. */
-  async #runAlone<T>(body: (tx: Tx<Event>) => Step<T>): Promise<T | Need> {
-    let open = (): void => {}
-    this.#gate = new Promise((resolve) => {
-      open = resolve
-    })
-    try {
-      await this.#queue.settled()
-      return await this.#engine.alone(async (commit) => {
-        const state = new EngineState(this.#cache)
-        const { tx, view, outcome } = await this.#run(body, state, (attempt) => attempt)
-        const transaction = { reads: view.reads, writes: writesOf(tx, this.#nextVersion()) }
-        const [verdict] = await commit([transaction])
-        assert(verdict === 'committed' && view.isCurrent(tx.seen), 'nobody else could write')
-        for (const name of tx.writes.keys()) this.#cache.drop(name)
-        this.#known.applyVolatile(ownedWrites(tx.volatileWrites))
-        this.#tell(tx.events)
-        return resultOf(outcome)
-      })
-    } finally {
-      this.#gate = undefined
-      open()
-    }
-  }
-}
-
-function writesOf(
-  { writes }: { readonly writes: PendingWrites },
-  version: Version,
-): Transaction['writes'] {
-  return [...writes.values()].map(({ key, value }) => ({ key, value: value?.value, version }))
 }
 
 function resultOf<T>(outcome: Outcome<T>): T | Need {

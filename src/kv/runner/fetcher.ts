@@ -1,6 +1,6 @@
 // Batches reads: what bodies request while a statement is running goes into the next one.
 import type { Cached, RecordCache } from '../cache.ts'
-import type { Engine, Found, WantedRange } from '../engine/engine.ts'
+import type { Engine, Found, Wanted, WantedKey, WantedRange } from '../engine/engine.ts'
 import { keyName } from '../key.ts'
 import type { Key } from '../kv.ts'
 import { countWithin } from './count-within.ts'
@@ -14,7 +14,6 @@ export type Fetched = {
 type Fetch = {
   readonly keys: readonly Key[]
   readonly ranges: readonly WantedRange[]
-  readonly cached: Fetched['cached']
   resolve(fetched: Fetched): void
   reject(error: unknown): void
 }
@@ -41,17 +40,11 @@ export class Fetcher {
 
   /** Everything comes from one state of the engine, in the order requested. */
   fetch(keys: readonly Key[], ranges: readonly WantedRange[]): Promise<Fetched> {
-    const cached = keys.map((key) => this.#usable(key))
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ keys, ranges, cached, resolve, reject })
+      this.#waiting.push({ keys, ranges, resolve, reject })
       // At the end of this turn, to include what other requests of the turn need.
       if (this.#waiting.length === 1) setImmediate(() => void this.#readWaiting())
     })
-  }
-
-  #usable(key: Key): Cached | undefined {
-    const cached = this.#cache.get(keyName(key))
-    return cached?.record?.isWhole === true ? cached : undefined
   }
 
   async #readWaiting(): Promise<void> {
@@ -61,15 +54,10 @@ export class Fetcher {
     // If some are left, another statement takes them.
     void this.#readWaiting()
     try {
-      share(
-        fetches,
-        await this.#engine.read({
-          keys: fetches.flatMap(({ keys, cached }) =>
-            keys.map((key, at) => wanted(key, cached[at])),
-          ),
-          ranges: fetches.flatMap(({ ranges }) => ranges),
-        }),
-      )
+      const batch = new Batch(this.#cache)
+      for (const fetch of fetches) batch.add(fetch)
+      const found = await this.#engine.read(batch)
+      for (const fetch of fetches) fetch.resolve(batch.partOf(fetch, found))
     } catch (error) {
       for (const { reject } of fetches) reject(error)
     }
@@ -78,20 +66,45 @@ export class Fetcher {
   }
 }
 
-function wanted(key: Key, cached: Cached | undefined) {
-  return cached === undefined ? { key } : { key, known: cached.version }
-}
+/** What several bodies want, each key once: most requests read the same container and the same properties. */
+class Batch implements Wanted {
+  readonly keys: WantedKey[] = []
+  readonly ranges: WantedRange[] = []
+  readonly #cache: RecordCache
+  readonly #cached: (Cached | undefined)[] = []
+  readonly #places = new Map<string, number>()
+  readonly #rangeAt = new Map<Fetch, number>()
 
-/** Gives each fetch its part of the answer. */
-function share(fetches: readonly Fetch[], found: Found): void {
-  let [keyAt, rangeAt] = [0, 0]
-  for (const { keys, ranges, cached, resolve } of fetches) {
-    const part = {
-      keys: found.keys.slice(keyAt, keyAt + keys.length),
-      ranges: found.ranges.slice(rangeAt, rangeAt + ranges.length),
+  constructor(cache: RecordCache) {
+    this.#cache = cache
+  }
+
+  add(fetch: Fetch): void {
+    for (const key of fetch.keys) this.#addKey(key)
+    this.#rangeAt.set(fetch, this.ranges.length)
+    this.ranges.push(...fetch.ranges)
+  }
+
+  #addKey(key: Key): void {
+    const name = keyName(key)
+    if (this.#places.has(name)) return
+    this.#places.set(name, this.keys.length)
+    const cached = this.#cache.get(name)
+    const isUsable = cached?.record?.isWhole === true
+    this.keys.push(isUsable ? { key, known: cached.version } : { key })
+    this.#cached.push(isUsable ? cached : undefined)
+  }
+
+  /** The part of the answer that one of the bodies wanted. */
+  partOf(fetch: Fetch, found: Found): Fetched {
+    const places = fetch.keys.map((key) => this.#places.get(keyName(key)) ?? -1)
+    const from = this.#rangeAt.get(fetch) ?? 0
+    return {
+      found: {
+        keys: places.map((place) => found.keys[place]),
+        ranges: found.ranges.slice(from, from + fetch.ranges.length),
+      },
+      cached: places.map((place) => this.#cached[place]),
     }
-    keyAt += keys.length
-    rangeAt += ranges.length
-    resolve({ found: part, cached })
   }
 }

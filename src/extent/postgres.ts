@@ -1,5 +1,5 @@
 // Extents in PostgreSQL, in the database that also has the records: one thing to run and to back up. Each extent is a table
-// (docs/decisions/0020-bytes-of-many-nodes.md).
+// (docs/decisions/0021-bytes-of-many-nodes.md).
 import { sqlState, type Connection, type StatementCount } from '../postgres/client.ts'
 import { Pool } from '../postgres/pool.ts'
 import type { ConnectionSettings } from '../postgres/settings.ts'

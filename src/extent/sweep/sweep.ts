@@ -3,7 +3,7 @@
 // no references; its bytes are removed after the grace period, which is longer than any operation takes between reading
 // a record and using its extents, and not before every reader that may need them has ended.
 //
-// One node sweeps at a time, beside any number that read and write (docs/decisions/0020-bytes-of-many-nodes.md).
+// One node sweeps at a time, beside any number that read and write (docs/decisions/0021-bytes-of-many-nodes.md).
 import { setImmediate } from 'node:timers/promises'
 import type { Entry, Key, Kv, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'

@@ -185,17 +185,17 @@ async function connectTo(
   deadlineMs: number,
 ): Promise<Connection> {
   const attempts = await tlsAttempts(address.host, settings)
-  let failure: unknown
+  const failures: string[] = []
   for (const ssl of attempts) {
     try {
       return await open(address, ssl, settings, count, deadlineMs)
     } catch (error) {
-      failure = error
+      failures.push(messageOf(error))
       // Another kind of connection won't help a wrong password.
       if (sqlState(error)?.startsWith('28P') === true) break
     }
   }
-  throw failure
+  throw new Error(failures.join('; '))
 }
 
 async function open(

@@ -1,6 +1,5 @@
 // The command line program: decodes the command, starts the server, prints its endpoints, and stops it on a signal. Runs
 // when it is imported.
-import { readFileSync } from 'node:fs'
 import { platform, totalmem } from 'node:os'
 import { hostRule } from './http/protocol/allowed-host.ts'
 import type { JoinedCluster } from './run/open-membership.ts'
@@ -29,14 +28,11 @@ import {
 import { onShutdown } from './start/shutdown.ts'
 import { openSmbUsers } from './start/account/smb-users.ts'
 import { errorReason, StartError } from './start/start-error.ts'
+import { VERSION } from './start/version.ts'
 import { StoreInUse } from './node/owner.ts'
 import { FormatError } from './node/format.ts'
 import type { SmbUsers } from './auth/smb/smb-users.ts'
 import type { Accounts } from './storage/shared/account.ts'
-
-const { version } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-) as { readonly version: string }
 
 const FORGED_TOKENS =
   'the signatures of bearer tokens are not checked, so anyone can forge one. ' +
@@ -56,7 +52,7 @@ try {
 
 async function main(): Promise<number> {
   const { argv, env } = process
-  const command = decodeCommand({ argv, env, cwd: process.cwd(), version })
+  const command = decodeCommand({ argv, env, cwd: process.cwd(), version: VERSION })
   switch (command.kind) {
     case 'print':
       process.stdout.write(`${command.text}\n`)
@@ -138,7 +134,7 @@ async function start(command: StartCommand): Promise<void> {
   const warnings = keyWarning === undefined ? [] : [keyWarning]
   if (acceptsForgedTokens(options)) warnings.push(FORGED_TOKENS)
   const banner = bannerLines({
-    version,
+    version: VERSION,
     endpoints: server.endpoints,
     adminUrl: admin.url,
     websiteUrl: urlOf(server.tls ? 'https' : 'http', options.webHost, server.webPort),
@@ -169,8 +165,9 @@ async function join(
   if (url === undefined) return undefined
   const { openMembership } = await import('./run/open-membership.ts')
   return openMembership({
-    url, options, version, accounts, smbUsers, log,
+    url, options, version: VERSION, accounts, smbUsers, log,
     env: process.env,
+    say: (line) => log.say(line),
     hasFiles: services.includes('file'),
     onExpelled: () => {
       log.error('other nodes took this one for dead, because it was silent for long; start it again')

@@ -5,13 +5,18 @@ import { decodeAccountsJson } from './start/account/account-list.ts'
 import { fixedAccounts } from './start/account/accounts.ts'
 import { connectionString, type Endpoint } from './start/log/banner.ts'
 import { openLog } from './start/log/log.ts'
-import { defaultOptions } from './start/options/options.ts'
+import { checkOptions, defaultOptions } from './start/options/options.ts'
 import { fixedSmbUsers } from './start/account/smb-users.ts'
+import { VERSION } from './start/version.ts'
 import type { Account, Accounts } from './storage/shared/account.ts'
 
 export type ServerOptions = {
   /** Data folder; by default, everything is kept in memory and nothing is written. */
   readonly location?: string
+  /** A PostgreSQL database instead of a folder, as the URL `postgres://…`. Several servers may use it: they are nodes. */
+  readonly store?: string
+  /** Where content goes with `store`: `postgres`, the default, or `folder:PATH`. */
+  readonly bytes?: string
   /** Account names with one or two keys in base64; by default, devstoreaccount1 with its well-known key. */
   readonly accounts?: Readonly<Record<string, string | readonly [string, string]>>
   /**
@@ -97,20 +102,47 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     nameReuseSeconds: options.nameReuseSeconds ?? 0,
     allowedHosts: options.allowedHosts ?? [],
     allowCopyFrom: parseAllowCopyFrom(options.allowCopyFrom ?? []),
+    ...(options.store !== undefined && { store: options.store }),
+    ...(options.bytes !== undefined && { bytes: options.bytes }),
+    nodeHost: host,
+    nodePort: 0,
     silent: true,
   })
+  checkOptions(settings, new Map())
   const log = await openLog({
     options: { ...settings, logLevel: 'error' },
     stdout: process.stderr,
     clock: Date.now,
   })
+  const smbUsers = options.smbUsers && fixedSmbUsers(options.smbUsers, accounts)
+  const { store: url } = options
+  const membership =
+    url === undefined
+      ? undefined
+      : await (
+          await import('./run/open-membership.ts')
+        ).openMembership({
+          url,
+          options: settings,
+          env: process.env,
+          version: VERSION,
+          accounts,
+          smbUsers,
+          hasFiles: true,
+          clock: options.clock,
+          log,
+          say: () => undefined,
+          onExpelled: () => log.error('other nodes took this one for dead; close it'),
+        })
+  const clock = membership?.clock ?? options.clock ?? Date.now
   const running = await runServer({
     options: settings,
     location: options.location,
     memoryLimitBytes: options.memoryLimitBytes,
     accounts,
-    smbUsers: options.smbUsers && fixedSmbUsers(options.smbUsers, accounts),
-    clock: options.clock ?? Date.now,
+    smbUsers,
+    clock,
+    ...(membership !== undefined && { membership, wallClock: clock }),
     log,
     services: ['blob', 'queue', 'table', 'file', 'smb'],
     webPortMayMove: true,

@@ -44,6 +44,8 @@ export type JoinSettings = {
   /** By default, the database's. */
   readonly clock?: Clock | undefined
   readonly log: Log
+  /** Prints a line for whoever starts the server. */
+  say(line: string): void
   /** Other nodes took this one for dead: it can't write any more and should be started again. */
   onExpelled(): void
 }
@@ -148,7 +150,7 @@ export async function openMembership(settings: JoinSettings): Promise<JoinedClus
   }
 }
 
-async function databaseOf({ url, options, env, log }: JoinSettings): Promise<ConnectionSettings> {
+async function databaseOf({ url, options, env, say }: JoinSettings): Promise<ConnectionSettings> {
   const allowsAsyncCommit = options.allowAsyncCommit
   const settings = { ...connectionSettings(url, env), allowsAsyncCommit }
   const durability = await readDurability(settings)
@@ -157,7 +159,7 @@ async function databaseOf({ url, options, env, log }: JoinSettings): Promise<Con
       'the database has synchronous_commit=off, so a crash would lose acknowledged writes; turn it on, or accept that with --allowAsyncCommit',
     )
   }
-  log.say(durabilityText(durability))
+  say(durabilityText(durability))
   return settings
 }
 

@@ -161,7 +161,7 @@ describe('settings', { concurrency: 2 }, () => {
     tableHost: '0.0.0.0', tablePort: '3', tableKeepAliveTimeout: '7',
     fileHost: '0.0.0.0', filePort: '4', fileKeepAliveTimeout: '7',
     smbHost: '0.0.0.0', smbPort: '5', smbEncryption: 'required', smbSigning: 'required', adminHost: '0.0.0.0', adminPort: '6',
-    nodeHost: '0.0.0.0', nodePort: '9', nodeName: 'n1', store: 'postgres://db.test/x', bytes: 'folder:/x', allowAsyncCommit: 'true',
+    nodeHost: '127.0.0.2', nodePort: '9', nodeName: 'n1', store: 'postgres://db.test/x', bytes: 'folder:/x', allowAsyncCommit: 'true',
     location: 'data', inMemoryPersistence: 'true', extentMemoryLimit: '100',
     encryptionScopes: 'scope-1,scope-2', nameReuseSeconds: '30',
     https: 'auto', httpsNames: 'storage.test', cert: 'cert.pem', key: 'key.pem', pwd: 'secret',

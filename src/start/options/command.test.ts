@@ -180,6 +180,7 @@ const REFUSED: readonly [Line, RegExp][] = [
   [{ args: '--store postgres://x --https auto' }, /^--https auto .* with --store, use --cert$/],
   [{ args: '--store postgres://x --bytes s3' }, /^--bytes must be postgres or folder:PATH$/],
   [{ args: '--bytes postgres' }, /^--bytes can only be used with --store$/],
+  [{ args: '--store postgres://x --nodeHost 0.0.0.0' }, /^--nodeHost must be an address at which/],
   [{ args: '--allowAsyncCommit' }, /^--allowAsyncCommit can only be used with --store$/],
   [
     { args: '--nodePort 1' },

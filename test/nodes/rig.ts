@@ -1,0 +1,155 @@
+// Nodes of a cluster on PostgreSQL, in this process or in processes of their own, behind one port per service that
+// spreads requests over them.
+import assert from 'node:assert/strict'
+import type { Clock } from '../../src/start/store/store.ts'
+import { runServer, type RunningServer } from '../../src/run/server.ts'
+import { openMembership, type JoinedCluster } from '../../src/run/open-membership.ts'
+import { fixedAccounts } from '../../src/start/account/accounts.ts'
+import { openLog } from '../../src/start/log/log.ts'
+import { defaultOptions, type Options } from '../../src/start/options/options.ts'
+import { launch, type Running } from '../server-process.ts'
+import { startBalancer } from './balancer.ts'
+
+export const SERVICES = ['blob', 'queue', 'table', 'file', 'smb'] as const
+
+export type ServiceName = (typeof SERVICES)[number]
+
+export type Ports = Readonly<Record<ServiceName, number>>
+
+type HasPorts = { readonly ports: Ports }
+
+/** Several nodes as one server. */
+export type Front = HasPorts & { close(): Promise<void> }
+
+/** `nodes` returns those that are alive now. */
+export async function startFront(nodes: () => readonly HasPorts[]): Promise<Front> {
+  const started = await Promise.all(
+    SERVICES.map((service) => startBalancer(() => nodes().map(({ ports }) => ports[service]))),
+  )
+  return {
+    ports: portsOf((service) => started[SERVICES.indexOf(service)]?.port),
+    close: async () => {
+      await Promise.all(started.map((balancer) => balancer.close()))
+    },
+  }
+}
+
+function portsOf(port: (service: ServiceName) => number | undefined): Ports {
+  const entries = SERVICES.map((service) => {
+    const found = port(service)
+    assert(found !== undefined, `${service} has no port`)
+    return [service, found] as const
+  })
+  return Object.fromEntries(entries) as Ports
+}
+
+/** A node in this process. */
+export type LocalNode = HasPorts & {
+  readonly joined: JoinedCluster
+  readonly server: RunningServer
+  /** The log so far. */
+  logged(): string
+  close(): Promise<void>
+}
+
+export type LocalNodeSettings = {
+  readonly url: string
+  readonly name?: string
+  /** By default, the database's. */
+  readonly clock?: Clock
+  readonly options?: Partial<Options>
+  readonly onExpelled?: () => void
+}
+
+export async function startLocalNode(settings: LocalNodeSettings): Promise<LocalNode> {
+  const { url, name = 'node', clock, onExpelled = () => assert.fail('expelled') } = settings
+  const options = defaultOptions({
+    ...{ blobPort: 0, queuePort: 0, tablePort: 0, filePort: 0, smbPort: 0, webPort: 0 },
+    nodePort: 0,
+    nodeName: name,
+    store: url,
+    silent: true,
+    logLevel: 'warn',
+    ...settings.options,
+  })
+  let text = ''
+  const stdout = {
+    write: (more: string) => {
+      text += more
+      return true
+    },
+    once: () => undefined,
+  }
+  const log = await openLog({ options, stdout, clock: Date.now })
+  const accounts = fixedAccounts()
+  const joined = await openMembership({
+    url, options, accounts, log, onExpelled, clock,
+    env: {},
+    version: '0',
+    hasFiles: true,
+  }) // prettier-ignore
+  const server = await runServer({
+    options, accounts, log,
+    location: undefined,
+    memoryLimitBytes: undefined,
+    clock: joined.clock,
+    wallClock: joined.clock,
+    services: SERVICES,
+    webPortMayMove: true,
+    membership: joined,
+  }) // prettier-ignore
+  return {
+    joined,
+    server,
+    ports: portsOf((name) => server.endpoints.find(({ service }) => service === name)?.port),
+    logged: () => text,
+    close: async () => {
+      await server.close()
+      await log.close()
+    },
+  }
+}
+
+/** A node as users run it. */
+export type NodeProcess = Running & HasPorts & { readonly adminUrl: string }
+
+export type NodeProcessSettings = {
+  readonly url: string
+  readonly name: string
+  readonly args?: readonly string[]
+  /** A module that the process loads first. */
+  readonly preload?: string
+}
+
+export function launchNode({ url, name, args = [], preload }: NodeProcessSettings): Running {
+  const ports = ['--blobPort', '0', '--adminPort', '0', '--nodePort', '0']
+  return launch({
+    args: [...ports, '--nodeName', name, '--store', url, ...args],
+    ...(preload !== undefined && { env: { NODE_OPTIONS: `--import ${preload}` } }),
+  })
+}
+
+export async function startNodeProcess(settings: NodeProcessSettings): Promise<NodeProcess> {
+  const running = launchNode(settings)
+  await running.printed(/SMB service is successfully listening at \S+:\d+\n/)
+  const text = running.stdout()
+  const port = (service: string): number | undefined => {
+    const found = new RegExp(`${service} service is \\D*127\\.0\\.0\\.1:(\\d+)`, 'i').exec(text)
+    return found === null ? undefined : Number(found[1])
+  }
+  const [, adminUrl = ''] = /Admin +(\S+)\/health/.exec(text) ?? []
+  return { ...running, ports: portsOf(port), adminUrl }
+}
+
+export async function startNodeProcesses(
+  url: string,
+  count: number,
+): Promise<readonly NodeProcess[]> {
+  const names = Array.from({ length: count }, (_, at) => `n${at + 1}`)
+  return Promise.all(names.map((name) => startNodeProcess({ url, name })))
+}
+
+/** Resolves when `probe` returns true. For what happens in another process; the test runner's limit ends the wait. */
+export async function until(probe: () => Promise<boolean>): Promise<void> {
+  while (!(await probe())) await new Promise((resolve) => setTimeout(resolve, 50))
+}

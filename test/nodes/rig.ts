@@ -122,7 +122,7 @@ export type NodeProcessSettings = {
 }
 
 export function launchNode({ url, name, args = [], preload }: NodeProcessSettings): Running {
-  const ports = ['--blobPort', '0', '--adminPort', '0', '--nodePort', '0']
+  const ports = ['--blobPort', '0', '--adminPort', '0', '--nodePort', '0', '--silent']
   return launch({
     args: [...ports, '--nodeName', name, '--store', url, ...args],
     ...(preload !== undefined && { env: { NODE_OPTIONS: `--import ${preload}` } }),

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { outcome, sendTo, xmlTexts, type RawResponse } from '../harness.ts'
 import { entityPath, send as sendToTable } from '../table/fixture.ts'
-import type { Ports } from './rig.ts'
+import { until, type Ports } from './rig.ts'
 
 /** A request that has no answer by then hangs, which is a failure: nodes answer within five seconds. */
 const HANG_MS = 20_000
@@ -37,9 +37,14 @@ function sequenceOf(name: string, content: string, lengthBytes: number): number 
   return sequence
 }
 
-async function created(answer: Promise<RawResponse>): Promise<void> {
-  const { status, text } = await answer
-  assert.equal(status, 201, text)
+/** Retries as clients do: nodes that have just started don't know yet who serves the files. */
+async function created(send: () => Promise<RawResponse>): Promise<void> {
+  await until(async () => {
+    const { status, text } = await send()
+    if (status === 503) return false
+    assert.equal(status, 201, text)
+    return true
+  })
 }
 
 async function contentAt(port: number, path: string): Promise<string> {
@@ -67,7 +72,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'Append Block': {
     replaces: false,
     prepare: ({ blob }, name) =>
-      created(sendTo(blob)('PUT', `/box/${name}`, { 'x-ms-blob-type': 'AppendBlob' })),
+      created(() => sendTo(blob)('PUT', `/box/${name}`, { 'x-ms-blob-type': 'AppendBlob' })),
     write: ({ blob }, name, sequence) => {
       const content = contentOf(name, sequence, BLOCK_BYTES)
       return sendTo(blob)('PUT', `/box/${name}?comp=appendblock`, {}, content)
@@ -81,7 +86,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   'Put Message': {
     replaces: false,
-    prepare: ({ queue }, name) => created(sendTo(queue)('PUT', `/${name}`)),
+    prepare: ({ queue }, name) => created(() => sendTo(queue)('PUT', `/${name}`)),
     write: ({ queue }, name, sequence) => {
       const text = contentOf(name, sequence, BLOCK_BYTES)
       const body = `<QueueMessage><MessageText>${text}</MessageText></QueueMessage>`
@@ -118,9 +123,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
     replaces: true,
     prepare: async ({ file }, name) => {
       const size = { 'x-ms-type': 'file', 'x-ms-content-length': String(RANGE_BYTES) }
-      await created(sendTo(file)('PUT', `/box/${name}`, size))
+      await created(() => sendTo(file)('PUT', `/box/${name}`, size))
       const content = contentOf(name, 0, RANGE_BYTES)
-      await created(sendTo(file)('PUT', `/box/${name}?comp=range`, RANGE, content))
+      await created(() => sendTo(file)('PUT', `/box/${name}?comp=range`, RANGE, content))
     },
     write: ({ file }, name, sequence) => {
       const content = contentOf(name, sequence, RANGE_BYTES)
@@ -134,6 +139,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 }
 
 type Client = {
+  readonly kindName: string
   readonly kind: Kind
   readonly name: string
   readonly acknowledged: number[]
@@ -171,7 +177,7 @@ export class Writers {
       for (let at = 0; at < clientsPerKind; at += 1) {
         const name = `${prefix}-${kindName.toLowerCase().replaceAll(' ', '-')}-${at}`
         await kind.prepare(ports, name)
-        clients.push({ kind, name, acknowledged: [], unknown: [] })
+        clients.push({ kindName, kind, name, acknowledged: [], unknown: [] })
       }
     }
     const writers = new Writers(ports, clients)
@@ -223,7 +229,8 @@ export class Writers {
       } else {
         client.unknown.push(sequence)
         this.failureCount += 1
-        this.failures.set(result, (this.failures.get(result) ?? 0) + 1)
+        const failure = `${client.kindName}: ${result}`
+        this.failures.set(failure, (this.failures.get(failure) ?? 0) + 1)
         // Clients don't retry at once, either.
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
@@ -241,7 +248,7 @@ export class Writers {
       return error instanceof Error && 'code' in error ? String(error.code) : String(error)
     }
     if (answer.status === 503 && answer.headers['retry-after'] === undefined) this.withoutRetryAfter += 1 // prettier-ignore
-    return answer.status < 300 ? undefined : outcome(answer)
+    return answer.status < 300 ? undefined : outcomeOf(answer)
   }
 
   async #when(isReached: () => boolean): Promise<void> {
@@ -257,6 +264,12 @@ export class Writers {
     // A client that hangs ends the wait as well.
     await Promise.race([reached, this.#done])
   }
+}
+
+/** The Table service has the code in the body only. */
+function outcomeOf(answer: RawResponse): string {
+  const [, code] = /"code":"(\w+)"/.exec(answer.text) ?? []
+  return code === undefined ? outcome(answer) : `${answer.status} ${code}`
 }
 
 class Hang extends Error {}
@@ -288,8 +301,8 @@ function checkAll({ name, acknowledged, unknown }: Client, found: readonly numbe
 
 /** The container, table and share that all clients use. */
 export async function createPlaces({ blob, table: tablePort, file }: Ports): Promise<void> {
-  await created(sendTo(blob)('PUT', '/box?restype=container'))
+  await created(() => sendTo(blob)('PUT', '/box?restype=container'))
   const body = JSON.stringify({ TableName: 'box' })
-  await created(sendToTable({ tablePort }, { method: 'POST', path: '/Tables', body }))
-  await created(sendTo(file)('PUT', '/box?restype=share'))
+  await created(() => sendToTable({ tablePort }, { method: 'POST', path: '/Tables', body }))
+  await created(() => sendTo(file)('PUT', '/box?restype=share'))
 }

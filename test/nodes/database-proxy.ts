@@ -7,20 +7,32 @@ const BIND_COMMIT = Buffer.from('\0commit\0')
 /** ReadyForQuery outside of a transaction: the commit has been stored and all of its answer has been sent. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
+const NOTHING = Buffer.alloc(0)
+
 export type LostPart =
   /** The commit does not reach the database. */
   | 'request'
   /** It is stored, but its answer does not arrive. */
   | 'answer'
 
-type Pair = { readonly node: Socket; readonly database: Socket; loses?: LostPart; answer: Buffer }
+type Pair = {
+  readonly node: Socket
+  readonly database: Socket
+  /** Since the last answer. */
+  request: Buffer
+  /** Collected while it is withheld. */
+  answer: Buffer
+  loses?: LostPart
+}
+
+type Loss = { readonly part: LostPart; readonly containing: string; done(): void }
 
 export class DatabaseProxy {
   readonly port: number
   readonly #close: () => Promise<void>
   readonly #pairs = new Set<Pair>()
   #isCut = false
-  #nextLoss: { readonly part: LostPart; readonly done: () => void } | undefined
+  #nextLoss: Loss | undefined
 
   static async start(databasePort: number): Promise<DatabaseProxy> {
     const server = createServer({ pauseOnConnect: true })
@@ -63,9 +75,9 @@ export class DatabaseProxy {
     }
   }
 
-  /** Loses the connection of the next commit. Resolves when it has. */
-  loseNextCommit(part: LostPart): Promise<void> {
-    return new Promise((resolve) => (this.#nextLoss = { part, done: resolve }))
+  /** Loses the connection of the next commit that stores this text. Resolves when it has. */
+  loseCommit(part: LostPart, containing: string): Promise<void> {
+    return new Promise((resolve) => (this.#nextLoss = { part, containing, done: resolve }))
   }
 
   close(): Promise<void> {
@@ -81,7 +93,7 @@ export class DatabaseProxy {
 
   #carry(node: Socket, databasePort: number): void {
     const database = connect(databasePort, '127.0.0.1')
-    const pair: Pair = { node, database, answer: Buffer.alloc(0) }
+    const pair: Pair = { node, database, request: NOTHING, answer: NOTHING }
     this.#pairs.add(pair)
     for (const [socket, other] of [
       [node, database],
@@ -103,14 +115,18 @@ export class DatabaseProxy {
 
   #request(pair: Pair, bytes: Buffer): void {
     const loss = this.#nextLoss
-    if (loss !== undefined && bytes.includes(BIND_COMMIT)) {
-      pair.loses = loss.part
-      if (loss.part === 'request') return this.#lose(pair)
+    if (loss !== undefined) {
+      pair.request = Buffer.concat([pair.request, bytes])
+      if (pair.request.includes(BIND_COMMIT) && pair.request.includes(loss.containing)) {
+        pair.loses = loss.part
+        if (loss.part === 'request') return this.#lose(pair)
+      }
     }
     pair.database.write(bytes)
   }
 
   #answer(pair: Pair, bytes: Buffer): void {
+    pair.request = NOTHING
     if (pair.loses === undefined) return void pair.node.write(bytes)
     pair.answer = Buffer.concat([pair.answer, bytes])
     if (pair.answer.subarray(-READY.length).equals(READY)) this.#lose(pair)

@@ -141,12 +141,12 @@ export async function startNodeProcess(settings: NodeProcessSettings): Promise<N
   return { ...running, ports: portsOf(port), adminUrl }
 }
 
-export async function startNodeProcesses(
-  url: string,
-  count: number,
-): Promise<readonly NodeProcess[]> {
+/** The first one has all roles. */
+export async function startNodeProcesses(url: string, count: number): Promise<NodeProcess[]> {
   const names = Array.from({ length: count }, (_, at) => `n${at + 1}`)
-  return Promise.all(names.map((name) => startNodeProcess({ url, name })))
+  const [first = '', ...others] = names
+  const node = await startNodeProcess({ url, name: first })
+  return [node, ...(await Promise.all(others.map((name) => startNodeProcess({ url, name }))))]
 }
 
 /** Resolves when `probe` returns true. For what happens in another process; the test runner's limit ends the wait. */

@@ -165,7 +165,7 @@ export class Writers {
   readonly failures = new Map<string, number>()
   acknowledgedCount = 0
   failureCount = 0
-  longestMs = 0
+  readonly #longestMs = new Map<string, number>()
   /** Of 503 answers. */
   withoutRetryAfter = 0
 
@@ -208,6 +208,13 @@ export class Writers {
     await this.#done
   }
 
+  /** For the test's report. */
+  summary(): string {
+    const longest = [...this.#longestMs].map(([kind, ms]) => `${kind} ${Math.round(ms)} ms`)
+    const failures = [...this.failures].map(([failure, count]) => `${count} × ${failure}`)
+    return `${this.acknowledgedCount} acknowledged; longest: ${longest.join(', ')}; failures: ${failures.join(', ')}`
+  }
+
   /** Everything that was acknowledged is there, nothing twice, nothing torn. */
   async check(): Promise<void> {
     assert(this.acknowledgedCount > 0)
@@ -222,7 +229,11 @@ export class Writers {
     for (let sequence = 1; !this.#isStopped; sequence += 1) {
       const beganMs = performance.now()
       const result = await this.#write(client, sequence)
-      this.longestMs = Math.max(this.longestMs, performance.now() - beganMs)
+      const tookMs = performance.now() - beganMs
+      this.#longestMs.set(
+        client.kindName,
+        Math.max(this.#longestMs.get(client.kindName) ?? 0, tookMs),
+      )
       if (result === undefined) {
         client.acknowledged.push(sequence)
         this.acknowledgedCount += 1

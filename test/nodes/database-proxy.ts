@@ -14,6 +14,8 @@ export type LostPart =
   | 'request'
   /** It is stored, but its answer does not arrive. */
   | 'answer'
+  /** Nor does anything else afterwards, until the network heals. */
+  | 'all'
 
 type Pair = {
   readonly node: Socket
@@ -129,12 +131,19 @@ export class DatabaseProxy {
     pair.request = NOTHING
     if (pair.loses === undefined) return void pair.node.write(bytes)
     pair.answer = Buffer.concat([pair.answer, bytes])
-    if (pair.answer.subarray(-READY.length).equals(READY)) this.#lose(pair)
+    if (!pair.answer.subarray(-READY.length).equals(READY)) return
+    if (pair.loses === 'answer') return this.#lose(pair)
+    this.cut()
+    this.#lost()
   }
 
   #lose({ node, database }: Pair): void {
     node.destroy()
     database.destroy()
+    this.#lost()
+  }
+
+  #lost(): void {
     this.#nextLoss?.done()
     this.#nextLoss = undefined
   }

@@ -2,11 +2,13 @@
 // between them fails. They go on by themselves afterwards.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { checkStore } from '../../src/extent/sweep/fsck.ts'
 import { SKIP_REASON, startServer, type TestServer } from '../../src/postgres/harness.ts'
 import { cleanUp } from '../server-process.ts'
 import { DatabaseProxy } from './database-proxy.ts'
 import {
   startFront,
+  startLocalNode,
   startNodeProcess,
   startNodeProcesses,
   until,
@@ -86,6 +88,15 @@ describe('three nodes', { skip: SKIP_REASON ?? false }, () => {
     t.diagnostic(writers.summary())
     assertBusy(writers)
     await writers.check()
+  })
+
+  test('afterwards, all content and all references are whole', async () => {
+    const node = await startLocalNode({ url })
+    const { kv, extents } = node.server.store
+    const { problems, contentCount } = await checkStore(kv, extents)
+    await node.close()
+    assert.deepEqual(problems, [])
+    assert(contentCount > 0)
   })
 })
 

@@ -2,12 +2,13 @@
 // accordingly. What was sent once is stored once.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { checkStore } from '../../src/extent/sweep/fsck.ts'
 import { SKIP_REASON, testServer } from '../../src/postgres/harness.ts'
 import { outcome, sendTo, xmlTexts } from '../harness.ts'
-import { DatabaseProxy, type LostPart } from './database-proxy.ts'
+import { DatabaseProxy } from './database-proxy.ts'
 import { startLocalNode, type LocalNode } from './rig.ts'
 
-const PARTS: readonly LostPart[] = ['request', 'answer']
+const PARTS = ['request', 'answer'] as const
 
 describe('a lost connection', { skip: SKIP_REASON ?? false }, () => {
   let proxy: DatabaseProxy
@@ -73,4 +74,22 @@ describe('a lost connection', { skip: SKIP_REASON ?? false }, () => {
       assert.deepEqual(outcomes, ['201', '409 ContainerAlreadyExists'])
     })
   }
+
+  test('for longer than a request waits: what was stored stays whole', async () => {
+    const send = sendTo(node.ports.blob)
+    assert.equal(outcome(await send('PUT', '/box-whole?restype=container')), '201')
+    // Long enough to be in an extent.
+    const content = 'whole '.repeat(10_000)
+    const lost = proxy.loseCommit('all', 'kept-whole')
+    const path = '/box-whole/kept-whole'
+    const put = send('PUT', path, { 'x-ms-blob-type': 'BlockBlob' }, content)
+    await lost
+    // It began after the commit, so the node has given that up when this one fails.
+    assert.equal(outcome(await send('GET', path)), '503 ServerBusy')
+    proxy.heal()
+    assert.equal(outcome(await put), '503 ServerBusy')
+    assert.equal((await sendTo(other.ports.blob)('GET', path)).text, content)
+    const { kv, extents } = other.server.store
+    assert.deepEqual((await checkStore(kv, extents)).problems, [])
+  })
 })

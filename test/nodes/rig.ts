@@ -1,6 +1,9 @@
 // Nodes of a cluster on PostgreSQL, in this process or in processes of their own, behind one port per service that
 // spreads requests over them.
 import assert from 'node:assert/strict'
+import type { SmbUsers } from '../../src/auth/smb/smb-users.ts'
+import type { FileService } from '../../src/rest/file/service.ts'
+import type { Accounts } from '../../src/storage/shared/account.ts'
 import type { Clock } from '../../src/start/store/store.ts'
 import { runServer, type RunningServer } from '../../src/run/server.ts'
 import { openMembership, type JoinedCluster } from '../../src/run/open-membership.ts'
@@ -58,11 +61,19 @@ export type LocalNodeSettings = {
   /** By default, the database's. */
   readonly clock?: Clock
   readonly options?: Partial<Options>
+  readonly accounts?: Accounts
+  readonly smbUsers?: SmbUsers
+  /** All, if left out. */
+  readonly services?: readonly ServiceName[]
   readonly onExpelled?: () => void
+  /** As in RunSettings. */
+  readonly after?: FileService['after']
 }
 
 export async function startLocalNode(settings: LocalNodeSettings): Promise<LocalNode> {
-  const { url, name = 'node', clock, onExpelled = () => assert.fail('expelled') } = settings
+  const { url, name = 'node', clock, smbUsers, after } = settings
+  const { accounts = fixedAccounts(), services = SERVICES } = settings
+  const { onExpelled = () => assert.fail('expelled') } = settings
   const options = defaultOptions({
     ...{ blobPort: 0, queuePort: 0, tablePort: 0, filePort: 0, smbPort: 0, webPort: 0 },
     nodePort: 0,
@@ -81,27 +92,27 @@ export async function startLocalNode(settings: LocalNodeSettings): Promise<Local
     once: () => undefined,
   }
   const log = await openLog({ options, stdout, clock: Date.now })
-  const accounts = fixedAccounts()
   const joined = await openMembership({
-    url, options, accounts, log, onExpelled, clock,
+    url, options, accounts, smbUsers, log, onExpelled, clock,
     env: {},
     version: '0',
     hasFiles: true,
   }) // prettier-ignore
   const server = await runServer({
-    options, accounts, log,
+    options, accounts, smbUsers, log, services,
     location: undefined,
     memoryLimitBytes: undefined,
     clock: joined.clock,
-    wallClock: joined.clock,
-    services: SERVICES,
+    // A clock that a test controls is not that of its clients.
+    ...(clock === undefined && { wallClock: joined.clock }),
     webPortMayMove: true,
     membership: joined,
+    ...(after !== undefined && { after }),
   }) // prettier-ignore
   return {
     joined,
     server,
-    ports: portsOf((name) => server.endpoints.find(({ service }) => service === name)?.port),
+    ports: portsOf((each) => server.endpoints.find(({ service }) => service === each)?.port ?? 0),
     logged: () => text,
     close: async () => {
       await server.close()

@@ -126,13 +126,14 @@ async function startAt(
 
 /** Its first process is stopped first, so that it starts no further ones meanwhile. */
 function killServer(pid: number): void {
-  process.kill(pid, 'SIGSTOP')
+  execFileSync('kill', ['-STOP', String(pid)])
   const processes = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
   const children = processes
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number))
     .filter(([, parent]) => parent === pid)
-  for (const each of [pid, ...children.map(([child = 0]) => child)]) process.kill(each, 'SIGKILL')
+  const pids = [pid, ...children.map(([child = 0]) => child)].map(String)
+  execFileSync('kill', ['-KILL', ...pids])
 }
 
 /** The killed processes may need a moment to end, and the server does not start before. */

@@ -46,6 +46,15 @@ function portsOf(port: (service: ServiceName) => number | undefined): Ports {
   return Object.fromEntries(entries) as Ports
 }
 
+const ANY_PORTS = {
+  blobPort: 0,
+  queuePort: 0,
+  tablePort: 0,
+  filePort: 0,
+  smbPort: 0,
+  webPort: 0,
+}
+
 /** A node in this process. */
 export type LocalNode = HasPorts & {
   readonly joined: JoinedCluster
@@ -75,7 +84,7 @@ export async function startLocalNode(settings: LocalNodeSettings): Promise<Local
   const { accounts = fixedAccounts(), services = SERVICES } = settings
   const { onExpelled = () => assert.fail('expelled') } = settings
   const options = defaultOptions({
-    ...{ blobPort: 0, queuePort: 0, tablePort: 0, filePort: 0, smbPort: 0, webPort: 0 },
+    ...ANY_PORTS,
     nodePort: 0,
     nodeName: name,
     store: url,

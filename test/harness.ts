@@ -31,6 +31,15 @@ export type TestServerOptions = ServerOptions & {
   readonly onDisk?: boolean
 }
 
+type StartServer = typeof startServer
+
+let start: StartServer = startServer
+
+/** For tests that run again with something else in place of a server. */
+export function setServer(other: StartServer): void {
+  start = other
+}
+
 /** Starts a server whose clock stands still until the test advances it. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { onDisk = false, ...serverOptions } = options
@@ -38,7 +47,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const clock = serverOptions.clock ?? (() => heldMs)
   const folder = onDisk ? await mkdtemp(join(tmpdir(), 'lazuli-test-')) : serverOptions.location
   const location = folder === undefined ? {} : { location: folder }
-  const server = await startServer({ ...serverOptions, ...location, clock })
+  const server = await start({ ...serverOptions, ...location, clock })
   return {
     ...server,
     folder,

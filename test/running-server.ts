@@ -42,10 +42,20 @@ export type RunningTestOptions = Partial<Options> & {
   readonly membership?: Membership
 }
 
+export type RunTestServer = (options: RunningTestOptions) => Promise<RunningTestServer>
+
+let runOther: RunTestServer | undefined
+
+/** For tests that run again with something else in place of a server. */
+export function setTestServer(run: RunTestServer): void {
+  runOther = run
+}
+
 /** Starts a server whose clock stands still until the test advances it. */
 export async function runTestServer(
   testOptions: RunningTestOptions = {},
 ): Promise<RunningTestServer> {
+  if (runOther !== undefined) return runOther(testOptions)
   const {
     accounts: named,
     onDisk = false,

@@ -2,6 +2,7 @@
 // every extent with bytes has a record. A node writes only to extents that it has registered itself, and nobody writes to
 // a sealed one. Torn, abandoned and unreferenced bytes are left to the sweep.
 import assert from 'node:assert/strict'
+import { StoreUnavailable } from '../kv/engine/unavailable.ts'
 import type { Kv, ReadTx, Step } from '../kv/kv.ts'
 import { decodeRecord } from '../kv/record.ts'
 import { ChunkPool } from '../memory/buffer-pool.ts'
@@ -103,7 +104,8 @@ class Extents implements SweptExtentStore {
     try {
       return await writing
     } catch (error) {
-      await this.#markTorn(extent.id)
+      const marking = this.#markTorn(extent.id)
+      if (!(error instanceof StoreUnavailable)) await marking
       throw error
     } finally {
       this.#writes.delete(writing)
@@ -211,7 +213,8 @@ class Extents implements SweptExtentStore {
     } catch (error) {
       // The sweep removes it. If sealing fails too, it stays open until this process has ended.
       const nowMs = this.#clock()
-      await this.#kv.write((tx) => sealExtent(tx, id, 0, nowMs)).catch(() => undefined)
+      const sealing = this.#kv.write((tx) => sealExtent(tx, id, 0, nowMs)).catch(() => undefined)
+      if (!(error instanceof StoreUnavailable)) await sealing
       throw error
     }
   }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { assertBytes } from '../../test/assert-bytes.ts'
 import { openPostgresEngine } from '../kv/engine/postgres.ts'
+import { StoreUnavailable } from '../kv/engine/unavailable.ts'
 import { openKv, versionsOf } from '../kv/runner/runner.ts'
-import { DatabaseUnavailable } from '../postgres/client.ts'
 import { SKIP_REASON, testServer } from '../postgres/harness.ts'
 import { connectionSettings, type ConnectionSettings } from '../postgres/settings.ts'
 import { extentConformance } from './conformance.ts'
@@ -55,7 +55,7 @@ describe('PostgreSQL', { skip: SKIP_REASON ?? false }, () => {
         if (i % 10 === 0) await terminateAll()
         const body = bodies[i] ?? Buffer.alloc(0)
         pieces[i] = await harness.write(body, 4_000).catch((error: unknown) => {
-          assert(error instanceof DatabaseUnavailable, String(error))
+          assert(error instanceof StoreUnavailable, String(error))
           return undefined
         })
       }

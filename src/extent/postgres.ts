@@ -1,5 +1,6 @@
 // Extents in PostgreSQL, in the database that also has the records: one thing to run and to back up. Each extent is a table
 // (docs/decisions/0021-bytes-of-many-nodes.md).
+import { orUnavailable } from '../kv/engine/postgres/or-unavailable.ts'
 import { sqlState, type Connection, type StatementCount } from '../postgres/client.ts'
 import { Pool } from '../postgres/pool.ts'
 import type { ConnectionSettings } from '../postgres/settings.ts'
@@ -59,7 +60,7 @@ class PostgresVolume implements Volume {
   async create(extent: number): Promise<Appender> {
     await this.#run((connection, deadlineMs) => connection.script(createTable(extent), deadlineMs))
     const write = (chunks: readonly Uint8Array[], position: number) =>
-      this.#writer.write(extent, rowsOf(position, chunks))
+      orUnavailable(this.#writer.write(extent, rowsOf(position, chunks)))
     return {
       place: (reservedBytes, lengthBytes) => {
         return { offset: reservedBytes, end: reservedBytes + lengthBytes }
@@ -89,7 +90,7 @@ class PostgresVolume implements Volume {
   }
 
   async list(): Promise<readonly number[]> {
-    const rows = await this.#reads.run(LIST_TABLES, [])
+    const rows = await orUnavailable(this.#reads.run(LIST_TABLES, []))
     return rows.map(([name]) => extentOfTable(name ?? '')).filter((id) => id !== undefined)
   }
 
@@ -118,7 +119,7 @@ class PostgresVolume implements Volume {
 
   /** Repeats the work if its connection was lost. */
   async #run(work: Work): Promise<void> {
-    this.#reads.put(await this.#reads.takeAfter(work))
+    this.#reads.put(await orUnavailable(this.#reads.takeAfter(work)))
   }
 }
 

@@ -1,11 +1,12 @@
 // A private PostgreSQL server for tests and benchmarks, on a Unix socket and a free port. It is stopped and removed when the
 // process ends, even if that is killed.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, globSync, mkdtempSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { connect, type Connection } from './client.ts'
 import { callDeadlineMs } from './pool.ts'
 import { connectionSettings } from './settings.ts'
@@ -45,6 +46,15 @@ export type TestServer = {
   connectTo(database: string): Promise<Connection>
   /** Runs SQL as the superuser. */
   sql(text: string, database?: string): Promise<void>
+  /** Ends all processes of the server at once. */
+  kill(): Promise<void>
+  /** Starts it again after `kill`. */
+  restart(): Promise<void>
+  /** Starts a server that follows this one. */
+  startStandby(): Promise<TestServer>
+  /** Makes a standby a primary. */
+  promote(): void
+  /** Stops the server and removes its folder. */
   stop(): Promise<void>
 }
 
@@ -53,34 +63,94 @@ export async function startServer(
   options: readonly string[] = [],
   parent: string = tmpdir(),
 ): Promise<TestServer> {
-  if (BINARIES === undefined) throw new Error(SKIP_REASON)
+  const place = await newPlace(parent)
+  const initdb = ['-D', place.files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'] // prettier-ignore
+  runProgram('initdb', initdb, place)
+  return serverAt(place, await startAt(place, options), options)
+}
+
+/** The folder of a server, and its port. */
+type Place = { readonly folder: string; readonly files: string; readonly port: number }
+
+async function newPlace(parent: string): Promise<Place> {
   const owner = serverOwner()
   const folder = mkdtempSync(join(parent, 'lazuli-postgres-'))
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
   chmodSync(folder, 0o700)
-  const files = join(folder, 'data')
-  const initdb = ['-D', files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N']
-  execFileSync(join(BINARIES, 'initdb'), initdb, { cwd: folder, stdio: 'ignore', ...owner })
-  const port = await freePort()
+  return { folder, files: join(folder, 'data'), port: await freePort() }
+}
+
+function runProgram(name: string, args: readonly string[], { folder }: Place): void {
+  execFileSync(binary(name), args, { cwd: folder, stdio: 'ignore', ...serverOwner() })
+}
+
+function binary(name: string): string {
+  if (BINARIES === undefined) throw new Error(SKIP_REASON)
+  return join(BINARIES, name)
+}
+
+type Started = {
+  /** Stops the server and removes its folder. */
+  stop(): Promise<void>
+  kill(): Promise<void>
+}
+
+async function startAt(
+  { folder, files, port }: Place,
+  options: readonly string[],
+): Promise<Started> {
   const address = ['-k', folder, '-p', String(port), '-c', 'listen_addresses=127.0.0.1']
-  const server = [join(BINARIES, 'postgres'), '-D', files, ...address, ...options]
-  // Ends when this process closes the pipe or dies.
-  const script = '"$@" & read ignored; kill -QUIT $!; wait; rm -rf "$FOLDER"'
+  const server = [binary('postgres'), '-D', files, ...address, ...options]
+  // Ends when this process closes the pipe or dies; a line in the pipe lets go of a server that was killed.
+  const script = '"$@" & read ignored || { kill -QUIT $!; wait; rm -rf "$FOLDER"; }'
   const shell = spawn('/bin/sh', ['-c', script, 'sh', ...server], {
     cwd: folder,
     env: { FOLDER: folder, PATH: '/usr/bin:/bin' },
     stdio: ['pipe', 'ignore', 'pipe'],
-    ...owner,
+    ...serverOwner(),
   })
   const exited = new Promise<void>((resolve) => shell.once('exit', () => resolve()))
   await readyToAccept(shell.stderr)
-  return serverAt(folder, port, async () => {
-    shell.stdin.end()
-    await exited
-  })
+  return {
+    stop: async () => {
+      shell.stdin.end()
+      await exited
+    },
+    kill: async () => {
+      killServer(Number(readFileSync(join(files, 'postmaster.pid'), 'utf8').split('\n')[0]))
+      shell.stdin.end('\n')
+      await exited
+    },
+  }
 }
 
-function serverAt(folder: string, port: number, stop: () => Promise<void>): TestServer {
+/** Its first process is stopped first, so that it starts no further ones meanwhile. */
+function killServer(pid: number): void {
+  execFileSync('kill', ['-STOP', String(pid)])
+  const processes = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+  const children = processes
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter(([, parent]) => parent === pid)
+  const pids = [pid, ...children.map(([child = 0]) => child)].map(String)
+  execFileSync('kill', ['-KILL', ...pids])
+}
+
+/** The killed processes may need a moment to end, and the server does not start before. */
+async function startAgain(place: Place, options: readonly string[]): Promise<Started> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startAt(place, options)
+    } catch (error) {
+      if (attempt === 20) throw error
+      await pause(100)
+    }
+  }
+}
+
+function serverAt(place: Place, first: Started, options: readonly string[]): TestServer {
+  const { folder, port } = place
+  let started = first
   const url = (database: string) =>
     `postgres://postgres@/${database}?host=${encodeURIComponent(folder)}&port=${port}`
   const connectTo = (database: string): Promise<Connection> =>
@@ -107,7 +177,18 @@ function serverAt(folder: string, port: number, stop: () => Promise<void>): Test
       await sql(`CREATE DATABASE ${name}`)
       return name
     },
-    stop,
+    kill: () => started.kill(),
+    restart: async () => {
+      started = await startAgain(place, options)
+    },
+    startStandby: async () => {
+      const copy = await newPlace(dirname(folder))
+      const from = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres']
+      runProgram('pg_basebackup', ['-D', copy.files, '-R', '-N', '-c', 'fast', ...from], copy)
+      return serverAt(copy, await startAt(copy, options), options)
+    },
+    promote: () => runProgram('pg_ctl', ['promote', '-D', place.files], place),
+    stop: () => started.stop(),
   }
 }
 
@@ -137,7 +218,7 @@ async function readyToAccept(log: Readable): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     log.on('data', (chunk: Buffer) => {
       text = (text + chunk.toString()).slice(-10_000)
-      if (text.includes('ready to accept connections')) resolve()
+      if (/ready to accept (read-only )?connections/.test(text)) resolve()
     })
     log.on('end', () => reject(new Error(`PostgreSQL did not start: ${text}`)))
   })

@@ -44,7 +44,10 @@ export function tableClient({ endpoint }: TableServer, table: string): TableClie
 }
 
 /** Sends a raw request to the Table service; its body is JSON unless a header says otherwise. */
-export function send(server: TableServer, request: RawRequest): Promise<RawResponse> {
+export function send(
+  server: Pick<TableServer, 'tablePort'>,
+  request: RawRequest,
+): Promise<RawResponse> {
   const date = new Date().toUTCString()
   const json = request.body === undefined ? {} : { 'content-type': 'application/json' }
   const headers: Record<string, string | readonly string[]> = { 'x-ms-date': date, ...json }

@@ -1,7 +1,7 @@
 // Stores rows: what waits for one table is stored together, in one statement, which is also one durable commit. Two
 // statements run at a time, so that one is sent while the other waits for the disk.
 import { BufferPool } from '../../memory/buffer-pool.ts'
-import { sqlState } from '../../postgres/client.ts'
+import { DatabaseUnavailable, sqlState } from '../../postgres/client.ts'
 import { callDeadlineMs, isLost, type Pool } from '../../postgres/pool.ts'
 import { copiedBytes, encodeRows, type Rows } from './row.ts'
 import { copyRowsIn } from './table.ts'
@@ -73,8 +73,10 @@ export class RowWriter {
       this.#buffers.giveBack(buffer)
       for (const { resolve } of group) resolve()
     } catch (error) {
-      // The driver may still hold the buffer, so it is not reused.
-      for (const { reject } of group) reject(error)
+      // The driver may still hold the buffer, so it is not reused. If the database is away, nobody waits for it twice.
+      const failed =
+        error instanceof DatabaseUnavailable ? [...group, ...this.#waiting.splice(0)] : group
+      for (const { reject } of failed) reject(error)
     }
   }
 

@@ -5,6 +5,7 @@
 // transaction shows it, or if one shows afterwards that what was missing must have been there: bytes are durable before
 // anything refers to them, stay as long as something does, and are removed only after their extent was retired.
 import { crc32 } from 'node:zlib'
+import { StoreUnavailable } from '../../kv/engine/unavailable.ts'
 import { decodeKey } from '../../kv/key.ts'
 import {
   KEY_END,
@@ -254,8 +255,8 @@ async function checkBytes(store: SweptExtentStore, slice: Slice): Promise<string
       store.recycle(chunk)
     }
   } catch (error) {
-    // Nothing is known about the bytes. By its name: most stores are checked without loading the driver.
-    if (error instanceof Error && error.name === 'DatabaseUnavailable') throw error
+    // Nothing is known about the bytes.
+    if (error instanceof StoreUnavailable) throw error
     return String(error)
   }
   return crc === slice.crc32 ? undefined : `CRC-32 ${crc} instead of ${slice.crc32}`

@@ -1,14 +1,14 @@
 // PostgreSQL as the engine of any number of nodes. Commits of all nodes go through one lane, a lock in the database, in
 // groups: one call of a function each. Reads are one statement for everything wanted at the moment.
-import { DatabaseUnavailable, type Connection, type StatementCount } from '../../postgres/client.ts'
+import type { Connection, StatementCount } from '../../postgres/client.ts'
 import { callDeadlineMs, Pool } from '../../postgres/pool.ts'
 import type { ConnectionSettings } from '../../postgres/settings.ts'
 import type { Engine, Found, Snapshot, Wanted } from './engine.ts'
 import { CommitLane } from './postgres/commit-lane.ts'
+import { orUnavailable } from './postgres/or-unavailable.ts'
 import { encodeRead, type ReadResult } from './postgres/read.ts'
 import { prepareSchema } from './postgres/schema.ts'
 import { expelWriter, registerWriter } from './postgres/writer.ts'
-import { StoreUnavailable } from './unavailable.ts'
 
 /** Read statements at a time: what arrives meanwhile joins the next one, so more would only make them smaller. */
 const READ_CONNECTIONS = 2
@@ -73,15 +73,6 @@ export async function openPostgresEngine(
   } catch (error) {
     await close()
     throw error
-  }
-}
-
-/** Above the engine, a database that is away is a store that is. */
-async function orUnavailable<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call
-  } catch (error) {
-    throw error instanceof DatabaseUnavailable ? new StoreUnavailable(error.message, error) : error
   }
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Engine, Wanted } from '../engine/engine.ts'
 import { openMemoryEngine } from '../engine/memory.ts'
+import { StoreUnavailable } from '../engine/unavailable.ts'
 import { encodeKey } from '../key.ts'
 import { prefixRange, type Key, type ReadTx, type Step } from '../kv.ts'
 import { append, get, keyOf, recordText, rivalWrite, roundTrip } from './harness.ts'
@@ -67,6 +68,26 @@ describe('reads of a shared runner', () => {
     const later = kv.read(get(A))
     await roundTrip()
     await reads[1]?.end()
+    assert.equal(await later, undefined)
+  })
+
+  test('do not wait for a second round trip while the store is unavailable', async () => {
+    const { reads, kv } = openSlow()
+    const outcomes: string[] = []
+    for (const key of [A, B, keyOf('c'), keyOf('d')]) {
+      void kv.read(get(key)).catch((error: unknown) => outcomes.push(String(error)))
+      await roundTrip()
+    }
+    assert.equal(reads.length, 2)
+    await reads[0]?.end(new StoreUnavailable('away'))
+    assert.deepEqual(
+      outcomes,
+      Array.from({ length: 3 }, () => 'StoreUnavailable: away'),
+    )
+    assert.equal(reads.length, 2)
+    const later = kv.read(get(A))
+    await roundTrip()
+    await reads[2]?.end()
     assert.equal(await later, undefined)
   })
 

@@ -1,6 +1,7 @@
 // Batches reads: what bodies request while a statement is running goes into the next one.
 import type { Cached, RecordCache } from '../cache.ts'
 import type { Engine, Found, Wanted, WantedKey, WantedRange } from '../engine/engine.ts'
+import { StoreUnavailable } from '../engine/unavailable.ts'
 import { keyName } from '../key.ts'
 import type { Key } from '../kv.ts'
 import { countWithin } from './count-within.ts'
@@ -59,7 +60,10 @@ export class Fetcher {
       const found = await this.#engine.read(batch)
       for (const fetch of fetches) fetch.resolve(batch.partOf(fetch, found))
     } catch (error) {
-      for (const { reject } of fetches) reject(error)
+      // What waits would only wait as long once more.
+      const failed =
+        error instanceof StoreUnavailable ? [...fetches, ...this.#waiting.splice(0)] : fetches
+      for (const { reject } of failed) reject(error)
     }
     this.#readCount -= 1
     void this.#readWaiting()

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { cipherBytes, encryptSource, NONCE_BYTES } from '../../extent/cipher.ts'
 import { crc64Of, hashHere, md5Of, type HashKind, type Hashing } from '../../extent/hash/hash.ts'
+import { StoreUnavailable } from '../../kv/engine/unavailable.ts'
 import { freeBuffer } from '../../memory/free-buffer.ts'
 import { removeReferences } from '../../extent/content/reference.ts'
 import { encryptedPiece, wholeSlice } from '../../extent/content/slice-list.ts'
@@ -176,7 +177,10 @@ async function collectWhole(source: ByteSource): Promise<Uint8Array> {
   return bytes
 }
 
-/** Gives up stored bytes that nothing references, for the next sweep to free, and throws the error. */
+/**
+ * Gives up stored bytes that nothing references, for the next sweep to free, and throws the error. If the store became
+ * unavailable, a record may reference them: the sweep finds out when it checks their extent.
+ */
 export async function discard(
   service: Pick<ContentService, 'kv'>,
   body: Pick<Upload, 'id' | 'pieces'> | { readonly bytes: Uint8Array },
@@ -184,6 +188,7 @@ export async function discard(
 ): Promise<never> {
   // Bytes still in memory were never written.
   const isStored = 'pieces' in body && body.pieces.some((piece) => piece[AT_HAND] === undefined)
-  if (isStored) await service.kv.write((tx) => removeReferences(tx, body))
+  const isUnknown = error instanceof StoreUnavailable
+  if (isStored && !isUnknown) await service.kv.write((tx) => removeReferences(tx, body))
   throw error
 }

@@ -1,5 +1,6 @@
 // WRITE ([MS-SMB2] 3.3.5.13). The response waits until the bytes are durable, so WRITE_THROUGH changes nothing.
 import { wholeSlice } from '../../extent/content/slice-list.ts'
+import { StoreUnavailable } from '../../kv/engine/unavailable.ts'
 import { removeReferences } from '../../extent/content/reference.ts'
 import type { Piece } from '../../extent/content/slice.ts'
 import { smallPiece } from '../../extent/content/small.ts'
@@ -87,7 +88,7 @@ async function writeLarge(
   try {
     return await world.kv.write((tx) => writeOpened(tx, at, write, pieces, by))
   } catch (error) {
-    await discard(world, pieces)
+    if (!(error instanceof StoreUnavailable)) await discard(world, pieces)
     throw error
   }
 }

@@ -2,6 +2,7 @@
 // processes.
 import { setTimeout as pause } from 'node:timers/promises'
 import {
+  CALL_MS_MAX,
   DatabaseUnavailable,
   sqlState,
   STATEMENT_MS_MAX,
@@ -55,7 +56,8 @@ export class CommitLane {
   commit(transactions: readonly Transaction[]): Promise<readonly Verdict[]> {
     const group = encodeGroup(transactions)
     if (group === undefined) return Promise.resolve(transactions.map(() => 'committed'))
-    return this.#turns.run(() => this.#repeat(this.#newCall(group), false))
+    const deadlineMs = callDeadlineMs()
+    return this.#turns.run(() => this.#repeat(this.#newCall(group, deadlineMs), false))
   }
 
   /** Holds the lane by a lock of the session, which the commits of that session share. */
@@ -79,7 +81,7 @@ export class CommitLane {
   ): Promise<readonly Verdict[]> {
     const group = encodeGroup(transactions)
     if (group === undefined) return transactions.map(() => 'committed')
-    const call = this.#newCall(group)
+    const call = this.#newCall(group, callDeadlineMs())
     try {
       return await this.#attempt(connection, call)
     } catch (error) {
@@ -91,10 +93,10 @@ export class CommitLane {
     }
   }
 
-  #newCall(group: Group): Call {
+  #newCall(group: Group, deadlineMs: number): Call {
     this.#callCount += 1
-    const endMs = performance.now() + STATEMENT_MS_MAX
-    return { number: this.#callCount, group, endMs, deadlineMs: callDeadlineMs() }
+    const endMs = deadlineMs - (CALL_MS_MAX - STATEMENT_MS_MAX)
+    return { number: this.#callCount, group, endMs, deadlineMs }
   }
 
   /**

@@ -142,7 +142,9 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     accounts,
     smbUsers,
     clock,
-    ...(membership !== undefined && { membership, wallClock: clock }),
+    ...(membership !== undefined && { membership }),
+    // A clock that the caller controls is not that of its clients.
+    ...(options.clock === undefined && { wallClock: clock }),
     log,
     services: ['blob', 'queue', 'table', 'file', 'smb'],
     webPortMayMove: true,

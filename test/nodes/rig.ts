@@ -104,6 +104,7 @@ export async function startLocalNode(settings: LocalNodeSettings): Promise<Local
   const joined = await openMembership({
     url, options, accounts, smbUsers, log, onExpelled, clock,
     env: {},
+    say: () => undefined,
     version: '0',
     hasFiles: true,
   }) // prettier-ignore

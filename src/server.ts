@@ -108,7 +108,7 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     nodePort: 0,
     silent: true,
   })
-  checkOptions(settings, new Map())
+  checkOptions(settings, new Map(options.location === undefined ? [] : [['location', 'flag']]))
   const log = await openLog({
     options: { ...settings, logLevel: 'error' },
     stdout: process.stderr,

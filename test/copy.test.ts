@@ -9,17 +9,12 @@ import { EXTENT_RANGE, OPEN_RANGE, type ExtentRecord } from '../src/extent/keys.
 import { scanSteps } from '../src/extent/scan.ts'
 import { decodeRecord } from '../src/kv/record.ts'
 import { SKIP_REASON, testServer, type TestServer } from '../src/postgres/harness.ts'
-import { openMembership } from '../src/run/open-membership.ts'
-import { runServer } from '../src/run/server.ts'
-import { startServer } from '../src/server.ts'
-import { fixedAccounts } from '../src/start/account/accounts.ts'
+import { startServer, type LazuliServer } from '../src/server.ts'
 import { runCopy } from '../src/start/copy/command.ts'
 import { copyStore } from '../src/start/copy/copy.ts'
 import { openSource, openTarget } from '../src/start/copy/place.ts'
 import type { Progress } from '../src/start/copy/progress.ts'
-import { openLog } from '../src/start/log/log.ts'
 import type { StoreName } from '../src/start/options/command.ts'
-import { defaultOptions } from '../src/start/options/options.ts'
 import { checkLocation } from '../src/start/store/fsck.ts'
 import { assertBytes } from './assert-bytes.ts'
 import {
@@ -33,7 +28,7 @@ import {
   stop,
   tempFolder,
 } from './server-process.ts'
-import { contentsOf, fillStore, type Ports } from './store-contents.ts'
+import { contentsOf, fillStore } from './store-contents.ts'
 
 after(cleanUp)
 
@@ -44,37 +39,15 @@ function copy(from: StoreName, to: StoreName, progress: Progress = SILENT, stop?
   return runCopy({ kind: 'copy', from, to }, { env: {}, pid: process.pid, progress, signal })
 }
 
-type Open = Ports & { close(): Promise<void> }
-
-/** Starts a node on a database, with the clock of a test. */
-async function openNode(name: StoreName, clock: () => number): Promise<Open> {
+/** Starts a server on a folder, or a node on a database. */
+function openNode(name: StoreName, clock: () => number): Promise<LazuliServer> {
   if ('folder' in name) return startServer({ location: name.folder, clock })
-  const bytes = name.bytesFolder === undefined ? {} : { bytes: `folder:${name.bytesFolder}` }
-  const options = defaultOptions({
-    blobPort: 0, queuePort: 0, tablePort: 0, filePort: 0, smbPort: 0, webPort: 0, nodePort: 0, silent: true, logLevel: 'error', ...bytes,
-  }) // prettier-ignore
-  const log = await openLog({ options, stdout: process.stderr, clock: Date.now })
-  const quiet = { ...log, say: () => undefined }
-  const accounts = fixedAccounts()
-  const membership = await openMembership({
-    url: name.url, options, env: {}, version: 'test', accounts, hasFiles: true, clock, log: quiet, onExpelled: () => undefined,
-  }) // prettier-ignore
-  const server = await runServer({
-    options, location: undefined, memoryLimitBytes: undefined, accounts, clock, log: quiet, membership,
-    services: ['blob', 'queue', 'table', 'file', 'smb'], webPortMayMove: true,
-  }) // prettier-ignore
-  const portOf = (service: string): number =>
-    server.endpoints.find((each) => each.service === service)?.port ?? 0
-  return {
-    blobPort: portOf('blob'),
-    queuePort: portOf('queue'),
-    tablePort: portOf('table'),
-    filePort: portOf('file'),
-    close: async () => {
-      await server.close()
-      await log.close()
-    },
-  }
+  const { url: store, bytesFolder } = name
+  return startServer({
+    store,
+    clock,
+    ...(bytesFolder !== undefined && { bytes: `folder:${bytesFolder}` }),
+  })
 }
 
 async function contents(name: StoreName, clock: () => number): Promise<readonly string[]> {

@@ -35,6 +35,13 @@ async function rowsOf(server: TestServer, database: string, text: string) {
   }
 }
 
+/** Name and labels of each sample, and its value. */
+async function metricsOf(adminUrl: string): Promise<ReadonlyMap<string, number>> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text()
+  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(samples.map((line) => [line.replace(/ \S+$/, ''), Number(/\S+$/.exec(line)?.[0])]))
+}
+
 function assertRefused({ code, stdout, stderr }: Ended, exitCode: number, says: RegExp): void {
   assert.match(stderr, says)
   assert.match(stderr, /^lazuli: [^\n]+\n$/, 'one line')
@@ -83,6 +90,25 @@ describe('beside the nodes of a cluster', { skip: SKIP_REASON }, () => {
       assert.equal(answer.headers.get('content-type'), 'application/json')
       assert.deepEqual(identities(await answer.text()), listed)
     }
+  })
+
+  test('their metrics show the database, the heartbeat and the roles', async () => {
+    const [first, second] = await Promise.all(nodes.map(({ adminUrl }) => metricsOf(adminUrl)))
+    assert(first && second)
+    const roles = ['sweeper', 'copies', 'files'].map((role) => `lazuli_role{role="${role}"}`)
+    assert.deepEqual(roles.map((name) => first.get(name)), [1, 1, 1]) // prettier-ignore
+    assert.deepEqual(roles.map((name) => second.get(name)), [0, 0, 0]) // prettier-ignore
+    assert.deepEqual([first.get('lazuli_nodes'), second.get('lazuli_nodes')], [2, 2])
+    const [commits = 0, transactions = 0, trips = 0] = [
+      'commits',
+      'transactions',
+      'round_trips',
+    ].map((name) => first.get(`lazuli_database_${name}_total`))
+    assert(commits > 0 && transactions >= commits && trips > commits)
+    for (const name of ['heartbeat_age', 'heartbeat_duration', 'clock_ahead']) {
+      assert(Number.isFinite(first.get(`lazuli_${name}_seconds`)), name)
+    }
+    assert(first.has('lazuli_database_overtaken_total'))
   })
 
   test('lazuli fsck checks what they write, and registers nothing', async () => {

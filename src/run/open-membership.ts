@@ -32,6 +32,7 @@ import type { Accounts } from '../storage/shared/account.ts'
 import type { FileEvent } from '../storage/file/open/open.ts'
 import { MIGRATIONS } from '../storage/migrations.ts'
 import type { Membership } from './membership.ts'
+import { clusterGauges } from './cluster-gauges.ts'
 import { rarely } from './rarely.ts'
 
 export type JoinSettings = {
@@ -122,6 +123,7 @@ export async function openMembership(settings: JoinSettings): Promise<JoinedClus
       clock,
       location: `${settingsText(database)}, content in ${bytesFolder(options.bytes) ?? 'the database'}`,
       listNodes: () => listedNodes(cluster.nodes, (role) => cluster.holder(role)?.node, now()),
+      gauges: clusterGauges(cluster, engine, () => Date.now() - now()),
       home: filesHomeOf(cluster),
       secret: cluster.secret,
       peer: {

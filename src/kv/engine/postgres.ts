@@ -4,7 +4,7 @@ import type { StatementCount } from '../../postgres/client.ts'
 import { Pool } from '../../postgres/pool.ts'
 import type { ConnectionSettings } from '../../postgres/settings.ts'
 import type { Engine } from './engine.ts'
-import { CommitLane } from './postgres/commit-lane.ts'
+import { CommitLane, type CommitCounts } from './postgres/commit-lane.ts'
 import { orUnavailable, Reads, type OnTime } from './postgres/reads.ts'
 import { prepareSchema } from './postgres/schema.ts'
 import { expelWriter, registerWriter } from './postgres/writer.ts'
@@ -28,6 +28,8 @@ export type PostgresEngine = Engine & {
   expel(number: number): Promise<void>
   /** Statements so far. */
   statementCount(): number
+  /** Commits so far. */
+  readonly commitCounts: Readonly<CommitCounts>
 }
 
 export async function openPostgresEngine(
@@ -53,6 +55,7 @@ export async function openPostgresEngine(
       slot,
       expel: (gone) => orUnavailable(expelWriter(commits, gone)),
       statementCount: () => count.statements,
+      commitCounts: lane.counts,
       read: (wanted) => orUnavailable(reads.read(wanted)),
       snapshot: () => orUnavailable(reads.snapshot()),
       commit: (transactions) => orUnavailable(lane.commit(transactions)),

@@ -5,7 +5,7 @@ import { hostRule } from './http/protocol/allowed-host.ts'
 import type { JoinedCluster } from './run/open-membership.ts'
 import { runServer, type RunningServer } from './run/server.ts'
 import { openAccounts, wellKnownKeyWarning } from './start/account/accounts.ts'
-import { checkAdminPort, startAdmin, type Admin } from './start/admin/admin.ts'
+import { checkAdminPort, startAdmin, type Admin, type AdminSettings } from './start/admin/admin.ts'
 import {
   bannerLines,
   closedLine,
@@ -14,14 +14,16 @@ import {
   memoryLine,
   startingLine,
 } from './start/log/banner.ts'
-import { decodeCommand, type StartCommand } from './start/options/command.ts'
+import { decodeCommand, type CopyCommand, type StartCommand } from './start/options/command.ts'
 import { checkHealth } from './start/admin/health.ts'
 import { urlOf } from './start/host.ts'
 import { locationPath } from './start/store/location.ts'
+import type { Fsck } from './start/store/fsck.ts'
 import { openLog, type Log } from './start/log/log.ts'
 import {
   acceptsForgedTokens,
   allowedHosts,
+  bytesFolder,
   extentMemoryLimitBytes,
   type Options,
 } from './start/options/options.ts'
@@ -62,17 +64,55 @@ async function main(): Promise<number> {
       process.stdout.write(`${line}\n`)
       return exitCode
     }
+    case 'nodes': {
+      const { listNodes, nodeLines } = await import('./start/store/nodes.ts')
+      const nodes = await listNodes(command.store, env)
+      printLines(command.asJson ? [JSON.stringify({ nodes }, undefined, 2)] : nodeLines(nodes))
+      return 0
+    }
     case 'fsck': {
-      const location = locationPath(command.options.location, process.cwd())
-      const { checkLocation } = await import('./start/store/fsck.ts')
-      const { exitCode, lines } = await checkLocation(location, process.pid)
-      process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+      const { exitCode, lines } = await fsck(command.options)
+      printLines(lines)
       return exitCode
+    }
+    case 'copy': {
+      printLines(await copy(command))
+      return 0
     }
     case 'start':
       await start(command)
       return 0
   }
+}
+
+async function fsck({ store: url, bytes, location }: Options): Promise<Fsck> {
+  if (url !== undefined) {
+    const { checkDatabase } = await import('./start/store/fsck-database.ts')
+    return checkDatabase({ url, bytesFolder: bytesFolder(bytes) }, process.env)
+  }
+  const { checkLocation } = await import('./start/store/fsck.ts')
+  return checkLocation(locationPath(location, process.cwd()), process.pid)
+}
+
+async function copy(command: CopyCommand): Promise<readonly string[]> {
+  const { runCopy } = await import('./start/copy/command.ts')
+  const { progressOf } = await import('./start/copy/progress.ts')
+  const { env, pid, stderr } = process
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    // A second one ends the process at once.
+    process.once(signal, () => stopping.abort())
+  }
+  const progress = progressOf({
+    isTerminal: stderr.isTTY,
+    write: (text) => stderr.write(text),
+    nowMs: () => performance.now(),
+  })
+  return runCopy(command, { env, pid, progress, signal: stopping.signal })
+}
+
+function printLines(lines: readonly string[]): void {
+  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
 }
 
 async function start(command: StartCommand): Promise<void> {
@@ -113,6 +153,7 @@ async function start(command: StartCommand): Promise<void> {
     server,
     log,
     () => ready && membership?.cluster.isBeating() !== false,
+    () => membership?.listNodes() ?? [],
   )
   const close = async (): Promise<void> => {
     ready = false
@@ -192,12 +233,14 @@ async function startAdminOrClose(
   server: RunningServer,
   log: Log,
   ready: () => boolean,
+  nodes: AdminSettings['nodes'],
 ): Promise<Admin> {
   try {
     return await startAdmin({
       ...adminPlace(command),
       acceptsHost: hostRule(allowedHosts(command.options)),
       ready,
+      nodes,
       metrics: server.metrics,
       caPem: server.tls?.ca?.pem,
       report: (message, error) => log.error(message, { error }),

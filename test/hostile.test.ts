@@ -25,6 +25,7 @@ before(async () => {
     portMayMove: false,
     acceptsHost: () => true,
     ready: () => true,
+    nodes: () => [],
   }
   const report = (message: string) => faults.push(message)
   admin = await startAdmin({ ...settings, metrics: server.metrics, caPem: undefined, report })

@@ -52,6 +52,14 @@ export async function openExtents(
   return store
 }
 
+/** Opens extents to read only, beside those who write: changes nothing. */
+export function viewExtents(
+  volume: Volume,
+  { kv, clock }: Pick<ExtentOptions, 'kv' | 'clock'>,
+): SweptExtentStore {
+  return new Extents(volume, { kv, clock, writers: { self: '', live: async () => new Set() } })
+}
+
 class Extents implements SweptExtentStore {
   readonly #volume: Volume
   readonly #kv: Kv

@@ -123,7 +123,17 @@ export class Cluster {
 
   /** Whether the last heartbeat arrived, not long ago. */
   isBeating(): boolean {
-    return this.#settings.monotonicMs() - this.#beatenMs < ROLE_MS
+    return this.heartbeatAgeMs() < ROLE_MS
+  }
+
+  /** The time since a heartbeat of this node arrived. */
+  heartbeatAgeMs(): number {
+    return this.#settings.monotonicMs() - this.#beatenMs
+  }
+
+  /** How long that heartbeat took. */
+  get heartbeatMs(): number {
+    return this.#beatMs
   }
 
   /** The running nodes, as of the last heartbeat. */

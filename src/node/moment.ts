@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { encodeKey } from '../kv/key.ts'
 import {
+  prefixRange,
   withAttempt,
   type EventKv,
   type Key,
@@ -12,7 +13,7 @@ import {
   type Step,
   type Tx,
 } from '../kv/kv.ts'
-import { encodeRecord } from '../kv/record.ts'
+import { decodeRecord, encodeRecord } from '../kv/record.ts'
 
 export type Moment = { readonly nowMs: number; readonly stamp: number }
 
@@ -104,6 +105,22 @@ function* withFloor<Event, T>(
 
 function* putFloor(tx: Tx, key: Key, stamp: number): Step<void> {
   tx.put(key, encodeRecord({ stamp }))
+}
+
+/** An upper bound for the stamps of all servers and slots. */
+export function* getHighestFloor(tx: ReadTx): Step<number> {
+  const range = prefixRange(encodeKey('moment-floor'))
+  const entries = yield* tx.scan({ ...range, countMax: FLOOR_COUNT_MAX })
+  const stamps = entries.map(({ value }) => decodeRecord<{ stamp: number }>(value).stamp)
+  return Math.max(0, ...stamps)
+}
+
+/** Above all slots that there are. */
+const FLOOR_COUNT_MAX = 1_000
+
+/** For a store that was copied: every server and every slot goes on above it. */
+export function* putOnlyFloor(tx: Tx, stamp: number): Step<void> {
+  yield* putFloor(tx, floorKey(ONLY_SLOT), stamp)
 }
 
 /** A store that was copied has the floor of the server that wrote it. */

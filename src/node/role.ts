@@ -38,6 +38,10 @@ export function getRole(tx: ReadTx, name: RoleName): Step<RoleHolder | undefined
   return tx.getFields<RoleHolder>(roleKey(name))
 }
 
+export function getTerm(tx: ReadTx, name: RoleName): Step<{ untilMs: number } | undefined> {
+  return tx.getFields<{ untilMs: number }>(roleTermKey(name))
+}
+
 export type RoleClaim = {
   readonly node: number
   readonly nowMs: number
@@ -52,7 +56,7 @@ export function* claimRole(
   { node, nowMs, isWanted }: RoleClaim,
 ): Step<RoleHolder | undefined> {
   const holder = yield* getRole(tx, name)
-  const term = yield* tx.getFields<{ untilMs: number }>(roleTermKey(name))
+  const term = yield* getTerm(tx, name)
   const isFree = holder === undefined || term === undefined || term.untilMs <= nowMs
   const isHeld = holder?.node === node
   if (!isWanted || (!isHeld && !isFree)) return isFree && !isHeld ? undefined : holder

@@ -125,9 +125,11 @@ export class Connection {
   destroy(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
-    // A Unix socket can't be reset; it has nothing in transit.
-    if (this.#socket.remoteAddress === undefined) this.#socket.destroy()
-    else this.#socket.resetAndDestroy()
+    // A Unix socket can't be reset; it has nothing in transit. Nor can one that is being shut down: Node would keep it open
+    // forever, and the process could not exit.
+    const canReset = this.#socket.remoteAddress !== undefined && !this.#socket.writableEnded
+    if (canReset) this.#socket.resetAndDestroy()
+    else this.#socket.destroy()
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import type { EventKv } from '../kv/kv.ts'
 import type { NodeEndpoint } from '../node/cluster-node.ts'
 import type { FilesHome } from '../node/home.ts'
 import type { FileEvent } from '../storage/file/open/open.ts'
+import type { Gauge } from '../start/admin/metrics.ts'
 import type { Endpoint } from '../start/log/banner.ts'
 import type { ListenPlace } from '../start/listen.ts'
 import type { Store } from '../start/store/store.ts'
@@ -13,6 +14,8 @@ export type Membership = {
   readonly home: FilesHome
   /** Known to all nodes and nobody else. */
   readonly secret: Buffer
+  /** What operators watch. */
+  readonly gauges?: readonly Gauge[]
   /** The port for other nodes. */
   readonly peer: ListenPlace
   /**

@@ -19,17 +19,20 @@ import { DatabaseClock } from '../node/database-clock.ts'
 import { openFormat } from '../node/format.ts'
 import { filesHomeOf } from '../node/home.ts'
 import { openMoments } from '../node/moment.ts'
+import { listedNodes, type ListedNode } from '../node/node-list.ts'
 import { ROLES, withRole, type RoleName } from '../node/role.ts'
 import { durabilityText, readDurability } from '../postgres/durability.ts'
-import { connectionSettings, settingsText, type ConnectionSettings } from '../postgres/settings.ts'
+import { settingsText, type ConnectionSettings } from '../postgres/settings.ts'
 import type { Log } from '../start/log/log.ts'
 import { bytesFolder, type Options } from '../start/options/options.ts'
 import { StartError } from '../start/start-error.ts'
+import { databaseError, databaseSettings } from '../start/store/database.ts'
 import { storeOf, type Clock } from '../start/store/store.ts'
 import type { Accounts } from '../storage/shared/account.ts'
 import type { FileEvent } from '../storage/file/open/open.ts'
 import { MIGRATIONS } from '../storage/migrations.ts'
 import type { Membership } from './membership.ts'
+import { clusterGauges } from './cluster-gauges.ts'
 import { rarely } from './rarely.ts'
 
 export type JoinSettings = {
@@ -56,6 +59,8 @@ export type JoinedCluster = Membership & {
   readonly clock: Clock
   /** For people. */
   readonly location: string
+  /** As of the last heartbeat. */
+  listNodes(): readonly ListedNode[]
 }
 
 export async function openMembership(settings: JoinSettings): Promise<JoinedCluster> {
@@ -117,6 +122,8 @@ export async function openMembership(settings: JoinSettings): Promise<JoinedClus
       cluster,
       clock,
       location: `${settingsText(database)}, content in ${bytesFolder(options.bytes) ?? 'the database'}`,
+      listNodes: () => listedNodes(cluster.nodes, (role) => cluster.holder(role)?.node, now()),
+      gauges: clusterGauges(cluster, engine, () => Date.now() - now()),
       home: filesHomeOf(cluster),
       secret: cluster.secret,
       peer: {
@@ -152,8 +159,10 @@ export async function openMembership(settings: JoinSettings): Promise<JoinedClus
 
 async function databaseOf({ url, options, env, say }: JoinSettings): Promise<ConnectionSettings> {
   const allowsAsyncCommit = options.allowAsyncCommit
-  const settings = { ...connectionSettings(url, env), allowsAsyncCommit }
-  const durability = await readDurability(settings)
+  const settings = { ...databaseSettings(url, env), allowsAsyncCommit }
+  const durability = await readDurability(settings).catch((error: unknown) => {
+    throw databaseError(settings, error)
+  })
   if (durability.synchronousCommit === 'off' && !allowsAsyncCommit) {
     throw new StartError(
       'the database has synchronous_commit=off, so a crash would lose acknowledged writes; turn it on, or accept that with --allowAsyncCommit',

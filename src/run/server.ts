@@ -99,6 +99,7 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
             read: () => files.relayedCount(),
           },
         ]),
+    ...(membership?.gauges ?? []),
   ])
   const acceptsHost = hostRule(allowedHosts(options))
   const context: RunContext = { ...settings, acceptsHost, unauthenticated, bearer, store, metrics }

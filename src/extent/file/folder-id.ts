@@ -11,23 +11,32 @@ const FILE_NAME = /^([0-9a-f-]{36})\.store$/
 
 type StoreState = { readonly id: string | undefined; readonly hasExtents: boolean }
 
-/** Throws if the folder is not the one of this store. */
+/** Throws if the folder is not the one of this store. A new store gets the folder. */
 export async function checkFolder(disk: Disk, folder: string, kv: Kv): Promise<void> {
-  const names = await disk.list(folder)
-  const found = names.map((name) => FILE_NAME.exec(name)?.[1]).filter((id) => id !== undefined)
-  const { id, hasExtents } = await kv.read(readState)
-  if (found.some((each) => each !== id)) {
-    throw new Error(`The folder ${folder} belongs to another store.`)
-  }
-  if (found.length > 0) return
-  if (hasExtents) {
-    throw new Error(`The folder ${folder} does not have the bytes of this store. Is it mounted?`)
-  }
+  if (await isFolderOf(disk, folder, kv)) return
   const newId = randomUUID()
   const chosen = await kv.write((tx) => chooseId(tx, newId))
   await createFile(disk, join(folder, `${chosen}.store`))
   await disk.syncFolder(folder)
 }
+
+/** Whether the folder is the one of this store; false if a new store has none yet. Throws if it is another one. */
+export async function isFolderOf(disk: Disk, folder: string, kv: Kv): Promise<boolean> {
+  const names = await disk.list(folder)
+  const found = names.map((name) => FILE_NAME.exec(name)?.[1]).filter((id) => id !== undefined)
+  const { id, hasExtents } = await kv.read(readState)
+  if (found.some((each) => each !== id)) {
+    throw new FolderDiffers(`The folder ${folder} belongs to another store.`)
+  }
+  if (found.length === 0 && hasExtents) {
+    throw new FolderDiffers(
+      `The folder ${folder} does not have the bytes of this store. Is it mounted?`,
+    )
+  }
+  return found.length > 0
+}
+
+export class FolderDiffers extends Error {}
 
 function* readState(tx: ReadTx): Step<StoreState> {
   const extents = yield* tx.scanKeys({ ...EXTENT_RANGE, countMax: 1 })

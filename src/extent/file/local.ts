@@ -12,10 +12,14 @@ import { FileAppender } from './file-appender.ts'
 import { FileCache } from './file-cache.ts'
 import { checkFolder } from './folder-id.ts'
 
-export type LocalExtentOptions = ExtentOptions & {
+export type LocalExtentOptions = ExtentOptions &
+  FileVolumeOptions & {
+    /** Other nodes mount the folder too. */
+    readonly isShared?: boolean
+  }
+
+export type FileVolumeOptions = {
   readonly folder: string
-  /** Other nodes mount the folder too. */
-  readonly isShared?: boolean
   /** Bodies from this length on bypass the page cache, if the file system supports it. */
   readonly directBytesMin?: number
   readonly openFilesMax?: number
@@ -37,6 +41,11 @@ export async function openLocalExtents(options: LocalExtentOptions): Promise<Swe
   return openExtents(new FileVolume(disk, options), options)
 }
 
+/** The folder must exist. */
+export function fileVolume(options: FileVolumeOptions): Volume {
+  return new FileVolume(options.disk ?? nodeDisk, options)
+}
+
 class FileVolume implements Volume {
   readonly #disk: Disk
   readonly #folder: string
@@ -45,7 +54,7 @@ class FileVolume implements Volume {
   readonly #idleTimer: NodeJS.Timeout
   readonly #blocks = new BufferPool(BLOCK_POOL_BYTES_MAX)
 
-  constructor(disk: Disk, options: LocalExtentOptions) {
+  constructor(disk: Disk, options: FileVolumeOptions) {
     this.#disk = disk
     this.#folder = options.folder
     this.#directBytesMin = options.directBytesMin ?? DIRECT_BYTES_MIN

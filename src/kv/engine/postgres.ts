@@ -1,19 +1,15 @@
 // PostgreSQL as the engine of any number of nodes. Commits of all nodes go through one lane, a lock in the database, in
 // groups: one call of a function each. Reads are one statement for everything wanted at the moment.
-import type { Connection, StatementCount } from '../../postgres/client.ts'
-import { callDeadlineMs, Pool } from '../../postgres/pool.ts'
+import type { StatementCount } from '../../postgres/client.ts'
+import { Pool } from '../../postgres/pool.ts'
 import type { ConnectionSettings } from '../../postgres/settings.ts'
-import type { Engine, Found, Snapshot, Wanted } from './engine.ts'
-import { CommitLane } from './postgres/commit-lane.ts'
+import type { Engine } from './engine.ts'
+import { CommitLane, type CommitCounts } from './postgres/commit-lane.ts'
 import { orUnavailable } from './postgres/or-unavailable.ts'
-import { encodeRead, type ReadResult } from './postgres/read.ts'
+import { Reads, type OnTime } from './postgres/reads.ts'
 import { prepareSchema } from './postgres/schema.ts'
 import { expelWriter, registerWriter } from './postgres/writer.ts'
 
-/** Read statements at a time: what arrives meanwhile joins the next one, so more would only make them smaller. */
-const READ_CONNECTIONS = 2
-/** Snapshots at a time; more have to wait. */
-const SNAPSHOT_CONNECTIONS = 4
 /** One commits; the other one is only for asking after a commit when the first was lost. */
 const COMMIT_CONNECTIONS = 2
 const SIZE_MS_MAX = 10_000
@@ -21,8 +17,7 @@ const SIZE_MS_MAX = 10_000
 export type PostgresOptions = {
   /** Called when a commit was refused because others have expelled this engine. */
   readonly onExpelled?: () => void
-  /** Gets the database's time with every read. `sentMs` and `receivedMs` are on the clock of `performance.now()`. */
-  readonly onTime?: (databaseMs: number, sentMs: number, receivedMs: number) => void
+  readonly onTime?: OnTime
 }
 
 export type PostgresEngine = Engine & {
@@ -34,6 +29,8 @@ export type PostgresEngine = Engine & {
   expel(number: number): Promise<void>
   /** Statements so far. */
   statementCount(): number
+  /** Commits so far. */
+  readonly commitCounts: Readonly<CommitCounts>
 }
 
 export async function openPostgresEngine(
@@ -42,7 +39,7 @@ export async function openPostgresEngine(
 ): Promise<PostgresEngine> {
   const count: StatementCount = { statements: 0 }
   const commits = new Pool(settings, COMMIT_CONNECTIONS, count)
-  const reads = new Reads(settings, count, options)
+  const reads = new Reads(settings, count, options.onTime)
   const close = async (): Promise<void> => {
     await Promise.all([commits.close(), reads.close()])
   }
@@ -59,6 +56,7 @@ export async function openPostgresEngine(
       slot,
       expel: (gone) => orUnavailable(expelWriter(commits, gone)),
       statementCount: () => count.statements,
+      commitCounts: lane.counts,
       read: (wanted) => orUnavailable(reads.read(wanted)),
       snapshot: () => orUnavailable(reads.snapshot()),
       commit: (transactions) => orUnavailable(lane.commit(transactions)),
@@ -74,89 +72,6 @@ export async function openPostgresEngine(
     await close()
     throw error
   }
-}
-
-const NOTHING: Wanted & Found = { keys: [], ranges: [] }
-
-class Reads {
-  readonly #pool: Pool
-  readonly #snapshots: Pool
-  readonly #options: PostgresOptions
-  #time = { databaseMs: 0, receivedMs: 0 }
-
-  constructor(settings: ConnectionSettings, count: StatementCount, options: PostgresOptions) {
-    this.#pool = new Pool(settings, READ_CONNECTIONS, count)
-    this.#snapshots = new Pool(settings, SNAPSHOT_CONNECTIONS, count)
-    this.#options = options
-  }
-
-  async read(wanted: Wanted): Promise<Found> {
-    return isNothing(wanted) ? NOTHING : this.#read(wanted)
-  }
-
-  async readTime(): Promise<void> {
-    await this.#read(NOTHING)
-  }
-
-  async readSize(): Promise<number> {
-    const [row] = await this.#pool.run(READ_SIZE, [])
-    return Number(row?.[0])
-  }
-
-  /** The database's time, at most: it was read some time before it arrived here. */
-  databaseMs(): number {
-    return this.#time.databaseMs + performance.now() - this.#time.receivedMs
-  }
-
-  async snapshot(): Promise<Snapshot> {
-    const connection = await this.#snapshots.takeAfter((each, deadlineMs) =>
-      each.script(BEGIN_SNAPSHOT, deadlineMs),
-    )
-    return {
-      read: async (wanted) => {
-        if (isNothing(wanted)) return NOTHING
-        const read = encodeRead(wanted)
-        const sentMs = performance.now()
-        const running = connection.run(read.statement, read.parameters, callDeadlineMs())
-        const rows = await orUnavailable(running)
-        return this.#received(read.result(rows), sentMs)
-      },
-      release: () => void this.#release(connection),
-    }
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#pool.close(), this.#snapshots.close()])
-  }
-
-  async #read(wanted: Wanted): Promise<Found> {
-    const read = encodeRead(wanted)
-    const sentMs = performance.now()
-    const rows = await this.#pool.run(read.statement, read.parameters)
-    return this.#received(read.result(rows), sentMs)
-  }
-
-  #received({ found, databaseMs }: ReadResult, sentMs: number): Found {
-    const receivedMs = performance.now()
-    this.#time = { databaseMs, receivedMs }
-    this.#options.onTime?.(databaseMs, sentMs, receivedMs)
-    return found
-  }
-
-  async #release(connection: Connection): Promise<void> {
-    await connection.script('COMMIT', callDeadlineMs()).catch(() => connection.destroy())
-    this.#snapshots.put(connection)
-  }
-}
-
-// The first statement takes the snapshot, not BEGIN.
-const BEGIN_SNAPSHOT =
-  'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT pg_current_snapshot()'
-
-const READ_SIZE = { name: 'read_size', text: `SELECT pg_total_relation_size('lazuli.kv')` }
-
-function isNothing({ keys, ranges }: Wanted): boolean {
-  return keys.length + ranges.length === 0
 }
 
 /** The size of the store as last read, plus what was written since. */

@@ -1,9 +1,10 @@
-// The admin port: health checks, metrics and the CA certificate. It has no authentication, so it listens on loopback by
+// The admin port: health checks, metrics, the nodes of a cluster and the CA certificate. It has no authentication, so it listens on loopback by
 // default, reveals nothing about the data, and only answers GET and HEAD.
 import type { HostRule } from '../../http/protocol/allowed-host.ts'
 import type { Exchange } from '../../http/protocol/exchange.ts'
 import { createListener, LISTENER_LIMITS } from '../../http/protocol/listener.ts'
 import type { RequestHead } from '../../http/protocol/request-head.ts'
+import type { ListedNode } from '../../node/node-list.ts'
 import { urlOf } from '../host.ts'
 import { checkCanListen, listenOrMove } from '../listen.ts'
 import type { Metrics } from './metrics.ts'
@@ -21,6 +22,8 @@ export type AdminSettings = {
   /** False during start and shutdown. */
   readonly ready: () => boolean
   readonly metrics: Pick<Metrics, 'expose'>
+  /** The nodes of the cluster, as of the last heartbeat; none if this server is not a node. */
+  readonly nodes: () => readonly ListedNode[]
   /** The CA of `--https auto`. */
   readonly caPem: string | undefined
   /** Called for internal errors. */
@@ -39,11 +42,16 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/health/live', () => plain(200, 'live')],
   ['/health/ready', ({ ready }) => (ready() ? plain(200, 'ready') : plain(503, 'not ready'))],
   ['/metrics', async ({ metrics }) => ({ status: 200, ...(await metrics.expose()) })],
+  ['/api/nodes', ({ nodes }) => json({ nodes: nodes() })],
   ['/ca.pem', ({ caPem }) => caAnswer(caPem)],
 ])
 
 function plain(status: number, text: string): Answer {
   return { status, contentType: TEXT, text: `${text}\n` }
+}
+
+function json(value: object): Answer {
+  return { status: 200, contentType: 'application/json', text: `${JSON.stringify(value)}\n` }
 }
 
 function caAnswer(caPem: string | undefined): Answer {

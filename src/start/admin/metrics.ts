@@ -16,6 +16,8 @@ export type OperationMetrics = { record(outcome: RequestOutcome): void }
 
 /** A number that is read at each scrape, such as the size of the store. */
 export type Gauge = {
+  /** By default, a gauge. A counter only grows. */
+  readonly type?: 'gauge' | 'counter'
   readonly name: string
   readonly help: string
   readonly labels?: Readonly<Record<string, string>>
@@ -221,10 +223,10 @@ function counterFamily(
 }
 
 function gaugeFamilies(gauges: readonly Gauge[]): readonly Family[] {
-  const names = new Map(gauges.map(({ name, help }) => [name, help]))
-  return [...names].map(([name, help]) => {
+  const first = new Map(gauges.map((gauge) => [gauge.name, gauge]))
+  return [...first].map(([name, { help, type = 'gauge' }]) => {
     const same = gauges.filter((gauge) => gauge.name === name)
     const values = same.map(({ labels = {}, read }) => ({ labels, value: read() }))
-    return family('gauge', name, help, values)
+    return family(type, name, help, values)
   })
 }

@@ -3,8 +3,9 @@
 import { basename, resolve } from 'node:path'
 import { readConfigFile, type ConfigFile } from './config-file.ts'
 import { decodeOptions, type DecodedOptions, type Env } from './decode-options.ts'
-import { decodeFlags, type Flags } from './flags.ts'
+import { COMMAND_FLAGS, decodeFlags, type Flags } from './flags.ts'
 import { helpText } from './help.ts'
+import { bytesFolder, isPostgresUrl } from './options.ts'
 import { usageError } from '../start-error.ts'
 
 /** What listens on a port of its own. */
@@ -29,10 +30,22 @@ export type StartCommand = DecodedOptions & {
   readonly configPath: string
 }
 
+export type CopyCommand = {
+  readonly kind: 'copy'
+  readonly from: StoreName
+  readonly to: StoreName
+}
+
+/** A store on the command line: a folder, or a database and maybe the folder with its content. */
+export type StoreName =
+  { readonly folder: string } | { readonly url: string; readonly bytesFolder: string | undefined }
+
 export type Command =
   | StartCommand
   | (DecodedOptions & { readonly kind: 'health' })
   | (DecodedOptions & { readonly kind: 'fsck' })
+  | (DecodedOptions & { readonly kind: 'nodes'; readonly store: string; readonly asJson: boolean })
+  | CopyCommand
   | { readonly kind: 'print'; readonly text: string }
 
 export type CommandLine = {
@@ -46,15 +59,55 @@ export type CommandLine = {
 export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command {
   const program = programOf(argv[1] ?? '')
   const flags = decodeFlags(argv.slice(2))
-  if (flags.help) return { kind: 'print', text: helpText(program) }
-  if (flags.version) return { kind: 'print', text: version }
+  if (flags.command.has('help')) return { kind: 'print', text: helpText(program) }
+  if (flags.command.has('version')) return { kind: 'print', text: version }
   const kind = decodeKind(program, flags.words)
-  const configPath = resolve(cwd, flags.config ?? (env.LAZULI_CONFIG || 'lazuli.json'))
+  checkFlags(kind, flags)
+  if (kind === 'copy') return decodeCopy(flags, cwd)
+  const configPath = resolve(
+    cwd,
+    flags.command.get('config') ?? (env.LAZULI_CONFIG || 'lazuli.json'),
+  )
   const file = readConfig(configPath, flags, env)
   const decoded = decodeOptions({ flags: flags.settings, env, file })
   if (kind === 'start')
     return { kind, program, services: PROGRAMS[program], configPath, ...decoded }
-  return { kind, ...decoded }
+  if (kind !== 'nodes') return { kind, ...decoded }
+  const { store } = decoded.options
+  if (store === undefined)
+    throw usageError('lazuli nodes needs --store postgres://user@host/database')
+  return { kind, ...decoded, store, asJson: flags.command.has('json') }
+}
+
+/** Settings are those of a server, and a copy has two stores: it gets all from its own flags. */
+function decodeCopy(flags: Flags, cwd: string): CopyCommand {
+  const [setting] = flags.settings.keys()
+  if (setting !== undefined)
+    throw usageError(`lazuli copy has no --${setting}; use --from and --to`)
+  return { kind: 'copy', from: decodeStore(flags, 'from', cwd), to: decodeStore(flags, 'to', cwd) }
+}
+
+function decodeStore({ command }: Flags, flag: 'from' | 'to', cwd: string): StoreName {
+  const bytesFlag = `${flag}Bytes` as const
+  const [text, bytes] = [command.get(flag), command.get(bytesFlag)]
+  if (text === undefined) throw usageError(`lazuli copy needs --${flag}: a folder or postgres://…`)
+  if (!isPostgresUrl(text) && bytes !== undefined) {
+    throw usageError(`--${bytesFlag} can only be used if --${flag} is a database`)
+  }
+  if (!isPostgresUrl(text)) return { folder: resolve(cwd, text) }
+  const folder = bytesFolder(bytes)
+  if (folder === undefined && bytes !== undefined && bytes !== 'postgres') {
+    throw usageError(`--${bytesFlag} must be postgres or folder:PATH`)
+  }
+  return { url: text, bytesFolder: folder && resolve(cwd, folder) }
+}
+
+function checkFlags(kind: CommandKind, flags: Flags): void {
+  for (const name of flags.command.keys()) {
+    const row = COMMAND_FLAGS[name]
+    if ('of' in row && row.of !== kind)
+      throw usageError(`--${name} can only be used with lazuli ${row.of}`)
+  }
 }
 
 /** The name that the program was started by: npm links all commands of a package to the same file. */
@@ -67,20 +120,24 @@ function isProgram(name: string): name is Program {
   return Object.hasOwn(PROGRAMS, name)
 }
 
-function decodeKind(program: Program, words: readonly string[]): 'start' | 'health' | 'fsck' {
-  const [word, more] = words
+const KINDS = ['start', 'health', 'nodes', 'fsck', 'copy'] as const
+
+type CommandKind = (typeof KINDS)[number]
+
+function decodeKind(program: Program, words: readonly string[]): CommandKind {
+  const [word = 'start', more] = words
   if (more !== undefined) throw usageError(`unexpected argument ${more}; see --help`)
-  if (word === undefined || word === 'start') return 'start'
-  if (program === 'lazuli' && (word === 'health' || word === 'fsck')) return word
-  const expected = program === 'lazuli' ? 'start, health or fsck' : 'start'
-  throw usageError(`unknown command ${word}; expected ${expected}`)
+  const known = program === 'lazuli' ? KINDS : (['start'] as const)
+  const kind = known.find((each) => each === word)
+  if (kind === undefined) throw usageError(`unknown command ${word}; expected ${known.join(', ')}`)
+  return kind
 }
 
 function readConfig(path: string, flags: Flags, env: Env): ConfigFile | undefined {
   const file = readConfigFile(path)
-  const isGiven = flags.config !== undefined || (env.LAZULI_CONFIG ?? '') !== ''
+  const isGiven = flags.command.has('config') || (env.LAZULI_CONFIG ?? '') !== ''
   if (file === undefined && isGiven) {
-    const place = flags.config === undefined ? 'LAZULI_CONFIG' : '--config'
+    const place = !flags.command.has('config') ? 'LAZULI_CONFIG' : '--config'
     throw usageError(`the config file ${path} does not exist; check ${place}`)
   }
   return file

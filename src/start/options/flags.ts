@@ -12,17 +12,37 @@ export const COMMAND_FLAGS = {
   },
   help: { placeholder: undefined, short: 'h', help: 'print this help and exit' },
   version: { placeholder: undefined, short: 'v', help: 'print the version and exit' },
+  json: { placeholder: undefined, of: 'nodes', help: 'nodes: print JSON' },
+  from: {
+    placeholder: 'FOLDER|postgres://…',
+    of: 'copy',
+    help: 'copy: the store to copy; nobody may use it meanwhile',
+  },
+  to: {
+    placeholder: 'FOLDER|postgres://…',
+    of: 'copy',
+    help: 'copy: the new store: an empty folder or database',
+  },
+  fromBytes: {
+    placeholder: 'folder:PATH',
+    of: 'copy',
+    help: 'copy: the --bytes of the nodes that used --from',
+  },
+  toBytes: {
+    placeholder: 'postgres|folder:PATH',
+    of: 'copy',
+    help: 'copy: the --bytes of the nodes that will use --to (default postgres)',
+  },
 } as const
 
-type CommandFlag = keyof typeof COMMAND_FLAGS
+export type CommandFlag = keyof typeof COMMAND_FLAGS
 
 export type Flags = {
   readonly words: readonly string[]
   /** The value of each flag. The last one wins, but lists are joined. A switch without a value is 'true'. */
   readonly settings: ReadonlyMap<SettingName, string>
-  readonly config: string | undefined
-  readonly help: boolean
-  readonly version: boolean
+  /** Flags that are not settings. */
+  readonly command: ReadonlyMap<CommandFlag, string>
 }
 
 type FlagConfig = { type: 'string' | 'boolean'; short?: string }
@@ -48,13 +68,8 @@ export function decodeFlags(args: readonly string[]): Flags {
     }
   }
   const settings = new Map([...values].flatMap(([k, v]) => (isSettingName(k) ? [[k, v]] : [])))
-  return {
-    words,
-    settings,
-    config: values.get('config'),
-    help: values.has('help'),
-    version: values.has('version'),
-  }
+  const command = new Map([...values].flatMap(([k, v]) => (isCommandFlag(k) ? [[k, v]] : [])))
+  return { words, settings, command }
 }
 
 function isList(name: string): boolean {

@@ -37,7 +37,10 @@ function usageLines(program: string): readonly string[] {
     'Usage:',
     '  lazuli [start] [flags]              start the server',
     '  lazuli health [flags]               exit with 0 if the running server is ready, otherwise with 1',
+    '  lazuli nodes --store URL            list the nodes that use a database',
     '  lazuli fsck --location FOLDER       check the data of a stopped server',
+    '  lazuli fsck --store URL             check the data in a database, also while nodes use it',
+    '  lazuli copy --from A --to B         copy a store: a folder to a database, back, or to another of its kind',
   ]
 }
 

@@ -154,7 +154,7 @@ export function checkOptions(options: Options, given: Given): void {
   }
 }
 
-function isPostgresUrl(text: string): boolean {
+export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text)
 }
 

@@ -1,6 +1,7 @@
 // `lazuli fsck`: checks every record against every extent and prints the problems. It owns the store meanwhile, since
 // the writes of a running server would look like damage.
 import { checkStore, type Problem, type StoreCheck } from '../../extent/sweep/fsck.ts'
+import type { SweptExtentStore } from '../../extent/extent.ts'
 import type { Kv } from '../../kv/kv.ts'
 import { findMapOwners } from '../../storage/file/bytes/map-owner.ts'
 import { checkLocationExists } from './location.ts'
@@ -12,12 +13,23 @@ export async function checkLocation(location: string, pid: number): Promise<Fsck
   await checkLocationExists(location)
   const store = await openStore({ folder: location, pid }, Date.now)
   try {
-    const check = await checkStore(store.kv, store.extents)
-    const named = { ...check, problems: await nameFiles(store.kv, check.problems) }
-    return { exitCode: check.problemCount === 0 ? 0 : 1, lines: fsckLines(named) }
+    return await checkOpen(store.kv, store.extents)
   } finally {
     await store.close()
   }
+}
+
+export async function checkOpen(kv: Kv, extents: SweptExtentStore): Promise<Fsck> {
+  const check = await checkStore(kv, extents)
+  return {
+    exitCode: check.problemCount === 0 ? 0 : 1,
+    lines: fsckLines(await namedCheck(kv, check)),
+  }
+}
+
+/** The check with names that mean something to people. */
+export async function namedCheck(kv: Kv, check: StoreCheck): Promise<StoreCheck> {
+  return { ...check, problems: await nameFiles(kv, check.problems) }
 }
 
 /** Adds the file's path to problems with map records, whose keys mean nothing to people. */

@@ -33,7 +33,17 @@ type Call = {
   readonly deadlineMs: number
 }
 
+/** Commits so far. */
+export type CommitCounts = {
+  /** Calls, with one transaction or many. */
+  groups: number
+  transactions: number
+  /** Refused, because something that they had read has changed. They run again, and count again. */
+  overtaken: number
+}
+
 export class CommitLane {
+  readonly counts: CommitCounts = { groups: 0, transactions: 0, overtaken: 0 }
   readonly #pool: Pool
   readonly #time: DatabaseTime
   readonly #turns = new Exclusive()
@@ -127,7 +137,11 @@ export class CommitLane {
     const parameters = [this.#number, number, untilUs, ...group.parameters]
     const rows = await connection.run(COMMIT, parameters, deadlineMs)
     this.#writtenBytes += group.writtenBytes
-    return verdictsOf(group, rows)
+    const verdicts = verdictsOf(group, rows)
+    this.counts.groups += 1
+    this.counts.transactions += verdicts.length
+    for (const verdict of verdicts) if (verdict !== 'committed') this.counts.overtaken += 1
+    return verdicts
   }
 
   /** Returns if the call may be repeated. */

@@ -73,6 +73,20 @@ const FIRST_STEP = `
   CREATE TABLE lazuli.schema (version integer NOT NULL);
   INSERT INTO lazuli.schema VALUES (0);`
 
+/** The database has no store. */
+export class NoStore extends Error {}
+
+/** For those who only read: creates nothing. */
+export async function requireSchema(connection: Connection, deadlineMs: number): Promise<void> {
+  const version = await schemaVersion(connection, deadlineMs)
+  if (version === SCHEMA_VERSION) return
+  throw new NoStore(
+    version === 0
+      ? 'The database has no store of Lazuli.'
+      : `The database was written by an older version of Lazuli: its schema has version ${version}. Start a node once to update it.`,
+  )
+}
+
 /** 0 if there is no schema yet. */
 async function schemaVersion(connection: Connection, deadlineMs: number): Promise<number> {
   const [found] = await connection.run(FIND_SCHEMA, [], deadlineMs)

@@ -1,0 +1,47 @@
+// `lazuli copy`: opens both stores, copies, and says how it went. Ctrl-C stops it where the same command goes on later.
+import { ExtentDamaged } from '../../extent/error.ts'
+import { FolderDiffers } from '../../extent/file/folder-id.ts'
+import { BytesKindDiffers } from '../../node/bytes-kind.ts'
+import type { CopyCommand } from '../options/command.ts'
+import { StartError } from '../start-error.ts'
+import { copyStore } from './copy.ts'
+import { openSource, openTarget, type OpenSettings } from './place.ts'
+import { bytesText, type Progress } from './progress.ts'
+
+export type CopyRun = OpenSettings & {
+  readonly progress: Progress
+  readonly signal: AbortSignal
+}
+
+/** Returns lines to print. Throws StartError if the copy is not complete. */
+export async function runCopy({ from, to }: CopyCommand, run: CopyRun): Promise<readonly string[]> {
+  try {
+    const source = await openSource(from, run)
+    try {
+      const target = await openTarget(to, run)
+      try {
+        const { recordCount, contentBytes, lines } = await copyStore(source, target, run)
+        const what = `${recordCount} records and ${bytesText(contentBytes)} of content`
+        return [`copied ${what} from ${source.text} to ${target.text}`, ...lines]
+      } finally {
+        await target.close()
+      }
+    } finally {
+      await source.close()
+    }
+  } catch (error) {
+    throw copyError(error, run.signal)
+  }
+}
+
+/** The reasons that an operator can do something about, in one line. */
+function copyError(error: unknown, { aborted }: AbortSignal): unknown {
+  if (aborted) return new StartError('the copy was stopped; run the same command again to go on')
+  if (error instanceof ExtentDamaged) {
+    return new StartError(`the source is damaged (${error.message}); see lazuli fsck`, 1, error)
+  }
+  const isNamed = error instanceof BytesKindDiffers || error instanceof FolderDiffers
+  const isAway = error instanceof Error && /^(Database|Store)Unavailable$/.test(error.name)
+  if (isAway) return new StartError(`${error.message} Run the same command again to go on.`, 1, error) // prettier-ignore
+  return isNamed ? new StartError(error.message, 1, error) : error
+}

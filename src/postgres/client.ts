@@ -197,7 +197,7 @@ async function connectTo(
       if (sqlState(error)?.startsWith('28P') === true) break
     }
   }
-  throw new Error(failures.join('; '))
+  throw new Error([...new Set(failures)].join('; '))
 }
 
 async function open(

@@ -138,15 +138,22 @@ export type NodeProcessSettings = {
   readonly url: string
   readonly name: string
   readonly args?: readonly string[]
-  /** A module that the process loads first. */
-  readonly preload?: string
+  /** How far the clock of its machine is ahead. */
+  readonly clockAheadMs?: number
 }
 
-export function launchNode({ url, name, args = [], preload }: NodeProcessSettings): Running {
+const SHIFTED_CLOCK = new URL('shifted-clock.ts', import.meta.url).href
+
+/** The environment of a Node whose machine has a wrong clock. */
+export function shiftedClock(aheadMs: number): Readonly<Record<string, string>> {
+  return { NODE_OPTIONS: `--import ${SHIFTED_CLOCK}`, CLOCK_AHEAD_MS: String(aheadMs) }
+}
+
+export function launchNode({ url, name, args = [], clockAheadMs }: NodeProcessSettings): Running {
   const ports = ['--blobPort', '0', '--adminPort', '0', '--nodePort', '0', '--silent']
   return launch({
     args: [...ports, '--nodeName', name, '--store', url, ...args],
-    ...(preload !== undefined && { env: { NODE_OPTIONS: `--import ${preload}` } }),
+    ...(clockAheadMs !== undefined && { env: shiftedClock(clockAheadMs) }),
   })
 }
 

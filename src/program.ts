@@ -212,7 +212,7 @@ async function join(
     hasFiles: services.includes('file'),
     onExpelled: () => {
       log.error('other nodes took this one for dead, because it was silent for long; start it again')
-      process.exit(1)
+      void log.close().finally(() => process.exit(1))
     },
   }) // prettier-ignore
 }

@@ -14,7 +14,7 @@ import { SLOT_COUNT } from '../kv/engine/postgres/writer.ts'
 import type { EventKv, Kv } from '../kv/kv.ts'
 import { openKv, versionsOf } from '../kv/runner/runner.ts'
 import { checkBytesKind } from '../node/bytes-kind.ts'
-import { Cluster } from '../node/cluster.ts'
+import { Cluster, SettingsDiffer } from '../node/cluster.ts'
 import { DatabaseClock } from '../node/database-clock.ts'
 import { openFormat } from '../node/format.ts'
 import { filesHomeOf } from '../node/home.ts'
@@ -70,6 +70,8 @@ export async function openMembership(settings: JoinSettings): Promise<JoinedClus
   const engine = await openPostgresEngine(database, {
     onTime: (...observed) => time.observe(...observed),
     onExpelled: settings.onExpelled,
+  }).catch((error: unknown) => {
+    throw databaseError(database, error)
   })
   try {
     const now = (): number => time.nowMs()
@@ -153,7 +155,7 @@ export async function openMembership(settings: JoinSettings): Promise<JoinedClus
     }
   } catch (error) {
     await engine.close()
-    throw error
+    throw error instanceof SettingsDiffer ? new StartError(error.message, 1, error) : error
   }
 }
 

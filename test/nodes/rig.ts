@@ -140,6 +140,7 @@ export type NodeProcessSettings = {
   readonly args?: readonly string[]
   /** How far the clock of its machine is ahead. */
   readonly clockAheadMs?: number
+  readonly env?: Readonly<Record<string, string>>
 }
 
 const SHIFTED_CLOCK = new URL('shifted-clock.ts', import.meta.url).href
@@ -149,11 +150,12 @@ export function shiftedClock(aheadMs: number): Readonly<Record<string, string>> 
   return { NODE_OPTIONS: `--import ${SHIFTED_CLOCK}`, CLOCK_AHEAD_MS: String(aheadMs) }
 }
 
-export function launchNode({ url, name, args = [], clockAheadMs }: NodeProcessSettings): Running {
+export function launchNode(settings: NodeProcessSettings): Running {
+  const { url, name, args = [], clockAheadMs, env = {} } = settings
   const ports = ['--blobPort', '0', '--adminPort', '0', '--nodePort', '0', '--silent']
   return launch({
     args: [...ports, '--nodeName', name, '--store', url, ...args],
-    ...(clockAheadMs !== undefined && { env: shiftedClock(clockAheadMs) }),
+    env: { ...env, ...(clockAheadMs !== undefined && shiftedClock(clockAheadMs)) },
   })
 }
 

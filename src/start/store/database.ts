@@ -55,7 +55,8 @@ export function databaseError(settings: ConnectionSettings, error: unknown): unk
   if (error instanceof NoStore) {
     return new StartError(`${settingsText(settings)}: ${error.message}`, 1, error)
   }
-  // By its name, which `DatabaseUnavailable` and `StoreUnavailable` have: it says where it tried to connect.
-  const isAway = error instanceof Error && /^(Database|Store)Unavailable$/.test(error.name)
-  return isAway ? new StartError(error.message, 1, error) : error
+  // By its name: `DatabaseUnavailable` and `StoreUnavailable` say where they tried to connect.
+  const isNamed =
+    error instanceof Error && /^((Database|Store)Unavailable|NewerSchema)$/.test(error.name)
+  return isNamed ? new StartError(error.message, 1, error) : error
 }

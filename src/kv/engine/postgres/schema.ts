@@ -94,9 +94,14 @@ async function schemaVersion(connection: Connection, deadlineMs: number): Promis
   const [row] = await connection.run(READ_VERSION, [], deadlineMs)
   const version = Number(row?.[0])
   if (version <= SCHEMA_VERSION) return version
-  throw new Error(
+  throw new NewerSchema(
     `The database was written by a newer version of Lazuli: its schema has version ${version}, this one knows ${SCHEMA_VERSION}.`,
   )
+}
+
+/** A later version of Lazuli has changed the database. */
+export class NewerSchema extends Error {
+  override readonly name = 'NewerSchema'
 }
 
 // Not `to_regclass`: it may answer from a cache of before the lock.

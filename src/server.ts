@@ -142,7 +142,8 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     accounts,
     smbUsers,
     clock,
-    ...(membership !== undefined && { membership, wallClock: clock }),
+    // The database's time, unless the caller has a clock: then the machine's, as without a database.
+    ...(membership !== undefined && { membership, wallClock: options.clock ? Date.now : clock }),
     log,
     services: ['blob', 'queue', 'table', 'file', 'smb'],
     webPortMayMove: true,

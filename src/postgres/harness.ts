@@ -2,7 +2,7 @@
 import { after } from 'node:test'
 import { startServer, type TestServer } from './private-server.ts'
 
-export { SKIP_REASON, startServer, type TestServer } from './private-server.ts'
+export { SKIP_REASON, STANDBY_SKIP_REASON, startServer, type TestServer } from './private-server.ts'
 
 let starting: Promise<TestServer> | undefined
 

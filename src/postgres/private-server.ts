@@ -19,6 +19,12 @@ const BINARIES = binariesFolder(join(import.meta.dirname, '../../node_modules'))
 export const SKIP_REASON: SkipReason =
   BINARIES === undefined ? 'PostgreSQL 15 or newer is not installed' : undefined
 
+/** The same for tests with a standby: the npm package lacks the program that makes one. */
+export const STANDBY_SKIP_REASON: SkipReason =
+  BINARIES !== undefined && !existsSync(join(BINARIES, 'pg_basebackup'))
+    ? 'pg_basebackup is not installed'
+    : SKIP_REASON
+
 /**
  * The newest version in the places where Debian, Red Hat and Homebrew put it, and in the npm package that scripts/setup.mjs
  * installs where there is none.

@@ -1,12 +1,12 @@
 // The primary is killed under load and its synchronous standby takes over: every acknowledged write is there.
 import { after, test } from 'node:test'
-import { SKIP_REASON, startServer } from '../../src/postgres/harness.ts'
+import { STANDBY_SKIP_REASON, startServer } from '../../src/postgres/harness.ts'
 import { startFront, startLocalNode } from './rig.ts'
 import { createPlaces, Writers } from './writers.ts'
 
 test(
   'a fail-over to a synchronous standby loses nothing',
-  { skip: SKIP_REASON ?? false },
+  { skip: STANDBY_SKIP_REASON ?? false },
   async (t) => {
     const primary = await startServer()
     const database = await primary.newDatabase()

@@ -1,7 +1,7 @@
 // What a node says when it can't start, and what it says about the durability of its database when it does.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { SKIP_REASON, startServer, type TestServer } from '../../src/postgres/harness.ts'
+import { STANDBY_SKIP_REASON, startServer, type TestServer } from '../../src/postgres/harness.ts'
 import { cleanUp, stop } from '../server-process.ts'
 import { launchNode, startNodeProcess } from './rig.ts'
 
@@ -12,7 +12,7 @@ host all all 127.0.0.1/32 trust
 host replication all 127.0.0.1/32 trust
 `
 
-describe('a node', { skip: SKIP_REASON ?? false }, () => {
+describe('a node', { skip: STANDBY_SKIP_REASON ?? false }, () => {
   let postgres: TestServer
   let standby: TestServer
 

@@ -6,7 +6,7 @@ import { run, type Ended } from '../server-process.ts'
 export type Program = readonly [string, ...string[]]
 
 /** The time limit for the tests of a client. */
-export const CLIENT_LIMIT_MS = 120_000
+export const CLIENT_LIMIT_MS = 300_000
 
 /** The reason why its tests cannot run, or undefined. The probe succeeds if the client is installed. */
 export function missingReason(name: string, probe: Program): string | undefined {

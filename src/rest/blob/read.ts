@@ -36,6 +36,8 @@ export function readBytes({ request, service }: BlobCall): Promise<ReadBytes> {
 
 function* bytesOf(tx: ReadTx, request: Request, nowMs: number): Step<ReadBytes> {
   const [address, guard] = [blobAddressAt(request), blobGuard(request, 'read')]
+  // Before the blob, which may not be there: then one round trip to the store is enough.
+  const protection = yield* getProtection(tx, address.account)
   const target = yield* readBlobBytes(tx, address, guard, nowMs)
   const { blob } = target.stored
   const range = decodeRange(request.headers, request.version, blob.lengthBytes)
@@ -43,7 +45,6 @@ function* bytesOf(tx: ReadTx, request: Request, nowMs: number): Step<ReadBytes> 
   const content = yield* readContent(tx, target.stored, part)
   const { customerKey } = guard.encryption ?? {}
   const cipher = yield* cipherOf(tx, address.account, blob.encryption, customerKey)
-  const protection = yield* getProtection(tx, address.account)
   const isAccessNew = withAccess(blob, protection, nowMs) !== blob
   const visible = visibleAccess(blob, protection)
   const isById = address.at !== undefined

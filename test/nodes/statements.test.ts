@@ -133,17 +133,15 @@ test('statements of operations', { skip: SKIP_REASON ?? false }, async (t) => {
   for (const { name, reads, commits, run } of ROWS) {
     await t.test(`${name}: ${reads} reads and ${commits} commits at most`, async (row) => {
       for (const at of isLarge(name) ? [] : [0, 1]) assertSuccess(await run(world, at))
-      const measure = async () => {
+      const measure = async (at: number) => {
         const [readsBefore, commitsBefore] = [readCount, commitCount]
-        assertSuccess(await run(world, 2))
-        return { read: readCount - readsBefore, committed: commitCount - commitsBefore }
+        assertSuccess(await run(world, at))
+        return { done: readCount - readsBefore, committed: commitCount - commitsBefore }
       }
-      let measured = await measure()
-      // A body that is interrupted for others reads once more. It is rarely interrupted three times in a row.
-      for (let again = 0; again < 2 && commits === 0 && measured.read > reads; again += 1) {
-        measured = await measure()
-      }
-      const { read: done, committed } = measured
+      // On a busy machine, a body is interrupted for others now and then, and reads once more. Hardly three times in a row.
+      let measured = await measure(2)
+      for (const at of [3, 4]) if (measured.done > reads) measured = await measure(at)
+      const { done, committed } = measured
       row.diagnostic(`${done} reads, ${committed} commits`)
       assert(done <= reads, `${done} reads`)
       assert(committed <= commits, `${committed} commits`)
@@ -166,6 +164,10 @@ async function prepare(world: World): Promise<void> {
     assertSuccess(await blob('PUT', `/${name}?restype=container`))
   assertSuccess(await blob('PUT', '/box/append', { 'x-ms-blob-type': 'AppendBlob' }))
   assertSuccess(await blob('PUT', '/box/page', { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': '4096' })) // prettier-ignore
+  // For those that are measured again.
+  for (const at of [3, 4]) {
+    assertSuccess(await blob('PUT', `/box/small-${at}`, BLOCK_BLOB, SMALL))
+  }
   assertSuccess(await queue('PUT', '/box'))
   assertSuccess(await world.table('POST', '/Tables', JSON.stringify({ TableName: 'box' })))
   assertSuccess(await file('PUT', '/box?restype=share'))

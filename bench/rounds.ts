@@ -80,7 +80,10 @@ async function measureOnce(row: Row, server: Running, round: number, options: Ro
     driveAll(row, server, firstNumber, { durationS, folder: options.folder }))
   await settle(server)
   const usedMs = userCpuMs(server.pid) - beforeMs
-  await row.check(server, firstNumber)
+  await row.check(server, firstNumber).catch((cause: unknown) => {
+    const failure = failureOf(row, outcome) ?? 'all responses were correct'
+    throw new Error(`${server.target.title}, ${row.work}: the check failed; ${failure}`, { cause })
+  })
   server.pause()
   return { outcome, usedMs }
 }

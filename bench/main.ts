@@ -5,6 +5,7 @@ import { cpus } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { diskLine, measureDisk } from './disk.ts'
+import { measureMessages } from './million-messages.ts'
 import { measureMillion } from './million.ts'
 import { measureNodes } from './nodes.ts'
 import { profileRow } from './profile.ts'
@@ -27,7 +28,8 @@ const USAGE = `npm run bench -- [smb | nodes] [options]
   --targets lazuli     run only these servers (${TARGETS.map((target) => target.name).join(', ')})
   --profile            run Lazuli with --cpu-prof and list the hottest functions of each row
   --million            measure Lazuli with a million blobs: Put Blob, memory, start, lists
-  --count 100000       number of blobs for --million
+  nodes --million      measure a queue on PostgreSQL that sees a million messages
+  --count 100000       number of blobs or messages for --million
 `
 
 type Options = ReturnType<typeof readOptions>
@@ -110,6 +112,8 @@ async function main(): Promise<void> {
   console.log(`${diskLine(disk)}\n`)
   try {
     if (options.smb) console.log(await measureSmb(folder, options.quick))
+    else if (options.nodes && options.million)
+      console.log(await measureMessages({ folder, messageCount: options.blobCount }))
     else if (options.nodes) console.log(await measureNodes({ ...options, folder, disk }))
     else if (options.profile) await profile(options, folder)
     else if (options.million)

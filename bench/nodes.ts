@@ -2,7 +2,7 @@
 // and the load share the machine, so more nodes are not faster here: the table shows what sharing costs.
 import { chmod, mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { startServer } from '../src/postgres/private-server.ts'
+import { startServer, type TestServer } from '../src/postgres/private-server.ts'
 import type { Disk } from './disk.ts'
 import { median, rateCell, ratioText, table, type Measured } from './report.ts'
 import { measureRounds, type RoundsOptions } from './rounds.ts'
@@ -25,8 +25,7 @@ const COMPARED = ['lazuli', 'azurite']
 
 export async function measureNodes(options: NodesOptions): Promise<string> {
   const folder = await openFolder(options.folder)
-  // The usual settings of a machine that is only a database; everything else is PostgreSQL's default.
-  const database = await startServer(['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB'], folder)
+  const database = await startDatabase(options.folder)
   const targets = [...TARGETS.filter(({ name }) => COMPARED.includes(name)), ...NODE_TARGETS]
   const servers: Running[] = []
   try {
@@ -41,6 +40,12 @@ export async function measureNodes(options: NodesOptions): Promise<string> {
     await Promise.all(servers.map((server) => server.stop()))
     await database.stop()
   }
+}
+
+/** With the usual settings of a machine that is only a database; everything else is PostgreSQL's default. */
+export async function startDatabase(folder: string): Promise<TestServer> {
+  const settings = ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']
+  return startServer(settings, await openFolder(folder))
 }
 
 /** PostgreSQL runs as another user, which must be able to enter the folder. */

@@ -12,12 +12,12 @@ const FEW: CacheLimits = { bytesMax: 20_000, valueBytesMax: 1_000 }
 
 const nameOf = (n: number) => keyName(encodeKey(n))
 
-/** A record whose value has this many bytes. */
+/** A record whose value has this many bytes, in memory of its own. */
 function recordOf(lengthBytes: number): StoredRecord {
   const overhead = encodeRecord({}).value.length
   const record = encodeRecord({}, Buffer.alloc(lengthBytes - overhead, 'x'))
   assert.equal(record.value.length, lengthBytes)
-  return record
+  return new StoredRecord(Buffer.from(record.value))
 }
 
 /** Reads as runners do: a miss keeps the record if its key was read before. Returns whether it was a hit. */
@@ -162,7 +162,7 @@ describe('a cache', () => {
     test(`never holds anything but the last record kept (seed ${seed})`, () => {
       const random = randomFrom(seed)
       const cache = new RecordCache(FEW)
-      const model = new Map<string, StoredRecord>()
+      const model = new Map<string, StoredRecord | undefined>()
       let hits = 0
       for (let step = 0; step < 5_000; step += 1) {
         const name = nameOf(random.below(60))
@@ -171,8 +171,9 @@ describe('a cache', () => {
           model.delete(name)
         } else if (random.below(2) === 0) {
           const record = recordOf(100 + random.below(600))
-          cache.keep(name, record, step)
-          model.set(name, record)
+          const kept = cache.keep(name, record, step)
+          assert.deepEqual(kept?.value, record.value)
+          model.set(name, kept)
         }
         const found = cache.get(name)
         if (found !== undefined) assert.equal(found.record, model.get(name))
@@ -184,6 +185,18 @@ describe('a cache', () => {
 })
 
 describe('the memory of cached records', () => {
+  test('a cached record keeps no pool of buffers alive, however small it is', () => {
+    const cache = new RecordCache(LIMITS)
+    for (const lengthBytes of [40, 500, 3_000]) {
+      const pool = Buffer.alloc(1 << 16)
+      const { value } = recordOf(lengthBytes)
+      pool.set(value)
+      const kept = cache.keep('a', new StoredRecord(pool.subarray(0, value.length)), 1)
+      assert(kept !== undefined && kept.value.buffer.byteLength <= Math.max(4_096, lengthBytes))
+      assert.deepEqual(Buffer.from(kept.value), Buffer.from(value))
+    }
+  })
+
   test('is their own: large values are copied out of a larger buffer', () => {
     const cache = new RecordCache(LIMITS)
     const pool = Buffer.alloc(1 << 16)
@@ -211,7 +224,7 @@ describe('the memory of cached records', () => {
     for (const isWhole of [true, false]) {
       cache.keep('damaged', new StoredRecord(damaged, undefined, isWhole), 1)
       const found = cache.get('damaged')?.record
-      assert.deepEqual(found?.value, damaged)
+      assert.deepEqual(Buffer.from(found?.value ?? []), damaged)
       assert.throws(() => found?.fields, SyntaxError)
     }
   })
@@ -223,7 +236,8 @@ describe('a record that was just written', () => {
     const record = encodeSharedRecord({ a: 1 }, Buffer.alloc(900))
     cache.keepWritten('a', record, 5)
     const found = cache.get('a')
-    assert.deepEqual([found?.record, found?.version], [record, 5])
+    assert.deepEqual(Buffer.from(found?.record?.value ?? []), Buffer.from(record.value))
+    assert.deepEqual([found?.record?.fields, found?.version], [{ a: 1 }, 5])
   })
 
   test('is kept without its bytes when it is large', () => {

@@ -28,8 +28,8 @@ export function setDefaultCacheLimits(limits: CacheLimits): void {
 
 /** Cost of an entry besides its value. */
 const ENTRY_BYTES = 256
-/** Larger values are copied out of Buffer's pool, which they would keep alive. */
-const POOLED_BYTES_MAX = 1_024
+/** Of larger values that were just stored, only the fields are cached. */
+const WRITTEN_BYTES_MAX = 1_024
 
 export type Cached = {
   /** Undefined: the key is absent. */
@@ -100,7 +100,7 @@ export class RecordCache {
   /** Caches a record that was just stored: only the fields of a large one, because its bytes would have to be copied. */
   keepWritten(name: string, record: StoredRecord, version: Version): void {
     const { value } = record
-    if (value.length <= POOLED_BYTES_MAX) this.keep(name, record, version)
+    if (value.length <= WRITTEN_BYTES_MAX) this.keep(name, record, version)
     else this.keep(name, new StoredRecord(fieldsOf(value), record.fields, false), version)
   }
 
@@ -138,8 +138,35 @@ export class RecordCache {
 function withOwnMemory(record: StoredRecord): StoredRecord {
   const { value, isWhole } = record
   if (!isWhole) return hasFields(record) ? new StoredRecord(NO_VALUE, record.fields, false) : record
-  return value.length > POOLED_BYTES_MAX ? record.withValue(new Uint8Array(value)) : record
+  return record.withValue(ownCopy(value))
 }
+
+/**
+ * A value may be part of a pool of 8 KiB, which it would keep alive beyond all limits. Small ones are copied into slabs that
+ * only cached values share: memory of its own for each of them would cost as much as the rest of a small write.
+ */
+function ownCopy(value: Uint8Array): Buffer {
+  const { length } = value
+  if (length > SLAB_VALUE_BYTES_MAX) {
+    const own = Buffer.allocUnsafeSlow(length)
+    own.set(value)
+    return own
+  }
+  if (slabEnd + length > SLAB_BYTES) {
+    slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+    slabEnd = 0
+  }
+  const copy = slab.subarray(slabEnd, slabEnd + length)
+  copy.set(value)
+  slabEnd += length
+  return copy
+}
+
+/** Short, since a slab lives as long as one of its values. */
+const SLAB_BYTES = 4_096
+const SLAB_VALUE_BYTES_MAX = 1_024
+let slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+let slabEnd = 0
 
 /** Only its length is used: it counts towards the limits. */
 function fieldsOf(value: Uint8Array): Uint8Array {

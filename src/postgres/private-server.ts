@@ -136,7 +136,10 @@ async function startAt(
   }
 }
 
-/** Its first process is stopped first, so that it starts no further ones meanwhile. */
+/**
+ * Its first process is stopped first, so that it starts no further ones meanwhile, and killed last: the others would end
+ * without it, and `kill` fails for what is gone.
+ */
 function killServer(pid: number): void {
   execFileSync('kill', ['-STOP', String(pid)])
   const processes = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
@@ -144,7 +147,7 @@ function killServer(pid: number): void {
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number))
     .filter(([, parent]) => parent === pid)
-  const pids = [pid, ...children.map(([child = 0]) => child)].map(String)
+  const pids = [...children.map(([child = 0]) => child), pid].map(String)
   execFileSync('kill', ['-KILL', ...pids])
 }
 

@@ -10,7 +10,7 @@ type Case = readonly [
   expected: Partial<ConnectionSettings>,
 ]
 
-const HOME = { HOME: '/home/me' }
+const HOME = { HOME: '/h' }
 const host = (name: string, port = 5_432) => ({ host: name, port })
 
 // prettier-ignore
@@ -33,7 +33,7 @@ const CASES: readonly Case[] = [
   ['postgres://db.test/x?sslmode=verify-full&sslrootcert=/ca.pem', {}, { sslMode: 'verify-full', sslRootCert: '/ca.pem' }],
   ['postgres://db.test/x', { PGSSLMODE: 'require' }, { sslMode: 'require' }],
   ['postgres://db.test/x?sslrootcert=system', {}, { sslMode: 'verify-full' }],
-  ['postgres://db.test/x', HOME, { passwordFile: '/home/me/.pgpass', sslFolder: '/home/me/.postgresql' }],
+  ['postgres://db.test/x', HOME, { passwordFile: '/h/.pgpass', sslFolder: '/h/.postgresql' }],
   ['postgres://db.test/x?passfile=/p', HOME, { passwordFile: '/p' }],
   ['postgres://db.test/x', { PGPASSFILE: '/q' }, { passwordFile: '/q' }],
   ['postgres://db.test/x?application_name=mine', {}, { applicationName: 'mine' }],

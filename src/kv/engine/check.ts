@@ -2,20 +2,49 @@
 import { compareKeys } from '../key.ts'
 import {
   ABSENT,
+  isOvertaken,
+  type Engine,
   type Found,
   type ReadSet,
+  type Retry,
   type SeenKey,
+  type Transaction,
   type Verdict,
   type Wanted,
+  type Write,
 } from './engine.ts'
 
-export function checkReads(reads: ReadSet | undefined, read: (wanted: Wanted) => Found): Verdict {
-  if (reads === undefined) return 'committed'
-  const current = read({
-    keys: reads.keys.map(({ key }) => ({ key })),
-    ranges: reads.ranges.map(({ range }) => range),
+/** Applies those whose reads are unchanged, in order. What the others have read is read again in the end. */
+export function commitInOrder(
+  transactions: readonly Transaction[],
+  read: (wanted: Wanted) => Found,
+  apply: (writes: readonly Write[]) => void,
+): readonly Verdict[] {
+  const areUnchanged = transactions.map(({ reads, writes }) => {
+    const isUnchanged = reads === undefined || isSame(reads, read(wantedOf(reads)))
+    if (isUnchanged) apply(writes)
+    return isUnchanged
   })
-  return isSame(reads, current) ? 'committed' : { current }
+  return transactions.map(({ reads }, at) =>
+    areUnchanged[at] === true || reads === undefined
+      ? 'committed'
+      : { current: read(wantedOf(reads)) },
+  )
+}
+
+/** While nobody else can commit. */
+export async function commitThenRetry(
+  transactions: readonly Transaction[],
+  commit: Engine['commit'],
+  retry: Retry | undefined,
+): Promise<readonly Verdict[]> {
+  const verdicts = await commit(transactions)
+  if (verdicts.some(isOvertaken)) await retry?.(verdicts, commit)
+  return verdicts
+}
+
+function wantedOf({ keys, ranges }: ReadSet): Wanted {
+  return { keys: keys.map(({ key }) => ({ key })), ranges: ranges.map(({ range }) => range) }
 }
 
 function isSame(reads: ReadSet, current: Found): boolean {

@@ -17,6 +17,7 @@ import {
   type NamedRange,
 } from './harness.ts'
 import { localConformance } from './local-conformance.ts'
+import { retryConformance } from './retry-conformance.ts'
 import { verdictConformance } from './verdict-conformance.ts'
 
 /** A 'local' engine has one writer and reads that never wait; a 'shared' one checks read sets. */
@@ -45,6 +46,7 @@ export function engineConformance(
     if (kind === 'shared') {
       verdictConformance(check)
       aloneConformance(check)
+      retryConformance(check)
     } else {
       localConformance(check)
     }

@@ -54,8 +54,18 @@ export type Transaction = {
   readonly writes: readonly Write[]
 }
 
-/** 'committed', or overtaken: something the transaction read has changed. `current` is its whole read set as it is now. */
+/** 'committed', or overtaken: something the transaction read has changed. `current` is its whole read set after the group. */
 export type Verdict = 'committed' | { readonly current: Found }
+
+/** Gets the verdicts of a commit, and a function for one more commit. It must be quick, since all other writers wait. */
+export type Retry = (
+  verdicts: readonly Verdict[],
+  commit: (transactions: readonly Transaction[]) => Promise<readonly Verdict[]>,
+) => Promise<void>
+
+export function isOvertaken(verdict: Verdict): boolean {
+  return verdict !== 'committed'
+}
 
 /** Reads that never wait. */
 export interface LocalReads {
@@ -84,9 +94,9 @@ export interface Engine {
   snapshot(): Snapshot | Promise<Snapshot>
   /**
    * Commits transactions in order, in one durable step: each sees the writes of those before it. Throws if nothing
-   * was stored.
+   * was stored. If some were overtaken, `retry` runs before anybody else can commit, even in another process.
    */
-  commit(transactions: readonly Transaction[]): Promise<readonly Verdict[]>
+  commit(transactions: readonly Transaction[], retry?: Retry): Promise<readonly Verdict[]>
   /**
    * Runs `work` while only the function passed to it can commit: for a transaction that was overtaken too often.
    * Engines with `local` have one writer and need no exclusion.

@@ -7,13 +7,14 @@ import type { Key, ScanRange } from '../kv.ts'
 import { folded } from '../fold.ts'
 import { fieldsEnd } from '../record.ts'
 import { changeMap, getEntry, type SortedMap } from '../sorted-map.ts'
-import { checkReads } from './check.ts'
+import { commitInOrder, commitThenRetry } from './check.ts'
 import { DiskSpace } from './disk-space.ts'
 import {
   type Engine,
   type Found,
   type LocalReads,
   type Snapshot,
+  type Retry,
   type Transaction,
   type Value,
   type Verdict,
@@ -83,7 +84,8 @@ export function openLmdbEngine(folder: string, settings: LmdbSettings = {}): Lmd
     ...(shared === undefined && { local: reads }),
     read: (wanted) => readAll(reads, wanted, shared?.versions),
     snapshot: () => snapshots.take(shared?.versions),
-    commit: (transactions) => shared?.commit(transactions) ?? commit(store, space, transactions),
+    commit: (transactions, retry) =>
+      shared?.commit(transactions, retry) ?? commit(store, space, transactions),
     alone: async (work) => {
       if (shared !== undefined) return shared.alone(work)
       return work((transactions) => commit(store, space, transactions))
@@ -154,26 +156,30 @@ class SharedCommits {
     return this.#versions
   }
 
-  commit(transactions: readonly Transaction[]): Promise<readonly Verdict[]> {
-    return this.#turns.run(async () => this.#commit(transactions))
+  commit(
+    transactions: readonly Transaction[],
+    retry: Retry | undefined,
+  ): Promise<readonly Verdict[]> {
+    return this.#turns.run(() => commitThenRetry(transactions, (each) => this.#commit(each), retry))
   }
 
   alone<T>(work: (commit: Engine['commit']) => Promise<T>): Promise<T> {
-    return this.#turns.run(() => work(async (transactions) => this.#commit(transactions)))
+    return this.#turns.run(() => work((transactions) => this.#commit(transactions)))
   }
 
-  #commit(transactions: readonly Transaction[]): readonly Verdict[] {
+  async #commit(transactions: readonly Transaction[]): Promise<readonly Verdict[]> {
     this.#space.check(transactions.flatMap(({ writes }) => writes))
     let versions = this.#versions
     const verdicts = this.#store.transactionSync(() => {
       const reads = readsOf(this.#store)
-      return transactions.map((transaction) => {
-        const verdict = checkReads(transaction.reads, (wanted) => readAll(reads, wanted, versions))
-        if (verdict !== 'committed') return verdict
-        for (const each of transaction.writes) write(this.#store, each)
-        versions = changeMap(versions, transaction.writes.map(toVersion))
-        return verdict
-      })
+      return commitInOrder(
+        transactions,
+        (wanted) => readAll(reads, wanted, versions),
+        (writes) => {
+          for (const each of writes) write(this.#store, each)
+          versions = changeMap(versions, writes.map(toVersion))
+        },
+      )
     })
     this.#versions = versions
     return verdicts

@@ -2,7 +2,7 @@
 // runners; and shared, with every read and commit waiting a random number of turns of the event loop, as with a database
 // on another machine.
 import { changeMap, getEntry, scanEntries, type SortedMap } from '../sorted-map.ts'
-import { checkReads } from './check.ts'
+import { commitInOrder, commitThenRetry } from './check.ts'
 import {
   type Engine,
   type Found,
@@ -34,15 +34,16 @@ export function openMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   const wait = waitSeed === undefined ? undefined : waiting(waitSeed)
   const apply = (transactions: readonly Transaction[]): readonly Verdict[] => {
     let next = state
-    const verdicts = transactions.map(({ reads, writes }) => {
-      const verdict = checkReads(reads, (wanted) => readState(next, wanted))
-      if (verdict !== 'committed') return verdict
-      for (const { key, value } of writes) {
-        sizeBytes += (value === undefined ? 0 : key.length + value.length) - sizeOf(next, key)
-      }
-      next = changeMap(next, writes.map(toChange))
-      return verdict
-    })
+    const verdicts = commitInOrder(
+      transactions,
+      (wanted) => readState(next, wanted),
+      (writes) => {
+        for (const { key, value } of writes) {
+          sizeBytes += (value === undefined ? 0 : key.length + value.length) - sizeOf(next, key)
+        }
+        next = changeMap(next, writes.map(toChange))
+      },
+    )
     state = next
     return verdicts
   }
@@ -65,8 +66,10 @@ export function openMemoryEngine(options: MemoryEngineOptions = {}): Engine {
         release: () => undefined,
       }
     },
-    commit: (transactions) =>
-      isShared ? commits.run(() => commit(transactions)) : commit(transactions),
+    commit: (transactions, retry) =>
+      isShared
+        ? commits.run(() => commitThenRetry(transactions, commit, retry))
+        : commit(transactions),
     alone: (work) => commits.run(() => work(commit)),
     sizeBytes: () => sizeBytes,
     close: async () => {},

@@ -59,7 +59,7 @@ export async function openPostgresEngine(
       commitCounts: lane.counts,
       read: (wanted) => orUnavailable(reads.read(wanted)),
       snapshot: () => orUnavailable(reads.snapshot()),
-      commit: (transactions) => orUnavailable(lane.commit(transactions)),
+      commit: (transactions, retry) => orUnavailable(lane.commit(transactions, retry)),
       alone: (work) => orUnavailable(lane.alone(work)),
       sizeBytes: () => size.bytes(),
       close: async () => {

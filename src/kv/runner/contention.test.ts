@@ -1,11 +1,13 @@
 // Many bodies of one runner that want the same records: each runs about once, and they share commits.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Engine } from '../engine/engine.ts'
+import { turn } from '../engine/harness.ts'
 import { openMemoryEngine } from '../engine/memory.ts'
 import { encodeKey } from '../key.ts'
 import { prefixRange, type Step, type Tx } from '../kv.ts'
 import { append, get, keyOf, recordOf, recordText } from './harness.ts'
-import { openKv } from './runner.ts'
+import { openKv, versionsOf } from './runner.ts'
 
 const KEY = keyOf('n')
 const A = keyOf('a')
@@ -114,4 +116,33 @@ describe('many writers of one runner', () => {
       assert(counts.runs <= 100, `${counts.runs} runs`)
     })
   }
+})
+
+describe('runners that write one key', () => {
+  test('are overtaken once at most, and commit together what was', async () => {
+    const engine = openMemoryEngine({ waitSeed: 1 })
+    const counts = { runs: 0, reads: 0, commits: 0, alone: 0 }
+    const counted: Engine = {
+      ...engine,
+      read: (wanted) => ((counts.reads += 1), engine.read(wanted)),
+      commit: (transactions, retry) => {
+        counts.commits += 1
+        return engine.commit(transactions, retry)
+      },
+      alone: (work) => ((counts.alone += 1), engine.alone(work)),
+    }
+    const runners = [1, 2, 3].map((number) =>
+      openKv<string>(counted, { nextVersion: versionsOf(number) }),
+    )
+    const writing = Array.from({ length: 300 }, async (_, n) => {
+      // Not all at once.
+      for (let turns = 0; turns < n / 3; turns += 1) await turn()
+      await runners[n % 3]?.write((tx) => ((counts.runs += 1), append(KEY, 'x')(tx)))
+    })
+    await Promise.all(writing)
+    assert.equal(await runners[0]?.read(get(KEY)), 'x'.repeat(300))
+    assert.equal(counts.alone, 0)
+    // On guesses, on what was read, and on the current values.
+    assert(counts.runs <= 1_000, `${counts.runs} runs`)
+  })
 })

@@ -1,10 +1,12 @@
 // Runs that wait for their commit. They are committed in order, in groups, one group at a time. While a group is written
 // and synced, the bodies of the next one run.
 import type { RecordCache } from '../cache.ts'
-import type { Engine, Transaction, Verdict } from '../engine/engine.ts'
+import type { Engine, Retry, Transaction, Verdict } from '../engine/engine.ts'
 import type { Run } from '../transaction.ts'
+import { Turn } from '../turn.ts'
 import { countWithin } from './count-within.ts'
 import type { Known } from './known.ts'
+import { EngineState } from './shared-view.ts'
 
 export type QueuedRun = {
   /** Kept apart from `seen`: otherwise each run of a busy key would keep its predecessor alive, and so on. */
@@ -18,8 +20,19 @@ export type QueuedRun = {
   /** The commit failed: it has changed nothing. */
   fail(error: unknown): void
   /** Something it read has changed: nothing was stored, and it must run again. */
-  retry(verdict: Verdict | undefined): void
+  retry(overtaken: OvertakenRun): void
 }
+
+/** Why a run has to be repeated. */
+export type OvertakenRun = {
+  /** What the refused runs of its group have read, as it is now. */
+  readonly current: EngineState
+  /** Whether that includes all that this run has read. If not, the run was not checked: it has seen writes of a refused one. */
+  readonly isComplete: boolean
+}
+
+/** Lets a body run again. */
+type Repeat = () => void
 
 /** Work that was overtaken too often. `run` never fails. */
 type Starving = { run(): Promise<void>; fail(error: unknown): void }
@@ -29,6 +42,8 @@ type Starving = { run(): Promise<void>; fail(error: unknown): void }
 const GROUP_COUNT_MIN = 16
 /** Where others write too, they wait while a group is committed, so it must not be large. */
 const GROUP_BYTES_MAX = 2 * 2 ** 20
+/** How long bodies may run while everybody else waits for them. */
+const REPEAT_MS_MAX = 20
 
 function sizeBytes({ run }: QueuedRun): number {
   let total = 0
@@ -96,17 +111,45 @@ export class CommitQueue {
   async #commitWaiting(): Promise<void> {
     while (this.#waiting.length + this.#starving.length > 0) {
       if (this.#starving.length > 0) await this.#commitAlone(this.#starving.splice(0))
-      else await this.#commitGroup((transactions) => this.#engine.commit(transactions))
+      else
+        await this.#commitGroup((transactions, retry) => this.#engine.commit(transactions, retry))
     }
     this.#committing = undefined
   }
 
-  async #commitGroup(commit: Engine['commit']): Promise<void> {
-    const group = this.#takeGroup()
-    const verdicts = await this.#commit(group, commit).catch((error: unknown) => ({ error }))
-    if ('error' in verdicts) this.#failAll(group, verdicts.error)
-    else this.#conclude(group, verdicts)
+  async #commitGroup(
+    commit: Engine['commit'],
+    group: readonly QueuedRun[] = this.#takeGroup(),
+  ): Promise<void> {
+    let isConcluded = false
+    try {
+      const verdicts = await this.#commit(group, commit, async (refused, commitNext) => {
+        isConcluded = true
+        await this.#commitRepeated(this.#conclude(group, refused), commitNext)
+      })
+      if (!isConcluded) for (const repeat of this.#conclude(group, verdicts)) repeat()
+    } catch (error) {
+      if (isConcluded) throw error
+      this.#failAll(group, error)
+    }
     for (const work of this.#atRest.splice(0)) work()
+  }
+
+  /** While nobody else can commit: what runs again now is not overtaken again. */
+  async #commitRepeated(repeats: readonly Repeat[], commit: Engine['commit']): Promise<void> {
+    const turn = new Turn(REPEAT_MS_MAX)
+    const late: Repeat[] = []
+    for (const repeat of repeats) {
+      if (turn.isOver()) {
+        late.push(repeat)
+        continue
+      }
+      repeat()
+      // Until it has run. One that has to read first doesn't hold up the others; it takes its chance later.
+      await new Promise<void>((resolve) => process.nextTick(resolve))
+    }
+    if (this.#waiting.length > 0) await this.#commitGroup(commit, this.#takeUpTo(Infinity))
+    for (const repeat of late) repeat()
   }
 
   async #commitAlone(starving: readonly Starving[]): Promise<void> {
@@ -132,7 +175,10 @@ export class CommitQueue {
   }
 
   #takeGroup(): QueuedRun[] {
-    const count = Math.max(GROUP_COUNT_MIN, Math.ceil(this.#waiting.length / 2))
+    return this.#takeUpTo(Math.max(GROUP_COUNT_MIN, Math.ceil(this.#waiting.length / 2)))
+  }
+
+  #takeUpTo(count: number): QueuedRun[] {
     if (this.#engine.local !== undefined) return this.#waiting.splice(0, count)
     const group = new Set<Run>()
     const candidates = this.#waiting.slice(0, count)
@@ -148,40 +194,51 @@ export class CommitQueue {
   async #commit(
     group: readonly QueuedRun[],
     commit: Engine['commit'],
+    retry: Retry,
   ): Promise<readonly (Verdict | undefined)[]> {
-    if (this.#engine.local === undefined) return commit(group.map(transactionOf))
+    if (this.#engine.local === undefined) return commit(group.map(transactionOf), retry)
     const writes = group.flatMap((queued) => transactionOf(queued).writes)
     if (writes.length > 0) await commit([{ writes }])
     return group.map(() => 'committed')
   }
 
-  #conclude(group: readonly QueuedRun[], verdicts: readonly (Verdict | undefined)[]): void {
-    const refused = new Map<Run, Verdict | undefined>()
-    const done: QueuedRun[] = []
-    group.forEach((queued, at) => {
-      if (verdicts[at] === 'committed') done.push(queued)
-      else refused.set(queued.run, verdicts[at])
-    })
+  /** Returns what has to run again, in order. */
+  #conclude(
+    group: readonly QueuedRun[],
+    verdicts: readonly (Verdict | undefined)[],
+  ): readonly Repeat[] {
+    const done = group.filter((_, at) => verdicts[at] === 'committed')
     for (const { run } of done) {
       this.#known.settle(run)
       this.#keepWritten(run)
     }
-    const retried = refused.size === 0 ? [] : this.#takeRefused(group, refused)
+    const repeats = done.length === group.length ? [] : this.#takeRefused(group, verdicts)
     for (const queued of done) queued.settle()
-    for (const [queued, verdict] of retried) queued.retry(verdict)
+    return repeats
   }
 
   /** Removes refused runs, and waiting ones that have seen their writes. */
   #takeRefused(
     group: readonly QueuedRun[],
-    refused: Map<Run, Verdict | undefined>,
-  ): [QueuedRun, Verdict | undefined][] {
+    verdicts: readonly (Verdict | undefined)[],
+  ): readonly Repeat[] {
+    const current = new EngineState(this.#cache)
+    const refused = new Set<Run>()
+    const repeats: Repeat[] = []
+    group.forEach((queued, at) => {
+      const verdict = verdicts[at]
+      if (verdict === 'committed') return
+      refused.add(queued.run)
+      if (verdict !== undefined && queued.reads !== undefined) {
+        current.addCurrent(queued.reads, verdict.current)
+      }
+      repeats.push(() => queued.retry({ current, isComplete: true }))
+    })
     const left: QueuedRun[] = []
-    const retried = group.filter(({ run }) => refused.has(run))
     for (const queued of this.#waiting) {
       if ([...queued.seen].some((seen) => refused.has(seen))) {
-        refused.set(queued.run, undefined)
-        retried.push(queued)
+        refused.add(queued.run)
+        repeats.push(() => queued.retry({ current, isComplete: false }))
       } else {
         left.push(queued)
       }
@@ -189,7 +246,7 @@ export class CommitQueue {
     this.#waiting = left
     this.#hot.clear()
     this.#known.restart(left.map(({ run }) => run))
-    return retried.map((queued) => [queued, refused.get(queued.run)])
+    return repeats
   }
 
   #keepWritten(run: Run): void {

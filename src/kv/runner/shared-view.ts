@@ -26,17 +26,23 @@ type FetchedRange = { readonly range: WantedRange; readonly found: readonly Reco
 
 /** Stored records of one state of the engine, or of several if the body fetched more than once. */
 export class EngineState {
-  readonly #keys = new Map<string, VersionedRecord>()
-  readonly #ranges = new Map<string, FetchedRange>()
+  readonly #keys: Map<string, VersionedRecord>
+  readonly #ranges: Map<string, FetchedRange>
   readonly #cache: RecordCache
-  #fetchCount = 0
+  readonly #current: EngineState | undefined
+  #fetchCount: number
 
-  constructor(cache: RecordCache) {
+  /** Knows what `current` knows, which it never changes, and otherwise what `old` has fetched. */
+  constructor(cache: RecordCache, current?: EngineState, old?: EngineState) {
     this.#cache = cache
+    this.#current = current
+    this.#keys = old === undefined ? new Map() : new Map(old.#keys)
+    this.#ranges = old === undefined ? new Map() : new Map(old.#ranges)
+    this.#fetchCount = (current === undefined ? 0 : 1) + (old === undefined ? 0 : old.#fetchCount)
   }
 
   key(name: string): VersionedRecord | undefined {
-    return this.#keys.get(name)
+    return this.#current?.key(name) ?? this.#keys.get(name)
   }
 
   /** Whether everything comes from one fetch. */
@@ -46,6 +52,8 @@ export class EngineState {
 
   /** The entries of a range; undefined if too few are known to merge `writeCount` writes into them. */
   range(range: WantedRange, writeCount: number): readonly RecordEntry[] | undefined {
+    const current = this.#current?.range(range, writeCount)
+    if (current !== undefined) return current
     const wantedCount = range.countMax + writeCount
     const known = this.#ranges.get(boundsName(range))
     if (known !== undefined && hasEnough(known, known.found, wantedCount)) return known.found
@@ -78,6 +86,20 @@ export class EngineState {
       this.#keys.set(keyName(key), this.#decode(key, found.keys[at], cached[at]))
     })
     ranges.forEach((range, at) => this.#learnRange(range, found.ranges[at] ?? []))
+  }
+
+  /** Adds what a transaction has read, as it is now. Everything that is added is of one state. */
+  addCurrent({ keys, ranges }: ReadSet, found: Found): void {
+    keys.forEach(({ key }, at) => {
+      const name = keyName(key)
+      if (!this.#keys.has(name)) this.#keys.set(name, this.#decode(key, found.keys[at], undefined))
+    })
+    ranges.forEach(({ range }, at) => {
+      const known = this.#ranges.get(boundsName(range))
+      if (known === undefined || known.range.countMax < range.countMax) {
+        this.#learnRange(range, found.ranges[at] ?? [])
+      }
+    })
   }
 
   #decode(key: Key, found: Found['keys'][number], cached: Cached | undefined): VersionedRecord {

@@ -2,7 +2,7 @@
 // checks them. A body that was overtaken runs again on the current values, and after several attempts alone.
 import assert from 'node:assert/strict'
 import type { RecordCache } from '../cache.ts'
-import type { Engine, Verdict, Version, WantedRange } from '../engine/engine.ts'
+import type { Engine, Version, WantedRange } from '../engine/engine.ts'
 import { Exclusive } from '../engine/exclusive.ts'
 import type { Key, ReadTx, Step, Tx } from '../kv.ts'
 import { Need, PAUSE } from '../step.ts'
@@ -10,7 +10,7 @@ import { BodyTx } from '../transaction.ts'
 import { Turn } from '../turn.ts'
 import { Fetcher } from './fetcher.ts'
 import { Known, ownedWrites } from './known.ts'
-import { CommitQueue } from './queue.ts'
+import { CommitQueue, type OvertakenRun } from './queue.ts'
 import { EngineState, SharedView } from './shared-view.ts'
 import { Wants, type Want } from './wants.ts'
 
@@ -237,30 +237,22 @@ export class SharedRunner<Event> {
       return outcome
     }
     const run = { writes, volatileWrites, version: this.#nextVersion() }
-    const verdict = await new Promise<Verdict | undefined>((resolve, reject) => {
-      const settle = (): void => resolve('committed')
+    const overtaken = await new Promise<OvertakenRun | undefined>((resolve, reject) => {
+      const settle = (): void => resolve(undefined)
       this.#queue.add({ run, seen, reads, settle, fail: reject, retry: resolve })
     })
-    if (verdict === 'committed') {
+    if (overtaken === undefined) {
       this.#tell(events)
       return outcome
     }
-    return { overtaken: this.#current(reads, verdict) }
+    const { current, isComplete } = overtaken
+    return { overtaken: new EngineState(this.#cache, current, isComplete ? undefined : state) }
 
     /** Whether the outcome needs no commit: the body read one state of the store, or nothing from it. */
     function isStanding(): boolean {
       if (!hasReadStored) return true
       return state.isOneState && volatileWrites.length === 0 && !view.hasReadVolatile
     }
-  }
-
-  #current(reads: SharedView['reads'], verdict: Verdict | undefined): EngineState {
-    const state = new EngineState(this.#cache)
-    if (verdict === undefined || verdict === 'committed') return state
-    const keys = reads.keys.map(({ key }) => key)
-    const ranges = reads.ranges.map(({ range }) => range)
-    state.learn(keys, ranges, verdict.current)
-    return state
   }
 }
 

@@ -7,18 +7,17 @@ import {
   sqlState,
   STATEMENT_MS_MAX,
   type Connection,
+  type Statement,
 } from '../../../postgres/client.ts'
 import { callDeadlineMs, isLost, type Pool } from '../../../postgres/pool.ts'
-import type { Engine, Transaction, Verdict } from '../engine.ts'
+import { isOvertaken, type Engine, type Retry, type Transaction, type Verdict } from '../engine.ts'
 import { Exclusive } from '../exclusive.ts'
-import { COMMIT_ERROR, LANE } from './commit-function.ts'
-import { COMMIT, encodeGroup, verdictsOf, type Group } from './commit.ts'
+import { COMMIT_ERROR } from './commit-function.ts'
+import { encodeGroup, verdictsOf, type Group } from './commit.ts'
+import { COMMIT, COMMIT_AND_LEAVE, LEAVE_LANE, ONLY_COMMIT, TAKE_LANE } from './lane-statements.ts'
 
 /** Between attempts to find out whether a commit was stored. */
 const RETRY_MS = 50
-
-/** Time without a statement after which the server ends a session that holds the lane. */
-const ALONE_IDLE_MS_MAX = 5_000
 
 export type DatabaseTime = {
   databaseMs(): number
@@ -63,43 +62,70 @@ export class CommitLane {
     return this.#writtenBytes
   }
 
-  commit(transactions: readonly Transaction[]): Promise<readonly Verdict[]> {
+  commit(transactions: readonly Transaction[], retry?: Retry): Promise<readonly Verdict[]> {
     const group = encodeGroup(transactions)
     if (group === undefined) return Promise.resolve(transactions.map(() => 'committed'))
     const deadlineMs = callDeadlineMs()
-    return this.#turns.run(() => this.#repeat(this.#newCall(group, deadlineMs), false))
+    return this.#turns.run(async () => {
+      const call = this.#newCall(group, deadlineMs)
+      if (retry === undefined) return this.#repeat(call, false)
+      let held: Connection | undefined
+      const verdicts = await this.#repeat(call, false, (connection) => (held = connection))
+      if (held !== undefined) await this.#retry(held, verdicts, retry)
+      return verdicts
+    })
   }
 
-  /** Holds the lane by a lock of the session, which the commits of that session share. */
+  /** The session of `connection` holds the lane; its next commit leaves it. */
+  async #retry(connection: Connection, verdicts: readonly Verdict[], retry: Retry): Promise<void> {
+    let isHeld = true
+    try {
+      await retry(verdicts, async (transactions) => {
+        const group = encodeGroup(transactions)
+        if (group === undefined) return transactions.map(() => 'committed')
+        const statement = isHeld ? COMMIT_AND_LEAVE : ONLY_COMMIT
+        isHeld = false
+        return this.#commitHeld(connection, group, statement)
+      })
+    } finally {
+      if (isHeld) await leaveLane(connection)
+      this.#pool.put(connection)
+    }
+  }
+
+  /** Holds the lane by a lock of the session. */
   alone<T>(work: (commit: Engine['commit']) => Promise<T>): Promise<T> {
     return this.#turns.run(async () => {
       const connection = await this.#pool.takeAfter(async (each, deadlineMs) => {
-        await each.run(TAKE_LANE, [ALONE_IDLE_MS_MAX], deadlineMs)
+        await each.run(TAKE_LANE, [], deadlineMs)
       })
       try {
-        return await work((transactions) => this.#commitAlone(connection, transactions))
+        return await work(async (transactions) => {
+          const group = encodeGroup(transactions)
+          if (group === undefined) return transactions.map(() => 'committed')
+          const verdicts = await this.#commitHeld(connection, group, ONLY_COMMIT)
+          if (connection.isOpen || !verdicts.some(isOvertaken)) return verdicts
+          throw new DatabaseUnavailable('The connection that held the lane was lost.', false)
+        })
       } finally {
-        await connection.run(LEAVE_LANE, [], callDeadlineMs()).catch(() => connection.destroy())
+        await leaveLane(connection)
         this.#pool.put(connection)
       }
     })
   }
 
-  async #commitAlone(
+  async #commitHeld(
     connection: Connection,
-    transactions: readonly Transaction[],
+    group: Group,
+    statement: Statement,
   ): Promise<readonly Verdict[]> {
-    const group = encodeGroup(transactions)
-    if (group === undefined) return transactions.map(() => 'committed')
     const call = this.#newCall(group, callDeadlineMs())
     try {
-      return await this.#attempt(connection, call)
+      return await this.#attempt(connection, call, statement)
     } catch (error) {
       if (!isLost(error)) throw error
-      // Without the lane, others may have overtaken it.
-      const verdicts = await this.#repeat(call, true)
-      if (verdicts.every((verdict) => verdict === 'committed')) return verdicts
-      throw new DatabaseUnavailable('The connection that held the lane was lost.', false, error)
+      // Without the lane: others may have overtaken it.
+      return this.#repeat(call, true)
     }
   }
 
@@ -112,17 +138,27 @@ export class CommitLane {
   /**
    * Repeats a call whose answer was lost, with the same number: the function returns the recorded outcome if the first
    * one was stored, and runs otherwise. If the first one still runs on the server, the second waits for it in the lane.
-   * When this gives up, the first one can't take effect any more: it is too late for it (`endMs`).
+   * When this gives up, the first one can't take effect any more: it is too late for it (`endMs`). With `onHeld`, the lane is
+   * held if something was overtaken, and `onHeld` gets the connection instead of the pool.
    */
-  async #repeat(call: Call, isLostBefore: boolean): Promise<readonly Verdict[]> {
+  async #repeat(
+    call: Call,
+    isLostBefore: boolean,
+    onHeld?: (connection: Connection) => void,
+  ): Promise<readonly Verdict[]> {
     let isUnknown = isLostBefore
     for (;;) {
       try {
         const connection = await this.#pool.take(call.deadlineMs)
+        let isHeld = false
         try {
-          return await this.#attempt(connection, call)
+          const statement = onHeld === undefined ? ONLY_COMMIT : COMMIT
+          const verdicts = await this.#attempt(connection, call, statement)
+          isHeld = onHeld !== undefined && verdicts.some(isOvertaken)
+          if (isHeld) onHeld?.(connection)
+          return verdicts
         } finally {
-          this.#pool.put(connection)
+          if (!isHeld) this.#pool.put(connection)
         }
       } catch (error) {
         isUnknown ||= isLost(error)
@@ -131,11 +167,15 @@ export class CommitLane {
     }
   }
 
-  async #attempt(connection: Connection, call: Call): Promise<readonly Verdict[]> {
+  async #attempt(
+    connection: Connection,
+    call: Call,
+    statement: Statement,
+  ): Promise<readonly Verdict[]> {
     const { number, group, endMs, deadlineMs } = call
     const untilUs = Math.floor((this.#time.databaseMs() + endMs - performance.now()) * 1_000)
     const parameters = [this.#number, number, untilUs, ...group.parameters]
-    const rows = await connection.run(COMMIT, parameters, deadlineMs)
+    const rows = await connection.run(statement, parameters, deadlineMs)
     this.#writtenBytes += group.writtenBytes
     const verdicts = verdictsOf(group, rows)
     this.counts.groups += 1
@@ -165,11 +205,6 @@ export class CommitLane {
   }
 }
 
-const TAKE_LANE = {
-  name: 'take_lane',
-  text: `SELECT pg_advisory_lock(${LANE}), set_config('idle_session_timeout', $1, false)`,
-}
-const LEAVE_LANE = {
-  name: 'leave_lane',
-  text: `SELECT pg_advisory_unlock(${LANE}), set_config('idle_session_timeout', '0', false)`,
+async function leaveLane(connection: Connection): Promise<void> {
+  await connection.run(LEAVE_LANE, [], callDeadlineMs()).catch(() => connection.destroy())
 }

@@ -1,7 +1,7 @@
 // A group of transactions as parameters of the commit function, and its answer as verdicts.
 import { hash } from 'node:crypto'
 import { bigintArray, byteaArray, integerArray } from '../../../postgres/array.ts'
-import type { Parameter, Row, Statement } from '../../../postgres/client.ts'
+import type { Parameter, Row } from '../../../postgres/client.ts'
 import { keyName } from '../../key.ts'
 import type { Key } from '../../kv.ts'
 import {
@@ -18,11 +18,6 @@ import {
 } from '../engine.ts'
 import { RESULT, STEP } from './commit-function.ts'
 import { bytes, entryOf, rangeEntries, rangeParameters } from './read.ts'
-
-export const COMMIT: Statement = {
-  name: 'commit',
-  text: `SELECT * FROM lazuli.commit_1(${Array.from({ length: 17 }, (_, at) => `$${at + 1}`).join()})`,
-}
 
 type Place = { readonly transactionAt: number; readonly at: number }
 
@@ -146,6 +141,7 @@ export function verdictsOf(group: Group, rows: readonly Row[]): readonly Verdict
   const { transactions, steps, ranges } = group
   const overtaken = new Map<number, Current>()
   for (const [kind, at, key, value, version] of rows) {
+    if (kind === null) continue
     if (Number(kind) === RESULT.overtaken) {
       const reads = transactions[Number(at)]?.reads
       overtaken.set(Number(at), {

@@ -31,6 +31,7 @@ import { onShutdown } from './start/shutdown.ts'
 import { openSmbUsers } from './start/account/smb-users.ts'
 import { errorReason, StartError } from './start/start-error.ts'
 import { VERSION } from './start/version.ts'
+import { ControlError } from './control/control-error.ts'
 import { StoreInUse } from './node/owner.ts'
 import { FormatError } from './node/format.ts'
 import type { SmbUsers } from './auth/smb/smb-users.ts'
@@ -47,7 +48,10 @@ try {
   process.exitCode = await main()
 } catch (error) {
   const named =
-    error instanceof StartError || error instanceof StoreInUse || error instanceof FormatError
+    error instanceof StartError ||
+    error instanceof StoreInUse ||
+    error instanceof FormatError ||
+    error instanceof ControlError
   process.stderr.write(`lazuli: ${named ? error.message : errorText(error)}\n`)
   process.exitCode = error instanceof StartError ? error.exitCode : 1
 }
@@ -77,6 +81,13 @@ async function main(): Promise<number> {
     }
     case 'copy': {
       printLines(await copy(command))
+      return 0
+    }
+    case 'steer': {
+      const { runSteer } = await import('./start/steer/run.ts')
+      const unread = new AbortController()
+      process.stdout.on('error', () => unread.abort())
+      await runSteer(command, { print: printLines, signal: unread.signal })
       return 0
     }
     case 'start':
@@ -178,6 +189,7 @@ async function start(command: StartCommand): Promise<void> {
     version: VERSION,
     endpoints: server.endpoints,
     adminUrl: admin.url,
+    controlToken: admin.generatedToken,
     websiteUrl: urlOf(server.tls ? 'https' : 'http', options.webHost, server.webPort),
     location: membership?.location ?? location,
     accounts: known,
@@ -241,6 +253,8 @@ async function startAdminOrClose(
       acceptsHost: hostRule(allowedHosts(command.options)),
       ready,
       nodes,
+      parts: server.parts,
+      access: { control: command.options.control, token: command.options.controlToken },
       metrics: server.metrics,
       caPem: server.tls?.ca?.pem,
       report: (message, error) => log.error(message, { error }),

@@ -1,58 +1,75 @@
 // Lazuli as a library: runs a server inside a program or a test.
-import { parseAllowCopyFrom } from './http/client/copy-source.ts'
-import { runServer } from './run/server.ts'
+import type {
+  BarrierApi,
+  ClockApi,
+  FaultApi,
+  ForkApi,
+  HeldApi,
+  JournalApi,
+  Race,
+  ResetApi,
+  SeedApi,
+  SnapshotApi,
+} from './control/api.ts'
+import { createRaces } from './control/race/race.ts'
+import type { Seed } from './run/seed/seed-form.ts'
+import { hostRule } from './http/protocol/allowed-host.ts'
+import { journalApi } from './control/journal-api.ts'
+import type { JoinedCluster } from './run/open-membership.ts'
+import { Forks } from './run/forks.ts'
+import { runServer, type ForkStart, type RunningServer } from './run/server.ts'
+import type { Admin } from './start/admin/admin.ts'
+import { forkOptions, OPTION_KINDS, settingsOf, type ServerOptions } from './server-options.ts'
 import { decodeAccountsJson } from './start/account/account-list.ts'
 import { fixedAccounts } from './start/account/accounts.ts'
 import { connectionString, type Endpoint } from './start/log/banner.ts'
-import { openLog } from './start/log/log.ts'
-import { checkOptions, defaultOptions } from './start/options/options.ts'
+import { openLog, type Log } from './start/log/log.ts'
+import { allowedHosts, type Options } from './start/options/options.ts'
+import { checkLibraryOptions, inOptionWords } from './start/options/library-options.ts'
 import { fixedSmbUsers } from './start/account/smb-users.ts'
 import { VERSION } from './start/version.ts'
 import type { Account, Accounts } from './storage/shared/account.ts'
 
-export type ServerOptions = {
-  /** Data folder; by default, everything is kept in memory and nothing is written. */
-  readonly location?: string
-  /** A PostgreSQL database instead of a folder, as the URL `postgres://…`. Several servers may use it: they are nodes. */
-  readonly store?: string
-  /** Where content goes with `store`: `postgres`, the default, or `folder:PATH`. */
-  readonly bytes?: string
-  /** Account names with one or two keys in base64; by default, devstoreaccount1 with its well-known key. */
-  readonly accounts?: Readonly<Record<string, string | readonly [string, string]>>
-  /**
-   * Users that may log in over SMB, in addition to the accounts. They see the shares of one account, and the permissions
-   * of files apply to them.
-   */
-  readonly smbUsers?: readonly {
-    readonly user: string
-    readonly account: string
-    readonly password: string
-  }[]
-  /** The time for leases, SAS and everything else, in milliseconds; by default, the machine's clock. */
-  readonly clock?: () => number
-  readonly host?: string
-  /** 0, the default, picks a free port. */
-  readonly blobPort?: number
-  readonly queuePort?: number
-  readonly tablePort?: number
-  readonly filePort?: number
-  readonly smbPort?: number
-  /** For static websites. */
-  readonly webPort?: number
-  /** Host names that requests may use, with their subdomains, in addition to those of this machine and Azure. */
-  readonly allowedHosts?: readonly string[]
-  /** Servers that copies may read from: `https://*.example.com`, `http://127.0.0.1:8080`. */
-  readonly allowCopyFrom?: readonly string[]
-  /** Limit for content in memory; by default, none. */
-  readonly memoryLimitBytes?: number
-  /** Encryption scopes to create in every account, each with a random key. */
-  readonly encryptionScopes?: readonly string[]
-  /**
-   * How long the name of a deleted container, queue, table or share stays reserved, by `clock`: 0 by default, 30 as in
-   * Azure.
-   */
-  readonly nameReuseSeconds?: number
-}
+export type {
+  Barrier,
+  BarrierApi,
+  BarrierRule,
+  BarrierState,
+  ClockApi,
+  ClockState,
+  Duration,
+  Fault,
+  FaultApi,
+  FaultEffect,
+  FaultRule,
+  FaultState,
+  ForkApi,
+  HeldApi,
+  HeldLease,
+  HeldLock,
+  HeldOpen,
+  HeldRequest,
+  InvisibleMessage,
+  JournalApi,
+  JournalEntry,
+  JournalFilter,
+  Match,
+  PendingCopy,
+  Race,
+  RaceApi,
+  RaceKind,
+  ResetResult,
+  Scope,
+  SnapshotApi,
+  SnapshotState,
+  Time,
+  UncommittedBlocks,
+} from './control/api.ts'
+export type { Seed } from './run/seed/seed-form.ts'
+export type { ClientSource } from './control/client.ts'
+export type { JournalObject } from './control/entry.ts'
+export type { Point } from './control/point.ts'
+export type { JournalOptions, ServerOptions } from './server-options.ts'
 
 export type LazuliServer = {
   readonly connectionString: string
@@ -68,10 +85,76 @@ export type LazuliServer = {
   readonly smbPort: number
   /** Static websites: the container $web of an account. */
   readonly webPort: number
+  /** What clients hold now: leases, invisible messages, opens, locks, copies, uncommitted blocks. Each can be ended. */
+  readonly held: HeldApi
+  /**
+   * What the journal shows of races between clients: lost updates, leases that were outlived, messages that were handled
+   * twice, checks before creations, torn reads, and writes over REST under an SMB open. Each has an explanation. Name
+   * your clients with the header x-lazuli-client, or by `journal.clientBy`; otherwise a client is a connection, and less
+   * is found.
+   */
+  races(): readonly Race[]
+  /**
+   * Fails with the explanations if there are races that are not harmless, or if earlier requests are no longer in the
+   * journal.
+   */
+  expectNoRaces(): Promise<void>
+  /**
+   * Holds requests at a point of their way, so that a test decides who wins a race:
+   *
+   *     const barrier = server.barriers.hold({ at: 'checked', match: { operation: 'Put Blob' } })
+   *     const [a, b] = [putAs('A'), putAs('B')]
+   *     await barrier.held(2)
+   *     await barrier.release('B', 'A')
+   *
+   * A client has the name that its header `x-lazuli-client` gives it.
+   */
+  readonly barriers: BarrierApi
+  /**
+   * Makes requests fail, wait, lose their answers or find the disk full:
+   *
+   *     server.faults.add({ match: { operation: 'Put Blob' }, effect: { status: 503 }, times: 2 })
+   *     server.faults.add({ effect: { reset: 'after' }, probability: 0.1, seed: 7 })
+   */
+  readonly faults: FaultApi
+  /**
+   * Holds, advances and sets the time. What the time brings about has happened when its methods resolve: leases and
+   * messages have expired, broken SMB caches are lost, the sweep has run. Signatures and SAS don't depend on it.
+   */
+  readonly clock: ClockApi
+  /**
+   * Removes containers, queues, tables and shares with all they have, whatever leases and policies say: all of them, or those
+   * of an account, of a service, or a single one. Services get their default properties back.
+   */
+  readonly reset: ResetApi['reset']
+  /**
+   * Saved states of the whole store, which share the bytes of blobs and files with it. While one is saved, writes wait; while
+   * one is restored, requests get 503 ServerBusy, and SMB clients lose what they have open.
+   *
+   *     const server = await prepared.snapshots.fork('filled')
+   *
+   * starts another server, which begins with the state and changes nothing of this one. It is in memory, on free ports, with
+   * the accounts, the options and the time of this server, and an empty journal that is not written to a file. It shares the
+   * bytes of the state's content, so this server keeps them until the fork closes, and closes its forks before itself.
+   */
+  readonly snapshots: SnapshotApi & ForkApi<LazuliServer>
+  /** Adds containers, blobs, queues, messages, tables, entities, shares and files from a folder or an object. */
+  readonly seed: SeedApi<Seed>['seed']
+  /** Writes what the store has into a new folder, in the form that `seed` reads. */
+  readonly export: SeedApi<Seed>['export']
+  /** The API over HTTP; undefined without `adminPort`. Its description is at `/api/openapi.json`. */
+  readonly adminUrl: string | undefined
+  /** What happened to each request: who asked, which state it met, and to whom it lost if it was refused. */
+  readonly journal: JournalApi
   /** Writes analytics logs and frees the space of deleted objects now instead of within a minute. */
   sweep(): Promise<void>
-  /** Finishes the current requests, makes everything durable, and releases the ports and the data folder. */
+  /**
+   * Finishes the current requests, makes everything durable, and releases the ports and the data folder. Calling it again
+   * has no effect.
+   */
   close(): Promise<void>
+  /** Closes the server at the end of the block: `await using server = await startServer()`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -81,34 +164,25 @@ export type LazuliServer = {
  *     const client = BlobServiceClient.fromConnectionString(server.connectionString)
  *     …
  *     await server.close()
+ *
+ * An option that does not exist, or has the wrong type, is refused by name.
  */
 export async function startServer(options: ServerOptions = {}): Promise<LazuliServer> {
+  try {
+    checkLibraryOptions(options, OPTION_KINDS)
+    return await start(options)
+  } catch (error) {
+    throw inOptionWords(error, OPTION_KINDS)
+  }
+}
+
+/** How a server begins as a fork of another. */
+type ForkRun = { readonly start: ForkStart; closed(server: LazuliServer): void }
+
+async function start(options: ServerOptions, fork?: ForkRun): Promise<LazuliServer> {
   const host = options.host ?? '127.0.0.1'
   const accounts = accountsOf(options.accounts)
-  const settings = defaultOptions({
-    blobHost: host,
-    blobPort: options.blobPort ?? 0,
-    queueHost: host,
-    queuePort: options.queuePort ?? 0,
-    tableHost: host,
-    tablePort: options.tablePort ?? 0,
-    fileHost: host,
-    filePort: options.filePort ?? 0,
-    smbHost: host,
-    smbPort: options.smbPort ?? 0,
-    webHost: host,
-    webPort: options.webPort ?? 0,
-    encryptionScopes: options.encryptionScopes ?? [],
-    nameReuseSeconds: options.nameReuseSeconds ?? 0,
-    allowedHosts: options.allowedHosts ?? [],
-    allowCopyFrom: parseAllowCopyFrom(options.allowCopyFrom ?? []),
-    ...(options.store !== undefined && { store: options.store }),
-    ...(options.bytes !== undefined && { bytes: options.bytes }),
-    nodeHost: host,
-    nodePort: 0,
-    silent: true,
-  })
-  checkOptions(settings, new Map(options.location === undefined ? [] : [['location', 'flag']]))
+  const settings = settingsOf(options, host)
   const log = await openLog({
     options: { ...settings, logLevel: 'error' },
     stdout: process.stderr,
@@ -116,6 +190,7 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
   })
   const smbUsers = options.smbUsers && fixedSmbUsers(options.smbUsers, accounts)
   const { store: url } = options
+  const ownClock = options.clock === 'held' ? undefined : options.clock
   const membership =
     url === undefined
       ? undefined
@@ -129,12 +204,12 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
           accounts,
           smbUsers,
           hasFiles: true,
-          clock: options.clock,
+          clock: ownClock,
           log,
           say: () => undefined,
           onExpelled: () => log.error('other nodes took this one for dead; close it'),
         })
-  const clock = membership?.clock ?? options.clock ?? Date.now
+  const clock = membership?.clock ?? ownClock ?? Date.now
   const running = await runServer({
     options: settings,
     location: options.location,
@@ -143,19 +218,40 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     smbUsers,
     clock,
     ...(membership !== undefined && { membership }),
+    ...(fork !== undefined && { fork: fork.start }),
+    ...(typeof options.seed === 'object' && { seed: options.seed }),
     // A clock that the caller controls is not that of its clients.
-    ...(options.clock === undefined && { wallClock: clock }),
+    ...(ownClock === undefined && { wallClock: clock }),
     log,
     services: ['blob', 'queue', 'table', 'file', 'smb'],
     webPortMayMove: true,
   })
+  const admin = await openAdmin(options, host, running, settings, membership, log).catch(
+    async (error: unknown) => {
+      await running.close()
+      throw error
+    },
+  )
   const [account] = accounts.names().flatMap((name) => accounts.get(name) ?? [])
   if (account === undefined) throw new Error('there is no account')
   const endpointOf = ({ protocol, host: at, port }: Endpoint): string =>
     `${protocol}://${at}:${port}/${account.name}`
   const [blob, queue, table, file, smb] = running.endpoints
   if (!blob || !queue || !table || !file || !smb) throw new Error('a service did not start')
-  return {
+  let closing: Promise<void> | undefined
+  const forks = new Forks<LazuliServer>()
+  const closeAll = async (): Promise<void> => {
+    try {
+      await forks.close()
+    } finally {
+      await running.close()
+    }
+    await admin?.close()
+    await log.close()
+    fork?.closed(server)
+  }
+  const close = (): Promise<void> => (closing ??= closeAll())
+  const server: LazuliServer = {
     connectionString: connectionStringOf(running.endpoints, account),
     blobEndpoint: endpointOf(blob),
     blobPort: blob.port,
@@ -167,18 +263,79 @@ export async function startServer(options: ServerOptions = {}): Promise<LazuliSe
     filePort: file.port,
     smbPort: smb.port,
     webPort: running.webPort,
+    held: running.held,
+    ...createRaces(running.control.journal),
+    barriers: running.control.barriers,
+    faults: running.control.faults,
+    clock: running.clock,
+    reset: running.reset,
+    snapshots: {
+      ...snapshotsOf(running),
+      fork: (name) => forks.start((closed) => startFork(options, running, name, closed)),
+    },
+    seed: running.seed,
+    export: running.export,
+    adminUrl: admin?.url,
+    journal: journalApi(running.parts.journal, 'this server was started with journal: false'),
     sweep: async () => {
       try {
         await running.flushLogs()
       } finally {
-        await running.store.sweep({ graceMs: 0 })
+        await running.betweenSweeps(() => running.store.sweep({ graceMs: 0 }))
       }
     },
-    close: async () => {
-      await running.close()
-      await log.close()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   }
+  return server
+}
+
+function snapshotsOf({ snapshots }: RunningServer): SnapshotApi {
+  const { forkStore: _forkStore, ...offered } = snapshots
+  return offered
+}
+
+async function startFork(
+  options: ServerOptions,
+  { snapshots, controlledClock }: RunningServer,
+  name: string,
+  closed: ForkRun['closed'],
+): Promise<LazuliServer> {
+  const store = await snapshots.forkStore(name)
+  try {
+    if (controlledClock === undefined) throw new Error('a server that forks has its own clock')
+    return await start(forkOptions(options), {
+      start: { clock: controlledClock.copy(), store },
+      closed,
+    })
+  } catch (error) {
+    store.shared.close()
+    throw error
+  }
+}
+
+/** Control is on: whoever starts a server from code has chosen its address or its token for that. */
+async function openAdmin(
+  { adminPort: port, controlToken: token }: ServerOptions,
+  host: string,
+  server: RunningServer,
+  settings: Options,
+  membership: JoinedCluster | undefined,
+  log: Log,
+): Promise<Admin | undefined> {
+  if (port === undefined) return undefined
+  const { startAdmin } = await import('./start/admin/admin.ts')
+  return startAdmin({
+    host, port, portMayMove: false,
+    acceptsHost: hostRule(allowedHosts(settings)),
+    ready: () => membership?.cluster.isBeating() !== false,
+    nodes: () => membership?.listNodes() ?? [],
+    metrics: server.metrics,
+    caPem: undefined,
+    parts: server.parts,
+    access: { control: true, token },
+    report: (message, error) => log.error(message, { error }),
+  }) // prettier-ignore
 }
 
 function accountsOf(given: ServerOptions['accounts']): Accounts {

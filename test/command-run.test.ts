@@ -35,13 +35,15 @@ describe('the log', { concurrency: 2 }, () => {
   }
 
   const ENTRY =
-    /^127\.0\.0\.1 - - \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000\] "PUT \/devstoreaccount1\/said\?restype=container HTTP\/1\.1" 201 0$/m
+    /^127\.0\.0\.1 - - \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000\] "PUT \/devstoreaccount1\/said\?restype=container HTTP\/1\.1" 201 0 "Create Container" "ms=[\d.]+"$/m
 
   test('has one line per request, in the format of Apache and Azurite', async () => {
     const server = await startServerProcess({ args: [MEMORY] })
     await createContainer(server, 'said')
     const signature = await listContainers(server)
-    await server.printed(/"GET \/devstoreaccount1\/\?comp=list[^"]* HTTP\/1\.1" 403 \d+\n/)
+    await server.printed(
+      /"GET \/devstoreaccount1\/\?comp=list[^"]* HTTP\/1\.1" 403 \d+ "[^"]+" "error=\w+ ms=[\d.]+[^"]*"\n/,
+    )
     assert.match(server.stdout(), ENTRY)
     assert.match(server.stdout(), /sig=REDACTED/)
     assert(!server.stdout().includes(signature))
@@ -217,10 +219,14 @@ describe('health and metrics', () => {
     for (const line of [
       'lazuli_requests_total{service="blob",operation="Create Container",status="201"} 1',
       'lazuli_requests_total{service="blob",operation="Create Container",status="409"} 1',
-      'lazuli_conflicts_total{service="blob",operation="Create Container",kind="409"} 1',
+      'lazuli_conflicts_total{service="blob",operation="Create Container",code="ContainerAlreadyExists"} 1',
       `lazuli_requests_total{${put},status="201"} 1`,
-      `lazuli_conflicts_total{${put},kind="412"} 1`,
-      `lazuli_conflicts_total{${put},kind="lease"} 0`,
+      `lazuli_conflicts_total{${put},code="ConditionNotMet"} 1`,
+      'lazuli_leases_active 0',
+      'lazuli_messages_invisible 0',
+      'lazuli_smb_opens 0',
+      'lazuli_smb_sessions 0',
+      'lazuli_count_is_lower_bound{count="leases"} 0',
       `lazuli_request_bytes_total{${put}} 1002`,
       `lazuli_request_duration_seconds_count{${put}} 2`,
       'lazuli_requests_total{service="blob",operation="Get Blob",status="404"} 1',

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { connect, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
+import { parseRequestHead } from '../src/http/protocol/request-head.ts'
+import { createControl } from '../src/control/control.ts'
 import type { ConnectionLimits } from '../src/http/protocol/connection.ts'
 import { createListener, LISTENER_LIMITS } from '../src/http/protocol/listener.ts'
 import { tableOf, type Answer, type Operation } from '../src/http/door/operation.ts'
@@ -84,6 +86,8 @@ function gatedFront(gate: Gate): Front<Gate> {
       bearer: undefined,
     }),
     properties: async () => DEFAULT_SERVICE_PROPERTIES,
+    watching: createControl({ clock: Date.now, journal: undefined, decodeHead: parseRequestHead })
+      .watching,
     observe: () => undefined,
     logFault: (error) => {
       throw error

@@ -26,7 +26,8 @@ export type TestServer = LazuliServer & {
   advance(byMs: number): void
 }
 
-export type TestServerOptions = ServerOptions & {
+export type TestServerOptions = Omit<ServerOptions, 'clock'> & {
+  readonly clock?: () => number
   /** Stores the data in a new folder, which `close` removes. */
   readonly onDisk?: boolean
 }

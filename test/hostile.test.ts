@@ -26,6 +26,8 @@ before(async () => {
     acceptsHost: () => true,
     ready: () => true,
     nodes: () => [],
+    parts: server.parts,
+    access: { control: undefined, token: undefined },
   }
   const report = (message: string) => faults.push(message)
   admin = await startAdmin({ ...settings, metrics: server.metrics, caPem: undefined, report })

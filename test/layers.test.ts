@@ -17,10 +17,11 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   extent: ['memory', 'postgres', 'kv', 'node'],
   storage: ['memory', 'kv', 'node', 'extent'],
   auth: ['memory', 'kv', 'node', 'extent', 'storage'],
-  http: ['memory', 'kv', 'node', 'extent', 'storage', 'auth'],
-  rest: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'http', 'query'],
-  smb: ['memory', 'kv', 'node', 'extent', 'storage', 'auth'],
-  start: ['memory', 'postgres', 'kv', 'node', 'extent', 'storage', 'auth', 'http'],
+  control: ['memory', 'kv', 'node', 'extent', 'storage', 'auth'],
+  http: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'control'],
+  rest: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'control', 'http', 'query'],
+  smb: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'control'],
+  start: ['memory', 'postgres', 'kv', 'node', 'extent', 'storage', 'auth', 'control', 'http'],
   // run/ wires everything together; server.ts and program.ts are the entry points.
   run: [
     'memory',
@@ -30,6 +31,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'extent',
     'storage',
     'auth',
+    'control',
     'http',
     'rest',
     'query',
@@ -37,7 +39,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'peer',
     'start',
   ],
-  '': ['storage', 'auth', 'node', 'http', 'start', 'run'],
+  '': ['storage', 'auth', 'control', 'node', 'http', 'start', 'run'],
 }
 
 /** The only files that may import each library. */
@@ -45,6 +47,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   lmdb: ['src/kv/engine/lmdb.ts'],
   pg: ['src/postgres/client.ts'],
   saxes: ['src/http/protocol/xml.ts'],
+  yaml: ['src/run/seed/yaml.ts'],
   jose: ['src/auth/token/token.ts'],
   pino: ['src/start/log/log.ts'],
   'prom-client': ['src/start/admin/metrics.ts'],
@@ -195,11 +198,13 @@ test('transaction bodies are in storage', () => {
   assert.deepEqual(found.sort(), [...BODIES_OUTSIDE].sort())
 })
 
+// `nextTick` is about order, not about the process.
 test('only start-up code uses `process`', () => {
   const wrong = files.filter((file) => {
     const code = readFileSync(file, 'utf8').replaceAll(/^\s*(\/\/|\/?\*).*$/gm, '')
     return (
-      !['', 'run'].includes(layerOf(file)) && /(?<![.\w])process\.|from 'node:process'/.test(code)
+      !['', 'run'].includes(layerOf(file)) &&
+      /(?<![.\w])process\.(?!nextTick\()|from 'node:process'/.test(code)
     )
   })
   assert.deepEqual(wrong, [])

@@ -79,6 +79,8 @@ describe('a store of format 3', () => {
     const page = await box.getBlobClient('page.vhd').downloadToBuffer()
     assert.deepEqual([page.length, page[512], page[1024], page[1536]], [16_384, 1, 2, 0])
     assert.equal((await box.getBlobClient('leased').getProperties()).leaseState, 'leased')
+    const leases = (await server.held.leases()).map(({ resource }) => resource)
+    assert.deepEqual(leases, [`/${ACCOUNT}/box/leased`])
   })
 
   test('accepts writes to its data', async () => {

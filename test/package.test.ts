@@ -7,6 +7,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { rawRequest, xmlTexts } from './harness.ts'
+import { copyExampleProjects, EXAMPLE_PROJECTS } from './package/example-projects.ts'
+import { OLD_TYPE_PROJECTS, TYPE_PROJECTS, type TypeProject } from './package/type-projects.ts'
 import {
   cleanUp,
   createContainer,
@@ -46,17 +48,34 @@ async function pack(): Promise<Packed> {
 }
 
 const OFFLINE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED|E50\d/
-const INSTALL = ['install', '--omit=dev', '--ignore-scripts=false', '--prefer-offline'] as const
+// By default, npm tries for more than a minute to reach a registry that is not there.
+const RETRIES = [
+  '--fetch-retries=2',
+  '--fetch-retry-mintimeout=500',
+  '--fetch-retry-maxtimeout=2000',
+]
+const INSTALL_QUIETLY = [
+  '--ignore-scripts=false',
+  '--prefer-offline',
+  '--no-audit',
+  '--no-fund',
+  ...RETRIES,
+]
 
 /** Installs the package; returns the reason if that is impossible. */
 async function install(tarball: string): Promise<string | undefined> {
   mkdirSync(APP)
   writeFileSync(join(APP, 'package.json'), '{ "type": "module", "private": true }')
-  const ended = await npm(APP, ...INSTALL, '--no-audit', '--no-fund', tarball)
-  if (ended.code === 0) return undefined
-  const code = OFFLINE.exec(ended.stderr)
-  assert(code !== null, ended.stderr)
-  return `the npm registry can't be reached (${code[0]})`
+  const ended = await npm(APP, 'install', '--omit=dev', ...INSTALL_QUIETLY, tarball)
+  return offlineReason(ended)
+}
+
+/** undefined if npm has installed everything; fails if it could not for another reason. */
+function offlineReason({ code, stderr }: Ended): string | undefined {
+  if (code === 0) return undefined
+  const offline = OFFLINE.exec(stderr)
+  assert(offline !== null, stderr)
+  return `the npm registry can't be reached (${offline[0]})`
 }
 
 const packed = await pack()
@@ -64,11 +83,12 @@ const missing = await install(join(FOLDER, packed.filename))
 
 test('the tarball holds the compiled program and no sources or tests', () => {
   const paths = packed.files.map(({ path }) => path)
-  const besides = paths.filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path)).toSorted()
-  assert.deepEqual(besides, ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+  const besides = paths.filter((path) => !/^dist\/.*\.js$/.test(path)).toSorted()
+  const library = ['dist/server.cjs', 'dist/server.d.cts', 'dist/server.d.ts']
+  assert.deepEqual(besides, ['CHANGELOG.md', 'LICENSE', 'README.md', ...library, 'package.json'])
   assert.deepEqual(paths.filter((path) => /\.test\.|conformance/.test(path)), []) // prettier-ignore
   const threads = ['dist/extent/hash/hash-thread.js', 'dist/query/run/query-thread.js']
-  for (const path of ['dist/main.js', 'dist/server.js', 'dist/server.d.ts', ...threads]) {
+  for (const path of ['dist/main.js', 'dist/server.js', ...threads]) {
     assert(paths.includes(path), path)
   }
 })
@@ -90,24 +110,54 @@ describe('the package is installed', { skip: missing ?? false }, () => {
     assert.equal(mode & 0o111, 0o111)
   })
 
-  test('with types', async () => {
-    const consumer = `
-      import { startServer, type LazuliServer, type ServerOptions } from 'lazuli'
-      const options: ServerOptions = { accounts: { me: 'AAAA' }, clock: () => 0 }
-      const server: LazuliServer = await startServer(options)
-      export const endpoint: string = server.blobEndpoint
-      // @ts-expect-error a port is a number
-      await startServer({ blobPort: '10000' })
-      await server.close()`
-    writeFileSync(join(APP, 'consumer.ts'), consumer)
-    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-    const strict = ['--noEmit', '--strict', '--target', 'es2023', '--module', 'nodenext']
-    const types = ['--typeRoots', join(ROOT, 'node_modules', '@types'), '--types', 'node']
-    const args = [...strict, ...types, 'consumer.ts']
-    const ended = await run({ program: [process.execPath, tsc], args, cwd: APP })
-    assert.deepEqual([ended.stdout, ended.code], ['', 0])
-  })
+  for (const project of TYPE_PROJECTS) {
+    test(`with types: ${project.name}`, () => checkTypes(APP, ROOT, project))
+  }
 })
+
+/** The example projects, with what they need from npm: 220 MB. */
+describe('the package in projects with', { skip: missing ?? false }, async () => {
+  const folder = join(FOLDER, 'examples')
+  copyExampleProjects(folder, join(FOLDER, packed.filename))
+  const skip = offlineReason(await npm(folder, 'install', ...INSTALL_QUIETLY)) ?? false
+  const nodes = [...systemNode(), ...nodeOf(dirname(process.execPath))]
+  for (const { name, runsOnOldNode } of EXAMPLE_PROJECTS) {
+    for (const { version, folder: bin } of nodes) {
+      if (!runsOnOldNode && version !== process.versions.node) continue
+      test(`examples/${name} on Node ${version}`, { skip }, async () => {
+        const env = { PATH: [bin, process.env.PATH ?? ''].join(delimiter), NO_COLOR: '1' }
+        const args = ['test', '--silent']
+        const tested = await run({ program: ['npm'], args, cwd: join(folder, name), env })
+        assert.equal(tested.code, 0, tested.stdout + tested.stderr)
+        assert.match(tested.stdout + tested.stderr, / 5 passed|pass 5\n/)
+      })
+    }
+  }
+
+  for (const project of OLD_TYPE_PROJECTS) {
+    test(`with types: ${project.name}`, { skip }, () => checkTypes(folder, folder, project))
+  }
+})
+
+/** Compiles with the TypeScript of one folder in a project below another, and runs what comes out. */
+async function checkTypes(app: string, compiler: string, project: TypeProject): Promise<void> {
+  const { name, type, file, source, settings } = project
+  const folder = join(app, 'types', name.replaceAll(/\W+/g, '-'))
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type, private: true }))
+  writeFileSync(join(folder, file), source)
+  const tsc = join(compiler, 'node_modules', 'typescript', 'bin', 'tsc')
+  // The types need no others, and no skipLibCheck.
+  const compilerOptions = { strict: true, target: 'es2022', types: [], ...settings }
+  const tsconfig = JSON.stringify({ compilerOptions, files: [file] })
+  writeFileSync(join(folder, 'tsconfig.json'), tsconfig)
+  const ended = await run({ program: [process.execPath, tsc], args: ['-p', '.'], cwd: folder })
+  assert.deepEqual([ended.stdout, ended.code], ['', 0])
+  if (settings['noEmit'] === true) return
+  const emitted = file.replace(/ts$/, 'js')
+  const ran = await run({ program: [process.execPath], args: [emitted], cwd: folder })
+  assert.deepEqual([ran.stdout, ran.stderr, ran.code], ['closed\n', '', 0])
+}
 
 for (const { version, folder } of [systemNode(), nodeOf(dirname(process.execPath))].flat()) {
   const path = [folder, process.env.PATH ?? ''].join(delimiter)
@@ -138,22 +188,31 @@ for (const { version, folder } of [systemNode(), nodeOf(dirname(process.execPath
       })
     }
 
-    test("import { startServer } from 'lazuli'", async () => {
-      const text = `
-        import { startServer } from 'lazuli'
-        const servers = await Promise.all([startServer(), startServer({ location: process.argv[2] })])
-        const answers = await Promise.all(servers.map(({ blobEndpoint }) => fetch(blobEndpoint)))
-        console.log(answers.map(({ status, headers }) => status + ' ' + headers.get('server')).join())
-        for (const server of servers) await server.close()`
-      writeFileSync(join(APP, 'consumer.mjs'), text)
-      const program = [join(folder, 'node')] as const
-      const args = ['consumer.mjs', join(FOLDER, `library-${version}`)]
-      const ended = await run({ program, args, cwd: APP })
-      assert.match(ended.stdout, /^4\d\d \S*Blob\S*\/.*,4\d\d /)
-      assert.deepEqual([ended.code, ended.stderr], [0, ''])
-    })
+    for (const [file, first] of [
+      ['consumer.mjs', "import { startServer } from 'lazuli'"],
+      ['consumer.cjs', "const { startServer } = require('lazuli')"],
+    ] as const) {
+      test(first, async () => {
+        writeFileSync(join(APP, file), `${first}\n${CONSUMER}`)
+        const program = [join(folder, 'node')] as const
+        const args = [file, join(FOLDER, `${file}-${version}`)]
+        const ended = await run({ program, args, cwd: APP })
+        assert.match(ended.stdout, /^4\d\d \S*Blob\S*\/.*,4\d\d /)
+        assert.deepEqual([ended.code, ended.stderr], [0, ''])
+      })
+    }
   })
 }
+
+/** In memory and in a folder. */
+const CONSUMER = `
+async function main() {
+  const servers = await Promise.all([startServer(), startServer({ location: process.argv[2] })])
+  const answers = await Promise.all(servers.map(({ blobEndpoint }) => fetch(blobEndpoint)))
+  console.log(answers.map(({ status, headers }) => status + ' ' + headers.get('server')).join())
+  for (const server of servers) await server.close()
+}
+main()`
 
 /** The exact lines that other tools wait for. */
 const LINES = {

@@ -13,7 +13,7 @@ export type StoredPolicy = {
 
 export type AuthWorld = {
   readonly accounts: Accounts
-  /** The service's clock, which users can stop and advance: for the times of a SAS. */
+  /** For the times of a SAS: the service's clock, but without what people do with it while it runs (control/clock.ts). */
   readonly nowMs: number
   /** The machine's clock, as clients see it: for the date of Shared Key requests and the times of tokens. */
   readonly wallNowMs: number

@@ -176,6 +176,23 @@ function checkSweep(check: Check): void {
     assert.equal(harness.store.sizeBytes(), 0)
   })
 
+  check('a pin keeps bytes that nothing refers to, until it ends', async (harness) => {
+    const bytes = patternBytes(5, 300_000)
+    await harness.put('b', bytes)
+    const pieces = (await harness.pieces('b')) ?? []
+    const extents = new Set(pieces.map(({ slice }) => slice.extent))
+    const [end, endOther] = [harness.store.pin(extents), harness.store.pin(extents)]
+    await harness.delete('b')
+    await harness.sweepAll()
+    end()
+    end()
+    await harness.sweepAll()
+    assertBytes(await readAll(harness.store, pieces), bytes)
+    endOther()
+    await harness.sweepAll()
+    assert.equal(harness.store.sizeBytes(), 0)
+  })
+
   check('bytes are safe while their record is being written', async (harness) => {
     const bytes = patternBytes(5, 50_000)
     const piece = await harness.write(bytes)

@@ -42,7 +42,9 @@ export interface SweptExtentStore extends ExtentStore {
   seal(extent: number): Promise<void>
   /** Seals extents that other writers left open when they ended. */
   sealAbandoned(): Promise<void>
-  /** Whether a reader in this process needs the extent. */
+  /** Keeps the bytes of the extents where they are, whatever is deleted, until the returned function is called. */
+  pin(extents: ReadonlySet<number>): () => void
+  /** Whether a reader or a pin in this process needs the extent. */
   isPinned(extent: number): boolean
   /**
    * When the oldest open read of this process began, by the sweep's clock; undefined if there is none. A sweep on another

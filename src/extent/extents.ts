@@ -173,6 +173,10 @@ class Extents implements SweptExtentStore {
     }
   }
 
+  pin(extents: ReadonlySet<number>): () => void {
+    return this.#reads.begin(extents)
+  }
+
   isPinned(extent: number): boolean {
     return this.#reads.isPinned(extent)
   }

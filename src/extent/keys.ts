@@ -26,6 +26,8 @@ export type ExtentRecord = {
   readonly writer: string
   readonly sealedAtMs?: number
   readonly retiredAtMs?: number
+  /** Its bytes are in another store (shared-extents.ts), and up to `sizeBytes` of them are used here. */
+  readonly isShared?: true
 }
 
 export const EXTENT_RANGE = prefixRange(encodeKey('extent'))
@@ -104,6 +106,15 @@ export function* registerExtent(tx: Tx, record: ExtentRecord): Step<number> {
   if (record.state === 'open') tx.put(openKey(extent), encodeRecord({}))
   if (record.sealedAtMs !== undefined) markDue(tx, record.sealedAtMs, extent)
   return extent
+}
+
+/** Registers an extent of another store, of which records here use the bytes up to `endBytes`. */
+export function* registerShared(tx: Tx, extent: number, endBytes: number): Step<void> {
+  const known = yield* getExtent(tx, extent)
+  const sizeBytes = Math.max(endBytes, known?.sizeBytes ?? 0)
+  const record: ExtentRecord = { state: 'sealed', sizeBytes, writer: 'shared', isShared: true }
+  tx.put(extentKey(extent), encodeRecord(record))
+  yield* skipExtentIds(tx, extent)
 }
 
 /** Never reuses the id of an existing file, even if the records are from an older backup. */

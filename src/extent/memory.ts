@@ -1,5 +1,5 @@
 // Extents in memory, for `--inMemoryPersistence`. Each write is an extent of its own, sealed from the start, so each
-// is freed on its own and nothing needs compaction.
+// is freed on its own and nothing needs compaction. A fork also reads extents of the store that it began with.
 import { crc32 } from 'node:zlib'
 import type { Kv } from '../kv/kv.ts'
 import { ExtentDamaged, ExtentLimitReached } from './error.ts'
@@ -8,12 +8,15 @@ import { registerExtent, type ExtentRecord } from './keys.ts'
 import { OpenReads } from './open-reads.ts'
 import { planSpans, SpanReader, type Span } from './reader.ts'
 import { sized } from './region.ts'
+import type { SharedExtents } from './shared-extents.ts'
 import type { Hole, Piece, Slice } from './content/slice.ts'
 
 export type MemoryExtentOptions = {
   readonly kv: Kv
   readonly clock: () => number
   readonly limitBytes?: number
+  /** Extents of another store that this one reads; their ids are used for no others. */
+  readonly shared?: SharedExtents
 }
 
 const SEGMENT_BYTES = 1_024 * 1_024
@@ -28,6 +31,7 @@ class MemoryExtents implements SweptExtentStore {
   readonly #kv: Kv
   readonly #clock: () => number
   readonly #limitBytes: number
+  readonly #shared: SharedExtents | undefined
   readonly #extents = new Map<number, Bytes>()
   readonly #reads: OpenReads
   /** Bytes stored or being written. */
@@ -37,6 +41,7 @@ class MemoryExtents implements SweptExtentStore {
     this.#kv = options.kv
     this.#clock = options.clock
     this.#limitBytes = options.limitBytes ?? Infinity
+    this.#shared = options.shared
     this.#reads = new OpenReads(options.clock)
   }
 
@@ -77,7 +82,7 @@ class MemoryExtents implements SweptExtentStore {
     const end = this.#reads.begin(new Set())
     return new SpanReader(
       spans,
-      async (span) => readBytes(held, span),
+      async (span) => this.#shared?.fetch(span) ?? readBytes(held, span),
       () => {
         held.clear()
         end()
@@ -85,8 +90,10 @@ class MemoryExtents implements SweptExtentStore {
     )
   }
 
-  /** Chunks are the stored bytes themselves, so nothing is reused. */
-  recycle(_chunk: Uint8Array): void {}
+  /** Chunks of its own are the stored bytes themselves, so they are not reused. */
+  recycle(chunk: Uint8Array): void {
+    this.#shared?.recycle(chunk)
+  }
 
   sizeBytes(): number {
     return this.#takenBytes
@@ -95,6 +102,7 @@ class MemoryExtents implements SweptExtentStore {
   async close(): Promise<void> {
     this.#extents.clear()
     this.#takenBytes = 0
+    this.#shared?.close()
   }
 
   openBytes(_extent: number): undefined {}
@@ -103,8 +111,12 @@ class MemoryExtents implements SweptExtentStore {
 
   async sealAbandoned(): Promise<void> {}
 
-  isPinned(_extent: number): boolean {
-    return false
+  pin(extents: ReadonlySet<number>): () => void {
+    return this.#reads.begin(extents)
+  }
+
+  isPinned(extent: number): boolean {
+    return this.#reads.isPinned(extent)
   }
 
   oldestReadMs(): number | undefined {
@@ -123,7 +135,7 @@ class MemoryExtents implements SweptExtentStore {
   }
 
   async storedBytes(extent: number): Promise<number | undefined> {
-    return this.#extents.get(extent)?.lengthBytes
+    return this.#extents.get(extent)?.lengthBytes ?? this.#shared?.storedBytes(extent)
   }
 
   #register(sizeBytes: number): Promise<number> {

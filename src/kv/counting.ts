@@ -55,6 +55,7 @@ export function countingReads(tx: ReadTx, counts: TxCounts): ReadTx {
     scan: (range: ScanRange): Step<readonly Entry[]> => counted(tx.scan(range)),
     scanFields: (range: ScanRange): Step<readonly Entry[]> => counted(tx.scanFields(range)),
     scanKeys: (range: ScanRange): Step<readonly Key[]> => counted(tx.scanKeys(range)),
+    observe: () => tx.observe(),
   }
 }
 

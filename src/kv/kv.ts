@@ -48,7 +48,20 @@ export interface ReadTx {
   /** Like `scan`, for callers that need the records' fields and not the bytes behind them. */
   scanFields(range: ScanRange): Step<readonly Entry[]>
   scanKeys(range: ScanRange): Step<readonly Key[]>
+  /** What this run of the body reads from here on and writes, for people who watch requests (control/watch.ts). */
+  observe(): Observed
 }
+
+/** Complete when the transaction is over. No writes if it failed or only read. */
+export type Observed = {
+  readonly reads: readonly ObservedRead[]
+  readonly writes: ReadonlyMap<string, ObservedRead>
+  /** Of volatile records. */
+  readonly volatileWrites: ReadonlyMap<string, ObservedRead>
+}
+
+/** `value` undefined: there is no such record, or it was deleted. */
+export type ObservedRead = { readonly key: Key; readonly value: StoredRecord | undefined }
 
 /** Reads in a write transaction see its own writes. */
 export interface Tx<Event = never> extends ReadTx {

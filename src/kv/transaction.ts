@@ -3,7 +3,18 @@
 import assert from 'node:assert/strict'
 import type { Version } from './engine/engine.ts'
 import { compareKeys, keyName } from './key.ts'
-import type { Entry, Key, KeyRange, RecordPart, ScanPart, ScanRange, Step, Tx } from './kv.ts'
+import type {
+  Entry,
+  Key,
+  KeyRange,
+  Observed,
+  ObservedRead,
+  RecordPart,
+  ScanPart,
+  ScanRange,
+  Step,
+  Tx,
+} from './kv.ts'
 import { StoredRecord } from './record.ts'
 import { ready } from './step.ts'
 import { isVolatile } from './volatile.ts'
@@ -46,8 +57,10 @@ export interface Reader {
 }
 
 /** A class rather than closures: there is one per transaction, and its methods are made once. */
-export class BodyTx<Event> implements Tx<Event>, Reader {
+export class BodyTx<Event> implements Tx<Event>, Reader, Observed {
   readonly #view: View
+  /** undefined: nobody watches. */
+  #reads: ObservedRead[] | undefined
   #writes: Map<string, PendingWrite> | undefined
   #volatileWrites: Map<string, PendingWrite> | undefined
   #events: Event[] | undefined
@@ -79,6 +92,15 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
     return this.#volatileReads ?? []
   }
 
+  observe(): Observed {
+    this.#reads ??= []
+    return this
+  }
+
+  get reads(): readonly ObservedRead[] {
+    return this.#reads ?? []
+  }
+
   /** Called when the body throws or yields a need. */
   discardWrites(): void {
     this.#writes = undefined
@@ -99,7 +121,19 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
   #find(key: Key, part: RecordPart): FoundRecord | Step<FoundRecord> {
     const name = keyName(key)
     const own = this.#hasWritten ? this.#ownWrites(key)?.get(name) : undefined
-    return own === undefined ? this.#view.get(key, name, part, this) : own.value
+    if (own !== undefined) return own.value
+    const found = this.#view.get(key, name, part, this)
+    return this.#reads === undefined ? found : this.#observed(this.#reads, key, found)
+  }
+
+  #observed(
+    reads: ObservedRead[],
+    key: Key,
+    found: FoundRecord | Step<FoundRecord>,
+  ): FoundRecord | Step<FoundRecord> {
+    if (!isRecord(found)) return noting(found, (value) => reads.push({ key, value }))
+    reads.push({ key, value: found })
+    return found
   }
 
   get #hasWritten(): boolean {
@@ -121,9 +155,13 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
 
   #scan(range: ScanRange, part: ScanPart): Step<readonly Entry[]> {
     const own = writesInside(this.#ownWrites(range.from), range)
-    return own.length === 0
-      ? this.#view.scan(range, part, this)
-      : this.#scanWithOwn(own, range, part)
+    const found =
+      own.length === 0 ? this.#view.scan(range, part, this) : this.#scanWithOwn(own, range, part)
+    const reads = this.#reads
+    if (reads === undefined || part === 'keys') return found
+    return noting(found, (entries) => {
+      for (const entry of entries) reads.push(entry)
+    })
   }
 
   *#scanWithOwn(
@@ -178,6 +216,12 @@ export class BodyTx<Event> implements Tx<Event>, Reader {
 
 function isRecord(found: FoundRecord | Step<FoundRecord>): found is FoundRecord {
   return found === undefined || found instanceof StoredRecord
+}
+
+function* noting<T>(found: Step<T>, note: (value: T) => void): Step<T> {
+  const value = yield* found
+  note(value)
+  return value
 }
 
 function* fieldsOf<T>(fetched: Step<FoundRecord>): Step<T | undefined> {

@@ -2,8 +2,8 @@
 // no disk access; a crash only skips the rest of a block.
 import assert from 'node:assert/strict'
 import { encodeKey } from '../kv/key.ts'
-import type { Kv, Step, Tx } from '../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../kv/record.ts'
+import type { Kv, ReadTx, Step, Tx } from '../kv/kv.ts'
+import { encodeRecord } from '../kv/record.ts'
 
 export type Ids = () => number
 
@@ -40,8 +40,16 @@ export async function openIds(kv: Kv, block: number = BLOCK): Promise<Ids> {
 }
 
 function* reserve(tx: Tx, block: number): Step<number> {
-  const value = yield* tx.get(NEXT_ID_KEY)
-  const next = value === undefined ? 1 : decodeRecord<{ next: number }>(value).next
-  tx.put(NEXT_ID_KEY, encodeRecord({ next: next + block }))
+  const next = yield* getNextId(tx)
+  yield* putNextId(tx, next + block)
   return next
+}
+
+/** Above every id that was ever taken. */
+export function* getNextId(tx: ReadTx): Step<number> {
+  return (yield* tx.getFields<{ next: number }>(NEXT_ID_KEY))?.next ?? 1
+}
+
+export function* putNextId(tx: Tx, next: number): Step<void> {
+  tx.put(NEXT_ID_KEY, encodeRecord({ next }))
 }

@@ -52,6 +52,7 @@ export function runBlob(
     copySources,
     copyJobs: copies.queue,
     queryThreads,
+    reportRefusal: (refusal) => context.metrics.refusal('blob', refusal),
   }
   const own = {
     name: 'blob',

@@ -116,8 +116,10 @@ export function clusterFiles(context: RunContext, settings: ClusterSettings): Fi
       if (hosted.files === undefined) throw serverBusy()
       return hosted.files.source
     },
+    kv: () => hosted.files?.source.kv,
     openSmb: async () => openSmb({ hosted, relays, peer }),
     relayedCount: () => relays.count,
+    resumeCopies: async () => {},
     begin: async (open) => {
       listeners = open
       const { port: peerPort } = await listen(peers.server, membership.peer)
@@ -174,6 +176,7 @@ function openSmb({ hosted, relays, peer }: SmbParts): SmbListener {
   server.maxConnections = SMB_CONNECTIONS_MAX
   return {
     server,
+    view: () => hosted.files?.smbView,
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       await hosted.files?.dropSmb()

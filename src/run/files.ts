@@ -6,6 +6,7 @@ import type { SourceFiles } from '../rest/file/copy/source.ts'
 import type { FileService } from '../rest/file/service.ts'
 import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
 import type { SmbListener } from '../smb/listen.ts'
+import type { FileKv } from '../storage/file/open/open.ts'
 import { runFile } from './file.ts'
 import type { RunContext } from './front.ts'
 
@@ -19,9 +20,13 @@ export type Files = {
   service(): FileService
   /** For copies; throws ServerBusy if the files are not served here. */
   source(): SourceFiles
+  /** For people; undefined if another node is the home. */
+  kv(): FileKv | undefined
   openSmb(): Promise<SmbListener>
   /** Connections that are served by another node. */
   relayedCount(): number
+  /** After something other than a request has changed the store. Not for nodes. */
+  resumeCopies(): Promise<void>
   /** Called when all ports are open. */
   begin(listeners: ServiceListeners): Promise<void>
   /** Called before the ports close. */
@@ -52,8 +57,10 @@ export function ownFiles(
     blobHandler: (blob) => blob,
     service: () => service,
     source: () => files,
+    kv: () => files.kv,
     openSmb: async () => (await import('./smb.ts')).runSmb(context, service),
     relayedCount: () => 0,
+    resumeCopies,
     begin: async ({ file }) => {
       if (file !== undefined) await resumeCopies()
     },

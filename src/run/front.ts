@@ -1,7 +1,11 @@
 // The parts that the fronts of all services share: accounts, clocks, tokens, properties, logs and metrics.
 import type { BearerValidator } from '../auth/token/bearer.ts'
 import type { ServiceName } from '../auth/request.ts'
+import { perTurn } from '../memory/per-turn.ts'
 import type { UnauthenticatedMemory } from '../memory/unauthenticated-memory.ts'
+import type { Control } from '../control/control.ts'
+import type { NewEntry } from '../control/entry.ts'
+import type { Journal } from '../control/journal.ts'
 import type { SmbUsers } from '../auth/smb/smb-users.ts'
 import type { AuthWorld } from '../auth/world.ts'
 import type { HostRule } from '../http/protocol/allowed-host.ts'
@@ -26,11 +30,16 @@ export type RunContext = {
   /** Only if bearer tokens are accepted. */
   readonly bearer?: BearerValidator | undefined
   readonly clock: Clock
+  /** The clock under the one that people control: for the times of a SAS. */
+  readonly baseClock: Clock
   /** The clock that decides how old a signature may be; by default, the machine's. */
   readonly wallClock?: Clock
   readonly log: Log
   readonly store: Store
   readonly metrics: Metrics
+  /** A timer on the machine's clock. */
+  readonly afterRealTime: (delayMs: number, then: () => unknown) => () => void
+  readonly control: Control
 }
 
 /** Only blob containers can be public. */
@@ -45,7 +54,7 @@ export function frontOf<Service>(
   world: () => AuthWorld,
   analytics?: Analytics,
 ): Front<Service> {
-  const { options, accounts, log, store } = context
+  const { options, accounts, log, store, control } = context
   return {
     errorAnswer,
     ...own,
@@ -55,8 +64,10 @@ export function frontOf<Service>(
     strictVersion: options.strictApiVersion && !options.skipApiVersionCheck,
     loose: options.loose,
     world,
-    properties: (account) =>
+    properties: perTurn((account) =>
       store.kv.read((tx) => getServiceProperties(tx, { account, service: own.name })),
+    ),
+    watching: control.watching,
     observe: observer(own.name, context, analytics),
     logFault: (error, requestId) => log.error('request failed', { requestId, error }),
   }
@@ -68,22 +79,67 @@ export function nameReuseMs({ options }: Pick<RunContext, 'options'>): number {
 
 /** The world of authentication; the service itself adds access policies and public access. */
 export function worldOf(
-  { accounts, clock, wallClock = Date.now, bearer }: RunContext,
+  { accounts, baseClock, wallClock = Date.now, bearer }: RunContext,
   own: Pick<AuthWorld, 'accessPolicy' | 'publicAccess'>,
 ): () => AuthWorld {
-  return () => ({ accounts, nowMs: clock(), wallNowMs: wallClock(), bearer, ...own })
+  return () => ({ accounts, nowMs: baseClock(), wallNowMs: wallClock(), bearer, ...own })
 }
 
-function observer(service: ServiceName, { log, metrics }: RunContext, analytics?: Analytics) {
+function observer(
+  service: ServiceName,
+  { log, metrics, control: { journal } }: RunContext,
+  analytics?: Analytics,
+) {
   const operations = new Map<string, OperationMetrics>()
   return (report: RequestReport): void => {
+    if (journal !== undefined) recordRequest(journal, service, report)
+    // Nothing was answered, so there is nothing to log or to count.
+    if (report.status === 0) return
     let operation = operations.get(report.operation)
     if (operation === undefined) {
       operation = metrics.operation(service, report.operation)
       operations.set(report.operation, operation)
     }
     operation.record(report)
-    log.access?.({ ...report, nowMs: Date.now(), bytes: report.responseBytes })
+    log.access?.({
+      ...report,
+      nowMs: Date.now(),
+      bytes: report.responseBytes,
+      clientRequestId: headerText(report.head, 'x-ms-client-request-id'),
+    })
     analytics?.record(report)
   }
 }
+
+function headerText({ headers }: RequestReport['head'], name: string): string | undefined {
+  const value = headers[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+function recordRequest(journal: Journal, service: ServiceName, report: RequestReport): void {
+  const { request, watch, head } = report
+  const path = request?.path ?? NO_PATH
+  const refusal = watch?.refusal
+  const entry: NewEntry = {
+    startedMs: watch?.startedMs ?? Date.now() - report.durationMs,
+    durationMs: report.durationMs,
+    service,
+    operation: report.operation,
+    writes: report.writes,
+    account: request?.account ?? '',
+    path,
+    headText: head.text,
+    address: report.remoteAddress,
+    connection: report.connection,
+    identity: report.identity?.kind ?? 'unknown',
+    requestId: report.requestId,
+    status: refusal?.status ?? report.status,
+    errorCode: refusal?.errorCode ?? report.errorCode,
+    notes: watch?.takeNotes(path.length > 1) ?? [],
+  }
+  journal.record(entry)
+  const parts = watch?.parts
+  if (parts !== undefined) for (const part of parts) journal.record({ ...entry, ...part })
+}
+
+const NO_PATH: readonly string[] = []

@@ -6,12 +6,15 @@ import type { FilesHome } from '../node/home.ts'
 import type { RelayedClient } from '../node/relayed-client.ts'
 import type { SourceFiles } from '../rest/file/copy/source.ts'
 import type { FileService } from '../rest/file/service.ts'
+import type { SmbView } from '../smb/view.ts'
 
 /** The service between a start and a stop. */
 export type StartedFiles = {
   readonly handler: RequestHandler
   readonly service: FileService
   readonly source: SourceFiles
+  /** Undefined if the shares are not offered over SMB. */
+  readonly smbView: SmbView | undefined
   acceptSmb(socket: Socket, client?: RelayedClient): void
   /** Ends all SMB connections. */
   dropSmb(): Promise<void>
@@ -28,7 +31,7 @@ export type HostSettings = {
   /** Answers requests while the service is not running. */
   readonly busy: RequestHandler
   /** A failed start is repeated after a while. */
-  after(delayMs: number, then: () => void): () => void
+  readonly after: (delayMs: number, then: () => unknown) => () => void
   report(error: unknown): void
 }
 

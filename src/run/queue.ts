@@ -10,7 +10,12 @@ import { frontOf, nameReuseMs, NO_PUBLIC_ACCESS, worldOf, type RunContext } from
 
 export function runQueue(context: RunContext, analytics: Analytics): RequestHandler {
   const { store, accounts } = context
-  const service: QueueService = { ...store, accounts, nameReuseMs: nameReuseMs(context) }
+  const service: QueueService = {
+    ...store,
+    accounts,
+    nameReuseMs: nameReuseMs(context),
+    world: () => world(),
+  }
   const world = worldOf(context, {
     accessPolicy: (request, id) => queueAccessPolicy(service, request, id),
     publicAccess: NO_PUBLIC_ACCESS,

@@ -1,7 +1,14 @@
 // Assembles a server: the store, the services on their ports, and the sweep.
 import { UnauthenticatedMemory } from '../memory/unauthenticated-memory.ts'
+import type { ClockApi, HeldApi, ResetApi, SeedApi } from '../control/api.ts'
+import { clockApi, ControlledClock, databaseClockApi } from '../control/clock.ts'
+import { createControl, type Control } from '../control/control.ts'
+import { resetApi } from '../control/reset.ts'
+import type { ForkedStore } from '../control/fork.ts'
+import { snapshotApi, type Snapshots } from '../control/snapshots.ts'
 import type { SmbUsers } from '../auth/smb/smb-users.ts'
 import type { EndpointName } from '../start/options/command.ts'
+import { parseRequestHead } from '../http/protocol/request-head.ts'
 import { hostRule } from '../http/protocol/allowed-host.ts'
 import type { RequestHandler } from '../http/protocol/exchange.ts'
 import { lazyHandler } from '../http/protocol/lazy-handler.ts'
@@ -12,6 +19,11 @@ import {
   type Route,
 } from '../http/protocol/listener.ts'
 import { runBlob, type RunningBlob } from './blob.ts'
+import { serverGauges } from './gauges.ts'
+import { lazyHeld } from './held.ts'
+import { sweepEvery, type Sweeping } from './sweeping.ts'
+import { lazySeed, seedStart } from './seed/lazy-seed.ts'
+import type { Seed } from './seed/seed-form.ts'
 import { runCopySources } from './copy-sources.ts'
 import { fileSource, type SourceFiles } from '../rest/file/copy/source.ts'
 import type { FileService } from '../rest/file/service.ts'
@@ -22,18 +34,20 @@ import type { SmbListener } from '../smb/listen.ts'
 import type { RunContext } from './front.ts'
 import type { Endpoint } from '../start/log/banner.ts'
 import { createEncryptionScopes } from '../start/store/encryption-scopes.ts'
+import type { ControlParts } from '../start/admin/api/parts.ts'
 import { watchEventLoop } from '../start/admin/event-loop.ts'
 import { checkCanListen, listen, listenOrMove, type ListenPlace } from '../start/listen.ts'
 import { prepareLocation } from '../start/store/location.ts'
 import { tightenLocation } from '../start/store/private-folder.ts'
 import type { Log } from '../start/log/log.ts'
 import { createMetrics, type Metrics } from '../start/admin/metrics.ts'
-import { allowedHosts, type Options } from '../start/options/options.ts'
+import { allowedHosts, bytesFolder, journalLimits, type Options } from '../start/options/options.ts'
 import { openStore, type Clock, type Store } from '../start/store/store.ts'
 import { loadTls, type Tls } from '../start/tls/tls.ts'
 import type { Accounts } from '../storage/shared/account.ts'
 
-const SWEEP_EVERY_MS = 60_000
+/** Requests over SMB have none. */
+const NO_HEAD = { method: '', target: '', headers: {} }
 
 export type RunSettings = {
   readonly options: Options
@@ -50,11 +64,18 @@ export type RunSettings = {
   readonly services: readonly EndpointName[]
   /** The port of static websites is only a default: if it is in use, any free one will do. */
   readonly webPortMayMove: boolean
-  /** Timer for waiting for SMB clients; by default, setTimeout. */
+  /** Timer for waiting for SMB clients; by default, those of the clock. */
   readonly after?: FileService['after']
+  /** What an empty store begins with; by default, `options.seed`. */
+  readonly seed?: Seed
+  /** Set if this server is a fork; `location` is then undefined, and there is no seed. */
+  readonly fork?: ForkStart
   /** Set if this server is a node of a cluster; `location` is then not used. */
   readonly membership?: Membership
 }
+
+/** What a fork begins with. The server that runs with it closes the store. */
+export type ForkStart = { readonly clock: ControlledClock; readonly store: ForkedStore }
 
 export type RunningServer = {
   readonly endpoints: readonly Endpoint[]
@@ -63,33 +84,54 @@ export type RunningServer = {
   readonly store: Store
   readonly files: Pick<Files, 'service'>
   readonly metrics: Metrics
+  readonly held: HeldApi
+  readonly control: Control
+  readonly clock: ClockApi
+  readonly reset: ResetApi['reset']
+  readonly snapshots: Snapshots
+  readonly seed: SeedApi<Seed>['seed']
+  readonly export: SeedApi<Seed>['export']
   readonly tls: Tls | undefined
+  /** undefined on several nodes, where nobody controls the clock. */
+  readonly controlledClock: ControlledClock | undefined
+  /** What the API of the admin port reaches. */
+  readonly parts: ControlParts
+  /** Runs work while no sweep runs. */
+  betweenSweeps: Sweeping['between']
   /** Writes the analytics log lines collected so far. */
   flushLogs(): Promise<void>
   close(): Promise<void>
 }
 
-export async function runServer(settings: RunSettings): Promise<RunningServer> {
-  const { options, services, log, membership } = settings
+export async function runServer(given: RunSettings): Promise<RunningServer> {
+  const { options, services, log, membership } = given
+  const ownClock =
+    membership === undefined
+      ? (given.fork?.clock ??
+        new ControlledClock(given.clock, { isHeld: options.clock === 'held' }))
+      : undefined
+  const settings = { ...given, clock: ownClock?.now ?? given.clock }
   for (const service of services) await checkCanListen(placeOf(service, options))
   if (!settings.webPortMayMove) await checkCanListen(webPlace(options))
   const bearer = await bearerOf(options)
-  const { store, tls } = await open(settings)
+  const journalFile = await journalFileOf(options, log)
+  const { store, tls } = await open(settings).catch(async (error: unknown) => {
+    await journalFile?.close()
+    throw error
+  })
   const unauthenticated = new UnauthenticatedMemory()
   const eventLoop = watchEventLoop(log)
   const metrics = createMetrics([
     eventLoop.gauge,
-    { name: 'lazuli_store_bytes', help: 'Size of the store', read: store.sizeBytes },
-    {
-      name: 'lazuli_unauthenticated_bytes',
-      help: 'Memory held by unauthenticated connections',
-      read: () => unauthenticated.bytes,
-    },
-    {
-      name: 'lazuli_queries_running',
-      help: 'Query Blob Contents requests in progress',
-      read: () => blob.queryCount(),
-    },
+    ...serverGauges({
+      store,
+      services,
+      folder: settings.location ?? bytesFolder(options.bytes),
+      unauthenticated,
+      queryCount: () => blob.queryCount(),
+      files: () => files.kv(),
+      smb: () => smb?.view(),
+    }),
     ...(membership === undefined
       ? []
       : [
@@ -102,12 +144,26 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     ...(membership?.gauges ?? []),
   ])
   const acceptsHost = hostRule(allowedHosts(options))
-  const context: RunContext = { ...settings, acceptsHost, unauthenticated, bearer, store, metrics }
+  const control = createControl({
+    clock: settings.clock,
+    journal: journalLimits(options),
+    clientBy: options.clientBy,
+    decodeHead: (text) => (text === '' ? NO_HEAD : parseRequestHead(text)),
+  })
+  control.journal?.listen((entry) => {
+    if (entry.service === 'smb' && entry.errorCode !== undefined) metrics.refusal('smb', entry)
+  })
+  if (control.journal !== undefined) journalFile?.follow(control.journal)
+  const context: RunContext = {
+    ...settings, acceptsHost, unauthenticated, bearer, store, metrics, control,
+    baseClock: given.clock,
+    afterRealTime: settings.after ?? afterDelay,
+  } // prettier-ignore
   const endpoints: Endpoint[] = []
   const listeners: Listener[] = []
   const byService: { -readonly [K in keyof ServiceListeners]: ServiceListeners[K] } = {}
   let smb: SmbListener | undefined
-  const after = settings.after ?? afterDelay
+  const after = settings.after ?? ownClock?.after ?? afterDelay
   const local = { kv: store.kv, after }
   const sources = runCopySources(
     context,
@@ -125,8 +181,16 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     hasSmb: services.includes('smb'),
     endpoints: () => endpoints,
   })
+  const held = lazyHeld({
+    kv: store.kv,
+    moment: store.moment,
+    journal: control.journal,
+    files: () => files.kv(),
+    userOf: (openId) => smb?.view()?.userOf(openId),
+  })
   const flushLogs = (): Promise<void> => blob.analytics.flush()
   const closeAll = async (): Promise<void> => {
+    control.letGo()
     await blob.stopCopies()
     await files.beginClose()
     await smb?.close()
@@ -138,6 +202,7 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
     await flushLogs().catch((error: unknown) =>
       log.error('analytics logs could not be written', { error }),
     )
+    await journalFile?.close()
     await store.close()
   }
   const create = (handler: RequestHandler, service: HttpService, route?: Route): Listener => {
@@ -149,6 +214,26 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
   }
   try {
     await createEncryptionScopes(store, settings.accounts.names(), options.encryptionScopes)
+    const handlers = {
+      blob: handlerFor('blob', context, blob, files),
+      queue: handlerFor('queue', context, blob, files),
+      table: handlerFor('table', context, blob, files),
+      file: handlerFor('file', context, blob, files),
+    }
+    const { reset } = resetApi({
+      accounts: settings.accounts,
+      kv: store.kv,
+      filesKv: () => files.source().kv,
+      analytics: blob.analytics,
+    })
+    const seeding = lazySeed({
+      handlers,
+      accounts: settings.accounts,
+      kv: store.kv,
+      wallClock: settings.wallClock ?? Date.now,
+    })
+    const seed = settings.seed ?? options.seed
+    if (seed !== undefined) await seedStart(seeding, seed, reset, log)
     for (const service of services) {
       const place = placeOf(service, options)
       if (service === 'smb') {
@@ -157,8 +242,11 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
         endpoints.push({ service, protocol: 'smb', host: place.host, port })
         continue
       }
-      const handler = handlerFor(service, context, blob, files)
-      const listener = create(handler, service, service === 'file' ? files.route : undefined)
+      const listener = create(
+        handlers[service],
+        service,
+        service === 'file' ? files.route : undefined,
+      )
       if (service === 'blob' || service === 'file') byService[service] = listener
       const { port } = await listen(listener.server, place)
       endpoints.push({ service, protocol: tls ? 'https' : 'http', host: place.host, port })
@@ -177,11 +265,48 @@ export async function runServer(settings: RunSettings): Promise<RunningServer> {
       await sweeping.stop()
       await closeAll()
     }
-    return { endpoints, webPort, store, files, metrics, tls, flushLogs, close }
+    const clock =
+      ownClock === undefined
+        ? databaseClockApi(settings.clock)
+        : clockApi(ownClock, () => sweeping.now())
+    const snapshots = snapshotApi({
+      store,
+      clock: settings.clock,
+      isShared: membership !== undefined,
+      betweenSweeps: (work) => sweeping.between(work),
+      restored: async () => {
+        // Versions of messages may come again, and would look like those before.
+        control.journal?.clear()
+        blob.analytics.forget()
+        await blob.resumeCopies()
+        await files.resumeCopies()
+      },
+    })
+    const states = {
+      reset,
+      seed: async (given: string | Seed) => (await seeding()).seedApi.seed(given),
+      export: async (folder: string) => (await seeding()).seedApi.export(folder),
+    }
+    const parts = partsOf(control, { held, clock, snapshots, states })
+    return {
+      endpoints, webPort, store, files, metrics, held, control, clock, snapshots, ...states, tls,
+      parts, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
+    } // prettier-ignore
   } catch (error) {
     await closeAll()
     throw error
   }
+}
+
+/** The search for races is loaded on demand. */
+function partsOf(
+  { journal, barriers, faults }: Control,
+  others: Pick<ControlParts, 'held' | 'clock' | 'snapshots' | 'states'>,
+): ControlParts {
+  const races = journal && {
+    races: async () => (await import('../control/race/race.ts')).createRaces(journal).races(),
+  }
+  return { journal, barriers, faults, races, ...others }
 }
 
 type FilesParts = Pick<ClusterSettings, 'analytics' | 'copySources' | 'hasSmb' | 'endpoints'> & {
@@ -215,7 +340,7 @@ function handlerFor(
   return lazyHandler(load, (error) => context.log.error('a service failed to load', { error }))
 }
 
-function afterDelay(delayMs: number, then: () => void): () => void {
+function afterDelay(delayMs: number, then: () => unknown): () => void {
   const timer = setTimeout(then, delayMs)
   return () => clearTimeout(timer)
 }
@@ -231,8 +356,14 @@ async function bearerOf({ oauth, oauthIssuer, oauthJwks }: Options) {
   })
 }
 
+async function journalFileOf({ journalFile: path }: Options, log: Log) {
+  if (path === undefined) return undefined
+  const { openJournalFile } = await import('../start/log/journal-file.ts')
+  return openJournalFile(path, (message, error) => log.error(message, { error }))
+}
+
 async function open(settings: RunSettings) {
-  const { options, location, memoryLimitBytes, clock, log, membership } = settings
+  const { options, location, memoryLimitBytes, clock, log, membership, fork } = settings
   const tlsSettings = { options, location, nowMs: Date.now() }
   // A given certificate is checked before anything is written; a generated one needs the data folder.
   const givenTls = options.cert === undefined ? undefined : await loadTls(tlsSettings)
@@ -243,7 +374,10 @@ async function open(settings: RunSettings) {
   }
   const tls: Tls | undefined = givenTls ?? (await loadTls(tlsSettings))
   if (membership !== undefined) return { tls, store: membership.store }
-  const inMemory = memoryLimitBytes === undefined ? {} : { memoryLimitBytes }
+  const inMemory = {
+    ...(memoryLimitBytes !== undefined && { memoryLimitBytes }),
+    ...(fork !== undefined && { forked: fork.store }),
+  }
   const place = location === undefined ? inMemory : { folder: location, pid: process.pid }
   return { tls, store: await openStore(place, clock) }
 }
@@ -255,27 +389,4 @@ function placeOf(service: EndpointName, options: Options): ListenPlace {
 
 function webPlace({ webHost: host, webPort: port }: Options): ListenPlace {
   return { what: 'the static websites', flag: '--webPort', host, port }
-}
-
-function sweepEvery(
-  store: Store,
-  log: Log,
-  flushLogs: () => Promise<void>,
-): { stop(): Promise<void> } {
-  let sweeping = Promise.resolve()
-  const timer = setInterval(() => {
-    sweeping = sweeping
-      .then(() => flushLogs())
-      // A full disk fails the logs, and only the sweep frees space, so go on.
-      .catch((error: unknown) => log.error('analytics logs could not be written', { error }))
-      .then(() => store.sweep())
-      .catch((error: unknown) => log.error('the sweep failed', { error }))
-  }, SWEEP_EVERY_MS)
-  timer.unref()
-  return {
-    stop: () => {
-      clearInterval(timer)
-      return sweeping
-    },
-  }
 }

@@ -18,13 +18,14 @@ export function runSmb(context: RunContext, file: FileService): SmbListener {
 
 /** The state of an SMB server that starts now. */
 export function smbWorld(
-  { options, log, smbUsers, unauthenticated }: RunContext,
+  { options, log, smbUsers, unauthenticated, afterRealTime, control }: RunContext,
   file: FileService,
   reportLogin: SmbWorld['reportLogin'],
 ): SmbWorld {
   const name = hostname().split('.', 1)[0] || 'lazuli'
   return {
     ...file,
+    control,
     users: smbUsers,
     settings: { signing: options.smbSigning, encryption: options.smbEncryption },
     names: { nbName: name.slice(0, 15).toUpperCase(), dnsName: name.toLowerCase(), dnsDomain: '' },
@@ -38,6 +39,7 @@ export function smbWorld(
     creates: new Map(),
     connections: new Set(),
     unauthenticated,
+    afterRealTime,
   }
 }
 

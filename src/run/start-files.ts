@@ -4,6 +4,7 @@ import type { Analytics } from '../rest/blob/log/analytics.ts'
 import type { FileService } from '../rest/file/service.ts'
 import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
 import { startSmb } from '../smb/listen.ts'
+import { viewOfSmb } from '../smb/view.ts'
 import type { LoginReport } from '../smb/session/login-report.ts'
 import { errorReason } from '../start/start-error.ts'
 import { runFile } from './file.ts'
@@ -38,7 +39,9 @@ export async function startFiles(
     if (!(error instanceof StoreUnavailable)) return context.log.error(SMB_FAILED, { error })
     warn(SMB_FAILED, { reason: errorReason(error) })
   }
-  const smb = reportLogin && startSmb({ ...smbWorld(context, service, reportLogin), logFault })
+  const world = reportLogin && { ...smbWorld(context, service, reportLogin), logFault }
+  const smb = world && startSmb(world)
+  const smbView = world && viewOfSmb(world)
   const dropSmb = async (): Promise<void> => smb?.drop()
   const stop = async (): Promise<void> => {
     isStopped = true
@@ -56,7 +59,7 @@ export async function startFiles(
   }
   const acceptSmb: StartedFiles['acceptSmb'] = (socket, client) =>
     smb === undefined ? void socket.destroy() : smb.accept(socket, client)
-  return { handler, service, source, acceptSmb, dropSmb, stopCopies, stop }
+  return { handler, service, source, smbView, acceptSmb, dropSmb, stopCopies, stop }
 }
 
 const SMB_FAILED = 'an SMB request failed'

@@ -15,6 +15,7 @@ export function runTable(context: RunContext, analytics: Analytics): RequestHand
     accounts: context.accounts,
     nameReuseMs: nameReuseMs(context),
     world: () => world(),
+    reportRefusal: (refusal) => context.metrics.refusal('table', refusal),
   }
   const world = worldOf(context, {
     accessPolicy: (request, id) => tableAccessPolicy(service, request, id),

@@ -4,10 +4,16 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { RelayedClient } from '../node/relayed-client.ts'
 import { removeOrphans } from '../storage/file/tree/orphan.ts'
 import { hasPersistentOpens } from '../storage/file/open/persistent-open.ts'
+import { viewOfSmb, type SmbView } from './view.ts'
 import type { SmbWorld } from './world.ts'
 import type { SmbServing } from './connection/serve.ts'
 
-export type SmbListener = { readonly server: Server; close(): Promise<void> }
+export type SmbListener = {
+  readonly server: Server
+  /** Undefined while another node serves the files. */
+  view(): SmbView | undefined
+  close(): Promise<void>
+}
 
 export type SmbServer = {
   /** Resolves when persistent opens from before the start block others again; rejects if they can't be restored. */
@@ -27,8 +33,10 @@ export function createSmbListener(world: SmbWorld): SmbListener {
   const smb = startSmb(world)
   const server = createServer((socket) => smb.accept(socket))
   server.maxConnections = SMB_CONNECTIONS_MAX
+  const view = viewOfSmb(world)
   return {
     server,
+    view: () => view,
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       await smb.drop()

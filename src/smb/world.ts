@@ -3,6 +3,7 @@
 import type { NtlmServerNames } from '../auth/smb/ntlm-message.ts'
 import type { SmbLoginState } from '../auth/smb/smb-login.ts'
 import type { SmbUsers } from '../auth/smb/smb-users.ts'
+import type { Control } from '../control/control.ts'
 import type { ExtentStore } from '../extent/extent.ts'
 import type { UnauthenticatedMemory } from '../memory/unauthenticated-memory.ts'
 import type { Moment } from '../node/moment.ts'
@@ -24,6 +25,7 @@ export type SmbSecuritySettings = {
 
 /** The part of the state that all connections share. */
 export type SmbWorld = {
+  readonly control: Pick<Control, 'watching' | 'journal'>
   readonly kv: FileKv
   readonly extents: ExtentStore
   readonly accounts: Accounts
@@ -36,8 +38,10 @@ export type SmbWorld = {
   newId(): number
   moment(): Moment
   random(lengthBytes: number): Buffer
-  /** Calls `then` after the delay, unless the returned function cancels it. */
-  after(delayMs: number, then: () => void): () => void
+  /** Calls `then` after the delay on the clock of `moment`, unless the returned function cancels it. */
+  readonly after: (delayMs: number, then: () => unknown) => () => void
+  /** The same on the machine's clock, for what protects the server: that clock can't be held. */
+  readonly afterRealTime: (delayMs: number, then: () => unknown) => () => void
   logFault(error: unknown): void
   reportLogin(report: LoginReport): void
   readonly sessions: Map<bigint, Session>

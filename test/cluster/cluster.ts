@@ -11,7 +11,8 @@ import { sweepExtents } from '../../src/extent/sweep/sweep.ts'
 import type { Engine } from '../../src/kv/engine/engine.ts'
 import { openMemoryEngine } from '../../src/kv/engine/memory.ts'
 import type { PostgresEngine } from '../../src/kv/engine/postgres.ts'
-import type { EventKv } from '../../src/kv/kv.ts'
+import { Gate } from '../../src/kv/gate.ts'
+import type { EventKv, Kv } from '../../src/kv/kv.ts'
 import { openKv, versionsOf } from '../../src/kv/runner/runner.ts'
 import { Cluster } from '../../src/node/cluster.ts'
 import type { NodeEndpoint, PeerAddress } from '../../src/node/cluster-node.ts'
@@ -40,6 +41,8 @@ export type TestClusterOptions = RunningTestOptions & {
   readonly engine?: Engine
   /** Opens an engine for each node instead, all on the same database. */
   readonly openEngine?: () => Promise<PostgresEngine>
+  /** By default, the bytes are in memory, and each write makes an extent. */
+  readonly openExtents?: (kv: Kv) => Promise<SweptExtentStore>
   /** What is different for one node. */
   readonly own?: (node: number) => Partial<Membership>
   /** Changes each kv for the files. */
@@ -151,6 +154,7 @@ function openWorld(t: TestContext, options: TestClusterOptions) {
     count: _count,
     engine = openMemoryEngine({ isShared: true }),
     openEngine,
+    openExtents = async (kv) => openMemoryExtents({ kv, clock: Date.now }),
     own = () => ({}),
     expectedLog,
     wrapFilesKv,
@@ -187,7 +191,7 @@ function openWorld(t: TestContext, options: TestClusterOptions) {
       const { openRunner } = await sit(at)
       const kv = openRunner()
       // The nodes of a test share their bytes, as those of a cluster do.
-      extents ??= openMemoryExtents({ kv: openRunner(), clock: Date.now })
+      extents ??= await openExtents(openRunner())
       const slot = { slot: at, slotCount: SLOT_COUNT }
       const moments = await openMoments(kv, Date.now, slot)
       return { kv, moments, store: await storeOf(extents, kv, moments) }
@@ -237,6 +241,8 @@ async function storeOf(
   const hashThreads = new HashThreads(1)
   return {
     kv,
+    gate: new Gate(),
+    kvBehindGate: kv,
     extents,
     hashThreads,
     newId: await openIds(kv),

@@ -1,8 +1,10 @@
 // Three nodes in place of the server of a test: one port per service, whose requests go to the nodes in turn.
 import assert from 'node:assert/strict'
+import { journalApi } from '../../src/control/journal-api.ts'
 import { parseAllowCopyFrom } from '../../src/http/client/copy-source.ts'
 import { startServer, type TestServer } from '../../src/postgres/harness.ts'
 import type { FileService } from '../../src/rest/file/service.ts'
+import { createRaces } from '../../src/control/race/race.ts'
 import type { LazuliServer, ServerOptions } from '../../src/server.ts'
 import { decodeAccountsJson } from '../../src/start/account/account-list.ts'
 import { fixedAccounts } from '../../src/start/account/accounts.ts'
@@ -123,9 +125,14 @@ export async function startNodes(given: ServerOptions = {}): Promise<LazuliServe
     location: _location,
     memoryLimitBytes: _limit,
     host: _host,
+    journal: _journal,
+    adminPort,
+    journal = {},
     ...rest
   } = given
+  assert(clock !== 'held', 'nodes use the time of the database')
   const { accounts, smbUsers, allowCopyFrom = [], ...options } = rest
+  assert(adminPort === undefined && journal !== false, 'each node has its own')
   const cluster = await startCluster(
     {
       ...options,
@@ -154,10 +161,28 @@ export async function startNodes(given: ServerOptions = {}): Promise<LazuliServe
     filePort: file,
     smbPort: smb,
     webPort: home.server.webPort,
+    held: home.server.held,
+    ...createRaces(home.server.control.journal),
+    // Of one node.
+    barriers: home.server.control.barriers,
+    faults: home.server.control.faults,
+    clock: home.server.clock,
+    reset: home.server.reset,
+    snapshots: {
+      ...home.server.snapshots,
+      // Refuses, as all of them do.
+      fork: async (name) => assert.fail(String(await home.server.snapshots.forkStore(name))),
+    },
+    seed: home.server.seed,
+    export: home.server.export,
+    adminUrl: undefined,
+    // That of the node which serves files.
+    journal: journalApi(home.server.parts.journal, 'the journal is off'),
     sweep: async () => {
       for (const { server } of nodes) await server.flushLogs()
       await home.server.store.sweep({ graceMs: 0 })
     },
     close: () => closeAll(cluster),
+    [Symbol.asyncDispose]: () => closeAll(cluster),
   }
 }

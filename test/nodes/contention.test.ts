@@ -30,7 +30,7 @@ describe('three nodes', { skip: SKIP_REASON ?? false }, () => {
 
   after(async () => {
     for (const node of nodes) await node.close()
-    for (const node of nodes) assert.doesNotMatch(node.logged(), /error/)
+    for (const node of nodes) assert.doesNotMatch(node.logged(), / error: /)
   })
 
   /** The client's node. */

@@ -33,7 +33,7 @@ before(async () => {
 after(async () => {
   for (const client of clients) client.close()
   await server.close()
-  assert.doesNotMatch(server.logged(), /error/)
+  assert.doesNotMatch(server.logged(), / error: /)
 })
 
 async function openClient(): Promise<RawClient> {

@@ -35,7 +35,7 @@ export async function openRestAndSmb(): Promise<RestAndSmb> {
     for (const client of clients) client.end()
     await server.close()
     // Clients may be refused, but the server itself must not fail.
-    assert.doesNotMatch(server.logged(), /error/)
+    assert.doesNotMatch(server.logged(), / error: /)
   })
   const smb: RestAndSmb['smb'] = async (terms = {}) => {
     const client = await SmbClient.connect({ port: server.smbPort, share: SHARE_NAME, ...terms })

@@ -62,6 +62,7 @@ export function withSmallSlices(store: SweptExtentStore, kv: Kv): SmallSliceStor
     openBytes: (extent) => store.openBytes(extent),
     seal: (extent) => store.seal(extent),
     sealAbandoned: () => store.sealAbandoned(),
+    pin: (extents) => store.pin(extents),
     isPinned: (extent) => store.isPinned(extent),
     oldestReadMs: () => store.oldestReadMs(),
     remove: (extents) => store.remove(extents),

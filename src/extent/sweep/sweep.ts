@@ -148,7 +148,8 @@ async function lookAt(kv: Kv, store: SweptExtentStore, listed: Listed, pass: Pas
   }
   // Recently written bytes may not be referenced yet.
   if (sealedAtMs > pass.restedAtMs) return see('lookLater')
-  const enoughBytes = record.sizeBytes * pass.liveRatioMin
+  // Compaction would copy the bytes of another store, and free none there.
+  const enoughBytes = record.isShared === true ? 0 : record.sizeBytes * pass.liveRatioMin
   const live = await liveBytes(kv, listed.extent, enoughBytes)
   if (!live.isReferenced) return see('retire')
   return see(live.lengthBytes < enoughBytes ? 'compact' : 'nothing')

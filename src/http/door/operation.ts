@@ -3,6 +3,7 @@
 import type { Identity } from '../../auth/identity.ts'
 import type { Permission } from '../../auth/permission.ts'
 import type { AuthRequest } from '../../auth/request.ts'
+import type { RequestWatch } from '../../control/watch.ts'
 import { invalidQuery, StorageError } from '../../storage/shared/error.ts'
 import type { Body } from '../protocol/body.ts'
 
@@ -41,6 +42,8 @@ export type Call<Service> = {
   readonly request: Request
   readonly identity: Identity
   readonly service: Service
+  /** undefined: nobody watches. */
+  readonly watch?: RequestWatch | undefined
 }
 
 export type Operation<Service> = {

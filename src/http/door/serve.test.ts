@@ -1,6 +1,7 @@
 // CORS rules are read at the same time as the operation runs. Neither may hide the outcome of the other.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createControl } from '../../control/control.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import {
   DEFAULT_SERVICE_PROPERTIES,
@@ -60,6 +61,8 @@ async function answerOf({ run, properties }: Parts): Promise<[number, readonly s
       publicAccess: () => Promise.resolve('blob'),
     }),
     properties,
+    watching: createControl({ clock: Date.now, journal: undefined, decodeHead: parseRequestHead })
+      .watching,
     observe: () => undefined,
     logFault: () => undefined,
   }

@@ -7,6 +7,10 @@ import { authorize } from '../../auth/authorize.ts'
 import type { Identity } from '../../auth/identity.ts'
 import type { ServiceName } from '../../auth/request.ts'
 import type { AuthWorld } from '../../auth/world.ts'
+import { clientName } from '../../control/client.ts'
+import type { Control } from '../../control/control.ts'
+import { ConnectionReset } from '../../control/point.ts'
+import { RequestWatch } from '../../control/watch.ts'
 import type { Accounts } from '../../storage/shared/account.ts'
 import { invalidQuery, StorageError } from '../../storage/shared/error.ts'
 import type {
@@ -21,8 +25,9 @@ import { storageErrorOf, wireCode } from './error.ts'
 import type { FailedRequest } from './error-answer.ts'
 import { errorAt } from './error-versions.ts'
 import type { Exchange, RequestHandler } from '../protocol/exchange.ts'
+import { harmedAnswer, withSlowBody } from './harm.ts'
 import { answerAt } from './header-versions.ts'
-import type { Answer, Operation, OperationTable, Request } from './operation.ts'
+import type { Answer, Call, Operation, OperationTable, Request } from './operation.ts'
 import { parseQuery } from '../protocol/query.ts'
 import type { RequestHead } from '../protocol/request-head.ts'
 import { resolvePath } from './resource-path.ts'
@@ -47,6 +52,7 @@ export type Front<Service> = {
   readonly loose: boolean
   world(): AuthWorld
   properties(account: string): Promise<ServiceProperties>
+  readonly watching: Control['watching']
   observe(report: RequestReport): void
   logFault(error: unknown, requestId: string): void
 }
@@ -56,6 +62,9 @@ export type RequestReport = {
   /** For analytics logs; undefined if the request could not be decoded. */
   readonly request: Request | undefined
   readonly identity: Identity | undefined
+  readonly watch: RequestWatch | undefined
+  readonly head: RequestHead
+  readonly connection: number
   readonly answerHeaders: readonly string[]
   readonly writes: boolean
   readonly requestId: string
@@ -63,6 +72,7 @@ export type RequestReport = {
   readonly url: string
   readonly httpVersion: string
   readonly remoteAddress: string
+  /** 0: the client got no answer. */
   readonly status: number
   readonly errorCode: string | undefined
   readonly requestBytes: number
@@ -86,6 +96,7 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
   let identity: Identity | undefined
   let errorCode: string | undefined
   let isRunning = false
+  let watch: RequestWatch | undefined
   let properties: Promise<ServiceProperties> | undefined
   try {
     request = decodeRequest(front, exchange, requestId)
@@ -95,12 +106,15 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
       answer = preflightAnswer(cors, request.headers)
     } else {
       operation = front.table.find(request)
+      watch = watchOf(front, exchange, request, operation)
+      if (watch?.isArmed === true) await watch.reach('received')
       const world = front.world()
       // No `await` on a value that is there already: it would cost a turn of the microtask queue.
       const authenticating = authenticate(request, world)
       identity = authenticating instanceof Promise ? await authenticating : authenticating
       const authorizing = authorize(identity, operation.permission, request, world)
       if (authorizing !== undefined) await authorizing
+      if (watch?.isArmed === true) await watch.reach('authorized')
       isRunning = true
       exchange.admit(identity.kind !== 'anonymous')
       // Started together with a read, so that a database can answer both at once. A write may change the rules.
@@ -108,41 +122,50 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
         properties = front.properties(request.account)
         properties.catch(ignore)
       }
-      answer = await runOperation(front, operation, request, identity)
+      answer = await runOperation(front, operation, { request, identity, watch })
     }
     if (mayNeedCors(request)) {
       const { cors } = await (properties ?? front.properties(request.account))
       answer = withCors(cors, request, answer)
     }
   } catch (error) {
-    if (error instanceof ClientGone || exchange.gone) {
+    if (error instanceof ClientGone || error instanceof ConnectionReset || exchange.gone) {
       exchange.drop()
-      return
-    }
-    const thrown = storageErrorOf(error) ?? new StorageError('InternalError')
-    const known = errorAt(thrown, request?.version)
-    if (known.code === 'InternalError') front.logFault(error, requestId)
-    errorCode = wireCode(known.code)
-    answer = front.errorAnswer(known, {
-      service: front.name,
-      method: exchange.head.method,
-      requestId,
-      nowMs: Date.now(),
-      isRunning,
-      operation: operation?.name,
-      request,
-    })
-    if (request !== undefined && mayNeedCors(request)) {
-      answer = await corsOfError(front, request, answer, properties)
+      answer = NO_ANSWER
+      errorCode = error instanceof ConnectionReset ? 'ConnectionReset' : 'ClientGone'
+    } else {
+      const thrown = storageErrorOf(error) ?? new StorageError('InternalError')
+      const known = errorAt(thrown, request?.version)
+      // A fault that was asked for is no bug.
+      if (known.code === 'InternalError' && thrown !== error) front.logFault(error, requestId)
+      errorCode = wireCode(known.code)
+      answer = front.errorAnswer(known, {
+        service: front.name,
+        method: exchange.head.method,
+        requestId,
+        nowMs: Date.now(),
+        isRunning,
+        operation: operation?.name,
+        request,
+      })
+      if (request !== undefined && mayNeedCors(request)) {
+        answer = await corsOfError(front, request, answer, properties)
+      }
     }
   }
   const { head } = exchange
-  const sent = respond(exchange, answer, commonHeaders(front, head, request, requestId))
-  const responseBytes = typeof sent === 'number' ? sent : await sent
+  const common = commonHeaders(front, head, request, requestId)
+  const harmed = watch?.harm === undefined ? answer : harmedAnswer(exchange, answer, watch.harm)
+  const isAnswered = harmed !== undefined && answer !== NO_ANSWER
+  const sent = isAnswered ? respond(exchange, harmed, common) : 0
+  const responseBytes = typeof sent === 'number' ? sent : await orEnd(sent, watch)
   front.observe({
     operation: operation?.name ?? (request?.method === 'OPTIONS' ? 'Preflight' : 'Unknown'),
     request,
     identity,
+    watch,
+    head,
+    connection: exchange.connection,
     answerHeaders: answer.headers,
     writes: operation?.writes ?? false,
     requestId,
@@ -156,16 +179,60 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
     responseBytes,
     durationMs: performance.now() - startedMs,
   })
+  if (watch?.isArmed === true && answer !== NO_ANSWER) await watch.reach('answered')
+  watch?.end()
+}
+
+/** The client has left, or a fault ends its connection. */
+const NO_ANSWER: Answer = { status: 0, headers: [] }
+
+/** A request whose answer fails is over, too. */
+function orEnd(sent: Promise<number>, watch: RequestWatch | undefined): Promise<number> {
+  if (watch === undefined) return sent
+  return sent.catch((error: unknown) => {
+    watch.end()
+    throw error
+  })
+}
+
+function watchOf<Service>(
+  { watching, name: service }: Front<Service>,
+  exchange: Exchange,
+  { account, path, headers }: Request,
+  { name: operation }: Operation<Service>,
+): RequestWatch | undefined {
+  const { points, clientBy, isAlwaysOn } = watching
+  if (!isAlwaysOn && !points.isArmed) return undefined
+  return new RequestWatch(points, watching.clock(), () => {
+    const { head, remoteAddress: address, connection } = exchange
+    return {
+      service,
+      operation,
+      account,
+      path: `/${path.join('/')}`,
+      client: clientName({ headers, address, connection }, clientBy),
+      clientRequestId: headerOf(head, 'x-ms-client-request-id'),
+      whenGone: (listener) => exchange.whenLeft(listener),
+    }
+  })
+}
+
+function headerOf({ headers }: RequestHead, name: string): string | undefined {
+  const value = headers[name]
+  return typeof value === 'string' ? value : undefined
 }
 
 /** Whoever awaits the promise sees its rejection; if the operation fails first, nobody does. */
 function ignore(): void {}
 
+type Watched = Pick<Call<unknown>, 'request' | 'identity'> & {
+  readonly watch: RequestWatch | undefined
+}
+
 async function runOperation<Service>(
   front: Front<Service>,
   operation: Operation<Service>,
-  request: Request,
-  identity: Identity,
+  { request, identity, watch }: Watched,
 ): Promise<Answer> {
   if (operation.writes && request.secondary) {
     const message = 'Write operations are not allowed.'
@@ -173,7 +240,9 @@ async function runOperation<Service>(
   }
   checkBodyLength(operation, request)
   const limitMs = timeoutMs(request)
-  const running = operation.run({ request, identity, service: front.service })
+  const service = watch === undefined ? front.service : watch.over(front.service)
+  const harmed = watch?.harm === undefined ? request : withSlowBody(request, watch.harm)
+  const running = operation.run({ request: harmed, identity, service, watch })
   const answer = await (limitMs === undefined ? running : withinTimeout(running, limitMs))
   return answerAt(answer, operation.name, request.version)
 }

@@ -10,8 +10,9 @@ import {
 } from '../../memory/unauthenticated-memory.ts'
 import type { RelayedClient } from '../../node/relayed-client.ts'
 import { IncomingBody, type BodySource } from './body.ts'
-import type { Exchange, RequestHandler } from './exchange.ts'
+import type { RequestHandler } from './exchange.ts'
 import { HeldBytes } from './held-bytes.ts'
+import { HttpExchange, type ExchangeLine } from './http-exchange.ts'
 import { parseRequestHead, Refusal, type RefusalStatus, type RequestHead } from './request-head.ts'
 import {
   CLOSE,
@@ -60,10 +61,13 @@ const LINGER_MS = 2_000
 const BODY_MS_PER_MIB = 600_000
 const MIB = 1 << 20
 
-export class HttpConnection implements BodySource, MemoryHolder {
+let connectionCount = 0
+
+export class HttpConnection implements BodySource, MemoryHolder, ExchangeLine {
   readonly #socket: Socket
   readonly #port: Port
   readonly #keepAlive: string
+  readonly number = ++connectionCount
   readonly remoteAddress: string
   readonly secure: boolean
   readonly onLoopback: boolean
@@ -117,6 +121,10 @@ export class HttpConnection implements BodySource, MemoryHolder {
 
   get gone(): boolean {
     return this.#socket.destroyed
+  }
+
+  get hasLeft(): boolean {
+    return this.gone || this.#peerEnded
   }
 
   drop(): void {
@@ -365,6 +373,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
   /** The client has finished sending, but may still read. */
   #peerEnd(): void {
     this.#peerEnded = true
+    this.#exchange?.leave()
     if (this.#bodyBytesLeft > 0) this.#body?.fail()
     if (this.#exchange === undefined && !this.#ending) {
       if (this.#bodyBytesLeft > 0) this.#end()
@@ -388,65 +397,7 @@ export class HttpConnection implements BodySource, MemoryHolder {
     this.#drained?.()
     this.#onGone?.()
     this.#onGone = undefined
-  }
-}
-
-/** One request on a connection, with a head and a body of its own. */
-class HttpExchange implements Exchange {
-  readonly head: RequestHead
-  readonly body: IncomingBody
-  readonly secure: boolean
-  readonly remoteAddress: string
-  readonly onLoopback: boolean
-  readonly #connection: HttpConnection
-
-  constructor(connection: HttpConnection, port: Port, head: RequestHead, body: IncomingBody) {
-    this.#connection = connection
-    this.head = head
-    this.body = body
-    this.secure = port.secure
-    this.remoteAddress = connection.remoteAddress
-    this.onLoopback = port.onLoopback
-  }
-
-  get gone(): boolean {
-    return this.#connection.gone
-  }
-
-  whenGone(listener: () => void): void {
-    this.#connection.whenGone(listener)
-  }
-
-  drop(): void {
-    this.#connection.drop()
-  }
-
-  admit(hasAuthenticated: boolean): void {
-    this.#connection.admit(hasAuthenticated)
-  }
-
-  makeLast(): void {
-    this.#connection.makeLast()
-  }
-
-  answer(status: number, lists: HeaderLists, bytes?: Uint8Array): void {
-    this.#connection.answer(status, lists, bytes)
-  }
-
-  begin(status: number, lists: HeaderLists, ending?: { readonly isLast: boolean }): void {
-    this.#connection.begin(status, lists, ending?.isLast === true)
-  }
-
-  write(bytes: Uint8Array, done?: () => void): boolean {
-    return this.#connection.write(bytes, done)
-  }
-
-  drained(): Promise<void> {
-    return this.#connection.drained()
-  }
-
-  end(): void {
-    this.#connection.end()
+    this.#exchange?.leave()
   }
 }
 

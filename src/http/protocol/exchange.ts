@@ -8,12 +8,19 @@ export type Exchange = {
   readonly body: Body
   readonly secure: boolean
   readonly remoteAddress: string
+  /** A number of its own for each connection of this process. */
+  readonly connection: number
   /** Only this machine can reach the port. */
   readonly onLoopback: boolean
   /** The client has disconnected: there is nobody to answer. */
   readonly gone: boolean
   /** Called if the client disconnects before the answer has ended. */
   whenGone(listener: () => void): void
+  /**
+   * Called if the client disconnects or closes its side of the connection before the answer has ended. Most clients that do
+   * this have given up, and no other sign of it arrives while nothing is sent to them.
+   */
+  whenLeft(listener: () => void): void
   /** Ends the connection without an answer, or in the middle of one. */
   drop(): void
   /** The request is authorized: until then, the memory that it takes is counted (unauthenticated-memory.ts). */

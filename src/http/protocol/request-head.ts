@@ -12,6 +12,8 @@ export type RequestHead = {
   readonly headers: IncomingHttpHeaders
   /** Name, value, name, value …, in the case and order sent. */
   readonly rawHeaders: readonly string[]
+  /** All of this as sent. */
+  readonly text: string
   /** The client will send another request on this connection. */
   readonly keepAlive: boolean
   /** The client waits for `100 Continue` before it sends the body. */
@@ -60,6 +62,7 @@ export function parseRequestHead(text: string): RequestHead {
     httpVersion,
     headers,
     rawHeaders,
+    text,
     keepAlive: staysOpen(connection, httpVersion),
     expectsContinue: isContinueExpected(expect, httpVersion),
     lengthBytes,

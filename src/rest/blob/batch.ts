@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { authenticate } from '../../auth/authenticate.ts'
 import { authorize } from '../../auth/authorize.ts'
 import type { Body } from '../../http/protocol/body.ts'
-import { encodeErrorXml, errorHeaders, storageErrorOf } from '../../http/door/error.ts'
+import { encodeErrorXml, errorHeaders, storageErrorOf, wireCode } from '../../http/door/error.ts'
 import { serviceError } from '../../http/door/error-answer.ts'
 import { answerAt } from '../../http/door/header-versions.ts'
 import { optionalHeader } from '../../http/protocol/header.ts'
@@ -122,8 +122,14 @@ const NO_BODY: Body = {
 }
 
 async function runPart(call: BlobCall, part: Part): Promise<MultipartSource> {
-  const { request, contentId } = part
-  const answer = await answerOf(call, part)
+  const { request, contentId, operation } = part
+  const watch = call.watch?.part()
+  const service = watch === undefined ? call.service : watch.over(call.service)
+  const answer = await answerOf({ ...call, service }, part)
+  const { status, errorCode } = answer
+  const notes = watch?.takeNotes() ?? []
+  const { path, requestId } = request
+  call.watch?.endPart({ operation: operation.name, path, requestId, status, errorCode, notes })
   const { reason = reasonOf(answer.status) } = answer
   const headers = [...answer.headers, 'x-ms-request-id', request.requestId]
   headers.push('x-ms-version', request.version)
@@ -140,7 +146,7 @@ async function runPart(call: BlobCall, part: Part): Promise<MultipartSource> {
 }
 
 /** The status line of a failed part contains the error's message. */
-type PartAnswer = Answer & { readonly reason?: string }
+type PartAnswer = Answer & { readonly reason?: string; readonly errorCode?: string }
 
 async function answerOf({ service }: BlobCall, { request, operation }: Part): Promise<PartAnswer> {
   const world = service.world()
@@ -153,13 +159,17 @@ async function answerOf({ service }: BlobCall, { request, operation }: Part): Pr
     const known = storageErrorOf(error)
     if (known === undefined) throw error
     const sent = serviceError(known, { service: 'blob', operation: operation.name, request })
+    const { status } = sent
+    const errorCode = wireCode(sent.code)
+    service.reportRefusal?.({ operation: operation.name, status, errorCode })
     const headers = Object.entries(errorHeaders(sent)).flat()
     headers.push('Content-Type', 'application/xml')
     const body = encodeErrorXml(sent, request.requestId, world.wallNowMs)
     return {
-      status: sent.status,
+      status,
       headers,
       body,
+      errorCode,
       reason: sent.message.replaceAll(/[^\x20-\x7e]/g, '?'),
     }
   }

@@ -10,12 +10,14 @@ import type { QueryThreads } from '../../query/run/query-threads.ts'
 import { invalidQuery, StorageError } from '../../storage/shared/error.ts'
 import { checkBlobName, checkContainerName } from '../../storage/shared/name.ts'
 import type { CopyJobQueue } from '../shared/copy/copy-jobs.ts'
-import type { ContentService } from '../shared/service.ts'
+import type { ContentService, ReportRefusal } from '../shared/service.ts'
 import { decodeSnapshotTime } from '../shared/snapshot-time.ts'
 
 export type BlobService = ContentService & {
   readonly queryThreads: QueryThreads
   readonly copyJobs: CopyJobQueue<CopyPlace>
+  /** For the parts of a batch. */
+  readonly reportRefusal?: ReportRefusal
 }
 
 export type BlobCall = Call<BlobService>

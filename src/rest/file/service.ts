@@ -14,8 +14,8 @@ import { decodeSnapshotTime } from '../shared/snapshot-time.ts'
 export type FileService = Omit<ContentService, 'kv'> & {
   readonly kv: FileKv
   readonly copyJobs: CopyJobQueue<FileCopyPlace>
-  /** A timer; returns a function that cancels it. Tests replace it. */
-  after(delayMs: number, then: () => void): () => void
+  /** A timer on the clock of `moment`; returns a function that cancels it. Tests replace it. */
+  readonly after: (delayMs: number, then: () => unknown) => () => void
 }
 
 export type FileCall = Call<FileService>

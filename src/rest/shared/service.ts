@@ -28,7 +28,16 @@ export type AccountService = {
   /** How long a deleted name stays taken; 0: it is free at once. */
   readonly nameReuseMs: number
   moment(): Moment
+  /** For requests within a request: the parts of a batch, the source of a rename. */
+  world(): AuthWorld
 }
+
+/** An error inside a batch whose own answer is 202, for metrics. */
+export type ReportRefusal = (refusal: {
+  readonly operation: string
+  readonly status: number
+  readonly errorCode: string
+}) => void
 
 /** What operations on the bytes of blobs and files need. */
 export type ContentService = AccountService & {
@@ -36,8 +45,6 @@ export type ContentService = AccountService & {
   readonly recycle: ExtentStore['recycle']
   readonly hashThreads: HashThreads
   newId(): number
-  /** For requests within a request: the parts of a batch, the source of a rename. */
-  world(): AuthWorld
   readonly copySources: CopySources
 }
 
@@ -122,7 +129,7 @@ async function runGetUserDelegationKey(call: ServiceCall): Promise<Answer> {
       service: SERVICE_LETTERS[request.service],
       version: request.version,
     },
-    service.moment().nowMs,
+    service.world().nowMs,
   )
   return { status: 200, headers: XML, body: encodeUserDelegationKey(key) }
 }

@@ -3,7 +3,7 @@
 // A malformed batch is refused; an error in one of its parts is reported inside the answer.
 import { randomUUID } from 'node:crypto'
 import { authorize } from '../../auth/authorize.ts'
-import { storageErrorOf } from '../../http/door/error.ts'
+import { storageErrorOf, wireCode } from '../../http/door/error.ts'
 import { optionalHeader } from '../../http/protocol/header.ts'
 import {
   encodeHttpResponsePart,
@@ -28,6 +28,9 @@ import { requestedTable, sasTableOf, type TableCall, type TableService } from '.
 import { checkWritable, decodeWrite, TABLE_BYTES_MAX, writeAnswer } from './write.ts'
 
 type Operations = OperationTable<TableService>
+
+/** Its name in the API table. */
+const BATCH = 'Entity Group Transaction'
 
 export async function runEntityGroupTransaction(
   call: TableCall,
@@ -158,9 +161,13 @@ async function errorAnswer(call: TableCall, part: BatchPart, error: unknown): Pr
   const inner = { ...call, request: part.request }
   const known = storageErrorOf(await heldError(inner, requestedTable, error))
   if (known === undefined) throw error
+  const { status } = known
+  const errorCode = wireCode(known.code)
+  service.reportRefusal?.({ operation: BATCH, status, errorCode })
+  call.watch?.refuse({ status, errorCode })
   const body = encodeErrorJson(known, request.requestId, service.world().wallNowMs)
   const headers = odataErrorHeaders(known, part.request.method)
-  return { status: known.status, headers, body }
+  return { status, headers, body }
 }
 
 const PART_HEADERS = ['Content-Type', 'application/http', 'Content-Transfer-Encoding', 'binary']

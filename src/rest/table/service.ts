@@ -5,13 +5,15 @@ import type { Call, Request } from '../../http/door/operation.ts'
 import type { ReusedName } from '../../storage/shared/held-name.ts'
 import type { TableAddress } from '../../storage/table/table.ts'
 import { reusedName } from '../shared/held-name.ts'
-import type { AccountService } from '../shared/service.ts'
+import type { AccountService, ReportRefusal } from '../shared/service.ts'
 import { isTables, namedTable, tableAddress } from './address.ts'
 
 export type TableService = AccountService & {
   newId(): number
   /** Authorizes the parts of a batch, one by one. */
   world(): AuthWorld
+  /** For the parts of a batch. */
+  readonly reportRefusal?: ReportRefusal
 }
 
 export type TableCall = Call<TableService>

@@ -149,7 +149,7 @@ class SmbConnection implements Connection {
   }
 
   #scheduleIdleCheck(): void {
-    this.#cancelIdleCheck = this.#world.after(IDLE_CHECK_MS, () => {
+    this.#cancelIdleCheck = this.#world.afterRealTime(IDLE_CHECK_MS, () => {
       const { writableLength, bytesWritten } = this.#socket
       const isIdle =
         this.sessions.size === 0 || (writableLength > 0 && bytesWritten === this.#sentBytes)
@@ -305,7 +305,7 @@ class SmbConnection implements Connection {
     sealedBy: Session | undefined,
   ): void {
     this.delayedCount += 1
-    const cancel = this.#world.after(delayMs, () => {
+    const cancel = this.#world.afterRealTime(delayMs, () => {
       this.#cancelDelays.delete(cancel)
       this.delayedCount -= 1
       this.#send(messages, sealedBy)

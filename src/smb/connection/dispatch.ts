@@ -1,11 +1,13 @@
 // Runs one message: finds its command, checks its signature, finds its session and tree, and encodes errors.
 import { StoreUnavailable } from '../../kv/engine/unavailable.ts'
+import { ConnectionReset } from '../../control/point.ts'
 import { COMMANDS } from '../command/commands.ts'
 import type { Chain, SmbCommand, SmbReply } from '../call.ts'
 import type { Connection, Session, SmbWorld, Tree } from '../world.ts'
 import { DIALECT } from '../session/dialect.ts'
 import { createSigner, isSigned, type Signer } from '../session/sign.ts'
 import { DropConnection, SmbError, smbErrorOf } from '../smb-error.ts'
+import { runWatched } from './watch.ts'
 import { COMMAND, HEADER_FLAG, type Smb2Header } from '../wire/header.ts'
 import { errorBody, type NtStatusName } from '../wire/status.ts'
 
@@ -41,11 +43,12 @@ export async function dispatch(incoming: Incoming): Promise<Outgoing> {
     const tree = findTree(incoming, command, session)
     chain.isLost = false
     if (chain.isRelated && chain.failed !== undefined) throw new SmbError(chain.failed)
-    const reply = await command.run({ ...incoming, session, tree })
+    const reply = await runWatched(command, { ...incoming, session, tree })
     endPart(chain, reply)
     return { status: 'SUCCESS', ...(signer && { signer }), ...reply }
   } catch (error) {
     if (error instanceof DropConnection) throw error
+    if (error instanceof ConnectionReset) throw new DropConnection('a fault was asked for')
     // The client connects again, here or through another node, and repeats what it may repeat.
     if (error instanceof StoreUnavailable) throw new DropConnection('the store is unavailable')
     const refusal = smbErrorOf(error)

@@ -16,7 +16,8 @@ export type SmbServing = {
 /** Restores persistent opens before it serves any client; fails if it can't. */
 export async function startServing(shared: SmbWorld): Promise<SmbServing> {
   const timers = scopeTimers(shared)
-  const world: SmbWorld = { ...shared, after: timers.after }
+  const { after, afterRealTime } = timers
+  const world: SmbWorld = { ...shared, after, afterRealTime }
   const stopWatching = watchForcedCloses(world)
   const stopBreaks = startBreaks(world)
   const stop = (): void => {

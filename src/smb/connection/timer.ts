@@ -2,25 +2,30 @@
 // process alive.
 import type { SmbWorld } from '../world.ts'
 
-export function scopeTimers({ after }: Pick<SmbWorld, 'after'>): {
-  readonly after: SmbWorld['after']
+type Timers = Pick<SmbWorld, 'after' | 'afterRealTime'>
+
+export function scopeTimers(world: Timers): Timers & {
   stop(): void
 } {
   const running = new Set<() => void>()
   let isStopped = false
-  return {
-    after: (delayMs, then) => {
+  const scoped =
+    (after: SmbWorld['after']): SmbWorld['after'] =>
+    (delayMs, then) => {
       if (isStopped) return () => {}
       const cancel = after(delayMs, () => {
         running.delete(cancel)
-        then()
+        return then()
       })
       running.add(cancel)
       return () => {
         running.delete(cancel)
         cancel()
       }
-    },
+    }
+  return {
+    after: scoped(world.after),
+    afterRealTime: scoped(world.afterRealTime),
     stop: () => {
       isStopped = true
       for (const cancel of running) cancel()

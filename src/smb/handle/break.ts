@@ -28,7 +28,7 @@ export function startBreaks(world: SmbWorld): () => void {
     if (isAcknowledged(event.from)) {
       const cancel = world.after(ACKNOWLEDGE_MS_MAX, () => {
         timers.delete(event.holder)
-        force(world, event).catch((error: unknown) => world.logFault(error))
+        return force(world, event).catch((error: unknown) => world.logFault(error))
       })
       timers.set(event.holder, cancel)
     }

@@ -25,7 +25,7 @@ export async function closeHandle(world: SmbWorld, handle: Handle): Promise<void
 
 /** Otherwise the open would block others for as long as this server runs. */
 function closeLater(world: SmbWorld, address: ShareAddress | undefined, open: FileOpen): void {
-  world.after(RETRY_MS, () => {
+  world.afterRealTime(RETRY_MS, () => {
     const moment = world.moment()
     world.kv
       .write((tx) => closeRecord(tx, address, open, moment))

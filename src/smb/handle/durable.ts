@@ -133,7 +133,7 @@ export function waitForClient(
 ): void {
   const { durable } = handle
   if (durable === undefined) return
-  durable.cancelTimer = world.after(durable.timeoutMs, () => {
-    closeLater(handle).catch((error: unknown) => world.logFault(error))
-  })
+  durable.cancelTimer = world.after(durable.timeoutMs, () =>
+    closeLater(handle).catch((error: unknown) => world.logFault(error)),
+  )
 }

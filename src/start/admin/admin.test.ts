@@ -17,6 +17,8 @@ const SETTINGS: AdminSettings = {
   metrics: { expose: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'm 1\n' }) },
   nodes: () => [],
   caPem: undefined,
+  parts: {},
+  access: { control: undefined, token: undefined },
   report: (message) => reports.push(message),
 }
 
@@ -47,7 +49,11 @@ const ANSWERS: readonly [string, string, string][] = [
   ['GET', '/health/ready?x=1', '200 ready'],
   ['GET', '/metrics', '200 m 1'],
   ['POST', '/metrics', '405 Only GET and HEAD are allowed.'],
-  ['GET', '/', '404 Not found. Available: /health/live /health/ready /metrics /api/nodes /ca.pem'],
+  [
+    'GET',
+    '/',
+    '404 Not found. Available: /health/live /health/ready /metrics /api/nodes /ca.pem /api/openapi.json',
+  ],
   ['GET', '/api/nodes', '200 {"nodes":[]}'],
   ['GET', '/ca.pem', '404 There is no CA: the server was started without --https auto.'],
 ]

@@ -1,5 +1,7 @@
-// The admin port: health checks, metrics, the nodes of a cluster and the CA certificate. It has no authentication, so it listens on loopback by
-// default, reveals nothing about the data, and only answers GET and HEAD.
+// The admin port: health checks, metrics, the nodes of a cluster, the CA certificate, and the API that shows and steers the
+// server (api/). Only the API has an authentication; the rest reveals nothing about the data and only answers GET and HEAD.
+import { randomBytes } from 'node:crypto'
+import { isLoopbackAddress } from '../../auth/remote-address.ts'
 import type { HostRule } from '../../http/protocol/allowed-host.ts'
 import type { Exchange } from '../../http/protocol/exchange.ts'
 import { createListener, LISTENER_LIMITS } from '../../http/protocol/listener.ts'
@@ -7,10 +9,16 @@ import type { RequestHead } from '../../http/protocol/request-head.ts'
 import type { ListedNode } from '../../node/node-list.ts'
 import { urlOf } from '../host.ts'
 import { checkCanListen, listenOrMove } from '../listen.ts'
+import type { AccessSettings } from './api/access.ts'
+import type { ApiHandler } from './api/handler.ts'
+import type { ControlParts } from './api/parts.ts'
 import type { Metrics } from './metrics.ts'
 
 const CONNECTIONS_MAX = 256
-const LIMITS = { ...LISTENER_LIMITS, headersMs: 10_000, silenceMs: 10_000 }
+/** A request may wait for a minute, for a barrier. */
+const LIMITS = { ...LISTENER_LIMITS, headersMs: 10_000 }
+const HEARTBEAT_MS = 15_000
+const TOKEN_BYTES = 24
 
 export type AdminSettings = {
   readonly host: string
@@ -26,11 +34,20 @@ export type AdminSettings = {
   readonly nodes: () => readonly ListedNode[]
   /** The CA of `--https auto`. */
   readonly caPem: string | undefined
+  /** What the API shows and steers. */
+  readonly parts: ControlParts
+  readonly access: Pick<AccessSettings, 'control' | 'token'>
+  readonly heartbeatMs?: number
   /** Called for internal errors. */
   readonly report: (message: string, error: unknown) => void
 }
 
-export type Admin = { readonly url: string; close(): Promise<void> }
+export type Admin = {
+  readonly url: string
+  /** The token that was made for this run, if the API needs it. */
+  readonly generatedToken: string | undefined
+  close(): Promise<void>
+}
 
 type Answer = { readonly status: number; readonly contentType: string; readonly text: string }
 
@@ -61,15 +78,39 @@ function caAnswer(caPem: string | undefined): Answer {
 }
 
 export async function startAdmin(settings: AdminSettings): Promise<Admin> {
+  const { control, token } = settings.access
+  const generatedToken =
+    control === true && token === undefined
+      ? randomBytes(TOKEN_BYTES).toString('base64url')
+      : undefined
+  const api = lazyApi(settings, generatedToken)
   const handler = {
-    handle: (exchange: Exchange) => answer(settings, exchange),
+    handle: (exchange: Exchange) => answer(settings, api, exchange),
     logFault: (error: unknown) => settings.report('admin request failed', error),
   }
   const { server, abort } = createListener(handler, LIMITS, undefined)
   server.maxConnections = CONNECTIONS_MAX
   const place = { ...ADMIN_PORT, ...settings }
-  const { port } = await listenOrMove(server, place, settings.portMayMove)
-  return { url: urlOf('http', settings.host, port), close: abort }
+  const { port, address } = await listenOrMove(server, place, settings.portMayMove)
+  return {
+    url: urlOf('http', settings.host, port),
+    generatedToken: isLoopbackAddress(address) ? undefined : generatedToken,
+    close: abort,
+  }
+}
+
+/** Loaded on demand: few servers get such a request. */
+function lazyApi(settings: AdminSettings, generatedToken: string | undefined): ApiHandler {
+  const { parts, access, heartbeatMs = HEARTBEAT_MS, report } = settings
+  let loading: Promise<ApiHandler> | undefined
+  return async (exchange) => {
+    loading ??= import('./api/handler.ts').then(({ apiHandler }) =>
+      apiHandler({ parts, access: { ...access, generatedToken }, heartbeatMs, report }),
+    )
+    await (
+      await loading
+    )(exchange)
+  }
 }
 
 type AdminPlace = Pick<AdminSettings, 'host' | 'port' | 'portMayMove'>
@@ -81,7 +122,18 @@ export async function checkAdminPort({ host, port, portMayMove }: AdminPlace): P
 
 const ADMIN_PORT = { what: 'the admin port', flag: '--adminPort' }
 
-async function answer(settings: AdminSettings, exchange: Exchange): Promise<void> {
+async function answer(settings: AdminSettings, api: ApiHandler, exchange: Exchange): Promise<void> {
+  const { headers, target } = exchange.head
+  if (
+    target.startsWith('/api/') &&
+    !ROUTES.has(pathOf(target)) &&
+    settings.acceptsHost(headers.host)
+  )
+    return api(exchange)
+  await answerPlainly(settings, exchange)
+}
+
+async function answerPlainly(settings: AdminSettings, exchange: Exchange): Promise<void> {
   const { status, contentType, text } = await answerOf(settings, exchange.head)
   const bytes = Buffer.from(text)
   const headers = ['Content-Type', contentType, 'Content-Length', String(bytes.length)]
@@ -94,10 +146,10 @@ async function answerOf(settings: AdminSettings, request: RequestHead): Promise<
   if (!settings.acceptsHost(request.headers.host)) {
     return plain(400, 'This host name is not allowed. Add it to --allowedHosts.')
   }
-  const path = request.target.split('?', 1)[0] ?? ''
+  const path = pathOf(request.target)
   const route = ROUTES.get(path)
   if (route === undefined)
-    return plain(404, `Not found. Available: ${[...ROUTES.keys()].join(' ')}`)
+    return plain(404, `Not found. Available: ${[...ROUTES.keys()].join(' ')} /api/openapi.json`)
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return plain(405, 'Only GET and HEAD are allowed.')
   try {
@@ -106,4 +158,8 @@ async function answerOf(settings: AdminSettings, request: RequestHead): Promise<
     settings.report(`admin request ${path} failed`, error)
     return plain(500, 'Internal error.')
   }
+}
+
+function pathOf(target: string): string {
+  return target.split('?', 1)[0] ?? ''
 }

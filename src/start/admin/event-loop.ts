@@ -15,7 +15,10 @@ export type LagLimits = {
 
 const LIMITS: LagLimits = { warnFromMs: 250, warnEveryMs: 10_000 }
 
-export type EventLoopWatch = { readonly gauge: Gauge; stop(): void }
+export type EventLoopWatch = {
+  readonly gauge: Omit<Gauge, 'read'> & { readonly read: () => number }
+  stop(): void
+}
 
 /** A gauge, and a warning in the log when the lag is long. */
 export function watchEventLoop(log: Pick<Log, 'warn'>): EventLoopWatch {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { conflictKind, createMetrics, type RequestOutcome } from './metrics.ts'
+import { createMetrics, type RequestOutcome } from './metrics.ts'
 
 const OK: RequestOutcome = {
   status: 200,
@@ -8,23 +8,6 @@ const OK: RequestOutcome = {
   durationMs: 0.3,
   requestBytes: 0,
   responseBytes: 4096,
-}
-
-const KINDS: readonly [number, string | undefined, string | undefined][] = [
-  [200, undefined, undefined],
-  [404, 'BlobNotFound', undefined],
-  [409, 'BlobAlreadyExists', '409'],
-  [409, 'LeaseAlreadyPresent', 'lease'],
-  [412, 'LeaseIdMissing', 'lease'],
-  [412, 'ConditionNotMet', '412'],
-  [412, undefined, '412'],
-  [409, 'SharingViolation', 'share violation'],
-]
-
-for (const [status, code, kind] of KINDS) {
-  test(`${status} ${code} is a conflict of kind ${kind}`, () => {
-    assert.equal(conflictKind(status, code), kind)
-  })
 }
 
 async function exposed(
@@ -87,15 +70,73 @@ test('requests, durations, bytes and conflicts are counted by operation', async 
     `lazuli_request_duration_seconds_sum{${get}} 60.00055`,
     `lazuli_request_bytes_total{${put}} 100`,
     `lazuli_response_bytes_total{${get}} 12288`,
-    `lazuli_conflicts_total{${put},kind="lease"} 1`,
-    `lazuli_conflicts_total{${put},kind="412"} 1`,
-    `lazuli_conflicts_total{${get},kind="409"} 0`,
+    `lazuli_conflicts_total{${put},code="LeaseIdMissing"} 1`,
+    `lazuli_conflicts_total{${put},code="ConditionNotMet"} 1`,
     '# TYPE lazuli_store_bytes gauge',
     'lazuli_store_bytes{part="records"} 10',
     'lazuli_store_bytes{part="extents"} 7',
   ]) {
     assert(lines.includes(line), `${line}\nis not in\n${lines.join('\n')}`)
   }
+})
+
+const REFUSALS: readonly [number, string, boolean][] = [
+  [404, 'BlobNotFound', false],
+  [409, 'BlobAlreadyExists', true],
+  [409, 'SharingViolation', true],
+  [412, 'ConditionNotMet', true],
+  [404, 'MessageNotFound', true],
+  [400, 'PopReceiptMismatch', true],
+  [400, 'InvalidHeaderValue', false],
+]
+
+for (const [status, errorCode, isConflict] of REFUSALS) {
+  test(`${status} ${errorCode} is ${isConflict ? 'a' : 'no'} conflict, also in a batch`, async () => {
+    const lines = await exposed((metrics) => {
+      metrics.operation('queue', 'X').record({ ...OK, status, errorCode })
+      metrics.refusal('table', { operation: 'Y', status, errorCode })
+    })
+    for (const labels of ['service="queue",operation="X"', 'service="table",operation="Y"']) {
+      const line = `lazuli_conflicts_total{${labels},code="${errorCode}"} 1`
+      assert.equal(lines.includes(line), isConflict, line)
+    }
+    assert(!lines.some((line) => line.startsWith('lazuli_requests_total{service="table"')))
+  })
+}
+
+test('failed logins are counted by service and code, from the first request on', async () => {
+  const lines = await exposed((metrics) => {
+    const put = metrics.operation('blob', 'Put Blob')
+    put.record({ ...OK, status: 403, errorCode: 'AuthenticationFailed' })
+    put.record({ ...OK, status: 403, errorCode: 'AuthorizationFailure' })
+    metrics.refusal('blob', {
+      operation: 'Delete Blob',
+      status: 403,
+      errorCode: 'AuthenticationFailed',
+    })
+    metrics.operation('queue', 'Put Message').record(OK)
+  })
+  const failures = lines.filter((line) => line.startsWith('lazuli_authentication_failures_total{'))
+  const row = (service: string, code: string, count: number): string =>
+    `lazuli_authentication_failures_total{service="${service}",code="${code}"} ${count}`
+  assert.deepEqual(failures, [
+    row('blob', 'AuthenticationFailed', 2),
+    row('blob', 'InvalidAuthenticationInfo', 0),
+    row('blob', 'NoAuthenticationInformation', 0),
+    row('queue', 'AuthenticationFailed', 0),
+    row('queue', 'InvalidAuthenticationInfo', 0),
+    row('queue', 'NoAuthenticationInformation', 0),
+  ])
+})
+
+test('a gauge without a value has no row', async () => {
+  const metrics = createMetrics([
+    { name: 'lazuli_nothing', help: 'A', read: async () => undefined },
+    { name: 'lazuli_b', help: 'B', read: async () => 2 },
+  ])
+  const { text } = await metrics.expose()
+  assert.doesNotMatch(text, /lazuli_nothing/)
+  assert.match(text, /^lazuli_b 2$/m)
 })
 
 test('each scrape shows the current numbers, and servers do not share them', async () => {

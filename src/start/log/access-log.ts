@@ -1,5 +1,7 @@
-// Formats a request for the access log, in the Apache common log format, as Azurite does. Secrets are left out:
-// signatures in the query are redacted, and headers are not logged.
+// Formats a request for the access log. The text begins with the Apache common log format, as Azurite's does, and goes on with
+// two quoted texts, where the combined format has Referer and User-Agent: parsers of either format accept it, also those that
+// match the whole line. The first is the operation; the second has the rest as name=value. Secrets are left out: signatures in
+// the query are redacted, and no header is logged but x-ms-client-request-id.
 import { fieldNameOf } from '../../http/protocol/signature-field.ts'
 
 export type AccessEntry = {
@@ -15,11 +17,30 @@ export type AccessEntry = {
   readonly bytes: number
   readonly durationMs: number
   readonly requestId: string
+  /** Such as Put Blob. */
+  readonly operation: string
+  readonly errorCode: string | undefined
+  /** x-ms-client-request-id */
+  readonly clientRequestId: string | undefined
 }
 
 export function accessLine(entry: AccessEntry): string {
   const request = `${entry.method} ${redactUrl(entry.url)} HTTP/${entry.httpVersion}`
-  return `${entry.remoteAddress} - - [${clfDate(entry.nowMs)}] "${request}" ${entry.status} ${entry.bytes}`
+  const common = `${entry.remoteAddress} - - [${clfDate(entry.nowMs)}] "${request}" ${entry.status} ${entry.bytes}`
+  const { errorCode, clientRequestId } = entry
+  const error = errorCode === undefined ? '' : `error=${errorCode} `
+  const client =
+    clientRequestId === undefined
+      ? ''
+      : ` client=${escapeUnsafe(clientRequestId.slice(0, CLIENT_REQUEST_ID_MAX))}`
+  return `${common} "${entry.operation}" "${error}ms=${roundedMs(entry)}${client}"`
+}
+
+/** Longer ones are cut: they would make lines of any length. */
+const CLIENT_REQUEST_ID_MAX = 256
+
+function roundedMs({ durationMs }: AccessEntry): number {
+  return Math.round(durationMs * 1000) / 1000
 }
 
 /** The same as fields for the JSON log. */
@@ -30,8 +51,13 @@ export function accessFields(entry: AccessEntry): Readonly<Record<string, unknow
     url: redactUrl(entry.url),
     status: entry.status,
     bytes: entry.bytes,
-    durationMs: Math.round(entry.durationMs * 1000) / 1000,
+    durationMs: roundedMs(entry),
     requestId: entry.requestId,
+    operation: entry.operation,
+    ...(entry.errorCode !== undefined && { errorCode: entry.errorCode }),
+    ...(entry.clientRequestId !== undefined && {
+      clientRequestId: entry.clientRequestId.slice(0, CLIENT_REQUEST_ID_MAX),
+    }),
   }
 }
 

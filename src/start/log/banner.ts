@@ -71,6 +71,8 @@ export type Banner = {
   readonly version: string
   readonly endpoints: readonly Endpoint[]
   readonly adminUrl: string
+  /** The token that was made for this run: nobody else knows it. */
+  readonly controlToken?: string | undefined
   /** Where static websites (the container $web of an account) are served. */
   readonly websiteUrl: string
   /** undefined: in memory. */
@@ -96,6 +98,9 @@ export function bannerLines(banner: Banner): readonly string[] {
     ...endpoints.map((endpoint) => row(TITLES[endpoint.service], accountUrl(endpoint, account))),
     row('Website', websiteUrl),
     row('Admin', `${adminUrl}/health/ready and ${adminUrl}/metrics`),
+    ...(banner.controlToken === undefined
+      ? []
+      : [row('Token', `${banner.controlToken} for the journal and control`)]),
     row('Location', location ?? 'in memory, lost when the server stops'),
     row('Accounts', accounts.map(({ name }) => name).join(', ')),
     ...userTexts(banner.smbUsers ?? []).map((text) => row('SMB user', text)),

@@ -2,6 +2,7 @@
 // requests. If the reader is too slow, lines are dropped and counted instead of filling the memory.
 
 const PENDING_MAX = 65_536
+const PENDING_CHARACTERS_MAX = 32 * 1024 * 1024
 
 export type LineStream = {
   write(text: string): boolean
@@ -10,24 +11,26 @@ export type LineStream = {
 
 export class LineBuffer {
   readonly #stream: LineStream
-  readonly #droppedLine: (message: string) => string
+  readonly #droppedLine: (count: number) => string
   #lines: string[] = []
+  #characters = 0
   #scheduled = false
   #blocked = false
   #droppedCount = 0
 
-  constructor(stream: LineStream, droppedLine: (message: string) => string) {
+  constructor(stream: LineStream, droppedLine: (count: number) => string) {
     this.#stream = stream
     this.#droppedLine = droppedLine
   }
 
   /** Takes a line without its line break. */
   write(line: string): void {
-    if (this.#lines.length >= PENDING_MAX) {
+    if (this.#lines.length >= PENDING_MAX || this.#characters >= PENDING_CHARACTERS_MAX) {
       this.#droppedCount += 1
       return
     }
     this.#lines.push(line)
+    this.#characters += line.length
     if (this.#scheduled || this.#blocked) return
     this.#scheduled = true
     setImmediate(() => this.flush())
@@ -38,10 +41,11 @@ export class LineBuffer {
     this.#scheduled = false
     if (this.#blocked || this.#lines.length === 0) return
     if (this.#droppedCount > 0) {
-      this.#lines.push(this.#droppedLine(`${this.#droppedCount} log lines were dropped`))
+      this.#lines.push(this.#droppedLine(this.#droppedCount))
     }
     const text = `${this.#lines.join('\n')}\n`
     this.#lines = []
+    this.#characters = 0
     this.#droppedCount = 0
     if (this.#stream.write(text)) return
     this.#blocked = true

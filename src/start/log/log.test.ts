@@ -24,6 +24,9 @@ const ENTRY: AccessEntry = {
   bytes: 0,
   durationMs: 1.23456,
   requestId: 'r-1',
+  operation: 'Put Blob',
+  errorCode: undefined,
+  clientRequestId: undefined,
 }
 
 /** A stream that records what is written, and blocks while it is `full`. */
@@ -49,12 +52,39 @@ async function logged(options: Partial<Options>, use: (log: Log) => void): Promi
   return text === '' ? [] : text.trimEnd().split('\n')
 }
 
-test('an access log line is in the Apache common format', () => {
+const COMMON =
+  '127.0.0.1 - - [05/Nov/2026:21:59:07 +0000] ' +
+  '"PUT /devstoreaccount1/c/b?sv=2026-02-06&sig=REDACTED&sp=rw HTTP/1.1"'
+
+test('an access log line has the Apache common format, then the operation and the rest', () => {
+  assert.equal(accessLine(ENTRY), `${COMMON} 201 0 "Put Blob" "ms=1.235"`)
+  const refused = {
+    status: 412,
+    bytes: 249,
+    errorCode: 'ConditionNotMet',
+    clientRequestId: 'A:"1"',
+  }
   assert.equal(
-    accessLine(ENTRY),
-    '127.0.0.1 - - [05/Nov/2026:21:59:07 +0000] ' +
-      '"PUT /devstoreaccount1/c/b?sv=2026-02-06&sig=REDACTED&sp=rw HTTP/1.1" 201 0',
+    accessLine({ ...ENTRY, ...refused }),
+    `${COMMON} 412 249 "Put Blob" "error=ConditionNotMet ms=1.235 client=A:%221%22"`,
   )
+})
+
+test('parsers of the Apache formats accept an access log line', () => {
+  const line = accessLine({ ...ENTRY, errorCode: 'ConditionNotMet', clientRequestId: 'a\\b "c"' })
+  // Logstash's COMMONAPACHELOG, and Fluentd's apache2, which matches the whole line.
+  assert.match(
+    line,
+    /^(\S+) (\S+) (\S+) \[([^\]]+)\] "(\w+) (\S+)(?: HTTP\/([\d.]+))?" (\d+) (\d+|-)/,
+  )
+  assert.match(
+    line,
+    /^([^ ]*) [^ ]* ([^ ]*) \[([^\]]*)\] "(\S+)(?: +((?:[^"]|\\.)*?)(?: +\S*)?)?" ([^ ]*) ([^ ]*)(?: "((?:[^"]|\\.)*)" "((?:[^"]|\\.)*)")?$/,
+  )
+})
+
+test('a long client request id is cut', () => {
+  assert(accessLine({ ...ENTRY, clientRequestId: 'x'.repeat(60_000) }).length < 500)
 })
 
 const URLS: readonly [string, string][] = [
@@ -122,6 +152,7 @@ test('json: one object per line, redacted too', async () => {
     bytes: 0,
     durationMs: 1.235,
     requestId: 'r-1',
+    operation: 'Put Blob',
     msg: 'request',
   })
 })
@@ -184,7 +215,7 @@ test('--debug: a bad path is a one-line error', async () => {
 
 test('the lines of one turn of the event loop are one write', async () => {
   const stream = collector()
-  const lines = new LineBuffer(stream, (message) => message)
+  const lines = new LineBuffer(stream, (count) => `${count} log lines were dropped`)
   lines.write('a')
   lines.write('b')
   assert.deepEqual(stream.texts, [])
@@ -192,9 +223,18 @@ test('the lines of one turn of the event loop are one write', async () => {
   assert.deepEqual(stream.texts, ['a\nb\n'])
 })
 
+test('the memory of buffered lines is bounded, however long they are', async () => {
+  const stream = collector()
+  const lines = new LineBuffer(stream, (count) => `${count} dropped`)
+  const long = 'x'.repeat(8 * 1024 * 1024)
+  for (let i = 0; i < 10; i += 1) lines.write(long)
+  await setImmediate()
+  assert.equal(stream.texts.join('').length, 4 * (long.length + 1) + '6 dropped\n'.length)
+})
+
 test('lines are buffered while the stream is blocked, and dropped lines are counted', async () => {
   const stream = collector()
-  const lines = new LineBuffer(stream, (message) => message)
+  const lines = new LineBuffer(stream, (count) => `${count} log lines were dropped`)
   stream.full = true
   lines.write('a')
   lines.flush()

@@ -1,12 +1,9 @@
 // The log, as text or as JSON, to stdout and, with --debug, completely to a file. pino writes the JSON and is loaded
 // only for it (about 16 ms and 2 MiB).
-import { createWriteStream, fchmodSync, fstatSync, openSync, type WriteStream } from 'node:fs'
-import { dirname, resolve } from 'node:path'
 import { accessFields, accessLine, type AccessEntry } from './access-log.ts'
 import { LineBuffer, type LineStream } from './line-buffer.ts'
-import { makeFolder } from '../store/location.ts'
+import { endFile, openPrivateFile } from './private-file.ts'
 import type { Options } from '../options/options.ts'
-import { errorCode, errorReason, StartError } from '../start-error.ts'
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug'
 
@@ -38,15 +35,22 @@ type Writer = {
   access(entry: AccessEntry): void
 }
 
+const DEBUG_LOG = { what: 'the debug log', flag: '--debug' }
+
 const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 }
 
 export async function openLog({ options, stdout, clock }: LogSettings): Promise<Log> {
-  const debugFile = options.debug === undefined ? undefined : await openDebugFile(options.debug)
+  const debugFile =
+    options.debug === undefined ? undefined : await openPrivateFile(options.debug, DEBUG_LOG)
   const makeWriter = options.log === 'json' ? await jsonWriters(clock) : textWriters(clock)
-  const droppedLine = (msg: string): string =>
-    options.log === 'json' ? JSON.stringify({ level: 'warn', msg }) : msg
+  const droppedLine = (count: number): string => {
+    const msg = `${count} log lines were dropped`
+    return options.log === 'json' ? JSON.stringify({ level: 'warn', msg }) : msg
+  }
   const out = new LineBuffer(stdout, droppedLine)
   const screen = makeWriter(out)
+  // A full disk ends the file, not the server.
+  debugFile?.on('error', (error) => screen.log('error', 'the debug log has ended', { error }))
   const outMin = SEVERITY[options.logLevel]
   const file = debugFile === undefined ? undefined : new LineBuffer(debugFile, droppedLine)
   const debug = file === undefined ? undefined : makeWriter(file)
@@ -70,7 +74,7 @@ export async function openLog({ options, stdout, clock }: LogSettings): Promise<
     close: async () => {
       out.flush()
       file?.flush()
-      await new Promise<void>((resolve) => (debugFile ? debugFile.end(resolve) : resolve()))
+      await endFile(debugFile)
     },
   }
 }
@@ -125,31 +129,5 @@ async function jsonWriters(clock: () => number): Promise<(lines: LineBuffer) => 
       say: (line) => logger.info(line),
       access: (entry) => logger.info(accessFields(entry), 'request'),
     }
-  }
-}
-
-/** Readable by the owner only, since it contains the names of blobs. Also restricts an existing file. */
-function openPrivate(path: string): number {
-  const fd = openSync(path, 'a', 0o600)
-  const stats = fstatSync(fd)
-  if (!stats.isFile() || (stats.mode & 0o077) === 0) return fd
-  try {
-    fchmodSync(fd, 0o600)
-  } catch (error) {
-    // A writable file of another user.
-    if (errorCode(error) !== 'EPERM') throw error
-  }
-  return fd
-}
-
-/** Opened right away, so that a bad path is reported before anything starts. */
-async function openDebugFile(path: string): Promise<WriteStream> {
-  try {
-    await makeFolder(dirname(resolve(path)))
-    return createWriteStream(path, { fd: openPrivate(path) })
-  } catch (error) {
-    throw new StartError(
-      `cannot write the debug log ${path}: ${errorReason(error)}; choose another path with --debug`,
-    )
   }
 }

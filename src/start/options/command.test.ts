@@ -131,7 +131,8 @@ const REFUSED: readonly [Line, RegExp][] = [
     { args: '--allowCopyFrom https://example.com/x?sig=secret' },
     /^--allowCopyFrom https:\/\/example\.com\/x is not a valid pattern: it must not hold a query/,
   ],
-  [{ args: '--blobPrt 1' }, /^unknown flag --blobPrt; see --help for all flags$/],
+  [{ args: '--blbo 1' }, /^unknown flag --blbo; see --help for all flags$/],
+  [{ args: '--blobPrt 1' }, /^unknown flag --blobPrt; did you mean --blobPort\?$/],
   [{ args: '--blob-port 1' }, /^unknown flag --blob-port; did you mean --blobPort\?$/],
   [{ args: '-x' }, /^unknown flag -x/],
   [{ args: '--__proto__ 1' }, /^unknown flag --__proto__/],
@@ -144,6 +145,18 @@ const REFUSED: readonly [Line, RegExp][] = [
   [{ args: '--blobHost a/b' }, /^--blobHost must be an address/],
   [{ args: '--silent=maybe' }, /^--silent must be true or false, not maybe$/],
   [{ args: '--log xml' }, /^--log must be text or json, not xml$/],
+  [
+    { args: '--journalCount 0' },
+    /^--journalCount must be a whole number from 1 to 10000000, not 0$/,
+  ],
+  [{ args: '--journalCount 1.5' }, /^--journalCount must be a whole number/],
+  [
+    { args: '--clientBy name,port' },
+    /^--clientBy must be a comma-separated list of name, .*, not name,port$/,
+  ],
+  [{ args: '--controlToken short' }, /^a token must be at least 16 letters/],
+  [{ args: '--journal off --journalFile x' }, /^--journalFile needs the journal/],
+  [{ args: '--journal off --journalCount 5' }, /^--journalCount and --journalMegabytes cannot be/],
   [{ args: '--oauth full' }, /^--oauth must be basic, not full$/],
   [
     { args: '--encryptionScopes one,-two' },

@@ -3,10 +3,12 @@
 import { basename, resolve } from 'node:path'
 import { readConfigFile, type ConfigFile } from './config-file.ts'
 import { decodeOptions, type DecodedOptions, type Env } from './decode-options.ts'
-import { COMMAND_FLAGS, decodeFlags, type Flags } from './flags.ts'
+import { COMMAND_FLAGS, decodeFlags, type CommandFlag, type Flags } from './flags.ts'
 import { helpText } from './help.ts'
-import { bytesFolder, isPostgresUrl } from './options.ts'
+import { bytesFolder, isPostgresUrl, type Options } from './options.ts'
+import { connectHost, urlOf } from '../host.ts'
 import { usageError } from '../start-error.ts'
+import { STEER_COMMANDS, type SteerCommand, type SteerName } from '../steer/names.ts'
 
 /** What listens on a port of its own. */
 export type EndpointName = 'blob' | 'queue' | 'table' | 'file' | 'smb'
@@ -46,6 +48,7 @@ export type Command =
   | (DecodedOptions & { readonly kind: 'fsck' })
   | (DecodedOptions & { readonly kind: 'nodes'; readonly store: string; readonly asJson: boolean })
   | CopyCommand
+  | (SteerCommand & { readonly kind: 'steer' })
   | { readonly kind: 'print'; readonly text: string }
 
 export type CommandLine = {
@@ -72,12 +75,49 @@ export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command
   const decoded = decodeOptions({ flags: flags.settings, env, file })
   if (kind === 'start')
     return { kind, program, services: PROGRAMS[program], configPath, ...decoded }
+  if (isSteerName(kind)) return decodeSteer(kind, flags, decoded.options, cwd)
   if (kind !== 'nodes') return { kind, ...decoded }
   const { store } = decoded.options
   if (store === undefined)
     throw usageError('lazuli nodes needs --store postgres://user@host/database')
   return { kind, ...decoded, store, asJson: flags.command.has('json') }
 }
+
+/** The settings say where the server's admin port is, and which token it asks for. */
+function decodeSteer(
+  name: SteerName,
+  { words: [, ...words], command }: Flags,
+  { adminHost, adminPort, controlToken: token }: Options,
+  cwd: string,
+): Command {
+  const fields = [...command].filter(([flag]) => STEER_FIELDS.has(flag))
+  const adminUrl = command.get('adminUrl') ?? urlOf('http', connectHost(adminHost), adminPort)
+  if (!/^https?:\/\//.test(adminUrl) || !URL.canParse(adminUrl))
+    throw usageError(`--adminUrl must be a URL such as http://127.0.0.1:10010, not ${adminUrl}`)
+  return {
+    kind: 'steer',
+    name,
+    words,
+    fields: new Map(fields),
+    follow: command.has('follow'),
+    asJson: command.has('json'),
+    adminUrl,
+    token,
+    cwd,
+  }
+}
+
+/** The others are not sent to the server. */
+const STEER_FIELDS: ReadonlySet<CommandFlag> = new Set<CommandFlag>([
+  'conflicts',
+  'resource',
+  'operation',
+  'client',
+  'status',
+  'account',
+  'service',
+  'container',
+])
 
 /** Settings are those of a server, and a copy has two stores: it gets all from its own flags. */
 function decodeCopy(flags: Flags, cwd: string): CopyCommand {
@@ -105,8 +145,8 @@ function decodeStore({ command }: Flags, flag: 'from' | 'to', cwd: string): Stor
 function checkFlags(kind: CommandKind, flags: Flags): void {
   for (const name of flags.command.keys()) {
     const row = COMMAND_FLAGS[name]
-    if ('of' in row && row.of !== kind)
-      throw usageError(`--${name} can only be used with lazuli ${row.of}`)
+    if ('of' in row && !row.of.some((each) => each === kind))
+      throw usageError(`--${name} can only be used with lazuli ${row.of.join(', ')}`)
   }
 }
 
@@ -120,17 +160,22 @@ function isProgram(name: string): name is Program {
   return Object.hasOwn(PROGRAMS, name)
 }
 
-const KINDS = ['start', 'health', 'nodes', 'fsck', 'copy'] as const
+const KINDS = ['start', 'health', 'nodes', 'fsck', 'copy', ...STEER_COMMANDS] as const
 
 type CommandKind = (typeof KINDS)[number]
 
 function decodeKind(program: Program, words: readonly string[]): CommandKind {
   const [word = 'start', more] = words
-  if (more !== undefined) throw usageError(`unexpected argument ${more}; see --help`)
   const known = program === 'lazuli' ? KINDS : (['start'] as const)
   const kind = known.find((each) => each === word)
   if (kind === undefined) throw usageError(`unknown command ${word}; expected ${known.join(', ')}`)
+  if (more !== undefined && !isSteerName(kind))
+    throw usageError(`unexpected argument ${more}; see --help`)
   return kind
+}
+
+function isSteerName(kind: CommandKind): kind is SteerName {
+  return STEER_COMMANDS.some((each) => each === kind)
 }
 
 function readConfig(path: string, flags: Flags, env: Env): ConfigFile | undefined {

@@ -2,7 +2,9 @@
 // with a message that names the flag as it was written.
 import { parseArgs } from 'node:util'
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from './options.ts'
+import { nearestName } from './nearest.ts'
 import { usageError } from '../start-error.ts'
+import { STEER_COMMANDS } from '../steer/names.ts'
 
 /** Flags that are not settings: lazuli.json can not contain them. */
 export const COMMAND_FLAGS = {
@@ -12,25 +14,59 @@ export const COMMAND_FLAGS = {
   },
   help: { placeholder: undefined, short: 'h', help: 'print this help and exit' },
   version: { placeholder: undefined, short: 'v', help: 'print the version and exit' },
-  json: { placeholder: undefined, of: 'nodes', help: 'nodes: print JSON' },
+  json: {
+    placeholder: undefined,
+    of: ['nodes', ...STEER_COMMANDS],
+    help: 'nodes, journal, leases …: print JSON',
+  },
+  adminUrl: {
+    placeholder: 'URL',
+    of: STEER_COMMANDS,
+    help: 'journal, leases …: the admin port of the server (default that of the settings)',
+  },
+  follow: { placeholder: undefined, of: ['journal'], help: 'journal: go on with new entries' },
+  conflicts: {
+    placeholder: undefined,
+    of: ['journal'],
+    help: 'journal: only requests that lost to another',
+  },
+  resource: {
+    placeholder: '/ACCOUNT/…',
+    of: ['journal'],
+    help: 'journal: only this resource and what is below it',
+  },
+  operation: { placeholder: 'NAME', of: ['journal'], help: 'journal: only this operation' },
+  client: { placeholder: 'NAME', of: ['journal'], help: 'journal: only this client' },
+  status: { placeholder: 'STATUS', of: ['journal'], help: 'journal: only this status' },
+  account: { placeholder: 'NAME', of: ['reset'], help: 'reset: only this account' },
+  service: {
+    placeholder: 'blob|queue|table|file',
+    of: ['reset'],
+    help: 'reset: only this service',
+  },
+  container: {
+    placeholder: 'NAME',
+    of: ['reset'],
+    help: 'reset: only this container, queue, table or share',
+  },
   from: {
     placeholder: 'FOLDER|postgres://…',
-    of: 'copy',
+    of: ['copy'],
     help: 'copy: the store to copy; nobody may use it meanwhile',
   },
   to: {
     placeholder: 'FOLDER|postgres://…',
-    of: 'copy',
+    of: ['copy'],
     help: 'copy: the new store: an empty folder or database',
   },
   fromBytes: {
     placeholder: 'folder:PATH',
-    of: 'copy',
+    of: ['copy'],
     help: 'copy: the --bytes of the nodes that used --from',
   },
   toBytes: {
     placeholder: 'postgres|folder:PATH',
-    of: 'copy',
+    of: ['copy'],
     help: 'copy: the --bytes of the nodes that will use --to (default postgres)',
   },
 } as const
@@ -114,9 +150,7 @@ function isCommandFlag(name: string): name is CommandFlag {
   return Object.hasOwn(COMMAND_FLAGS, name)
 }
 
-/** Suggests --blobHost for --blobhost and --blob-host. */
 function suggestion(name: string): string {
-  const plain = (text: string): string => text.replaceAll(/[-_]/g, '').toLowerCase()
-  const near = SETTING_NAMES.find((setting) => plain(setting) === plain(name))
+  const near = nearestName(name, SETTING_NAMES)
   return near === undefined ? '; see --help for all flags' : `; did you mean --${near}?`
 }

@@ -41,6 +41,16 @@ function usageLines(program: string): readonly string[] {
     '  lazuli fsck --location FOLDER       check the data of a stopped server',
     '  lazuli fsck --store URL             check the data in a database, also while nodes use it',
     '  lazuli copy --from A --to B         copy a store: a folder to a database, back, or to another of its kind',
+    '',
+    'Usage with a running server, whose admin port is that of the settings or --adminUrl:',
+    '  lazuli journal                      show what happened to the last requests, and to whom they lost',
+    '  lazuli leases [break RESOURCE]      show the leases, or break one; also messages, opens, locks, copies, uncommitted',
+    '  lazuli races                        show the races that the journal proves',
+    '  lazuli clock [hold|run]             show, hold and run the clock; also: advance PT60S, set TIME',
+    '  lazuli barriers, lazuli faults      show what holds requests and makes them fail; also hold, release, add, remove',
+    '  lazuli snapshots [save NAME]        show and save states of the store; also restore, delete',
+    '  lazuli reset                        empty the store, or a part of it',
+    '  lazuli seed FOLDER                  fill the store from a folder; lazuli export FOLDER writes one',
   ]
 }
 

@@ -1,20 +1,25 @@
 // The table of all settings. The name of a row is the flag and the key in lazuli.json; the environment variable is
 // LAZULI_ and the name in capitals. Azurite's flags keep their spelling and meaning. Decoding, the help text and the
 // `Options` type are derived from this table.
+import { JOURNAL_BYTES_MAX, JOURNAL_COUNT_MAX } from '../../control/journal.ts'
 import { isLoopbackHost } from '../host.ts'
 import { usageError } from '../start-error.ts'
 import {
   choiceSetting,
+  clientSourcesSetting,
+  countSetting,
   copyPatternListSetting,
   encryptionScopesSetting,
   hostListSetting,
   hostSetting,
   nameListSetting,
   megabytesSetting,
+  optionalSwitchSetting,
   portSetting,
   secondsSetting,
   switchSetting,
   textSetting,
+  tokenSetting,
   type Setting,
 } from './setting.ts'
 
@@ -23,6 +28,8 @@ const STORE = 'Storage'
 const HTTPS = 'HTTPS'
 const ACCESS = 'Authentication and access'
 const LOGS = 'Logging'
+
+const MEBIBYTE = 1024 * 1024
 
 // prettier-ignore
 export const SETTINGS = {
@@ -44,8 +51,8 @@ export const SETTINGS = {
   smbPort: portSetting(10_445, { group: LISTEN, help: 'port of the SMB server' }),
   smbEncryption: choiceSetting(['required', 'enabled', 'off'], 'enabled', { group: LISTEN, help: '"required" rejects SMB clients that do not encrypt' }),
   smbSigning: choiceSetting(['required', 'enabled'], 'enabled', { group: LISTEN, help: '"required" rejects unsigned SMB messages' }),
-  adminHost: hostSetting({ group: LISTEN, help: 'address of health checks and metrics (no authentication)' }),
-  adminPort: portSetting(10_010, { group: LISTEN, help: 'port of health checks and metrics' }),
+  adminHost: hostSetting({ group: LISTEN, help: 'address of health checks, metrics and control' }),
+  adminPort: portSetting(10_010, { group: LISTEN, help: 'port of health checks, metrics and control' }),
   nodeHost: hostSetting({ group: LISTEN, help: 'address at which other nodes of --store reach this one' }),
   nodePort: portSetting(10_011, { group: LISTEN, help: 'port for other nodes of --store' }),
   nodeName: textSetting({ group: LISTEN, help: 'name of this node in lists and logs (default the host name)' }, 'NAME'),
@@ -58,6 +65,8 @@ export const SETTINGS = {
   extentMemoryLimit: megabytesSetting({ group: STORE, help: 'limit for content with --inMemoryPersistence (default half of the RAM)' }),
   encryptionScopes: encryptionScopesSetting({ group: STORE, help: 'encryption scopes to create in every account, each with a random key' }),
   nameReuseSeconds: secondsSetting(0, { group: STORE, help: 'how long the name of a deleted resource stays reserved; 30 as in Azure' }),
+  seed: textSetting({ group: STORE, help: 'folder with what an empty store begins with' }, 'FOLDER'),
+  clock: choiceSetting(['running', 'held'], 'running', { group: STORE, help: '"held": the time stands still until somebody advances it' }),
 
   https: choiceSetting(['auto', 'off'], 'off', { group: HTTPS, help: '"auto" creates a CA and a certificate in the data folder' }),
   httpsNames: hostListSetting({ group: HTTPS, help: 'additional names for the certificate of --https auto' }),
@@ -75,6 +84,8 @@ export const SETTINGS = {
   allowCopyFrom: copyPatternListSetting({ group: ACCESS, help: 'servers that copies may read from, such as https://*.example.com' }),
   strictApiVersion: switchSetting({ group: ACCESS, help: 'reject API versions that Azure does not have' }),
   skipApiVersionCheck: switchSetting({ group: ACCESS, envAlias: 'AZURITE_SKIP_API_VERSION_CHECK', help: 'accept any API version, which is the default (for Azurite)' }),
+  control: optionalSwitchSetting({ group: ACCESS, help: 'allow changes by the admin port (default on 127.0.0.1 only)' }),
+  controlToken: tokenSetting({ group: ACCESS, help: 'token for the journal and control, on any address' }),
   loose: switchSetting({ group: ACCESS, short: 'L', help: 'ignore unsupported headers and parameters' }),
   disableProductStyleUrl: switchSetting({ group: ACCESS, help: 'always take the account from the path, never from the host name' }),
   disableTelemetry: switchSetting({ group: ACCESS, help: 'no effect: there is no telemetry (for Azurite)' }),
@@ -82,6 +93,11 @@ export const SETTINGS = {
   silent: switchSetting({ group: LOGS, short: 's', help: 'disable the access log' }),
   log: choiceSetting(['text', 'json'], 'text', { group: LOGS, help: 'log format' }),
   logLevel: choiceSetting(['error', 'warn', 'info', 'debug'], 'info', { group: LOGS, help: 'lowest severity to log' }),
+  journal: choiceSetting(['on', 'off'], 'on', { group: LOGS, help: 'keep the last requests in memory, with what they collided with' }),
+  journalCount: countSetting(JOURNAL_COUNT_MAX, 10_000_000, { group: LOGS, help: 'how many requests the journal keeps' }),
+  journalMegabytes: megabytesSetting({ group: LOGS, help: 'how much memory the journal may take' }, JOURNAL_BYTES_MAX / MEBIBYTE),
+  journalFile: textSetting({ group: LOGS, help: 'also write the journal to this file, as JSON lines' }, 'FILE'),
+  clientBy: clientSourcesSetting({ group: LOGS, help: 'what names a client in the journal (default name,requestId,connection)' }),
   debug: textSetting({ group: LOGS, short: 'd', help: 'also write a debug log to this file' }, 'FILE'),
 } as const
 
@@ -117,7 +133,16 @@ export function defaultOptions(values: Partial<Options> = {}): Options {
 /** The limit for content in memory: the given one or, as in Azurite, half of the machine's memory. */
 export function extentMemoryLimitBytes(options: Options, totalMemoryBytes: number): number {
   if (options.extentMemoryLimit === undefined) return Math.floor(totalMemoryBytes / 2)
-  return Math.round(options.extentMemoryLimit * 1024 * 1024)
+  return Math.round(options.extentMemoryLimit * MEBIBYTE)
+}
+
+/** undefined: no journal is kept. */
+export function journalLimits(
+  options: Pick<Options, 'journal' | 'journalCount' | 'journalMegabytes'>,
+): { readonly countMax: number; readonly bytesMax: number } | undefined {
+  if (options.journal === 'off') return undefined
+  const bytesMax = Math.round(options.journalMegabytes * MEBIBYTE)
+  return { countMax: options.journalCount, bytesMax }
 }
 
 // Combinations of settings that are refused, so that no setting is silently ignored.
@@ -134,6 +159,8 @@ const CONTRADICTIONS: readonly (readonly [(o: Options, given: Given) => boolean,
   [(o, given) => o.store === undefined && (given.get('nodeHost') ?? given.get('nodePort') ?? given.get('nodeName')) === 'flag', '--nodeHost, --nodePort and --nodeName can only be used with --store'],
   [(o) => o.store !== undefined && (o.nodeHost === '0.0.0.0' || o.nodeHost === '::'), '--nodeHost must be an address at which other nodes reach this one, so it cannot be 0.0.0.0 or ::'],
   [(o) => !o.inMemoryPersistence && o.extentMemoryLimit !== undefined, '--extentMemoryLimit can only be used with --inMemoryPersistence'],
+  [(o) => o.store !== undefined && o.clock === 'held', '--store uses the time of the database, so it cannot be used with --clock held'],
+  [(o) => o.store !== undefined && o.seed !== undefined, '--seed fills the store of one server, so it cannot be used with --store'],
   [(o) => o.strictApiVersion && o.skipApiVersionCheck, '--strictApiVersion and --skipApiVersionCheck contradict each other; use only one of them'],
   [(o) => o.https === 'auto' && o.cert !== undefined, '--https auto creates a certificate, so it cannot be used with --cert'],
   [(o) => o.https !== 'auto' && o.httpsNames.length > 0, '--httpsNames can only be used with --https auto'],
@@ -144,6 +171,8 @@ const CONTRADICTIONS: readonly (readonly [(o: Options, given: Given) => boolean,
   [(o) => o.oauthIssuer === undefined && o.oauthJwks !== undefined, '--oauthJwks needs --oauthIssuer, since its keys may also sign tokens of other issuers'],
   [(o) => o.oauth === undefined && o.oauthAcceptForgedTokens, '--oauthAcceptForgedTokens can only be used with --oauth basic'],
   [(o) => o.oauthIssuer !== undefined && o.oauthAcceptForgedTokens, '--oauthIssuer checks signatures, so it cannot be used with --oauthAcceptForgedTokens'],
+  [(o) => o.journal === 'off' && o.journalFile !== undefined, '--journalFile needs the journal, so it cannot be used with --journal off'],
+  [(o, given) => o.journal === 'off' && (given.has('journalCount') || given.has('journalMegabytes')), '--journalCount and --journalMegabytes cannot be used with --journal off'],
   [(o) => acceptsForgedTokens(o) && !o.oauthAcceptForgedTokens && httpHosts(o).some((host) => !isLoopbackHost(host)),
     '--oauth basic does not check signatures, so anyone who can reach the server can forge a token; add --oauthIssuer, listen on 127.0.0.1, or allow it with --oauthAcceptForgedTokens'],
 ]

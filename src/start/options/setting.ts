@@ -1,5 +1,6 @@
 // The kinds of settings, each with its default and its decoder. Flags, environment variables and lazuli.json share
 // them. The table of all settings is in options.ts.
+import { CLIENT_BY, CLIENT_SOURCES, type ClientSource } from '../../control/client.ts'
 import { isEncryptionScopeName } from '../../storage/shared/encryption-scope.ts'
 import { parseAllowCopyFrom, type CopyPattern } from '../../http/client/copy-source.ts'
 import { errorReason, usageError } from '../start-error.ts'
@@ -55,15 +56,59 @@ export function secondsSetting(defaultSeconds: number, about: About): Setting<nu
 }
 
 /** At most a pebibyte. */
-export function megabytesSetting(about: About): Setting<number | undefined> {
+export function megabytesSetting(about: About): Setting<number | undefined>
+export function megabytesSetting(about: About, defaultMegabytes: number): Setting<number>
+export function megabytesSetting(
+  about: About,
+  defaultMegabytes?: number,
+): Setting<number | undefined> {
   const expected = 'a number of megabytes'
   const decode = (text: string): number | undefined => decodeNumber(text, 1_073_741_824)
-  return { ...about, default: undefined, placeholder: 'MB', expected, decode }
+  return { ...about, default: defaultMegabytes, placeholder: 'MB', expected, decode }
 }
 
 export function switchSetting(about: About): Setting<boolean> {
   const expected = 'true or false'
   return { ...about, default: false, placeholder: undefined, expected, decode: decodeSwitch }
+}
+
+/** undefined unless it is given. */
+export function optionalSwitchSetting(about: About): Setting<boolean | undefined> {
+  const expected = 'true or false'
+  return { ...about, default: undefined, placeholder: undefined, expected, decode: decodeSwitch }
+}
+
+export function countSetting(
+  defaultCount: number,
+  countMax: number,
+  about: About,
+): Setting<number> {
+  const expected = `a whole number from 1 to ${countMax}`
+  const decode = (text: string): number | undefined => {
+    const count = /^\d{1,15}$/.test(text) ? Number(text) : 0
+    return count >= 1 && count <= countMax ? count : undefined
+  }
+  return { ...about, default: defaultCount, placeholder: 'COUNT', expected, decode }
+}
+
+export function clientSourcesSetting(about: About): Setting<readonly ClientSource[]> {
+  const expected = `a comma-separated list of ${CLIENT_SOURCES.join(', ')}`
+  const decode = (text: string): readonly ClientSource[] | undefined => {
+    const given = text.split(',').map((name) => name.trim())
+    const sources = given.flatMap((name) => CLIENT_SOURCES.find((source) => source === name) ?? [])
+    return sources.length === given.length ? sources : undefined
+  }
+  return { ...about, default: CLIENT_BY, placeholder: 'SOURCE,…', expected, decode }
+}
+
+/** Long enough that nobody can guess it. It is never repeated in a message, since it is a secret. */
+export function tokenSetting(about: About): Setting<string | undefined> {
+  const expected = 'at least 16 letters, digits and other visible characters of ASCII'
+  const decode = (text: string): string => {
+    if (!/^[!-~]{16,512}$/.test(text)) throw usageError(`a token must be ${expected}`)
+    return text
+  }
+  return { ...about, default: undefined, placeholder: 'TOKEN', expected, decode }
 }
 
 export function choiceSetting<const T extends string, const D extends string | undefined>(

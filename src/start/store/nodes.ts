@@ -1,6 +1,7 @@
 // `lazuli nodes`: lists the nodes of a running cluster, as their records in the database show them.
 import { getClusterState, listedNodes, type ListedNode } from '../../node/node-list.ts'
 import type { Environment } from '../../postgres/settings.ts'
+import { tableLines, type TextColumn } from '../text-table.ts'
 import { openDatabaseReader } from './database.ts'
 
 export async function listNodes(url: string, env: Environment): Promise<readonly ListedNode[]> {
@@ -13,7 +14,7 @@ export async function listNodes(url: string, env: Environment): Promise<readonly
   }
 }
 
-const COLUMNS: readonly (readonly [title: string, text: (node: ListedNode) => string])[] = [
+const COLUMNS: readonly TextColumn<ListedNode>[] = [
   ['NODE', ({ name }) => name],
   ['NUMBER', ({ number }) => String(number)],
   ['HEARTBEAT', heartbeatText],
@@ -29,17 +30,7 @@ const COLUMNS: readonly (readonly [title: string, text: (node: ListedNode) => st
 /** A table with a line for each node. */
 export function nodeLines(nodes: readonly ListedNode[]): readonly string[] {
   if (nodes.length === 0) return ['no node is running']
-  const rows = [
-    COLUMNS.map(([title]) => title),
-    ...nodes.map((node) => COLUMNS.map(([, text]) => text(node))),
-  ]
-  const widths = COLUMNS.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)))
-  return rows.map((row) =>
-    row
-      .map((text, at) => text.padEnd(widths[at] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
+  return tableLines(COLUMNS, nodes)
 }
 
 function heartbeatText({ heartbeatAgeMs, isSilent }: ListedNode): string {

@@ -15,8 +15,10 @@ import {
 } from '../../extent/content/small.ts'
 import { sweepExtents } from '../../extent/sweep/sweep.ts'
 import { soleWriter } from '../../extent/writers.ts'
+import type { ForkedStore } from '../../control/fork.ts'
 import { openFormat } from '../../node/format.ts'
 import type { EventKv } from '../../kv/kv.ts'
+import { Gate, gated } from '../../kv/gate.ts'
 import { openLmdbEngine } from '../../kv/engine/lmdb.ts'
 import { openKv } from '../../kv/runner/runner.ts'
 import { openMemoryKv } from '../../kv/memory-kv.ts'
@@ -29,6 +31,8 @@ import { openIds, type Ids } from '../../node/id.ts'
 import { MIGRATIONS } from '../../storage/migrations.ts'
 import { sweepCopiedMaps, withMapCopies } from '../../extent/content/map-copy.ts'
 import { openMoments, type Moment, type StoredMoments } from '../../node/moment.ts'
+import { finishRestore } from '../../storage/saved/restore-state.ts'
+import { sweepSavedStates } from '../../storage/saved/saved-state.ts'
 import { sweepQueues } from '../../storage/queue/sweep.ts'
 import { sweepTables } from '../../storage/table/sweep.ts'
 
@@ -36,6 +40,9 @@ export type Clock = () => number
 
 export type Store = {
   readonly kv: EventKv<FileEvent>
+  /** Before `kv`, for work that needs the whole store for itself: it uses `kvBehindGate`. */
+  readonly gate: Gate
+  readonly kvBehindGate: EventKv<FileEvent>
   readonly extents: SweptExtentStore
   readonly hashThreads: HashThreads
   readonly newId: Ids
@@ -46,23 +53,18 @@ export type Store = {
   close(): Promise<void>
 }
 
-export type StorePlace = Taker | { readonly memoryLimitBytes?: number }
+export type StorePlace = Taker | InMemory
+
+export type InMemory = {
+  readonly memoryLimitBytes?: number
+  /** A fork begins with these records; by default, a store is empty. */
+  readonly forked?: ForkedStore
+}
 
 const HASH_THREADS_MAX = 4
 
 export async function openStore(place: StorePlace, clock: Clock): Promise<Store> {
-  if (!('folder' in place)) {
-    const kv = openMemoryKv<FileEvent>()
-    const limit = place.memoryLimitBytes === undefined ? {} : { limitBytes: place.memoryLimitBytes }
-    const extents = openMemoryExtents({ kv, clock: Date.now, ...limit })
-    const { stamped, ...moments } = await openMoments(kv, clock)
-    return storeOf({
-      kv: stamped(kv),
-      extents: withSmallSlices(extents, kv),
-      moments,
-      close: () => kv.close(),
-    })
-  }
+  if (!('folder' in place)) return openInMemory(place, clock)
   const engine = openLmdbEngine(join(place.folder, 'store'))
   try {
     const owner = await takeOwnership(engine, place)
@@ -95,6 +97,23 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
   }
 }
 
+async function openInMemory({ memoryLimitBytes, forked }: InMemory, clock: Clock): Promise<Store> {
+  const kv = forked?.kv ?? openMemoryKv<FileEvent>()
+  const extents = openMemoryExtents({
+    kv,
+    clock: Date.now,
+    ...(memoryLimitBytes !== undefined && { limitBytes: memoryLimitBytes }),
+    ...(forked !== undefined && { shared: forked.shared }),
+  })
+  const { stamped, ...moments } = await openMoments(kv, clock)
+  return storeOf({
+    kv: stamped(kv),
+    extents: withSmallSlices(extents, kv),
+    moments,
+    close: () => kv.close(),
+  })
+}
+
 export type StoreParts = {
   readonly kv: EventKv<FileEvent>
   readonly extents: SmallSliceStore
@@ -111,8 +130,11 @@ export type StoreParts = {
 export async function storeOf(parts: StoreParts): Promise<Store> {
   const { extents, moments, sweepClock = Date.now, sweepKv = (kv) => kv, oldestReadMs } = parts
   const { moment } = moments
-  const kv = withMapCopies(parts.kv, sweepClock)
-  const newId = await openIds(kv)
+  // A crash may have interrupted it.
+  await finishRestore(parts.kv)
+  const gate = new Gate()
+  const kv = withMapCopies(gated(parts.kv, gate), sweepClock)
+  const newId = await openIds(parts.kv)
   const hashThreads = new HashThreads(Math.min(availableParallelism() - 1, HASH_THREADS_MAX))
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
@@ -123,6 +145,8 @@ export async function storeOf(parts: StoreParts): Promise<Store> {
   }
   return {
     kv,
+    gate,
+    kvBehindGate: parts.kv,
     extents,
     hashThreads,
     newId,
@@ -131,6 +155,7 @@ export async function storeOf(parts: StoreParts): Promise<Store> {
     async sweep(options = {}) {
       const swept = sweepKv(kv)
       if (swept === undefined) return
+      await sweepSavedStates(swept)
       // Before the blobs, which share the sweep of maps.
       await sweepCopiedMaps(swept, sweepClock())
       await sweepFiles(swept, moment().nowMs)

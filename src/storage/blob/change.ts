@@ -7,6 +7,7 @@ import { checkWriteConditions } from '../shared/condition.ts'
 import type { ContentHeaders } from '../shared/content-headers.ts'
 import { StorageError } from '../shared/error.ts'
 import { runLeaseAction, withLease, type LeaseAction, type LeaseResult } from '../shared/lease.ts'
+import { indexLease } from '../shared/leased.ts'
 import { clearLongMap } from '../../extent/content/map-copy.ts'
 import type { Metadata } from '../shared/metadata.ts'
 import { nextStamp, type Moment } from '../../node/moment.ts'
@@ -137,6 +138,7 @@ export function* leaseBlob(
     checkWriteConditions(guard.conditions, undefined, 'update')
     const result = runLeaseAction(staging.lease, action, nowMs)
     saveStaging(tx, id, address.blob, withLease(staging, result.lease))
+    indexLease(tx, target.key, result.lease)
     return { result, blob: undefined }
   }
   const { blob: current, bytes } = target.stored
@@ -145,6 +147,7 @@ export function* leaseBlob(
   const result = runLeaseAction(current.lease, action, nowMs)
   const blob = withLease(current, result.lease)
   tx.put(target.key, encodeRecord(blob, bytes))
+  indexLease(tx, target.key, result.lease)
   return { result, blob }
 }
 

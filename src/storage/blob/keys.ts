@@ -8,6 +8,11 @@ export function containerKey(account: string, name: string): Key {
   return encodeKey('container', account, name)
 }
 
+/** The containers of an account, or of all; or the one with this name. */
+export function containersRange(...names: readonly string[]): KeyRange {
+  return prefixRange(encodeKey('container', ...names))
+}
+
 export function containerKeyPrefix(account: string, namePrefix: string): Key {
   return encodeKeyPrefix(['container', account], namePrefix)
 }
@@ -20,6 +25,10 @@ export function containerNameKey(containerId: number): Key {
 /** → DeletedContainer: a container that can be restored */
 export function pastContainerKey(account: string, name: string, containerId: number): Key {
   return encodeKey('container-past', account, name, containerId)
+}
+
+export function pastContainersRange(...names: readonly string[]): KeyRange {
+  return prefixRange(encodeKey('container-past', ...names))
 }
 
 export function pastContainerKeyPrefix(account: string, namePrefix: string): Key {
@@ -76,6 +85,8 @@ export function stagingKey(containerId: number, name: string): Key {
 export function stagingKeyPrefix(containerId: number, namePrefix: string): Key {
   return encodeKeyPrefix(['blob-staging', containerId], namePrefix)
 }
+
+export const ALL_STAGINGS = prefixRange(encodeKey('blob-staging'))
 
 /** → StagedBlock, by the block's id in base64 */
 export function blockKey(stagingId: number, blockId: string): Key {

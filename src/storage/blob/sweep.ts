@@ -8,6 +8,7 @@ import { decodeBlob, isBlobExpired } from './blob.ts'
 import type { DeletedContainer, ContainerName } from './container/container.ts'
 import { dropContent } from './content/content.ts'
 import { sweepMap } from '../../extent/content/map.ts'
+import { sweepBlobLeases } from './held/lease.ts'
 import { dropExpired } from './past/delete.ts'
 import {
   blobKey,
@@ -50,6 +51,7 @@ export async function sweepBlobs(kv: Kv, nowMs: number): Promise<SweptBlobs> {
     sweepStaging(tx, id, RECORDS_PER_STEP),
   )
   recordCount += await sweepMarked(kv, DELETED_MAPS, (tx, id) => sweepMap(tx, id, RECORDS_PER_STEP))
+  recordCount += await sweepBlobLeases(kv, nowMs)
   return { recordCount }
 }
 

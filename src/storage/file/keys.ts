@@ -10,6 +10,11 @@ export function shareKey(account: string, name: string): Key {
   return encodeKey('share', account, name)
 }
 
+/** The shares of an account, or of all; or the one with this name. */
+export function sharesRange(...names: readonly string[]): KeyRange {
+  return prefixRange(encodeKey('share', ...names))
+}
+
 export function shareKeyPrefix(account: string, namePrefix: string): Key {
   return encodeKeyPrefix(['share', account], namePrefix)
 }
@@ -30,6 +35,10 @@ export function shareSnapshotRange(shareId: number): KeyRange {
 /** → DeletedShare: soft-deleted, can be restored */
 export function pastShareKey(account: string, name: string, shareId: number): Key {
   return encodeKey('share-past', account, name, shareId)
+}
+
+export function pastSharesRange(...names: readonly string[]): KeyRange {
+  return prefixRange(encodeKey('share-past', ...names))
 }
 
 export function pastShareKeyPrefix(account: string, namePrefix: string): Key {
@@ -149,6 +158,8 @@ export function opensRange(shareId: number, ...nodeId: readonly number[]): KeyRa
   return prefixRange(volatileKey('open', shareId, ...nodeId))
 }
 
+export const ALL_OPENS = prefixRange(volatileKey('open'))
+
 /** → FileLock: a byte range that an open has locked (volatile) */
 export function lockKey(shareId: number, nodeId: number, openId: number, index: number): Key {
   return volatileKey('lock', shareId, nodeId, openId, index)
@@ -161,6 +172,8 @@ export function locksRange(
 ): KeyRange {
   return prefixRange(volatileKey('lock', shareId, nodeId, ...openId))
 }
+
+export const ALL_LOCKS = prefixRange(volatileKey('lock'))
 
 /** → CacheHolder: an oplock or a lease that lets an SMB client cache (volatile) */
 export function cacheKey(shareId: number, nodeId: number, holder: string): Key {

@@ -20,6 +20,7 @@ import {
   shareSnapshotRange,
   shareUsageKey,
 } from './keys.ts'
+import { sweepFileLeases } from './held/lease.ts'
 import { dropBytes, getNode, type FileNode } from './tree/node.ts'
 import { shareSnapshots, type DeletedShare } from './share/share.ts'
 import type { VersionedRecord } from './share/snapshot-view.ts'
@@ -38,6 +39,7 @@ export async function sweepFiles(kv: Kv, nowMs: number): Promise<SweptFiles> {
   for (const shareId of await marked(kv, DELETED_SHARE_SNAPSHOTS)) {
     recordCount += await sweepStates(kv, shareId)
   }
+  recordCount += await sweepFileLeases(kv, nowMs)
   return { recordCount }
 }
 

@@ -8,7 +8,7 @@ import { removeMessage } from './message.ts'
 import { getTally, saveTally } from './tally.ts'
 
 /** Small enough that concurrent requests wait only a few milliseconds. */
-const MESSAGES_PER_STEP = 500
+const MESSAGES_PER_STEP = 200
 
 /** Returns the number of removed messages. */
 export async function removeExpired(kv: Kv, queueId: number, nowMs: number): Promise<number> {

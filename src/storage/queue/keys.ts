@@ -2,7 +2,7 @@
 // the queue a new id, so clearing or deleting a queue changes one record. Messages are ordered by the time at
 // which they become visible: the next ones to get are the first in the range, however many there are.
 import { decodeKey, encodeKey, encodeKeyPrefix } from '../../kv/key.ts'
-import { prefixRange, type Key } from '../../kv/kv.ts'
+import { prefixRange, type Key, type KeyRange } from '../../kv/kv.ts'
 import { firstIdAt } from './message-id.ts'
 
 /** → Queue */
@@ -10,9 +10,17 @@ export function queueKey(account: string, name: string): Key {
   return encodeKey('queue', account, name)
 }
 
+/** The queues of an account, or of all; or the one with this name. */
+export function queuesRange(...names: readonly string[]): KeyRange {
+  return prefixRange(encodeKey('queue', ...names))
+}
+
 export function queueKeyPrefix(account: string, namePrefix: string): Key {
   return encodeKeyPrefix(['queue', account], namePrefix)
 }
+
+/** Of all accounts. */
+export const ALL_QUEUES = prefixRange(encodeKey('queue'))
 
 /** → Tally: the number of messages, and the last sequence number */
 export function tallyKey(queueId: number): Key {
@@ -39,6 +47,12 @@ export function visibleRange(queueId: number, from: Position, nowMs: number) {
     from: messageKey(queueId, from),
     to: encodeKey('message', queueId, nowMs + 1),
   }
+}
+
+/** The messages that become visible after `nowMs`. */
+export function invisibleRange(queueId: number, nowMs: number): KeyRange {
+  const { to } = prefixRange(encodeKey('message', queueId))
+  return { from: encodeKey('message', queueId, nowMs + 1), to }
 }
 
 /** → Position. Ordered by the time at which messages expire (message-id.ts). */

@@ -108,7 +108,11 @@ export function* deleteMessage(
   saveTally(tx, queueId, { ...tally, messageCount: tally.messageCount - 1 })
 }
 
-function* positionOf(tx: ReadTx, queueId: number, messageId: string): Step<Position | undefined> {
+export function* messagePosition(
+  tx: ReadTx,
+  queueId: number,
+  messageId: string,
+): Step<Position | undefined> {
   const value = yield* tx.get(messageIdKey(queueId, messageId))
   return value === undefined ? undefined : decodeRecord<Position>(value)
 }
@@ -130,7 +134,7 @@ function* claimMessage(
   { messageId, receipt }: MessageClaim,
   nowMs: number,
 ): Step<Message> {
-  const position = yield* positionOf(tx, queueId, messageId)
+  const position = yield* messagePosition(tx, queueId, messageId)
   if (position === undefined) throw new StorageError('MessageNotFound')
   if (receipt.messageId !== messageId) throw new StorageError('PopReceiptMismatch')
   // A stale receipt is no mismatch: azure-storage-net#285, azure-storage-python#300.

@@ -7,7 +7,7 @@ import { DELETED_QUEUES, deletedQueueKey, messageIdsFrom, messageRanges, tallyKe
 import { expiryOf } from './message-id.ts'
 
 /** Small enough that concurrent writes wait only a few milliseconds. */
-const RECORDS_PER_STEP = 500
+const RECORDS_PER_STEP = 200
 
 type SweptQueues = { readonly recordCount: number }
 

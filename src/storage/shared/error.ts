@@ -207,7 +207,8 @@ export const ERRORS = {
   LeaseNotPresentWithBlobOperation: [412, 'There is currently no lease on the blob.'],
   LeaseNotPresentWithContainerOperation: [412, 'There is currently no lease on the container.'],
   LeaseNotPresentWithFileOperation: [412, 'There is currently no lease on the file.'],
-  // 5xx
+  // 429, 5xx
+  TooManyRequests: [429, 'The request rate is too high. Please retry your request later.'],
   InternalError: [500, 'Server encountered an internal error. Please try again after some time.'],
   OperationTimedOut: [500, 'Operation could not be completed within the permitted time.'],
   APINotImplemented: [501, 'The requested operation is not implemented.'],

@@ -6,6 +6,7 @@ import {
   keyAfter,
   prefixRange,
   type Key,
+  type KeyRange,
   type Kv,
   type ReadTx,
   type Step,
@@ -65,6 +66,12 @@ export function* isHeld(tx: ReadTx, name: ReusedName, nowMs: number): Step<boole
 
 export function beingDeleted({ kind }: ReusedName): StorageError {
   return new StorageError(BEING_DELETED[kind])
+}
+
+/** Of all accounts, of one, or one name. */
+export function heldNamesRange(kind: HeldKind, account?: string, name?: string): KeyRange {
+  const names = [account, name?.toLowerCase()].filter((each) => each !== undefined)
+  return prefixRange(encodeKey('held-name', kind, ...names))
 }
 
 const HELD_NAMES = prefixRange(encodeKey('held-name'))

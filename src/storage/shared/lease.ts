@@ -173,6 +173,13 @@ function breakLease(lease: Lease, periodSeconds: number | undefined, nowMs: numb
   return { action: 'break', lease: { ...lease, endsAtMs, isBroken: true }, leaseTimeSeconds }
 }
 
+/** For operators: the lease, broken at once, even if it never expires; undefined if there is no active lease. */
+export function endLease(lease: Lease | undefined, nowMs: number): Lease | undefined {
+  return lease !== undefined && isLeaseRunning(lease, nowMs)
+    ? breakLease(lease, 0, nowMs).lease
+    : undefined
+}
+
 // prettier-ignore
 const USES = {
   //             available     leased      breaking    broken        expired

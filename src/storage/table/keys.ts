@@ -2,11 +2,17 @@
 // changes one record, and a new one of the same name starts empty. Entities are in the order of query results:
 // by PartitionKey, then by RowKey.
 import { encodeKey } from '../../kv/key.ts'
-import { keyAfterPrefix, prefixRange, type Key } from '../../kv/kv.ts'
+import { keyAfterPrefix, prefixRange, type Key, type KeyRange } from '../../kv/kv.ts'
 
 /** → Table. Names of tables are case-insensitive, but keep their case. */
 export function tableKey(account: string, name: string): Key {
   return encodeKey('table', account, name.toLowerCase())
+}
+
+/** The tables of an account, or of all; or the one with this name. */
+export function tablesRange(account?: string, name?: string): KeyRange {
+  if (account === undefined) return prefixRange(encodeKey('table'))
+  return prefixRange(name === undefined ? encodeKey('table', account) : tableKey(account, name))
 }
 
 /** The first parts of the keys of an account's tables. */

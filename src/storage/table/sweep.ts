@@ -4,7 +4,7 @@ import type { Kv, Step, Tx } from '../../kv/kv.ts'
 import { DELETED_TABLES, deletedTableKey, entityRange } from './keys.ts'
 
 /** Small enough that concurrent writes wait only a few milliseconds. */
-const RECORDS_PER_STEP = 500
+const RECORDS_PER_STEP = 200
 
 type SweptTables = { readonly recordCount: number }
 

@@ -12,6 +12,8 @@ export type Analytics = {
   record(report: RequestReport): void
   /** Writes the collected lines; called at intervals and once at the end. */
   flush(): Promise<void>
+  /** Settings were changed by something other than a request. */
+  forget(): void
 }
 
 type Batch = {
@@ -80,6 +82,7 @@ export function createAnalytics(service: BlobService): Analytics {
       adding.add(added)
       void added.finally(() => adding.delete(added))
     },
+    forget: () => logging.forgetAll(),
     async flush(): Promise<void> {
       await Promise.all(adding)
       for (const [key, batch] of batches) await put(key, batch)
@@ -114,6 +117,7 @@ function cachedLogging({ kv }: BlobService) {
       known.set(account, services.set(service, logging))
       return logging
     },
+    forgetAll: () => known.clear(),
     forget(account: string): void {
       known.delete(account)
     },

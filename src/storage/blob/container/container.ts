@@ -15,6 +15,7 @@ import {
   type LeaseAction,
   type LeaseResult,
 } from '../../shared/lease.ts'
+import { indexLease } from '../../shared/leased.ts'
 import type { Metadata } from '../../shared/metadata.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { modifiedAt } from '../../shared/modified.ts'
@@ -187,8 +188,13 @@ export function* renameContainer(
   checkLeaseForWrite(container.lease, source.leaseId, moment.nowMs, 'container')
   const existing = yield* getContainer(tx, address)
   if (existing !== undefined) throw new StorageError('ContainerAlreadyExists')
-  tx.delete(containerKey(from.account, from.container))
+  const key = containerKey(from.account, from.container)
+  tx.delete(key)
   placeContainer(tx, address, container)
+  if (container.lease !== undefined) {
+    indexLease(tx, key, undefined)
+    indexLease(tx, containerKey(address.account, address.container), container.lease)
+  }
   return container
 }
 
@@ -203,9 +209,20 @@ export function* leaseContainer(
   const current = yield* requireContainer(tx, address)
   checkContainerConditions(guard.conditions, current, { ifUnmodifiedSince: true })
   const result = runLeaseAction(current.lease, action, moment.nowMs)
-  const container = withLease(current, result.lease)
-  saveContainer(tx, address, container)
+  const container = saveContainerLease(tx, address, current, result.lease)
   return { container, result }
+}
+
+export function saveContainerLease(
+  tx: Tx,
+  address: ContainerAddress,
+  current: Container,
+  lease: Lease | undefined,
+): Container {
+  const container = withLease(current, lease)
+  saveContainer(tx, address, container)
+  indexLease(tx, containerKey(address.account, address.container), lease)
+  return container
 }
 
 /** Set Container Metadata and Set Container ACL replace the named parts completely. */

@@ -60,7 +60,11 @@ export function* getStaging(
 }
 
 export function isStagingExpired(staging: Staging, nowMs: number): boolean {
-  return staging.touchedMs + WEEK_MS <= nowMs
+  return stagingExpiresMs(staging) <= nowMs
+}
+
+export function stagingExpiresMs({ touchedMs }: Staging): number {
+  return touchedMs + WEEK_MS
 }
 
 export function decodeStaging(value: StoredRecord): Staging {

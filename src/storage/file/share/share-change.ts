@@ -18,12 +18,15 @@ import {
   checkLeaseForWrite,
   runLeaseAction,
   withLease,
+  type Lease,
   type LeaseAction,
   type LeaseResult,
 } from '../../shared/lease.ts'
+import { indexLease } from '../../shared/leased.ts'
 import { NO_METADATA, type Metadata } from '../../shared/metadata.ts'
 import { modifiedAt } from '../../shared/modified.ts'
 import type { Moment } from '../../../node/moment.ts'
+import { shareKey, shareSnapshotKey } from '../keys.ts'
 import { fileTimeOf } from '../tree/file-time.ts'
 import { ROOT_ID, saveNode } from '../tree/node.ts'
 import { storePermission } from '../security/permission.ts'
@@ -99,7 +102,7 @@ export function* readShare(
   return found
 }
 
-function* requireShareAt(tx: ReadTx, address: ShareAddress): Step<ShareOrSnapshot> {
+export function* requireShareAt(tx: ReadTx, address: ShareAddress): Step<ShareOrSnapshot> {
   const share = yield* requireShare(tx, address)
   if (address.snapshot === undefined) return share
   return yield* requireShareSnapshot(tx, share.id, address.snapshot)
@@ -137,9 +140,23 @@ export function* leaseShare(
 ): Step<{ readonly share: ShareOrSnapshot; readonly result: LeaseResult }> {
   const current = yield* requireShareAt(tx, address)
   const result = runLeaseAction(current.lease, action, nowMs)
-  if ('snapshot' in current) saveShareSnapshot(tx, withLease(current, result.lease))
-  else saveShare(tx, address, withLease(current, result.lease))
+  saveShareLease(tx, address, current, result.lease)
   return { share: current, result }
+}
+
+export function saveShareLease(
+  tx: Tx,
+  address: Pick<ShareAddress, 'account' | 'share'>,
+  current: ShareOrSnapshot,
+  lease: Lease | undefined,
+): void {
+  if ('snapshot' in current) {
+    saveShareSnapshot(tx, withLease(current, lease))
+    indexLease(tx, shareSnapshotKey(current.id, current.snapshot), lease)
+  } else {
+    saveShare(tx, address, withLease(current, lease))
+    indexLease(tx, shareKey(address.account, address.share), lease)
+  }
 }
 
 export function* readUsage(

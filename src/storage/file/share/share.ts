@@ -78,9 +78,17 @@ export function* requireShareSnapshot(
   shareId: number,
   snapshot: number,
 ): Step<ShareSnapshot> {
-  const value = yield* tx.get(shareSnapshotKey(shareId, snapshot))
-  if (value === undefined) throw new StorageError('ShareSnapshotNotFound')
-  return decodeRecord<ShareSnapshot>(value)
+  const found = yield* getShareSnapshot(tx, shareId, snapshot)
+  if (found === undefined) throw new StorageError('ShareSnapshotNotFound')
+  return found
+}
+
+export function getShareSnapshot(
+  tx: ReadTx,
+  shareId: number,
+  snapshot: number,
+): Step<ShareSnapshot | undefined> {
+  return tx.getFields(shareSnapshotKey(shareId, snapshot))
 }
 
 /** Oldest first; there are at most 200. */

@@ -7,11 +7,21 @@ import {
   leaseState,
   runLeaseAction,
   withLease,
+  type Lease,
   type LeaseAction,
   type LeaseResult,
 } from '../../shared/lease.ts'
+import { indexLease } from '../../shared/leased.ts'
 import type { Moment } from '../../../node/moment.ts'
-import { locate, requireNode, saveNode, type FileAddress, type FileNode } from './node.ts'
+import { nodeKey } from '../keys.ts'
+import {
+  locate,
+  requireNode,
+  saveNode,
+  type Existing,
+  type FileAddress,
+  type FileNode,
+} from './node.ts'
 import type { FileTx } from '../open/open.ts'
 import { checkOpens } from '../open/rest-access.ts'
 
@@ -28,12 +38,26 @@ export function* leaseFile(
   action: FileLeaseAction,
   { nowMs }: Moment,
 ): Step<LeasedFile> {
-  const { share, view, node } = requireNode(yield* locate(tx, address), 'file')
+  const located = requireNode(yield* locate(tx, address), 'file')
+  const { share, node } = located
   const isAcquire = action.action === 'acquire'
   yield* checkOpens(tx, share.id, node, isAcquire ? 'Acquire Lease' : 'Lease')
   if (isAcquire && node.copy?.status === 'pending') throw new StorageError('PendingCopyOperation')
   const result = runLeaseAction(node.lease, action, nowMs)
-  return { node: saveNode(tx, view, node, withLease(node, result.lease)), result }
+  return { node: saveFileLease(tx, located, result.lease), result }
+}
+
+/** Where a leased file was last seen: finding its name by its id takes a walk over its directory. */
+export type FileHint = { readonly directoryId: number; readonly name: string }
+
+export function saveFileLease(
+  tx: FileTx,
+  { view, node, directoryId, name }: Existing,
+  lease: Lease | undefined,
+): FileNode {
+  const hint: FileHint = { directoryId, name }
+  indexLease(tx, nodeKey(view.shareId, node.nodeId), lease, hint)
+  return saveNode(tx, view, node, withLease(node, lease))
 }
 
 /** SMB opens to write or delete are refused while the file is leased ("Manage file locks in Azure Files"). */

@@ -1,7 +1,8 @@
 // The record of a service's properties. It doesn't exist until the first Set Service Properties.
 import { derived } from '../../../kv/derived.ts'
-import { encodeKey } from '../../../kv/key.ts'
-import type { Key, ReadTx, Step, Tx } from '../../../kv/kv.ts'
+import { decodeKey, encodeKey } from '../../../kv/key.ts'
+import { prefixRange, type Key, type ReadTx, type Step, type Tx } from '../../../kv/kv.ts'
+import { scanAll } from '../../../kv/scan.ts'
 import { decodeRecord, encodeRecord, type StoredRecord } from '../../../kv/record.ts'
 import { memoize } from '../../../memory/memoize.ts'
 import { checkProtocolSettings } from './protocol-settings.ts'
@@ -58,4 +59,19 @@ export function* changeServiceProperties(
   const current = yield* getServiceProperties(tx, address)
   const changed = setServiceProperties(current, update)
   tx.put(servicePropertiesKey(address), encodeRecord(changed))
+}
+
+const SCAN_COUNT = 1_000
+
+/** The services have the default properties again: of all accounts, or of one. */
+export function* resetServiceProperties(
+  tx: Tx,
+  services: readonly StorageService[],
+  account: string | undefined,
+): Step<void> {
+  const names = account === undefined ? [] : [account]
+  const range = prefixRange(encodeKey('service-properties', ...names))
+  for (const { key } of yield* scanAll(tx, range, SCAN_COUNT)) {
+    if (services.some((service) => service === decodeKey(key)[2])) tx.delete(key)
+  }
 }

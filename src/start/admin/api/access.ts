@@ -1,0 +1,53 @@
+// Who may use the API. The journal reveals names of data, and control changes the server, so both are open only to programs on
+// this machine; from elsewhere they need a token, and control has to be switched on. Web pages of other origins may use nothing.
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Exchange } from '../../../http/protocol/exchange.ts'
+import { ApiError } from './route.ts'
+
+export type AccessSettings = {
+  /** undefined: on if only this machine can reach the port. */
+  readonly control: boolean | undefined
+  /** Asked for on every address if it is set, otherwise only where other machines can reach the port. */
+  readonly token: string | undefined
+  /** Made for this run; only asked for where other machines can reach the port. */
+  readonly generatedToken: string | undefined
+}
+
+type Asking = Pick<Exchange, 'head' | 'onLoopback'>
+
+/** Returns whether the client has shown a token. */
+export function checkAccess(
+  { control, token: given, generatedToken }: AccessSettings,
+  { head: { headers }, onLoopback }: Asking,
+  isChange: boolean,
+): boolean {
+  const { origin, host } = headers
+  if (origin !== undefined && origin !== `http://${host}`)
+    throw new ApiError(403, 'web pages of another origin may not use this API')
+  const token = given ?? (onLoopback ? undefined : generatedToken)
+  if (token === undefined && !onLoopback) {
+    throw new ApiError(
+      403,
+      'other machines can reach this port, so this needs a token: start the server with --controlToken',
+    )
+  }
+  if (token !== undefined) checkToken(token, headers.authorization)
+  if (isChange && !(control ?? onLoopback))
+    throw new ApiError(403, 'control is off: start the server with --control')
+  return token !== undefined
+}
+
+const CHALLENGE = ['WWW-Authenticate', 'Bearer realm="lazuli"']
+
+function checkToken(token: string, authorization: string | undefined): void {
+  const sent = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  if (sent === undefined)
+    throw new ApiError(401, 'this needs the header Authorization: Bearer TOKEN', CHALLENGE)
+  // Hashes have the same length, whatever was sent.
+  if (!timingSafeEqual(hashOf(sent), hashOf(token)))
+    throw new ApiError(401, 'the token is not that of this server', CHALLENGE)
+}
+
+function hashOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,31 @@
+// What the API reaches of a server. A part that the server does not have has no routes.
+import type {
+  BarrierApi,
+  ClockApi,
+  FaultApi,
+  HeldApi,
+  RaceApi,
+  ResetResult,
+  Scope,
+  SnapshotApi,
+} from '../../../control/api.ts'
+import type { Journal } from '../../../control/journal.ts'
+
+export type ControlParts = {
+  readonly journal?: Journal | undefined
+  readonly held?: HeldApi | undefined
+  readonly races?:
+    { races(): ReturnType<RaceApi['races']> | Promise<ReturnType<RaceApi['races']>> } | undefined
+  readonly clock?: ClockApi | undefined
+  readonly barriers?: BarrierApi | undefined
+  readonly faults?: FaultApi | undefined
+  readonly snapshots?: SnapshotApi | undefined
+  readonly states?: StatesApi | undefined
+}
+
+/** Emptying, filling and saving a store. Folders are those of the machine that the server runs on. */
+export interface StatesApi {
+  reset(scope?: Scope): Promise<ResetResult>
+  seed(folder: string): Promise<void>
+  export(folder: string): Promise<void>
+}

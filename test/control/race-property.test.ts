@@ -1,0 +1,152 @@
+// Random programs on a real server: clients that use conditions or leases never have a race, and clients that do not have
+// exactly those that a simple model counts.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import fc from 'fast-check'
+import type { RawResponse } from '../harness.ts'
+import { openRaceWorld, type RaceClient } from './race-client.ts'
+
+const RUNS = 60
+const CLIENTS = ['A', 'B', 'C'] as const
+const world = await openRaceWorld({ journal: { countMax: 100_000, bytesMax: 1 << 30 } })
+after(() => world.close())
+
+const clients = CLIENTS.map((name) => ({ name, ...world.client(name) }))
+type NamedClient = (typeof clients)[number]
+
+const BLOCK = { 'x-ms-blob-type': 'BlockBlob' }
+const path = (blob: string) => `/box/${blob}`
+
+function write(
+  client: RaceClient,
+  blob: string,
+  headers: Readonly<Record<string, string>> = {},
+  text = '',
+): Promise<RawResponse> {
+  return client.blob('PUT', path(blob), { ...BLOCK, ...headers }, text)
+}
+
+let blobCount = 0
+
+/** Each run has a blob of its own. */
+async function newBlob(): Promise<string> {
+  blobCount += 1
+  const blob = `blob-${blobCount}`
+  await write(world.client('set-up'), blob)
+  return blob
+}
+
+const racesOn = (blob: string) =>
+  world.server.races().filter(({ resource }) => resource.endsWith(`/box/${blob}`))
+
+type Task = AsyncGenerator<void, void, void>
+
+/** Reads, and writes if nothing has changed. */
+async function* optimisticUpdate(client: RaceClient, blob: string): Task {
+  const { headers } = await client.blob('GET', path(blob))
+  yield
+  await write(client, blob, { 'if-match': String(headers.etag) })
+}
+
+/** Reads and writes under a lease, or does nothing. */
+async function* leasedUpdate(client: RaceClient, blob: string): Task {
+  const lease = (action: string, headers = {}) =>
+    client.blob('PUT', `${path(blob)}?comp=lease`, { 'x-ms-lease-action': action, ...headers })
+  const { status, headers } = await lease('acquire', { 'x-ms-lease-duration': '60' })
+  yield
+  if (status !== 201) return
+  const held = { 'x-ms-lease-id': String(headers['x-ms-lease-id']) }
+  await client.blob('GET', path(blob))
+  yield
+  await write(client, blob, held)
+  yield
+  await lease('release', held)
+}
+
+const TASKS = { optimisticUpdate, leasedUpdate }
+const anyTask = fc.constantFrom(...(Object.keys(TASKS) as (keyof typeof TASKS)[]))
+const anyClient = fc.nat({ max: CLIENTS.length - 1 })
+
+test('clients that use conditions or leases have no race in any order', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(anyClient, anyTask), { minLength: 5, maxLength: 30 }),
+      async (schedule) => {
+        const blob = await newBlob()
+        const running = new Map<number, Task>()
+        for (const [at, kind] of schedule) {
+          const client = clients[at]
+          assert(client)
+          const task = running.get(at) ?? TASKS[kind](client, blob)
+          running.set(at, task)
+          if ((await task.next()).done === true) running.delete(at)
+        }
+        for (const task of running.values()) while ((await task.next()).done !== true);
+        assert.deepEqual(racesOn(blob), [])
+      },
+    ),
+    { numRuns: RUNS },
+  )
+})
+
+const anyAct = fc.constantFrom('read', 'write', 'write if unchanged')
+
+test('clients that use none have exactly the lost updates that a model counts', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(anyClient, anyAct), { minLength: 3, maxLength: 30 }),
+      async (schedule) => {
+        const blob = await newBlob()
+        /** What each client has read or written last. */
+        const seen = new Map<string, string>()
+        const lost: string[] = []
+        let [current, author] = ['', 'set-up']
+        for (const [at, act] of schedule) {
+          const client = clients[at] as NamedClient
+          const last = seen.get(client.name)
+          if (act === 'read') {
+            const { headers } = await client.blob('GET', path(blob))
+            current = String(headers.etag)
+          } else {
+            const isConditional = act === 'write if unchanged'
+            const condition = isConditional && last !== undefined ? { 'if-match': last } : {}
+            const { status, headers } = await write(client, blob, condition)
+            if (status !== 201) continue
+            if (last !== undefined && last !== current) lost.push(`${author} by ${client.name}`)
+            ;[current, author] = [String(headers.etag), client.name]
+          }
+          seen.set(client.name, current)
+        }
+        const found = racesOn(blob).map(({ kind, clients: [mine, theirs] }) => {
+          assert.equal(kind, 'lost update')
+          return `${theirs} by ${mine}`
+        })
+        assert.deepEqual(found, lost)
+      },
+    ),
+    { numRuns: RUNS },
+  )
+})
+
+test('with requests at the same time, races are found exactly if something is missing in the end', async () => {
+  for (const isSafe of [false, true]) {
+    const blob = await newBlob()
+    const append = async (client: NamedClient, round: number): Promise<void> => {
+      for (;;) {
+        const { text, headers } = await client.blob('GET', path(blob))
+        const condition = isSafe ? { 'if-match': String(headers.etag) } : {}
+        const answer = await write(client, blob, condition, `${text} ${client.name}${round}`)
+        if (answer.status === 201) return
+      }
+    }
+    await Promise.all(
+      clients.map(async (client) => {
+        for (let round = 0; round < 8; round += 1) await append(client, round)
+      }),
+    )
+    const { text } = await world.client('reader').blob('GET', path(blob))
+    const missing = clients.length * 8 - text.trim().split(' ').length
+    assert.equal(racesOn(blob).length > 0, missing > 0, `${missing} are missing`)
+    if (isSafe) assert.equal(missing, 0)
+  }
+})

@@ -25,6 +25,17 @@ function startNode(url: string, name: string): Promise<ServerProcess> {
   return startServerProcess({ args: ['--store', url, '--nodeName', name], env: FREE_PORTS })
 }
 
+/** A node learns of another with its next heartbeat. */
+async function knowsNodes({ adminUrl }: ServerProcess, count: number): Promise<void> {
+  const deadlineMs = Date.now() + 30_000
+  for (;;) {
+    const answer = await fetch(`${adminUrl}/api/nodes`)
+    const { nodes } = (await answer.json()) as { readonly nodes: readonly unknown[] }
+    if (nodes.length === count) return
+    assert(Date.now() < deadlineMs, `the node still knows ${nodes.length} of ${count} nodes`)
+  }
+}
+
 /** Rows of a query in the test's database. */
 async function rowsOf(server: TestServer, database: string, text: string) {
   const connection = await server.connectTo(database)
@@ -57,6 +68,7 @@ describe('beside the nodes of a cluster', { skip: SKIP_REASON }, () => {
     database = await postgres.newDatabase()
     url = postgres.url(database)
     nodes = [await startNode(url, 'first'), await startNode(url, 'second')]
+    for (const node of nodes) await knowsNodes(node, 2)
   })
 
   test('lazuli nodes lists them, and registers nothing', async () => {

@@ -7,12 +7,13 @@ import type { Kv } from '../src/kv/kv.ts'
 import { openKv, versionsOf } from '../src/kv/runner/runner.ts'
 import type { Connection } from '../src/postgres/client.ts'
 import { callDeadlineMs } from '../src/postgres/pool.ts'
+import type { TestServer } from '../src/postgres/private-server.ts'
 import { connectionSettings } from '../src/postgres/settings.ts'
 import { deleteMessage, putMessage } from '../src/storage/queue/message.ts'
 import { createQueue } from '../src/storage/queue/queue.ts'
 import { getMessages } from '../src/storage/queue/visible.ts'
 import { startDatabase } from './nodes.ts'
-import { number, table } from './report.ts'
+import { median, number, table } from './report.ts'
 
 export type MessagesOptions = { readonly folder: string; readonly messageCount: number }
 
@@ -21,33 +22,66 @@ const TEXT = Buffer.alloc(512, 'x')
 const WAITING_COUNT = 1_000
 const CLIENT_COUNT = 32
 const SLICE_COUNT = 10
+const ROUND_COUNT = 9
+const ROUND_MESSAGES = 3_000
 const TIME_TO_LIVE_MS = 7 * 86_400_000
 const HIDDEN_MS = 60_000
 
 export async function measureMessages({ folder, messageCount }: MessagesOptions): Promise<string> {
   const database = await startDatabase(folder)
-  const name = await database.newDatabase()
-  const engine = await openPostgresEngine(connectionSettings(database.url(name), {}))
-  const kv = openKv(engine, { nextVersion: versionsOf(engine.number) })
-  const connection = await database.connectTo(name)
+  const stores: Store[] = []
+  const newStore = async (): Promise<Store> => {
+    const store = await openStore(database)
+    stores.push(store)
+    return store
+  }
   try {
-    await kv.write((tx) => createQueue(tx, ADDRESS, { id: 1, metadata: [] }))
-    for (let count = 0; count < WAITING_COUNT; count += 1) await put(kv)
+    const used = await newStore()
     const rows: string[][] = []
     const perSlice = Math.ceil(messageCount / SLICE_COUNT)
     for (let seen = 0; seen < messageCount; seen += perSlice) {
-      const beganMs = performance.now()
-      await pass(kv, perSlice)
-      const perSecond = (perSlice * 1_000) / (performance.now() - beganMs)
-      rows.push([number(seen + perSlice), number(perSecond), ...(await sizes(connection))])
+      const perSecond = await rate(used, perSlice)
+      rows.push([number(seen + perSlice), number(perSecond), ...(await sizes(used.connection))])
       console.error(rows.at(-1)?.join('  '))
     }
-    return table(['messages', 'put, got and deleted/s', 'table KiB', 'index KiB', 'live rows', 'dead rows', 'autovacuums'], rows) // prettier-ignore
+    const sizesTable = table(['messages', 'put, got and deleted/s', 'table KiB', 'index KiB', 'live rows', 'dead rows', 'autovacuums'], rows) // prettier-ignore
+    return `${sizesTable}\n\n${await compare(used, await newStore())}`
   } finally {
-    await connection.close()
-    await kv.close()
+    for (const { kv, connection } of stores) {
+      await connection.close()
+      await kv.close()
+    }
     await database.stop()
   }
+}
+
+/** A database of its own with one queue. */
+type Store = { readonly kv: Kv; readonly connection: Connection }
+
+async function openStore(database: TestServer): Promise<Store> {
+  const name = await database.newDatabase()
+  const engine = await openPostgresEngine(connectionSettings(database.url(name), {}))
+  const kv = openKv(engine, { nextVersion: versionsOf(engine.number) })
+  await kv.write((tx) => createQueue(tx, ADDRESS, { id: 1, metadata: [] }))
+  for (let count = 0; count < WAITING_COUNT; count += 1) await put(kv)
+  return { kv, connection: await database.connectTo(name) }
+}
+
+/** In turns, so that both see the same machine. */
+async function compare(used: Store, fresh: Store): Promise<string> {
+  const ratios: number[] = []
+  for (let round = 0; round < ROUND_COUNT; round += 1) {
+    ratios.push((await rate(used, ROUND_MESSAGES)) / (await rate(fresh, ROUND_MESSAGES)))
+  }
+  const all = ratios.map((each) => each.toFixed(2)).join(' ')
+  return `this queue ÷ a new one, in turns: ${median(ratios).toFixed(2)} (${all})`
+}
+
+/** Messages that are put, got and deleted per second. */
+async function rate({ kv }: Store, count: number): Promise<number> {
+  const beganMs = performance.now()
+  await pass(kv, count)
+  return (count * 1_000) / (performance.now() - beganMs)
 }
 
 async function pass(kv: Kv, count: number): Promise<void> {

@@ -1,0 +1,6 @@
+// The pages in docs/ that are made from the code. `npm run docs` writes them; a test fails if one is stale.
+import { restApiPage } from './rest-api.ts'
+
+export type Page = { readonly file: string; readonly text: () => string | Promise<string> }
+
+export const PAGES: readonly Page[] = [{ file: 'docs/rest-api.md', text: restApiPage }]

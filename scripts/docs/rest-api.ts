@@ -1,0 +1,108 @@
+// docs/rest-api.md: every REST operation, read from the tables that answer the requests.
+import type { Permission } from '../../src/auth/permission.ts'
+import type { Level, Operation } from '../../src/http/door/operation.ts'
+import { BLOB_OPERATIONS } from '../../src/rest/blob/operations.ts'
+import { FILE_OPERATIONS } from '../../src/rest/file/operations.ts'
+import { QUEUE_OPERATIONS } from '../../src/rest/queue/operations.ts'
+import { TABLE_OPERATIONS } from '../../src/rest/table/operations.ts'
+
+/** What the docs need of a row, whatever its service. */
+type Row = Pick<
+  Operation<never>,
+  'name' | 'methods' | 'level' | 'restype' | 'comp' | 'when' | 'permission' | 'bodyBytesMax'
+>
+
+type Section = {
+  readonly title: string
+  readonly paths: Readonly<Record<Level, string>>
+  readonly rows: readonly Row[]
+}
+
+const SECTIONS: readonly Section[] = [
+  {
+    title: 'Blob',
+    paths: { service: '/', container: '/container', object: '/container/blob' },
+    rows: BLOB_OPERATIONS,
+  },
+  {
+    title: 'Queue',
+    paths: { service: '/', container: '/queue', object: '/queue/messages' },
+    rows: QUEUE_OPERATIONS,
+  },
+  {
+    title: 'Table',
+    paths: { service: '/', container: '/table', object: "/table(PartitionKey='',RowKey='')" },
+    rows: TABLE_OPERATIONS,
+  },
+  {
+    title: 'File',
+    paths: { service: '/', container: '/share', object: '/share/path' },
+    rows: FILE_OPERATIONS,
+  },
+]
+
+const INTRODUCTION = `# REST operations
+
+<!-- Written by \`npm run docs\` from the tables of operations in src/rest/. -->
+
+Every operation that Lazuli answers. A request that matches no row gets Azure's error for it: 405 UnsupportedHttpVerb, 400
+InvalidQueryParameterValue, or what the service in question sends. [Compatibility](compatibility.md) lists where an answer differs
+from Azure's.
+
+Letters are permissions of a SAS: any one of them is enough, or all of them if they are joined by \`+\`. A dash means that this kind
+of credential never allows the operation. An account key allows every operation except those marked "only". Paths are below the
+account. Rows with the same request differ in a header or another query field.
+`
+
+export function restApiPage(): string {
+  return [INTRODUCTION, ...SECTIONS.map(section)].join('\n')
+}
+
+function section({ title, paths, rows }: Section): string {
+  const lines = new Set(rows.map((row) => line(row, paths)))
+  return [
+    `## ${title}\n`,
+    '| operation | request | account SAS | service SAS | token | anonymous | longest body |',
+    '|---|---|---|---|---|---|---|',
+    ...lines,
+    '',
+  ].join('\n')
+}
+
+function line(row: Row, paths: Section['paths']): string {
+  const query = [row.restype && `restype=${row.restype}`, row.comp && `comp=${row.comp}`]
+    .filter(Boolean)
+    .join('&')
+  const request = `${row.methods.join(', ')} ${paths[row.level]}${query === '' ? '' : `?${query}`}`
+  const { permission } = row
+  const cells = [
+    row.name,
+    `\`${request}\``,
+    letters(permission, permission.accountSas),
+    letters(permission, permission.serviceSas),
+    TOKEN[String(permission.bearer ?? true)] ?? '',
+    permission.anonymous === undefined ? '–' : `public ${permission.anonymous}`,
+    row.bodyBytesMax === undefined || row.bodyBytesMax === 0 ? 'none' : size(row.bodyBytesMax),
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+function letters({ all }: Permission, given: string | undefined): string {
+  if (given === undefined || given === '') return '–'
+  return `\`${all === true ? [...given].join('+') : given}\``
+}
+
+const TOKEN: Readonly<Record<string, string>> = { true: 'yes', false: '–', only: 'only' }
+
+const UNITS = [
+  ['GiB', 1024 ** 3],
+  ['MiB', 1024 ** 2],
+  ['KiB', 1024],
+] as const
+
+function size(bytes: number): string {
+  for (const [unit, unitBytes] of UNITS) {
+    if (bytes >= unitBytes) return `${Number((bytes / unitBytes).toFixed(2))} ${unit}`
+  }
+  return `${bytes} bytes`
+}

@@ -1,0 +1,3 @@
+// Among the unpacked files of the single executable: code inside the executable itself can't import modules.
+'use strict'
+import('./dist/main.js')

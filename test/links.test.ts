@@ -1,0 +1,55 @@
+// Links in the docs lead somewhere: to a file of the repository and, after a #, to a heading in it. Links to the web are
+// not followed.
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const PAGES = globSync('{*,docs/**/*,examples/**/*}.md', {
+  cwd: ROOT,
+  exclude: (name) => name === 'node_modules',
+})
+const LINK = /\]\(([^)\s]+)\)/g
+const CODE = /^```[^]*?^```$|`[^`\n]*`/gm
+const ELSEWHERE = /^[a-z]+:/
+
+function linksOf(page: string): readonly string[] {
+  const text = readFileSync(join(ROOT, page), 'utf8').replaceAll(CODE, '')
+  return [...text.matchAll(LINK)].map(([, target = '']) => target)
+}
+
+/** The anchors of a page, made of its headings as GitHub makes them. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const text = readFileSync(page, 'utf8').replaceAll(/^```[^]*?^```$/gm, '')
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading)
+  return new Set(headings.map(anchorOf))
+}
+
+function anchorOf(heading: string): string {
+  const plain = heading.replaceAll(/\]\([^)]*\)|[`[]/g, '').toLowerCase()
+  return plain.replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-')
+}
+
+function isBroken(page: string, target: string): boolean {
+  if (ELSEWHERE.test(target)) return false
+  const [path = '', anchor] = target.split('#')
+  const file = path === '' ? join(ROOT, page) : join(ROOT, dirname(page), path)
+  if (!existsSync(file)) return true
+  return anchor !== undefined && !anchorsOf(file).has(anchor)
+}
+
+test('there are pages with links', () => {
+  assert(PAGES.includes('README.md'))
+  assert(linksOf('README.md').length > 10)
+})
+
+for (const page of PAGES) {
+  test(`the links in ${page} lead somewhere`, () => {
+    assert.deepEqual(
+      linksOf(page).filter((target) => isBroken(page, target)),
+      [],
+    )
+  })
+}

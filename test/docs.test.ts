@@ -9,7 +9,7 @@ import { cleanUp, run, tempFolder } from './server-process.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PAGES = ['testing.md', 'concurrency.md'] as const
-const LIMIT_MS = 60_000
+const LIMIT_MS = 180_000
 const hasSmbclient = (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'smbclient'))) // prettier-ignore
 
 type Block = { readonly heading: string; readonly mark: string; readonly text: string }

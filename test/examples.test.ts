@@ -9,7 +9,7 @@ import { startServer } from '../src/server.ts'
 import { startTestServer } from './harness.ts'
 import { cleanUp, run } from './server-process.ts'
 
-const LIMIT_MS = 60_000
+const LIMIT_MS = 180_000
 
 after(cleanUp)
 

@@ -26,7 +26,7 @@ export type Answer = {
 export type Fields = Partial<Omit<Smb2Header, 'signature' | 'command'>>
 
 /** The longest that a test waits for a response or the end: a hang must fail. */
-const WAIT_MS_MAX = 10_000
+const WAIT_MS_MAX = 60_000
 const FRAME_BYTES_MAX = 0xffffff
 
 const STATUS_NAMES = new Map<number, string>(

@@ -1,5 +1,5 @@
 // Real nodes on PostgreSQL, each a process of its own. The home of the files is killed while clients of the other nodes
-// write; the clients try again, as clients do.
+// write, over REST and SMB; the clients try again, as clients do.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -9,12 +9,9 @@ import {
   type ShareClient,
 } from '@azure/storage-file-share'
 import { SKIP_REASON, testServer } from '../../src/postgres/harness.ts'
-import { DIALECT } from '../../src/smb/session/dialect.ts'
-import { COMMAND } from '../../src/smb/wire/header.ts'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
 import { cleanUp, startServerProcess, stop, type ServerProcess } from '../server-process.ts'
-import { durableRequest, PERSISTENT, reconnectRequest } from '../smb/durable-request.ts'
-import { RawClient } from '../smb/raw-client.ts'
+import { assertBlocks, SmbWriter } from './smb-writer.ts'
 
 after(cleanUp)
 
@@ -34,17 +31,6 @@ async function startNode(url: string): Promise<Node> {
   return { ...server, share: service.getShareClient('box'), smbPort: Number(smbPort) }
 }
 
-async function connect({ smbPort }: Node): Promise<RawClient> {
-  const client = await RawClient.open(smbPort)
-  after(() => client.close())
-  await client.negotiate([DIALECT.smb300])
-  assert.equal((await client.setUpSession(ACCOUNT, ACCOUNT_KEY))?.status, 'SUCCESS')
-  assert.equal((await client.connectTree('box'))?.status, 'SUCCESS')
-  return client
-}
-
-const FILE_ID_AT = 64 + 64
-
 for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
   test(`files move when their home ends by ${signal}`, { skip: SKIP_REASON ?? false }, async () => {
     const database = await testServer()
@@ -52,10 +38,7 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     const home = await startNode(url)
     const [second, third] = await Promise.all([startNode(url), startNode(url)])
     await second.share.create()
-    const opened = await (await connect(third)).ask(COMMAND.CREATE, durableRequest(PERSISTENT))
-    assert.equal(opened?.status, 'SUCCESS')
-    const fileId = opened.message.subarray(FILE_ID_AT, FILE_ID_AT + 16)
-
+    const smb = new SmbWriter(third.smbPort)
     const acknowledged: string[] = []
     const enough = new AbortController()
     const write = async ({ share }: Node, name: string): Promise<void> => {
@@ -65,10 +48,14 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       }
     }
     const reached = async (count: number): Promise<void> => {
-      while (acknowledged.length < count) await third.share.getProperties()
+      const smbCount = smb.acknowledgedCount + 10
+      while (acknowledged.length < count || smb.acknowledgedCount < smbCount) {
+        await third.share.getProperties()
+      }
     }
-    const writing = Promise.all([write(second, 'b'), write(third, 'c')])
+    const writing = Promise.all([write(second, 'b'), write(third, 'c'), smb.run(enough.signal)])
     await reached(10)
+    const before = smb.acknowledgedCount
     const ended = await stop(home, signal)
     if (signal === 'SIGTERM') assert.equal(ended.code, 0)
     await reached(acknowledged.length + 10)
@@ -82,8 +69,10 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       acknowledged.filter((name) => !found.has(name)),
       [],
     )
-    const again = await (await connect(second)).ask(COMMAND.CREATE, reconnectRequest(fileId))
-    assert.equal(again?.status, 'SUCCESS')
+    assert(before > 0)
+    assert(smb.reconnectCount > 0)
+    const file = second.share.rootDirectoryClient.getFileClient('a')
+    assertBlocks(await file.downloadToBuffer(), smb.acknowledgedCount)
     for (const node of [second, third]) assert.equal((await stop(node)).code, 0)
   })
 }

@@ -20,8 +20,7 @@ const lock = readFileSync(join(root, 'package-lock.json'))
 /** @param {'user' | 'developer'} who */
 export async function installDependencies(who) {
   if (isInstalled(who)) return
-  const what =
-    who === 'user' ? 'what Lazuli needs to run' : 'what Lazuli and its tests need, once'
+  const what = who === 'user' ? 'what Lazuli needs to run' : 'what Lazuli and its tests need, once'
   await npmCi(argsOf(who), showProgress(what, countPackages(who)))
   linkNode()
   writeFileSync(stamp, stampOf(who))

@@ -150,7 +150,9 @@ describe('the command refuses', () => {
 
   test('a folder in use without disturbing its server', async () => {
     assert.equal((await createContainer(owner, 'still-here')).status, 201)
-    const strange = tree(owned).filter((name) => !/^(\.gitignore|extents|server\.json|store.*)$/.test(name))
+    const strange = tree(owned).filter(
+      (name) => !/^(\.gitignore|extents|server\.json|store.*)$/.test(name),
+    )
     assert.equal(strange.length, 1, 'only its own socket')
   })
 })

@@ -5,7 +5,13 @@ import { hostRule } from './http/protocol/allowed-host.ts'
 import type { JoinedCluster } from './run/open-membership.ts'
 import { runServer, type RunningServer } from './run/server.ts'
 import { openAccounts, wellKnownKeyWarning } from './start/account/accounts.ts'
-import { checkAdminPort, startAdmin, type Admin, type AdminSettings } from './start/admin/admin.ts'
+import {
+  checkAdminPort,
+  startAdmin,
+  type Admin,
+  type AdminIdentity,
+  type AdminSettings,
+} from './start/admin/admin.ts'
 import {
   bannerLines,
   closedLine,
@@ -15,7 +21,11 @@ import {
   startingLine,
 } from './start/log/banner.ts'
 import { decodeCommand, type CopyCommand, type StartCommand } from './start/options/command.ts'
+import { findAdmin } from './start/admin/find-admin.ts'
 import { checkHealth } from './start/admin/health.ts'
+import { movedPorts } from './start/log/moved-ports.ts'
+import { movingPorts } from './start/options/services.ts'
+import { announceServer, newServerId, retractServer } from './start/store/running-server.ts'
 import { urlOf } from './start/host.ts'
 import { locationPath } from './start/store/location.ts'
 import type { Fsck } from './start/store/fsck.ts'
@@ -64,7 +74,7 @@ async function main(): Promise<number> {
       process.stdout.write(`${command.text}\n`)
       return 0
     case 'health': {
-      const { exitCode, line } = await checkHealth(command.options)
+      const { exitCode, line } = await checkHealth(findAdmin(command, process.cwd()))
       process.stdout.write(`${line}\n`)
       return exitCode
     }
@@ -153,21 +163,27 @@ async function start(command: StartCommand): Promise<void> {
   const server = await runServer({
     options, location, memoryLimitBytes, accounts, smbUsers, clock, wallClock: clock, log,
     services: command.services,
-    webPortMayMove: !command.given.has('webPort'),
+    mayMove: movingPorts(program).filter((name) => !command.given.has(`${name}Port`)),
     ...(membership !== undefined && { membership }),
   }).catch(async (error: unknown) => {
     await membership?.store.close()
     throw error
   }) // prettier-ignore
+  const id = newServerId()
   const admin = await startAdminOrClose(
     command,
     server,
     log,
+    {
+      id,
+      data: location !== undefined ? 'folder' : membership === undefined ? 'memory' : 'database',
+    },
     () => ready && membership?.cluster.isBeating() !== false,
     () => membership?.listNodes() ?? [],
   )
   const close = async (): Promise<void> => {
     ready = false
+    if (location !== undefined) retractServer(location)
     for (const { service } of server.endpoints) log.say(closingLine(program, service))
     await server.close()
     await admin.close()
@@ -190,7 +206,8 @@ async function start(command: StartCommand): Promise<void> {
     endpoints: server.endpoints,
     adminUrl: admin.url,
     controlToken: admin.generatedToken,
-    websiteUrl: urlOf(server.tls ? 'https' : 'http', options.webHost, server.webPort),
+    websiteUrl: websiteUrlOf(server, options),
+    moved: movedPorts(options, { ...server, adminUrl: admin.url }),
     location: membership?.location ?? location,
     accounts: known,
     ...(smbUsers && { smbUsers: smbUsers.identities() }),
@@ -204,7 +221,21 @@ async function start(command: StartCommand): Promise<void> {
     if (program !== 'lazuli') log.say(startingLine(program, endpoint))
     log.say(listeningLine(program, endpoint))
   }
+  if (location !== undefined) announce(location, { adminUrl: admin.url, id }, log)
   ready = true
+}
+
+function announce(location: string, found: { adminUrl: string; id: string }, log: Log): void {
+  try {
+    announceServer(location, found)
+  } catch (error) {
+    // A full disk, for example: commands then need --adminPort, and the server works.
+    log.warn('lazuli health will not find this server by its folder', { error })
+  }
+}
+
+function websiteUrlOf({ tls, webPort }: RunningServer, { webHost }: Options): string | undefined {
+  return webPort === 0 ? undefined : urlOf(tls ? 'https' : 'http', webHost, webPort)
 }
 
 /** With `--store`, the server is a node of a cluster. Loaded on demand. */
@@ -244,6 +275,7 @@ async function startAdminOrClose(
   command: StartCommand,
   server: RunningServer,
   log: Log,
+  identity: AdminIdentity,
   ready: () => boolean,
   nodes: AdminSettings['nodes'],
 ): Promise<Admin> {
@@ -252,6 +284,7 @@ async function startAdminOrClose(
       ...adminPlace(command),
       acceptsHost: hostRule(allowedHosts(command.options)),
       ready,
+      identity,
       nodes,
       parts: server.parts,
       access: { control: command.options.control, token: command.options.controlToken },

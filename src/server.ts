@@ -223,8 +223,8 @@ async function start(options: ServerOptions, fork?: ForkRun): Promise<LazuliServ
     // A clock that the caller controls is not that of its clients.
     ...(ownClock === undefined && { wallClock: clock }),
     log,
-    services: ['blob', 'queue', 'table', 'file', 'smb'],
-    webPortMayMove: true,
+    services: ['blob', 'queue', 'table', 'file', 'smb', 'web'],
+    mayMove: ['web'],
   })
   const admin = await openAdmin(options, host, running, settings, membership, log).catch(
     async (error: unknown) => {

@@ -150,7 +150,9 @@ describe('the command refuses', () => {
 
   test('a folder in use without disturbing its server', async () => {
     assert.equal((await createContainer(owner, 'still-here')).status, 201)
-    const strange = tree(owned).filter((name) => !/^(\.gitignore|extents|store.*)$/.test(name))
+    const strange = tree(owned).filter(
+      (name) => !/^(\.gitignore|extents|server\.json|store.*)$/.test(name),
+    )
     assert.equal(strange.length, 1, 'only its own socket')
   })
 })
@@ -158,6 +160,7 @@ describe('the command refuses', () => {
 describe('settings', { concurrency: 2 }, () => {
   /** For each setting a value other than its default; a new setting needs a row. */
   const EXAMPLES: Readonly<Record<SettingName, string>> = {
+    services: 'blob,web', host: '0.0.0.0', portOffset: '100',
     blobHost: '0.0.0.0', blobPort: '1', blobKeepAliveTimeout: '7', webHost: '0.0.0.0', webPort: '8',
     queueHost: '0.0.0.0', queuePort: '2', queueKeepAliveTimeout: '7',
     tableHost: '0.0.0.0', tablePort: '3', tableKeepAliveTimeout: '7',

@@ -95,8 +95,8 @@ export async function runTestServer(
     smbUsers: fixedSmbUsers(smbUsers, accounts),
     clock: () => heldMs,
     log,
-    services: ['blob', 'queue', 'table', 'file', ...(hasSmb ? (['smb'] as const) : [])],
-    webPortMayMove: true,
+    services: ['blob', 'queue', 'table', 'file', ...(hasSmb ? (['smb'] as const) : []), 'web'],
+    mayMove: ['web'],
     ...(membership !== undefined && { membership }),
     after: (_delayMs, then) => {
       waits.add(then)

@@ -26,7 +26,7 @@ export const STANDBY_SKIP_REASON: SkipReason =
     : SKIP_REASON
 
 /**
- * The newest version in the places where Debian, Red Hat and Homebrew put it, and in the npm package that scripts/setup.mjs
+ * The newest version in the places where Debian, Red Hat and Homebrew put it, and in the npm package that scripts/setup/test-tools.mjs
  * installs where there is none.
  */
 export function binariesFolder(nodeModules: string): string | undefined {

@@ -5,7 +5,7 @@ import type { UnauthenticatedMemory } from '../memory/unauthenticated-memory.ts'
 import type { SmbView } from '../smb/view.ts'
 import { diskFreeGauge } from '../start/admin/disk-free.ts'
 import type { Gauge } from '../start/admin/metrics.ts'
-import type { EndpointName } from '../start/options/command.ts'
+import type { ServiceName } from '../start/options/services.ts'
 import type { Store } from '../start/store/store.ts'
 import { VERSION } from '../start/version.ts'
 import { countLeased, type BoundedCount } from '../storage/shared/leased.ts'
@@ -17,7 +17,7 @@ const QUEUES_MAX = 1_000
 
 export type GaugeSource = {
   readonly store: Pick<Store, 'kv' | 'moment' | 'sizeBytes'>
-  readonly services: readonly EndpointName[]
+  readonly services: readonly ServiceName[]
   /** Where content is stored; undefined: in memory or in a database. */
   readonly folder: string | undefined
   readonly unauthenticated: Pick<UnauthenticatedMemory, 'bytes'>
@@ -61,7 +61,7 @@ type Held = {
   readonly help: string
   /** In the gauge that says whether the count ended at its limit. */
   readonly what: string
-  readonly services: readonly EndpointName[]
+  readonly services: readonly ServiceName[]
   count(source: GaugeSource): Promise<BoundedCount | undefined>
 }
 

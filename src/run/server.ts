@@ -7,7 +7,7 @@ import { resetApi } from '../control/reset.ts'
 import type { ForkedStore } from '../control/fork.ts'
 import { snapshotApi, type Snapshots } from '../control/snapshots.ts'
 import type { SmbUsers } from '../auth/smb/smb-users.ts'
-import type { EndpointName } from '../start/options/command.ts'
+import type { EndpointName, ServiceName } from '../start/options/services.ts'
 import { parseRequestHead } from '../http/protocol/request-head.ts'
 import { hostRule } from '../http/protocol/allowed-host.ts'
 import type { RequestHandler } from '../http/protocol/exchange.ts'
@@ -36,7 +36,7 @@ import type { Endpoint } from '../start/log/banner.ts'
 import { createEncryptionScopes } from '../start/store/encryption-scopes.ts'
 import type { ControlParts } from '../start/admin/api/parts.ts'
 import { watchEventLoop } from '../start/admin/event-loop.ts'
-import { checkCanListen, listen, listenOrMove, type ListenPlace } from '../start/listen.ts'
+import { checkCanListen, listenOrMove, type ListenPlace } from '../start/listen.ts'
 import { prepareLocation } from '../start/store/location.ts'
 import { tightenLocation } from '../start/store/private-folder.ts'
 import type { Log } from '../start/log/log.ts'
@@ -61,9 +61,9 @@ export type RunSettings = {
   /** As in RunContext. */
   readonly wallClock?: Clock
   readonly log: Log
-  readonly services: readonly EndpointName[]
-  /** The port of static websites is only a default: if it is in use, any free one will do. */
-  readonly webPortMayMove: boolean
+  readonly services: readonly ServiceName[]
+  /** Whose ports are only defaults: if one is in use, any free one will do. */
+  readonly mayMove: readonly ServiceName[]
   /** Timer for waiting for SMB clients; by default, those of the clock. */
   readonly after?: FileService['after']
   /** What an empty store begins with; by default, `options.seed`. */
@@ -79,7 +79,7 @@ export type ForkStart = { readonly clock: ControlledClock; readonly store: Forke
 
 export type RunningServer = {
   readonly endpoints: readonly Endpoint[]
-  /** For static websites. */
+  /** For static websites; 0 if they are not offered. */
   readonly webPort: number
   readonly store: Store
   readonly files: Pick<Files, 'service'>
@@ -111,8 +111,10 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
         new ControlledClock(given.clock, { isHeld: options.clock === 'held' }))
       : undefined
   const settings = { ...given, clock: ownClock?.now ?? given.clock }
-  for (const service of services) await checkCanListen(placeOf(service, options))
-  if (!settings.webPortMayMove) await checkCanListen(webPlace(options))
+  const mayMove = (service: ServiceName): boolean => settings.mayMove.includes(service)
+  for (const service of services) {
+    if (!mayMove(service)) await checkCanListen(placeOf(service, options))
+  }
   const bearer = await bearerOf(options)
   const journalFile = await journalFileOf(options, log)
   const { store, tls } = await open(settings).catch(async (error: unknown) => {
@@ -235,10 +237,11 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     const seed = settings.seed ?? options.seed
     if (seed !== undefined) await seedStart(seeding, seed, reset, log)
     for (const service of services) {
+      if (service === 'web') continue
       const place = placeOf(service, options)
       if (service === 'smb') {
         smb = await files.openSmb()
-        const { port } = await listen(smb.server, place)
+        const { port } = await listenOrMove(smb.server, place, mayMove(service))
         endpoints.push({ service, protocol: 'smb', host: place.host, port })
         continue
       }
@@ -248,14 +251,14 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
         service === 'file' ? files.route : undefined,
       )
       if (service === 'blob' || service === 'file') byService[service] = listener
-      const { port } = await listen(listener.server, place)
+      const { port } = await listenOrMove(listener.server, place, mayMove(service))
       endpoints.push({ service, protocol: tls ? 'https' : 'http', host: place.host, port })
     }
-    const webPort = services.includes('blob')
+    const webPort = services.includes('web')
       ? await listenOrMove(
           create(blob.website, 'blob').server,
-          webPlace(options),
-          settings.webPortMayMove,
+          placeOf('web', options),
+          mayMove('web'),
         ).then(({ port }) => port)
       : 0
     if (services.includes('blob')) await blob.resumeCopies()
@@ -382,11 +385,8 @@ async function open(settings: RunSettings) {
   return { tls, store: await openStore(place, clock) }
 }
 
-function placeOf(service: EndpointName, options: Options): ListenPlace {
+function placeOf(service: ServiceName, options: Options): ListenPlace {
   const [host, port] = [options[`${service}Host`], options[`${service}Port`]]
-  return { what: `the ${service} service`, flag: `--${service}Port`, host, port }
-}
-
-function webPlace({ webHost: host, webPort: port }: Options): ListenPlace {
-  return { what: 'the static websites', flag: '--webPort', host, port }
+  const what = service === 'web' ? 'the static websites' : `the ${service} service`
+  return { what, flag: `--${service}Port`, host, port }
 }

@@ -115,7 +115,7 @@ export async function startLocalNode(settings: LocalNodeSettings): Promise<Local
     clock: joined.clock,
     // A clock that a test controls is not that of its clients.
     ...(clock === undefined && { wallClock: joined.clock }),
-    webPortMayMove: true,
+    mayMove: ['web'],
     membership: joined,
     ...(after !== undefined && { after }),
   }) // prettier-ignore

@@ -5,6 +5,7 @@ import { connect, createServer as createTcpServer } from 'node:net'
 import { after, test } from 'node:test'
 import { hostRule } from '../../http/protocol/allowed-host.ts'
 import { startAdmin, type Admin, type AdminSettings } from './admin.ts'
+import type { FoundAdmin } from './find-admin.ts'
 import { checkHealth } from './health.ts'
 import { listen } from '../listen.ts'
 
@@ -83,16 +84,12 @@ test('only allowed host names are accepted, on every address', async () => {
 
 test('a server that is not ready answers 503, and lazuli health reports it', async () => {
   const admin = await start()
-  const options = { adminHost: '127.0.0.1', adminPort: portOf(admin) }
-  assert.deepEqual(await checkHealth(options), { exitCode: 0, line: 'ready' })
-  assert.deepEqual(await checkHealth({ ...options, adminHost: '0.0.0.0' }), {
-    exitCode: 0,
-    line: 'ready',
-  })
+  const place = { url: admin.url, id: undefined, notInFolder: undefined }
+  assert.deepEqual(await checkHealth(place), { exitCode: 0, line: 'ready' })
   ready = false
   assert.equal(await ask(admin, '/health/ready'), '503 not ready')
   assert.equal(await ask(admin, '/health/live'), '200 live')
-  assert.deepEqual(await checkHealth(options), {
+  assert.deepEqual(await checkHealth(place), {
     exitCode: 1,
     line: `not ready: ${admin.url}/health/ready answers 503`,
   })
@@ -103,7 +100,7 @@ test('lazuli health reports a server that does not listen or does not answer', a
   const silent = createTcpServer((socket) => socket.on('error', () => undefined).resume())
   const place = { what: 'test', flag: '', host: '127.0.0.1', port: 0 }
   const { port } = await listen(silent, place)
-  const options = { adminHost: '127.0.0.1', adminPort: port }
+  const options = { url: `http://127.0.0.1:${port}`, id: undefined, notInFolder: undefined }
   const late = await checkHealth(options, 20)
   assert.equal(late.exitCode, 1)
   assert.match(late.line, /no answer within 0\.02 s$/)
@@ -112,6 +109,17 @@ test('lazuli health reports a server that does not listen or does not answer', a
   const none = await checkHealth(options)
   assert.equal(none.exitCode, 1)
   assert.match(none.line, /^not ready: http:.*: connection refused$/)
+})
+
+test('lazuli health takes no other server for the one of its folder', async () => {
+  const { url } = await start({ identity: { id: 'one', data: 'folder' } })
+  const lineOf = async (admin: Partial<FoundAdmin>) =>
+    (await checkHealth({ url, id: undefined, notInFolder: undefined, ...admin })).line
+  assert.equal(await lineOf({ id: 'one' }), 'ready')
+  assert.match(await lineOf({ id: 'two' }), /^not ready: the server of this data folder has ended/)
+  assert.match(await lineOf({ notInFolder: '/d' }), /^not ready: no server uses \/d, and what /)
+  const inMemory = await start({ identity: { id: 'three', data: 'memory' } })
+  assert.equal(await lineOf({ url: inMemory.url, notInFolder: '/d' }), 'ready')
 })
 
 test('/ca.pem is the CA of --https auto', async () => {

@@ -38,9 +38,19 @@ export type AdminSettings = {
   readonly parts: ControlParts
   readonly access: Pick<AccessSettings, 'control' | 'token'>
   readonly heartbeatMs?: number
+  readonly identity?: AdminIdentity
   /** Called for internal errors. */
   readonly report: (message: string, error: unknown) => void
 }
+
+/** Tells the servers of a machine apart, for `lazuli health`. */
+export type AdminIdentity = {
+  readonly id: string
+  readonly data: 'folder' | 'memory' | 'database'
+}
+
+export const ID_HEADER = 'x-lazuli-server'
+export const DATA_HEADER = 'x-lazuli-data'
 
 export type Admin = {
   readonly url: string
@@ -138,6 +148,8 @@ async function answerPlainly(settings: AdminSettings, exchange: Exchange): Promi
   const bytes = Buffer.from(text)
   const headers = ['Content-Type', contentType, 'Content-Length', String(bytes.length)]
   headers.push('Cache-Control', 'no-store')
+  if (settings.identity !== undefined)
+    headers.push(ID_HEADER, settings.identity.id, DATA_HEADER, settings.identity.data)
   if (exchange.head.method === 'HEAD') exchange.answer(status, [headers])
   else exchange.answer(status, [headers], bytes)
 }

@@ -12,7 +12,7 @@ import {
   type Banner,
   type Endpoint,
 } from './banner.ts'
-import type { Program } from '../options/command.ts'
+import type { Program } from '../options/services.ts'
 import { smbIdentity } from '../../storage/file/security/smb-identity.ts'
 import { connectHost, isLoopbackHost, urlOf } from '../host.ts'
 
@@ -25,6 +25,7 @@ const BANNER: Banner = {
   endpoints: [BLOB, QUEUE, SMB],
   adminUrl: 'http://127.0.0.1:10010',
   websiteUrl: 'http://127.0.0.1:10004',
+  moved: [],
   location: '/work/.lazuli',
   accounts: [...wellKnownAccounts().values()],
   ca: undefined,

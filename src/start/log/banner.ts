@@ -3,7 +3,7 @@
 import type { Account } from '../../storage/shared/account.ts'
 import type { SmbIdentity } from '../../storage/file/security/smb-identity.ts'
 import { WELL_KNOWN_KEY } from '../account/account-list.ts'
-import type { EndpointName, Program } from '../options/command.ts'
+import type { EndpointName, Program } from '../options/services.ts'
 import { connectHost, urlOf } from '../host.ts'
 
 const TITLES: Readonly<Record<EndpointName, string>> = {
@@ -73,8 +73,10 @@ export type Banner = {
   readonly adminUrl: string
   /** The token that was made for this run: nobody else knows it. */
   readonly controlToken?: string | undefined
-  /** Where static websites (the container $web of an account) are served. */
-  readonly websiteUrl: string
+  /** Where static websites (the container $web of an account) are served; undefined if they are not. */
+  readonly websiteUrl: string | undefined
+  /** The ports that are not the usual ones: what, and why. */
+  readonly moved: readonly string[]
   /** undefined: in memory. */
   readonly location: string | undefined
   readonly accounts: readonly Account[]
@@ -96,11 +98,12 @@ export function bannerLines(banner: Banner): readonly string[] {
     `Lazuli ${version}`,
     '',
     ...endpoints.map((endpoint) => row(TITLES[endpoint.service], accountUrl(endpoint, account))),
-    row('Website', websiteUrl),
+    ...(websiteUrl === undefined ? [] : [row('Website', websiteUrl)]),
     row('Admin', `${adminUrl}/health/ready and ${adminUrl}/metrics`),
     ...(banner.controlToken === undefined
       ? []
       : [row('Token', `${banner.controlToken} for the journal and control`)]),
+    ...banner.moved.map((text) => row('Moved', text)),
     row('Location', location ?? 'in memory, lost when the server stops'),
     row('Accounts', accounts.map(({ name }) => name).join(', ')),
     ...userTexts(banner.smbUsers ?? []).map((text) => row('SMB user', text)),

@@ -42,6 +42,17 @@ const ACCEPTED: readonly [string, Line, Partial<Options>][] = [
     { args: '--store postgres://x --bytes folder:/mnt' },
     { store: 'postgres://x', bytes: 'folder:/mnt' },
   ],
+  [
+    '--host for all services, but not for the admin port',
+    { args: '--host 0.0.0.0 --queueHost 127.0.0.2' },
+    { blobHost: '0.0.0.0', queueHost: '127.0.0.2', smbHost: '0.0.0.0', adminHost: '127.0.0.1' },
+  ],
+  [
+    '--portOffset for the ports that are not given',
+    { args: '--portOffset 100 --tablePort 7', env: { LAZULI_FILE_PORT: '8' } },
+    { blobPort: 10_100, tablePort: 7, filePort: 8, adminPort: 10_110, smbPort: 10_545 },
+  ],
+  ['services in a file', { config: { services: ['blob', 'web'] } }, { services: ['blob', 'web'] }],
   ['env', { env: { LAZULI_TABLE_PORT: '7' } }, { tablePort: 7 }],
   ['empty env', { env: { LAZULI_TABLE_PORT: '' } }, { tablePort: 10_002 }],
   ['a service link', { env: { LAZULI_BLOB_PORT: 'tcp://10.0.0.11:10000' } }, { blobPort: 10_000 }],
@@ -199,6 +210,12 @@ const REFUSED: readonly [Line, RegExp][] = [
     { args: '--nodePort 1' },
     /^--nodeHost, --nodePort and --nodeName can only be used with --store$/,
   ],
+  [{ args: '--services blob,dfs' }, /^--services must be a comma-separated list of blob, queue, /],
+  [
+    { program: 'azurite-queue', args: '--services blob' },
+    /^--services: azurite-queue offers only queue, not blob$/,
+  ],
+  [{ args: '--portOffset 55001' }, /^--portOffset must be a whole number from 0 to 55000, not/],
   [{ args: '--extentMemoryLimit 5' }, /^--extentMemoryLimit can only be used with --inMemory/],
   [{ args: '--strictApiVersion --skipApiVersionCheck' }, /contradict each other; use only one/],
   [{ args: '--https auto --cert x' }, /cannot be used with --cert$/],
@@ -244,10 +261,13 @@ for (const [line, message] of REFUSED) {
 }
 
 test('the name of the program determines which services start', () => {
-  const services = (program: string): string => start({ program }).services.join(' ')
-  assert.equal(services('lazuli'), 'blob queue table file smb')
-  assert.equal(services('azurite'), 'blob queue table file smb')
-  assert.equal(services('azurite-blob'), 'blob')
+  const services = (program: string, args = ''): string =>
+    start({ program, args }).services.join(' ')
+  assert.equal(services('lazuli'), 'blob queue table file smb web')
+  assert.equal(services('azurite'), 'blob queue table file smb web')
+  assert.equal(services('azurite-blob'), 'blob web')
+  assert.equal(services('lazuli', '--services table,Blob'), 'blob table')
+  assert.equal(services('azurite-blob', '--services blob'), 'blob')
   assert.equal(services('azurite-table'), 'table')
   assert.equal(programOf('/x/azurite.js'), 'azurite')
   assert.equal(programOf('/x/src/main.js'), 'lazuli')

@@ -5,29 +5,16 @@ import { readConfigFile, type ConfigFile } from './config-file.ts'
 import { decodeOptions, type DecodedOptions, type Env } from './decode-options.ts'
 import { COMMAND_FLAGS, decodeFlags, type CommandFlag, type Flags } from './flags.ts'
 import { helpText } from './help.ts'
-import { bytesFolder, isPostgresUrl, type Options } from './options.ts'
-import { connectHost, urlOf } from '../host.ts'
+import { bytesFolder, isPostgresUrl } from './options.ts'
+import { findAdmin } from '../admin/find-admin.ts'
+import { isProgram, servicesOf, type Program, type ServiceName } from './services.ts'
 import { usageError } from '../start-error.ts'
 import { STEER_COMMANDS, type SteerCommand, type SteerName } from '../steer/names.ts'
-
-/** What listens on a port of its own. */
-export type EndpointName = 'blob' | 'queue' | 'table' | 'file' | 'smb'
-
-/** The services that each program starts. */
-const PROGRAMS = {
-  lazuli: ['blob', 'queue', 'table', 'file', 'smb'],
-  azurite: ['blob', 'queue', 'table', 'file', 'smb'],
-  'azurite-blob': ['blob'],
-  'azurite-queue': ['queue'],
-  'azurite-table': ['table'],
-} as const satisfies Record<string, readonly EndpointName[]>
-
-export type Program = keyof typeof PROGRAMS
 
 export type StartCommand = DecodedOptions & {
   readonly kind: 'start'
   readonly program: Program
-  readonly services: readonly EndpointName[]
+  readonly services: readonly ServiceName[]
   /** The path of lazuli.json, even if it does not exist: it may be created later, with accounts. */
   readonly configPath: string
 }
@@ -74,8 +61,14 @@ export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command
   const file = readConfig(configPath, flags, env)
   const decoded = decodeOptions({ flags: flags.settings, env, file })
   if (kind === 'start')
-    return { kind, program, services: PROGRAMS[program], configPath, ...decoded }
-  if (isSteerName(kind)) return decodeSteer(kind, flags, decoded.options, cwd)
+    return {
+      kind,
+      program,
+      services: servicesOf(program, decoded.options.services),
+      configPath,
+      ...decoded,
+    }
+  if (isSteerName(kind)) return decodeSteer(kind, flags, decoded, cwd)
   if (kind !== 'nodes') return { kind, ...decoded }
   const { store } = decoded.options
   if (store === undefined)
@@ -83,15 +76,15 @@ export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command
   return { kind, ...decoded, store, asJson: flags.command.has('json') }
 }
 
-/** The settings say where the server's admin port is, and which token it asks for. */
+/** The settings and the data folder say where the server's admin port is, and which token it asks for. */
 function decodeSteer(
   name: SteerName,
   { words: [, ...words], command }: Flags,
-  { adminHost, adminPort, controlToken: token }: Options,
+  decoded: DecodedOptions,
   cwd: string,
 ): Command {
   const fields = [...command].filter(([flag]) => STEER_FIELDS.has(flag))
-  const adminUrl = command.get('adminUrl') ?? urlOf('http', connectHost(adminHost), adminPort)
+  const adminUrl = command.get('adminUrl') ?? findAdmin(decoded, cwd).url
   if (!/^https?:\/\//.test(adminUrl) || !URL.canParse(adminUrl))
     throw usageError(`--adminUrl must be a URL such as http://127.0.0.1:10010, not ${adminUrl}`)
   return {
@@ -102,7 +95,7 @@ function decodeSteer(
     follow: command.has('follow'),
     asJson: command.has('json'),
     adminUrl,
-    token,
+    token: decoded.options.controlToken,
     cwd,
   }
 }
@@ -154,10 +147,6 @@ function checkFlags(kind: CommandKind, flags: Flags): void {
 export function programOf(path: string): Program {
   const name = basename(path).replace(/\.(c|m)?(js|ts|cmd|exe)$/i, '')
   return isProgram(name) ? name : 'lazuli'
-}
-
-function isProgram(name: string): name is Program {
-  return Object.hasOwn(PROGRAMS, name)
 }
 
 const KINDS = ['start', 'health', 'nodes', 'fsck', 'copy', ...STEER_COMMANDS] as const

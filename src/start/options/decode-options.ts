@@ -14,6 +14,7 @@ import {
   type SettingName,
   type SettingSource,
 } from './options.ts'
+import { withPlaces } from './places.ts'
 import { usageError } from '../start-error.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -46,7 +47,7 @@ export function decodeOptions({ flags, env, file }: OptionSources): DecodedOptio
   }
   for (const [name, text] of flags)
     take(name, 'flag', decodeText(SETTINGS[name], text, `--${name}`))
-  const options = { ...defaultOptions(), ...(values as Partial<Options>) }
+  const options = withPlaces({ ...defaultOptions(), ...(values as Partial<Options>) }, given)
   checkOptions(options, given)
   return { options, given }
 }
@@ -63,7 +64,7 @@ function decodeJson(setting: Setting<unknown>, value: unknown, place: string): u
   if (isSwitch && typeof value === 'boolean') return value
   if (!isSwitch && typeof value === 'string') return decodeText(setting, value, place)
   if (!isSwitch && typeof value === 'number') return decodeText(setting, String(value), place)
-  if (Array.isArray(value) && Array.isArray(setting.default)) {
+  if (Array.isArray(value) && setting.placeholder?.endsWith(',…') === true) {
     return value.length === 0 ? [] : decodeText(setting, value.join(','), place)
   }
   throw notA(setting, JSON.stringify(value), place)

@@ -109,7 +109,7 @@ export function decodeFlags(args: readonly string[]): Flags {
 }
 
 function isList(name: string): boolean {
-  return isSettingName(name) && Array.isArray(SETTINGS[name].default)
+  return isSettingName(name) && SETTINGS[name].placeholder?.endsWith(',…') === true
 }
 
 function flagConfigs(): Record<string, FlagConfig> {

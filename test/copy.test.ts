@@ -154,7 +154,10 @@ describe('lazuli copy', { skip: SKIP_REASON }, () => {
         }
         const stopped = copy(source, way, progress, stop.signal)
         await assert.rejects(stopped, /^StartError: the copy was stopped; run the same command/)
-        await assert.rejects(openNode(way, clock), /unfinished copy of .*: run lazuli copy again/)
+        await assert.rejects(
+          openNode(way, clock),
+          /unfinished copy of .*: run the same command again/,
+        )
         await assert.rejects(copy(way, folder()), /unfinished copy of/)
       }
       await copy(source, way)

@@ -12,11 +12,11 @@ export type Migration = (kv: Kv) => Promise<void>
 
 export type Format = {
   readonly version: number
-  /** Until everything is there, the format of a copy is one that no version reads. */
+  /** Until everything is there, the format of a copy or of a restored backup is one that no version reads. */
   readonly copy?: UnfinishedCopy
 }
 
-/** A store into which `lazuli copy` copies another one. */
+/** A store into which `lazuli copy` or `lazuli restore` copies another one. */
 export type UnfinishedCopy = {
   /** For people. */
   readonly source: string
@@ -52,7 +52,7 @@ export async function openFormat(kv: Kv, migrations: readonly Migration[]): Prom
 export function checkFormat({ version, copy }: Format, migrations: readonly Migration[]): void {
   if (copy !== undefined) {
     throw new FormatError(
-      `the data is an unfinished copy of ${copy.source}: run lazuli copy again to complete it`,
+      `the data is an unfinished copy of ${copy.source}: run the same command again to complete it`,
     )
   }
   const current = migrations.length + 1

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync } from 'node:fs'
+import {
+  cpSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { encodeKey } from '../kv/key.ts'
+import { encodeRecord } from '../kv/record.ts'
 import { openLmdbEngine } from '../kv/engine/lmdb.ts'
 import { StoreInUse, takeOwnership } from './owner.ts'
 
@@ -76,6 +86,71 @@ test('a killed owner is replaced at once', async () => {
   child.kill('SIGKILL')
   await new Promise((resolve) => child.once('exit', resolve))
   const owner = await takeOwnership(engine, { folder, pid: 2 })
+  await owner.release()
+  await engine.close()
+})
+
+type Owned = { readonly folder: string; readonly engine: ReturnType<typeof openLmdbEngine> }
+
+function openFolder(folder: string): Owned {
+  return { folder, engine: openLmdbEngine(join(folder, 'store')) }
+}
+
+test('a copy of a folder in use opens, and does not disturb the original', async () => {
+  const original = openFolder(newFolder())
+  const owner = await takeOwnership(original.engine, { folder: original.folder, pid: 1 })
+  const folder = newFolder()
+  cpSync(join(original.folder, 'store'), join(folder, 'store'), { recursive: true })
+  const copy = openFolder(folder)
+  const copied = await takeOwnership(copy.engine, { folder, pid: 2 })
+  // Each folder now has an owner of its own.
+  for (const { engine, folder: taken } of [original, copy]) {
+    await assert.rejects(takeOwnership(engine, { folder: taken, pid: 3 }), StoreInUse)
+  }
+  await owner.release()
+  await copied.release()
+  await original.engine.close()
+  await copy.engine.close()
+  assert.deepEqual(readdirSync(folder), ['store'])
+})
+
+test('a folder is in use under each of its paths, and so is a store that two folders share', async () => {
+  const { folder, engine } = openFolder(newFolder())
+  const owner = await takeOwnership(engine, { folder, pid: 1 })
+  const link = join(newFolder(), 'link')
+  symlinkSync(folder, link)
+  await assert.rejects(takeOwnership(engine, { folder: link, pid: 2 }), StoreInUse)
+  const linked = newFolder()
+  mkdirSync(join(linked, 'store'))
+  linkSync(join(folder, 'store/data.mdb'), join(linked, 'store/data.mdb'))
+  await assert.rejects(takeOwnership(engine, { folder: linked, pid: 2 }), StoreInUse)
+  await owner.release()
+  await engine.close()
+})
+
+test('a folder is in use although its owner knows it by a path that leads nowhere here', async () => {
+  const before = join(newFolder(), 'before')
+  const { engine } = openFolder(before)
+  const owner = await takeOwnership(engine, { folder: before, pid: 1 })
+  const now = join(newFolder(), 'now')
+  renameSync(before, now)
+  await assert.rejects(takeOwnership(engine, { folder: now, pid: 2 }), StoreInUse)
+  await owner.release()
+  await engine.close()
+})
+
+test('an owner that does not answer is alive', async () => {
+  const { folder, engine } = openFolder(newFolder())
+  const socket = join(folder, 'lazuli-old.sock')
+  // So did earlier versions.
+  const server = createServer((connection) => connection.destroy()).listen(socket)
+  await once(server, 'listening')
+  const mark = encodeRecord({ token: 'old', socket, pid: 7 }).value
+  assert(engine.replace(encodeKey('owner'), undefined, mark))
+  await assert.rejects(takeOwnership(engine, { folder, pid: 8 }), /process 7/)
+  server.close()
+  await once(server, 'close')
+  const owner = await takeOwnership(engine, { folder, pid: 8 })
   await owner.release()
   await engine.close()
 })

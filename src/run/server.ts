@@ -21,6 +21,7 @@ import {
 import { runBlob, type RunningBlob } from './blob.ts'
 import { serverGauges } from './gauges.ts'
 import { lazyHeld } from './held.ts'
+import { lazyBackups } from './backups.ts'
 import { sweepEvery, type Sweeping } from './sweeping.ts'
 import { lazySeed, seedStart } from './seed/lazy-seed.ts'
 import type { Seed } from './seed/seed-form.ts'
@@ -264,7 +265,13 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     if (services.includes('blob')) await blob.resumeCopies()
     await files.begin(byService)
     const sweeping = sweepEvery(store, log, flushLogs)
+    const backups = lazyBackups({
+      folder: settings.location,
+      store,
+      betweenSweeps: sweeping.between,
+    })
     const close = async (): Promise<void> => {
+      await backups.close()
       await sweeping.stop()
       await closeAll()
     }
@@ -290,7 +297,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
       seed: async (given: string | Seed) => (await seeding()).seedApi.seed(given),
       export: async (folder: string) => (await seeding()).seedApi.export(folder),
     }
-    const parts = partsOf(control, { held, clock, snapshots, states })
+    const parts = partsOf(control, { held, clock, snapshots, states, backups })
     return {
       endpoints, webPort, store, files, metrics, held, control, clock, snapshots, ...states, tls,
       parts, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
@@ -304,7 +311,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
 /** The search for races is loaded on demand. */
 function partsOf(
   { journal, barriers, faults }: Control,
-  others: Pick<ControlParts, 'held' | 'clock' | 'snapshots' | 'states'>,
+  others: Pick<ControlParts, 'held' | 'clock' | 'snapshots' | 'states' | 'backups'>,
 ): ControlParts {
   const races = journal && {
     races: async () => (await import('../control/race/race.ts')).createRaces(journal).races(),

@@ -2,10 +2,10 @@
 import { ExtentDamaged } from '../../extent/error.ts'
 import { FolderDiffers } from '../../extent/file/folder-id.ts'
 import { BytesKindDiffers } from '../../node/bytes-kind.ts'
-import type { CopyCommand } from '../options/command.ts'
+import type { CopyCommand, StoreName } from '../options/command.ts'
 import { StartError } from '../start-error.ts'
 import { copyStore } from './copy.ts'
-import { openSource, openTarget, type OpenSettings } from './place.ts'
+import { openSource, openTarget, type CopySource, type OpenSettings } from './place.ts'
 import { bytesText, type Progress } from './progress.ts'
 
 export type CopyRun = OpenSettings & {
@@ -14,15 +14,26 @@ export type CopyRun = OpenSettings & {
 }
 
 /** Returns lines to print. Throws StartError if the copy is not complete. */
-export async function runCopy({ from, to }: CopyCommand, run: CopyRun): Promise<readonly string[]> {
+export function runCopy({ from, to }: CopyCommand, run: CopyRun): Promise<readonly string[]> {
+  return runCopyFrom(() => openSource(from, run), to, { ...run, done: 'copied', what: 'copy' })
+}
+
+/** What people call it: `the copy was stopped`, `copied 5 records`. */
+export type NamedRun = CopyRun & { readonly what: string; readonly done: string }
+
+export async function runCopyFrom(
+  openFrom: () => Promise<CopySource>,
+  to: StoreName,
+  run: NamedRun,
+): Promise<readonly string[]> {
   try {
-    const source = await openSource(from, run)
+    const source = await openFrom()
     try {
       const target = await openTarget(to, run)
       try {
         const { recordCount, contentBytes, lines } = await copyStore(source, target, run)
         const what = `${recordCount} records and ${bytesText(contentBytes)} of content`
-        return [`copied ${what} from ${source.text} to ${target.text}`, ...lines]
+        return [`${run.done} ${what} from ${source.text} to ${target.text}`, ...lines]
       } finally {
         await target.close()
       }
@@ -30,13 +41,15 @@ export async function runCopy({ from, to }: CopyCommand, run: CopyRun): Promise<
       await source.close()
     }
   } catch (error) {
-    throw copyError(error, run.signal)
+    throw copyError(error, run)
   }
 }
 
 /** The reasons that an operator can do something about, in one line. */
-function copyError(error: unknown, { aborted }: AbortSignal): unknown {
-  if (aborted) return new StartError('the copy was stopped; run the same command again to go on')
+function copyError(error: unknown, { signal, what }: NamedRun): unknown {
+  if (signal.aborted) {
+    return new StartError(`the ${what} was stopped; run the same command again to go on`)
+  }
   if (error instanceof ExtentDamaged) {
     return new StartError(`the source is damaged (${error.message}); see lazuli fsck`, 1, error)
   }

@@ -14,6 +14,7 @@ const OWN_KINDS: ReadonlySet<string> = new Set([
   'cluster-secret',
   'bytes-kind',
   'extent-folder',
+  'store-id',
   // A copy gets the highest of them.
   'moment-floor',
 ])

@@ -5,10 +5,11 @@ import { readConfigFile, type ConfigFile } from './config-file.ts'
 import { decodeOptions, type DecodedOptions, type Env } from './decode-options.ts'
 import { COMMAND_FLAGS, decodeFlags, type CommandFlag, type Flags } from './flags.ts'
 import { helpText } from './help.ts'
-import { bytesFolder, isPostgresUrl } from './options.ts'
+import { bytesFolder, isPostgresUrl, type Options } from './options.ts'
 import { findAdmin } from '../admin/find-admin.ts'
 import { isProgram, servicesOf, type Program, type ServiceName } from './services.ts'
 import { usageError } from '../start-error.ts'
+import { locationPath } from '../store/location.ts'
 import { STEER_COMMANDS, type SteerCommand, type SteerName } from '../steer/names.ts'
 
 export type StartCommand = DecodedOptions & {
@@ -25,6 +26,27 @@ export type CopyCommand = {
   readonly to: StoreName
 }
 
+export type BackupCommand = {
+  readonly kind: 'backup'
+  /** An absolute path. */
+  readonly place: string
+  /** Only checks the backup that is there. */
+  readonly isCheck: boolean
+  readonly location: string
+  /** Of the server that runs on the data folder. */
+  readonly adminUrl: string
+  /** The admin port was given on the command line: the folder may be on another machine. */
+  readonly asksServer: boolean
+  readonly token: string | undefined
+}
+
+export type RestoreCommand = {
+  readonly kind: 'restore'
+  /** An absolute path. */
+  readonly from: string
+  readonly to: StoreName
+}
+
 /** A store on the command line: a folder, or a database and maybe the folder with its content. */
 export type StoreName =
   { readonly folder: string } | { readonly url: string; readonly bytesFolder: string | undefined }
@@ -35,6 +57,8 @@ export type Command =
   | (DecodedOptions & { readonly kind: 'fsck' })
   | (DecodedOptions & { readonly kind: 'nodes'; readonly store: string; readonly asJson: boolean })
   | CopyCommand
+  | BackupCommand
+  | RestoreCommand
   | (SteerCommand & { readonly kind: 'steer' })
   | { readonly kind: 'print'; readonly text: string }
 
@@ -69,6 +93,8 @@ export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command
       ...decoded,
     }
   if (isSteerName(kind)) return decodeSteer(kind, flags, decoded, cwd)
+  if (kind === 'backup') return decodeBackup(flags, decoded, cwd)
+  if (kind === 'restore') return decodeRestore(flags, decoded.options, cwd)
   if (kind !== 'nodes') return { kind, ...decoded }
   const { store } = decoded.options
   if (store === undefined)
@@ -84,9 +110,7 @@ function decodeSteer(
   cwd: string,
 ): Command {
   const fields = [...command].filter(([flag]) => STEER_FIELDS.has(flag))
-  const adminUrl = command.get('adminUrl') ?? findAdmin(decoded, cwd).url
-  if (!/^https?:\/\//.test(adminUrl) || !URL.canParse(adminUrl))
-    throw usageError(`--adminUrl must be a URL such as http://127.0.0.1:10010, not ${adminUrl}`)
+  const adminUrl = decodeAdminUrl(command, decoded, cwd)
   return {
     kind: 'steer',
     name,
@@ -98,6 +122,53 @@ function decodeSteer(
     token: decoded.options.controlToken,
     cwd,
   }
+}
+
+function decodeAdminUrl(command: Flags['command'], decoded: DecodedOptions, cwd: string): string {
+  const adminUrl = command.get('adminUrl') ?? findAdmin(decoded, cwd).url
+  if (!/^https?:\/\//.test(adminUrl) || !URL.canParse(adminUrl))
+    throw usageError(`--adminUrl must be a URL such as http://127.0.0.1:10010, not ${adminUrl}`)
+  return adminUrl
+}
+
+function decodeBackup(
+  { words, command }: Flags,
+  decoded: DecodedOptions,
+  cwd: string,
+): BackupCommand {
+  const { location, store, inMemoryPersistence, controlToken: token } = decoded.options
+  const [, place] = words
+  if (place === undefined) throw usageError('lazuli backup needs a folder or a .tar file')
+  const isCheck = command.has('verify')
+  if (store !== undefined && !isCheck) throw usageError(NO_DATABASE_BACKUP)
+  if (inMemoryPersistence && !isCheck)
+    throw usageError(
+      'lazuli backup needs a data folder; use lazuli export with --inMemoryPersistence',
+    )
+  return {
+    kind: 'backup',
+    place: resolve(cwd, place),
+    isCheck,
+    location: locationPath(location, cwd),
+    adminUrl: decodeAdminUrl(command, decoded, cwd),
+    asksServer: command.has('adminUrl'),
+    token,
+  }
+}
+
+const NO_DATABASE_BACKUP =
+  'lazuli backup is for data folders. Back up a database with pg_basebackup and its WAL, and --bytes folder:PATH with a snapshot of the file system; see docs/operations.md'
+
+function decodeRestore({ words }: Flags, options: Options, cwd: string): RestoreCommand {
+  const [, from] = words
+  if (from === undefined) throw usageError('lazuli restore needs a folder or a .tar file')
+  const { store: url, bytes, location } = options
+  const folder = bytesFolder(bytes)
+  const to =
+    url === undefined
+      ? { folder: locationPath(location, cwd) }
+      : { url, bytesFolder: folder && resolve(cwd, folder) }
+  return { kind: 'restore', from: resolve(cwd, from), to }
 }
 
 /** The others are not sent to the server. */
@@ -149,15 +220,28 @@ export function programOf(path: string): Program {
   return isProgram(name) ? name : 'lazuli'
 }
 
-const KINDS = ['start', 'health', 'nodes', 'fsck', 'copy', ...STEER_COMMANDS] as const
+const KINDS = [
+  'start',
+  'health',
+  'nodes',
+  'fsck',
+  'copy',
+  'backup',
+  'restore',
+  ...STEER_COMMANDS,
+] as const
+
+/** They take words of their own. */
+const WITH_PLACE: readonly string[] = ['backup', 'restore'] satisfies readonly CommandKind[]
 
 type CommandKind = (typeof KINDS)[number]
 
 function decodeKind(program: Program, words: readonly string[]): CommandKind {
-  const [word = 'start', more] = words
+  const [word = 'start', ...rest] = words
   const known = program === 'lazuli' ? KINDS : (['start'] as const)
   const kind = known.find((each) => each === word)
   if (kind === undefined) throw usageError(`unknown command ${word}; expected ${known.join(', ')}`)
+  const more = rest[WITH_PLACE.includes(kind) ? 1 : 0]
   if (more !== undefined && !isSteerName(kind))
     throw usageError(`unexpected argument ${more}; see --help`)
   return kind

@@ -21,8 +21,13 @@ export const COMMAND_FLAGS = {
   },
   adminUrl: {
     placeholder: 'URL',
-    of: STEER_COMMANDS,
+    of: ['backup', ...STEER_COMMANDS],
     help: 'journal, leases …: the admin port of the server (default that of the settings)',
+  },
+  verify: {
+    placeholder: undefined,
+    of: ['backup'],
+    help: 'backup: check the backup that is there, and write nothing',
   },
   follow: { placeholder: undefined, of: ['journal'], help: 'journal: go on with new entries' },
   conflicts: {

@@ -19,6 +19,7 @@ import type { ForkedStore } from '../../control/fork.ts'
 import { openFormat } from '../../node/format.ts'
 import type { EventKv } from '../../kv/kv.ts'
 import { Gate, gated } from '../../kv/gate.ts'
+import type { Snapshot } from '../../kv/engine/engine.ts'
 import { openLmdbEngine } from '../../kv/engine/lmdb.ts'
 import { openKv } from '../../kv/runner/runner.ts'
 import { openMemoryKv } from '../../kv/memory-kv.ts'
@@ -47,6 +48,8 @@ export type Store = {
   readonly hashThreads: HashThreads
   readonly newId: Ids
   moment(): Moment
+  /** One state of all records; undefined if the store is not in a folder. */
+  readonly snapshot?: (() => Promise<Snapshot>) | undefined
   sizeBytes(): number
   /** Frees the space of deleted objects. Called periodically. */
   sweep(options?: { readonly graceMs?: number }): Promise<void>
@@ -82,6 +85,7 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
         kv: stamped(kv),
         extents: withSmallSlices(extents, kv),
         moments,
+        snapshot: async () => engine.snapshot(),
         close: async () => {
           await owner.release()
           await kv.close()
@@ -123,6 +127,7 @@ export type StoreParts = {
   /** The store for a sweep; undefined if another node sweeps. By default, this server does. */
   readonly sweepKv?: (kv: EventKv<FileEvent>) => EventKv<FileEvent> | undefined
   readonly oldestReadMs?: () => Promise<number>
+  readonly snapshot?: Store['snapshot']
   /** Closes the kv. */
   close(): Promise<void>
 }
@@ -151,6 +156,7 @@ export async function storeOf(parts: StoreParts): Promise<Store> {
     hashThreads,
     newId,
     moment,
+    snapshot: parts.snapshot,
     sizeBytes: () => kv.sizeBytes() + extents.sizeBytes(),
     async sweep(options = {}) {
       const swept = sweepKv(kv)

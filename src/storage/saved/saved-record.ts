@@ -38,6 +38,7 @@ const UNSAVED_KINDS: readonly string[] = [
   'seeding',
   'small-dropped',
   'small-slice',
+  'store-id',
 ]
 
 const UNSAVED_RANGES = UNSAVED_KINDS.map((kind) => prefixRange(encodeKey(kind)))

@@ -14,6 +14,7 @@ import {
   type SnapshotState,
 } from '../../../control/api.ts'
 import type { JournalEntry, JournalObject } from '../../../control/entry.ts'
+import type { BackupState } from './parts.ts'
 import { barrierFields, faultFields } from './rules.ts'
 import {
   about,
@@ -193,6 +194,15 @@ export const snapshotState: Schema<SnapshotState> = answer({
   name: anyText,
   time: anyText,
   recordCount: count,
+})
+
+export const backupState: Schema<BackupState> = answer({
+  state: choice(['none', 'running', 'done', 'failed']),
+  place: optionalText,
+  phase: about(optionalText, 'What it is doing.'),
+  done: optional(number(0), 'How much of it is done: records, or bytes of content.'),
+  total: optional(number(0)),
+  message: about(optionalText, 'What was backed up, or why it failed.'),
 })
 
 export const leaseList = answer({ leases: list(heldLease) })

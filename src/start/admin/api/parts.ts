@@ -21,6 +21,28 @@ export type ControlParts = {
   readonly faults?: FaultApi | undefined
   readonly snapshots?: SnapshotApi | undefined
   readonly states?: StatesApi | undefined
+  readonly backups?: BackupApi | undefined
+}
+
+/** One backup at a time. It goes on when whoever started it has gone. */
+export interface BackupApi {
+  /** `place` is a path on the machine that the server runs on; `location`, if given, must be the server's data folder. */
+  start(place: string, location: string | undefined): Promise<BackupState>
+  /** Of the last one. */
+  state(): BackupState
+  /** Returns when it has ended; an earlier backup in the same place stays. */
+  stop(): Promise<BackupState>
+}
+
+export type BackupState = {
+  readonly state: 'none' | 'running' | 'done' | 'failed'
+  readonly place?: string
+  /** What it is doing, and how much of it is done: records, or bytes of content. */
+  readonly phase?: string
+  readonly done?: number
+  readonly total?: number
+  /** What was backed up, or why it failed. */
+  readonly message?: string
 }
 
 /** Emptying, filling and saving a store. Folders are those of the machine that the server runs on. */

@@ -1,6 +1,7 @@
 // The table of all routes below /api/. A part that the server does not have has no routes.
 import type { BarrierApi, ClockApi, FaultApi, HeldApi, SnapshotApi } from '../../../control/api.ts'
 import {
+  backupState,
   barrierList,
   barrierState,
   clockState,
@@ -19,14 +20,14 @@ import {
   uncommittedList,
 } from './answers.ts'
 import { journalRoutes, type StreamTimes } from './journal-routes.ts'
-import type { ControlParts, StatesApi } from './parts.ts'
+import type { BackupApi, ControlParts, StatesApi } from './parts.ts'
 import { ApiError, route, type ApiRoute } from './route.ts'
 import { barrierRule, duration, faultRule } from './rules.ts'
 import { about, choice, either, integer, list, optional, record, text, yes } from './schema.ts'
 
 /** A new route is a row here; its command is a row in start/steer/commands.ts. */
 export function routesOf(parts: ControlParts, times: StreamTimes): readonly ApiRoute[] {
-  const { journal, held, races, clock, barriers, faults, snapshots, states } = parts
+  const { journal, held, races, clock, barriers, faults, snapshots, states, backups } = parts
   return [
     ...(journal === undefined ? [] : journalRoutes(journal, times)),
     ...(held === undefined ? [] : heldRoutes(held)),
@@ -36,6 +37,7 @@ export function routesOf(parts: ControlParts, times: StreamTimes): readonly ApiR
     ...(faults === undefined ? [] : faultRoutes(faults)),
     ...(snapshots === undefined ? [] : snapshotRoutes(snapshots)),
     ...(states === undefined ? [] : stateRoutes(states)),
+    ...(backups === undefined ? [] : backupRoutes(backups)),
   ]
 }
 
@@ -172,6 +174,22 @@ function stateRoutes(states: StatesApi): readonly ApiRoute[] {
       run: async ({ body }) => after(states.seed(body.folder)) }),
     route({ method: 'POST', path: 'export', description: 'Writes the store into a folder, in the form that seed reads.', body: folder, answer: done,
       run: async ({ body }) => after(states.export(body.folder)) }),
+  ]
+}
+
+// prettier-ignore
+function backupRoutes(backups: BackupApi): readonly ApiRoute[] {
+  return [
+    route({ method: 'GET', path: 'backup', description: 'The backup that is running, or the last one.', answer: backupState,
+      run: () => backups.state() }),
+    route({ method: 'POST', path: 'backup', description: 'Starts a backup; GET tells how far it is.', status: 201, answer: backupState,
+      body: record({
+        place: about(text, "The absolute path of a folder or a .tar file on the server's machine."),
+        location: optional(text, 'The data folder that the server must have.'),
+      }),
+      run: ({ body }) => backups.start(body.place, body.location) }),
+    route({ method: 'DELETE', path: 'backup', description: 'Stops the backup that is running; an earlier one in the same place stays.', answer: backupState,
+      run: () => backups.stop() }),
   ]
 }
 

@@ -7,7 +7,10 @@ import { routesOf } from './routes.ts'
 
 /** Only the table is looked at, so no part is asked for anything. */
 const PARTS = Object.fromEntries(
-  ['held', 'races', 'clock', 'barriers', 'faults', 'snapshots', 'states'].map((name) => [name, {}]),
+  ['held', 'races', 'clock', 'barriers', 'faults', 'snapshots', 'states', 'storage'].map((name) => [
+    name,
+    {},
+  ]),
 ) as ControlParts
 
 const journal = filledJournal()
@@ -39,7 +42,8 @@ const EXPECTED = [
   'post messages/visible', 'get opens', 'delete opens/{id}', 'get locks', 'get copies', 'get uncommitted', 'get races',
   'get clock', 'post clock', 'get barriers', 'post barriers', 'get barriers/{id}', 'delete barriers/{id}',
   'post barriers/{id}/release', 'get faults', 'post faults', 'delete faults/{id}', 'get snapshots', 'post snapshots/{name}',
-  'delete snapshots/{name}', 'post snapshots/{name}/restore', 'post reset', 'post seed', 'post export',
+  'delete snapshots/{name}', 'post snapshots/{name}/restore', 'post reset', 'post seed', 'post export', 'post sas',
+  ...['get', 'put', 'post', 'patch', 'delete'].map((method) => `${method} storage/{service}/{account}/{path}`),
 ] // prettier-ignore
 
 const described = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -65,7 +69,7 @@ test('every operation has what OpenAPI 3.1 asks for', () => {
       inPath,
       [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
     )
-    assert.equal(operation.requestBody !== undefined, method === 'post')
+    assert.equal(operation.requestBody !== undefined, ['post', 'put', 'patch'].includes(method))
     assert.deepEqual(Object.keys(operation.responses).at(-1), 'default')
     for (const parameter of operation.parameters) assert.notDeepEqual(parameter.schema, {})
   }
@@ -85,6 +89,6 @@ test('a body is required if an empty object would be refused', () => {
   const required = described.filter(({ operation }) => operation.requestBody?.required === true)
   assert.deepEqual(
     required.map(({ path }) => path.replace('/api/', '')),
-    ['leases/break', 'messages/visible', 'clock', 'barriers', 'faults', 'seed', 'export'],
+    ['leases/break', 'messages/visible', 'clock', 'barriers', 'faults', 'seed', 'export', 'sas'],
   )
 })

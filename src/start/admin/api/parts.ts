@@ -10,6 +10,7 @@ import type {
   SnapshotApi,
 } from '../../../control/api.ts'
 import type { Journal } from '../../../control/journal.ts'
+import type { StorageParts } from './storage/storage-routes.ts'
 
 export type ControlParts = {
   readonly journal?: Journal | undefined
@@ -21,6 +22,7 @@ export type ControlParts = {
   readonly faults?: FaultApi | undefined
   readonly snapshots?: SnapshotApi | undefined
   readonly states?: StatesApi | undefined
+  readonly storage?: StorageParts | undefined
 }
 
 /** Emptying, filling and saving a store. Folders are those of the machine that the server runs on. */

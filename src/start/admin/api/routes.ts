@@ -23,10 +23,11 @@ import type { ControlParts, StatesApi } from './parts.ts'
 import { ApiError, route, type ApiRoute } from './route.ts'
 import { barrierRule, duration, faultRule } from './rules.ts'
 import { about, choice, either, integer, list, optional, record, text, yes } from './schema.ts'
+import { storageRoutes } from './storage/storage-routes.ts'
 
 /** A new route is a row here; its command is a row in start/steer/commands.ts. */
 export function routesOf(parts: ControlParts, times: StreamTimes): readonly ApiRoute[] {
-  const { journal, held, races, clock, barriers, faults, snapshots, states } = parts
+  const { journal, held, races, clock, barriers, faults, snapshots, states, storage } = parts
   return [
     ...(journal === undefined ? [] : journalRoutes(journal, times)),
     ...(held === undefined ? [] : heldRoutes(held)),
@@ -36,6 +37,7 @@ export function routesOf(parts: ControlParts, times: StreamTimes): readonly ApiR
     ...(faults === undefined ? [] : faultRoutes(faults)),
     ...(snapshots === undefined ? [] : snapshotRoutes(snapshots)),
     ...(states === undefined ? [] : stateRoutes(states)),
+    ...(storage === undefined ? [] : storageRoutes(storage)),
   ]
 }
 

@@ -34,6 +34,7 @@ import type { SmbListener } from '../smb/listen.ts'
 import type { RunContext } from './front.ts'
 import type { Endpoint } from '../start/log/banner.ts'
 import { createEncryptionScopes } from '../start/store/encryption-scopes.ts'
+import { overviewApi } from './overview.ts'
 import type { ControlParts } from '../start/admin/api/parts.ts'
 import { watchEventLoop } from '../start/admin/event-loop.ts'
 import { checkCanListen, listen, listenOrMove, type ListenPlace } from '../start/listen.ts'
@@ -287,7 +288,14 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
       seed: async (given: string | Seed) => (await seeding()).seedApi.seed(given),
       export: async (folder: string) => (await seeding()).seedApi.export(folder),
     }
-    const parts = partsOf(control, { held, clock, snapshots, states })
+    const overview = overviewApi({
+      endpoints, store, metrics,
+      accounts: settings.accounts,
+      web: webPort === 0 ? undefined : { host: options.webHost, port: webPort },
+      location: membership?.location ?? settings.location,
+      folder: settings.location ?? bytesFolder(options.bytes),
+    }) // prettier-ignore
+    const parts = partsOf(control, { overview, held, clock, snapshots, states })
     return {
       endpoints, webPort, store, files, metrics, held, control, clock, snapshots, ...states, tls,
       parts, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
@@ -301,7 +309,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
 /** The search for races is loaded on demand. */
 function partsOf(
   { journal, barriers, faults }: Control,
-  others: Pick<ControlParts, 'held' | 'clock' | 'snapshots' | 'states'>,
+  others: Pick<ControlParts, 'overview' | 'held' | 'clock' | 'snapshots' | 'states'>,
 ): ControlParts {
   const races = journal && {
     races: async () => (await import('../control/race/race.ts')).createRaces(journal).races(),

@@ -34,6 +34,7 @@ import type { SmbListener } from '../smb/listen.ts'
 import type { RunContext } from './front.ts'
 import type { Endpoint } from '../start/log/banner.ts'
 import { createEncryptionScopes } from '../start/store/encryption-scopes.ts'
+import { overviewApi } from './overview.ts'
 import type { ControlParts } from '../start/admin/api/parts.ts'
 import type { OfferedService } from '../start/admin/api/storage/storage-routes.ts'
 import { connectHost, urlOf } from '../start/host.ts'
@@ -295,7 +296,14 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
       wallClock: settings.wallClock ?? Date.now,
       sasClock: given.clock,
     }
-    const parts = partsOf(control, { held, clock, snapshots, states, storage })
+    const overview = overviewApi({
+      endpoints, store, metrics,
+      accounts: settings.accounts,
+      web: webPort === 0 ? undefined : { host: options.webHost, port: webPort },
+      location: membership?.location ?? settings.location,
+      folder: settings.location ?? bytesFolder(options.bytes),
+    }) // prettier-ignore
+    const parts = partsOf(control, { overview, held, clock, snapshots, states, storage })
     return {
       endpoints, webPort, store, files, metrics, held, control, clock, snapshots, ...states, tls,
       parts, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
@@ -309,7 +317,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
 /** The search for races is loaded on demand. */
 function partsOf(
   { journal, barriers, faults }: Control,
-  others: Pick<ControlParts, 'held' | 'clock' | 'snapshots' | 'states' | 'storage'>,
+  others: Pick<ControlParts, 'overview' | 'held' | 'clock' | 'snapshots' | 'states' | 'storage'>,
 ): ControlParts {
   const races = journal && {
     races: async () => (await import('../control/race/race.ts')).createRaces(journal).races(),

@@ -7,10 +7,17 @@ import { routesOf } from './routes.ts'
 
 /** Only the table is looked at, so no part is asked for anything. */
 const PARTS = Object.fromEntries(
-  ['held', 'races', 'clock', 'barriers', 'faults', 'snapshots', 'states', 'storage'].map((name) => [
-    name,
-    {},
-  ]),
+  [
+    'overview',
+    'held',
+    'races',
+    'clock',
+    'barriers',
+    'faults',
+    'snapshots',
+    'states',
+    'storage',
+  ].map((name) => [name, {}]),
 ) as ControlParts
 
 const journal = filledJournal()
@@ -36,8 +43,8 @@ type Document = {
 
 const document = JSON.parse(JSON.stringify(openApiOf(routes, '1.2.3'))) as Document
 
-/** The list, and what came with it. */
 const EXPECTED = [
+  'get overview', 'get traffic', 'post accounts/{name}/keys',
   'get journal', 'get journal/stream', 'get journal/{id}', 'get leases', 'post leases/break', 'get messages/invisible',
   'post messages/visible', 'get opens', 'delete opens/{id}', 'get locks', 'get copies', 'get uncommitted', 'get races',
   'get clock', 'post clock', 'get barriers', 'post barriers', 'get barriers/{id}', 'delete barriers/{id}',

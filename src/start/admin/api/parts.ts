@@ -9,10 +9,12 @@ import type {
   Scope,
   SnapshotApi,
 } from '../../../control/api.ts'
+import type { OverviewApi } from '../../../control/overview.ts'
 import type { Journal } from '../../../control/journal.ts'
 import type { StorageParts } from './storage/storage-routes.ts'
 
 export type ControlParts = {
+  readonly overview?: OverviewApi | undefined
   readonly journal?: Journal | undefined
   readonly held?: HeldApi | undefined
   readonly races?:

@@ -19,6 +19,7 @@ import {
   uncommittedList,
 } from './answers.ts'
 import { journalRoutes, type StreamTimes } from './journal-routes.ts'
+import { overviewRoutes } from './overview-routes.ts'
 import type { ControlParts, StatesApi } from './parts.ts'
 import { ApiError, route, type ApiRoute } from './route.ts'
 import { barrierRule, duration, faultRule } from './rules.ts'
@@ -29,6 +30,7 @@ import { storageRoutes } from './storage/storage-routes.ts'
 export function routesOf(parts: ControlParts, times: StreamTimes): readonly ApiRoute[] {
   const { journal, held, races, clock, barriers, faults, snapshots, states, storage } = parts
   return [
+    ...(parts.overview === undefined ? [] : overviewRoutes(parts.overview)),
     ...(journal === undefined ? [] : journalRoutes(journal, times)),
     ...(held === undefined ? [] : heldRoutes(held)),
     ...(races === undefined ? [] : raceRoutes(races)),

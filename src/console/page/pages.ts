@@ -1,5 +1,6 @@
 // The pages of the console: a new one is a row here.
 import type { VNode } from './library.ts'
+import { BrowsePage } from '../browse/browse.ts'
 import { ControlPage } from './pages/control.ts'
 import { HeldPage } from './pages/held.ts'
 import { JournalPage } from './pages/journal.ts'
@@ -19,6 +20,7 @@ export type Page = {
 
 export const PAGES: readonly Page[] = [
   { path: '', title: 'Overview', icon: 'overview', view: OverviewPage },
+  { path: 'browse', title: 'Browse', icon: 'browse', view: BrowsePage },
   { path: 'journal', title: 'Journal', icon: 'journal', view: JournalPage },
   { path: 'timeline', title: 'Timeline', icon: 'timeline', view: TimelinePage },
   { path: 'held', title: 'Held', icon: 'held', view: HeldPage },

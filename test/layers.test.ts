@@ -21,7 +21,20 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   http: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'control'],
   rest: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'control', 'http', 'query'],
   smb: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'control'],
-  start: ['memory', 'postgres', 'kv', 'node', 'extent', 'storage', 'auth', 'control', 'http'],
+  // Its pages run in a browser, and use only types of control/.
+  console: ['control', 'http'],
+  start: [
+    'memory',
+    'postgres',
+    'kv',
+    'node',
+    'extent',
+    'storage',
+    'auth',
+    'control',
+    'http',
+    'console',
+  ],
   // run/ wires everything together; server.ts and program.ts are the entry points.
   run: [
     'memory',
@@ -53,6 +66,11 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['src/start/admin/metrics.ts'],
   '@peculiar/x509': ['src/start/tls/certificate.ts'],
   '@uwdata/flechette': ['src/rest/blob/list/arrow.ts'],
+  preact: ['src/console/page/library.ts'],
+  'preact/hooks': ['src/console/page/library.ts'],
+  '@preact/signals': ['src/console/page/library.ts'],
+  htm: ['src/console/page/library.ts'],
+  uplot: ['src/console/page/ui/plot.ts'],
 }
 
 type Import = { readonly file: string; readonly target: string }
@@ -198,12 +216,31 @@ test('transaction bodies are in storage', () => {
   assert.deepEqual(found.sort(), [...BODIES_OUTSIDE].sort())
 })
 
+test('modules for browsers import only each other, and types of control/', () => {
+  const wrong = files
+    .filter((file) => /^src\/console\/(page|browse)\//.test(file))
+    .flatMap((file) => {
+      const code = readFileSync(file, 'utf8')
+      const all = [...code.matchAll(/(?:^|\n)import (type )?[^']*'([^']+)'/g)]
+      return all
+        .filter(([, type, target = '']) => {
+          if (!target.startsWith('.')) return LIBRARIES[target] === undefined
+          const path = normalize(join(dirname(file), target))
+          if (/^src\/console\/(page|browse)\//.test(path)) return false
+          return type === undefined || layerOf(path) !== 'control'
+        })
+        .map(([, , target]) => ({ file, target }))
+    })
+  assert.deepEqual(wrong, [])
+})
+
 // `nextTick` is about order, not about the process.
 test('only start-up code uses `process`', () => {
   const wrong = files.filter((file) => {
     const code = readFileSync(file, 'utf8').replaceAll(/^\s*(\/\/|\/?\*).*$/gm, '')
     return (
       !['', 'run'].includes(layerOf(file)) &&
+      file !== 'src/console/without-types.ts' &&
       /(?<![.\w])process\.(?!nextTick\()|from 'node:process'/.test(code)
     )
   })

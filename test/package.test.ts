@@ -83,12 +83,14 @@ const missing = await install(join(FOLDER, packed.filename))
 
 test('the tarball holds the compiled program and no sources or tests', () => {
   const paths = packed.files.map(({ path }) => path)
-  const besides = paths.filter((path) => !/^dist\/.*\.js$/.test(path)).toSorted()
+  const isPage = (path: string) => /^dist\/console\/page\/.*\.(css|svg)$/.test(path)
+  const besides = paths.filter((path) => !/^dist\/.*\.js$/.test(path) && !isPage(path)).toSorted()
   const library = ['dist/server.cjs', 'dist/server.d.cts', 'dist/server.d.ts']
   assert.deepEqual(besides, ['CHANGELOG.md', 'LICENSE', 'README.md', ...library, 'package.json'])
   assert.deepEqual(paths.filter((path) => /\.test\.|conformance/.test(path)), []) // prettier-ignore
   const threads = ['dist/extent/hash/hash-thread.js', 'dist/query/run/query-thread.js']
-  for (const path of ['dist/main.js', 'dist/server.js', ...threads]) {
+  const page = ['dist/console/page/main.js', 'dist/console/page/style/base.css']
+  for (const path of ['dist/main.js', 'dist/server.js', ...threads, ...page]) {
     assert(paths.includes(path), path)
   }
 })

@@ -37,6 +37,7 @@ const SYSTEM_PACKAGES = [
     'python3-azure-storage',
     'the Blob service through the SDK for Python',
   ],
+  ['chromium', 'chromium', 'the console in a browser'],
 ]
 
 /** PostgreSQL's binaries as an npm package, for machines without apt or root. Not a dependency: it has 24 MB. */

@@ -131,7 +131,7 @@ function recordRequest(journal: Journal, service: ServiceName, report: RequestRe
     headText: head.text,
     address: report.remoteAddress,
     connection: report.connection,
-    identity: report.identity?.kind ?? 'unknown',
+    identity: report.via ?? report.identity?.kind ?? 'unknown',
     requestId: report.requestId,
     status: refusal?.status ?? report.status,
     errorCode: refusal?.errorCode ?? report.errorCode,

@@ -11,6 +11,8 @@ import type { Store } from '../start/store/store.ts'
 
 export type Membership = {
   readonly store: Store
+  /** Where it is, for people. */
+  readonly location?: string
   readonly home: FilesHome
   /** Known to all nodes and nobody else. */
   readonly secret: Buffer

@@ -35,7 +35,10 @@ import type { SmbListener } from '../smb/listen.ts'
 import type { RunContext } from './front.ts'
 import type { Endpoint } from '../start/log/banner.ts'
 import { createEncryptionScopes } from '../start/store/encryption-scopes.ts'
+import { overviewApi } from './overview.ts'
 import type { ControlParts } from '../start/admin/api/parts.ts'
+import type { OfferedService } from '../start/admin/api/storage/storage-routes.ts'
+import { connectHost, urlOf } from '../start/host.ts'
 import { watchEventLoop } from '../start/admin/event-loop.ts'
 import { checkCanListen, listenOrMove, type ListenPlace } from '../start/listen.ts'
 import { prepareLocation } from '../start/store/location.ts'
@@ -297,7 +300,20 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
       seed: async (given: string | Seed) => (await seeding()).seedApi.seed(given),
       export: async (folder: string) => (await seeding()).seedApi.export(folder),
     }
-    const parts = partsOf(control, { held, clock, snapshots, states, backups })
+    const storage = {
+      accounts: settings.accounts,
+      service: (name: HttpService) => offeredService(endpoints, name, handlers[name]),
+      wallClock: settings.wallClock ?? Date.now,
+      sasClock: given.clock,
+    }
+    const overview = overviewApi({
+      endpoints, store, metrics,
+      accounts: settings.accounts,
+      web: webPort === 0 ? undefined : { host: options.webHost, port: webPort },
+      location: membership?.location ?? settings.location,
+      folder: settings.location ?? bytesFolder(options.bytes),
+    }) // prettier-ignore
+    const parts = partsOf(control, { overview, held, clock, snapshots, states, backups, storage })
     return {
       endpoints, webPort, store, files, metrics, held, control, clock, snapshots, ...states, tls,
       parts, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
@@ -311,12 +327,26 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
 /** The search for races is loaded on demand. */
 function partsOf(
   { journal, barriers, faults }: Control,
-  others: Pick<ControlParts, 'held' | 'clock' | 'snapshots' | 'states' | 'backups'>,
+  others: Pick<
+    ControlParts,
+    'overview' | 'held' | 'clock' | 'snapshots' | 'states' | 'backups' | 'storage'
+  >,
 ): ControlParts {
   const races = journal && {
     races: async () => (await import('../control/race/race.ts')).createRaces(journal).races(),
   }
   return { journal, barriers, faults, races, ...others }
+}
+
+function offeredService(
+  endpoints: readonly Endpoint[],
+  name: HttpService,
+  handler: RequestHandler,
+): OfferedService | undefined {
+  const found = endpoints.find(({ service }) => service === name)
+  if (found === undefined || found.protocol === 'smb') return undefined
+  const { protocol, host, port } = found
+  return { handler, url: new URL(urlOf(protocol, connectHost(host), port)) }
 }
 
 type FilesParts = Pick<ClusterSettings, 'analytics' | 'copySources' | 'hasSmb' | 'endpoints'> & {

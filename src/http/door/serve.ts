@@ -65,6 +65,8 @@ export type RequestReport = {
   readonly watch: RequestWatch | undefined
   readonly head: RequestHead
   readonly connection: number
+  /** As in Exchange. */
+  readonly via: string | undefined
   readonly answerHeaders: readonly string[]
   readonly writes: boolean
   readonly requestId: string
@@ -166,6 +168,7 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
     watch,
     head,
     connection: exchange.connection,
+    via: exchange.via,
     answerHeaders: answer.headers,
     writes: operation?.writes ?? false,
     requestId,

@@ -12,6 +12,8 @@ export type Exchange = {
   readonly connection: number
   /** Only this machine can reach the port. */
   readonly onLoopback: boolean
+  /** Set if the request did not come over a port of its service: what brought it, for the journal. */
+  readonly via?: string
   /** The client has disconnected: there is nobody to answer. */
   readonly gone: boolean
   /** Called if the client disconnects before the answer has ended. */

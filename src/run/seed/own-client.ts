@@ -1,11 +1,8 @@
 // Requests of the server to itself, without a connection: what seeds and exports a store follows the same rules as clients.
-import { sign } from '../../auth/signature.ts'
-import { signedPaths } from '../../auth/shared-key/canonical.ts'
-import { stringToSign } from '../../auth/shared-key/shared-key.ts'
 import type { ServiceName } from '../../auth/request.ts'
+import { OWN_VERSION, signedHead } from '../../http/client/signed-head.ts'
 import type { Body } from '../../http/protocol/body.ts'
 import type { Exchange, RequestHandler } from '../../http/protocol/exchange.ts'
-import { parseQuery } from '../../http/protocol/query.ts'
 import { parseRequestHead, type RequestHead } from '../../http/protocol/request-head.ts'
 import type { HeaderLists } from '../../http/protocol/response-head.ts'
 import type { Accounts } from '../../storage/shared/account.ts'
@@ -39,18 +36,13 @@ export type OwnWorld = {
   wallClock(): number
 }
 
-const VERSION = '2025-11-05'
-
 export function ownClient({ handlers, accounts, wallClock }: OwnWorld): OwnClient {
   return async (request) => {
-    const key = accounts.get(request.account)?.keys[0]?.secret
-    if (key === undefined) throw new Error(`the account ${request.account} was removed`)
+    const account = accounts.get(request.account)
+    if (account === undefined) throw new Error(`the account ${request.account} was removed`)
     const body = bodyOf(request.body)
     const unsigned = headOf(request, body, new Date(wallClock()).toUTCString())
-    const asked = authRequestOf(request, unsigned)
-    const signature = sign(key, stringToSign(asked, 'SharedKey', signedPaths(asked)[0] ?? '/'))
-    const text = `${unsigned.text}Authorization: SharedKey ${request.account}:${signature}\r\n`
-    const { exchange, answered } = ownExchange(parseRequestHead(text), body)
+    const { exchange, answered } = ownExchange(signedHead(request.service, account, unsigned), body)
     await handlers[request.service].handle(exchange)
     return answered()
   }
@@ -60,7 +52,7 @@ function headOf(request: OwnRequest, body: Body, date: string): RequestHead {
   const fields = {
     Host: '127.0.0.1',
     'User-Agent': 'lazuli-seed',
-    'x-ms-version': VERSION,
+    'x-ms-version': OWN_VERSION,
     'x-ms-date': date,
     ...(request.method !== 'GET' && { 'Content-Length': String(body.lengthBytes) }),
     ...request.headers,
@@ -77,19 +69,6 @@ function targetOf({ account, path = [], query = {} }: OwnRequest): string {
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(value ?? '')}`)
   return `/${account}/${resource}${fields.length === 0 ? '' : `?${fields.join('&')}`}`
-}
-
-function authRequestOf({ service, account, method }: OwnRequest, { headers, target }: RequestHead) {
-  const [rawPath = '', query = ''] = target.split('?')
-  return {
-    service, account, method, headers, rawPath,
-    pathStyle: true,
-    path: [],
-    query: parseQuery(query),
-    version: VERSION,
-    secure: true,
-    remoteAddress: '127.0.0.1',
-  } // prettier-ignore
 }
 
 function bodyOf(given: OwnRequest['body']): Body {

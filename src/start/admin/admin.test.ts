@@ -52,8 +52,8 @@ const ANSWERS: readonly [string, string, string][] = [
   ['POST', '/metrics', '405 Only GET and HEAD are allowed.'],
   [
     'GET',
-    '/',
-    '404 Not found. Available: /health/live /health/ready /metrics /api/nodes /ca.pem /api/openapi.json',
+    '/nothing',
+    '404 Not found. Available: / /health/live /health/ready /metrics /api/nodes /ca.pem /api/openapi.json',
   ],
   ['GET', '/api/nodes', '200 {"nodes":[]}'],
   ['GET', '/ca.pem', '404 There is no CA: the server was started without --https auto.'],

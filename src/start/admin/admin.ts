@@ -1,5 +1,6 @@
-// The admin port: health checks, metrics, the nodes of a cluster, the CA certificate, and the API that shows and steers the
-// server (api/). Only the API has an authentication; the rest reveals nothing about the data and only answers GET and HEAD.
+// The admin port: health checks, metrics, the nodes of a cluster, the CA certificate, the API that shows and steers the
+// server (api/), and the console, a page over that API. Only the API has an authentication; the rest reveals nothing about
+// the data and only answers GET and HEAD.
 import { randomBytes } from 'node:crypto'
 import { isLoopbackAddress } from '../../auth/remote-address.ts'
 import type { HostRule } from '../../http/protocol/allowed-host.ts'
@@ -10,6 +11,7 @@ import type { ListedNode } from '../../node/node-list.ts'
 import { urlOf } from '../host.ts'
 import { checkCanListen, listenOrMove } from '../listen.ts'
 import type { AccessSettings } from './api/access.ts'
+import type { ConsoleHandler } from '../../console/console.ts'
 import type { ApiHandler } from './api/handler.ts'
 import type { ControlParts } from './api/parts.ts'
 import type { Metrics } from './metrics.ts'
@@ -93,9 +95,9 @@ export async function startAdmin(settings: AdminSettings): Promise<Admin> {
     control === true && token === undefined
       ? randomBytes(TOKEN_BYTES).toString('base64url')
       : undefined
-  const api = lazyApi(settings, generatedToken)
+  const pages: Pages = { api: lazyApi(settings, generatedToken), console: lazyConsole() }
   const handler = {
-    handle: (exchange: Exchange) => answer(settings, api, exchange),
+    handle: (exchange: Exchange) => answer(settings, pages, exchange),
     logFault: (error: unknown) => settings.report('admin request failed', error),
   }
   const { server, abort } = createListener(handler, LIMITS, undefined)
@@ -123,6 +125,17 @@ function lazyApi(settings: AdminSettings, generatedToken: string | undefined): A
   }
 }
 
+/** Loaded on demand, too: it adds nothing to the start of a server. */
+function lazyConsole(): ConsoleHandler {
+  let loading: Promise<ConsoleHandler> | undefined
+  return async (exchange) => {
+    loading ??= import('../../console/console.ts').then(({ consoleHandler }) => consoleHandler())
+    await (
+      await loading
+    )(exchange)
+  }
+}
+
 type AdminPlace = Pick<AdminSettings, 'host' | 'port' | 'portMayMove'>
 
 /** Checks an explicitly given port before anything else is started. */
@@ -132,14 +145,15 @@ export async function checkAdminPort({ host, port, portMayMove }: AdminPlace): P
 
 const ADMIN_PORT = { what: 'the admin port', flag: '--adminPort' }
 
-async function answer(settings: AdminSettings, api: ApiHandler, exchange: Exchange): Promise<void> {
+type Pages = { readonly api: ApiHandler; readonly console: ConsoleHandler }
+
+async function answer(settings: AdminSettings, pages: Pages, exchange: Exchange): Promise<void> {
   const { headers, target } = exchange.head
-  if (
-    target.startsWith('/api/') &&
-    !ROUTES.has(pathOf(target)) &&
-    settings.acceptsHost(headers.host)
-  )
-    return api(exchange)
+  const path = pathOf(target)
+  if (settings.acceptsHost(headers.host) && !ROUTES.has(path)) {
+    if (path.startsWith('/api/')) return pages.api(exchange)
+    if (path === '/' || path.startsWith('/console/')) return pages.console(exchange)
+  }
   await answerPlainly(settings, exchange)
 }
 
@@ -161,7 +175,7 @@ async function answerOf(settings: AdminSettings, request: RequestHead): Promise<
   const path = pathOf(request.target)
   const route = ROUTES.get(path)
   if (route === undefined)
-    return plain(404, `Not found. Available: ${[...ROUTES.keys()].join(' ')} /api/openapi.json`)
+    return plain(404, `Not found. Available: / ${[...ROUTES.keys()].join(' ')} /api/openapi.json`)
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return plain(405, 'Only GET and HEAD are allowed.')
   try {

@@ -6,11 +6,14 @@ export function diskFreeGauge(folder: string): Gauge {
   return {
     name: 'lazuli_disk_free_bytes',
     help: 'Free space of the disk with the content; without any, writes are refused',
-    // The other metrics are wanted all the more when the disk fails.
-    read: () =>
-      statfs(folder).then(
-        ({ bavail, bsize }) => bavail * bsize,
-        () => undefined,
-      ),
+    read: () => diskFreeBytes(folder),
   }
+}
+
+/** undefined: the disk can't tell. All other numbers are wanted all the more when it fails. */
+export function diskFreeBytes(folder: string): Promise<number | undefined> {
+  return statfs(folder).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => undefined,
+  )
 }

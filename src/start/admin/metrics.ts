@@ -40,12 +40,21 @@ type Refusal = {
   readonly errorCode: string | undefined
 }
 
+export type Totals = {
+  readonly requestCount: number
+  readonly conflictCount: number
+  /** How many requests took so long, without those in the rows before. The last row has no bound. */
+  readonly durations: readonly { readonly upToMs?: number; readonly count: number }[]
+}
+
 export type Metrics = {
   /** Returns a function that adds one. */
   counter<Value extends string>(counter: Counter<Value>): (value: Value) => void
   operation(service: string, operation: string): OperationMetrics
   /** Counts only the error, for what is no HTTP request of its own: the part of a batch, an SMB command. */
   refusal(service: string, refusal: Refusal & { readonly operation: string }): void
+  /** Of all operations together. */
+  totals(): Totals
   /** The metrics as text for Prometheus, with its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>
 }
@@ -103,6 +112,7 @@ export function createMetrics(gauges: readonly Gauge[]): Metrics {
       return { record: (outcome) => record(found, outcome) }
     },
     refusal: (service, refusal) => recordRefusal(operationOf(service, refusal.operation), refusal),
+    totals: () => totalsOf([...operations.values()]),
     async expose() {
       const { AggregatorRegistry } = await import('prom-client')
       // It is meant for the metrics of other processes, but takes plain numbers such as ours.
@@ -116,6 +126,24 @@ export function createMetrics(gauges: readonly Gauge[]): Metrics {
       return { contentType: registry.contentType, text: await registry.metrics() }
     },
   }
+}
+
+function totalsOf(operations: readonly Operation[]): Totals {
+  const counts = Array.from({ length: BOUNDS.length + 1 }, (_, at) =>
+    sumOf(operations.map(({ buckets }) => buckets[at] ?? 0)),
+  )
+  return {
+    requestCount: sumOf(counts),
+    conflictCount: sumOf(operations.flatMap(({ conflicts }) => [...conflicts.values()])),
+    durations: counts.map((count, at) => {
+      const bound = BOUNDS[at]
+      return { ...(bound !== undefined && { upToMs: bound * 1_000 }), count }
+    }),
+  }
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0)
 }
 
 function newOperation(labels: Operation['labels'], logins: Operation['logins']): Operation {

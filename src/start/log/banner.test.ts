@@ -118,6 +118,7 @@ test('the banner lists endpoints, location, accounts, connection string and warn
     '  Queue      http://127.0.0.1:10001/devstoreaccount1',
     '  SMB        smb://127.0.0.1:10445',
     '  Website    http://127.0.0.1:10004',
+    '  Console    http://127.0.0.1:10010/',
     '  Admin      http://127.0.0.1:10010/health/ready and http://127.0.0.1:10010/metrics',
     '  Location   /work/.lazuli',
     '  Accounts   devstoreaccount1',

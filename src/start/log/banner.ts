@@ -99,6 +99,7 @@ export function bannerLines(banner: Banner): readonly string[] {
     '',
     ...endpoints.map((endpoint) => row(TITLES[endpoint.service], accountUrl(endpoint, account))),
     ...(websiteUrl === undefined ? [] : [row('Website', websiteUrl)]),
+    row('Console', `${adminUrl}/`),
     row('Admin', `${adminUrl}/health/ready and ${adminUrl}/metrics`),
     ...(banner.controlToken === undefined
       ? []
@@ -137,9 +138,14 @@ export function connectionString(endpoints: readonly Endpoint[], account: Accoun
   return `${parts.join(';')};`
 }
 
+/** For clients on this machine. */
+export function reachableUrl(endpoint: Endpoint): string {
+  return endpointUrl({ ...endpoint, host: connectHost(endpoint.host) })
+}
+
 /** Path-style URL; over SMB the account is the user name. */
 function accountUrl(endpoint: Endpoint, account: Account | undefined): string {
-  const url = endpointUrl({ ...endpoint, host: connectHost(endpoint.host) })
+  const url = reachableUrl(endpoint)
   return account === undefined || endpoint.protocol === 'smb' ? url : `${url}/${account.name}`
 }
 

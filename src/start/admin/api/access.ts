@@ -22,7 +22,8 @@ export function checkAccess(
   isChange: boolean,
 ): boolean {
   const { origin, host } = headers
-  if (origin !== undefined && origin !== `http://${host}`)
+  const isForeign = origin !== undefined && origin !== `http://${host}`
+  if (isForeign || !OWN_SITES.has(headers['sec-fetch-site']))
     throw new ApiError(403, 'web pages of another origin may not use this API')
   const token = given ?? (onLoopback ? undefined : generatedToken)
   if (token === undefined && !onLoopback) {
@@ -36,6 +37,9 @@ export function checkAccess(
     throw new ApiError(403, 'control is off: start the server with --control')
   return token !== undefined
 }
+
+/** What browsers say of a request of our own pages, or of one that a person typed. Other programs say nothing. */
+const OWN_SITES: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none'])
 
 const CHALLENGE = ['WWW-Authenticate', 'Bearer realm="lazuli"']
 

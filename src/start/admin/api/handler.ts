@@ -54,16 +54,17 @@ async function handle(
   // It says nothing about the data.
   if (path === 'openapi.json' && isReading(method))
     return answerJson(exchange, 200, openApiOf(all, VERSION))
-  const hasToken = checkAccess(access, exchange, !isReading(method) && method !== 'OPTIONS')
-  exchange.admit(hasToken)
+  const isChange = !isReading(method) && method !== 'OPTIONS'
+  exchange.admit(checkAccess(access, exchange, isChange))
   const { routes, params } = find(byPath, path)
   const allow = ['Allow', allowed(routes)]
   if (method === 'OPTIONS') return exchange.answer(204, [allow])
   const route = routes.find((each) => each.method === (method === 'HEAD' ? 'GET' : method))
   if (route === undefined)
     throw new ApiError(405, `/api/${path} has the methods ${allowed(routes)}`, allow)
-  if (route.answer === undefined && method === 'HEAD') return exchange.answer(200, [])
-  const body = method === 'POST' ? await readJson(exchange) : undefined
+  if (!isChange && route.isChange?.(exchange) === true) checkAccess(access, exchange, true)
+  if (route.streams === 'events' && method === 'HEAD') return exchange.answer(200, [])
+  const body = method === 'POST' && route.body !== undefined ? await readJson(exchange) : undefined
   const call: RawCall = { params, query: url, body }
   const value = await route.run(call, exchange)
   if (route.answer !== undefined) answerJson(exchange, route.status, value)
@@ -81,10 +82,18 @@ function allowed(routes: readonly ApiRoute[]): string {
 function find(byPath: ReadonlyMap<string, readonly ApiRoute[]>, path: string): Found {
   const segments = path.split('/').map(decodeSegment)
   for (const [pattern, routes] of byPath) {
-    const params = paramsOf(pattern.split('/'), segments)
+    const isTree = routes[0]?.streams === 'content'
+    const params = paramsOf(pattern.split('/'), isTree ? joined(pattern, segments) : segments)
     if (params !== undefined) return { routes, params }
   }
   throw new ApiError(404, `there is no /api/${path.slice(0, 100)}; see /api/openapi.json`)
+}
+
+/** The last name of the pattern stands for the rest of the path, even if there is none. */
+function joined(pattern: string, segments: readonly string[]): readonly string[] {
+  const count = pattern.split('/').length - 1
+  if (segments.length < count) return segments
+  return [...segments.slice(0, count), `/${segments.slice(count).join('/')}`]
 }
 
 function paramsOf(pattern: readonly string[], segments: readonly string[]) {

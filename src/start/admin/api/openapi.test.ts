@@ -7,10 +7,18 @@ import { routesOf } from './routes.ts'
 
 /** Only the table is looked at, so no part is asked for anything. */
 const PARTS = Object.fromEntries(
-  ['held', 'races', 'clock', 'barriers', 'faults', 'snapshots', 'states', 'backups'].map((name) => [
-    name,
-    {},
-  ]),
+  [
+    'overview',
+    'held',
+    'races',
+    'clock',
+    'barriers',
+    'faults',
+    'snapshots',
+    'states',
+    'backups',
+    'storage',
+  ].map((name) => [name, {}]),
 ) as ControlParts
 
 const journal = filledJournal()
@@ -36,13 +44,15 @@ type Document = {
 
 const document = JSON.parse(JSON.stringify(openApiOf(routes, '1.2.3'))) as Document
 
-/** The issue's list, and what came with it. */
 const EXPECTED = [
+  'get overview', 'get traffic', 'post accounts/{name}/keys',
   'get journal', 'get journal/stream', 'get journal/{id}', 'get leases', 'post leases/break', 'get messages/invisible',
   'post messages/visible', 'get opens', 'delete opens/{id}', 'get locks', 'get copies', 'get uncommitted', 'get races',
   'get clock', 'post clock', 'get barriers', 'post barriers', 'get barriers/{id}', 'delete barriers/{id}',
   'post barriers/{id}/release', 'get faults', 'post faults', 'delete faults/{id}', 'get snapshots', 'post snapshots/{name}',
   'delete snapshots/{name}', 'post snapshots/{name}/restore', 'post reset', 'post seed', 'post export', 'get backup', 'post backup', 'delete backup',
+  'post sas',
+  ...['get', 'put', 'post', 'patch', 'delete'].map((method) => `${method} storage/{service}/{account}/{path}`),
 ] // prettier-ignore
 
 const described = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -68,7 +78,7 @@ test('every operation has what OpenAPI 3.1 asks for', () => {
       inPath,
       [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
     )
-    assert.equal(operation.requestBody !== undefined, method === 'post')
+    assert.equal(operation.requestBody !== undefined, ['post', 'put', 'patch'].includes(method))
     assert.deepEqual(Object.keys(operation.responses).at(-1), 'default')
     for (const parameter of operation.parameters) assert.notDeepEqual(parameter.schema, {})
   }
@@ -88,6 +98,9 @@ test('a body is required if an empty object would be refused', () => {
   const required = described.filter(({ operation }) => operation.requestBody?.required === true)
   assert.deepEqual(
     required.map(({ path }) => path.replace('/api/', '')),
-    ['leases/break', 'messages/visible', 'clock', 'barriers', 'faults', 'seed', 'export', 'backup'],
+    [
+      ...['leases/break', 'messages/visible', 'clock', 'barriers', 'faults', 'seed', 'export'],
+      ...['backup', 'sas'],
+    ],
   )
 })

@@ -45,7 +45,8 @@ const ERROR: JsonSchema = {
 
 const ERROR_REF = { $ref: '#/components/schemas/Error' }
 
-function operationOf({ method, path, description, query, body, answer, status }: ApiRoute): object {
+function operationOf(route: ApiRoute): object {
+  const { method, path, description, query, body, answer, streams, status } = route
   return {
     operationId: operationId(method, path),
     description,
@@ -60,15 +61,22 @@ function operationOf({ method, path, description, query, body, answer, status }:
     ...(body !== undefined && {
       requestBody: { required: isRequired(body.json), content: json(body.json) },
     }),
+    ...(streams === 'content' && method !== 'GET' && method !== 'DELETE' && {
+      requestBody: { required: false, content: ANY },
+    }),
     responses: {
       [status]:
-        answer === undefined
-          ? { description: 'Events', content: { 'text/event-stream': { schema: { type: 'string' } } } }
-          : { description: 'Done', content: json(answer.json) },
+        answer !== undefined
+          ? { description: 'Done', content: json(answer.json) }
+          : streams === 'content'
+            ? { description: "The service's own answer, with its own status", content: ANY }
+            : { description: 'Events', content: { 'text/event-stream': { schema: { type: 'string' } } } },
       default: { $ref: '#/components/responses/Error' },
     },
   } // prettier-ignore
 }
+
+const ANY = { '*/*': { schema: {} } }
 
 /** An empty body counts as an empty object. */
 function isRequired({ required = [], anyOf = [] }: JsonSchema): boolean {

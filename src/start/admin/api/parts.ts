@@ -9,9 +9,12 @@ import type {
   Scope,
   SnapshotApi,
 } from '../../../control/api.ts'
+import type { OverviewApi } from '../../../control/overview.ts'
 import type { Journal } from '../../../control/journal.ts'
+import type { StorageParts } from './storage/storage-routes.ts'
 
 export type ControlParts = {
+  readonly overview?: OverviewApi | undefined
   readonly journal?: Journal | undefined
   readonly held?: HeldApi | undefined
   readonly races?:
@@ -22,6 +25,7 @@ export type ControlParts = {
   readonly snapshots?: SnapshotApi | undefined
   readonly states?: StatesApi | undefined
   readonly backups?: BackupApi | undefined
+  readonly storage?: StorageParts | undefined
 }
 
 /** One backup at a time. It goes on when whoever started it has gone. */

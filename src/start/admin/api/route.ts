@@ -9,7 +9,7 @@ import {
   type Schema,
 } from './schema.ts'
 
-export type RouteMethod = 'GET' | 'POST' | 'DELETE'
+export type RouteMethod = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 
 type QueryFields = Readonly<Record<string, OptionalSchema<unknown>>>
 
@@ -27,8 +27,12 @@ export type ApiRoute = {
   readonly description: string
   readonly query: QueryFields
   readonly body: Schema<unknown> | undefined
-  /** undefined: a stream of events. */
+  /** undefined: the route answers the exchange itself. */
   readonly answer: Schema<unknown> | undefined
+  /** What a route without `answer` answers. Content may have any body and any query, and its last name stands for any path. */
+  readonly streams?: 'events' | 'content'
+  /** By default, every method but GET changes something. */
+  readonly isChange?: (exchange: Exchange) => boolean
   readonly status: 200 | 201
   run(raw: RawCall, exchange: Exchange): Promise<unknown>
 }
@@ -81,8 +85,26 @@ export function streamRoute<const Q extends QueryFields>(row: {
     method: 'GET',
     body: undefined,
     answer: undefined,
+    streams: 'events',
     status: 200,
     run: async ({ query }, exchange) => row.run(decodeQuery(row.query, query), exchange),
+  }
+}
+
+/** Passes content in both directions, by the exchange. */
+export function contentRoute(
+  row: Pick<ApiRoute, 'method' | 'path' | 'description' | 'isChange'> & {
+    run(exchange: Exchange, params: RawCall['params']): Promise<void>
+  },
+): ApiRoute {
+  return {
+    ...row,
+    query: {},
+    body: undefined,
+    answer: undefined,
+    streams: 'content',
+    status: 200,
+    run: async ({ params }, exchange) => row.run(exchange, params),
   }
 }
 

@@ -20,15 +20,19 @@ import {
   uncommittedList,
 } from './answers.ts'
 import { journalRoutes, type StreamTimes } from './journal-routes.ts'
+import { overviewRoutes } from './overview-routes.ts'
 import type { BackupApi, ControlParts, StatesApi } from './parts.ts'
 import { ApiError, route, type ApiRoute } from './route.ts'
 import { barrierRule, duration, faultRule } from './rules.ts'
 import { about, choice, either, integer, list, optional, record, text, yes } from './schema.ts'
+import { storageRoutes } from './storage/storage-routes.ts'
 
 /** A new route is a row here; its command is a row in start/steer/commands.ts. */
 export function routesOf(parts: ControlParts, times: StreamTimes): readonly ApiRoute[] {
-  const { journal, held, races, clock, barriers, faults, snapshots, states, backups } = parts
+  const { journal, held, races, clock, barriers, faults, snapshots, states, backups, storage } =
+    parts
   return [
+    ...(parts.overview === undefined ? [] : overviewRoutes(parts.overview)),
     ...(journal === undefined ? [] : journalRoutes(journal, times)),
     ...(held === undefined ? [] : heldRoutes(held)),
     ...(races === undefined ? [] : raceRoutes(races)),
@@ -38,6 +42,7 @@ export function routesOf(parts: ControlParts, times: StreamTimes): readonly ApiR
     ...(snapshots === undefined ? [] : snapshotRoutes(snapshots)),
     ...(states === undefined ? [] : stateRoutes(states)),
     ...(backups === undefined ? [] : backupRoutes(backups)),
+    ...(storage === undefined ? [] : storageRoutes(storage)),
   ]
 }
 

@@ -1,0 +1,69 @@
+// The console: a page on the admin port that shows and steers the server. This side only hands out files; all that the page
+// knows it asks the JSON API, which checks who asks. The files say nothing about the data, so anyone may load them.
+import type { Exchange } from '../http/protocol/exchange.ts'
+import { openAssets, type Asset, type Assets } from './assets.ts'
+import { openDocument } from './document.ts'
+
+export type ConsoleHandler = (exchange: Exchange) => Promise<void>
+
+export function consoleHandler(): ConsoleHandler {
+  const assets = openAssets()
+  const document = openDocument(assets)
+  return async (exchange) => {
+    const { method, target } = exchange.head
+    const path = target.split('?', 1)[0] ?? ''
+    const asset = path === '/' ? await document() : await found(assets, path)
+    if (asset === undefined) answerText(exchange, 404, 'Not found. The console is at /')
+    else if (method !== 'GET' && method !== 'HEAD')
+      answerText(exchange, 405, 'Only GET and HEAD are allowed.', ['Allow', 'GET, HEAD'])
+    else answerAsset(exchange, asset)
+  }
+}
+
+async function found(assets: Assets, path: string): Promise<Asset | undefined> {
+  return assets.get(path.replace(/^\/console\//, ''))
+}
+
+const SAFE = [
+  'X-Content-Type-Options',
+  'nosniff',
+  'Referrer-Policy',
+  'no-referrer',
+  'Cross-Origin-Opener-Policy',
+  'same-origin',
+  'Cross-Origin-Resource-Policy',
+  'same-origin',
+]
+
+function answerAsset(exchange: Exchange, { type, etag, bytes, gzipped, headers = [] }: Asset) {
+  const sent = exchange.head.headers
+  // The page may be of another version after a restart, so browsers ask each time; mostly the answer is 304.
+  const common = ['ETag', etag, 'Cache-Control', 'no-cache', 'Vary', 'Accept-Encoding', ...SAFE]
+  common.push(...headers)
+  if (tagsOf(sent['if-none-match']).includes(etag)) return exchange.answer(304, [common])
+  const isZipped = acceptsGzip(sent['accept-encoding'])
+  const body = isZipped ? gzipped : bytes
+  common.push('Content-Type', type, 'Content-Length', String(body.length))
+  if (isZipped) common.push('Content-Encoding', 'gzip')
+  exchange.answer(200, [common], exchange.head.method === 'HEAD' ? undefined : body)
+}
+
+function tagsOf(text = ''): readonly string[] {
+  return text.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+}
+
+function acceptsGzip(header: string | readonly string[] | undefined): boolean {
+  return /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/i.test(String(header ?? ''))
+}
+
+function answerText(
+  exchange: Exchange,
+  status: number,
+  text: string,
+  more: readonly string[] = [],
+): void {
+  const bytes = Buffer.from(`${text}\n`)
+  const headers = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store']
+  headers.push('Content-Length', String(bytes.length), ...SAFE, ...more)
+  exchange.answer(status, [headers], exchange.head.method === 'HEAD' ? undefined : bytes)
+}

@@ -1,0 +1,9 @@
+// Whether the server can be reached, as its stream shows.
+import { signal } from '../library.ts'
+
+export type ConnectionState = 'connecting' | 'live' | 'disconnected'
+
+export const connection = signal<ConnectionState>('connecting')
+
+/** Differs after each start of the server: what the page knows of the run before is void. */
+export const runId = signal<string | undefined>(undefined)

@@ -1,0 +1,6 @@
+// The page Control.
+import { html, type VNode } from '../library.ts'
+
+export function ControlPage(): VNode {
+  return html`<h1>Control</h1>`
+}

@@ -1,0 +1,6 @@
+// The page Held.
+import { html, type VNode } from '../library.ts'
+
+export function HeldPage(): VNode {
+  return html`<h1>Held</h1>`
+}

@@ -1,0 +1,32 @@
+// Which entries the journal page shows.
+import type { JournalEntry } from '../../../../control/api.ts'
+
+export type JournalView = {
+  readonly text: string
+  readonly client: string
+  readonly operation: string
+  readonly service: string
+  /** The resource, or a folder above it. */
+  readonly resource: string
+  readonly conflicts: boolean
+}
+
+export function isShown(entry: JournalEntry, view: JournalView): boolean {
+  if (view.conflicts && !entry.isConflict) return false
+  if (view.client !== '' && entry.client.name !== view.client) return false
+  if (view.operation !== '' && entry.operation !== view.operation) return false
+  if (view.service !== '' && entry.service !== view.service) return false
+  if (view.resource !== '' && !isWithin(entry.resource, view.resource)) return false
+  return view.text === '' || textOf(entry).includes(view.text.toLowerCase())
+}
+
+export function isWithin(resource: string, folder: string): boolean {
+  return resource === folder || resource.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
+}
+
+function textOf(entry: JournalEntry): string {
+  const { client, operation, resource, status, errorCode, etagBefore, etagAfter, requestId } = entry
+  return [client.name, operation, resource, status, errorCode, etagBefore, etagAfter, requestId]
+    .join(' ')
+    .toLowerCase()
+}

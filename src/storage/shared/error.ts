@@ -84,6 +84,17 @@ export const ERRORS = {
   HandleLimitExceeded: [400, 'The limit of open handles on the file or directory has been exceeded.'],
   InvalidFileOrDirectoryPathName: [400, 'The specified file or directory path name is not valid.'],
   ShareSnapshotOperationNotSupported: [400, 'The operation is not supported on a share snapshot.'],
+  // 400: paths of Data Lake Storage
+  ContentLengthMustBeZero: [400, 'The Content-Length request header must be zero.'],
+  DefaultAclOnFileNotAllowed: [400, 'A default access control list can only be set on a directory.'],
+  HierarchicalNamespaceNotEnabled: [400, 'The hierarchical namespace is not enabled for this account.'],
+  // The service's own spelling.
+  InvaldAccessControlList: [400, 'The access control list value is invalid.'],
+  InvalidAppendPosition: [400, 'The append position is invalid.'],
+  InvalidFlushPosition: [400, 'The uploaded data is not contiguous or the position query parameter value is not equal to the length of the file after appending the uploaded data.'],
+  InvalidPropertyName: [400, 'The property name contains invalid characters.'],
+  InvalidSourceUri: [400, 'The source URI is invalid.'],
+  PathIsTooDeep: [400, 'The path has too many components.'],
   // 401, 403: authentication and authorization
   NoAuthenticationInformation: [401, 'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.'],
   AuthenticationFailed: [403, 'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.'],
@@ -112,6 +123,10 @@ export const ERRORS = {
   ShareNotFound: [404, 'The specified share does not exist.'],
   ShareSnapshotNotFound: [404, 'The specified share snapshot does not exist.'],
   TableNotFound: [404, 'The table specified does not exist.'],
+  FilesystemNotFound: [404, 'The specified filesystem does not exist.'],
+  PathNotFound: [404, 'The specified path does not exist.'],
+  RenameDestinationParentPathNotFound: [404, 'The parent directory of the destination path does not exist.'],
+  SourcePathNotFound: [404, 'The source path for a rename operation does not exist.'],
   // 405
   UnsupportedHttpVerb: [405, 'The resource doesn\'t support specified Http Verb.'],
   MethodNotAllowed: [405, 'The requested method is not allowed on the specified resource.'],
@@ -184,6 +199,19 @@ export const ERRORS = {
   SharingViolation: [409, 'The specified resource may be in use by an SMB client.'],
   SMBDeletePending: [409, 'The specified resource is marked for deletion by an SMB client.'],
   ClientCacheFlushDelay: [500, 'The specified resource state could not be flushed from an SMB client in the specified time.'],
+  // 409: paths of Data Lake Storage
+  DestinationPathIsBeingDeleted: [409, 'The specified destination path is marked to be deleted.'],
+  /** On the blob endpoint; DirectoryNotEmpty on the other one. */
+  DirectoryIsNotEmpty: [409, 'This operation is not permitted on a non-empty directory.'],
+  FilesystemAlreadyExists: [409, 'The specified filesystem already exists.'],
+  FilesystemBeingDeleted: [409, 'The specified filesystem is being deleted.'],
+  InvalidDestinationPath: [409, 'The specified path, or an element of the path, exists and its resource type is invalid for this operation.'],
+  InvalidFlushOperation: [409, 'The resource was created or modified by the Blob Service API and cannot be written to by the Data Lake Storage Service API.'],
+  InvalidRenameSourcePath: [409, 'The source directory cannot be the same as the destination directory, nor can the destination be a subdirectory of the source directory.'],
+  InvalidSourceOrDestinationResourceType: [409, 'The source and destination resource type must be identical.'],
+  PathAlreadyExists: [409, 'The specified path already exists.'],
+  PathConflict: [409, 'The specified path, or an element of the path, exists and its resource type is invalid for this operation.'],
+  SourcePathIsBeingDeleted: [409, 'The specified source path is marked to be deleted.'],
   // 411, 413, 415, 416
   MissingContentLengthHeader: [411, 'The Content-Length header was not specified.'],
   RequestBodyTooLarge: [413, 'The request body is too large and exceeds the maximum permissible limit.'],
@@ -203,10 +231,14 @@ export const ERRORS = {
   LeaseIdMismatchWithBlobOperation: [412, 'The lease ID specified did not match the lease ID for the blob.'],
   LeaseIdMismatchWithContainerOperation: [412, 'The lease ID specified did not match the lease ID for the container.'],
   LeaseIdMismatchWithFileOperation: [412, 'The lease ID specified did not match the lease ID for the file.'],
+  LeaseIdMismatchWithFileSystemOperation: [412, 'The lease ID specified did not match the lease ID for the filesystem.'],
+  LeaseIdMismatchWithPathOperation: [412, 'The lease ID specified did not match the lease ID for the path.'],
   LeaseLost: [412, 'A lease ID was specified, but the lease for the resource has expired.'],
   LeaseNotPresentWithBlobOperation: [412, 'There is currently no lease on the blob.'],
   LeaseNotPresentWithContainerOperation: [412, 'There is currently no lease on the container.'],
   LeaseNotPresentWithFileOperation: [412, 'There is currently no lease on the file.'],
+  LeaseNotPresentWithFileSystemOperation: [412, 'There is currently no lease on the filesystem.'],
+  LeaseNotPresentWithPathOperation: [412, 'There is currently no lease on the path.'],
   // 429, 5xx
   TooManyRequests: [429, 'The request rate is too high. Please retry your request later.'],
   InternalError: [500, 'Server encountered an internal error. Please try again after some time.'],

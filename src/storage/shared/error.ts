@@ -205,6 +205,7 @@ export const ERRORS = {
   DirectoryIsNotEmpty: [409, 'This operation is not permitted on a non-empty directory.'],
   FilesystemAlreadyExists: [409, 'The specified filesystem already exists.'],
   FilesystemBeingDeleted: [409, 'The specified filesystem is being deleted.'],
+  InvalidAppendOperation: [409, 'The resource was created or modified by the Azure Blob Service API and cannot be appended to by the Azure Data Lake Storage Service API.'],
   InvalidDestinationPath: [409, 'The specified path, or an element of the path, exists and its resource type is invalid for this operation.'],
   InvalidFlushOperation: [409, 'The resource was created or modified by the Blob Service API and cannot be written to by the Data Lake Storage Service API.'],
   InvalidRenameSourcePath: [409, 'The source directory cannot be the same as the destination directory, nor can the destination be a subdirectory of the source directory.'],

@@ -1,0 +1,15 @@
+// A path as the names of which it consists.
+import { StorageError } from '../../shared/error.ts'
+
+/** Deeper paths can't be created. */
+export const PATH_DEPTH_MAX = 63
+
+/** Several slashes count as one, and those at the ends don't count. None: the root. */
+export function namesOfPath(path: string): readonly string[] {
+  if (!path.includes('/')) return path === '' ? [] : [path]
+  return path.split('/').filter((name) => name !== '')
+}
+
+export function checkDepth(names: readonly string[]): void {
+  if (names.length > PATH_DEPTH_MAX) throw new StorageError('PathIsTooDeep')
+}

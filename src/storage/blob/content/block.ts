@@ -40,7 +40,7 @@ import {
 import { checkOnline } from '../tier.ts'
 
 export const COMMITTED_BLOCKS_MAX = 50_000
-const UNCOMMITTED_BLOCKS_MAX = 100_000
+export const UNCOMMITTED_BLOCKS_MAX = 100_000
 /** Blocks between two pauses for other transactions. */
 const GIVE_WAY_COUNT = 256
 

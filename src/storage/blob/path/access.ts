@@ -89,8 +89,9 @@ export function* checkPathAccess(
   }
   const { entry, isBelowFile } = located
   if (entry === undefined) {
-    const mayCreate = need !== 'write' || isBelowFile || isAllowed(actor, directory, CHANGE_ENTRIES)
-    return requireAllowed(mayCreate)
+    const isChange = need === 'write' || (need === 'delete' && located.missingCount === 0)
+    if (!isChange || isBelowFile) return
+    return requireAllowed(isAllowed(actor, directory, CHANGE_ENTRIES))
   }
   if (need === 'traverse') return
   const record = yield* tx.getFields<Blob>(blobKey(located.spaceId, entry.id))

@@ -10,6 +10,29 @@ import type { Located, Tree } from './locate.ts'
 import { FOLDER_MARK, newPathId, rootIdOf, type PathEntry, type PathState } from './path-state.ts'
 import type { Metadata } from '../../shared/metadata.ts'
 
+/** The directory that a new path belongs into. */
+export type ParentPath = { readonly id: string; readonly access: AccessControl }
+
+/** Makes the parents that a new path lacks. */
+export function* linkParents(
+  tx: Tx,
+  { spaceId, rootId, names, directoryIds }: Located,
+  { access: _ofPath, ...creation }: Creation,
+  moment: Moment,
+): Step<ParentPath> {
+  let parentId = directoryIds.at(-1) ?? rootId
+  let access = yield* getDirectoryAccess(tx, spaceId, parentId)
+  for (let depth = directoryIds.length - 1; depth < names.length - 1; depth += 1) {
+    const id = newPathId(moment.stamp, depth + 1)
+    access = accessInside(access, true, creation)
+    const path = pathState({ id, parentId, name: names[depth] ?? '', isDirectory: true }, access)
+    putEntry(tx, spaceId, path)
+    tx.put(blobKey(spaceId, id), encodeRecord(newDirectory(path, moment)))
+    parentId = id
+  }
+  return { id: parentId, access }
+}
+
 /** Makes the entry of a new path and the parents that it lacks. The caller stores the record of the path. */
 export function* linkPath(
   tx: Tx,
@@ -17,22 +40,12 @@ export function* linkPath(
   { isDirectory, ...creation }: Creation & { readonly isDirectory: boolean },
   moment: Moment,
 ): Step<PathState> {
-  const { spaceId, names, directoryIds } = located
-  let parentId = directoryIds.at(-1) ?? located.rootId
-  let access = yield* getDirectoryAccess(tx, spaceId, parentId)
-  const { access: _ofPath, ...ofParents } = creation
-  for (let depth = directoryIds.length - 1; depth < names.length - 1; depth += 1) {
-    const id = newPathId(moment.stamp, depth + 1)
-    access = accessInside(access, true, ofParents)
-    const path = pathState({ id, parentId, name: names[depth] ?? '', isDirectory: true }, access)
-    putEntry(tx, spaceId, path)
-    tx.put(blobKey(spaceId, id), encodeRecord(newDirectory(path, moment)))
-    parentId = id
-  }
-  const own = accessInside(access, isDirectory, creation)
+  const parent = yield* linkParents(tx, located, creation, moment)
+  const own = accessInside(parent.access, isDirectory, creation)
   const id = newPathId(moment.stamp, 0)
-  const path = pathState({ id, parentId, name: names.at(-1) ?? '', isDirectory }, own)
-  putEntry(tx, spaceId, path)
+  const name = located.names.at(-1) ?? ''
+  const path = pathState({ id, parentId: parent.id, name, isDirectory }, own)
+  putEntry(tx, located.spaceId, path)
   return path
 }
 

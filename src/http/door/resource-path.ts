@@ -18,15 +18,20 @@ export function resolvePath(endpoint: HttpEndpoint, resource: string, context: C
   if (endpoint === 'table') return decodeTableSegments(resource)
   const path = decodeSegments(resource)
   if (endpoint === 'blob') return blobPath(path, resource, context)
-  if (endpoint === 'dfs') return lakePath(path)
+  if (endpoint === 'dfs') return lakePath(path, context)
   return endpoint === 'file' ? filePath(path, context) : path
 }
 
-/** The root directory of a filesystem and the filesystem have the same path. A slash at the end means nothing. */
-function lakePath(path: Path): Path {
-  const [filesystem, name] = path
+/**
+ * The root directory of a filesystem and the filesystem have the same path. A list is addressed by its directory. Slashes at
+ * the ends mean nothing.
+ */
+function lakePath(path: Path, { query }: Context): Path {
+  const isFilesystem = query.get('resource')?.toLowerCase() === 'filesystem'
+  const [filesystem, name = isFilesystem ? query.get('directory') : undefined] = path
   if (filesystem === undefined || name === undefined) return path
-  const canonical = canonicalBlobName(name).replace(/\/$/, '')
+  const trimmed = name.replace(/^\/+|\/+$/g, '')
+  const canonical = trimmed === '' ? '' : canonicalBlobName(trimmed)
   return canonical === '' ? [filesystem] : [filesystem, canonical]
 }
 

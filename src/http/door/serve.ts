@@ -258,7 +258,8 @@ function decodeRequest<Service>(
   const question = url.indexOf('?')
   const rawPath = question < 0 ? url : url.slice(0, question)
   const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
-  const fallback = front.name === 'file' ? () => accountFromHeaders(headers) : undefined
+  const mayOmitAccount = front.name === 'file' || front.name === 'dfs'
+  const fallback = mayOmitAccount ? () => accountFromHeaders(headers) : undefined
   const address = addressOf(front.accounts, headers.host, rawPath, front.pathStyleOnly, fallback)
   const version = serviceVersion(headers, query, front.strictVersion, NO_VERSION)
   const endpoint = `${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}`

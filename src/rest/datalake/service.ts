@@ -1,7 +1,11 @@
 // The addresses of filesystems and paths in a request to Data Lake Storage, and on whose behalf it is made.
 import type { Level, Request } from '../../http/door/operation.ts'
+import { decodeConditions } from '../../http/protocol/header.ts'
+import type { PathAddress } from '../../storage/datalake/path-address.ts'
 import { checkBlobName, checkContainerName } from '../../storage/shared/name.ts'
 import { invalidQuery, outOfRangeQuery, StorageError } from '../../storage/shared/error.ts'
+import { guardWith, type RequestGuard } from '../blob/header.ts'
+import { actorOf } from '../blob/path-access.ts'
 import type { BlobCall, BlobService } from '../blob/service.ts'
 
 export type LakeService = BlobService
@@ -13,16 +17,26 @@ export function lakeLevel({ path: [filesystem, name] }: Request): Level {
   return name === undefined ? 'container' : 'object'
 }
 
+/** Flat accounts have no access control. */
+export function requireHierarchical(call: LakeCall): void {
+  if (!isHierarchical(call)) throw new StorageError('HierarchicalNamespaceNotEnabled')
+}
+
 export function isHierarchical({ service, request }: LakeCall): boolean {
   return service.accounts.get(request.account)?.isHierarchical === true
 }
 
-/** A file or directory. The root directory has no name. */
-export function pathOf(request: Request): { account: string; container: string; blob: string } {
-  const [container = '', blob = ''] = request.path
+/** A file or directory, and on whose behalf it is used. The root directory has no name. */
+export function pathAddress({ request, identity }: LakeCall): PathAddress {
+  const [container = '', path = ''] = request.path
   checkContainerName(container)
-  if (blob !== '') checkBlobName(blob)
-  return { account: request.account, container, blob }
+  if (path !== '') checkBlobName(path)
+  return { account: request.account, container, path, actor: actorOf(identity) }
+}
+
+/** Conditions, lease id and encryption. */
+export function lakeGuard(request: Request, use: 'read' | 'write' = 'write'): RequestGuard {
+  return guardWith(request, decodeConditions(request.headers), use)
 }
 
 export function optionalBooleanQuery({ query }: Request, name: string): boolean | undefined {

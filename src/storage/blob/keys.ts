@@ -184,11 +184,11 @@ export function deletedTreeKey(spaceId: number, directoryId: string): Key {
 
 export const DELETED_TREES = prefixRange(encodeKey('deleted-tree'))
 
-/** → DeletedPath: a soft-deleted file or directory by the path that it had; the stamp is its deletion id */
-export function deletedPathKey(containerId: number, path: string, stamp: number): Key {
-  return encodeKey('path-deleted', containerId, path, stamp)
+/** → DeletedPath: a soft-deleted file or directory by the path that it had (treeOrder); the stamp is its deletion id */
+export function deletedPathKey(containerId: number, order: string, stamp: number): Key {
+  return encodeKey('path-deleted', containerId, order, stamp)
 }
 
-export function deletedPathKeyPrefix(containerId: number, pathPrefix: string): Key {
-  return encodeKeyPrefix(['path-deleted', containerId], pathPrefix)
+export function deletedPathKeyPrefix(containerId: number, orderPrefix: string): Key {
+  return encodeKeyPrefix(['path-deleted', containerId], orderPrefix)
 }

@@ -161,7 +161,7 @@ function* settleDue(tx: Tx, key: Key, nowMs: number): Step<void> {
   if (kind === 'expiry') yield* dropExpiredBlob(tx, due, nowMs)
   if (kind === 'staging') yield* dropStaging(tx, due, nowMs)
   if (kind === 'container') yield* dropContainer(tx, due, nowMs)
-  if (kind === 'path') yield* dropOverduePath(tx, { containerId, path: name, stamp }, nowMs)
+  if (kind === 'path') yield* dropOverduePath(tx, { containerId, order: name, stamp }, nowMs)
 }
 
 function decodeDue(key: Key): Due {

@@ -1,20 +1,16 @@
 // Undelete: a soft-deleted file or directory gets its entry back, under the path that it had, and with it everything below.
-import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import { decodeKey } from '../../kv/key.ts'
-import { prefixRange } from '../../kv/kv.ts'
+import type { Step, Tx } from '../../kv/kv.ts'
+import { encodeRecord } from '../../kv/record.ts'
 import type { Moment } from '../../node/moment.ts'
 import { decodeStored, findBlob } from '../blob/blob.ts'
 import { scheduleExpiry } from '../blob/expiry.ts'
-import { blobKey, deletedPathKey, deletedPathKeyPrefix } from '../blob/keys.ts'
+import { blobKey, deletedPathKey } from '../blob/keys.ts'
 import { changeTagIndex } from '../blob/list/tag-index.ts'
 import { linkParents, putEntry } from '../blob/path/link.ts'
 import type { Located } from '../blob/path/locate.ts'
 import type { DeletedPath, PathState } from '../blob/path/path-state.ts'
 import { forgetDeletedPath } from '../blob/path/sweep-tree.ts'
-import { requireContainer, type ContainerAddress } from '../blob/container/container.ts'
 import type { Blob } from '../blob/record.ts'
-import { SKIP_MAX } from '../shared/cursor.ts'
 import { StorageError } from '../shared/error.ts'
 import { NO_TAGS } from '../shared/tags.ts'
 import { namesOfPath } from '../blob/path/path-name.ts'
@@ -34,10 +30,10 @@ export function* undeletePath(
   const target = yield* findBlob(tx, blobOfPath(address, 'write'), moment.nowMs)
   const { container, located } = target
   if (located === undefined) throw new StorageError('HierarchicalNamespaceNotEnabled')
-  const path = namesOfPath(source.path).join('/')
-  const place = { containerId: container.id, path, stamp: source.deletionId }
+  const order = namesOfPath(source.path).join('\0')
+  const place = { containerId: container.id, order, stamp: source.deletionId }
   const record = yield* tx.getFields<DeletedPath>(
-    deletedPathKey(place.containerId, place.path, place.stamp),
+    deletedPathKey(place.containerId, place.order, place.stamp),
   )
   if (record === undefined || record.untilMs <= moment.nowMs) throw new StorageError('PathNotFound')
   if (target.stored !== undefined) throw new StorageError('PathAlreadyExists')
@@ -72,56 +68,4 @@ function* relink(
   scheduleExpiry(tx, place, blob)
   tx.put(key, encodeRecord(blob, bytes))
   return blob
-}
-
-export type ListDeleted = {
-  readonly prefix: string
-  /** The page starts after this deletion. */
-  readonly after: { readonly path: string; readonly deletionId: number } | undefined
-  readonly countMax: number
-}
-
-export type DeletedItem = {
-  readonly path: string
-  readonly deletionId: number
-  readonly deleted: DeletedPath
-  readonly blob: Blob
-}
-
-export type DeletedPage = {
-  readonly items: readonly DeletedItem[]
-  readonly next: ListDeleted['after']
-}
-
-/** List Blobs with `showonly=deleted`. */
-export function* listDeletedPaths(
-  tx: ReadTx,
-  address: ContainerAddress,
-  { prefix, after, countMax }: ListDeleted,
-  nowMs: number,
-): Step<DeletedPage> {
-  const { id, spaceId } = yield* requireContainer(tx, address)
-  if (spaceId === undefined) throw new StorageError('HierarchicalNamespaceNotEnabled')
-  const { from: lowest, to } = prefixRange(deletedPathKeyPrefix(id, prefix))
-  const from = after === undefined ? lowest : deletedPathKey(id, after.path, after.deletionId + 1)
-  const entries = yield* tx.scanFields({ from, to, countMax: Math.min(countMax, SKIP_MAX) + 1 })
-  const items: DeletedItem[] = []
-  for (const { key, value } of entries.slice(0, countMax)) {
-    const [, , path, stamp] = decodeKey(key)
-    const deleted = decodeRecord<DeletedPath>(value)
-    if (deleted.untilMs <= nowMs) continue
-    const blob = yield* tx.getFields<Blob>(blobKey(spaceId, deleted.id))
-    if (blob !== undefined)
-      items.push({ path: String(path), deletionId: Number(stamp), deleted, blob })
-  }
-  return {
-    items,
-    next: entries.length > countMax ? positionOf(entries[countMax - 1]?.key) : undefined,
-  }
-}
-
-function positionOf(key: Uint8Array | undefined): ListDeleted['after'] {
-  if (key === undefined) return undefined
-  const [, , path, stamp] = decodeKey(key)
-  return { path: String(path), deletionId: Number(stamp) }
 }

@@ -70,9 +70,9 @@ function* sweepContainer(tx: Tx, space: Space, containerId: number, rootId: stri
   const range = prefixRange(deletedPathKeyPrefix(containerId, ''))
   const deleted = yield* tx.scanFields({ ...range, countMax: PATHS_PER_STEP })
   for (const { key, value } of deleted) {
-    const [, , path, stamp] = decodeKey(key)
+    const [, , order, stamp] = decodeKey(key)
     const record = decodeRecord<DeletedPath>(value)
-    forgetDeletedPath(tx, { containerId, path: String(path), stamp: Number(stamp) }, record)
+    forgetDeletedPath(tx, { containerId, order: String(order), stamp: Number(stamp) }, record)
     yield* dropPath(tx, space, record)
   }
   if (deleted.length > 0) return deleted.length
@@ -91,23 +91,24 @@ function* sweepContainer(tx: Tx, space: Space, containerId: number, rootId: stri
 /** Where a soft-deleted path was, and its deletion id. */
 export type DeletedPlace = {
   readonly containerId: number
-  readonly path: string
+  /** Of the path (treeOrder). */
+  readonly order: string
   readonly stamp: number
 }
 
 export function forgetDeletedPath(
   tx: Tx,
-  { containerId, path, stamp }: DeletedPlace,
+  { containerId, order, stamp }: DeletedPlace,
   { untilMs }: DeletedPath,
 ): void {
-  tx.delete(deletedPathKey(containerId, path, stamp))
-  tx.delete(dueKey(untilMs, 'path', containerId, path, stamp))
+  tx.delete(deletedPathKey(containerId, order, stamp))
+  tx.delete(dueKey(untilMs, 'path', containerId, order, stamp))
 }
 
 /** Removes a soft-deleted path if its retention has ended. */
 export function* dropOverduePath(tx: Tx, place: DeletedPlace, nowMs: number): Step<void> {
-  const { containerId, path, stamp } = place
-  const record = yield* tx.getFields<DeletedPath>(deletedPathKey(containerId, path, stamp))
+  const { containerId, order, stamp } = place
+  const record = yield* tx.getFields<DeletedPath>(deletedPathKey(containerId, order, stamp))
   if (record === undefined || record.untilMs > nowMs) return
   forgetDeletedPath(tx, place, record)
   const { spaceId } = record

@@ -92,7 +92,7 @@ export function* unlinkPath(
   const { id, isDirectory } = path
   const entry = isDirectory === true ? { id, isDirectory } : { id }
   const record: DeletedPath = { ...entry, spaceId, ...deleted }
-  const text = names.join('/')
+  const text = names.join('\0')
   tx.put(deletedPathKey(container.id, text, moment.stamp), encodeRecord(record))
   tx.put(dueKey(deleted.untilMs, 'path', container.id, text, moment.stamp), encodeRecord({}))
   changeTagIndex(tx, place, blob.tags ?? NO_TAGS, NO_TAGS)

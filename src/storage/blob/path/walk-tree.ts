@@ -53,7 +53,7 @@ export class TreeWalker {
 
   /** Opens the directories of the path that still exist. */
   *#seek({ names, mode }: WalkStart): Step<void> {
-    const { spaceId, isRecursive } = this.#walk
+    const { spaceId, isRecursive, namePrefix } = this.#walk
     let directoryId = this.#walk.directoryId
     for (const [at, name] of names.entries()) {
       const level = this.#levels.at(-1)
@@ -63,6 +63,7 @@ export class TreeWalker {
       if (isLast && mode === 'includes') return level.cursor.seek(key)
       level.cursor.seek(keyAfter(key))
       if (!isRecursive || (isLast && mode === 'skips')) return
+      if (at === 0 && !name.startsWith(namePrefix)) return
       const entry = yield* getPathEntry(this.#tx, this.#walk, directoryId, name)
       if (entry?.isDirectory !== true) return
       directoryId = entry.id
@@ -103,9 +104,4 @@ export class TreeWalker {
   advance(): void {
     this.#next = undefined
   }
-}
-
-/** A text that sorts like the path in a walk. */
-export function treeOrder(path: string): string {
-  return path.replaceAll('/', '\0')
 }

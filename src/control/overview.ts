@@ -15,7 +15,7 @@ export type Overview = {
 }
 
 export type OverviewEndpoint = {
-  readonly service: 'blob' | 'queue' | 'table' | 'file' | 'smb' | 'web'
+  readonly service: 'blob' | 'queue' | 'table' | 'file' | 'dfs' | 'smb' | 'web'
   readonly url: string
 }
 

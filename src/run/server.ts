@@ -19,6 +19,7 @@ import {
   type Route,
 } from '../http/protocol/listener.ts'
 import { runBlob, type RunningBlob } from './blob.ts'
+import { bothEndpoints } from './both-endpoints.ts'
 import { serverGauges } from './gauges.ts'
 import { lazyHeld } from './held.ts'
 import { lazyBackups } from './backups.ts'
@@ -222,6 +223,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     await createEncryptionScopes(store, settings.accounts.names(), options.encryptionScopes)
     const handlers = {
       blob: handlerFor('blob', context, blob, files),
+      dfs: handlerFor('dfs', context, blob, files),
       queue: handlerFor('queue', context, blob, files),
       table: handlerFor('table', context, blob, files),
       file: handlerFor('file', context, blob, files),
@@ -371,7 +373,12 @@ function handlerFor(
   blob: RunningBlob,
   files: Files,
 ): RequestHandler {
-  if (service === 'blob') return files.blobHandler(blob.handler)
+  if (service === 'blob' || service === 'dfs') {
+    return bothEndpoints(context, service, {
+      blob: files.blobHandler(blob.handler),
+      dfs: blob.dfs,
+    })
+  }
   if (service === 'file') return files.handler
   const load = async (): Promise<RequestHandler> =>
     service === 'queue'

@@ -263,8 +263,8 @@ for (const [line, message] of REFUSED) {
 test('the name of the program determines which services start', () => {
   const services = (program: string, args = ''): string =>
     start({ program, args }).services.join(' ')
-  assert.equal(services('lazuli'), 'blob queue table file smb web')
-  assert.equal(services('azurite'), 'blob queue table file smb web')
+  assert.equal(services('lazuli'), 'blob queue table file dfs smb web')
+  assert.equal(services('azurite'), 'blob queue table file dfs smb web')
   assert.equal(services('azurite-blob'), 'blob web')
   assert.equal(services('lazuli', '--services table,Blob'), 'blob table')
   assert.equal(services('azurite-blob', '--services blob'), 'blob')

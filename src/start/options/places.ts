@@ -2,13 +2,22 @@
 import { usageError } from '../start-error.ts'
 import type { Given, Options } from './options.ts'
 
-const HOSTS = ['blobHost', 'queueHost', 'tableHost', 'fileHost', 'smbHost', 'webHost'] as const
+const HOSTS = [
+  'blobHost',
+  'queueHost',
+  'tableHost',
+  'fileHost',
+  'dfsHost',
+  'smbHost',
+  'webHost',
+] as const
 
 const PORTS = [
   'blobPort',
   'queuePort',
   'tablePort',
   'filePort',
+  'dfsPort',
   'webPort',
   'adminPort',
   'nodePort',

@@ -2,10 +2,10 @@
 import { usageError } from '../start-error.ts'
 
 /** What a client can name as an endpoint. */
-export type EndpointName = 'blob' | 'queue' | 'table' | 'file' | 'smb'
+export type EndpointName = 'blob' | 'queue' | 'table' | 'file' | 'dfs' | 'smb'
 
-/** What listens on a port of its own; `web` is for static websites. */
-export const SERVICE_NAMES = ['blob', 'queue', 'table', 'file', 'smb', 'web'] as const
+/** What listens on a port of its own: `dfs` is Data Lake Storage, `web` is for static websites. */
+export const SERVICE_NAMES = ['blob', 'queue', 'table', 'file', 'dfs', 'smb', 'web'] as const
 
 export type ServiceName = (typeof SERVICE_NAMES)[number]
 
@@ -44,5 +44,5 @@ export function servicesOf(
  * a drop-in for it from starting. Clients expect the others where they are.
  */
 export function movingPorts(program: Program): readonly ServiceName[] {
-  return program === 'lazuli' ? ['web'] : ['web', 'file', 'smb']
+  return program === 'lazuli' ? ['dfs', 'web'] : ['dfs', 'web', 'file', 'smb']
 }

@@ -9,6 +9,10 @@ import { checkLeaseForRead, withLease, type Lease } from '../shared/lease.ts'
 import { laterMs } from '../shared/modified.ts'
 import type { Moment } from '../../node/moment.ts'
 import { requireContainer, type Container, type ContainerAddress } from './container/container.ts'
+import { checkPathAccess, type PathCheck } from './path/access.ts'
+import { rootDirectory } from './path/link.ts'
+import { locatePath, treeOf, type Located, type Tree } from './path/locate.ts'
+import { uncommittedName } from './path/path-state.ts'
 import { checkEncryption, encryptionForWrite } from './encryption.ts'
 import { checkNotIncremental, checkBlobWrite, type BlobGuard } from './guard.ts'
 import { blobKey, pastBlobKey } from './keys.ts'
@@ -18,12 +22,22 @@ import { checkOnline } from './tier.ts'
 /** A snapshot or a version, by the stamp behind its id. */
 export type BlobAt = { readonly snapshot: number } | { readonly version: number }
 
-export type BlobAddress = ContainerAddress & { readonly blob: string; readonly at?: BlobAt }
+export type BlobAddress = ContainerAddress & {
+  readonly blob: string
+  readonly at?: BlobAt
+  /** Only in a hierarchical container: who is asking, and what for. Without it, everything is allowed. */
+  readonly access?: PathCheck
+}
 
 /** The key of a blob, and what is stored under it. */
 export type Target = {
   readonly container: Container
+  /** Its records are stored under this number and this name: in a flat container the container's id and the blob's name. */
+  readonly containerId: number
+  readonly name: string
   readonly key: Key
+  /** Only in a hierarchical container. */
+  readonly located?: Located
   /** Undefined if clients see no blob here. */
   readonly stored: StoredBlob | undefined
   /** The address names a soft-deleted snapshot or version; the error says so. */
@@ -37,14 +51,52 @@ export type ExistingTarget = Target & { readonly stored: StoredBlob }
 /** The current blob. */
 export function* findBlob(tx: ReadTx, address: BlobAddress, nowMs: number): Step<Target> {
   const container = yield* requireContainer(tx, address)
-  const key = blobKey(container.id, address.blob)
+  const tree = treeOf(container)
+  if (tree !== undefined) return yield* findPath(tx, container, tree, address, nowMs)
+  const { id: containerId } = container
+  const name = address.blob
+  const key = blobKey(containerId, name)
   const record = yield* tx.get(key)
-  if (record === undefined) return { container, key, stored: undefined }
+  if (record === undefined) return { container, containerId, name, key, stored: undefined }
   const stored = decodeStored<Blob>(record)
   if (isBlobExpired(stored.blob, nowMs)) {
-    return { container, key, stored: undefined, expired: stored.blob }
+    return { container, containerId, name, key, stored: undefined, expired: stored.blob }
   }
-  return { container, key, stored }
+  return { container, containerId, name, key, stored }
+}
+
+type PathPlace = Omit<Target, 'key' | 'stored'> & { readonly located: Located }
+
+function* findPathPlace(
+  tx: ReadTx,
+  container: Container,
+  tree: Tree,
+  address: BlobAddress,
+): Step<PathPlace> {
+  const located = yield* locatePath(tx, tree, address.blob)
+  if (address.access !== undefined) yield* checkPathAccess(tx, located, address.access)
+  const name = located.entry?.id ?? uncommittedName(tree.rootId, located.names)
+  return { container, containerId: tree.spaceId, name, located }
+}
+
+/** The same in a hierarchical container. */
+function* findPath(
+  tx: ReadTx,
+  container: Container,
+  tree: Tree,
+  address: BlobAddress,
+  nowMs: number,
+): Step<Target> {
+  const place = yield* findPathPlace(tx, container, tree, address)
+  const key = blobKey(place.containerId, place.name)
+  const { entry } = place.located
+  if (entry === undefined) return { ...place, key, stored: undefined }
+  const record = yield* tx.get(key)
+  // A body that runs on guesses may know an entry and not its record.
+  if (record === undefined && entry.id !== tree.rootId) return { ...place, key, stored: undefined }
+  const stored = record === undefined ? rootDirectory(container) : decodeStored<Blob>(record)
+  if (!isBlobExpired(stored.blob, nowMs)) return { ...place, key, stored }
+  return { ...place, key, stored: undefined, expired: stored.blob }
 }
 
 /** The blob that the address names: the current one, a snapshot or a version. Soft-deleted ones are not found. */
@@ -55,16 +107,24 @@ export function* findBlobAt(tx: ReadTx, address: BlobAddress, nowMs: number): St
     const current = yield* findBlob(tx, address, nowMs)
     if (current.stored?.blob.version === at.version) return current
   }
-  const container = yield* requireContainer(tx, address)
-  const key = pastBlobKey(container.id, address.blob, stampOf(at))
+  const place = yield* findPlace(tx, address)
+  const key = pastBlobKey(place.containerId, place.name, stampOf(at))
   const record = yield* tx.get(key)
   const stored = record === undefined ? undefined : decodeStored<PastBlob>(record)
   const isIt =
     stored !== undefined && stored.blob.deleted === undefined && stored.blob.kind === kindOf(at)
-  if (isIt) return { container, key, stored }
+  if (isIt) return { ...place, key, stored }
   const past = stored?.blob
   const isSoftDeleted = past?.kind === kindOf(at) && (past.deleted?.untilMs ?? 0) > nowMs
-  return { container, key, stored: undefined, isSoftDeleted }
+  return { ...place, key, stored: undefined, isSoftDeleted }
+}
+
+/** Where the past states of a blob are. */
+function* findPlace(tx: ReadTx, address: BlobAddress): Step<Omit<Target, 'key' | 'stored'>> {
+  const container = yield* requireContainer(tx, address)
+  const tree = treeOf(container)
+  if (tree !== undefined) return yield* findPathPlace(tx, container, tree, address)
+  return { container, containerId: container.id, name: address.blob }
 }
 
 export function stampOf(at: BlobAt): number {

@@ -31,6 +31,7 @@ import {
   type BlobGuard,
 } from './guard.ts'
 import { copyToVersion, nextPastStamp, blobPlaceOf } from './past/past.ts'
+import { withFolderMark } from './path/link.ts'
 import { getStaging, saveStaging } from './content/staging.ts'
 import { changeTagIndex } from './list/tag-index.ts'
 import { NO_TAGS, type Tags } from '../shared/tags.ts'
@@ -50,7 +51,7 @@ export function* setBlobMetadata(
   checkEncryption(current.encryption, guard.encryption ?? {}, 'write', target.container)
   const [place, protection] = [
     blobPlaceOf(address, target),
-    yield* getProtection(tx, address.account),
+    yield* getProtection(tx, address.account, target.container),
   ]
   const isVersion = protection.isVersioningEnabled
   if (isKeptAsVersion(current, protection)) yield* copyToVersion(tx, place, target.stored, newId)
@@ -59,7 +60,12 @@ export function* setBlobMetadata(
     ? yield* nextPastStamp(tx, place, current, moment)
     : nextStamp(current.stamp, moment)
   const { version: _version, ...changed } = afterWrite(current, target.lease, moment, stamp)
-  const blob: Blob = { ...changed, metadata, ...(isVersion && { version: stamp }) }
+  const isDirectory = current.path?.isDirectory === true
+  const blob: Blob = {
+    ...changed,
+    metadata: isDirectory ? withFolderMark(metadata) : metadata,
+    ...(isVersion && { version: stamp }),
+  }
   tx.put(target.key, encodeRecord(blob, bytes))
   return blob
 }
@@ -132,12 +138,12 @@ export function* leaseBlob(
   const { nowMs } = moment
   const target = yield* findBlob(tx, address, nowMs)
   if (target.stored === undefined) {
-    const { id } = target.container
-    const staging = yield* getStaging(tx, id, address.blob, nowMs)
+    const { containerId: id, name } = target
+    const staging = yield* getStaging(tx, id, name, nowMs)
     if (staging === undefined) throw new StorageError('BlobNotFound')
     checkWriteConditions(guard.conditions, undefined, 'update')
     const result = runLeaseAction(staging.lease, action, nowMs)
-    saveStaging(tx, id, address.blob, withLease(staging, result.lease))
+    saveStaging(tx, id, name, withLease(staging, result.lease))
     indexLease(tx, target.key, result.lease)
     return { result, blob: undefined }
   }

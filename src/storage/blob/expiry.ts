@@ -39,7 +39,7 @@ export function* setBlobExpiry(
   return blob
 }
 
-function expiryMs(expiry: Expiry, createdMs: number, nowMs: number): number | undefined {
+export function expiryMs(expiry: Expiry, createdMs: number, nowMs: number): number | undefined {
   if (expiry.option === 'NeverExpire') return undefined
   const sinceMs = expiry.option === 'RelativeToNow' ? nowMs : createdMs
   const atMs = 'atMs' in expiry ? expiry.atMs : sinceMs + expiry.afterMs

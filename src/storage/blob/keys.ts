@@ -131,8 +131,11 @@ export function blobTagKeyPrefix(
   return encodeKey('blob-tag', account, name, ...further)
 }
 
-/** What the sweep checks at some time: soft-deleted blobs, expiring blobs, uncommitted blocks, deleted containers. */
-export type DueKind = 'past' | 'expiry' | 'staging' | 'container'
+/**
+ * What the sweep checks at some time: soft-deleted blobs, expiring blobs, uncommitted blocks, deleted containers,
+ * soft-deleted paths.
+ */
+export type DueKind = 'past' | 'expiry' | 'staging' | 'container' | 'path'
 
 /** → {}: a check to do, ordered by time */
 export function dueKey(
@@ -155,3 +158,37 @@ export function pendingCopyKey(containerId: number, name: string): Key {
 }
 
 export const PENDING_COPIES = prefixRange(encodeKey('pending-copy'))
+
+/** → PathSpace: where the paths of an account with a hierarchical namespace are */
+export function pathSpaceKey(account: string): Key {
+  return encodeKey('path-space', account)
+}
+
+/** → PathEntry: a name in a directory */
+export function pathEntryKey(spaceId: number, directoryId: string, name: string): Key {
+  return encodeKey('path-entry', spaceId, directoryId, name)
+}
+
+export function pathEntryKeyPrefix(spaceId: number, directoryId: string, namePrefix: string): Key {
+  return encodeKeyPrefix(['path-entry', spaceId, directoryId], namePrefix)
+}
+
+export function pathEntriesRange(spaceId: number, directoryId: string): KeyRange {
+  return prefixRange(encodeKey('path-entry', spaceId, directoryId))
+}
+
+/** → {}: a directory that no path leads to; what is below it has to be swept */
+export function deletedTreeKey(spaceId: number, directoryId: string): Key {
+  return encodeKey('deleted-tree', spaceId, directoryId)
+}
+
+export const DELETED_TREES = prefixRange(encodeKey('deleted-tree'))
+
+/** → DeletedPath: a soft-deleted file or directory by the path that it had (treeOrder); the stamp is its deletion id */
+export function deletedPathKey(containerId: number, order: string, stamp: number): Key {
+  return encodeKey('path-deleted', containerId, order, stamp)
+}
+
+export function deletedPathKeyPrefix(containerId: number, orderPrefix: string): Key {
+  return encodeKeyPrefix(['path-deleted', containerId], orderPrefix)
+}

@@ -4,6 +4,8 @@ import type { ReadTx, Step } from '../../kv/kv.ts'
 import { getServiceProperties } from '../shared/service/service.ts'
 import type { Blob } from './record.ts'
 
+const FLAT = {}
+
 export type Protection = {
   readonly isVersioningEnabled: boolean
   /** Undefined: deleted blobs can't be restored. */
@@ -13,16 +15,34 @@ export type Protection = {
   readonly isAccessTimeTracked: boolean
 }
 
-export function* getProtection(tx: ReadTx, account: string): Step<Protection> {
+/** In a hierarchical container, there are no versions, and deleted paths can be restored but not overwritten ones. */
+export function* getProtection(
+  tx: ReadTx,
+  account: string,
+  { spaceId }: { readonly spaceId?: number } = FLAT,
+): Step<Protection> {
   const properties = yield* getServiceProperties(tx, { account, service: 'blob' })
   const { deleteRetentionPolicy: blobs, containerDeleteRetentionPolicy: containers } = properties
   return {
-    isVersioningEnabled: properties.isVersioningEnabled,
+    isVersioningEnabled: properties.isVersioningEnabled && spaceId === undefined,
     blobRetentionDays: blobs.enabled ? blobs.days : undefined,
     allowPermanentDelete: blobs.enabled && blobs.allowPermanentDelete === true,
     containerRetentionDays: containers.enabled ? containers.days : undefined,
     isAccessTimeTracked: properties.lastAccessTimeTrackingPolicy.enabled,
   }
+}
+
+/** A hierarchical container has no versions. */
+export function withoutVersions(protection: Protection): Protection {
+  return { ...protection, isVersioningEnabled: false }
+}
+
+/** What protects a blob that is overwritten. */
+export function overwriteProtection(
+  protection: Protection,
+  { spaceId }: { readonly spaceId?: number },
+): Protection {
+  return spaceId === undefined ? protection : { ...protection, blobRetentionDays: undefined }
 }
 
 /**

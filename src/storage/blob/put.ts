@@ -20,8 +20,16 @@ import { dropExpired } from './past/delete.ts'
 import { encryptionForWrite, isSameEncryption, type BlobEncryption } from './encryption.ts'
 import { checkMutable, checkNotIncremental, checkBlobWrite, type BlobGuard } from './guard.ts'
 import { checkPolicyTime } from './immutability.ts'
+import type { Creation } from './path/access.ts'
+import { homeOf } from './path/home.ts'
+import { checkNotBelowFile } from './path/locate.ts'
 import { makeRoom, blobPlaceOf } from './past/past.ts'
-import { getProtection, isKeptAsVersion, type Protection } from './protection.ts'
+import {
+  getProtection,
+  isKeptAsVersion,
+  overwriteProtection,
+  type Protection,
+} from './protection.ts'
 import { takeOrphanSnapshots } from './past/snapshot.ts'
 import { discardStaging, getStaging, type Staging } from './content/staging.ts'
 import { changeTagIndex } from './list/tag-index.ts'
@@ -43,6 +51,8 @@ export type PutBlob = {
   readonly encryption?: BlobEncryption
   readonly immutability?: ImmutabilityPolicy
   readonly legalHold?: boolean
+  /** Of a new path in a hierarchical container. */
+  readonly creation?: Creation
 }
 
 /** The body of a Put Blob: a small one as bytes, others already durable in extents. */
@@ -65,12 +75,15 @@ export function* checkPutBlob(
   nowMs: number,
 ): Step<PutTarget> {
   const target = yield* findBlob(tx, address, nowMs)
-  const staging = yield* getStaging(tx, target.container.id, address.blob, nowMs)
+  if (target.located !== undefined) checkNotBelowFile(target.located)
+  const staging = yield* getStaging(tx, target.containerId, target.name, nowMs)
   const current = target.stored?.blob
   // To conditions, an uncommitted blob doesn't exist, since it has no ETag. Its lease counts nevertheless.
   const held = current === undefined ? staging?.lease : current.lease
   const lease = checkBlobWrite(current, put.guard, nowMs, put.isCopy ? 'copy' : 'create', held)
-  const protection = yield* getProtection(tx, address.account)
+  const { container } = target
+  const ofAccount = yield* getProtection(tx, address.account, container)
+  const protection = overwriteProtection(ofAccount, container)
   if (current === undefined) return { ...target, staging, protection, lease }
   if (put.createOnly) throw new StorageError('UnauthorizedBlobOverwrite')
   checkNotIncremental(current)
@@ -113,7 +126,10 @@ export function* putBlob(
 }
 
 /** The part of a new blob that the client doesn't specify. The references to its bytes already exist. */
-export type Replacement = Pick<Blob, 'type' | 'blockCount' | 'isSealed' | 'sequenceNumber'> & {
+export type Replacement = Pick<
+  Blob,
+  'type' | 'blockCount' | 'isSealed' | 'sequenceNumber' | 'isLakeFile' | 'encryptionContext'
+> & {
   readonly content: BlobContent
   /** For inline content. */
   readonly bytes?: Uint8Array
@@ -131,15 +147,18 @@ export function* replaceBlob(
   { content, bytes, ...properties }: Replacement,
   moment: Moment,
 ): Step<Blob> {
-  const { key, stored: replaced, container, protection } = target
+  const { stored: replaced, protection } = target
   const current = replaced?.blob
   if (put.tier !== undefined) checkTierOfType(put.tier, properties.type)
   if (put.immutability !== undefined) checkPolicyTime(put.immutability, moment.nowMs)
-  const place = blobPlaceOf(address, target)
-  if (target.expired !== undefined) yield* dropExpired(tx, place, target.expired)
+  if (target.expired !== undefined) {
+    yield* dropExpired(tx, blobPlaceOf(address, target), target.expired)
+  }
+  if (target.staging !== undefined) yield* discardStaging(tx, target.containerId, target.name)
+  const home = yield* homeOf(tx, address, target, { content, ...put }, moment)
+  const { key, place, path } = home
   const stamp = yield* makeRoom(tx, place, replaced, protection, moment)
   const snapshotCount = current ? current.snapshotCount : yield* takeOrphanSnapshots(tx, place)
-  if (target.staging !== undefined) yield* discardStaging(tx, container.id, address.blob)
   const blob: Blob = {
     stamp,
     createdMs: current?.createdMs ?? moment.nowMs,
@@ -158,6 +177,7 @@ export function* replaceBlob(
     ...(snapshotCount !== undefined && { snapshotCount }),
     ...(protection.isVersioningEnabled && { version: stamp }),
     ...(protection.isAccessTimeTracked && { accessedMs: moment.nowMs }),
+    ...(path && { path }),
   }
   changeTagIndex(tx, place, current?.tags ?? NO_TAGS, blob.tags ?? NO_TAGS)
   tx.put(key, encodeSharedRecord(blob, bytes))

@@ -9,6 +9,7 @@ import type { StoredTier } from './access-tier.ts'
 import type { ClearedRange } from './content/cleared.ts'
 import type { BlobContent } from './content/content.ts'
 import type { BlobEncryption } from './encryption.ts'
+import type { PathState } from './path/path-state.ts'
 
 export type BlobType = 'BlockBlob' | 'PageBlob' | 'AppendBlob'
 
@@ -49,6 +50,11 @@ export type Blob = BlobContent & {
   readonly version?: number
   /** The number of snapshots that are not deleted. */
   readonly snapshotCount?: number
+  /** Its bytes were written with Append Data and Flush Data, so it has no blocks that clients can name. */
+  readonly isLakeFile?: true
+  readonly encryptionContext?: string
+  /** In a hierarchical container. */
+  readonly path?: PathState
 }
 
 /** A snapshot, a version, or a soft-deleted blob (`root`). See past.ts. */

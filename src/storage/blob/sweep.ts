@@ -3,7 +3,7 @@
 // uncommitted blocks. Clients already see none of it.
 import { decodeKey } from '../../kv/key.ts'
 import { prefixRange, type Key, type KeyRange, type Kv, type Step, type Tx } from '../../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { decodeRecord } from '../../kv/record.ts'
 import { decodeBlob, isBlobExpired } from './blob.ts'
 import type { DeletedContainer, ContainerName } from './container/container.ts'
 import { dropContent } from './content/content.ts'
@@ -26,6 +26,9 @@ import {
   stagingKeyPrefix,
   type DueKind,
 } from './keys.ts'
+import { deleteEntry } from './path/link.ts'
+import { markContainerDeleted } from './path/space.ts'
+import { dropOverduePath, sweepTrees } from './path/sweep-tree.ts'
 import { DELETED_MAPS } from '../../extent/content/map.ts'
 import { dropOverdue, forgetExpiry } from './past/past.ts'
 import {
@@ -46,6 +49,7 @@ type SweptBlobs = { readonly recordCount: number }
 /** One pass. `nowMs` is by the store's clock. */
 export async function sweepBlobs(kv: Kv, nowMs: number): Promise<SweptBlobs> {
   let recordCount = await sweepDue(kv, nowMs)
+  recordCount += await sweepTrees(kv)
   recordCount += await sweepMarked(kv, DELETED_CONTAINERS, removeSomeOfContainer)
   recordCount += await sweepMarked(kv, DISCARDED_STAGINGS, (tx, id) =>
     sweepStaging(tx, id, RECORDS_PER_STEP),
@@ -157,6 +161,7 @@ function* settleDue(tx: Tx, key: Key, nowMs: number): Step<void> {
   if (kind === 'expiry') yield* dropExpiredBlob(tx, due, nowMs)
   if (kind === 'staging') yield* dropStaging(tx, due, nowMs)
   if (kind === 'container') yield* dropContainer(tx, due, nowMs)
+  if (kind === 'path') yield* dropOverduePath(tx, { containerId, order: name, stamp }, nowMs)
 }
 
 function decodeDue(key: Key): Due {
@@ -178,6 +183,7 @@ function* dropExpiredBlob(tx: Tx, { containerId, name }: Due, nowMs: number): St
   const account = (yield* accountOf(tx, containerId)) ?? ''
   yield* dropExpired(tx, { account, containerId, blob: name }, blob)
   tx.delete(key)
+  if (blob.path !== undefined) deleteEntry(tx, containerId, blob.path)
 }
 
 function* dropStaging(tx: Tx, { containerId, name }: Due, nowMs: number): Step<void> {
@@ -195,9 +201,10 @@ function* dropContainer(tx: Tx, { containerId, name }: Due, nowMs: number): Step
   const key = pastContainerKey(account, name, containerId)
   const value = yield* tx.get(key)
   if (value === undefined) return
-  if (decodeRecord<DeletedContainer>(value).deleted.untilMs > nowMs) return
+  const container = decodeRecord<DeletedContainer>(value)
+  if (container.deleted.untilMs > nowMs) return
   tx.delete(key)
-  tx.put(deletedContainerKey(containerId), encodeRecord({}))
+  markContainerDeleted(tx, container)
 }
 
 function* accountOf(tx: Tx, containerId: number): Step<string | undefined> {

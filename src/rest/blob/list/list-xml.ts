@@ -10,6 +10,10 @@ import type { ContainerItem } from '../../../storage/blob/container/container-li
 import type { BlobEncryption } from '../../../storage/blob/encryption.ts'
 import type { BlobItem } from '../../../storage/blob/list/list-page.ts'
 import type { Staging } from '../../../storage/blob/content/staging.ts'
+import { accessOf } from '../../../storage/blob/path/access.ts'
+import type { PathState } from '../../../storage/blob/path/path-state.ts'
+import { formatAcl } from '../../../storage/datalake/acl-text.ts'
+import { formatPermissions } from '../../../storage/datalake/permissions.ts'
 import { tierOf } from '../../../storage/blob/tier.ts'
 import type { CopyState } from '../../../storage/shared/copy/copy-state.ts'
 import { ACCOUNT_ENCRYPTION_KEY } from '../../../storage/shared/encryption-scope.ts'
@@ -126,12 +130,29 @@ function propertiesXml(blob: Blob, state: string): string {
     `<Properties><Creation-Time>${formatHttpDate(blob.createdMs)}</Creation-Time>` +
     `<Last-Modified>${formatHttpDate(blob.modifiedMs)}</Last-Modified>` +
     dateXml('Expiry-Time', blob.expiresMs) +
+    (blob.path === undefined ? '' : resourceTypeXml(blob.path)) +
     // Without quotes, unlike everywhere else.
     `<Etag>${etagOf(blob.stamp).slice(1, -1)}</Etag>` +
     `<Content-Length>${blob.lengthBytes}</Content-Length>` +
     contentXml(blob) +
     dateXml('LastAccessTime', blob.accessedMs) +
     state
+  )
+}
+
+/** Only in a hierarchical namespace. */
+function resourceTypeXml({ isDirectory }: PathState): string {
+  return `<ResourceType>${isDirectory === true ? 'directory' : 'file'}</ResourceType>`
+}
+
+function accessXml(blob: Blob, include: Include): string {
+  if (blob.path === undefined || !include.has('permissions')) return ''
+  const access = accessOf(blob)
+  return (
+    xmlElement('Owner', access.owner) +
+    xmlElement('Group', access.group) +
+    xmlElement('Permissions', formatPermissions(access)) +
+    xmlElement('Acl', formatAcl(access.acl))
   )
 }
 
@@ -173,7 +194,7 @@ function stateXml(
     (deleted === undefined ? '' : deletedXml(deleted, nowMs)) +
     (blob.tags === undefined ? '' : `<TagCount>${blob.tags.length}</TagCount>`) +
     (blob.isSealed === true ? '<Sealed>true</Sealed>' : '') +
-    `${retentionXml(blob, include)}</Properties>`
+    `${retentionXml(blob, include)}${accessXml(blob, include)}</Properties>`
   )
 }
 

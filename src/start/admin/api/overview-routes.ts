@@ -8,7 +8,7 @@ const overview: Schema<Overview> = answer({
   version: anyText,
   endpoints: list(
     answer({
-      service: choice(['blob', 'queue', 'table', 'file', 'smb', 'web']),
+      service: choice(['blob', 'queue', 'table', 'file', 'dfs', 'smb', 'web']),
       url: anyText,
     }),
   ),

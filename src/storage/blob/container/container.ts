@@ -21,13 +21,8 @@ import type { Moment } from '../../../node/moment.ts'
 import { modifiedAt } from '../../shared/modified.ts'
 import { requireFields } from '../../shared/require-fields.ts'
 import { deletedNow, type Deleted } from '../../shared/retention.ts'
-import {
-  containerKey,
-  containerNameKey,
-  deletedContainerKey,
-  dueKey,
-  pastContainerKey,
-} from '../keys.ts'
+import { containerKey, containerNameKey, dueKey, pastContainerKey } from '../keys.ts'
+import { markContainerDeleted, requireSpace } from '../path/space.ts'
 import { getProtection } from '../protection.ts'
 
 export type ContainerAddress = { readonly account: string; readonly container: string }
@@ -44,6 +39,11 @@ export type Container = {
   readonly lease?: Lease
   readonly defaultEncryptionScope?: string
   readonly denyEncryptionScopeOverride?: boolean
+  /**
+   * Only in a hierarchical container: its paths are in this space, which all hierarchical containers of the account
+   * share, so that a path can be renamed from one to another.
+   */
+  readonly spaceId?: number
 }
 
 /** A deleted container that can be restored until its retention ends. */
@@ -87,18 +87,23 @@ export function* readContainer(
   return container
 }
 
-type NewContainer = Omit<Container, 'stamp' | 'modifiedMs' | 'policies' | 'lease'>
+/** `isHierarchical`: the account has a hierarchical namespace. A container is what it was created as for ever. */
+type NewContainer = Omit<Container, 'stamp' | 'modifiedMs' | 'policies' | 'lease' | 'spaceId'> & {
+  readonly isHierarchical?: boolean
+}
 
 export function* createContainer(
   tx: Tx,
   address: ContainerAddress,
-  created: NewContainer,
+  { isHierarchical = false, ...created }: NewContainer,
   moment: Moment,
 ): Step<Container> {
   const { defaultEncryptionScope: scope } = created
   if (scope !== undefined) yield* requireEncryptionScope(tx, address.account, scope)
   yield* checkNameFree(tx, address)
-  return putNewContainer(tx, address, created, moment)
+  if (!isHierarchical) return putNewContainer(tx, address, created, moment)
+  const spaceId = yield* requireSpace(tx, address.account, created.id)
+  return putNewContainer(tx, address, { ...created, spaceId }, moment)
 }
 
 /** Creates a container that the service itself writes to ($logs) on the first write. */
@@ -115,7 +120,7 @@ export function* ensureContainer(
 function putNewContainer(
   tx: Tx,
   address: ContainerAddress,
-  created: NewContainer,
+  created: Omit<Container, 'stamp' | 'modifiedMs' | 'policies' | 'lease'>,
   moment: Moment,
 ): Container {
   const container = { ...created, ...modifiedAt(undefined, moment), policies: [] }
@@ -144,7 +149,7 @@ export function* deleteContainer(
   const { account, container: name } = address
   tx.delete(containerKey(account, name))
   if (days === undefined) {
-    tx.put(deletedContainerKey(container.id), encodeRecord({}))
+    markContainerDeleted(tx, container)
     return
   }
   const { lease: _lease, ...rest } = container

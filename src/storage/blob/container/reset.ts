@@ -2,9 +2,10 @@
 // with Delete Container, only the names go at once; the sweep removes the blobs.
 import { decodeKey } from '../../../kv/key.ts'
 import type { Entry, Kv, Step, Tx } from '../../../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
+import { decodeRecord } from '../../../kv/record.ts'
 import { removeRange } from '../../shared/remove-range.ts'
-import { containersRange, deletedContainerKey, dueKey, pastContainersRange } from '../keys.ts'
+import { containersRange, dueKey, pastContainersRange } from '../keys.ts'
+import { markContainerDeleted } from '../path/space.ts'
 import type { Container, DeletedContainer } from './container.ts'
 
 /** `names`: the account and the container; without them, those of all accounts, or all of the account. */
@@ -14,11 +15,12 @@ export async function resetContainers(kv: Kv, ...names: readonly string[]): Prom
 }
 
 function* dropBlobs(tx: Tx, { value }: Entry): Step<void> {
-  tx.put(deletedContainerKey(decodeRecord<Container>(value).id), encodeRecord({}))
+  markContainerDeleted(tx, decodeRecord<Container>(value))
 }
 
 function* dropPast(tx: Tx, { key, value }: Entry): Step<void> {
-  const { id, deleted } = decodeRecord<DeletedContainer>(value)
+  const container = decodeRecord<DeletedContainer>(value)
+  const { id, deleted } = container
   tx.delete(dueKey(deleted.untilMs, 'container', id, String(decodeKey(key)[2])))
-  tx.put(deletedContainerKey(id), encodeRecord({}))
+  markContainerDeleted(tx, container)
 }

@@ -11,11 +11,12 @@ import { checkReadConditions, type Validators } from '../../shared/condition.ts'
 import { StorageError } from '../../shared/error.ts'
 import { checkLeaseForRead } from '../../shared/lease.ts'
 import type { Moment } from '../../../node/moment.ts'
-import { findBlob, findBlobAt, type BlobAddress } from '../blob.ts'
+import { findBlob, findBlobAt, type BlobAddress, type Target } from '../blob.ts'
 import type { Blob } from '../record.ts'
 import { checkBlobWrite, requireType, type BlobGuard } from '../guard.ts'
 import { blockIdBytes } from './block-id.ts'
-import type { Container } from '../container/container.ts'
+import { checkNotBelowFile } from '../path/locate.ts'
+import { checkDepth } from '../path/path-name.ts'
 import { committedBlocks, putBlocks, RECORD_BLOCKS_MAX, type BlockPieces } from './content.ts'
 import { type Block } from '../../../extent/content/map.ts'
 import { checkEncryption, requireEncryptionForWrite } from '../encryption.ts'
@@ -39,7 +40,7 @@ import {
 import { checkOnline } from '../tier.ts'
 
 export const COMMITTED_BLOCKS_MAX = 50_000
-const UNCOMMITTED_BLOCKS_MAX = 100_000
+export const UNCOMMITTED_BLOCKS_MAX = 100_000
 /** Blocks between two pauses for other transactions. */
 const GIVE_WAY_COUNT = 256
 
@@ -49,8 +50,7 @@ export type PutBlock = {
   readonly guard: BlobGuard
 }
 
-type BlockTarget = {
-  readonly container: Container
+type BlockTarget = Pick<Target, 'container' | 'containerId' | 'name'> & {
   readonly staging: Staging | undefined
 }
 
@@ -61,24 +61,41 @@ export function* checkPutBlock(
   { blockId, guard }: PutBlock,
   nowMs: number,
 ): Step<BlockTarget> {
-  const { container, stored } = yield* findBlob(tx, address, nowMs)
-  const staging = yield* getStaging(tx, container.id, address.blob, nowMs)
-  const place = { containerId: container.id, name: address.blob, id: staging?.id }
+  const target = yield* findBlob(tx, address, nowMs)
+  const { container, containerId, name, stored, located } = target
+  if (located !== undefined) checkBlockTarget(target)
+  const staging = yield* getStaging(tx, containerId, name, nowMs)
   const current = stored?.blob
   const held = current === undefined ? staging?.lease : current.lease
   // The blob itself doesn't change, so an expired lease stays and can still be renewed.
   checkBlobWrite(current, guard, nowMs, 'update', held)
   if (current !== undefined) {
-    requireType(current, 'BlockBlob')
+    requireBlocks(current)
     checkOnline(current, nowMs)
   }
-  if (staging === undefined) return { container, staging }
+  const found = { container, containerId, name, staging }
+  if (staging === undefined) return found
   if (staging.blockIdBytes !== blockIdBytes(blockId)) throw new StorageError('InvalidBlobOrBlock')
   if (staging.blockCount >= UNCOMMITTED_BLOCKS_MAX) {
+    const place = { containerId, name, id: staging.id }
     const replaced = yield* getStagedBlock(tx, place, blockId)
     if (replaced === undefined) throw tooManyUncommitted()
   }
-  return { container, staging }
+  return found
+}
+
+/** Blocks of a path that could not be created would be of no use. */
+function checkBlockTarget({ located, stored }: Target): void {
+  if (located === undefined) return
+  checkNotBelowFile(located)
+  checkDepth(located.names)
+  if (stored?.blob.path?.isDirectory === true) throw new StorageError('ResourceTypeMismatch')
+}
+
+/** Blocks can't be added to what Append Data has written (Data Lake Storage, known issues: "Blob storage APIs"). */
+function requireBlocks(blob: Blob): void {
+  requireType(blob, 'BlockBlob')
+  if (blob.isLakeFile === true) throw new StorageError('BlobOperationNotSupported')
 }
 
 /** Has the code of the limit on committed blocks, and a message of its own (azure-sdk-for-net#22856, xtdb#5394). */
@@ -98,8 +115,8 @@ export function* putBlock(
   block: StagedBlock,
   { nowMs }: Moment,
 ): Step<void> {
-  const { container, staging } = yield* checkPutBlock(tx, address, put, nowMs)
-  const [{ id }, { blob: name }, { blockId }] = [container, address, put]
+  const { containerId: id, name, staging } = yield* checkPutBlock(tx, address, put, nowMs)
+  const { blockId } = put
   // Expired blocks that the sweep has not removed yet must not reappear together with the new one.
   if (staging === undefined) yield* discardStaging(tx, id, name)
   const latest = block.content.id
@@ -136,13 +153,12 @@ export function* putBlockList(
   moment: Moment,
 ): Step<Blob> {
   const { target, encrypted } = yield* checkPutBlockList(tx, address, put, moment.nowMs)
-  const { container, staging } = target
-  const { blob: name } = address
-  const few = yield* fewStagedBlocks(tx, container.id, name, staging)
-  const blocks = yield* namedBlocks(tx, target, name, put.guard, { entries, few })
+  const { containerId, name, staging } = target
+  const few = yield* fewStagedBlocks(tx, containerId, name, staging)
+  const blocks = yield* namedBlocks(tx, target, put.guard, { entries, few })
   // Before the new references are written: a scan of the blocks would visit those each time.
-  if (few !== undefined) yield* discardFewBlocks(tx, container.id, name, few)
-  else if (staging !== undefined) yield* discardStaging(tx, container.id, name)
+  if (few !== undefined) yield* discardFewBlocks(tx, containerId, name, few)
+  else if (staging !== undefined) yield* discardStaging(tx, containerId, name)
   const reused = reusedContent(target, blocks.length)
   const content = yield* putBlocks(tx, target.key, newId, blocks, reused)
   const before = reused === undefined ? target : withoutContent(target)
@@ -165,7 +181,7 @@ export function* checkPutBlockList(
   nowMs: number,
 ): Step<BlockListTarget> {
   const target = yield* checkPutBlob(tx, address, put, nowMs)
-  if (target.stored !== undefined) requireType(target.stored.blob, 'BlockBlob')
+  if (target.stored !== undefined) requireBlocks(target.stored.blob)
   const requested = put.guard.encryption ?? {}
   const { account } = address
   const encryption = yield* requireEncryptionForWrite(tx, account, requested, target.container)
@@ -198,12 +214,11 @@ type Few = readonly Entry[] | undefined
 /** The blocks of a list, in its order. Fails if one of them is not where the list says. */
 export function* namedBlocks(
   tx: ReadTx,
-  { container, stored, staging }: PutTarget,
-  name: string,
+  { container, containerId, name, stored, staging }: PutTarget,
   guard: BlobGuard,
   { entries, few }: { readonly entries: readonly BlockListEntry[]; readonly few?: Few },
 ): Step<BlockPieces[]> {
-  const place = { containerId: container.id, name, id: staging?.id }
+  const place = { containerId, name, id: staging?.id }
   const isCommittedNamed = entries.some(([place]) => place !== 'Uncommitted')
   const committed =
     stored === undefined || !isCommittedNamed ? [] : yield* committedBlocks(tx, stored.blob)
@@ -278,11 +293,11 @@ export function* getBlockList(
   type: BlockListType,
   nowMs: number,
 ): Step<BlockLists> {
-  const { container, stored } = yield* findBlobAt(tx, address, nowMs)
-  const { id } = container
-  const staging =
-    address.at === undefined ? yield* getStaging(tx, id, address.blob, nowMs) : undefined
+  const { containerId: id, name, stored } = yield* findBlobAt(tx, address, nowMs)
   const blob = stored?.blob
+  // What clients append to a lake file isn't blocks.
+  const hasBlocks = address.at === undefined && blob?.isLakeFile !== true
+  const staging = hasBlocks ? yield* getStaging(tx, id, name, nowMs) : undefined
   const found = blob ?? staging
   if (found === undefined) throw new StorageError('BlobNotFound')
   checkReadConditions(guard.conditions, blob ?? UNCOMMITTED, guard.readRule)
@@ -295,7 +310,7 @@ export function* getBlockList(
   const uncommitted =
     staging === undefined || type === 'committed'
       ? []
-      : yield* uncommittedOf(tx, { containerId: id, name: address.blob, id: staging.id })
+      : yield* uncommittedOf(tx, { containerId: id, name, id: staging.id })
   return {
     blob,
     committed: type === 'uncommitted' ? undefined : committed,

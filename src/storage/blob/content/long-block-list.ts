@@ -67,7 +67,7 @@ function* findBlocks(
   nowMs: number,
 ): Step<Found> {
   const { target } = yield* checkPutBlockList(tx, address, put, nowMs)
-  const blocks = yield* namedBlocks(tx, target, address.blob, put.guard, { entries })
+  const blocks = yield* namedBlocks(tx, target, put.guard, { entries })
   return { blocks, state: stateOf(target) }
 }
 
@@ -112,8 +112,8 @@ function* commitMap(
   const isSame = stateOf(target).every((part, at) => part === state[at])
   if (!isSame || content.map === undefined) return undefined
   yield* adoptMap(tx, content.map)
-  const { container, staging } = target
-  if (staging !== undefined) yield* discardStaging(tx, container.id, address.blob)
+  const { containerId, name, staging } = target
+  if (staging !== undefined) yield* discardStaging(tx, containerId, name)
   const replacement = { type: 'BlockBlob', content } as const
   const before = { ...target, staging: undefined }
   return yield* replaceBlob(tx, address, before, encrypted, replacement, moment)

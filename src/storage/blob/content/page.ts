@@ -55,6 +55,8 @@ export function* putPageBlob(
   moment: Moment,
 ): Step<Blob> {
   const target = yield* checkPutBlob(tx, address, put, moment.nowMs)
+  // Data Lake Storage, known issues: "Blob storage APIs".
+  if (target.located !== undefined) throw new StorageError('BlobOperationNotSupported')
   const requested = put.guard.encryption ?? {}
   const { account } = address
   const encryption = yield* requireEncryptionForWrite(tx, account, requested, target.container)

@@ -168,7 +168,7 @@ export function* sweepStaging(tx: Tx, id: number, countMax: number): Step<number
   return entries.length
 }
 
-function* discardBlock(tx: Tx, { key, value }: Entry): Step<void> {
+export function* discardBlock(tx: Tx, { key, value }: Entry): Step<void> {
   yield* removeReferences(tx, decodeRecord<StagedBlock>(value).content)
   tx.delete(key)
 }

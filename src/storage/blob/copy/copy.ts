@@ -22,6 +22,7 @@ import {
   type Replacement,
 } from '../put.ts'
 import { putResealed, type Resealed } from './reseal.ts'
+import { blobKey } from '../keys.ts'
 import { findSource, type SourceRead } from './source.ts'
 import { checkOnline, rehydrationTo, isOnlineTier, tierOf } from '../tier.ts'
 import type { AccessTier, RehydratePriority } from '../access-tier.ts'
@@ -138,7 +139,7 @@ export type TypeProperties = Pick<Blob, 'type' | 'blockCount' | 'isSealed' | 'se
 /** The copy of an archived blob is archived too, and rehydrates to the requested tier. */
 function leaveArchive(
   tx: Tx,
-  { key }: PutTarget,
+  { containerId, name }: PutTarget,
   { blob, bytes }: { readonly blob: Blob; readonly bytes: Uint8Array | undefined },
   { put, rehydratePriority = 'Standard' }: CopyBlob,
   source: Blob,
@@ -149,6 +150,6 @@ function leaveArchive(
   if (!isArchived || !isOnlineTier(to)) return blob
   const rehydration = rehydrationTo(to, rehydratePriority, nowMs)
   const archived: Blob = { ...blob, tier: { name: 'Archive', setMs: nowMs, rehydration } }
-  tx.put(key, encodeRecord(archived, bytes))
+  tx.put(blobKey(containerId, blob.path?.id ?? name), encodeRecord(archived, bytes))
   return archived
 }

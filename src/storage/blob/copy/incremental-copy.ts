@@ -36,6 +36,7 @@ export function* incrementalCopy(
   moment: Moment,
 ): Step<Blob> {
   const found = yield* findBlob(tx, address, moment.nowMs)
+  if (found.located !== undefined) throw new StorageError('BlobOperationNotSupported')
   const current = found.stored?.blob
   const lease = checkBlobWrite(current, guard, moment.nowMs, 'copy')
   const { stored } = yield* findSource(tx, source, moment.nowMs)
@@ -46,7 +47,7 @@ export function* incrementalCopy(
     throw ofSource(new StorageError('BlobCustomerSpecifiedEncryptionMismatch'))
   }
   if (current !== undefined) checkSameSource(current, source.address, state.source)
-  const staging = yield* getStaging(tx, found.container.id, address.blob, moment.nowMs)
+  const staging = yield* getStaging(tx, found.containerId, found.name, moment.nowMs)
   // The replaced state needs no protection: it is also the last snapshot.
   const protection = { ...(yield* getProtection(tx, address.account)), ...UNPROTECTED }
   const replaced = yield* replaceBlob(

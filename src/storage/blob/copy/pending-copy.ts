@@ -93,7 +93,7 @@ export function* startCopy(
   }
   const replacement = { ...properties, content, copy }
   const blob = yield* replaceBlob(tx, address, target, copied, replacement, moment)
-  const place = { containerId: target.container.id, blob: address.blob }
+  const place = { containerId: target.containerId, blob: blob.path?.id ?? target.name }
   const { account } = address
   const start = { account, copyId: state.id, map: newIds[1], startedMs: moment.nowMs }
   BLOB_COPIES.put(tx, place, newPendingCopy(remote, start))
@@ -135,11 +135,11 @@ export function* abortCopy(
   abort: { readonly copyId: string; readonly leaseId: string | undefined },
   moment: Moment,
 ): Step<CopyPlace> {
-  const { container, stored } = requireBlob(yield* findBlob(tx, address, moment.nowMs))
+  const { containerId, name, stored } = requireBlob(yield* findBlob(tx, address, moment.nowMs))
   const { blob } = stored
   checkLeaseForWrite(blob.lease, abort.leaseId, moment.nowMs, 'blob')
   requirePendingCopy(blob.copy, abort.copyId)
-  const place = { containerId: container.id, blob: address.blob }
+  const place = { containerId, blob: name }
   yield* BLOB_COPIES.drop(tx, place)
   saveBlob(tx, place, ended({ ...blob, lengthBytes: 0 }, { status: 'aborted' }, moment))
   return place

@@ -91,9 +91,8 @@ export function* activeBlobLease(
 ): Step<ActiveLease | undefined> {
   const container = yield* getContainer(tx, address)
   if (container === undefined) return undefined
-  const { key, stored } = yield* findBlob(tx, address, nowMs)
-  const staging =
-    stored === undefined ? yield* getStaging(tx, container.id, address.blob, nowMs) : undefined
+  const { key, stored, containerId, name } = yield* findBlob(tx, address, nowMs)
+  const staging = stored === undefined ? yield* getStaging(tx, containerId, name, nowMs) : undefined
   const lease = endLease(stored?.blob.lease ?? staging?.lease, nowMs)
   if (lease === undefined) return undefined
   return {
@@ -102,7 +101,7 @@ export function* activeBlobLease(
       if (stored !== undefined) {
         into.put(key, encodeRecord(withLease(stored.blob, lease), stored.bytes))
       } else if (staging !== undefined) {
-        saveStaging(into, container.id, address.blob, withLease(staging, lease))
+        saveStaging(into, containerId, name, withLease(staging, lease))
       }
     },
   }

@@ -41,14 +41,23 @@ export type ListBlobs = {
   readonly endBefore?: string | undefined
   readonly countMax: number
   readonly include?: ListIncludes
+  /** `showonly=deleted`: soft-deleted paths of a hierarchical container, and nothing else. */
+  readonly showsOnlyDeleted?: boolean
 }
 
 export type BlobItem =
   | { readonly name: string; readonly blob: Blob; readonly hasVersionsOnly?: true }
   /** A snapshot, a version or a soft-deleted blob; the stamp is its id. */
-  | { readonly name: string; readonly past: PastBlob; readonly stamp: number }
+  | {
+      readonly name: string
+      readonly past: PastBlob
+      readonly stamp: number
+      /** Of a soft-deleted path of a hierarchical container, which is restored by it. */
+      readonly deletionId?: number
+    }
   | { readonly name: string; readonly staging: Staging }
-  | { readonly prefix: string }
+  /** In a hierarchical container, the directory, if there is one. */
+  | { readonly prefix: string; readonly directory?: Blob }
 
 export type BlobPage = {
   readonly items: readonly BlobItem[]

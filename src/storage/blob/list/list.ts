@@ -7,7 +7,9 @@ import { BATCH_MAX, SKIP_MAX } from '../../shared/cursor.ts'
 import { decodeBlob, isBlobExpired } from '../blob.ts'
 import { requireContainer, type ContainerAddress } from '../container/container.ts'
 import { blobKeyPrefix } from '../keys.ts'
+import { treeOf } from '../path/locate.ts'
 import { getProtection, visibleAccess, type Protection } from '../protection.ts'
+import { listTree } from './list-tree.ts'
 import { listMerged } from './list-merge.ts'
 import {
   BLOBS,
@@ -30,7 +32,11 @@ export function* listBlobPage(
 ): Step<BlobPage> {
   const container = yield* requireContainer(tx, address)
   const protection = yield* getProtection(tx, address.account)
-  const { items, next } = yield* listBlobs(tx, container.id, list, nowMs)
+  const tree = treeOf(container)
+  const { items, next } =
+    tree === undefined
+      ? yield* listBlobs(tx, container.id, list, nowMs)
+      : yield* listTree(tx, tree, list, nowMs)
   return { items: items.map((item) => withVisibleAccess(item, protection)), next }
 }
 

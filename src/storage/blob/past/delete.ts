@@ -32,9 +32,10 @@ import {
   type BlobPlace,
   type Past,
 } from './past.ts'
-import { getProtection, isKeptAsVersion, type Protection } from '../protection.ts'
+import { getProtection, isKeptAsVersion, withoutVersions, type Protection } from '../protection.ts'
 import { countSnapshots, withSnapshots } from './snapshot.ts'
 import { discardStaging, getStaging } from '../content/staging.ts'
+import { checkRemovable, unlinkPath } from '../path/unlink.ts'
 import { changeTagIndex } from '../list/tag-index.ts'
 import { NO_TAGS } from '../../shared/tags.ts'
 import { tierOf } from '../tier.ts'
@@ -53,8 +54,8 @@ export type TierConditions = {
   readonly ifUnmodifiedSinceMs?: number
 }
 
-/** Permanent: nothing can be restored. */
-export type Deletion = { readonly isPermanent: boolean }
+/** Permanent: nothing can be restored. A path of a hierarchical container is restored by its deletion id. */
+export type Deletion = { readonly isPermanent: boolean; readonly deletionId?: number }
 
 export function* deleteBlob(
   tx: Tx,
@@ -80,15 +81,16 @@ function* deleteCurrent(
   tx: Tx,
   address: BlobAddress,
   request: DeleteBlob,
-  protection: Protection,
+  ofAccount: Protection,
   moment: Moment,
 ): Step<Deletion> {
   const found = yield* findBlob(tx, address, moment.nowMs)
-  const { id } = found.container
-  const staging = yield* getStaging(tx, id, address.blob, moment.nowMs)
+  const { located, containerId, name } = found
+  const protection = located === undefined ? ofAccount : withoutVersions(ofAccount)
+  const staging = yield* getStaging(tx, containerId, name, moment.nowMs)
   if (found.stored === undefined && staging !== undefined && request.snapshots !== 'only') {
     checkBlobWrite(undefined, request.guard, moment.nowMs, 'update', staging.lease)
-    yield* discardStaging(tx, id, address.blob)
+    yield* discardStaging(tx, containerId, name)
     return { isPermanent: true }
   }
   const target = requireBlob(found)
@@ -104,6 +106,14 @@ function* deleteCurrent(
   const isVersion = !isOnly && isKeptAsVersion(blob, protection)
   // A hold or a policy protects even a blob that would become a version (seen in recorded traffic).
   if (!isOnly) checkMutable(blob, moment.nowMs)
+  if (located !== undefined && !isOnly) {
+    const removed = { ...target, located }
+    yield* checkRemovable(tx, removed, moment.nowMs)
+    const retentionDays = protection.blobRetentionDays
+    const removal = { account: address.account, retentionDays }
+    const deletionId = yield* unlinkPath(tx, removed, removal, moment)
+    return deletionId === undefined ? { isPermanent: true } : { isPermanent: false, deletionId }
+  }
   for (const past of snapshots) {
     checkMutable(past.stored.blob, moment.nowMs)
     yield* removePast(tx, place, past, protection, moment)
@@ -111,7 +121,7 @@ function* deleteCurrent(
   }
   if (isOnly) tx.put(target.key, encodeRecord(withSnapshots(blob, 0), bytes))
   else yield* removeCurrent(tx, place, target, protection, moment)
-  if (!isOnly && staging !== undefined) yield* discardStaging(tx, id, address.blob)
+  if (!isOnly && staging !== undefined) yield* discardStaging(tx, containerId, name)
   return { isPermanent: !isVersion && protection.blobRetentionDays === undefined }
 }
 

@@ -21,8 +21,11 @@ export type BlobPlace = {
   readonly blob: string
 }
 
-export function blobPlaceOf(address: BlobAddress, { container }: Target): BlobPlace {
-  return { account: address.account, containerId: container.id, blob: address.blob }
+export function blobPlaceOf(
+  { account }: Pick<BlobAddress, 'account'>,
+  { containerId, name }: Pick<Target, 'containerId' | 'name'>,
+): BlobPlace {
+  return { account, containerId, blob: name }
 }
 
 /**

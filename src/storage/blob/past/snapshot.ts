@@ -6,6 +6,7 @@ import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import { checkWriteConditions } from '../../shared/condition.ts'
 import { checkLeaseForRead } from '../../shared/lease.ts'
 import type { Metadata } from '../../shared/metadata.ts'
+import { StorageError } from '../../shared/error.ts'
 import { laterMs } from '../../shared/modified.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { findBlob, requireBlob, type BlobAddress, type Target } from '../blob.ts'
@@ -30,6 +31,7 @@ export function* snapshotBlob(
 ): Step<{ readonly snapshot: number; readonly blob: Blob; readonly version: number | undefined }> {
   const target = requireBlob(yield* findBlob(tx, address, moment.nowMs))
   const { blob, bytes } = target.stored
+  if (blob.path?.isDirectory === true) throw new StorageError('BlobOperationNotSupported')
   checkWriteConditions(guard.conditions, blob, 'update')
   checkLeaseForRead(blob.lease, guard.leaseId, moment.nowMs, 'blob')
   checkNoPendingCopy(blob)
@@ -42,7 +44,7 @@ export function* snapshotBlob(
   const own = metadata === undefined ? {} : { metadata, stamp: snapshot, modifiedMs }
   const past = { ...blob, ...own }
   yield* copyPast(tx, place, snapshot, { blob: past, bytes }, { kind: 'snapshot' }, newIds[0])
-  const { isVersioningEnabled } = yield* getProtection(tx, address.account)
+  const { isVersioningEnabled } = yield* getProtection(tx, address.account, target.container)
   let version: number | undefined
   if (isVersioningEnabled) {
     yield* copyToVersion(tx, place, target.stored, newIds[1])

@@ -1,0 +1,206 @@
+// Flush Data: what was appended up to a position becomes content, in one step. Nothing may be missing or too much.
+import { putMapRecord } from '../../extent/content/map.ts'
+import {
+  addReferences,
+  removeReferences,
+  replaceReferences,
+} from '../../extent/content/reference.ts'
+import { decodeKey } from '../../kv/key.ts'
+import type { Entry, Key, Step, Tx } from '../../kv/kv.ts'
+import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import { giveWay } from '../../kv/step.ts'
+import { nextStamp, type Moment } from '../../node/moment.ts'
+import { checkEncryptedAs } from '../blob/encryption.ts'
+import { afterWrite } from '../blob/blob.ts'
+import { RECORD_BLOCKS_MAX, type BlobContent } from '../blob/content/content.ts'
+import {
+  discardBlock,
+  getStaging,
+  saveStaging,
+  scanStagedBlocks,
+  type StagedBlock,
+  type Staging,
+} from '../blob/content/staging.ts'
+import type { BlobGuard } from '../blob/guard.ts'
+import { stagingKey } from '../blob/keys.ts'
+import type { Blob } from '../blob/record.ts'
+import type { ContentHeaders } from '../shared/content-headers.ts'
+import { StorageError } from '../shared/error.ts'
+import { indexLease } from '../shared/leased.ts'
+import {
+  appendNow,
+  checkAppendData,
+  findFile,
+  positionOfBlockId,
+  type AppendData,
+  type Appended,
+  stageAppend,
+  type FileTarget,
+} from './append-data.ts'
+import type { LeaseUse } from './lease-use.ts'
+import type { PathAddress } from './path-address.ts'
+
+export type FlushData = {
+  /** The length of the file after the flush. */
+  readonly position: number
+  /** Data behind the position stays for a later flush. */
+  readonly retainsUncommittedData: boolean
+  readonly guard: BlobGuard
+  readonly leaseUse?: LeaseUse
+  /** Those that the request names; the others stay. */
+  readonly headers?: ContentHeaders
+  /** For the content. */
+  readonly newId: number
+}
+
+type Part = { readonly entry: Entry; readonly position: number; readonly block: StagedBlock }
+
+export function* flushData(
+  tx: Tx,
+  address: PathAddress,
+  flush: FlushData,
+  moment: Moment,
+): Step<Appended> {
+  const target = yield* findFile(tx, address, flush, 'InvalidFlushOperation', moment.nowMs)
+  return yield* flushTarget(tx, target, flush, moment)
+}
+
+/** Append Data with `flush=true`: the file ends with these bytes, behind everything that was appended before them. */
+export function* appendAndFlush(
+  tx: Tx,
+  address: PathAddress,
+  append: AppendData,
+  bytes: StagedBlock,
+  flush: Pick<FlushData, 'headers' | 'newId'>,
+  moment: Moment,
+): Step<Appended> {
+  const target = yield* checkAppendData(tx, address, append, moment.nowMs)
+  checkEncryptedAs(target.stored.blob.encryption, bytes.encryption)
+  if (target.stored.blob.type === 'AppendBlob') {
+    const blob = yield* appendNow(tx, target, bytes, moment)
+    return { blob, isLeaseRenewed: target.used.isRenewed }
+  }
+  yield* stageAppend(tx, target, append.position, bytes, moment)
+  const position = append.position + bytes.lengthBytes
+  const whole = { ...flush, position, retainsUncommittedData: false }
+  return yield* flushTarget(tx, target, whole, moment)
+}
+
+function* flushTarget(
+  tx: Tx,
+  target: FileTarget,
+  { position, retainsUncommittedData, headers, newId }: Omit<FlushData, 'guard' | 'leaseUse'>,
+  moment: Moment,
+): Step<Appended> {
+  const { containerId, name, key, stored, used } = target
+  const { blob: current } = stored
+  const staging = yield* getStaging(tx, containerId, name, moment.nowMs)
+  const staged = staging === undefined ? [] : yield* stagedParts(tx, target, staging)
+  const parts = partsUpTo(staged, current.lengthBytes, position)
+  if (staging !== undefined) {
+    yield* discardParts(tx, target, staging, retainsUncommittedData ? parts : staged)
+  }
+  const content = yield* withParts(tx, key, current, parts, newId)
+  const stamp = nextStamp(current.stamp, moment)
+  const { inline: _inline, content: _content, map: _map, ...rest } = current
+  const blob: Blob = {
+    ...afterWrite(rest, used.lease, moment, stamp),
+    ...content,
+    headers: {
+      ...(parts.length === 0 ? current.headers : withoutMd5(current.headers)),
+      ...headers,
+    },
+  }
+  tx.put(key, encodeRecord(blob, content.inline === true ? stored.bytes : undefined))
+  if (used.lease !== current.lease) indexLease(tx, key, used.lease)
+  return { blob, isLeaseRenewed: used.isRenewed }
+}
+
+/** It was the hash of the content before. */
+function withoutMd5({ contentMd5: _md5, ...headers }: ContentHeaders): ContentHeaders {
+  return headers
+}
+
+/** Parts between two pauses for other transactions. */
+const GIVE_WAY_COUNT = 256
+
+/** In the order of their positions. */
+function* stagedParts(
+  tx: Tx,
+  { containerId, name }: FileTarget,
+  { id, blockCount }: Staging,
+): Step<readonly Part[]> {
+  const parts: Part[] = []
+  for (const entry of yield* scanStagedBlocks(tx, { containerId, name, id }, blockCount)) {
+    const position = positionOfBlockId(String(decodeKey(entry.key).at(-1)))
+    parts.push({ entry, position, block: decodeRecord<StagedBlock>(entry.value) })
+    if (parts.length % GIVE_WAY_COUNT === 0) yield* giveWay()
+  }
+  return parts
+}
+
+/** They follow each other without gap or overlap, from the current end of the file to its new one. */
+function partsUpTo(staged: readonly Part[], from: number, to: number): readonly Part[] {
+  let end = from
+  let count = 0
+  for (const { position, block } of staged) {
+    if (end >= to || position !== end) break
+    end += block.lengthBytes
+    count += 1
+  }
+  if (end !== to) throw new StorageError('InvalidFlushPosition')
+  return staged.slice(0, count)
+}
+
+/** Before the content refers to the same bytes: a scan of the parts would visit those references each time. */
+function* discardParts(
+  tx: Tx,
+  { containerId, name }: FileTarget,
+  staging: Staging,
+  parts: readonly Part[],
+): Step<void> {
+  for (const { entry } of parts) yield* discardBlock(tx, entry)
+  const blockCount = staging.blockCount - parts.length
+  if (blockCount === 0) tx.delete(stagingKey(containerId, name))
+  else saveStaging(tx, containerId, name, { ...staging, blockCount })
+}
+
+/** The content with the parts at its end: in the record while there are few pieces, then in a map. */
+function* withParts(
+  tx: Tx,
+  key: Key,
+  current: Blob,
+  parts: readonly Part[],
+  newId: number,
+): Step<BlobContent> {
+  const { lengthBytes, content, map, inline } = current
+  const addedBytes = parts.reduce((sum, { block }) => sum + block.lengthBytes, 0)
+  const length = { lengthBytes: lengthBytes + addedBytes }
+  if (map !== undefined) {
+    yield* putParts(tx, map, parts)
+    return { ...length, map }
+  }
+  if (parts.length === 0)
+    return inline === true ? { ...length, inline } : { ...length, ...(content && { content }) }
+  const before = content?.pieces ?? []
+  const pieces = [...before, ...parts.flatMap(({ block }) => block.content.pieces)]
+  if (pieces.length <= RECORD_BLOCKS_MAX) {
+    const after = { id: content?.id ?? newId, pieces }
+    if (content === undefined) yield* addReferences(tx, key, after)
+    else yield* replaceReferences(tx, key, content, after)
+    return { ...length, content: after }
+  }
+  if (content !== undefined) {
+    yield* removeReferences(tx, content)
+    yield* putMapRecord(tx, newId, 0, before)
+  }
+  yield* putParts(tx, newId, parts)
+  return { ...length, map: newId }
+}
+
+function* putParts(tx: Tx, map: number, parts: readonly Part[]): Step<void> {
+  for (const [at, { position, block }] of parts.entries()) {
+    yield* putMapRecord(tx, map, position, block.content.pieces)
+    if (at % GIVE_WAY_COUNT === 0) yield* giveWay()
+  }
+}

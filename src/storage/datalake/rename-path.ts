@@ -1,0 +1,132 @@
+// Rename Path: moves one entry, whatever is below it, within a filesystem or to another one of the account. ETag,
+// Last-Modified, lease, metadata and content stay, since they belong to the path's id.
+import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { encodeRecord } from '../../kv/record.ts'
+import type { Moment } from '../../node/moment.ts'
+import { findBlob, type Target } from '../blob/blob.ts'
+import { checkBlobWrite, checkMutable, type BlobGuard } from '../blob/guard.ts'
+import { blobKey } from '../blob/keys.ts'
+import { deleteEntry, putEntry } from '../blob/path/link.ts'
+import type { Located } from '../blob/path/locate.ts'
+import { checkDepth } from '../blob/path/path-name.ts'
+import type { PathState } from '../blob/path/path-state.ts'
+import { childrenOf, unlinkPath } from '../blob/path/unlink.ts'
+import type { Blob, StoredBlob } from '../blob/record.ts'
+import { checkSourceConditions, type Conditions } from '../shared/condition.ts'
+import { StorageError } from '../shared/error.ts'
+import { checkLeaseForWrite } from '../shared/lease.ts'
+import { blobOfPath, type PathAddress } from './path-address.ts'
+
+export type RenamePath = {
+  readonly source: {
+    readonly address: PathAddress
+    readonly conditions: Conditions
+    readonly leaseId?: string
+  }
+  /** For the destination. */
+  readonly guard: BlobGuard
+  /** The caller may create paths but not replace them. */
+  readonly createOnly: boolean
+}
+
+type Place = Target & { readonly located: Located }
+type ExistingPlace = Place & { readonly stored: StoredBlob; readonly path: PathState }
+
+/** Both containers are hierarchical. */
+export function* renamePath(
+  tx: Tx,
+  address: PathAddress,
+  rename: RenamePath,
+  moment: Moment,
+): Step<Blob> {
+  const { nowMs } = moment
+  const source = yield* findSource(tx, rename, nowMs)
+  const destination = yield* findPlace(tx, address, nowMs)
+  checkPlaces(source, destination)
+  yield* makeWay(tx, address, source, destination, rename, moment)
+  const { located, containerId } = destination
+  const { blob, bytes } = source.stored
+  const path: PathState = {
+    ...source.path,
+    parentId: located.directoryIds.at(-1) ?? located.rootId,
+    name: located.names.at(-1) ?? '',
+  }
+  deleteEntry(tx, containerId, source.path)
+  putEntry(tx, containerId, path)
+  const renamed: Blob = { ...blob, path }
+  tx.put(blobKey(containerId, path.id), encodeRecord(renamed, bytes))
+  return renamed
+}
+
+/** In its directory, a rename is a deletion. */
+function* findPlace(tx: ReadTx, address: PathAddress, nowMs: number): Step<Place> {
+  const found = yield* findBlob(tx, blobOfPath(address, 'delete'), nowMs)
+  if (found.located === undefined) throw new StorageError('HierarchicalNamespaceNotEnabled')
+  return { ...found, located: found.located }
+}
+
+function* findSource(tx: ReadTx, { source }: RenamePath, nowMs: number): Step<ExistingPlace> {
+  const place = yield* findPlace(tx, source.address, nowMs)
+  const path = place.stored?.blob.path
+  if (place.stored === undefined || path === undefined) throw new StorageError('SourcePathNotFound')
+  if (place.located.names.length === 0) throw new StorageError('InvalidRenameSourcePath')
+  const { blob } = place.stored
+  checkSourceConditions(source.conditions, blob)
+  checkLeaseForWrite(blob.lease, source.leaseId, nowMs, 'blob')
+  checkMutable(blob, nowMs)
+  return { ...place, stored: place.stored, path }
+}
+
+/** A directory can't become part of itself, and all parents of the destination must be directories that exist. */
+function checkPlaces({ path, containerId }: ExistingPlace, destination: Place): void {
+  const { names, directoryIds, missingCount, isBelowFile, entry } = destination.located
+  if (names.length === 0) throw new StorageError('InvalidDestinationPath')
+  const isInside = directoryIds.includes(path.id) || entry?.id === path.id
+  if (destination.containerId === containerId && isInside) {
+    throw new StorageError('InvalidRenameSourcePath')
+  }
+  if (isBelowFile) throw new StorageError('InvalidDestinationPath')
+  if (missingCount > 0) throw new StorageError('RenameDestinationParentPathNotFound')
+  checkDepth(names)
+}
+
+/** Checks and removes what is at the destination: a file under a file, an empty directory under a directory. */
+function* makeWay(
+  tx: Tx,
+  { account }: PathAddress,
+  { path: { isDirectory } }: ExistingPlace,
+  destination: Place,
+  { guard, createOnly }: RenamePath,
+  moment: Moment,
+): Step<void> {
+  const { stored, expired, located, container } = destination
+  const current = stored?.blob
+  checkBlobWrite(current, guard, moment.nowMs, 'create')
+  const removal = { account, retentionDays: undefined }
+  if (current === undefined) {
+    if (expired === undefined) return
+    const gone = { container, located, stored: { blob: expired, bytes: NO_BYTES } }
+    yield* unlinkPath(tx, gone, removal, moment)
+    return
+  }
+  if (createOnly) throw new StorageError('UnauthorizedBlobOverwrite')
+  if (current.path?.isDirectory !== isDirectory) {
+    throw new StorageError('InvalidSourceOrDestinationResourceType')
+  }
+  checkMutable(current, moment.nowMs)
+  if (isDirectory === true) yield* requireNoChildren(tx, destination, current, moment.nowMs)
+  const replaced = { container, located, stored: { blob: current, bytes: NO_BYTES } }
+  yield* unlinkPath(tx, replaced, removal, moment)
+}
+
+const NO_BYTES = new Uint8Array(0)
+
+function* requireNoChildren(
+  tx: ReadTx,
+  { containerId }: Place,
+  { path }: Blob,
+  nowMs: number,
+): Step<void> {
+  const children = yield* childrenOf(tx, containerId, path?.id ?? '', nowMs)
+  if (children === 'some') throw new StorageError('DirectoryNotEmpty')
+}

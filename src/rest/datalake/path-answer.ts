@@ -20,6 +20,7 @@ export function pathHeaders(
   blob: Blob,
   range: ByteRange | undefined,
   nowMs: number,
+  showsProperties = true,
 ): readonly string[] {
   const { headers: stored, lengthBytes } = blob
   const { from, to } = range ?? { from: 0, to: lengthBytes }
@@ -42,7 +43,7 @@ export function pathHeaders(
   pushIf(headers, 'Content-Language', stored.contentLanguage)
   pushIf(headers, 'Content-Disposition', stored.contentDisposition)
   pushIf(headers, 'Cache-Control', stored.cacheControl)
-  headers.push(...propertiesHeaders(shownProperties(blob.metadata)))
+  if (showsProperties) headers.push(...propertiesHeaders(shownProperties(blob.metadata)))
   if (blob.encryption !== undefined) headers.push(...keyHeaders(blob.encryption))
   pushIf(headers, 'x-ms-encryption-context', blob.encryptionContext)
   if (blob.expiresMs !== undefined) {

@@ -26,8 +26,8 @@ export async function runGetPathProperties(call: LakeCall): Promise<Answer> {
   const { nowMs } = service.moment()
   const blob = await service.kv.read((tx) => readBlobProperties(tx, address, guard, nowMs))
   const isStatus = request.query.get('action')?.toLowerCase() === 'getstatus'
-  const shown = isStatus ? { ...blob, metadata: NO_METADATA } : blob
-  return { status: 200, headers: withOverrides(pathHeaders(shown, undefined, nowMs), identity) }
+  const headers = pathHeaders(blob, undefined, nowMs, !isStatus)
+  return { status: 200, headers: withOverrides(headers, identity) }
 }
 
 /** Properties that are not sent are removed. Content headers that are not sent stay. */

@@ -6,12 +6,13 @@ import { parseQuery } from '../../http/protocol/query.ts'
 import { withoutSignature } from '../../http/protocol/signature-field.ts'
 import { resolvePath } from '../../http/door/resource-path.ts'
 import type { Answer } from '../../http/door/operation.ts'
+import { renameBlob } from '../../storage/datalake/rename-blob.ts'
 import { renamePath, type RenamePath } from '../../storage/datalake/rename-path.ts'
 import { invalidHeader, StorageError } from '../../storage/shared/error.ts'
 import { authorizeOther } from '../shared/other-resource.ts'
 import { isCreateOnly } from '../blob/service.ts'
 import { writtenPathHeaders } from './path-answer.ts'
-import { lakeGuard, pathAddress, wordQuery, type LakeCall } from './service.ts'
+import { isHierarchical, lakeGuard, pathAddress, wordQuery, type LakeCall } from './service.ts'
 
 const SOURCE = 'x-ms-rename-source'
 const SOURCE_LENGTH_MAX = 8 * 1024
@@ -21,8 +22,10 @@ const REMOVE_SOURCE: Permission = { resourceType: 'o', accountSas: 'md', service
 export async function runRenamePath(call: LakeCall): Promise<Answer> {
   const { service } = call
   const rename = await decodeRename(call)
-  const [address, moment] = [pathAddress(call), service.moment()]
-  const blob = await service.kv.write((tx) => renamePath(tx, address, rename, moment))
+  const [address, moment, newId] = [pathAddress(call), service.moment(), service.newId()]
+  const blob = isHierarchical(call)
+    ? await service.kv.write((tx) => renamePath(tx, address, rename, moment))
+    : await service.kv.write((tx) => renameBlob(tx, address, rename, newId, moment))
   return { status: 201, headers: writtenPathHeaders(blob) }
 }
 

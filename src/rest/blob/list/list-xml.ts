@@ -53,14 +53,16 @@ export function containerXml(
 }
 
 export function blobItemXml(item: BlobItem, include: Include, nowMs: number): string {
-  if ('prefix' in item) return `<BlobPrefix>${xmlNameElement('Name', item.prefix)}</BlobPrefix>`
+  if ('prefix' in item) return prefixXml(item, include, nowMs)
   if (isPlainItem(item) && include.size === 0) return plainItemXml(item)
   const name = nameXml(item)
   if ('staging' in item) return name + uncommittedXml(item.staging, nowMs) + END
   if ('past' in item) {
-    const { past, stamp } = item
+    const { past, stamp, deletionId } = item
+    const deletion = deletionId === undefined ? '' : `<DeletionId>${deletionId}</DeletionId>`
     const properties = propertiesXml(past, stateXml(past, '', past.deleted, include, nowMs))
-    return name + pastIdXml(past.kind, stamp, past.deleted) + properties + detailsXml(past, include)
+    const id = pastIdXml(past.kind, stamp, past.deleted) + deletion
+    return name + id + properties + detailsXml(past, include)
   }
   const { blob, hasVersionsOnly = false } = item
   const id = hasVersionsOnly ? VERSIONS_ONLY : currentIdXml(blob)
@@ -68,6 +70,16 @@ export function blobItemXml(item: BlobItem, include: Include, nowMs: number): st
   // This name has no current blob, and therefore no length.
   const listed = hasVersionsOnly ? { ...blob, lengthBytes: 0 } : blob
   return name + id + propertiesXml(listed, state) + detailsXml(blob, include)
+}
+
+type PrefixItem = Extract<BlobItem, { readonly prefix: string }>
+
+/** In a hierarchical namespace, a prefix is a directory and has properties. */
+function prefixXml({ prefix, directory }: PrefixItem, include: Include, nowMs: number): string {
+  const name = xmlNameElement('Name', prefix)
+  if (directory === undefined) return `<BlobPrefix>${name}</BlobPrefix>`
+  const state = stateXml(directory, leaseXml(directory.lease, nowMs), undefined, include, nowMs)
+  return `<BlobPrefix>${name}${propertiesXml(directory, state)}</BlobPrefix>`
 }
 
 type PlainItem = { readonly name: string; readonly blob: Blob }

@@ -59,7 +59,7 @@ export async function runListContainers({ request, service }: BlobCall): Promise
   )
 }
 
-/** Loaded on demand, like everything that few clients need. */
+/** Soft-deleted files and directories of a hierarchical namespace, with the ids with which Undelete restores them. */
 function showsDeletedOnly({ request: { query, account }, service }: BlobCall): boolean {
   const showOnly = query.get('showonly')
   if (showOnly === undefined || showOnly === '') return false
@@ -74,11 +74,11 @@ const LONG_PAGE_COUNT = 1_000
 
 export async function runListBlobs(call: BlobCall): Promise<Answer> {
   const { request, identity, service } = call
-  if (showsDeletedOnly(call)) return (await import('./list-deleted.ts')).runListDeletedPaths(call)
+  const showsOnlyDeleted = showsDeletedOnly(call)
   const include = decodeInclude(request, BLOB_INCLUDES)
   checkTagsPermission(include, identity)
   const isArrow = acceptsArrow(request)
-  const list = decodeListBlobs(request, include, isArrow)
+  const list = { ...decodeListBlobs(request, include, isArrow), showsOnlyDeleted }
   const [address, { nowMs }] = [containerAddress(request), service.moment()]
   const page = await service.kv.read((tx) => listBlobPage(tx, address, list, nowMs))
   // Encoding a long page takes about as long as reading it; let other requests run first.

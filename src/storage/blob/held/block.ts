@@ -2,7 +2,7 @@
 import { decodeKey } from '../../../kv/key.ts'
 import { keyAfter, type Key, type Kv, type ReadTx, type Step } from '../../../kv/kv.ts'
 import { decodeRecord } from '../../../kv/record.ts'
-import { nameOfContainer } from '../container/container.ts'
+import { nameOfBlob } from '../path/path-of.ts'
 import {
   decodeStaging,
   isStagingExpired,
@@ -63,14 +63,12 @@ function* stagingPage(tx: ReadTx, from: Key, budget: number, nowMs: number): Ste
     const [, id, name] = decodeKey(key)
     const place = { containerId: Number(id), name: String(name) }
     const staging = decodeStaging(value)
-    const container = yield* nameOfContainer(tx, place.containerId)
-    if (container === undefined || isStagingExpired(staging, nowMs)) continue
+    const found = yield* nameOfBlob(tx, place.containerId, place.name)
+    if (found === undefined || isStagingExpired(staging, nowMs)) continue
     const isCounted = staging.blockCount <= blocksLeft
     if (isCounted) blocksLeft -= staging.blockCount
     held.push({
-      account: container.account,
-      container: container.name,
-      blob: place.name,
+      ...found,
       staging,
       expiresMs: stagingExpiresMs(staging),
       ...(isCounted && { bytes: yield* stagedBytes(tx, place, staging) }),

@@ -15,12 +15,12 @@ import {
 import { findBlob, type BlobAddress } from '../blob.ts'
 import {
   getContainer,
-  nameOfContainer,
   saveContainerLease,
   type Container,
   type ContainerAddress,
 } from '../container/container.ts'
 import { getStaging, saveStaging, type Staging } from '../content/staging.ts'
+import { nameOfBlob } from '../path/path-of.ts'
 import { blobKey, stagingKey } from '../keys.ts'
 import type { Blob } from '../record.ts'
 
@@ -45,11 +45,11 @@ function* findContainer(tx: ReadTx, object: Key) {
 
 function* findLeasedBlob(tx: ReadTx, object: Key) {
   const [, containerId, blob] = decodeKey(object)
-  const found = yield* nameOfContainer(tx, Number(containerId))
+  const found = yield* nameOfBlob(tx, Number(containerId), String(blob))
   if (found === undefined) return undefined
-  const { account, name } = found
+  const { account, container, blob: name } = found
   const lease = yield* blobLeaseOf(tx, object)
-  return { kind: 'blob' as const, account, path: [name, String(blob)], lease }
+  return { kind: 'blob' as const, account, path: [container, name], lease }
 }
 
 /** A blob that has only uncommitted blocks can be leased, too. */

@@ -1,15 +1,25 @@
 // Find Blobs by Tags in an account or in a container.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
-import { findBlob } from '../blob.ts'
+import { isBlobExpired } from '../blob.ts'
 import {
   getContainer,
   nameOfContainer,
   requireContainer,
+  type Container,
   type ContainerAddress,
   type ContainerName,
 } from '../container/container.ts'
 import { splitContainer, type TagConjunction } from '../../shared/tag-filter.ts'
-import { decodeFindMarker, findBlobsByTags, type FoundPage, type LoadTagged } from './tag-index.ts'
+import { blobKey } from '../keys.ts'
+import { nameOfBlob } from '../path/path-of.ts'
+import type { Blob } from '../record.ts'
+import {
+  decodeFindMarker,
+  findBlobsByTags,
+  type FoundPage,
+  type LoadedBlob,
+  type LoadTagged,
+} from './tag-index.ts'
 import { NO_TAGS } from '../../shared/tags.ts'
 
 type FindRequest = {
@@ -32,7 +42,7 @@ export function* findInAccount(
   if (name === undefined) return yield* findBlobsByTags(tx, find, loadTagged(tx, nowMs))
   const container = yield* getContainer(tx, { account, container: name })
   if (container === undefined) return NOTHING
-  return yield* findBlobsByTags(tx, { ...find, containerId: container.id }, loadTagged(tx, nowMs))
+  return yield* findIn(tx, container, find, loadTagged(tx, nowMs))
 }
 
 export function* findInContainer(
@@ -42,8 +52,31 @@ export function* findInContainer(
   nowMs: number,
 ): Step<FoundPage> {
   const { account } = address
-  const { id: containerId } = yield* requireContainer(tx, address)
-  return yield* findBlobsByTags(tx, { ...request, account, containerId }, loadTagged(tx, nowMs))
+  const container = yield* requireContainer(tx, address)
+  return yield* findIn(tx, container, { ...request, account }, loadTagged(tx, nowMs))
+}
+
+/** The paths of a hierarchical container are indexed with those of the other containers in its space. */
+function findIn(
+  tx: ReadTx,
+  { id, spaceId }: Container,
+  find: FindRequest & { readonly account: string },
+  load: LoadTagged,
+): Step<FoundPage> {
+  if (spaceId === undefined) return findBlobsByTags(tx, { ...find, containerId: id }, load)
+  return findBlobsByTags(tx, { ...find, containerId: spaceId }, (containerId, blob) =>
+    onlyOf(tx, id, load(containerId, blob)),
+  )
+}
+
+function* onlyOf(
+  tx: ReadTx,
+  id: number,
+  loading: Step<LoadedBlob | undefined>,
+): Step<LoadedBlob | undefined> {
+  const found = yield* loading
+  const container = found && (yield* nameOfContainer(tx, id))
+  return container?.name === found?.container ? found : undefined
 }
 
 /** The index stores ids of containers; each name is looked up once. */
@@ -57,11 +90,15 @@ function* taggedBlob(
   names: Map<number, ContainerName | undefined>,
   { containerId, blob }: { readonly containerId: number; readonly blob: string },
   nowMs: number,
-) {
+): Step<LoadedBlob | undefined> {
   if (!names.has(containerId)) names.set(containerId, yield* nameOfContainer(tx, containerId))
-  const found = names.get(containerId)
-  if (found === undefined) return undefined
-  const { account, name: container } = found
-  const { stored } = yield* findBlob(tx, { account, container, blob }, nowMs)
-  return stored && { container, tags: stored.blob.tags ?? NO_TAGS }
+  const record = yield* tx.getFields<Blob>(blobKey(containerId, blob))
+  if (record === undefined || isBlobExpired(record, nowMs)) return undefined
+  const tags = record.tags ?? NO_TAGS
+  if (record.path !== undefined) {
+    const found = yield* nameOfBlob(tx, containerId, blob)
+    return found && { container: found.container, name: found.blob, tags }
+  }
+  const container = names.get(containerId)?.name
+  return container === undefined ? undefined : { container, tags }
 }

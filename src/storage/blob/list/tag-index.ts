@@ -68,11 +68,11 @@ export type FoundPage = {
   readonly next: FindPosition | undefined
 }
 
-/** Loads the container's name and the blob's tags; undefined if either no longer exists. */
-export type LoadTagged = (
-  containerId: number,
-  blob: string,
-) => Step<{ readonly container: string; readonly tags: Tags } | undefined>
+/** Loads the names and the blob's tags; undefined if there is no such blob. */
+export type LoadTagged = (containerId: number, blob: string) => Step<LoadedBlob | undefined>
+
+/** `name`: if it isn't the one in the index. */
+export type LoadedBlob = Omit<FoundBlob, 'name'> & { readonly name?: string }
 
 const SCAN_COUNT_MAX = 10_000
 const BATCH_MAX = 1_000
@@ -124,7 +124,7 @@ function* findItem(
   if (find.containerId !== undefined && containerId !== find.containerId) return undefined
   const loaded = yield* load(containerId, blob)
   if (loaded === undefined || !matchesTags(find.where, loaded.tags)) return undefined
-  return { container: loaded.container, name: blob, tags: namedTags(find.where, loaded.tags) }
+  return { name: blob, ...loaded, tags: namedTags(find.where, loaded.tags) }
 }
 
 /** The tag that probably has the fewest entries: one with an equality, else a range, else an open range. */

@@ -47,6 +47,13 @@ export function uncommittedName(rootId: string, names: readonly string[]): strin
   return `${rootId}\0${names.join('\0')}`
 }
 
+/** Undefined: it is not the name of an uncommitted path. */
+export function splitUncommittedName(name: string) {
+  const at = name.indexOf('\0')
+  if (!name.startsWith('/') || at < 0) return undefined
+  return { rootId: name.slice(0, at), path: name.slice(at + 1).replaceAll('\0', '/') }
+}
+
 /** No two writes have the same stamp. `at` tells apart the paths that one write creates. */
 export function newPathId(stamp: number, at: number): string {
   return at === 0 ? stamp.toString(36) : `${stamp.toString(36)}.${at}`

@@ -22,6 +22,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   rest: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'control', 'http', 'query'],
   smb: ['memory', 'kv', 'node', 'extent', 'storage', 'auth', 'control'],
   start: ['memory', 'postgres', 'kv', 'node', 'extent', 'storage', 'auth', 'control', 'http'],
+  torture: ['start'],
   // run/ wires everything together; server.ts and program.ts are the entry points.
   run: [
     'memory',
@@ -39,7 +40,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'peer',
     'start',
   ],
-  '': ['storage', 'auth', 'control', 'node', 'http', 'start', 'run'],
+  '': ['storage', 'auth', 'control', 'node', 'http', 'start', 'run', 'torture'],
 }
 
 /** The only files that may import each library. */

@@ -8,6 +8,7 @@ import { helpText } from './help.ts'
 import { bytesFolder, isPostgresUrl, type Options } from './options.ts'
 import { connectHost, urlOf } from '../host.ts'
 import { usageError } from '../start-error.ts'
+import { decodeTorture, type TortureCommand } from './torture-command.ts'
 import { STEER_COMMANDS, type SteerCommand, type SteerName } from '../steer/names.ts'
 
 /** What listens on a port of its own. */
@@ -49,6 +50,7 @@ export type Command =
   | (DecodedOptions & { readonly kind: 'nodes'; readonly store: string; readonly asJson: boolean })
   | CopyCommand
   | (SteerCommand & { readonly kind: 'steer' })
+  | (TortureCommand & { readonly kind: 'torture' })
   | { readonly kind: 'print'; readonly text: string }
 
 export type CommandLine = {
@@ -75,6 +77,7 @@ export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command
   const decoded = decodeOptions({ flags: flags.settings, env, file })
   if (kind === 'start')
     return { kind, program, services: PROGRAMS[program], configPath, ...decoded }
+  if (kind === 'torture') return { kind, ...decodeTorture(flags, decoded.options, cwd) }
   if (isSteerName(kind)) return decodeSteer(kind, flags, decoded.options, cwd)
   if (kind !== 'nodes') return { kind, ...decoded }
   const { store } = decoded.options
@@ -91,7 +94,8 @@ function decodeSteer(
   cwd: string,
 ): Command {
   const fields = [...command].filter(([flag]) => STEER_FIELDS.has(flag))
-  const adminUrl = command.get('adminUrl') ?? urlOf('http', connectHost(adminHost), adminPort)
+  const adminUrl =
+    command.get('adminUrl')?.split('\n').at(-1) ?? urlOf('http', connectHost(adminHost), adminPort)
   if (!/^https?:\/\//.test(adminUrl) || !URL.canParse(adminUrl))
     throw usageError(`--adminUrl must be a URL such as http://127.0.0.1:10010, not ${adminUrl}`)
   return {
@@ -160,7 +164,7 @@ function isProgram(name: string): name is Program {
   return Object.hasOwn(PROGRAMS, name)
 }
 
-const KINDS = ['start', 'health', 'nodes', 'fsck', 'copy', ...STEER_COMMANDS] as const
+const KINDS = ['start', 'health', 'nodes', 'fsck', 'copy', 'torture', ...STEER_COMMANDS] as const
 
 type CommandKind = (typeof KINDS)[number]
 

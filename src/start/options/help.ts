@@ -41,6 +41,7 @@ function usageLines(program: string): readonly string[] {
     '  lazuli fsck --location FOLDER       check the data of a stopped server',
     '  lazuli fsck --store URL             check the data in a database, also while nodes use it',
     '  lazuli copy --from A --to B         copy a store: a folder to a database, back, or to another of its kind',
+    '  lazuli torture --url URL            run many clients against a server and check that all answers fit together',
     '',
     'Usage with a running server, whose admin port is that of the settings or --adminUrl:',
     '  lazuli journal                      show what happened to the last requests, and to whom they lost',

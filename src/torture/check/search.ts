@@ -58,7 +58,7 @@ function walk(
 ): Verdict {
   // prettier-ignore
   const taken = new Taken(calls)
-  const seen = new Set<string>()
+  const seen = new Seen()
   const path: Frame[] = []
   let state = from
   const advance = (frame: Frame): number | undefined => {
@@ -66,9 +66,7 @@ function walk(
       const after = frame.states[frame.next]
       frame.next += 1
       taken.take(frame.at)
-      const key = `${taken.key()} ${JSON.stringify(after)}`
-      if (!seen.has(key)) {
-        seen.add(key)
+      if (seen.isNew(`${taken.key()} ${JSON.stringify(after)}`, taken.others)) {
         path.push(frame)
         state = after
         return taken.first()
@@ -95,5 +93,17 @@ function walk(
       at = advance({ at, states, next: 0, before: state })
     }
     if (taken.isComplete && path.length >= depth && found(state)) return 'explained'
+  }
+}
+
+/** Where a search has been: what a state with some of the uncertain calls can't explain, it can't with more of them, either. */
+class Seen {
+  readonly #others = new Map<string, readonly bigint[]>()
+
+  isNew(key: string, others: bigint): boolean {
+    const known = this.#others.get(key) ?? []
+    if (known.some((each) => (each & ~others) === 0n)) return false
+    this.#others.set(key, [...known.filter((each) => (others & ~each) !== 0n), others])
+    return true
   }
 }

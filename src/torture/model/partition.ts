@@ -86,39 +86,33 @@ function changed(
   return after === WRONG ? WRONG : { ...state, [row]: after }
 }
 
-/** All operations see the partition as the earlier ones of the batch have left it. */
+/** All operations see the partition as the earlier ones of the batch have left it. The first that is refused, refuses it. */
 function batch(state: PartitionState, operation: Operation): readonly Outcome<PartitionState>[] {
   const { operations = [] } = operation
+  const refusals: Outcome<PartitionState>[] = []
   let views: readonly PartitionState[] = [state]
   for (const [at, each] of operations.entries()) {
     const outcomes = views.flatMap((view) => change(view, each))
+    // Several outcomes are possible where an ETag is not known.
     const refused = outcomes.filter(({ status }) => status >= 400)
-    if (refused.length === outcomes.length) return refused.map((outcome) => refusedBatch(state, outcome, at)) // prettier-ignore
+    refusals.push(...refused.map((outcome) => refusedBatch(state, outcome, at)))
+    if (refused.length === outcomes.length) return refusals
     views = outcomes.flatMap(({ status, next }) => {
       const after = status < 400 ? next(undefined) : WRONG
       return after === WRONG ? [] : [after]
     })
   }
-  return [
-    ...operations.flatMap((each, at) => maybeRefused(state, each, at)),
-    { status: 202, next: (answer) => batched(state, operations, answer) },
-  ]
+  const next = (answer: Answer | undefined) => batched(state, operations, answer)
+  return [...refusals, { status: 202, next }]
 }
 
 function refusedBatch(
   state: PartitionState,
   { status, code }: Outcome<PartitionState>,
   at: number,
-) {
-  // prettier-ignore
+): Outcome<PartitionState> {
   const next = (answer: Answer | undefined) => (tells(answer, { failed: at }) ? state : WRONG)
-  return { status, ...(code !== undefined && { code }), next } as const
-}
-
-/** The ETag of an entity that is not known may have refused an operation. */
-function maybeRefused(state: PartitionState, operation: Operation, at: number) {
-  const refused = change(state, operation).filter(({ status }) => status >= 400)
-  return refused.map((outcome) => refusedBatch(state, outcome, at))
+  return { status, ...(code !== undefined && { code }), next }
 }
 
 function batched(

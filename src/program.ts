@@ -111,6 +111,12 @@ async function main(): Promise<number> {
       await runSteer(command, { print: printLines, signal: unread.signal })
       return 0
     }
+    case 'torture': {
+      const { runTorture } = await import('./torture/command.ts')
+      const stopping = new AbortController()
+      process.once('SIGINT', () => stopping.abort())
+      return runTorture(command, { print: printLines, signal: stopping.signal })
+    }
     case 'start':
       await start(command)
       return 0

@@ -35,6 +35,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'console',
   ],
+  torture: ['start'],
   // run/ wires everything together; server.ts and program.ts are the entry points.
   run: [
     'memory',
@@ -52,7 +53,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'peer',
     'start',
   ],
-  '': ['storage', 'auth', 'control', 'node', 'http', 'start', 'run'],
+  '': ['storage', 'auth', 'control', 'node', 'http', 'start', 'run', 'torture'],
 }
 
 /** The only files that may import each library. */

@@ -10,6 +10,7 @@ import { findAdmin } from '../admin/find-admin.ts'
 import { isProgram, servicesOf, type Program, type ServiceName } from './services.ts'
 import { usageError } from '../start-error.ts'
 import { locationPath } from '../store/location.ts'
+import { decodeTorture, type TortureCommand } from './torture-command.ts'
 import { STEER_COMMANDS, type SteerCommand, type SteerName } from '../steer/names.ts'
 
 export type StartCommand = DecodedOptions & {
@@ -60,6 +61,7 @@ export type Command =
   | BackupCommand
   | RestoreCommand
   | (SteerCommand & { readonly kind: 'steer' })
+  | (TortureCommand & { readonly kind: 'torture' })
   | { readonly kind: 'print'; readonly text: string }
 
 export type CommandLine = {
@@ -92,6 +94,7 @@ export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command
       configPath,
       ...decoded,
     }
+  if (kind === 'torture') return { kind, ...decodeTorture(flags, decoded, cwd) }
   if (isSteerName(kind)) return decodeSteer(kind, flags, decoded, cwd)
   if (kind === 'backup') return decodeBackup(flags, decoded, cwd)
   if (kind === 'restore') return decodeRestore(flags, decoded.options, cwd)
@@ -125,7 +128,7 @@ function decodeSteer(
 }
 
 function decodeAdminUrl(command: Flags['command'], decoded: DecodedOptions, cwd: string): string {
-  const adminUrl = command.get('adminUrl') ?? findAdmin(decoded, cwd).url
+  const adminUrl = command.get('adminUrl')?.split('\n').at(-1) ?? findAdmin(decoded, cwd).url
   if (!/^https?:\/\//.test(adminUrl) || !URL.canParse(adminUrl))
     throw usageError(`--adminUrl must be a URL such as http://127.0.0.1:10010, not ${adminUrl}`)
   return adminUrl
@@ -228,6 +231,7 @@ const KINDS = [
   'copy',
   'backup',
   'restore',
+  'torture',
   ...STEER_COMMANDS,
 ] as const
 

@@ -5,6 +5,7 @@ import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from './opti
 import { nearestName } from './nearest.ts'
 import { usageError } from '../start-error.ts'
 import { STEER_COMMANDS } from '../steer/names.ts'
+import { REPEATED_FLAGS } from './torture-flags.ts'
 
 /** Flags that are not settings: lazuli.json can not contain them. */
 export const COMMAND_FLAGS = {
@@ -21,7 +22,7 @@ export const COMMAND_FLAGS = {
   },
   adminUrl: {
     placeholder: 'URL',
-    of: ['backup', ...STEER_COMMANDS],
+    of: ['backup', 'torture', ...STEER_COMMANDS],
     help: 'journal, leases …: the admin port of the server (default that of the settings)',
   },
   verify: {
@@ -74,6 +75,57 @@ export const COMMAND_FLAGS = {
     of: ['copy'],
     help: 'copy: the --bytes of the nodes that will use --to (default postgres)',
   },
+  url: {
+    placeholder: 'URL',
+    of: ['torture'],
+    help: 'torture: the Blob service of a server with the default account; several flags are several nodes',
+  },
+  connectionString: {
+    placeholder: 'TEXT',
+    of: ['torture'],
+    help: 'torture: a server of any kind; several flags are several nodes',
+  },
+  seed: {
+    placeholder: 'NUMBER',
+    of: ['torture'],
+    help: 'torture: chooses what clients do (default a new one)',
+  },
+  clients: {
+    placeholder: 'COUNT',
+    of: ['torture'],
+    help: 'torture: at the same time (default 16)',
+  },
+  seconds: {
+    placeholder: 'COUNT',
+    of: ['torture'],
+    help: 'torture: how long clients work (default 10)',
+  },
+  operations: {
+    placeholder: 'COUNT',
+    of: ['torture'],
+    help: 'torture: how many operations they do, instead of or besides --seconds',
+  },
+  services: {
+    placeholder: 'LIST',
+    of: ['torture'],
+    help: 'torture: some of blob,queue,table,file (default all)',
+  },
+  slackMs: {
+    placeholder: 'MS',
+    of: ['torture'],
+    help: 'torture: how far the clocks of servers may be apart from this one (default 250)',
+  },
+  faults: {
+    placeholder: undefined,
+    of: ['torture'],
+    help: 'torture: requests fail, by the admin port; --adminUrl may be given for each node',
+  },
+  history: { placeholder: 'FILE', of: ['torture'], help: 'torture: write all calls to this file' },
+  check: {
+    placeholder: 'FILE',
+    of: ['torture'],
+    help: 'torture: decide about such a file, without a server',
+  },
 } as const
 
 export type CommandFlag = keyof typeof COMMAND_FLAGS
@@ -102,15 +154,18 @@ export function decodeFlags(args: readonly string[]): Flags {
     if (token.kind === 'positional') words.push(token.value)
     if (token.kind === 'option') {
       const [text, before] = [decodeFlag(token), values.get(token.name)]
-      values.set(
-        token.name,
-        before !== undefined && isList(token.name) ? `${before},${text}` : text,
-      )
+      values.set(token.name, before === undefined ? text : joined(token.name, before, text))
     }
   }
   const settings = new Map([...values].flatMap(([k, v]) => (isSettingName(k) ? [[k, v]] : [])))
   const command = new Map([...values].flatMap(([k, v]) => (isCommandFlag(k) ? [[k, v]] : [])))
   return { words, settings, command }
+}
+
+/** The last one wins, except for lists. */
+function joined(name: string, before: string, text: string): string {
+  if (REPEATED_FLAGS.has(name)) return `${before}\n${text}`
+  return isList(name) ? `${before},${text}` : text
 }
 
 function isList(name: string): boolean {

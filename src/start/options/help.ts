@@ -44,6 +44,7 @@ function usageLines(program: string): readonly string[] {
     '  lazuli copy --from A --to B         copy a store: a folder to a database, back, or to another of its kind',
     '  lazuli backup PLACE                 back up the data folder to a folder or a .tar file, also while its server runs',
     '  lazuli restore PLACE                restore a backup to --location or --store',
+    '  lazuli torture --url URL            run many clients against a server and check that all answers fit together',
     '',
     'Usage with a running server, whose admin port is that of the settings or --adminUrl:',
     '  lazuli journal                      show what happened to the last requests, and to whom they lost',

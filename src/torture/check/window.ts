@@ -1,0 +1,100 @@
+// The smallest part of an object's history that still can't be explained: the shortest beginning that fails, from the last moment at
+// which nothing was under way, with only the calls whose answers matter.
+import type { Call } from '../history/call.ts'
+import type { Model, State } from '../model/model.ts'
+import { explain, statesAfterAll, type Effort } from './search.ts'
+
+export type Window = {
+  /** The states in which the object may have been before. */
+  readonly from: readonly State[]
+  /** No order of these explains their answers; by their beginning. */
+  readonly calls: readonly Call[]
+  /** Calls at the same time whose answers don't matter: they may have happened or not. */
+  readonly otherCount: number
+}
+
+const EFFORT_EACH = 100_000
+const STATES_MAX = 32
+const CUTS_MAX = 12
+const TRIES_MAX = 400
+
+export function smallestWindow(model: Model, calls: readonly Call[]): Window {
+  const first = shortestBeginning(model, calls)
+  const { from, rest } = latestStart(model, first)
+  const kept = withoutIdle(model, from, rest)
+  const isTold = (call: Call) => call.answer !== undefined
+  return { from, calls: kept.filter(isTold), otherCount: kept.filter((each) => !isTold(each)).length }
+} // prettier-ignore
+
+function fails(model: Model, from: readonly State[], calls: readonly Call[]): boolean {
+  const effort: Effort = { left: EFFORT_EACH }
+  return explain({ model, calls, from, effort }) === 'unexplained'
+}
+
+/** The calls that began before the first answer that nothing explains; those that ended later have no answer yet. */
+function shortestBeginning(model: Model, calls: readonly Call[]): readonly Call[] {
+  const ends = calls.filter(isAnswered).map(({ ended }) => ended).sort((a, b) => a - b) // prettier-ignore
+  let [low, high] = [0, ends.length - 1]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (fails(model, [model.initial], until(calls, ends[middle] ?? 0))) high = middle
+    else low = middle + 1
+  }
+  return until(calls, ends[low] ?? 0)
+}
+
+function isAnswered({ answer }: Call): boolean {
+  return answer !== undefined
+}
+
+function until(calls: readonly Call[], end: number): readonly Call[] {
+  return calls
+    .filter(({ began }) => began <= end)
+    .map((call) => (call.ended <= end ? call : unanswered(call)))
+}
+
+function unanswered(call: Call): Call {
+  const { answer: _answer, ...rest } = call
+  return rest
+}
+
+type Start = { readonly from: readonly State[]; readonly rest: readonly Call[] }
+
+/** Nothing that was answered was under way then. What was not answered before may still happen. */
+function latestStart(model: Model, calls: readonly Call[]): Start {
+  const whole: Start = { from: [model.initial], rest: calls }
+  for (const at of cutsOf(calls).reverse().slice(0, CUTS_MAX)) {
+    const before = calls.filter(({ began }) => began < at)
+    const rest = calls.filter((call) => call.began >= at || !isAnswered(call))
+    const effort: Effort = { left: EFFORT_EACH }
+    const search = { model, calls: before, from: [model.initial], effort }
+    const from = statesAfterAll(search, STATES_MAX)
+    if (from !== undefined && fails(model, from, rest)) return { from, rest }
+  }
+  return whole
+}
+
+function cutsOf(calls: readonly Call[]): number[] {
+  const cuts: number[] = []
+  let end = -Infinity
+  for (const call of calls.filter(isAnswered).sort((a, b) => a.began - b.began)) {
+    if (call.began > end) cuts.push(call.began)
+    end = Math.max(end, call.ended)
+  }
+  return cuts
+}
+
+/**
+ * Leaves out reads, and the answers of writes, as long as the rest still fails. A write itself stays: without it, another answer
+ * might lack what explains it.
+ */
+function withoutIdle(model: Model, from: readonly State[], calls: readonly Call[]) {
+  let kept = calls.filter((call) => isAnswered(call) || !model.reads.has(call.operation.name))
+  const answered = kept.filter(isAnswered).sort((a, b) => b.ended - a.ended)
+  for (const call of answered.slice(0, TRIES_MAX)) {
+    const rest = kept.filter((each) => each !== call)
+    const fewer = model.reads.has(call.operation.name) ? rest : [...rest, unanswered(call)]
+    if (fails(model, from, fewer)) kept = fewer
+  }
+  return kept.sort((a, b) => a.began - b.began)
+}

@@ -1,0 +1,55 @@
+// Which servers a run is about: connection strings, or URLs of Blob services.
+import { usageError } from '../../start/start-error.ts'
+import type { Endpoints } from './connection.ts'
+import { SERVICES, type Service } from './kind.ts'
+
+/** The well-known account of development; public by design. */
+const ACCOUNT = 'devstoreaccount1'
+const KEY =
+  'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
+
+const FIELDS: Readonly<Record<Service, string>> = {
+  blob: 'BlobEndpoint',
+  queue: 'QueueEndpoint',
+  table: 'TableEndpoint',
+  file: 'FileEndpoint',
+}
+
+export function endpointsOf(connectionString: string): Endpoints {
+  const fields = new Map(
+    connectionString
+      .split(';')
+      .filter((part) => part.includes('='))
+      .map((part) => {
+        const at = part.indexOf('=')
+        return [part.slice(0, at).trim(), part.slice(at + 1).trim()] as const
+      }),
+  )
+  if (fields.get('UseDevelopmentStorage') === 'true') return endpointsAt('http://127.0.0.1:10000')
+  const [account, key] = [fields.get('AccountName'), fields.get('AccountKey')]
+  if (account === undefined || key === undefined)
+    throw usageError('--connectionString must have AccountName, AccountKey and endpoints')
+  const urls = SERVICES.flatMap((service) => {
+    const url = fields.get(FIELDS[service])
+    return url === undefined ? [] : [[service, checkedUrl(url, '--connectionString')] as const]
+  })
+  if (urls.length === 0)
+    throw usageError('--connectionString has none of BlobEndpoint, QueueEndpoint, TableEndpoint and FileEndpoint') // prettier-ignore
+  return { account, key, urls: Object.fromEntries(urls) }
+}
+
+/** The Blob service is there; the other services are at the next ports, as by default. */
+export function endpointsAt(text: string): Endpoints {
+  const url = new URL(checkedUrl(text, '--url'))
+  const first = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  const urls = SERVICES.map((service, at) => {
+    return [service, `${url.protocol}//${url.hostname}:${first + at}/${ACCOUNT}`] as const
+  })
+  return { account: ACCOUNT, key: KEY, urls: Object.fromEntries(urls) }
+}
+
+function checkedUrl(text: string, flag: string): string {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text))
+    throw usageError(`${flag} must have URLs such as http://127.0.0.1:10000, not ${text}`)
+  return text.replace(/\/+$/, '')
+}

@@ -1,0 +1,84 @@
+// The steps of clients: which object a step works on and what it does there depend on the seed, the client, the number of the step
+// and what the client has been answered so far.
+import type { Operation } from '../history/call.ts'
+import { APPEND_BLOB, BLOCK_BLOB, CONTAINER } from './blob.ts'
+import { DIRECTORY } from './file.ts'
+import { emptyMemory, type Kind, type Memory, type Place, type Send, type Service } from './kind.ts'
+import { QUEUE } from './queue.ts'
+import { Random } from './random.ts'
+import type { Recorder } from './recorder.ts'
+import { PARTITION } from './table.ts'
+
+const KINDS: readonly Kind[] = [BLOCK_BLOB, APPEND_BLOB, CONTAINER, QUEUE, PARTITION, DIRECTORY]
+
+/** Many clients for each object, so that they meet. */
+const CLIENTS_PER_OBJECT = 5
+
+export type Target = { readonly kind: Kind; readonly name: string }
+
+export type Terms = {
+  readonly seed: number
+  readonly clients: number
+  readonly services: readonly Service[]
+  /** Names everything that is created. */
+  readonly run: string
+}
+
+export function targetsOf({
+  clients,
+  services,
+}: Pick<Terms, 'clients' | 'services'>): readonly Target[] {
+  // prettier-ignore
+  const count = Math.max(1, Math.round(clients / CLIENTS_PER_OBJECT))
+  return KINDS.filter(({ service }) => services.includes(service)).flatMap((kind) =>
+    Array.from({ length: count }, (_, at) => ({ kind, name: `${kind.name}${at}` })),
+  )
+}
+
+export class Client {
+  readonly #number: number
+  readonly #terms: Terms
+  readonly #targets: readonly Target[]
+  readonly #memories = new Map<string, Memory>()
+  readonly #recorder: Recorder
+
+  constructor(number: number, terms: Terms, recorder: Recorder) {
+    this.#number = number
+    this.#terms = terms
+    this.#targets = targetsOf(terms)
+    this.#recorder = recorder
+  }
+
+  /** Returns whether it was answered. */
+  async step(step: number, send: Send, endpoint: (service: Service) => string): Promise<boolean> {
+    // prettier-ignore
+    const { seed, run } = this.#terms
+    const random = new Random(seed, this.#number, step)
+    const { kind, name } = random.pick(this.#targets)
+    const memory = this.#memoryOf(name)
+    let valueCount = 0
+    const newValue = (lengthBytes = 16): string => {
+      valueCount += 1
+      return `${this.#number}.${step}.${valueCount}.${lengthBytes}`
+    }
+    const operation = kind.choose({ random, memory, newValue })
+    const place: Place = { run, name, endpoint: endpoint(kind.service) }
+    return this.#call(kind, place, operation, send)
+  }
+
+  async #call(kind: Kind, place: Place, operation: Operation, send: Send): Promise<boolean> {
+    const object = `${kind.name}/${place.name}`
+    const answer = await this.#recorder.record(this.#number, object, operation, () =>
+      kind.send(send, place, operation),
+    )
+    if (answer === undefined) return false
+    kind.remember?.(this.#memoryOf(place.name), operation, answer)
+    return true
+  }
+
+  #memoryOf(name: string): Memory {
+    const memory = this.#memories.get(name) ?? emptyMemory()
+    this.#memories.set(name, memory)
+    return memory
+  }
+}

@@ -58,12 +58,14 @@ async function askTable(
   return answer
 }
 
-/** Every byte depends on the version; some lengths fit into a record, some need an extent. */
-function contentOf(
-  name: string,
-  version: number,
-  lengthBytes = version % 3 === 0 ? 40_000 : 900,
-): Buffer {
+/** Some fit into a record, some need an extent, and the longest bypass the page cache. */
+function lengthOf(version: number): number {
+  if (version % 7 === 0) return 300_000
+  return version % 3 === 0 ? 40_000 : 900
+}
+
+/** Every byte depends on the version. */
+function contentOf(name: string, version: number, lengthBytes = lengthOf(version)): Buffer {
   return Buffer.alloc(lengthBytes, createHash('sha256').update(`${name} ${version}`).digest())
 }
 

@@ -131,6 +131,21 @@ test('the keep-alive time follows the setting and is in the response', async (t)
   assert.equal(answer.headers['keep-alive'], 'timeout=7')
 })
 
+test('a client that leaves in the middle of its second body is not waited for', async (t) => {
+  const { gate, port } = await startGated(t)
+  const socket = await BareSocket.open(port)
+  const second = `PUT /${ACCOUNT}/?comp=sink HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nhalf`
+  socket.send(get('wait') + second)
+  socket.finish()
+  await gate.entered(1)
+  // By the time a later client is answered, the end of this one has arrived.
+  assert.equal((await askBare(port, get('quick')))?.text, 'quick')
+  gate.open()
+  assert.equal((await socket.answer())?.text, 'done')
+  assert.equal(await socket.rest(), '')
+  assert.deepEqual(gate.sunk, [])
+})
+
 test('an idle connection is closed', async (t) => {
   const { port } = await startGated(t, { keepAliveMs: 1 })
   const socket = await BareSocket.open(port)

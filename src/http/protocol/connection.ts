@@ -264,6 +264,8 @@ export class HttpConnection implements BodySource, MemoryHolder, ExchangeLine {
     this.#bodyUntilMs = performance.now() + allowedMs
     const { length, bytes } = this.#held
     if (length > 0) this.#held.consume(length - this.#takeBody(bytes).length)
+    // The client finished sending while an earlier request was running.
+    if (this.#peerEnded && this.#bodyBytesLeft > 0) this.#body?.fail()
   }
 
   whenGone(listener: () => void): void {

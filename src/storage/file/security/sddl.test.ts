@@ -50,6 +50,7 @@ const SAME = [
   'D:(A;;CCDCLCSWRPWPDTLOCRSDRCWDWO;;;CO)', 'D:(A;;0x1301bf;;;AU)', 'D:(A;;KA;;;BA)', 'D:(A;;0xffffffff;;;BA)',
   'D:(A;;FR;;;BA)(A;;FW;;;BA)(A;;FX;;;BA)(A;;KR;;;BA)(A;;KW;;;BA)', 'S:AI(AU;SAFA;FA;;;WD)', 'S:(ML;;NWNRNX;;;HI)',
   'S:(SP;;;;;S-1-17-1)', 'D:(A;;FA;;;S-1-5)S:ARAI', 'D:(A;;FA;;;S-1-0xffffffffffff)',
+  'O:S-1-0x00013196f820-5G:S-1-0xffffffffffffD:',
   'D:(OA;CI;RP;4c164200-20c0-11d0-a768-00aa006e0529;bf967aba-0de6-11d0-a285-00aa003049e2;RU)',
   'D:(OD;;RP;;bf967aba-0de6-11d0-a285-00aa003049e2;RU)(OA;;RP;;;RU)',
 ]

@@ -39,7 +39,7 @@ export function parseDescriptorText(text: string): SecurityDescriptor {
 }
 
 const PART =
-  /([OGDS]):(S-1-(?:\d+|0x[\da-f]{1,12})(?:-\d+)*|[A-Z]{2}(?=$|[OGDS]:)|(?:NO_ACCESS_CONTROL|P|A[IR])*(?:\([^()]*\))*)/iy
+  /([OGDS]):(S-1-(?:0x[\da-f]{1,12}|\d+)(?:-\d+)*|[A-Z]{2}(?=$|[OGDS]:)|(?:NO_ACCESS_CONTROL|P|A[IR])*(?:\([^()]*\))*)/iy
 
 function splitParts(text: string): ReadonlyMap<string, string> {
   const parts = new Map<string, string>()

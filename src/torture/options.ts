@@ -29,7 +29,7 @@ const SLACK_MS = { otherwise: 250, min: 0, max: 60_000 }
 
 /** Without a seed, `newSeed` is used. */
 export function tortureOptions(
-  { texts, cwd, adminUrls, token }: TortureCommand,
+  { texts, services, cwd, adminUrls, token }: TortureCommand,
   newSeed: number,
 ): TortureOptions {
   // prettier-ignore
@@ -44,7 +44,7 @@ export function tortureOptions(
   const hasSeconds = texts.has('seconds') || !texts.has('operations')
   return {
     servers,
-    services: texts.has('services') ? chosen(texts.get('services') ?? '', all) : all,
+    services: services === undefined ? all : chosen(services, all),
     seed: count(texts, 'seed', { otherwise: newSeed, min: 0, max: SEED_END }),
     clients: count(texts, 'clients', CLIENTS),
     ...operations,
@@ -69,8 +69,8 @@ function count(texts: TortureCommand['texts'], name: string, { otherwise, min, m
   throw usageError(`--${name} must be a whole number from ${min} to ${max}, not ${text}`)
 }
 
-function chosen(text: string, all: readonly Service[]): readonly Service[] {
-  return text.split(',').map((name) => {
+function chosen(names: readonly string[], all: readonly Service[]): readonly Service[] {
+  return names.map((name) => {
     const service = SERVICES.find((each) => each === name)
     if (service === undefined) throw usageError(`--services must be some of ${SERVICES.join(', ')}, not ${name}`) // prettier-ignore
     if (!all.includes(service)) throw usageError(`there is no URL of the ${service} service`)

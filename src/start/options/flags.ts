@@ -105,11 +105,6 @@ export const COMMAND_FLAGS = {
     of: ['torture'],
     help: 'torture: how many operations they do, instead of or besides --seconds',
   },
-  services: {
-    placeholder: 'LIST',
-    of: ['torture'],
-    help: 'torture: some of blob,queue,table,file (default all)',
-  },
   slackMs: {
     placeholder: 'MS',
     of: ['torture'],

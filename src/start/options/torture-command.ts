@@ -3,12 +3,15 @@ import { findAdmin } from '../admin/find-admin.ts'
 import { usageError } from '../start-error.ts'
 import type { Flags, CommandFlag } from './flags.ts'
 import type { DecodedOptions } from './decode-options.ts'
+import type { ServiceName } from './services.ts'
 
 export type TortureCommand = {
   /** The flags of this command. */
   readonly texts: ReadonlyMap<string, string>
   /** A history to decide about, instead of a run. */
   readonly checkPath: string | undefined
+  /** The value of --services. */
+  readonly services: readonly ServiceName[] | undefined
   readonly adminUrls: readonly string[]
   readonly token: string | undefined
   readonly cwd: string
@@ -27,5 +30,6 @@ export function decodeTorture(
   const adminUrls = command.get('adminUrl')?.split('\n') ?? [findAdmin(decoded, cwd).url]
   if (command.has('adminUrl') && !command.has('faults'))
     throw usageError('lazuli torture uses --adminUrl only with --faults')
-  return { texts: new Map(given), checkPath, adminUrls, token: decoded.options.controlToken, cwd }
+  const { services, controlToken: token } = decoded.options
+  return { texts: new Map(given), checkPath, services, adminUrls, token, cwd }
 }

@@ -210,7 +210,7 @@ const REFUSED: readonly [Line, RegExp][] = [
     { args: '--nodePort 1' },
     /^--nodeHost, --nodePort and --nodeName can only be used with --store$/,
   ],
-  [{ args: '--services blob,dfs' }, /^--services must be a comma-separated list of blob, queue, /],
+  [{ args: '--services blob,nfs' }, /^--services must be a comma-separated list of blob, queue, /],
   [
     { program: 'azurite-queue', args: '--services blob' },
     /^--services: azurite-queue offers only queue, not blob$/,

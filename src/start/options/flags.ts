@@ -78,7 +78,7 @@ export const COMMAND_FLAGS = {
   url: {
     placeholder: 'URL',
     of: ['torture'],
-    help: 'torture: the Blob service of a server with the default account; several flags are several nodes',
+    help: 'torture: the Blob service of a server or, repeated, of its nodes (default account)',
   },
   connectionString: {
     placeholder: 'TEXT',

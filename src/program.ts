@@ -20,7 +20,12 @@ import {
   memoryLine,
   startingLine,
 } from './start/log/banner.ts'
-import { decodeCommand, type CopyCommand, type StartCommand } from './start/options/command.ts'
+import {
+  decodeCommand,
+  type CopyCommand,
+  type ImportCommand,
+  type StartCommand,
+} from './start/options/command.ts'
 import { findAdmin } from './start/admin/find-admin.ts'
 import { checkHealth } from './start/admin/health.ts'
 import { movedPorts } from './start/log/moved-ports.ts'
@@ -93,6 +98,8 @@ async function main(): Promise<number> {
       printLines(await copy(command))
       return 0
     }
+    case 'import':
+      return importData(command)
     case 'steer': {
       const { runSteer } = await import('./start/steer/run.ts')
       const unread = new AbortController()
@@ -115,20 +122,55 @@ async function fsck({ store: url, bytes, location }: Options): Promise<Fsck> {
   return checkLocation(locationPath(location, process.cwd()), process.pid)
 }
 
+/** 1 if something was left out. */
+async function importData({ options, from }: ImportCommand): Promise<number> {
+  const { importLines, runImport } = await import('./run/azurite/command.ts')
+  const location = locationPath(options.location, process.cwd())
+  const given = { from, location, services: options.services }
+  const log = await openLog({ options, stdout: process.stderr, clock: Date.now })
+  const imported = await runImport(given, { log, progress: await openProgress() })
+  await log.close()
+  printLines(importLines(given, imported))
+  return imported.leftOut.length === 0 ? 0 : 1
+}
+
+/** Azurite's data in the place where it would look for it, at the first start there. */
+async function importAtStart(
+  { options, program }: StartCommand,
+  location: string,
+  log: Log,
+): Promise<void> {
+  const { pendingImport } = await import('./run/azurite/pending.ts')
+  const ownLocation = program === 'lazuli' ? undefined : process.cwd()
+  const azuriteLocation = options.location === undefined ? ownLocation : location
+  const from = pendingImport({ location, azuriteLocation })
+  if (from === undefined) return
+  const { importLines, runImport } = await import('./run/azurite/command.ts')
+  log.say(`importing the data of Azurite from ${from} …`)
+  const pending = { from, location, services: undefined }
+  const imported = await runImport(pending, { log, progress: await openProgress() })
+  for (const line of importLines(pending, imported)) log.say(line)
+}
+
+async function openProgress() {
+  const { progressOf } = await import('./start/copy/progress.ts')
+  const { stderr } = process
+  return progressOf({
+    isTerminal: stderr.isTTY,
+    write: (text) => stderr.write(text),
+    nowMs: () => performance.now(),
+  })
+}
+
 async function copy(command: CopyCommand): Promise<readonly string[]> {
   const { runCopy } = await import('./start/copy/command.ts')
-  const { progressOf } = await import('./start/copy/progress.ts')
-  const { env, pid, stderr } = process
+  const { env, pid } = process
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // A second one ends the process at once.
     process.once(signal, () => stopping.abort())
   }
-  const progress = progressOf({
-    isTerminal: stderr.isTTY,
-    write: (text) => stderr.write(text),
-    nowMs: () => performance.now(),
-  })
+  const progress = await openProgress()
   return runCopy(command, { env, pid, progress, signal: stopping.signal })
 }
 
@@ -157,6 +199,7 @@ async function start(command: StartCommand): Promise<void> {
     ? extentMemoryLimitBytes(options, memoryBytes())
     : undefined
   await checkAdminPort(adminPlace(command))
+  if (location !== undefined) await importAtStart(command, location, log)
   let ready = false
   const membership = await join(command, accounts, smbUsers, log)
   const clock = membership?.clock ?? Date.now

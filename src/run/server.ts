@@ -23,6 +23,7 @@ import { serverGauges } from './gauges.ts'
 import { lazyHeld } from './held.ts'
 import { sweepEvery, type Sweeping } from './sweeping.ts'
 import { lazySeed, seedStart } from './seed/lazy-seed.ts'
+import type { OwnWorld } from './seed/own-client.ts'
 import type { Seed } from './seed/seed-form.ts'
 import { runCopySources } from './copy-sources.ts'
 import { fileSource, type SourceFiles } from '../rest/file/copy/source.ts'
@@ -68,10 +69,18 @@ export type RunSettings = {
   readonly after?: FileService['after']
   /** What an empty store begins with; by default, `options.seed`. */
   readonly seed?: Seed
+  /** Fills the store before the ports open: an import. */
+  readonly fill?: (world: FillWorld) => Promise<void>
   /** Set if this server is a fork; `location` is then undefined, and there is no seed. */
   readonly fork?: ForkStart
   /** Set if this server is a node of a cluster; `location` is then not used. */
   readonly membership?: Membership
+}
+
+/** What an import needs of the server whose store it fills. */
+export type FillWorld = OwnWorld & {
+  readonly store: Store
+  readonly reset: ResetApi['reset']
 }
 
 /** What a fork begins with. The server that runs with it closes the store. */
@@ -233,6 +242,13 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
       accounts: settings.accounts,
       kv: store.kv,
       wallClock: settings.wallClock ?? Date.now,
+    })
+    await settings.fill?.({
+      handlers,
+      accounts: settings.accounts,
+      wallClock: settings.wallClock ?? Date.now,
+      store,
+      reset,
     })
     const seed = settings.seed ?? options.seed
     if (seed !== undefined) await seedStart(seeding, seed, reset, log)

@@ -29,7 +29,14 @@ export type CopyCommand = {
 export type StoreName =
   { readonly folder: string } | { readonly url: string; readonly bytesFolder: string | undefined }
 
+/** `lazuli import azurite DIR` */
+export type ImportCommand = DecodedOptions & {
+  readonly kind: 'import'
+  readonly from: string
+}
+
 export type Command =
+  | ImportCommand
   | StartCommand
   | (DecodedOptions & { readonly kind: 'health' })
   | (DecodedOptions & { readonly kind: 'fsck' })
@@ -69,6 +76,7 @@ export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command
       ...decoded,
     }
   if (isSteerName(kind)) return decodeSteer(kind, flags, decoded, cwd)
+  if (kind === 'import') return decodeImport(flags, decoded, cwd)
   if (kind !== 'nodes') return { kind, ...decoded }
   const { store } = decoded.options
   if (store === undefined)
@@ -120,6 +128,17 @@ function decodeCopy(flags: Flags, cwd: string): CopyCommand {
   return { kind: 'copy', from: decodeStore(flags, 'from', cwd), to: decodeStore(flags, 'to', cwd) }
 }
 
+function decodeImport({ words }: Flags, decoded: DecodedOptions, cwd: string): ImportCommand {
+  const [, format, from, more] = words
+  if (format !== 'azurite' || from === undefined || more !== undefined)
+    throw usageError('the command is lazuli import azurite FOLDER [--location FOLDER]')
+  const { store, inMemoryPersistence } = decoded.options
+  if (store !== undefined)
+    throw usageError('import into a folder (--location), then move it with lazuli copy --to postgres://…') // prettier-ignore
+  if (inMemoryPersistence) throw usageError('an import into memory would be lost; use --location')
+  return { kind: 'import', from: resolve(cwd, from), ...decoded }
+}
+
 function decodeStore({ command }: Flags, flag: 'from' | 'to', cwd: string): StoreName {
   const bytesFlag = `${flag}Bytes` as const
   const [text, bytes] = [command.get(flag), command.get(bytesFlag)]
@@ -149,7 +168,7 @@ export function programOf(path: string): Program {
   return isProgram(name) ? name : 'lazuli'
 }
 
-const KINDS = ['start', 'health', 'nodes', 'fsck', 'copy', ...STEER_COMMANDS] as const
+const KINDS = ['start', 'health', 'nodes', 'fsck', 'copy', 'import', ...STEER_COMMANDS] as const
 
 type CommandKind = (typeof KINDS)[number]
 
@@ -158,7 +177,7 @@ function decodeKind(program: Program, words: readonly string[]): CommandKind {
   const known = program === 'lazuli' ? KINDS : (['start'] as const)
   const kind = known.find((each) => each === word)
   if (kind === undefined) throw usageError(`unknown command ${word}; expected ${known.join(', ')}`)
-  if (more !== undefined && !isSteerName(kind))
+  if (more !== undefined && kind !== 'import' && !isSteerName(kind))
     throw usageError(`unexpected argument ${more}; see --help`)
   return kind
 }

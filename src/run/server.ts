@@ -25,6 +25,7 @@ import { sweepEvery, type Sweeping } from './sweeping.ts'
 import { lazySeed, seedStart } from './seed/lazy-seed.ts'
 import type { OwnWorld } from './seed/own-client.ts'
 import type { Seed } from './seed/seed-form.ts'
+import { prepareAccounts } from './prepare.ts'
 import { runCopySources } from './copy-sources.ts'
 import { fileSource, type SourceFiles } from '../rest/file/copy/source.ts'
 import type { FileService } from '../rest/file/service.ts'
@@ -252,6 +253,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     })
     const seed = settings.seed ?? options.seed
     if (seed !== undefined) await seedStart(seeding, seed, reset, log)
+    await prepareAccounts(store, settings.accounts.names(), options)
     for (const service of services) {
       if (service === 'web') continue
       const place = placeOf(service, options)

@@ -60,7 +60,7 @@ function copyOfAzurite(): string {
 /** Names and bytes of Azurite's files. */
 function filesOf(folder: string): readonly string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
-  const files = names.filter((entry) => entry.isFile() && /^__/.test(entry.parentPath.slice(folder.length + 1) || entry.name)) // prettier-ignore
+  const files = names.filter((entry) => entry.isFile() && (entry.parentPath.slice(folder.length + 1) || entry.name).startsWith('__')) // prettier-ignore
   return files.map(({ parentPath, name }) => {
     const path = join(parentPath, name)
     return `${path.slice(folder.length)} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`

@@ -1,6 +1,8 @@
 // Writes a blob with its bytes, headers, metadata and tags, as the kind of blob that it was.
 import type { OwnRequest } from '../seed/own-client.ts'
 import type { BlobDocument, BlockDocument, Chunk } from './document.ts'
+import { StorageError } from '../../storage/shared/error.ts'
+import { canonicalBlobName } from '../../storage/shared/name.ts'
 import { severalAtOnce } from '../seed/several-at-once.ts'
 import { xmlEscape } from '../../http/protocol/xml.ts'
 import { metadataHeaders, RefusedRequest, send, type Importing } from './world.ts'
@@ -9,12 +11,21 @@ const PAGE_WRITE_BYTES = 4 * 1024 * 1024
 const BLOCKS_MAX = 50_000
 
 export async function putContent(into: Importing, blob: BlobDocument): Promise<void> {
-  // Such a path would name another blob.
-  if (/(^|\/)\.\.?(\/|$)|\\/.test(blob.blob)) throw new RefusedRequest('no client can name it')
+  if (!isName(blob.blob)) throw new RefusedRequest('in Azure, this name is that of another blob')
   if (blob.type === 'AppendBlob') await putAppendBlob(into, blob)
   else if (blob.type === 'PageBlob') await putPageBlob(into, blob)
   else if (hasBlockList(blob)) await putBlockList(into, blob)
   else await putBlockBlob(into, blob)
+}
+
+/** Requests with other names reach the blob with the canonical one. */
+function isName(name: string): boolean {
+  try {
+    return canonicalBlobName(name) === name
+  } catch (error) {
+    if (error instanceof StorageError) return false
+    throw error
+  }
 }
 
 /** A list can name two states of one block, of which a new one would have only the last. */

@@ -203,9 +203,11 @@ async function start(command: StartCommand): Promise<void> {
   let ready = false
   const membership = await join(command, accounts, smbUsers, log)
   const clock = membership?.clock ?? Date.now
+  let consoleUrl: string | undefined
   const server = await runServer({
     options, location, memoryLimitBytes, accounts, smbUsers, clock, wallClock: clock, log,
     services: command.services,
+    consoleUrl: () => consoleUrl,
     mayMove: movingPorts(program).filter((name) => !command.given.has(`${name}Port`)),
     ...(membership !== undefined && { membership }),
   }).catch(async (error: unknown) => {
@@ -224,6 +226,7 @@ async function start(command: StartCommand): Promise<void> {
     () => ready && membership?.cluster.isBeating() !== false,
     () => membership?.listNodes() ?? [],
   )
+  consoleUrl = admin.url
   const close = async (): Promise<void> => {
     ready = false
     if (location !== undefined) retractServer(location)

@@ -11,6 +11,7 @@ import type { EndpointName, ServiceName } from '../start/options/services.ts'
 import { parseRequestHead } from '../http/protocol/request-head.ts'
 import { hostRule } from '../http/protocol/allowed-host.ts'
 import type { RequestHandler } from '../http/protocol/exchange.ts'
+import { withWelcome } from '../http/door/welcome.ts'
 import { lazyHandler } from '../http/protocol/lazy-handler.ts'
 import {
   createListener,
@@ -34,7 +35,7 @@ import type { Membership } from './membership.ts'
 import { ownFiles, type Files, type ServiceListeners } from './files.ts'
 import type { SmbListener } from '../smb/listen.ts'
 import type { RunContext } from './front.ts'
-import type { Endpoint } from '../start/log/banner.ts'
+import { TITLES, type Endpoint } from '../start/log/banner.ts'
 import { createEncryptionScopes } from '../start/store/encryption-scopes.ts'
 import type { ControlParts } from '../start/admin/api/parts.ts'
 import { watchEventLoop } from '../start/admin/event-loop.ts'
@@ -70,6 +71,8 @@ export type RunSettings = {
   readonly after?: FileService['after']
   /** What an empty store begins with; by default, `options.seed`. */
   readonly seed?: Seed
+  /** Where the console is, for people who open a service in a browser; undefined while there is none. */
+  readonly consoleUrl?: () => string | undefined
   /** Fills the store before the ports open: an import. */
   readonly fill?: (world: FillWorld) => Promise<void>
   /** Set if this server is a fork; `location` is then undefined, and there is no seed. */
@@ -263,8 +266,14 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
         endpoints.push({ service, protocol: 'smb', host: place.host, port })
         continue
       }
+      const welcome = {
+        title: TITLES[service],
+        accounts: settings.accounts,
+        acceptsHost,
+        consoleUrl: settings.consoleUrl ?? (() => undefined),
+      }
       const listener = create(
-        handlers[service],
+        withWelcome(handlers[service], welcome),
         service,
         service === 'file' ? files.route : undefined,
       )

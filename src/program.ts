@@ -24,6 +24,7 @@ import {
   decodeCommand,
   type BackupCommand,
   type CopyCommand,
+  type ImportCommand,
   type RestoreCommand,
   type StartCommand,
 } from './start/options/command.ts'
@@ -104,6 +105,8 @@ async function main(): Promise<number> {
       printLines(await backUpOrRestore(command))
       return 0
     }
+    case 'import':
+      return importData(command)
     case 'steer': {
       const { runSteer } = await import('./start/steer/run.ts')
       const unread = new AbortController()
@@ -132,6 +135,46 @@ async function fsck({ store: url, bytes, location }: Options): Promise<Fsck> {
   return checkLocation(locationPath(location, process.cwd()), process.pid)
 }
 
+/** 1 if something was left out. */
+async function importData({ options, from }: ImportCommand): Promise<number> {
+  const { importLines, runImport } = await import('./run/azurite/command.ts')
+  const location = locationPath(options.location, process.cwd())
+  const given = { from, location, services: options.services }
+  const log = await openLog({ options, stdout: process.stderr, clock: Date.now })
+  const imported = await runImport(given, { log, progress: await openProgress() })
+  await log.close()
+  printLines(importLines(given, imported))
+  return imported.leftOut.length === 0 ? 0 : 1
+}
+
+/** Azurite's data in the place where it would look for it, at the first start there. */
+async function importAtStart(
+  { options, program }: StartCommand,
+  location: string,
+  log: Log,
+): Promise<void> {
+  const { pendingImport } = await import('./run/azurite/pending.ts')
+  const ownLocation = program === 'lazuli' ? undefined : process.cwd()
+  const azuriteLocation = options.location === undefined ? ownLocation : location
+  const from = pendingImport({ location, azuriteLocation })
+  if (from === undefined) return
+  const { importLines, runImport } = await import('./run/azurite/command.ts')
+  log.say(`importing the data of Azurite from ${from} …`)
+  const pending = { from, location, services: undefined }
+  const imported = await runImport(pending, { log, progress: await openProgress() })
+  for (const line of importLines(pending, imported)) log.say(line)
+}
+
+async function openProgress() {
+  const { progressOf } = await import('./start/copy/progress.ts')
+  const { stderr } = process
+  return progressOf({
+    isTerminal: stderr.isTTY,
+    write: (text) => stderr.write(text),
+    nowMs: () => performance.now(),
+  })
+}
+
 async function copy(command: CopyCommand): Promise<readonly string[]> {
   const { runCopy } = await import('./start/copy/command.ts')
   return runCopy(command, await longRun())
@@ -151,19 +194,13 @@ async function backUpOrRestore(
 
 /** For commands that show their progress, and that Ctrl-C stops. */
 async function longRun() {
-  const { progressOf } = await import('./start/copy/progress.ts')
-  const { env, pid, stderr } = process
+  const { env, pid } = process
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // A second one ends the process at once.
     process.once(signal, () => stopping.abort())
   }
-  const progress = progressOf({
-    isTerminal: stderr.isTTY,
-    write: (text) => stderr.write(text),
-    nowMs: () => performance.now(),
-  })
-  return { env, pid, progress, signal: stopping.signal }
+  return { env, pid, progress: await openProgress(), signal: stopping.signal }
 }
 
 function printLines(lines: readonly string[]): void {
@@ -191,12 +228,15 @@ async function start(command: StartCommand): Promise<void> {
     ? extentMemoryLimitBytes(options, memoryBytes())
     : undefined
   await checkAdminPort(adminPlace(command))
+  if (location !== undefined) await importAtStart(command, location, log)
   let ready = false
   const membership = await join(command, accounts, smbUsers, log)
   const clock = membership?.clock ?? Date.now
+  let consoleUrl: string | undefined
   const server = await runServer({
     options, location, memoryLimitBytes, accounts, smbUsers, clock, wallClock: clock, log,
     services: command.services,
+    consoleUrl: () => consoleUrl,
     mayMove: movingPorts(program).filter((name) => !command.given.has(`${name}Port`)),
     ...(membership !== undefined && { membership }),
   }).catch(async (error: unknown) => {
@@ -215,6 +255,7 @@ async function start(command: StartCommand): Promise<void> {
     () => ready && membership?.cluster.isBeating() !== false,
     () => membership?.listNodes() ?? [],
   )
+  consoleUrl = admin.url
   const close = async (): Promise<void> => {
     ready = false
     if (location !== undefined) retractServer(location)

@@ -169,7 +169,7 @@ describe('settings', { concurrency: 2 }, () => {
     smbHost: '0.0.0.0', smbPort: '5', smbEncryption: 'required', smbSigning: 'required', adminHost: '0.0.0.0', adminPort: '6',
     nodeHost: '127.0.0.2', nodePort: '9', nodeName: 'n1', store: 'postgres://db.test/x', bytes: 'folder:/x', allowAsyncCommit: 'true',
     location: 'data', inMemoryPersistence: 'true', extentMemoryLimit: '100',
-    encryptionScopes: 'scope-1,scope-2', nameReuseSeconds: '30', clock: 'held', seed: 'seed',
+    encryptionScopes: 'scope-1,scope-2', nameReuseSeconds: '30', containers: 'a-1,$web', queues: 'q-1', tables: 'Table1', shares: 's-1', cors: '*', clock: 'held', seed: 'seed',
     https: 'auto', httpsNames: 'storage.test', cert: 'cert.pem', key: 'key.pem', pwd: 'secret',
     accountsFile: 'accounts', smbUsersFile: 'users', oauth: 'basic', oauthIssuer: 'https://issuer.test/', oauthJwks: 'jwks.json',
     oauthAcceptForgedTokens: 'true',

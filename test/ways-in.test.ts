@@ -5,6 +5,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync
 import { createServer, type AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { clientsOf } from './azurite/sample.ts'
 import {
   cleanUp,
   createContainer,
@@ -17,6 +18,8 @@ import {
 } from './server-process.ts'
 
 after(cleanUp)
+
+const KEY = Buffer.alloc(32, 3).toString('base64')
 
 const OLD_NODE = (process.env.PATH ?? '')
   .split(delimiter)
@@ -101,6 +104,46 @@ describe('services and ports', { concurrency: 2 }, () => {
       )
     }
     for (const each of [first, second]) await stop(each)
+  })
+})
+
+describe('what every account has from the start', () => {
+  const env = {
+    LAZULI_CORS: 'https://a.example',
+    LAZULI_CONTAINERS: 'images,$web',
+    LAZULI_QUEUES: 'orders',
+    LAZULI_TABLES: 'People',
+    LAZULI_SHARES: 'docs',
+    LAZULI_ACCOUNTS: ['one', 'two'].map((name) => `${name}:${KEY}`).join(';'),
+  }
+
+  test('comes from the environment, is there when the server is ready, and stays', async () => {
+    const location = tempFolder('prepared')
+    const portOf = (output: string, service: string): number =>
+      Number(new RegExp(`${service} service is successfully listening at \\S+:(\\d+)`).exec(output)?.[1]) // prettier-ignore
+    for (const start of ['first', 'second']) {
+      const server = await startServerProcess({ args: ['--location', location], env })
+      await server.printed(/SMB service is successfully listening/)
+      const ports = ['Blob', 'Queue', 'Table'].map((service) => portOf(server.stdout(), service))
+      for (const name of ['one', 'two']) {
+        const [blobPort = 0, queuePort = 0, tablePort = 0] = ports
+        const { blobs, queues, tables } = clientsOf({ blobPort, queuePort, tablePort }, { name, key: KEY }) // prettier-ignore
+        const names = []
+        for await (const item of blobs.listContainers()) names.push(item.name)
+        for await (const item of queues.listQueues()) names.push(item.name)
+        for await (const item of tables.listTables()) names.push(item.name)
+        assert.deepEqual(names, ['$web', 'images', 'orders', 'People'], start)
+        const { cors = [] } = await blobs.getProperties()
+        assert.deepEqual(cors.map(({ allowedOrigins }) => allowedOrigins), ['https://a.example']) // prettier-ignore
+      }
+      await stop(server)
+    }
+  })
+
+  test('a name that Azure does not allow is refused', async () => {
+    const ended = await run({ args: ['--containers', 'No Name'] })
+    assert.match(ended.stderr, /^lazuli: --containers must be a comma-separated list of valid names, not No Name\n$/) // prettier-ignore
+    assert.equal(ended.code, 2)
   })
 })
 

@@ -11,6 +11,7 @@ import type { EndpointName, ServiceName } from '../start/options/services.ts'
 import { parseRequestHead } from '../http/protocol/request-head.ts'
 import { hostRule } from '../http/protocol/allowed-host.ts'
 import type { RequestHandler } from '../http/protocol/exchange.ts'
+import { withWelcome } from '../http/door/welcome.ts'
 import { lazyHandler } from '../http/protocol/lazy-handler.ts'
 import {
   createListener,
@@ -25,7 +26,9 @@ import { lazyHeld } from './held.ts'
 import { lazyBackups } from './backups.ts'
 import { sweepEvery, type Sweeping } from './sweeping.ts'
 import { lazySeed, seedStart } from './seed/lazy-seed.ts'
+import type { OwnWorld } from './seed/own-client.ts'
 import type { Seed } from './seed/seed-form.ts'
+import { prepareAccounts } from './prepare.ts'
 import { runCopySources } from './copy-sources.ts'
 import { fileSource, type SourceFiles } from '../rest/file/copy/source.ts'
 import type { FileService } from '../rest/file/service.ts'
@@ -34,7 +37,7 @@ import type { Membership } from './membership.ts'
 import { ownFiles, type Files, type ServiceListeners } from './files.ts'
 import type { SmbListener } from '../smb/listen.ts'
 import type { RunContext } from './front.ts'
-import type { Endpoint } from '../start/log/banner.ts'
+import { TITLES, type Endpoint } from '../start/log/banner.ts'
 import { createEncryptionScopes } from '../start/store/encryption-scopes.ts'
 import type { RaceKey } from '../control/race/replay/race-test.ts'
 import { overviewApi } from './overview.ts'
@@ -74,10 +77,20 @@ export type RunSettings = {
   readonly after?: FileService['after']
   /** What an empty store begins with; by default, `options.seed`. */
   readonly seed?: Seed
+  /** Where the console is, for people who open a service in a browser; undefined while there is none. */
+  readonly consoleUrl?: () => string | undefined
+  /** Fills the store before the ports open: an import. */
+  readonly fill?: (world: FillWorld) => Promise<void>
   /** Set if this server is a fork; `location` is then undefined, and there is no seed. */
   readonly fork?: ForkStart
   /** Set if this server is a node of a cluster; `location` is then not used. */
   readonly membership?: Membership
+}
+
+/** What an import needs of the server whose store it fills. */
+export type FillWorld = OwnWorld & {
+  readonly store: Store
+  readonly reset: ResetApi['reset']
 }
 
 /** What a fork begins with. The server that runs with it closes the store. */
@@ -241,8 +254,16 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
       kv: store.kv,
       wallClock: settings.wallClock ?? Date.now,
     })
+    await settings.fill?.({
+      handlers,
+      accounts: settings.accounts,
+      wallClock: settings.wallClock ?? Date.now,
+      store,
+      reset,
+    })
     const seed = settings.seed ?? options.seed
     if (seed !== undefined) await seedStart(seeding, seed, reset, log)
+    await prepareAccounts(store, settings.accounts.names(), options)
     for (const service of services) {
       if (service === 'web') continue
       const place = placeOf(service, options)
@@ -252,8 +273,14 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
         endpoints.push({ service, protocol: 'smb', host: place.host, port })
         continue
       }
+      const welcome = {
+        title: TITLES[service],
+        accounts: settings.accounts,
+        acceptsHost,
+        consoleUrl: settings.consoleUrl ?? (() => undefined),
+      }
       const listener = create(
-        handlers[service],
+        withWelcome(handlers[service], welcome),
         service,
         service === 'file' ? files.route : undefined,
       )

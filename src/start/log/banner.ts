@@ -6,7 +6,7 @@ import { WELL_KNOWN_KEY } from '../account/account-list.ts'
 import type { EndpointName, Program } from '../options/services.ts'
 import { connectHost, urlOf } from '../host.ts'
 
-const TITLES: Readonly<Record<EndpointName, string>> = {
+export const TITLES: Readonly<Record<EndpointName, string>> = {
   blob: 'Blob',
   queue: 'Queue',
   table: 'Table',

@@ -52,7 +52,14 @@ export type RestoreCommand = {
 export type StoreName =
   { readonly folder: string } | { readonly url: string; readonly bytesFolder: string | undefined }
 
+/** `lazuli import azurite DIR` */
+export type ImportCommand = DecodedOptions & {
+  readonly kind: 'import'
+  readonly from: string
+}
+
 export type Command =
+  | ImportCommand
   | StartCommand
   | (DecodedOptions & { readonly kind: 'health' })
   | (DecodedOptions & { readonly kind: 'fsck' })
@@ -98,6 +105,7 @@ export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command
   if (isSteerName(kind)) return decodeSteer(kind, flags, decoded, cwd)
   if (kind === 'backup') return decodeBackup(flags, decoded, cwd)
   if (kind === 'restore') return decodeRestore(flags, decoded.options, cwd)
+  if (kind === 'import') return decodeImport(flags, decoded, cwd)
   if (kind !== 'nodes') return { kind, ...decoded }
   const { store } = decoded.options
   if (store === undefined)
@@ -194,6 +202,17 @@ function decodeCopy(flags: Flags, cwd: string): CopyCommand {
   return { kind: 'copy', from: decodeStore(flags, 'from', cwd), to: decodeStore(flags, 'to', cwd) }
 }
 
+function decodeImport({ words }: Flags, decoded: DecodedOptions, cwd: string): ImportCommand {
+  const [, format, from] = words
+  if (format !== 'azurite' || from === undefined)
+    throw usageError('the command is lazuli import azurite FOLDER [--location FOLDER]')
+  const { store, inMemoryPersistence } = decoded.options
+  if (store !== undefined)
+    throw usageError('import into a folder (--location), then move it with lazuli copy --to postgres://…') // prettier-ignore
+  if (inMemoryPersistence) throw usageError('an import into memory would be lost; use --location')
+  return { kind: 'import', from: resolve(cwd, from), ...decoded }
+}
+
 function decodeStore({ command }: Flags, flag: 'from' | 'to', cwd: string): StoreName {
   const bytesFlag = `${flag}Bytes` as const
   const [text, bytes] = [command.get(flag), command.get(bytesFlag)]
@@ -231,23 +250,23 @@ const KINDS = [
   'copy',
   'backup',
   'restore',
+  'import',
   'torture',
   ...STEER_COMMANDS,
 ] as const
 
-/** They take words of their own. */
-const WITH_PLACE: readonly string[] = ['backup', 'restore'] satisfies readonly CommandKind[]
-
 type CommandKind = (typeof KINDS)[number]
+
+/** How many words follow the command; those of a running server decode their own. */
+const WORDS_MAX: Partial<Record<CommandKind, number>> = { backup: 1, restore: 1, import: 2 }
 
 function decodeKind(program: Program, words: readonly string[]): CommandKind {
   const [word = 'start', ...rest] = words
   const known = program === 'lazuli' ? KINDS : (['start'] as const)
   const kind = known.find((each) => each === word)
   if (kind === undefined) throw usageError(`unknown command ${word}; expected ${known.join(', ')}`)
-  const more = rest[WITH_PLACE.includes(kind) ? 1 : 0]
-  if (more !== undefined && !isSteerName(kind))
-    throw usageError(`unexpected argument ${more}; see --help`)
+  const more = isSteerName(kind) ? undefined : rest[WORDS_MAX[kind] ?? 0]
+  if (more !== undefined) throw usageError(`unexpected argument ${more}; see --help`)
   return kind
 }
 

@@ -3,6 +3,12 @@
 // `Options` type are derived from this table.
 import { JOURNAL_BYTES_MAX, JOURNAL_COUNT_MAX } from '../../control/journal.ts'
 import { isLoopbackHost } from '../host.ts'
+import {
+  checkContainerName,
+  checkQueueName,
+  checkShareName,
+  checkTableName,
+} from '../../storage/shared/name.ts'
 import { usageError } from '../start-error.ts'
 import {
   choiceSetting,
@@ -15,6 +21,8 @@ import {
   nameListSetting,
   offsetSetting,
   optionalHostSetting,
+  originsSetting,
+  resourceNamesSetting,
   megabytesSetting,
   optionalSwitchSetting,
   portSetting,
@@ -75,6 +83,10 @@ export const SETTINGS = {
   encryptionScopes: encryptionScopesSetting({ group: STORE, help: 'encryption scopes to create in every account, each with a random key' }),
   nameReuseSeconds: secondsSetting(0, { group: STORE, help: 'how long the name of a deleted resource stays reserved; 30 as in Azure' }),
   seed: textSetting({ group: STORE, help: 'folder with what an empty store begins with' }, 'FOLDER'),
+  containers: resourceNamesSetting(checkContainerName, { group: STORE, help: 'containers to create in every account at start' }),
+  queues: resourceNamesSetting(checkQueueName, { group: STORE, help: 'queues to create in every account at start' }),
+  tables: resourceNamesSetting(checkTableName, { group: STORE, help: 'tables to create in every account at start' }),
+  shares: resourceNamesSetting(checkShareName, { group: STORE, help: 'file shares to create in every account at start' }),
   clock: choiceSetting(['running', 'held'], 'running', { group: STORE, help: '"held": the time stands still until somebody advances it' }),
 
   https: choiceSetting(['auto', 'off'], 'off', { group: HTTPS, help: '"auto" creates a CA and a certificate in the data folder' }),
@@ -90,6 +102,7 @@ export const SETTINGS = {
   oauthAcceptForgedTokens: switchSetting({ group: ACCESS, help: 'allow unchecked tokens even if other machines can reach the server' }),
   oauthJwks: textSetting({ group: ACCESS, help: 'keys to check token signatures with' }, 'URL|FILE'),
   allowedHosts: nameListSetting({ group: ACCESS, help: 'additional host names that requests may use, with their subdomains' }),
+  cors: originsSetting({ group: ACCESS, help: 'origins that may use all services from web pages: * or https://a.example' }),
   allowCopyFrom: copyPatternListSetting({ group: ACCESS, help: 'servers that copies may read from, such as https://*.example.com' }),
   strictApiVersion: switchSetting({ group: ACCESS, help: 'reject API versions that Azure does not have' }),
   skipApiVersionCheck: switchSetting({ group: ACCESS, envAlias: 'AZURITE_SKIP_API_VERSION_CHECK', help: 'accept any API version, which is the default (for Azurite)' }),
@@ -170,6 +183,7 @@ const CONTRADICTIONS: readonly (readonly [(o: Options, given: Given) => boolean,
   [(o) => !o.inMemoryPersistence && o.extentMemoryLimit !== undefined, '--extentMemoryLimit can only be used with --inMemoryPersistence'],
   [(o) => o.store !== undefined && o.clock === 'held', '--store uses the time of the database, so it cannot be used with --clock held'],
   [(o) => o.store !== undefined && o.seed !== undefined, '--seed fills the store of one server, so it cannot be used with --store'],
+  [(o) => o.store !== undefined && o.shares.length > 0, '--shares needs the node that serves the shares, so it cannot be used with --store'],
   [(o) => o.strictApiVersion && o.skipApiVersionCheck, '--strictApiVersion and --skipApiVersionCheck contradict each other; use only one of them'],
   [(o) => o.https === 'auto' && o.cert !== undefined, '--https auto creates a certificate, so it cannot be used with --cert'],
   [(o) => o.https !== 'auto' && o.httpsNames.length > 0, '--httpsNames can only be used with --https auto'],

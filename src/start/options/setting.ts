@@ -1,6 +1,7 @@
 // The kinds of settings, each with its default and its decoder. Flags, environment variables and lazuli.json share
 // them. The table of all settings is in options.ts.
 import { CLIENT_BY, CLIENT_SOURCES, type ClientSource } from '../../control/client.ts'
+import { StorageError } from '../../storage/shared/error.ts'
 import { isEncryptionScopeName } from '../../storage/shared/encryption-scope.ts'
 import { parseAllowCopyFrom, type CopyPattern } from '../../http/client/copy-source.ts'
 import { isServiceName, SERVICE_NAMES, type ServiceName } from './services.ts'
@@ -176,6 +177,37 @@ export function encryptionScopesSetting(about: About): Setting<readonly string[]
   }
   return { ...about, default: [], placeholder: 'NAME,…', expected, decode }
 }
+
+/** `check` throws a StorageError. */
+export function resourceNamesSetting(
+  check: (name: string) => void,
+  about: About,
+): Setting<readonly string[]> {
+  const expected = 'a comma-separated list of valid names'
+  const decode = (text: string): readonly string[] | undefined => {
+    const names = text.split(',').map((name) => name.trim())
+    try {
+      names.forEach(check)
+      return names
+    } catch (error) {
+      if (error instanceof StorageError) return undefined
+      throw error
+    }
+  }
+  return { ...about, default: [], placeholder: 'NAME,…', expected, decode }
+}
+
+export function originsSetting(about: About): Setting<readonly string[]> {
+  const expected = 'a comma-separated list of origins, such as https://a.example, or *'
+  const decode = (text: string): readonly string[] | undefined => {
+    const origins = text.split(',').map((origin) => origin.trim())
+    return origins.every((origin) => ORIGIN.test(origin)) ? origins : undefined
+  }
+  return { ...about, default: [], placeholder: 'ORIGIN,…', expected, decode }
+}
+
+/** As CORS rules have them: `*` alone, or with a wildcard for subdomains. */
+const ORIGIN = /^(\*|https?:\/\/(\*\.)?[A-Za-z0-9.-]+(:\d{1,5})?)$/
 
 /** The parser's errors already hide secrets in URLs, so they are passed on unchanged. */
 export function copyPatternListSetting(about: About): Setting<readonly CopyPattern[]> {

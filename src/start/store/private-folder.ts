@@ -15,7 +15,7 @@ const OTHERS = 0o077
 
 /** The files that Lazuli itself creates in the data folder. */
 const OWN_NAME =
-  /^(store|extents|https|\.gitignore|\.write-check|server\.json|lazuli-[0-9a-f]{8}\.sock)$/
+  /^(store|extents|https|\.gitignore|\.write-check|server\.json|azurite-import|lazuli-[0-9a-f]{8}\.sock)$/
 
 export async function tightenLocation(path: string, settings: TightenSettings): Promise<void> {
   const { uid, report } = settings

@@ -265,6 +265,6 @@ function placeContainer(tx: Tx, address: ContainerAddress, container: Container)
   tx.put(containerNameKey(container.id), encodeRecord(name))
 }
 
-function saveContainer(tx: Tx, address: ContainerAddress, container: Container): void {
+export function saveContainer(tx: Tx, address: ContainerAddress, container: Container): void {
   tx.put(containerKey(address.account, address.container), encodeRecord(container))
 }

@@ -18,12 +18,14 @@ import {
   decodeCommand,
   type BackupCommand,
   type CopyCommand,
+  type FsckCommand,
   type RestoreCommand,
   type StartCommand,
 } from './start/options/command.ts'
 import { checkHealth } from './start/admin/health.ts'
 import { urlOf } from './start/host.ts'
 import { locationPath } from './start/store/location.ts'
+import type { Progress } from './start/copy/progress.ts'
 import type { Fsck } from './start/store/fsck.ts'
 import { openLog, type Log } from './start/log/log.ts'
 import {
@@ -47,19 +49,26 @@ const FORGED_TOKENS =
   'the signatures of bearer tokens are not checked, so anyone can forge one. ' +
   'Add --oauthIssuer URL to accept only tokens that are signed by an issuer.'
 
+/** The exit code of fsck if nothing is known about the store. */
+const COULD_NOT_CHECK = 2
+
 // `lazuli | head -1` closes the pipe; the server keeps running.
 process.stdout.on('error', () => {})
 
 try {
   process.exitCode = await main()
 } catch (error) {
+  printError(error)
+  process.exitCode = error instanceof StartError ? error.exitCode : 1
+}
+
+function printError(error: unknown): void {
   const named =
     error instanceof StartError ||
     error instanceof StoreInUse ||
     error instanceof FormatError ||
     error instanceof ControlError
   process.stderr.write(`lazuli: ${named ? error.message : errorText(error)}\n`)
-  process.exitCode = error instanceof StartError ? error.exitCode : 1
 }
 
 async function main(): Promise<number> {
@@ -81,9 +90,14 @@ async function main(): Promise<number> {
       return 0
     }
     case 'fsck': {
-      const { exitCode, lines } = await fsck(command.options)
-      printLines(lines)
-      return exitCode
+      try {
+        const { exitCode, lines } = await fsck(command)
+        printLines(lines)
+        return exitCode
+      } catch (error) {
+        printError(error)
+        return COULD_NOT_CHECK
+      }
     }
     case 'copy': {
       printLines(await copy(command))
@@ -107,13 +121,15 @@ async function main(): Promise<number> {
   }
 }
 
-async function fsck({ store: url, bytes, location }: Options): Promise<Fsck> {
+async function fsck({ options, repairs, asJson }: FsckCommand): Promise<Fsck> {
+  const { store: url, bytes, location } = options
+  const run = { progress: await stderrProgress(), repairs, asJson }
   if (url !== undefined) {
     const { checkDatabase } = await import('./start/store/fsck-database.ts')
-    return checkDatabase({ url, bytesFolder: bytesFolder(bytes) }, process.env)
+    return checkDatabase({ url, bytesFolder: bytesFolder(bytes) }, process.env, run)
   }
   const { checkLocation } = await import('./start/store/fsck.ts')
-  return checkLocation(locationPath(location, process.cwd()), process.pid)
+  return checkLocation(locationPath(location, process.cwd()), process.pid, run)
 }
 
 async function copy(command: CopyCommand): Promise<readonly string[]> {
@@ -135,19 +151,23 @@ async function backUpOrRestore(
 
 /** For commands that show their progress, and that Ctrl-C stops. */
 async function longRun() {
-  const { progressOf } = await import('./start/copy/progress.ts')
-  const { env, pid, stderr } = process
+  const { env, pid } = process
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // A second one ends the process at once.
     process.once(signal, () => stopping.abort())
   }
-  const progress = progressOf({
+  return { env, pid, progress: await stderrProgress(), signal: stopping.signal }
+}
+
+async function stderrProgress(): Promise<Progress> {
+  const { progressOf } = await import('./start/copy/progress.ts')
+  const { stderr } = process
+  return progressOf({
     isTerminal: stderr.isTTY,
     write: (text) => stderr.write(text),
     nowMs: () => performance.now(),
   })
-  return { env, pid, progress, signal: stopping.signal }
 }
 
 function printLines(lines: readonly string[]): void {

@@ -24,6 +24,7 @@ import {
   decodeCommand,
   type BackupCommand,
   type CopyCommand,
+  type FsckCommand,
   type ImportCommand,
   type RestoreCommand,
   type StartCommand,
@@ -35,6 +36,7 @@ import { movingPorts } from './start/options/services.ts'
 import { announceServer, newServerId, retractServer } from './start/store/running-server.ts'
 import { urlOf } from './start/host.ts'
 import { locationPath } from './start/store/location.ts'
+import type { Progress } from './start/copy/progress.ts'
 import type { Fsck } from './start/store/fsck.ts'
 import { openLog, type Log } from './start/log/log.ts'
 import {
@@ -58,19 +60,26 @@ const FORGED_TOKENS =
   'the signatures of bearer tokens are not checked, so anyone can forge one. ' +
   'Add --oauthIssuer URL to accept only tokens that are signed by an issuer.'
 
+/** The exit code of fsck if nothing is known about the store. */
+const COULD_NOT_CHECK = 2
+
 // `lazuli | head -1` closes the pipe; the server keeps running.
 process.stdout.on('error', () => {})
 
 try {
   process.exitCode = await main()
 } catch (error) {
+  printError(error)
+  process.exitCode = error instanceof StartError ? error.exitCode : 1
+}
+
+function printError(error: unknown): void {
   const named =
     error instanceof StartError ||
     error instanceof StoreInUse ||
     error instanceof FormatError ||
     error instanceof ControlError
   process.stderr.write(`lazuli: ${named ? error.message : errorText(error)}\n`)
-  process.exitCode = error instanceof StartError ? error.exitCode : 1
 }
 
 async function main(): Promise<number> {
@@ -92,9 +101,14 @@ async function main(): Promise<number> {
       return 0
     }
     case 'fsck': {
-      const { exitCode, lines } = await fsck(command.options)
-      printLines(lines)
-      return exitCode
+      try {
+        const { exitCode, lines } = await fsck(command)
+        printLines(lines)
+        return exitCode
+      } catch (error) {
+        printError(error)
+        return COULD_NOT_CHECK
+      }
     }
     case 'copy': {
       printLines(await copy(command))
@@ -126,13 +140,15 @@ async function main(): Promise<number> {
   }
 }
 
-async function fsck({ store: url, bytes, location }: Options): Promise<Fsck> {
+async function fsck({ options, repairs, asJson }: FsckCommand): Promise<Fsck> {
+  const { store: url, bytes, location } = options
+  const run = { progress: await stderrProgress(), repairs, asJson }
   if (url !== undefined) {
     const { checkDatabase } = await import('./start/store/fsck-database.ts')
-    return checkDatabase({ url, bytesFolder: bytesFolder(bytes) }, process.env)
+    return checkDatabase({ url, bytesFolder: bytesFolder(bytes) }, process.env, run)
   }
   const { checkLocation } = await import('./start/store/fsck.ts')
-  return checkLocation(locationPath(location, process.cwd()), process.pid)
+  return checkLocation(locationPath(location, process.cwd()), process.pid, run)
 }
 
 /** 1 if something was left out. */
@@ -141,7 +157,7 @@ async function importData({ options, from }: ImportCommand): Promise<number> {
   const location = locationPath(options.location, process.cwd())
   const given = { from, location, services: options.services }
   const log = await openLog({ options, stdout: process.stderr, clock: Date.now })
-  const imported = await runImport(given, { log, progress: await openProgress() })
+  const imported = await runImport(given, { log, progress: await stderrProgress() })
   await log.close()
   printLines(importLines(given, imported))
   return imported.leftOut.length === 0 ? 0 : 1
@@ -161,18 +177,8 @@ async function importAtStart(
   const { importLines, runImport } = await import('./run/azurite/command.ts')
   log.say(`importing the data of Azurite from ${from} …`)
   const pending = { from, location, services: undefined }
-  const imported = await runImport(pending, { log, progress: await openProgress() })
+  const imported = await runImport(pending, { log, progress: await stderrProgress() })
   for (const line of importLines(pending, imported)) log.say(line)
-}
-
-async function openProgress() {
-  const { progressOf } = await import('./start/copy/progress.ts')
-  const { stderr } = process
-  return progressOf({
-    isTerminal: stderr.isTTY,
-    write: (text) => stderr.write(text),
-    nowMs: () => performance.now(),
-  })
 }
 
 async function copy(command: CopyCommand): Promise<readonly string[]> {
@@ -200,7 +206,17 @@ async function longRun() {
     // A second one ends the process at once.
     process.once(signal, () => stopping.abort())
   }
-  return { env, pid, progress: await openProgress(), signal: stopping.signal }
+  return { env, pid, progress: await stderrProgress(), signal: stopping.signal }
+}
+
+async function stderrProgress(): Promise<Progress> {
+  const { progressOf } = await import('./start/copy/progress.ts')
+  const { stderr } = process
+  return progressOf({
+    isTerminal: stderr.isTTY,
+    write: (text) => stderr.write(text),
+    nowMs: () => performance.now(),
+  })
 }
 
 function printLines(lines: readonly string[]): void {

@@ -113,9 +113,9 @@ describe('the command refuses', () => {
       says: /is in use by another Lazuli server \(process \d+\)/ },
     'data of a newer Lazuli': { exitCode: 1, args: () => ['--location', 'data'], prepare: newer,
       says: /the data has format 6, but this version of Lazuli reads up to format 5/ },
-    'fsck of a folder that does not exist': { exitCode: 1, args: () => ['fsck', '--location', 'none'],
+    'fsck of a folder that does not exist': { exitCode: 2, args: () => ['fsck', '--location', 'none'],
       says: /cannot read the data folder .*none: no such file or folder/ },
-    'fsck of a folder that a server uses': { exitCode: 1, args: () => ['fsck', '--location', owned],
+    'fsck of a folder that a server uses': { exitCode: 2, args: () => ['fsck', '--location', owned],
       says: /is in use by another Lazuli server/ },
   }
 

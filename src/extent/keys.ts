@@ -62,7 +62,7 @@ export function dirtyKey(extent: number): Key {
   return encodeKey('extent-dirty', extent)
 }
 
-function dueKey(atMs: number, extent: number): Key {
+export function dueKey(atMs: number, extent: number): Key {
   return encodeKey('extent-due', atMs, extent)
 }
 

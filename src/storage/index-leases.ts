@@ -8,7 +8,7 @@ import { indexLease } from './shared/leased.ts'
 
 const RECORDS_PER_STEP = 500
 
-const KINDS: ReadonlyMap<string, (object: Key) => Key> = new Map([
+export const LEASED_KINDS: ReadonlyMap<string, (object: Key) => Key> = new Map([
   ...INDEXED_BLOB_KINDS,
   ...['share', 'share-snapshot', 'file-node'].map(
     (kind) => [kind, (object: Key) => object] as const,
@@ -17,7 +17,7 @@ const KINDS: ReadonlyMap<string, (object: Key) => Key> = new Map([
 
 /** Leases that have ended are indexed, too; the sweep removes them. */
 export async function indexLeases(kv: Kv): Promise<void> {
-  for (const [kind, indexedKey] of KINDS) {
+  for (const [kind, indexedKey] of LEASED_KINDS) {
     const { from, to } = prefixRange(encodeKey(kind))
     let next: Key | undefined = from
     while (next !== undefined) {

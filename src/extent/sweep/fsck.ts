@@ -6,7 +6,6 @@
 // anything refers to them, stay as long as something does, and are removed only after their extent was retired.
 import { crc32 } from 'node:zlib'
 import { StoreUnavailable } from '../../kv/engine/unavailable.ts'
-import { decodeKey } from '../../kv/key.ts'
 import {
   KEY_END,
   keyAfter,
@@ -15,8 +14,9 @@ import {
   type Kv,
   type ReadTx,
   type Step,
+  type Tx,
 } from '../../kv/kv.ts'
-import { decodeRecord, recordBytes } from '../../kv/record.ts'
+import { decodeRecord, encodeRecord, recordBytes } from '../../kv/record.ts'
 import type { SweptExtentStore } from '../extent.ts'
 import {
   EXTENT_RANGE,
@@ -30,30 +30,26 @@ import type { ExtentRecord } from '../keys.ts'
 import {
   decodeReference,
   isSameContent,
+  markDirty,
+  putReference,
   referencedSlices,
   type Reference,
 } from '../content/reference.ts'
 import { scanSteps } from '../scan.ts'
 import { isSameSlice, wholeSlice } from '../content/slice-list.ts'
 import { SMALL_EXTENT, type Content, type Slice } from '../content/slice.ts'
-import { hasSmallSlice } from '../content/small.ts'
+import { hasSmallSlice, smallDroppedKey } from '../content/small.ts'
+import {
+  keyName,
+  problem,
+  repairBy,
+  type Check,
+  type Problem,
+  type Repair,
+  type Report,
+} from './problem.ts'
 
-export type Problem = {
-  readonly kind:
-    | 'recordUnreadable'
-    | 'inlineLength'
-    | 'pieceOutsideSlice'
-    | 'referenceMissing'
-    | 'referenceWithoutOwner'
-    | 'extentMissing'
-    | 'sliceOutsideExtent'
-    | 'sliceDamaged'
-    | 'fileMissing'
-    | 'fileWithoutRecord'
-  /** The parts of the record's key as JSON; empty for a file. */
-  readonly key: string
-  readonly detail: string
-}
+export type { Problem }
 
 export type StoreCheck = {
   recordCount: number
@@ -61,12 +57,24 @@ export type StoreCheck = {
   referenceCount: number
   extentCount: number
   checkedBytes: number
+  /** Without those that were repaired. */
   problemCount: number
+  repairedCount: number
+  /** Some records can't be read, so indexes and totals were not checked. */
+  isPartial: boolean
   /** The first `problemsMax` of them. */
   readonly problems: Problem[]
 }
 
-export type CheckOptions = { readonly problemsMax?: number }
+export type CheckOptions = {
+  readonly problemsMax?: number
+  /** If it is there, problems are repaired, and it is called for each. Nobody else may use the store then. */
+  readonly repaired?: (problem: Problem, how: string) => void
+  /** More checks, after those of records and extents. */
+  readonly also?: readonly Check[]
+  /** Called for every few records, or bytes of content. */
+  readonly progress?: (what: 'records' | 'content', done: number) => void
+}
 
 const STEP_COUNT = 128
 const PROBLEMS_MAX = 100
@@ -84,28 +92,47 @@ export async function checkStore(
     extentCount: 0,
     checkedBytes: 0,
     problemCount: 0,
+    repairedCount: 0,
+    isPartial: false,
     problems: [],
   }
-  const report = (problem: Problem): void => {
+  const { repaired, progress = () => undefined } = options
+  let hasUnreadable = false
+  const report = async (problem: Problem): Promise<void> => {
+    if (repaired !== undefined && problem.repair !== undefined) {
+      await problem.repair.run(kv, store)
+      check.repairedCount += 1
+      return repaired(problem, problem.repair.text)
+    }
     check.problemCount += 1
+    hasUnreadable ||= problem.kind === 'recordUnreadable'
     if (check.problems.length < (options.problemsMax ?? PROBLEMS_MAX)) check.problems.push(problem)
   }
-  await checkRecords(kv, check, report)
-  await checkReferences(kv, store, check, report)
+  await checkRecords(kv, check, report, progress)
+  await checkReferences(kv, store, check, report, progress)
   await checkExtents(kv, store, check, report)
+  // The other checks could not read such a record, either.
+  check.isPartial = options.also !== undefined && hasUnreadable
+  if (!hasUnreadable) for (const each of options.also ?? []) await each(kv, report)
   return check
 }
 
-type Report = (problem: Problem) => void
+type OnProgress = NonNullable<CheckOptions['progress']>
 
-async function checkRecords(kv: Kv, check: StoreCheck, report: Report): Promise<void> {
+async function checkRecords(
+  kv: Kv,
+  check: StoreCheck,
+  report: Report,
+  progress: OnProgress,
+): Promise<void> {
   let from: Key | undefined = EVERYTHING.from
   while (from !== undefined) {
     const start: Key = from
     const step = await kv.read((tx) => checkRecordStep(tx, start))
     check.recordCount += step.recordCount
     check.contentCount += step.contentCount
-    for (const problem of step.problems) report(problem)
+    for (const each of step.problems) await report(each)
+    progress('records', check.recordCount)
     from = step.next
   }
 }
@@ -139,7 +166,7 @@ function* checkRecordStep(tx: ReadTx, from: Key): Step<RecordStep> {
     for (const slice of referencedSlices(record.content)) {
       const key = referenceKey(slice.extent, slice.offset, record.content)
       if (yield* hasReference(tx, key, entry.key)) continue
-      step.problems.push(problem('referenceMissing', entry.key, sliceName(slice)))
+      step.problems.push(yield* referenceMissing(tx, entry.key, record.content, slice))
     }
   }
   const last = entries.at(-1)
@@ -195,22 +222,24 @@ async function checkReferences(
   store: SweptExtentStore,
   check: StoreCheck,
   report: Report,
+  progress: OnProgress,
 ): Promise<void> {
   let last: Slice | undefined
   for await (const entry of scanSteps(kv, REFERENCE_RANGE)) {
     check.referenceCount += 1
     const reference = decodeReference(entry)
     const ownerProblem = await kv.read((tx) => checkOwner(tx, entry.key, reference))
-    if (ownerProblem !== undefined) report(ownerProblem)
+    if (ownerProblem !== undefined) await report(ownerProblem)
     if (last !== undefined && isSameSlice(last, reference.slice)) continue
     last = reference.slice
     check.checkedBytes += last.lengthBytes
+    progress('content', check.checkedBytes)
     const damage = await checkBytes(store, last)
     if (damage === undefined) continue
     const slice = last
     const still = await kv.read((tx) => referenceTo(tx, slice))
     const detail = `${damage} (extent ${slice.extent}, offset ${slice.offset})`
-    if (still !== undefined) report(problem('sliceDamaged', still.ownerKey, detail))
+    if (still !== undefined) await report(problem('sliceDamaged', still.ownerKey, detail))
   }
 }
 
@@ -229,7 +258,38 @@ function* checkOwner(tx: ReadTx, key: Key, reference: Reference): Step<Problem |
   const content = value === undefined ? undefined : readRecord({ key, value })?.content
   const holds = isContent(content) && isSameContent(content, owned)
   if (holds && content.pieces.some((piece) => isSameSlice(piece.slice, slice))) return undefined
-  return problem('referenceWithoutOwner', key, keyName(ownerKey))
+  const repair = repairBy('removed the reference', (into) => removeReference(into, key, slice))
+  return { ...problem('referenceWithoutOwner', key, keyName(ownerKey)), repair }
+}
+
+/** The slice is then looked for again, and its bytes are checked, like those of any reference. */
+function* referenceMissing(
+  tx: ReadTx,
+  ownerKey: Key,
+  content: Content,
+  slice: Slice,
+): Step<Problem> {
+  const found = problem('referenceMissing', ownerKey, sliceName(slice))
+  if ((yield* checkPlace(tx, ownerKey, slice)) !== undefined) return found
+  const repair = repairBy('added the reference', (into) =>
+    addReference(into, { slice, content, ownerKey }),
+  )
+  return { ...found, repair }
+}
+
+function* addReference(tx: Tx, reference: Reference): Step<void> {
+  putReference(tx, reference)
+}
+
+function* removeReference(tx: Tx, key: Key, { extent, offset }: Slice): Step<void> {
+  tx.delete(key)
+  if (extent === SMALL_EXTENT) tx.put(smallDroppedKey(offset), encodeRecord({}))
+  else markDirty(tx, extent)
+}
+
+/** No record refers to bytes in an extent without a record: the next sweep would remove it, too. */
+function removeFile(extent: number): Repair {
+  return { text: 'removed the file', run: (_, store) => store.remove([extent]) }
 }
 
 /** Checks that the extent of the slice exists and reaches its end. */
@@ -276,25 +336,13 @@ async function checkExtents(
     if (state !== 'sealed' || sizeBytes === 0) continue
     if ((await store.storedBytes(extent)) !== undefined) continue
     const isStill = await kv.read((tx) => getExtent(tx, extent))
-    if (isStill?.state === 'sealed') report(problem('fileMissing', key, `extent ${extent}`))
+    if (isStill?.state === 'sealed') await report(problem('fileMissing', key, `extent ${extent}`))
   }
   // The record exists before the file is created, and until after it is removed.
   for (const extent of await store.list()) {
     if ((await kv.read((tx) => getExtent(tx, extent))) !== undefined) continue
     if ((await store.storedBytes(extent)) === undefined) continue
-    report({ kind: 'fileWithoutRecord', key: '', detail: `extent ${extent}` })
-  }
-}
-
-function problem(kind: Problem['kind'], key: Key, detail: string): Problem {
-  return { kind, key: keyName(key), detail }
-}
-
-function keyName(key: Key): string {
-  try {
-    return JSON.stringify(decodeKey(key))
-  } catch {
-    return Buffer.from(key).toString('hex')
+    await report({ kind: 'fileWithoutRecord', key: '', detail: `extent ${extent}`, repair: removeFile(extent) }) // prettier-ignore
   }
 }
 

@@ -39,7 +39,7 @@ export async function backUp(
   writer: BackupWriter,
   settings: BackupSettings,
 ): Promise<BackedUp> {
-  await checkStore(source, writer)
+  await requireSameStore(source, writer)
   const state = await source.snapshot((snapshot) => takeState(source, snapshot, settings.nowMs()))
   try {
     const records = await backUpRecords(state.snapshot, writer, settings).finally(state.release)
@@ -56,7 +56,7 @@ export async function backUp(
   }
 }
 
-async function checkStore({ storeId }: BackupSource, { files }: BackupWriter): Promise<void> {
+async function requireSameStore({ storeId }: BackupSource, { files }: BackupWriter): Promise<void> {
   const before = await readManifest(files)
   if (before === undefined || before.storeId === storeId) return
   throw new StartError(

@@ -150,7 +150,7 @@ class ContentBackup {
 
 function damaged(detail: string): StartError {
   return new StartError(
-    `the store is damaged (${detail}), so it can't be backed up; stop the server and run lazuli fsck --repair`,
+    `the store is damaged (${detail}), so it can't be backed up; lazuli fsck says what it belongs to: delete that, or write it again`,
   )
 }
 

@@ -27,6 +27,12 @@ export type CopyCommand = {
   readonly to: StoreName
 }
 
+export type FsckCommand = DecodedOptions & {
+  readonly kind: 'fsck'
+  readonly repairs: boolean
+  readonly asJson: boolean
+}
+
 export type BackupCommand = {
   readonly kind: 'backup'
   /** An absolute path. */
@@ -62,7 +68,7 @@ export type Command =
   | ImportCommand
   | StartCommand
   | (DecodedOptions & { readonly kind: 'health' })
-  | (DecodedOptions & { readonly kind: 'fsck' })
+  | FsckCommand
   | (DecodedOptions & { readonly kind: 'nodes'; readonly store: string; readonly asJson: boolean })
   | CopyCommand
   | BackupCommand
@@ -106,7 +112,8 @@ export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command
   if (kind === 'backup') return decodeBackup(flags, decoded, cwd)
   if (kind === 'restore') return decodeRestore(flags, decoded.options, cwd)
   if (kind === 'import') return decodeImport(flags, decoded, cwd)
-  if (kind !== 'nodes') return { kind, ...decoded }
+  if (kind === 'fsck') return { kind, ...decoded, ...decodeFsck(flags, decoded.options) }
+  if (kind === 'health') return { kind, ...decoded }
   const { store } = decoded.options
   if (store === undefined)
     throw usageError('lazuli nodes needs --store postgres://user@host/database')
@@ -133,6 +140,15 @@ function decodeSteer(
     token: decoded.options.controlToken,
     cwd,
   }
+}
+
+function decodeFsck({ command }: Flags, { store }: Options) {
+  const repairs = command.has('repair')
+  if (repairs && store !== undefined)
+    throw usageError(
+      'lazuli fsck --repair needs a data folder; lazuli copy brings a database into one',
+    )
+  return { repairs, asJson: command.has('json') }
 }
 
 function decodeAdminUrl(command: Flags['command'], decoded: DecodedOptions, cwd: string): string {

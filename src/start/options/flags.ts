@@ -17,13 +17,18 @@ export const COMMAND_FLAGS = {
   version: { placeholder: undefined, short: 'v', help: 'print the version and exit' },
   json: {
     placeholder: undefined,
-    of: ['nodes', ...STEER_COMMANDS],
-    help: 'nodes, journal, leases …: print JSON',
+    of: ['nodes', 'fsck', ...STEER_COMMANDS],
+    help: 'nodes, fsck, journal, leases …: print JSON',
   },
   adminUrl: {
     placeholder: 'URL',
     of: ['backup', 'torture', ...STEER_COMMANDS],
     help: 'journal, leases …: the admin port of the server (default that of the settings)',
+  },
+  repair: {
+    placeholder: undefined,
+    of: ['fsck'],
+    help: 'fsck: correct indexes, totals and references; what is lost is only reported',
   },
   verify: {
     placeholder: undefined,

@@ -7,12 +7,16 @@ import type { Environment } from '../../postgres/settings.ts'
 import { MIGRATIONS } from '../../storage/migrations.ts'
 import { extentsOf, openDatabaseVolume } from './database-volume.ts'
 import { databaseError, openDatabaseReader } from './database.ts'
-import { checkOpen, type Fsck } from './fsck.ts'
+import { checkOpen, type Fsck, type FsckRun } from './fsck.ts'
 import { StartError } from '../start-error.ts'
 
 export type DatabaseName = { readonly url: string; readonly bytesFolder: string | undefined }
 
-export async function checkDatabase(name: DatabaseName, env: Environment): Promise<Fsck> {
+export async function checkDatabase(
+  name: DatabaseName,
+  env: Environment,
+  run: FsckRun = {},
+): Promise<Fsck> {
   const database = await openDatabaseReader(name.url, env)
   const { kv, settings, nowMs } = database
   try {
@@ -20,7 +24,7 @@ export async function checkDatabase(name: DatabaseName, env: Environment): Promi
     const volume = await openDatabaseVolume(database, name.bytesFolder)
     const extents = extentsOf(volume, kv, nowMs)
     try {
-      return await checkOpen(kv, extents)
+      return await checkOpen(kv, extents, run)
     } finally {
       await extents.close()
     }

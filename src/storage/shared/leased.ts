@@ -62,6 +62,10 @@ export function indexLease(tx: Tx, object: Key, lease: Lease | undefined, hint?:
   else tx.put(leasedKey(object), encodeRecord({ ...lease, ...hint }))
 }
 
+export function* isLeaseIndexed(tx: ReadTx, object: Key): Step<boolean> {
+  return (yield* tx.get(leasedKey(object))) !== undefined
+}
+
 type IndexEntry = { readonly key: Key; readonly object: Key; readonly lease: Lease }
 
 type IndexPage = { readonly entries: readonly IndexEntry[]; readonly next: Key | undefined }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { BROWSER_SKIP } from './browser.ts'
 import { inBrowse, placeOf, startRig, type Rig } from './browse-fixture.ts'
 import { manyName, storeWithMany } from './many-blobs.ts'
@@ -25,6 +26,13 @@ after(async () => {
   await rm(location, { recursive: true, force: true })
 })
 
+async function scrollTo(page: Page, where: 'start' | 'end'): Promise<void> {
+  const top = where === 'start' ? '0' : 'body.scrollHeight'
+  await page.evaluate(
+    `{ const body = document.querySelector('.table-body'); body.scrollTop = ${top} }`,
+  )
+}
+
 test('scrolls from the first of 100,000 blobs to the last', { skip }, () =>
   inBrowse(rig, placeOf('blob', 'many'), async (page) => {
     await page.getByRole('link', { name: manyName(0) }).waitFor()
@@ -32,14 +40,14 @@ test('scrolls from the first of 100,000 blobs to the last', { skip }, () =>
     const last = page.getByRole('link', { name: manyName(COUNT - 1) })
     for (;;) {
       const shown = await table.getAttribute('aria-rowcount')
-      await page.locator('.table-body').evaluate('(body) => (body.scrollTop = body.scrollHeight)')
+      await scrollTo(page, 'end')
       if (shown === String(COUNT + 1)) break
       await page.locator(`[role=table]:not([aria-rowcount="${shown}"])`).waitFor()
     }
     await last.waitFor()
     assert((await page.getByRole('row').count()) < ROWS_MAX)
     await page.getByText('100,000 names').waitFor()
-    await page.locator('.table-body').evaluate('(body) => (body.scrollTop = 0)')
+    await scrollTo(page, 'start')
     await page.getByRole('link', { name: manyName(0) }).waitFor()
   }),
 )
@@ -55,12 +63,12 @@ test('a prefix finds some of 100,000 at once', { skip }, () =>
 test('a change is announced where loading again would lose the place', { skip }, () =>
   inBrowse(rig, placeOf('blob', 'many'), async (page) => {
     await page.getByRole('link', { name: manyName(0) }).waitFor()
-    await page.locator('.table-body').evaluate('(body) => (body.scrollTop = body.scrollHeight)')
+    await scrollTo(page, 'end')
     await page.locator('[role=table]:not([aria-rowcount="501"])').waitFor()
     await rig.blobs.getContainerClient('many').getBlockBlobClient('another').upload('x', 1)
     await page.getByText('Something has changed.').waitFor()
     await page.getByRole('status').getByRole('button', { name: 'Load again' }).click()
-    await page.locator('.table-body').evaluate('(body) => (body.scrollTop = 0)')
+    await scrollTo(page, 'start')
     await page.getByRole('link', { name: 'another' }).waitFor()
   }),
 )

@@ -98,7 +98,7 @@ export function smallParts() {
     seed: (folder: string) => ask('seed', folder),
     export: (folder: string) => ask('export', folder),
   }
-  const races = { races: () => [] }
+  const races = { races: () => [], test: () => '' }
   const parts: ControlParts = {
     journal: filledJournal(),
     held,

@@ -86,6 +86,10 @@ export class Entry implements NewEntry {
     this.#decodeHead = decodeHead
   }
 
+  get method(): string {
+    return this.#decoded.method
+  }
+
   get headers(): IncomingHttpHeaders {
     return this.#decoded.headers
   }

@@ -23,6 +23,8 @@ export type ObjectKind =
 export type ObjectState = {
   readonly version: number
   readonly lease: Lease | undefined
+  /** Of kind 'message'. */
+  readonly visibleAtMs?: number
   /** Of kind 'open'. */
   readonly open?: FileOpen
 }
@@ -58,7 +60,11 @@ function stamped(record: StoredRecord): ObjectState {
 
 /** Every move of a message gives it a new number, which its pop receipt contains. */
 function moved(record: StoredRecord): ObjectState {
-  return { version: (record.fields as { readonly sequence: number }).sequence, lease: undefined }
+  const { sequence, visibleAtMs } = record.fields as {
+    readonly sequence: number
+    readonly visibleAtMs: number
+  }
+  return { version: sequence, lease: undefined, visibleAtMs }
 }
 
 /** The stamp is the first item of an entity's list (storage/table/entity-record.ts). */

@@ -34,6 +34,7 @@ import type { SmbListener } from '../smb/listen.ts'
 import type { RunContext } from './front.ts'
 import type { Endpoint } from '../start/log/banner.ts'
 import { createEncryptionScopes } from '../start/store/encryption-scopes.ts'
+import type { RaceKey } from '../control/race/replay/race-test.ts'
 import { overviewApi } from './overview.ts'
 import type { ControlParts } from '../start/admin/api/parts.ts'
 import type { OfferedService } from '../start/admin/api/storage/storage-routes.ts'
@@ -321,6 +322,8 @@ function partsOf(
 ): ControlParts {
   const races = journal && {
     races: async () => (await import('../control/race/race.ts')).createRaces(journal).races(),
+    test: async (race: RaceKey) =>
+      (await import('../control/race/replay/race-test.ts')).raceTest(journal, race),
   }
   return { journal, barriers, faults, races, ...others }
 }

@@ -14,6 +14,7 @@ import {
   type SnapshotState,
 } from '../../../control/api.ts'
 import type { JournalEntry, JournalObject } from '../../../control/entry.ts'
+import type { Period, Timeline } from '../../../control/timeline.ts'
 import { barrierFields, faultFields } from './rules.ts'
 import {
   about,
@@ -47,7 +48,7 @@ const journalObject: Schema<JournalObject> = answer({
   isWritten: flag,
 })
 
-export const journalEntry: Schema<JournalEntry> = answer({
+const entryFields = {
   id: integer(1),
   time: about(anyText, "When it began, by the server's clock."),
   durationMs: number(0),
@@ -74,6 +75,35 @@ export const journalEntry: Schema<JournalEntry> = answer({
   lostTo: optional(integer(1), 'The entry of the write, lease, open or get that stood in its way.'),
   winner: optional(answer({ client: anyText, operation: anyText, beforeMs: number(0) })),
   objects: optional(list(journalObject)),
+}
+
+export const journalEntry: Schema<JournalEntry> = answer(entryFields)
+
+/** One entry, with the request as its client sent it. */
+export const journalDetail = answer({
+  ...entryFields,
+  sent: optional(
+    answer({ method: anyText, target: anyText, headers: mapOf(anyText) }),
+    'Without signatures, tokens and keys. Missing over SMB.',
+  ),
+})
+
+const period: Schema<Period> = answer({
+  kind: choice(['lease', 'message', 'open', 'lock']),
+  object: anyText,
+  client: anyText,
+  entry: about(integer(1), 'The entry with which it began.'),
+  from: anyText,
+  to: optional(anyText, 'When it ended, or will end by itself. Missing: it goes on.'),
+  endedBy: optional(choice(['its client', 'another client']), 'Missing: nobody ended it.'),
+})
+
+export const timeline: Schema<Timeline> = answer({
+  entries: about(list(journalEntry), 'Oldest first.'),
+  periods: about(
+    list(period),
+    'When a client had a lease, an invisible message, an open file or a locked range.',
+  ),
 })
 
 export const journalPage = answer({
@@ -201,6 +231,12 @@ export const openList = answer({ opens: list(heldOpen) })
 export const lockList = answer({ locks: list(heldLock) })
 export const copyList = answer({ copies: list(pendingCopy) })
 export const uncommittedList = answer({ uncommitted: list(uncommittedBlocks) })
+export const raceTest = answer({
+  text: about(
+    anyText,
+    'A program of TypeScript that brings the race about in a server of its own.',
+  ),
+})
 export const raceList = answer({ races: list(race) })
 export const barrierList = answer({ barriers: list(barrierState) })
 export const faultList = answer({ faults: list(faultState) })

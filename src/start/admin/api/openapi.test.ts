@@ -45,8 +45,8 @@ const document = JSON.parse(JSON.stringify(openApiOf(routes, '1.2.3'))) as Docum
 
 const EXPECTED = [
   'get overview', 'get traffic', 'post accounts/{name}/keys',
-  'get journal', 'get journal/stream', 'get journal/{id}', 'get leases', 'post leases/break', 'get messages/invisible',
-  'post messages/visible', 'get opens', 'delete opens/{id}', 'get locks', 'get copies', 'get uncommitted', 'get races',
+  'get journal', 'get journal/stream', 'get journal/{id}', 'get timeline', 'get leases', 'post leases/break', 'get messages/invisible',
+  'post messages/visible', 'get opens', 'delete opens/{id}', 'get locks', 'get copies', 'get uncommitted', 'get races', 'get races/test',
   'get clock', 'post clock', 'get barriers', 'post barriers', 'get barriers/{id}', 'delete barriers/{id}',
   'post barriers/{id}/release', 'get faults', 'post faults', 'delete faults/{id}', 'get snapshots', 'post snapshots/{name}',
   'delete snapshots/{name}', 'post snapshots/{name}/restore', 'post reset', 'post seed', 'post export', 'post sas',

@@ -10,6 +10,7 @@ import type {
   SnapshotApi,
 } from '../../../control/api.ts'
 import type { OverviewApi } from '../../../control/overview.ts'
+import type { RaceKey } from '../../../control/race/replay/race-test.ts'
 import type { Journal } from '../../../control/journal.ts'
 import type { StorageParts } from './storage/storage-routes.ts'
 
@@ -17,14 +18,19 @@ export type ControlParts = {
   readonly overview?: OverviewApi | undefined
   readonly journal?: Journal | undefined
   readonly held?: HeldApi | undefined
-  readonly races?:
-    { races(): ReturnType<RaceApi['races']> | Promise<ReturnType<RaceApi['races']>> } | undefined
+  readonly races?: RacesPart | undefined
   readonly clock?: ClockApi | undefined
   readonly barriers?: BarrierApi | undefined
   readonly faults?: FaultApi | undefined
   readonly snapshots?: SnapshotApi | undefined
   readonly states?: StatesApi | undefined
   readonly storage?: StorageParts | undefined
+}
+
+export interface RacesPart {
+  races(): ReturnType<RaceApi['races']> | Promise<ReturnType<RaceApi['races']>>
+  /** A program that brings a race about: the one of this kind that went wrong with this entry. */
+  test(race: RaceKey): string | Promise<string>
 }
 
 /** Emptying, filling and saving a store. Folders are those of the machine that the server runs on. */

@@ -1,5 +1,12 @@
 // The table of all routes below /api/. A part that the server does not have has no routes.
-import type { BarrierApi, ClockApi, FaultApi, HeldApi, SnapshotApi } from '../../../control/api.ts'
+import {
+  RACE_KINDS,
+  type BarrierApi,
+  type ClockApi,
+  type FaultApi,
+  type HeldApi,
+  type SnapshotApi,
+} from '../../../control/api.ts'
 import {
   barrierList,
   barrierState,
@@ -13,6 +20,7 @@ import {
   messageList,
   openList,
   raceList,
+  raceTest,
   resetResult,
   snapshotList,
   snapshotState,
@@ -79,6 +87,15 @@ function raceRoutes(races: NonNullable<ControlParts['races']>): readonly ApiRout
   return [
     route({ method: 'GET', path: 'races', description: 'The races that the entries in the journal show.', answer: raceList,
       run: async () => ({ races: await races.races() }) }),
+    route({ method: 'GET', path: 'races/test', description: 'A test that brings a race about.', answer: raceTest,
+      query: {
+        entry: optional(integer(1), 'The last entry of the race.'),
+        kind: optional(choice(RACE_KINDS)),
+      },
+      run: async ({ query: { entry, kind } }) => {
+        if (entry === undefined || kind === undefined) throw new ApiError(400, 'the fields entry and kind say which race is meant')
+        return { text: await races.test({ entry, kind }) }
+      } }),
   ]
 }
 

@@ -9,20 +9,11 @@ import { PagedView, useChanges, usePaged, type PageOf } from '../paged.ts'
 import { FormDialog } from '../parts.ts'
 import { when } from '../resources.ts'
 import { SasDialog } from '../sas-dialog.ts'
-import { ask, type Area } from '../storage.ts'
-import { askXml, childrenOf, escaped, textAt } from '../xml.ts'
+import { ask } from '../storage.ts'
+import { askXml, childrenOf, escaped } from '../xml.ts'
+import { messageOfXml, type Message, type QueueProps } from './message.ts'
 import { MessageDialog } from './message-dialog.ts'
 import { Shelf } from './shelf.ts'
-
-export type Message = {
-  readonly id: string
-  readonly text: string
-  readonly inserted: string
-  readonly expires: string
-  readonly dequeueCount: number
-}
-
-export type QueueProps = { readonly area: Area; readonly name: string }
 
 const PEEKED_MAX = 32
 const NO_END = '9999'
@@ -31,16 +22,6 @@ async function peek({ area, name }: QueueProps, signal: AbortSignal): Promise<Pa
   const query = { peekonly: 'true', numofmessages: PEEKED_MAX }
   const list = await askXml(area, { path: [name, 'messages'], query, signal })
   return { rows: childrenOf(list, 'QueueMessage').map(messageOfXml), next: undefined }
-}
-
-function messageOfXml(each: Element): Message {
-  return {
-    id: textAt(each, 'MessageId'),
-    text: textAt(each, 'MessageText'),
-    inserted: textAt(each, 'InsertionTime'),
-    expires: textAt(each, 'ExpirationTime'),
-    dequeueCount: Number(textAt(each, 'DequeueCount')),
-  }
 }
 
 type DialogName = 'put' | 'get' | 'clear' | 'sas'

@@ -9,7 +9,7 @@ import { Empty, shown } from '../../page/ui/states.ts'
 import { Table, type Column } from '../../page/ui/table.ts'
 import { useChanges } from '../paged.ts'
 import { ask } from '../storage.ts'
-import type { QueueProps } from './queue.ts'
+import type { QueueProps } from './message.ts'
 
 const ASK_MS = 2_000
 const COUNT_MAX = 10_000

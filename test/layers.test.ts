@@ -67,6 +67,8 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['src/start/admin/metrics.ts'],
   '@peculiar/x509': ['src/start/tls/certificate.ts'],
   '@uwdata/flechette': ['src/rest/blob/list/arrow.ts'],
+  // In the text of a test that users copy.
+  lazuli: ['src/control/race/replay/program.ts'],
   preact: ['src/console/page/library.ts'],
   'preact/hooks': ['src/console/page/library.ts'],
   '@preact/signals': ['src/console/page/library.ts'],

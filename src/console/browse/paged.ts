@@ -16,7 +16,6 @@ import { Empty, Failure, Loading } from '../page/ui/states.ts'
 export type PageOf<Row> = { readonly rows: readonly Row[]; readonly next: string | undefined }
 
 export type PagedState<Row> = {
-  /** The same array as before, longer: a list may have a million rows. */
   readonly rows: readonly Row[]
   readonly hasMore: boolean
   readonly isLoading: boolean
@@ -58,7 +57,7 @@ const FRESH = {
 
 function pagedOf<Row>(load: Load<Row>): Paged<Row> {
   const state = signal<PagedState<Row>>({ ...FRESH, rows: [] })
-  let rows: Row[] = []
+  let rows: readonly Row[] = []
   let marker: string | undefined
   let pageCount = 0
   let running: AbortController | undefined
@@ -69,7 +68,8 @@ function pagedOf<Row>(load: Load<Row>): Paged<Row> {
     try {
       const page = await load(from, own.signal)
       if (from === undefined) [rows, pageCount] = [[], 0]
-      for (const row of page.rows) rows.push(row)
+      // A new array: a component whose properties are the same is not shown again.
+      rows = [...rows, ...page.rows]
       marker = page.next
       pageCount += 1
       state.value = {

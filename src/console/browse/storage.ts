@@ -66,23 +66,26 @@ export async function ask(area: Area, request: Ask = {}): Promise<Response> {
 
 /** `text` is the body: XML, OData, or what the admin port itself says. A HEAD has none. */
 export function failureOf(status: number, code: string, text: string): ServiceFailure {
-  if (status === 401 && code === '') isTokenNeeded.value = true
-  const message = jsonMessage(text) ?? /<Message>([^<\n]*)/.exec(text)?.[1] ?? ''
-  if (status === 304) return new ServiceFailure(status, 'NotModified', 'It has not changed.')
-  return new ServiceFailure(
-    status,
-    code,
-    message.split('\n')[0] || `The service answered ${status}.`,
-  )
+  const said = text.startsWith('{') ? saidByJson(text) : saidByXml(text)
+  const message = said.message?.split('\n', 1)[0] || `The service answered ${status}.`
+  const own = code || said.code || ''
+  if (status === 401 && own === '') isTokenNeeded.value = true
+  return new ServiceFailure(status, own, message)
 }
 
-function jsonMessage(text: string): string | undefined {
-  if (!text.startsWith('{')) return undefined
+type Said = { readonly code?: string | undefined; readonly message?: string | undefined }
+
+function saidByXml(text: string): Said {
+  return { message: /<Message>([^<]*)/.exec(text)?.[1] }
+}
+
+/** Tables name the code only here. */
+function saidByJson(text: string): Said {
   try {
-    const value = JSON.parse(text)
-    return value['odata.error']?.message?.value ?? value.error?.message
+    const { 'odata.error': refused, error } = JSON.parse(text)
+    return { code: refused?.code, message: refused?.message?.value ?? error?.message }
   } catch {
-    return undefined
+    return {}
   }
 }
 

@@ -3,25 +3,21 @@ import { messageOf } from '../../page/api/call.ts'
 import { html, useEffect, useMemo, useState, type VNode } from '../../page/library.ts'
 import { Badge } from '../../page/ui/badge.ts'
 import { ActionButton, Button, CopyButton } from '../../page/ui/button.ts'
-import { ConfirmDialog } from '../../page/ui/dialog.ts'
 import { bytes, lastName } from '../../page/ui/format.ts'
 import { Failure, Loading } from '../../page/ui/states.ts'
 import { Tabs } from '../../page/ui/tabs.ts'
-import { toast } from '../../page/ui/toast.ts'
 import { download } from '../download.ts'
 import { useChanges } from '../paged.ts'
-import { FactList, offerUndo, PairsForm, reachable } from '../parts.ts'
+import { FactList, FormDialog, offerUndo, PairsForm, reachable } from '../parts.ts'
 import { Preview } from '../preview.ts'
 import { when } from '../resources.ts'
 import { SasDialog } from '../sas-dialog.ts'
-import { ask, isCode, metadataHeaders, metadataOf, pathOf, type Area } from '../storage.ts'
-import type { Retention } from './blob-list.ts'
+import { ask, isCode, metadataHeaders, metadataOf, pathOf } from '../storage.ts'
+import type { BlobProps, Retention } from './blob-list.ts'
 import { DeletedBlob } from './deleted-blob.ts'
 import { LeasePanel } from './lease-panel.ts'
 import { PastPanel } from './past-panel.ts'
 import { TagsPanel } from './tags-panel.ts'
-
-export type BlobProps = { readonly area: Area; readonly container: string; readonly blob: string }
 
 type DetailsProps = BlobProps & {
   readonly endpoint: string
@@ -139,7 +135,6 @@ function Actions(props: KnownProps): VNode {
     await ask(area, { method: 'PUT', path, query: { comp: 'snapshot' } })
     reload()
   }
-  const failed = (error: unknown): void => toast(messageOf(error), 'error')
   return html`<div class="actions">
       <${ActionButton} icon="download" run=${() => download(area, { path }, blob)}>Download<//>
       <${CopyButton} text=${url} label="Copy the URL" kind="plain">URL<//>
@@ -150,11 +145,12 @@ function Actions(props: KnownProps): VNode {
     ${dialog === 'sas' && html`<${SasDialog} area=${area} path=${path.join('/')} onClose=${close} />`}
     ${
       dialog === 'delete' &&
-      html`<${ConfirmDialog}
+      html`<${FormDialog}
         title="Delete the blob?"
         action="Delete"
         onClose=${close}
-        onConfirm=${() => void remove().catch(failed)}
+        isDanger=${true}
+        run=${remove}
       >
         <p><strong class="name">${blob}</strong> and its snapshots will be deleted.</p>
         <p>

@@ -3,6 +3,8 @@ import type { Area } from '../storage.ts'
 import { askXml, childrenOf, childOf, nameOf, pairsOf, textAt } from '../xml.ts'
 import type { PageOf } from '../paged.ts'
 
+export type BlobProps = { readonly area: Area; readonly container: string; readonly blob: string }
+
 export type BlobRow = {
   /** In full, for requests; a folder ends with a slash. */
   readonly name: string

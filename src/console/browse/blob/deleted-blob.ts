@@ -2,8 +2,7 @@
 import { html, useEffect, useState, type VNode } from '../../page/library.ts'
 import { ActionButton } from '../../page/ui/button.ts'
 import { ask } from '../storage.ts'
-import type { BlobProps } from './blob-details.ts'
-import { listPast, type PastBlob, type Retention } from './blob-list.ts'
+import { listPast, type BlobProps, type PastBlob, type Retention } from './blob-list.ts'
 
 type DeletedProps = BlobProps & { readonly retention: Retention | undefined; onDone(): void }
 

@@ -11,8 +11,7 @@ import { reachable } from '../parts.ts'
 import { Preview } from '../preview.ts'
 import { when } from '../resources.ts'
 import { ask, pathOf } from '../storage.ts'
-import type { BlobProps } from './blob-details.ts'
-import { listPast, type PastBlob } from './blob-list.ts'
+import { listPast, type BlobProps, type PastBlob } from './blob-list.ts'
 
 type PastProps = BlobProps & {
   readonly headers: Headers

@@ -5,7 +5,7 @@ import { Failure, Loading } from '../../page/ui/states.ts'
 import { PairsForm } from '../parts.ts'
 import { ask } from '../storage.ts'
 import { askXml, childrenOf, childOf, escaped, textAt } from '../xml.ts'
-import type { BlobProps } from './blob-details.ts'
+import type { BlobProps } from './blob-list.ts'
 
 type Tags = Readonly<Record<string, string>>
 

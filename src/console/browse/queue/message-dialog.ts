@@ -5,7 +5,7 @@ import { Dialog } from '../../page/ui/dialog.ts'
 import { FactList } from '../parts.ts'
 import { prettyJson } from '../preview-text.ts'
 import { when } from '../resources.ts'
-import type { Message } from './queue.ts'
+import type { Message } from './message.ts'
 
 type MessageDialogProps = { readonly message: Message; onClose(): void }
 

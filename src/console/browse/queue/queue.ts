@@ -1,30 +1,19 @@
 // A queue: the messages that anybody would get next, those that somebody has got, and what can be done with them.
 import { html, useMemo, useState, type VNode } from '../../page/library.ts'
 import { Button } from '../../page/ui/button.ts'
-import { ConfirmDialog } from '../../page/ui/dialog.ts'
 import { Field } from '../../page/ui/field.ts'
 import { Empty } from '../../page/ui/states.ts'
 import { Table, type Column } from '../../page/ui/table.ts'
 import { toast } from '../../page/ui/toast.ts'
-import { messageOf } from '../../page/api/call.ts'
 import { PagedView, useChanges, usePaged, type PageOf } from '../paged.ts'
 import { FormDialog } from '../parts.ts'
 import { when } from '../resources.ts'
 import { SasDialog } from '../sas-dialog.ts'
-import { ask, type Area } from '../storage.ts'
-import { askXml, childrenOf, escaped, textAt } from '../xml.ts'
+import { ask } from '../storage.ts'
+import { askXml, childrenOf, escaped } from '../xml.ts'
+import { messageOfXml, type Message, type QueueProps } from './message.ts'
 import { MessageDialog } from './message-dialog.ts'
 import { Shelf } from './shelf.ts'
-
-export type Message = {
-  readonly id: string
-  readonly text: string
-  readonly inserted: string
-  readonly expires: string
-  readonly dequeueCount: number
-}
-
-export type QueueProps = { readonly area: Area; readonly name: string }
 
 const PEEKED_MAX = 32
 const NO_END = '9999'
@@ -35,16 +24,6 @@ async function peek({ area, name }: QueueProps, signal: AbortSignal): Promise<Pa
   return { rows: childrenOf(list, 'QueueMessage').map(messageOfXml), next: undefined }
 }
 
-function messageOfXml(each: Element): Message {
-  return {
-    id: textAt(each, 'MessageId'),
-    text: textAt(each, 'MessageText'),
-    inserted: textAt(each, 'InsertionTime'),
-    expires: textAt(each, 'ExpirationTime'),
-    dequeueCount: Number(textAt(each, 'DequeueCount')),
-  }
-}
-
 type DialogName = 'put' | 'get' | 'clear' | 'sas'
 
 export function QueueView({ area, name }: QueueProps): VNode {
@@ -53,11 +32,7 @@ export function QueueView({ area, name }: QueueProps): VNode {
   useChanges(`/${area.account}/${name}`, paged.changed)
   const columns = useMemo(() => columnsOf(setDialog), [])
   const close = (): void => setDialog(undefined)
-  const clear = (): void =>
-    void ask(area, { method: 'DELETE', path: [name, 'messages'] }).then(
-      () => toast('Cleared'),
-      (error: unknown) => toast(messageOf(error), 'error'),
-    )
+  const clear = (): Promise<unknown> => ask(area, { method: 'DELETE', path: [name, 'messages'] })
   return html`
     <div class="browse-tools">
       <div class="actions">
@@ -87,17 +62,18 @@ export function QueueView({ area, name }: QueueProps): VNode {
             </p>`}
       <//>
     </section>
-    <${Shelf} area=${area} name=${name} />
+    <${Shelf} area=${area} name=${name} onFewer=${paged.changed} />
     ${dialog === 'put' && html`<${PutDialog} area=${area} name=${name} onClose=${close} />`}
     ${dialog === 'get' && html`<${GetDialog} area=${area} name=${name} onClose=${close} />`}
     ${dialog === 'sas' && html`<${SasDialog} area=${area} path=${name} onClose=${close} />`}
     ${
       dialog === 'clear' &&
-      html`<${ConfirmDialog}
+      html`<${FormDialog}
         title="Clear the queue?"
         action="Clear"
         onClose=${close}
-        onConfirm=${clear}
+        isDanger=${true}
+        run=${clear}
         ><p>
           All messages of <strong class="name">${name}</strong>, also those that somebody has got,
           will be deleted.

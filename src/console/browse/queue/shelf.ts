@@ -1,7 +1,7 @@
 // The messages that somebody has got and not deleted: how long nobody else sees them, and with which receipt they may be changed.
 import type { InvisibleMessage } from '../../../control/api.ts'
 import { post } from '../../page/api/call.ts'
-import { html, useMemo, type VNode } from '../../page/library.ts'
+import { html, useEffect, useMemo, useRef, type VNode } from '../../page/library.ts'
 import { useAnswer } from '../../page/live/query.ts'
 import { ActionButton, CopyButton } from '../../page/ui/button.ts'
 import { Countdown } from '../../page/ui/countdown.ts'
@@ -9,35 +9,47 @@ import { Empty, shown } from '../../page/ui/states.ts'
 import { Table, type Column } from '../../page/ui/table.ts'
 import { useChanges } from '../paged.ts'
 import { ask } from '../storage.ts'
-import type { QueueProps } from './queue.ts'
+import type { QueueProps } from './message.ts'
 
 const ASK_MS = 2_000
 const COUNT_MAX = 10_000
 
 type Answered = { readonly messages: readonly InvisibleMessage[] }
 
-export function Shelf({ area, name }: QueueProps): VNode {
+type ShelfProps = QueueProps & {
+  /** A message may have become visible. */
+  onFewer(): void
+}
+
+export function Shelf({ area, name, onFewer }: ShelfProps): VNode {
   const { answer, refresh } = useAnswer<Answered>('messages/invisible', {
     everyMs: ASK_MS,
     query: { countMax: COUNT_MAX },
   })
   const columns = useMemo(() => columnsOf({ area, name }, refresh), [refresh])
   useChanges(`/${area.account}/${name}`, refresh)
+  const own = answer.value.value?.messages.filter(
+    ({ account, queue }) => account === area.account && queue === name,
+  )
+  const ids = own?.map(({ messageId, dequeueCount }) => `${messageId} ${dequeueCount}`)
+  const known = useRef<readonly string[]>([])
+  useEffect(() => {
+    if (ids !== undefined && known.current.some((id) => !ids.includes(id))) onFewer()
+    known.current = ids ?? known.current
+  }, [ids?.join()])
   return html`<section aria-label="Invisible messages">
     <h2>Invisible</h2>
-    ${shown(answer.value, ({ messages }) => {
-      const own = messages.filter(
-        ({ account, queue }) => account === area.account && queue === name,
-      )
-      if (own.length === 0) return html`<${Empty} icon="held" title="Nobody has got a message" />`
-      return html`<${Table}
-        label="Invisible messages"
-        rows=${own}
-        columns=${columns}
-        keyOf=${(row: InvisibleMessage) => row.messageId}
-        height="40vh"
-      />`
-    })}
+    ${shown(answer.value, () =>
+      own === undefined || own.length === 0
+        ? html`<${Empty} icon="held" title="Nobody has got a message" />`
+        : html`<${Table}
+            label="Invisible messages"
+            rows=${own}
+            columns=${columns}
+            keyOf=${(row: InvisibleMessage) => row.messageId}
+            height="40vh"
+          />`,
+    )}
   </section>`
 }
 

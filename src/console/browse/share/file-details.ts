@@ -6,15 +6,13 @@ import { useAnswer } from '../../page/live/query.ts'
 import { changeQuery } from '../../page/router.ts'
 import { Badge } from '../../page/ui/badge.ts'
 import { ActionButton, Button, CopyButton } from '../../page/ui/button.ts'
-import { ConfirmDialog } from '../../page/ui/dialog.ts'
 import { Field } from '../../page/ui/field.ts'
 import { bytes, lastName } from '../../page/ui/format.ts'
 import { Empty, Failure, Loading, shown } from '../../page/ui/states.ts'
 import { Tabs } from '../../page/ui/tabs.ts'
-import { toast } from '../../page/ui/toast.ts'
 import { download } from '../download.ts'
 import { useChanges } from '../paged.ts'
-import { FactList, FormDialog, PairsForm, reachable } from '../parts.ts'
+import { FactList, FormDialog, offerUndo, PairsForm, reachable } from '../parts.ts'
 import { Preview } from '../preview.ts'
 import { when } from '../resources.ts'
 import { SasDialog } from '../sas-dialog.ts'
@@ -99,11 +97,11 @@ function Actions({ of, item, endpoint, onClose }: KnownProps): VNode {
   const { area, share, snapshot } = of
   const close = (): void => setDialog(undefined)
   const url = reachable(`${endpoint}/${area.account}/${pathOf([share, item.path])}`)
-  const remove = (): void =>
-    void ask(area, { ...itemRequest(of, item), method: 'DELETE' }).then(
-      () => (toast(`Deleted ${item.path}`), onClose()),
-      (error: unknown) => toast(messageOf(error), 'error'),
-    )
+  const remove = async (): Promise<void> => {
+    await ask(area, { ...itemRequest(of, item), method: 'DELETE' })
+    offerUndo(`Deleted ${item.path}`)
+    onClose()
+  }
   return html`<div class="actions">
       ${!item.isDirectory && html`<${ActionButton} icon="download" run=${() => download(area, itemRequest(of, item), item.path)}>Download<//>`}
       <${CopyButton} text=${url} label="Copy the URL" kind="plain">URL<//>
@@ -118,11 +116,12 @@ function Actions({ of, item, endpoint, onClose }: KnownProps): VNode {
     ${dialog === 'rename' && html`<${RenameDialog} of=${of} item=${item} url=${url} onClose=${close} />`}
     ${
       dialog === 'delete' &&
-      html`<${ConfirmDialog}
+      html`<${FormDialog}
         title="Delete it?"
         action="Delete"
         onClose=${close}
-        onConfirm=${remove}
+        isDanger=${true}
+        run=${remove}
       >
         <p>
           <strong class="name">${item.path}</strong> will be deleted. Shares have no soft delete for

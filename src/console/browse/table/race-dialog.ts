@@ -67,11 +67,11 @@ function MergeButton({ area, table, race, theirs, onDone }: MergeProps): VNode {
   return html`<${ActionButton} kind="primary" run=${merge}>Merge: theirs, with my changes<//>`
 }
 
-/** Who has written last, as far as the journal tells. */
+/** Who has written last, as far as the journal tells: it knows to whom the request with this ETag has lost. */
 function winner({ before }: Race): string {
-  const keys = `PartitionKey='${before.partitionKey}'`
   const lost = entries.value.findLast(
-    ({ resource, winner: other }) => other !== undefined && resource.includes(keys.slice(0, 12)),
+    ({ conditions, winner: other }) =>
+      other !== undefined && conditions?.['if-match'] === before.etag,
   )
   return lost?.winner?.client ?? 'another client'
 }

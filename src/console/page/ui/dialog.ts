@@ -42,24 +42,18 @@ export function Dialog({ title, onClose, actions, isWide, children }: DialogProp
 
 type ConfirmProps = {
   readonly title: string
-  /** What the button does, in one or two words. */
-  readonly action: string
-  readonly onConfirm: () => unknown
+  /** The button that does it. */
+  readonly action: ComponentChildren
   readonly onClose: () => void
   readonly children?: ComponentChildren
 }
 
 /** Asks before something that can't be undone. */
-export function ConfirmDialog(props: ConfirmProps): VNode {
-  const { title, action, onConfirm, onClose, children } = props
-  const confirm = (): void => {
-    onClose()
-    onConfirm()
-  }
+export function ConfirmDialog({ title, action, onClose, children }: ConfirmProps): VNode {
   return html`<${Dialog}
     title=${title}
     onClose=${onClose}
-    actions=${html`<${Button} onClick=${onClose}>Cancel<//><${Button} kind="danger" onClick=${confirm}>${action}<//>`}
+    actions=${html`<${Button} onClick=${onClose}>Cancel<//>${action}`}
   >
     ${children}
   <//>`

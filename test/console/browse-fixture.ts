@@ -1,0 +1,87 @@
+// The page Browse in a real browser, over a server with the clients of all services.
+import assert from 'node:assert/strict'
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { BlobServiceClient } from '@azure/storage-blob'
+import { QueueServiceClient } from '@azure/storage-queue'
+import { ShareServiceClient } from '@azure/storage-file-share'
+import { TableClient } from '@azure/data-tables'
+import { startServer, type LazuliServer, type ServerOptions } from '../../src/server.ts'
+import { ACCOUNT } from '../harness.ts'
+import { launchBrowser, openPage, type Look } from './browser.ts'
+
+export type Rig = {
+  readonly server: LazuliServer
+  readonly browser: Browser
+  readonly blobs: BlobServiceClient
+  readonly queues: QueueServiceClient
+  readonly shares: ShareServiceClient
+  table(name: string): TableClient
+  close(): Promise<void>
+}
+
+export async function startRig(options: ServerOptions = {}): Promise<Rig> {
+  const server = await startServer({ adminPort: 0, ...options })
+  const browser = await launchBrowser()
+  const { connectionString } = server
+  return {
+    server,
+    browser,
+    blobs: BlobServiceClient.fromConnectionString(connectionString),
+    queues: QueueServiceClient.fromConnectionString(connectionString),
+    shares: ShareServiceClient.fromConnectionString(connectionString),
+    table: (name) =>
+      TableClient.fromConnectionString(connectionString, name, { allowInsecureConnection: true }),
+    close: async () => {
+      await browser.close()
+      await server.close()
+    },
+  }
+}
+
+/** What a browser logs for each answer of 400 and more; tests that provoke one expect it. */
+const REFUSED = /Failed to load resource/
+
+/** Opens Browse at `path`, such as `blob/account/container`, and checks at the end that nothing was complained of. */
+export async function inBrowse(
+  { server, browser }: Rig,
+  path: string,
+  visit: (page: Page) => Promise<void>,
+  look: Look = {},
+): Promise<void> {
+  const { page, complaints } = await openPage(browser, look)
+  try {
+    await page.goto(`${server.adminUrl}/#/browse/${path}`)
+    await visit(page)
+    assert.deepEqual(
+      complaints.filter((each) => !REFUSED.test(each)),
+      [],
+    )
+  } finally {
+    await page.context().close()
+  }
+}
+
+export function placeOf(service: string, name: string): string {
+  return `${service}/${ACCOUNT}/${name}`
+}
+
+/** Rules of axe-core that the page breaks badly. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source)
+  const found = await page.evaluate(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+      violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`,
+  )
+  return found as readonly string[]
+}
+
+/** Text that would run, were it shown as anything but text. */
+export const HOSTILE = `<img src=x onerror="globalThis.ran=1">`
+
+export async function nothingRan(page: Page): Promise<void> {
+  assert.equal(await page.evaluate('globalThis.ran'), undefined)
+  assert.equal(await page.locator('img[src="x"]').count(), 0)
+}

@@ -28,7 +28,7 @@ function lazuliIn(checkout: string): Pick<Target, 'services' | 'args'> {
     services: ['blob', 'queue', 'table', 'file'],
     args: (location) => [
       join(checkout, 'src/main.js'),
-      ...'--blobPort 0 --queuePort 0 --tablePort 0 --filePort 0 --smbPort 0'.split(' '),
+      ...'--blobPort 0 --queuePort 0 --tablePort 0 --filePort 0 --dfsPort 0 --smbPort 0'.split(' '),
       ...'--adminPort 0 --silent --location'.split(' '),
       location,
     ],

@@ -154,6 +154,7 @@ async function start(command: StartCommand): Promise<void> {
     options, location, memoryLimitBytes, accounts, smbUsers, clock, wallClock: clock, log,
     services: command.services,
     webPortMayMove: !command.given.has('webPort'),
+    dfsPortMayMove: !command.given.has('dfsPort'),
     ...(membership !== undefined && { membership }),
   }).catch(async (error: unknown) => {
     await membership?.store.close()

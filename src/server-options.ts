@@ -31,8 +31,11 @@ export type ServerOptions = {
   readonly bytes?: string
   /** Accepts a database with synchronous_commit=off, which may lose acknowledged writes. */
   readonly allowAsyncCommit?: boolean
-  /** Account names with one or two keys in base64; by default, devstoreaccount1 with its well-known key. */
-  readonly accounts?: Readonly<Record<string, string | readonly [string, string]>>
+  /**
+   * Account names with one or two keys in base64. By default, devstoreaccount1 with its well-known key, and devlake1 with the
+   * same key and a hierarchical namespace (`hns`).
+   */
+  readonly accounts?: Readonly<Record<string, AccountOption>>
   /**
    * Users that may log in over SMB, in addition to the accounts. They see the shares of one account, and the permissions
    * of files apply to them.
@@ -57,6 +60,8 @@ export type ServerOptions = {
   readonly queuePort?: number
   readonly tablePort?: number
   readonly filePort?: number
+  /** For Data Lake Storage, which the port of the Blob service answers, too. */
+  readonly dfsPort?: number
   readonly smbPort?: number
   /** For static websites. */
   readonly webPort?: number
@@ -83,6 +88,11 @@ export type ServerOptions = {
   /** The last requests, kept in memory: by default 2,000 requests and 16 MiB. `false` keeps none. */
   readonly journal?: false | JournalOptions
 }
+
+export type AccountOption =
+  | string
+  | readonly [string, string]
+  | { readonly key: string | readonly [string, string]; readonly hns?: boolean }
 
 export type JournalOptions = {
   readonly countMax?: number
@@ -118,6 +128,7 @@ export const OPTION_KINDS = {
   queuePort: portOption,
   tablePort: portOption,
   filePort: portOption,
+  dfsPort: portOption,
   smbPort: portOption,
   webPort: portOption,
   adminPort: portOption,
@@ -142,6 +153,8 @@ export function settingsOf(options: ServerOptions, host: string): Options {
     tablePort: options.tablePort ?? 0,
     fileHost: host,
     filePort: options.filePort ?? 0,
+    dfsHost: host,
+    dfsPort: options.dfsPort ?? 0,
     smbHost: host,
     smbPort: options.smbPort ?? 0,
     webHost: host,
@@ -181,6 +194,7 @@ const FREE_PORTS = {
   queuePort: 0,
   tablePort: 0,
   filePort: 0,
+  dfsPort: 0,
   smbPort: 0,
   webPort: 0,
 } satisfies ServerOptions

@@ -72,7 +72,10 @@ export type { Point } from './control/point.ts'
 export type { JournalOptions, ServerOptions } from './server-options.ts'
 
 export type LazuliServer = {
+  /** Of the first account. */
   readonly connectionString: string
+  /** Of another account, such as `devlake1`, which has a hierarchical namespace. */
+  connectionStringOf(account: string): string
   readonly blobEndpoint: string
   readonly blobPort: number
   readonly queueEndpoint: string
@@ -81,6 +84,9 @@ export type LazuliServer = {
   readonly tablePort: number
   readonly fileEndpoint: string
   readonly filePort: number
+  /** Data Lake Storage. The blob endpoint answers it, too. */
+  readonly dfsEndpoint: string
+  readonly dfsPort: number
   /** File shares over SMB. Log in with an account's name and key, or as one of `smbUsers`. */
   readonly smbPort: number
   /** Static websites: the container $web of an account. */
@@ -223,8 +229,9 @@ async function start(options: ServerOptions, fork?: ForkRun): Promise<LazuliServ
     // A clock that the caller controls is not that of its clients.
     ...(ownClock === undefined && { wallClock: clock }),
     log,
-    services: ['blob', 'queue', 'table', 'file', 'smb'],
+    services: ['blob', 'queue', 'table', 'file', 'dfs', 'smb'],
     webPortMayMove: true,
+    dfsPortMayMove: options.dfsPort === undefined,
   })
   const admin = await openAdmin(options, host, running, settings, membership, log).catch(
     async (error: unknown) => {
@@ -236,8 +243,8 @@ async function start(options: ServerOptions, fork?: ForkRun): Promise<LazuliServ
   if (account === undefined) throw new Error('there is no account')
   const endpointOf = ({ protocol, host: at, port }: Endpoint): string =>
     `${protocol}://${at}:${port}/${account.name}`
-  const [blob, queue, table, file, smb] = running.endpoints
-  if (!blob || !queue || !table || !file || !smb) throw new Error('a service did not start')
+  const [blob, queue, table, file, dfs, smb] = running.endpoints
+  if (!blob || !queue || !table || !file || !dfs || !smb) throw new Error('a service did not start')
   let closing: Promise<void> | undefined
   const forks = new Forks<LazuliServer>()
   const closeAll = async (): Promise<void> => {
@@ -253,6 +260,11 @@ async function start(options: ServerOptions, fork?: ForkRun): Promise<LazuliServ
   const close = (): Promise<void> => (closing ??= closeAll())
   const server: LazuliServer = {
     connectionString: connectionStringOf(running.endpoints, account),
+    connectionStringOf: (name) => {
+      const other = accounts.get(name)
+      if (other === undefined) throw new Error(`there is no account ${name.slice(0, 63)}`)
+      return connectionStringOf(running.endpoints, other)
+    },
     blobEndpoint: endpointOf(blob),
     blobPort: blob.port,
     queueEndpoint: endpointOf(queue),
@@ -261,6 +273,8 @@ async function start(options: ServerOptions, fork?: ForkRun): Promise<LazuliServ
     tablePort: table.port,
     fileEndpoint: endpointOf(file),
     filePort: file.port,
+    dfsEndpoint: endpointOf(dfs),
+    dfsPort: dfs.port,
     smbPort: smb.port,
     webPort: running.webPort,
     held: running.held,

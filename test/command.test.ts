@@ -162,6 +162,7 @@ describe('settings', { concurrency: 2 }, () => {
     queueHost: '0.0.0.0', queuePort: '2', queueKeepAliveTimeout: '7',
     tableHost: '0.0.0.0', tablePort: '3', tableKeepAliveTimeout: '7',
     fileHost: '0.0.0.0', filePort: '4', fileKeepAliveTimeout: '7',
+    dfsHost: '0.0.0.0', dfsPort: '10', dfsKeepAliveTimeout: '7',
     smbHost: '0.0.0.0', smbPort: '5', smbEncryption: 'required', smbSigning: 'required', adminHost: '0.0.0.0', adminPort: '6',
     nodeHost: '127.0.0.2', nodePort: '9', nodeName: 'n1', store: 'postgres://db.test/x', bytes: 'folder:/x', allowAsyncCommit: 'true',
     location: 'data', inMemoryPersistence: 'true', extentMemoryLimit: '100',

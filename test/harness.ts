@@ -73,6 +73,8 @@ export type RawRequest = {
   readonly body?: string | Uint8Array
   /** Shared Key (the default), no credentials, or the query string of a SAS. */
   readonly sign?: 'sharedKey' | 'none' | (string & {})
+  /** By default ACCOUNT. Its key is the well-known one, too. */
+  readonly account?: string
   /** Sends the path unchanged instead of putting the account in front of it. */
   readonly wholePath?: boolean
 }
@@ -172,8 +174,8 @@ export type WireRequest = {
 
 /** The path and the signed headers as they go over the wire; also for tests that write to a bare socket. */
 export function wireRequest(request: RawRequest): WireRequest {
-  const sign = request.sign ?? 'sharedKey'
-  let path = request.wholePath === true ? request.path : `/${ACCOUNT}${request.path}`
+  const { sign = 'sharedKey', account = ACCOUNT } = request
+  let path = request.wholePath === true ? request.path : `/${account}${request.path}`
   const headers = lowerCased(request.headers ?? {})
   headers['x-ms-version'] ??= API_VERSION
   if (headers.date === undefined) headers['x-ms-date'] ??= new Date().toUTCString()
@@ -182,7 +184,8 @@ export function wireRequest(request: RawRequest): WireRequest {
   if (sendsBody && headers['transfer-encoding'] === undefined) {
     headers['content-length'] ??= String(lengthBytes)
   }
-  if (sign === 'sharedKey') headers.authorization = sharedKey(request.method, path, headers)
+  if (sign === 'sharedKey')
+    headers.authorization = sharedKey(account, request.method, path, headers)
   else if (sign !== 'none') path += (path.includes('?') ? '&' : '?') + sign.replace(/^\?/, '')
   return { path, headers }
 }
@@ -211,6 +214,7 @@ const SIGNED_HEADERS = [
 
 /** https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key */
 function sharedKey(
+  account: string,
   method: string,
   path: string,
   headers: Readonly<Record<string, string | string[]>>,
@@ -229,12 +233,12 @@ function sharedKey(
     .toSorted()
     .map((name) => `${name}:${text(name).trim().replace(/\s+/g, ' ')}\n`)
     .join('')
-  const stringToSign = `${[method, ...standard].join('\n')}\n${canonicalHeaders}${canonicalResource(path)}`
+  const stringToSign = `${[method, ...standard].join('\n')}\n${canonicalHeaders}${canonicalResource(account, path)}`
   const hmac = createHmac('sha256', Buffer.from(ACCOUNT_KEY, 'base64'))
-  return `SharedKey ${ACCOUNT}:${hmac.update(stringToSign, 'utf8').digest('base64')}`
+  return `SharedKey ${account}:${hmac.update(stringToSign, 'utf8').digest('base64')}`
 }
 
-function canonicalResource(path: string): string {
+function canonicalResource(account: string, path: string): string {
   const [pathname = '', query = ''] = path.split(/\?(.*)/s)
   const values = new Map<string, string[]>()
   for (const part of query.split('&')) {
@@ -246,7 +250,7 @@ function canonicalResource(path: string): string {
   const lines = [...values.keys()]
     .toSorted()
     .map((name) => `\n${name}:${(values.get(name) ?? []).toSorted().join(',')}`)
-  return `/${ACCOUNT}${pathname}${lines.join('')}`
+  return `/${account}${pathname}${lines.join('')}`
 }
 
 /** The text between the first `<name>` and `</name>`, or undefined. */

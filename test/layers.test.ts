@@ -184,6 +184,7 @@ const BODIES_OUTSIDE: readonly string[] = [
   'src/rest/blob/copy/reseal.ts',
   'src/rest/blob/read.ts',
   'src/rest/blob/website.ts',
+  'src/rest/datalake/append-data.ts',
   'src/rest/file/handle.ts',
   'src/rest/file/read.ts',
   'src/smb/handle/directory-scan.ts',

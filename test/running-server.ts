@@ -18,6 +18,7 @@ export type RunningTestServer = RunningServer & {
   readonly queuePort: number
   readonly tablePort: number
   readonly filePort: number
+  readonly dfsPort: number
   readonly fileEndpoint: string
   readonly smbPort: number
   /** Ends the time that requests wait for SMB clients. */
@@ -30,7 +31,7 @@ export type RunningTestServer = RunningServer & {
 
 export type RunningTestOptions = Partial<Options> & {
   /** Account names and their keys; the well-known account if left out. */
-  readonly accounts?: Readonly<Record<string, string | readonly string[]>>
+  readonly accounts?: Parameters<typeof decodeAccountsJson>[0] & object
   readonly folder?: string
   /** Stores the data in a new folder, which `close` removes. */
   readonly onDisk?: boolean
@@ -72,6 +73,7 @@ export async function runTestServer(
     queuePort: 0,
     tablePort: 0,
     filePort: 0,
+    dfsPort: 0,
     smbPort: 0,
     webPort: 0,
     ...values,
@@ -95,8 +97,9 @@ export async function runTestServer(
     smbUsers: fixedSmbUsers(smbUsers, accounts),
     clock: () => heldMs,
     log,
-    services: ['blob', 'queue', 'table', 'file', ...(hasSmb ? (['smb'] as const) : [])],
+    services: ['blob', 'queue', 'table', 'file', 'dfs', ...(hasSmb ? (['smb'] as const) : [])],
     webPortMayMove: true,
+    dfsPortMayMove: false,
     ...(membership !== undefined && { membership }),
     after: (_delayMs, then) => {
       waits.add(then)
@@ -115,6 +118,7 @@ export async function runTestServer(
     queuePort: portOf('queue'),
     tablePort: portOf('table'),
     filePort,
+    dfsPort: portOf('dfs'),
     smbPort: portOf('smb'),
     fileEndpoint: `http://127.0.0.1:${filePort}/devstoreaccount1`,
     endWaits: () => {

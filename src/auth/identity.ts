@@ -50,6 +50,8 @@ export type UserDelegationSasIdentity = ResourceSas & {
   readonly kind: 'userDelegationSas'
   readonly objectId: string
   readonly tenantId: string
+  /** `suoid` or `saoid`: the user on whose behalf the request is made. */
+  readonly agentObjectId?: string
 }
 
 export type BearerIdentity = { readonly kind: 'bearer'; readonly claims: Claims }

@@ -4,6 +4,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 export type ServiceName = 'blob' | 'queue' | 'table' | 'file'
 
+/** Endpoints over HTTP. `dfs`, Data Lake Storage, is the second endpoint of the Blob service: it signs and authorizes as blob. */
+export type HttpEndpoint = ServiceName | 'dfs'
+
+export function serviceOfEndpoint(endpoint: HttpEndpoint): ServiceName {
+  return endpoint === 'dfs' ? 'blob' : endpoint
+}
+
 export type AuthRequest = {
   readonly service: ServiceName
   readonly method: string

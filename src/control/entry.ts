@@ -207,6 +207,7 @@ const MAIN: Readonly<
   Record<Exclude<ControlledService, 'smb'>, readonly (ObjectKind | undefined)[]>
 > = {
   blob: [undefined, 'container', 'blob'],
+  dfs: [undefined, 'container', 'blob'],
   queue: [undefined, 'queue', 'message'],
   table: [undefined, 'entity', 'entity'],
   file: [undefined, 'share', 'file'],

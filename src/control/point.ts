@@ -1,6 +1,6 @@
 // Points are named places in the life of a request, at which a barrier can hold it and a fault can strike. While nothing is
 // set, a point costs one comparison.
-import type { ServiceName } from '../auth/request.ts'
+import type { HttpEndpoint } from '../auth/request.ts'
 
 export const POINTS = [
   'received',
@@ -22,7 +22,7 @@ export const POINTS = [
  */
 export type Point = (typeof POINTS)[number]
 
-export type ControlledService = ServiceName | 'smb'
+export type ControlledService = HttpEndpoint | 'smb'
 
 /** What barriers and faults can match of a request. */
 export type Subject = {

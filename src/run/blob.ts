@@ -1,6 +1,7 @@
 // Assembles the Blob service: its front, background copies, queries, analytics logs and static websites.
 import { availableParallelism } from 'node:os'
 import type { RequestHandler } from '../http/protocol/exchange.ts'
+import { lazyHandler } from '../http/protocol/lazy-handler.ts'
 import { handlerOf } from '../http/door/serve.ts'
 import { QueryThreads } from '../query/run/query-threads.ts'
 import { createAnalytics, type Analytics } from '../rest/blob/log/analytics.ts'
@@ -17,6 +18,8 @@ import type { Membership } from './membership.ts'
 
 export type RunningBlob = {
   readonly handler: RequestHandler
+  /** Data Lake Storage: the other endpoint of the same service. */
+  readonly dfs: RequestHandler
   readonly website: RequestHandler
   readonly analytics: Analytics
   /** Resumes the copies that a shutdown or a crash interrupted. */
@@ -64,6 +67,10 @@ export function runBlob(
   const front = frontOf(context, own, world, analytics)
   return {
     handler: handlerOf(front),
+    dfs: lazyHandler(
+      async () => (await import('./datalake.ts')).runDatalake(context, service, analytics),
+      (error) => log.error('a service failed to load', { error }),
+    ),
     website: websiteHandler(service, front),
     analytics,
     resumeCopies: () => copies.resume(),

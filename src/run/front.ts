@@ -1,6 +1,6 @@
 // The parts that the fronts of all services share: accounts, clocks, tokens, properties, logs and metrics.
 import type { BearerValidator } from '../auth/token/bearer.ts'
-import type { ServiceName } from '../auth/request.ts'
+import { serviceOfEndpoint, type HttpEndpoint } from '../auth/request.ts'
 import { perTurn } from '../memory/per-turn.ts'
 import type { UnauthenticatedMemory } from '../memory/unauthenticated-memory.ts'
 import type { Control } from '../control/control.ts'
@@ -55,6 +55,7 @@ export function frontOf<Service>(
   analytics?: Analytics,
 ): Front<Service> {
   const { options, accounts, log, store, control } = context
+  const service = serviceOfEndpoint(own.name)
   return {
     errorAnswer,
     ...own,
@@ -65,7 +66,7 @@ export function frontOf<Service>(
     loose: options.loose,
     world,
     properties: perTurn((account) =>
-      store.kv.read((tx) => getServiceProperties(tx, { account, service: own.name })),
+      store.kv.read((tx) => getServiceProperties(tx, { account, service })),
     ),
     watching: control.watching,
     observe: observer(own.name, context, analytics),
@@ -86,7 +87,7 @@ export function worldOf(
 }
 
 function observer(
-  service: ServiceName,
+  service: HttpEndpoint,
   { log, metrics, control: { journal } }: RunContext,
   analytics?: Analytics,
 ) {
@@ -116,7 +117,7 @@ function headerText({ headers }: RequestReport['head'], name: string): string | 
   return typeof value === 'string' ? value : undefined
 }
 
-function recordRequest(journal: Journal, service: ServiceName, report: RequestReport): void {
+function recordRequest(journal: Journal, service: HttpEndpoint, report: RequestReport): void {
   const { request, watch, head } = report
   const path = request?.path ?? NO_PATH
   const refusal = watch?.refusal

@@ -204,7 +204,11 @@ function inRole<Event>(kv: EventKv<Event>, cluster: Cluster, name: RoleName) {
 
 /** Changes whenever something changes that nodes must agree on. Reveals nothing without the secret of the cluster. */
 function settingsDigest({ accounts, smbUsers }: JoinSettings, secret: Buffer): string {
-  const keys = accounts.names().map((name) => [name, accounts.get(name)?.keys.map(({ text }) => text)]) // prettier-ignore
+  const keys = accounts.names().map((name) => {
+    const account = accounts.get(name)
+    const isHierarchical = account?.isHierarchical === true ? ['hns'] : []
+    return [name, account?.keys.map(({ text }) => text), ...isHierarchical]
+  })
   const users = smbUsers?.identities().map(({ name, sid }) => [name, sid, hashOf(smbUsers, name)]) // prettier-ignore
   const text = JSON.stringify([keys.sort(), users?.sort() ?? []])
   return createHmac('sha256', secret).update(text).digest('base64')

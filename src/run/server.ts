@@ -19,6 +19,7 @@ import {
   type Route,
 } from '../http/protocol/listener.ts'
 import { runBlob, type RunningBlob } from './blob.ts'
+import { bothEndpoints } from './both-endpoints.ts'
 import { serverGauges } from './gauges.ts'
 import { lazyHeld } from './held.ts'
 import { sweepEvery, type Sweeping } from './sweeping.ts'
@@ -64,6 +65,8 @@ export type RunSettings = {
   readonly services: readonly EndpointName[]
   /** The port of static websites is only a default: if it is in use, any free one will do. */
   readonly webPortMayMove: boolean
+  /** Likewise: the port of the Blob service answers Data Lake Storage too. */
+  readonly dfsPortMayMove: boolean
   /** Timer for waiting for SMB clients; by default, those of the clock. */
   readonly after?: FileService['after']
   /** What an empty store begins with; by default, `options.seed`. */
@@ -111,7 +114,10 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
         new ControlledClock(given.clock, { isHeld: options.clock === 'held' }))
       : undefined
   const settings = { ...given, clock: ownClock?.now ?? given.clock }
-  for (const service of services) await checkCanListen(placeOf(service, options))
+  for (const service of services) {
+    if (service === 'dfs' && settings.dfsPortMayMove) continue
+    await checkCanListen(placeOf(service, options))
+  }
   if (!settings.webPortMayMove) await checkCanListen(webPlace(options))
   const bearer = await bearerOf(options)
   const journalFile = await journalFileOf(options, log)
@@ -216,6 +222,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     await createEncryptionScopes(store, settings.accounts.names(), options.encryptionScopes)
     const handlers = {
       blob: handlerFor('blob', context, blob, files),
+      dfs: handlerFor('dfs', context, blob, files),
       queue: handlerFor('queue', context, blob, files),
       table: handlerFor('table', context, blob, files),
       file: handlerFor('file', context, blob, files),
@@ -248,7 +255,8 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
         service === 'file' ? files.route : undefined,
       )
       if (service === 'blob' || service === 'file') byService[service] = listener
-      const { port } = await listen(listener.server, place)
+      const mayMove = service === 'dfs' && settings.dfsPortMayMove
+      const { port } = await listenOrMove(listener.server, place, mayMove)
       endpoints.push({ service, protocol: tls ? 'https' : 'http', host: place.host, port })
     }
     const webPort = services.includes('blob')
@@ -331,7 +339,12 @@ function handlerFor(
   blob: RunningBlob,
   files: Files,
 ): RequestHandler {
-  if (service === 'blob') return files.blobHandler(blob.handler)
+  if (service === 'blob' || service === 'dfs') {
+    return bothEndpoints(context, service, {
+      blob: files.blobHandler(blob.handler),
+      dfs: blob.dfs,
+    })
+  }
   if (service === 'file') return files.handler
   const load = async (): Promise<RequestHandler> =>
     service === 'queue'

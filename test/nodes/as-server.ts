@@ -84,7 +84,7 @@ export async function runNodes(options: RunningTestOptions = {}): Promise<Runnin
     },
   )
   const { nodes, front, home } = cluster
-  const { blob, queue, table, file, smb } = front.ports
+  const { blob, queue, table, file, dfs, smb } = front.ports
   const endpoints = home.server.endpoints.map((each) => ({
     ...each,
     port: front.ports[each.service],
@@ -99,6 +99,7 @@ export async function runNodes(options: RunningTestOptions = {}): Promise<Runnin
     queuePort: queue,
     tablePort: table,
     filePort: file,
+    dfsPort: dfs,
     smbPort: smb,
     fileEndpoint: `http://127.0.0.1:${file}/${ACCOUNT}`,
     endWaits: () => {
@@ -143,14 +144,18 @@ export async function startNodes(given: ServerOptions = {}): Promise<LazuliServe
     clock,
   )
   const { nodes, front, home } = cluster
-  const { blob, queue, table, file, smb } = front.ports
-  const endpoint = (port: number): string => `http://127.0.0.1:${port}/${ACCOUNT}`
+  const { blob, queue, table, file, dfs, smb } = front.ports
+  const endpoint = (port: number, account = ACCOUNT): string =>
+    `http://127.0.0.1:${port}/${account}`
   assert.equal(accounts, undefined, 'the connection string is that of the well-known account')
+  const connectionStringOf = (account: string): string =>
+    `DefaultEndpointsProtocol=http;AccountName=${account};AccountKey=${ACCOUNT_KEY};` +
+    `BlobEndpoint=${endpoint(blob, account)};QueueEndpoint=${endpoint(queue, account)};` +
+    `TableEndpoint=${endpoint(table, account)};FileEndpoint=${endpoint(file, account)};` +
+    `DfsEndpoint=${endpoint(dfs, account)};`
   return {
-    connectionString:
-      `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};` +
-      `BlobEndpoint=${endpoint(blob)};QueueEndpoint=${endpoint(queue)};` +
-      `TableEndpoint=${endpoint(table)};FileEndpoint=${endpoint(file)};`,
+    connectionString: connectionStringOf(ACCOUNT),
+    connectionStringOf,
     blobEndpoint: endpoint(blob),
     blobPort: blob,
     queueEndpoint: endpoint(queue),
@@ -159,6 +164,8 @@ export async function startNodes(given: ServerOptions = {}): Promise<LazuliServe
     tablePort: table,
     fileEndpoint: endpoint(file),
     filePort: file,
+    dfsEndpoint: endpoint(dfs),
+    dfsPort: dfs,
     smbPort: smb,
     webPort: home.server.webPort,
     held: home.server.held,

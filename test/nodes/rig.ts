@@ -13,7 +13,7 @@ import { defaultOptions, type Options } from '../../src/start/options/options.ts
 import { launch, type Running } from '../server-process.ts'
 import { startBalancer } from './balancer.ts'
 
-export const SERVICES = ['blob', 'queue', 'table', 'file', 'smb'] as const
+export const SERVICES = ['blob', 'queue', 'table', 'file', 'dfs', 'smb'] as const
 
 export type ServiceName = (typeof SERVICES)[number]
 
@@ -116,6 +116,7 @@ export async function startLocalNode(settings: LocalNodeSettings): Promise<Local
     // A clock that a test controls is not that of its clients.
     ...(clock === undefined && { wallClock: joined.clock }),
     webPortMayMove: true,
+    dfsPortMayMove: false,
     membership: joined,
     ...(after !== undefined && { after }),
   }) // prettier-ignore

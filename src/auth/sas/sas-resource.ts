@@ -94,17 +94,18 @@ function canonicalPath(request: AuthRequest, version: string): string {
   if (resource === 'c' || resource === 's' || resource === 'q') return container
   // Before 2018-11-09 `sr` itself is not signed, so a changed `sr` must not widen the SAS: one for a blob
   // must not open its container or a directory with the blob's name.
-  if (name === undefined || name === '') throw malformedField('sr')
+  const isRoot = name === undefined || name === ''
+  if (isRoot && (resource !== 'd' || queryField(request, 'sdd') !== '0')) throw malformedField('sr')
   if (resource !== 'd') return `${container}/${name}`
   if (version < DIRECTORY_VERSION) throw malformedField('sr')
   return directoryPath(request, container, name)
 }
 
 /** `sdd` is the depth of the directory: the number of path segments that are signed. */
-function directoryPath(request: AuthRequest, container: string, name: string): string {
+function directoryPath(request: AuthRequest, container: string, name = ''): string {
   const depth = requiredField(request, 'sdd')
   if (!/^\d{1,3}$/.test(depth)) throw malformedField('sdd')
-  const segments = name.split('/')
+  const segments = name === '' ? [] : name.split('/')
   if (segments.length < Number(depth)) throw malformedField('sdd')
   return [container, ...segments.slice(0, Number(depth))].join('/')
 }

@@ -69,7 +69,20 @@ export function authenticateUserDelegationSas(
     ...sasScope(request),
     objectId: fields.signedOid,
     tenantId: fields.signedTid,
+    ...agentOf(request),
   }
+}
+
+/** The version from which these fields are signed. Before that, anyone could add them. */
+const AGENT_VERSION = '2020-02-10'
+
+/** A SAS has at most one of both (Create a user delegation SAS, signed object id of a security principal). */
+function agentOf(request: AuthRequest): { readonly agentObjectId?: string } {
+  if (queryField(request, 'sv') < AGENT_VERSION) return {}
+  const [checked, trusted] = [queryField(request, 'suoid'), queryField(request, 'saoid')]
+  if (checked !== '' && trusted !== '') throw malformedField('suoid')
+  const agentObjectId = checked || trusted
+  return agentObjectId === '' ? {} : { agentObjectId }
 }
 
 function isSigned(

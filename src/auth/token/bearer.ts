@@ -108,7 +108,8 @@ function isAudience(audience: unknown, options: BearerOptions, request: AuthRequ
   if (AUDIENCES.includes(name)) return true
   if (options.audiences?.some((other) => withoutSlash(other) === name)) return true
   const host = /^https?:\/\/([^/]+)$/.exec(name)?.[1]
-  return host?.startsWith(`${request.account}.${request.service}.`) ?? false
+  const endpoints = request.service === 'blob' ? ['blob', 'dfs'] : [request.service]
+  return endpoints.some((endpoint) => host?.startsWith(`${request.account}.${endpoint}.`))
 }
 
 function withoutSlash(text: string): string {

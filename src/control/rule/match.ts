@@ -4,7 +4,7 @@ import { FieldError } from '../field-error.ts'
 import type { Match } from '../api.ts'
 import type { ControlledService, Subject } from '../point.ts'
 
-const SERVICES: readonly ControlledService[] = ['blob', 'queue', 'table', 'file', 'smb']
+const SERVICES: readonly ControlledService[] = ['blob', 'queue', 'table', 'file', 'dfs', 'smb']
 
 const MATCH_FIELDS: readonly (keyof Match)[] = [
   'service',

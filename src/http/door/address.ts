@@ -40,12 +40,14 @@ export function addressOf(
 }
 
 /**
- * The account that the headers name. When @azure/storage-file-share 12 renames, it drops the account from the
- * path (`PUT /share/new`) and signs the path without it.
+ * The account that the headers name. When @azure/storage-file-share 12 and @azure/storage-file-datalake 12 rename, they drop
+ * the account from the path (`PUT /share/new`) and sign the path without it.
  */
 export function accountFromHeaders(headers: IncomingHttpHeaders): string | undefined {
   const signer = /^sharedkey(?:lite)? +([^:\s]+):/i.exec(headers.authorization ?? '')?.[1]
   if (signer !== undefined) return signer
+  const moved = headers['x-ms-rename-source']
+  if (typeof moved === 'string') return /^\/([^/?#]+)\/[^/?#]+\//.exec(moved)?.[1]
   const source = headers['x-ms-file-rename-source']
   if (typeof source !== 'string') return undefined
   return /^https?:\/\/[^/?#]+\/([^/?#]+)/i.exec(source)?.[1]

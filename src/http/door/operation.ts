@@ -4,6 +4,7 @@ import type { Identity } from '../../auth/identity.ts'
 import type { Permission } from '../../auth/permission.ts'
 import type { AuthRequest } from '../../auth/request.ts'
 import type { RequestWatch } from '../../control/watch.ts'
+import type { PathCheck } from '../../storage/blob/path/access.ts'
 import { invalidQuery, StorageError } from '../../storage/shared/error.ts'
 import type { Body } from '../protocol/body.ts'
 
@@ -17,6 +18,8 @@ export type Request = AuthRequest & {
   /** Scheme and authority as the client wrote them, for URLs in answers. */
   readonly endpoint: string
   readonly body: Body
+  /** Whom the access control of paths applies to; by default, nobody. */
+  readonly access?: PathCheck
 }
 
 export type Answer = {

@@ -1,6 +1,6 @@
 // Resolves the path of a request, once and before authentication. SAS scopes, stored access policies, public
 // access and the operation all use this path, so the resource that is authorized is the one that is opened.
-import type { AuthRequest, ServiceName } from '../../auth/request.ts'
+import type { AuthRequest, HttpEndpoint } from '../../auth/request.ts'
 import { parseFilePath } from '../../storage/file/tree/file-name.ts'
 import { canonicalBlobName } from '../../storage/shared/name.ts'
 import { optionalBoolean } from '../protocol/header.ts'
@@ -14,11 +14,25 @@ type Context = Pick<AuthRequest, 'query' | 'headers' | 'version'>
 export const ROOT_CONTAINER = '$root'
 
 /** `resource` is the path after the account, still encoded, without its first slash. */
-export function resolvePath(service: ServiceName, resource: string, context: Context): Path {
-  if (service === 'table') return decodeTableSegments(resource)
+export function resolvePath(endpoint: HttpEndpoint, resource: string, context: Context): Path {
+  if (endpoint === 'table') return decodeTableSegments(resource)
   const path = decodeSegments(resource)
-  if (service === 'blob') return blobPath(path, resource, context)
-  return service === 'file' ? filePath(path, context) : path
+  if (endpoint === 'blob') return blobPath(path, resource, context)
+  if (endpoint === 'dfs') return lakePath(path, context)
+  return endpoint === 'file' ? filePath(path, context) : path
+}
+
+/**
+ * The root directory of a filesystem and the filesystem have the same path. A list is addressed by its directory. Slashes at
+ * the ends mean nothing.
+ */
+function lakePath(path: Path, { query }: Context): Path {
+  const isFilesystem = query.get('resource')?.toLowerCase() === 'filesystem'
+  const [filesystem, name = isFilesystem ? query.get('directory') : undefined] = path
+  if (filesystem === undefined || name === undefined) return path
+  const trimmed = name.replace(/^\/+|\/+$/g, '')
+  const canonical = trimmed === '' ? '' : canonicalBlobName(trimmed)
+  return canonical === '' ? [filesystem] : [filesystem, canonical]
 }
 
 function blobPath(path: Path, resource: string, { query }: Context): Path {

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { authenticate } from '../../auth/authenticate.ts'
 import { authorize } from '../../auth/authorize.ts'
 import type { Identity } from '../../auth/identity.ts'
-import type { ServiceName } from '../../auth/request.ts'
+import { serviceOfEndpoint, type HttpEndpoint } from '../../auth/request.ts'
 import type { AuthWorld } from '../../auth/world.ts'
 import { clientName } from '../../control/client.ts'
 import type { Control } from '../../control/control.ts'
@@ -37,7 +37,7 @@ import { echoedVersion, FALLBACK_VERSION, serviceVersion } from './version.ts'
 
 /** One service on one port, with everything its requests need. */
 export type Front<Service> = {
-  readonly name: ServiceName
+  readonly name: HttpEndpoint
   readonly serverHeader: string
   readonly table: OperationTable<Service>
   readonly service: Service
@@ -140,7 +140,7 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
       if (known.code === 'InternalError' && thrown !== error) front.logFault(error, requestId)
       errorCode = wireCode(known.code)
       answer = front.errorAnswer(known, {
-        service: front.name,
+        service: serviceOfEndpoint(front.name),
         method: exchange.head.method,
         requestId,
         nowMs: Date.now(),
@@ -258,12 +258,13 @@ function decodeRequest<Service>(
   const question = url.indexOf('?')
   const rawPath = question < 0 ? url : url.slice(0, question)
   const query = parseQuery(question < 0 ? '' : url.slice(question + 1))
-  const fallback = front.name === 'file' ? () => accountFromHeaders(headers) : undefined
+  const mayOmitAccount = front.name === 'file' || front.name === 'dfs'
+  const fallback = mayOmitAccount ? () => accountFromHeaders(headers) : undefined
   const address = addressOf(front.accounts, headers.host, rawPath, front.pathStyleOnly, fallback)
   const version = serviceVersion(headers, query, front.strictVersion, NO_VERSION)
   const endpoint = `${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
   return {
-    service: front.name,
+    service: serviceOfEndpoint(front.name),
     method,
     headers,
     rawHeaders,

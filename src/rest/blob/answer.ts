@@ -8,6 +8,10 @@ import { derived } from '../../kv/derived.ts'
 import { isPast } from '../../storage/blob/blob.ts'
 import type { Blob } from '../../storage/blob/record.ts'
 import type { BlobEncryption } from '../../storage/blob/encryption.ts'
+import { accessOf } from '../../storage/blob/path/access.ts'
+import type { PathState } from '../../storage/blob/path/path-state.ts'
+import { formatAcl } from '../../storage/datalake/acl-text.ts'
+import { formatPermissions } from '../../storage/datalake/permissions.ts'
 import { tierOf } from '../../storage/blob/tier.ts'
 import { NO_CONTENT_TYPE } from '../../storage/shared/content-headers.ts'
 import { etagOf, timestampOf } from '../../storage/shared/etag.ts'
@@ -36,7 +40,7 @@ export function requestEncryptionHeaders(encryption: BlobEncryption | undefined)
   return ['x-ms-request-server-encrypted', 'true', ...keyHeaders(encryption)]
 }
 
-function keyHeaders(encryption: BlobEncryption): string[] {
+export function keyHeaders(encryption: BlobEncryption): string[] {
   if ('scope' in encryption) return ['x-ms-encryption-scope', encryption.scope]
   return ['x-ms-encryption-key-sha256', encryption.keySha256]
 }
@@ -92,6 +96,21 @@ function makeHeaders(blob: Blob, { part, isRanged, isById }: BlobView, nowMs: nu
     if (isCurrent) headers.push('x-ms-is-current-version', 'true')
   }
   pushRetention(headers, blob)
+  if (blob.path !== undefined) headers.push(...pathStateHeaders(blob, blob.path))
+  return headers
+}
+
+/** Only in a hierarchical namespace. */
+export function pathStateHeaders(blob: Blob, { isDirectory }: PathState): string[] {
+  const access = accessOf(blob)
+  const headers = [
+    'x-ms-resource-type', isDirectory === true ? 'directory' : 'file',
+    'x-ms-owner', access.owner,
+    'x-ms-group', access.group,
+    'x-ms-permissions', formatPermissions(access),
+    'x-ms-acl', formatAcl(access.acl),
+  ] // prettier-ignore
+  pushIf(headers, 'x-ms-encryption-context', blob.encryptionContext)
   return headers
 }
 

@@ -115,7 +115,7 @@ export async function runGetBlob(call: BlobCall): Promise<Answer> {
   return contentAnswer(request, headers, { range, lengthBytes, body: bodyOf(service, read) })
 }
 
-async function touch({ request, service }: BlobCall): Promise<void> {
+export async function touch({ request, service }: BlobCall): Promise<void> {
   const [address, { nowMs }] = [blobAddressAt(request), service.moment()]
   await service.kv.write((tx) => touchBlob(tx, address, nowMs))
 }

@@ -37,26 +37,38 @@ import { ACCOUNT_ENCRYPTION_KEY } from '../../storage/shared/encryption-scope.ts
 import { invalidHeader, missingHeader } from '../../storage/shared/error.ts'
 import { leavingName, takingName, type ReusedName } from '../../storage/shared/held-name.ts'
 import type { Moment } from '../../node/moment.ts'
+import type { Metadata } from '../../storage/shared/metadata.ts'
 import { checkContainerName } from '../../storage/shared/name.ts'
 import { validators } from '../shared/answer-header.ts'
 import { reusedName } from '../shared/held-name.ts'
 import { containerAddress, type BlobCall } from './service.ts'
 
-export async function runCreateContainer({ request, service }: BlobCall): Promise<Answer> {
+export async function runCreateContainer(call: BlobCall): Promise<Answer> {
+  const metadata = decodeMetadata(call.request.rawHeaders)
+  const container = await createContainerOf(call, metadata)
+  return { status: 201, headers: validators(container) }
+}
+
+/** Create Container, and Create Filesystem of Data Lake Storage. */
+export async function createContainerOf(
+  { request, service }: BlobCall,
+  metadata: Metadata,
+): Promise<Container> {
   checkNoConditions(decodeConditions(request.headers))
   const encryption = encryptionPolicyOf(request)
+  const isHierarchical = service.accounts.get(request.account)?.isHierarchical === true
   const created = {
     id: service.newId(),
-    metadata: decodeMetadata(request.rawHeaders),
+    metadata,
+    isHierarchical,
     ...publicAccessOf(request),
     ...encryption,
   }
   const [address, moment] = [containerAddress(request), service.moment()]
   const name = nameOf(service, address)
-  const container = await service.kv.write((tx) =>
+  return service.kv.write((tx) =>
     takingName(tx, name, moment.nowMs, createContainer(tx, address, created, moment)),
   )
-  return { status: 201, headers: validators(container) }
 }
 
 const SCOPE = 'x-ms-default-encryption-scope'
@@ -82,11 +94,17 @@ export async function runGetContainerProperties(call: BlobCall): Promise<Answer>
     'x-ms-has-immutability-policy', 'false',
     'x-ms-has-legal-hold', 'false',
     'x-ms-immutable-storage-with-versioning-enabled', 'true',
-    SCOPE, container.defaultEncryptionScope ?? ACCOUNT_ENCRYPTION_KEY,
-    DENY, String(container.denyEncryptionScopeOverride ?? false),
+    ...encryptionPolicyHeaders(container),
     ...metadataHeaders(container.metadata),
   ] // prettier-ignore
   return { status: 200, headers }
+}
+
+export function encryptionPolicyHeaders(container: Container): string[] {
+  return [
+    SCOPE, container.defaultEncryptionScope ?? ACCOUNT_ENCRYPTION_KEY,
+    DENY, String(container.denyEncryptionScopeOverride ?? false),
+  ] // prettier-ignore
 }
 
 export async function runGetContainerMetadata(call: BlobCall): Promise<Answer> {
@@ -214,7 +232,7 @@ async function change(
   return { status: 200, headers: validators(container) }
 }
 
-function containerGuard({ headers }: Request): ContainerGuard {
+export function containerGuard({ headers }: Request): ContainerGuard {
   const leaseId = optionalGuid(headers, 'x-ms-lease-id')
   const conditions = decodeConditions(headers)
   return leaseId === undefined ? { conditions } : { conditions, leaseId }

@@ -33,18 +33,18 @@ export async function runSetBlobExpiry({ request, service }: BlobCall): Promise<
   return { status: 200, headers: validators(blob) }
 }
 
-const OPTION = 'x-ms-expiry-option'
+export const EXPIRY_OPTION = 'x-ms-expiry-option'
 const TIME = 'x-ms-expiry-time'
 
 /** The option decides what the time is: milliseconds from the creation or from now, or a date. */
-function decodeExpiry({ headers }: Request): Expiry {
-  const option = optionalWord(headers, OPTION, [
+export function decodeExpiry({ headers }: Request): Expiry {
+  const option = optionalWord(headers, EXPIRY_OPTION, [
     'NeverExpire',
     'RelativeToCreation',
     'RelativeToNow',
     'Absolute',
   ])
-  if (option === undefined) throw missingHeader(OPTION)
+  if (option === undefined) throw missingHeader(EXPIRY_OPTION)
   if (option === 'NeverExpire') {
     const time = optionalHeader(headers, TIME)
     if (time !== undefined) throw invalidHeader(TIME, time)

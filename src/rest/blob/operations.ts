@@ -55,6 +55,7 @@ import {
   runSetBlobMetadata,
   runSetBlobProperties,
 } from './properties.ts'
+import { withPathAccess } from './path-access.ts'
 import { withSasScope } from './sas-scope.ts'
 import { blobLevel, type BlobCall, type BlobService } from './service.ts'
 import { runFindBlobsByTags, runGetBlobTags, runSetBlobTags, TAGS_BYTES_MAX } from './list/tags.ts'
@@ -133,7 +134,7 @@ const BATCHED: readonly Row[] = [
   { name: 'Set Blob Tier', methods: PUT, level: 'object', comp: 'tier', writes: true, permission: blob('w'),
     run: runSetBlobTier },
 ]
-const BATCH_TABLE = tableOf(BATCHED, blobLevel)
+const BATCH_TABLE = tableOf(BATCHED.map(withPathAccess), blobLevel)
 
 // prettier-ignore
 export const BLOB_OPERATIONS: readonly Row[] = [
@@ -267,6 +268,6 @@ export const BLOB_OPERATIONS: readonly Row[] = [
 ]
 
 export const BLOB_TABLE: OperationTable<BlobService> = tableOf(
-  BLOB_OPERATIONS.map(withSasScope),
+  BLOB_OPERATIONS.map(withSasScope).map(withPathAccess),
   blobLevel,
 )

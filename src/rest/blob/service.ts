@@ -63,7 +63,8 @@ function blobPlace(request: Request): BlobAddress {
   // "Blobs in the root container can't include a forward slash in the name."
   if (container === ROOT_CONTAINER && blob.includes('/')) throw new StorageError('InvalidUri')
   checkBlobName(blob)
-  return { account: request.account, container, blob }
+  const { account, access } = request
+  return { account, container, blob, ...(access && { access }) }
 }
 
 /** Writing tags along with a blob also needs `t`, even if the header is empty (goofys#816). */

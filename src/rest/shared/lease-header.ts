@@ -46,13 +46,14 @@ export function decodeLeaseAction(headers: HeaderFields, newId: () => string): L
 }
 
 function decodeAcquire(headers: HeaderFields, newId: () => string): LeaseAction {
-  const durationSeconds = requiredDuration(headers, 'x-ms-lease-duration')
+  const durationSeconds = decodeDuration(headers, 'x-ms-lease-duration')
   const proposedId = optionalGuid(headers, 'x-ms-proposed-lease-id')
   const terms = { action: 'acquire', durationSeconds, newId: newId() } as const
   return proposedId === undefined ? terms : { ...terms, proposedId }
 }
 
-function requiredDuration(headers: HeaderFields, name: string): number {
+/** 15 to 60 seconds, or -1 for ever. */
+export function decodeDuration(headers: HeaderFields, name: string): number {
   const text = requiredHeader(headers, name)
   if (text === String(INFINITE_DURATION_SECONDS)) return INFINITE_DURATION_SECONDS
   return requiredInt(headers, name, DURATION_SECONDS)

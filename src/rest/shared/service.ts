@@ -105,11 +105,12 @@ async function runGetServiceStats({ request, service }: ServiceCall): Promise<An
 }
 
 /** A general-purpose account, read-access geo-redundant because it has a secondary endpoint. */
-export async function runGetAccountInformation(): Promise<Answer> {
+export async function runGetAccountInformation({ request, service }: ServiceCall): Promise<Answer> {
+  const { isHierarchical = false } = service.accounts.get(request.account) ?? {}
   const headers = [
     'x-ms-sku-name', 'Standard_RAGRS',
     'x-ms-account-kind', 'StorageV2',
-    'x-ms-is-hns-enabled', 'false',
+    'x-ms-is-hns-enabled', String(isHierarchical),
   ] // prettier-ignore
   return { status: 200, headers }
 }

@@ -3,7 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { decodeAccountList, decodeAccountsJson, WELL_KNOWN_KEY } from './account-list.ts'
+import {
+  decodeAccountList,
+  decodeAccountsJson,
+  WELL_KNOWN_KEY,
+  wellKnownAccounts,
+  type AccountMap,
+} from './account-list.ts'
 import { openAccounts, readAccounts, wellKnownKeyWarning, type AccountSources } from './accounts.ts'
 import { StartError } from '../start-error.ts'
 
@@ -66,6 +72,36 @@ test('accounts in lazuli.json are a list or an object', () => {
   assert.throws(() => decodeAccountsJson(['a1:AAAA'], 'X'), /X must be "name:key1/)
 })
 
+test('an account with hns has a hierarchical namespace', () => {
+  const lakes = (accounts: AccountMap): string =>
+    [...accounts.values()].flatMap((each) => (each.isHierarchical ? each.name : [])).join()
+  const list = 'a1:AAAA:hns=true;a2:AAAA:BBBB:hns=true;a3:AAAA:hns=false;a4:AAAA:BBBB'
+  assert.equal(lakes(decodeAccountList(list, 'X')), 'a1,a2')
+  assert.equal(summary(decodeAccountList(list, 'X')), 'a1=AAAA a2=AAAA,BBBB a3=AAAA a4=AAAA,BBBB')
+  const json = {
+    a1: { key: 'AAAA', hns: true },
+    a2: { keys: ['AAAA', 'BBBB'], hns: true },
+    a3: { key: ['AAAA', 'BBBB'] },
+    a4: 'AAAA:hns=true',
+  }
+  assert.equal(lakes(decodeAccountsJson(json, 'X')), 'a1,a2,a4')
+  assert.equal(summary(decodeAccountsJson(json, 'X')), 'a1=AAAA a2=AAAA,BBBB a3=AAAA,BBBB a4=AAAA')
+  assert.equal(lakes(wellKnownAccounts()), 'devlake1')
+})
+
+const BAD_LAKES: readonly [unknown, RegExp][] = [
+  ['a1:AAAA:hns=yes', /write hns=true or hns=false for account "a1"/],
+  ['a1:hns=true', /account "a1" has no key/],
+  [{ a1: { key: 'AAAA', hns: 'yes' } }, /"hns" of account "a1" must be true or false/],
+  [{ a1: { key: 'AAAA', hsn: true } }, /"key" or "keys", and "hns"/],
+  [{ a1: { hns: true } }, /account "a1" has no key/],
+]
+for (const [given, message] of BAD_LAKES) {
+  test(`the accounts ${JSON.stringify(given)} are refused`, () => {
+    assert.throws(() => decodeAccountsJson(given, 'X'), message)
+  })
+}
+
 test('accounts come from the environment, a file or lazuli.json', () => {
   const file = join(folder, 'sources')
   const configPath = join(folder, 'sources.json')
@@ -74,13 +110,13 @@ test('accounts come from the environment, a file or lazuli.json', () => {
   const env = { LAZULI_ACCOUNTS: 'ours:AAAA', AZURITE_ACCOUNTS: 'theirs:AAAA' }
   const names = (sources: Partial<AccountSources>): string =>
     [...readAccounts({ ...NOWHERE, ...sources }).keys()].join()
-  assert.equal(names({}), 'devstoreaccount1')
-  assert.equal(names({ configPath: join(folder, 'none.json') }), 'devstoreaccount1')
+  assert.equal(names({}), 'devstoreaccount1,devlake1')
+  assert.equal(names({ configPath: join(folder, 'none.json') }), 'devstoreaccount1,devlake1')
   assert.equal(names({ configPath }), 'configured')
   assert.equal(names({ configPath, accountsFile: file }), 'filed')
   assert.equal(names({ configPath, env: { AZURITE_ACCOUNTS: env.AZURITE_ACCOUNTS } }), 'theirs')
   assert.equal(names({ configPath, env }), 'ours')
-  assert.equal(names({ env: { LAZULI_ACCOUNTS: ' ' } }), 'devstoreaccount1')
+  assert.equal(names({ env: { LAZULI_ACCOUNTS: ' ' } }), 'devstoreaccount1,devlake1')
   assert.throws(
     () => names({ env, accountsFile: file }),
     /given both by LAZULI_ACCOUNTS and by --acc/,
@@ -123,7 +159,7 @@ test('accounts that are added to lazuli.json replace the default', () => {
   const report = (): void => undefined
   const sources = { ...NOWHERE, configPath }
   const accounts = openAccounts({ sources, clock: () => nowMs, report })
-  assert.deepEqual(accounts.names(), ['devstoreaccount1'])
+  assert.deepEqual(accounts.names(), ['devstoreaccount1', 'devlake1'])
   writeFileSync(configPath, '{ "accounts": { "mine": "AAAA" } }')
   nowMs = 1000
   assert.deepEqual(accounts.names(), ['mine'])

@@ -1,5 +1,5 @@
-// The accounts, from the environment, an accounts file or lazuli.json; by default devstoreaccount1. A changed file
-// takes effect at the next request.
+// The accounts, from the environment, an accounts file or lazuli.json; by default devstoreaccount1 and
+// devlake1. A changed file takes effect at the next request.
 import type { Account, Accounts } from '../../storage/shared/account.ts'
 import {
   decodeAccountList,

@@ -98,6 +98,16 @@ test('the connection string is the well-known one', () => {
   )
 })
 
+test('the endpoint of Data Lake Storage has the name that clients expect', () => {
+  const account = BANNER.accounts.find(({ isHierarchical }) => isHierarchical)
+  assert(account)
+  const dfs: Endpoint = { service: 'dfs', protocol: 'http', host: '127.0.0.1', port: 10_005 }
+  assert.match(
+    connectionString([BLOB, dfs], account),
+    /DfsEndpoint=http:\/\/127.0.0.1:10005\/devlake1;/,
+  )
+})
+
 test('no other key is printed', () => {
   const accounts = [...decodeAccountList('mine:c2VjcmV0', 'X').values()]
   const text = bannerLines({ ...BANNER, accounts }).join('\n')
@@ -107,8 +117,8 @@ test('no other key is printed', () => {
 
 test('the banner lists endpoints, location, accounts, connection string and warnings', () => {
   const lines = bannerLines({ ...BANNER, warnings: ['mind this'] })
-  const [account] = BANNER.accounts
-  assert(account)
+  const [account, lake] = BANNER.accounts
+  assert(account && lake)
   assert.deepEqual(lines, [
     '',
     'Lazuli 1.2.3',
@@ -119,9 +129,11 @@ test('the banner lists endpoints, location, accounts, connection string and warn
     '  Website    http://127.0.0.1:10004',
     '  Admin      http://127.0.0.1:10010/health/ready and http://127.0.0.1:10010/metrics',
     '  Location   /work/.lazuli',
-    '  Accounts   devstoreaccount1',
+    '  Accounts   devstoreaccount1, devlake1',
     '',
     connectionString(BANNER.endpoints, account),
+    '',
+    connectionString(BANNER.endpoints, lake),
     '',
     'WARNING: mind this',
     '',

@@ -11,6 +11,7 @@ const TITLES: Readonly<Record<EndpointName, string>> = {
   queue: 'Queue',
   table: 'Table',
   file: 'File',
+  dfs: 'DFS',
   smb: 'SMB',
 }
 
@@ -104,11 +105,17 @@ export function bannerLines(banner: Banner): readonly string[] {
     row('Location', location ?? 'in memory, lost when the server stops'),
     row('Accounts', accounts.map(({ name }) => name).join(', ')),
     ...userTexts(banner.smbUsers ?? []).map((text) => row('SMB user', text)),
-    ...(account === undefined ? [] : ['', connectionString(endpoints, account)]),
+    ...shownAccounts(accounts).flatMap((each) => ['', connectionString(endpoints, each)]),
     ...caLines(banner),
     ...warnings.flatMap((warning) => ['', `WARNING: ${warning}`]),
     '',
   ]
+}
+
+/** The first account, and the first one with a hierarchical namespace. */
+function shownAccounts(accounts: readonly Account[]): readonly Account[] {
+  const lake = accounts.find(({ isHierarchical }) => isHierarchical === true)
+  return [...new Set([accounts[0], lake])].flatMap((account) => account ?? [])
 }
 
 const USERS_SHOWN_MAX = 20
@@ -127,11 +134,14 @@ export function connectionString(endpoints: readonly Endpoint[], account: Accoun
     `DefaultEndpointsProtocol=${overHttp[0]?.protocol ?? 'http'}`,
     `AccountName=${account.name}`,
     `AccountKey=${known ? WELL_KNOWN_KEY : `<key of ${account.name}>`}`,
-    ...overHttp.map(
-      (endpoint) => `${TITLES[endpoint.service]}Endpoint=${accountUrl(endpoint, account)}`,
-    ),
+    ...overHttp.map((endpoint) => `${endpointName(endpoint)}=${accountUrl(endpoint, account)}`),
   ]
   return `${parts.join(';')};`
+}
+
+/** As connection strings call it: BlobEndpoint, DfsEndpoint. */
+function endpointName({ service }: Endpoint): string {
+  return service === 'dfs' ? 'DfsEndpoint' : `${TITLES[service]}Endpoint`
 }
 
 /** Path-style URL; over SMB the account is the user name. */

@@ -245,8 +245,8 @@ for (const [line, message] of REFUSED) {
 
 test('the name of the program determines which services start', () => {
   const services = (program: string): string => start({ program }).services.join(' ')
-  assert.equal(services('lazuli'), 'blob queue table file smb')
-  assert.equal(services('azurite'), 'blob queue table file smb')
+  assert.equal(services('lazuli'), 'blob queue table file dfs smb')
+  assert.equal(services('azurite'), 'blob queue table file dfs smb')
   assert.equal(services('azurite-blob'), 'blob')
   assert.equal(services('azurite-table'), 'table')
   assert.equal(programOf('/x/azurite.js'), 'azurite')

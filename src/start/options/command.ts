@@ -11,12 +11,12 @@ import { usageError } from '../start-error.ts'
 import { STEER_COMMANDS, type SteerCommand, type SteerName } from '../steer/names.ts'
 
 /** What listens on a port of its own. */
-export type EndpointName = 'blob' | 'queue' | 'table' | 'file' | 'smb'
+export type EndpointName = 'blob' | 'queue' | 'table' | 'file' | 'dfs' | 'smb'
 
 /** The services that each program starts. */
 const PROGRAMS = {
-  lazuli: ['blob', 'queue', 'table', 'file', 'smb'],
-  azurite: ['blob', 'queue', 'table', 'file', 'smb'],
+  lazuli: ['blob', 'queue', 'table', 'file', 'dfs', 'smb'],
+  azurite: ['blob', 'queue', 'table', 'file', 'dfs', 'smb'],
   'azurite-blob': ['blob'],
   'azurite-queue': ['queue'],
   'azurite-table': ['table'],

@@ -7,7 +7,7 @@ export type ConfigFile = {
   readonly path: string
   /** Everything except the accounts. */
   readonly settings: ReadonlyMap<string, unknown>
-  /** `"name:key1[:key2];…"` or `{ "name": "key1" }` or `{ "name": ["key1", "key2"] }`. */
+  /** `"name:key1[:key2];…"` or `{ "name": "key1" }` or `{ "name": ["key1", "key2"] }` or `{ "name": { "key": "key1", "hns": true } }`. */
   readonly accounts: unknown
 }
 

@@ -24,8 +24,9 @@ export function helpText(program: string): string {
     `Every setting is also an environment variable (--blobHost: ${envName('blobHost')}) and a key in`,
     'lazuli.json ("blobHost"). Flags override environment variables, which override the file.',
     '',
-    'Accounts come from LAZULI_ACCOUNTS or AZURITE_ACCOUNTS ("name:key1[:key2];…"), --accountsFile or',
-    '"accounts" in lazuli.json. The default is devstoreaccount1 with its well-known key.',
+    'Accounts come from LAZULI_ACCOUNTS or AZURITE_ACCOUNTS ("name:key1[:key2][:hns=true];…"), --accountsFile or',
+    '"accounts" in lazuli.json. "hns=true" gives an account a hierarchical namespace. The default is devstoreaccount1',
+    'with its well-known key, and devlake1 with the same key and a hierarchical namespace.',
   ].join('\n')
 }
 

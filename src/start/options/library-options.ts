@@ -136,7 +136,7 @@ export function inOptionWords(error: unknown, kinds: OptionKinds): unknown {
 const NAME = 'startServer: '
 
 /** A program gives one host for all of them. */
-const HOST_FLAG = /^(blob|queue|table|file|smb|web|node)Host$/
+const HOST_FLAG = /^(blob|queue|table|file|dfs|smb|web|node)Host$/
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

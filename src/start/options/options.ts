@@ -47,6 +47,9 @@ export const SETTINGS = {
   fileHost: hostSetting({ group: LISTEN, help: 'address of the File service' }),
   filePort: portSetting(10_003, { group: LISTEN, help: 'port of the File service' }),
   fileKeepAliveTimeout: secondsSetting(5, { group: LISTEN, help: 'seconds until an idle connection is closed' }),
+  dfsHost: hostSetting({ group: LISTEN, help: 'address of Data Lake Storage' }),
+  dfsPort: portSetting(10_005, { group: LISTEN, help: 'port of Data Lake Storage; the Blob port answers it too' }),
+  dfsKeepAliveTimeout: secondsSetting(5, { group: LISTEN, help: 'seconds until an idle connection is closed' }),
   smbHost: hostSetting({ group: LISTEN, help: 'address of the SMB server for file shares' }),
   smbPort: portSetting(10_445, { group: LISTEN, help: 'port of the SMB server' }),
   smbEncryption: choiceSetting(['required', 'enabled', 'off'], 'enabled', { group: LISTEN, help: '"required" rejects SMB clients that do not encrypt' }),
@@ -74,7 +77,7 @@ export const SETTINGS = {
   key: textSetting({ group: HTTPS, help: 'private key of a PEM certificate' }, 'FILE'),
   pwd: textSetting({ group: HTTPS, help: 'password of the PFX or of the private key' }, 'PASSWORD'),
 
-  accountsFile: textSetting({ group: ACCESS, help: 'accounts, one name:key1[:key2] per line; reloaded when it changes' }, 'FILE'),
+  accountsFile: textSetting({ group: ACCESS, help: 'accounts, one name:key1[:key2][:hns=true] per line; reloaded when it changes' }, 'FILE'),
   smbUsersFile: textSetting({ group: ACCESS, help: 'SMB users, one user:account:password per line; reloaded when it changes' }, 'FILE'),
   oauth: choiceSetting(['basic'], undefined, { group: ACCESS, help: 'accept bearer tokens; without --oauthIssuer, signatures are not checked' }),
   oauthIssuer: textSetting({ group: ACCESS, help: 'accept only tokens that are signed by this issuer' }, 'URL'),
@@ -203,8 +206,9 @@ export function acceptsForgedTokens({ oauth, oauthIssuer }: Options): boolean {
   return oauth !== undefined && oauthIssuer === undefined
 }
 
-function httpHosts({ blobHost, queueHost, tableHost, fileHost }: Options): readonly string[] {
-  return [blobHost, queueHost, tableHost, fileHost]
+function httpHosts(options: Options): readonly string[] {
+  const { blobHost, queueHost, tableHost, fileHost, dfsHost } = options
+  return [blobHost, queueHost, tableHost, fileHost, dfsHost]
 }
 
 // An image may set LAZULI_LOCATION while its user passes --inMemoryPersistence: the flag wins.

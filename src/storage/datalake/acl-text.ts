@@ -28,7 +28,7 @@ export function parseAclEntries(text: string): readonly AclEntry[] {
     fieldsOf(text).map(({ isDefault, fields: [type = '', id = '', permissions, ...rest] }) => {
       if (permissions === undefined || rest.length > 0) throw invalidAcl()
       const name = entryName(isDefault, type, id)
-      return { ...name, permissions: parseRwx(permissions) }
+      return { ...name, permissions: requireRwx(permissions) }
     }),
   )
 }
@@ -86,8 +86,15 @@ export function isPrincipal(id: string): boolean {
   return id === '' || /^[!-~]{1,256}$/.test(id)
 }
 
-function parseRwx(text: string): number {
-  if (!/^[r-][w-][x-]$/.test(text)) throw invalidAcl()
+function requireRwx(text: string): number {
+  const permissions = parseRwx(text)
+  if (permissions === undefined) throw invalidAcl()
+  return permissions
+}
+
+/** undefined: malformed. */
+export function parseRwx(text: string): number | undefined {
+  if (!/^[r-][w-][x-]$/.test(text)) return undefined
   const [read, write, execute] = [text[0] === 'r', text[1] === 'w', text[2] === 'x']
   return (read ? READ : 0) | (write ? WRITE : 0) | (execute ? EXECUTE : 0)
 }

@@ -5,6 +5,8 @@ export type Account = {
   readonly name: string
   /** One or two keys, ready for HMAC. Their texts are the passwords for SMB. */
   readonly keys: readonly AccountKey[]
+  /** It has a hierarchical namespace: directories, access control lists and renames. Otherwise names are flat. */
+  readonly isHierarchical?: true
 }
 
 export type AccountKey = { readonly text: string; readonly secret: KeyObject }

@@ -29,8 +29,12 @@ export function encodeContainerMarker(next: ContainerPosition | undefined): stri
   return encoded(deletedId === undefined ? `n${name}` : `d${deletedId}:${name}`)
 }
 
-export function decodeContainerMarker(request: Request): ContainerPosition | undefined {
-  const marker = decodeMarker(request, 'd')
+/** `parameter`: `marker`, or `continuation` in Data Lake Storage. */
+export function decodeContainerMarker(
+  request: Request,
+  parameter?: string,
+): ContainerPosition | undefined {
+  const marker = decodeMarker(request, 'd', parameter)
   if (marker === undefined) return undefined
   const { kind, name, number } = marker
   return kind === 'n' || kind === 'p' ? { name } : { name, deletedId: number }
@@ -47,8 +51,12 @@ type Marker = { readonly kind: string; readonly number: number; readonly name: s
 /** A letter; for `s` and `d` a number and a colon; then a name. */
 const MARKER = /^(?:([np])|([sd])(\d{1,16}):)(.{0,1024})$/su
 
-function decodeMarker({ query }: Request, numbered: 's' | 'd'): Marker | undefined {
-  const marker = query.get('marker')
+function decodeMarker(
+  { query }: Request,
+  numbered: 's' | 'd',
+  parameter = 'marker',
+): Marker | undefined {
+  const marker = query.get(parameter)
   if (marker === undefined || marker === '') return undefined
   const text = Buffer.from(marker, 'base64url').toString('utf8')
   const isOurs = encoded(text) === marker
@@ -56,6 +64,6 @@ function decodeMarker({ query }: Request, numbered: 's' | 'd'): Marker | undefin
   const number = Number(digits)
   const isKnown = plain !== undefined || kind === numbered
   const isName = name.length <= NAME_LENGTH_MAX
-  if (!isKnown || !isName || !Number.isSafeInteger(number)) throw invalidQuery('marker', marker)
+  if (!isKnown || !isName || !Number.isSafeInteger(number)) throw invalidQuery(parameter, marker)
   return { kind: plain ?? numbered, number, name }
 }

@@ -10,6 +10,10 @@ import type { ContainerItem } from '../../../storage/blob/container/container-li
 import type { BlobEncryption } from '../../../storage/blob/encryption.ts'
 import type { BlobItem } from '../../../storage/blob/list/list-page.ts'
 import type { Staging } from '../../../storage/blob/content/staging.ts'
+import { accessOf } from '../../../storage/blob/path/access.ts'
+import type { PathState } from '../../../storage/blob/path/path-state.ts'
+import { formatAcl } from '../../../storage/datalake/acl-text.ts'
+import { formatPermissions } from '../../../storage/datalake/permissions.ts'
 import { tierOf } from '../../../storage/blob/tier.ts'
 import type { CopyState } from '../../../storage/shared/copy/copy-state.ts'
 import { ACCOUNT_ENCRYPTION_KEY } from '../../../storage/shared/encryption-scope.ts'
@@ -49,14 +53,16 @@ export function containerXml(
 }
 
 export function blobItemXml(item: BlobItem, include: Include, nowMs: number): string {
-  if ('prefix' in item) return `<BlobPrefix>${xmlNameElement('Name', item.prefix)}</BlobPrefix>`
+  if ('prefix' in item) return prefixXml(item, include, nowMs)
   if (isPlainItem(item) && include.size === 0) return plainItemXml(item)
   const name = nameXml(item)
   if ('staging' in item) return name + uncommittedXml(item.staging, nowMs) + END
   if ('past' in item) {
-    const { past, stamp } = item
+    const { past, stamp, deletionId } = item
+    const deletion = deletionId === undefined ? '' : `<DeletionId>${deletionId}</DeletionId>`
     const properties = propertiesXml(past, stateXml(past, '', past.deleted, include, nowMs))
-    return name + pastIdXml(past.kind, stamp, past.deleted) + properties + detailsXml(past, include)
+    const id = pastIdXml(past.kind, stamp, past.deleted) + deletion
+    return name + id + properties + detailsXml(past, include)
   }
   const { blob, hasVersionsOnly = false } = item
   const id = hasVersionsOnly ? VERSIONS_ONLY : currentIdXml(blob)
@@ -64,6 +70,16 @@ export function blobItemXml(item: BlobItem, include: Include, nowMs: number): st
   // This name has no current blob, and therefore no length.
   const listed = hasVersionsOnly ? { ...blob, lengthBytes: 0 } : blob
   return name + id + propertiesXml(listed, state) + detailsXml(blob, include)
+}
+
+type PrefixItem = Extract<BlobItem, { readonly prefix: string }>
+
+/** In a hierarchical namespace, a prefix is a directory and has properties. */
+function prefixXml({ prefix, directory }: PrefixItem, include: Include, nowMs: number): string {
+  const name = xmlNameElement('Name', prefix)
+  if (directory === undefined) return `<BlobPrefix>${name}</BlobPrefix>`
+  const state = stateXml(directory, leaseXml(directory.lease, nowMs), undefined, include, nowMs)
+  return `<BlobPrefix>${name}${propertiesXml(directory, state)}</BlobPrefix>`
 }
 
 type PlainItem = { readonly name: string; readonly blob: Blob }
@@ -126,12 +142,29 @@ function propertiesXml(blob: Blob, state: string): string {
     `<Properties><Creation-Time>${formatHttpDate(blob.createdMs)}</Creation-Time>` +
     `<Last-Modified>${formatHttpDate(blob.modifiedMs)}</Last-Modified>` +
     dateXml('Expiry-Time', blob.expiresMs) +
+    (blob.path === undefined ? '' : resourceTypeXml(blob.path)) +
     // Without quotes, unlike everywhere else.
     `<Etag>${etagOf(blob.stamp).slice(1, -1)}</Etag>` +
     `<Content-Length>${blob.lengthBytes}</Content-Length>` +
     contentXml(blob) +
     dateXml('LastAccessTime', blob.accessedMs) +
     state
+  )
+}
+
+/** Only in a hierarchical namespace. */
+function resourceTypeXml({ isDirectory }: PathState): string {
+  return `<ResourceType>${isDirectory === true ? 'directory' : 'file'}</ResourceType>`
+}
+
+function accessXml(blob: Blob, include: Include): string {
+  if (blob.path === undefined || !include.has('permissions')) return ''
+  const access = accessOf(blob)
+  return (
+    xmlElement('Owner', access.owner) +
+    xmlElement('Group', access.group) +
+    xmlElement('Permissions', formatPermissions(access)) +
+    xmlElement('Acl', formatAcl(access.acl))
   )
 }
 
@@ -173,7 +206,7 @@ function stateXml(
     (deleted === undefined ? '' : deletedXml(deleted, nowMs)) +
     (blob.tags === undefined ? '' : `<TagCount>${blob.tags.length}</TagCount>`) +
     (blob.isSealed === true ? '<Sealed>true</Sealed>' : '') +
-    `${retentionXml(blob, include)}</Properties>`
+    `${retentionXml(blob, include)}${accessXml(blob, include)}</Properties>`
   )
 }
 

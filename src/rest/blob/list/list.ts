@@ -33,7 +33,6 @@ import { listBlobPage } from '../../../storage/blob/list/list.ts'
 const CONTAINER_INCLUDES = new Set(['metadata', 'deleted', 'system'])
 const BLOB_INCLUDES = new Set([
   'copy', 'deleted', 'deletedwithversions', 'immutabilitypolicy', 'legalhold', 'metadata',
-  // Accepted without effect: only a hierarchical namespace has permissions.
   'permissions',
   'snapshots', 'tags', 'uncommittedblobs', 'versions',
 ]) // prettier-ignore
@@ -60,13 +59,26 @@ export async function runListContainers({ request, service }: BlobCall): Promise
   )
 }
 
+/** Soft-deleted files and directories of a hierarchical namespace, with the ids with which Undelete restores them. */
+function showsDeletedOnly({ request: { query, account }, service }: BlobCall): boolean {
+  const showOnly = query.get('showonly')
+  if (showOnly === undefined || showOnly === '') return false
+  if (service.accounts.get(account)?.isHierarchical !== true) {
+    throw invalidQuery('showonly', showOnly, 'it needs a hierarchical namespace')
+  }
+  if (showOnly.toLowerCase() !== 'deleted') throw invalidQuery('showonly', showOnly)
+  return true
+}
+
 const LONG_PAGE_COUNT = 1_000
 
-export async function runListBlobs({ request, identity, service }: BlobCall): Promise<Answer> {
+export async function runListBlobs(call: BlobCall): Promise<Answer> {
+  const { request, identity, service } = call
+  const showsOnlyDeleted = showsDeletedOnly(call)
   const include = decodeInclude(request, BLOB_INCLUDES)
   checkTagsPermission(include, identity)
   const isArrow = acceptsArrow(request)
-  const list = decodeListBlobs(request, include, isArrow)
+  const list = { ...decodeListBlobs(request, include, isArrow), showsOnlyDeleted }
   const [address, { nowMs }] = [containerAddress(request), service.moment()]
   const page = await service.kv.read((tx) => listBlobPage(tx, address, list, nowMs))
   // Encoding a long page takes about as long as reading it; let other requests run first.
@@ -133,8 +145,6 @@ function decodeListBlobs(
     const both = 'snapshots can not be listed with a delimiter'
     throw invalidQuery('include', query.get('include') ?? '', both)
   }
-  const showOnly = query.get('showonly')
-  if (showOnly) throw invalidQuery('showonly', showOnly, 'it needs a hierarchical namespace')
   const [startFrom, endBefore] = [query.get('startfrom'), query.get('endbefore')]
   // azure-rest-api-specs#44500: only the Arrow operations support it.
   if (endBefore && !isArrow) {

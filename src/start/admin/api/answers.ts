@@ -51,7 +51,7 @@ export const journalEntry: Schema<JournalEntry> = answer({
   id: integer(1),
   time: about(anyText, "When it began, by the server's clock."),
   durationMs: number(0),
-  service: choice(['blob', 'queue', 'table', 'file', 'smb']),
+  service: choice(['blob', 'queue', 'table', 'file', 'dfs', 'smb']),
   operation: anyText,
   resource,
   client: answer({

@@ -1,0 +1,130 @@
+// Append Data and Flush Data. The bytes of an append are durable before a record points at them.
+import type { Answer, Request } from '../../http/door/operation.ts'
+import type { ReadTx, Step } from '../../kv/kv.ts'
+import type { StagedBlock } from '../../storage/blob/content/staging.ts'
+import {
+  appendData,
+  checkAppendData,
+  type AppendData,
+  type Appended,
+} from '../../storage/datalake/append-data.ts'
+import { appendAndFlush, flushData, type FlushData } from '../../storage/datalake/flush-data.ts'
+import type { PathAddress } from '../../storage/datalake/path-address.ts'
+import { invalidHeader, invalidQuery, StorageError } from '../../storage/shared/error.ts'
+import { validators } from '../shared/answer-header.ts'
+import { decodeHashes } from '../shared/body-hashes.ts'
+import { bodySource, discard, structuredHeaders, upload } from '../shared/upload.ts'
+import { hashHeaders, wantedHashes } from '../blob/answer-hash.ts'
+import { requestEncryptionHeaders } from '../blob/answer.ts'
+import { cipherOf, type Cipher } from '../blob/cipher.ts'
+import type { RequestGuard } from '../blob/header.ts'
+import { checkLength, PUT_BLOCK_LIMITS } from '../blob/length-limit.ts'
+import { writtenPathHeaders } from './path-answer.ts'
+import { decodeContentHeaders, decodeLeaseUse } from './path-header.ts'
+import {
+  lakeGuard,
+  optionalBooleanQuery,
+  pathAddress,
+  requiredQuery,
+  type LakeCall,
+} from './service.ts'
+
+type DecodedAppend = AppendData & { readonly guard: RequestGuard }
+
+export async function runAppendData(call: LakeCall): Promise<Answer> {
+  const { request, service } = call
+  const isFlush = optionalBooleanQuery(request, 'flush') ?? false
+  const append = decodeAppend(request, isFlush)
+  const [source, hashes] = [bodySource(request), decodeHashes(request)]
+  if (source.lengthBytes === 0) throw invalidHeader('Content-Length', '0')
+  checkLength(PUT_BLOCK_LIMITS, request.version, source.lengthBytes)
+  const [address, { nowMs }] = [pathAddress(call), service.moment()]
+  const cipher = await service.kv.read((tx) => appendCipher(tx, address, append, nowMs))
+  const wants = wantedHashes(request.version, hashes)
+  const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
+  const content = { id: body.id, pieces: body.pieces }
+  const encryption = cipher?.encryption
+  const bytes = { lengthBytes: body.lengthBytes, content, ...(encryption && { encryption }) }
+  const appended = await store(call, address, append, bytes, isFlush).catch((error: unknown) =>
+    discard(service, body, error),
+  )
+  const headers = [
+    ...(isFlush ? validators(appended.blob) : []),
+    ...requestEncryptionHeaders(encryption),
+    ...structuredHeaders(request),
+    ...hashHeaders(request.version, hashes, body),
+    ...renewedHeader(append, appended),
+  ]
+  return { status: 202, headers }
+}
+
+function store(
+  { request, service }: LakeCall,
+  address: PathAddress,
+  append: AppendData,
+  bytes: StagedBlock,
+  isFlush: boolean,
+): Promise<Appended> {
+  const moment = service.moment()
+  if (!isFlush) return service.kv.write((tx) => appendData(tx, address, append, bytes, moment))
+  const flush = { headers: decodeContentHeaders(request), newId: service.newId() }
+  return service.kv.write((tx) => appendAndFlush(tx, address, append, bytes, flush, moment))
+}
+
+/** Appended bytes are encrypted like the file. */
+function* appendCipher(
+  tx: ReadTx,
+  address: PathAddress,
+  append: DecodedAppend,
+  nowMs: number,
+): Step<Cipher | undefined> {
+  const { stored } = yield* checkAppendData(tx, address, append, nowMs)
+  const { customerKey } = append.guard.encryption ?? {}
+  return yield* cipherOf(tx, address.account, stored.blob.encryption, customerKey)
+}
+
+function decodeAppend(request: Request, isFlush: boolean): DecodedAppend {
+  const leaseUse = decodeLeaseUse(request, isFlush)
+  const guard = lakeGuard(request)
+  return { position: decodePosition(request), guard, ...(leaseUse && { leaseUse }) }
+}
+
+/** The longest file: 50,000 blocks of 4,000 MiB. */
+const POSITION_MAX = 50_000 * 4_000 * 1024 * 1024
+
+function decodePosition(request: Request): number {
+  const text = requiredQuery(request, 'position')
+  const position = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  if (!(position <= POSITION_MAX)) throw invalidQuery('position', text)
+  return position
+}
+
+export async function runFlushData(call: LakeCall): Promise<Answer> {
+  const { request, service } = call
+  if ((request.body.lengthBytes ?? 0) > 0) throw new StorageError('ContentLengthMustBeZero')
+  const flush = decodeFlush(call)
+  const [address, moment] = [pathAddress(call), service.moment()]
+  const flushed = await service.kv.write((tx) => flushData(tx, address, flush, moment))
+  const headers = [...writtenPathHeaders(flushed.blob), ...renewedHeader(flush, flushed)]
+  return { status: 200, headers }
+}
+
+function decodeFlush({ request, service }: LakeCall): FlushData {
+  const leaseUse = decodeLeaseUse(request, true)
+  // The end of a file is an event that nobody can subscribe to here; the word is checked all the same.
+  optionalBooleanQuery(request, 'close')
+  return {
+    position: decodePosition(request),
+    retainsUncommittedData: optionalBooleanQuery(request, 'retainUncommittedData') ?? false,
+    guard: lakeGuard(request),
+    ...(leaseUse && { leaseUse }),
+    headers: decodeContentHeaders(request),
+    newId: service.newId(),
+  }
+}
+
+/** Only if the client asked for it. */
+function renewedHeader({ leaseUse }: Pick<AppendData, 'leaseUse'>, appended: Appended): string[] {
+  if (leaseUse?.action !== 'auto-renew') return []
+  return ['x-ms-lease-renewed', String(appended.isLeaseRenewed)]
+}

@@ -1,0 +1,56 @@
+// Delete and Undelete of paths.
+import { requiredHeader } from '../../http/protocol/header.ts'
+import { decodePercent } from '../../http/protocol/query.ts'
+import type { Answer } from '../../http/door/operation.ts'
+import { deletePath } from '../../storage/datalake/delete-path.ts'
+import { undeletePath } from '../../storage/datalake/undelete-path.ts'
+import { invalidHeader } from '../../storage/shared/error.ts'
+import { decodeContinuation, encodeContinuation } from './continuation.ts'
+import { continuationHeaders } from './filesystem.ts'
+import { isDirectory } from './path-answer.ts'
+import {
+  lakeGuard,
+  optionalBooleanQuery,
+  pathAddress,
+  requireHierarchical,
+  type LakeCall,
+} from './service.ts'
+
+/** With `paginated` or without it: only users' deletions of long trees take several requests. */
+export async function runDeletePath(call: LakeCall): Promise<Answer> {
+  const { request, service } = call
+  optionalBooleanQuery(request, 'paginated')
+  const continuation = decodeContinuation(request)
+  const deletion = {
+    guard: lakeGuard(request),
+    isRecursive: optionalBooleanQuery(request, 'recursive') ?? false,
+    ...(continuation !== undefined && { continuation }),
+  }
+  const [address, moment] = [pathAddress(call), service.moment()]
+  const deleted = await service.kv.write((tx) => deletePath(tx, address, deletion, moment))
+  const { deletionId } = deleted
+  const headers = [
+    ...continuationHeaders(encodeContinuation(deleted.continuation)),
+    ...(deletionId === undefined ? [] : ['x-ms-deletion-id', String(deletionId)]),
+  ]
+  return { status: 200, headers }
+}
+
+const SOURCE = 'x-ms-undelete-source'
+
+export async function runUndeletePath(call: LakeCall): Promise<Answer> {
+  const { request, service } = call
+  requireHierarchical(call)
+  const [address, moment] = [pathAddress(call), service.moment()]
+  const undelete = { source: decodeSource(requiredHeader(request.headers, SOURCE), address.path) }
+  const blob = await service.kv.write((tx) => undeletePath(tx, address, undelete, moment))
+  const type = isDirectory(blob) ? 'directory' : 'file'
+  return { status: 200, headers: ['x-ms-resource-type', type] }
+}
+
+/** `{path}?deletionid={id}`, percent-encoded. Without a path, it is that of the request. */
+function decodeSource(text: string, own: string) {
+  const [, path = '', id] = /^\/?([^?]*)\?deletionid=(\d{1,16})$/i.exec(text) ?? []
+  if (id === undefined) throw invalidHeader(SOURCE, text)
+  return { path: path === '' ? own : decodePercent(path), deletionId: Number(id) }
+}

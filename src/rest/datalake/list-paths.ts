@@ -1,0 +1,86 @@
+// List Paths.
+import { setImmediate } from 'node:timers/promises'
+import { formatHttpDate } from '../../http/protocol/date.ts'
+import type { Answer, Request } from '../../http/door/operation.ts'
+import { accessOf } from '../../storage/blob/path/access.ts'
+import type { Blob } from '../../storage/blob/record.ts'
+import { listFlatPaths, type FlatItem } from '../../storage/datalake/list-flat.ts'
+import { listPaths, type ListPaths } from '../../storage/datalake/list-paths.ts'
+import { formatPermissions } from '../../storage/datalake/permissions.ts'
+import { validators } from '../shared/answer-header.ts'
+import { decodeContinuation, encodeContinuation } from './continuation.ts'
+import { bareETag, continuationHeaders } from './filesystem.ts'
+import { isDirectory } from './path-answer.ts'
+import {
+  countQuery,
+  isHierarchical,
+  jsonAnswer,
+  optionalBooleanQuery,
+  pathAddress,
+  requiredQuery,
+  type LakeCall,
+} from './service.ts'
+
+const LIST_COUNT_MAX = 5_000
+const LONG_PAGE_COUNT = 1_000
+
+export async function runListPaths(call: LakeCall): Promise<Answer> {
+  const { request, service } = call
+  const list = decodeListPaths(request)
+  const [address, { nowMs }] = [pathAddress(call), service.moment()]
+  const page = isHierarchical(call)
+    ? await service.kv.read((tx) => listPaths(tx, address, list, nowMs))
+    : await service.kv.read((tx) => listFlatPaths(tx, address, list, nowMs))
+  // Encoding a long page takes about as long as reading it; let other requests run first.
+  if (page.items.length > LONG_PAGE_COUNT) await setImmediate()
+  const paths = page.items.map(listedPath)
+  const continuation = continuationHeaders(encodeContinuation(page.next))
+  return jsonAnswer({ paths }, [...validators(page.container), ...continuation])
+}
+
+function decodeListPaths(request: Request): ListPaths {
+  requiredQuery(request, 'recursive')
+  optionalBooleanQuery(request, 'upn')
+  const [after, from] = [decodeContinuation(request), request.query.get('beginfrom')]
+  return {
+    isRecursive: optionalBooleanQuery(request, 'recursive') ?? false,
+    countMax: countQuery(request, 'maxResults', LIST_COUNT_MAX),
+    start: after === undefined ? (from ? { from } : undefined) : { after },
+  }
+}
+
+/** All values are texts, and there is no `isDirectory` for files. */
+function listedPath({ path, blob }: FlatItem) {
+  if (blob === undefined) return { name: path, isDirectory: 'true', contentLength: '0' }
+  return {
+    name: path,
+    ...(isDirectory(blob) && { isDirectory: 'true' }),
+    contentLength: String(blob.lengthBytes),
+    etag: bareETag(blob.stamp),
+    lastModified: formatHttpDate(blob.modifiedMs),
+    creationTime: fileTime(blob.createdMs),
+    ...(blob.expiresMs !== undefined && { expiryTime: fileTime(blob.expiresMs) }),
+    ...accessFields(blob),
+    ...encryptionFields(blob),
+  }
+}
+
+function accessFields(blob: Blob) {
+  if (blob.path === undefined) return {}
+  const access = accessOf(blob)
+  return { owner: access.owner, group: access.group, permissions: formatPermissions(access) }
+}
+
+function encryptionFields({ encryption, encryptionContext }: Blob) {
+  return {
+    ...(encryption !== undefined && 'scope' in encryption && { EncryptionScope: encryption.scope }),
+    ...(encryption !== undefined &&
+      'keySha256' in encryption && { CustomerProvidedKeySha256: encryption.keySha256 }),
+    ...(encryptionContext !== undefined && { EncryptionContext: encryptionContext }),
+  }
+}
+
+/** In units of 100 ns since 1601. */
+function fileTime(timeMs: number): string {
+  return String((BigInt(Math.trunc(timeMs)) + 11_644_473_600_000n) * 10_000n)
+}

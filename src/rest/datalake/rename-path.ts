@@ -1,0 +1,67 @@
+// Rename: Create Path with the old path in a header, which may carry a SAS of its own.
+import type { Permission } from '../../auth/permission.ts'
+import type { AuthRequest } from '../../auth/request.ts'
+import { decodeConditions, optionalGuid, requiredHeader } from '../../http/protocol/header.ts'
+import { parseQuery } from '../../http/protocol/query.ts'
+import { withoutSignature } from '../../http/protocol/signature-field.ts'
+import { resolvePath } from '../../http/door/resource-path.ts'
+import type { Answer } from '../../http/door/operation.ts'
+import { renameBlob } from '../../storage/datalake/rename-blob.ts'
+import { renamePath, type RenamePath } from '../../storage/datalake/rename-path.ts'
+import { invalidHeader, StorageError } from '../../storage/shared/error.ts'
+import { authorizeOther } from '../shared/other-resource.ts'
+import { isCreateOnly } from '../blob/service.ts'
+import { writtenPathHeaders } from './path-answer.ts'
+import { isHierarchical, lakeGuard, pathAddress, wordQuery, type LakeCall } from './service.ts'
+
+const SOURCE = 'x-ms-rename-source'
+const SOURCE_LENGTH_MAX = 8 * 1024
+/** Permission to move, or to delete, which a move includes. */
+const REMOVE_SOURCE: Permission = { resourceType: 'o', accountSas: 'md', serviceSas: 'md' }
+
+export async function runRenamePath(call: LakeCall): Promise<Answer> {
+  const { service } = call
+  const rename = await decodeRename(call)
+  const [address, moment, newId] = [pathAddress(call), service.moment(), service.newId()]
+  const blob = isHierarchical(call)
+    ? await service.kv.write((tx) => renamePath(tx, address, rename, moment))
+    : await service.kv.write((tx) => renameBlob(tx, address, rename, newId, moment))
+  return { status: 201, headers: writtenPathHeaders(blob) }
+}
+
+async function decodeRename(call: LakeCall): Promise<RenamePath> {
+  const { request, identity } = call
+  if ((request.body.lengthBytes ?? 0) > 0) throw new StorageError('ContentLengthMustBeZero')
+  // Both words mean the same here: the destination is replaced, and an existing directory must be empty.
+  wordQuery(request, 'mode', ['legacy', 'posix'])
+  const source = sourceRequest(call)
+  await authorizeOther(call, source, REMOVE_SOURCE)
+  const leaseId = optionalGuid(request.headers, 'x-ms-source-lease-id')
+  const conditions = decodeConditions(request.headers, 'x-ms-source-')
+  const address = pathAddress({ ...call, request: { ...request, path: source.path } })
+  return {
+    source: { address, conditions, ...(leaseId !== undefined && { leaseId }) },
+    guard: lakeGuard(request),
+    createOnly: isCreateOnly(identity),
+  }
+}
+
+/**
+ * `/{filesystem}/{path}[?{SAS}]`, percent-encoded. Without a SAS of its own, it has that of the request. Clients with the account
+ * in the path put it in front here, too.
+ */
+function sourceRequest({ request }: LakeCall): AuthRequest {
+  const text = requiredHeader(request.headers, SOURCE)
+  const refusal = invalidHeader(SOURCE, withoutSignature(text).slice(0, SOURCE_LENGTH_MAX))
+  if (text.length > SOURCE_LENGTH_MAX || !text.startsWith('/')) throw refusal
+  const question = text.indexOf('?')
+  const rawPath = question < 0 ? text : text.slice(0, question)
+  const sent = parseQuery(question < 0 ? '' : text.slice(question + 1))
+  const query = sent.has('sig') ? sent : request.query
+  const own = `/${request.account}/`
+  const hasAccount = rawPath.startsWith(own) && rawPath.slice(own.length).includes('/')
+  const resource = rawPath.slice(hasAccount ? own.length : 1)
+  const path = resolvePath('dfs', resource, { ...request, query })
+  if (path.length < 2) throw refusal
+  return { ...request, method: 'DELETE', rawPath, path, query }
+}

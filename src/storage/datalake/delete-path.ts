@@ -22,6 +22,8 @@ export type DeletePath = {
   readonly isRecursive: boolean
   /** Where the check of an earlier request has ended. */
   readonly continuation?: string
+  /** Paths that one request checks. */
+  readonly countMax?: number
 }
 
 export type PathDeletion = Deletion & {
@@ -67,7 +69,6 @@ function* requireEmpty(tx: ReadTx, removed: Removed, nowMs: number): Step<void> 
   }
 }
 
-/** Paths that one request checks. */
 const CHECKED_COUNT = 5_000
 const GIVE_WAY_COUNT = 64
 
@@ -76,13 +77,13 @@ function* checkBelow(
   tx: ReadTx,
   actor: Actor = SUPERUSER_ACTOR,
   { located, stored: { blob } }: Removed,
-  { continuation }: DeletePath,
+  { continuation, countMax = CHECKED_COUNT }: DeletePath,
 ): Step<string | undefined> {
   if (actor.kind === 'superuser' || blob.path?.isDirectory !== true) return undefined
   const { spaceId } = located
   const directoryId = blob.path.id
   const walk = { spaceId, directoryId, path: '', namePrefix: '', isRecursive: true }
-  const walker = new TreeWalker(tx, { ...walk, expectedCount: CHECKED_COUNT })
+  const walker = new TreeWalker(tx, { ...walk, expectedCount: countMax })
   yield* walker.open(
     continuation === undefined ? undefined : { names: namesOfPath(continuation), mode: 'follows' },
   )
@@ -93,7 +94,7 @@ function* checkBelow(
     walker.advance()
     const { id, isDirectory } = walked.entry
     if (isDirectory === true) yield* requireChange(tx, actor, spaceId, id)
-    if (count === CHECKED_COUNT) return walked.path
+    if (count === countMax) return walked.path
     if (count % GIVE_WAY_COUNT === 0) yield* giveWay()
   }
 }

@@ -43,6 +43,7 @@ export function* renamePath(
   const source = yield* findSource(tx, rename, nowMs)
   const destination = yield* findPlace(tx, address, nowMs)
   checkPlaces(source, destination)
+  checkSource(source, rename, nowMs)
   yield* makeWay(tx, address, source, destination, rename, moment)
   const { located, containerId } = destination
   const { blob, bytes } = source.stored
@@ -70,11 +71,13 @@ function* findSource(tx: ReadTx, { source }: RenamePath, nowMs: number): Step<Ex
   const path = place.stored?.blob.path
   if (place.stored === undefined || path === undefined) throw new StorageError('SourcePathNotFound')
   if (place.located.names.length === 0) throw new StorageError('InvalidRenameSourcePath')
-  const { blob } = place.stored
+  return { ...place, stored: place.stored, path }
+}
+
+function checkSource({ stored: { blob } }: ExistingPlace, { source }: RenamePath, nowMs: number) {
   checkSourceConditions(source.conditions, blob)
   checkLeaseForWrite(blob.lease, source.leaseId, nowMs, 'blob')
   checkMutable(blob, nowMs)
-  return { ...place, stored: place.stored, path }
 }
 
 /** A directory can't become part of itself, and all parents of the destination must be directories that exist. */
@@ -128,5 +131,6 @@ function* requireNoChildren(
   nowMs: number,
 ): Step<void> {
   const children = yield* childrenOf(tx, containerId, path?.id ?? '', nowMs)
-  if (children === 'some') throw new StorageError('DirectoryNotEmpty')
+  // The code that Arrow expects (azurefs.cc, MovePathWithDataLakeAPI).
+  if (children === 'some') throw new StorageError('PathAlreadyExists')
 }

@@ -114,7 +114,7 @@ const ROWS: readonly Row[] = [
   { name: 'Create Path ten paths deep', reads: 1, commits: 1, run: ({ lake }) => lake('PUT', `${DEEP}/file?resource=file`) },
   { name: 'Get Path Properties, then Append Data with a flush', reads: 3, commits: 1, run: appendAndFlush },
   { name: 'Rename Path ten paths deep', reads: 3, commits: 1, run: ({ lake }, at) => lake('PUT', `${DEEP}/g${at}`, { 'x-ms-rename-source': `${DEEP}/f${at}` }) },
-  { name: `List Paths: ${PATH_COUNT} files`, reads: 3, commits: 0, run: ({ lake }) => lake('GET', '/paths?resource=filesystem&recursive=true') },
+  { name: `List Paths: ${PATH_COUNT} files in 10 directories`, reads: 12, commits: 0, run: ({ lake }) => lake('GET', '/paths?resource=filesystem&recursive=true') },
   { name: 'Delete Path with everything below', reads: 1, commits: 1, run: ({ lake }, at) => lake('DELETE', `/paths/${at}?recursive=true`) },
   { name: 'Get File ten directories deep', reads: 2, commits: 1, run: ({ file }) => file('GET', `${DEEP}/f0`) },
 ] // prettier-ignore

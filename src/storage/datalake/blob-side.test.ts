@@ -12,6 +12,7 @@ import { listBlobLeases } from '../blob/held/lease.ts'
 import { findInAccount, findInContainer } from '../blob/list/find-by-tags.ts'
 import { deleteBlob } from '../blob/past/delete.ts'
 import { snapshotBlob } from '../blob/past/snapshot.ts'
+import { undeleteBlob } from '../blob/past/undelete.ts'
 import { NO_CONDITIONS } from '../shared/condition.ts'
 import type { StorageError } from '../shared/error.ts'
 import { parseWhere } from '../shared/tag-filter.ts'
@@ -63,6 +64,32 @@ test('blocks are put for a path that does not exist, and their list makes its pa
   await world.checkSound()
   const counts = await world.counts()
   assert.deepEqual([counts['block'], counts['blob-staging'], counts['blob']], [undefined, undefined, undefined]) // prettier-ignore
+})
+
+test('blocks for a path do not end up in a file that is renamed there', async () => {
+  const world = await lakeWorld()
+  await world.create('f')
+  await stage(world, 'g')
+  await world.rename('f', 'g')
+  await world.delete('g')
+  await assert.rejects(commit(world, 'g'), code('InvalidBlockList'))
+})
+
+test('Undelete Blob undoes the last deletion of a path', async () => {
+  const world = await lakeWorld()
+  await world.setProperties({ deleteRetentionPolicy: { enabled: true, days: 7 } })
+  const undelete = () => world.write((tx, taken) => undeleteBlob(tx, blob('d/f'), taken))
+  await assert.rejects(undelete(), code('BlobNotFound'))
+  for (const text of ['one', 'two']) {
+    await world.putBlob('d/f', text)
+    await world.delete('d/f')
+  }
+  await undelete()
+  assert.equal(await world.read('d/f'), 'two')
+  await undelete()
+  await world.delete('d')
+  await world.putBlob('d', 'a file')
+  await assert.rejects(undelete(), code('PathConflict'))
 })
 
 test('a lake file takes no blocks, shows none, and is replaced by Put Blob', async () => {

@@ -4,6 +4,7 @@ import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import type { Moment } from '../../node/moment.ts'
 import { findBlob, type Target } from '../blob/blob.ts'
+import { discardStaging, getStaging } from '../blob/content/staging.ts'
 import { checkBlobWrite, checkMutable, type BlobGuard } from '../blob/guard.ts'
 import { blobKey } from '../blob/keys.ts'
 import { deleteEntry, putEntry } from '../blob/path/link.ts'
@@ -102,11 +103,14 @@ function* makeWay(
   { guard, createOnly }: RenamePath,
   moment: Moment,
 ): Step<void> {
-  const { stored, expired, located, container } = destination
+  const { stored, expired, located, container, containerId, name } = destination
   const current = stored?.blob
   checkBlobWrite(current, guard, moment.nowMs, 'create')
   const removal = { account, retentionDays: undefined }
   if (current === undefined) {
+    // Blocks for a blob that has never been there would end up in the one that is there now.
+    const staging = yield* getStaging(tx, containerId, name, moment.nowMs)
+    if (staging !== undefined) yield* discardStaging(tx, containerId, name)
     if (expired === undefined) return
     const gone = { container, located, stored: { blob: expired, bytes: NO_BYTES } }
     yield* unlinkPath(tx, gone, removal, moment)

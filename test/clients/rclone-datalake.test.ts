@@ -5,8 +5,8 @@ import { after, before, describe, test } from 'node:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DataLakeServiceClient, type DataLakeFileSystemClient } from '@azure/storage-file-datalake'
-import { startTestServer, type TestServer } from '../harness.ts'
-import { cleanUp, tempFolder } from '../server-process.ts'
+import { ACCOUNT_KEY, startTestServer, type TestServer } from '../harness.ts'
+import { accountSas, cleanUp, tempFolder } from '../server-process.ts'
 import { CLIENT_LIMIT_MS, clientOf, missingReason, type Client } from './program.ts'
 
 const FILES: Readonly<Record<string, string>> = {
@@ -28,13 +28,10 @@ describe('rclone with a hierarchical namespace', { skip, timeout: CLIENT_LIMIT_M
   before(async () => {
     server = await startTestServer()
     const connection = server.connectionStringOf('devlake1')
-    const [, key = ''] = /AccountKey=([^;]+)/.exec(connection) ?? []
+    const sas = accountSas({ name: 'devlake1', key: ACCOUNT_KEY })
     rclone = clientOf(['rclone'], {
       ...ALONE,
-      RCLONE_AZUREBLOB_USE_EMULATOR: 'true',
-      RCLONE_AZUREBLOB_ACCOUNT: 'devlake1',
-      RCLONE_AZUREBLOB_KEY: key,
-      RCLONE_AZUREBLOB_ENDPOINT: `http://127.0.0.1:${server.blobPort}/devlake1`,
+      RCLONE_AZUREBLOB_SAS_URL: `http://127.0.0.1:${server.blobPort}/devlake1?${sas}`,
     })
     disk = DataLakeServiceClient.fromConnectionString(connection).getFileSystemClient('disk')
     folder = tempFolder('rclone-datalake')

@@ -2,6 +2,7 @@
 import type { Permission } from '../../src/auth/permission.ts'
 import type { Level, Operation } from '../../src/http/door/operation.ts'
 import { BLOB_OPERATIONS } from '../../src/rest/blob/operations.ts'
+import { LAKE_OPERATIONS } from '../../src/rest/datalake/operations.ts'
 import { FILE_OPERATIONS } from '../../src/rest/file/operations.ts'
 import { QUEUE_OPERATIONS } from '../../src/rest/queue/operations.ts'
 import { TABLE_OPERATIONS } from '../../src/rest/table/operations.ts'
@@ -9,7 +10,15 @@ import { TABLE_OPERATIONS } from '../../src/rest/table/operations.ts'
 /** What the docs need of a row, whatever its service. */
 type Row = Pick<
   Operation<never>,
-  'name' | 'methods' | 'level' | 'restype' | 'comp' | 'when' | 'permission' | 'bodyBytesMax'
+  | 'name'
+  | 'methods'
+  | 'level'
+  | 'restype'
+  | 'comp'
+  | 'query'
+  | 'when'
+  | 'permission'
+  | 'bodyBytesMax'
 >
 
 type Section = {
@@ -38,6 +47,11 @@ const SECTIONS: readonly Section[] = [
     title: 'File',
     paths: { service: '/', container: '/share', object: '/share/path' },
     rows: FILE_OPERATIONS,
+  },
+  {
+    title: 'Data Lake Storage',
+    paths: { service: '/', container: '/filesystem', object: '/filesystem/path' },
+    rows: LAKE_OPERATIONS,
   },
 ]
 
@@ -70,7 +84,12 @@ function section({ title, paths, rows }: Section): string {
 }
 
 function line(row: Row, paths: Section['paths']): string {
-  const query = [row.restype && `restype=${row.restype}`, row.comp && `comp=${row.comp}`]
+  const further = Object.entries(row.query ?? {}).map(([name, value]) => `${name}=${value}`)
+  const query = [
+    row.restype && `restype=${row.restype}`,
+    row.comp && `comp=${row.comp}`,
+    ...further,
+  ]
     .filter(Boolean)
     .join('&')
   const request = `${row.methods.join(', ')} ${paths[row.level]}${query === '' ? '' : `?${query}`}`

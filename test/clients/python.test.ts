@@ -3,28 +3,35 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { startTestServer } from '../harness.ts'
+import { ACCOUNT, startTestServer } from '../harness.ts'
 import { cleanUp } from '../server-process.ts'
 import { CLIENT_LIMIT_MS, missingReason } from './program.ts'
 import { PYTHON, pythonResults } from './python-suite.ts'
 
-/** The module, its Debian package, and the file with the tests. */
+/** The module, its Debian package, the file with the tests, and the account. */
 const SUITES = [
-  ['azure.storage.blob', 'python3-azure-storage', 'azure-storage-blob.py'],
-  ['azure.storage.queue', 'python3-azure-storage', 'azure-storage-queue.py'],
-  ['azure.storage.fileshare', 'python3-azure-storage', 'azure-storage-file-share.py'],
-  ['azure.data.tables', 'python3-azure', 'azure-data-tables.py'],
+  ['azure.storage.blob', 'python3-azure-storage', 'azure-storage-blob.py', ACCOUNT],
+  ['azure.storage.queue', 'python3-azure-storage', 'azure-storage-queue.py', ACCOUNT],
+  ['azure.storage.fileshare', 'python3-azure-storage', 'azure-storage-file-share.py', ACCOUNT],
+  [
+    'azure.storage.filedatalake',
+    'python3-azure-storage',
+    'azure-storage-file-datalake.py',
+    'devlake1',
+  ],
+  ['azure.data.tables', 'python3-azure', 'azure-data-tables.py', ACCOUNT],
 ] as const
 
 after(cleanUp)
 
-for (const [module, debianPackage, file] of SUITES) {
+for (const [module, debianPackage, file, account] of SUITES) {
   const skip = missingReason(debianPackage, [PYTHON, '-c', `import ${module}`]) ?? false
   test(module, { skip, timeout: CLIENT_LIMIT_MS }, async (t) => {
     const server = await startTestServer()
     t.after(() => server.close())
     const script = fileURLToPath(new URL(file, import.meta.url))
-    for (const { name, failure } of await pythonResults(script, server.connectionString)) {
+    const connection = server.connectionStringOf(account)
+    for (const { name, failure } of await pythonResults(script, connection)) {
       await t.test(name, () => assert.equal(failure, null, failure ?? ''))
     }
   })

@@ -14,6 +14,7 @@ import { putBlock } from '../../src/storage/blob/content/block.ts'
 import type { BlobGuard } from '../../src/storage/blob/guard.ts'
 import { putBlob } from '../../src/storage/blob/put.ts'
 import { startCluster, type TestNode } from '../cluster/cluster.ts'
+import { LAKE, sendAs } from '../datalake/fixture.ts'
 import { ACCOUNT, sendTo, xmlText, type RawResponse, type Send } from '../harness.ts'
 import { entityPath, send as sendToTable } from '../table/fixture.ts'
 
@@ -23,6 +24,7 @@ const SMALL = Buffer.alloc(4_096, 'x')
 const LARGE = Buffer.alloc(2 ** 20, 'x')
 const PREFIX_COUNT = 5_000
 const BLOCK_COUNT = 50_000
+const PATH_COUNT = 1_000
 const DEEP = '/box/0/1/2/3/4/5/6/7/8/9'
 const LIST = '?restype=container&comp=list'
 
@@ -31,6 +33,7 @@ const blockId = (at: number): string => Buffer.from(String(at).padStart(6, '0'))
 /** The requests of the table, all to one node. */
 class World {
   readonly blob: Send
+  readonly lake: Send
   readonly queue: Send
   readonly file: Send
   readonly #node: TestNode
@@ -38,6 +41,7 @@ class World {
   constructor(node: TestNode) {
     this.#node = node
     this.blob = sendTo(node.blobPort)
+    this.lake = sendAs(node.blobPort, LAKE)
     this.queue = sendTo(node.queuePort)
     this.file = sendTo(node.filePort)
   }
@@ -70,6 +74,12 @@ type Row = {
   run(world: World, at: number): Promise<RawResponse>
 }
 
+async function appendAndFlush({ lake }: World): Promise<RawResponse> {
+  const { headers } = await lake('HEAD', `${DEEP}/file`)
+  const query = `action=append&position=${String(headers['content-length'])}&flush=true`
+  return lake('PATCH', `${DEEP}/file?${query}`, {}, SMALL)
+}
+
 const LIST_OF_BLOCKS = `<BlockList>${Array.from({ length: BLOCK_COUNT }, (_, at) => `<Latest>${blockId(at)}</Latest>`).join('')}</BlockList>` // prettier-ignore
 
 /** Each request is sent twice beforehand, to other objects where `at` is used, so what is cached is as in a running node. */
@@ -99,6 +109,13 @@ const ROWS: readonly Row[] = [
   { name: 'a batch of 100 entities', reads: 1, commits: 1, run: (world, at) => world.table('POST', '/$batch', batchOf(at), { 'content-type': 'multipart/mixed; boundary=b' }) },
   { name: 'Create File ten directories deep', reads: 1, commits: 1, run: ({ file }, at) => file('PUT', `${DEEP}/f${at}`, { 'x-ms-type': 'file', 'x-ms-content-length': '4096' }) },
   { name: 'Put Range ten directories deep', reads: 1, commits: 1, run: ({ file }) => file('PUT', `${DEEP}/f0?comp=range`, { 'x-ms-write': 'update', 'x-ms-range': 'bytes=0-4095' }, SMALL) },
+  { name: 'Put Blob ten paths deep', reads: 1, commits: 1, run: ({ lake }, at) => lake('PUT', `${DEEP}/f${at}`, BLOCK_BLOB, SMALL) },
+  { name: 'Get Blob ten paths deep', reads: 1, commits: 0, run: ({ lake }) => lake('GET', `${DEEP}/f0`) },
+  { name: 'Create Path ten paths deep', reads: 1, commits: 1, run: ({ lake }) => lake('PUT', `${DEEP}/file?resource=file`) },
+  { name: 'Get Path Properties, then Append Data with a flush', reads: 3, commits: 1, run: appendAndFlush },
+  { name: 'Rename Path ten paths deep', reads: 3, commits: 1, run: ({ lake }, at) => lake('PUT', `${DEEP}/g${at}`, { 'x-ms-rename-source': `${DEEP}/f${at}` }) },
+  { name: `List Paths: ${PATH_COUNT} files in 10 directories`, reads: 12, commits: 0, run: ({ lake }) => lake('GET', '/paths?resource=filesystem&recursive=true') },
+  { name: 'Delete Path with everything below', reads: 1, commits: 1, run: ({ lake }, at) => lake('DELETE', `/paths/${at}?recursive=true`) },
   { name: 'Get File ten directories deep', reads: 2, commits: 1, run: ({ file }) => file('GET', `${DEEP}/f0`) },
 ] // prettier-ignore
 
@@ -181,6 +198,16 @@ async function prepare(world: World): Promise<void> {
     assertSuccess(await file('PUT', path))
   }
   const put = { guard: GUARD, createOnly: false, headers: {}, metadata: [] }
+  for (const name of ['box', 'paths']) {
+    assertSuccess(await world.lake('PUT', `/${name}?resource=filesystem`))
+  }
+  await world.fill(PATH_COUNT, (tx, at, _id, moment) => {
+    const address = { account: LAKE, container: 'paths', blob: `${at % 10}/${at}` }
+    return putBlob(tx, address, put, { bytes: SMALL.subarray(0, 10) }, moment)
+  })
+  for (const at of [3, 4]) {
+    assertSuccess(await world.lake('PUT', `${DEEP}/f${at}`, BLOCK_BLOB, SMALL))
+  }
   await world.fill(PREFIX_COUNT, (tx, at, _id, moment) => {
     const address = { account: ACCOUNT, container: 'prefixes', blob: `${at}/x` }
     return putBlob(tx, address, put, { bytes: SMALL.subarray(0, 10) }, moment)

@@ -56,6 +56,8 @@ export type Operation<Service> = {
   readonly level: Level
   readonly restype?: string
   readonly comp?: string
+  /** Query fields that must have these values, in any case. */
+  readonly query?: Readonly<Record<string, string>>
   /** Distinguishes rows with the same request line, by a header. */
   readonly when?: (request: Request) => boolean
   readonly permission: Permission
@@ -87,11 +89,18 @@ export function tableOf<Service>(
       const level = levelOf(request)
       const [restype, comp] = [request.query.get('restype'), request.query.get('comp')]
       for (const row of rows.get(lineOf(request.method, level, restype, comp)) ?? []) {
-        if (row.when === undefined || row.when(request)) return row
+        const isIt = row.when === undefined || row.when(request)
+        if (isIt && (row.query === undefined || hasQuery(request, row.query))) return row
       }
       throw noSuchOperation(operations, level, request)
     },
   }
+}
+
+function hasQuery({ query }: Request, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(
+    ([name, value]) => query.get(name.toLowerCase())?.toLowerCase() === value.toLowerCase(),
+  )
 }
 
 function lineOf(method: string, level: Level, restype = '', comp = ''): string {

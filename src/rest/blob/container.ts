@@ -29,8 +29,8 @@ import {
   type ContainerGuard,
   type PublicAccess,
   type ContainerAddress,
-  createContainer,
 } from '../../storage/blob/container/container.ts'
+import { createFilesystem } from '../../storage/datalake/create-filesystem.ts'
 import type { ContainerEncryption } from '../../storage/blob/encryption.ts'
 import { checkNoConditions } from '../../storage/shared/condition.ts'
 import { ACCOUNT_ENCRYPTION_KEY } from '../../storage/shared/encryption-scope.ts'
@@ -41,6 +41,7 @@ import type { Metadata } from '../../storage/shared/metadata.ts'
 import { checkContainerName } from '../../storage/shared/name.ts'
 import { validators } from '../shared/answer-header.ts'
 import { reusedName } from '../shared/held-name.ts'
+import { actorOf } from './path-access.ts'
 import { containerAddress, type BlobCall } from './service.ts'
 
 export async function runCreateContainer(call: BlobCall): Promise<Answer> {
@@ -51,7 +52,7 @@ export async function runCreateContainer(call: BlobCall): Promise<Answer> {
 
 /** Create Container, and Create Filesystem of Data Lake Storage. */
 export async function createContainerOf(
-  { request, service }: BlobCall,
+  { request, service, identity }: BlobCall,
   metadata: Metadata,
 ): Promise<Container> {
   checkNoConditions(decodeConditions(request.headers))
@@ -66,8 +67,9 @@ export async function createContainerOf(
   }
   const [address, moment] = [containerAddress(request), service.moment()]
   const name = nameOf(service, address)
+  const actor = actorOf(identity)
   return service.kv.write((tx) =>
-    takingName(tx, name, moment.nowMs, createContainer(tx, address, created, moment)),
+    takingName(tx, name, moment.nowMs, createFilesystem(tx, address, created, actor, moment)),
   )
 }
 

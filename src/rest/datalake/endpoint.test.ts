@@ -15,7 +15,7 @@ function endpoint([method, target, headers = {}]: Row, port: 'blob' | 'dfs'): st
   return endpointOf({ ...HEAD, method, target, headers }, { accounts, pathStyleOnly: false, port })
 }
 
-const HEAD = parseRequestHead('GET / HTTP/1.1\r\n')
+const HEAD = parseRequestHead('GET / HTTP/1.1\r\nHost: x\r\n')
 
 const JSON_ONLY = { accept: 'application/json, application/octet-stream' }
 const XML = { accept: 'application/xml' }
@@ -23,7 +23,7 @@ const XML = { accept: 'application/xml' }
 // prettier-ignore
 const LAKE: readonly Row[] = [
   ['PUT', '/lake/fs?resource=filesystem'], ['GET', '/lake?resource=account'], ['PUT', '/lake/fs/a?resource=file'],
-  ['PATCH', '/lake/fs/a'], ['PUT', '/lake/fs/a?action=append&position=0', { 'x-http-method-override': 'PATCH' }],
+  ['PATCH', '/lake/fs/a?action=flush&position=0'], ['PUT', '/lake/fs/a?action=append&position=0', { 'x-http-method-override': 'PATCH' }],
   ['PUT', '/lake/fs/b', { 'x-ms-rename-source': '/fs/a' }], ['DELETE', '/lake/fs/a?recursive=true'],
   ['HEAD', '/lake/fs/?action=getAccessControl&upn=false'], ['POST', '/lake/fs/a', { 'x-ms-lease-action': 'acquire' }],
   ['GET', '/lake/fs?timeout=9&Recursive=false&resource=filesystem'], ['GET', '/lake/fs/a', JSON_ONLY],
@@ -54,7 +54,7 @@ for (const row of BLOB) {
 
 // prettier-ignore
 const EITHER: readonly Row[] = [
-  ['GET', '/lake/c/a'], ['GET', '/lake/c/a', { accept: '*/*' }], ['HEAD', '/lake/c/a'], ['DELETE', '/lake/c/a'],
+  ['GET', '/lake/c/a'], ['PATCH', '/lake/c/a'], ['GET', '/lake/c/a', { accept: '*/*' }], ['HEAD', '/lake/c/a'], ['DELETE', '/lake/c/a'],
   ['GET', '/lake/c/a', { accept: 'application/json, text/plain, */*' }], ['PUT', '/lake/c/a?comp=expiry'],
   ['GET', '/lake/c/interaction=1'], ['OPTIONS', '/lake/c/a'], ['GET', '/lake/c/a', { host: 'machine.dfs.example' }],
 ]

@@ -29,7 +29,6 @@ function hostEndpoint(host: string | undefined, accounts: Ports['accounts']): En
 
 /** Parameters and headers that the Blob service does not have. */
 function isLakeRequest({ method, target, headers }: RequestHead): boolean {
-  if (method === 'PATCH') return true
   if (LAKE_PARAMETERS.test(target)) return true
   if (LAKE_HEADERS.some((name) => headers[name] !== undefined)) return true
   return method === 'POST' && headers['x-ms-lease-action'] !== undefined && !COMP.test(target)

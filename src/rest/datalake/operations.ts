@@ -54,13 +54,9 @@ const READ_PATH: Permission = { ...path('r'), anonymous: 'blob' }
 /** Properties and access control may be read with `e` alone. */
 const INSPECT: Permission = path('re')
 
-const isWord = (request: Request, name: string, word: string): boolean =>
-  (request.query.get(name) ?? '').toLowerCase() === word.toLowerCase()
-const isFilesystem = (request: Request): boolean => isWord(request, 'resource', 'filesystem')
-const isAction =
-  (action: string) =>
-  (request: Request): boolean =>
-    isWord(request, 'action', action)
+const FILESYSTEM = { resource: 'filesystem' }
+const isFilesystem = ({ query }: Request): boolean =>
+  query.get('resource')?.toLowerCase() === FILESYSTEM.resource
 const isRename = ({ headers }: Request): boolean => Boolean(headers['x-ms-rename-source'])
 /** Permission to delete also allows breaking a lease. */
 const isBreak = ({ headers }: Request): boolean =>
@@ -74,21 +70,21 @@ const onPaths = (level: 'container' | 'object'): readonly Row[] => [
   { name: 'Set Path Expiry', methods: PUT, level, comp: 'expiry', writes: true, permission: path('w'), run: runSetPathExpiry },
   { name: 'Undelete Path', methods: PUT, level, comp: 'undelete', writes: true, permission: path('w'), run: runUndeletePath },
   { name: 'Append Data', methods: PATCH, level, writes: true, permission: path('acw'), bodyBytesMax: APPEND_BYTES_MAX,
-    when: isAction('append'), run: runAppendData },
+    query: { action: 'append' }, run: runAppendData },
   { name: 'Flush Data', methods: PATCH, level, writes: true, permission: path('acw'),
-    when: isAction('flush'), run: runFlushData },
+    query: { action: 'flush' }, run: runFlushData },
   { name: 'Set Path Properties', methods: PATCH, level, writes: true, permission: path('w'),
-    when: isAction('setProperties'), run: runSetPathProperties },
+    query: { action: 'setProperties' }, run: runSetPathProperties },
   { name: 'Set Access Control', methods: PATCH, level, writes: true, permission: path('op'),
-    when: isAction('setAccessControl'), run: runSetAccessControl },
+    query: { action: 'setAccessControl' }, run: runSetAccessControl },
   { name: 'Set Access Control Recursive', methods: PATCH, level, writes: true, permission: path('p'),
-    when: isAction('setAccessControlRecursive'), run: runSetAccessControlRecursive },
+    query: { action: 'setAccessControlRecursive' }, run: runSetAccessControlRecursive },
   { name: 'Get Access Control', methods: ['HEAD', 'GET'], level, writes: false, permission: INSPECT,
-    when: isAction('getAccessControl'), run: runGetAccessControl },
+    query: { action: 'getAccessControl' }, run: runGetAccessControl },
   { name: 'Check Access', methods: ['HEAD', 'GET'], level, writes: false, permission: INSPECT,
-    when: isAction('checkAccess'), run: runCheckAccess },
+    query: { action: 'checkAccess' }, run: runCheckAccess },
   { name: 'Get Path Status', methods: ['HEAD', 'GET'], level, writes: false, permission: INSPECT,
-    when: isAction('getStatus'), run: runGetPathProperties },
+    query: { action: 'getStatus' }, run: runGetPathProperties },
   { name: 'Get Path Properties', methods: ['HEAD'], level, writes: false, permission: READ_PATH, run: runGetPathProperties },
   { name: 'Read Path', methods: ['GET'], level, writes: false, permission: READ_PATH, run: runReadPath },
   { name: 'Lease Path', methods: ['POST'], level, writes: true, permission: path('wd'), when: isBreak, run: runLeasePath },
@@ -96,23 +92,37 @@ const onPaths = (level: 'container' | 'object'): readonly Row[] => [
   { name: 'Delete Path', methods: ['DELETE'], level, writes: true, permission: path('d'), run: runDeletePath },
 ]
 
+/** What works on a root directory, or has an error of its own there. */
+const ON_ROOT: ReadonlySet<string> = new Set([
+  'Create Path',
+  'Set Path Properties',
+  'Set Access Control',
+  'Set Access Control Recursive',
+  'Get Access Control',
+  'Check Access',
+  'Get Path Status',
+  'Get Path Properties',
+  'Lease Path',
+  'Delete Path',
+])
+
 // prettier-ignore
 export const LAKE_OPERATIONS: readonly Row[] = [
-  { name: 'List Filesystems', methods: ['GET'], level: 'service', writes: false,
+  { name: 'List Filesystems', methods: ['GET'], level: 'service', writes: false, query: { resource: 'account' },
     permission: { resourceType: 's', accountSas: 'l', serviceSas: undefined }, run: runListFilesystems },
-  { name: 'Create Filesystem', methods: PUT, level: 'container', writes: true, when: isFilesystem,
+  { name: 'Create Filesystem', methods: PUT, level: 'container', writes: true, query: FILESYSTEM,
     permission: filesystem('cw'), run: runCreateFilesystem },
-  { name: 'Delete Filesystem', methods: ['DELETE'], level: 'container', writes: true, when: isFilesystem,
+  { name: 'Delete Filesystem', methods: ['DELETE'], level: 'container', writes: true, query: FILESYSTEM,
     permission: filesystem('d'), run: runDeleteFilesystem },
-  { name: 'Get Filesystem Properties', methods: ['HEAD'], level: 'container', writes: false, when: isFilesystem,
+  { name: 'Get Filesystem Properties', methods: ['HEAD'], level: 'container', writes: false, query: FILESYSTEM,
     permission: filesystem('r'), run: runGetFilesystemProperties },
-  { name: 'Set Filesystem Properties', methods: PATCH, level: 'container', writes: true, when: isFilesystem,
+  { name: 'Set Filesystem Properties', methods: PATCH, level: 'container', writes: true, query: FILESYSTEM,
     permission: filesystem('w'), run: runSetFilesystemProperties },
   // The listed directory is part of the path (http/door/resource-path.ts), so that a SAS for it covers the list.
   ...(['container', 'object'] as const).map((level): Row => ({
-    name: 'List Paths', methods: ['GET'], level, writes: false, when: isFilesystem,
+    name: 'List Paths', methods: ['GET'], level, writes: false, query: FILESYSTEM,
     permission: { resourceType: 'c', accountSas: 'l', serviceSas: 'l' }, run: runListPaths })),
-  ...onPaths('container'),
+  ...onPaths('container').filter(({ name }) => ON_ROOT.has(name)),
   ...onPaths('object'),
 ]
 

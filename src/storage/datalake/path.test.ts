@@ -169,7 +169,7 @@ const RENAME: readonly (readonly [from: string, to: string, code: string])[] = [
   ['f', 'd', 'InvalidSourceOrDestinationResourceType'],
   ['f', 'd2/e2/x', 'RenameDestinationParentPathNotFound'],
   ['d', 'f/x', 'InvalidDestinationPath'],
-  ['d/e', 'full', 'DirectoryNotEmpty'],
+  ['d/e', 'full', 'PathAlreadyExists'],
   ['f', '', 'InvalidDestinationPath'],
 ]
 

@@ -4,6 +4,7 @@ import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import type { Moment } from '../../node/moment.ts'
 import { findBlob, type Target } from '../blob/blob.ts'
+import { discardStaging, getStaging } from '../blob/content/staging.ts'
 import { checkBlobWrite, checkMutable, type BlobGuard } from '../blob/guard.ts'
 import { blobKey } from '../blob/keys.ts'
 import { deleteEntry, putEntry } from '../blob/path/link.ts'
@@ -43,6 +44,7 @@ export function* renamePath(
   const source = yield* findSource(tx, rename, nowMs)
   const destination = yield* findPlace(tx, address, nowMs)
   checkPlaces(source, destination)
+  checkSource(source, rename, nowMs)
   yield* makeWay(tx, address, source, destination, rename, moment)
   const { located, containerId } = destination
   const { blob, bytes } = source.stored
@@ -70,11 +72,13 @@ function* findSource(tx: ReadTx, { source }: RenamePath, nowMs: number): Step<Ex
   const path = place.stored?.blob.path
   if (place.stored === undefined || path === undefined) throw new StorageError('SourcePathNotFound')
   if (place.located.names.length === 0) throw new StorageError('InvalidRenameSourcePath')
-  const { blob } = place.stored
+  return { ...place, stored: place.stored, path }
+}
+
+function checkSource({ stored: { blob } }: ExistingPlace, { source }: RenamePath, nowMs: number) {
   checkSourceConditions(source.conditions, blob)
   checkLeaseForWrite(blob.lease, source.leaseId, nowMs, 'blob')
   checkMutable(blob, nowMs)
-  return { ...place, stored: place.stored, path }
 }
 
 /** A directory can't become part of itself, and all parents of the destination must be directories that exist. */
@@ -99,11 +103,14 @@ function* makeWay(
   { guard, createOnly }: RenamePath,
   moment: Moment,
 ): Step<void> {
-  const { stored, expired, located, container } = destination
+  const { stored, expired, located, container, containerId, name } = destination
   const current = stored?.blob
   checkBlobWrite(current, guard, moment.nowMs, 'create')
   const removal = { account, retentionDays: undefined }
   if (current === undefined) {
+    // Blocks for a blob that has never been there would end up in the one that is there now.
+    const staging = yield* getStaging(tx, containerId, name, moment.nowMs)
+    if (staging !== undefined) yield* discardStaging(tx, containerId, name)
     if (expired === undefined) return
     const gone = { container, located, stored: { blob: expired, bytes: NO_BYTES } }
     yield* unlinkPath(tx, gone, removal, moment)
@@ -128,5 +135,6 @@ function* requireNoChildren(
   nowMs: number,
 ): Step<void> {
   const children = yield* childrenOf(tx, containerId, path?.id ?? '', nowMs)
-  if (children === 'some') throw new StorageError('DirectoryNotEmpty')
+  // The code that Arrow expects (azurefs.cc, MovePathWithDataLakeAPI).
+  if (children === 'some') throw new StorageError('PathAlreadyExists')
 }

@@ -8,6 +8,7 @@ import type { StoredBlob } from '../record.ts'
 import { moveContent } from '../content/content.ts'
 import { scheduleExpiry } from '../expiry.ts'
 import { dueKey } from '../keys.ts'
+import { lastDeletion, restorePath } from '../path/restore.ts'
 import { pastOf, blobPlaceOf, type BlobPlace } from './past.ts'
 import { countSnapshots } from './snapshot.ts'
 import { changeTagIndex } from '../list/tag-index.ts'
@@ -15,10 +16,22 @@ import { NO_TAGS } from '../../shared/tags.ts'
 
 /**
  * A blob that is not soft-deleted stays as it is. With versioning on, a deleted blob is a version, so that no
- * blob becomes current; this still succeeds (azure-sdk-for-java#25943).
+ * blob becomes current; this still succeeds (azure-sdk-for-java#25943). In a hierarchical container, the last deletion of the
+ * path is undone.
  */
-export function* undeleteBlob(tx: Tx, address: BlobAddress, { nowMs }: Moment): Step<void> {
+export function* undeleteBlob(tx: Tx, address: BlobAddress, moment: Moment): Step<void> {
+  const { nowMs } = moment
   const target = yield* findBlob(tx, address, nowMs)
+  const { located, container } = target
+  if (located !== undefined && target.stored === undefined) {
+    const order = located.names.join('\0')
+    const stamp = yield* lastDeletion(tx, container.id, order, nowMs)
+    if (stamp === undefined) throw new StorageError('BlobNotFound')
+    const actor = address.access?.actor
+    const place = { containerId: container.id, order, stamp }
+    yield* restorePath(tx, address.account, located, place, actor ? { actor } : {}, moment)
+    return
+  }
   const place = blobPlaceOf(address, target)
   let isFound = target.stored !== undefined
   let snapshotCount = 0

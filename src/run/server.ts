@@ -96,6 +96,8 @@ export type RunningServer = {
   readonly controlledClock: ControlledClock | undefined
   /** What the API of the admin port reaches. */
   readonly parts: ControlParts
+  /** What answers requests, without a connection. */
+  readonly handlers: Readonly<Record<HttpService, RequestHandler>>
   /** Runs work while no sweep runs. */
   betweenSweeps: Sweeping['between']
   /** Writes the analytics log lines collected so far. */
@@ -290,7 +292,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     const parts = partsOf(control, { held, clock, snapshots, states })
     return {
       endpoints, webPort, store, files, metrics, held, control, clock, snapshots, ...states, tls,
-      parts, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
+      parts, handlers, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
     } // prettier-ignore
   } catch (error) {
     await closeAll()

@@ -20,7 +20,20 @@ import { Scheduler, scheduled } from './scheduler.ts'
 /** A step of a client: `client.step`. */
 export type StepName = string
 
-export type Simulated = { readonly history: History; readonly isExplained: boolean; readonly lines: readonly string[] } // prettier-ignore
+export type Simulated = { readonly history: History; readonly isExplained: boolean }
+
+/** Of at most some dozen calls on an object. */
+const EFFORT = 1_000_000
+
+function isExplained({ model, calls }: ObjectHistory): boolean {
+  const effort = { left: EFFORT }
+  return explain({ model, calls, from: [model.initial], effort }) === 'explained'
+}
+
+/** What a user would read. */
+export function linesOf({ history }: Simulated): readonly string[] {
+  return verdictOf(loadOf(history), checkHistory(history)).lines
+}
 
 const CLIENTS = 4
 const STEPS = 9

@@ -16,7 +16,7 @@ export type CacheLimits = {
   readonly valueBytesMax: number
 }
 
-const LIMITS: CacheLimits = { bytesMax: 32 * 2 ** 20, valueBytesMax: 16 * 2 ** 10 }
+export const LIMITS: CacheLimits = { bytesMax: 32 * 2 ** 20, valueBytesMax: 16 * 2 ** 10 }
 export const NO_CACHE: CacheLimits = { bytesMax: 0, valueBytesMax: 0 }
 
 let defaultLimits = LIMITS

@@ -115,6 +115,8 @@ export type RunningServer = {
   readonly controlledClock: ControlledClock | undefined
   /** What the API of the admin port reaches. */
   readonly parts: ControlParts
+  /** What answers requests, without a connection. */
+  readonly handlers: Readonly<Record<HttpService, RequestHandler>>
   /** Runs work while no sweep runs. */
   betweenSweeps: Sweeping['between']
   /** Writes the analytics log lines collected so far. */
@@ -346,7 +348,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     const parts = partsOf(control, { overview, held, clock, snapshots, states, backups, storage })
     return {
       endpoints, webPort, store, files, metrics, held, control, clock, snapshots, ...states, tls,
-      parts, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
+      parts, handlers, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
     } // prettier-ignore
   } catch (error) {
     await closeAll()

@@ -43,6 +43,8 @@ export type TestClusterOptions = RunningTestOptions & {
   readonly openEngine?: () => Promise<PostgresEngine>
   /** By default, the bytes are in memory, and each write makes an extent. */
   readonly openExtents?: (kv: Kv) => Promise<SweptExtentStore>
+  /** The clock of all nodes; by default, the machine's. */
+  readonly storeClock?: () => number
   /** What is different for one node. */
   readonly own?: (node: number) => Partial<Membership>
   /** Changes each kv for the files. */
@@ -60,7 +62,7 @@ export type TestCluster<Node = TestNode> = {
 
 /** The first node is the home. */
 export async function startCluster(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   options: TestClusterOptions = {},
 ): Promise<TestCluster> {
   const { count = 2 } = options
@@ -149,12 +151,13 @@ export async function startBeatingCluster(
 /** A node's own access to the store. */
 type Seat = { openRunner(): EventKv<FileEvent>; close(): Promise<void> }
 
-function openWorld(t: TestContext, options: TestClusterOptions) {
+function openWorld(t: Pick<TestContext, 'after'>, options: TestClusterOptions) {
   const {
     count: _count,
     engine = openMemoryEngine({ isShared: true }),
     openEngine,
     openExtents = async (kv) => openMemoryExtents({ kv, clock: Date.now }),
+    storeClock = Date.now,
     own = () => ({}),
     expectedLog,
     wrapFilesKv,
@@ -193,7 +196,7 @@ function openWorld(t: TestContext, options: TestClusterOptions) {
       // The nodes of a test share their bytes, as those of a cluster do.
       extents ??= await openExtents(openRunner())
       const slot = { slot: at, slotCount: SLOT_COUNT }
-      const moments = await openMoments(kv, Date.now, slot)
+      const moments = await openMoments(kv, storeClock, slot)
       return { kv, moments, store: await storeOf(extents, kv, moments) }
     },
     filesKv: (at: number, wrap: (kv: EventKv<FileEvent>) => EventKv<FileEvent>) => {

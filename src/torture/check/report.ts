@@ -40,21 +40,20 @@ function summaryLines(load: Load, objectCount: number): readonly string[] {
 
 function violationLines({ object, callCount, window }: Violation): readonly string[] {
   const { from, calls, otherCount } = window
-  const start = calls[0]?.began ?? 0
   const [state, ...others] = from
   const or = others.length === 0 ? '' : `, or one of ${others.length} other states`
   return [
     '',
     `${object} (${calls.length} of ${callCount} calls)`,
     `  before: ${JSON.stringify(state) ?? 'nothing'}${or}`,
-    ...calls.map((call) => callLine(call, start)),
+    ...calls.map((call) => callLine(call)),
     ...(otherCount === 0 ? [] : [`  and ${otherCount} more writes that may have happened in any order, or not at all`]), // prettier-ignore
   ]
 }
 
-function callLine(call: Call, start: number): string {
+function callLine(call: Call): string {
   const { client, operation, began, ended, answer, number } = call
-  const time = (ms: number) => (ms - start).toFixed(2).padStart(9)
+  const time = (ms: number) => ms.toFixed(2).padStart(9)
   const who = `client ${client}`.padEnd(10)
   const { name, ...fields } = operation
   return `  #${String(number).padEnd(6)}${who}${time(began)} to ${time(ended)} ms  ${name}${fieldsText(fields)} → ${answerText(answer)}`

@@ -13,31 +13,39 @@ export type Window = {
   readonly otherCount: number
 }
 
-const EFFORT_EACH = 100_000
+const EFFORT_EACH = 50_000
+/** Of all searches for one window; what is found by then is small enough. */
+const EFFORT_MAX = 600_000
 const STATES_MAX = 32
 const CUTS_MAX = 12
 const TRIES_MAX = 400
 
 export function smallestWindow(model: Model, calls: readonly Call[]): Window {
-  const first = shortestBeginning(model, calls)
-  const { from, rest } = latestStart(model, first)
-  const kept = withoutIdle(model, from, rest)
-  const isTold = (call: Call) => call.answer !== undefined
-  return { from, calls: kept.filter(isTold), otherCount: kept.filter((each) => !isTold(each)).length }
-} // prettier-ignore
+  const trial: Trial = { model, left: EFFORT_MAX }
+  const first = shortestBeginning(trial, calls)
+  const { from, rest } = latestStart(trial, first)
+  const kept = withoutIdle(trial, from, rest)
+  const told = kept.filter(isAnswered)
+  return { from, calls: told, otherCount: kept.length - told.length }
+}
 
-function fails(model: Model, from: readonly State[], calls: readonly Call[]): boolean {
-  const effort: Effort = { left: EFFORT_EACH }
-  return explain({ model, calls, from, effort }) === 'unexplained'
+type Trial = { readonly model: Model; left: number }
+
+function fails(trial: Trial, from: readonly State[], calls: readonly Call[]): boolean {
+  const effort: Effort = { left: Math.min(EFFORT_EACH, trial.left) }
+  trial.left -= effort.left
+  const verdict = explain({ model: trial.model, calls, from, effort })
+  trial.left += Math.max(0, effort.left)
+  return verdict === 'unexplained'
 }
 
 /** The calls that began before the first answer that nothing explains; those that ended later have no answer yet. */
-function shortestBeginning(model: Model, calls: readonly Call[]): readonly Call[] {
+function shortestBeginning(trial: Trial, calls: readonly Call[]): readonly Call[] {
   const ends = calls.filter(isAnswered).map(({ ended }) => ended).sort((a, b) => a - b) // prettier-ignore
   let [low, high] = [0, ends.length - 1]
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (fails(model, [model.initial], until(calls, ends[middle] ?? 0))) high = middle
+    if (fails(trial, [trial.model.initial], until(calls, ends[middle] ?? 0))) high = middle
     else low = middle + 1
   }
   return until(calls, ends[low] ?? 0)
@@ -61,7 +69,8 @@ function unanswered(call: Call): Call {
 type Start = { readonly from: readonly State[]; readonly rest: readonly Call[] }
 
 /** Nothing that was answered was under way then. What was not answered before may still happen. */
-function latestStart(model: Model, calls: readonly Call[]): Start {
+function latestStart(trial: Trial, calls: readonly Call[]): Start {
+  const { model } = trial
   const whole: Start = { from: [model.initial], rest: calls }
   for (const at of cutsOf(calls).reverse().slice(0, CUTS_MAX)) {
     const before = calls.filter(({ began }) => began < at)
@@ -69,7 +78,7 @@ function latestStart(model: Model, calls: readonly Call[]): Start {
     const effort: Effort = { left: EFFORT_EACH }
     const search = { model, calls: before, from: [model.initial], effort }
     const from = statesAfterAll(search, STATES_MAX)
-    if (from !== undefined && fails(model, from, rest)) return { from, rest }
+    if (from !== undefined && fails(trial, from, rest)) return { from, rest }
   }
   return whole
 }
@@ -88,13 +97,13 @@ function cutsOf(calls: readonly Call[]): number[] {
  * Leaves out reads, and the answers of writes, as long as the rest still fails. A write itself stays: without it, another answer
  * might lack what explains it.
  */
-function withoutIdle(model: Model, from: readonly State[], calls: readonly Call[]) {
-  let kept = calls.filter((call) => isAnswered(call) || !model.reads.has(call.operation.name))
+function withoutIdle(trial: Trial, from: readonly State[], calls: readonly Call[]) {
+  let kept = calls.filter((call) => isAnswered(call) || !trial.model.reads.has(call.operation.name))
   const answered = kept.filter(isAnswered).sort((a, b) => b.ended - a.ended)
   for (const call of answered.slice(0, TRIES_MAX)) {
     const rest = kept.filter((each) => each !== call)
-    const fewer = model.reads.has(call.operation.name) ? rest : [...rest, unanswered(call)]
-    if (fails(model, from, fewer)) kept = fewer
+    const fewer = trial.model.reads.has(call.operation.name) ? rest : [...rest, unanswered(call)]
+    if (fails(trial, from, fewer)) kept = fewer
   }
   return kept.sort((a, b) => a.began - b.began)
 }

@@ -32,6 +32,7 @@ export function connect(
       count += 1
       const headers: Record<string, string> = {
         ...request.headers,
+        Host: url.host,
         'x-ms-version': VERSION,
         'x-ms-date': new Date().toUTCString(),
         'x-ms-client-request-id': `${client}:${count}`,
@@ -41,7 +42,8 @@ export function connect(
       }
       headers.Authorization = `SharedKeyLite ${account}:${signature({ account, key, url, request, headers })}`
       const isSecure = url.protocol === 'https:'
-      const options = { method: request.method, headers, agent: isSecure ? agents.https : agents.http } // prettier-ignore
+      const agent = isSecure ? agents.https : agents.http
+      const options = { method: request.method, headers, agent, ...loopback(url) }
       const sent = isSecure ? httpsRequest(url, options) : httpRequest(url, options)
       return replyOf(sent, request.body, timeoutMs)
     },
@@ -50,6 +52,12 @@ export function connect(
       agents.https.destroy()
     },
   }
+}
+
+/** Names below localhost are this machine (RFC 6761), but not every resolver knows. */
+function loopback({ hostname }: URL) {
+  if (!hostname.endsWith('.localhost')) return {}
+  return { hostname: '127.0.0.1', servername: hostname }
 }
 
 type Signed = {

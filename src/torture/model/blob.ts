@@ -144,7 +144,9 @@ function write(state: BlobState, operation: Operation, moment: Moment): Outcome<
       const isOverruled = isHolder && unmet?.[1] === 'BlobAlreadyExists'
       const reasons = [isOverruled ? undefined : unmet, refused, contentRefusal(known, operation)]
       const given = reasons.filter((each) => each !== undefined)
-      if (given.length > 0) return given.map((each) => refusal(known, each))
+      // What was refused has not made it forget a lease.
+      const unchanged = withLease(known, lease ?? state.lease)
+      if (given.length > 0) return given.map((each) => refusal(unchanged, each))
       return [{ status, next: (answer) => written(known, operation, answer) }]
     }),
   )

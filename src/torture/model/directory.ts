@@ -109,7 +109,7 @@ function rename(
       const known = withLease(withLease(state, file, one.lease), to, other.lease)
       const exists: Refused | undefined = target === undefined || replaces === true ? undefined : [409, 'ResourceAlreadyExists'] // prettier-ignore
       const refused = [one.refused, other.refused, exists].filter((each) => each !== undefined)
-      if (refused.length > 0) outcomes.push(...refused.map((each) => refusal(known, each)))
+      if (refused.length > 0) outcomes.push(...refused.map((each) => refusal(state, each)))
       else outcomes.push({ status: 200, next: (answer) => renamed(known, source, { file, to }, answer) }) // prettier-ignore
     }
   }

@@ -1,5 +1,5 @@
 // A proxy between nodes and PostgreSQL that fails as networks do: everything goes silent, or one connection is lost at a
-// chosen moment of a commit.
+// chosen moment of a commit, or of the n-th statement.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 /** Bind of the prepared statement `commit`: the empty name of the portal, then that of the statement. */
@@ -8,6 +8,18 @@ const BIND_COMMIT = Buffer.from('\0commit\0')
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
 const NOTHING = Buffer.alloc(0)
+
+/** Sync or Query: the end of a statement, and its whole length. */
+const STATEMENT_ENDS: ReadonlySet<number> = new Set([0x53, 0x51])
+
+/** When the connection of a statement is lost. */
+export type LostMoment =
+  /** It does not reach the database. */
+  | 'before'
+  /** The database has it, and nobody waits for its answer. */
+  | 'during'
+  /** Its answer does not arrive. */
+  | 'after'
 
 export type LostPart =
   /** The commit does not reach the database. */
@@ -25,7 +37,13 @@ type Pair = {
   /** Collected while it is withheld. */
   answer: Buffer
   loses?: LostPart
+  /** The part of a message whose rest has not arrived. */
+  unfinished: Buffer
+  /** The answer to the statement that is lost is not passed on. */
+  isDoomed: boolean
 }
+
+type StatementLoss = { left: number; readonly moment: LostMoment }
 
 type Loss = { readonly part: LostPart; readonly containing: string; done(): void }
 
@@ -35,6 +53,7 @@ export class DatabaseProxy {
   readonly #pairs = new Set<Pair>()
   #isCut = false
   #nextLoss: Loss | undefined
+  #statementLoss: StatementLoss | undefined
 
   static async start(databasePort: number): Promise<DatabaseProxy> {
     const server = createServer({ pauseOnConnect: true })
@@ -82,6 +101,18 @@ export class DatabaseProxy {
     return new Promise((resolve) => (this.#nextLoss = { part, containing, done: resolve }))
   }
 
+  /** Loses the connection of the n-th statement from now on, whichever it is on. */
+  loseStatement(nth: number, moment: LostMoment): void {
+    this.#statementLoss = { left: nth, moment }
+  }
+
+  /** Whether it was lost; if not yet, it will not be. */
+  endLoss(): boolean {
+    const wasLost = this.#statementLoss === undefined
+    this.#statementLoss = undefined
+    return wasLost
+  }
+
   close(): Promise<void> {
     return this.#close()
   }
@@ -95,7 +126,14 @@ export class DatabaseProxy {
 
   #carry(node: Socket, databasePort: number): void {
     const database = connect(databasePort, '127.0.0.1')
-    const pair: Pair = { node, database, request: NOTHING, answer: NOTHING }
+    const pair: Pair = {
+      node,
+      database,
+      request: NOTHING,
+      answer: NOTHING,
+      unfinished: NOTHING,
+      isDoomed: false,
+    }
     this.#pairs.add(pair)
     for (const [socket, other] of [
       [node, database],
@@ -124,11 +162,31 @@ export class DatabaseProxy {
         if (loss.part === 'request') return this.#lose(pair)
       }
     }
+    const moment = this.#lostMoment(pair, bytes)
+    if (moment === 'before') return drop(pair)
     pair.database.write(bytes)
+    if (moment === 'during') pair.database.end()
+    if (moment === 'during') pair.node.destroy()
+    if (moment === 'after') pair.isDoomed = true
+  }
+
+  /** Counts the statements in these bytes; undefined if none of them is the one to lose. */
+  #lostMoment(pair: Pair, bytes: Buffer): LostMoment | undefined {
+    const loss = this.#statementLoss
+    if (loss === undefined) return undefined
+    const before = loss.left
+    loss.left -= countStatements(pair, bytes)
+    if (before < 1 || loss.left > 0) return undefined
+    this.#statementLoss = undefined
+    return loss.moment
   }
 
   #answer(pair: Pair, bytes: Buffer): void {
     pair.request = NOTHING
+    if (pair.isDoomed) {
+      if (bytes.subarray(-READY.length).equals(READY)) drop(pair)
+      return
+    }
     if (pair.loses === undefined) return void pair.node.write(bytes)
     pair.answer = Buffer.concat([pair.answer, bytes])
     if (!pair.answer.subarray(-READY.length).equals(READY)) return
@@ -147,4 +205,24 @@ export class DatabaseProxy {
     this.#nextLoss?.done()
     this.#nextLoss = undefined
   }
+}
+
+function drop({ node, database }: Pair): void {
+  node.destroy()
+  database.destroy()
+}
+
+/** Messages have a type and a length; the first one of a connection, which begins it, has no type and ends no statement. */
+function countStatements(pair: Pair, bytes: Buffer): number {
+  let rest = Buffer.concat([pair.unfinished, bytes])
+  let count = 0
+  while (rest.length >= 5) {
+    const hasType = rest[0] !== 0
+    const end = hasType ? 1 + rest.readUInt32BE(1) : rest.readUInt32BE(0)
+    if (end > rest.length) break
+    if (hasType && STATEMENT_ENDS.has(rest[0] ?? 0)) count += 1
+    rest = rest.subarray(Math.max(end, 1))
+  }
+  pair.unfinished = rest
+  return count
 }

@@ -23,6 +23,7 @@ import {
   type Write,
 } from './engine.ts'
 import { Exclusive } from './exclusive.ts'
+import { prepareLmdbFile } from './lmdb-file.ts'
 
 // Keys reach 3.1 KiB (a name of 1,024 characters of three bytes); pages of 4 KiB allow only 1,978.
 const PAGE_SIZE_BYTES = 8_192
@@ -75,6 +76,7 @@ type Store = Database<Buffer, Buffer>
 
 export function openLmdbEngine(folder: string, settings: LmdbSettings = {}): LmdbEngine {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  prepareLmdbFile(join(folder, 'data.mdb'), PAGE_SIZE_BYTES)
   const store: Store = open({ path: folder, ...OPTIONS })
   const reads = readsOf(store)
   const space = new DiskSpace(folder, settings)

@@ -2,7 +2,7 @@
 // when it is imported.
 import { platform, totalmem } from 'node:os'
 import { hostRule } from './http/protocol/allowed-host.ts'
-import type { JoinedCluster } from './run/open-membership.ts'
+import type { JoinedCluster } from './run/cluster/open-membership.ts'
 import { runServer, type RunningServer } from './run/server.ts'
 import { openAccounts, wellKnownKeyWarning } from './start/account/accounts.ts'
 import {
@@ -338,7 +338,7 @@ async function join(
 ): Promise<JoinedCluster | undefined> {
   const { store: url } = options
   if (url === undefined) return undefined
-  const { openMembership } = await import('./run/open-membership.ts')
+  const { openMembership } = await import('./run/cluster/open-membership.ts')
   return openMembership({
     url, options, version: VERSION, accounts, smbUsers, log,
     env: process.env,

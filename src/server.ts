@@ -15,7 +15,7 @@ import { createRaces } from './control/race/race.ts'
 import type { Seed } from './run/seed/seed-form.ts'
 import { hostRule } from './http/protocol/allowed-host.ts'
 import { journalApi } from './control/journal-api.ts'
-import type { JoinedCluster } from './run/open-membership.ts'
+import type { JoinedCluster } from './run/cluster/open-membership.ts'
 import { Forks } from './run/forks.ts'
 import { runServer, type ForkStart, type RunningServer } from './run/server.ts'
 import type { Admin } from './start/admin/admin.ts'
@@ -202,7 +202,7 @@ async function start(options: ServerOptions, fork?: ForkRun): Promise<LazuliServ
     url === undefined
       ? undefined
       : await (
-          await import('./run/open-membership.ts')
+          await import('./run/cluster/open-membership.ts')
         ).openMembership({
           url,
           options: settings,

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Membership } from '../src/run/membership.ts'
+import type { Membership } from '../src/run/cluster/membership.ts'
 import type { FileService } from '../src/rest/file/service.ts'
 import { runServer, type RunningServer } from '../src/run/server.ts'
 import { decodeAccountsJson } from '../src/start/account/account-list.ts'

@@ -12,9 +12,9 @@ import type { BlobService } from '../rest/blob/service.ts'
 import { websiteHandler } from '../rest/blob/website.ts'
 import { CopyJobs, type CopyService } from '../rest/shared/copy/copy-jobs.ts'
 import type { CopySources } from '../rest/shared/copy/copy-sources.ts'
-import { ClusterCopies } from './cluster-copies.ts'
+import { ClusterCopies } from './cluster/copies.ts'
 import { frontOf, nameReuseMs, type RunContext } from './front.ts'
-import type { Membership } from './membership.ts'
+import type { Membership } from './cluster/membership.ts'
 
 export type RunningBlob = {
   readonly handler: RequestHandler

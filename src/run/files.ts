@@ -1,4 +1,4 @@
-// The File service as the server sees it: served here, or by the home of a cluster (cluster-files.ts).
+// The File service as the server sees it: served here, or by the home of a cluster (cluster/files.ts).
 import type { RequestHandler } from '../http/protocol/exchange.ts'
 import type { Listener, Route } from '../http/protocol/listener.ts'
 import type { Analytics } from '../rest/blob/log/analytics.ts'

@@ -32,8 +32,8 @@ import { prepareAccounts } from './prepare.ts'
 import { runCopySources } from './copy-sources.ts'
 import { fileSource, type SourceFiles } from '../rest/file/copy/source.ts'
 import type { FileService } from '../rest/file/service.ts'
-import type { ClusterSettings } from './cluster-files.ts'
-import type { Membership } from './membership.ts'
+import type { ClusterSettings } from './cluster/files.ts'
+import type { Membership } from './cluster/membership.ts'
 import { ownFiles, type Files, type ServiceListeners } from './files.ts'
 import type { SmbListener } from '../smb/listen.ts'
 import type { RunContext } from './front.ts'
@@ -393,7 +393,7 @@ async function filesOf(
   { local, ...parts }: FilesParts,
 ): Promise<Files> {
   if (membership === undefined) return ownFiles(context, parts.analytics, parts.copySources, local)
-  const { clusterFiles } = await import('./cluster-files.ts')
+  const { clusterFiles } = await import('./cluster/files.ts')
   return clusterFiles(context, { ...parts, membership, after: local.after })
 }
 

@@ -21,7 +21,7 @@ import { openIds } from '../../src/node/id.ts'
 import { openMoments, type StoredMoments } from '../../src/node/moment.ts'
 import { ROLE_MS, withRole } from '../../src/node/role.ts'
 import { HandDrivenHome, SECRET } from '../../src/peer/harness.ts'
-import type { Membership } from '../../src/run/membership.ts'
+import type { Membership } from '../../src/run/cluster/membership.ts'
 import type { Store } from '../../src/start/store/store.ts'
 import type { FileEvent } from '../../src/storage/file/open/open.ts'
 import {

@@ -1,6 +1,6 @@
 // Copies of blobs from elsewhere, in a cluster: the node that has the role runs those that all nodes have accepted. The
 // others only store them, so none is lost with the node that accepted it.
-import type { CopyJobQueue, CopyJobs } from '../rest/shared/copy/copy-jobs.ts'
+import type { CopyJobQueue, CopyJobs } from '../../rest/shared/copy/copy-jobs.ts'
 import type { CopyTerm } from './membership.ts'
 
 /** How long a copy waits at most until the node with the role finds it. */

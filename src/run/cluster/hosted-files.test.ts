@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
-import type { Exchange } from '../http/protocol/exchange.ts'
-import { HandDrivenHome } from '../peer/harness.ts'
+import type { Exchange } from '../../http/protocol/exchange.ts'
+import { HandDrivenHome } from '../../peer/harness.ts'
 import { HostedFiles, type StartedFiles } from './hosted-files.ts'
 
 type Start = { finish(): void; fail(): void }

@@ -1,13 +1,13 @@
 // The membership of a server in a cluster, whose nodes serve the same store: what it needs from the others, and they from
 // it.
-import type { EventKv } from '../kv/kv.ts'
-import type { NodeEndpoint } from '../node/cluster-node.ts'
-import type { FilesHome } from '../node/home.ts'
-import type { FileEvent } from '../storage/file/open/open.ts'
-import type { Gauge } from '../start/admin/metrics.ts'
-import type { Endpoint } from '../start/log/banner.ts'
-import type { ListenPlace } from '../start/listen.ts'
-import type { Store } from '../start/store/store.ts'
+import type { EventKv } from '../../kv/kv.ts'
+import type { NodeEndpoint } from '../../node/cluster-node.ts'
+import type { FilesHome } from '../../node/home.ts'
+import type { FileEvent } from '../../storage/file/open/open.ts'
+import type { Gauge } from '../../start/admin/metrics.ts'
+import type { Endpoint } from '../../start/log/banner.ts'
+import type { ListenPlace } from '../../start/listen.ts'
+import type { Store } from '../../start/store/store.ts'
 
 export type Membership = {
   readonly store: Store

@@ -1,12 +1,12 @@
 // The lifetime of the File service on one of several nodes. It starts when the node becomes the home of the files and
 // stops when it no longer is, so nothing in memory outlives the role: sessions, handles, volatile records, copies.
 import type { Socket } from 'node:net'
-import type { Exchange, RequestHandler } from '../http/protocol/exchange.ts'
-import type { FilesHome } from '../node/home.ts'
-import type { RelayedClient } from '../node/relayed-client.ts'
-import type { SourceFiles } from '../rest/file/copy/source.ts'
-import type { FileService } from '../rest/file/service.ts'
-import type { SmbView } from '../smb/view.ts'
+import type { Exchange, RequestHandler } from '../../http/protocol/exchange.ts'
+import type { FilesHome } from '../../node/home.ts'
+import type { RelayedClient } from '../../node/relayed-client.ts'
+import type { SourceFiles } from '../../rest/file/copy/source.ts'
+import type { FileService } from '../../rest/file/service.ts'
+import type { SmbView } from '../../smb/view.ts'
 
 /** The service between a start and a stop. */
 export type StartedFiles = {

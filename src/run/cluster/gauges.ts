@@ -1,8 +1,8 @@
 // The metrics of a node: how it gets on with the database and the other nodes.
-import type { PostgresEngine } from '../kv/engine/postgres.ts'
-import type { Cluster } from '../node/cluster.ts'
-import { ROLES } from '../node/role.ts'
-import type { Gauge } from '../start/admin/metrics.ts'
+import type { PostgresEngine } from '../../kv/engine/postgres.ts'
+import type { Cluster } from '../../node/cluster.ts'
+import { ROLES } from '../../node/role.ts'
+import type { Gauge } from '../../start/admin/metrics.ts'
 
 type Watched = Pick<PostgresEngine, 'statementCount' | 'commitCounts'>
 

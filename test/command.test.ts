@@ -283,7 +283,7 @@ describe('accounts', { concurrency: 2 }, () => {
     const server = await startServerProcess({ args })
     assert.match(
       server.stdout(),
-      /WARNING: listening on 0\.0\.0\.0 with the well-known key of devstoreaccount1: .*LAZULI_ACCOUNTS/,
+      /WARNING: listening on 0\.0\.0\.0 with the well-known key of devstoreaccount1, devlake1: .*LAZULI_ACCOUNTS/,
     )
     assert.match(server.stdout(), /BlobEndpoint=http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1;/)
   })

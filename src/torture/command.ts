@@ -60,7 +60,7 @@ function introOf({
 }: TortureOptions): string {
   const until = [operations && `${operations} operations`, seconds && `${seconds} seconds`]
   const nodes = servers.length === 1 ? '1 server' : `${servers.length} servers`
-  return `seed ${seed}: ${clients} clients, ${services.join(', ')}, ${nodes}, for ${until.filter(Boolean).join(' or ')}`
+  return `--randomSeed ${seed}: ${clients} clients, ${services.join(', ')}, ${nodes}, for ${until.filter(Boolean).join(' or ')}`
 }
 
 const WORLD: World = {

@@ -27,7 +27,7 @@ const SECONDS = { otherwise: 10, min: 1, max: 86_400 }
 const OPERATIONS = { otherwise: 0, min: 1, max: 2_000_000 }
 const SLACK_MS = { otherwise: 250, min: 0, max: 60_000 }
 
-/** Without a seed, `newSeed` is used. */
+/** Without --randomSeed, `newSeed` is used. */
 export function tortureOptions(
   { texts, services, cwd, adminUrls, token }: TortureCommand,
   newSeed: number,
@@ -45,7 +45,7 @@ export function tortureOptions(
   return {
     servers,
     services: services === undefined ? all : chosen(services, all),
-    seed: count(texts, 'seed', { otherwise: newSeed, min: 0, max: SEED_END }),
+    seed: count(texts, 'randomSeed', { otherwise: newSeed, min: 0, max: SEED_END }),
     clients: count(texts, 'clients', CLIENTS),
     ...operations,
     ...(hasSeconds && { seconds: count(texts, 'seconds', SECONDS) }),

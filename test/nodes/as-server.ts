@@ -6,7 +6,10 @@ import { startServer, type TestServer } from '../../src/postgres/harness.ts'
 import type { FileService } from '../../src/rest/file/service.ts'
 import { createRaces } from '../../src/control/race/race.ts'
 import type { LazuliServer, ServerOptions } from '../../src/server.ts'
-import { decodeAccountsJson } from '../../src/start/account/account-list.ts'
+import {
+  decodeAccountsJson,
+  WELL_KNOWN_LAKE_ACCOUNT,
+} from '../../src/start/account/account-list.ts'
 import { fixedAccounts } from '../../src/start/account/accounts.ts'
 import { fixedSmbUsers } from '../../src/start/account/smb-users.ts'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
@@ -152,7 +155,7 @@ export async function startNodes(given: ServerOptions = {}): Promise<LazuliServe
     `DefaultEndpointsProtocol=http;AccountName=${account};AccountKey=${ACCOUNT_KEY};` +
     `BlobEndpoint=${endpoint(blob, account)};QueueEndpoint=${endpoint(queue, account)};` +
     `TableEndpoint=${endpoint(table, account)};FileEndpoint=${endpoint(file, account)};` +
-    `DfsEndpoint=${endpoint(dfs, account)};`
+    (account === WELL_KNOWN_LAKE_ACCOUNT ? `DfsEndpoint=${endpoint(dfs, account)};` : '')
   return {
     connectionString: connectionStringOf(ACCOUNT),
     connectionStringOf,

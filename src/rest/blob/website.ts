@@ -81,8 +81,8 @@ async function answerOf(service: BlobService, req: RequestHead): Promise<Answer>
 }
 
 /**
- * The account is the first label of the host or the first segment of the path. If neither is an account and there is
- * only one, it is that one, so that a site works at the root of the port.
+ * The account is the first label of the host or the first segment of the path. If neither is an account, it is the first
+ * one of the server, so that a site works at the root of the port.
  */
 function siteOf({ accounts }: BlobService, { headers, target }: RequestHead) {
   const rawPath = target.split('?', 1)[0] ?? '/'
@@ -93,9 +93,9 @@ function siteOf({ accounts }: BlobService, { headers, target }: RequestHead) {
   if (accounts.get(segment) !== undefined) {
     return { account: segment, path: decodePercent(rest.join('/')) }
   }
-  const [only, ...others] = accounts.names()
-  if (only === undefined || others.length > 0) throw new StorageError('WebContentNotFound')
-  return { account: only, path: decodePercent(rawPath.slice(1)) }
+  const [first] = accounts.names()
+  if (first === undefined) throw new StorageError('WebContentNotFound')
+  return { account: first, path: decodePercent(rawPath.slice(1)) }
 }
 
 /** The blobs to try for a path, in order: the path itself, then the index document of that folder. */

@@ -99,14 +99,16 @@ test('the connection string is the well-known one', () => {
   )
 })
 
-test('the endpoint of Data Lake Storage has the name that clients expect', () => {
+test('the endpoint of Data Lake Storage is named for accounts with a hierarchical namespace only', () => {
+  const [flat] = BANNER.accounts
   const account = BANNER.accounts.find(({ isHierarchical }) => isHierarchical)
-  assert(account)
+  assert(flat && account)
   const dfs: Endpoint = { service: 'dfs', protocol: 'http', host: '127.0.0.1', port: 10_005 }
   assert.match(
     connectionString([BLOB, dfs], account),
     /DfsEndpoint=http:\/\/127.0.0.1:10005\/devlake1;/,
   )
+  assert.doesNotMatch(connectionString([BLOB, dfs], flat), /Dfs/)
 })
 
 test('no other key is printed', () => {

@@ -132,7 +132,10 @@ function userTexts(users: readonly SmbIdentity[]): readonly string[] {
 
 /** To copy into an application. Contains only the well-known key: real keys must not end up in logs. */
 export function connectionString(endpoints: readonly Endpoint[], account: Account): string {
-  const overHttp = endpoints.filter(({ protocol }) => protocol !== 'smb')
+  // Older clients refuse a connection string with a name that they don't know, and DfsEndpoint is one.
+  const isNamed = ({ protocol, service }: Endpoint) =>
+    protocol !== 'smb' && (service !== 'dfs' || account.isHierarchical === true)
+  const overHttp = endpoints.filter(isNamed)
   const known = account.keys.some(({ text }) => text === WELL_KNOWN_KEY)
   const parts = [
     `DefaultEndpointsProtocol=${overHttp[0]?.protocol ?? 'http'}`,

@@ -90,7 +90,7 @@ export const COMMAND_FLAGS = {
     of: ['torture'],
     help: 'torture: a server of any kind; several flags are several nodes',
   },
-  seed: {
+  randomSeed: {
     placeholder: 'NUMBER',
     of: ['torture'],
     help: 'torture: chooses what clients do (default a new one)',

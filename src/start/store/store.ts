@@ -29,6 +29,7 @@ import type { FileEvent } from '../../storage/file/open/open.ts'
 import { sweepFiles } from '../../storage/file/sweep.ts'
 import { sweepHeldNames } from '../../storage/shared/held-name.ts'
 import { openIds, type Ids } from '../../node/id.ts'
+import { retractServer } from './running-server.ts'
 import { MIGRATIONS } from '../../storage/migrations.ts'
 import { sweepCopiedMaps, withMapCopies } from '../../extent/content/map-copy.ts'
 import { openMoments, type Moment, type StoredMoments } from '../../node/moment.ts'
@@ -71,6 +72,8 @@ export async function openStore(place: StorePlace, clock: Clock): Promise<Store>
   const engine = openLmdbEngine(join(place.folder, 'store'))
   try {
     const owner = await takeOwnership(engine, place)
+    // A server that was killed has left its own.
+    retractServer(place.folder)
     const kv = openKv<FileEvent>(engine)
     try {
       await openFormat(kv, MIGRATIONS)

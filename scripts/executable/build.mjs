@@ -67,12 +67,16 @@ function add(name, path) {
   if (statSync(path).isFile()) files[name] = path
 }
 
-/** The folders of the dependencies and of their dependencies, relative to the root. */
+/**
+ * The folders of the dependencies and of their dependencies, relative to the root. Without the workspace, which installs
+ * Node: the executable is Node already.
+ */
 function productionPackages() {
-  const listed = execFileSync('npm', ['ls', '--omit=dev', '--all', '--parseable'], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
+  const listed = execFileSync(
+    'npm',
+    ['ls', '--omit=dev', '--all', '--parseable', '--workspaces=false'],
+    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+  )
   const folders = listed.split('\n').map((folder) => relative(root, folder.trim()))
   return folders.filter((folder) => folder.startsWith('node_modules'))
 }

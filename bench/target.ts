@@ -28,7 +28,7 @@ function lazuliIn(checkout: string): Pick<Target, 'services' | 'args'> {
     services: ['blob', 'queue', 'table', 'file'],
     args: (location) => [
       join(checkout, 'src/main.js'),
-      ...'--blobPort 0 --queuePort 0 --tablePort 0 --filePort 0 --dfsPort 0 --smbPort 0'.split(' '),
+      ...'--blobPort 0 --queuePort 0 --tablePort 0 --filePort 0 --smbPort 0'.split(' '),
       ...'--adminPort 0 --silent --location'.split(' '),
       location,
     ],
@@ -140,7 +140,9 @@ async function startOne(target: Target, options: StartOptions): Promise<Running>
   await mkdir(options.location, { recursive: true })
   const args = [...(options.nodeArgs ?? []), ...target.args(options.location, options.store ?? '')]
   const startedMs = performance.now()
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  // Earlier versions, which --against compares with, have no such flag; they ignore the variable.
+  const env = { ...process.env, LAZULI_DFS_PORT: '0' }
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
   children.add(child)
   child.once('exit', () => children.delete(child))
   const endpoints = new Map<string, string>()

@@ -48,7 +48,8 @@ async function checkAlive(): Promise<void> {
   assert.equal((await fetch(`${admin.url}/health/live`)).status, 200)
 }
 
-const LAST = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+/** Refused by every port: the admin port has its page at /. */
+const LAST = 'GET /none HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 
 /**
  * The statuses of all responses to these bytes and to a request with `Connection: close` after them. The client then

@@ -83,7 +83,7 @@ const missing = await install(join(FOLDER, packed.filename))
 
 test('the tarball holds the compiled program and no sources or tests', () => {
   const paths = packed.files.map(({ path }) => path)
-  const isPage = (path: string) => /^dist\/console\/page\/.*\.(css|svg)$/.test(path)
+  const isPage = (path: string) => /^dist\/console\/.*\.(css|svg)$/.test(path)
   const besides = paths.filter((path) => !/^dist\/.*\.js$/.test(path) && !isPage(path)).toSorted()
   const library = ['dist/server.cjs', 'dist/server.d.cts', 'dist/server.d.ts']
   assert.deepEqual(besides, ['CHANGELOG.md', 'LICENSE', 'README.md', ...library, 'package.json'])

@@ -69,7 +69,10 @@ export class FailingDisk {
     return (...args) => {
       const callback = args.at(-1) as Callback
       if (!String(args[0]).startsWith(this.#folder)) return call(...args)
-      if (this.#strikes(name)) return void setImmediate(() => callback(this.#error(name)))
+      // An open has nothing to shorten.
+      if (this.#strikes(name) && this.#failure !== 'short write') {
+        return void setImmediate(() => callback(this.#error(name)))
+      }
       const watched: Callback = (error, fd) => {
         if (error === null) this.#descriptors.add(fd as number)
         callback(error, fd)

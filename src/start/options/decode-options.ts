@@ -96,5 +96,7 @@ function isServiceLink(name: SettingName, text: string): boolean {
 /** Azurite would keep blob records in that database; starting without it would hide them. */
 function checkNoDatabase(env: Env): void {
   if ((env.AZURITE_DB ?? '') === '') return
-  throw usageError('AZURITE_DB is set, but Lazuli can not use a database; unset it')
+  throw usageError(
+    'AZURITE_DB is set, but Lazuli uses neither MySQL nor SQL Server; unset it, or use --store postgres://…',
+  )
 }

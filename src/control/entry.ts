@@ -1,10 +1,9 @@
-// One entry of the journal, as it is kept and as people and programs see it. What is kept is what the request already has in
-// memory; texts are made when an entry is read.
+// One entry of the journal, as it is kept and as people and programs see it (entry-view.ts makes the one from the other). What
+// is kept is what the request already has in memory; texts are made when an entry is read.
 import type { IncomingHttpHeaders } from 'node:http'
 import { entityETagAt } from '../storage/table/entity.ts'
 import { etagOf, timestampOf } from '../storage/shared/etag.ts'
-import { leaseState, type LeaseState } from '../storage/shared/lease.ts'
-import { clientName, type ClientSource } from './client.ts'
+import type { LeaseState } from '../storage/shared/lease.ts'
 import { decodeKey, type KeyPart } from '../kv/key.ts'
 import type { Note, ObjectKind, ObjectState } from './object.ts'
 import type { ControlledService } from './point.ts'
@@ -222,137 +221,8 @@ export function stateETag(kind: ObjectKind, state: ObjectState): string {
   return kind === 'message' ? `receipt ${state.version}` : etagOf(state.version)
 }
 
-/** Kinds whose versions clients see. */
-const HAS_ETAG: ReadonlySet<ObjectKind> = new Set([
-  'blob',
-  'container',
-  'entity',
-  'message',
-  'file',
-  'share',
-])
-
-function etagsOf({
-  kind,
-  before,
-  after,
-  isWritten,
-}: Note): Pick<JournalEntry, 'etagBefore' | 'etagAfter'> {
-  if (!HAS_ETAG.has(kind)) return {}
-  return {
-    ...(before !== undefined && { etagBefore: stateETag(kind, before) }),
-    ...(isWritten && after !== undefined && { etagAfter: stateETag(kind, after) }),
-  }
-}
-
 export function resourceOf({ account, path }: Pick<Entry, 'account' | 'path'>): string {
   return account === '' ? '/' : `/${[account, ...path].join('/')}`
-}
-
-const CONFLICT_CODES: ReadonlySet<string> = new Set(['PopReceiptMismatch', 'MessageNotFound'])
-
-/** Refused because of what somebody else did. */
-export function isConflict({ status, errorCode }: Pick<Entry, 'status' | 'errorCode'>): boolean {
-  if (errorCode === undefined) return false
-  return (
-    status === 409 ||
-    status === 412 ||
-    CONFLICT_CODES.has(errorCode) ||
-    SMB_CONFLICTS.has(errorCode)
-  )
-}
-
-const SMB_CONFLICTS: ReadonlySet<string> = new Set([
-  'SHARING_VIOLATION',
-  'FILE_LOCK_CONFLICT',
-  'LOCK_NOT_GRANTED',
-  'DELETE_PENDING',
-  'OBJECT_NAME_COLLISION',
-])
-
-/** Which condition or lock refused the request. */
-export function refusedBy(entry: Entry): string | undefined {
-  const { errorCode: code } = entry
-  if (code === undefined || !isConflict(entry)) return undefined
-  if (code.startsWith('Lease')) return 'lease'
-  if (/sharing_?violation/i.test(code)) return 'share mode'
-  if (/lock/i.test(code)) return 'byte-range lock'
-  if (CONFLICT_CODES.has(code)) return 'pop receipt'
-  if (/AlreadyExists|COLLISION/.test(code)) return 'existence'
-  if (/delete_?pending/i.test(code)) return 'pending delete'
-  if (/Condition/.test(code)) return unmetCondition(entry)
-  return undefined
-}
-
-/** Those of the sent conditions that the state does not meet; all of them if that can't be told. */
-function unmetCondition(entry: Entry): string {
-  const sent = conditionsOf(entry) ?? {}
-  const names = Object.keys(sent).filter((name) => name !== 'x-ms-lease-id')
-  const note = mainNote(entry)
-  const etag = note?.before === undefined ? undefined : stateETag(note.kind, note.before)
-  const unmet = names.filter((name) => {
-    const value = sent[name]
-    if (name === 'if-match') return etag === undefined || (value !== '*' && value !== etag)
-    if (name === 'if-none-match') return etag !== undefined && (value === '*' || value === etag)
-    return false
-  })
-  return (unmet.length > 0 ? unmet : names).map(headerName).join(', ')
-}
-
-function headerName(name: string): string {
-  return name.startsWith('if-')
-    ? name.replaceAll(
-        /(^|-)([a-z])/g,
-        (_, dash: string, letter: string) => dash + letter.toUpperCase(),
-      )
-    : name
-}
-
-export function viewOf(entry: Entry, by: readonly ClientSource[]): JournalEntry {
-  const { headers, address, identity, notes, lostTo, errorCode } = entry
-  const note = mainNote(entry)
-  const [userAgent, clientRequestId] = [headers['user-agent'], headers['x-ms-client-request-id']]
-  const conditions = conditionsOf(entry)
-  const refused = refusedBy(entry)
-  const objects = notes.filter(({ kind }) => kind === note?.kind)
-  return {
-    id: entry.id,
-    time: new Date(entry.startedMs).toISOString(),
-    durationMs: Math.round(entry.durationMs * 1_000) / 1_000,
-    service: entry.service,
-    operation: entry.operation,
-    resource: resourceOf(entry),
-    client: {
-      name: clientName(entry, by),
-      address,
-      ...(userAgent !== undefined && { userAgent }),
-      ...(typeof clientRequestId === 'string' && { requestId: clientRequestId }),
-      identity,
-    },
-    requestId: entry.requestId,
-    status: entry.status,
-    ...(errorCode !== undefined && { errorCode }),
-    isConflict: isConflict(entry),
-    ...(conditions !== undefined && { conditions }),
-    ...(note !== undefined && etagsOf(note)),
-    ...(note !== undefined && leasesOf(note, entry)),
-    ...(refused !== undefined && { refusedBy: refused }),
-    ...(lostTo !== undefined && { lostTo }),
-    ...(objects.length > 1 && { objects: objects.map(objectOf) }),
-  }
-}
-
-function leasesOf({ before, after, isWritten }: Note, { startedMs }: Entry) {
-  const was = before?.lease && leaseState(before.lease, startedMs)
-  const is = isWritten ? leaseState(after?.lease, startedMs) : undefined
-  return {
-    ...(was !== undefined && { leaseBefore: was }),
-    ...(is !== undefined && (was !== undefined || is !== 'available') && { leaseAfter: is }),
-  }
-}
-
-function objectOf(note: Note): JournalObject {
-  return { kind: note.kind, name: objectName(note), isWritten: note.isWritten, ...etagsOf(note) }
 }
 
 /** The names in the key behind its kind and the id of the container. */

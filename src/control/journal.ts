@@ -2,15 +2,15 @@
 // ended.
 import {
   Entry,
-  isConflict,
   resourceOf,
-  viewOf,
   type Head,
   type JournalEntry,
   type JournalWinner,
   type NewEntry,
 } from './entry.ts'
+import { viewOf } from './entry-view.ts'
 import { clientName, type ClientSource } from './client.ts'
+import { isConflict } from './refusal.ts'
 import { findWinner } from './winner.ts'
 
 export type JournalSettings = {
@@ -59,7 +59,7 @@ export class Journal {
   record(entry: NewEntry): void {
     const id = this.#nextId
     const { countMax, decodeHead } = this.#settings
-    const lostTo = isConflict(entry) ? this.#winnerOf(entry) : undefined
+    const lostTo = entry.errorCode === undefined ? undefined : this.#winnerOf(id, entry)
     const bytes = bytesOf(entry)
     if (id - this.#firstId >= countMax) this.#displace()
     while (this.#isOverBytes(bytes)) this.#displace()
@@ -72,8 +72,10 @@ export class Journal {
     if (this.#listeners.size > 0) for (const listener of this.#listeners) listener(recorded)
   }
 
-  #winnerOf(entry: NewEntry): number | undefined {
-    return findWinner(entry, this.#backwards())
+  #winnerOf(id: number, refused: NewEntry): number | undefined {
+    const { decodeHead, clientBy } = this.#settings
+    const lost = new Entry(id, undefined, refused, decodeHead)
+    return findWinner(lost, this.#backwards(), clientBy)
   }
 
   #isOverBytes(added: number): boolean {

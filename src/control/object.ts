@@ -18,6 +18,7 @@ export type ObjectKind =
   | 'file'
   | 'open'
   | 'lock'
+  | 'deletion'
 
 /** Two states of an object are the same if they have the same version. */
 export type ObjectState = {
@@ -121,6 +122,8 @@ const KINDS: readonly Kind[] = [
   kind('table', ['table'], stamped),
   kind('open', ['live', 'open'], opened),
   kind('lock', ['live', 'lock'], present),
+  // The mark of a file that goes when its last handle is closed.
+  kind('deletion', ['live', 'delete-pending'], present),
 ]
 
 /** By the first letter of the key. */
@@ -161,7 +164,8 @@ export function notesOf(
 function addRead(notes: Note[], { key, value }: ObservedRead, isAboutObject: boolean): void {
   const found = kindOf(key)
   if (found === undefined) return
-  if (isAboutObject && value !== undefined && OUTER.has(found.kind)) return
+  if (value === undefined ? found.kind === 'deletion' : isAboutObject && OUTER.has(found.kind))
+    return
   const note = value === undefined ? readNote(found, key, undefined) : cachedNote(found, key, value)
   const at = indexOf(notes, note.key)
   if (at < 0) notes.push(note)

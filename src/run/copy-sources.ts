@@ -33,7 +33,7 @@ export function runCopySources(
     signal: ending.signal,
     listens,
     services: {
-      blob: { world: blobWorld, locate: (asked) => blobSource(store, asked) },
+      blob: { world: blobWorld, locate: (asked, watch) => blobSource(store, asked, watch) },
       file: { world: fileWorld, locate: locateFile },
     },
     openLocal: (request, source, wants) => openLocal(store, request, source, wants),

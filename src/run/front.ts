@@ -118,8 +118,8 @@ function headerText({ headers }: RequestReport['head'], name: string): string | 
 }
 
 function recordRequest(journal: Journal, service: HttpEndpoint, report: RequestReport): void {
-  const { request, watch, head } = report
-  const path = request?.path ?? NO_PATH
+  const { resource, watch, head } = report
+  const path = resource?.path ?? NO_PATH
   const refusal = watch?.refusal
   const entry: NewEntry = {
     startedMs: watch?.startedMs ?? Date.now() - report.durationMs,
@@ -127,7 +127,7 @@ function recordRequest(journal: Journal, service: HttpEndpoint, report: RequestR
     service,
     operation: report.operation,
     writes: report.writes,
-    account: request?.account ?? '',
+    account: resource?.account ?? '',
     path,
     headText: head.text,
     address: report.remoteAddress,

@@ -191,8 +191,8 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
   const sources = runCopySources(
     context,
     membership === undefined
-      ? (asked) => fileSource(local, asked)
-      : (asked) => fileSource(files.source(), asked),
+      ? (asked, watch) => fileSource(local, asked, watch)
+      : (asked, watch) => fileSource(files.source(), asked, watch),
     membership === undefined ? () => endpoints : () => membership.endpoints(),
   )
   const { copySources } = sources

@@ -61,6 +61,8 @@ export type RequestReport = {
   readonly operation: string
   /** For analytics logs; undefined if the request could not be decoded. */
   readonly request: Request | undefined
+  /** undefined: unknown. */
+  readonly resource: { readonly account: string; readonly path: readonly string[] } | undefined
   readonly identity: Identity | undefined
   readonly watch: RequestWatch | undefined
   readonly head: RequestHead
@@ -140,7 +142,6 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
       const known = errorAt(thrown, request?.version)
       // A fault that was asked for is no bug.
       if (known.code === 'InternalError' && thrown !== error) front.logFault(error, requestId)
-      errorCode = wireCode(known.code)
       answer = front.errorAnswer(known, {
         service: serviceOfEndpoint(front.name),
         method: exchange.head.method,
@@ -150,6 +151,7 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
         operation: operation?.name,
         request,
       })
+      errorCode = sentCode(answer) ?? wireCode(known.code)
       if (request !== undefined && mayNeedCors(request)) {
         answer = await corsOfError(front, request, answer, properties)
       }
@@ -164,6 +166,7 @@ async function handle<Service>(front: Front<Service>, exchange: Exchange): Promi
   front.observe({
     operation: operation?.name ?? (request?.method === 'OPTIONS' ? 'Preflight' : 'Unknown'),
     request,
+    resource: request,
     identity,
     watch,
     head,
@@ -223,6 +226,12 @@ function watchOf<Service>(
 function headerOf({ headers }: RequestHead, name: string): string | undefined {
   const value = headers[name]
   return typeof value === 'string' ? value : undefined
+}
+
+/** As the client sees it: Data Lake Storage has names of its own for codes of blobs. */
+function sentCode({ headers }: Answer): string | undefined {
+  const at = headers.indexOf('x-ms-error-code')
+  return at < 0 ? undefined : headers[at + 1]
 }
 
 /** Whoever awaits the promise sees its rejection; if the operation fails first, nobody does. */

@@ -1,15 +1,19 @@
 // The static website of an account: serves the container $web to anybody, by GET and HEAD on a port of its own. Nothing
 // of the Blob API is available there: no credentials, no operations, no CORS; errors are HTML pages.
 import { randomUUID } from 'node:crypto'
+import { clientName } from '../../control/client.ts'
+import { ConnectionReset } from '../../control/point.ts'
+import { RequestWatch } from '../../control/watch.ts'
 import { hostRefusal } from '../../http/protocol/allowed-host.ts'
 import { formatHttpDate } from '../../http/protocol/date.ts'
-import { errorHeaders, storageErrorOf } from '../../http/door/error.ts'
+import { errorHeaders, storageErrorOf, wireCode } from '../../http/door/error.ts'
 import { decodeConditions } from '../../http/protocol/header.ts'
 import type { Exchange, RequestHandler } from '../../http/protocol/exchange.ts'
 import type { Answer } from '../../http/door/operation.ts'
 import { decodePercent } from '../../http/protocol/query.ts'
 import { contentRange, decodeRange } from '../../http/protocol/range.ts'
 import type { RequestHead } from '../../http/protocol/request-head.ts'
+import { harmedAnswer } from '../../http/door/harm.ts'
 import { respond } from '../../http/door/respond.ts'
 import type { Front } from '../../http/door/serve.ts'
 import type { ReadTx } from '../../kv/kv.ts'
@@ -31,41 +35,102 @@ const CONTAINER = '$web'
 /** Website requests carry no version; this one allows ranges without an end. */
 const VERSION = '2026-04-06'
 
-export function websiteHandler(
-  service: BlobService,
-  { acceptsHost, logFault }: Pick<Front<BlobService>, 'acceptsHost' | 'logFault'>,
-): RequestHandler {
-  return {
-    logFault,
-    async handle(exchange): Promise<void> {
-      const requestId = randomUUID()
-      // A website is public, so every request is admitted.
-      exchange.admit(false)
-      const { host } = exchange.head.headers
-      const answer =
-        exchange.onLoopback && !acceptsHost(host)
-          ? pageOf(hostRefusal(host ?? ''))
-          : await answerOf(service, exchange.head).catch((error: unknown) => {
-              if (storageErrorOf(error) === undefined) logFault(error, requestId)
-              return pageOf(storageErrorOf(error) ?? new StorageError('InternalError'))
-            })
-      await send(exchange, answer, requestId)
-    },
-  }
+export function websiteHandler(service: BlobService, front: Front<BlobService>): RequestHandler {
+  return { logFault: front.logFault, handle: (exchange) => handle(service, front, exchange) }
 }
 
-async function send(exchange: Exchange, answer: Answer, requestId: string): Promise<void> {
-  if (exchange.gone) return
+async function handle(
+  service: BlobService,
+  { acceptsHost, logFault, watching, observe }: Front<BlobService>,
+  exchange: Exchange,
+): Promise<void> {
+  const startedMs = performance.now()
+  const requestId = randomUUID()
+  // A website is public, so every request is admitted.
+  exchange.admit(false)
+  const { head } = exchange
+  const { host } = head.headers
+  const operation = head.method === 'HEAD' ? 'Get Web Content Properties' : 'Get Web Content'
+  const site = siteOf(service, head)
+  const watch = watchOf(watching, exchange, operation, site)
+  let errorCode: string | undefined
+  const answer = await (async () => {
+    if (exchange.onLoopback && !acceptsHost(host)) throw hostRefusal(host ?? '')
+    if (watch?.isArmed === true) await watch.reach('received')
+    return answerOf(watch?.over(service) ?? service, head, site)
+  })().catch((error: unknown) => {
+    if (exchange.gone || error instanceof ConnectionReset) return undefined
+    const known = storageErrorOf(error) ?? new StorageError('InternalError')
+    if (known !== error) logFault(error, requestId)
+    errorCode = wireCode(known.code)
+    return pageOf(known)
+  })
+  const harmed = watch?.harm && answer ? harmedAnswer(exchange, answer, watch.harm) : answer
+  if (harmed === undefined) exchange.drop()
+  const sent = harmed === undefined ? 0 : respond(exchange, harmed, commonHeaders(requestId))
+  const responseBytes = await Promise.resolve(sent).finally(() => watch?.end())
+  observe({
+    operation,
+    request: undefined,
+    resource: site && { account: site.account, path: [CONTAINER, site.rawPath] },
+    identity: { kind: 'anonymous' },
+    watch,
+    head,
+    connection: exchange.connection,
+    via: exchange.via,
+    answerHeaders: answer?.headers ?? [],
+    writes: false,
+    requestId,
+    method: head.method,
+    url: head.target,
+    httpVersion: head.httpVersion,
+    remoteAddress: exchange.remoteAddress,
+    status: answer?.status ?? 0,
+    errorCode: answer === undefined ? 'ClientGone' : errorCode,
+    requestBytes: 0,
+    responseBytes,
+    durationMs: performance.now() - startedMs,
+  })
+}
+
+function watchOf(
+  { points, clientBy, isAlwaysOn, clock }: Front<BlobService>['watching'],
+  exchange: Exchange,
+  operation: string,
+  site: Site | undefined,
+): RequestWatch | undefined {
+  if (!isAlwaysOn && !points.isArmed) return undefined
+  return new RequestWatch(points, clock(), () => {
+    const { head, remoteAddress: address, connection } = exchange
+    return {
+      service: 'blob',
+      operation,
+      account: site?.account ?? '',
+      path: `/${CONTAINER}/${site?.rawPath ?? ''}`,
+      client: clientName({ headers: head.headers, address, connection }, clientBy),
+      clientRequestId: undefined,
+      whenGone: (listener) => exchange.whenLeft(listener),
+    }
+  })
+}
+
+function commonHeaders(requestId: string): string[] {
   const common = ['Server', 'Windows-Azure-Web/1.0 Microsoft-HTTPAPI/2.0']
   common.push('x-ms-request-id', requestId, 'x-ms-version', '2018-03-28')
-  await respond(exchange, answer, common)
+  return common
 }
 
-async function answerOf(service: BlobService, req: RequestHead): Promise<Answer> {
+async function answerOf(
+  service: BlobService,
+  req: RequestHead,
+  place: Site | undefined,
+): Promise<Answer> {
   if (req.method !== 'GET' && req.method !== 'HEAD') {
     throw new StorageError('UnsupportedHttpVerb', { Allow: 'GET, HEAD' })
   }
-  const { account, path } = siteOf(service, req)
+  if (place === undefined) throw new StorageError('WebContentNotFound')
+  const { account } = place
+  const path = decodePercent(place.rawPath)
   const site = await service.kv.read((tx) => getServiceProperties(tx, { account, service: 'blob' }))
   if (!site.staticWebsite.enabled) throw new StorageError('WebContentNotFound')
   const guard = { conditions: decodeConditions(req.headers), readRule: 'any' as const }
@@ -80,22 +145,23 @@ async function answerOf(service: BlobService, req: RequestHead): Promise<Answer>
   return { ...page, status: 404 }
 }
 
+/** `rawPath`: percent-encoded, without the first slash. */
+type Site = { readonly account: string; readonly rawPath: string }
+
 /**
  * The account is the first label of the host or the first segment of the path. If neither is an account, it is the first
  * one of the server, so that a site works at the root of the port.
  */
-function siteOf({ accounts }: BlobService, { headers, target }: RequestHead) {
+function siteOf({ accounts }: BlobService, { headers, target }: RequestHead): Site | undefined {
   const rawPath = target.split('?', 1)[0] ?? '/'
   const label = headers.host?.split('.', 1)[0]?.toLowerCase() ?? ''
-  if (accounts.get(label) !== undefined)
-    return { account: label, path: decodePercent(rawPath.slice(1)) }
+  if (accounts.get(label) !== undefined) return { account: label, rawPath: rawPath.slice(1) }
   const [segment = '', ...rest] = rawPath.slice(1).split('/')
   if (accounts.get(segment) !== undefined) {
-    return { account: segment, path: decodePercent(rest.join('/')) }
+    return { account: segment, rawPath: rest.join('/') }
   }
   const [first] = accounts.names()
-  if (first === undefined) throw new StorageError('WebContentNotFound')
-  return { account: first, path: decodePercent(rawPath.slice(1)) }
+  return first === undefined ? undefined : { account: first, rawPath: rawPath.slice(1) }
 }
 
 /** The blobs to try for a path, in order: the path itself, then the index document of that folder. */

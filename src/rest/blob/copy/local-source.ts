@@ -1,5 +1,6 @@
 // A blob or file of this store as the source of a copy to a blob.
 import { decryptPieces } from '../../../extent/cipher.ts'
+import type { RequestWatch } from '../../../control/watch.ts'
 import type { Request } from '../../../http/door/operation.ts'
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
 import { requireValue, type ReadTx, type Step } from '../../../kv/kv.ts'
@@ -22,7 +23,12 @@ import { sourceConditions } from '../header.ts'
 import { blobAddressAt } from '../service.ts'
 
 /** The blob that a request addresses, for copies to either service. */
-export function blobSource({ kv }: Pick<ContentService, 'kv'>, request: Request): SourceObject {
+export function blobSource(
+  store: Pick<ContentService, 'kv'>,
+  request: Request,
+  watch: RequestWatch | undefined,
+): SourceObject {
+  const { kv } = watch?.over(store) ?? store
   const address = blobAddressAt(request)
   return {
     account: address.account,

@@ -1,5 +1,6 @@
 // Types of copies from a URL: what they need from the server, and what a source is.
 import type { AuthWorld } from '../../../auth/world.ts'
+import type { RequestWatch } from '../../../control/watch.ts'
 import type { CopyPattern } from '../../../http/client/copy-source.ts'
 import type { Request } from '../../../http/door/operation.ts'
 import type { ByteRange } from '../../../extent/content/interval-map.ts'
@@ -29,8 +30,8 @@ export type SourceServiceName = 'blob' | 'file'
 type SourceService = {
   /** Authenticates a request for a source. */
   world(): AuthWorld
-  /** The blob or file that a request names. */
-  locate(readRequest: Request): SourceObject
+  /** The blob or file that a request names. What its transactions do counts as done by the watched request. */
+  locate(readRequest: Request, watch: RequestWatch | undefined): SourceObject
 }
 
 /** A blob or file, in the form that both services can read. */

@@ -48,7 +48,7 @@ export async function resolveSource(
     const readRequest = { ...request, ...sourceRequest(call, own, text) }
     const readsTags = wants.tags || optionalHeader(request.headers, SOURCE_IF_TAGS) !== undefined
     await authorizeSource(call, own, readRequest, readsTags)
-    const object = service.copySources.services[own].locate(readRequest)
+    const object = service.copySources.services[own].locate(readRequest, call.watch)
     return { kind: 'local', text: publicText, service: own, readRequest, object }
   } catch (error) {
     throw ofSource(error)

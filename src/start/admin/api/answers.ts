@@ -41,7 +41,7 @@ const leaseStateName = choice(['available', 'leased', 'expired', 'breaking', 'br
 
 const journalObject: Schema<JournalObject> = answer({
   kind: choice([
-    'container', 'blob', 'queue', 'message', 'table', 'entity', 'share', 'file', 'open', 'lock',
+    'container', 'blob', 'queue', 'message', 'table', 'entity', 'share', 'file', 'open', 'lock', 'deletion',
   ]), // prettier-ignore
   name: anyText,
   etagBefore: optionalText,

@@ -109,6 +109,8 @@ export type Refused = { readonly status: number; readonly errorCode: string }
 export type EndedPart = {
   readonly operation: string
   readonly path: readonly string[]
+  /** Of its own; otherwise it has that of the batch. */
+  readonly headText?: string
   readonly requestId: string
   readonly status: number
   readonly errorCode: string | undefined

@@ -9,6 +9,7 @@ import {
   type TestServer,
   type TestServerOptions,
 } from '../harness.ts'
+import { LAKE, sendAs } from '../datalake/fixture.ts'
 import { SmbClient } from '../smb/smb-client.ts'
 import { ACCESS, DISPOSITION, SHARE } from '../smb/client-message.ts'
 
@@ -18,6 +19,8 @@ type Body = string | Uint8Array
 
 export type RaceClient = {
   blob(method: string, path: string, headers?: Headers, body?: Body): Promise<RawResponse>
+  /** Data Lake Storage, in the account with a hierarchical namespace. */
+  lake(method: string, path: string, headers?: Headers, body?: Body): Promise<RawResponse>
   queue(method: string, path: string, body?: string): Promise<RawResponse>
   /** Of `things`. */
   readonly table: TableClient
@@ -34,11 +37,12 @@ export type RaceWorld = {
   close(): Promise<void>
 }
 
-/** With the container `box`, the queue `jobs`, the table `things` and the share `share`. */
+/** With the container `box`, the filesystem `lake`, the queue `jobs`, the table `things` and the share `share`. */
 export async function openRaceWorld(options: TestServerOptions = {}): Promise<RaceWorld> {
   const server = await startTestServer(options)
   const setUp = clientOf(server, 'set-up')
   await setUp.blob('PUT', '/box?restype=container')
+  await setUp.lake('PUT', '/lake?resource=filesystem')
   await setUp.queue('PUT', '/jobs')
   await setUp.table.createTable()
   await setUp.file('PUT', '/share?restype=share')
@@ -71,8 +75,10 @@ function clientOf(server: TestServer, name: string): RaceClient {
   const named = { 'x-lazuli-client': name }
   const { blobPort, queuePort, filePort } = server
   const [blob, queue, file] = [sendTo(blobPort), sendTo(queuePort), sendTo(filePort)]
+  const lake = sendAs(blobPort, LAKE)
   return {
     blob: (method, path, headers, body) => blob(method, path, { ...named, ...headers }, body),
+    lake: (method, path, headers, body) => lake(method, path, { ...named, ...headers }, body),
     queue: (method, path, body) => queue(method, path, named, body),
     file: (method, path, headers, body) => file(method, path, { ...named, ...headers }, body),
     table: TableClient.fromConnectionString(server.connectionString, 'things', {

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openRaceWorld, type RaceWorld } from './race-client.ts'
+import { LAKE_RACES } from './program/data-lake.ts'
+import { COPY_RACES } from './program/copy.ts'
 import { LOST_UPDATES } from './program/lost-update.ts'
 import { LOST_ENTITIES } from './program/lost-entity.ts'
 import { CHECKS_THEN_ACTS } from './program/check-then-act.ts'
@@ -14,6 +16,8 @@ import { RACE_KINDS } from '../../src/control/api.ts'
 
 const PROGRAMS = [
   ...LOST_UPDATES,
+  ...COPY_RACES,
+  ...LAKE_RACES,
   ...LOST_ENTITIES,
   ...CHECKS_THEN_ACTS,
   ...OUTLIVED_LEASES,

@@ -65,6 +65,16 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   'Set Share Metadata': METADATA,
   'Set Share Properties': PROPERTIES,
   'Set Share ACL': ACCESS,
+  'Set Filesystem Properties': METADATA,
+  'Create Path': REPLACE,
+  // What it replaces is gone.
+  'Rename Path': REPLACE,
+  // A flush at another position than the end is refused.
+  'Append Data': APPEND,
+  'Flush Data': APPEND,
+  'Set Path Properties': { aspects: ['metadata', 'properties'], isPartial: true },
+  'Set Access Control': ACCESS,
+  'Delete Path': UPDATE,
   // Of SMB, whose ranges the journal does not have.
   WRITE: PART,
 }

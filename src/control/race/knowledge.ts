@@ -123,6 +123,8 @@ const LISTS: ReadonlySet<string> = new Set([
   'List Directories and Files',
   'List Containers',
   'List Shares',
+  'List Paths',
+  'List Filesystems',
 ])
 
 /** The objects whose state a request has told its client. */

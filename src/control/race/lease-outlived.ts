@@ -55,10 +55,12 @@ const LEASE_REFUSALS: ReadonlySet<string> = new Set([
   'LeaseIdMismatchWithContainerOperation',
   'LeaseIdMismatchWithFileOperation',
   'LeaseIdMismatchWithLeaseOperation',
+  'LeaseIdMismatchWithPathOperation',
   'LeaseNotPresentWithBlobOperation',
   'LeaseNotPresentWithContainerOperation',
   'LeaseNotPresentWithFileOperation',
   'LeaseNotPresentWithLeaseOperation',
+  'LeaseNotPresentWithPathOperation',
 ])
 
 function follow(context: RaceContext, leases: Leases, act: ClientAct, note: Note): void {

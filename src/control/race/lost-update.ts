@@ -40,7 +40,8 @@ function explain({ known, other, note, isHarmless }: Overwrite, act: ClientAct):
       'Both changes are kept. If the properties depend on each other, send If-Match with the ETag that was read.'
     )
   }
-  const verb = note.after === undefined ? 'deleted' : 'overwrote'
+  const isDeleted = note.after === undefined && !act.entry.operation.startsWith('Rename')
+  const verb = isDeleted ? 'deleted' : 'overwrote'
   return (
     start +
     `Then ${mine} ${verb} it without a condition on what it had read (${when(act)}), ` +

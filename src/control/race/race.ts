@@ -8,6 +8,7 @@ import { createKnowledge } from './knowledge.ts'
 import { detectOutlivedLeases } from './lease-outlived.ts'
 import { detectLostUpdates } from './lost-update.ts'
 import { detectMessagesTwice } from './message-twice.ts'
+import { detectRenamedOver } from './renamed-over.ts'
 import { detectRestOverSmb } from './rest-over-smb.ts'
 import { detectStaleLists, detectTornReads } from './torn-read.ts'
 import type { Race, RaceApi } from '../api.ts'
@@ -17,6 +18,7 @@ import type { Journal } from '../journal.ts'
 
 const DETECTORS: readonly ((context: RaceContext) => Detector)[] = [
   detectLostUpdates,
+  detectRenamedOver,
   detectCheckThenAct,
   detectOutlivedLeases,
   detectMessagesTwice,

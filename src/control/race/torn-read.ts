@@ -15,7 +15,7 @@ import type { ObjectChange } from './history.ts'
 
 type RangedRead = { readonly act: ClientAct; readonly version: number; readonly span: ByteSpan }
 
-const READS: ReadonlySet<string> = new Set(['Get Blob', 'Get File'])
+const READS: ReadonlySet<string> = new Set(['Get Blob', 'Get File', 'Read Path'])
 
 export function detectTornReads(context: RaceContext): Detector {
   /** By object, client and last byte. */
@@ -75,7 +75,7 @@ function bytes({ first, last }: ByteSpan): string {
   return last === Infinity ? `from ${first}` : `${first} to ${last}`
 }
 
-const LISTS: ReadonlySet<string> = new Set(['List Blobs', 'Query Entities'])
+const LISTS: ReadonlySet<string> = new Set(['List Blobs', 'List Paths', 'Query Entities'])
 
 /** Nothing is lost, since the client gets 404; but a program that does not expect it fails. */
 export function detectStaleLists(context: RaceContext): Detector {

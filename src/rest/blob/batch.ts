@@ -22,6 +22,7 @@ import type { Answer, Operation, OperationTable, Request } from '../../http/door
 import { parseQuery } from '../../http/protocol/query.ts'
 import { resolvePath } from '../../http/door/resource-path.ts'
 import { StorageError } from '../../storage/shared/error.ts'
+import { partHeadText } from './batch-part-head.ts'
 import type { BlobCall, BlobService } from './service.ts'
 
 export const BATCH_BYTES_MAX = 4 * 1024 * 1024
@@ -129,7 +130,16 @@ async function runPart(call: BlobCall, part: Part): Promise<MultipartSource> {
   const { status, errorCode } = answer
   const notes = watch?.takeNotes() ?? []
   const { path, requestId } = request
-  call.watch?.endPart({ operation: operation.name, path, requestId, status, errorCode, notes })
+  const headText = call.watch && partHeadText(call.request, request)
+  call.watch?.endPart({
+    operation: operation.name,
+    path,
+    ...(headText !== undefined && { headText }),
+    requestId,
+    status,
+    errorCode,
+    notes,
+  })
   const { reason = reasonOf(answer.status) } = answer
   const headers = [...answer.headers, 'x-ms-request-id', request.requestId]
   headers.push('x-ms-version', request.version)

@@ -12,8 +12,9 @@ import { overwritesOf } from './overwrite.ts'
 
 export function detectCheckThenAct(context: RaceContext): Detector {
   return (act) => {
-    for (const { known, other, isHarmless } of overwritesOf(context, act)) {
+    for (const { known, other, harmlessAs } of overwritesOf(context, act)) {
       if (!known.isAbsent) continue
+      const isHarmless = harmlessAs !== undefined
       const [mine, theirs] = [quoted(act), quoted(other.act)]
       const isFile = act.entry.service === 'file'
       context.report({

@@ -79,7 +79,9 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   WRITE: PART,
 }
 
-export function effectOf({ operation }: Entry): Effect | undefined {
+export function effectOf({ operation, target }: Entry): Effect | undefined {
+  // A directory that is created again keeps what is in it.
+  if (operation === 'Create Path' && /[?&]resource=directory/i.test(target)) return undefined
   return EFFECTS[operation]
 }
 

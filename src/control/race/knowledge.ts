@@ -22,6 +22,8 @@ export type Knowledge = {
    * is: a long answer may end after the next request of its client.
    */
   hasRead(act: ClientAct, replaced: Note): boolean
+  /** Whether a client has read any state of an object. */
+  hasEverRead(act: ClientAct, note: Note): boolean
   learn(act: ClientAct): void
 }
 
@@ -73,6 +75,10 @@ export function createKnowledge(acts: readonly ClientAct[]): Knowledge {
       reads ??= allReads(acts)
       return reads.has(`${key} ${before?.version ?? 0} ${client}`)
     },
+    hasEverRead({ client }, { key }) {
+      reads ??= allReads(acts)
+      return reads.has(`${key} any ${client}`)
+    },
     learn(act) {
       const { entry } = act
       if (entry.errorCode === undefined) {
@@ -94,7 +100,8 @@ function allReads(acts: readonly ClientAct[]): ReadonlySet<string> {
     if (isAbsence(entry)) reads.add(`${mainNote(entry)?.key ?? ''} 0 ${client}`)
     if (entry.writes || entry.errorCode !== undefined) continue
     for (const { key, before } of readNotes(entry)) {
-      if (before !== undefined) reads.add(`${key} ${before.version} ${client}`)
+      if (before === undefined) continue
+      reads.add(`${key} ${before.version} ${client}`).add(`${key} any ${client}`)
     }
   }
   return reads

@@ -18,7 +18,7 @@ export function detectLostUpdates(context: RaceContext): Detector {
       const acts = [overwrite.known.act, overwrite.other.act, act]
       context.report({
         kind: 'lost update',
-        isHarmless: overwrite.isHarmless,
+        isHarmless: overwrite.harmlessAs !== undefined,
         resource: resourceOfAct(act),
         explanation: explain(overwrite, act),
         clients: clientsOf([act, overwrite.other.act]),
@@ -28,16 +28,23 @@ export function detectLostUpdates(context: RaceContext): Detector {
   }
 }
 
-function explain({ known, other, note, isHarmless }: Overwrite, act: ClientAct): string {
+function explain({ known, other, note, harmlessAs }: Overwrite, act: ClientAct): string {
   const [mine, theirs] = [quoted(act), quoted(other.act)]
   const start =
     `${mine} ${known.isRead ? 'read' : 'wrote'} ${resourceOfAct(act)} (${when(known.act)}). ` +
     `${theirs} ${other.note.after === undefined ? 'deleted' : 'changed'} it (${when(other.act)}). `
-  if (isHarmless) {
+  if (harmlessAs === 'other properties') {
     return (
       start +
       `Then ${mine} changed other properties of it without a condition (${when(act)}). ` +
       'Both changes are kept. If the properties depend on each other, send If-Match with the ETag that was read.'
+    )
+  }
+  if (harmlessAs === 'blind') {
+    return (
+      start +
+      `Then ${mine} overwrote it without a condition (${when(act)}). Neither has ever read it, so the last writer ` +
+      'wins. That is right as long as what they write does not depend on what was there.'
     )
   }
   const isDeleted = note.after === undefined && !act.entry.operation.startsWith('Rename')

@@ -10,8 +10,11 @@ export type Overwrite = {
   readonly known: Known
   readonly other: ObjectChange
   readonly note: Note
-  /** Both changes are there: they are about different properties. */
-  readonly isHarmless: boolean
+  /**
+   * - other properties: both changes are there.
+   * - blind: neither has ever read the object, so what they write can't depend on what was there.
+   */
+  readonly harmlessAs: 'other properties' | 'blind' | undefined
 }
 
 export function* overwritesOf(context: RaceContext, act: ClientAct): Generator<Overwrite> {
@@ -30,9 +33,12 @@ type Writing = { readonly act: ClientAct; readonly note: Note; readonly known: K
 function newestDestroyed(
   { history, knowledge }: RaceContext,
   writing: Writing,
-): Pick<Overwrite, 'other' | 'isHarmless'> | undefined {
+): Pick<Overwrite, 'other' | 'harmlessAs'> | undefined {
   const { act, note, known } = writing
-  let harmless: ObjectChange | undefined
+  let harmless: Pick<Overwrite, 'other' | 'harmlessAs'> | undefined
+  const isBlind = !known.isRead && !knowledge.hasEverRead(act, note)
+  const isBlindTo = (other: ObjectChange): boolean =>
+    !isConditional(other.act.entry) && !knowledge.hasEverRead(other.act, other.note)
   for (const other of history.between(note.key, known.order, orderOf(note))) {
     if (other.act.client === act.client) {
       if (effectOf(other.act.entry)?.isPartial === true) continue
@@ -46,10 +52,11 @@ function newestDestroyed(
       { entry: act.entry, note },
       { entry: other.act.entry, note: other.note },
     )
-    if (result === 'yes') return { other, isHarmless: false }
-    if (result === 'harmless') harmless ??= other
+    if (result === 'yes')
+      return { other, harmlessAs: isBlind && isBlindTo(other) ? 'blind' : undefined }
+    if (result === 'harmless') harmless ??= { other, harmlessAs: 'other properties' }
   }
-  return harmless && { other: harmless, isHarmless: true }
+  return harmless
 }
 
 /**

@@ -124,7 +124,7 @@ export const LAKE_RACES: readonly RaceProgram[] = [
       await write(b, 'doc', 'one')
       await create(a, 'doc')
     },
-    // Both make the directory, and files next to each other.
+    // Both make the directory, also one that was not there, and files next to each other.
     async right({ client }) {
       const [a, b] = [client('A'), client('B')]
       await a.lake('HEAD', '/lake/doc')
@@ -135,6 +135,8 @@ export const LAKE_RACES: readonly RaceProgram[] = [
         [b, 'b'],
       ] as const) {
         await each.lake('HEAD', `/lake/dir/${name}`)
+        await client(`other than ${name}`).lake('PUT', '/lake/dir?resource=directory')
+        await each.lake('PUT', '/lake/dir?resource=directory')
         await write(each, `dir/${name}`, name)
         await each.lake('GET', '/lake?resource=filesystem&recursive=true')
       }

@@ -61,14 +61,33 @@ export const LOST_UPDATES: readonly RaceProgram[] = [
     name: 'If-Match: * on a blob',
     says: /overwrote it without a condition/,
     async wrong({ client }) {
-      await put(client('A'), '1')
-      await put(client('B'), '2')
-      await put(client('A'), '3', { 'if-match': '*' })
+      const [a, b] = [client('A'), client('B')]
+      await put(b, '1')
+      await get(a)
+      await put(b, '2')
+      await put(a, '3', { 'if-match': '*' })
     },
     async right({ client }) {
       const etag = etagOf(await put(client('A'), '1'))
       await put(client('B'), '2')
       await refused(put(client('A'), '3', { 'if-match': etag }), 412)
+    },
+  },
+  {
+    kind: 'lost update',
+    name: 'two clients that write without ever reading',
+    says: /Neither has ever read it, so the last writer wins/,
+    isHarmless: true,
+    async wrong({ client }) {
+      await put(client('A'), '1')
+      await put(client('B'), '2')
+      await put(client('A'), '3')
+    },
+    // Each is its own.
+    async right({ client }) {
+      await put(client('A'), '1')
+      await client('B').blob('PUT', '/box/other', { 'x-ms-blob-type': 'BlockBlob' }, '2')
+      await put(client('A'), '3')
     },
   },
   {

@@ -63,6 +63,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   saxes: ['src/http/protocol/xml.ts'],
   yaml: ['src/run/seed/yaml.ts'],
   jose: ['src/auth/token/token.ts'],
+  marked: ['src/console/docs/markdown.ts'],
   pino: ['src/start/log/log.ts'],
   'prom-client': ['src/start/admin/metrics.ts'],
   '@peculiar/x509': ['src/start/tls/certificate.ts'],

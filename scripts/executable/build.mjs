@@ -8,12 +8,12 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject } from 'postject'
+import { compileInto } from '../compile.mjs'
 
 const target = resolve(process.argv[2] ?? 'build')
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 process.chdir(root)
 
-const COMPILE = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']
 /** The mark in Node's binary that is changed when a program is put inside. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 /** Of dependencies: sources, types, tests and documentation. */
@@ -24,9 +24,7 @@ const draft = join(target, 'draft')
 rmSync(draft, { recursive: true, force: true })
 mkdirSync(draft, { recursive: true })
 const compiled = join(draft, 'dist')
-execFileSync(process.execPath, [...COMPILE, '--outDir', compiled, '--declaration', 'false'], {
-  stdio: 'inherit',
-})
+compileInto(compiled, '--declaration', 'false')
 
 /** By the names that they have when they are unpacked. */
 const files = {
@@ -34,6 +32,8 @@ const files = {
   LICENSE: 'LICENSE',
   'run.cjs': 'scripts/executable/run.cjs',
 }
+for (const name of globSync(['*.md', '{docs,examples}/**/*'], { exclude: isLeftAlone }))
+  add(name, name)
 for (const name of globSync('**/*', { cwd: compiled })) add(`dist/${name}`, join(compiled, name))
 for (const folder of productionPackages()) {
   const inside = globSync('**/*', { cwd: folder, exclude: (name) => name === 'node_modules' })
@@ -62,6 +62,10 @@ await inject(executable, 'NODE_SEA_BLOB', readFileSync(blob), { sentinelFuse: FU
 rmSync(draft, { recursive: true })
 const mebibytes = Math.round(statSync(executable).size / 2 ** 20)
 console.log(`${executable}: ${mebibytes} MiB, ${Object.keys(files).length} files`)
+
+function isLeftAlone(name) {
+  return name === 'node_modules'
+}
 
 function add(name, path) {
   if (statSync(path).isFile()) files[name] = path

@@ -1,7 +1,9 @@
-// The console: a page on the admin port that shows and steers the server. This side only hands out files; all that the page
-// knows it asks the JSON API, which checks who asks. The files say nothing about the data, so anyone may load them.
+// The console: a page on the admin port that shows and steers the server, and the documentation. This side only hands out
+// files; all that the page knows it asks the JSON API, which checks who asks. The files say nothing about the data, so anyone
+// may load them.
 import type { Exchange } from '../http/protocol/exchange.ts'
-import { openAssets, type Asset, type Assets } from './assets.ts'
+import { openAssets, type Asset } from './assets.ts'
+import type { Docs } from './docs/docs.ts'
 import { openDocument } from './document.ts'
 
 export type ConsoleHandler = (exchange: Exchange) => Promise<void>
@@ -9,19 +11,27 @@ export type ConsoleHandler = (exchange: Exchange) => Promise<void>
 export function consoleHandler(): ConsoleHandler {
   const assets = openAssets()
   const document = openDocument(assets)
+  let docs: Promise<Docs> | undefined
+  const found = async (path: string): Promise<Asset | undefined> => {
+    if (!isDocs(path)) return assets.get(path.replace(/^\/console\//, ''))
+    docs ??= import('./docs/docs.ts').then(({ openDocs }) => openDocs())
+    return (await docs).get(path)
+  }
   return async (exchange) => {
     const { method, target } = exchange.head
     const path = target.split('?', 1)[0] ?? ''
-    const asset = path === '/' ? await document() : await found(assets, path)
-    if (asset === undefined) answerText(exchange, 404, 'Not found. The console is at /')
+    const asset = path === '/' ? await document() : await found(path)
+    if (asset === undefined) answerText(exchange, 404, NOT_FOUND)
     else if (method !== 'GET' && method !== 'HEAD')
       answerText(exchange, 405, 'Only GET and HEAD are allowed.', ['Allow', 'GET, HEAD'])
     else answerAsset(exchange, asset)
   }
 }
 
-async function found(assets: Assets, path: string): Promise<Asset | undefined> {
-  return assets.get(path.replace(/^\/console\//, ''))
+const NOT_FOUND = 'Not found. The console is at /, the documentation at /docs/'
+
+function isDocs(path: string): boolean {
+  return path === '/docs' || path.startsWith('/docs/')
 }
 
 const SAFE = [

@@ -51,6 +51,9 @@ function Side({ page }: { readonly page: Page | undefined }): VNode {
             </a>
           </li>`,
       )}
+      <li>
+        <a href="/docs/"><${Icon} name="book" /><span>Docs</span></a>
+      </li>
     </ul>
   </nav>`
 }

@@ -69,7 +69,7 @@ async function openFolder(from: string, services: ImportCommand['services']) {
   if (wanted.includes('blob') && folder.hasOnlyBytes()) {
     throw new StartError(
       `the records of the blobs in ${from} are in the database of AZURITE_DB, which Lazuli cannot read: ` +
-        'copy the blobs from a running Azurite (docs/azurite.md), and import the rest with --services queue,table',
+        'copy the blobs from a running Azurite (docs/migrate-from-azurite.md), and import the rest with --services queue,table',
     )
   }
   return { folder, services: wanted, checked: await checkFolder(folder, wanted) }

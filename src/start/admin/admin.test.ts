@@ -53,7 +53,7 @@ const ANSWERS: readonly [string, string, string][] = [
   [
     'GET',
     '/nothing',
-    '404 Not found. Available: / /health/live /health/ready /metrics /api/nodes /ca.pem /api/openapi.json',
+    '404 Not found. Available: / /docs/ /health/live /health/ready /metrics /api/nodes /ca.pem /api/openapi.json',
   ],
   ['GET', '/api/nodes', '200 {"nodes":[]}'],
   ['GET', '/ca.pem', '404 There is no CA: the server was started without --https auto.'],

@@ -1,6 +1,6 @@
 // The admin port: health checks, metrics, the nodes of a cluster, the CA certificate, the API that shows and steers the
-// server (api/), and the console, a page over that API. Only the API has an authentication; the rest reveals nothing about
-// the data and only answers GET and HEAD.
+// server (api/), the console, a page over that API, and the documentation. Only the API has an authentication; the rest
+// reveals nothing about the data and only answers GET and HEAD.
 import { randomBytes } from 'node:crypto'
 import { isLoopbackAddress } from '../../auth/remote-address.ts'
 import type { HostRule } from '../../http/protocol/allowed-host.ts'
@@ -147,12 +147,14 @@ const ADMIN_PORT = { what: 'the admin port', flag: '--adminPort' }
 
 type Pages = { readonly api: ApiHandler; readonly console: ConsoleHandler }
 
+const CONSOLE_PATH = /^\/(?:$|console\/|docs(?:$|\/))/
+
 async function answer(settings: AdminSettings, pages: Pages, exchange: Exchange): Promise<void> {
   const { headers, target } = exchange.head
   const path = pathOf(target)
   if (settings.acceptsHost(headers.host) && !ROUTES.has(path)) {
     if (path.startsWith('/api/')) return pages.api(exchange)
-    if (path === '/' || path.startsWith('/console/')) return pages.console(exchange)
+    if (CONSOLE_PATH.test(path)) return pages.console(exchange)
   }
   await answerPlainly(settings, exchange)
 }
@@ -175,7 +177,10 @@ async function answerOf(settings: AdminSettings, request: RequestHead): Promise<
   const path = pathOf(request.target)
   const route = ROUTES.get(path)
   if (route === undefined)
-    return plain(404, `Not found. Available: / ${[...ROUTES.keys()].join(' ')} /api/openapi.json`)
+    return plain(
+      404,
+      `Not found. Available: / /docs/ ${[...ROUTES.keys()].join(' ')} /api/openapi.json`,
+    )
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return plain(405, 'Only GET and HEAD are allowed.')
   try {

@@ -8,6 +8,7 @@ const PATHS = {
   timeline: 'M3 6h7M8 12h9M13 18h8M3 3v18',
   held: 'M7 11V8a5 5 0 0 1 10 0v3M5 11h14v10H5z',
   races: 'M5 21V4h9l1 3h5v9h-7l-1-3H5',
+  book: 'M12 6c-3-2-6-2-9-1v13c3-1 6-1 9 1 3-2 6-2 9-1V5c-3-1-6-1-9 1zM12 6v13',
   control: 'M4 7h10M18 7h2M4 17h2M10 17h10M16 4v6M8 14v6',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   done: 'm5 13 4 4L19 7',

@@ -6,6 +6,7 @@ import { LAKE_OPERATIONS } from '../../src/rest/datalake/operations.ts'
 import { FILE_OPERATIONS } from '../../src/rest/file/operations.ts'
 import { QUEUE_OPERATIONS } from '../../src/rest/queue/operations.ts'
 import { TABLE_OPERATIONS } from '../../src/rest/table/operations.ts'
+import { REFUSALS, type Refusal, type RefusedService } from './refusals.ts'
 
 /** What the docs need of a row, whatever its service. */
 type Row = Pick<
@@ -23,6 +24,8 @@ type Row = Pick<
 
 type Section = {
   readonly title: string
+  readonly about?: string
+  readonly service: RefusedService | 'queue'
   readonly paths: Readonly<Record<Level, string>>
   readonly rows: readonly Row[]
 }
@@ -30,26 +33,34 @@ type Section = {
 const SECTIONS: readonly Section[] = [
   {
     title: 'Blob',
+    service: 'blob',
     paths: { service: '/', container: '/container', object: '/container/blob' },
     rows: BLOB_OPERATIONS,
   },
   {
     title: 'Queue',
+    service: 'queue',
     paths: { service: '/', container: '/queue', object: '/queue/messages' },
     rows: QUEUE_OPERATIONS,
   },
   {
     title: 'Table',
+    service: 'table',
     paths: { service: '/', container: '/table', object: "/table(PartitionKey='',RowKey='')" },
     rows: TABLE_OPERATIONS,
   },
   {
     title: 'File',
+    service: 'file',
     paths: { service: '/', container: '/share', object: '/share/path' },
     rows: FILE_OPERATIONS,
   },
   {
     title: 'Data Lake Storage',
+    about:
+      'All 19 operations of the specification, on the port of the Blob service and on a port of its own ([how clients use it](data-lake.md)). "Flat accounts" have no hierarchical namespace; ' +
+      'there, the other operations work with blobs whose names contain slashes.',
+    service: 'lake',
     paths: { service: '/', container: '/filesystem', object: '/filesystem/path' },
     rows: LAKE_OPERATIONS,
   },
@@ -57,11 +68,11 @@ const SECTIONS: readonly Section[] = [
 
 const INTRODUCTION = `# REST operations
 
-<!-- Written by \`npm run docs\` from the tables of operations in src/rest/. -->
+<!-- Written by \`npm run docs\` from the tables of operations in src/rest/ and of refusals in scripts/docs/refusals.ts. -->
 
-Every operation that Lazuli answers. A request that matches no row gets Azure's error for it: 405 UnsupportedHttpVerb, 400
-InvalidQueryParameterValue, or what the service in question sends. [Compatibility](compatibility.md) lists where an answer differs
-from Azure's.
+Every operation in these tables is supported, with all its headers and fields but those that its row says are refused: what can't be honored is refused
+rather than ignored. The tests send a request for each refusal. [Compatibility](compatibility.md) lists where an answer differs from Azure's. A request
+that matches no row gets Azure's error for it: 405 UnsupportedHttpVerb, 400 InvalidQueryParameterValue, or what the service in question sends.
 
 Letters are permissions of a SAS: any one of them is enough, or all of them if they are joined by \`+\`. A dash means that this kind
 of credential never allows the operation. An account key allows every operation except those marked "only". Paths are below the
@@ -72,18 +83,40 @@ export function restApiPage(): string {
   return [INTRODUCTION, ...SECTIONS.map(section)].join('\n')
 }
 
-function section({ title, paths, rows }: Section): string {
-  const lines = new Set(rows.map((row) => line(row, paths)))
+function section({ title, about, service, rows, paths }: Section): string {
+  const refusals = REFUSALS.filter((refusal) => refusal.service === service)
+  checkNames(refusals, rows)
+  const general = refusals.filter(({ operations }) => operations.length === 0)
+  const lines = new Set(rows.map((row) => line(row, paths, refusals)))
+  const refused = refusedTexts(general).map((text) => `- ${text}`)
   return [
     `## ${title}\n`,
-    '| operation | request | account SAS | service SAS | token | anonymous | longest body |',
-    '|---|---|---|---|---|---|---|',
+    ...(about === undefined ? [] : [`${about}\n`]),
+    ...(refused.length === 0 ? [] : ['Refused in general:\n', ...refused, '']),
+    '| operation | request | account SAS | service SAS | token | anonymous | longest body | refused |',
+    '|---|---|---|---|---|---|---|---|',
     ...lines,
     '',
   ].join('\n')
 }
 
-function line(row: Row, paths: Section['paths']): string {
+function checkNames(refusals: readonly Refusal[], rows: readonly Row[]): void {
+  const names = new Set(rows.map(({ name }) => name))
+  for (const name of refusals.flatMap(({ operations }) => operations)) {
+    if (!names.has(name)) throw new Error(`there is no operation ${name}`)
+  }
+}
+
+/** Joins those with the same answer. */
+function refusedTexts(refusals: readonly Refusal[]): readonly string[] {
+  const answers = new Set(refusals.map(({ answer }) => answer))
+  return [...answers].map((answer) => {
+    const same = refusals.filter((refusal) => refusal.answer === answer)
+    return `${[...new Set(same.map(({ what }) => what))].join('; ')} (${answer})`
+  })
+}
+
+function line(row: Row, paths: Section['paths'], refusals: readonly Refusal[]): string {
   const further = Object.entries(row.query ?? {}).map(([name, value]) => `${name}=${value}`)
   const query = [
     row.restype && `restype=${row.restype}`,
@@ -102,6 +135,7 @@ function line(row: Row, paths: Section['paths']): string {
     TOKEN[String(permission.bearer ?? true)] ?? '',
     permission.anonymous === undefined ? '–' : `public ${permission.anonymous}`,
     row.bodyBytesMax === undefined || row.bodyBytesMax === 0 ? 'none' : size(row.bodyBytesMax),
+    refusedTexts(refusals.filter(({ operations }) => operations.includes(row.name))).join('; '),
   ]
   return `| ${cells.join(' | ')} |`
 }

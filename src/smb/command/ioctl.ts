@@ -38,7 +38,7 @@ const ROWS: readonly Fsctl[] = [
   { name: 'lmrRequestResiliency', on: 'handle', run: runRequestResiliency },
 ]
 
-const FSCTLS: ReadonlyMap<number, Fsctl> = new Map(ROWS.map((row) => [FSCTL[row.name], row]))
+export const FSCTLS: ReadonlyMap<number, Fsctl> = new Map(ROWS.map((row) => [FSCTL[row.name], row]))
 
 export async function runIoctl(call: SmbCall): Promise<SmbReply> {
   const request = decodeIoctlRequest(call.message)

@@ -15,7 +15,7 @@ type Layout = {
 }
 
 /** EaSize, ReparseTag and the 8.3 name are always zero, so they need no offset. */
-const LAYOUTS: ReadonlyMap<number, Layout> = new Map<number, Layout>([
+export const LAYOUTS: ReadonlyMap<number, Layout> = new Map<number, Layout>([
   [1, { nameLengthAt: 60, nameAt: 64 }],
   [2, { nameLengthAt: 60, nameAt: 68 }],
   [3, { nameLengthAt: 60, nameAt: 94 }],

@@ -19,7 +19,7 @@ export type FileFacts = OpenedFile & {
   readonly position: number
 }
 
-const FILE_CLASSES: ReadonlyMap<number, InformationClass<FileFacts>> = new Map<
+export const FILE_CLASSES: ReadonlyMap<number, InformationClass<FileFacts>> = new Map<
   number,
   InformationClass<FileFacts>
 >([

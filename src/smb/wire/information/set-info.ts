@@ -76,7 +76,7 @@ export type FileChange =
 type Decode = (input: Buffer) => FileChange
 
 /** By FileInformationClass, with the minimum length of each. */
-const CLASSES: ReadonlyMap<number, readonly [lengthMin: number, decode: Decode]> = new Map<
+export const CLASSES: ReadonlyMap<number, readonly [lengthMin: number, decode: Decode]> = new Map<
   number,
   readonly [number, Decode]
 >([

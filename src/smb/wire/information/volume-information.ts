@@ -26,7 +26,7 @@ const NAME_MAX = 255
 const FILE_SYSTEM_NAME = 'NTFS'
 const NO_QUOTA = 0xffffffffffffffffn
 
-const VOLUME_CLASSES: ReadonlyMap<number, InformationClass<VolumeFacts>> = new Map<
+export const VOLUME_CLASSES: ReadonlyMap<number, InformationClass<VolumeFacts>> = new Map<
   number,
   InformationClass<VolumeFacts>
 >([

@@ -1,5 +1,5 @@
-// Links in the docs lead somewhere: to a file of the repository and, after a #, to a heading in it. Links to the web are
-// not followed.
+// Links in the docs lead somewhere: to a file of the repository and, after a #, to a heading in it. Pages of the package only
+// link to what is in the package, too. Links to the web are not followed.
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -40,6 +40,20 @@ function isBroken(page: string, target: string): boolean {
   return anchor !== undefined && !anchorsOf(file).has(anchor)
 }
 
+/** What package.json puts into the package. */
+const { files: PACKED }: { readonly files: readonly string[] } = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+)
+
+function isPacked(path: string): boolean {
+  return PACKED.includes(path.split('/')[0] ?? '')
+}
+
+function isLeftOut(page: string, target: string): boolean {
+  const [path = ''] = target.split('#')
+  return !ELSEWHERE.test(target) && path !== '' && !isPacked(join(dirname(page), path))
+}
+
 test('there are pages with links', () => {
   assert(PAGES.includes('README.md'))
   assert(linksOf('README.md').length > 10)
@@ -49,6 +63,13 @@ for (const page of PAGES) {
   test(`the links in ${page} lead somewhere`, () => {
     assert.deepEqual(
       linksOf(page).filter((target) => isBroken(page, target)),
+      [],
+    )
+  })
+
+  test(`the links in ${page} lead somewhere in the package`, { skip: !isPacked(page) }, () => {
+    assert.deepEqual(
+      linksOf(page).filter((target) => isLeftOut(page, target)),
       [],
     )
   })

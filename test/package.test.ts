@@ -81,15 +81,16 @@ function offlineReason({ code, stderr }: Ended): string | undefined {
 const packed = await pack()
 const missing = await install(join(FOLDER, packed.filename))
 
-test('the tarball holds the compiled program and no sources or tests', () => {
+test('the tarball holds the compiled program and the documentation, and no sources or tests', () => {
   const paths = packed.files.map(({ path }) => path)
-  const isPage = (path: string) => /^dist\/console\/.*\.(css|svg)$/.test(path)
-  const besides = paths.filter((path) => !/^dist\/.*\.js$/.test(path) && !isPage(path)).toSorted()
+  const isServed = (path: string) => /^dist\/console\/.*\.(css|svg)$|^(docs|examples)\//.test(path)
+  const besides = paths.filter((path) => !/^dist\/.*\.js$/.test(path) && !isServed(path)).toSorted()
+  const pages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md'] // prettier-ignore
   const library = ['dist/server.cjs', 'dist/server.d.cts', 'dist/server.d.ts']
-  assert.deepEqual(besides, ['CHANGELOG.md', 'LICENSE', 'README.md', ...library, 'package.json'])
-  assert.deepEqual(paths.filter((path) => /\.test\.|conformance/.test(path)), []) // prettier-ignore
+  assert.deepEqual(besides, [...pages, ...library, 'package.json'])
+  assert.deepEqual(paths.filter((path) => /^dist\/.*(\.test\.|conformance)/.test(path)), []) // prettier-ignore
   const threads = ['dist/extent/hash/hash-thread.js', 'dist/query/run/query-thread.js']
-  const page = ['dist/console/page/main.js', 'dist/console/page/style/base.css']
+  const page = ['dist/console/page/main.js', 'dist/console/page/style/base.css', 'dist/console/docs/style.css', 'docs/README.md'] // prettier-ignore
   for (const path of ['dist/main.js', 'dist/server.js', ...threads, ...page]) {
     assert(paths.includes(path), path)
   }

@@ -12,12 +12,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
 import { delimiter, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parseDocument } from 'yaml'
+import { withoutTypes } from '../../src/console/without-types.ts'
 import { startServer, type LazuliServer } from '../../src/server.ts'
+import { PYTHON } from '../clients/python-suite.ts'
 import { cleanUp, MAIN, run, tempFolder } from '../server-process.ts'
 import { blocksOf, type Block, type Language } from './blocks.ts'
 import { wrongCommands } from './command-lines.ts'
@@ -77,25 +78,25 @@ function withPorts(text: string): string {
 }
 
 const PARSERS: Readonly<Record<Language, (text: string) => unknown>> = {
-  ts: (text) => stripTypeScriptTypes(text),
-  js: (text) => stripTypeScriptTypes(text),
+  ts: withoutTypes,
+  js: withoutTypes,
   json: (text) => JSON.parse(text),
   yaml: (text) => assert.deepEqual(parseDocument(text).errors, []),
-  python: (text) => execFileSync('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: text }),
+  python: (text) => execFileSync(PYTHON, ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: text }),
   sh: (text) => {
     assert.equal(spawnSync('bash', ['-n'], { input: text }).stderr.toString(), '')
     assert.deepEqual(wrongCommands(text), [])
   },
 } // prettier-ignore
-const hasPython = isInstalled('python3')
+const hasPython = spawnSync(PYTHON, ['--version']).status === 0
 
 for (const { name, blocks } of pages) {
   if (blocks.length === 0) continue
-  test(`the blocks of ${name} are well-formed`, () => {
+  test(`the blocks of ${name} are well-formed`, async () => {
     for (const { kind, language, line, text } of blocks) {
       if (kind === 'skipped' || (language === 'python' && !hasPython)) continue
       try {
-        PARSERS[language](text)
+        await PARSERS[language](text)
       } catch (error) {
         assert.fail(`${name}:${line}: ${String(error)}`)
       }
@@ -176,10 +177,12 @@ describe('commands', () => {
       const env = {
         PATH: [BIN, process.env.PATH ?? ''].join(delimiter),
         LAZULI_ADMIN_PORT: withPorts('10010'),
+        NO_PROXY: '*',
+        no_proxy: '*',
       }
       writeFileSync(program.file, withPorts(text))
       const interpreter: readonly [string, ...string[]] =
-        language === 'sh' ? ['bash', '-eu'] : ['python3']
+        language === 'sh' ? ['bash', '-eu'] : [PYTHON]
       const ended = await run({ program: interpreter, args: [program.file], cwd, env })
       assert.equal(ended.code, 0, ended.stdout + ended.stderr)
     })
@@ -197,5 +200,5 @@ function isInstalled(name: string): boolean {
 }
 
 function hasModule(name: string): boolean {
-  return spawnSync('python3', ['-c', `import ${name}`]).status === 0
+  return spawnSync(PYTHON, ['-c', `import ${name}`]).status === 0
 }

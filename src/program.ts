@@ -13,11 +13,14 @@ import {
   type AdminSettings,
 } from './start/admin/admin.ts'
 import {
+  bannerFields,
   bannerLines,
   closedLine,
   closingLine,
+  controlTokenLine,
   listeningLine,
   memoryLine,
+  readyLine,
   startingLine,
 } from './start/log/banner.ts'
 import {
@@ -59,6 +62,8 @@ import type { Accounts } from './storage/shared/account.ts'
 const FORGED_TOKENS =
   'the signatures of bearer tokens are not checked, so anyone can forge one. ' +
   'Add --oauthIssuer URL to accept only tokens that are signed by an issuer.'
+
+const WATCH_EVERY_MS = 2_000
 
 /** The exit code of fsck if nothing is known about the store. */
 const COULD_NOT_CHECK = 2
@@ -240,6 +245,9 @@ async function start(command: StartCommand): Promise<void> {
     report: (level, message) => log[level](message),
   })
   const smbUsers = openUsers(options, accounts, log)
+  // Requests look at the files, too; without any, whoever changes one still wants to read what became of it.
+  const watching = setInterval(() => [accounts.names(), smbUsers?.identities()], WATCH_EVERY_MS)
+  watching.unref()
   const memoryLimitBytes = options.inMemoryPersistence
     ? extentMemoryLimitBytes(options, memoryBytes())
     : undefined
@@ -275,28 +283,27 @@ async function start(command: StartCommand): Promise<void> {
   const close = async (): Promise<void> => {
     ready = false
     if (location !== undefined) retractServer(location)
-    for (const { service } of server.endpoints) log.say(closingLine(program, service))
+    for (const { service } of server.endpoints) log.announce(closingLine(program, service))
     await server.close()
     await admin.close()
-    for (const { service } of server.endpoints) log.say(closedLine(program, service))
+    for (const { service } of server.endpoints) log.announce(closedLine(program, service))
     await log.close()
   }
   onShutdown({
     process,
     close,
     exit: (code) => process.exit(code),
+    hasTerminal: process.stdin.isTTY || process.stdout.isTTY,
+    reopenFiles: () => reopenFiles([server.reopenFiles, log.reopen], log),
     report: (text) => log.error(text),
   })
   const known = accounts.names().flatMap((name) => accounts.get(name) ?? [])
   const hosts = server.endpoints.map(({ host }) => host)
   const keyWarning = wellKnownKeyWarning(hosts, known)
-  const warnings = keyWarning === undefined ? [] : [keyWarning]
-  if (acceptsForgedTokens(options)) warnings.push(FORGED_TOKENS)
-  const banner = bannerLines({
+  const banner = {
     version: VERSION,
     endpoints: server.endpoints,
     adminUrl: admin.url,
-    controlToken: admin.generatedToken,
     websiteUrl: websiteUrlOf(server, options),
     moved: movedPorts(options, { ...server, adminUrl: admin.url }),
     location: membership?.location ?? location,
@@ -304,16 +311,31 @@ async function start(command: StartCommand): Promise<void> {
     ...(smbUsers && { smbUsers: smbUsers.identities() }),
     ca: server.tls?.ca,
     platform: platform(),
-    warnings,
-  })
-  for (const line of banner) log.say(line)
+  }
+  if (options.log === 'json') log.info('started', bannerFields(banner))
+  else for (const line of bannerLines(banner)) log.say(line)
+  if (keyWarning !== undefined) log.warn(keyWarning)
+  if (acceptsForgedTokens(options)) log.warn(FORGED_TOKENS)
   if (memoryLimitBytes !== undefined) log.say(memoryLine(memoryLimitBytes, memoryBytes()))
   for (const endpoint of server.endpoints) {
     if (program !== 'lazuli') log.say(startingLine(program, endpoint))
-    log.say(listeningLine(program, endpoint))
+    log.announce(listeningLine(program, endpoint))
   }
   if (location !== undefined) announce(location, { adminUrl: admin.url, id }, log)
+  if (admin.generatedToken !== undefined) log.announce(controlTokenLine(admin.generatedToken))
+  log.announce(readyLine(admin.url))
   ready = true
+}
+
+function reopenFiles(reopens: readonly (() => void)[], log: Log): void {
+  for (const reopen of reopens) {
+    try {
+      reopen()
+    } catch (error) {
+      log.error('a log file cannot be reopened, so the old one is used on', { error })
+    }
+  }
+  log.info('log files reopened')
 }
 
 function announce(location: string, found: { adminUrl: string; id: string }, log: Log): void {

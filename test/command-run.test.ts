@@ -1,7 +1,15 @@
 // The running command as a user sees it: logs, shutdown, health, metrics and fsck.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { closeSync, openSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from 'node:fs'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -12,6 +20,7 @@ import {
   cleanUp,
   createContainer,
   getBlob,
+  launch,
   putBlob,
   run,
   startServerProcess,
@@ -23,6 +32,7 @@ import {
 after(cleanUp)
 
 const MEMORY = '--inMemoryPersistence'
+const NO_SIGHUP = process.platform === 'win32' && 'there is no SIGHUP'
 
 describe('the log', { concurrency: 2 }, () => {
   /** Sends a request whose signature must not appear in any log. */
@@ -49,11 +59,12 @@ describe('the log', { concurrency: 2 }, () => {
     assert(!server.stdout().includes(signature))
   })
 
-  test('has no requests with --silent', async () => {
+  test('has only the lines that tools wait for with --silent', async () => {
     const server = await startServerProcess({ args: [MEMORY, '--silent'] })
     await createContainer(server, 'said')
     const { stdout, stderr } = await stop(server)
-    assert.doesNotMatch(stdout, /"PUT/)
+    for (const line of stdout.trimEnd().split('\n'))
+      assert.match(line, /^Lazuli (\w+ service (is|successfully) |is ready; )/)
     for (const service of ['Blob', 'Queue']) {
       assert.match(stdout, new RegExp(`Lazuli ${service} service is closing\\.\\.\\.\n`))
     }
@@ -66,6 +77,7 @@ describe('the log', { concurrency: 2 }, () => {
     const { headers } = await createContainer(server, 'said')
     const { stdout } = await stop(server)
     const lines = stdout.trimEnd().split('\n').map((line): unknown => JSON.parse(line)) // prettier-ignore
+    assert.partialDeepStrictEqual(lines[0], { msg: 'started', location: 'memory' })
     const entry = lines.find(
       (line) => typeof line === 'object' && line !== null && 'method' in line,
     )
@@ -77,6 +89,34 @@ describe('the log', { concurrency: 2 }, () => {
       status: 201,
       requestId: headers['x-ms-request-id'],
     })
+  })
+
+  test('says nothing with --logLevel warn but warnings', async () => {
+    const args = [MEMORY, '--logLevel', 'warn', '--blobHost', '0.0.0.0', '--blobPort', '0']
+    const server = launch({ args: [...args, '--adminPort', '0'] })
+    await server.printed(/warn: listening on 0\.0\.0\.0 [^\n]+\n/)
+    const { stdout } = await stop(server)
+    assert.equal(stdout.split('\n').length, 2)
+  })
+
+  test('goes on in new files after SIGHUP', { skip: NO_SIGHUP }, async () => {
+    const folder = tempFolder('rotated')
+    const files = ['debug', 'journal'].map((name) => join(folder, name))
+    const [debug = '', journalFile = ''] = files
+    const server = await startServerProcess({
+      args: [MEMORY, '--debug', debug, '--journalFile', journalFile],
+    })
+    await createContainer(server, 'old')
+    for (const file of files) renameSync(file, `${file}.1`)
+    server.child.kill('SIGHUP')
+    await server.printed(/log files reopened/)
+    await createContainer(server, 'new')
+    await stop(server)
+    for (const file of files) {
+      assert.match(readFileSync(`${file}.1`, 'utf8'), /devstoreaccount1\/old/, file)
+      assert.match(readFileSync(file, 'utf8'), /devstoreaccount1\/new/, file)
+      assert.doesNotMatch(readFileSync(file, 'utf8'), /devstoreaccount1\/old/, file)
+    }
   })
 
   test('is complete in the --debug file, whatever the console shows', async () => {

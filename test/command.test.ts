@@ -247,13 +247,13 @@ describe('accounts', { concurrency: 2 }, () => {
   for (const name of ['LAZULI_ACCOUNTS', 'AZURITE_ACCOUNTS']) {
     test(`${name} replaces the well-known account`, async () => {
       const env = { [name]: `${OWN.name}:${OWN.key}` }
-      const args = ['--inMemoryPersistence', '--silent', '--blobHost', '0.0.0.0']
+      const args = ['--inMemoryPersistence', '--blobHost', '0.0.0.0']
       const server = await startServerProcess({ args, env })
       assert.equal(await statusAs(server, OWN), 200)
       assert.equal(await statusAs(server, NEW), 403)
       assert.notEqual(await statusAs(server, { name: 'devstoreaccount1', key: ACCOUNT_KEY }), 200)
       assert.match(server.stdout(), /Accounts +own\n/)
-      assert.doesNotMatch(server.stdout(), /WARNING/)
+      assert.doesNotMatch(server.stdout(), /warn: /)
       assert(!server.stdout().includes(OWN.key), "a user's key is not printed")
     })
   }
@@ -262,7 +262,7 @@ describe('accounts', { concurrency: 2 }, () => {
     const cwd = tempFolder('accounts')
     const file = join(cwd, 'accounts')
     writeFileSync(file, `${OWN.name}:${OWN.key}\n`)
-    const args = ['--inMemoryPersistence', '--silent', '--accountsFile', file]
+    const args = ['--inMemoryPersistence', '--accountsFile', file]
     // A request rereads the file if a second has passed since the last time. With this clock every request does.
     const clock = 'let ms = Date.now(); Date.now = () => (ms += 1_000)'
     const preload = ['--import', `data:text/javascript,${encodeURIComponent(clock)}`]
@@ -278,12 +278,21 @@ describe('accounts', { concurrency: 2 }, () => {
     await server.printed(/warn: accounts not reloaded/)
   })
 
+  test('a changed accounts file is reported even if there are no requests', async () => {
+    const file = join(tempFolder('accounts'), 'accounts')
+    writeFileSync(file, `${OWN.name}:${OWN.key}\n`)
+    const args = ['--inMemoryPersistence', '--accountsFile', file]
+    const server = await startServerProcess({ args })
+    writeFileSync(file, 'own:!\n')
+    await server.printed(/warn: accounts not reloaded: .*accounts/)
+  })
+
   test('a warning is logged if the well-known key is used on an open address', async () => {
-    const args = ['--inMemoryPersistence', '--silent', '--blobHost', '0.0.0.0']
+    const args = ['--inMemoryPersistence', '--blobHost', '0.0.0.0']
     const server = await startServerProcess({ args })
     assert.match(
       server.stdout(),
-      /WARNING: listening on 0\.0\.0\.0 with the well-known key of devstoreaccount1, devlake1: .*LAZULI_ACCOUNTS/,
+      /warn: listening on 0\.0\.0\.0 with the well-known key of devstoreaccount1, .*LAZULI_ACCOUNTS/,
     )
     assert.match(server.stdout(), /BlobEndpoint=http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1;/)
   })

@@ -114,6 +114,9 @@ export type ServerProcess = Running & {
   readonly adminUrl: string
 }
 
+/** The last line of a start. */
+export const READY = /Lazuli is ready; its console is at (http[^\s"]+)\//
+
 const ANY_PORT = ['--blobPort', '0', '--adminPort', '0'] as const
 
 export async function startServerProcess({ args, ...rest }: Launch): Promise<ServerProcess> {
@@ -121,7 +124,7 @@ export async function startServerProcess({ args, ...rest }: Launch): Promise<Ser
   const [, blobUrl = ''] = await running.printed(
     /Blob service (?:is successfully listening at|successfully listens on) (http[^\s"]+)/,
   )
-  const [, adminUrl = ''] = /Admin +(\S+)\/health/.exec(running.stdout()) ?? []
+  const [, adminUrl = ''] = await running.printed(READY)
   return { ...running, blobUrl, blobPort: Number(new URL(blobUrl).port), adminUrl }
 }
 

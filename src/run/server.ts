@@ -119,6 +119,8 @@ export type RunningServer = {
   readonly handlers: Readonly<Record<HttpService, RequestHandler>>
   /** Runs work while no sweep runs. */
   betweenSweeps: Sweeping['between']
+  /** Goes on in a new --journalFile, after a program that rotates logs has renamed it. */
+  reopenFiles(): void
   /** Writes the analytics log lines collected so far. */
   flushLogs(): Promise<void>
   close(): Promise<void>
@@ -349,6 +351,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     return {
       endpoints, webPort, store, files, metrics, held, control, clock, snapshots, ...states, tls,
       parts, handlers, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
+      reopenFiles: () => journalFile?.reopen(),
     } // prettier-ignore
   } catch (error) {
     await closeAll()

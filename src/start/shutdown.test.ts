@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { onShutdown, type Shutdown } from './shutdown.ts'
 
 /** A server that closes when the test says so; `happened` records the events in order. */
-function running(graceMs?: number) {
+function running({ graceMs, hasTerminal = false }: Partial<Shutdown> = {}) {
   const process = new EventEmitter()
   const happened: string[] = []
   const exits = new EventEmitter()
@@ -20,6 +20,8 @@ function running(graceMs?: number) {
       happened.push(`exit ${code}`)
       exits.emit('exit')
     },
+    hasTerminal,
+    reopenFiles: () => happened.push('reopen'),
     report: (message) => happened.push(message),
     ...(graceMs === undefined ? {} : { graceMs }),
   }
@@ -37,6 +39,18 @@ for (const [event, argument] of [['SIGINT'], ['SIGTERM'], ['message', 'shutdown'
     assert.deepEqual(happened, ['close', 'exit 0'])
   })
 }
+
+test('SIGHUP: reopens files, but closes if it comes from a terminal', async () => {
+  const service = running()
+  service.process.emit('SIGHUP')
+  service.process.emit('SIGHUP')
+  assert.deepEqual(service.happened, ['reopen', 'reopen'])
+  const inTerminal = running({ hasTerminal: true })
+  inTerminal.process.emit('SIGHUP')
+  inTerminal.closing.emit('closed')
+  await once(inTerminal.exits, 'exit')
+  assert.deepEqual(inTerminal.happened, ['close', 'exit 0'])
+})
 
 test('other messages are ignored', () => {
   const { process, happened } = running()
@@ -62,7 +76,7 @@ test('a close that fails is reported', async () => {
 })
 
 test('a close that hangs ends after the grace period', async () => {
-  const { process, happened, exits, closing } = running(1)
+  const { process, happened, exits, closing } = running({ graceMs: 1 })
   process.emit('SIGTERM')
   await once(exits, 'exit')
   assert.match(happened[1] ?? '', /still in flight after 0\.001 s/)

@@ -1,5 +1,6 @@
 // Stops a running server on SIGINT, SIGTERM or, as in Azurite, the message 'shutdown' from the parent process. The
-// first signal lets the server finish its requests; a second one ends it at once.
+// first signal lets the server finish its requests; a second one ends it at once. SIGHUP does the same when it says that the
+// terminal was closed. A server without a terminal reopens its files then, for programs that rotate logs.
 
 export const SHUTDOWN_GRACE_MS = 30_000
 
@@ -14,6 +15,8 @@ export type Shutdown = {
   /** Finishes requests in flight, then closes everything. Called once. */
   readonly close: () => Promise<void>
   readonly exit: (code: number) => void
+  readonly hasTerminal: boolean
+  readonly reopenFiles: () => void
   /** Called if the shutdown fails. */
   readonly report: (message: string) => void
   /** A client that never finishes must not block the shutdown. */
@@ -21,7 +24,7 @@ export type Shutdown = {
 }
 
 // By convention of shells: 128 plus the signal's number.
-const EXIT_CODES: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 }
+const EXIT_CODES: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 
 /** Returns a function that removes the listeners, for a server that is closed in another way. */
 export function onShutdown(shutdown: Shutdown): () => void {
@@ -36,12 +39,14 @@ export function onShutdown(shutdown: Shutdown): () => void {
   }
   const onInterrupt = (): void => stop('SIGINT')
   const onTerminate = (): void => stop('SIGTERM')
+  const onHangUp = (): void => (shutdown.hasTerminal ? stop('SIGHUP') : shutdown.reopenFiles())
   const onMessage = (message: unknown): void => {
     if (message === 'shutdown') stop('message')
   }
   const listeners = [
     ['SIGINT', onInterrupt],
     ['SIGTERM', onTerminate],
+    ['SIGHUP', onHangUp],
     ['message', onMessage],
   ] as const
   for (const [event, listener] of listeners) shutdown.process.on(event, listener)

@@ -10,7 +10,7 @@ import { openMembership, type JoinedCluster } from '../../src/run/cluster/open-m
 import { fixedAccounts } from '../../src/start/account/accounts.ts'
 import { openLog } from '../../src/start/log/log.ts'
 import { defaultOptions, type Options } from '../../src/start/options/options.ts'
-import { launch, type Running } from '../server-process.ts'
+import { launch, READY, type Running } from '../server-process.ts'
 import { startBalancer } from './balancer.ts'
 
 export const SERVICES = ['blob', 'queue', 'table', 'file', 'dfs', 'smb'] as const
@@ -161,13 +161,12 @@ export function launchNode(settings: NodeProcessSettings): Running {
 
 export async function startNodeProcess(settings: NodeProcessSettings): Promise<NodeProcess> {
   const running = launchNode(settings)
-  await running.printed(/SMB service is successfully listening at \S+:\d+\n/)
+  const [, adminUrl = ''] = await running.printed(READY)
   const text = running.stdout()
   const port = (service: string): number | undefined => {
     const found = new RegExp(`${service} service is \\D*127\\.0\\.0\\.1:(\\d+)`, 'i').exec(text)
     return found === null ? undefined : Number(found[1])
   }
-  const [, adminUrl = ''] = /Admin +(\S+)\/health/.exec(text) ?? []
   return { ...running, ports: portsOf(port), adminUrl }
 }
 

@@ -72,8 +72,6 @@ export type Banner = {
   readonly version: string
   readonly endpoints: readonly Endpoint[]
   readonly adminUrl: string
-  /** The token that was made for this run: nobody else knows it. */
-  readonly controlToken?: string | undefined
   /** Where static websites (the container $web of an account) are served; undefined if they are not. */
   readonly websiteUrl: string | undefined
   /** The ports that are not the usual ones: what, and why. */
@@ -86,12 +84,11 @@ export type Banner = {
   /** The CA of `--https auto`; without a path if it is only in memory. */
   readonly ca: { readonly path: string | undefined } | undefined
   readonly platform: string
-  readonly warnings: readonly string[]
 }
 
-/** For people: the endpoints, a connection string to copy, the data folder, and warnings. */
+/** For people: the endpoints, a connection string to copy, and the data folder. */
 export function bannerLines(banner: Banner): readonly string[] {
-  const { version, endpoints, adminUrl, websiteUrl, location, accounts, warnings } = banner
+  const { version, endpoints, adminUrl, websiteUrl, location, accounts } = banner
   const [account] = accounts
   const row = (title: string, text: string): string => `  ${title.padEnd(9)}  ${text}`
   return [
@@ -102,18 +99,39 @@ export function bannerLines(banner: Banner): readonly string[] {
     ...(websiteUrl === undefined ? [] : [row('Website', websiteUrl)]),
     row('Console', `${adminUrl}/`),
     row('Admin', `${adminUrl}/health/ready and ${adminUrl}/metrics`),
-    ...(banner.controlToken === undefined
-      ? []
-      : [row('Token', `${banner.controlToken} for the journal and control`)]),
     ...banner.moved.map((text) => row('Moved', text)),
     row('Location', location ?? 'in memory, lost when the server stops'),
     row('Accounts', accounts.map(({ name }) => name).join(', ')),
     ...userTexts(banner.smbUsers ?? []).map((text) => row('SMB user', text)),
     ...shownAccounts(accounts).flatMap((each) => ['', connectionString(endpoints, each)]),
     ...caLines(banner),
-    ...warnings.flatMap((warning) => ['', `WARNING: ${warning}`]),
     '',
   ]
+}
+
+/** The same for the log as JSON. */
+export function bannerFields(banner: Banner): Readonly<Record<string, unknown>> {
+  const { version, endpoints, adminUrl, websiteUrl, moved, location, accounts } = banner
+  return {
+    version,
+    endpoints: Object.fromEntries(endpoints.map((each) => [each.service, reachableUrl(each)])),
+    websiteUrl,
+    adminUrl,
+    location: location ?? 'memory',
+    accounts: accounts.map(({ name }) => name),
+    ...(banner.smbUsers && { smbUsers: banner.smbUsers.map(({ name, sid }) => ({ name, sid })) }),
+    ...(moved.length > 0 && { moved }),
+    ...(banner.ca !== undefined && { ca: banner.ca.path ?? `${adminUrl}/ca.pem` }),
+  }
+}
+
+/** The last line of a start. */
+export function readyLine(adminUrl: string): string {
+  return `Lazuli is ready; its console is at ${adminUrl}/`
+}
+
+export function controlTokenLine(token: string): string {
+  return `Lazuli made a token for the journal and control: ${token}`
 }
 
 /** The first account, and the first one with a hierarchical namespace. */

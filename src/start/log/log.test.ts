@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -179,12 +179,76 @@ for (const log of ['text', 'json'] as const) {
   }
 }
 
-test('--silent: there is no access log, and no entries are created', async () => {
-  const lines = await logged({ silent: true }, (log) => {
-    assert.equal(log.access, undefined)
-    log.say('still said')
+/** One of everything that a log prints. */
+const KINDS = ['an error', 'a warning', 'a banner', 'a ready line', 'Put Blob']
+
+async function printedBy(options: Partial<Options>): Promise<string[]> {
+  const lines = await logged(options, (log) => {
+    log.error('an error')
+    log.warn('a warning')
+    log.say('a banner')
+    log.announce('a ready line')
+    log.access?.(ENTRY)
   })
-  assert.deepEqual(lines, ['still said'])
+  if (options.log === 'json') for (const line of lines) JSON.parse(line)
+  return lines.map((line) => KINDS.find((kind) => line.includes(kind)) ?? line)
+}
+
+// prettier-ignore
+const PRINTED: readonly [Partial<Options>, string[]][] = [
+  [{}, KINDS],
+  [{ logLevel: 'warn' }, ['an error', 'a warning']],
+  [{ logLevel: 'error' }, ['an error']],
+  [{ silent: true }, ['an error', 'a ready line']],
+  [{ silent: true, logLevel: 'debug' }, ['an error', 'a ready line']],
+  [{ silent: true, logLevel: 'warn' }, ['an error']],
+]
+
+for (const log of ['text', 'json'] as const) {
+  for (const [options, expected] of PRINTED) {
+    test(`${log}: ${JSON.stringify(options)} prints ${expected.join(', ')}`, async () => {
+      assert.deepEqual(await printedBy({ ...options, log }), expected)
+    })
+  }
+}
+
+test('--silent: no entries are created for an access log', async () => {
+  await logged({ silent: true }, (log) => assert.equal(log.access, undefined))
+})
+
+test('--debug: a file that was renamed is written anew after a reopen, and no line is lost', async () => {
+  const debug = join(folder, 'rotated.log')
+  const rotated = `${debug}.1`
+  await logged({ debug, silent: true }, (log) => {
+    log.say('before')
+    renameSync(debug, rotated)
+    log.reopen()
+    log.say('after')
+  })
+  const [old, current] = [rotated, debug].map((path) => readFileSync(path, 'utf8'))
+  assert.equal(`${old}${current}`, 'before\nafter\n')
+  assert.match(String(current), /after\n$/)
+  assert.equal(statSync(debug).mode & 0o777, 0o600)
+})
+
+test('--debug: if there can be no new file, the old one is used on', async () => {
+  const debug = join(folder, 'gone', 'debug.log')
+  await logged({ debug, silent: true }, (log) => {
+    renameSync(join(folder, 'gone'), join(folder, 'moved'))
+    assert.throws(() => log.reopen())
+    log.say('still')
+  })
+  assert.equal(readFileSync(join(folder, 'moved', 'debug.log'), 'utf8'), 'still\n')
+})
+
+test('--debug: a file that was truncated goes on at its beginning', async () => {
+  const debug = join(folder, 'truncated.log')
+  await logged({ debug, silent: true }, (log) => log.say('before'))
+  await logged({ debug, silent: true }, (log) => {
+    truncateSync(debug)
+    log.say('after')
+  })
+  assert.equal(readFileSync(debug, 'utf8'), 'after\n')
 })
 
 test('--debug: everything is also appended to the file', async () => {

@@ -2,7 +2,7 @@
 // only for it (about 16 ms and 2 MiB).
 import { accessFields, accessLine, type AccessEntry } from './access-log.ts'
 import { LineBuffer, type LineStream } from './line-buffer.ts'
-import { endFile, openPrivateFile } from './private-file.ts'
+import { openPrivateFile } from './private-file.ts'
 import type { Options } from '../options/options.ts'
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug'
@@ -14,10 +14,14 @@ export type Log = {
   warn(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
   debug(message: string, fields?: LogFields): void
-  /** Lines for people, such as the banner: without time and level, printed at any level. */
+  /** A line for people, such as one of the banner: as severe as info, but without time and level. */
   say(line: string): void
+  /** A line that tools wait for: the same, but --silent prints it, too. */
+  announce(line: string): void
   /** undefined if the access log is off, so that callers need not create entries. */
   readonly access: ((entry: AccessEntry) => void) | undefined
+  /** Goes on in a new --debug file, after a program that rotates logs has renamed it. */
+  reopen(): void
   /** Flushes everything and ends the debug file. */
   close(): Promise<void>
 }
@@ -40,8 +44,6 @@ const DEBUG_LOG = { what: 'the debug log', flag: '--debug' }
 const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 }
 
 export async function openLog({ options, stdout, clock }: LogSettings): Promise<Log> {
-  const debugFile =
-    options.debug === undefined ? undefined : await openPrivateFile(options.debug, DEBUG_LOG)
   const makeWriter = options.log === 'json' ? await jsonWriters(clock) : textWriters(clock)
   const droppedLine = (count: number): string => {
     const msg = `${count} log lines were dropped`
@@ -50,9 +52,13 @@ export async function openLog({ options, stdout, clock }: LogSettings): Promise<
   const out = new LineBuffer(stdout, droppedLine)
   const screen = makeWriter(out)
   // A full disk ends the file, not the server.
-  debugFile?.on('error', (error) => screen.log('error', 'the debug log has ended', { error }))
-  const outMin = SEVERITY[options.logLevel]
-  const file = debugFile === undefined ? undefined : new LineBuffer(debugFile, droppedLine)
+  const failed = (error: unknown): void => screen.log('error', 'the debug log has ended', { error })
+  const debugFile =
+    options.debug === undefined
+      ? undefined
+      : await openPrivateFile(options.debug, DEBUG_LOG, failed)
+  const outMin = SEVERITY[options.silent ? 'error' : options.logLevel]
+  const file = debugFile && new LineBuffer(debugFile, droppedLine)
   const debug = file === undefined ? undefined : makeWriter(file)
 
   const at =
@@ -67,14 +73,19 @@ export async function openLog({ options, stdout, clock }: LogSettings): Promise<
     info: at('info'),
     debug: at('debug'),
     say: (line) => {
-      screen.say(line)
+      if (SEVERITY.info >= outMin) screen.say(line)
       debug?.say(line)
     },
-    access: accessWriter(options.silent ? undefined : screen, debug),
+    announce: (line) => {
+      if (SEVERITY.info >= SEVERITY[options.logLevel]) screen.say(line)
+      debug?.say(line)
+    },
+    access: accessWriter(SEVERITY.info >= outMin ? screen : undefined, debug),
+    reopen: () => debugFile?.reopen(),
     close: async () => {
       out.flush()
       file?.flush()
-      await endFile(debugFile)
+      await debugFile?.end()
     },
   }
 }

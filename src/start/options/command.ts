@@ -5,7 +5,7 @@ import { readConfigFile, type ConfigFile } from './config-file.ts'
 import { decodeOptions, type DecodedOptions, type Env } from './decode-options.ts'
 import { COMMAND_FLAGS, decodeFlags, type CommandFlag, type Flags } from './flags.ts'
 import { helpText } from './help.ts'
-import { bytesFolder, isPostgresUrl, type Options } from './options.ts'
+import { bytesFolder, isPostgresUrl, isSettingName, type Options } from './options.ts'
 import { findAdmin } from '../admin/find-admin.ts'
 import { isProgram, servicesOf, type Program, type ServiceName } from './services.ts'
 import { usageError } from '../start-error.ts'
@@ -247,7 +247,8 @@ function decodeStore({ command }: Flags, flag: 'from' | 'to', cwd: string): Stor
 function checkFlags(kind: CommandKind, flags: Flags): void {
   for (const name of flags.command.keys()) {
     const row = COMMAND_FLAGS[name]
-    if ('of' in row && !row.of.some((each) => each === kind))
+    // --seed is also a setting.
+    if ('of' in row && !row.of.some((each) => each === kind) && !isSettingName(name))
       throw usageError(`--${name} can only be used with lazuli ${row.of.join(', ')}`)
   }
 }

@@ -112,7 +112,7 @@ export const SETTINGS = {
   disableProductStyleUrl: switchSetting({ group: ACCESS, help: 'always take the account from the path, never from the host name' }),
   disableTelemetry: switchSetting({ group: ACCESS, help: 'no effect: there is no telemetry (for Azurite)' }),
 
-  silent: switchSetting({ group: LOGS, short: 's', help: 'disable the access log' }),
+  silent: switchSetting({ group: LOGS, short: 's', help: 'print only errors and the lines that tools wait for' }),
   log: choiceSetting(['text', 'json'], 'text', { group: LOGS, help: 'log format' }),
   logLevel: choiceSetting(['error', 'warn', 'info', 'debug'], 'info', { group: LOGS, help: 'lowest severity to log' }),
   journal: choiceSetting(['on', 'off'], 'on', { group: LOGS, help: 'keep the last requests in memory, with what they collided with' }),

@@ -32,6 +32,7 @@ import {
   type RestoreCommand,
   type StartCommand,
 } from './start/options/command.ts'
+import { unknownVariables } from './start/options/decode-options.ts'
 import { findAdmin } from './start/admin/find-admin.ts'
 import { checkHealth } from './start/admin/health.ts'
 import { movedPorts } from './start/log/moved-ports.ts'
@@ -90,10 +91,17 @@ function printError(error: unknown): void {
 async function main(): Promise<number> {
   const { argv, env } = process
   const command = decodeCommand({ argv, env, cwd: process.cwd(), version: VERSION })
+  if (command.kind !== 'start')
+    for (const warning of unknownVariables(env)) process.stderr.write(`lazuli: ${warning}\n`)
   switch (command.kind) {
     case 'print':
       process.stdout.write(`${command.text}\n`)
       return 0
+    case 'help': {
+      const { helpText } = await import('./start/options/help.ts')
+      process.stdout.write(`${helpText(command.program, command.command)}\n`)
+      return 0
+    }
     case 'health': {
       const { exitCode, line } = await checkHealth(findAdmin(command, process.cwd()))
       process.stdout.write(`${line}\n`)
@@ -231,6 +239,7 @@ function printLines(lines: readonly string[]): void {
 async function start(command: StartCommand): Promise<void> {
   const { options, program } = command
   const log = await openLog({ options, stdout: process.stdout, clock: Date.now })
+  for (const warning of unknownVariables(process.env)) log.warn(warning)
   const location =
     options.inMemoryPersistence || options.store !== undefined
       ? undefined

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { decodeCommand, programOf, type Command, type StartCommand } from './command.ts'
+import { unknownVariables } from './decode-options.ts'
 import { envName, extentMemoryLimitBytes, SETTING_NAMES, type Options } from './options.ts'
 import { StartError } from '../start-error.ts'
 
@@ -181,7 +182,11 @@ const REFUSED: readonly [Line, RegExp][] = [
     { args: '--blobKeepAliveTimeout forever' },
     /^--blobKeepAliveTimeout must be a number of seconds/,
   ],
-  [{ args: 'serve' }, /^unknown command serve/],
+  [{ args: '--verfy' }, /^unknown flag --verfy; did you mean --verify\?$/],
+  [{ args: '--logLevel wran' }, /^--logLevel must be .*, not wran; did you mean warn\?$/],
+  [{ args: '--services blob,quue' }, /not blob,quue; did you mean queue\?$/],
+  [{ args: 'serve' }, /^unknown command serve; expected start, /],
+  [{ args: 'bakup /x' }, /^unknown command bakup; did you mean backup\?$/],
   [{ args: 'start now' }, /^unexpected argument now/],
   [{ program: 'azurite', args: 'fsck' }, /^unknown command fsck/],
   [{ env: { LAZULI_BLOB_PORT: 'x' } }, /^LAZULI_BLOB_PORT must be a port .*, not x$/],
@@ -189,7 +194,10 @@ const REFUSED: readonly [Line, RegExp][] = [
   [{ env: { AZURITE_DB: 'mysql://x' } }, /^AZURITE_DB is set, but/],
   [{ env: { LAZULI_CONFIG: 'none.json' } }, /none\.json does not exist; check LAZULI_CONFIG$/],
   [{ args: '--config none.json' }, /^the config file .*none\.json does not exist; check --config$/],
-  [{ config: { blobPrt: 1 } }, /lazuli\.json: "blobPrt" is not a setting/],
+  [
+    { config: { blobPrt: 1 } },
+    /lazuli\.json: "blobPrt" is not a setting; did you mean blobPort\?$/,
+  ],
   [{ config: { blobPort: 'x' } }, /lazuli\.json: "blobPort" must be a port .*, not x$/],
   [{ config: { blobPort: true } }, /"blobPort" must be a port .*, not true$/],
   [{ config: { silent: 'yes' } }, /"silent" must be true or false, not "yes"$/],
@@ -301,13 +309,31 @@ test('--version prints only the version', () => {
   assert.deepEqual(decode({ args: '-v' }), { kind: 'print', text: '1.2.3' })
 })
 
-test('--help lists every flag within 120 columns', () => {
-  const command = decode({ args: 'health -h' })
-  assert(command.kind === 'print')
-  for (const name of [...SETTING_NAMES, 'config', 'help', 'version']) {
-    assert.match(command.text, new RegExp(`--${name}\\b`))
+test('--help, help and both with a command', () => {
+  const about = (args: string) => {
+    const command = decode({ args })
+    assert(command.kind === 'help')
+    return command.command
   }
-  for (const line of command.text.split('\n')) assert(line.length <= 120, line)
+  assert.deepEqual(['--help', 'help', '-h'].map(about), [undefined, undefined, undefined])
+  assert.deepEqual(['backup --help', 'help backup'].map(about), ['backup', 'backup'])
+  assert.throws(() => decode({ args: 'help bakup' }), /^StartError: unknown command bakup; did you/)
+})
+
+test('unknown variables are reported, and those of Kubernetes are not', () => {
+  const known = { LAZULI_ACCOUNTS: 'a', LAZULI_BLOB_PORT: '1', LAZULI_CONFIG: 'x', OTHER: 'y' }
+  assert.deepEqual(unknownVariables(known), [])
+  assert.deepEqual(unknownVariables({ LAZULI_LOCATON: 'x', LAZULI_TZ: 'y' }), [
+    'the environment variable LAZULI_LOCATON is not a setting; did you mean LAZULI_LOCATION?',
+    'the environment variable LAZULI_TZ is not a setting; see --help for all settings',
+  ])
+  const links = {
+    LAZULI_PORT: 'tcp://10.0.0.11:10000',
+    LAZULI_SERVICE_HOST: '10.0.0.11',
+    LAZULI_SERVICE_PORT_BLOB: '10000',
+    LAZULI_BLOB_PORT_10000_TCP_ADDR: '10.0.0.11',
+  }
+  assert.deepEqual(unknownVariables(links), [])
 })
 
 test('each setting has an environment variable of its own', () => {

@@ -4,14 +4,15 @@ import { basename, resolve } from 'node:path'
 import { readConfigFile, type ConfigFile } from './config-file.ts'
 import { decodeOptions, type DecodedOptions, type Env } from './decode-options.ts'
 import { COMMAND_FLAGS, decodeFlags, type CommandFlag, type Flags } from './flags.ts'
-import { helpText } from './help.ts'
+import { COMMANDS, isSteerName, type CommandName } from './commands.ts'
 import { bytesFolder, isPostgresUrl, isSettingName, type Options } from './options.ts'
 import { findAdmin } from '../admin/find-admin.ts'
+import { nearestName } from './nearest.ts'
 import { isProgram, servicesOf, type Program, type ServiceName } from './services.ts'
 import { usageError } from '../start-error.ts'
 import { locationPath } from '../store/location.ts'
 import { decodeTorture, type TortureCommand } from './torture-command.ts'
-import { STEER_COMMANDS, type SteerCommand, type SteerName } from '../steer/names.ts'
+import { type SteerCommand, type SteerName } from '../steer/names.ts'
 
 export type StartCommand = DecodedOptions & {
   readonly kind: 'start'
@@ -54,6 +55,13 @@ export type RestoreCommand = {
   readonly to: StoreName
 }
 
+export type HelpCommand = {
+  readonly kind: 'help'
+  readonly program: Program
+  /** undefined: about all of them. */
+  readonly command: CommandName | undefined
+}
+
 /** A store on the command line: a folder, or a database and maybe the folder with its content. */
 export type StoreName =
   { readonly folder: string } | { readonly url: string; readonly bytesFolder: string | undefined }
@@ -76,6 +84,7 @@ export type Command =
   | (SteerCommand & { readonly kind: 'steer' })
   | (TortureCommand & { readonly kind: 'torture' })
   | { readonly kind: 'print'; readonly text: string }
+  | HelpCommand
 
 export type CommandLine = {
   /** process.argv */
@@ -88,7 +97,8 @@ export type CommandLine = {
 export function decodeCommand({ argv, env, cwd, version }: CommandLine): Command {
   const program = programOf(argv[1] ?? '')
   const flags = decodeFlags(argv.slice(2))
-  if (flags.command.has('help')) return { kind: 'print', text: helpText(program) }
+  const help = decodeHelp(program, flags)
+  if (help !== undefined) return help
   if (flags.command.has('version')) return { kind: 'print', text: version }
   const kind = decodeKind(program, flags.words)
   checkFlags(kind, flags)
@@ -244,7 +254,7 @@ function decodeStore({ command }: Flags, flag: 'from' | 'to', cwd: string): Stor
   return { url: text, bytesFolder: folder && resolve(cwd, folder) }
 }
 
-function checkFlags(kind: CommandKind, flags: Flags): void {
+function checkFlags(kind: CommandName, flags: Flags): void {
   for (const name of flags.command.keys()) {
     const row = COMMAND_FLAGS[name]
     // --seed is also a setting.
@@ -259,36 +269,36 @@ export function programOf(path: string): Program {
   return isProgram(name) ? name : 'lazuli'
 }
 
-const KINDS = [
-  'start',
-  'health',
-  'nodes',
-  'fsck',
-  'copy',
-  'backup',
-  'restore',
-  'import',
-  'torture',
-  ...STEER_COMMANDS,
-] as const
-
-type CommandKind = (typeof KINDS)[number]
-
 /** How many words follow the command; those of a running server decode their own. */
-const WORDS_MAX: Partial<Record<CommandKind, number>> = { backup: 1, restore: 1, import: 2 }
+const WORDS_MAX: Partial<Record<CommandName, number>> = { backup: 1, restore: 1, import: 2 }
 
-function decodeKind(program: Program, words: readonly string[]): CommandKind {
+/** `lazuli --help`, `lazuli help`, `lazuli backup --help`, `lazuli help backup`. */
+function decodeHelp(program: Program, { words, command }: Flags): HelpCommand | undefined {
+  const isWord = program === 'lazuli' && words[0] === 'help'
+  if (!isWord && !command.has('help')) return undefined
+  const [word] = isWord ? words.slice(1) : words
+  return {
+    kind: 'help',
+    program,
+    command: word === undefined ? undefined : commandOf(program, word),
+  }
+}
+
+function decodeKind(program: Program, words: readonly string[]): CommandName {
   const [word = 'start', ...rest] = words
-  const known = program === 'lazuli' ? KINDS : (['start'] as const)
-  const kind = known.find((each) => each === word)
-  if (kind === undefined) throw usageError(`unknown command ${word}; expected ${known.join(', ')}`)
+  const kind = commandOf(program, word)
   const more = isSteerName(kind) ? undefined : rest[WORDS_MAX[kind] ?? 0]
-  if (more !== undefined) throw usageError(`unexpected argument ${more}; see --help`)
+  if (more !== undefined) throw usageError(`unexpected argument ${more}; see lazuli ${kind} --help`)
   return kind
 }
 
-function isSteerName(kind: CommandKind): kind is SteerName {
-  return STEER_COMMANDS.some((each) => each === kind)
+function commandOf(program: Program, word: string): CommandName {
+  const known = program === 'lazuli' ? COMMANDS : (['start'] as const)
+  const kind = known.find((each) => each === word)
+  if (kind !== undefined) return kind
+  const near = nearestName(word, known)
+  const hint = near === undefined ? `expected ${known.join(', ')}` : `did you mean ${near}?`
+  throw usageError(`unknown command ${word}; ${hint}`)
 }
 
 function readConfig(path: string, flags: Flags, env: Env): ConfigFile | undefined {

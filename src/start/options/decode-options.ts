@@ -14,6 +14,7 @@ import {
   type SettingName,
   type SettingSource,
 } from './options.ts'
+import { nearestName } from './nearest.ts'
 import { withPlaces } from './places.ts'
 import { usageError } from '../start-error.ts'
 
@@ -38,7 +39,7 @@ export function decodeOptions({ flags, env, file }: OptionSources): DecodedOptio
   for (const [key, value] of file?.settings ?? []) {
     const place = `${file?.path ?? ''}: "${key}"`
     if (!isSettingName(key))
-      throw usageError(`${place} is not a setting; see --help for all settings`)
+      throw usageError(`${place} is not a setting; ${hint(key, SETTING_NAMES)}`)
     take(key, 'file', decodeJson(SETTINGS[key], value, place))
   }
   for (const name of SETTING_NAMES) {
@@ -71,7 +72,38 @@ function decodeJson(setting: Setting<unknown>, value: unknown, place: string): u
 }
 
 function notA(setting: Setting<unknown>, text: string, place: string): Error {
-  return usageError(`${place} must be ${setting.expected}, not ${text === '' ? 'empty' : text}`)
+  const given = text === '' ? 'empty' : text
+  return usageError(`${place} must be ${setting.expected}, not ${given}${meant(setting, text)}`)
+}
+
+function meant({ choices }: Setting<unknown>, text: string): string {
+  const other = text
+    .split(',')
+    .find((part) => choices?.includes(part.trim().toLowerCase()) === false)
+  const near = other === undefined ? undefined : nearestName(other.trim(), choices ?? [])
+  return near === undefined ? '' : `; did you mean ${near}?`
+}
+
+function hint(name: string, names: readonly string[]): string {
+  const near = nearestName(name, names)
+  return near === undefined ? 'see --help for all settings' : `did you mean ${near}?`
+}
+
+/** A warning for each variable that looks like a setting and is none. */
+export function unknownVariables(env: Env): readonly string[] {
+  const names = [...SETTING_NAMES.map(envName), ...OTHER_VARIABLES]
+  return Object.entries(env)
+    .filter(
+      ([name, text]) => /^LAZULI_/i.test(name) && !names.includes(name) && !isLink(name, text),
+    )
+    .map(([name]) => `the environment variable ${name} is not a setting; ${hint(name, names)}`)
+}
+
+const OTHER_VARIABLES = ['LAZULI_ACCOUNTS', 'LAZULI_CONFIG']
+
+/** Whatever Kubernetes sets for a Service whose name begins with lazuli. */
+function isLink(name: string, text = ''): boolean {
+  return /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)/.test(name) || SERVICE_LINK.test(text)
 }
 
 function findEnv(env: Env, name: SettingName): { text: string; place: string } | undefined {
@@ -90,8 +122,10 @@ function findEnv(env: Env, name: SettingName): { text: string; place: string } |
  * of the namespace (kubernetes.io/docs/concepts/services-networking/service, environment variables).
  */
 function isServiceLink(name: SettingName, text: string): boolean {
-  return name.endsWith('Port') && /^(tcp|udp|sctp):\/\//.test(text)
+  return name.endsWith('Port') && SERVICE_LINK.test(text)
 }
+
+const SERVICE_LINK = /^(tcp|udp|sctp):\/\//
 
 /** Azurite would keep blob records in that database; starting without it would hide them. */
 function checkNoDatabase(env: Env): void {

@@ -18,113 +18,113 @@ export const COMMAND_FLAGS = {
   json: {
     placeholder: undefined,
     of: ['nodes', 'fsck', ...STEER_COMMANDS],
-    help: 'nodes, fsck, journal, leases …: print JSON',
+    help: 'print JSON',
   },
   adminUrl: {
     placeholder: 'URL',
     of: ['backup', 'torture', ...STEER_COMMANDS],
-    help: 'journal, leases …: the admin port of the server (default that of the settings)',
+    help: 'the admin port of the server (default that of the settings)',
   },
   repair: {
     placeholder: undefined,
     of: ['fsck'],
-    help: 'fsck: correct indexes, totals and references; what is lost is only reported',
+    help: 'correct indexes, totals and references; what is lost is only reported',
   },
   verify: {
     placeholder: undefined,
     of: ['backup'],
-    help: 'backup: check the backup that is there, and write nothing',
+    help: 'check the backup that is there, and write nothing',
   },
-  follow: { placeholder: undefined, of: ['journal'], help: 'journal: go on with new entries' },
+  follow: { placeholder: undefined, of: ['journal'], help: 'go on with new entries' },
   conflicts: {
     placeholder: undefined,
     of: ['journal'],
-    help: 'journal: only requests that lost to another',
+    help: 'only requests that lost to another',
   },
   resource: {
     placeholder: '/ACCOUNT/…',
     of: ['journal'],
-    help: 'journal: only this resource and what is below it',
+    help: 'only this resource and what is below it',
   },
-  operation: { placeholder: 'NAME', of: ['journal'], help: 'journal: only this operation' },
-  client: { placeholder: 'NAME', of: ['journal'], help: 'journal: only this client' },
-  status: { placeholder: 'STATUS', of: ['journal'], help: 'journal: only this status' },
-  account: { placeholder: 'NAME', of: ['reset'], help: 'reset: only this account' },
+  operation: { placeholder: 'NAME', of: ['journal'], help: 'only this operation' },
+  client: { placeholder: 'NAME', of: ['journal'], help: 'only this client' },
+  status: { placeholder: 'STATUS', of: ['journal'], help: 'only this status' },
+  account: { placeholder: 'NAME', of: ['reset'], help: 'only this account' },
   service: {
     placeholder: 'blob|queue|table|file',
     of: ['reset'],
-    help: 'reset: only this service',
+    help: 'only this service',
   },
   container: {
     placeholder: 'NAME',
     of: ['reset'],
-    help: 'reset: only this container, queue, table or share',
+    help: 'only this container, queue, table or share',
   },
   from: {
     placeholder: 'FOLDER|postgres://…',
     of: ['copy'],
-    help: 'copy: the store to copy; nobody may use it meanwhile',
+    help: 'the store to copy; nobody may use it meanwhile',
   },
   to: {
     placeholder: 'FOLDER|postgres://…',
     of: ['copy'],
-    help: 'copy: the new store: an empty folder or database',
+    help: 'the new store: an empty folder or database',
   },
   fromBytes: {
     placeholder: 'folder:PATH',
     of: ['copy'],
-    help: 'copy: the --bytes of the nodes that used --from',
+    help: 'the --bytes of the nodes that used --from',
   },
   toBytes: {
     placeholder: 'postgres|folder:PATH',
     of: ['copy'],
-    help: 'copy: the --bytes of the nodes that will use --to (default postgres)',
+    help: 'the --bytes of the nodes that will use --to (default postgres)',
   },
   url: {
     placeholder: 'URL',
     of: ['torture'],
-    help: 'torture: the Blob service of a server or, repeated, of its nodes (default account)',
+    help: 'the Blob service of a server or, repeated, of its nodes (default account)',
   },
   connectionString: {
     placeholder: 'TEXT',
     of: ['torture'],
-    help: 'torture: a server of any kind; several flags are several nodes',
+    help: 'a server of any kind; several flags are several nodes',
   },
   randomSeed: {
     placeholder: 'NUMBER',
     of: ['torture'],
-    help: 'torture: chooses what clients do (default a new one)',
+    help: 'chooses what clients do (default a new one)',
   },
   clients: {
     placeholder: 'COUNT',
     of: ['torture'],
-    help: 'torture: at the same time (default 16)',
+    help: 'at the same time (default 16)',
   },
   seconds: {
     placeholder: 'COUNT',
     of: ['torture'],
-    help: 'torture: how long clients work (default 10)',
+    help: 'how long clients work (default 10)',
   },
   operations: {
     placeholder: 'COUNT',
     of: ['torture'],
-    help: 'torture: how many operations they do, instead of or besides --seconds',
+    help: 'how many operations they do, instead of or besides --seconds',
   },
   slackMs: {
     placeholder: 'MS',
     of: ['torture'],
-    help: 'torture: how far the clocks of servers may be apart from this one (default 250)',
+    help: 'how far the clocks of servers may be apart from this one (default 250)',
   },
   faults: {
     placeholder: undefined,
     of: ['torture'],
-    help: 'torture: requests fail, by the admin port; --adminUrl may be given for each node',
+    help: 'requests fail, by the admin port; --adminUrl may be given for each node',
   },
-  history: { placeholder: 'FILE', of: ['torture'], help: 'torture: write all calls to this file' },
+  history: { placeholder: 'FILE', of: ['torture'], help: 'write all calls to this file' },
   check: {
     placeholder: 'FILE',
     of: ['torture'],
-    help: 'torture: decide about such a file, without a server',
+    help: 'decide about such a file, without a server',
   },
 } as const
 
@@ -211,6 +211,6 @@ function isCommandFlag(name: string): name is CommandFlag {
 }
 
 function suggestion(name: string): string {
-  const near = nearestName(name, SETTING_NAMES)
+  const near = nearestName(name, [...SETTING_NAMES, ...Object.keys(COMMAND_FLAGS)])
   return near === undefined ? '; see --help for all flags' : `; did you mean --${near}?`
 }

@@ -1,61 +1,134 @@
-// The text of --help, generated from the table of settings.
+// The text of --help, generated from the tables of settings, flags and commands. No line is longer than 80 characters.
+import { wrapText } from '../text-table.ts'
+import { COMMAND_HELP, type Example } from './command-help.ts'
+import { COMMANDS, type CommandName } from './commands.ts'
 import { COMMAND_FLAGS } from './flags.ts'
-import { envName, SETTING_NAMES, SETTINGS } from './options.ts'
+import { envName, SETTING_NAMES, SETTINGS, type SettingName } from './options.ts'
+import type { Program } from './services.ts'
 import type { Setting } from './setting.ts'
 
-const FLAG_COLUMNS = 36
-const INDENT = ' '.repeat(FLAG_COLUMNS)
+const WIDTH = 80
+const LEFT_WIDTH = 32
 
-export function helpText(program: string): string {
-  const groups = new Map<string, string[]>()
-  for (const name of SETTING_NAMES) {
-    const setting: Setting<unknown> = SETTINGS[name]
-    const lines = groups.get(setting.group) ?? []
-    groups.set(setting.group, [...lines, flagLine(name, setting, defaultText(setting.default))])
-  }
-  const commandLines = Object.entries(COMMAND_FLAGS).map(([name, row]) => flagLine(name, row, ''))
-  return [
-    ...usageLines(program),
-    '',
-    ...[...groups].flatMap(([group, lines]) => [`${group}:`, ...lines, '']),
-    'General:',
-    ...commandLines,
-    '',
-    `Every setting is also an environment variable (--blobHost: ${envName('blobHost')}) and a key in`,
-    'lazuli.json ("blobHost"). Flags override environment variables, which override the file.',
-    '',
-    'Accounts come from LAZULI_ACCOUNTS or AZURITE_ACCOUNTS ("name:key1[:key2][:hns=true];…"), --accountsFile or',
-    '"accounts" in lazuli.json. "hns=true" gives an account a hierarchical namespace. The default is devstoreaccount1',
-    'with its well-known key, and devlake1 with the same key and a hierarchical namespace.',
-  ].join('\n')
+/** `command`: undefined for all of them. */
+export function helpText(program: Program, command: CommandName | undefined): string {
+  if (program !== 'lazuli') return startHelp(program).join('\n')
+  return (command === undefined ? overview() : commandHelp(command)).join('\n')
 }
 
-function usageLines(program: string): readonly string[] {
-  if (program !== 'lazuli') return [`Usage: ${program} [flags]`]
+function overview(): readonly string[] {
   return [
-    'Azure Storage that runs anywhere: Blob, Queue, Table and Files over REST and SMB.',
+    'Azure Storage that runs anywhere: Blob, Queue, Table and Files.',
+    '',
+    'Examples:',
+    ...exampleLines([...COMMAND_HELP.start.examples, ...FURTHER_EXAMPLES]),
+    ...grouped(
+      COMMANDS,
+      (name) => COMMAND_HELP[name].group,
+      (name) => [
+        row(
+          `  ${name === 'start' ? 'lazuli [start]' : `lazuli ${name}`}`,
+          COMMAND_HELP[name].summary,
+        ),
+      ],
+    ),
+    '',
+    '"lazuli COMMAND --help" shows the flags of a command. Those of "lazuli start",',
+    'which are the settings of a server:',
+    ...settingLines(SETTING_NAMES),
+    ...generalLines(),
+    '',
+    ...SOURCES,
+  ]
+}
+
+const FURTHER_EXAMPLES: readonly Example[] = [
+  ['lazuli backup /backup/lazuli', 'back up ./.lazuli'],
+  ['lazuli journal --conflicts', 'what lost, and to whom'],
+]
+
+function startHelp(program: Program): readonly string[] {
+  return [
+    `Usage: ${program} [flags]`,
+    ...settingLines(SETTING_NAMES),
+    ...generalLines(),
+    '',
+    ...SOURCES,
+  ]
+}
+
+function commandHelp(name: CommandName): readonly string[] {
+  const { summary, usage, examples, settings = SETTING_NAMES, exitCodes } = COMMAND_HELP[name]
+  const own = Object.entries(COMMAND_FLAGS).filter(
+    ([, flag]) => 'of' in flag && flag.of.some((each) => each === name),
+  )
+  return [
+    ...wrapText(`lazuli ${name}: ${summary}.`, WIDTH),
     '',
     'Usage:',
-    '  lazuli [start] [flags]              start the server',
-    '  lazuli health [flags]               exit with 0 if the running server is ready, otherwise with 1',
-    '  lazuli nodes --store URL            list the nodes that use a database',
-    '  lazuli fsck --location FOLDER       check the data of a stopped server',
-    '  lazuli fsck --store URL             check the data in a database, also while nodes use it',
-    '  lazuli copy --from A --to B         copy a store: a folder to a database, back, or to another of its kind',
-    '  lazuli backup PLACE                 back up the data folder to a folder or a .tar file, also while its server runs',
-    '  lazuli restore PLACE                restore a backup to --location or --store',
-    '  lazuli torture --url URL            run many clients against a server and check that all answers fit together',
+    ...usage.map((line) => `  lazuli ${line}`),
     '',
-    'Usage with a running server, whose admin port is that of the settings or --adminUrl:',
-    '  lazuli journal                      show what happened to the last requests, and to whom they lost',
-    '  lazuli leases [break RESOURCE]      show the leases, or break one; also messages, opens, locks, copies, uncommitted',
-    '  lazuli races                        show the races that the journal proves',
-    '  lazuli clock [hold|run]             show, hold and run the clock; also: advance PT60S, set TIME',
-    '  lazuli barriers, lazuli faults      show what holds requests and makes them fail; also hold, release, add, remove',
-    '  lazuli snapshots [save NAME]        show and save states of the store; also restore, delete',
-    '  lazuli reset                        empty the store, or a part of it',
-    '  lazuli seed FOLDER                  fill the store from a folder; lazuli export FOLDER writes one',
+    'Examples:',
+    ...exampleLines(examples),
+    ...(own.length === 0 ? [] : ['', 'Flags:', ...own.flatMap(([flag, about]) => flagLines(flag, about, ''))]), // prettier-ignore
+    ...settingLines(settings),
+    ...generalLines(),
+    ...(exitCodes === undefined ? [] : ['', `Exit codes: ${exitCodes}.`]),
+    ...(name === 'start' ? ['', ...SOURCES] : []),
   ]
+}
+
+const EXAMPLE_WIDTH = 52
+
+function exampleLines(examples: readonly Example[]): readonly string[] {
+  return examples.flatMap(([command, what]) => {
+    const left = `  ${command}`.padEnd(EXAMPLE_WIDTH)
+    const isNarrow = left.length === EXAMPLE_WIDTH && left.length + what.length <= WIDTH
+    if (isNarrow || what === '') return [`${left}${what}`.trimEnd()]
+    return [`  ${command}`, `      ${what}`]
+  })
+}
+
+function settingLines(names: readonly SettingName[]): readonly string[] {
+  return grouped(
+    names,
+    (name) => SETTINGS[name].group,
+    (name) => {
+      const setting: Setting<unknown> = SETTINGS[name]
+      return flagLines(name, setting, defaultText(setting.default))
+    },
+  )
+}
+
+function generalLines(): readonly string[] {
+  const rows = Object.entries(COMMAND_FLAGS).filter(([, flag]) => !('of' in flag))
+  return ['', 'General:', ...rows.flatMap(([name, flag]) => flagLines(name, flag, ''))]
+}
+
+const SOURCES: readonly string[] = [
+  ...wrapText(
+    `Every setting is also an environment variable (--blobHost: ${envName('blobHost')}) and a key in lazuli.json ("blobHost"). Flags override environment variables, which override the file.`,
+    WIDTH,
+  ),
+  '',
+  ...wrapText(
+    'Accounts come from LAZULI_ACCOUNTS or AZURITE_ACCOUNTS ("name:key1[:key2][:hns=true];…"), --accountsFile or "accounts" in lazuli.json. "hns=true" gives an account a hierarchical namespace. The default is devstoreaccount1 with its well-known key, and devlake1 with the same key and a hierarchical namespace.',
+    WIDTH,
+  ),
+]
+
+/** A heading for each group, in the order in which they first appear. */
+function grouped<Name>(
+  names: readonly Name[],
+  groupOf: (name: Name) => string,
+  linesOf: (name: Name) => readonly string[],
+): readonly string[] {
+  const groups = new Map<string, string[]>()
+  for (const name of names) {
+    const lines = groups.get(groupOf(name)) ?? []
+    groups.set(groupOf(name), [...lines, ...linesOf(name)])
+  }
+  return [...groups].flatMap(([group, lines]) => ['', `${group}:`, ...lines])
 }
 
 type Row = {
@@ -64,12 +137,18 @@ type Row = {
   readonly short?: string
 }
 
-function flagLine(name: string, row: Row, tail: string): string {
-  const short = row.short === undefined ? '    ' : `-${row.short}, `
-  const value = row.placeholder === undefined ? '' : ` ${row.placeholder}`
-  const flag = `  ${short}--${name}${value}`
-  const left = flag.length <= FLAG_COLUMNS ? flag.padEnd(FLAG_COLUMNS) : `${flag}\n${INDENT}`
-  return `${left}  ${row.help}${tail}`
+function flagLines(name: string, { help, placeholder, short }: Row, tail: string) {
+  const value = placeholder === undefined ? '' : ` ${placeholder}`
+  const left = `  ${short === undefined ? '' : `-${short}, `}--${name}${value}`
+  const [first = '', ...others] = wrapText(`${help}${tail}`, WIDTH - LEFT_WIDTH)
+  const rest = others.map((line) => row('', line))
+  return left.length < LEFT_WIDTH - 1
+    ? [row(left, first), ...rest]
+    : [left, row('', first), ...rest]
+}
+
+function row(left: string, right: string): string {
+  return `${left.padEnd(LEFT_WIDTH)}${right}`
 }
 
 function defaultText(value: unknown): string {

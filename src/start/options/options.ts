@@ -44,7 +44,7 @@ const MEBIBYTE = 1024 * 1024
 
 // prettier-ignore
 export const SETTINGS = {
-  services: servicesSetting({ group: LISTEN, help: 'what to start (default all): blob, queue, table, file, smb, web' }),
+  services: servicesSetting({ group: LISTEN, help: 'what to start (default all): blob, queue, table, file, dfs, smb, web' }),
   host: optionalHostSetting({ group: LISTEN, help: 'address of all services; each may have its own' }),
   portOffset: offsetSetting({ group: LISTEN, help: 'added to all ports that are not given' }),
   blobHost: hostSetting({ group: LISTEN, help: 'address of the Blob service' }),

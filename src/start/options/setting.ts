@@ -15,6 +15,8 @@ export type Setting<T> = {
   readonly placeholder: string | undefined
   /** Completes "… must be" in an error message. */
   readonly expected: string
+  /** The values, or those of a list, if only these are valid. */
+  readonly choices?: readonly string[]
   /** undefined if the text is invalid. */
   readonly decode: (text: string) => T | undefined
   /** One letter, e.g. l for -l. */
@@ -51,7 +53,14 @@ export function servicesSetting(about: About): Setting<readonly ServiceName[] | 
     const names = text.split(',').map((name) => name.trim().toLowerCase())
     return names.every(isServiceName) ? names : undefined
   }
-  return { ...about, default: undefined, placeholder: 'NAME,…', expected, decode }
+  return {
+    ...about,
+    default: undefined,
+    placeholder: 'NAME,…',
+    expected,
+    choices: SERVICE_NAMES,
+    decode,
+  }
 }
 
 /** From the highest default port to the last one. */
@@ -124,7 +133,14 @@ export function clientSourcesSetting(about: About): Setting<readonly ClientSourc
     const sources = given.flatMap((name) => CLIENT_SOURCES.find((source) => source === name) ?? [])
     return sources.length === given.length ? sources : undefined
   }
-  return { ...about, default: CLIENT_BY, placeholder: 'SOURCE,…', expected, decode }
+  return {
+    ...about,
+    default: CLIENT_BY,
+    placeholder: 'SOURCE,…',
+    expected,
+    choices: CLIENT_SOURCES,
+    decode,
+  }
 }
 
 /** Long enough that nobody can guess it. It is never repeated in a message, since it is a secret. */
@@ -146,7 +162,7 @@ export function choiceSetting<const T extends string, const D extends string | u
     choices.find((choice) => choice === text.toLowerCase())
   const placeholder = choices.join('|')
   const expected = placeholder.replaceAll('|', ', ').replace(/, (\w+)$/, ' or $1')
-  return { ...about, default: defaultChoice, placeholder, expected, decode }
+  return { ...about, default: defaultChoice, placeholder, expected, choices, decode }
 }
 
 export function hostListSetting(about: About): Setting<readonly string[]> {

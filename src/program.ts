@@ -303,7 +303,10 @@ async function start(command: StartCommand): Promise<void> {
     close,
     exit: (code) => process.exit(code),
     hasTerminal: process.stdin.isTTY || process.stdout.isTTY,
-    reopenFiles: () => reopenFiles([server.reopenFiles, log.reopen], log),
+    reload: () => {
+      reopenFiles([server.reopenFiles, log.reopen], log)
+      void server.renewTls(Date.now())
+    },
     report: (text) => log.error(text),
   })
   const known = accounts.names().flatMap((name) => accounts.get(name) ?? [])
@@ -318,6 +321,7 @@ async function start(command: StartCommand): Promise<void> {
     location: membership?.location ?? location,
     accounts: known,
     ...(smbUsers && { smbUsers: smbUsers.identities() }),
+    allowsHttp: options.allowHttp,
     ca: server.tls?.ca,
     platform: platform(),
   }

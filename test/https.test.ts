@@ -19,7 +19,7 @@ import {
 import { UnsecuredJWT } from 'jose'
 import { certificateNames, makeCa, makeServerCertificate } from '../src/start/tls/certificate.ts'
 import { BareSocket } from './bare-socket.ts'
-import { ACCOUNT, ACCOUNT_KEY, wireRequest, type RawRequest } from './harness.ts'
+import { ACCOUNT, ACCOUNT_KEY, rawRequest, wireRequest, type RawRequest } from './harness.ts'
 import { randomFrom } from './random.ts'
 import { runTestServer, type RunningTestOptions, type RunningTestServer } from './running-server.ts'
 
@@ -232,6 +232,112 @@ test('clients that do not speak TLS are disconnected, and others are served', as
     socket.close()
     assert.equal((await ask(server, server.tls?.ca?.pem ?? '', LIST)).status, 200, what)
   }
+})
+
+test('--allowHttp: HTTP and HTTPS on one port, each with its own rules', async (t) => {
+  const server = await start(t, { https: 'auto', allowHttp: true })
+  const caPem = server.tls?.ca?.pem ?? ''
+  await ask(server, caPem, { method: 'PUT', path: '/box?restype=container' })
+  const headers = { 'x-ms-blob-type': 'BlockBlob' }
+  const written = await rawRequest(server, {
+    method: 'PUT',
+    path: '/box/b',
+    headers,
+    body: 'hello',
+  })
+  assert.equal(written.status, 201)
+  const sas = generateBlobSASQueryParameters(
+    {
+      containerName: 'box',
+      blobName: 'b',
+      permissions: BlobSASPermissions.parse('r'),
+      expiresOn: new Date(server.now() + 60_000),
+      protocol: SASProtocol.Https,
+    },
+    new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY),
+  )
+  const read = { method: 'GET', path: '/box/b', sign: String(sas) } as const
+  assert.equal((await ask(server, caPem, read)).text, 'hello')
+  const refused = await rawRequest(server, read)
+  assert.equal(refused.status, 403)
+  assert.match(String(refused.body), /AuthorizationProtocolMismatch/)
+  const list = await rawRequest(server, LIST)
+  assert.match(String(list.body), /ServiceEndpoint="http:\/\//)
+})
+
+test('--allowHttp: the SDK works over both', async (t) => {
+  const server = await start(t, { cert, key, allowHttp: true })
+  const client = `
+import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
+const { PORT: port, ACCOUNT: account, KEY: key } = process.env
+const [plain, secure] = ['http', 'https'].map((protocol) =>
+  new BlobServiceClient(protocol + '://localhost:' + port + '/' + account, new StorageSharedKeyCredential(account, key)).getContainerClient('box'))
+await plain.create()
+await secure.getBlockBlobClient('b').uploadData(Buffer.alloc(300_000, 'x'))
+console.log((await plain.getBlobClient('b').downloadToBuffer()).length)
+`
+  const env = {
+    ...process.env,
+    NODE_EXTRA_CA_CERTS: write('ca.pem', ca.certPem),
+    PORT: String(server.blobPort),
+    ACCOUNT,
+    KEY: ACCOUNT_KEY,
+  }
+  const cwd = new URL('..', import.meta.url)
+  const args = ['--input-type=module', '-e', client]
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd,
+    env,
+    timeout: 20_000,
+  })
+  assert.equal(stdout.trim(), '300000')
+})
+
+test('--allowHttp: clients that send nothing sensible are disconnected, and hold no memory', async (t) => {
+  const server = await start(t, { https: 'auto', allowHttp: true })
+  const heldBytes = async (): Promise<number> => {
+    const { text } = await server.metrics.expose()
+    return Number(/^lazuli_unauthenticated_bytes (\d+)$/m.exec(text)?.[1])
+  }
+  const before = await heldBytes()
+  for (const [what, bytes] of NO_TLS.slice(1)) {
+    const socket = await BareSocket.open(server.blobPort)
+    socket.send(bytes)
+    socket.finish()
+    assert.doesNotMatch(await socket.rest(), /HTTP\/1\.1 2/, what)
+    socket.close()
+    assert.equal((await ask(server, server.tls?.ca?.pem ?? '', LIST)).status, 200, what)
+  }
+  assert.equal(await heldBytes(), before)
+})
+
+test('--allowHttp: close ends connections that have sent nothing', async () => {
+  const server = await runTestServer({ https: 'auto', allowHttp: true, silent: true })
+  const socket = await BareSocket.open(server.blobPort)
+  // A later connection was accepted, so the first one was, too.
+  assert.equal((await ask(server, server.tls?.ca?.pem ?? '', LIST)).status, 200)
+  await server.close()
+  assert.equal(await socket.rest(), '')
+})
+
+test('a renewed certificate is used for new connections', async () => {
+  const server = await runTestServer({ https: 'auto', silent: true })
+  const fingerprint = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      // The renewed one is not valid yet.
+      const options = { host: '127.0.0.1', port: server.blobPort, rejectUnauthorized: false }
+      const socket = connectTls(options, () => {
+        resolve(socket.getPeerCertificate().fingerprint256)
+        socket.destroy()
+      })
+      socket.once('error', reject)
+    })
+  const first = await fingerprint()
+  await server.renewTls(Date.now())
+  assert.equal(await fingerprint(), first)
+  await server.renewTls(Date.now() + 370 * 86_400_000)
+  assert.notEqual(await fingerprint(), first)
+  await server.close()
 })
 
 test('close ends idle TLS connections', async () => {

@@ -55,6 +55,9 @@ import { openStore, type Clock, type Store } from '../start/store/store.ts'
 import { loadTls, type Tls } from '../start/tls/tls.ts'
 import type { Accounts } from '../storage/shared/account.ts'
 
+/** A certificate is renewed weeks before it expires. */
+const RENEW_EVERY_MS = 12 * 3_600_000
+
 /** Requests over SMB have none. */
 const NO_HEAD = { method: '', target: '', headers: {} }
 
@@ -119,6 +122,8 @@ export type RunningServer = {
   readonly handlers: Readonly<Record<HttpService, RequestHandler>>
   /** Runs work while no sweep runs. */
   betweenSweeps: Sweeping['between']
+  /** Looks for changed certificate files, and makes a new certificate before the current one expires. */
+  renewTls(nowMs: number): Promise<void>
   /** Goes on in a new --journalFile, after a program that rotates logs has renamed it. */
   reopenFiles(): void
   /** Writes the analytics log lines collected so far. */
@@ -214,7 +219,20 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     userOf: (openId) => smb?.view()?.userOf(openId),
   })
   const flushLogs = (): Promise<void> => blob.analytics.flush()
+  const renewTls = async (nowMs: number): Promise<void> => {
+    try {
+      const renewed = await tls?.renew(nowMs)
+      if (renewed === undefined) return
+      for (const listener of listeners) listener.renewTls(renewed)
+      log.info('the certificate was renewed')
+    } catch (error) {
+      log.error('the certificate cannot be renewed, so the old one is used on', { error })
+    }
+  }
+  const renewing = setInterval(() => void renewTls(Date.now()), RENEW_EVERY_MS)
+  renewing.unref()
   const closeAll = async (): Promise<void> => {
+    clearInterval(renewing)
     control.letGo()
     await blob.stopCopies()
     await files.beginClose()
@@ -233,7 +251,8 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
   const create = (handler: RequestHandler, service: HttpService, route?: Route): Listener => {
     const keepAliveMs = options[`${service}KeepAliveTimeout`] * 1_000
     const limits = { ...LISTENER_LIMITS, keepAliveMs }
-    const listener = createListener(handler, limits, tls?.context, { unauthenticated, route })
+    const { allowHttp } = options
+    const listener = createListener(handler, limits, tls?.context, { unauthenticated, route, allowHttp }) // prettier-ignore
     listeners.push(listener)
     return listener
   }
@@ -351,7 +370,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     return {
       endpoints, webPort, store, files, metrics, held, control, clock, snapshots, ...states, tls,
       parts, handlers, controlledClock: ownClock, betweenSweeps: sweeping.between, flushLogs, close,
-      reopenFiles: () => journalFile?.reopen(),
+      renewTls, reopenFiles: () => journalFile?.reopen(),
     } // prettier-ignore
   } catch (error) {
     await closeAll()

@@ -21,7 +21,7 @@ function running({ graceMs, hasTerminal = false }: Partial<Shutdown> = {}) {
       exits.emit('exit')
     },
     hasTerminal,
-    reopenFiles: () => happened.push('reopen'),
+    reload: () => happened.push('reload'),
     report: (message) => happened.push(message),
     ...(graceMs === undefined ? {} : { graceMs }),
   }
@@ -40,11 +40,11 @@ for (const [event, argument] of [['SIGINT'], ['SIGTERM'], ['message', 'shutdown'
   })
 }
 
-test('SIGHUP: reopens files, but closes if it comes from a terminal', async () => {
+test('SIGHUP: reloads, but closes if it comes from a terminal', async () => {
   const service = running()
   service.process.emit('SIGHUP')
   service.process.emit('SIGHUP')
-  assert.deepEqual(service.happened, ['reopen', 'reopen'])
+  assert.deepEqual(service.happened, ['reload', 'reload'])
   const inTerminal = running({ hasTerminal: true })
   inTerminal.process.emit('SIGHUP')
   inTerminal.closing.emit('closed')

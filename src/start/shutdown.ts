@@ -1,6 +1,6 @@
 // Stops a running server on SIGINT, SIGTERM or, as in Azurite, the message 'shutdown' from the parent process. The
-// first signal lets the server finish its requests; a second one ends it at once. SIGHUP does the same when it says that the
-// terminal was closed. A server without a terminal reopens its files then, for programs that rotate logs.
+// first signal lets the server finish its requests; a second one ends it at once. SIGHUP does the same in a terminal, which
+// was closed. Without one, the server then reopens its log files and reads its certificates again.
 
 export const SHUTDOWN_GRACE_MS = 30_000
 
@@ -16,7 +16,8 @@ export type Shutdown = {
   readonly close: () => Promise<void>
   readonly exit: (code: number) => void
   readonly hasTerminal: boolean
-  readonly reopenFiles: () => void
+  /** Goes on in new log files, with changed certificates. */
+  readonly reload: () => void
   /** Called if the shutdown fails. */
   readonly report: (message: string) => void
   /** A client that never finishes must not block the shutdown. */
@@ -39,7 +40,7 @@ export function onShutdown(shutdown: Shutdown): () => void {
   }
   const onInterrupt = (): void => stop('SIGINT')
   const onTerminate = (): void => stop('SIGTERM')
-  const onHangUp = (): void => (shutdown.hasTerminal ? stop('SIGHUP') : shutdown.reopenFiles())
+  const onHangUp = (): void => (shutdown.hasTerminal ? stop('SIGHUP') : shutdown.reload())
   const onMessage = (message: unknown): void => {
     if (message === 'shutdown') stop('message')
   }

@@ -21,6 +21,7 @@ const QUEUE: Endpoint = { service: 'queue', protocol: 'http', host: '0.0.0.0', p
 const SMB: Endpoint = { service: 'smb', protocol: 'smb', host: '127.0.0.1', port: 10_445 }
 
 const BANNER: Banner = {
+  allowsHttp: false,
   version: '1.2.3',
   endpoints: [BLOB, QUEUE, SMB],
   adminUrl: 'http://127.0.0.1:10010',

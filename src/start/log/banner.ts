@@ -81,6 +81,8 @@ export type Banner = {
   readonly accounts: readonly Account[]
   /** Printed with their SIDs, which permissions refer to. */
   readonly smbUsers?: readonly SmbIdentity[]
+  /** HTTP on the same ports, too. */
+  readonly allowsHttp: boolean
   /** The CA of `--https auto`; without a path if it is only in memory. */
   readonly ca: { readonly path: string | undefined } | undefined
   readonly platform: string
@@ -99,6 +101,7 @@ export function bannerLines(banner: Banner): readonly string[] {
     ...(websiteUrl === undefined ? [] : [row('Website', websiteUrl)]),
     row('Console', `${adminUrl}/`),
     row('Admin', `${adminUrl}/health/ready and ${adminUrl}/metrics`),
+    ...(banner.allowsHttp ? [row('HTTP', 'accepted on the same ports, too')] : []),
     ...banner.moved.map((text) => row('Moved', text)),
     row('Location', location ?? 'in memory, lost when the server stops'),
     row('Accounts', accounts.map(({ name }) => name).join(', ')),

@@ -236,6 +236,7 @@ const REFUSED: readonly [Line, RegExp][] = [
     /^--allowedHosts must be a comma-separated list of host names/,
   ],
   [{ args: '--httpsNames x' }, /^--httpsNames can only be used with --https auto$/],
+  [{ args: '--allowHttp' }, /^--allowHttp can only be used with --https auto or --cert/],
   [{ args: '--key x' }, /^--key can only be used with --cert$/],
   [{ args: '--pwd x' }, /^--pwd can only be used with --cert$/],
   [{ args: '--oauthIssuer x' }, /^--oauthIssuer can only be used with --oauth basic$/],

@@ -107,7 +107,7 @@ export function isCaStale(ca: Certificate, nowMs: number): boolean {
   return Date.parse(validTo) < nowMs + SERVER_VALID_MS + RENEW_BEFORE_MS
 }
 
-/** Signed by another CA, about to expire, or for other names. */
+/** Signed by another CA, about to expire, or without one of the names. */
 export function isServerStale(
   server: Certificate,
   ca: Certificate,
@@ -117,12 +117,12 @@ export function isServerStale(
   if (!certificate.verify(new X509Certificate(ca.certPem).publicKey)) return true
   if (!certificate.checkPrivateKey(createPrivateKey(server.keyPem))) return true
   if (Date.parse(certificate.validTo) < nowMs + RENEW_BEFORE_MS) return true
-  return !hasExactlyNames(certificate, names)
+  return !hasNames(certificate, names)
 }
 
-function hasExactlyNames(certificate: X509Certificate, names: readonly string[]): boolean {
+/** It may have more: a name service that does not answer at one start must not take names away. */
+function hasNames(certificate: X509Certificate, names: readonly string[]): boolean {
   const entries = (certificate.subjectAltName ?? '').split(', ')
-  if (entries.length !== names.length) return false
   return names.every((name) =>
     isIP(name) === 0 ? entries.includes(`DNS:${name}`) : certificate.checkIP(name) !== undefined,
   )

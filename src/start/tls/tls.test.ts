@@ -9,6 +9,7 @@ import { after, test } from 'node:test'
 import { listen } from '../listen.ts'
 import { defaultOptions, type Options } from '../options/options.ts'
 import { StartError } from '../start-error.ts'
+import { machineNames, type Machine } from './machine.ts'
 import { loadTls, type Tls } from './tls.ts'
 
 const DAY_MS = 86_400_000
@@ -16,16 +17,28 @@ const NOW_MS = Date.now()
 const folder = mkdtempSync(join(tmpdir(), 'lazuli-tls-'))
 after(() => rmSync(folder, { recursive: true }))
 
+const ADA: Machine = {
+  name: 'Ada',
+  fullName: async () => 'ada.example.com',
+  addresses: () => ['192.0.2.7', '2001:db8::7'],
+}
+
 function load(
   values: Partial<Options>,
   location?: string,
   nowMs = NOW_MS,
+  machine = ADA,
 ): Promise<Tls | undefined> {
-  return loadTls({ options: defaultOptions(values), location, nowMs })
+  return loadTls({ options: defaultOptions(values), location, nowMs, machine })
 }
 
-async function loadAuto(location: string, values: Partial<Options> = {}, nowMs = NOW_MS) {
-  const tls = await load({ https: 'auto', ...values }, location, nowMs)
+async function loadAuto(
+  location: string | undefined,
+  values: Partial<Options> = {},
+  nowMs = NOW_MS,
+  machine = ADA,
+) {
+  const tls = await load({ https: 'auto', ...values }, location, nowMs, machine)
   assert(tls?.ca)
   return { ca: tls.ca.pem, cert: String(tls.context.cert), key: String(tls.context.key), tls }
 }
@@ -61,6 +74,66 @@ test('--https auto: the certificate is for the local names and addresses', async
   for (const address of ['127.0.0.1', '::1', '10.1.2.3']) {
     assert(certificate.checkIP(address), address)
   }
+})
+
+// prettier-ignore
+const REACHED: readonly [string, Partial<Options>, readonly string[], readonly string[]][] = [
+  ['on loopback', {}, [], ['192.0.2.7', '2001:db8::7']],
+  ['on all addresses of IPv4', { queueHost: '0.0.0.0' }, ['192.0.2.7'], ['2001:db8::7']],
+  ['on all addresses', { dfsHost: '::' }, ['192.0.2.7', '2001:db8::7'], []],
+]
+
+for (const [where, options, has, lacks] of REACHED) {
+  test(`--https auto: the certificate has the names of the machine, and its addresses ${where}`, async () => {
+    const { cert } = await loadAuto(undefined, options)
+    const certificate = new X509Certificate(cert)
+    for (const name of ['ada', 'ada.example.com']) assert(certificate.checkHost(name), name)
+    for (const address of has) assert(certificate.checkIP(address), address)
+    for (const address of lacks) assert(!certificate.checkIP(address), address)
+  })
+}
+
+test('--https auto: a name that is no DNS name is left out, and so is the full name of another machine', async () => {
+  const odd = { ...ADA, name: 'my_machine', fullName: async () => 'localhost' }
+  assert.deepEqual(await machineNames(odd, ['127.0.0.1']), [])
+})
+
+test('--https auto: a machine with a new name gets a new certificate, and one whose full name is unknown for now does not', async () => {
+  const location = join(folder, 'machine')
+  const first = await loadAuto(location)
+  const unknown = { ...ADA, fullName: async () => undefined }
+  assert.equal((await loadAuto(location, {}, NOW_MS, unknown)).cert, first.cert)
+  const renamed = await loadAuto(location, {}, NOW_MS, { ...unknown, name: 'grace' })
+  assert.notEqual(renamed.cert, first.cert)
+  assert(new X509Certificate(renamed.cert).checkHost('grace'))
+})
+
+for (const location of [join(folder, 'running'), undefined]) {
+  const where = location === undefined ? 'in memory' : 'in a folder'
+  test(`--https auto ${where}: a running server renews its certificate before it expires, and keeps its CA`, async () => {
+    const { tls, ca } = await loadAuto(location)
+    assert.equal(await tls.renew(NOW_MS + 300 * DAY_MS), undefined)
+    const renewed = await tls.renew(NOW_MS + 370 * DAY_MS)
+    assert(renewed)
+    const certificate = new X509Certificate(String(renewed.cert))
+    assert(certificate.verify(new X509Certificate(ca).publicKey))
+    assert(Date.parse(certificate.validTo) > NOW_MS + 700 * DAY_MS)
+    assert.equal(await tls.renew(NOW_MS + 371 * DAY_MS), undefined)
+  })
+}
+
+test('--cert: changed files are used, and bad ones are not', async () => {
+  const { cert, key } = await loadAuto(undefined)
+  const path = join(folder, 'given.pem')
+  writeFileSync(path, key + cert)
+  const tls = await load({ cert: path })
+  assert(tls)
+  assert.equal(await tls.renew(NOW_MS), undefined)
+  const other = await loadAuto(undefined)
+  writeFileSync(path, other.key + cert)
+  await assert.rejects(tls.renew(NOW_MS), /the key does not belong to the certificate/)
+  writeFileSync(path, other.key + other.cert)
+  assert.equal(String((await tls.renew(NOW_MS))?.cert), other.key + other.cert)
 })
 
 test('--https auto: certificates are kept, and only the owner can read their keys', async () => {

@@ -4,6 +4,7 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SecureContextOptions } from 'node:tls'
+import { isDeepStrictEqual } from 'node:util'
 import {
   certificateNames,
   isCaStale,
@@ -12,14 +13,19 @@ import {
   makeServerCertificate,
   type Certificate,
 } from './certificate.ts'
+import { machineNames, THIS_MACHINE, type Machine } from './machine.ts'
 import { isWildcard } from '../host.ts'
 import type { Options } from '../options/options.ts'
 import { errorCode, errorReason, StartError, usageError } from '../start-error.ts'
 
+export type TlsContext = Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase'>
+
 export type Tls = {
-  readonly context: Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase'>
+  readonly context: TlsContext
   /** Only with `--https auto`; without a path if it is only in memory. */
   readonly ca?: { readonly pem: string; readonly path: string | undefined }
+  /** What to use from now on: files have changed, a certificate is about to expire. undefined: the same as before. */
+  renew(nowMs: number): Promise<TlsContext | undefined>
 }
 
 export type TlsSettings = {
@@ -27,32 +33,66 @@ export type TlsSettings = {
   /** undefined with --inMemoryPersistence: then certificates last as long as the process. */
   readonly location: string | undefined
   readonly nowMs: number
+  readonly machine?: Machine
 }
 
 /** undefined: plain HTTP. */
-export async function loadTls({ options, location, nowMs }: TlsSettings): Promise<Tls | undefined> {
+export async function loadTls(settings: TlsSettings): Promise<Tls | undefined> {
+  const { options } = settings
   if (options.cert !== undefined) return loadGiven(options.cert, options)
-  if (options.https !== 'auto') return undefined
-  const names = certificateNames([...options.httpsNames, ...listeningNames(options)])
-  const certificates =
-    location === undefined
-      ? await createCertificates(names, nowMs)
-      : await loadCertificates(join(location, 'https'), names, nowMs)
-  const path = location === undefined ? undefined : join(location, 'https', 'ca.pem')
-  const { certPem: cert, keyPem: key } = certificates.server
-  return { context: { cert, key }, ca: { pem: certificates.ca.certPem, path } }
+  return options.https === 'auto' ? loadAuto(settings) : undefined
 }
 
-function listeningNames(options: Options): readonly string[] {
-  const { blobHost, queueHost, tableHost, fileHost } = options
-  const hosts = [blobHost, queueHost, tableHost, fileHost].map((host) => host.toLowerCase())
-  return hosts.filter((host) => !isWildcard(host))
+async function loadAuto({
+  options,
+  location,
+  nowMs,
+  machine = THIS_MACHINE,
+}: TlsSettings): Promise<Tls> {
+  const hosts = listeningHosts(options)
+  const given = [...options.httpsNames, ...hosts.filter((host) => !isWildcard(host))]
+  const load = async (atMs: number, before?: Certificates): Promise<Certificates> => {
+    const names = certificateNames([...given, ...(await machineNames(machine, hosts))])
+    return location === undefined
+      ? renewCertificates(before, names, atMs)
+      : loadCertificates(join(location, 'https'), names, atMs)
+  }
+  let certificates = await load(nowMs)
+  return {
+    context: contextOf(certificates),
+    ca: {
+      pem: certificates.ca.certPem,
+      path: location === undefined ? undefined : join(location, 'https', 'ca.pem'),
+    },
+    renew: async (atMs) => {
+      const before = certificates.server
+      certificates = await load(atMs, certificates)
+      return certificates.server.certPem === before.certPem ? undefined : contextOf(certificates)
+    },
+  }
+}
+
+function contextOf({ server }: Certificates): TlsContext {
+  return { cert: server.certPem, key: server.keyPem }
+}
+
+function listeningHosts(options: Options): readonly string[] {
+  const { blobHost, queueHost, tableHost, fileHost, dfsHost, webHost } = options
+  return [blobHost, queueHost, tableHost, fileHost, dfsHost, webHost].map((host) =>
+    host.toLowerCase(),
+  )
 }
 
 type Certificates = { readonly ca: Certificate; readonly server: Certificate }
 
-async function createCertificates(names: readonly string[], nowMs: number): Promise<Certificates> {
-  const ca = await makeCa(nowMs)
+/** In memory. */
+async function renewCertificates(
+  before: Certificates | undefined,
+  names: readonly string[],
+  nowMs: number,
+): Promise<Certificates> {
+  const ca = before === undefined || isCaStale(before.ca, nowMs) ? await makeCa(nowMs) : before.ca
+  if (before !== undefined && !isServerStale(before.server, ca, { names, nowMs })) return before
   return { ca, server: await makeServerCertificate(ca, names, nowMs) }
 }
 
@@ -115,7 +155,19 @@ async function writePublic(path: string, text: string): Promise<void> {
 
 type Given = Pick<Options, 'key' | 'pwd'>
 
-async function loadGiven(path: string, { key: keyPath, pwd }: Given): Promise<Tls> {
+async function loadGiven(path: string, given: Given): Promise<Tls> {
+  let context = await readContext(path, given)
+  return {
+    context,
+    renew: async () => {
+      const before = context
+      context = await readContext(path, given)
+      return isDeepStrictEqual(context, before) ? undefined : context
+    },
+  }
+}
+
+async function readContext(path: string, { key: keyPath, pwd }: Given): Promise<TlsContext> {
   const bytes = await readGiven('--cert', path)
   const passphrase = pwd === undefined ? {} : { passphrase: pwd }
   const isPem = bytes.includes('-----BEGIN')
@@ -128,7 +180,7 @@ async function loadGiven(path: string, { key: keyPath, pwd }: Given): Promise<Tl
   const key = keyPath === undefined ? bytes : await readGiven('--key', keyPath)
   const context = isPem ? { cert: bytes, key, ...passphrase } : { pfx: bytes, ...passphrase }
   await checkContext(context, { path, keyPath })
-  return { context }
+  return context
 }
 
 async function readGiven(flag: string, path: string): Promise<Buffer> {
@@ -139,7 +191,7 @@ async function readGiven(flag: string, path: string): Promise<Buffer> {
 
 /** Checks the key now, since a wrong one would otherwise fail at the first handshake. */
 async function checkContext(
-  context: Tls['context'],
+  context: TlsContext,
   { path, keyPath }: { readonly path: string; readonly keyPath: string | undefined },
 ): Promise<void> {
   const { createSecureContext } = await import('node:tls')
@@ -152,7 +204,7 @@ async function checkContext(
 }
 
 // Explains OpenSSL's error so that the user knows which file to fix.
-function tlsReason(reason: string, context: Tls['context']): string {
+function tlsReason(reason: string, context: TlsContext): string {
   // A wrong password decrypts to noise. It sometimes has valid padding, and then fails with another error.
   const isNoise = context.passphrase !== undefined && String(context.key).includes('ENCRYPTED')
   if (

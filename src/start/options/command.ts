@@ -5,7 +5,7 @@ import { readConfigFile, type ConfigFile } from './config-file.ts'
 import { decodeOptions, type DecodedOptions, type Env } from './decode-options.ts'
 import { COMMAND_FLAGS, decodeFlags, type CommandFlag, type Flags } from './flags.ts'
 import { COMMANDS, isSteerName, type CommandName } from './commands.ts'
-import { bytesFolder, isPostgresUrl, isSettingName, type Options } from './options.ts'
+import { bytesFolder, isPostgresUrl, type Options } from './options.ts'
 import { findAdmin } from '../admin/find-admin.ts'
 import { nearestName } from './nearest.ts'
 import { isProgram, servicesOf, type Program, type ServiceName } from './services.ts'
@@ -257,8 +257,7 @@ function decodeStore({ command }: Flags, flag: 'from' | 'to', cwd: string): Stor
 function checkFlags(kind: CommandName, flags: Flags): void {
   for (const name of flags.command.keys()) {
     const row = COMMAND_FLAGS[name]
-    // --seed is also a setting.
-    if ('of' in row && !row.of.some((each) => each === kind) && !isSettingName(name))
+    if ('of' in row && !row.of.some((each) => each === kind))
       throw usageError(`--${name} can only be used with lazuli ${row.of.join(', ')}`)
   }
 }

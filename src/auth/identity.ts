@@ -50,8 +50,14 @@ export type UserDelegationSasIdentity = ResourceSas & {
   readonly kind: 'userDelegationSas'
   readonly objectId: string
   readonly tenantId: string
-  /** `suoid` or `saoid`: the user on whose behalf the request is made. */
-  readonly agentObjectId?: string
+  /** The user on whose behalf the request is made. */
+  readonly agent?: Agent
+}
+
+export type Agent = {
+  readonly objectId: string
+  /** `saoid`: the owner of the key answers for the user. Of `suoid`, the service checks what the user may do. */
+  readonly isAuthorized: boolean
 }
 
 export type BearerIdentity = { readonly kind: 'bearer'; readonly claims: Claims }

@@ -191,20 +191,38 @@ async function delegatedSas(agent: Agent): Promise<string> {
   return generateDataLakeSASQueryParameters(values, await delegationKey(), LAKE).toString()
 }
 
-test('a user delegation SAS acts for the user that it names', async () => {
-  const read = async (agent: Agent) =>
+test('a user delegation SAS is checked for suoid, or else for the owner of the key', async () => {
+  const read = async (agent: Agent, file = 'readable') =>
     outcome(
-      await own('GET', '/shared/open/readable', JSON_ONLY, undefined, await delegatedSas(agent)),
+      await own('GET', `/shared/open/${file}`, JSON_ONLY, undefined, await delegatedSas(agent)),
     )
   assert.equal(await read({ agentObjectId: BOB }), '200')
-  assert.equal(await read({ preauthorizedAgentObjectId: BOB }), '200')
   assert.equal(await read({ agentObjectId: EVE }), DENIED)
-  assert.equal(await read({ preauthorizedAgentObjectId: EVE }), DENIED)
+  assert.equal(await read({ preauthorizedAgentObjectId: BOB }), DENIED)
   assert.equal(await read({}), DENIED)
+  await writeFile(own, '/shared/open/hers', 'text')
+  await setAcl('/shared/open/hers', `user::rw-,user:${ALICE}:r--,group::---,other::---`)
+  assert.equal(await read({}, 'hers'), '200')
+  assert.equal(await read({ preauthorizedAgentObjectId: EVE }, 'hers'), '200')
+  assert.equal(await read({ agentObjectId: EVE }, 'hers'), DENIED)
+})
+
+test('a user delegation SAS creates paths for the user that it names', async () => {
   const sas = await delegatedSas({ agentObjectId: BOB })
   expect(await own('PUT', '/shared/open/agent?resource=file', {}, undefined, sas), '201')
   const created = await own('HEAD', '/shared/open/agent?action=getAccessControl')
   assert.equal(created.headers['x-ms-owner'], BOB)
+  const trusted = await delegatedSas({ preauthorizedAgentObjectId: EVE })
+  expect(
+    await own('PUT', '/alices/eves?resource=file', {}, undefined, trusted),
+    '403 AuthenticationFailed',
+  )
+  expect(await own('PUT', '/shared/open/eves?resource=file', {}, undefined, trusted), DENIED)
+  await own('PUT', '/shared/hers?resource=directory')
+  await setAcl('/shared/hers', `user::rwx,user:${ALICE}:rwx,group::r-x,other::---`)
+  expect(await own('PUT', '/shared/hers/eves?resource=file', {}, undefined, trusted), '201')
+  const hers = await own('HEAD', '/shared/hers/eves?action=getAccessControl')
+  assert.equal(hers.headers['x-ms-owner'], EVE)
 })
 
 test('the agent is signed', async () => {

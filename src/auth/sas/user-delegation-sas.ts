@@ -4,7 +4,7 @@
 import type { Account } from '../../storage/shared/account.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import { SERVICE_LETTERS } from './account-sas.ts'
-import type { UserDelegationSasIdentity } from '../identity.ts'
+import type { Agent, UserDelegationSasIdentity } from '../identity.ts'
 import { queryField, type AuthRequest, type ServiceName } from '../request.ts'
 import { layouts, sasScope, signedFields, type Layouts } from './sas-resource.ts'
 import { formatSasTime } from './sas-time.ts'
@@ -77,12 +77,12 @@ export function authenticateUserDelegationSas(
 const AGENT_VERSION = '2020-02-10'
 
 /** A SAS has at most one of both (Create a user delegation SAS, signed object id of a security principal). */
-function agentOf(request: AuthRequest): { readonly agentObjectId?: string } {
+function agentOf(request: AuthRequest): { readonly agent?: Agent } {
   if (queryField(request, 'sv') < AGENT_VERSION) return {}
   const [checked, trusted] = [queryField(request, 'suoid'), queryField(request, 'saoid')]
   if (checked !== '' && trusted !== '') throw malformedField('suoid')
-  const agentObjectId = checked || trusted
-  return agentObjectId === '' ? {} : { agentObjectId }
+  const objectId = checked || trusted
+  return objectId === '' ? {} : { agent: { objectId, isAuthorized: checked === '' } }
 }
 
 function isSigned(

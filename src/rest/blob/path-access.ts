@@ -3,7 +3,7 @@
 import type { Identity } from '../../auth/identity.ts'
 import type { Operation } from '../../http/door/operation.ts'
 import type { PathNeed } from '../../storage/blob/path/access.ts'
-import { SUPERUSER_ACTOR, type Actor } from '../../storage/datalake/actor.ts'
+import { SUPERUSER_ACTOR, type Actor, type UserActor } from '../../storage/datalake/actor.ts'
 import type { BlobService } from './service.ts'
 
 export function actorOf(identity: Identity): Actor {
@@ -12,8 +12,10 @@ export function actorOf(identity: Identity): Actor {
     return userOf(oid, Array.isArray(groups) ? groups : [])
   }
   if (identity.kind === 'userDelegationSas') {
-    // There are no roles that could allow the delegator more, so the user that the SAS names decides.
-    return userOf(identity.agentObjectId ?? identity.objectId, [])
+    const { agent, objectId } = identity
+    if (agent === undefined) return userOf(objectId, [])
+    if (!agent.isAuthorized) return userOf(agent.objectId, [])
+    return { ...userOf(objectId, []), createsFor: agent.objectId }
   }
   return SUPERUSER_ACTOR
 }
@@ -21,7 +23,7 @@ export function actorOf(identity: Identity): Actor {
 /** Nobody's id: no entry of an access control list can have it. */
 const NOBODY = ','
 
-function userOf(objectId: unknown, groups: readonly unknown[]): Actor {
+function userOf(objectId: unknown, groups: readonly unknown[]): UserActor {
   return {
     kind: 'user',
     objectId: typeof objectId === 'string' && objectId !== '' ? objectId : NOBODY,

@@ -45,6 +45,7 @@ const BLOB: readonly Row[] = [
   ['POST', '/lake/c/a?comp=lease', { 'x-ms-lease-action': 'acquire' }], ['PUT', '/lake/c/a', { 'x-ms-copy-source': 'http://x' }],
   ['GET', '/lake/c/a?snapshot=1'], ['GET', '/lake/c/a', XML], ['HEAD', '/lake/c/a', XML],
   ['GET', '/c/a?resource=file', { host: 'lake.blob.localhost' }],
+  ['GET', '/c?restype=container&comp=list&showonly=deleted', { host: 'lake.dfs.localhost' }],
 ]
 for (const row of BLOB) {
   test(`${row.join(' ')} is for the Blob service on every port`, () => {

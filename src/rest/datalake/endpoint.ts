@@ -15,8 +15,12 @@ export type Ports = {
 
 export function endpointOf(head: RequestHead, { accounts, pathStyleOnly, port }: Ports): Endpoint {
   const host = pathStyleOnly ? undefined : hostEndpoint(head.headers.host, accounts)
+  // Data Lake Storage has nothing with this parameter but the list of deleted paths, which is that of the Blob service.
+  if (host === 'dfs' && RESTYPE.test(head.target)) return 'blob'
   return host ?? (isLakeRequest(head) ? 'dfs' : (blobOrAccepted(head) ?? port))
 }
+
+const RESTYPE = /[?&]restype=/i
 
 /** `{account}.dfs.…`. A name that only looks like it may be that of a machine. */
 function hostEndpoint(host: string | undefined, accounts: Ports['accounts']): Endpoint | undefined {

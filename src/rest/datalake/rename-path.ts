@@ -1,7 +1,12 @@
 // Rename: Create Path with the old path in a header, which may carry a SAS of its own.
 import type { Permission } from '../../auth/permission.ts'
 import type { AuthRequest } from '../../auth/request.ts'
-import { decodeConditions, optionalGuid, requiredHeader } from '../../http/protocol/header.ts'
+import {
+  decodeConditions,
+  optionalGuid,
+  optionalHeader,
+  requiredHeader,
+} from '../../http/protocol/header.ts'
 import { parseQuery } from '../../http/protocol/query.ts'
 import { withoutSignature } from '../../http/protocol/signature-field.ts'
 import { resolvePath } from '../../http/door/resource-path.ts'
@@ -12,6 +17,7 @@ import { invalidHeader, StorageError } from '../../storage/shared/error.ts'
 import { authorizeOther } from '../shared/other-resource.ts'
 import { isCreateOnly } from '../blob/service.ts'
 import { writtenPathHeaders } from './path-answer.ts'
+import { decodeContentHeaders } from './path-header.ts'
 import { isHierarchical, lakeGuard, pathAddress, wordQuery, type LakeCall } from './service.ts'
 
 const SOURCE = 'x-ms-rename-source'
@@ -32,6 +38,7 @@ export async function runRenamePath(call: LakeCall): Promise<Answer> {
 async function decodeRename(call: LakeCall): Promise<RenamePath> {
   const { request, identity } = call
   if ((request.body.lengthBytes ?? 0) > 0) throw new StorageError('ContentLengthMustBeZero')
+  checkNoneOfNewPaths(request)
   // Both words mean the same here: the destination is replaced, and an existing directory must be empty.
   wordQuery(request, 'mode', ['legacy', 'posix'])
   const source = sourceRequest(call)
@@ -43,7 +50,26 @@ async function decodeRename(call: LakeCall): Promise<RenamePath> {
     source: { address, conditions, ...(leaseId !== undefined && { leaseId }) },
     guard: lakeGuard(request),
     createOnly: isCreateOnly(identity),
+    headers: decodeContentHeaders(request),
   }
+}
+
+/** Headers of Create Path that don't apply: a rename keeps what the path has. */
+const OF_NEW_PATHS = [
+  'x-ms-properties',
+  'x-ms-owner',
+  'x-ms-group',
+  'x-ms-permissions',
+  'x-ms-umask',
+  'x-ms-acl',
+  'x-ms-expiry-option',
+  'x-ms-encryption-context',
+  'x-ms-proposed-lease-id',
+]
+
+function checkNoneOfNewPaths({ headers }: LakeCall['request']): void {
+  const name = OF_NEW_PATHS.find((each) => optionalHeader(headers, each) !== undefined)
+  if (name !== undefined) throw new StorageError('UnsupportedHeader', { HeaderName: name })
 }
 
 /**

@@ -2,7 +2,7 @@
 // sweep removes it.
 import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
-import { invalidHeader } from '../shared/error.ts'
+import { invalidHeader, StorageError } from '../shared/error.ts'
 import { nextStamp, type Moment } from '../../node/moment.ts'
 import { afterWrite, expiresAtMs, findForUpdate, type BlobAddress } from './blob.ts'
 import type { Blob } from './record.ts'
@@ -28,6 +28,7 @@ export function* setBlobExpiry(
   const target = yield* findForUpdate(tx, address, guard, moment.nowMs)
   const { blob: current, bytes } = target.stored
   checkMutable(current, moment.nowMs)
+  checkMayExpire(current.path?.isDirectory === true)
   const expiresMs = expiryMs(expiry, current.createdMs, moment.nowMs)
   const stamp = nextStamp(current.stamp, moment)
   const { expiresMs: _before, ...changed } = afterWrite(current, target.lease, moment, stamp)
@@ -37,6 +38,11 @@ export function* setBlobExpiry(
   scheduleExpiry(tx, place, blob)
   tx.put(target.key, encodeRecord(blob, bytes))
   return blob
+}
+
+/** Only files expire: a directory would take along what is below it. */
+export function checkMayExpire(isDirectory: boolean): void {
+  if (isDirectory) throw new StorageError('ResourceTypeMismatch')
 }
 
 export function expiryMs(expiry: Expiry, createdMs: number, nowMs: number): number | undefined {

@@ -171,6 +171,7 @@ test('a file takes no default list', async () => {
   await world.create('f')
   const acl = parseAcl('user::rwx,group::r--,other::---,default:user::rwx')
   await assert.rejects(set(world, 'f', { acl }), code('DefaultAclOnFileNotAllowed'))
+  await assert.rejects(world.create('g', { access: { acl } }), code('DefaultAclOnFileNotAllowed'))
 })
 
 test('check access asks the list for each permission', async () => {

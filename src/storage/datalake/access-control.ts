@@ -18,7 +18,7 @@ import {
   type AccessChange,
   type RecursiveChange,
 } from './acl-change.ts'
-import { defaultEntries, type AccessControl } from './acl.ts'
+import { checkAclOfFile, type AccessControl } from './acl.ts'
 import { isAllowed, mayChangeAccess, mayChangeOwner, SUPERUSER_ACTOR, type Actor } from './actor.ts'
 import { blobOfPath, type PathAddress } from './path-address.ts'
 
@@ -61,9 +61,7 @@ export function* setAccessControl(
   const access = accessOf(current)
   checkMayChange(address.actor ?? SUPERUSER_ACTOR, access, change)
   const isDirectory = current.path?.isDirectory === true
-  if (!isDirectory && change.acl !== undefined && defaultEntries(change.acl).length > 0) {
-    throw new StorageError('DefaultAclOnFileNotAllowed')
-  }
+  if (!isDirectory && change.acl !== undefined) checkAclOfFile(change.acl)
   const blob = afterWrite(current, lease, moment, nextStamp(current.stamp, moment), { copy: true })
   const changed = withAccess(blob, changedAccess(access, change))
   tx.put(target.key, encodeRecord(changed, bytes))

@@ -82,6 +82,11 @@ export function canonicalAcl(entries: Acl): Acl {
   return [...access, ...defaults]
 }
 
+/** Only directories have children that could begin with a default list. */
+export function checkAclOfFile(acl: Acl): void {
+  if (defaultEntries(acl).length > 0) throw new StorageError('DefaultAclOnFileNotAllowed')
+}
+
 export function invalidAcl(): StorageError {
   return new StorageError('InvaldAccessControlList')
 }

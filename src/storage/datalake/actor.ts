@@ -6,15 +6,18 @@ export type User = {
   readonly objectId: string
   /** Object ids. */
   readonly groups: readonly string[]
+  /** The owner of what this user creates; by default the user. */
+  readonly createsFor?: string
 }
 
-export type Actor = { readonly kind: 'superuser' } | ({ readonly kind: 'user' } & User)
+export type UserActor = { readonly kind: 'user' } & User
+export type Actor = { readonly kind: 'superuser' } | UserActor
 
 export const SUPERUSER_ACTOR: Actor = { kind: 'superuser' }
 
 /** The owner of what the actor creates. */
 export function ownerOf(actor: Actor): string {
-  return actor.kind === 'superuser' ? SUPERUSER : actor.objectId
+  return actor.kind === 'superuser' ? SUPERUSER : (actor.createsFor ?? actor.objectId)
 }
 
 /**

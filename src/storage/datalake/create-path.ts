@@ -5,7 +5,7 @@ import { encodeRecord } from '../../kv/record.ts'
 import type { Moment } from '../../node/moment.ts'
 import type { BlobContent } from '../blob/content/content.ts'
 import { requireEncryptionForWrite } from '../blob/encryption.ts'
-import { expiryMs, scheduleExpiry, type Expiry } from '../blob/expiry.ts'
+import { checkMayExpire, expiryMs, scheduleExpiry, type Expiry } from '../blob/expiry.ts'
 import type { BlobGuard } from '../blob/guard.ts'
 import { blobKey } from '../blob/keys.ts'
 import { blobPlaceOf } from '../blob/past/past.ts'
@@ -18,6 +18,7 @@ import { runLeaseAction, type Lease } from '../shared/lease.ts'
 import { indexLease } from '../shared/leased.ts'
 import type { Metadata } from '../shared/metadata.ts'
 import type { NewAccess } from './acl-change.ts'
+import { checkAclOfFile } from './acl.ts'
 import { blobOfPath, type PathAddress } from './path-address.ts'
 
 export type CreatePath = {
@@ -46,8 +47,10 @@ export function* createPath(
 ): Step<Blob> {
   const address = blobOfPath(pathAddress, 'write')
   const { guard, createOnly, kind, access } = create
+  if (kind === 'file' && access?.acl !== undefined) checkAclOfFile(access.acl)
   const target = yield* checkPutBlob(tx, address, { guard, createOnly }, moment.nowMs)
   checkKind(target, kind)
+  if (create.expiry !== undefined) checkMayExpire(kind === 'directory')
   const requested = guard.encryption ?? {}
   const { account } = address
   const encryption = yield* requireEncryptionForWrite(tx, account, requested, target.container)

@@ -117,6 +117,7 @@ export async function lakeWorld(options: { readonly waits?: boolean } = {}) {
       const whole: RenamePath = {
         guard: GUARD,
         createOnly: false,
+        headers: {},
         ...rest,
         source: {
           address: at(from, source),

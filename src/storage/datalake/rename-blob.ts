@@ -19,7 +19,7 @@ import type { RenamePath } from './rename-path.ts'
 export function* renameBlob(
   tx: Tx,
   address: PathAddress,
-  { source, guard, createOnly }: RenamePath,
+  { source, guard, createOnly, headers: changed }: RenamePath,
   newId: number,
   moment: Moment,
 ): Step<Blob> {
@@ -32,7 +32,7 @@ export function* renameBlob(
   const content = yield* copyContent(tx, blob, target.key, newId)
   const { headers, metadata, tags, encryption, isLakeFile, encryptionContext } = blob
   const put = {
-    headers,
+    headers: { ...headers, ...changed },
     metadata,
     ...(tags && { tags }),
     ...(encryption && { encryption }),

@@ -14,6 +14,7 @@ import type { PathState } from '../blob/path/path-state.ts'
 import { childrenOf, unlinkPath } from '../blob/path/unlink.ts'
 import type { Blob, StoredBlob } from '../blob/record.ts'
 import { checkSourceConditions, type Conditions } from '../shared/condition.ts'
+import type { ContentHeaders } from '../shared/content-headers.ts'
 import { StorageError } from '../shared/error.ts'
 import { checkLeaseForWrite } from '../shared/lease.ts'
 import { blobOfPath, type PathAddress } from './path-address.ts'
@@ -28,6 +29,8 @@ export type RenamePath = {
   readonly guard: BlobGuard
   /** The caller may create paths but not replace them. */
   readonly createOnly: boolean
+  /** Those that the request names; the others stay. */
+  readonly headers: ContentHeaders
 }
 
 type Place = Target & { readonly located: Located }
@@ -55,7 +58,7 @@ export function* renamePath(
   }
   deleteEntry(tx, containerId, source.path)
   putEntry(tx, containerId, path)
-  const renamed: Blob = { ...blob, path }
+  const renamed: Blob = { ...blob, path, headers: { ...blob.headers, ...rename.headers } }
   tx.put(blobKey(containerId, path.id), encodeRecord(renamed, bytes))
   return renamed
 }

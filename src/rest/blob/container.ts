@@ -20,6 +20,7 @@ import type { Answer, Request } from '../../http/door/operation.ts'
 import type { Step, Tx } from '../../kv/kv.ts'
 import {
   changeContainer,
+  createContainer,
   deleteContainer,
   leaseContainer,
   readContainer,
@@ -30,7 +31,6 @@ import {
   type PublicAccess,
   type ContainerAddress,
 } from '../../storage/blob/container/container.ts'
-import { createFilesystem } from '../../storage/datalake/create-filesystem.ts'
 import type { ContainerEncryption } from '../../storage/blob/encryption.ts'
 import { checkNoConditions } from '../../storage/shared/condition.ts'
 import { ACCOUNT_ENCRYPTION_KEY } from '../../storage/shared/encryption-scope.ts'
@@ -57,19 +57,20 @@ export async function createContainerOf(
 ): Promise<Container> {
   checkNoConditions(decodeConditions(request.headers))
   const encryption = encryptionPolicyOf(request)
+  const actor = actorOf(identity)
   const isHierarchical = service.accounts.get(request.account)?.isHierarchical === true
   const created = {
     id: service.newId(),
     metadata,
     isHierarchical,
+    ...(actor.kind === 'user' && { owner: actor.objectId }),
     ...publicAccessOf(request),
     ...encryption,
   }
   const [address, moment] = [containerAddress(request), service.moment()]
   const name = nameOf(service, address)
-  const actor = actorOf(identity)
   return service.kv.write((tx) =>
-    takingName(tx, name, moment.nowMs, createFilesystem(tx, address, created, actor, moment)),
+    takingName(tx, name, moment.nowMs, createContainer(tx, address, created, moment)),
   )
 }
 

@@ -3,7 +3,7 @@
 import type { Identity } from '../../auth/identity.ts'
 import type { Operation } from '../../http/door/operation.ts'
 import type { PathNeed } from '../../storage/blob/path/access.ts'
-import { SUPERUSER_ACTOR, type Actor, type UserActor } from '../../storage/datalake/actor.ts'
+import { SUPERUSER_ACTOR, type Actor, type UserActor } from '../../storage/blob/access/actor.ts'
 import type { BlobService } from './service.ts'
 
 export function actorOf(identity: Identity): Actor {

@@ -9,13 +9,13 @@ import {
   setAccessControlRecursive,
   type FailedChange,
 } from '../../storage/datalake/access-control.ts'
-import type { RecursiveChange } from '../../storage/datalake/acl-change.ts'
+import type { RecursiveChange } from '../../storage/blob/access/acl-change.ts'
 import {
   parseAcl,
   parseAclEntries,
   parseAclEntryNames,
   parseRwx,
-} from '../../storage/datalake/acl-text.ts'
+} from '../../storage/blob/access/acl-text.ts'
 import { ERRORS, invalidQuery, missingHeader, StorageError } from '../../storage/shared/error.ts'
 import { validators } from '../shared/answer-header.ts'
 import { decodeContinuation, encodeContinuation } from './continuation.ts'

@@ -12,11 +12,11 @@ import {
   type ChangeTree,
   type TreeChange,
 } from './access-control.ts'
-import type { AccessChange } from './acl-change.ts'
-import { formatAcl, parseAcl, parseAclEntries } from './acl-text.ts'
-import type { Actor } from './actor.ts'
+import type { AccessChange } from '../blob/access/acl-change.ts'
+import { formatAcl, parseAcl, parseAclEntries } from '../blob/access/acl-text.ts'
+import type { Actor } from '../blob/access/actor.ts'
 import { GUARD, lakeWorld, pathsOf, type LakeWorld } from './harness.ts'
-import { parseMode, formatPermissions } from './permissions.ts'
+import { parseMode, formatPermissions } from '../blob/access/permissions.ts'
 
 const ANN: Actor = { kind: 'user', objectId: 'ann', groups: ['team'] }
 const BOB: Actor = { kind: 'user', objectId: 'bob', groups: [] }

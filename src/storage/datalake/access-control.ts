@@ -17,9 +17,15 @@ import {
   recursivelyChanged,
   type AccessChange,
   type RecursiveChange,
-} from './acl-change.ts'
-import { checkAclOfFile, type AccessControl } from './acl.ts'
-import { isAllowed, mayChangeAccess, mayChangeOwner, SUPERUSER_ACTOR, type Actor } from './actor.ts'
+} from '../blob/access/acl-change.ts'
+import { checkAclOfFile, type AccessControl } from '../blob/access/acl.ts'
+import {
+  isAllowed,
+  mayChangeAccess,
+  mayChangeOwner,
+  SUPERUSER_ACTOR,
+  type Actor,
+} from '../blob/access/actor.ts'
 import { blobOfPath, type PathAddress } from './path-address.ts'
 
 export type PathAccess = { readonly blob: Blob; readonly access: AccessControl }

@@ -17,8 +17,8 @@ import { StorageError } from '../shared/error.ts'
 import { runLeaseAction, type Lease } from '../shared/lease.ts'
 import { indexLease } from '../shared/leased.ts'
 import type { Metadata } from '../shared/metadata.ts'
-import type { NewAccess } from './acl-change.ts'
-import { checkAclOfFile } from './acl.ts'
+import type { NewAccess } from '../blob/access/acl-change.ts'
+import { checkAclOfFile } from '../blob/access/acl.ts'
 import { blobOfPath, type PathAddress } from './path-address.ts'
 
 export type CreatePath = {

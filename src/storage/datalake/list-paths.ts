@@ -11,8 +11,8 @@ import { TreeWalker, type WalkStart } from '../blob/path/walk-tree.ts'
 import type { Blob } from '../blob/record.ts'
 import { SKIP_MAX } from '../shared/cursor.ts'
 import { StorageError } from '../shared/error.ts'
-import { EXECUTE, READ } from './acl.ts'
-import { isAllowed, SUPERUSER_ACTOR, type Actor } from './actor.ts'
+import { EXECUTE, READ } from '../blob/access/acl.ts'
+import { isAllowed, SUPERUSER_ACTOR, type Actor } from '../blob/access/actor.ts'
 import { blobOfPath, type PathAddress } from './path-address.ts'
 
 export type ListPaths = {

@@ -2,7 +2,7 @@
 import type { BlobAddress } from '../blob/blob.ts'
 import type { ContainerAddress } from '../blob/container/container.ts'
 import type { PathNeed } from '../blob/path/access.ts'
-import { SUPERUSER_ACTOR, type Actor } from './actor.ts'
+import { SUPERUSER_ACTOR, type Actor } from '../blob/access/actor.ts'
 
 export type PathAddress = ContainerAddress & {
   /** Empty: the root of the filesystem. */

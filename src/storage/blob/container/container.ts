@@ -22,6 +22,7 @@ import { modifiedAt } from '../../shared/modified.ts'
 import { requireFields } from '../../shared/require-fields.ts'
 import { deletedNow, type Deleted } from '../../shared/retention.ts'
 import { containerKey, containerNameKey, dueKey, pastContainerKey } from '../keys.ts'
+import { giveRoot } from '../path/own-root.ts'
 import { markContainerDeleted, requireSpace } from '../path/space.ts'
 import { getProtection } from '../protection.ts'
 
@@ -90,12 +91,14 @@ export function* readContainer(
 /** `isHierarchical`: the account has a hierarchical namespace. A container is what it was created as for ever. */
 type NewContainer = Omit<Container, 'stamp' | 'modifiedMs' | 'policies' | 'lease' | 'spaceId'> & {
   readonly isHierarchical?: boolean
+  /** The user who creates it, whose root directory it is. Only of a hierarchical container. */
+  readonly owner?: string
 }
 
 export function* createContainer(
   tx: Tx,
   address: ContainerAddress,
-  { isHierarchical = false, ...created }: NewContainer,
+  { isHierarchical = false, owner, ...created }: NewContainer,
   moment: Moment,
 ): Step<Container> {
   const { defaultEncryptionScope: scope } = created
@@ -103,7 +106,9 @@ export function* createContainer(
   yield* checkNameFree(tx, address)
   if (!isHierarchical) return putNewContainer(tx, address, created, moment)
   const spaceId = yield* requireSpace(tx, address.account, created.id)
-  return putNewContainer(tx, address, { ...created, spaceId }, moment)
+  const container = putNewContainer(tx, address, { ...created, spaceId }, moment)
+  if (owner !== undefined) giveRoot(tx, { id: container.id, spaceId }, owner, moment)
+  return container
 }
 
 /** Creates a container that the service itself writes to ($logs) on the first write. */

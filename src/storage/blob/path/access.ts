@@ -1,8 +1,8 @@
 // Access control of paths: what is stored of it, and who may do what. Azure enforces it for users (tokens and user delegation
 // SAS), not for keys and other SAS.
 import type { ReadTx, Step } from '../../../kv/kv.ts'
-import { createdAccess, rootAccess, type NewAccess } from '../../datalake/acl-change.ts'
-import { EXECUTE, READ, SUPERUSER, WRITE, type AccessControl } from '../../datalake/acl.ts'
+import { createdAccess, rootAccess, type NewAccess } from '../access/acl-change.ts'
+import { EXECUTE, READ, SUPERUSER, WRITE, type AccessControl } from '../access/acl.ts'
 import {
   CHANGE_ENTRIES,
   isAllowed,
@@ -10,8 +10,8 @@ import {
   ownerOf,
   SUPERUSER_ACTOR,
   type Actor,
-} from '../../datalake/actor.ts'
-import { aclOfMode, DIRECTORY_MODE, FILE_MODE, UMASK_BITS } from '../../datalake/permissions.ts'
+} from '../access/actor.ts'
+import { aclOfMode, DIRECTORY_MODE, FILE_MODE, UMASK_BITS } from '../access/permissions.ts'
 import { StorageError } from '../../shared/error.ts'
 import { blobKey } from '../keys.ts'
 import type { Blob } from '../record.ts'

@@ -2,7 +2,7 @@
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { encodeRecord } from '../../../kv/record.ts'
 import type { Moment } from '../../../node/moment.ts'
-import type { AccessControl } from '../../datalake/acl.ts'
+import type { AccessControl } from '../access/acl.ts'
 import { blobKey, pathEntriesRange, pathEntryKey } from '../keys.ts'
 import type { Blob, StoredBlob } from '../record.ts'
 import { accessInside, getDirectoryAccess, storedAccess, type Creation } from './access.ts'

@@ -1,7 +1,7 @@
 // What a path of a hierarchical container has besides what every blob has. Names are entries of directories, and files and
 // directories have ids for life: an id is the name under which their records are stored, so that a rename moves one entry
 // and nothing below it (docs/decisions/0030-paths-are-ids.md).
-import type { AccessControl } from '../../datalake/acl.ts'
+import type { AccessControl } from '../access/acl.ts'
 
 export type PathState = {
   /** The name under which its records are stored. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { StorageError } from '../shared/error.ts'
+import { StorageError } from '../../shared/error.ts'
 import {
   accessEntries,
   canonicalAcl,

@@ -1,7 +1,7 @@
 // Access control of a path, as in POSIX.1e draft 17: an owner, an owning group, and lists of entries. The access list
 // decides about the path itself; the default list of a directory is what new children begin with
 // (https://learn.microsoft.com/azure/storage/blobs/data-lake-storage-access-control).
-import { StorageError } from '../shared/error.ts'
+import { StorageError } from '../../shared/error.ts'
 
 /** Bits of the permissions of one entry. */
 export const READ = 4

@@ -1,20 +1,25 @@
 -- The wrk script of the benchmark. It sends a raw HTTP request from a file and replaces every {n} in it by a number of
 -- fixed width, so that Content-Length stays the same. Arguments after the URL: the file, the first number, how many
 -- numbers before they repeat (0: never), and `sequence` or `scatter` (names in another order than their sort order).
+-- {round} is the number of the round, {lap4096} how often the numbers have repeated, times 4096: a position in a file
+-- that grows.
 
+local NUMBERS_PER_ROUND = 10000000
 local threads = {}
 
 function setup(thread)
   table.insert(threads, thread)
 end
 
+-- Pieces of text, with the names of what goes between them.
 local function split(text)
   local pieces, from = {}, 1
-  while true do
-    local at = text:find("{n}", from, true)
-    if not at then break end
-    table.insert(pieces, text:sub(from, at - 1))
-    from = at + 3
+  for at, name, to in text:gmatch("(){(%w+)}()") do
+    if name == "n" or name == "lap4096" then
+      table.insert(pieces, text:sub(from, at - 1))
+      table.insert(pieces, name)
+      from = to
+    end
   end
   table.insert(pieces, text:sub(from))
   return pieces
@@ -26,21 +31,35 @@ local function digits(number, scatter)
   return string.format("%010.0f", number)
 end
 
+local function join(number, position, scatter)
+  local texts = {}
+  for i, piece in ipairs(pieces) do
+    if i % 2 == 1 then texts[i] = piece
+    elseif piece == "n" then texts[i] = digits(number, scatter)
+    else texts[i] = tostring(position) end
+  end
+  return table.concat(texts)
+end
+
 function init(args)
   local file = assert(io.open(args[1], "rb"))
-  pieces = split(file:read("*a"))
-  file:close()
   first, count, scatter = tonumber(args[2]), tonumber(args[3]), args[4] == "scatter"
+  local round = math.floor(first / NUMBERS_PER_ROUND)
+  local text = file:read("*a"):gsub("{round}", string.format("%d", round))
+  file:close()
+  grows = text:find("{lap4096}", 1, true) ~= nil
+  pieces = split(text)
   ring = {}
-  for i = 0, count - 1 do ring[i] = table.concat(pieces, digits(i, scatter)) end
+  for i = 0, count - 1 do ring[i] = join(i, 0, scatter) end
   next_number = first - 1 -- wrk calls `request` once without sending the result.
 end
 
 function request()
   local number = next_number
   next_number = number + 1
+  if grows then return join(number % count, math.floor((number - first) / count) * 4096, scatter) end
   if count > 0 then return ring[number % count] end
-  return table.concat(pieces, digits(number, scatter))
+  return join(number, 0, scatter)
 end
 
 function done(summary, latency)

@@ -71,13 +71,13 @@ export async function profileRow(row: Row, target: Target, folder: string, durat
   const location = join(folder, `${target.name}-${row.name}`)
   const nodeArgs = ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
   const server = await start(target, { location, nodeArgs })
-  await row.prepare(server)
+  await row.prepare(server, folder)
   const fromUs = monotonicUs()
   const outcome = await drive({
     request: row.request(server),
     numberCount: row.numberCount,
     firstNumber: 0,
-    connectionCount: CONNECTION_COUNT,
+    connectionCount: row.connectionCount ?? CONNECTION_COUNT,
     durationS,
     folder,
   })

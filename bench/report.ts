@@ -60,15 +60,25 @@ function rowCell(measured: Measured, results: readonly Measured[]): string {
   const other = results.find(({ row }) => row.name === goal?.name)
   const ours = measured.rates.get('lazuli')
   const theirs = other?.rates.get('lazuli')
+  if (measured.row.goal.perSecond !== undefined)
+    return rateGoalCell(ours, measured.row.goal.perSecond)
   if (goal === undefined || ours === undefined || theirs === undefined) return '–'
   if (ours.failure !== undefined || theirs.failure !== undefined) return '–'
   const ratio = median(ours.perSecond) / median(theirs.perSecond)
   return `${ratioText(ratio, goal.ratio)} of ${other?.row.work}`
 }
 
+function rateGoalCell(ours: Rates | undefined, goal: number): string {
+  if (ours === undefined || ours.failure !== undefined) return '–'
+  const rate = median(ours.perSecond)
+  return `${number(rate)}/s (${goal}/s) ${rate >= goal ? '✓' : '✗'}`
+}
+
 export function loadTable(results: readonly Measured[]): string {
   const header = ['work', 'Lazuli/s', 'Azurite/s', 'bare/s', '÷ Azurite (goal)', '÷ bare (goal)']
-  const hasRowGoals = results.some(({ row }) => row.goal.row !== undefined)
+  const hasRowGoals = results.some(
+    ({ row: { goal } }) => goal.row !== undefined || goal.perSecond !== undefined,
+  )
   if (hasRowGoals) header.push('÷ own (goal)')
   const rows = results.map((measured) => [
     measured.row.work,

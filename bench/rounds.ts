@@ -18,7 +18,7 @@ export const CONNECTION_COUNT = 32
 /** At first, Node's compiler threads compete with the load for CPU. */
 const WARM_UP_S = 3
 /** Large enough that rounds never use the same names. */
-const NUMBERS_PER_ROUND = 10_000_000
+export const NUMBERS_PER_ROUND = 10_000_000
 
 type RoundRate = { perSecond: number[]; cpuUs: number[]; failure?: string }
 type RoundRates = Map<TargetName, RoundRate>
@@ -61,10 +61,10 @@ function runsOn(row: Row, server: Running): boolean {
   return row.onBare || server.target.name !== 'bare'
 }
 
-async function prepareAll({ rows, servers }: RoundsOptions): Promise<void> {
+async function prepareAll({ rows, servers, folder }: RoundsOptions): Promise<void> {
   for (const server of servers) {
     console.error(`preparing ${server.target.title}`)
-    for (const row of rows.filter((row) => runsOn(row, server))) await row.prepare(server)
+    for (const row of rows.filter((row) => runsOn(row, server))) await row.prepare(server, folder)
     server.pause()
   }
 }
@@ -102,7 +102,7 @@ async function driveAll(
         request: row.request(member),
         numberCount: row.numberCount,
         firstNumber: firstNumber + Math.floor((at * NUMBERS_PER_ROUND) / members.length),
-        connectionCount: Math.ceil(CONNECTION_COUNT / members.length),
+        connectionCount: Math.ceil((row.connectionCount ?? CONNECTION_COUNT) / members.length),
       }),
     ),
   )

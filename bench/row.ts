@@ -7,11 +7,12 @@ export type Row = {
   readonly name: string
   readonly work: string
   readonly service: Service
-  /** Minimal ratios to Azurite's, the bare server's and another row's rate. */
+  /** Minimal ratios to Azurite's, the bare server's and another row's rate, or a minimal rate. */
   readonly goal: {
     readonly azurite?: number
     readonly bare?: number
     readonly row?: { readonly name: string; readonly ratio: number }
+    readonly perSecond?: number
   }
   readonly onBare: boolean
   /** false: Azurite does not have the service. */
@@ -21,13 +22,18 @@ export type Row = {
   readonly answerBytesMin: number
   /** Minimal duration on Azurite, for work that it does only a few times per second. */
   readonly azuriteSMin: number
+  /** Instead of the usual number, for work of which a second has few: all connections would be answered at its end. */
+  readonly connectionCount?: number
   request(server: Running): LoadRequest
   /** Replaces wrk for work that is more than a request; returns how much was done in what time. */
   drive?(server: Running, round: number): Promise<Outcome>
-  prepare(server: Running): Promise<void>
+  /** `folder`: for the files of load. */
+  prepare(server: Running, folder: string): Promise<void>
   /** Throws unless the work with this number was done. */
   check(server: Running, number: number): Promise<void>
 }
+
+export const LONG_LIST_CONNECTIONS = 4
 
 /** Each row has its own container, with the row's name. */
 export function blobUrl(server: Running, container: string, blob = 'blob-{n}', query = ''): string {

@@ -1,8 +1,16 @@
 // The table of measurements. A row has a name, goals, a preparation and the request that is sent repeatedly.
 import { mustCall } from './call.ts'
 import { fileRows } from './file-rows.ts'
+import { lakeRows } from './lake-rows.ts'
 import { queueRows } from './queue-rows.ts'
-import { blobUrl, checkLength, createContainer, putRequest, type Row } from './row.ts'
+import {
+  blobUrl,
+  checkLength,
+  createContainer,
+  LONG_LIST_CONNECTIONS,
+  putRequest,
+  type Row,
+} from './row.ts'
 import { tableRows } from './table-rows.ts'
 import type { Running } from './target.ts'
 import { numbered } from './wrk.ts'
@@ -13,8 +21,8 @@ const MIB = 1024 * KIB
 const LIST_COUNT = 1000
 const PREPARE_CONCURRENCY = 16
 
-function listUrl(server: Running, container: string): string {
-  const query = `restype=container&comp=list&maxresults=${LIST_COUNT}`
+function listUrl(server: Running, container: string, count = LIST_COUNT): string {
+  const query = `restype=container&comp=list&maxresults=${count}`
   return `${server.endpoint('blob')}/${container}?${query}&${server.sas}`
 }
 
@@ -62,22 +70,27 @@ function putRow(row: BlobRow): Row {
   }
 }
 
-const listRow: Row = {
-  name: 'list',
-  work: `List Blobs, pages of ${LIST_COUNT.toLocaleString('en')}`,
-  service: 'blob',
-  goal: { azurite: 15 },
-  onBare: false,
-  numberCount: 1,
-  answerBytesMin: LIST_COUNT * 100,
-  azuriteSMin: 3,
-  request: (server) => ({ method: 'GET', url: listUrl(server, 'list') }),
-  prepare: (server) => fill(server, 'list', LIST_COUNT, 100),
-  async check(server) {
-    const page = (await mustCall(listUrl(server, 'list'))).toString()
-    const count = page.split('<Name>').length - 1
-    if (count !== LIST_COUNT) throw new Error(`a page of ${count} blobs`)
-  },
+type ListRow = Pick<Row, 'name' | 'goal' | 'connectionCount'> & { readonly count: number }
+
+function listRow({ count, ...row }: ListRow): Row {
+  const { name, goal } = row
+  return {
+    ...row,
+    work: `List Blobs, pages of ${count.toLocaleString('en')}`,
+    service: 'blob',
+    onBare: false,
+    onAzurite: goal.azurite !== undefined,
+    numberCount: 1,
+    answerBytesMin: count * 100,
+    azuriteSMin: 3,
+    request: (server) => ({ method: 'GET', url: listUrl(server, name, count) }),
+    prepare: (server) => fill(server, name, count, 100),
+    async check(server) {
+      const page = (await mustCall(listUrl(server, name, count))).toString()
+      const found = page.split('<Name>').length - 1
+      if (found !== count) throw new Error(`a page of ${found} blobs`)
+    },
+  }
 }
 
 // The goals are the project's own. Puts of 1 MiB cycle through 32 names, so that a fast server does not fill the disk.
@@ -117,9 +130,11 @@ export const ROWS: readonly Row[] = [
     numberCount: 32,
     bodyBytes: MIB,
   }),
-  listRow,
+  listRow({ name: 'list', goal: { azurite: 15 }, count: LIST_COUNT }),
   ...writeRows(),
   ...queueRows(),
   ...tableRows(),
   ...fileRows(),
+  listRow({ name: 'list-5000', goal: {}, count: 5_000, connectionCount: LONG_LIST_CONNECTIONS }),
+  ...lakeRows(),
 ]

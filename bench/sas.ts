@@ -11,9 +11,11 @@ import {
 export const ACCOUNT = 'devstoreaccount1'
 export const ACCOUNT_KEY =
   'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
+/** The account with a hierarchical namespace, with the same key. */
+export const LAKE_ACCOUNT = 'devlake1'
 const DAY_MS = 24 * 60 * 60 * 1000
 
-export function accountSas(): string {
+export function accountSas(account = ACCOUNT): string {
   return generateAccountSASQueryParameters(
     {
       expiresOn: new Date(Date.now() + DAY_MS),
@@ -22,6 +24,6 @@ export function accountSas(): string {
       resourceTypes: AccountSASResourceTypes.parse('sco').toString(),
       services: AccountSASServices.parse('bqtf').toString(),
     },
-    new StorageSharedKeyCredential(ACCOUNT, ACCOUNT_KEY),
+    new StorageSharedKeyCredential(account, ACCOUNT_KEY),
   ).toString()
 }

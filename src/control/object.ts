@@ -151,25 +151,58 @@ export function notesOf(
   transactions: readonly Observed[],
   isAboutObject: boolean,
 ): readonly Note[] {
-  const notes: Note[] = []
+  const notes = new Notes()
   for (const { reads, writes, volatileWrites } of transactions) {
     for (const read of reads) addRead(notes, read, isAboutObject)
     if (writes.size > 0) for (const write of writes.values()) addWrite(notes, write, reads)
     if (volatileWrites.size > 0)
       for (const write of volatileWrites.values()) addWrite(notes, write, reads)
   }
-  return notes
+  return notes.all
 }
 
-function addRead(notes: Note[], { key, value }: ObservedRead, isAboutObject: boolean): void {
+/** Most requests have few notes; those of a list are found by an index. */
+const INDEXED_COUNT = 16
+
+class Notes {
+  readonly all: Note[] = []
+  #index: Map<string, number> | undefined
+
+  find(key: string): Note | undefined {
+    const at = this.#indexOf(key)
+    return at === undefined ? undefined : this.all[at]
+  }
+
+  /** Replaces the note with the same key. */
+  put(note: Note): void {
+    const at = this.#indexOf(note.key)
+    if (at !== undefined) {
+      this.all[at] = note
+      return
+    }
+    this.#index?.set(note.key, this.all.length)
+    this.all.push(note)
+  }
+
+  #indexOf(key: string): number | undefined {
+    if (this.#index !== undefined) return this.#index.get(key)
+    if (this.all.length >= INDEXED_COUNT) {
+      this.#index = new Map(this.all.map((note, at) => [note.key, at]))
+      return this.#index.get(key)
+    }
+    // From the end: a transaction writes what it has just read.
+    const at = this.all.findLastIndex((note) => note.key === key)
+    return at < 0 ? undefined : at
+  }
+}
+
+function addRead(notes: Notes, { key, value }: ObservedRead, isAboutObject: boolean): void {
   const found = kindOf(key)
   if (found === undefined) return
   if (value === undefined ? found.kind === 'deletion' : isAboutObject && OUTER.has(found.kind))
     return
   const note = value === undefined ? readNote(found, key, undefined) : cachedNote(found, key, value)
-  const at = indexOf(notes, note.key)
-  if (at < 0) notes.push(note)
-  else if (notes[at]?.isWritten === false) notes[at] = note
+  if (notes.find(note.key)?.isWritten !== true) notes.put(note)
 }
 
 /** Readers of a cached record share the note, which costs them nothing. */
@@ -182,7 +215,7 @@ function readNote({ kind }: Kind, key: Key, state: ObjectState | undefined): Not
 }
 
 function addWrite(
-  notes: Note[],
+  notes: Notes,
   { key, value }: ObservedRead,
   reads: readonly ObservedRead[],
 ): void {
@@ -190,18 +223,15 @@ function addWrite(
   if (found === undefined) return
   const name = keyName(key)
   const after = value === undefined ? undefined : found.state(value)
-  const at = indexOf(notes, name)
   const parts = found.parts && value && changedParts(found.parts, value, readOf(reads, key))
-  const note: Note = {
+  notes.put({
     kind: found.kind,
     key: name,
-    before: notes[at]?.before,
+    before: notes.find(name)?.before,
     after,
     isWritten: true,
     ...(parts && { parts }),
-  }
-  if (at < 0) notes.push(note)
-  else notes[at] = note
+  })
 }
 
 function changedParts(
@@ -214,11 +244,4 @@ function changedParts(
 
 function readOf(reads: readonly ObservedRead[], key: Key): StoredRecord | undefined {
   return reads.findLast((read) => compareKeys(read.key, key) === 0)?.value
-}
-
-/** From the end: a transaction writes what it has just read. */
-function indexOf(notes: readonly Note[], key: string): number {
-  let at = notes.length - 1
-  while (at >= 0 && notes[at]?.key !== key) at -= 1
-  return at
 }

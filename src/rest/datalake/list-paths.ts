@@ -1,7 +1,10 @@
 // List Paths.
 import { setImmediate } from 'node:timers/promises'
 import { formatHttpDate } from '../../http/protocol/date.ts'
+import { createTextWriter } from '../../http/protocol/text-writer.ts'
 import type { Answer, Request } from '../../http/door/operation.ts'
+import { derived } from '../../kv/derived.ts'
+import { inTurns } from '../../kv/turn.ts'
 import { accessOf } from '../../storage/blob/path/access.ts'
 import type { Blob } from '../../storage/blob/record.ts'
 import { listFlatPaths, type FlatItem } from '../../storage/datalake/list-flat.ts'
@@ -14,7 +17,7 @@ import { isDirectory } from './path-answer.ts'
 import {
   countQuery,
   isHierarchical,
-  jsonAnswer,
+  JSON_TYPE,
   optionalBooleanQuery,
   pathAddress,
   requiredQuery,
@@ -33,9 +36,31 @@ export async function runListPaths(call: LakeCall): Promise<Answer> {
     : await service.kv.read((tx) => listFlatPaths(tx, address, list, nowMs))
   // Encoding a long page takes about as long as reading it; let other requests run first.
   if (page.items.length > LONG_PAGE_COUNT) await setImmediate()
-  const paths = page.items.map(listedPath)
   const continuation = continuationHeaders(encodeContinuation(page.next))
-  return jsonAnswer({ paths }, [...validators(page.container), ...continuation])
+  const headers = [...validators(page.container), ...continuation, ...JSON_TYPE]
+  return { status: 200, headers, body: await pathsJson(page.items) }
+}
+
+const ITEM_BYTES_LIKELY = 320
+
+async function pathsJson(items: readonly FlatItem[]): Promise<Uint8Array> {
+  const json = createTextWriter(items.length * ITEM_BYTES_LIKELY + 64)
+  let before = '{"paths":['
+  await inTurns(items, (item) => {
+    json.add(before)
+    json.add(itemJson(item))
+    before = ','
+  })
+  json.add(items.length === 0 ? '{"paths":[]}' : ']}')
+  return json.bytes()
+}
+
+/** A path has another name once a directory above it is renamed. */
+function itemJson(item: FlatItem): string {
+  const { path, blob } = item
+  if (blob === undefined) return JSON.stringify(listedPath(item))
+  const known = derived(blob, 'list path', () => ({ path, json: JSON.stringify(listedPath(item)) }))
+  return known.path === path ? known.json : JSON.stringify(listedPath(item))
 }
 
 function decodeListPaths(request: Request): ListPaths {

@@ -76,6 +76,7 @@ export function countQuery({ query }: Request, name: string, countMax: number): 
 }
 
 export function jsonAnswer(body: unknown, headers: readonly string[] = []) {
-  const type = ['Content-Type', 'application/json;charset=utf-8']
-  return { status: 200, headers: [...headers, ...type], body: JSON.stringify(body) }
+  return { status: 200, headers: [...headers, ...JSON_TYPE], body: JSON.stringify(body) }
 }
+
+export const JSON_TYPE = ['Content-Type', 'application/json;charset=utf-8'] as const

@@ -15,6 +15,7 @@ import { resolvePath } from '../http/door/resource-path.ts'
 import { accountKey } from '../storage/shared/account.ts'
 import { StorageError } from '../storage/shared/error.ts'
 import { blobAddressAt } from './blob/service.ts'
+import { pathAddress, type LakeCall } from './datalake/service.ts'
 import { fileAddressAt } from './file/service.ts'
 
 type Scope = {
@@ -78,9 +79,12 @@ function signedQuery({ service, resource, names: [container = '', ...rest] }: Sc
   return `${query}&sig=${encodeURIComponent(signature)}`
 }
 
-function requestFor(service: Scope['service'], resource: string, search: string): AuthRequest {
+type Endpoint = Scope['service'] | 'dfs'
+
+function requestFor(endpoint: Endpoint, resource: string, search: string): AuthRequest {
   const [query, headers] = [parseQuery(search), {}]
-  const path = resolvePath(service, resource, { query, headers, version: VERSION })
+  const path = resolvePath(endpoint, resource, { query, headers, version: VERSION })
+  const service = endpoint === 'dfs' ? 'blob' : endpoint
   const rawPath = `/${ACCOUNT}/${resource}`
   return authRequest(service, { url: `https://host/${ACCOUNT}/x` }, { query, path, rawPath })
 }
@@ -101,11 +105,19 @@ function isWithin({ resource, names: scope }: Scope, opened: readonly string[]):
   return scope.every((name, at) => opened[at] === name)
 }
 
+/** The path that Data Lake Storage opens: a path, or the directory of a list. */
+function openedInLake(request: AuthRequest): readonly string[] {
+  const identity = { kind: 'anonymous' }
+  const { container, path } = pathAddress({ request, identity } as LakeCall)
+  return path === '' ? [container] : [container, ...path.split('/')]
+}
+
 /** Returns undefined for an invalid path. */
-function attempt(scope: Scope, resource: string) {
+function attempt(endpoint: Endpoint, scope: Scope, resource: string) {
   try {
-    const request = requestFor(scope.service, resource, signedQuery(scope))
-    return { request, opened: openedBy(request) }
+    const [path = '', search = ''] = resource.split('?')
+    const request = requestFor(endpoint, path, `${search}&${signedQuery(scope)}`)
+    return { request, opened: endpoint === 'dfs' ? openedInLake(request) : openedBy(request) }
   } catch (error) {
     if (error instanceof StorageError) return undefined
     throw error
@@ -122,17 +134,36 @@ async function isAccepted(request: AuthRequest): Promise<boolean> {
   }
 }
 
-test('a SAS opens everything within its scope and nothing else', async () => {
+type Tried = readonly [Endpoint, Scope, resource: string]
+
+async function checkContainment(tried: fc.Arbitrary<Tried>): Promise<void> {
   const seen = { accepted: 0, refused: 0 }
   await fc.assert(
-    fc.asyncProperty(scopes, resources, async (scope, resource) => {
-      const tried = attempt(scope, resource)
-      if (tried === undefined) return
-      const accepted = await isAccepted(tried.request)
+    fc.asyncProperty(tried, async ([endpoint, scope, resource]) => {
+      const attempted = attempt(endpoint, scope, resource)
+      if (attempted === undefined) return
+      const accepted = await isAccepted(attempted.request)
       seen[accepted ? 'accepted' : 'refused'] += 1
-      assert.equal(accepted, isWithin(scope, tried.opened), tried.opened.join(' / '))
+      assert.equal(accepted, isWithin(scope, attempted.opened), attempted.opened.join(' / '))
     }),
     { numRuns: 5_000 },
   )
   assert.ok(seen.accepted > 20 && seen.refused > 20, JSON.stringify(seen))
+}
+
+test('a SAS opens everything within its scope and nothing else', async () => {
+  const tried = fc.tuple(scopes, resources)
+  await checkContainment(tried.map(([scope, resource]) => [scope.service, scope, resource]))
+})
+
+test('so it does at the endpoint of Data Lake Storage, whose lists have their directory in the query', async () => {
+  const blobs = scopes.filter(({ service }) => service === 'blob')
+  const directories = fc
+    .array(fc.tuple(steps, separators), { maxLength: 3 })
+    .map((parts) => encodeURIComponent(decodeURIComponent(parts.flat().join(''))))
+  const lists = fc
+    .tuple(fc.oneof(containers, resources), directories)
+    .map(([path, directory]) => `${path}?resource=filesystem&directory=${directory}`)
+  const tried = fc.tuple(blobs, fc.oneof(resources, lists))
+  await checkContainment(tried.map(([scope, resource]) => ['dfs', scope, resource]))
 })

@@ -1,10 +1,13 @@
 // Delete and Undelete of paths.
+import type { Permission } from '../../auth/permission.ts'
 import { requiredHeader } from '../../http/protocol/header.ts'
 import { decodePercent } from '../../http/protocol/query.ts'
 import type { Answer } from '../../http/door/operation.ts'
 import { deletePath } from '../../storage/datalake/delete-path.ts'
+import { namesOfPath } from '../../storage/blob/path/path-name.ts'
 import { undeletePath } from '../../storage/datalake/undelete-path.ts'
 import { invalidHeader } from '../../storage/shared/error.ts'
+import { authorizeOther } from '../shared/other-resource.ts'
 import { decodeContinuation, encodeContinuation } from './continuation.ts'
 import { continuationHeaders } from './filesystem.ts'
 import { isDirectory } from './path-answer.ts'
@@ -37,12 +40,16 @@ export async function runDeletePath(call: LakeCall): Promise<Answer> {
 }
 
 const SOURCE = 'x-ms-undelete-source'
+const RESTORE_SOURCE: Permission = { resourceType: 'o', accountSas: 'w', serviceSas: 'w' }
 
 export async function runUndeletePath(call: LakeCall): Promise<Answer> {
   const { request, service } = call
   requireHierarchical(call)
   const [address, moment] = [pathAddress(call), service.moment()]
   const undelete = { source: decodeSource(requiredHeader(request.headers, SOURCE), address.path) }
+  // What was deleted gets another name, so a SAS has to cover the old one, too.
+  const deleted = [address.container, namesOfPath(undelete.source.path).join('/')]
+  await authorizeOther(call, { ...request, path: deleted }, RESTORE_SOURCE)
   const blob = await service.kv.write((tx) => undeletePath(tx, address, undelete, moment))
   const type = isDirectory(blob) ? 'directory' : 'file'
   return { status: 200, headers: ['x-ms-resource-type', type] }

@@ -1,11 +1,19 @@
 // The picture: the object's versions on top, and a lane for each client below. Names of the lanes stay in view while the rest
 // scrolls. Everything in it can be reached with the keyboard, and is in the table below as text.
 import type { JournalEntry, Race } from '../../../control/api.ts'
-import type { Timeline } from '../../../control/timeline.ts'
-import { html, useEffect, useMemo, useRef, type VNode } from '../library.ts'
+import type { Period, Timeline } from '../../../control/timeline.ts'
+import {
+  html,
+  signal,
+  useEffect,
+  useMemo,
+  useRef,
+  type ReadonlySignal,
+  type VNode,
+} from '../library.ts'
 import { linkTo } from '../router.ts'
 import { toneOf } from '../ui/badge.ts'
-import { duration } from '../ui/format.ts'
+import { duration, timeOfDay } from '../ui/format.ts'
 import { lanesOf, type Band, type Bar, type Lane } from './lanes.ts'
 import { scaleOf, type Scale, type ScaleKind } from './scale.ts'
 import { inWords } from './story.ts'
@@ -19,8 +27,9 @@ export type PictureProps = {
   readonly scaleKind: ScaleKind
   /** Pixels of a unit. */
   readonly unitPx: number
-  /** The entry that is shown first. */
+  /** The entry that is marked, and shown first. */
   readonly selected: number | undefined
+  /** Gets what the mouse or the focus is on, in words. */
   readonly onPoint: (text: string | undefined) => void
 }
 
@@ -35,6 +44,7 @@ export function Picture(props: PictureProps): VNode {
   const lanes = useMemo(() => lanesOf(timeline.entries, timeline.periods, scale), [timeline, scale])
   const marks = useMemo(() => marksOf(races), [races])
   const scroller = useRef<HTMLElement | null>(null)
+  const leftPx = useMemo(() => signal(0), [])
   const top = versions === undefined ? 0 : VERSIONS
   const heights = lanes.map(heightOf)
   const tops = heights.map(
@@ -42,14 +52,30 @@ export function Picture(props: PictureProps): VNode {
   )
   const height = (tops.at(-1) ?? top) + (heights.at(-1) ?? 0)
   const width = Math.ceil(scale.length * unitPx)
-  const drawing: Drawing = { ...props, scale, marks }
-  useScroll(scroller, timeline.entries, selected, (entry) => scale.of(entry).from * unitPx)
+  const drawing: Drawing = { ...props, scale, marks, leftPx }
+  const first = selected ?? races.at(-1)?.entries[0]?.id
+  const onScroll = useScroll(
+    scroller,
+    timeline.entries,
+    first,
+    (entry) => scale.of(entry).from * unitPx,
+  )
   return html`<div class="timeline">
     <div class="lane-names" aria-hidden="true">
       ${versions && html`<div class="lane-name object" style=${{ height: `${VERSIONS}px` }}>Versions</div>`}
       ${lanes.map(({ client }, at) => html`<div class="lane-name" title=${client} style=${{ height: `${heights[at]}px` }}>${client}</div>`)}
     </div>
-    <div class="lanes" tabindex="0" role="region" aria-label="The timeline" ref=${scroller}>
+    <div
+      class="lanes"
+      tabindex="0"
+      role="region"
+      aria-label="The timeline"
+      ref=${scroller}
+      onScroll=${() => {
+        onScroll()
+        leftPx.value = scroller.current?.scrollLeft ?? 0
+      }}
+    >
       <svg
         width=${width}
         height=${height}
@@ -71,6 +97,8 @@ type Drawing = PictureProps & {
   readonly scale: Scale
   /** Entries that are part of a race: their step, and whether they went wrong or were lost. */
   readonly marks: ReadonlyMap<number, Mark>
+  /** What is left of here is out of view: texts of long bands stay in view. */
+  readonly leftPx: ReadonlySignal<number>
 }
 
 type Mark = { readonly step: number; readonly kind: 'known' | 'lost' | 'wrong' }
@@ -91,21 +119,32 @@ function heightOf({ barRows, bandRows }: Lane): number {
   return PAD * 2 + Math.max(1, barRows) * ROW + bandRows * BAND
 }
 
-/** Shows the end, or the selected entry. */
+const SHOWN_BEFORE_PX = 24
+
+/** Shows one entry, or the end. At the end, it follows new entries; elsewhere it stays where it is. */
 function useScroll(
   scroller: { readonly current: HTMLElement | null },
   entries: readonly JournalEntry[],
-  selected: number | undefined,
+  first: number | undefined,
   leftOf: (entry: JournalEntry) => number,
-): void {
-  const last = entries.at(-1)?.id
+): () => void {
+  const isAtEnd = useRef(true)
   useEffect(() => {
     const element = scroller.current
+    const entry = entries.find(({ id }) => id === first)
+    if (element === null || entry === undefined) return
+    element.scrollLeft = leftOf(entry) - SHOWN_BEFORE_PX
+    isAtEnd.current = false
+  }, [first])
+  useEffect(() => {
+    const element = scroller.current
+    if (element !== null && isAtEnd.current) element.scrollLeft = element.scrollWidth
+  }, [entries.at(-1)?.id])
+  return () => {
+    const element = scroller.current
     if (element === null) return
-    const entry = entries.find(({ id }) => id === selected)
-    element.scrollLeft =
-      entry === undefined ? element.scrollWidth : leftOf(entry) - element.clientWidth / 3
-  }, [selected, last])
+    isAtEnd.current = element.scrollLeft + element.clientWidth >= element.scrollWidth - 2
+  }
 }
 
 function patterns(): VNode {
@@ -139,7 +178,7 @@ function VersionBands({
   readonly drawing: Drawing
   readonly width: number
 }): VNode {
-  const { versions, timeline, scale, unitPx } = drawing
+  const { versions, timeline, scale, unitPx, leftPx, onPoint } = drawing
   const list = versions?.list ?? []
   const byId = new Map(timeline.entries.map((entry) => [entry.id, entry]))
   const from = list.map(({ by }) => {
@@ -152,15 +191,36 @@ function VersionBands({
       const end = from[at + 1] ?? width
       const w = Math.max(2, end - x - 2)
       const label = isLost ? `v${number} lost` : `v${number}`
-      return html`<g class=${`version${tintOf(number)}${isLost ? ' lost' : ''}`}>
-        <title>
-          ${`Version ${number}, ETag ${etag}${isLost ? ': overwritten by a client that had not seen it' : ''}`}
-        </title>
+      const words = `Version ${number}, ETag ${etag}${isLost ? ': overwritten by a client that had not seen it.' : '.'}`
+      return html`<g
+        class=${`version${tintOf(number)}${isLost ? ' lost' : ''}`}
+        ...${pointing(words, onPoint)}
+      >
         <rect x=${x} y="8" width=${w} height="26" rx="5" />
-        ${w > label.length * 8 && html`<text x=${x + 8} y="26">${label}</text>`}
+        <${BandText} text=${label} x=${x} end=${x + w} y="26" leftPx=${leftPx} />
       </g>`
     })}
   </g>`
+}
+
+function pointing(words: string, onPoint: PictureProps['onPoint']) {
+  const [enter, leave] = [() => onPoint(words), () => onPoint(undefined)]
+  return { onMouseEnter: enter, onMouseLeave: leave, onFocus: enter, onBlur: leave }
+}
+
+type BandTextProps = {
+  readonly text: string
+  readonly x: number
+  readonly end: number
+  readonly y: number
+  readonly leftPx: ReadonlySignal<number>
+}
+
+/** Left in its band, as far as that is in view; nothing where there is no room. */
+function BandText({ text, x, end, y, leftPx }: BandTextProps): VNode | undefined {
+  const from = Math.max(x, leftPx.value)
+  const hasRoom = end - from > text.length * LETTER + 12
+  return hasRoom ? html`<text x=${from + 7} y=${y}>${text}</text>` : undefined
 }
 
 function LaneView({
@@ -174,7 +234,7 @@ function LaneView({
 }): VNode {
   const barsEnd = y + PAD + Math.max(1, lane.barRows) * ROW
   return html`<g>
-    ${lane.bands.map((band) => html`<${BandView} band=${band} y=${barsEnd + band.row * BAND} unitPx=${drawing.unitPx} />`)}
+    ${lane.bands.map((band) => html`<${BandView} band=${band} y=${barsEnd + band.row * BAND} drawing=${drawing} />`)}
     <${StaleKnowledge} lane=${lane} y=${y + PAD} drawing=${drawing} />
     ${lane.bars.map((bar) => html`<${BarView} key=${bar.entry.id} bar=${bar} y=${y + PAD + bar.row * ROW} drawing=${drawing} />`)}
   </g>`
@@ -234,10 +294,7 @@ function BarView({
     class=${`bar ${kind}`}
     href=${linkTo(`journal/${entry.id}`)}
     aria-label=${words}
-    onMouseEnter=${() => onPoint(words)}
-    onMouseLeave=${() => onPoint(undefined)}
-    onFocus=${() => onPoint(words)}
-    onBlur=${() => onPoint(undefined)}
+    ...${pointing(words, onPoint)}
   >
     <rect x=${x} y=${y} width=${width} height="26" rx="5" />
     ${mark && html`<circle cx=${x + 14} cy=${y + 13} r="9" /><text class="step" x=${x + 14} y=${y + 17}>${mark.step}</text>`}
@@ -248,17 +305,20 @@ function BarView({
 
 /** From the longest to the shortest. */
 function barTexts(entry: JournalEntry, versions: Versions | undefined): readonly string[] {
-  const { operation, errorCode, status } = entry
+  const { operation } = entry
+  const about = aboutOf(entry, versions)
+  const verb = operation.split(' ')[0] ?? ''
+  // Nobody doubts that it is a blob.
+  const short = operation.replace(/ (Blob|File|Container|Share|Queue|Table|Directory)\b/, '')
+  const whole = [operation, short, verb].map((text) => `${text} ${about}`.trim())
+  return [...whole, about, verb].filter((text) => text !== '')
+}
+
+function aboutOf(entry: JournalEntry, versions: Versions | undefined): string {
+  if (entry.errorCode !== undefined) return String(entry.status)
   const [seen, made] = [versions?.seenBy(entry), versions?.madeBy(entry)]
-  const about =
-    errorCode !== undefined
-      ? String(status)
-      : made !== undefined
-        ? `→ v${made}`
-        : seen === undefined
-          ? ''
-          : `v${seen}`
-  return [`${operation} ${about}`.trim(), about, operation.split(' ')[0] ?? '']
+  if (made !== undefined) return `→ v${made}`
+  return seen === undefined ? '' : `v${seen}`
 }
 
 function fitted(texts: readonly string[], width: number): string {
@@ -267,26 +327,25 @@ function fitted(texts: readonly string[], width: number): string {
 
 const KINDS = { lease: 'lease', message: 'invisible', open: 'open', lock: 'locked' } as const
 
-function BandView({
-  band,
-  y,
-  unitPx,
-}: {
-  readonly band: Band
-  readonly y: number
-  readonly unitPx: number
-}): VNode {
+const HOLDINGS = {
+  lease: 'has a lease on', message: 'has got a message of', open: 'has opened', lock: 'has locked a range of',
+} as const // prettier-ignore
+
+type BandProps = { readonly band: Band; readonly y: number; readonly drawing: Drawing }
+
+function BandView({ band, y, drawing }: BandProps): VNode {
   const { period, from, to } = band
+  const { unitPx, leftPx, onPoint } = drawing
   const x = from * unitPx
   const width = Math.max(3, (to - from) * unitPx)
-  const text = KINDS[period.kind]
-  const until =
-    period.to === undefined ? 'until its client ends it' : `until ${period.to.slice(11, 23)}`
-  return html`<g class=${`band ${period.kind}`}>
-    <title>
-      ${`${text}: ${period.object}, from ${period.from.slice(11, 23)} ${until}${period.endedBy === undefined ? '' : `, ended by ${period.endedBy}`}`}
-    </title>
+  return html`<g class=${`band ${period.kind}`} ...${pointing(periodInWords(period), onPoint)}>
     <rect x=${x} y=${y} width=${width} height="16" rx="3" />
-    ${width > text.length * LETTER + 10 && html`<text x=${x + 6} y=${y + 12}>${text}</text>`}
+    <${BandText} text=${KINDS[period.kind]} x=${x} end=${x + width} y=${y + 12} leftPx=${leftPx} />
   </g>`
+}
+
+function periodInWords({ kind, client, object, from, to, endedBy }: Period): string {
+  const until = to === undefined ? 'until its client ends it' : `until ${timeOfDay(to)}`
+  const ended = endedBy === undefined ? '' : `, ended by ${endedBy}`
+  return `${client} ${HOLDINGS[kind]} ${object} from ${timeOfDay(from)} ${until}${ended}.`
 }
